@@ -1,4 +1,4 @@
-# CUDNN::cudnn and CUDNN_VERSION: beside the CUDA toolkit or where CUDNN_ROOT says.
+# Defines CUDNN::cudnn and CUDNN_VERSION. cuDNN is searched in CUDNN_ROOT and next to the CUDA toolkit.
 include(${CMAKE_CURRENT_LIST_DIR}/../runtime/cuda/toolkit.cmake)
 find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDNN_ROOT} ENV CUDNN_ROOT ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)
 find_library(CUDNN_LIBRARY NAMES cudnn HINTS ${CUDNN_ROOT} ENV CUDNN_ROOT ${CUDAToolkit_LIBRARY_DIR} PATH_SUFFIXES lib lib64)

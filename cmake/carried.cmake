@@ -1,4 +1,5 @@
-# `carried`: the runtime's sources, paths below the root. The compiler carries them and puts them into each generated directory.
+# `carried`: the runtime's sources, as paths below the root. The compiler contains them and writes them into each
+# generated directory.
 file(GLOB carried CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/runtime/*.h ${PROJECT_SOURCE_DIR}/runtime/*.cpp ${PROJECT_SOURCE_DIR}/runtime/stamp.cpp.in
   ${PROJECT_SOURCE_DIR}/runtime/attrs/*.h ${PROJECT_SOURCE_DIR}/runtime/attrs/*.def
@@ -14,8 +15,9 @@ file(GLOB carried CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/runtime/train/*.h ${PROJECT_SOURCE_DIR}/runtime/train/*.cpp ${PROJECT_SOURCE_DIR}/runtime/train/*.cmake
   ${PROJECT_SOURCE_DIR}/runtime/train/page/*)
 
-# plimsoll_stamp(OUT TEMPLATE): a C++ source made of TEMPLATE, with a hash of the carried sources in place of {STAMP}. The runtime
-# library defines a symbol of that name and a generated program refers to it, so they link only where they are of the same sources.
+# plimsoll_stamp(OUT TEMPLATE): writes TEMPLATE as a C++ source, with a hash of the carried sources in place of {STAMP}.
+# The runtime library defines a symbol of that name and a generated program refers to it, so they link only if they were
+# made of the same sources.
 function(plimsoll_stamp out template)
   set(sources ${carried})
   list(FILTER sources INCLUDE REGEX "\\.(h|cpp|cu|def)$")

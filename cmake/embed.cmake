@@ -1,5 +1,5 @@
-# cmake -DROOT=… -DLIST=… -DHEADER=… -DFUNCTION=… -DOUT=… -P embed.cmake: the files that LIST names, one path below ROOT
-# per line, as string literals in one C++ source that defines FUNCTION as HEADER declares it.
+# cmake -DROOT=… -DLIST=… -DHEADER=… -DFUNCTION=… -DOUT=… -P embed.cmake: writes the files that LIST names, one path
+# below ROOT per line, as string literals into one C++ source, which defines FUNCTION as HEADER declares it.
 file(STRINGS ${LIST} paths)
 file(WRITE ${OUT}.new "// Made by cmake/embed.cmake.\n#include \"${HEADER}\"\n\nnamespace plimsoll {\nnamespace {\n\nconst EmbeddedFile kFiles[] = {\n")
 foreach(path IN LISTS paths)

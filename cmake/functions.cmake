@@ -1,7 +1,7 @@
 include(${PROJECT_SOURCE_DIR}/runtime/train/batches.cmake)
 
-# What both kinds of room are made of: sets `sources` and ARG_DEPENDS. BATCHED: several sources at a time, of folders that
-# match (batches.cmake).
+# The arguments that plimsoll_library and plimsoll_objects share: sets `sources` and ARG_DEPENDS. BATCHED: the sources
+# of matching folders are compiled several at a time (batches.cmake).
 macro(plimsoll_room name)
   cmake_parse_arguments(ARG "" "BATCHED" "GLOB;SOURCES;DEPENDS;PRECOMPILED" ${ARGN})
   set(sources ${ARG_SOURCES})
@@ -14,14 +14,14 @@ macro(plimsoll_room name)
   endif()
 endmacro()
 
-# Headers of others, which never change, are parsed once for several files: a third of the time that compiling took. A source
-# includes what it needs all the same (it has to build with CMAKE_DISABLE_PRECOMPILE_HEADERS=ON). To precompile them takes as
-# long as five files take to parse them.
+# Headers of other projects never change, so they are precompiled, which saves a third of the build time. A source still
+# includes what it needs: it has to build with CMAKE_DISABLE_PRECOMPILE_HEADERS=ON. Precompiling takes as long as
+# parsing the headers in five files.
 set(plimsoll_standard_headers <algorithm> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional> <map> <memory> <optional>
     <set> <span> <sstream> <string> <tuple> <unordered_map> <variant> <vector>)
 
-# plimsoll_precompile(target [SHARED] headers…), or plimsoll_precompile(target other): what the other has. Where a target has
-# few files it has none, unless others share them.
+# plimsoll_precompile(target [SHARED] headers…) precompiles headers for a target with more than five files, or with
+# SHARED for any target. plimsoll_precompile(target other) reuses the headers of another target.
 function(plimsoll_precompile target)
   if(TARGET "${ARGV1}")
     get_target_property(headers ${ARGV1} PRECOMPILE_HEADERS)
@@ -39,7 +39,8 @@ function(plimsoll_precompile target)
   endif()
 endfunction()
 
-# A room of the house: plimsoll_library(name SOURCES… DEPENDS… PRECOMPILED headers… or room). Sources are globbed: a file dropped in is built.
+# A library: plimsoll_library(name GLOB patterns… SOURCES files… DEPENDS… PRECOMPILED headers… or a target). With GLOB a
+# file that is added to the folder is built without further ado.
 function(plimsoll_library name)
   plimsoll_room(${name} ${ARGN})
   if(NOT sources)
@@ -54,7 +55,7 @@ function(plimsoll_library name)
   plimsoll_precompile(${name} ${ARG_PRECOMPILED})
 endfunction()
 
-# Objects that several libraries or programs take in: compiled once.
+# Objects that several libraries or programs contain, compiled once.
 #   plimsoll_objects(name GLOB… SOURCES… DEPENDS…)
 function(plimsoll_objects name)
   plimsoll_room(${name} ${ARGN})
@@ -64,7 +65,8 @@ function(plimsoll_objects name)
   plimsoll_precompile(${name} ${ARG_PRECOMPILED})
 endfunction()
 
-# plimsoll_embed(OUT file.cpp HEADER header.h FUNCTION name FILES paths below the root…): the files, inside the compiler.
+# plimsoll_embed(OUT file.cpp HEADER header.h FUNCTION name FILES paths below the root…): embeds files into the
+# compiler.
 function(plimsoll_embed)
   cmake_parse_arguments(ARG "" "OUT;HEADER;FUNCTION" "FILES" ${ARGN})
   set(out ${CMAKE_CURRENT_BINARY_DIR}/${ARG_OUT})

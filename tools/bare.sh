@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tries the README's commands and the Debian package on bare Debian: in minbase chroots, which hold only what
 # debootstrap installs, as root and as a user with sudo. Packages of this machine cannot hide a missing dependency there.
-#   tools/bare.sh [--base DIR] [--mirror URL] [--only PART]... [--keep] bookworm|trixie
+#   tools/bare.sh [--base DIR] [--mirror URL] [--only PART]... [--deb FILE] [--keep] bookworm|trixie
 #     --base DIR    a minbase chroot to copy; it is made there if DIR does not exist (default: a temporary one)
 #     --mirror URL  where packages come from (default http://deb.debian.org/debian)
 #     --only PART   only this part; it may be given several times. Parts, in this order:
@@ -10,6 +10,7 @@
 #                     package  tools/package.sh, and its .deb installed in another bare chroot, where a trainer is
 #                              compiled, built and run
 #                     tests    tools/test.sh by root, which takes half an hour
+#     --deb FILE    the package that the part `package` installs, instead of one that it builds
 #     --keep        keep the chroots and print where they are
 # It needs root, debootstrap and the network. It tries the commit at HEAD. The environment's proxies hold inside, too.
 # Exit code 0 if every step ended as it should. The last lines are a table of the steps, which the script also writes to
@@ -19,7 +20,7 @@ cd "$(dirname "$0")/.."
 
 usage() { sed -n '2,/^set -e/{/^set -e/d;s/^# \{0,1\}//;p}' "$0"; }
 refuse() { echo "bare: $1; --help explains the usage" >&2; exit "${2:-2}"; }
-suite="" base="" mirror=http://deb.debian.org/debian parts=() keep=""
+suite="" base="" mirror=http://deb.debian.org/debian parts=() keep="" package=""
 while (( $# > 0 )); do
   case $1 in
     --help | -h) usage; exit 0 ;;
@@ -31,6 +32,7 @@ while (( $# > 0 )); do
         *) refuse "'${2:-}' is no part (demo, package, tests)" ;;
       esac
       shift ;;
+    --deb) package=$(realpath -e "${2:?bare: --deb needs a file}"); shift ;;
     --keep) keep=1 ;;
     bookworm | trixie) suite=$1 ;;
     *) refuse "'$1' is neither an option nor a supported release (bookworm, trixie)" ;;
@@ -44,7 +46,7 @@ git rev-parse --verify -q HEAD >/dev/null || refuse "this is not a git repositor
 
 # Mounts are made in a mount namespace of this process, so they are gone when it ends, however it ends.
 if [[ -z ${PLIMSOLL_BARE_APART:-} ]]; then
-  again=(--mirror "$mirror" ${base:+--base "$base"} ${keep:+--keep})
+  again=(--mirror "$mirror" ${base:+--base "$base"} ${keep:+--keep} ${package:+--deb "$package"})
   for part in "${parts[@]}"; do again+=(--only "$part"); done
   PLIMSOLL_BARE_APART=1 exec unshare --mount --propagation private "$0" "${again[@]}" "$suite"
 fi
@@ -130,10 +132,15 @@ if wants demo; then
 fi
 
 if wants package; then
-  [[ -e $work/root ]] || bare root
-  root=$work/root
-  step root 0 tools/package.sh
-  package=$(find "$root/home/someone/plimsoll/build/package" -maxdepth 1 -name '*.deb' 2>/dev/null | head -1)
+  says="commit $commit"
+  if [[ -n $package ]]; then
+    says="plimsoll "
+  else
+    [[ -e $work/root ]] || bare root
+    root=$work/root
+    step root 0 tools/package.sh
+    package=$(find "$root/home/someone/plimsoll/build/package" -maxdepth 1 -name '*.deb' 2>/dev/null | head -1)
+  fi
   if [[ -n $package ]]; then
     bare package
     find "$root/home/someone/plimsoll" -mindepth 1 -delete  # the sources cannot help
@@ -141,14 +148,16 @@ if wants package; then
     # With what the package recommends, which is apt's default: trainers are built with that.
     step root 0 "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq ../plimsoll.deb"
     step someone 0 plimsoll --version
-    step_says "commit $commit"
+    step_says "$says"
     step someone 0 plimsoll model resnet18:input=32,stem=cifar,width=16,classes=10 -o ../net.onnx
-    step someone 0 plimsoll compile ../net.onnx --batch 16 --budget 40% -o ../trainer
-    step someone 0 "cmake -S ../trainer -B ../trainer/build && cmake --build ../trainer/build"
-    step someone 0 ../trainer/build/train --data synthetic --steps 3
+    step someone 0 plimsoll compile ../net.onnx --batch 16 --budget 40% --costs modelled -o ../trainer
+    # Once with the installed runtime library, once with the sources that the trainer carries.
+    step someone 0 "cmake -S ../trainer -B ../linked -DPlimsoll_ROOT=/usr && cmake --build ../linked"
+    step someone 0 ../linked/train --data synthetic --steps 3
     step_says "arena planned"
-    step someone 0 "cmake -S ../trainer -B ../trainer/linked -DPlimsoll_ROOT=/usr && cmake --build ../trainer/linked"
-    step someone 0 ../trainer/linked/train --data synthetic --steps 3
+    step someone 0 "cmake -S ../trainer -B ../carried && cmake --build ../carried -j \$(nproc)"
+    step someone 0 ../carried/train --data synthetic --steps 3
+    step_says "arena planned"
     step root 0 "apt-get remove -y -qq plimsoll"
   fi
 fi

@@ -2,7 +2,7 @@
 # Installs what Plimsoll needs on a fresh Debian 12 or 13. It does nothing for packages that are installed already.
 #   tools/setup.sh                what building, training and the demo need
 #   tools/setup.sh build          without the demo's Python packages
-#   tools/setup.sh package        what `build` installs, and dpkg-dev: `cpack -G DEB` finds dependencies with it
+#   tools/setup.sh package        what `build` installs, and what `cpack -G DEB` finds dependencies with
 #   tools/setup.sh test           what building, training, the demo and the tests need
 #   tools/setup.sh browser        and Chromium: tests open the pages of `plimsoll inspect --html` in it, and are skipped
 #                                 without it
@@ -53,13 +53,13 @@ packages=(g++ cmake make ninja-build ccache protobuf-compiler libprotobuf-dev nl
           libssl-dev libpng-dev libjpeg-dev libopenmpi-dev openmpi-bin
           llvm-dev zlib1g-dev libzstd-dev libtinfo-dev)
 demo=(python3 python3-numpy python3-sklearn)
-tests=(catch2 clang libclang-rt-dev libomp-dev dpkg-dev python3-torch python3-torchvision python3-onnx)
+tests=(catch2 clang libclang-rt-dev libomp-dev python3-torch python3-torchvision python3-onnx)
 
 wanted=("${packages[@]}")
 case "${1:-}" in
   "") wanted+=("${demo[@]}") ;;
   build) ;;
-  package) wanted+=(dpkg-dev) ;;
+  package) wanted+=(dpkg-dev file) ;;
   test) wanted+=("${demo[@]}" "${tests[@]}") ;;
   browser) wanted+=("${demo[@]}" "${tests[@]}" chromium libjs-webcomponentsjs-custom-element-v0) ;;
   *) echo "setup: '$1' is not a set of packages: build, package, test, browser, format or python" >&2; exit 2 ;;

@@ -201,7 +201,7 @@ def main():
         differs = True
         name = os.path.relpath(page, ROOT)
         if check:
-            print("\n".join(difflib.unified_diff(old, new, name, name + ", made again", lineterm="")))
+            print("\n".join(difflib.unified_diff(old, new, name, name + ", as the commands print it", lineterm="")))
         else:
             with open(page, "w") as file:
                 file.write("\n".join(new))
