@@ -1,4 +1,4 @@
-// Abs: y = |x|.   AbsForward {x, y}   AbsBackward {x, dy, dx}: dx = dy · sign(x), which is 0 at 0 as PyTorch has it
+// Abs: y = |x|.   AbsForward {x, y}   AbsBackward {x, dy, dx}: dx = dy · sign(x), which is 0 at 0, as in PyTorch
 #include <cmath>
 
 #include "compiler/ops/activation.h"

@@ -1,5 +1,6 @@
 // Add with broadcasting: y = a + b.   BinaryAdd {a, b, y}
-// The gradient of both is dy itself, summed over what was stretched; nothing is read. With `relu` the kernel ends in one.
+// The gradient of both operands is dy, summed over broadcast dimensions; no activation is read. With `relu` the kernel
+// applies a Relu to its result.
 #include "compiler/ops/binary.h"
 #include "compiler/ops/evaluate_elements.h"
 #include "compiler/ops/fused_relu.h"

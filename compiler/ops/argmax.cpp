@@ -1,4 +1,5 @@
-// ArgMax: where the largest element along an axis stands; of equal ones the first, or the last.   ArgPick {x, y}   (compiler/ops/pick.h)
+// ArgMax: the index of the largest element along an axis; among equal elements the first, or the last.
+//   ArgPick {x, y}   (compiler/ops/pick.h)
 #include "compiler/ops/activation.h"
 #include "compiler/ops/pick.h"
 

@@ -1,4 +1,5 @@
-// ArgMin: where the least element along an axis stands; of equal ones the first, or the last.   ArgPick {x, y}   (compiler/ops/pick.h)
+// ArgMin: the index of the smallest element along an axis; among equal elements the first, or the last.
+//   ArgPick {x, y}   (compiler/ops/pick.h)
 #include "compiler/ops/activation.h"
 #include "compiler/ops/pick.h"
 

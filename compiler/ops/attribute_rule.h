@@ -1,6 +1,7 @@
-// The attributes that ONNX gives an operator, for its table:
+// The attributes that ONNX defines for an operator, listed in the operator's table:
 //
-//   .attributes = {attribute::text("mode", kPadModes), attribute::integers("pads").until(10), attribute::integer("axis").since(11)}
+//   .attributes = {attribute::text("mode", kPadModes), attribute::integers("pads").until(10),
+//                  attribute::integer("axis").since(11)}
 #pragma once
 
 #include <limits>
@@ -16,7 +17,7 @@ enum class AttributeKind { any, integer, real, text, integers, reals, texts, ten
 struct AttributeRule {
   std::string_view name = {};
   AttributeKind kind = AttributeKind::any;
-  std::span<const std::string_view> words = {};  // of a text: those that ONNX has; empty: any
+  std::span<const std::string_view> words = {};  // of a text attribute: the values that ONNX allows; empty: any
   int first_opset = 1;
   int last_opset = std::numeric_limits<int>::max();
 
@@ -49,12 +50,12 @@ constexpr AttributeRule reals(std::string_view name) { return {.name = name, .ki
 constexpr AttributeRule texts(std::string_view name) { return {.name = name, .kind = AttributeKind::texts}; }
 constexpr AttributeRule tensor(std::string_view name) { return {.name = name, .kind = AttributeKind::tensor}; }
 
-// Words that several operators have.
+// Values that several operators allow.
 inline constexpr std::string_view kPaddings[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
 inline constexpr std::string_view kReductions[] = {"none", "sum", "mean"};
 inline constexpr std::string_view kUpdates[] = {"none", "add", "mul", "max", "min"};  // of a scatter
 
-// Attributes that several operators have. Axes became an input in opset `axes_as_input`.
+// Attributes shared by the reductions. The axes became an input in opset `axes_as_input`.
 constexpr AttributeRules of_reduction(int axes_as_input) {
   return {integers("axes").until(axes_as_input - 1), integer("keepdims"), integer("noop_with_empty_axes").since(axes_as_input)};
 }

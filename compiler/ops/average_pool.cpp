@@ -1,6 +1,6 @@
 // AveragePool over two or three dimensions.   AveragePoolForward {x, y}   AveragePoolBackward {dy, dx}
-// With count_include_pad a window counts the padding that the node names, but not what ceil_mode adds behind it, as in
-// PyTorch and in ONNX since opset 19.
+// With count_include_pad a window counts the padding that the node declares, but not the padding that ceil_mode
+// appends, as in PyTorch and in ONNX since opset 19.
 #include "compiler/ops/pool.h"
 #include "compiler/ops/reshaping.h"
 

@@ -1,16 +1,18 @@
-// BatchNormalization over axis 1 of [N, C, …]. In training by the statistics of the batch, in evaluation by the running ones. The
-// model's training_mode is not looked at here: where it, or the user, says that a normalization keeps its statistics, it has the
-// attribute "frozen" (compiler/network/frozen_statistics.h; never from a file). Then training normalizes by the running ones, too: y is
-// an affine function of x, sample by sample, and the backward reads them in the place of the stash.
+// BatchNormalization over axis 1 of [N, C, …]. Training uses the batch statistics, evaluation the running statistics.
+// The model's training_mode is not read here: if the model or the user freezes the statistics of a normalization, its
+// node has the attribute "frozen" (compiler/network/frozen_statistics.h; never read from a file). Training then also
+// normalizes by the running statistics: y is an affine function of x, sample by sample, and the backward reads the
+// running statistics instead of the saved ones.
 //   BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
 //   BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
-// mean and var are the batch's, stashed for the backward (var is biased: the sum over its count), and remembered: run again, the
-// forward reads them and passes over x once. y is read only where a Relu is fused (attribute "relu", never from a file): its
-// zeros are the mask.
+// mean and var are the batch statistics, saved for backward (var is biased: the sum of squares over its count) and
+// cached: when the forward is recomputed, it reads them and needs one pass over x. y is read only if a Relu is fused
+// (attribute "relu", never read from a file): its zeros are the mask.
 //
-// Where another tensor is added (input 5, never from a file): y = normalized + addend, and the Relu behind it. The forward reads the addend
-// in slot 8. Its gradient is dy as it stands, or dy masked by the Relu, which a task of its own makes first: a backward that made it on
-// its way would save one pass of eight, but want x and y beside dy at the same time, where either fits beside it alone.
+// With an addend (input 5, never read from a file): y = normalized + addend, followed by the Relu. The forward reads
+// the addend in slot 8. The addend's gradient is dy, or dy masked by the Relu; a separate task computes the masked
+// gradient first. Computing it inside the backward would save one pass of eight, but would need x and y live together
+// with dy; a separate task needs only one of them at a time.
 #include <algorithm>
 
 #include "compiler/ops/fused_relu.h"
@@ -41,7 +43,8 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   for (size_t i = 0; i < 5; ++i)
     if (!node.has_input(i)) return node.invalid("needs x, scale, bias, running mean and running variance");
   const TensorType& x = node.input_type(0);
-  // A value computed from weights alone is computed again in every round: its running statistics would move each time.
+  // A value computed from weights alone is recomputed in every round, which would update its running statistics each
+  // time.
   if (x.rank() < 2 || x.dims[1].batch || (!x.dims[0].batch && !has_whole_batch(node.network())))
     return node.unsupported("input is " + to_string(x.dims) + ", not samples by channels");
   for (size_t i = 1; i < 5; ++i)
@@ -50,11 +53,11 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
                           " when there are " + std::to_string(x.dims[1].value) + " channels");
   if (node.has_input(kAddend) && node.input_type(kAddend) != x)
     return node.invalid("adds " + to_string(node.input_type(kAddend)) + " to " + to_string(x));
-  // The running statistics move in place: as outputs, where ONNX has them, they do not exist.
+  // The running statistics are updated in place, so the outputs that ONNX has for them do not exist here.
   return std::vector{x};
 }
 
-// Whether anything but the addend wants a gradient.
+// Whether any input other than the addend needs a gradient.
 bool trains_before_addition(const TaskBuilder& build) {
   return build.wants_gradient(0) || build.wants_gradient(1) || build.wants_gradient(2);
 }

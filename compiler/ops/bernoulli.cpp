@@ -1,8 +1,9 @@
-// Bernoulli: 1 with a probability that is one number, else 0: the masks of stochastic depth, one element for each sample.
+// Bernoulli: 1 with a fixed probability, else 0. These are the masks of stochastic depth, one element per sample.
 //   RandomMask {y}
-// Like Dropout's, the mask is a function of seed, iteration, round, the node's key and the element's place: run again it is
-// the same. In evaluation it is its mean. It reads nothing: importing (compiler/network/simplify/random_mask.h) says its shape by
-// attribute `shape`, in which -1 is the number of samples, and its probability by `probability`.
+// As with Dropout, the mask is a function of seed, iteration, round, the node's key and the element's position, so a
+// recomputed mask is identical. In evaluation the output is the mean. No input is read: the import
+// (compiler/network/simplify/random_mask.h) stores the shape in attribute `shape`, where -1 is the number of samples,
+// and the probability in `probability`.
 #include "compiler/ops/op.h"
 #include "compiler/ops/random_key.h"
 #include "runtime/attrs/dropout.h"

@@ -12,7 +12,7 @@ bool stretches(const TaskBuilder& build, size_t i) {
   return build.node().input_type(i).dims != build.node().output_type(0).dims;
 }
 
-// The operand of a node whose other one is a number.
+// The tensor operand of a node whose other operand is a number.
 size_t tensor_operand(const NodeView& node) { return number_at(node, 0) ? 1 : 0; }
 
 }  // namespace

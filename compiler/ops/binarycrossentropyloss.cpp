@@ -1,5 +1,6 @@
-// BinaryCrossEntropyLoss: Plimsoll's own, the mean over all elements of the iteration of -t·ln p - (1 - t)·ln(1 - p) where
-// p = sigmoid(logit), and as output 1 the number of hits: a logit above 0 where the target is above 0.5, or neither.
+// BinaryCrossEntropyLoss: Plimsoll's own operator. The mean over all elements of the iteration of -t·ln p - (1 -
+// t)·ln(1 - p), where p = sigmoid(logit). Output 1 is the number of hits: elements where (logit > 0) equals (target >
+// 0.5).
 //   BinaryCrossEntropy {logits, target, loss, correct, dlogits}
 #include "compiler/ops/op.h"
 #include "runtime/attrs/loss.h"
@@ -27,7 +28,7 @@ void forward(TaskBuilder& build) {
               .flops = flops_per_element(logits, 12)});
 }
 
-// Never called: nothing in front of the loss has a gradient. There, so that parameters behind it count as trained.
+// Never called, because the loss itself receives no gradient. Defined so that the parameters upstream count as trained.
 void backward(TaskBuilder&) {}
 
 std::vector<Sample> samples() {

@@ -1,4 +1,4 @@
-// Operands of which one is stretched to the other (dims.h says how), and the gradients of such.
+// Broadcast operands (dims.h defines the rule), and their gradients.
 #pragma once
 
 #include <span>
@@ -11,14 +11,14 @@ namespace plimsoll {
 // The dimensions of the result. Error: invalid model, naming both operands.
 Result<Dims> broadcast(const NodeView& node, const Dims& a, const Dims& b);
 
-// Dimensions with leading ones up to `rank`.
+// `dims` with leading ones added up to `rank`.
 Dims with_rank(const Dims& dims, size_t rank);
 
-// The same tensor under other dimensions; elements and order stay.
+// The same tensor with other dimensions; elements and their order do not change.
 Operand viewed(Operand operand, Dims dims);
 
 // Delivers the gradient of input `i` from `full`, a tensor of this backward that has the dimensions of the (larger)
-// result: as it stands where nothing was stretched, else summed over the stretched dimensions; `scale` times.
+// result: unchanged if nothing was broadcast, else summed over the broadcast dimensions; multiplied by `scale`.
 void give_summed_gradient(TaskBuilder& build, size_t input, const Operand& full, double scale = 1);
 
 }  // namespace plimsoll

@@ -1,6 +1,7 @@
-// Cast from a type to another: f32, i32, i64, and u8, which is what booleans are in the arena.   CastTo {x, y}
-// A real number loses what stands behind its point; to a boolean everything but 0 is 1. No gradient: one of the types has none.
-// compiler/import leaves out a Cast to the type that is there, and writes CastLike as Cast.
+// Cast between f32, i32, i64 and u8; booleans are u8 in the arena.   CastTo {x, y}
+// Casting a real number to an integer truncates it; casting to a boolean maps every nonzero value to 1. There is no
+// gradient, because at least one of the types has none. compiler/import removes a Cast to the same type, and rewrites
+// CastLike as Cast.
 #include "compiler/ops/activation.h"
 #include "compiler/ops/evaluate_elements.h"
 #include "compiler/ops/whole.h"
@@ -35,7 +36,7 @@ void forward(TaskBuilder& build) {
   build.task(std::move(task));
 }
 
-// Of whole numbers: those that the smaller type does not hold are no labels, no rows and no positions.
+// For integers only: a value that the smaller type cannot represent is not a valid label, row or position.
 std::optional<Moves> moves(const NodeView& node) {
   const auto whole = [](const TensorType& type) { return type.type == DataType::i32 || type.type == DataType::i64; };
   if (!whole(node.input_type(0)) || !whole(node.output_type(0))) return std::nullopt;

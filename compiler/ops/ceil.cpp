@@ -1,4 +1,4 @@
-// Ceil: y is the least whole number that is at least x.   CeilForward {x, y}. The gradient is zero.
+// Ceil: y is the smallest integer that is at least x.   CeilForward {x, y}. The gradient is zero.
 #include <cmath>
 
 #include "compiler/ops/activation.h"

@@ -1,6 +1,7 @@
-// Clip: y = x within [min, max], both optional: attributes before opset 11, inputs from there on.
+// Clip: y = x within [min, max], both optional: attributes before opset 11, inputs since.
 //   ClipForward {x, y}   ClipBackward {y, dy, dx}
-// Where min is above max, y is max everywhere (ONNX: Min(max, Max(x, min))). No gradient passes at the bounds, which lets the backward read the output, as Relu's does (Relu6 is a Clip).
+// If min is above max, y is max everywhere (ONNX: Min(max, Max(x, min))). The gradient is zero at the bounds, so the
+// backward can read the output, as Relu's does (Relu6 is a Clip).
 #include <cmath>
 
 #include "compiler/ops/activation.h"
@@ -13,7 +14,7 @@ Result<double> bound(const NodeView& node, size_t i, std::string_view attribute,
   if (!node.has_input(i)) return node.real(attribute, missing);
   const auto number = node.constant_real(i);
   if (!number) return node.unsupported(std::string(attribute) + " is not a number known while compiling");
-  // Infinite means unbounded; attributes are finite.
+  // Infinity means unbounded; attributes are finite.
   return std::isinf(*number) ? std::copysign(ClipAttrs{}.max, *number) : *number;
 }
 
@@ -35,7 +36,7 @@ void backward(TaskBuilder& build) {
   backward_activation(build, Remembers::output, to_attributes(attrs_of(build.node()).value()), 2);
 }
 
-// Of opset 11 and later, where the bounds are inputs.
+// For opset 11 and later, where the bounds are inputs.
 Known evaluate(const KnownCall& call) {
   if (!call.known(0) || !call.node.attributes.empty()) return std::nullopt;
   Known clipped = *call.known(0);

@@ -1,5 +1,5 @@
 // Concat along an axis.   Concat {x0, x1, …, y}   Split {dy, dx0, dx1, …}
-// Reads nothing of the forward pass on the way back. Blocked channels are copied as they lie.
+// The backward reads nothing of the forward pass. Blocked channels are copied without reordering.
 #include "compiler/ops/dims.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/pieces.h"
@@ -9,13 +9,13 @@
 namespace plimsoll {
 namespace concat {
 
-constexpr int64_t kAxis = 1;  // where none is given, which no opset from 4 on allows
+constexpr int64_t kAxis = 1;  // the default, although every opset since 4 requires the attribute
 
 size_t axis(const NodeView& node) {
   return axis_of(node, node.integer("axis", kAxis), node.input_type(0).rank()).value();
 }
 
-// What parts make, one after the other along the axis.
+// The dimensions of the parts concatenated along the axis.
 Result<Dims> concatenated(const std::vector<Dims>& parts, int64_t axis) {
   Dims result = parts[0];
   PLIMSOLL_ASSIGN(const size_t along, dims::axis_of(axis, result.size()));

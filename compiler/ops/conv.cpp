@@ -1,6 +1,7 @@
-// Conv, two or three spatial dimensions, groups, dilation, asymmetric padding.
+// Conv with two or three spatial dimensions, groups, dilation and asymmetric padding.
 //   ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx}   ConvBackwardWeights {x, dy, dw, db}
-// w is [C_out, C_in / group, kH, kW], or with kD before them; b is optional in every slot. With `relu` the forward kernel ends in one.
+// w is [C_out, C_in / group, kH, kW], or [C_out, C_in / group, kD, kH, kW]; b is optional in every slot. With `relu`
+// the forward kernel applies a Relu to its result.
 #include "compiler/ops/fused_relu.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/window.h"
@@ -34,7 +35,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   return std::vector{TensorType{x.type, image_dims(x.dims[0], w.dims[0], spatial)}};
 }
 
-// Two per multiplication and addition; the same for each of the three kernels.
+// Two per multiply-add; the same for each of the three kernels.
 Affine flops(const NodeView& node) {
   const TensorType& w = node.input_type(1);
   return flops_per_element(node.output_type(0), 2 * w.dims[1].value * elements_of(spatial_of(w)));
@@ -69,10 +70,11 @@ void backward(TaskBuilder& build) {
   }
 }
 
-// What oneDNN's direct convolutions read fastest. Blocks are never padded: channels that do not divide stay plain. Channels last,
-// the weights are so, too: cuDNN's engines take all three tensors in one order.
+// The layout that oneDNN's direct convolutions read fastest. Blocks are never padded: a channel count that is not a
+// multiple of the block stays plain. If activations are channels last, so are the weights, because cuDNN's engines take
+// all three tensors in one order.
 Layout weight_layout(const NodeView& node, size_t i, Layout images) {
-  if (i != 1 || node.input_type(1).rank() != 4) return Layout::plain;  // volumes lie plainly, and so do their weights
+  if (i != 1 || node.input_type(1).rank() != 4) return Layout::plain;  // volumes and their weights are plain
   if (images == Layout::nhwc) return images;
   const int64_t block = block_of(images);
   const TensorType& w = node.input_type(1);
@@ -104,7 +106,7 @@ std::vector<Sample> samples() {
            {{"group", int64_t{4}}, {"pads", Ints{1, 1, 1, 1}}}, true),
       conv("same_upper", {kBatch, {2}, {5}, {5}}, {{3}, {2}, {2}, {2}}, {{"auto_pad", std::string("SAME_UPPER")}}, false),
       conv("relu", {kBatch, {3}, {6}, {5}}, {{4}, {3}, {3}, {3}}, {{"relu", int64_t{1}}}, true),
-      // Channels that fill blocks of 8 and 16.
+      // Channel counts that fill blocks of 8 and 16.
       conv("blocked", {kBatch, {32}, {6}, {5}}, {{16}, {32}, {3}, {3}}, {{"pads", Ints{1, 1, 1, 1}}}, true),
       conv("blocked_1x1", {kBatch, {16}, {5}, {5}}, {{32}, {16}, {1}, {1}}, {{"strides", Ints{2, 2}}}, false),
       conv("first", {kBatch, {3}, {7}, {7}}, {{16}, {3}, {3}, {3}}, {{"strides", Ints{2, 2}}}, true),
@@ -121,7 +123,7 @@ std::vector<Sample> samples() {
       conv("volume_depthwise", {kBatch, {4}, {3}, {3}, {3}}, {{4}, {1}, {3}, {3}, {3}},
            {{"group", int64_t{4}}, {"auto_pad", std::string("SAME_UPPER")}}, true),
       conv("volume_relu", {kBatch, {16}, {2}, {3}, {3}}, {{16}, {16}, {1}, {3}, {3}}, {{"relu", int64_t{1}}}, true),
-      // Channels that fill blocks of 8 and 16, which are blocks of images only.
+      // Channel counts that fill blocks of 8 and 16, although only images are blocked.
       conv("volume_blocked", {kBatch, {16}, {2}, {3}, {3}}, {{32}, {16}, {2}, {1}, {3}}, {}, true),
       conv("volume_blocked_depthwise", {kBatch, {16}, {2}, {3}, {3}}, {{16}, {1}, {2}, {3}, {3}},
            {{"group", int64_t{16}}}, false),

@@ -1,5 +1,6 @@
-// ConvTranspose, two or three spatial dimensions: what a convolution does to gradients, as a layer of its own. Its kernels are
-// the convolution's with the roles of input and output exchanged; w is [C_in, C_out / group, kH, kW], or with kD before them.
+// ConvTranspose with two or three spatial dimensions: the data gradient of a convolution as a layer. Its kernels are
+// the convolution's with input and output exchanged; w is [C_in, C_out / group, kH, kW], or [C_in, C_out / group, kD,
+// kH, kW].
 //   ConvTransposeForward {x, w, b, y};   dx = ConvForward {dy, w, –, dx};   dw = ConvBackwardWeights {dy, x, dw, –}
 //   db = ConvBackwardWeights {–, dy, –, db}
 #include "compiler/ops/op.h"
@@ -31,7 +32,7 @@ Result<Shape> shape_of(const NodeView& node) {
     if (more[i] < 0 || more[i] >= stride) return node.unsupported("output_padding that is not below the stride");
     const int64_t whole = stride * (x.dims[2 + i].value - 1) + more[i] + reach;
     if (same || wanted.size() >= rank) {
-      // The padding follows from the wanted size; its odd row goes to the end for SAME_UPPER only, as ONNX says.
+      // The padding follows from the requested size; an odd row goes to the end only for SAME_UPPER, as ONNX specifies.
       const int64_t size = wanted.size() >= rank ? wanted[wanted.size() - rank + i] : stride * x.dims[2 + i].value;
       const int64_t total = whole - size;
       if (total < 0) return node.unsupported("an output_shape beyond the reach of the input");
@@ -97,7 +98,7 @@ void backward(TaskBuilder& build) {
 }
 
 Layout weight_layout(const NodeView& node, size_t i, Layout images) {
-  if (i != 1 || node.input_type(1).rank() != 4) return Layout::plain;  // volumes lie plainly, and so do their weights
+  if (i != 1 || node.input_type(1).rank() != 4) return Layout::plain;  // volumes and their weights are plain
   if (images == Layout::nhwc) return images;
   const int64_t block = block_of(images);
   const TensorType& w = node.input_type(1);

@@ -1,5 +1,5 @@
-// CumSum along an axis known while compiling, of f32, i32 or i64.   CumulativeSum {x, y}
-// The gradient is the sum from the other end.
+// CumSum along an axis known at compile time, for f32, i32 or i64.   CumulativeSum {x, y}
+// The gradient is the cumulative sum in the opposite direction.
 #include <numeric>
 
 #include "compiler/ops/broadcast.h"

@@ -1,6 +1,6 @@
 // Div with broadcasting: y = a / b.   BinaryDiv {a, b, y}   ProductSum {dy / b, y, db}
 //   da = dy / b          reads b
-//   db = -(dy / b) · y   reads y instead of a, and makes use of dy / b
+//   db = -(dy / b) · y   reads y instead of a, and reuses dy / b
 #include "compiler/ops/binary.h"
 #include "compiler/ops/evaluate_elements.h"
 
@@ -23,7 +23,7 @@ void backward(TaskBuilder& build) {
   const NodeView& node = build.node();
   if (const auto b = number_at(node, 1)) return give_scaled_gradient(build, 1 / *b);
   const TensorType& y = node.output_type(0);
-  // The quotient is the gradient of `a` itself, unless that is summed or added to what another node left.
+  // The quotient is itself the gradient of `a`, unless it has to be summed, or added to the gradient from another node.
   const bool direct = build.wants_gradient(0) && node.input_type(0).dims == y.dims &&
                       node.input(0).kind != ValueKind::parameter;
   const Operand quotient = direct ? build.write_gradient(0) : build.write_scratch("quotient", y);
@@ -60,7 +60,7 @@ const Op op_Div{.name = "Div",
                 .adds_up = [](const NodeView&, const std::vector<bool>& sums) { return sums[0] && !sums[1]; },
                 .samples = [] {
                   auto samples = binary_samples(0.5, 2);
-                  samples.pop_back();  // a constant in front has no kernel
+                  samples.pop_back();  // a constant dividend has no kernel
                   return samples;
                 }};
 

@@ -1,7 +1,8 @@
-// Dropout.   Dropout {x, y}: y = x / (1 - ratio) where the mask says so, else 0; in evaluation y = x.
-// No mask is stored. It is a function of seed, iteration, round, the node's key and the element's place, so the backward
-// is the same kernel on the gradient, and a recomputed forward sees the same mask. In training always active, whatever
-// the input training_mode says: a Dropout whose mode counts is an Identity by then (compiler/network/evaluated_dropout.h).
+// Dropout.   Dropout {x, y}: y = x / (1 - ratio) where the mask is set, else 0; in evaluation y = x.
+// No mask is stored. The mask is a function of seed, iteration, round, the node's key and the element's position. So
+// the backward applies the same kernel to the gradient, and a recomputed forward uses the same mask. Dropout is always
+// active in training, whatever the input training_mode: a Dropout that training_mode disables has become an Identity
+// before (compiler/network/evaluated_dropout.h).
 #include "compiler/ops/op.h"
 #include "compiler/ops/random_key.h"
 #include "compiler/ops/reshaping.h"

@@ -1,4 +1,4 @@
-// What operators share that pick elements along an axis by numbers, GatherElements and ScatterElements.
+// Shared by GatherElements and ScatterElements, which select elements along an axis by index.
 #pragma once
 
 #include "compiler/ops/op.h"
@@ -9,7 +9,7 @@ namespace plimsoll {
 // The axis, counted from the front. Before: check_elements.
 size_t elements_axis(const NodeView& node);
 
-// Indices of whole numbers, of as many dimensions as input 0, and along none but the axis of more than it has.
+// Indices are integers, have the rank of input 0, and exceed its size in no dimension but the axis.
 Status check_elements(const NodeView& node, const TensorType& indices);
 
 }  // namespace plimsoll

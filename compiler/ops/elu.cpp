@@ -1,5 +1,5 @@
 // Elu: y = x for x > 0, else alpha · (e^x - 1).   EluForward {x, y}   EluBackward {y, dy, dx}
-// For x <= 0 the slope is alpha · e^x = y + alpha: the output tells.
+// For x <= 0 the slope is alpha · e^x = y + alpha, so the output suffices.
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {

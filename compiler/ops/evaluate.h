@@ -1,5 +1,5 @@
-// What an operator makes of inputs that are known while compiling: Op::evaluate. This is the one meaning of it for constants and for
-// shapes, in which the number of samples stands as a symbol.
+// Op::evaluate: computes an operator's output from inputs known at compile time. Constant folding and shape computation
+// share this one definition. In shapes the number of samples is a symbol.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@ namespace plimsoll {
 
 using Known = std::optional<KnownValue>;
 
-// An input as far as it is known. Both null: the optional input is left out, or nothing is known.
+// An input as far as it is known. If both are null, the optional input is omitted, or nothing is known.
 struct KnownInput {
   const KnownValue* known = nullptr;
   const Dims* dims = nullptr;
-  ElementType element = ElementType::undefined;  // its type, where that is known
+  ElementType element = ElementType::undefined;  // its type, if known
 };
 
-// A node of a model, before it is one of a network.
+// A node of a model, before it becomes a node of a network.
 struct KnownCall {
   const ModelNode& node;
   int64_t opset;
@@ -37,7 +37,7 @@ struct KnownCall {
     const ModelAttribute* found = find_attribute(node, name);
     return found ? found->integer() : missing;
   }
-  // An attribute of old opsets that became an input: axes, starts. nullopt: given but not known; empty: left out.
+  // An attribute of old opsets that became an input: axes, starts. nullopt: given but unknown; empty: omitted.
   std::optional<std::vector<int64_t>> list(std::string_view name, size_t input) const {
     if (const ModelAttribute* found = find_attribute(node, name))
       return std::vector<int64_t>(found->integers().begin(), found->integers().end());
@@ -52,7 +52,7 @@ struct KnownCall {
   }
 };
 
-// Pieces of which rules are made.
+// Building blocks for `evaluate` functions.
 namespace constants {
 
 inline KnownValue integers(std::vector<Dim> items) {
@@ -61,7 +61,7 @@ inline KnownValue integers(std::vector<Dim> items) {
   return known;
 }
 
-// The same elements under another shape.
+// The same elements with another shape.
 inline KnownValue reshaped(const KnownValue& from, Dims dims) {
   KnownValue known = from;
   known.dims = std::move(dims);
@@ -78,32 +78,32 @@ inline KnownValue picked(const KnownValue& from, Dims dims, const std::vector<si
   return known;
 }
 
-// An axis, or another index, counted from the end where negative.
+// An axis, or another index, counted from the end if negative.
 inline std::optional<size_t> axis_of(int64_t axis, size_t rank) {
   if (axis < 0) axis += static_cast<int64_t>(rank);
   if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
   return static_cast<size_t>(axis);
 }
 
-// Elements before, at and after an axis. Of shapes without the batch.
+// The number of elements before, at and after an axis. For shapes without the batch.
 struct Extents { size_t outer = 1, at = 1, inner = 1; };
 
 Extents extents(const Dims& dims, size_t axis);
 
-// Where an index (the last dimension of `indices`) begins in the data, and how many elements stand there.
+// Where an index (the last dimension of `indices`) begins in the data, and the number of elements it selects.
 struct Places {
   std::vector<size_t> at = {};
   size_t length = 1;
 };
 std::optional<Places> places_of(const KnownValue& data, const KnownValue& indices);
 
-// As the element type holds it.
+// The value as the element type represents it.
 double rounded(double value, ElementType element);
 
-// NumPy's broadcasting; nullopt when the shapes do not fit or depend on the batch.
+// NumPy's broadcasting; nullopt if the shapes do not match or depend on the batch.
 std::optional<Dims> broadcast(const std::vector<const Dims*>& shapes);
 
-// For each element of `to`, row-major, the index of the element of `from` (broadcast to it) that stands there.
+// For each element of `to`, in row-major order, the index of the corresponding element of `from`, broadcast to `to`.
 std::vector<size_t> broadcast_indices(const Dims& from, const Dims& to);
 
 }  // namespace constants

@@ -26,7 +26,7 @@ MaybeDim divide(Dim a, Dim b) {
   if (a.batch && b.batch) return a.value % b.value == 0 ? MaybeDim(Dim{a.value / b.value}) : std::nullopt;
   if (b.batch) return a.value == 0 ? MaybeDim(Dim{0}) : std::nullopt;
   if (a.batch && a.value % b.value != 0) return std::nullopt;
-  return Dim{a.value / b.value, a.batch};  // toward zero, as the specification's integer division
+  return Dim{a.value / b.value, a.batch};  // toward zero, as the ONNX specification requires for integer division
 }
 
 MaybeDim remainder(Dim a, Dim b) {
@@ -35,17 +35,17 @@ MaybeDim remainder(Dim a, Dim b) {
   return Dim{rest != 0 && (rest < 0) != (b.value < 0) ? rest + b.value : rest};
 }
 
-// Both of the same kind compare as their factors do.
+// Two values of the same kind compare as their factors do.
 MaybeDim compare(Dim a, Dim b, bool (*holds)(int64_t, int64_t)) {
   if (a == b) return Dim{holds(a.value, b.value)};
-  // A number that is no positive one never equals, and is always below, a positive multiple of the batch.
+  // A number <= 0 never equals a positive multiple of the batch, and is always below it.
   if (a.batch && !b.batch && a.value > 0 && b.value <= 0) return Dim{holds(1, 0)};
   if (b.batch && !a.batch && b.value > 0 && a.value <= 0) return Dim{holds(0, 1)};
   if (a.batch != b.batch) return std::nullopt;
   return Dim{holds(a.value, b.value)};
 }
 
-// N is at least 1, and which of both is larger must not depend on it.
+// N is at least 1; the result must not depend on its value.
 MaybeDim largest(Dim a, Dim b) {
   if (a.batch == b.batch) return a.value > b.value ? a : b;
   const Dim many = a.batch ? a : b, few = a.batch ? b : a;
@@ -85,7 +85,7 @@ Known evaluate_binary(const std::vector<KnownInput>& inputs, const OfTwo& op) {
   return known;
 }
 
-// Of any number of inputs, two by two.
+// For any number of inputs, combined pairwise.
 Known evaluate_two_by_two(const std::vector<KnownInput>& inputs, const OfTwo& op) {
   if (inputs.empty() || !inputs[0].known) return std::nullopt;
   Known so_far = *inputs[0].known;

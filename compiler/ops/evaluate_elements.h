@@ -1,4 +1,4 @@
-// Evaluation element by element (evaluate.h). Whole numbers may be multiples of the number of samples.
+// Elementwise evaluation (evaluate.h). Integers may be multiples of the number of samples.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace plimsoll {
 
 using MaybeDim = std::optional<Dim>;
 
-// Arithmetic on a + b·N where one of both is zero; what does not stay so is not known. N is positive and unknown.
+// Arithmetic on a + b·N where a or b is zero; a result that is not of this form is unknown. N is positive and unknown.
 namespace symbolic {
 MaybeDim add(Dim a, Dim b, int64_t sign);
 MaybeDim multiply(Dim a, Dim b);
@@ -22,11 +22,11 @@ MaybeDim largest(Dim a, Dim b);
 MaybeDim smallest(Dim a, Dim b);
 }  // namespace symbolic
 
-// nullptr: of such numbers it is not evaluated.
+// nullptr: not evaluated for numbers of this kind.
 struct OfTwo {
   MaybeDim (*ints)(Dim, Dim) = nullptr;
   double (*reals)(double, double) = nullptr;
-  bool boolean = false;  // the result is a truth value, also of reals
+  bool boolean = false;  // the result is a boolean, also for reals
 };
 struct OfOne {
   MaybeDim (*ints)(Dim) = nullptr;

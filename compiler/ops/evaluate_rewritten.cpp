@@ -25,7 +25,7 @@ Known constant(const KnownCall& call) {
   return std::nullopt;
 }
 
-// Any size: one element stands for all, and the shape may depend on the batch.
+// Any size: one element represents all, and the shape may depend on the batch.
 Known constant_of_shape(const KnownCall& call) {
   const KnownValue* shape = call.known(0);
   if (!shape || shape->real() || shape->dims.size() != 1 || shape->dims[0].batch) return std::nullopt;
@@ -43,7 +43,7 @@ Known constant_of_shape(const KnownCall& call) {
   return known;
 }
 
-// Only the shape is read of its input. Without dtype, the type is the input's.
+// Only the shape of its input is read. Without dtype, the type is the input's.
 Known eye_like(const KnownCall& call) {
   const Dims* dims = call.dims(0);
   if (!dims || dims->size() != 2 || (*dims)[0].batch || (*dims)[1].batch) return std::nullopt;
@@ -85,8 +85,9 @@ static Known real_range(const KnownCall& call) {
     if (!call.known(i) || !call.known(i)->real() || call.known(i)->elements() != 1) return std::nullopt;
   const double start = call.known(0)->number(0), limit = call.known(1)->number(0), delta = call.known(2)->number(0);
   const double count = std::ceil((limit - start) / delta);
-  if (!(count <= static_cast<double>(kKnownLimit))) return std::nullopt;  // nor where it is no number
-  KnownValue known{.element = call.known(0)->element, .dims = {{count > 0 ? static_cast<int64_t>(count) : 0}}};  // it may be -inf
+  if (!(count <= static_cast<double>(kKnownLimit))) return std::nullopt;  // also rejects NaN
+  // it may be -inf
+  KnownValue known{.element = call.known(0)->element, .dims = {{count > 0 ? static_cast<int64_t>(count) : 0}}};
   for (int64_t i = 0; i < known.dims[0].value; ++i) known.reals.push_back(constants::rounded(start + static_cast<double>(i) * delta, known.element));
   return known;
 }

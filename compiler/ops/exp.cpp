@@ -1,4 +1,4 @@
-// Exp: y = e^x.   ExpForward {x, y}   BinaryMul {y, dy, dx}: the output is its own slope.
+// Exp: y = e^x.   ExpForward {x, y}   BinaryMul {y, dy, dx}: the output is its own derivative.
 #include <cmath>
 
 #include "compiler/ops/activation.h"

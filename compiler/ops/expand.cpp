@@ -1,6 +1,6 @@
-// Expand: x stretched to a shape known while compiling (a class token for every sample).   BroadcastTo {x, y}
-// The gradient is summed over what was stretched, samples included. An entry of -1, which no file has, is the number of
-// samples (compiler/network/simplify/builder.cpp).
+// Expand: x broadcast to a shape known at compile time (a class token for every sample).   BroadcastTo {x, y}
+// The gradient is summed over the broadcast dimensions, samples included. An entry of -1 is the number of samples; no
+// file contains it (compiler/network/simplify/builder.cpp).
 #include <algorithm>
 
 #include "compiler/ops/broadcast.h"
@@ -74,7 +74,7 @@ Known evaluate(const KnownCall& call) {
   if (!data || !shape || shape->real() || shape->dims.size() != 1) return std::nullopt;
   Dims wanted;
   for (size_t i = 0; i < static_cast<size_t>(shape->elements().value_or(0)); ++i) wanted.push_back(shape->integer(i));
-  if (data->elements() == 1 && wanted.size() >= data->dims.size()) {  // of any size, also of the batch's
+  if (data->elements() == 1 && wanted.size() >= data->dims.size()) {  // of any size, including the batch's
     if (std::any_of(wanted.begin(), wanted.end(), [](Dim dim) { return dim.value < 0; })) return std::nullopt;
     return constants::reshaped(*data, std::move(wanted));
   }

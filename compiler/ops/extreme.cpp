@@ -28,10 +28,10 @@ void backward_extreme(TaskBuilder& build, std::string_view kernel) {
 }
 
 std::vector<Sample> extreme_samples() {
-  // A wide range keeps ties out of reach of the steps of finite differences.
+  // A wide range keeps ties farther apart than the steps of finite differences.
   std::vector<Sample> samples = binary_samples(-30, 30);
   samples.resize(samples.size() -
-                 2);  // these operators have no numbers as attributes: a number is a tensor of one element
+                 2);  // these operators take no numbers as attributes: a number is a tensor of one element
   return samples;
 }
 

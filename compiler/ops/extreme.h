@@ -1,7 +1,7 @@
-// What Max and Min share.
+// Shared by Max and Min.
 //   BinaryMax, BinaryMin {a, b, y}
 //   MaxShare, MinShare {x, other, dy, dx}: dx = dy where x is y, dy / 2 where both are (as torch.maximum), else 0
-// dx has the dimensions of y. A further task sums it where x was broadcast.
+// dx has the dimensions of y. A further task sums it if x was broadcast.
 #pragma once
 
 #include "compiler/ops/binary.h"

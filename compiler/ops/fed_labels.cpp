@@ -12,9 +12,9 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kNowhere = -1;
-constexpr int64_t kMostLabels = int64_t{1} << 22;  // of a sample
+constexpr int64_t kMostLabels = int64_t{1} << 22;  // per sample
 
-// Which element of the input each element of one sample is.
+// For each element of one sample, the index of the element of the input that it is.
 using Positions = std::vector<int64_t>;
 
 bool is_class_loss(const Node& node) { return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss"; }
@@ -25,7 +25,7 @@ const Node* maker_of(const Network& network, ValueId value) {
   return nullptr;
 }
 
-// The dimensions of one sample. Nothing where samples are folded into another dimension.
+// The dimensions of one sample. nullopt if samples are merged into another dimension.
 std::optional<Dims> of_one_sample(const Dims& dims) {
   Dims one = dims;
   for (Dim& dim : one) {
@@ -36,7 +36,7 @@ std::optional<Dims> of_one_sample(const Dims& dims) {
   return one;
 }
 
-// `may_fill`: what is put beside the labels counts nowhere.
+// `may_fill`: whether a fill value next to the labels is ignored by the loss.
 std::optional<Positions> moved(const Positions& given, const Dims& from, const Dims& to, const Moves& moves, bool may_fill) {
   const auto x = of_one_sample(from), y = of_one_sample(to);
   if (!x || !y) return std::nullopt;
@@ -62,7 +62,7 @@ std::optional<Positions> moved(const Positions& given, const Dims& from, const D
   return result;
 }
 
-// `left_out`: whether a number that is put beside the labels counts nowhere.
+// `left_out`: whether the loss ignores a given fill value next to the labels.
 template <class LeftOut>
 std::optional<FedLabels> traced(const Network& network, ValueId labels, LeftOut left_out) {
   std::vector<const Node*> way;
@@ -107,7 +107,7 @@ ValueId weights_of(const NodeView& loss) { return loss.has_input(2) ? loss.node(
 }  // namespace
 
 int64_t ignored_label(const NodeView& loss) {
-  constexpr int64_t kPyTorchs = -100;  // where the model names none
+  constexpr int64_t kPyTorchs = -100;  // if the model specifies none
   return loss.integer("ignore_index", kPyTorchs);
 }
 

@@ -1,4 +1,4 @@
-// A list of at most N items that a table of constants may hold: no allocation, no work before main.
+// A list of at most N items for use in constant tables: no allocation, no work before main.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ template <class T, size_t N>
 class FixedList {
  public:
   constexpr FixedList() = default;
-  constexpr FixedList(std::initializer_list<T> items) : size_(items.size()) {  // more than N: does not compile
+  constexpr FixedList(std::initializer_list<T> items) : size_(items.size()) {  // more than N items do not compile
     size_t i = 0;
     for (const T& item : items) items_.at(i++) = item;
   }

@@ -1,4 +1,4 @@
-// Flatten: the dimensions before `axis` as one, those from there on as another; no task.
+// Flatten: the dimensions before `axis` become one dimension, the rest another; no task.
 #include "compiler/ops/dims.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
@@ -6,7 +6,7 @@
 namespace plimsoll {
 namespace flatten {
 
-constexpr int64_t kAxis = 1;  // where none is given
+constexpr int64_t kAxis = 1;  // the default
 
 Result<Dims> flattened(const Dims& x, int64_t axis) {
   const int64_t rank = static_cast<int64_t>(x.size());

@@ -1,4 +1,4 @@
-// Floor: y is the largest whole number that is at most x.   FloorForward {x, y}. The gradient is zero.
+// Floor: y is the largest integer that is at most x.   FloorForward {x, y}. The gradient is zero.
 #include <cmath>
 
 #include "compiler/ops/activation.h"

@@ -1,4 +1,4 @@
-// For operators that can end in a Relu of their own (network/fuse.h): the mark, and the mask in the backward.
+// For operators that can apply a Relu to their result (network/fuse.h): the mark, and the mask in the backward.
 #pragma once
 
 #include "compiler/ops/task_builder.h"
@@ -7,8 +7,8 @@ namespace plimsoll {
 
 inline bool has_relu(const NodeView& node) { return node.node().marks.relu; }
 
-// The gradient of what stood before the Relu: that of the output where the output is positive. A task of its own that
-// may work in place; without a Relu it is the gradient of the output as it stands.
+// The gradient with respect to the Relu's input: the output's gradient where the output is positive, else 0. It is
+// computed by a separate task that may work in place. Without a Relu it is the output's gradient, unchanged.
 inline Operand gradient_before_relu(TaskBuilder& build) {
   if (!has_relu(build.node())) return build.read_gradient(0);
   const Operand before = build.write_scratch("dpre", build.node().output_type(0));

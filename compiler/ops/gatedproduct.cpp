@@ -1,8 +1,8 @@
-// GatedProduct: y = g(a) · b, where g is Swish (SwiGLU) or Gelu (GEGLU). In no model file: made by
+// GatedProduct: y = g(a) · b, where g is Swish (SwiGLU) or Gelu (GEGLU). In no model file: created by
 // network/composites.h.
 //   GatedProductForward {a, b, y}   GatedProductBackward {a, b, dy, da, db}
-// The product of an activation and a tensor keeps a, g(a) and b for the backward pass; this keeps a and b, and computes
-// g(a) again.
+// A separate activation and product keep a, g(a) and b for the backward pass; this operator keeps a and b, and
+// recomputes g(a).
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {

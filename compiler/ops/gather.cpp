@@ -1,12 +1,12 @@
-// Gather: rows of a table, picked by numbers. A table of embeddings, read at the model's token ids:
+// Gather: rows of a table, selected by index. For an embedding table, read at the model's token ids:
 //   GatherForward  {table, indices, y}     table [rows, width], indices [count] i32 or i64, y [count, width]
-//   GatherBackward {indices, dy, dtable}   dtable[index] += dy, in the order of the indices: the same bits every time
-// a node with NodeMarks::padding_index (plimsoll.export writes which row it is) has PaddedGatherBackward, which leaves
-// that row's gradient 0;
-// along another axis than the first the same of many tables: [tables, rows, width], y [tables, count, width];
-// and a slice, where the indices are known while compiling and evenly spaced (x[:, 0], positions 0, 1, 2, …):
+//   GatherBackward {indices, dy, dtable}   dtable[index] += dy, in the order of the indices, so bits are reproducible
+// A node with NodeMarks::padding_index (plimsoll.export writes it) uses PaddedGatherBackward, which leaves the gradient
+// of that row 0. Along an axis other than the first, the same for several tables: [tables, rows, width], y [tables,
+// count, width]. If the indices are known at compile time and evenly spaced (x[:, 0], positions 0, 1, 2, …), Gather is
+// a slice:
 //   Slice {x, y}   SliceBackward {dy, dx}
-// A table of whole numbers or booleans is moved by   GatherWhole {table, indices, y}   or   Move {x, y}
+// A table of integers or booleans uses   GatherWhole {table, indices, y}   or   Move {x, y}
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/gather.h"
 
@@ -25,7 +25,7 @@ struct Table {
   Dims table, indices, result;  // as the kernel sees them
 };
 
-// Indices that lie in the arena.
+// Indices that are tensors in the arena.
 Result<Table> table_of(const NodeView& node) {
   const TensorType &x = node.input_type(0), &indices = node.input_type(1);
   PLIMSOLL_ASSIGN(const size_t axis, axis_of(node, node.integer("axis", 0), x.rank()));
@@ -37,7 +37,7 @@ Result<Table> table_of(const NodeView& node) {
   return Table{{tables, rows, width}, {count}, {tables, count, width}};
 }
 
-// Indices that are known: every `step`-th from `first`.
+// Indices known at compile time: every `step`-th from `first`.
 struct Run {
   int64_t first = 0, step = 1, count = 1;
   size_t axis = 0;
@@ -67,7 +67,7 @@ bool picks_all(const NodeView& node, const Run& run) {
   return run.first == 0 && run.step == 1 && run.count == node.input_type(0).dims[run.axis].value;
 }
 
-// The table's dimensions with those of the indices in place of the axis.
+// The table's dimensions with the axis replaced by the dimensions of the indices.
 Dims gathered(const Dims& x, const Dims& indices, size_t axis) {
   Dims dims(x.begin(), x.begin() + static_cast<int64_t>(axis));
   dims.insert(dims.end(), indices.begin(), indices.end());
@@ -104,7 +104,7 @@ SliceAttrs slice_of(const NodeView& node, const Run& run) {
   return attrs;
 }
 
-// The result with the picked axis as one, whatever dimensions the indices have.
+// The result with the selected axis as one dimension, whatever the rank of the indices.
 Dims picked(const NodeView& node, const Run& run) {
   Dims dims = node.input_type(0).dims;
   dims[run.axis] = {run.count};
@@ -148,7 +148,8 @@ void backward(TaskBuilder& build) {
   }
   const Table view = table_of(node).value();
   const int64_t rows = view.table[view.table.size() - 2].value;
-  const int64_t padding = node.node().marks.padding_index.value_or(-1 - rows);  // from the end where negative, as PyTorch has it
+  // counted from the end if negative, as in PyTorch
+  const int64_t padding = node.node().marks.padding_index.value_or(-1 - rows);
   const int64_t left_out = padding < 0 ? padding + rows : padding;
   const bool padded = left_out >= 0 && left_out < rows;
   build.task({.kernel = padded ? "PaddedGatherBackward" : "GatherBackward",
@@ -166,7 +167,7 @@ std::vector<Sample> samples() {
                   .inputs = {{.dims = std::move(table), .kind = ValueKind::parameter},
                              {.dims = std::move(indices), .type = type, .low = 0, .high = rows}}};
   };
-  // By numbers that are of no sample.
+  // Indices that do not depend on the sample.
   const auto along = [](std::string name, Dims x, Dims indices, double rows, int64_t axis) {
     const bool of_samples = std::any_of(x.begin(), x.end(), [](Dim dim) { return dim.batch; });
     const ValueKind kind = of_samples ? ValueKind::intermediate : ValueKind::parameter;
@@ -184,13 +185,13 @@ std::vector<Sample> samples() {
                               .type = DataType::i64}},
                   .attributes = {{"axis", axis}}};
   };
-  // The row that is left out is not picked: the gradient there is 0 in any case.
+  // The padding row is not selected: its gradient is 0 in any case.
   const Sample padded{.name = "padded",
                       .inputs = {{.dims = {{5}, {8}}, .kind = ValueKind::parameter},
                                  {.dims = {kBatch, {3}}, .type = DataType::i64, .low = 1, .high = 5}},
                       .marks = {.padding_index = 0}};
   const SampleInput sequence{.dims = {kBatch, {5}, {4}}}, positions{.dims = {{6}, {4}}, .kind = ValueKind::parameter};
-  // More indices than rows, so that rows are picked several times; and rows that nobody picks.
+  // More indices than rows, so that rows are selected repeatedly; and rows that are never selected.
   return {fed("tokens", {{5}, {67}}, {kBatch, {9}}, DataType::i64), fed("few", {{99}, {8}}, {kBatch, {2}}, DataType::i32),
           fed("labels", {{3}, {2}, {4}}, {kBatch}, DataType::i64), padded,
           along("shuffled", {kBatch, {5}, {3}}, {{7}}, 5, 1), along("columns", {kBatch, {2}, {9}}, {{2}, {3}}, 9, -1),

@@ -1,4 +1,4 @@
-// Which numbers Gather takes while compiling: a run of them is a slice. All others lie in the arena, as a table of their own.
+// Which indices Gather takes at compile time: evenly spaced ones are a slice. All others are tensors in the arena.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-// 0, 1, 2 or 4, 2, 0; also one alone, and none.
+// True for 0, 1, 2 or 4, 2, 0; also for a single index and for none.
 bool evenly_spaced(const std::vector<int64_t>& indices);
 
 }  // namespace plimsoll

@@ -1,4 +1,4 @@
-// GatherElements: along an axis, the element that each index names.
+// GatherElements: along an axis, the element selected by each index.
 //   GatherElementsForward {x, indices, y}   GatherElementsBackward {indices, dy, dx}
 #include <algorithm>
 
@@ -43,7 +43,7 @@ std::vector<Sample> samples() {
           sample("token_types", {.dims = {kBatch, {9}}, .type = DataType::i64, .low = -9, .high = 9}, {kBatch, {5}}, DataType::i64, 0, 9, 1)};
 }
 
-// Whatever is picked of it, it is that number (a table of token types that are all 0).
+// All elements are equal, so any selection gives that value (a table of token types that are all 0).
 bool is_one_number(const KnownValue& known) {
   if (!known.steps.empty() || !known.probes.empty() || (known.ints.empty() && known.reals.empty())) return false;
   return std::all_of(known.ints.begin(), known.ints.end(), [&](Dim item) { return item == known.ints[0] && !item.batch; }) &&

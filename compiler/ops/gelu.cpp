@@ -1,5 +1,5 @@
-// Gelu: y = x · Φ(x), by the error function or approximated by tanh.   GeluForward {x, y}   GeluBackward {x, dy, dx}
-// Not monotonic: the output does not tell the slope, so the input is read.
+// Gelu: y = x · Φ(x), by the error function or the tanh approximation.   GeluForward {x, y}   GeluBackward {x, dy, dx}
+// Not monotonic: the slope cannot be computed from the output, so the backward reads the input.
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-// Gemm: Y = alpha · A' · B' + beta · C over matrices; C broadcasts to [M, N] and is optional.
+// Gemm: Y = alpha · A' · B' + beta · C on matrices; C broadcasts to [M, N] and is optional.
 //   MatMul {a, b, c, y} for the product and both its gradients (compiler/ops/product.h)
 //   SumToShape {dy, dc}
 #include "compiler/ops/broadcast.h"

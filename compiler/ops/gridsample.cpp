@@ -1,8 +1,8 @@
-// GridSample: pictures [N, C, H, W] or volumes [N, C, D, H, W] at places that a grid [N, …, 2 or 3] names, x first,
-// from -1 to 1.
+// GridSample: samples images [N, C, H, W] or volumes [N, C, D, H, W] at the positions of a grid [N, …, 2 or 3], x
+// first, from -1 to 1.
 //   GridSampleForward {x, grid, y}   y [N, C, …]
 //   GridSampleBackward {grid, dy, dx}   GridSampleBackwardGrid {x, grid, dy, dgrid}
-// A grid without a gradient leaves nothing of the picture to keep.
+// If the grid needs no gradient, the image need not be kept for the backward pass.
 #include "compiler/ops/op.h"
 #include "runtime/attrs/grid_sample.h"
 
@@ -39,7 +39,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   return std::vector{y};
 }
 
-// Of each pixel that a place lies between: its share, and a product and a sum.
+// For each pixel that contributes to a position: its weight, a product and a sum.
 Affine flops(const NodeView& node) {
   return flops_per_element(node.output_type(0), node.input_type(0).rank() == 5 ? 24 : 12);
 }
@@ -69,7 +69,7 @@ void backward(TaskBuilder& build) {
 
 std::vector<Sample> samples() {
   using Text = std::string;
-  // Places beyond the edges, too: by more than the picture is wide where it is mirrored.
+  // Positions beyond the edges, too; with reflection, by more than the width of the image.
   const auto sample = [](std::string name, Dims x, Dims grid, Text mode, Text padding, int64_t align_corners,
                          double far) {
     return Sample{
@@ -102,7 +102,7 @@ std::vector<Sample> samples() {
   };
 }
 
-// The last two until opset 20.
+// The last two names until opset 20.
 constexpr std::string_view kModes[] = {"linear", "nearest", "cubic", "bilinear", "bicubic"};
 constexpr std::string_view kPaddings[] = {"zeros", "border", "reflection"};
 

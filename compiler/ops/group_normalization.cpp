@@ -1,5 +1,5 @@
-// GroupNormalization: the channels of each sample in num_groups groups, each by its own mean and variance.
-// Scale and bias are of each group before opset 21, of each channel since. The kernels are in channel_normalization.h.
+// GroupNormalization: the channels of each sample in num_groups groups, each by its own mean and variance. Scale and
+// bias are per group before opset 21, per channel since. The kernels are in channel_normalization.h.
 #include "compiler/ops/channel_normalization.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-// HardSigmoid: y = alpha · x + beta within [0, 1].   HardSigmoidForward {x, y}   HardSigmoidBackward {y, dy, dx}
+// HardSigmoid: y = alpha · x + beta, clipped to [0, 1].   HardSigmoidForward {x, y}   HardSigmoidBackward {y, dy, dx}
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {

@@ -1,5 +1,5 @@
 // HardSwish: y = x · clip(x / 6 + 1 / 2, 0, 1).   HardSwishForward {x, y}   HardSwishBackward {x, dy, dx}
-// Not monotonic: the output does not tell the slope, so the input is read.
+// Not monotonic: the slope cannot be computed from the output, so the backward reads the input.
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {

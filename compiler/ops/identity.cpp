@@ -1,5 +1,5 @@
-// Identity: y is x; no task. One that is `detached` (no attribute of ONNX) has no gradient: what stands before it is not
-// trained through it.
+// Identity: y is x; no task. A `detached` Identity (the attribute is not part of ONNX) passes no gradient: nothing
+// upstream is trained through it.
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 

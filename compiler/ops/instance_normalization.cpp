@@ -1,4 +1,4 @@
-// InstanceNormalization: every channel of each sample by its own mean and variance. The kernels are in
+// InstanceNormalization: normalizes every channel of each sample by its own mean and variance. The kernels are in
 // channel_normalization.h.
 #include "compiler/ops/channel_normalization.h"
 

@@ -1,7 +1,8 @@
 // LayerNormalization over the axes from `axis` on, each row by its own mean and variance.
 //   LayerNormForward  {x, scale, bias, y, mean, deviation}
 //   LayerNormBackward {x, dy, scale, mean, deviation, dx, dscale, dbias}
-// ONNX demands a scale; where a model spells the normalization out without one (network/composites.h), it is absent here.
+// ONNX requires a scale. If a model writes the normalization as primitive operators without a scale
+// (network/composites.h), the scale is absent here.
 #include "compiler/ops/row_normalization.h"
 
 namespace plimsoll {

@@ -1,5 +1,5 @@
 // LeakyRelu: y = x for x > 0, else alpha · x.   LeakyReluForward {x, y}   LeakyReluBackward {a, dy, dx}
-// The output has the sign of the input unless alpha is negative; then the input is read.
+// The output has the sign of the input unless alpha is negative; then the backward reads the input.
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {

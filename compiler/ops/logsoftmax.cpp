@@ -1,5 +1,5 @@
 // LogSoftmax along an axis.   LogSoftmaxForward {x, y}   LogSoftmaxBackward {y, dy, dx}: dx = dy - e^y · Σ dy
-// As a model's last node before the cross entropy it is taken away (compiler/network/loss.cpp).
+// A LogSoftmax that is a model's last node before the cross entropy is fused into the loss (compiler/network/loss.cpp).
 #include "compiler/ops/softmax.h"
 
 namespace plimsoll {

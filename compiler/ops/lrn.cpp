@@ -1,5 +1,5 @@
 // LRN, local response normalization across channels.   LrnForward {x, y}   LrnBackward {x, dy, dx}
-// The backward computes the scale again from x rather than keep a tensor of x's size.
+// The backward recomputes the scale from x instead of keeping a tensor of x's size.
 #include "compiler/ops/op.h"
 #include "runtime/attrs/lrn.h"
 

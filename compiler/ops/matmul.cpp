@@ -1,8 +1,8 @@
-// MatMul as numpy has it: matrices in the last two dimensions, leading ones broadcast, vectors where an operand has one
-// dimension. Kernels as in compiler/ops/product.h.
+// MatMul as in NumPy: matrices in the last two dimensions, leading dimensions broadcast, one-dimensional operands are
+// vectors. The kernels are those of compiler/ops/product.h.
 //
-// A matrix on the right (a linear layer over a sequence) is one product over all rows:
-//   [N, S, K] · [K, M]  is seen as  [S·N, K] · [K, M],  and the gradient of the matrix needs no sum over samples.
+// If the right operand is a matrix (a linear layer over a sequence), the product is computed over all rows at once:
+//   [N, S, K] · [K, M]  is seen as  [S·N, K] · [K, M],  so the matrix gradient needs no separate sum over samples.
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/op.h"
@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace matmul {
 
-// The dimensions before the last, as one.
+// The product of all dimensions but the last.
 Dim rows_of(const Dims& dims) {
   Dim rows{1};
   for (size_t i = 0; i + 1 < dims.size(); ++i) rows = {rows.value * dims[i].value, rows.batch || dims[i].batch};
@@ -21,7 +21,7 @@ Dim rows_of(const Dims& dims) {
 
 struct Shapes {
   Product product;
-  Dims result;  // as ONNX has it
+  Dims result;  // as ONNX defines it
 };
 
 Result<Shapes> shapes_of(const NodeView& node) {
@@ -84,7 +84,7 @@ std::vector<Sample> samples() {
   };
 }
 
-// Of real numbers, as an exporter computes the angles of positions: the product of two constants.
+// For real numbers: the product of two constants, as exporters compute the angles of positional encodings.
 Known evaluate(const KnownCall& call) {
   const KnownValue *a = call.known(0), *b = call.known(1);
   if (!a || !b || !a->real() || a->element != b->element || !a->elements() || !b->elements() || a->dims.size() < 2 || b->dims.size() < 2) return std::nullopt;

@@ -1,5 +1,5 @@
-// Max of two tensors with broadcasting: y is the larger of a and b, NaN where one is.   (compiler/ops/extreme.h)
-// compiler/network/simplify/spellings.cpp writes any other number of operands as these, or as Identity.
+// Max of two tensors with broadcasting: y is the larger of a and b, NaN if one is NaN.   (compiler/ops/extreme.h)
+// compiler/network/simplify/spellings.cpp rewrites any other number of operands as a chain of these, or as Identity.
 #include <cmath>
 
 #include "compiler/ops/evaluate_elements.h"

@@ -1,6 +1,7 @@
 // MaxPool over two or three dimensions.   MaxPoolForward {x, y, indices}   MaxPoolBackward {indices, dy, dx}
-// The backward reads neither x nor y: `indices` says for each output which place of its window was the largest, one
-// byte for windows of up to 255 places. The stash is the kernel's own affair, and absent where no gradient is wanted.
+// The backward reads neither x nor y: `indices` records for each output which position of its window was the largest,
+// in one byte for windows of up to 255 positions. Its format is private to the kernels; it is absent if no gradient is
+// needed.
 #include "compiler/ops/pool.h"
 #include "compiler/ops/reshaping.h"
 

@@ -1,4 +1,4 @@
-// Mod of whole numbers, with the sign of the divisor.   WholeArithmetic {a, b, y}   (compiler/ops/whole.h)
+// Mod of integers, with the sign of the divisor.   WholeArithmetic {a, b, y}   (compiler/ops/whole.h)
 #include "compiler/ops/evaluate_elements.h"
 #include "compiler/ops/whole.h"
 

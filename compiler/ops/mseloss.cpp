@@ -1,4 +1,4 @@
-// MseLoss: Plimsoll's own, mean of (prediction - target)² over all elements of the iteration.
+// MseLoss: Plimsoll's own operator, the mean of (prediction - target)² over all elements of the iteration.
 //   Mse {prediction, target, loss, dprediction}
 #include "compiler/ops/op.h"
 #include "runtime/attrs/loss.h"
@@ -25,7 +25,7 @@ void forward(TaskBuilder& build) {
               .flops = flops_per_element(prediction, 4)});
 }
 
-// Never called: nothing in front of the loss has a gradient. There, so that parameters behind it count as trained.
+// Never called, because the loss itself receives no gradient. Defined so that the parameters upstream count as trained.
 void backward(TaskBuilder&) {}
 
 std::vector<Sample> samples() {

@@ -1,5 +1,5 @@
 // Mul with broadcasting: y = a · b.   BinaryMul {a, b, y}   ProductSum {dy, other, dx}
-// Each gradient is dy times the other operand, summed as it is made where the operand was stretched.
+// Each gradient is dy times the other operand. The same kernel sums it if the operand was broadcast.
 #include "compiler/ops/binary.h"
 #include "compiler/ops/evaluate_elements.h"
 

@@ -1,8 +1,9 @@
-// NegativeLogLikelihoodLoss: logarithms of probabilities [N, C, d…], labels [N, d…] → minus the mean of the labels' ones.
+// NegativeLogLikelihoodLoss: log-probabilities [N, C, d…], labels [N, d…] → minus the mean of the labels'
+// log-probabilities.
 //   NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities, weights?}
 //   NegativeLogLikelihoodEach {log_probabilities, labels, losses, weights?}
 //   NegativeLogLikelihoodEachBackward {labels, dlosses, dlog_probabilities, weights?}
-// Behind a LogSoftmax, as exporters write a cross entropy, the two become one (compiler/network/loss.cpp).
+// After a LogSoftmax, as exporters write a cross entropy, the two are fused (compiler/network/loss.cpp).
 #include "compiler/ops/class_loss.h"
 
 namespace plimsoll {

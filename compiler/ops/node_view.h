@@ -33,7 +33,7 @@ class NodeView {
   std::string text(std::string_view attribute, std::string_view missing) const;
   std::vector<int64_t> integers(std::string_view attribute, std::vector<int64_t> missing = {}) const;
 
-  // The value of an input that is known while compiling: axes, target shapes, ratios. nullopt: absent or not constant.
+  // The value of an input that is known at compile time: axes, target shapes, ratios. nullopt: absent or not constant.
   std::optional<std::vector<int64_t>> constant_integers(size_t input) const;
   std::optional<double> constant_real(size_t input) const;
   std::optional<std::vector<double>> constant_reals(size_t input) const;

@@ -1,5 +1,5 @@
-// OneHot: along a new axis, one number where the index points and another elsewhere.   OneHot {indices, y}
-// Depth and both numbers are known while compiling.
+// OneHot: along a new axis, one value at the index and another elsewhere.   OneHot {indices, y}
+// The depth and both values are known at compile time.
 #include <algorithm>
 
 #include "compiler/ops/broadcast.h"

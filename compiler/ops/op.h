@@ -1,8 +1,9 @@
-// What Plimsoll knows of an operator. Its whole meaning is one file, compiler/ops/<op>.cpp, that ends with its table:
+// What Plimsoll knows about an operator. Its whole definition is one file, compiler/ops/<op>.cpp, which ends with its
+// table:
 //
 //   const Op op_Relu{.name = "Relu", .infer = …, .forward = …, .backward = …, .layout = …, .samples = …};
 //
-// ops.def has a line for each; the linker names a file that was forgotten.
+// ops.def has a line for each operator. A missing file is a link error that names it.
 #pragma once
 
 #include <algorithm>
@@ -20,31 +21,31 @@
 
 namespace plimsoll {
 
-// How an operator gets along with activations that are not plain (network/layout.h decides who gets which).
+// How an operator handles activations whose layout is not plain (network/layout.h assigns the layouts).
 enum class LayoutRule {
-  plain,        // every operand plain
-  elementwise,  // any layout, one for all four-dimensional operands: the memory is a flat array to it
-  channels,     // any layout, one for data inputs and outputs; knows where the channel is (pools, batch normalization)
-  any,          // each operand may be blocked or not for itself (convolution); channels last they are all, or none
+  plain,        // every operand is plain
+  elementwise,  // any layout, the same for all four-dimensional operands: the operator sees memory as a flat array
+  channels,     // any layout, the same for data inputs and outputs; knows the channel axis (pools, batch normalization)
+  any,          // each operand may be blocked or not (convolution); channels last applies to all operands or none
 };
 
-// How inputs get along whose number of samples an exporter wrote down for its example (network/simplify/node_inputs.h).
+// How inputs relate if an exporter hard-coded the number of samples of its example (network/simplify/node_inputs.h).
 enum class SamplesRule {
-  apart,       // each input by itself
-  broadcast,   // one sample of an input serves all samples of another
-  beside,      // inputs have equally many: one that is there once is repeated
-  first_input  // input 0 goes through weights sample by sample
+  apart,       // each input on its own
+  broadcast,   // one sample of an input is broadcast to all samples of another
+  beside,      // inputs have equally many samples; an input with one sample is repeated
+  first_input  // input 0 is multiplied by weights, sample by sample
 };
 
-// A small instance of an operator, for the tests that walk the registry: gradients against finite differences, every
-// backend against the host, the in-place and run-again claims.
-// A constant without dimensions and elements stands for an optional input that is left out.
+// A small instance of an operator, for the tests that iterate over the registry: gradients against finite differences,
+// every backend against the host, in-place and recomputation claims. A constant without dimensions and elements
+// represents an omitted optional input.
 struct SampleInput {
   Dims dims = {};
   ValueKind kind = ValueKind::intermediate;  // intermediate (differentiated), parameter, statistic or constant
-  std::vector<double> constant = {};         // of constants; integral when `type` is i64
+  std::vector<double> constant = {};         // of a constant; integral if `type` is i64
   DataType type = DataType::f32;
-  double low = -1, high = 1;                 // random data is drawn from [low, high); whole numbers of integer types
+  double low = -1, high = 1;                 // random data is drawn from [low, high); integers for integer types
 };
 
 struct Sample {
@@ -54,17 +55,17 @@ struct Sample {
   NodeMarks marks = {};
   int opset = 20;
   int outputs = 1;
-  bool check_gradient = true;  // false where a kink or a random mask makes finite differences meaningless
+  bool check_gradient = true;  // false if a kink or a random mask makes finite differences meaningless
 };
 
-// An output that is elements of the first input, moved: along axis i of the output, element k is element start[i] + step[i] · k along
-// axis axis[i] of the input; what lies outside is `fill`. Samples stay where they are.
+// An output whose elements are moved from the first input: along axis i of the output, element k is element start[i] +
+// step[i] · k along axis axis[i] of the input; elements outside the input are `fill`. Samples are not moved.
 struct Moves {
   std::vector<int64_t> axis, start, step;
   double fill = 0;
 };
 
-// Opset 28 changes what operators mean that are read here.
+// Opset 28 changes the meaning of operators that are read here.
 inline constexpr int kNewestOpset = 27;
 
 inline constexpr size_t kAnyNumber = std::numeric_limits<size_t>::max();
@@ -72,65 +73,67 @@ inline constexpr size_t kAnyNumber = std::numeric_limits<size_t>::max();
 struct Op {
   std::string_view name;
   int first_opset = 1;
-  int last_opset = kNewestOpset;  // 0, as the first: Plimsoll's own, in no model
+  int last_opset = kNewestOpset;  // 0, like first_opset: Plimsoll's own operator, in no model
   bool of_onnx() const { return last_opset > 0; }
 
-  // What ONNX says of it, which an importer asks before the node is made.
+  // ONNX's declaration of the operator, which the importer checks before it creates the node.
   Slots inputs = {};
-  size_t required_inputs = 1;  // the first so many must be there before `infer` may look at them
-  size_t most_outputs = 1;     // in any opset that is read; kAnyNumber: as many as the node has, told by their places
-  std::string_view unmade_output = {};  // what ONNX's second output is, where kernels make another thing there
+  size_t required_inputs = 1;  // this many leading inputs must be present before `infer` may read them
+  size_t most_outputs = 1;  // in any supported opset; kAnyNumber: the node decides, outputs are identified by position
+  std::string_view unmade_output = {};  // ONNX's second output, if the kernels produce something else in its place
   AttributeRules attributes = {};
-  std::string_view element_type = {};         // the attribute that names the type of the elements that it makes
+  std::string_view element_type = {};         // the attribute that names the element type of the output
   SamplesRule samples_rule = SamplesRule::apart;
-  FixedList<size_t, 4> without_gradient = {};  // inputs through which none flows
-  bool flat = false;                           // or through no input; a `backward` of zero_gradient says so, too
-  bool reads_shapes = false;                   // of its inputs, and nothing else
-  bool moves_only = false;                     // nothing is computed: what is made is what was read, of any type
-  // The first output, of inputs that are known; nullopt where it is not known, or depends on the batch in a way that `times N` cannot
-  // express (N·N, N + 1). nullptr: never.
+  FixedList<size_t, 4> without_gradient = {};  // inputs that receive no gradient
+  bool flat = false;  // or no input receives one; a `backward` of zero_gradient implies this
+  bool reads_shapes = false;                   // reads only the shapes of its inputs
+  bool moves_only = false;                     // moves data without computing; works for any element type
+  // The first output, computed from known inputs; nullopt if it is unknown, or depends on the batch in a way that
+  // `times N` cannot express (N·N, N + 1). nullptr: never evaluated.
   Known (*evaluate)(const KnownCall& call) = nullptr;
 
-  // Types of all outputs. Every error of the model or of what we support is found here: forward and backward cannot fail.
+  // The types of all outputs. Every error in the model and every unsupported case is reported here: forward and
+  // backward cannot fail.
   Result<std::vector<TensorType>> (*infer)(const NodeView& node) = nullptr;
   void (*forward)(TaskBuilder& build) = nullptr;
-  // Called when some output has a gradient and some input wants one. nullptr: no gradient passes.
+  // Called if some output has a gradient and some input needs one. nullptr: no gradient passes.
   void (*backward)(TaskBuilder& build) = nullptr;
-  // The input that may lie in the arena as whole numbers or booleans: labels, indices, a condition. What a kernel reads else is f32,
-  // and whoever makes nodes sees to it.
+  // The input that may be a tensor of integers or booleans: labels, indices, a condition. All other inputs of a kernel
+  // are f32; the code that creates nodes must ensure this.
   int whole_numbers = -1;
-  // Every input and output may be of any type, and infer says which go together.
+  // Every input and output may have any type; infer checks which combinations are valid.
   bool any_type = false;
   LayoutRule layout = LayoutRule::plain;
-  LayoutRule (*layout_of)(const NodeView& node) = nullptr;  // instead of `layout`, where it depends on the node
-  // How input `i`, a parameter, had best lie beside activations in `images`. nullptr: plain.
+  LayoutRule (*layout_of)(const NodeView& node) = nullptr;  // overrides `layout` if the layout depends on the node
+  // The preferred layout of input `i`, a parameter, if activations have layout `images`. nullptr: plain.
   Layout (*weight_layout)(const NodeView& node, size_t i, Layout images) = nullptr;
-  // The input that the node's kernels add to their result, a tensor like that: behind those that a model gives it, and only ever given
-  // by network/fuse_additions.h. -1: there is none.
+  // The input that the node's kernels add to their result; it has the result's type. It comes after the inputs of the
+  // model, and only network/fuse_additions.h sets it. -1: none.
   int addend = -1;
-  // Marks that passes may give its nodes, beside that of a Relu. `padding_index` is any number.
+  // Marks other than Relu that passes may set on its nodes. `padding_index` stands for any number.
   NodeMarks marks = {};
-  // True when the node has kernels that end in a Relu, switched on by NodeMarks::relu (fused_relu.h).
+  // True if the node has kernels that apply a Relu, enabled by NodeMarks::relu (fused_relu.h).
   bool (*absorbs_relu)(const NodeView& node) = nullptr;
-  // Whether an output that depends on samples by a sum over them alone (or a mean) is what this makes: of a batch that goes through in
-  // rounds, the rounds' shares then add up (training/whole_batch.h, which asks). Where the inputs have samples and the outputs none:
+  // Whether the outputs are sums (or means) over samples if the inputs have samples and the outputs have none. If the
+  // batch is split into rounds, such sums are accumulated over the rounds (used by training/whole_batch.h).
   bool sums_samples = false;
-  // and where inputs are such sums already, `sums` telling which, and no other input has samples. nullptr: it never is.
+  // Whether the outputs are such sums if some inputs already are (`sums` says which) and no other input has samples.
+  // nullptr: never.
   bool (*adds_up)(const NodeView& node, const std::vector<bool>& sums) = nullptr;
-  // Of a node that sums samples all the same: whether the sum wants all of them at once. nullptr: it never does.
+  // For a node that sums over samples: whether the sum nevertheless needs all samples at once. nullptr: never.
   bool (*wants_all_samples)(const NodeView& node) = nullptr;
-  // Where the output is elements of the first input. nullptr, nothing: not known to be.
+  // How the output's elements are moved from the first input. nullptr or nullopt: not known to be a move.
   std::optional<Moves> (*moves)(const NodeView& node) = nullptr;
   std::vector<Sample> (*samples)() = nullptr;
 };
 
-// For Op::adds_up: twice as much of the first input, or of all of them, is twice as much of the output.
+// For Op::adds_up: the output is linear in the first input, or in all inputs together.
 inline bool adds_up_first(const NodeView&, const std::vector<bool>& sums) { return sums[0]; }
 inline bool adds_up_all(const NodeView&, const std::vector<bool>& sums) {
   return std::find(sums.begin(), sums.end(), false) == sums.end();
 }
 
-// Declared here, for a constant would otherwise stay within its file.
+// Declared here because a constant has internal linkage by default.
 #define OP(name) extern const Op op_##name;
 #include "compiler/ops/ops.def"
 #undef OP
@@ -139,16 +142,17 @@ inline bool adds_up_all(const NodeView&, const std::vector<bool>& sums) {
 const Op* find_op(std::string_view name);
 std::span<const Op* const> all_ops();
 
-// Operators of ONNX that have no kernels: they are folded, or spelled out by others (rewritten.cpp). Their tables have no `infer`.
+// ONNX operators without kernels: they are folded, or rewritten as other operators (rewritten.cpp). Their tables have
+// no `infer`.
 std::span<const Op> rewritten_ops();
 
-// Of either kind; nullptr: neither read nor rewritten.
+// Of either kind; nullptr: neither supported nor rewritten.
 const Op* find_onnx_op(std::string_view name);
 
-// Of any operator; data where it is unknown.
+// For any operator name; Slot::data if it is unknown.
 Slot slot_of(std::string_view op, size_t input);
 
-// False where the gradient of input `input` is none or zero, whatever the attributes.
+// False if the gradient of input `input` is absent or zero for every choice of attributes.
 bool has_slope(const Op& op, size_t input);
 
 }  // namespace plimsoll

@@ -1,5 +1,5 @@
-// OutputLoss: Plimsoll's own, the end of a network that computes its loss itself: a number → the loss. Its gradient
-// is 1.
+// OutputLoss: Plimsoll's own operator, the end of a network that computes its own loss: a scalar → the loss. Its
+// gradient is 1.
 //   OutputLoss {x, loss, dx}
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/op.h"
@@ -22,7 +22,7 @@ void forward(TaskBuilder& build) {
               .operands = {viewed(build.read_input(0), one), build.write_output(0), viewed(build.write_gradient(0), one)}});
 }
 
-// Never called: nothing in front of the loss has a gradient. There, so that parameters behind it count as trained.
+// Never called, because the loss itself receives no gradient. Defined so that the parameters upstream count as trained.
 void backward(TaskBuilder&) {}
 
 std::vector<Sample> samples() {

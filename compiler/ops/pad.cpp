@@ -1,7 +1,7 @@
-// Pad with a constant; negative pads cut off.   Pad {x, y}
-// The gradient is the same kernel with the opposite pads: it cuts off what was put on.
+// Pad with a constant; negative pads crop.   Pad {x, y}
+// The gradient is the same kernel with negated pads: it crops the padding.
 // Pad with elements of the input (edge, reflect, wrap) along one axis.   PadAxis {x, y}   PadAxisBackward {dy, dx}
-// compiler/network/simplify/spellings_padding.cpp writes a Pad along several axes as one node for each.
+// compiler/network/simplify/spellings_padding.cpp rewrites a Pad along several axes as one node per axis.
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/reshaping.h"
@@ -16,7 +16,7 @@ struct Pads {
   double value = 0;
 };
 
-// Opset 2 to 10 in attributes, from 11 in inputs, from 18 for some axes only.
+// Attributes in opsets 2 to 10, inputs since 11, for a subset of the axes since 18.
 Result<Pads> pads_of(const NodeView& node) {
   const size_t rank = node.input_type(0).rank();
   std::vector<int64_t> pads, axes;
@@ -54,7 +54,7 @@ Result<Pads> pads_of(const NodeView& node) {
 
 bool is_constant(const NodeView& node) { return node.text("mode", "constant") == "constant"; }
 
-// The axis that is padded, and how. Axis 0 where no axis is padded.
+// The padded axis, and how it is padded. Axis 0 if no axis is padded.
 Result<PadAxisAttrs> by_axis(const NodeView& node, const Pads& pads) {
   PadAxisAttrs attrs;
   if (const std::string mode = node.text("mode", ""); mode == "reflect") attrs.mode = PadAxisAttrs::kReflect;
@@ -126,7 +126,7 @@ void backward(TaskBuilder& build) {
                        .attributes = to_attributes(by_axis(build.node(), pads).value()),
                        .operands = {build.read_gradient(0), build.write_gradient(0)},
                        .flops = flops_per_element(build.node().output_type(0), 1)});
-  // The kernel overwrites its result, but the gradient of a parameter may have to be added to.
+  // The kernel overwrites its result, but the gradient of a parameter may have to be accumulated.
   const Operand cut = parameter ? build.write_scratch("cut", build.node().input_type(0)) : build.write_gradient(0);
   build.task({.kernel = "Pad",
               .kind = TaskKind::backward_data,
@@ -135,7 +135,7 @@ void backward(TaskBuilder& build) {
   if (parameter) give_summed_gradient(build, 0, cut);
 }
 
-// Blocks of channels stay whole when only the pixels are padded. A parameter has no blocks.
+// Channel blocks stay intact if only pixels are padded. A parameter has no blocks.
 LayoutRule layout_of(const NodeView& node) {
   if (node.input(0).kind == ValueKind::parameter) return LayoutRule::plain;
   const Pads pads = pads_of(node).value();

@@ -1,4 +1,4 @@
-// What operators share that pick along an axis: [outer, n, inner], and the middle one is chosen from.
+// Shared by operators that select along an axis: x is viewed as [outer, n, inner], and the selection is along n.
 #pragma once
 
 #include "compiler/ops/op.h"
@@ -12,7 +12,7 @@ struct PickView {
   int64_t n = 0;
 };
 
-// Of input 0. Errors: an axis that is not there, or that the samples lie along.
+// For input 0. Errors: the axis does not exist, or is the sample dimension.
 Result<PickView> pick_view(const NodeView& node, int64_t axis);
 
 // ArgMax and ArgMin.   ArgPick {x, y}

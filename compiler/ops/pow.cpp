@@ -1,4 +1,5 @@
-// Pow with an exponent known while compiling: y = x^e.   PowForward {x, y}   PowBackward {x, dy, dx}: dx = dy · e · x^(e-1)
+// Pow with an exponent known at compile time: y = x^e.   PowForward {x, y}   PowBackward {x, dy, dx}: dx = dy · e ·
+// x^(e-1)
 #include <cmath>
 #include <utility>
 
@@ -21,7 +22,7 @@ void forward(TaskBuilder& build) { forward_activation(build, attributes(build.no
 
 void backward(TaskBuilder& build) { backward_activation(build, Remembers::input, attributes(build.node()), 10); }
 
-// Real numbers may have whole exponents: ALiBi's slopes are powers 1, 2, 3, … of one number.
+// Real bases with integer exponents: ALiBi's slopes are powers 1, 2, 3, … of one number.
 Known evaluate(const KnownCall& call) {
   const KnownValue *base = call.known(0), *exponent = call.known(1);
   if (!base || !exponent) return std::nullopt;

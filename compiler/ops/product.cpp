@@ -12,7 +12,7 @@ struct Factor {
   bool transpose;
 };
 
-// The gradient of `input`, whose view is `dims`: alpha · op(left) · op(right), [..., rows, columns] as `dims` has them.
+// The gradient of `input`, viewed as `dims`: alpha · op(left) · op(right), [..., rows, columns] in the order of `dims`.
 void gradient(TaskBuilder& build, const Product& p, size_t input, const Dims& dims, const Factor& left,
               const Factor& right) {
   const bool parameter = build.node().input(input).kind == ValueKind::parameter;

@@ -1,5 +1,5 @@
-// The matrix product as tasks, for the operators that are one (Gemm, MatMul).
-//   MatMul {a, b, c, y}: y = alpha · op(a) · op(b) + beta · c; operands are views of one rank
+// The matrix product as tasks, for Gemm and MatMul.
+//   MatMul {a, b, c, y}: y = alpha · op(a) · op(b) + beta · c; operands are views of equal rank
 #pragma once
 
 #include "compiler/ops/task_builder.h"
@@ -15,17 +15,17 @@ struct Product {
 
   // 2 · M · N · K · leading dimensions; the same for the product and for each of its gradients.
   Affine flops() const;
-  // Samples are contracted: another split of the batch is another result.
+  // Samples are contracted: another split of the batch gives another result.
   bool mixes_samples() const;
 };
 
-// The dimensions as the product has them: the last two swapped where it is transposed.
+// The dimensions as the product sees them: the last two are swapped if transposed.
 Dims turned(Dims dims, bool transpose);
 
 void forward_product(TaskBuilder& build, const Product& product, const Operand& c, double beta);
 
-// dA = alpha · dY · op(B)ᵀ reads B only; dB = alpha · op(A)ᵀ · dY reads A only. Where leading dimensions were
-// stretched, the full product is made first and summed.
+// dA = alpha · dY · op(B)ᵀ reads only B; dB = alpha · op(A)ᵀ · dY reads only A. If leading dimensions were broadcast,
+// the full product is computed first, then summed.
 void backward_product(TaskBuilder& build, const Product& product);
 
 }  // namespace plimsoll

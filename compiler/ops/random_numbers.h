@@ -1,7 +1,8 @@
 // RandomUniform and RandomNormal.   RandomNumbers {y}
-// Like Dropout's mask, the numbers are a function of seed, iteration, round, the node's key and the element's place: run again they are
-// the same. Evaluation draws too, as torch.rand in a module's forward() does. Of the shape -1 is the number of samples; compiler/import
-// writes it so for the operators ending in Like.
+// As with Dropout's mask, the numbers are a function of seed, iteration, round, the node's key and the element's
+// position, so recomputation gives the same numbers. Evaluation also draws numbers, as torch.rand in a module's
+// forward() does. In the shape, -1 is the number of samples; compiler/import writes it for the operators ending in
+// Like.
 #pragma once
 
 #include "compiler/ops/op.h"

@@ -1,4 +1,4 @@
-// RandomNormal: numbers of a normal distribution.   (compiler/ops/random_numbers.h)
+// RandomNormal: normally distributed numbers.   (compiler/ops/random_numbers.h)
 #include "compiler/ops/random_numbers.h"
 
 namespace plimsoll {

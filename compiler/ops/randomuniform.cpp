@@ -1,4 +1,4 @@
-// RandomUniform: numbers in [low, high).   (compiler/ops/random_numbers.h)
+// RandomUniform: uniformly distributed numbers in [low, high).   (compiler/ops/random_numbers.h)
 #include "compiler/ops/random_numbers.h"
 
 namespace plimsoll {

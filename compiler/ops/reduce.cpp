@@ -10,10 +10,10 @@ namespace plimsoll {
 namespace {
 
 struct Reduction {
-  Dims kept = {};     // of the input's rank
-  Dims result = {};   // as ONNX has it
-  int64_t count = 1;  // elements that become one, of each sample
-  bool samples = false;  // all samples become one
+  Dims kept = {};     // with the input's rank
+  Dims result = {};   // as ONNX defines it
+  int64_t count = 1;  // elements reduced to one, per sample
+  bool samples = false;  // the sample dimension is reduced
 
   bool changes_nothing() const { return count == 1 && !samples; }
 };
@@ -40,7 +40,7 @@ double scale_of(const Reduction& reduction, bool mean) {
   return mean ? 1.0 / static_cast<double>(reduction.count) : 1.0;
 }
 
-// Of samples, a round has a part only: its share of the iteration's mean or sum.
+// A round sees only part of the samples: it contributes its share of the iteration's mean or sum.
 Attributes share_of(const TaskBuilder& build, const Reduction& reduction, bool mean) {
   if (!mean) return to_attributes(SampleSumAttrs{});
   if (build.batch_is_whole()) return to_attributes(SampleSumAttrs{.of_round = true});

@@ -1,4 +1,4 @@
-// ReduceMean: the mean over axes, all where none are given (compiler/ops/reduce.h).
+// ReduceMean: the mean over the given axes, by default all (compiler/ops/reduce.h).
 #include "compiler/ops/reduce.h"
 
 namespace plimsoll {

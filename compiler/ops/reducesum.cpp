@@ -1,4 +1,4 @@
-// ReduceSum: the sum over axes, all where none are given (compiler/ops/reduce.h).
+// ReduceSum: the sum over the given axes, by default all (compiler/ops/reduce.h).
 #include "compiler/ops/reduce.h"
 
 namespace plimsoll {

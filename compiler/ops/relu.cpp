@@ -1,5 +1,5 @@
 // Relu: y = max(x, 0).   ReluForward {x, y}   ReluBackward {y, dy, dx}
-// The backward reads its own output, not its input: x may die, or be overwritten by y.
+// The backward reads the output, not the input: x need not be kept, and y may overwrite it.
 #include "compiler/ops/op.h"
 #include "runtime/attrs/none.h"
 

@@ -1,5 +1,5 @@
-// Reorder: Plimsoll's own operator, inserted by network/layout.h where two neighbours disagree on a layout.
-//   Reorder {x, y}; its gradient is the reorder back.
+// Reorder: Plimsoll's own operator, inserted by network/layout.h between two nodes with different layouts.
+//   Reorder {x, y}; its gradient is the inverse reorder.
 #include "compiler/ops/op.h"
 #include "compiler/ops/reshaping.h"
 #include "runtime/attrs/none.h"
@@ -7,10 +7,10 @@
 namespace plimsoll {
 namespace reorder {
 
-// Never inferred: assign_layouts gives the output its type.
+// Not inferred: assign_layouts sets the output's type.
 Result<std::vector<TensorType>> infer(const NodeView& node) { return std::vector{node.input_type(0)}; }
 
-// With one pixel per channel, or one channel, all layouts are one: blocks are never padded.
+// With one pixel per channel, or with one channel, all layouts are the same bytes: blocks are never padded.
 bool same_bytes(const TensorType& type) {
   return type.rank() == 4 && (type.dims[1] == Dim{1} || (type.dims[2] == Dim{1} && type.dims[3] == Dim{1}));
 }

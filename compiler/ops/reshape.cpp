@@ -1,7 +1,7 @@
-// Reshape: the same elements under other dimensions; no task.
+// Reshape: the same elements with other dimensions; no task.
 //
-// A target of 0 copies a dimension, -1 takes what is left. The samples must go somewhere: a target that has a number
-// where the batch was is refused here (the importer rewrites what an export has hard-coded).
+// A target of 0 copies a dimension, and -1 takes the remaining elements. The sample dimension must be kept: a target
+// with a number in its place is rejected here (the importer rewrites hard-coded batch sizes).
 #include "compiler/ops/dims.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
@@ -24,7 +24,7 @@ std::string text(const std::vector<int64_t>& target) {
   return to_string(dims);
 }
 
-// What a tensor of dimensions `x` becomes. It has as many elements as before.
+// The dimensions of `x` after the reshape. The number of elements does not change.
 Result<Dims> reshaped(const Dims& x, const std::vector<int64_t>& target, bool zero_is_zero) {
   PLIMSOLL_ASSIGN(const Dim all, dims::product_of(x));
   const auto mismatch = [&] {

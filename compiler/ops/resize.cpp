@@ -1,8 +1,8 @@
-// Resize: images at another height and width, from the nearest pixel or between the nearest four.
+// Resize: images at another height and width, by the nearest pixel or by interpolation of four.
 //   ResizeForward {x, y}   ResizeBackward {dy, dx}
-// Where an output's pixel lies in the input is start + o · step along each axis, whatever coordinate_transformation_mode
-// says; kernels know no more. Opset 10 knows scales alone; since opset 18 `axes` may name the axes that are given. An entry of
-// -1 in sizes, which no file has, is the number of samples (compiler/network/simplify/builder.cpp).
+// Along each axis, output pixel o lies at start + o · step in the input, for every coordinate_transformation_mode; the
+// kernels see only start and step. Opset 10 has scales only; since opset 18 `axes` may select a subset of the axes. An
+// entry of -1 in sizes is the number of samples; no file contains it (compiler/network/simplify/builder.cpp).
 #include <cmath>
 
 #include "compiler/ops/op.h"
@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace resize {
 
-// One axis of the input, and what becomes of it.
+// One axis of the input, and how it is resized.
 struct Axis {
   int64_t in = 0, out = 0;
   double scale = 1;
@@ -20,7 +20,7 @@ struct Axis {
 
 constexpr int64_t kKeep = -1;
 
-// One entry of `given` for each axis: those that `axes` names, the others as they are.
+// One entry of `given` per axis: for the axes in `axes`; the other axes do not change.
 Result<std::vector<double>> per_axis(const NodeView& node, const std::vector<double>& given, double kept) {
   const size_t rank = node.input_type(0).rank();
   std::vector<double> all(rank, kept);
@@ -70,7 +70,7 @@ Result<std::vector<Axis>> resized_axes(const NodeView& node) {
   return axes;
 }
 
-// Where the result's pixel o lies: start + o · step.
+// The input position of output pixel o is start + o · step.
 struct Line {
   double start = 0, step = 1;
 };
@@ -82,7 +82,7 @@ Result<Line> line_of(const NodeView& node, const Axis& axis) {
   if (how == "align_corners") return axis.out == 1 ? Line{0, 0} : Line{0, (in - 1) / (out - 1)};
   if (how == "pytorch_half_pixel" && axis.out == 1) return Line{0, 0};
   if (how == "half_pixel" || how == "pytorch_half_pixel") return Line{0.5 * step - 0.5, step};
-  // As half_pixel, with what the rounding of the size leaves over on both sides.
+  // Like half_pixel; the remainder from rounding the size is split between both sides.
   if (how == "half_pixel_symmetric") return Line{in / 2 * (1 - out / (axis.scale * in)) + 0.5 * step - 0.5, step};
   return node.unsupported("coordinate_transformation_mode " + how);
 }
@@ -179,7 +179,7 @@ constexpr std::string_view kPolicies[] = {"stretch", "not_larger", "not_smaller"
 }  // namespace resize
 
 const Op op_Resize{.name = "Resize",
-                   .first_opset = 7,  // before 10: written for Upsample
+                   .first_opset = 7,  // before 10: rewritten from Upsample
                    .inputs = {Slot::data, Slot::constant, Slot::constant, Slot::sizes},
                    .attributes = {attribute::integer("antialias").since(18), attribute::integers("axes").since(18),
                                   attribute::text("coordinate_transformation_mode", resize::kCoordinates).since(11),

@@ -1,4 +1,5 @@
-// Operators of ONNX without kernels: compiler/network/simplify folds them, or spells them out by others. What it asks of them first is here.
+// ONNX operators without kernels: compiler/network/simplify folds them, or rewrites them as other operators. The tables
+// that it reads first are here.
 #include "compiler/ops/rewritten.h"
 
 #include "compiler/ops/op.h"

@@ -1,4 +1,4 @@
-// Evaluation of operators that have no kernels (rewritten.cpp has their tables).
+// Evaluation of operators without kernels (their tables are in rewritten.cpp).
 #pragma once
 
 #include "compiler/ops/evaluate.h"

@@ -1,8 +1,9 @@
-// RMSNormalization over the axes from `axis` on: each row divided by the root of the mean of its squares.
+// RMSNormalization over the axes from `axis` on: each row divided by its root mean square.
 //   RmsNormForward  {x, scale, bias, y, absent, deviation}
 //   RmsNormBackward {x, dy, scale, absent, deviation, dx, dscale, dbias}
-// The slots are those of layer normalization; no mean is subtracted, so none is kept. ONNX demands a scale and has no
-// bias. Where a model spells the normalization out without a scale (network/composites.h), it is absent here.
+// The slots are those of layer normalization; no mean is subtracted, so none is saved. ONNX requires a scale and has no
+// bias. If a model writes the normalization as primitive operators without a scale (network/composites.h), the scale is
+// absent here.
 #include "compiler/ops/row_normalization.h"
 
 namespace plimsoll {

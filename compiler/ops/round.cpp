@@ -1,4 +1,4 @@
-// Round: y is the nearest whole number, the even one of two.   RoundForward {x, y}. The gradient is zero.
+// Round: y is the nearest integer, ties to even.   RoundForward {x, y}. The gradient is zero.
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {

@@ -1,8 +1,9 @@
-// What LayerNormalization and RMSNormalization share: both normalize the elements from one axis on, each row by its own
-// numbers.
+// Shared by LayerNormalization and RMSNormalization: both normalize the elements from one axis on, each row by its own
+// statistics.
 //   <kernel>Forward  {x, scale, bias, y, mean, deviation}
 //   <kernel>Backward {x, dy, scale, mean, deviation, dx, dscale, dbias}
-// Kernels see [rows, columns]. What is kept of each row is its mean, if one is subtracted, and one over its deviation.
+// Kernels see [rows, columns]. For each row, its mean (if one is subtracted) and the reciprocal of its standard
+// deviation are saved for backward.
 #pragma once
 
 #include "compiler/ops/op.h"
@@ -18,7 +19,7 @@ Result<std::vector<TensorType>> infer_row_normalization(const NodeView& node);
 void forward_row_normalization(TaskBuilder& build, const RowNormalization& what);
 void backward_row_normalization(TaskBuilder& build, const RowNormalization& what);
 
-// x, then a scale and a bias of `row`, of which the first `inputs` are given.
+// x, then a scale and a bias shaped like `row`, of which the first `inputs` are given.
 Sample row_normalization_sample(std::string name, Dims x, Dims row, int64_t axis, size_t inputs);
 
 }  // namespace plimsoll

@@ -1,7 +1,9 @@
-// ScatterElements: x, but along an axis an update where an index points, or added there.   ScatterElements {x, indices, updates, y}
-//   dx = dy, but 0 where something was written   ScatterElements {dy, indices, absent, dx}
-//   dupdates = dy where the index points         GatherElementsForward {dy, indices, dupdates}
-// ONNX gives no index twice in a line where it does not add.
+// ScatterElements: a copy of x in which, along an axis, the element at each index is replaced by an update, or
+// incremented by it.
+//   ScatterElements {x, indices, updates, y}
+//   dx = dy, but 0 where an update replaced x    ScatterElements {dy, indices, absent, dx}
+//   dupdates = dy at the index                   GatherElementsForward {dy, indices, dupdates}
+// ONNX forbids duplicate indices in a line unless updates are added.
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/elements.h"
 
@@ -60,7 +62,7 @@ void backward(TaskBuilder& build) {
 }
 
 std::vector<Sample> samples() {
-  // One index in a line, or as many as are added: none is written twice.
+  // One index per line, or several if updates are added: no element is replaced twice.
   const auto sample = [](std::string name, SampleInput x, SampleInput updates, std::string reduction, int64_t axis, double rows) {
     const Dims dims = updates.dims;
     return Sample{.name = std::move(name),

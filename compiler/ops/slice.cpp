@@ -1,5 +1,5 @@
 // Slice: every step-th element from a start to an end, per axis.   Slice {x, y}   SliceBackward {dy, dx}
-// Bounds are attributes before opset 10, constant inputs from there on. Samples are never cut off.
+// Bounds are attributes before opset 10, constant inputs since. Samples are never sliced.
 #include <algorithm>
 
 #include "compiler/ops/dims.h"
@@ -17,21 +17,22 @@ using Ints = std::vector<int64_t>;
 struct Cut {
   SliceAttrs attrs = {};
   Dims dims = {};
-  bool whole = true;  // nothing is cut off or turned around
+  bool whole = true;  // nothing is cropped or reversed
 };
 
 struct Bounds {
-  Ints starts, ends, axes, steps;  // axes and steps may be empty: all of them in their order, and ones
+  Ints starts, ends, axes, steps;  // axes and steps may be empty: all axes in order, and steps of 1
 };
 
-// Of one axis: every step-th element from the first on.
+// For one axis: every step-th element from the first on.
 struct AxisCut {
   size_t axis;
   SliceRange range;
   int64_t step;
 };
 
-// What the bounds leave of each axis that they name, nothing perhaps; the samples are left whole, and are not listed.
+// The range of each axis that the bounds name; it may be empty. The sample dimension must be kept whole, and is not
+// listed.
 Result<std::vector<AxisCut>> cuts_of(const Dims& x, Bounds bounds) {
   const size_t count = bounds.starts.size();
   if (bounds.axes.empty())
@@ -48,7 +49,7 @@ Result<std::vector<AxisCut>> cuts_of(const Dims& x, Bounds bounds) {
     const int64_t start = bounds.starts[i], end = bounds.ends[i], step = bounds.steps[i];
     if (step == 0) return dims::invalid("the step along axis " + std::to_string(axis) + " is 0");
     if (x[axis].batch) {
-      // The whole batch, however many samples there are: [0, a very large number).
+      // The whole batch, for any number of samples: [0, a very large number).
       if (start == 0 && step == 1 && end >= INT32_MAX) continue;
       return dims::unsupported("takes [" + std::to_string(start) + ", " + std::to_string(end) + ") of the samples");
     }
@@ -175,7 +176,7 @@ Known evaluate(const KnownCall& call) {
   const auto starts = call.list("starts", 1), ends = call.list("ends", 2);
   const auto axes = call.list("axes", 3), steps = call.list("steps", 4);
   if (!data || !starts || !ends || !axes || !steps) return std::nullopt;
-  // Of one number in all elements the size does not matter, nor the batch along another axis (states of zeros).
+  // If all elements are equal (zero states), neither the size nor a batch along another axis matters.
   const bool one_number = data->splat() && !data->elements();
   if (!one_number && (!data->elements() || *data->elements() > kKnownLimit)) return std::nullopt;
   const auto cuts = cuts_of(data->dims, {*starts, *ends, *axes, *steps});

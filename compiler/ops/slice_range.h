@@ -1,4 +1,4 @@
-// Which elements of one dimension a Slice takes.
+// The elements of one dimension that a Slice selects.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@ struct SliceRange {
   int64_t count = 0;  // every step-th from the first on
 };
 
-// Of `size` elements, from `start` to before `end`. Negative bounds count from the end; all are clamped to what is there.
-// Before: step is not 0.
+// For a dimension of `size` elements, from `start` to before `end`. Negative bounds count from the end; bounds are
+// clamped to the dimension. Before: step is not 0.
 inline SliceRange slice_range(int64_t start, int64_t end, int64_t step, int64_t size) {
   if (size == 0) return {};
   const auto clamped = [&](int64_t bound, int64_t low, int64_t high) {

@@ -1,4 +1,4 @@
-// What an input of an operator is.
+// The role of an operator's input.
 #pragma once
 
 #include "compiler/ops/fixed_list.h"
@@ -6,22 +6,22 @@
 namespace plimsoll {
 
 enum class Slot {
-  data,       // lies in the arena
-  constant,   // known while compiling: axes, bounds, ratios
-  number,     // a constant where it is a single known number, data otherwise: x · 0.5
-  weight,     // data, and by its place a weight of this one layer: a scale
-  bias,       // a weight that may be left out where it is computed to be zero
-  state,      // of a recurrent network before the first step: may be left out where it is zero, as it is for any batch
+  data,       // a tensor in the arena
+  constant,   // known at compile time: axes, bounds, ratios
+  number,     // a constant if it is a single known number, data otherwise: x · 0.5
+  weight,     // data, and by its position a weight of this layer: a scale
+  bias,       // a weight that may be omitted if it is computed to be zero
+  state,      // the initial state of a recurrent network: may be omitted if it is zero, as it is for any batch
   statistic,  // running mean, running variance
-  // Constants in which the number of samples may be written. The import says them without that number.
+  // Constants that may contain the number of samples. The import removes that number.
   target,   // of a Reshape: one entry may be -1, a 0 keeps a dimension
   shape,    // of an Expand: 1 keeps a dimension, -1 is the number of samples
   sizes,    // of a Resize: -1 keeps a dimension
   ends,     // of a Slice, with the axes in the next input: the largest number is the end of a dimension
-  indices,  // of a Gather: a constant in even steps, else data
+  indices,  // of a Gather: a constant if evenly spaced, data otherwise
 };
 
-// Inputs beyond the last are like the last. Empty: all are data.
+// Inputs beyond the last slot have the last slot's role. Empty: all are data.
 using Slots = FixedList<Slot, 8>;
 
 constexpr bool is_weight(Slot slot) { return slot == Slot::weight || slot == Slot::bias; }

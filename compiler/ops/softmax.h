@@ -1,5 +1,5 @@
-// What Softmax and LogSoftmax share: <Name>Forward {x, y}, <Name>Backward {y, dy, dx}, all seen as [outer, classes, inner].
-// Before opset 13 the operator works on a matrix: all dimensions from `axis` on are classes.
+// Shared by Softmax and LogSoftmax: <Name>Forward {x, y}, <Name>Backward {y, dy, dx}, all viewed as [outer, classes,
+// inner]. Before opset 13 the operator works on a matrix: all dimensions from `axis` on are classes.
 #pragma once
 
 #include "compiler/ops/op.h"

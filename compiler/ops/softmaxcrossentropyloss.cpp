@@ -1,16 +1,18 @@
 // SoftmaxCrossEntropyLoss: scores [N, C, d…], labels [N, d…] → mean loss, and as output 1 the number of hits.
 //   SoftmaxCrossEntropy {logits, labels, loss, correct, dlogits, weights?}
 //
-// One task: the forward pass has all that the gradient needs at hand. The mean is over the whole iteration, whatever
-// the rounds. Its denominator here is of all labels; what they count for (ignore_index, negative ones, weights of classes) is known to the
-// trainer before the first round, and RunContext makes up for it. Of labels that the trainer does not know (fed_labels.h) the batch stays
-// whole, and the kernel counts. ONNX's output 1, the logarithms of the probabilities, is not offered.
+// It is one task, because the forward pass has everything that the gradient needs. The mean is over the whole
+// iteration, regardless of the rounds. The denominator here counts all labels. The trainer knows before the first round
+// which labels count and how much (ignore_index, negative labels, class weights), and RunContext corrects the
+// denominator. If the trainer does not know the labels (fed_labels.h), the batch is not split, and the kernel counts.
+// ONNX's output 1, the log-probabilities, is not supported.
 //
-// Where another node reads the loss, a term of a model's own, the forward task leaves the gradient for a loss of 1, and the backward
-// multiplies it. Reduction "none" gives a loss for each label:
-//   SoftmaxCrossEntropyEach {logits, labels, losses, weights?}   SoftmaxCrossEntropyEachBackward {logits, labels, dlosses, dlogits, weights?}
+// If another node reads the loss (as a term of the model's own loss), the forward task computes the gradient for a loss
+// gradient of 1, and the backward scales it. Reduction "none" gives a loss per label:
+//   SoftmaxCrossEntropyEach {logits, labels, losses, weights?}
+//   SoftmaxCrossEntropyEachBackward {logits, labels, dlosses, dlogits, weights?}
 //
-// With NodeMarks::classes_last scores are [N, d…, C]: of every token of a sequence.
+// With NodeMarks::classes_last the scores are [N, d…, C]: one row per token of a sequence.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,12 +37,12 @@ bool is_read(const NodeView& node, size_t output) {
 bool classes_last(const NodeView& node) { return node.node().marks.classes_last; }
 double smoothing(const NodeView& node) { return node.node().marks.label_smoothing; }
 
-// Where the classes are.
+// The axis of the classes.
 size_t axis_of_classes(const NodeView& node) { return classes_last(node) ? node.input_type(0).rank() - 1 : 1; }
 
 std::string reduction_of(const NodeView& node) { return node.text("reduction", "mean"); }
 
-// Scores and labels as the kernel sees them, classes at axis 1: tokens are as good as samples there.
+// Scores and labels as the kernel sees them, with classes at axis 1: tokens are treated as samples.
 struct Rows {
   Dims scores, labels;
 };
@@ -52,7 +54,7 @@ Rows rows_of(const NodeView& node) {
   return {{all, scores.dims.back()}, {all}};
 }
 
-// Behind the operands that are always there, so that a loss without weights has no more than these.
+// Appended after the mandatory operands, so that a loss without weights has only those.
 void add_weights(TaskBuilder& build, std::vector<Operand>& operands) {
   if (build.node().has_input(2)) operands.push_back(build.read_input(2));
 }
@@ -168,7 +170,7 @@ std::vector<Sample> class_loss_samples() {
   };
   SampleInput some = labels({kBatch, {3}}, 6, DataType::i64);
   some.low = -2;
-  // Weights that are computed, for all that an instance knows: the kernel counts.
+  // Weights that are computed as far as this instance can tell, so the kernel counts.
   const auto weights = [](int64_t classes) { return SampleInput{.dims = {{classes}}, .kind = ValueKind::statistic, .low = 0.5, .high = 2}; };
   return {
       {.name = "classes", .inputs = {{.dims = {kBatch, {37}}}, labels({kBatch}, 37, DataType::i32)}, .outputs = 2},

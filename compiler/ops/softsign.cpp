@@ -1,5 +1,5 @@
 // Softsign: y = x / (1 + |x|).   SoftsignForward {x, y}   SoftsignBackward {x, dy, dx}: dx = dy / (1 + |x|)²
-// The backward reads x: the slope from the output, (1 - |y|)², loses digits where |x| is large.
+// The backward reads x: the slope computed from the output, (1 - |y|)², loses precision for large |x|.
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {

@@ -1,5 +1,5 @@
 // Split along an axis, into given lengths or equal parts.   Split {x, y0, y1, …}   Concat {dy0, dy1, …, dx}
-// Where no gradient arrives for a part, zeros stand in:   Zero {y}
+// If no gradient arrives for a part, zeros replace it:   Zero {y}
 #include <numeric>
 
 #include "compiler/ops/pieces.h"

@@ -1,4 +1,4 @@
-// Squeeze: drops dimensions of 1, all of them where no axes are given; no task.
+// Squeeze: removes the given dimensions of size 1, by default all; no task.
 #include <algorithm>
 
 #include "compiler/ops/dims.h"
@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace squeeze {
 
-// Without the axes, or, where none are given, without all that are 1.
+// Without the given axes, or, if none are given, without all dimensions of size 1.
 Result<Dims> squeezed(const Dims& x, const std::optional<std::vector<size_t>>& axes) {
   Dims result;
   for (size_t i = 0; i < x.size(); ++i) {

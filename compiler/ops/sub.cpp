@@ -1,5 +1,5 @@
 // Sub with broadcasting: y = a - b.   BinarySub {a, b, y}
-// The gradients are dy and -dy, summed over what was stretched; nothing is read.
+// The gradients are dy and -dy, summed over broadcast dimensions; no activation is read.
 #include "compiler/ops/binary.h"
 #include "compiler/ops/evaluate_elements.h"
 

@@ -1,5 +1,5 @@
-// Sum of any number of tensors, with broadcasting: one BinaryAdd {a, b, y} after the other, the sum so far in place.
-// The gradient of each is dy itself, summed over what was stretched; nothing is read.
+// Sum of any number of tensors, with broadcasting: a chain of BinaryAdd {a, b, y}, accumulating in place.
+// The gradient of each operand is dy, summed over broadcast dimensions; no activation is read.
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/op.h"
 

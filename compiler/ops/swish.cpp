@@ -1,5 +1,5 @@
-// Swish: y = x · σ(alpha · x). SiLU where alpha is 1.   SwishForward {x, y}   SwishBackward {x, dy, dx}
-// Not monotonic: the output does not tell the slope, so the input is read.
+// Swish: y = x · σ(alpha · x). SiLU if alpha is 1.   SwishForward {x, y}   SwishBackward {x, dy, dx}
+// Not monotonic: the slope cannot be computed from the output, so the backward reads the input.
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {

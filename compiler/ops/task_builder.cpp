@@ -35,7 +35,7 @@ Operand TaskBuilder::update_input(size_t i) {
   return input;
 }
 
-// Numbers that were only turned (steps first) are those that were fed.
+// A fed tensor that is only transposed (steps first) still counts as fed.
 Tensor* TaskBuilder::fed_to(size_t i) {
   TensorId made = tensor_of_[node_->node().inputs[i]];
   while (graph_.tensors[made].kind != TensorKind::input) {
@@ -159,7 +159,8 @@ Operand TaskBuilder::write_scratch(const std::string& what, const TensorType& ty
 }
 
 void TaskBuilder::task(TaskSpec spec) {
-  std::vector<std::pair<Operand, Operand>> to_add;  // what the task writes, and where it is added
+  // the tensor that the task writes, and the tensor to which it is added
+  std::vector<std::pair<Operand, Operand>> to_add;
   for (Operand& operand : spec.operands) {
     if (spec.kind == TaskKind::backward_weights || operand.access == Access::read || !gradients_of_data_.contains(operand.tensor)) continue;
     const Operand written = write_scratch("d" + graph_.tensors[operand.tensor].name, operand.type);
@@ -209,8 +210,8 @@ void TaskBuilder::enter_backward(NodeId node) {
   gradients_of_data_.clear();
 }
 
-// A value read by several nodes gets several gradients; each is added to the sum as soon as it is there, so that at
-// most two are alive at a time.
+// A value read by several nodes gets several gradients. Each is added to the sum as soon as it is available, so that at
+// most two are live at a time.
 void TaskBuilder::leave_backward() {
   for (const auto& [value, more] : std::exchange(arrived_twice_, {})) {
     const Value& meaning = network_.values[value];
@@ -234,7 +235,7 @@ TensorId TaskBuilder::add_tensor(Tensor tensor) {
   return graph_.tensors.push_back(std::move(tensor));
 }
 
-// The second "dx" is "dx/2": names are unique, and stable when something is added behind.
+// The second "dx" becomes "dx/2": names are unique, and stable when something is appended.
 std::string TaskBuilder::unique(std::string name, std::map<std::string, int>& taken) {
   const int uses = ++taken[name];
   return uses == 1 ? name : fmt::format("{}/{}", name, uses);

@@ -1,5 +1,5 @@
-// How an operator says its tasks. The builder owns the naming of tensors, the sums where a gradient arrives twice and
-// the adding up of weight gradients; an operator only says what its kernels read and write.
+// How an operator declares its tasks. The builder names tensors, adds gradients if a value receives several, and
+// accumulates weight gradients. An operator only declares what its kernels read and write.
 //
 //   forward:   build.task({.kernel = "ReluForward", .operands = {build.read_input(0), build.write_output(0)},
 //                          .in_place = {{0, 1}}});
@@ -21,16 +21,16 @@
 
 namespace plimsoll {
 
-// A task as an operator states it; name, layer and op are the builder's.
+// A task as an operator declares it; the builder adds name, layer and op.
 struct TaskSpec {
   std::string kernel = {};
   TaskKind kind = TaskKind::forward;
   Attributes attributes = {};
   std::vector<Operand> operands = {};            // in the kernel's slots
-  std::vector<std::pair<int, int>> in_place = {};  // slots {read, written}: permission to share bytes
+  std::vector<std::pair<int, int>> in_place = {};  // slots {read, written} that may share bytes
   Affine flops = {};
   std::vector<int> twice = {};      // slots that are read from memory in two passes
-  std::vector<int> remembers = {};  // slots that are written the first time, and read when the task is run again
+  std::vector<int> remembers = {};  // slots that are written on the first run, and read when the task is recomputed
   bool may_run_again = true;
   bool mixes_samples = false;
 };
@@ -41,39 +41,44 @@ class TaskBuilder {
 
   // --- for operators: the current node ---
   const NodeView& node() const { return *node_; }
-  int64_t batch() const { return graph_.batch; }  // samples in one iteration, all rounds: the loss is a mean over them
-  bool batch_is_whole() const { return batch_is_whole_; }  // they are all in one round, for some node needs them all at once
+  // samples in one iteration, over all rounds: the loss is a mean over them
+  int64_t batch() const { return graph_.batch; }
+  // all samples are in one round, because some node needs them all at once
+  bool batch_is_whole() const { return batch_is_whole_; }
 
-  Operand read_input(size_t i);   // absent when the optional input is left out
-  Operand update_input(size_t i);  // a statistic that the forward task moves
-  // Input i picks rows: the trainer looks that what it feeds is in [0, bound). Nothing for a value that a task computes.
+  Operand read_input(size_t i);   // absent if the optional input is omitted
+  Operand update_input(size_t i);  // a statistic that the forward task updates
+  // Input i selects rows: the trainer checks that the values it feeds are in [0, bound). No effect for a value that a
+  // task computes.
   void bound_input(size_t i, int64_t bound);
-  // The same of labels: one more number is let through.
+  // The same for labels: one further value is accepted.
   void bound_labels(size_t i, int64_t classes, int64_t ignored);
-  // What the trainer has to know of labels that it feeds: of a loss, they are as many of a sample as all rounds' mean is divided by.
-  // `weights`: of classes; absent: all count for 1. Nothing for labels that are not fed.
+  // What the trainer must know about the labels it feeds: `labels` per sample of a loss determine the divisor of the
+  // mean over all rounds. `weights`: class weights; absent: every label counts 1. No effect for labels that are not
+  // fed.
   void feed_labels(const FedLabels& labels, int64_t classes, int64_t ignored, const Operand& weights, bool is_term);
-  Operand write_output(size_t i);  // absent when nobody asked for the output
-  // Output i is input j under other dimensions: no task, no bytes (Reshape, Flatten, Identity).
+  Operand write_output(size_t i);  // absent if the output is not used
+  // Output i is input j with other dimensions: no task, no bytes (Reshape, Flatten, Identity).
   void alias_output(size_t output, size_t input);
 
-  // A tensor that the forward task leaves for the backward task. `what` names it: "indices", "mean".
+  // A tensor that the forward task saves for the backward task. `what` names it: "indices", "mean".
   Operand write_stash(const std::string& what, const TensorType& type);
   Operand read_stash(const std::string& what) const;
 
-  // Backward. read_gradient(o) is absent when no gradient reaches output o.
+  // Backward. read_gradient(o) is absent if no gradient reaches output o.
   Operand read_output(size_t i);
   bool has_gradient(size_t output) const;
   Operand read_gradient(size_t output);
   bool wants_gradient(size_t input) const;
-  // The gradient of input i, as something for this task to write; `update` where an earlier task wrote the weight
-  // gradient already (shared weights), absent where nobody wants it. Kernels that write a gradient of data overwrite it, but a weight's
-  // gradient is a sum; so a weight in a place of data gets what the task wrote added by a task of its own, unless the task is of kind
-  // backward_weights, which says that its kernel adds.
+  // The gradient of input i as an operand that this task writes: `update` if an earlier task already wrote the weight
+  // gradient (shared weights), absent if the gradient is not needed. Kernels overwrite the gradient of data, but a
+  // weight's gradient is a sum. So if a weight is used as data, a separate task adds what this task wrote, unless this
+  // task is of kind backward_weights, which declares that its kernel accumulates.
   Operand write_gradient(size_t input);
-  // The gradient of input i is a tensor that this node's backward made (write_scratch, or another input's gradient).
+  // The gradient of input i is a tensor that this node's backward computed (write_scratch, or another input's
+  // gradient).
   void give_gradient(size_t input, const Operand& made);
-  // A tensor between two tasks of one node; read it with `as_read`.
+  // A tensor passed between two tasks of one node; read it with `as_read`.
   Operand write_scratch(const std::string& what, const TensorType& type);
 
   void task(TaskSpec spec);
@@ -83,7 +88,7 @@ class TaskBuilder {
   void need_whole_batch(IdVector<NodeId, bool> whole);
   void enter_forward(NodeId node);
   void enter_backward(NodeId node);
-  void leave_backward();  // sums what arrived twice
+  void leave_backward();  // sums the values that received several gradients
   void seed_gradient(ValueId value, TensorId gradient);
   void set_wants_gradient(ValueId value) { wants_[value] = true; }
   TensorId tensor_of(ValueId value) const { return tensor_of_[value]; }
@@ -93,7 +98,7 @@ class TaskBuilder {
 
  private:
   Operand operand(TensorId tensor, Access access, const TensorType& type) const;
-  Tensor* fed_to(size_t input);  // nullptr: a task makes it
+  Tensor* fed_to(size_t input);  // nullptr: a task computes it
   std::string unique(std::string name, std::map<std::string, int>& taken);
 
   const Network& network_;
@@ -106,17 +111,17 @@ class TaskBuilder {
   IdVector<NodeId, bool> whole_;
   bool batch_is_whole_ = false;
   std::map<std::pair<NodeId, std::string>, Operand> stashes_;
-  // Gradients of weights that the node at hand reads as data.
+  // Gradients of weights that the current node reads as data.
   std::set<TensorId> gradients_of_data_;
-  // Second contributions of the node at hand, to be added when it is left.
+  // Second contributions of the current node, added in leave_backward().
   std::vector<std::pair<ValueId, TensorId>> arrived_twice_;
   std::map<std::string, int> tensor_names_, task_names_;
 };
 
-// The same tensor, read: by a later task of the node that made it.
+// The same tensor as a read operand, for a later task of the node that created it.
 inline Operand as_read(const Operand& made) { return {made.tensor, Access::read, made.type}; }
 
-// Convenience for elements-proportional flops.
+// Flops proportional to the number of elements.
 Affine flops_per_element(const TensorType& type, int64_t flops);
 
 }  // namespace plimsoll

@@ -1,6 +1,6 @@
 // ThresholdedRelu: y = x for x > alpha, else 0.   ThresholdedReluForward {x, y}   ThresholdedReluBackward {a, dy, dx}
-// dx = dy where a > alpha, else 0. For alpha >= 0, a is the output, so that x may die. For alpha < 0, a is the input:
-// a zero of the output is above alpha whether x was or not.
+// dx = dy where a > alpha, else 0. For alpha >= 0, a is the output, so x need not be kept. For alpha < 0, a is the
+// input: a zero of the output is above alpha whether or not x was.
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-// TopK: the k largest elements along an axis in their order, or the least, and where they stand; of equal ones the first.
+// TopK: the k largest (or smallest) elements along an axis in order, and their indices; among equal elements the first.
 //   TopK {x, values, indices}   GatherElementsBackward {indices, dvalues, dx}
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/pick.h"
@@ -63,7 +63,7 @@ std::vector<Sample> samples() {
                   .attributes = {{"axis", axis}, {"largest", largest}},
                   .outputs = outputs};
   };
-  // A wide range keeps ties out of reach of the steps of finite differences.
+  // A wide range keeps ties farther apart than the steps of finite differences.
   const SampleInput x{.dims = {kBatch, {6}, {3}}, .low = -30, .high = 30};
   return {sample("experts", {.dims = {kBatch, {8}}, .low = -30, .high = 30}, 2, -1, 1, 2), sample("middle", x, 3, 1, 1, 2),
           sample("least", x, 2, 2, 0, 2), sample("values", x, 6, 1, 1, 1)};

@@ -1,5 +1,5 @@
-// Transpose: axis i of the result is axis perm[i] of the input; reversed where no perm is given.   Transpose {x, y}
-// Where only dimensions of 1 change places, the bytes are the same and there is no task.
+// Transpose: axis i of the result is axis perm[i] of the input; reversed if no perm is given.   Transpose {x, y}
+// If only dimensions of size 1 move, the bytes do not change and there is no task.
 #include <numeric>
 
 #include "compiler/ops/dims.h"
@@ -19,7 +19,7 @@ Axes reversed(size_t rank) {
   return axes;
 }
 
-// The axes as they are given, if they are a permutation of all.
+// The given axes, if they are a permutation of all axes.
 Result<Axes> permutation(Axes given, size_t rank) {
   std::vector<bool> seen(rank, false);
   for (const int64_t axis : given) {

@@ -1,4 +1,4 @@
-// Unsqueeze: puts in dimensions of 1, at `axes` of the result; no task.
+// Unsqueeze: inserts dimensions of size 1 at `axes` of the result; no task.
 #include "compiler/ops/dims.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
@@ -6,7 +6,7 @@
 namespace plimsoll {
 namespace unsqueeze {
 
-// With a 1 at each of the axes, which count in the result.
+// With a 1 at each of the axes, which are counted in the result.
 Dims unsqueezed(Dims dims, const std::vector<size_t>& axes) {
   for (const size_t axis : axes) dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), Dim{1});
   return dims;
@@ -15,7 +15,7 @@ Dims unsqueezed(Dims dims, const std::vector<size_t>& axes) {
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
   const TensorType& x = node.input_type(0);
-  // Axes count in the result, whose rank is known once they are counted.
+  // Axes are counted in the result, whose rank depends on their number.
   const size_t more = node.has_input(1) ? node.constant_integers(1).value_or(std::vector<int64_t>{}).size()
                                         : node.integers("axes").size();
   if (x.rank() + more > static_cast<size_t>(kMaxRank))

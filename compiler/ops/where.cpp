@@ -1,8 +1,9 @@
-// Where: one operand where a mask is set, and another elsewhere.
-//   MaskedFill {x, mask, y}: x where the mask says so, else a number (the causal mask of attention)
-//   Select {mask, a, b, y}: of two tensors of any type, or of what the mask stretches; an absent one is a number
-//   MaskedFill {dy, mask, dx}: the gradient of f32, dy where it was taken from, else 0
-// The mask is u8 (a boolean of ONNX), fed, computed or constant. Reads no activation on the way back.
+// Where: one operand where a mask is set, another elsewhere.
+//   MaskedFill {x, mask, y}: x where the mask selects it, else a number (the causal mask of attention)
+//   Select {mask, a, b, y}: of two tensors of any type, or if the mask broadcasts an operand; an absent operand is a
+//   number
+//   MaskedFill {dy, mask, dx}: the gradient for f32, dy where the operand was selected, else 0
+// The mask is u8 (a boolean in ONNX), fed, computed or constant. The backward reads no activation.
 #include <cmath>
 #include <limits>
 
@@ -15,16 +16,17 @@
 namespace plimsoll {
 namespace where {
 
-// The operand that is no number: 1, taken where the mask is set, or 2.
+// The tensor operand: 1, selected where the mask is set, or 2.
 size_t tensor_operand(const NodeView& node) { return node.constant_real(1) ? 2 : 1; }
 
-// Attributes are finite; what no float holds is infinity to the kernel, which a row that is masked whole is known by.
+// Attributes are finite. The kernel turns a value beyond the range of float into infinity, by which a fully masked row
+// is recognized.
 double finite(double number) {
   constexpr double kMost = std::numeric_limits<double>::max();
   return std::fmax(-kMost, std::fmin(number, kMost));
 }
 
-// One operand is a number, the other a tensor of f32 that the mask does not stretch.
+// One operand is a number, the other an f32 tensor that the mask does not broadcast.
 bool is_fill(const NodeView& node) {
   const size_t x = tensor_operand(node);
   if (!node.constant_real(3 - x) || node.input(x).constant || node.input_type(x).type != DataType::f32) return false;
@@ -32,7 +34,7 @@ bool is_fill(const NodeView& node) {
   return dims.ok() && *dims == node.input_type(x).dims;
 }
 
-// An attribute holds whole numbers up to 2^53.
+// An attribute represents integers exactly up to 2^53.
 Status check_number(const NodeView& node, size_t i) {
   if (!node.input(i).constant) return {};
   const auto number = node.constant_real(i);

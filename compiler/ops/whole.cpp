@@ -52,7 +52,7 @@ TaskSpec pair_task(TaskBuilder& build, std::string_view kernel, int64_t operatio
   return task;
 }
 
-// Of operands that lie in the arena, those that have the result's shape and type may be written over.
+// Tensor operands with the result's shape and type may be overwritten.
 void allow_in_place(const TaskBuilder& build, TaskSpec& task) {
   for (int slot = 0; slot < 2; ++slot)
     if (task.operands[static_cast<size_t>(slot)].access == Access::read &&

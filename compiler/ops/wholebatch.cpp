@@ -1,6 +1,6 @@
-// WholeBatch: Plimsoll's own, put behind an input (compiler/network/simplify/builder.cpp) where a model computes
-// with its samples beside each other: [N, d…] → [samples, d…], the attribute `samples` being those of an iteration.
-// No task; what reads it needs all of them.
+// WholeBatch: Plimsoll's own operator, inserted after an input (compiler/network/simplify/builder.cpp) if a model
+// computes across samples: [N, d…] → [samples, d…], where attribute `samples` is the number of samples of an iteration.
+// No task; its readers need all samples.
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
@@ -13,7 +13,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   return std::vector{type};
 }
 
-// As many as the tests run with.
+// As many samples as the tests run with.
 std::vector<Sample> samples() {
   return {{.name = "rows", .inputs = {{.dims = {kBatch, {3}}, .kind = ValueKind::input}}, .attributes = {{"samples", int64_t{4}}}}};
 }

@@ -48,7 +48,7 @@ Result<Window> window_of(const NodeView& node, const IntList& kernel) {
     if (value < 1) return node.invalid("a dilation is below 1");
   for (int64_t value : pads)
     if (value < 0) return node.unsupported("negative padding");
-  // Sums and products of them are taken without a second look.
+  // Bounds them so that sums and products cannot overflow.
   for (const auto* list : {&strides, &dilations, &pads})
     for (int64_t value : *list)
       if (value > kMostOfWindow) return node.invalid(fmt::format("{} is no size of a stride, a dilation or padding", value));
@@ -88,7 +88,8 @@ Result<IntList> Window::output(const NodeView& node, const TensorType& x) const 
     if (input.batch) return node.unsupported("a spatial dimension depends on the batch");
     const int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
     const int64_t room = input.value + pads[i] + pads[i + rank()] - reach;
-    // As in PyTorch, a window that ceil_mode lets end beyond the padding may be the only one: 3 by steps of 2 on an input of 2.
+    // As in PyTorch, a window that extends beyond the padding because of ceil_mode may be the only one: size 3, stride
+    // 2 on an input of 2.
     if (ceil_mode && room < 0 && room + strides[i] > 0) {
       sizes[i] = 1;
       continue;
@@ -98,7 +99,7 @@ Result<IntList> Window::output(const NodeView& node, const TensorType& x) const 
                                       pads[i] + pads[i + rank()]));
     sizes[i] = room / strides[i] + 1;
     if (ceil_mode && room % strides[i] != 0) {
-      // As in ONNX since opset 11 and in PyTorch: no window starts in the padding behind the input.
+      // As in ONNX since opset 11 and in PyTorch: no window starts in the padding after the input.
       if (sizes[i] * strides[i] < input.value + pads[i]) ++sizes[i];
     }
   }
