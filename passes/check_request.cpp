@@ -6,20 +6,20 @@
 
 namespace plimsoll {
 
-Status check_request(const PlanRequest& request, Splits& splits) {
+Status check_request(const PlanRequest& request, Variants& variants) {
   if (request.batch < 1)
     return Error{ExitCode::usage, fmt::format("batch is {} when it should be positive", request.batch)};
   if (request.sub_batch < 0 || request.sub_batch > request.batch)
     return Error{ExitCode::usage, fmt::format("sub-batch is {} when it should be between 1 and the batch of {}",
                                               request.sub_batch, request.batch)};
-  const Task* const whole = splits.of_whole_batch();
-  if (whole && (splits.graph().ranks > 1 || (request.sub_batch != 0 && request.sub_batch < request.batch)))
+  const Task* const whole = variants.of_whole_batch();
+  if (whole && (variants.graph().ranks > 1 || (request.sub_batch != 0 && request.sub_batch < request.batch)))
     return Error{ExitCode::usage,
                  fmt::format("the batch of {} has to stay whole, and {} parts it: layer '{}' ({}) makes no sum over "
                              "samples of what it reads, "
                              "so the loss of the batch is not the sum of its parts' shares",
-                             request.batch * splits.graph().ranks, splits.graph().ranks > 1 ? "--ranks" : "--sub-batch",
-                             whole->layer, whole->op)};
+                             request.batch * variants.graph().ranks,
+                             variants.graph().ranks > 1 ? "--ranks" : "--sub-batch", whole->layer, whole->op)};
   if (request.budget_bytes < 0 || request.budget_percent < 0 || !std::isfinite(request.budget_percent))
     return Error{ExitCode::usage, "the budget is negative"};
   if (request.host_budget_bytes < 0) return Error{ExitCode::usage, "the host budget is negative"};

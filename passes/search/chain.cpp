@@ -8,9 +8,9 @@ namespace plimsoll::search {
 namespace {
 
 using schedule::at;
-using schedule::Fate;
-using schedule::FateKind;
-using schedule::Fates;
+using schedule::Decision;
+using schedule::DecisionKind;
+using schedule::Decisions;
 using schedule::kNested;
 using schedule::kTransient;
 using schedule::Model;
@@ -80,13 +80,13 @@ class Recurrence {
       const float now = cell(0, end_, units).seconds;
       if (now >= before) continue;
       before = now;
-      ChainSeed seed{.fates = schedule::keep_everything(model_), .limit = model_.persistent_bytes + units * unit_};
+      ChainSeed seed{.decisions = schedule::keep_everything(model_), .limit = model_.persistent_bytes + units * unit_};
       for (const Stage& stage : stages_) {
         if (stage.task < 0) continue;
-        give_up(seed.fates, stage.output, kTransient);
-        for (const int32_t id : stage.stash) give_up(seed.fates, id, kTransient);
+        evict(seed.decisions, stage.output, kTransient);
+        for (const int32_t id : stage.stash) evict(seed.decisions, id, kTransient);
       }
-      assign(seed.fates, 0, end_, units, 0);
+      assign(seed.decisions, 0, end_, units, 0);
       seeds.push_back(std::move(seed));
     }
     return seeds;
@@ -142,12 +142,12 @@ class Recurrence {
     }
   }
 
-  void give_up(Fates& fates, int32_t id, uint8_t level) const {
+  void evict(Decisions& decisions, int32_t id, uint8_t level) const {
     if (!model_.tensors[at(id)].movable) return;
-    fates[at(id)] = level == 0 ? Fate{} : Fate{FateKind::recompute, level, false};
+    decisions[at(id)] = level == 0 ? Decision{} : Decision{DecisionKind::recompute, level, false};
   }
   // The right part stays at the same level; the left part is one level deeper.
-  void assign(Fates& fates, int32_t s, int32_t t, int32_t units, uint8_t level) const {
+  void assign(Decisions& decisions, int32_t s, int32_t t, int32_t units, uint8_t level) const {
     struct Part { int32_t s, t, units; uint8_t level; };
     std::vector<Part> parts = {{s, t, units, level}};
     while (!parts.empty()) {
@@ -156,10 +156,10 @@ class Recurrence {
       if (part.t == part.s + 1) continue;
       const int32_t split = cell(part.s, part.t, part.units).split;
       const int32_t k = split == kStash ? part.s + 1 : split;
-      give_up(fates, stages_[at(k)].output, part.level);
+      evict(decisions, stages_[at(k)].output, part.level);
       int32_t left = part.units - y(part.s);
       if (split == kStash) {
-        for (const int32_t id : stages_[at(k)].stash) give_up(fates, id, part.level);
+        for (const int32_t id : stages_[at(k)].stash) evict(decisions, id, part.level);
         left -= stash_[at(k)];
       } else {
         parts.push_back({part.s, k, part.units, static_cast<uint8_t>(part.level == 0 ? kNested : part.level + 1)});

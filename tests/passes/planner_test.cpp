@@ -152,11 +152,11 @@ TEST_CASE("a binding budget takes a smaller workspace before it splits the batch
 }
 
 TEST_CASE("a batch is split into each number of rounds, a huge one into hundreds of them only") {
-  CHECK(even_splits(10) == std::vector<int64_t>{5, 4, 3, 2, 1});
-  CHECK(even_splits(1) == std::vector<int64_t>{1});
+  CHECK(even_sub_batches(10) == std::vector<int64_t>{5, 4, 3, 2, 1});
+  CHECK(even_sub_batches(1) == std::vector<int64_t>{1});
   const auto rounds = [](int64_t batch, int64_t size) { return (batch + size - 1) / size; };
   for (const int64_t batch : {int64_t{1000}, int64_t{1} << 31}) {
-    const std::vector<int64_t> sizes = even_splits(batch);
+    const std::vector<int64_t> sizes = even_sub_batches(batch);
     CHECK(sizes.size() < 600);
     CHECK(sizes.back() == 1);
     for (size_t i = 0; i + 1 < sizes.size(); ++i) {
