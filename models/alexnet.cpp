@@ -1,5 +1,5 @@
-// AlexNet in one column: Krizhevsky et al., ImageNet classification with deep convolutional neural networks, 2012. And
-// OverFeat's fast model: Sermanet et al., 2014, as the convnet benchmarks have it.
+// AlexNet in one column: Krizhevsky et al., ImageNet classification with deep convolutional neural networks, 2012. Also
+// OverFeat's fast model (Sermanet et al., 2014) as defined by the convnet benchmarks.
 #include "models/networks.h"
 
 namespace plimsoll {
@@ -7,7 +7,7 @@ namespace {
 
 using Value = GraphWriter::Value;
 
-// Two hidden layers and the classes. Dropout is in front of a layer (torchvision) or behind its ReLU (the paper).
+// Two hidden layers and the classes. Dropout comes before a layer (torchvision) or after its ReLU (the paper).
 Value classifier(GraphWriter& graph, const Arguments& arguments, Value x, int64_t first, int64_t second) {
   const auto hidden = [&](const std::string& index, int64_t features) {
     x = graph.relu("relu" + index, graph.linear("fc" + index, x, features));

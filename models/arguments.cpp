@@ -72,7 +72,7 @@ Result<Arguments::Value> Arguments::convert(const std::string& model, const ZooP
 
 Result<Arguments> Arguments::parse(const std::string& model, const std::vector<ZooParameter>& parameters,
                                    std::string_view text) {
-  // A piece without '=' goes on with the list before it: "n=3,4,6,3".
+  // A piece without '=' continues the preceding list: "n=3,4,6,3".
   std::vector<std::pair<std::string, std::string>> given;
   if (!text.empty()) {
     for (const std::string_view piece : split(text, ',')) {

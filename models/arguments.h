@@ -1,4 +1,4 @@
-// The parameters of a model builder: what may be given, and what was.
+// The parameters of a model builder: their declarations and their values.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ enum class ParameterKind { integer, flag, word, list };
 
 struct ZooParameter {
   std::string name;
-  std::string fallback;  // the value when none is given, as it would be typed
+  std::string fallback;  // the default, written as a user would type it
   std::string meaning;
   ParameterKind kind = ParameterKind::integer;
-  int64_t least = 0;  // of an integer, of every item of a list
+  int64_t least = 0;  // for an integer, or for every item of a list
   int64_t most = 0;
-  std::vector<std::string> words = {};  // what a word may be; for an integer, words that stand for 0
+  std::vector<std::string> words = {};  // the allowed words; for an integer, words that mean 0
 };
 
 // The values of one spec: every parameter of the model has one, checked against its kind and bounds.
 class Arguments {
  public:
-  // `text` is what follows the colon: "input=227,n=3,4,6,3"; may be empty. `model` is for messages. Error: usage.
+  // `text` is what follows the colon: "input=227,n=3,4,6,3"; it may be empty. `model` is for messages. Error: usage.
   static Result<Arguments> parse(const std::string& model, const std::vector<ZooParameter>& parameters,
                                  std::string_view text);
 
@@ -45,7 +45,7 @@ class Arguments {
   std::map<std::string, Value> values_;
 };
 
-// The parameters that every network over images has: batch, input, channels, classes, seed, init.
+// The parameters of every image network: batch, input, channels, classes, seed, init.
 std::vector<ZooParameter> image_parameters(int64_t input, int64_t channels = 3, int64_t classes = 1000);
 // batch, seed, init.
 std::vector<ZooParameter> common_parameters();
@@ -53,8 +53,9 @@ std::vector<ZooParameter> operator+(std::vector<ZooParameter> some, std::vector<
 
 ZooParameter integer_parameter(std::string name, int64_t fallback, std::string meaning, int64_t least, int64_t most);
 ZooParameter flag_parameter(std::string name, bool fallback, std::string meaning);
-ZooParameter word_parameter(std::string name, std::vector<std::string> words, std::string meaning);  // first: fallback
-// An empty fallback means that the list may be left out; list() is empty then.
+// first word: the default
+ZooParameter word_parameter(std::string name, std::vector<std::string> words, std::string meaning);
+// An empty fallback means that the list is optional; list() is then empty.
 ZooParameter list_parameter(std::string name, std::string fallback, std::string meaning, int64_t least, int64_t most);
 
 }  // namespace plimsoll

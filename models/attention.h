@@ -1,4 +1,4 @@
-// What transformers share: Vaswani et al., Attention is all you need, 2017.
+// Shared by the transformers: Vaswani et al., Attention is all you need, 2017.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,8 @@
 
 namespace plimsoll {
 
-// softmax(q kᵀ / √d) v of `qkv` [tokens, 3 · width], queries, keys and values side by side, in `heads` of d numbers each.
+// softmax(q kᵀ / √d) v, where `qkv` [tokens, 3 · width] holds queries, keys and values next to each other, each in
+// `heads` of d numbers.
 inline GraphWriter::Value attention(GraphWriter& graph, const std::string& module, const GraphWriter::Value& qkv,
                                     int64_t heads, bool causal) {
   const int64_t tokens = qkv.dims.at(0), width = qkv.dims.at(1) / 3, each = width / heads;

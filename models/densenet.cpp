@@ -1,6 +1,6 @@
-// DenseNet. Huang et al., Densely connected convolutional networks, 2017; names of torchvision.
+// DenseNet. Huang et al., Densely connected convolutional networks, 2017; torchvision's names.
 //
-//   layer: concat of all before it ─ bn ─ relu ─ 1x1 (4 growths) ─ bn ─ relu ─ 3x3 (1 growth)
+//   layer: concat of all previous layers ─ bn ─ relu ─ 1x1 (4 · growth) ─ bn ─ relu ─ 3x3 (growth)
 //   transition between blocks: bn ─ relu ─ 1x1 (half the channels) ─ average pool
 #include "models/networks.h"
 

@@ -1,5 +1,5 @@
-// GoogLeNet without its auxiliary classifiers. Szegedy et al., Going deeper with convolutions, 2015. Torchvision's has
-// batch normalization, and 3x3 kernels where the paper has 5x5; paper=1 builds the published one.
+// GoogLeNet without its auxiliary classifiers. Szegedy et al., Going deeper with convolutions, 2015. Torchvision's
+// version has batch normalization, and 3x3 kernels where the paper has 5x5; paper=1 builds the published one.
 #include "models/inception.h"
 #include "models/networks.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 using Value = GraphWriter::Value;
 
-// Output channels of the branches, and of the 1x1 reductions in front of two of them.
+// Output channels of the branches, and of the 1x1 reductions before two of them.
 struct Widths {
   int64_t one, reduce3, three, reduce5, five, pool;
 };

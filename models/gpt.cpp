@@ -1,5 +1,5 @@
-// GPT-2: Radford et al., Language models are unsupervised multitask learners, 2019. Layers, weights and their layout ([in,
-// out]) are those of Hugging Face's GPT2LMHeadModel; the head's matrix is the embedding's.
+// GPT-2: Radford et al., Language models are unsupervised multitask learners, 2019. Layers, weights and their layout
+// ([in, out]) are those of Hugging Face's GPT2LMHeadModel; the head shares the matrix of the embedding.
 #include <cmath>
 
 #include "models/attention.h"
@@ -16,7 +16,8 @@ void build_gpt(GraphWriter& graph, const Arguments& arguments) {
   if (width % heads != 0)
     return graph.fail("transformer", std::to_string(heads) + " heads do not divide a width of " + std::to_string(width));
   constexpr double kDeviation = 0.02;
-  const double ends = kDeviation / std::sqrt(2.0 * static_cast<double>(layers));  // of what is added to the stream
+  // for weights whose output is added to the residual stream
+  const double ends = kDeviation / std::sqrt(2.0 * static_cast<double>(layers));
   const auto dense = [&](const std::string& module, const Value& x, int64_t out, double deviation) {
     const InitialWeight weight = graph.weight(module + ".weight", {x.dims.back(), out}, deviation);
     return graph.project(module, x, weight, false, graph.weight(module + ".bias", {out}, 0));

@@ -13,7 +13,7 @@ namespace {
 constexpr int kIrVersion = 8;
 constexpr int kOpset = 17;
 
-// "layer1.0.conv1" is "/layer1/layer1.0/conv1/": PyTorch writes a child that has only a number with its parent's name.
+// "layer1.0.conv1" becomes "/layer1/layer1.0/conv1/": PyTorch writes a child named by a number with its parent's name.
 std::string scope(const std::string& module) {
   std::string path = "/", parent;
   for (size_t begin = 0; begin < module.size();) {
@@ -202,8 +202,8 @@ GraphWriter::Value GraphWriter::binary(const std::string& module, const std::str
   return {node(module, op, {a.name, b.name}).output(0), a.dims};
 }
 
-// Where a size is rounded up, the last window must begin inside the input or its leading padding (as in PyTorch): one
-// that does not makes the same size as rounding down.
+// If sizes are rounded up, the last window must begin inside the input or its leading padding (as in PyTorch). A window
+// that does not makes the size equal to that of rounding down.
 GraphWriter::Value GraphWriter::pool(const std::string& module, const std::string& op, const Value& x,
                                      const PoolLayer& layer) {
   if (!status_.ok() || !is_image(module, x)) return x;
@@ -240,7 +240,7 @@ GraphWriter::Value GraphWriter::global_average_pool(const std::string& module, c
 
 GraphWriter::Value GraphWriter::local_response_norm(const std::string& module, const Value& x) {
   onnx::NodeProto& made = node(module, "LRN", {x.name});
-  set(made, "alpha", 5e-4);  // ONNX divides it by the size
+  set(made, "alpha", 5e-4);  // ONNX divides alpha by the size
   set(made, "beta", 0.75);
   set(made, "bias", 2.0);
   set(made, "size", int64_t{5});

@@ -1,7 +1,6 @@
-// Builds a model layer by layer, as a torch.nn.Module is written down: every layer is called by its module path
+// Builds a model layer by layer, in the style of a torch.nn.Module. Every layer is named by its module path
 // ("layer1.0.conv1"), from which its weights ("layer1.0.conv1.weight") and its node ("/layer1/layer1.0/conv1/Conv") are
-// named as PyTorch's exporter names them. Keeps the shapes, and the first error: builders need not look at it before
-// the end.
+// named as PyTorch's exporter does. Tracks the shapes and the first error, so builders need to check only at the end.
 #pragma once
 
 #include <cstdint>
@@ -36,15 +35,15 @@ struct PoolLayer {
   Extent kernel = 2;
   Extent stride = 2;
   Extent pad = 0;
-  bool ceil = false;               // sizes are rounded up
-  bool count_include_pad = false;  // of average pools
+  bool ceil = false;               // round sizes up
+  bool count_include_pad = false;  // for average pools
 };
 
-// Of the last layer of networks without batch normalization, whose features are large: the loss then begins near that
-// of a guess.
+// For the last layer of networks without batch normalization, whose features are large: the initial loss is then near
+// that of random guessing.
 inline constexpr double kLastGain = 0.1;
 
-// An initializer before its elements exist.
+// An initializer whose elements do not exist yet.
 struct InitialWeight {
   std::string name;
   std::vector<int64_t> dims;
@@ -56,7 +55,7 @@ struct InitialWeight {
 
 class GraphWriter {
  public:
-  // A value of the graph. `dims` leave out the first dimension, which is the batch: {channels, height, width}.
+  // A value of the graph. `dims` omit the first dimension, the batch: {channels, height, width}.
   struct Value {
     std::string name;
     std::vector<int64_t> dims;
@@ -66,7 +65,7 @@ class GraphWriter {
   GraphWriter(std::string name, int64_t batch);
 
   Value input(const std::string& name, std::vector<int64_t> dims);
-  Value token_input(const std::string& name, std::vector<int64_t> dims);  // int64: numbers of tokens
+  Value token_input(const std::string& name, std::vector<int64_t> dims);  // int64: token ids
   void output(const Value& value, const std::string& name);
 
   Value conv(const std::string& module, const Value& x, const ConvLayer& layer);
@@ -87,51 +86,52 @@ class GraphWriter {
   Value local_response_norm(const std::string& module, const Value& x);
   Value dropout(const std::string& module, const Value& x, double ratio);
   Value flatten(const std::string& module, const Value& x);
-  // torch.nn.Linear. `gain` 2 before a ReLU (He), 1 else (Xavier).
+  // torch.nn.Linear. `gain` is 2 before a ReLU (He), otherwise 1 (Xavier).
   Value linear(const std::string& module, const Value& x, int64_t features, double gain = 2);
-  // The same with weights that other layers use, too, made by weight(); a bias without a name is none.
+  // The same with weights that other layers also use, created by weight(); a bias without a name means no bias.
   Value linear(const std::string& module, const Value& x, const InitialWeight& weight, const InitialWeight& bias);
   Value add(const std::string& module, const Value& a, const Value& b) { return binary(module, "Add", a, b); }
   Value mul(const std::string& module, const Value& a, const Value& b) { return binary(module, "Mul", a, b); }
   Value concat(const std::string& module, const std::vector<Value>& parts);  // along the channels
   // Equal parts along an axis of `dims`.
   std::vector<Value> split(const std::string& module, const Value& x, int64_t parts, size_t axis = 0);
-  // Takes away the axis 1, whose extent is one.
+  // Removes axis 1, which has size 1.
   Value squeeze(const std::string& module, const Value& x);
-  // --- what transformers are made of; sequences are [tokens, width]
-  // Rows of a table at the numbers `ids`.
+  // --- layers of transformers; sequences are [tokens, width]
+  // Rows of a table, selected by `ids`.
   Value embedding(const std::string& module, const Value& ids, const InitialWeight& table);
   Value layer_norm(const std::string& module, const Value& x, double epsilon = 1e-5);
-  // x · weight + bias on the last axis, of a weight [in, out] or, `transposed` (as torch.nn.Linear has it), [out, in]. A bias
-  // without a name is none.
+  // x · weight + bias along the last axis, with a weight [in, out] or, if `transposed` (as in torch.nn.Linear), [out,
+  // in]. A bias without a name means no bias.
   Value project(const std::string& module, const Value& x, const InitialWeight& weight, bool transposed,
                 const InitialWeight& bias);
   Value add_weight(const std::string& module, const Value& x, const InitialWeight& weight);
   Value reshape(const std::string& module, const Value& x, std::vector<int64_t> dims);
-  Value transpose(const std::string& module, const Value& x, const std::vector<size_t>& perm);  // of `dims`
+  Value transpose(const std::string& module, const Value& x, const std::vector<size_t>& perm);  // permutes `dims`
   Value matmul(const std::string& module, const Value& a, const Value& b);
   Value scale(const std::string& module, const Value& x, double factor);
-  Value softmax(const std::string& module, const Value& x);  // on the last axis
-  // Scores [heads, tokens, tokens] where a token looks at itself or one before it, else minus infinity.
+  Value softmax(const std::string& module, const Value& x);  // along the last axis
+  // Keeps the scores [heads, tokens, tokens] where a token attends to itself or an earlier one, and sets all others to
+  // minus infinity.
   Value causal(const std::string& module, const Value& scores);
-  // x Φ(x) spelled out as exporters do: by the error function, or by tanh.
+  // x Φ(x) as primitive operators, like exporters write it: by the error function, or by tanh.
   Value gelu(const std::string& module, const Value& x, bool by_tanh);
-  // A weight of [1, …], once for every sample of `like`.
+  // A weight of shape [1, …], repeated for every sample of `like`.
   Value for_every_sample(const std::string& module, const InitialWeight& weight, const Value& like);
-  Value pick(const std::string& module, const Value& x, int64_t index);  // along the first of `dims`, which goes
+  Value pick(const std::string& module, const Value& x, int64_t index);  // along the first of `dims`, which is removed
 
   // Rows and columns [first, first + size).
   Value crop(const std::string& module, const Value& x, Extent first, Extent size);
 
-  // A trained initializer (or, not `trained`, a statistic) for the layers that take one.
+  // An initializer for layers that take one: a weight, or a statistic if `trained` is false.
   InitialWeight weight(std::string name, std::vector<int64_t> dims, double deviation, float value = 0,
                        bool trained = true);
 
-  // Error: usage, "resnet18: layer 'conv1' cannot be: " + `what`. The first one stays.
+  // Error: usage, "resnet18: layer 'conv1' cannot be: " + `what`. Only the first error is kept.
   void fail(const std::string& module, const std::string& what);
 
-  // The model without its initializers, which the file gets from initial_weights(). Error: usage, the first layer that
-  // cannot be, with the numbers.
+  // The model without its initializers, which the file gets from initial_weights(). Error: usage; it describes the
+  // first invalid layer, with the numbers.
   Result<onnx::ModelProto> finish() &&;
   const std::vector<InitialWeight>& initial_weights() const { return weights_; }
   const Status& status() const { return status_; }
@@ -151,8 +151,8 @@ class GraphWriter {
   onnx::GraphProto graph_;
   int64_t batch_;
   std::vector<InitialWeight> weights_;
-  std::map<std::string, int64_t> uses_;  // of node names
-  std::map<int64_t, std::string> masks_;  // causal ones, by their tokens
+  std::map<std::string, int64_t> uses_;  // by node name
+  std::map<int64_t, std::string> masks_;  // causal masks, by number of tokens
   Status status_;
 };
 

@@ -40,7 +40,7 @@ GraphWriter::Value GraphWriter::add_weight(const std::string& module, const Valu
 }
 
 GraphWriter::Value GraphWriter::reshape(const std::string& module, const Value& x, std::vector<int64_t> dims) {
-  std::vector<int64_t> target = {0};  // as many samples as before
+  std::vector<int64_t> target = {0};  // keeps the number of samples
   target.insert(target.end(), dims.begin(), dims.end());
   const std::string shape = constant(module, target);
   return {node(module, "Reshape", {x.name, shape}).output(0), std::move(dims)};

@@ -1,4 +1,4 @@
-// What the Inception networks share.
+// Shared by the Inception networks.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ inline GraphWriter::Value conv_bn_relu(GraphWriter& graph, const std::string& mo
   return graph.relu(module, graph.batch_norm(module + ".bn", graph.conv(module + ".conv", x, layer), 1e-3));
 }
 
-// One layer behind the other: `module`.0, `module`.1, …
+// Layers in sequence: `module`.0, `module`.1, …
 inline GraphWriter::Value chain(GraphWriter& graph, const std::string& module, GraphWriter::Value x,
                                 const std::vector<ConvLayer>& layers, int64_t first = 0) {
   for (const ConvLayer& layer : layers) x = conv_bn_relu(graph, module + "." + std::to_string(first++), x, layer);

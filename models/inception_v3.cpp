@@ -1,5 +1,5 @@
 // Inception v3 without its auxiliary classifier. Szegedy et al., Rethinking the Inception architecture for computer
-// vision, 2016; names of torchvision.
+// vision, 2016; torchvision's names.
 #include "models/inception.h"
 #include "models/networks.h"
 
@@ -11,7 +11,7 @@ using Value = GraphWriter::Value;
 constexpr PoolLayer kHalve{.kernel = 3, .stride = 2};
 constexpr PoolLayer kAverage{.kernel = 3, .stride = 1, .pad = 1, .count_include_pad = true};
 
-// The modules A to E of torchvision, each a set of branches that are joined along the channels.
+// The modules A to E of torchvision, each a set of branches concatenated along the channels.
 class Module {
  public:
   Module(GraphWriter& graph, std::string name, Value x) : graph_(graph), name_(std::move(name)), x_(std::move(x)) {}

@@ -1,5 +1,6 @@
-// Inception v4. Szegedy et al., Inception-v4, Inception-ResNet and the impact of residual connections on learning, 2017.
-// Torchvision has none: layers are named as in the usual PyTorch port, features.0 to features.21 and last_linear.
+// Inception v4. Szegedy et al., Inception-v4, Inception-ResNet and the impact of residual connections on learning,
+// 2017. Torchvision does not have it: layers are named as in the usual PyTorch port, features.0 to features.21 and
+// last_linear.
 #include "models/inception.h"
 #include "models/networks.h"
 

@@ -1,4 +1,4 @@
-// LeNet-5 as it is taught today: ReLU and maximum pooling. LeCun et al., Gradient-based learning applied to document
+// LeNet-5 in its modern form: ReLU and maximum pooling. LeCun et al., Gradient-based learning applied to document
 // recognition, 1998.
 #include "models/networks.h"
 

@@ -1,11 +1,11 @@
-// A recurrent network, unrolled: every step is nodes of its own, and all steps use the same weights. Hochreiter and
+// An unrolled recurrent network: every step has its own nodes, and all steps share the weights. Hochreiter and
 // Schmidhuber, Long short-term memory, 1997, with forget gates.
 //
 //   gates = W_ih x + b + W_hh h'        i, f, o = σ, g = tanh of a quarter each
 //   c = f c' + i g                      h = o tanh c
 //
-// Weights are named and laid out as in torch.nn.LSTM, but for its second bias, which adds nothing to the first. The
-// state before the first step is zero, so that step has no W_hh and no f. The last step's h is classified.
+// Weights have the names and layout of torch.nn.LSTM, except for its redundant second bias. The initial state is zero,
+// so the first step has no W_hh and no f. The last step's h is classified.
 #include <cmath>
 
 #include "models/networks.h"
@@ -40,7 +40,7 @@ void build_lstm(GraphWriter& graph, const Arguments& arguments) {
   for (int64_t t = 0; t < steps; ++t) {
     Value x = graph.squeeze("lstm", inputs[static_cast<size_t>(t)]);
     for (size_t l = 0; l < layers.size(); ++l) {
-      // The same module in every step, applied again: nodes are told apart by the numbers behind their names.
+      // The same module in every step, applied again: nodes are distinguished by numbers appended to their names.
       const std::string module = "lstm.layer" + std::to_string(l);
       Layer& layer = layers[l];
       Value gates = graph.linear(module + ".ih", x, layer.from_input, layer.bias);

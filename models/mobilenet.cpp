@@ -1,6 +1,6 @@
-// MobileNet V2. Sandler et al., MobileNetV2: inverted residuals and linear bottlenecks, 2018; names of torchvision.
+// MobileNet V2. Sandler et al., MobileNetV2: inverted residuals and linear bottlenecks, 2018; torchvision's names.
 //
-//   x ─ 1x1 (t times the channels) ─ bn ─ relu6 ─ 3x3 depthwise ─ bn ─ relu6 ─ 1x1 ─ bn ─(+ x, where shapes agree)
+//   x ─ 1x1 (t times the channels) ─ bn ─ relu6 ─ 3x3 depthwise ─ bn ─ relu6 ─ 1x1 ─ bn ─(+ x, if shapes agree)
 #include <algorithm>
 
 #include "models/networks.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Value = GraphWriter::Value;
 
-// Rounded to a multiple of 8, by no more than a tenth down.
+// Rounded to a multiple of 8, and down by at most a tenth.
 int64_t scaled(int64_t channels, int64_t percent) {
   const int64_t exact = channels * percent;
   const int64_t rounded = std::max<int64_t>(8, (exact + 400) / 800 * 8);

@@ -15,10 +15,10 @@
 namespace plimsoll {
 namespace {
 
-// A protobuf message ends at 2^31 - 1 bytes; some readers stop a little earlier.
+// A protobuf message is limited to 2^31 - 1 bytes; some readers have a slightly lower limit.
 constexpr int64_t kLargestMessage = (int64_t{1} << 31) - (int64_t{1} << 20);
 constexpr int64_t kPage = 4096;
-constexpr int64_t kPiece = int64_t{1} << 18;  // elements drawn at a time
+constexpr int64_t kPiece = int64_t{1} << 18;  // elements generated at a time
 
 // Field numbers of onnx.proto.
 constexpr int kGraphOfModel = 7, kInitializerOfGraph = 5, kRawDataOfTensor = 9;
@@ -54,7 +54,7 @@ Status write_elements(NewFile& file, const InitialWeight& weight, uint64_t seed)
   return {};
 }
 
-// The model with its initializers described as external data in the file `location`, whose size comes back.
+// Describes the initializers as external data in the file `location`. Returns the size of that file.
 int64_t describe_outside(onnx::GraphProto& graph, const std::vector<InitialWeight>& weights,
                          const std::string& location) {
   int64_t offset = 0;
@@ -75,7 +75,7 @@ int64_t describe_outside(onnx::GraphProto& graph, const std::vector<InitialWeigh
   return offset;
 }
 
-// The name of the data file, as onnx's own tools have it: the model's and ".data".
+// The name of the data file, as in onnx's own tools: the model's name with ".data" appended.
 Result<std::string> write_outside(const onnx::ModelProto& model, const std::vector<InitialWeight>& weights, const InitOptions& options,
                                   const std::string& path) {
   int64_t bytes = 0;
@@ -97,8 +97,9 @@ Result<std::string> write_outside(const onnx::ModelProto& model, const std::vect
   return write_pair({.path = path, .beside = {name + ".data", weights_name(name)}}, skeleton, fill);
 }
 
-// A graph is one message whose length stands before it, so all lengths are known before the first element is drawn:
-//   model fields | graph: tag, length | graph fields | initializer: tag, length | tensor fields | raw_data: tag, length | …
+// A graph is one message preceded by its length, so all lengths are computed before the first element is generated:
+//   model fields | graph: tag, length | graph fields | initializer: tag, length | tensor fields |
+//   raw_data: tag, length | …
 Status write_inside(onnx::ModelProto model, const std::vector<InitialWeight>& weights, const InitOptions& options,
                     const std::string& path) {
   const std::string graph = model.graph().SerializeAsString();
@@ -133,7 +134,7 @@ Result<std::string> write_model_file(const onnx::ModelProto& model, const std::v
                                      const InitOptions& options, const std::string& path) {
   int64_t bytes = static_cast<int64_t>(model.ByteSizeLong());
   for (const InitialWeight& weight : weights) {
-    constexpr int64_t description = 96;  // tags, lengths and dimensions: at most
+    constexpr int64_t description = 96;  // upper bound for tags, lengths and dimensions
     bytes += 4 * weight.elements() + description + static_cast<int64_t>(weight.name.size());
   }
   if (options.zeros || bytes > kLargestMessage) return write_outside(model, weights, options, path);

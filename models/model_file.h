@@ -1,5 +1,5 @@
-// Writes a model and its initial weights as ONNX. The weights are drawn while they are written: nothing ever holds more
-// than one piece of them.
+// Writes a model and its initial weights as ONNX. Weights are generated while they are written: only one piece of them
+// is in memory at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace plimsoll {
 
 struct InitOptions {
   uint64_t seed = 0;
-  bool zeros = false;  // data in a file of holes beside the model
+  bool zeros = false;  // the data is a sparse file next to the model
 };
 
-// Writes `path` and, beyond 2 GiB or with zeros, a file beside it (compiler/support/new_pair.h); the name of that, or nothing.
-// Error: unwritable_output; then there is what was there before.
+// Writes `path` and, above 2 GiB or with zeros, a second file in the same directory (compiler/support/new_pair.h).
+// Returns the name of that file, or an empty string. Error: unwritable_output; existing files are then unchanged.
 Result<std::string> write_model_file(const onnx::ModelProto& model, const std::vector<InitialWeight>& weights,
                                      const InitOptions& options, const std::string& path);
 

@@ -1,4 +1,4 @@
-// The rooms of the zoo: each source file of models/ describes one family of networks.
+// The model families of the zoo: each source file of models/ defines one.
 #pragma once
 
 #include <functional>

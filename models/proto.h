@@ -1,4 +1,4 @@
-// ONNX protobufs in a line each, for the builders of models.
+// Helpers that create ONNX protobufs in one line each, for the model builders.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// Residual networks. He et al., Deep residual learning for image recognition, 2016; names and defaults of torchvision.
+// Residual networks. He et al., Deep residual learning for image recognition, 2016; torchvision's names and defaults.
 //
 //   basic       x ─ 3x3 ─ bn ─ relu ─ 3x3 ─ bn ─(+)─ relu
 //   bottleneck  x ─ 1x1 ─ bn ─ relu ─ 3x3 ─ bn ─ relu ─ 1x1 (4 times the channels) ─ bn ─(+)─ relu
-//   (+) with x, or with a 1x1 convolution and bn of x (downsample) where the shape changes
+//   (+) adds x, or a 1x1 convolution and bn of x (downsample) if the shape changes
 #include "models/networks.h"
 
 namespace plimsoll {
@@ -19,9 +19,9 @@ struct BlockShape {
   Block kind;
   int64_t width;
   int64_t stride;
-  bool stride_first;  // a bottleneck's stride is at its first 1x1, as in the paper, else at its 3x3
-  bool relu_first;    // before the sum, on both of its sides, and none behind it
-  bool normalized;    // else convolutions have a bias, and no normalization follows
+  bool stride_first;  // a bottleneck's stride is in its first 1x1, as in the paper, else in its 3x3
+  bool relu_first;    // before the sum, on both of its inputs, and none after it
+  bool normalized;    // otherwise convolutions have a bias and no normalization
 };
 
 Value normalize(GraphWriter& graph, const std::string& name, const Value& x, bool normalized) {
@@ -91,7 +91,7 @@ void build_resnet(GraphWriter& graph, const Arguments& arguments, Block kind, co
   graph.output(graph.linear("fc", x, arguments.integer("classes"), 1), "output");
 }
 
-// `stems`: the default first.
+// `stems`: the first is the default.
 std::vector<ZooParameter> parameters(int64_t input, int64_t classes, int64_t width, std::vector<std::string> stems) {
   return image_parameters(input, 3, classes) +
          std::vector{integer_parameter("width", width, "channels of the first stage; each stage doubles them", 1, 4096),

@@ -1,7 +1,7 @@
-// Networks that give a class to every pixel: logits are [N, classes, height, width].
+// Networks that classify every pixel: logits are [N, classes, height, width].
 //
 // FCN-32s on VGG-16: Long, Shelhamer and Darrell, Fully convolutional networks for semantic segmentation, 2015.
-// U-Net: Ronneberger, Fischer and Brox, 2015, with padded convolutions, as the usual PyTorch port has it:
+// U-Net: Ronneberger, Fischer and Brox, 2015, with padded convolutions, as in the usual PyTorch port:
 //
 //   inc ─────────────────────────────── concat ─ up4 ─ outc
 //     down1 ─────────────────── concat ─ up3

@@ -1,6 +1,6 @@
-// VGG. Simonyan and Zisserman, Very deep convolutional networks for large-scale image recognition, 2015; names of
-// torchvision. `vgg:conv=116` and deeper are the networks of vDNN (Rhu et al., 2016): configuration E, whose "16" counts
-// convolutions only, with 20, 40, … more of them in each group.
+// VGG. Simonyan and Zisserman, Very deep convolutional networks for large-scale image recognition, 2015; torchvision's
+// names. `vgg:conv=116` and deeper are the networks of vDNN (Rhu et al., 2016): configuration E, whose "16" counts
+// convolutions only, with 20, 40, … additional convolutions in each group.
 #include "models/vgg.h"
 
 #include <algorithm>
@@ -49,7 +49,8 @@ void build_vgg(GraphWriter& graph, const Arguments& arguments, const std::vector
   graph.output(graph.linear("classifier.6", x, arguments.integer("classes"), kLastGain), "output");
 }
 
-// Configurations A, B, D and E; beyond E, the rest is spread over the groups, the first ones getting what is left over.
+// Configurations A, B, D and E; beyond E, the additional convolutions are spread over the groups, and the first groups
+// get the remainder.
 std::vector<int64_t> groups_of(int64_t convolutions) {
   switch (convolutions) {
     case 8: return {1, 1, 2, 2, 2};

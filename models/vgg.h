@@ -1,4 +1,4 @@
-// The five groups of convolutions of a VGG network, which FCN builds on, too.
+// The five groups of convolutions of a VGG network, which FCN also uses.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 namespace plimsoll {
 
 struct VggShape {
-  std::vector<int64_t> groups;  // convolutions of each; a pool follows each group
+  std::vector<int64_t> groups;  // number of convolutions per group; a pool follows each group
   int64_t width = 64;           // channels of the first group; doubled up to the fourth
-  int64_t pad1 = 1;             // of the very first convolution
+  int64_t pad1 = 1;             // of the first convolution
   bool batch_norm = false;
 };
 

@@ -1,4 +1,5 @@
-// Vision Transformer: Dosovitskiy et al., An image is worth 16x16 words, 2020. Layers and weights are torchvision's.
+// Vision Transformer: Dosovitskiy et al., An image is worth 16x16 words, 2020. Layers and weights are those of
+// torchvision.
 #include <cmath>
 
 #include "models/attention.h"

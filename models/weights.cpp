@@ -14,7 +14,7 @@ inline uint64_t mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-// The four 16-bit fields of a word, added up.
+// The sum of the four 16-bit fields of a word.
 inline uint64_t field_sum(uint64_t z) {
   constexpr uint64_t even = 0x0000FFFF0000FFFFu;
   const uint64_t pairs = (z & even) + ((z >> 16) & even);

@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// Beyond this no machine trains a model; a mistyped number should not fill a disk.
+// No machine trains larger models; a mistyped number must not fill a disk.
 constexpr int64_t kMostBytes = int64_t{1} << 40;
 
 const std::vector<ZooEntry>& entries() {

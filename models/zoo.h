@@ -1,5 +1,5 @@
-// The networks of the papers and of today, as parametric builders that write ONNX: `plimsoll model resnet50:input=64`.
-// Layers and weights have the names that torchvision gives them, so that its trained weights fit.
+// Networks of the papers and of today, as parametric builders that write ONNX: `plimsoll model resnet50:input=64`.
+// Layers and weights have torchvision's names, so that its pretrained weights can be loaded.
 #pragma once
 
 #include <span>
@@ -17,18 +17,18 @@ struct ZooModel {
   std::vector<ZooParameter> parameters;
 };
 
-// In the order of the list that users see.
+// In the order in which users see them listed.
 std::span<const ZooModel> zoo_models();
 
 // Builds what `spec` describes, "name" or "name:key=value,key=value" (a value may be a list: "resnet:n=3,4,6,3"), and
-// writes it to `path`, whole or not at all. Weights are drawn from a normal distribution; one spec gives the same bytes
-// on every machine. Beyond 2 GiB, which is as much as a protobuf message holds, the weights go to `path`.data.
-// Returns one line about what was written. Errors: usage, unwritable_output.
+// writes it to `path` atomically. Weights are drawn from a normal distribution; the same spec gives the same bytes on
+// every machine. Above 2 GiB, the limit of a protobuf message, the weights go to `path`.data. Returns one line that
+// describes what was written. Errors: usage, unwritable_output.
 Result<std::string> write_zoo_model(std::string_view spec, const std::string& path);
 
 // What the zoo would write, for `plimsoll model --list` and tests.
 struct ZooFacts {
-  int64_t parameters = 0;  // trained elements; running statistics are not counted
+  int64_t parameters = 0;  // trained elements, excluding running statistics
   int64_t nodes = 0;
   int64_t bytes = 0;       // of all initializers
 };

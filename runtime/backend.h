@@ -1,5 +1,5 @@
-// What a backend gives a trainer besides its kernels: threads or a device, the arena, copies. One set of functions per
-// backend; the link decides.
+// What a backend provides to a trainer in addition to its kernels: threads or a device, the arena, copies. One set of
+// functions per backend; the link selects it.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace plimsoll::backend {
 
-// There is no device that this program can run on, or it failed. what() says which call, and what to do.
+// No device can run this program, or the device failed. what() names the failed call, and what to do.
 class DeviceError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The planned bytes are not there. what() says how many are.
+// The planned bytes are not available. what() says how many are.
 class NoMemory : public std::bad_alloc {
  public:
   explicit NoMemory(std::string what) : what_(std::move(what)) {}
@@ -29,16 +29,16 @@ class NoMemory : public std::bad_alloc {
   std::string what_;
 };
 
-// To be called first in main(), with its argv: settles what libraries read of the environment before main(), for which the same process may
-// start this program once more. It never fails.
+// Call this first in main(), with its argv: sets the environment that libraries read before main(), for which the
+// process may re-execute this program once. Never fails.
 void settle_environment(char** arguments);
 
-// Takes the device, or fixes what the bits of a result depend on. Called once, before anything else of the backend.
-// Throws DeviceError.
+// Acquires the device, or fixes the settings that determine the bits of a result. Called once, before anything else of
+// the backend. Throws DeviceError.
 void start(int64_t threads);
 
-// The one allocation of a trainer: zeroed, every page touched, aligned for every layout. Gives it back at the end. The
-// host's own memory, or the device's, which nobody but copies and kernels may touch. Throws std::bad_alloc or NoMemory.
+// The single allocation of a trainer: zeroed, every page touched, aligned for every layout, freed on destruction. It is
+// host memory, or device memory that only copies and kernels may access. Throws std::bad_alloc or NoMemory.
 class Arena {
  public:
   explicit Arena(int64_t bytes);
@@ -46,32 +46,32 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   std::byte* data() const { return data_; }
-  int64_t bytes() const { return bytes_; }            // asked for
-  int64_t allocated_bytes() const { return allocated_; }  // taken from the system: whole pages
+  int64_t bytes() const { return bytes_; }            // requested
+  int64_t allocated_bytes() const { return allocated_; }  // allocated from the system: whole pages
 
  private:
   std::byte* data_ = nullptr;
   int64_t bytes_ = 0, allocated_ = 0;
 };
 
-// The host pool's file cannot be written or read.
+// The file of the host pool cannot be written or read.
 class HostPoolError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Where offloaded tensors wait. Its copies may run beside the kernels, one of each direction at a time.
+// Holds offloaded tensors. Its copies may run concurrently with kernels, one per direction at a time.
 class HostPool {
  public:
-  // Zeroed. In memory (pinned on cuda); or, with a directory, in a file there that has no name, so that it is gone with the
-  // process; the host alone has such files. Takes all of it at once: a machine without the room says so now.
-  // Throws std::bad_alloc, NoMemory or HostPoolError.
+  // Zeroed. In memory (pinned on cuda); or, with a directory, in an unnamed file there, which disappears with the
+  // process (host only). Allocates everything at once, so that insufficient space is reported at start-up. Throws
+  // std::bad_alloc, NoMemory or HostPoolError.
   HostPool(int64_t bytes, const std::string& directory);
   ~HostPool();
   HostPool(const HostPool&) = delete;
   HostPool& operator=(const HostPool&) = delete;
 
-  // Finished on return. Throw HostPoolError.
+  // Complete on return. Throw HostPoolError.
   void store(int64_t offset, const std::byte* from, int64_t bytes) const;
   void fetch(int64_t offset, std::byte* to, int64_t bytes) const;
 
@@ -83,7 +83,8 @@ class HostPool {
   int file_ = -1;
 };
 
-// Host memory that load steps copy from: pinned on cuda, so that the copies run beside kernels. Throws std::bad_alloc.
+// Host memory that load steps copy from: pinned on cuda, so that copies run concurrently with kernels. Throws
+// std::bad_alloc.
 class StagingBuffer {
  public:
   explicit StagingBuffer(int64_t bytes);
@@ -96,26 +97,27 @@ class StagingBuffer {
   std::byte* data_ = nullptr;
 };
 
-// Of the whole device, whoever has taken the rest; nothing where the arena is the host's own memory.
+// Of the whole device, including what other processes use; nullopt if the arena is host memory.
 struct DeviceMemory {
   int64_t total = 0, free = 0;
 };
 std::optional<DeviceMemory> device_memory();
 
-// Of a stream, null is the one of no plan: for what is done before and after the rounds.
-void copy_in(void* stream, std::byte* to, const std::byte* from, int64_t bytes);   // host → arena; `from` may be reused on return
-void copy_out(void* stream, std::byte* to, const std::byte* from, int64_t bytes);  // arena → host, finished on return
-void finish(void* stream);                                                         // waits for all that was issued
+// A null stream belongs to no plan: it is used before and after the rounds.
+// host → arena; `from` may be reused on return
+void copy_in(void* stream, std::byte* to, const std::byte* from, int64_t bytes);
+void copy_out(void* stream, std::byte* to, const std::byte* from, int64_t bytes);  // arena → host, complete on return
+void finish(void* stream);                                                         // waits for all issued work
 
-// What of a RunContext and a RoundJob this backend heeds; a trainer refuses options that need what it does not.
+// The optional parts of RunContext and RoundJob that this backend supports; a trainer rejects options that need others.
 struct Heeds {
-  bool loss_scale = false;  // RunContext::loss_scale: batches that are not whole
-  bool discard = false;     // RunContext::discard and RoundJob::guarded: iterations that are left out
+  bool loss_scale = false;  // RunContext::loss_scale: incomplete batches
+  bool discard = false;     // RunContext::discard and RoundJob::guarded: skipped iterations
   bool times = false;       // RoundJob::times
 };
 Heeds heeds();
 
 std::string device_name();
-std::string library_version();  // "onednn 2.6.3"; several in alphabetical order, with commas
+std::string library_version();  // "onednn 2.6.3"; several in alphabetical order, separated by commas
 
 }  // namespace plimsoll::backend

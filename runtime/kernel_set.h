@@ -8,30 +8,31 @@
 
 namespace plimsoll {
 
-// A kernel never runs beyond its bytes, whatever machine the program was brought to. An algorithm that this machine's library
-// does not have, or not within the workspace that was planned, gives way to the first that it has: exact, the same at every run.
-// Where there is none, `add` throws a KernelError that names the layers. Held to the plan, nothing gives way: what is not as planned is
-// in refused(), and the set is not to be used.
+// A kernel never exceeds its planned bytes, on whatever machine the program runs. If this machine's library does not
+// have an algorithm, or not within the planned workspace, the first suitable one replaces it: not TF32, and
+// deterministic. If there is none, `add` throws a KernelError that names the layers. If held to the plan, nothing is
+// replaced: deviations are listed in refused(), and the set must not be used.
 class KernelSet {
  public:
   enum class Where { may_differ, held_to_plan };
 
-  // What was planned and is not to be had, and why.
+  // A planned kernel that is not available, and why.
   struct Refused {
     std::string layers, why;
   };
 
-  // Of the kernels that are as planned: how many, and of the one that was planned with the largest workspace, what it needs here.
+  // The kernels that are as planned: their number, and for the one with the largest planned workspace, the bytes needed
+  // here.
   struct AsPlanned {
     int64_t kernels = 0, planned_bytes = 0, needed_bytes = 0;
   };
 
-  // A kernel that is not the planned one.
+  // A kernel that differs from the planned one.
   struct Replaced {
     std::string layers, planned, taken;
   };
 
-  // What a kernel touches: the bytes of each operand, and those of the workspace that every step of it has.
+  // The bytes that a kernel accesses: of each operand, and of the workspace, which every step of the kernel has.
   struct Touched {
     struct Bytes {
       Access access;
@@ -72,7 +73,8 @@ class KernelSet {
   void make(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands, std::string_view algorithm,
             int64_t workspace_bytes) {
     kernels_[index] = K::make(attrs, operands, algorithm);
-    // A library's list of algorithms may differ from one machine to the next, and what is not on it be built all the same.
+    // A library's list of algorithms may differ between machines, and an algorithm that is not listed may still be
+    // buildable.
     if (const int64_t needed = kernels_[index]->workspace_found(); needed >= 0)
       count(check_workspace({{.name = std::string(algorithm), .workspace_bytes = needed}}, algorithm, workspace_bytes), workspace_bytes);
     else
@@ -86,7 +88,7 @@ class KernelSet {
       try {
         make<K>(index, attrs, operands, other.name, workspace_bytes);
       } catch (const KernelError&) {
-        continue;  // listed, and not to be built
+        continue;  // listed but cannot be built
       }
       replaced_.push_back({layers, std::string(planned), other.name});
       return true;
@@ -102,7 +104,7 @@ class KernelSet {
     }
   }
 
-  // What it needs.
+  // Returns the bytes that it needs.
   static int64_t check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm, int64_t planned_bytes);
   void count(int64_t needed_bytes, int64_t planned_bytes);
   static Touched touched(std::span<const OperandDesc> operands, int64_t workspace_bytes);

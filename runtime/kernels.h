@@ -1,4 +1,4 @@
-// The declarations of all kernels, from kernels.def. A backend defines the two functions of each.
+// The declarations of all kernels, from kernels.def. A backend defines two functions for each.
 #pragma once
 
 #include "runtime/attrs/all.h"
@@ -6,8 +6,9 @@
 
 namespace plimsoll {
 
-// algorithms(): what this backend offers, the default first; never empty, or a KernelError says why.
-// make():       builds the kernel for one of them ("" means the default).
+// algorithms(): what this backend offers, the default first; never empty: if there is none, a KernelError gives the
+// reason.
+// make():       builds the kernel with one of them ("" means the default).
 #define KERNEL(kernel, attributes, file)                                                                  \
   struct kernel {                                                                                         \
     using Attrs = attributes;                                                                             \

@@ -1,6 +1,6 @@
-// Broadcasting as loops over memory: what numpy's rules say of operands becomes a nest of loops with one stride per
-// operand, 0 where the operand is stretched. Neighbouring loops that are one walk through memory are merged, so that
-// operands of one shape are a single loop, whatever their rank and layout.
+// Broadcasting as loops over memory: NumPy's rules become a nest of loops with one stride per operand, 0 where the
+// operand is broadcast. Adjacent loops that traverse memory contiguously are merged, so operands of equal shape need a
+// single loop, whatever their rank and layout.
 //
 //   x [8,64,56,56], s [1,64,1,1]    innermost first
 //     plain     counts {3136, 64, 8}        x {1, 3136, 200704}         s {0, 1, 0}
@@ -17,11 +17,12 @@
 
 namespace plimsoll {
 
-// Is it one of activations, beside plain?
+// Whether it is a layout of activations other than plain.
 inline bool is_image_layout(Layout layout) { return block_of(layout) > 0 || layout == Layout::nhwc; }
 
-// The dimensions as they lie in memory, with leading ones up to `rank`. Beside operands in an `around` that is not plain, a
-// tensor of one pixel per channel ([C,1,1] beside nChw16c) is taken as lying so too: its bytes are the same.
+// The dimensions in memory order, with leading ones up to `rank`. Together with operands in a layout `around` that is
+// not plain, a tensor with one pixel per channel ([C,1,1] with nChw16c) is treated as having that layout, because its
+// bytes are the same.
 inline std::vector<int64_t> physical_dims(const TensorDesc& desc, size_t rank, Layout around) {
   std::vector<int64_t> dims(rank - std::min(rank, desc.rank()), 1);
   dims.insert(dims.end(), desc.dims.begin(), desc.dims.end());
@@ -42,7 +43,7 @@ struct Loops {
 
   size_t depth() const { return counts.size(); }
 
-  // Puts a loop around the others, or makes the outermost longer where memory goes on in every operand.
+  // Adds an outer loop, or extends the outermost loop if memory is contiguous in every operand.
   void around(int64_t count, const std::array<int64_t, K>& step) {
     if (count == 1 && !counts.empty()) return;
     bool merges = !counts.empty();
@@ -51,7 +52,7 @@ struct Loops {
       counts.back() *= count;
       return;
     }
-    // A loop of one step, put there by a scalar, gives way.
+    // A loop of one step, created by a scalar, is replaced.
     if (counts.size() == 1 && counts[0] == 1) {
       counts.clear();
       for (size_t k = 0; k < K; ++k) strides[k].clear();
@@ -60,13 +61,13 @@ struct Loops {
     for (size_t k = 0; k < K; ++k) strides[k].push_back(step[k]);
   }
 
-  // Steps of the loops from `first` outwards.
+  // Number of steps of the loops from `first` outwards.
   int64_t count(size_t first) const {
     int64_t n = 1;
     for (size_t i = first; i < depth(); ++i) n *= counts[i];
     return n;
   }
-  // Where operand `k` stands in step `at` of the loops from `first` outwards.
+  // The offset of operand `k` in step `at` of the loops from `first` outwards.
   int64_t offset(size_t k, int64_t at, size_t first) const {
     int64_t offset = 0;
     for (size_t i = first; i < depth(); at /= counts[i++]) offset += at % counts[i] * strides[k][i];

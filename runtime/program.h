@@ -1,4 +1,4 @@
-// What a generated trainer tells the training loop about itself: plain data and three functions. The generated
+// The interface between a generated trainer and the training loop: plain data and three functions. The generated
 // program.cpp defines `program()`; runtime/train/ drives it.
 #pragma once
 
@@ -16,46 +16,48 @@ namespace plimsoll {
 struct ProgramInput {
   const char* name;  // ONNX name
   TensorDesc desc;   // of a full sub-batch; the first dimension counts samples, if per_sample
-  int64_t bound = 0;  // its integers pick rows of a table, [0, bound); 0: they may be any
-  int64_t ignored = -1;  // of labels: the one that the loss leaves out, if a model has such; negative ones count nowhere, either
+  int64_t bound = 0;  // its integers select rows of a table, [0, bound); 0: no restriction
+  // for labels: the one that the loss ignores, if the model has one; negative labels are always ignored
+  int64_t ignored = -1;
   bool per_sample = true;  // false: one value for all samples, the same in every round
-  // Of labels: those of each sample that a loss looks at, [first, end); end 0: all, if they are the last input, else none.
+  // For labels: the part of each sample that a loss reads, [first, end). end 0: all if they are the last input, else
+  // none.
   int64_t first_label = 0, end_label = 0;
-  const char* class_weights = nullptr;  // the parameter that says what a label counts for; null: each for 1
+  const char* class_weights = nullptr;  // the parameter with the class weights; null: all are 1
 };
 
 enum class ParameterRole : uint8_t {
-  trained,    // a weight that an update moves
-  frozen,     // a weight that none does
-  statistic,  // moved by the forward part: running mean and variance
-  state,      // of the optimizer; starts at zero
+  trained,    // a weight that an update changes
+  frozen,     // a weight that no update changes
+  statistic,  // updated by the forward pass: running mean and variance
+  state,      // of the optimizer; initially zero
 };
 
-// A tensor that lives through the whole run.
+// A tensor that exists for the whole run.
 struct ProgramParameter {
-  const char* name;     // ONNX initializer, or a name of our own for optimizer state
-  TensorDesc desc;      // as it lies in the arena
-  int64_t offset;       // in the arena; or in the host pool
-  int64_t file_offset;  // of its first value in the file of the weights (plain layout, same element type); -1: starts at zero
+  const char* name;     // ONNX initializer, or Plimsoll's own name for optimizer state
+  TensorDesc desc;      // as stored in the arena
+  int64_t offset;       // in the arena, or in the host pool
+  int64_t file_offset;  // of its first value in the weights file (plain layout, same element type); -1: initially zero
   ParameterRole role;
-  bool in_host_pool = false;  // where it lives when no task touches it
+  bool in_host_pool = false;  // where it resides when no task uses it
 };
 
-// What the loss looks at: the model's scores.
+// The loss's input: the model's scores.
 struct ProgramOutput {
   const char* name = "";
-  TensorDesc desc = {};   // of a full sub-batch, as it lies in the arena
+  TensorDesc desc = {};   // of a full sub-batch, as stored in the arena
   int64_t offset = -1;
-  int32_t step = -1;      // behind which it is there; -1: no step of this program makes it
+  int32_t step = -1;      // the step after which it is complete; -1: no step of this program computes it
 };
 
-// Where a tensor lies from one step to another; -1 and the number of steps: before and after them. For builds that
-// watch every access (PLIMSOLL_SANITIZE), and to name a tensor when its numbers are bad.
+// The location of a tensor between two steps; -1 and the number of steps: before and after all steps. For builds that
+// check every access (PLIMSOLL_SANITIZE), and to name a tensor that contains bad values.
 struct ProgramLife {
   int64_t offset, bytes;
   int32_t first_step, last_step;
   const char* name = "";
-  const char* layer = "";  // of the step that puts it there
+  const char* layer = "";  // of the step that writes it
 };
 
 namespace dist {
@@ -65,24 +67,24 @@ class Ranks;
 struct Program {
   const char* model;
   const char* generator;  // "plimsoll 0.1.0"
-  int64_t batch = 0;               // of all ranks together
+  int64_t batch = 0;               // over all ranks
   int64_t sub_batch = 0, rounds = 0, last_sub_batch = 0;  // of one rank
-  int64_t arena_bytes = 0, budget_bytes = 0, persistent_bytes = 0;  // budget 0: none was given
+  int64_t arena_bytes = 0, budget_bytes = 0, persistent_bytes = 0;  // budget 0: unlimited
   int64_t host_pool_bytes = 0;     // 0: nothing is offloaded
-  int64_t threads = 0;             // host: fixed, for the bits depend on it
+  int64_t threads = 0;             // host: fixed, because the bits depend on it
   int64_t model_bytes = 0;         // size of model.onnx; 0: there is none
-  int64_t weights_bytes = 0;       // of the file beside it that holds the weights; 0: it holds them itself
-  const char* model_identity = "";  // SHA-256 of all of the model but its parameters' values; "": it is not looked at
+  int64_t weights_bytes = 0;       // of the separate weights file; 0: the weights are in model.onnx
+  const char* model_identity = "";  // SHA-256 of the whole model without its parameters' values; "": not checked
   int64_t classes = 0;             // labels are in [0, classes); 0: targets are not classes
   bool counts_correct = false;     // read_correct is called
-  bool whole_batches_only = false; // its steps are for so many samples and no others
+  bool whole_batches_only = false; // its steps require exactly this number of samples
   double predicted_seconds = 0;    // of an iteration; 0: unknown
   const char* predicted_by = "";   // profiled | modelled
   const char* update_kernel = "";    // of all trained weights: "AdamUpdate"; "": nothing is trained
-  const char* libraries = "";      // that the plan was made for: "cuda 13.0, cudnn 9.19.0"
+  const char* libraries = "";      // for which the plan was made: "cuda 13.0, cudnn 9.19.0"
   const char* runtime = nullptr;   // a symbol of the library that this program was generated for
   size_t kernels = 0;              // size of a KernelSet
-  // Of several ranks: what all of them must agree on, and how a process becomes one of them (runtime/dist/ranks.h).
+  // With several ranks: what all of them must agree on, and how a process becomes one of them (runtime/dist/ranks.h).
   int64_t ranks = 1;
   uint64_t plan_hash = 0;
   double predicted_reduce_seconds = 0;  // of an iteration
@@ -91,10 +93,10 @@ struct Program {
   ProgramOutput output = {};
   std::span<const ProgramParameter> parameters = {};
   std::span<const ProgramLife> lives = {};
-  std::span<const char* const> step_names = {};  // by step: "conv1.forward", for tools that show what runs when
+  std::span<const char* const> step_names = {};  // by step: "conv1.forward", for tools that show a timeline
 
   void (*build)(KernelSet& kernels, int64_t samples) = nullptr;
-  // The steps of a round: forward, backward. Evaluation plays forward alone, with context.training false.
+  // The steps of a round: forward, backward. Evaluation runs only forward, with context.training false.
   void (*forward)(Round& round) = nullptr;
   void (*backward)(Round& round) = nullptr;
 };

@@ -1,13 +1,13 @@
-// The steps of one round as data: what the generated functions say, step by step, when they are called at start-up.
+// The steps of one round as data: what the generated functions record, step by step, when they are called at start-up.
 // A backend then plays them, round after round (runtime/streams.h).
 //
-//   r.run(conv_forward_0, {t0, t1, none, t2}, 0).mark(2);    a step that others wait for has its number
-//   r.after({2}).offload(t2, h2, 3072).mark(3);              waits for step 2 to have finished
-//   r.after({3}).training().again(relu_forward_1, {t2, t4});  left out of evaluation
-//   r.after({9}).reduce({{t7, 512}, {t8, 64}}, 4096, 1024);   of several ranks: the sums over them take the place of the parts
-//   r.training().last().prefetch(t9, h9, 512).mark(10);       of what has its home in the host pool: in the last round only
-//   r.training().from_zero().prefetch(t8, h8, 512);           of a gradient: the first round puts zeros there
-//   r.training().for_next().offload(t8, h8, 512);             of a gradient: the last round does without
+//   r.run(conv_forward_0, {t0, t1, none, t2}, 0).mark(2);    a step that others wait for is marked with its number
+//   r.after({2}).offload(t2, h2, 3072).mark(3);              waits until step 2 has finished
+//   r.after({3}).training().again(relu_forward_1, {t2, t4});  skipped in evaluation
+//   r.after({9}).reduce({{t7, 512}, {t8, 64}}, 4096, 1024);   with several ranks: sums over ranks, in place
+//   r.training().last().prefetch(t9, h9, 512).mark(10);       of what resides in the host pool: only in the last round
+//   r.training().from_zero().prefetch(t8, h8, 512);           of a gradient: the first round writes zeros instead
+//   r.training().for_next().offload(t8, h8, 512);             of a gradient: skipped in the last round
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace plimsoll {
 
 struct UpdateNumbers;
 
-// The offset of an operand or a workspace that is not there.
+// The offset of an absent operand or workspace.
 inline constexpr int64_t none = -1;
 
-// Steps of one stream run in order; streams run beside each other but for the waits.
+// Steps of one stream run in order; different streams run concurrently, except for waits.
 enum class Stream : uint8_t { compute, d2h, h2d, comm };
 inline constexpr size_t kStreams = 4;
 
@@ -35,18 +35,18 @@ struct BucketPart {
 struct Command {
   enum class Kind : uint8_t { run, again, update, load, offload, prefetch, reduce, total, read_loss, read_correct };
   Kind kind = Kind::run;
-  bool training_only = false;  // evaluation passes over it
-  bool with_updates = false;   // of a copy: a round without updates passes over it
-  bool from_zero = false;      // of a prefetch: in the first round of an iteration, zeros come instead
-  bool whole = false;          // of a load: of an input that is the same for all samples
-  bool for_next = false;       // of an offload: the last round of an iteration passes over it
-  int32_t step = 0;            // its number in the plan; a reading has that of the step behind which it stands
+  bool training_only = false;  // skipped in evaluation
+  bool with_updates = false;   // of a copy: skipped in rounds without updates
+  bool from_zero = false;      // of a prefetch: in the first round of an iteration, writes zeros instead
+  bool whole = false;          // of a load: the input is the same for all samples
+  bool for_next = false;       // of an offload: skipped in the last round of an iteration
+  int32_t step = 0;            // its number in the plan; for a reading, that of the preceding step
   size_t index = 0;            // of the kernel, or of the input
-  Stream read_on = Stream::compute;  // of a reading: where the step runs behind which it stands
+  Stream read_on = Stream::compute;  // of a reading: the stream of the preceding step
   int64_t offset = none;       // in the arena: of the workspace, or of the tensor
   int64_t host_offset = none;  // in the host pool
-  int64_t bytes = 0;           // of a copy; of one sample, if a load that is not whole; of the workspace, if a reduction
-  size_t first_operand = 0, operands = 0;  // in Round::operands(); of a reduction: offset, bytes, offset, bytes …
+  int64_t bytes = 0;  // of a copy; of one sample, for a load that is not whole; of the workspace, for a reduction
+  size_t first_operand = 0, operands = 0;  // in Round::operands(); for a reduction: offset, bytes, offset, bytes …
   size_t first_wait = 0, waits = 0;        // in Round::waits()
   const UpdateNumbers* numbers = nullptr;  // of an update: RunContext::numbers
 
@@ -64,14 +64,14 @@ struct Command {
   }
   int64_t load_bytes(int64_t samples) const { return whole ? bytes : bytes * samples; }
   bool adds_up() const { return kind == Kind::reduce || kind == Kind::total; }
-  // Steps that the last round of an iteration has, and no other.
+  // Steps that only the last round of an iteration has.
   bool of_last_round() const { return with_updates || kind == Kind::update || kind == Kind::reduce; }
-  // Whether a round has it, which is or is not the last of its iteration.
+  // Whether a round runs the step; `last`: it is the last round of its iteration.
   bool wanted(bool training, bool last) const { return (training || !training_only) && (last ? !for_next : !of_last_round()); }
   bool is_step() const { return kind != Kind::read_loss && kind != Kind::read_correct; }
 };
 
-// Does each command when it is told.
+// Executes each command when it is recorded.
 class CommandRunner {
  public:
   virtual ~CommandRunner() = default;
@@ -81,53 +81,53 @@ class CommandRunner {
 class Round {
  public:
   Round() = default;
-  // Keeps no command: `runner` does each when it is told, so a debugger stops in a line of the program when that line runs. The
-  // order of issue serves every wait. Allocates nothing.
+  // Stores no commands: `runner` executes each when it is recorded, so a debugger stops in a line of the program when
+  // that line runs. The order of issue satisfies every wait. Does not allocate.
   explicit Round(CommandRunner& runner) : runner_(&runner) {}
 
-  // Of the step that is told next: it waits for these steps, which were marked; evaluation does without it; every round but the
-  // last of an iteration does; a prefetch brings zeros in the first; an offload is left out of the last.
+  // These apply to the next step: it waits for these marked steps; it is skipped in evaluation; it is skipped in every
+  // round but the last of an iteration; a prefetch writes zeros in the first; an offload is skipped in the last.
   Round& after(std::initializer_list<int32_t> steps);
   Round& training();
   Round& last();
   Round& from_zero();
   Round& for_next();
-  // The number of the step that was told last.
+  // The number of the step recorded last.
   Round& mark(int32_t step);
 
   // A task, on operands and a workspace at these offsets.
   Round& run(size_t kernel, std::initializer_list<int64_t> operands, int64_t workspace = none);
-  // The same task once more in this round: its value is needed again, its side effects are left out.
+  // Recomputes a task of this round: its value is needed again, its side effects are omitted.
   Round& again(size_t kernel, std::initializer_list<int64_t> operands, int64_t workspace = none);
-  // An update: done in the last round only, when the gradients are complete.
+  // An update: only in the last round, when the gradients are complete.
   Round& update(size_t kernel, std::initializer_list<int64_t> operands, int64_t workspace = none);
-  // Brings the samples of input number `input` to `offset`; `sample_bytes` is the size of one.
+  // Copies the samples of input number `input` to `offset`; `sample_bytes` is the size of one.
   Round& load(size_t input, int64_t offset, int64_t sample_bytes);
-  // Brings an input that is the same for all samples.
+  // Copies an input that is the same for all samples.
   Round& load_whole(size_t input, int64_t offset, int64_t bytes);
-  // Copies a tensor to the host pool, and back to this or another place.
+  // Copies a tensor to the host pool, and back to the same or another address.
   Round& offload(int64_t offset, int64_t host_offset, int64_t bytes);
   Round& prefetch(int64_t offset, int64_t host_offset, int64_t bytes);
-  // Of several ranks: what each of them has there becomes the sum over all, by way of a workspace. Gradients are reduced in
-  // the last round, when they are complete, and a total is made in every round and in evaluation.
+  // With several ranks: replaces these tensors by their sums over all ranks, using a workspace. Gradients are reduced
+  // in the last round, when they are complete; a total is computed in every round and in evaluation.
   Round& reduce(std::initializer_list<BucketPart> bucket, int64_t workspace = none, int64_t workspace_bytes = 0);
   Round& total(std::initializer_list<BucketPart> bucket, int64_t workspace = none, int64_t workspace_bytes = 0);
-  // Note the round's share of the loss, and of the correctly classified samples, before their bytes are used again.
+  // Reads the round's share of the loss, and of the correctly classified samples, before their bytes are reused.
   Round& read_loss(int64_t offset);
   Round& read_correct(int64_t offset);
 
-  // With a runner: the next command is the first of a round again.
+  // With a runner: the next command is again the first of a round.
   void begin_again() { told_ = 0; }
 
-  // Any of these, as data.
+  // Records any command, as data.
   Round& tell(Command command, std::span<const int64_t> operands = {});
 
-  // Of a command that is an update: the numbers that its kernel takes. They live as long as the round.
+  // For a command that is an update: the numbers that its kernel uses. They must outlive the round.
   void set_numbers(size_t command, const UpdateNumbers* numbers) { commands_[command].numbers = numbers; }
 
-  // What was told so far is all that evaluation needs.
+  // The commands recorded so far are all that evaluation needs.
   void end_forward() { forward_ = commands_.size(); }
-  // The same, up to this step; what was told behind it is forgotten.
+  // The same, up to this step; commands recorded after it are dropped.
   void end_forward_at(int32_t step);
 
   const std::vector<Command>& commands() const { return commands_; }  // in the order of issue
@@ -135,14 +135,14 @@ class Round {
   std::span<const int64_t> operands(const Command& command) const {
     return std::span(operands_).subspan(command.first_operand, command.operands);
   }
-  // Which commands the command waits for.
+  // The commands that this command waits for.
   std::span<const size_t> waits(const Command& command) const {
     return std::span(waits_).subspan(command.first_wait, command.waits);
   }
 
  private:
   Round& add_up(Command::Kind kind, std::initializer_list<BucketPart> bucket, int64_t workspace, int64_t workspace_bytes);
-  // Where the loss is made: by a kernel, or by the sum over ranks behind it.
+  // The stream that computes the loss: a kernel's, or that of the sum over ranks after it.
   Stream stream_of_loss() const {
     return !commands_.empty() && commands_.back().stream() == Stream::comm ? Stream::comm : Stream::compute;
   }
@@ -150,12 +150,12 @@ class Round {
   std::vector<Command> commands_;
   std::vector<int64_t> operands_;
   std::vector<size_t> waits_;
-  std::vector<size_t> marked_;  // by step: which command
+  std::vector<size_t> marked_;  // by step: its command
   size_t forward_ = 0;
   int32_t steps_ = 0;
   size_t waits_told_ = 0;
   CommandRunner* runner_ = nullptr;
-  size_t told_ = 0;  // to the runner
+  size_t told_ = 0;  // commands passed to the runner
   bool training_only_ = false, with_updates_ = false, from_zero_ = false, for_next_ = false;
 };
 

@@ -1,4 +1,4 @@
-// When each step of a round ran: what a trainer's --trace is made from.
+// When each step of a round ran: the data of a trainer's --trace.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,12 @@
 
 namespace plimsoll {
 
-// Seconds from the beginning of the round; negative: the step was left out.
+// Seconds from the beginning of the round; negative: the step was skipped.
 struct StepTimes {
   struct Span {
     double start = -1, end = -1;
   };
-  std::vector<Span> steps = {};  // by their numbers in the plan; sized by whoever asks
+  std::vector<Span> steps = {};  // by their numbers in the plan; sized by the caller
 
   using Clock = std::chrono::steady_clock;
   Clock::time_point began = {};
@@ -22,7 +22,7 @@ struct StepTimes {
     for (Span& span : steps) span = {};
     began = Clock::now();
   }
-  // Streams tell of their own steps only, so nobody waits for anybody.
+  // Each stream records only its own steps, so no synchronization is needed.
   void ran(int32_t step, Clock::time_point from, Clock::time_point to) {
     const auto seconds = [&](Clock::time_point at) { return std::chrono::duration<double>(at - began).count(); };
     if (static_cast<size_t>(step) < steps.size()) steps[static_cast<size_t>(step)] = {seconds(from), seconds(to)};

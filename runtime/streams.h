@@ -1,7 +1,7 @@
-// Plays the steps of a round on a backend's streams. The link decides on which.
+// Plays the steps of a round on a backend's streams. The link selects the backend.
 //
-// Before: whoever reads or writes the same bytes is ordered by streams and waits (the checker has proved it).
-// Then the result is that of the steps in their order of issue, however long each of them takes.
+// Before: accesses to the same bytes are ordered by streams and waits (the checker has proved it). Then the result is
+// that of the steps in their order of issue, however long each of them takes.
 #pragma once
 
 #include <memory>
@@ -18,53 +18,54 @@ namespace plimsoll {
 
 struct Program;
 
-// One round to play. With context.training false, the forward part only.
+// One round to play. If context.training is false, only the forward part.
 struct RoundJob {
   const KernelSet* kernels = nullptr;
   std::span<const std::byte* const> staged = {};  // per input: this round's samples, contiguous
   RunContext context = {};
   int64_t samples = 0;
-  bool first = false;  // of its iteration: gradients that live in the host pool begin with zeros
-  bool last = false;   // of its iteration: updates are done
-  bool may_record = true;  // a backend that can may record the round and play it again as one
-  // Where this round's loss is no finite number, updates run with context.discard. A backend that issues ahead of its
-  // device need not wait for the loss: it lies in the arena until the round ends (docs/plan-format.md, rule 5).
+  bool first = false;  // of its iteration: gradients that reside in the host pool start from zero
+  bool last = false;   // of its iteration: updates run
+  bool may_record = true;  // a backend that supports it may record the round and replay it as a unit
+  // If this round's loss is not finite, updates run with context.discard. A backend that issues ahead of its device
+  // need not wait for the loss: it stays in the arena until the round ends (docs/plan-format.md, rule 5).
   bool guarded = false;
-  dist::Ranks* ranks = nullptr;  // who adds up, where the program is of several ranks
-  StepTimes* times = nullptr;  // filled, as far as the backend knows; null: nobody asks
+  dist::Ranks* ranks = nullptr;  // computes the sums, if the program has several ranks
+  StepTimes* times = nullptr;  // filled as far as the backend measures; null: not requested
 };
 
 struct RoundResult {
   double loss = 0;
   double correct = 0;
-  double stall_seconds = 0;  // the compute stream waiting for copies, as far as the backend knows
-  double reduce_seconds = 0;  // reductions over ranks, with waiting for the slowest of them; likewise
-  std::string_view not_recorded = {};  // it was to be, and was issued step by step: why; as long as the streams live
+  double stall_seconds = 0;  // the compute stream waiting for copies, as far as the backend measures
+  double reduce_seconds = 0;  // reductions over ranks, including the wait for the slowest rank; likewise
+  // why a round that should be recorded was issued step by step; valid as long as the streams
+  std::string_view not_recorded = {};
 };
 
 namespace backend {
 
 enum class Overlap {
   streams,  // steps of different streams overlap
-  // A round calls program.forward and program.backward, and each step is done when its line is called, on the calling thread: a
-  // debugger can step through the program. Nothing is recorded.
+  // A round calls program.forward and program.backward, and each step runs when its line is called, on the calling
+  // thread: a debugger can step through the program. Nothing is recorded.
   none,
 };
 
 class Streams {
  public:
-  // All are kept, not copied. `pool` may be null when the program offloads nothing.
+  // Keeps references, copies nothing. `pool` may be null if the program offloads nothing.
   Streams(const Program& program, const Round& round, const Arena& arena, HostPool* pool, Overlap overlap = Overlap::streams);
   ~Streams();
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
 
-  // Returns when every stream has finished. Allocates nothing. Throws what a kernel or a copy threw; the arena then
-  // holds nothing of use.
+  // Returns when every stream has finished. Does not allocate. Throws what a kernel or a copy threw; the contents of
+  // the arena are then undefined.
   RoundResult play(const RoundJob& job);
 
-  // Gives back what was recorded; a round that comes again is recorded anew. An engine of several ranks waits for the recordings of
-  // its sums before it lets go.
+  // Frees all recordings; a round that comes again is recorded anew. An engine for several ranks waits for the
+  // recordings of its sums before it is destroyed.
   void forget_recordings();
 
  private:

@@ -1,4 +1,5 @@
-// Kernels for tensors of any element type: code that is compiled for each, and the number that an absent operand stands for.
+// Kernels for tensors of any element type: instantiates code for each type; also the number that represents an absent
+// operand.
 #pragma once
 
 #include <cmath>
@@ -9,7 +10,7 @@
 
 namespace plimsoll {
 
-// body(T{}), where T is what the elements are.
+// Calls body(T{}), where T is the element type.
 template <class Body>
 decltype(auto) by_type(DataType type, Body body) {
   switch (type) {
@@ -21,7 +22,7 @@ decltype(auto) by_type(DataType type, Body body) {
   return body(float{});
 }
 
-// body(T{}) for elements that are moved as they are: T is as wide.
+// Calls body(T{}) for elements that are only moved: T has the same width.
 template <class Body>
 decltype(auto) by_width(DataType type, Body body) {
   switch (bytes_of(type)) {
@@ -31,7 +32,7 @@ decltype(auto) by_width(DataType type, Body body) {
   }
 }
 
-// An attribute is finite: what no float holds is infinity.
+// Attributes are finite: a value beyond the range of float means infinity.
 inline float float_of(double value) {
   using Limits = std::numeric_limits<float>;
   if (std::fabs(value) <= static_cast<double>(Limits::max())) return static_cast<float>(value);

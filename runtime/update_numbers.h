@@ -1,5 +1,5 @@
-// An optimizer's numbers that a run gives in place of those that the program was compiled with. They are one parameter
-// group's: updates of the same kernel may have different ones.
+// Optimizer numbers that a run uses instead of those that the program was compiled with. They belong to one parameter
+// group: updates by the same kernel may have different ones.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 namespace plimsoll {
 
 struct UpdateNumbers {
-  double rate_scale = 1;  // of the group: its learning rate, divided by that of the run
+  double rate_scale = 1;  // of the group: its learning rate divided by that of the run
   std::optional<double> momentum = {}, beta1 = {}, beta2 = {}, epsilon = {}, weight_decay = {};
   friend bool operator==(const UpdateNumbers&, const UpdateNumbers&) = default;
 };
 
-// The attributes with the run's numbers in place of their own.
+// The attributes with the run's numbers substituted.
 template <class Attrs>
 Attrs with_numbers(Attrs attrs, const UpdateNumbers* numbers) {
   if (!numbers) return attrs;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The weights of `train --init he:SEED`, bit for bit: the NumPy twin of runtime/train/initial.cpp.
+"""The weights of `train --init he:SEED`, bit for bit: runtime/train/initial.cpp in NumPy.
 
     from initial_weights import he
     weight = he(1, "conv1.weight", (64, 3, 7, 7))
@@ -15,7 +15,7 @@ MASK = (1 << 64) - 1
 
 
 def random_bits(seed, counter):
-    """splitmix64's finalizer over both words; `counter` is a number or an array of uint64."""
+    """The finalizer of splitmix64 over both words; `counter` is a number or an array of uint64."""
     with np.errstate(over="ignore"):
         z = np.uint64(seed * 0xD1342543DE82EF95 & MASK) + (np.uint64(1) + counter) * np.uint64(0x9E3779B97F4A7C15)
         for _ in range(2):
@@ -37,7 +37,7 @@ def he(seed, name, dims):
     fan_in = max(1, count // max(1, dims[0]))
     scale = math.sqrt(2.0 / fan_in) / math.sqrt(8.0 * (65536.0 * 65536.0 - 1.0) / 12.0)
     out = np.empty(count, np.float32)
-    piece = 1 << 22  # elements at a time: a large layer need not fit twice
+    piece = 1 << 22  # elements at a time, so that a large layer is not in memory twice
     for first in range(0, count, piece):
         at = np.uint64(2) * np.arange(first, min(count, first + piece), dtype=np.uint64)
         total = field_sum(random_bits(key, at)) + field_sum(random_bits(key, at + np.uint64(1)))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes a file of token ids, for a trainer's --data tokens:FILE, of any text: every byte is a token, 0 to 255.
+"""Converts any text to a file of token ids for a trainer's --data tokens:FILE: every byte is a token, 0 to 255.
 
 usage: text_to_tokens.py -o train.bin [--held-out eval.bin] [--share 0.1] TEXT…
 
 The format is that of llm.c's shards: 256 int32 (20240520, 1, number of tokens, 0, …), then uint16, in little endian.
---held-out keeps the last share of the tokens apart, to be evaluated on.
+--held-out writes the last share of the tokens to a separate file for evaluation.
 """
 import argparse
 import array
@@ -30,7 +30,7 @@ def main():
     parser.add_argument("--share", type=float, default=0.1)
     args = parser.parse_args()
     if not 0 < args.share < 1:
-        parser.error("--share is between 0 and 1")
+        parser.error("--share must be between 0 and 1")
     tokens = b"".join(open(path, "rb").read() for path in args.texts)
     kept = round(len(tokens) * (1 - args.share)) if args.held_out else len(tokens)
     write(args.out, tokens[:kept])

@@ -1,14 +1,14 @@
-// What plimsoll.export (python/plimsoll/exporting.py) writes beside a model: what PyTorch knows and ONNX has no place
-// for. It is one JSON object among the model's metadata, under "plimsoll.export":
+// What plimsoll.export (python/plimsoll/exporting.py) stores in a model: information that PyTorch has and ONNX cannot
+// express. It is one JSON object in the model's metadata, under "plimsoll.export":
 //
 //   {"schema": 1,
-//    "trained": ["conv.weight", …],   parameters that an optimizer steps; no other initializer is trained
+//    "trained": ["conv.weight", …],   parameters that an optimizer updates; no other initializer is trained
 //    "frozen":  ["stem.weight", …],   parameters with requires_grad=False
 //    "buffers": ["scale", …],
-//    "detached": ["detach_3", …],     what these Identity nodes make is cut off from the gradient
-//    "padding":  {"embed.weight": 0}, the row of a table of embeddings that is not trained
+//    "detached": ["detach_3", …],     no gradient passes through these Identity nodes
+//    "padding":  {"embed.weight": 0}, the row of an embedding table that is not trained
 //    "modes": "stated"}               training_mode of each BatchNormalization is its module's;
-//                                     left out where some are unknown
+//                                     omitted if some are unknown
 #pragma once
 
 #include <optional>
@@ -19,8 +19,7 @@
 
 namespace plimsoll {
 
-// nullopt: the model has none. Errors: invalid_model, where they cannot be read; unsupported, where they have a newer
-// schema.
+// nullopt: the model has none. Errors: invalid_model, if they cannot be read; unsupported, if their schema is newer.
 Result<std::optional<AuthorNotes>> author_notes_of(const onnx::ModelProto& model);
 
 }  // namespace plimsoll

@@ -1,4 +1,4 @@
-// A model as one file once more, and a checkpoint's weights in it.
+// Writes a model as a single file again, optionally with the weights of a checkpoint.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Result<std::string> read_whole(const std::string& path) {
   return bytes;
 }
 
-// The file that a trainer wrote, by the sum that its manifest has of it.
+// The file that a trainer wrote, verified against the checksum in its manifest.
 Result<std::string> read_weights(const std::string& checkpoint) {
   const std::string path = checkpoint + "/weights.safetensors";
   PLIMSOLL_ASSIGN(std::string bytes, read_whole(path));
@@ -42,7 +42,7 @@ Result<std::string> read_weights(const std::string& checkpoint) {
   return bytes;
 }
 
-// What safetensors calls the element types that trainers keep.
+// The safetensors name of an element type that trainers store.
 std::string safetensors_type(int element) {
   switch (element) {
     case onnx::TensorProto::FLOAT: return "F32";
@@ -68,7 +68,7 @@ Status put_weights(ModelFile& file, const std::string& checkpoint) {
   size_t put = 0;
   for (onnx::TensorProto& tensor : *file.model.mutable_graph()->mutable_initializer()) {
     const auto found = described.find(tensor.name());
-    if (found == described.end()) continue;  // a constant, or read by nobody
+    if (found == described.end()) continue;  // a constant, or never read
     std::string type;
     std::vector<int64_t> dims;
     std::vector<uint64_t> offsets;
@@ -92,8 +92,8 @@ Status put_weights(ModelFile& file, const std::string& checkpoint) {
   return {};
 }
 
-// Masks become what they are in the mean, of whatever shape: the last step converts p itself, and what it was compared with
-// goes. Whether there were any.
+// Replaces random masks by their mean, whatever their shape: the last step converts p itself, and the comparison is
+// removed. Returns whether there were any.
 bool replace_random_masks(GraphNodes& nodes, const std::unordered_set<std::string>& outputs) {
   std::vector<ModelNode> plain;
   for (const onnx::NodeProto& node : nodes) plain.push_back(plain_node(node));
@@ -116,9 +116,9 @@ bool replace_random_masks(GraphNodes& nodes, const std::unordered_set<std::strin
   return !masks.by_output.empty();
 }
 
-// BatchNormalization has had `training_mode` since opset 14 and, where it is set, the next statistics as further outputs, which
-// nobody reads in a model; Dropout has had it as its third input since opset 12. Older ones have further outputs only.
-// Whether something has another shape now.
+// BatchNormalization has `training_mode` since opset 14; if it is set, the updated statistics are further outputs,
+// which no node of a model reads. Dropout has training_mode as its third input since opset 12. Older versions only have
+// further outputs. Returns whether a shape changed.
 bool stop_training(GraphNodes& nodes, const std::unordered_set<std::string>& outputs) {
   const bool reshaped = replace_random_masks(nodes, outputs);
   for (onnx::NodeProto& node : nodes) {
@@ -144,7 +144,7 @@ Result<std::string> export_model(const ExportRequest& request, const std::string
     onnx::GraphProto& graph = *file->model.mutable_graph();
     std::unordered_set<std::string> outputs;
     for (const auto& output : graph.output()) outputs.insert(output.name());
-    if (stop_training(*graph.mutable_node(), outputs)) graph.clear_value_info();  // a remark, and wrong by now
+    if (stop_training(*graph.mutable_node(), outputs)) graph.clear_value_info();  // optional, and now outdated
     for (onnx::FunctionProto& function : *file->model.mutable_functions())
       stop_training(*function.mutable_node(), {function.output().begin(), function.output().end()});
   }

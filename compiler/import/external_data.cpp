@@ -27,7 +27,7 @@ std::optional<int64_t> parse_count(const std::string& text) {
   return number;
 }
 
-// Only the keys that the specification has: a reader that took any key let a model set its own fields
+// Accepts only the keys of the specification: a reader that accepted any key let a model set the reader's own fields
 // (CVE-2026-34445).
 Result<Reference> parse_reference(const onnx::TensorProto& tensor, const std::string& who) {
   Reference reference;
@@ -49,7 +49,7 @@ Result<Reference> parse_reference(const onnx::TensorProto& tensor, const std::st
   return reference;
 }
 
-// "weights/./a.data" → weights, a.data. nullopt when the path is absolute, leaves the directory or is no path.
+// "weights/./a.data" → weights, a.data. nullopt if the path is absolute, leaves the directory, or is not a path.
 std::optional<std::vector<std::string>> components_of(const std::string& location) {
   if (location.empty() || location[0] == '/' || location.find('\0') != std::string::npos) return std::nullopt;
   std::vector<std::string> components;
@@ -89,8 +89,8 @@ ModelDirectory::~ModelDirectory() {
   for (const auto& [location, file] : files_) ::close(file.descriptor);
 }
 
-// One component at a time, none of them a link, so that no name can lead out of the directory. The kind of file is
-// asked for before it is opened (opening a device or a fifo can do things), and again after.
+// Opens one path component at a time and refuses links, so that no name can leave the directory. The file type is
+// checked before opening, because opening a device or a fifo can have side effects, and again afterwards.
 Result<ModelDirectory::OpenFile> ModelDirectory::open(const std::string& location, const std::string& who) {
   const auto refuse = [&](std::string_view why) {
     return Error{ExitCode::invalid_model,
@@ -131,7 +131,7 @@ Result<ModelDirectory::OpenFile> ModelDirectory::open(const std::string& locatio
 Result<std::string> ModelDirectory::read(const onnx::TensorProto& tensor, int64_t bytes, const std::string& who) {
   std::string data;
   PLIMSOLL_TRY(pass_over(tensor, bytes, who, [&](std::string_view piece) {
-    if (data.empty()) data.reserve(static_cast<size_t>(bytes));  // by now the file is known to have so many
+    if (data.empty()) data.reserve(static_cast<size_t>(bytes));  // by now the file is known to be that large
     data.append(piece);
   }));
   return data;
@@ -154,7 +154,7 @@ Status ModelDirectory::pass_over(const onnx::TensorProto& tensor, int64_t bytes,
     return Error{ExitCode::unreadable_input,
                  fmt::format("{}: its external data is {} bytes at {} of '{}', which has {}", who, bytes,
                              reference.offset, reference.location, file.bytes)};
-  // Tensors may share bytes, but a small file that is handed out again and again would fill the memory.
+  // Tensors may share bytes, but referring to a small file repeatedly could exhaust memory.
   file.handed_out += bytes;
   if (file.handed_out / 4 > file.bytes)
     return Error{ExitCode::invalid_model,

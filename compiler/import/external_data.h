@@ -1,5 +1,6 @@
-// Weights that lie beside the model. The model comes from anywhere, so its references are not trusted: they are
-// relative, stay in the model's directory, pass no symbolic link, name a regular file with one link, and lie inside it.
+// Weights stored outside the .onnx file. Models may be malicious, so their references are not trusted: a path must be
+// relative, stay in the model's directory, contain no symbolic link, and name a regular file with one hard link; the
+// bytes must lie inside the file.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,7 @@
 
 namespace plimsoll {
 
-// The directory of a model and the files of it that are open.
+// The directory of a model and its open files.
 class ModelDirectory {
  public:
   explicit ModelDirectory(std::string model_path);
@@ -20,10 +21,10 @@ class ModelDirectory {
   ModelDirectory(const ModelDirectory&) = delete;
   ModelDirectory& operator=(const ModelDirectory&) = delete;
 
-  // The `bytes` bytes that tensor.external_data() refers to. `who` is for errors: "initializer 'conv1.weight'".
-  // Errors: invalid_model for a reference that breaks a rule above; unreadable_input for a file that is not there.
+  // The `bytes` bytes that tensor.external_data() refers to. `who` is for errors: "initializer 'conv1.weight'". Errors:
+  // invalid_model, if a reference violates a rule above; unreadable_input, if the file does not exist.
   Result<std::string> read(const onnx::TensorProto& tensor, int64_t bytes, const std::string& who);
-  // The same piece by piece, each of whole megabytes but the last, and none of them kept.
+  // Reads the same bytes in pieces without keeping them; each piece except the last is a multiple of a megabyte.
   Status pass_over(const onnx::TensorProto& tensor, int64_t bytes, const std::string& who, const std::function<void(std::string_view)>& look);
 
  private:

@@ -18,7 +18,7 @@ using Key = std::tuple<std::string, std::string, std::string>;  // domain, name,
 
 std::string domain_of(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
-// A function that is being written out: the next node of its body, and what its names and attributes stand for here.
+// A function call being expanded: the next node of the body, and the values of its names and attributes in this call.
 struct Frame {
   const onnx::FunctionProto* function = nullptr;
   std::unique_ptr<onnx::NodeProto> call = {};
@@ -36,7 +36,7 @@ class Inliner {
 
   int calls() const { return calls_; }
 
-  // Depth first with a stack of our own, so that neither deep nor endless nesting ends the process.
+  // Depth first with an explicit stack, so that neither deep nor infinite nesting crashes the process.
   Status run() {
     for (const onnx::NodeProto& node : model_.graph().node()) {
       PLIMSOLL_TRY(place(node));
@@ -78,7 +78,7 @@ class Inliner {
       frame.names[function.input(i)] = i < call.input_size() ? call.input(i) : "";
     for (int i = 0; i < std::min(call.output_size(), function.output_size()); ++i) {
       if (call.output(i).empty()) continue;
-      // An input that is returned as it came, or one value returned twice, is copied when the body is done.
+      // An input that is returned unchanged, or a value that is returned twice, is copied at the end of the body.
       if (!frame.names.emplace(function.output(i), call.output(i)).second) continue;
     }
     frame.call = std::make_unique<onnx::NodeProto>(std::move(call));
@@ -109,10 +109,10 @@ class Inliner {
                  fmt::format("functions call each other in a circle: {}'{}'", chain, stack_[from].function->name())};
   }
 
-  // Two calls may have one name, or none: the prefix must tell them apart.
+  // Two calls may have the same name, or none: the prefix must distinguish them.
   std::string prefix_of(const onnx::NodeProto& call) {
     std::string prefix = !call.name().empty() ? call.name() : fmt::format("{}_{}", call.op_type(), calls_);
-    if (prefix.size() > 1000) prefix = fmt::format("function_{}", calls_);  // deep nesting: names add up
+    if (prefix.size() > 1000) prefix = fmt::format("function_{}", calls_);  // with deep nesting, names accumulate
     if (const int copies = prefixes_[prefix]++; copies > 0) prefix += fmt::format(":{}", copies + 1);
     return prefix;
   }
@@ -136,7 +136,7 @@ class Inliner {
       } else if (const onnx::AttributeProto* given = attribute_of(frame, attribute.ref_attr_name())) {
         *node.add_attribute() = *given;
         node.mutable_attribute(node.attribute_size() - 1)->set_name(attribute.name());
-      }  // else: neither given nor with a default, so the operator's own default holds
+      }  // else: neither given nor with a default, so the operator's default applies
     }
     return node;
   }
@@ -158,7 +158,7 @@ class Inliner {
   int calls_ = 0;
 };
 
-// A node reads as its opset says, and the network has one opset for all.
+// The meaning of a node depends on its opset, and the network has one opset for all nodes.
 Status check_opsets(const onnx::ModelProto& model) {
   Error error{ExitCode::unsupported, fmt::format("functions are written for another opset than the model's, {}; its operators may mean "
                                                  "something else there", opset_of(model))};

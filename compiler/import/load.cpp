@@ -23,7 +23,7 @@ constexpr int64_t kOldestIr = 3, kNewestIr = 14;
 // Messages nest about eight deep in ordinary models (attribute → graph → node for every If); this is ONNX's own limit.
 constexpr int kNestingLimit = 64;
 
-// A file that is parsed while it is read, and hashed in passing: weights, most of a model, are held once.
+// A file that is parsed and hashed while it is read, so that weights, most of a model, are in memory only once.
 class HashedFile final : public google::protobuf::io::ZeroCopyInputStream {
  public:
   explicit HashedFile(int file) : file_(file), block_(kBlock, '\0') {}
@@ -86,7 +86,7 @@ std::string first_bytes(const std::string& bytes) {
   return text;
 }
 
-// What a file that is no model is most likely to be.
+// Guesses what a file that is not a model is.
 Error not_a_model(const std::string& path, const std::string& bytes, int64_t size) {
   const auto error = [&](const std::string& what, std::vector<std::string> notes = {}) {
     return Error{ExitCode::invalid_model, fmt::format("'{}' is not an ONNX model: {}", path, what), std::move(notes)};
@@ -124,7 +124,8 @@ Status check_versions(const onnx::ModelProto& model, const std::string& path) {
   return {};
 }
 
-// A weight that nobody needs to read. Vectors may be copied under another name (unshare.h), and what is small is read at once.
+// A weight whose elements are not needed. Vectors may be copied under another name (unshare.h), and small tensors are
+// read at once.
 bool may_stay_outside(const onnx::TensorProto& tensor) {
   constexpr int64_t kSmall = 1 << 14;  // elements
   if (tensor.data_location() != onnx::TensorProto::EXTERNAL || tensor.data_type() != onnx::TensorProto::FLOAT || tensor.has_raw_data() ||

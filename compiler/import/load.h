@@ -9,17 +9,17 @@
 
 namespace plimsoll {
 
-// Reads and parses the file; the versions are ones we know. Data is not looked at yet.
-// Errors: unreadable_input, invalid_model (what the file seems to be instead), unsupported (version).
+// Reads and parses the file, and checks that its versions are supported. Tensor data is not read yet. Errors:
+// unreadable_input, invalid_model (with a guess of what the file is instead), unsupported (version).
 Result<std::shared_ptr<ModelFile>> load_model(const std::string& path);
 
-// Brings the data of every initializer and tensor attribute inline and checks its size (normalise_data).
+// Loads the data of every initializer and tensor attribute, and checks its size (normalise_data).
 //
-// Where weights are not held, the large ones that lie beside the model are read in passing: file.looked_at says what is asked of them. They
-// are no masks, and of at least two dimensions.
+// If weights are not held, large external ones are scanned but not kept: file.looked_at has the properties that are
+// needed. They are not masks, and have at least two dimensions.
 Status load_data(ModelFile& file, bool holds_weights = true);
 
-// Of the domain ai.onnx; 0 when the model imports none.
+// The opset of the domain ai.onnx; 0 if the model imports none.
 int64_t opset_of(const onnx::ModelProto& model);
 
 std::string describe_initializer(const onnx::TensorProto& tensor);  // "initializer 'conv1.weight'"

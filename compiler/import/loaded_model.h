@@ -1,4 +1,4 @@
-// Private to compiler/import: what is behind ModelFile.
+// The implementation of ModelFile; private to compiler/import.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,13 @@ struct ModelFile {
   onnx::ModelProto model = {};
   std::string path = {};
   std::string sha256 = {};
-  std::optional<AuthorNotes> author = {};  // what plimsoll.export says of the model
-  // Weights that stay where they are, beside the model: their tensors still refer to them.
+  std::optional<AuthorNotes> author = {};  // what plimsoll.export recorded in the model
+  // Weights that stay in their external files: their tensors still refer to these.
   std::unordered_map<std::string, WeightLook> looked_at = {};
 };
 
-// More nodes than any network has; inlining stops here, so a chain of functions that doubles cannot fill the memory.
+// More nodes than any real network has. Inlining stops here, so that a chain of functions that doubles cannot exhaust
+// memory.
 inline constexpr int64_t kNodeLimit = 1'000'000;
 
 }  // namespace plimsoll

@@ -20,14 +20,14 @@
 namespace plimsoll {
 namespace {
 
-// A walk over Protobuf's wire format, as far as it takes to find an initializer's bytes:
+// Parses Protobuf's wire format just enough to find an initializer's bytes:
 //   ModelProto { 7: GraphProto { 5: TensorProto { 8: name  9: raw_data } } }
-// The bytes were written by Protobuf a moment ago, so anything unexpected is a bug of ours.
+// Protobuf itself wrote these bytes immediately before, so unexpected input is an internal error.
 class WireReader {
  public:
   WireReader(std::string_view bytes, int64_t begin, int64_t end) : bytes_(bytes), at_(begin), end_(end) {}
 
-  // The next field; false at the end. For length-delimited fields [begin, end) is what they hold.
+  // The next field; false at the end. For length-delimited fields, [begin, end) is the content.
   bool next() {
     if (at_ >= end_) return false;
     const uint64_t tag = varint();
@@ -93,7 +93,7 @@ std::map<std::string, FileRange> find_ranges(std::string_view bytes) {
   return ranges;
 }
 
-// Reals are weights; whole numbers only where they are many.
+// Real tensors are weights; integer tensors only if they are large.
 bool goes_outside(const onnx::TensorProto& tensor) {
   constexpr size_t kLeast = 1024;
   return tensor.has_raw_data() && (tensor.data_type() == onnx::TensorProto::FLOAT || tensor.raw_data().size() >= kLeast);
@@ -111,7 +111,7 @@ Status write_bytes(int descriptor, std::string_view bytes, int64_t offset, const
   return {};
 }
 
-// What goes into the other file, with where: the model is left with a description of it.
+// The bytes that move to the other file, and their range there; the model keeps only a description.
 struct Outside {
   FileRange range;
   std::string bytes;

@@ -1,4 +1,4 @@
-// The model as a file once more: what a generated trainer starts from and writes its trained weights into.
+// Writes the model as a file again: a generated trainer starts from it and stores its trained weights in it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace plimsoll {
 
-struct ModelFile;  // the ONNX model in memory, with its functions inlined and its merged initializers apart
+struct ModelFile;  // the ONNX model in memory, with functions inlined and merged initializers separated
 
 // Bytes [offset, offset + bytes) of a file.
 struct FileRange {
@@ -22,52 +22,53 @@ struct FileRange {
   friend bool operator==(const FileRange&, const FileRange&) = default;
 };
 
-// Writes one self-contained .onnx with the data of every initializer inline, and says where in the file each lies
-// (little-endian, row-major). Overwriting a range gives the same model with another weight, with no Protobuf at hand.
-// Errors: unwritable_output; unsupported when the file would exceed the 2 GiB that Protobuf allows.
+// Writes one self-contained .onnx with the data of every initializer inline, and returns the position of each in the
+// file (little-endian, row-major). Overwriting a range gives the same model with another weight, without Protobuf.
+// Errors: unwritable_output; unsupported, if the file would exceed the 2 GiB that Protobuf allows.
 Result<std::map<std::string, FileRange>> write_model(const ModelFile& file, const std::string& path);
-// The same into a file that is open already; errors call it `path`.
+// The same for a file that is already open; errors call it `path`.
 Status write_model(const ModelFile& file, int descriptor, const std::string& path);
 
-// Puts an f32 initializer of one dimension into the model, in place of one of that name.
+// Adds an f32 initializer with one dimension to the model, or replaces the one with that name.
 void put_initializer(ModelFile& file, const std::string& name, const std::vector<float>& values);
 
-// True when write_model() would refuse the model for its size: then it goes into two files.
+// Whether write_model() would reject the model because of its size. Then it is written as two files.
 bool is_too_large_for_one_file(const ModelFile& file, int64_t most_bytes = kModelBytesLimit);
 
-// The other way: `path` becomes a skeleton whose weights are external data in a file beside it, each at an offset that
-// is a multiple of 4096 (for whoever maps it). That file's name has a fixed form and length, so that a trainer can give
-// a copy of the skeleton a file of its own without Protobuf: 16 hexadecimal digits and ".weights" (weights_name()).
-// Small tensors of whole numbers, which tools want to know while they load a model, stay in the skeleton.
-// The two appear together (compiler/support/new_pair.h). The model in memory is the skeleton afterwards.
-// Errors: unwritable_output; unsupported, when even the skeleton is too large.
+// The alternative: `path` becomes a skeleton whose weights are external data in a second file in the same directory,
+// each at an offset that is a multiple of 4096, so that it can be memory-mapped. The name of that file has a fixed form
+// and length, 16 hexadecimal digits and ".weights" (weights_name()), so that a trainer can give a copy of the skeleton
+// its own file without Protobuf. Small integer tensors, which tools need while they load a model, stay in the skeleton.
+// The two files appear together (compiler/support/new_pair.h). Afterwards the model in memory is the skeleton. Errors:
+// unwritable_output; unsupported, if even the skeleton is too large.
 struct TwoFiles {
-  std::string weights;                           // the name of the file beside the skeleton
-  std::map<std::string, FileRange> ranges = {};  // of that file
+  std::string weights;                           // the name of the second file
+  std::map<std::string, FileRange> ranges = {};  // in that file
 };
 Result<TwoFiles> write_model_in_two(ModelFile& file, const std::string& path);
 
-// SHA-256 of what a model is but for the values of these initializers, as a trainer looks at it (runtime/train/model_files.h): the
-// skeleton, with zeros in place of the name of its weights, if there is one, then the bytes of the file of the weights around the
-// values. Error: unreadable_input.
+// SHA-256 of a model without the values of these initializers, computed as a trainer does
+// (runtime/train/model_files.h): over the skeleton, with zeros in place of the name of its weights file, if there is
+// one, then over the bytes of the weights file around the values. Error: unreadable_input.
 Result<std::string> sha256_without(const std::string& path, const TwoFiles& files, const std::set<std::string>& initializers);
 
-// Of the weights beside the skeleton with this file name: the first digits of its SHA-256. Of that and a space, where a skeleton
-// that is replaced has that name for its own.
+// The name of the weights file for the skeleton with this file name: the first digits of the name's SHA-256. If a
+// skeleton that is replaced already uses that name, a space is appended before hashing.
 std::string weights_name(std::string_view skeleton_name);
 
 struct ExportRequest {
   std::string model;
-  std::string checkpoint = {};  // the directory of a trainer's checkpoint: weights and statistics are those; "": the model's own
-  // As it is used after training: batch normalization by running statistics, no dropout. What was exported for training
-  // says otherwise, and a runtime that believes it normalizes by whatever samples it is given at once.
+  // directory of a trainer's checkpoint that provides weights and statistics; "": the model's own
+  std::string checkpoint = {};
+  // For use after training: batch normalization by running statistics, no dropout. A model exported for training
+  // declares training mode, and a runtime that respects it normalizes by the samples of each call.
   bool for_inference = false;
   int64_t most_bytes = kModelBytesLimit;  // of one file
 };
 
-// The model once more, as one file: of a skeleton, with the weights that lie beside it. Where it would be too large, in two files
-// again; the name of the weights then, or nothing.
-// Errors: as importing has them; unreadable_input and invalid_model for a checkpoint that is damaged or of another model.
+// Writes the model as one file: a skeleton is merged with its weights file. If the result would be too large, two files
+// are written, and the name of the weights file is returned, else an empty string. Errors: those of importing;
+// unreadable_input and invalid_model, for a checkpoint that is damaged or belongs to another model.
 Result<std::string> export_model(const ExportRequest& request, const std::string& path);
 
 }  // namespace plimsoll

@@ -18,12 +18,12 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
                          .opset = opset_of(file->model)};
   if (!file->model.producer_version().empty()) imported.producer += " " + file->model.producer_version();
 
-  // The file as plain data: complete and flat.
+  // The file as plain data: complete and without functions.
   PLIMSOLL_TRY(inline_functions(*file, imported.notes));
   PLIMSOLL_TRY(load_data(*file, options.holds_weights));
   Model model = plain_model(file);
 
-  // The plain data as a network (compiler/network). What was done to it on the way is done to the file, too.
+  // The plain data as a network (compiler/network). Changes made on the way are also applied to the file.
   const SimplifyOptions how{.batch = options.batch,
                             .dims = options.dims,
                             .may_fix_batch = options.may_fix_batch,

@@ -23,7 +23,7 @@ std::vector<T> list_of(const Field& field) {
   return {field.begin(), field.end()};
 }
 
-// Elements that are the file's: whoever holds them holds the file.
+// Elements are owned by the file: holding them keeps the file alive.
 using Owner = std::shared_ptr<const void>;
 
 ModelTensor tensor_of(const onnx::TensorProto& tensor, const Owner& owner) {
@@ -140,8 +140,8 @@ Status hold_constants(const std::shared_ptr<ModelFile>& file, Model& model,
 
 void write_back(Model model, ModelFile& file) {
   onnx::GraphProto& graph = *file.model.mutable_graph();
-  // Initializers of the model are the file's, in their order, and then new ones. They come first here: their elements may
-  // lie in nodes that go.
+  // The model's initializers are the file's, in order, followed by new ones. New ones are added first here, because
+  // their elements may belong to nodes that are removed below.
   for (size_t i = static_cast<size_t>(graph.initializer_size()); i < model.initializers.size(); ++i)
     add_initializer(file.model, proto_of(model.initializers[i]));
   if (model.nodes.size() == static_cast<size_t>(graph.node_size())) return;

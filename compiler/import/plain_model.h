@@ -1,4 +1,4 @@
-// An ONNX file as plain data (compiler/ir/model.h), and back: one to one, nothing is simplified here.
+// Converts an ONNX file to plain data (compiler/ir/model.h) and back, one to one; nothing is simplified here.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,15 @@ namespace plimsoll {
 
 ModelNode plain_node(const onnx::NodeProto& node);
 
-// Before: load_data(). The model shares its elements with the file, which it keeps alive. Nobody else may change the file
-// meanwhile.
+// Before: load_data(). The model shares its elements with the file, which it keeps alive. Nothing else may change the
+// file meanwhile.
 Model plain_model(const std::shared_ptr<ModelFile>& file);
 
-// Brings inline what has stayed outside and is none of `trained`, but a constant: in the file and in the model.
+// Loads external constants, that is, initializers not in `trained`, into the file and into the model.
 Status hold_constants(const std::shared_ptr<ModelFile>& file, Model& model,
                       const std::unordered_set<std::string>& trained);
 
-// Does to the file what was done to its model since: adds initializers that are new, removes nodes that are gone.
+// Applies the changes made to the model to its file: adds new initializers, removes deleted nodes.
 void write_back(Model model, ModelFile& file);
 
 }  // namespace plimsoll

@@ -11,12 +11,12 @@ namespace plimsoll {
 
 std::string sha256_hex(std::string_view bytes);
 
-// Of bytes that come piece by piece.
+// For bytes that arrive in pieces.
 class Sha256 {
  public:
   Sha256();
   void add(std::string_view bytes);
-  std::string hex();  // once, behind the last piece
+  std::string hex();  // call once, after the last piece
 
  private:
   std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;

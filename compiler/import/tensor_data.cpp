@@ -14,7 +14,7 @@ using onnx::TensorProto;
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
-// nullopt: strings, types of less than a byte, complex numbers.
+// nullopt: strings, types smaller than a byte, complex numbers.
 std::optional<int64_t> bytes_of_element(int element) {
   switch (element) {
     case TensorProto::UINT8: case TensorProto::INT8: case TensorProto::BOOL: return 1;
@@ -41,7 +41,7 @@ int typed_count(const TensorProto& tensor) {
          tensor.uint64_data_size() + tensor.string_data_size();
 }
 
-// The typed field that the element type asks for, as raw bytes.
+// The contents of the typed field for the element type, as raw bytes.
 std::string raw_of_typed(const TensorProto& tensor) {
   std::string raw;
   switch (tensor.data_type()) {
@@ -80,7 +80,7 @@ Status normalise_data(TensorProto& tensor, ModelDirectory& directory, const std:
     return Error{ExitCode::invalid_model, fmt::format("{}: unknown element type {}", who, tensor.data_type())};
 
   const std::optional<int64_t> width = bytes_of_element(tensor.data_type());
-  if (!width) return {};  // refused where it is used, by the name of its type
+  if (!width) return {};  // rejected at its use, by the name of its type
   if (tensor.data_location() == TensorProto::EXTERNAL) {
     if (tensor.has_raw_data() || typed_count(tensor) > 0)
       return Error{ExitCode::invalid_model, fmt::format("{}: has data both inside the file and outside", who)};

@@ -1,4 +1,4 @@
-// The data of ONNX tensors: checked against the shape, and brought into one form.
+// The data of ONNX tensors: checked against the shape, and converted to one form.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace plimsoll {
 
-std::optional<int64_t> elements_of(const onnx::TensorProto& tensor);  // nullopt: negative or beyond kElementLimit
+std::optional<int64_t> elements_of(const onnx::TensorProto& tensor);  // nullopt: negative or above kElementLimit
 
-// Afterwards the tensor's data is inline and of exactly the size of its shape: in raw_data, for every element type of
-// fixed width of at least a byte. `who` is for errors: "initializer 'conv1.weight'".
+// Afterwards the tensor's data is inline, in raw_data, and has exactly the size of its shape, for every element type
+// with a fixed width of at least a byte. `who` is for errors: "initializer 'conv1.weight'".
 Status normalise_data(onnx::TensorProto& tensor, ModelDirectory& directory, const std::string& who);
 
 }  // namespace plimsoll

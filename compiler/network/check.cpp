@@ -22,7 +22,7 @@ Status check_inputs(const NodeView& view, const Op& op) {
   if (op.of_onnx() && (view.opset() < op.first_opset || view.opset() > op.last_opset))
     return view.invalid(fmt::format("it is read in opsets {} to {}, not in {}", op.first_opset, op.last_opset, view.opset()));
   for (size_t i = 0; i < op.required_inputs; ++i)
-    if (!view.has_input(i) && !op.samples()[0].inputs.empty())  // random numbers have none
+    if (!view.has_input(i) && !op.samples()[0].inputs.empty())  // random numbers have no input
       return view.invalid(fmt::format("its input {} is left out", i));
   if (op.addend >= 0 && view.input_count() > static_cast<size_t>(op.addend) + 1) return view.invalid("it has too many inputs");
   if (op.moves_only || op.any_type) return {};
@@ -33,7 +33,7 @@ Status check_inputs(const NodeView& view, const Op& op) {
   return {};
 }
 
-// What the task graph is built from.
+// The requirements of the task graph.
 Status check_end(const Network& network) {
   const auto invalid = [&](const char* what) { return Error{ExitCode::invalid_model, fmt::format("network '{}': {}", network.name, what)}; };
   if (network.nodes.empty() || network.outputs.empty()) return invalid("it has no nodes, or no outputs");
@@ -60,7 +60,7 @@ Status check_network(const Network& network) {
       if (!view.has_output(i)) continue;
       if (i >= types.size()) return view.unsupported(fmt::format("no kernel makes output {}", i));
       const TensorType& said = view.output_type(i);
-      // The loss that ends a network is one number, as [1] where a model that computes it says [].
+      // The loss at the end of a network is one number: [1] here, where a model that computes its own loss has [].
       const bool a_number = said.dims == Dims{{1}} && types[i].dims.empty();
       if (said.type != types[i].type || (said.dims != types[i].dims && !a_number))
         return view.invalid(fmt::format("its output {} is {} when it should be {}", i, to_string(said), to_string(types[i])));

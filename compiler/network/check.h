@@ -1,5 +1,5 @@
-// A network that comes from a text is what the passes take it for: every operator is known, has the inputs that it cannot do
-// without, and makes what its outputs say. One that the import made is.
+// Verifies a network that was read from its text form: every operator is known, has its required inputs, and its
+// outputs have the declared types. The passes rely on this. A network built by the import satisfies it.
 #pragma once
 
 #include "compiler/ir/network.h"
@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-// Errors: invalid_model, unsupported, with the node.
+// Errors: invalid_model, unsupported; they name the node.
 Status check_network(const Network& network);
 
 }  // namespace plimsoll

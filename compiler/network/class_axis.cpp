@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// A network that reads tokens [N, T] and scores [N, T, C], or [T, N, C], scores every one of them.
+// A network that reads tokens [N, T] and has scores [N, T, C] or [T, N, C] scores every token.
 bool scores_tokens(const Network& network, const TensorType& scores) {
   if (scores.rank() < 3) return false;
   Dims tokens(scores.dims.begin(), scores.dims.end() - 1);
@@ -28,7 +28,7 @@ bool is_activation(const Network& network, ValueId value) {
   return value.valid() && network.values[value].kind == ValueKind::intermediate;
 }
 
-// Whether what the node makes has the channels of its first activation at axis 1, in their order.
+// Whether the node's output has the channels of its first activation at axis 1, in the same order.
 bool keeps_channels(const Network& network, const Node& node, const Dims& from) {
   static constexpr std::array<std::string_view, 8> kTurning = {"Transpose",  "MatMul",    "Gemm",   "Gather",
                                                                "ReduceMean", "ReduceSum", "Expand", "Flatten"};
@@ -53,7 +53,7 @@ bool are_channels_of_a_convolution(const Network& network, ValueId scores) {
   }
 }
 
-// The axis of a Softmax or LogSoftmax over one axis.
+// The axis of a Softmax or LogSoftmax over a single axis.
 std::optional<size_t> axis_of_softmax(const Network& network, ValueId scores) {
   const auto maker = maker_of(network, scores);
   if (!maker) return std::nullopt;
@@ -62,7 +62,7 @@ std::optional<size_t> axis_of_softmax(const Network& network, ValueId scores) {
   return std::nullopt;
 }
 
-// A score for each pixel of an image that is read, channels first.
+// Whether there is a score for each pixel of an input image, channels first.
 bool scores_pixels(const Network& network, const Dims& scores) {
   if (scores.size() < 4) return false;
   return std::any_of(network.inputs.begin(), network.inputs.end(), [&](ValueId id) {
@@ -73,7 +73,7 @@ bool scores_pixels(const Network& network, const Dims& scores) {
   });
 }
 
-// loss.h says when it is clear.
+// loss.h lists the cases in which the axis is unambiguous.
 std::optional<size_t> clear_class_axis(const Network& network, ValueId scores) {
   const TensorType& type = network.values[scores].type;
   const auto is_one = [](const Dim& dim) { return dim == Dim{1}; };
@@ -86,7 +86,7 @@ std::optional<size_t> clear_class_axis(const Network& network, ValueId scores) {
   return std::nullopt;
 }
 
-// Labels as they are read from files, which have their samples first.
+// Labels as they are read from files, where samples come first.
 Dims labels_of(const Dims& scores, size_t axis) {
   Dims labels = without_axis(scores, axis);
   const auto samples = std::find_if(labels.begin(), labels.end(), [](const Dim& dim) { return dim.batch; });

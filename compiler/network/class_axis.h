@@ -1,4 +1,4 @@
-// Which axis of the scores holds the classes (loss.h lists the cases in which that is clear).
+// Finds the axis of the scores that holds the classes (loss.h lists the unambiguous cases).
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace plimsoll {
 
-// `asked`: --class-axis, from the end where negative. Errors: invalid model, where the output cannot be scores, or has
-// one class; usage, where nothing says which axis it is.
+// `asked`: --class-axis, counted from the end if negative. Errors: invalid_model, if the output cannot be scores, or
+// has one class; usage, if the axis is ambiguous.
 Result<size_t> class_axis_of(const Network& network, ValueId scores, std::optional<int64_t> asked);
 
-// A Softmax or LogSoftmax over this axis and nothing else.
+// A Softmax or LogSoftmax over this axis only.
 bool normalises_axis(const Network& network, const Node& node, int64_t axis);
 
 Dims without_axis(Dims dims, size_t axis);

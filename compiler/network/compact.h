@@ -1,11 +1,11 @@
-// Removes what no output depends on, with its values, and numbers what is left anew.
+// Removes the nodes that no output depends on, with their values, and renumbers the rest.
 //
-// Why: a file has nodes that only a shape was asked of, constants that are evaluated while compiling and inputs that
-// nobody reads. Who reads a network afterwards meets nothing that does not matter.
+// Why: a file contains nodes that were used only for shapes, constants that are evaluated at compile time, and inputs
+// that are never read. Later passes then see only what matters.
 //
 // Before: nodes are in topological order.
 // After:  every node makes something that is read (prune.h), and every value is made or read by a node, or is an
-//         output. The ids of before do not hold. `notes` gets a line for each input that is left out.
+// output. Previous ids are invalid. `notes` gets a line for each removed input.
 #pragma once
 
 #include <string>

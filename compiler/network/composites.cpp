@@ -15,7 +15,7 @@ using Attributes = std::map<std::string, NodeAttribute>;
 
 // --- conditions ---
 
-// The first of the trailing axes that a ReduceMean averages over; nullopt: it averages over others.
+// The first of the trailing axes that a ReduceMean averages over; nullopt if it averages over other axes.
 std::optional<size_t> trailing_axis(const NodeView& mean) {
   const Dims& x = mean.input_type(0).dims;
   const auto axes = axes_of(mean, 1, x.size());
@@ -26,12 +26,12 @@ std::optional<size_t> trailing_axis(const NodeView& mean) {
                                                                                : std::nullopt;
 }
 
-// Without the dimensions of 1 in front.
+// The dimensions without leading ones.
 Dims without_leading_ones(const Dims& dims) {
   return {std::find_if(dims.begin(), dims.end(), [](Dim dim) { return dim != Dim{1}; }), dims.end()};
 }
 
-// A parameter with one number for each element that is normalized with the others.
+// A parameter with one number per element of the normalized row.
 bool is_row_parameter(const Match& match, std::string_view name) {
   const Dims& x = match.type("x").dims;
   const size_t axis = *trailing_axis(match.node("mean"));
@@ -58,7 +58,7 @@ bool has_row_scale(const Match& match) {
          scale == without_leading_ones(Dims(x.begin() + static_cast<int64_t>(*axis), x.end())) && !scale.empty();
 }
 
-// [C,1,…,1], with or without dimensions of 1 in front, beside an x [N,C,…].
+// [C,1,…,1], with or without leading dimensions of size 1, for an x [N,C,…].
 bool is_channel_tensor(const Match& match, std::string_view name) {
   const Dims &x = match.type("x").dims, &dims = match.type(name).dims;
   if (match.value(name).kind == ValueKind::constant || dims.size() + 1 < x.size() || dims.size() > x.size())
@@ -90,7 +90,7 @@ bool turns_last_axes(const Match& match) {
   return turn.integers("perm", reversed) == swapped;
 }
 
-// An element of the mask for each of x, divided by the probability of a one.
+// The mask has one element per element of x, and is divided by the probability of a one.
 bool masks_elements(const Match& match) {
   const double probability = match.node("mask").real("probability", 0);
   return match.value("x").kind != ValueKind::constant && match.type("x") == match.node("factor").output_type(0) &&
@@ -129,7 +129,7 @@ Attributes of_gated_product(const Match& match) {
 
 // --- the table ---
 
-// a / √b, in the ways that it is written.
+// a / √b, in all the forms that exporters write.
 Term divided_by_root(const Term& a, const Term& b) {
   using namespace pattern;
   const Term root = node("Sqrt", {b});
@@ -151,7 +151,7 @@ Term halved_gate(const Term& f) {
                  node("Mul", {gate, node("Mul", {x, half})})});
 }
 
-// A pattern stands before its own parts, and after those whose operators it reads.
+// A pattern comes before the patterns of its parts, and after the patterns whose results it reads.
 std::vector<Pattern> make_patterns() {
   using namespace pattern;
   const Term x = hole("x"), scale = hole("scale"), bias = hole("bias"), a = hole("a"), b = hole("b");

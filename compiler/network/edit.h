@@ -1,4 +1,4 @@
-// What passes look for in a network, and add to it.
+// Queries and edits shared by the passes on a network.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@ namespace plimsoll {
 
 std::optional<NodeId> maker_of(const Network& network, ValueId value);
 
-// Which values the given one is made of; itself, too.
+// The values that the given one depends on, including itself.
 IdVector<ValueId, bool> made_of(const Network& network, ValueId value);
 
-// A name that no value and no node has: `wish`, or with a number behind it.
+// A name that no value and no node has: `wish`, with a number appended if necessary.
 std::string unused_name(const Network& network, const std::string& wish);
 
 ValueId add_value(Network& network, const std::string& name, ValueKind kind, TensorType type);

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kFirstWithMode = 12;  // opset of the first Dropout with a training_mode
+constexpr int kFirstWithMode = 12;  // first opset in which Dropout has a training_mode
 constexpr size_t kModeInput = 2;
 
 enum class Mode { training, evaluation, not_said };

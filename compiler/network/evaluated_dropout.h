@@ -1,4 +1,4 @@
-// Dropouts that the file has in evaluation mode, beside nodes that it has in training mode.
+// Removes dropouts that the file has in evaluation mode although other nodes are in training mode.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace plimsoll {
 
-// In a file where some Dropout or BatchNormalization says that it is in training mode, a Dropout that does not
-// (training_mode is false, or left out, which ONNX reads as false) was in evaluation mode when the model was exported:
-// it becomes an Identity. Before opset 12 a Dropout cannot say its mode, and it stays.
+// If some Dropout or BatchNormalization of a file declares training mode, a Dropout that does not (training_mode is
+// false, or omitted, which ONNX reads as false) was in evaluation mode when the model was exported: it becomes an
+// Identity. Before opset 12 a Dropout cannot declare its mode, and it stays.
 //
-// A file in which no node says training was exported for evaluation as a whole: there the mode tells nothing of what
-// the author trains, and its dropouts are trained with. `notes` gets a line in both cases.
-// A file that states all modes (Network::modes_are_stated) is obeyed in any case.
+// A file in which no node declares training was exported for evaluation as a whole. Its modes say nothing about what
+// the author trains, so its dropouts stay active in training. `notes` gets a line in both cases. If a file states all
+// modes (Network::modes_are_stated), they are always respected.
 void leave_out_evaluated_dropouts(Network& network, std::vector<std::string>& notes);
 
-// Whether a BatchNormalization or Dropout says that it is in training mode.
+// Whether a BatchNormalization or Dropout declares training mode.
 bool is_in_training_mode(const Network& network, const Node& node);
 
 }  // namespace plimsoll

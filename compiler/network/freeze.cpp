@@ -12,7 +12,7 @@ namespace {
 
 bool is_trained(const Value& value) { return value.kind == ValueKind::parameter && value.trainable; }
 
-// By which names a value may be meant.
+// The names by which a pattern can match a value.
 IdVector<ValueId, std::vector<std::string>> names_of_values(const Network& network) {
   IdVector<ValueId, std::vector<std::string>> names(network.values.size());
   for (const ValueId id : ids_of(network.values)) names[id] = {network.values[id].name, network.values[id].initializer};
@@ -40,7 +40,7 @@ Error no_match(const Network& network, const char* option, const std::string& pa
   return error;
 }
 
-// Which of the trained weights some of the patterns match, and whether a pattern matches one that is decided.
+// The trained weights that the patterns match, and for each pattern whether it matches a decided weight.
 struct MatchedWeights {
   IdVector<ValueId, bool> found;
   bool any_decided = false;

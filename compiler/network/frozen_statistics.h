@@ -1,4 +1,5 @@
-// Batch normalizations that keep their running statistics in training, as a PyTorch module in eval() does. Fine-tuning freezes them so.
+// Batch normalizations that keep their running statistics in training, like a PyTorch module in eval(). Fine-tuning
+// often freezes them this way.
 #pragma once
 
 #include <string>
@@ -9,13 +10,13 @@
 
 namespace plimsoll {
 
-// Marks as frozen (compiler/ops/batch_normalization.cpp):
-//   - in a file that states all modes (plimsoll.export), those in evaluation;
-//   - in a file where some BatchNormalization has training_mode=1, those that have it not: TorchScript's exporter writes each as the module
-//     was. A file that has none in training was exported for evaluation, and torch's dynamo exporter writes the same node for both: there
-//     nothing tells, and all of them train;
-//   - those whose name or module path one of `patterns` matches, patterns as the shell's.
-// Their scale and bias are trained like any weight. `notes` gets a line. Error: usage, for a pattern that matches none.
+// Marks these normalizations as frozen (compiler/ops/batch_normalization.cpp):
+//   - in a file that states all modes (plimsoll.export), those in evaluation mode;
+//   - in a file where some BatchNormalization has training_mode=1, those without it: TorchScript's exporter writes the
+//     mode of each module. A file without any training_mode=1 was exported for evaluation, and torch's dynamo exporter
+//     writes the same node for both modes. In both cases the mode is unknown, and all normalizations train;
+//   - those whose name or module path matches one of `patterns` (shell patterns).
+// Scale and bias are trained like any weight. `notes` gets a line. Error: usage, if a pattern matches nothing.
 Status freeze_statistics(Network& network, const std::vector<std::string>& patterns, std::vector<std::string>& notes);
 
 }  // namespace plimsoll

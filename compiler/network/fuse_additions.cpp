@@ -18,7 +18,7 @@ bool is_addition(const Network& network, const Node& node) {
   });
 }
 
-// The node that made the term and can add the other one. Of two the later, which is the nearer.
+// The node that computes one term and can add the other. If both can, the later one, which is nearer to the Add.
 NodeId who_absorbs(const Network& network, const ValueUses& uses, const Node& addition) {
   NodeId found;
   for (const ValueId term : addition.inputs) {

@@ -15,10 +15,10 @@ bool can_lie(const TensorType& type, Layout images) {
   return is_image(type) && !type.dims[1].batch && (images == Layout::nhwc || type.dims[1].value % block_of(images) == 0);
 }
 
-// Rebuilds the node list with Reorder nodes in between; every other node keeps its place.
+// Rebuilds the node list with Reorder nodes inserted; all other nodes keep their order.
 class LayoutAssigner {
  public:
-  // `wanted` null: by what comes in.
+  // `wanted` null: each node follows the layout of its inputs.
   LayoutAssigner(Network& network, Layout images, const IdVector<NodeId, bool>* wanted)
       : network_(network), images_(images), wanted_(wanted), have_(network.nodes.size(), false) {}
 
@@ -29,7 +29,7 @@ class LayoutAssigner {
       place(id, nodes[id]);
       network_.nodes.push_back(std::move(nodes[id]));
     }
-    // What leaves the network is read by nobody who knows of layouts.
+    // Readers outside the network expect the plain layout.
     for (ValueId& output : network_.outputs)
       if (is_image(network_.values[output].type)) output = in_layout(output, Layout::plain);
     return std::move(have_);
@@ -41,7 +41,7 @@ class LayoutAssigner {
     const NodeView view(network_, node);
     const LayoutRule rule = op.layout_of ? op.layout_of(view) : op.layout;
     if (rule == LayoutRule::any && images_ != Layout::nhwc) {
-      // Each operand for itself: the result is blocked where it can be, inputs are taken as they are.
+      // Each operand individually: the result is blocked if possible, inputs are used as they are.
       for (const ValueId output : node.outputs)
         if (output.valid() && can_lie(type_of(output), images_)) type_of(output).layout = images_;
       return;
@@ -52,7 +52,7 @@ class LayoutAssigner {
     set_outputs(node, layout);
   }
 
-  // Convolutions always; the others go along.
+  // Convolutions always; the other operators follow their inputs.
   bool is_wanted(NodeId id, const Node& node, LayoutRule rule) const {
     if (wanted_) return (*wanted_)[id];
     return rule == LayoutRule::any || std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
@@ -66,12 +66,12 @@ class LayoutAssigner {
       const ValueId input = node.inputs[i];
       if (input.valid() && network_.values[input].kind == ValueKind::parameter &&
           op.weight_layout(view, i, images_) != type_of(input).layout)
-        return false;  // another reader wants it plain
+        return false;  // another reader needs it plain
     }
     return std::all_of(node.inputs.begin(), node.inputs.end(), fits) && std::all_of(node.outputs.begin(), node.outputs.end(), fits);
   }
 
-  // Activations over images: what a layout rule speaks of. Weights have layouts of their own.
+  // Image activations, to which layout rules apply. Weights have separate layouts.
   bool is_data(ValueId value) const {
     if (!value.valid()) return false;
     const Value& meaning = network_.values[value];
@@ -88,7 +88,7 @@ class LayoutAssigner {
       if (is_data(output)) type_of(output).layout = layout;
   }
 
-  // `value` itself where it lies so already, else a reordered copy, made once.
+  // `value` itself if it already has that layout, otherwise a reordered copy, created once.
   ValueId in_layout(ValueId value, Layout layout) {
     if (type_of(value).layout == layout) return value;
     if (const auto origin = origin_.find(value); origin != origin_.end()) return in_layout(origin->second, layout);
@@ -105,7 +105,7 @@ class LayoutAssigner {
     return at->second;
   }
 
-  // A weight lies as the operator that reads it likes best; read by several that disagree, it stays plain.
+  // A weight gets the layout preferred by the operator that reads it; if its readers disagree, it stays plain.
   void choose_weight_layouts() {
     std::map<ValueId, Layout> wish;
     for (const NodeId id : ids_of(network_.nodes)) {

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// Prices are whole picoseconds: sums that are equal are so in any order.
+// Prices are integer picoseconds, so that sums do not depend on the order of addition.
 int64_t price_of(double seconds) { return std::llround(std::min(seconds, 1e4) * 1e12); }
 double seconds_of(int64_t price) { return 1e-12 * static_cast<double>(price); }
 
@@ -22,7 +22,7 @@ bool is_image(const Value& value) {
 
 bool is_image(const Network& network, ValueId id) { return id.valid() && is_image(network.values[id]); }
 
-// With one channel, or one pixel of each, both layouts are one.
+// With one channel, or one pixel per channel, both layouts have the same bytes.
 bool is_same_bytes(const TensorType& type) {
   return type.dims[1] == Dim{1} || (type.dims[2] == Dim{1} && type.dims[3] == Dim{1});
 }
@@ -32,7 +32,7 @@ TensorType in_layout(TensorType type, Layout layout) {
   return type;
 }
 
-// All nodes that can be channels last are.
+// Every node that can be channels last is.
 struct AllLast {
   Network network;
   IdVector<NodeId, bool> last;
@@ -42,7 +42,7 @@ struct AllLast {
   }
 };
 
-// The task of a Reorder of `type` to the other layout. Both tensors are made for it.
+// The task of a Reorder of `type` to the other layout. Creates both tensors.
 Task reorder_task(TaskGraph& graph, const TensorType& type, Layout from, Layout to) {
   Task task{.name = to_string(type) + " to " + std::string(name_of(to)), .op = "Reorder", .layer = "reorder", .kernel = "Reorder"};
   for (const auto& [layout, access] : {std::pair(from, Access::read), {to, Access::write}}) {
@@ -53,7 +53,7 @@ Task reorder_task(TaskGraph& graph, const TensorType& type, Layout from, Layout 
   return task;
 }
 
-// Every reorder that there could be: of the images that nodes touch which can be channels last.
+// All possible reorders: of every image read or written by a node that can be channels last.
 TaskGraph graph_of_reorders(const Network& network, const IdVector<NodeId, bool>& can_be_last, int64_t batch) {
   TaskGraph graph{.name = network.name, .batch = batch};
   std::vector<TensorType> seen;
@@ -72,7 +72,7 @@ TaskGraph graph_of_reorders(const Network& network, const IdVector<NodeId, bool>
   return graph;
 }
 
-// The fastest that a plan may take.
+// The fastest algorithm that a plan may choose.
 int64_t price_of(const Task& task, const Costs& costs, int64_t samples) {
   const auto algorithms = costs.algorithms(task, samples);
   for (const AlgorithmCost& algorithm : algorithms)
@@ -80,14 +80,14 @@ int64_t price_of(const Task& task, const Costs& costs, int64_t samples) {
   return price_of(algorithms.front().seconds);
 }
 
-// Of all tasks of a node, forward and backward, by its name.
+// The sum over all tasks of a node, forward and backward, by the node's name.
 std::map<std::string, int64_t> prices_of_nodes(const TaskGraph& graph, const Costs& costs, int64_t samples) {
   std::map<std::string, int64_t> prices;
   for (const Task& task : graph.tasks) prices[task.layer] += price_of(task, costs, samples);
   return prices;
 }
 
-// By value: a trained parameter stands behind it, so that a gradient passes.
+// By value: whether a trained parameter is upstream, so that a gradient passes.
 IdVector<ValueId, bool> find_differentiated(const Network& network) {
   IdVector<ValueId, bool> differentiated(network.values.size(), false);
   for (const ValueId id : ids_of(network.values))
@@ -100,7 +100,7 @@ IdVector<ValueId, bool> find_differentiated(const Network& network) {
   return differentiated;
 }
 
-// Reorders in both directions, with the one of the gradient on the way back.
+// Reorders in both directions, each including the reorder of the gradient.
 struct ReorderPrices {
   int64_t to_last = 0, to_plain = 0;
 };
@@ -143,7 +143,7 @@ class Chooser {
     for (const NodeId id : ids_of(network_.nodes)) choice.last[id] = is_last[static_cast<size_t>(id.value)];
   }
 
-  // What the reorders cost where labels are `last`; how many values there are of both.
+  // The cost of the reorders for the labels `last`; the number of values that exist in both layouts.
   std::pair<int64_t, size_t> reorders_of(const IdVector<NodeId, bool>& last) const {
     int64_t sum = 0;
     size_t count = 0;
@@ -167,7 +167,7 @@ class Chooser {
     return std::find(network_.outputs.begin(), network_.outputs.end(), id) != network_.outputs.end();
   }
 
-  // Nothing where both layouts are the same bytes, and where nobody could have it otherwise.
+  // Zero if both layouts have the same bytes, or if no node could choose the other layout.
   ReorderPrices prices_of(ValueId id) const {
     const TensorType& type = network_.values[id].type;
     const auto found = reorder_.find(to_string(type));
@@ -177,7 +177,7 @@ class Chooser {
     return {once.to_last + once.to_plain, once.to_plain + once.to_last};
   }
 
-  // A weight lies one way for all that read it.
+  // All readers of a weight use one layout.
   void join_readers_of_weight(ValueId id) {
     const Value& value = network_.values[id];
     if (value.kind != ValueKind::parameter || value.type.rank() != 4) return;
@@ -189,7 +189,7 @@ class Chooser {
     }
   }
 
-  // One copy serves all readers that want it: it is B as soon as one of them is (to_last), or A (to_plain).
+  // One copy serves all readers that need it: it is B as soon as one of them is (to_last), or A (to_plain).
   void add_reorders_of(ValueId id) {
     if (!is_image(network_.values[id])) return;
     const ReorderPrices prices = prices_of(id);
@@ -211,9 +211,9 @@ class Chooser {
   const IdVector<ValueId, bool> differentiated_;
   IdVector<ValueId, NodeId> maker_;
   IdVector<ValueId, std::vector<NodeId>> readers_;
-  std::map<std::string, ReorderPrices> reorder_;  // by the plain type's text
+  std::map<std::string, ReorderPrices> reorder_;  // keyed by the plain type's text
   TwoLabels labels_;
-  size_t outside_ = 0;  // who feeds and reads the network: plain
+  size_t outside_ = 0;  // represents the inputs and outputs of the network, which are plain
 };
 
 }  // namespace

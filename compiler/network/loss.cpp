@@ -18,7 +18,7 @@
 namespace plimsoll {
 namespace {
 
-// The one output that is a loss, where training it leaves nothing out that makes another output.
+// The one output that is a loss, if training it covers everything that the other outputs depend on.
 std::optional<ValueId> loss_of_all(const Network& network) {
   std::optional<ValueId> loss;
   for (const ValueId output : network.outputs) {
@@ -43,7 +43,7 @@ std::string outputs_in_words(const Network& network) {
   return text + (network.outputs.size() > kShown ? ", …" : "");
 }
 
-// The loss works on scores; what makes probabilities of them would be there twice.
+// The loss takes scores; an activation that turns them into probabilities would be applied twice.
 ValueId without_activation(const Network& network, ValueId output, LossKind kind, size_t class_axis, std::vector<std::string>& notes) {
   const auto maker = maker_of(network, output);
   if (!maker) return output;
@@ -56,7 +56,7 @@ ValueId without_activation(const Network& network, ValueId output, LossKind kind
   return node.inputs[0];
 }
 
-// The value with its dimensions in another order.
+// The value with its dimensions permuted.
 Result<ValueId> turned(Network& network, ValueId value, const char* why, const std::vector<int64_t>& order) {
   Node node{.name = unused_name(network, fmt::format("{}/{}", network.values[value].name, why)), .op = "Transpose", .opset = 13,
             .inputs = {value}};
@@ -78,8 +78,8 @@ std::vector<int64_t> order_with(size_t rank, size_t from, size_t to) {
   return order;
 }
 
-// Targets are read from files, which have one sample after the other: an output that has its samples further behind (steps
-// first) is turned in front of the loss. A mean over all of it is the same either way.
+// Targets are read from files, where samples come first. If an output does not have its samples first (steps first), it
+// is transposed before the loss. A mean over all elements is the same either way.
 Result<ValueId> samples_first(Network& network, ValueId output, std::vector<std::string>& notes) {
   const Dims dims = network.values[output].type.dims;
   const auto samples = std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.batch; });
@@ -91,7 +91,7 @@ Result<ValueId> samples_first(Network& network, ValueId output, std::vector<std:
   return result;
 }
 
-// What is asked for of a loss that is added, by the flag that asks; of another loss, or the model's own, it would be lost.
+// The options that apply only to a loss that is added, by flag. Other losses, and the model's own, would ignore them.
 std::vector<std::string_view> asked_of_added_loss(const LossRequest& request) {
   std::vector<std::string_view> flags;
   if (request.class_axis) flags.push_back("--class-axis");

@@ -11,7 +11,7 @@ size_t TwoLabels::add(int64_t price_of_a, int64_t price_of_b) {
   return thing;
 }
 
-// Of two prices only the difference decides.
+// Only the difference of the two prices matters.
 void TwoLabels::add_prices(size_t thing, int64_t price_of_a, int64_t price_of_b) {
   const int64_t less = std::min(price_of_a, price_of_b);
   edge(kSource, thing + kFirst, price_of_b - less);
@@ -28,7 +28,7 @@ void TwoLabels::edge(size_t from, size_t to, int64_t capacity) {
   edges_.push_back({from, 0});
 }
 
-// Steps from the source over what has room left. False: the sink is out of reach.
+// Breadth-first distances from the source over edges with residual capacity. False: the sink is unreachable.
 bool TwoLabels::find_levels() {
   level_.assign(of_.size(), -1);
   level_[kSource] = 0;
@@ -42,7 +42,8 @@ bool TwoLabels::find_levels() {
   return level_[kSink] >= 0;
 }
 
-// As much as the levels take: a walk from the source, which goes back a step where it cannot go on, and never there again.
+// A blocking flow in the level graph: a depth-first walk from the source that backtracks at dead ends and never
+// revisits them.
 void TwoLabels::push_flow() {
   std::vector<size_t> next(of_.size(), 0), path;  // edges
   for (;;) {
@@ -79,7 +80,7 @@ void TwoLabels::push_flow() {
 
 std::vector<bool> TwoLabels::cheapest() {
   while (find_levels()) push_flow();
-  // What still reaches the sink is B, the rest A: no cut has less on the sink's side.
+  // Nodes that can still reach the sink are B, all others A: no minimum cut has fewer nodes on the sink's side.
   std::vector<bool> reaches(of_.size(), false);
   reaches[kSink] = true;
   std::vector<size_t> found = {kSink};

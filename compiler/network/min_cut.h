@@ -1,10 +1,11 @@
-// The cheapest way to give each of many things one of two labels, where things that disagree cost something: a minimum cut.
+// The cheapest assignment of one of two labels to each item, with prices for labels and for disagreeing pairs, computed
+// as a minimum cut.
 //
-//   a label has its price          source ──price of B──► i ──price of A──► sink        A: the source's side of the cut
-//   A before B has a price         i ──price──► j                                       paid where i is A and j is B
+//   a label has a price            source ──price of B──► i ──price of A──► sink        A: the source's side of the cut
+//   A before B has a price         i ──price──► j                                       paid if i is A and j is B
 //
-// Source: Dinic, "Algorithm for solution of a problem of maximum flow in networks with power estimation", 1970; that pairs of labels
-// are cuts: Picard, Ratliff, "Minimum cuts and related problems", 1975.
+// Sources: Dinic, "Algorithm for solution of a problem of maximum flow in networks with power estimation", 1970 (the
+// algorithm); Picard, Ratliff, "Minimum cuts and related problems", 1975 (pairwise labels as cuts).
 #pragma once
 
 #include <cstddef>
@@ -20,14 +21,14 @@ class TwoLabels {
   size_t add() { return add(0, 0); }
   size_t add(int64_t price_of_a, int64_t price_of_b);
   void add_prices(size_t thing, int64_t price_of_a, int64_t price_of_b);
-  // Paid where `a` is labelled A and `b` B. kNever: that cannot be.
+  // Paid if `a` is labelled A and `b` is labelled B. kNever forbids it.
   void add_disagreement(size_t a, size_t b, int64_t price);
 
-  // By thing: whether it is B. Of several cheapest ways the one with the fewest of B.
+  // By item: whether it is B. Among cheapest assignments, the one with the fewest items B.
   std::vector<bool> cheapest();
 
  private:
-  // Half of an edge, beside the other half: edge ^ 1 goes back.
+  // One direction of an edge; edge ^ 1 is the other.
   struct Edge {
     size_t to;
     int64_t capacity;
@@ -39,7 +40,7 @@ class TwoLabels {
   void push_flow();
 
   std::vector<Edge> edges_;
-  std::vector<std::vector<size_t>> of_ = std::vector<std::vector<size_t>>(kFirst);  // edges by where they begin
+  std::vector<std::vector<size_t>> of_ = std::vector<std::vector<size_t>>(kFirst);  // outgoing edges by node
   std::vector<int32_t> level_;
 };
 

@@ -9,7 +9,7 @@
 namespace plimsoll {
 
 Status decide_modes(Network& network, bool states_modes, Modes modes, bool statistics_are_said) {
-  constexpr int kFirstWithModes = 14;  // opset of the first BatchNormalization with a training_mode
+  constexpr int kFirstWithModes = 14;  // first opset in which BatchNormalization has a training_mode
   if (modes == Modes::as_exported) network.modes_are_stated = true;
   if (!states_modes || modes != Modes::asked || statistics_are_said || network.modes_are_stated) return {};
   int64_t evaluated = 0;

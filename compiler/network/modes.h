@@ -1,6 +1,6 @@
-// A model that was exported for evaluation as a whole: whether it is trained so is the user's to say.
+// A model that was exported for evaluation as a whole: the user decides whether it is trained in that mode.
 //
-// Why here: what a normalization and a dropout do in training decides which tasks there are.
+// Why here: the training behaviour of normalizations and dropouts determines which tasks exist.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 namespace plimsoll {
 
 enum class Modes {
-  asked,        // the file's, where it has a node in training mode; of a file that has none it is asked
+  asked,        // the file's modes if a node is in training mode; otherwise an error asks the user
   train,        // --modes train: as after model.train()
-  as_exported,  // --modes as-exported: normalizations keep their statistics, and dropouts drop nothing
+  as_exported,  // --modes as-exported: normalizations keep their statistics, and dropouts are inactive
 };
 
-// Before: leave_out_evaluated_dropouts and freeze_statistics have not run. After: Network::modes_are_stated where the
-// modes of the file are to be obeyed. Error: invalid_model, where the file states modes (`states_modes`), all of its
-// batch normalizations are in evaluation mode and none of its dropouts is in training, `modes` is asked and not
-// `statistics_are_said` (--frozen-statistics).
+// Before: leave_out_evaluated_dropouts and freeze_statistics have not run. After: Network::modes_are_stated is set if
+// the modes of the file apply. Error: invalid_model, if the file states modes (`states_modes`), all of its batch
+// normalizations are in evaluation mode, none of its dropouts is in training mode, `modes` is asked, and
+// `statistics_are_said` is false (no --frozen-statistics).
 Status decide_modes(Network& network, bool states_modes, Modes modes, bool statistics_are_said);
 
 }  // namespace plimsoll

@@ -1,5 +1,5 @@
-// A network whose loss is one of its outputs, a number that the model computes itself from its inputs, targets among
-// them.
+// A network whose loss is one of its outputs: a scalar that the model computes itself from its inputs, which include
+// the targets.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace plimsoll {
 
-// The output that is the loss: the one that is named, or the only one that is a number. Its name. Errors: usage,
-// where no output has the name; invalid model, where the output is no number, where no output is or several are, and,
-// without a name, where another output is made of more than what the loss is made of: it would not be trained.
+// The name of the output that is the loss: the named one, or the only scalar. Errors: usage, if no output has the name;
+// invalid_model, if the named output is not a scalar, if none or several are scalars, or, without a name, if another
+// output depends on something that the loss does not, because that would not be trained.
 Result<std::string> find_output_loss(const Network& network, const std::string& name);
 
-// Ends a network in its only output, a number (compiler/ops/outputloss.cpp). The inputs stay in the model's order.
+// Ends the network in its only output, a scalar (compiler/ops/outputloss.cpp). The inputs keep the model's order.
 void end_in_output(Network& network);
 
 }  // namespace plimsoll

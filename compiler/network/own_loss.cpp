@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// Of scores and the labels of classes.
+// On scores and class labels.
 bool is_class_loss(const Node& node) {
   return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss";
 }
@@ -22,8 +22,7 @@ bool is_loss(const Node& node) {
   return is_class_loss(node) || node.op == "MseLoss" || node.op == "BinaryCrossEntropyLoss";
 }
 
-// The likelihood behind a LogSoftmax is the cross entropy of what is in front of it, and then the logarithms need not
-// be kept.
+// A likelihood after a LogSoftmax is the cross entropy of the LogSoftmax's input, and the logarithms need not be kept.
 void take_in_softmax(Network& network, Node& loss, std::vector<std::string>& notes) {
   if (loss.op != "NegativeLogLikelihoodLoss") return;
   const auto maker = maker_of(network, loss.inputs[0]);
@@ -51,9 +50,9 @@ void keep_own_loss(Network& network, NodeId id, std::vector<std::string>& notes)
   network.outputs = {loss};
   take_in_softmax(network, network.nodes[id], notes);
   prune_dead_nodes(network);
-  // Beyond this point the loss depends on every node, so it is the last.
+  // From here on the loss depends on every node, so it is the last.
   const NodeView node(network, network.nodes.back());
-  std::optional<ValueId> labels;  // that the trainer knows: it feeds them last, and hears of hits
+  std::optional<ValueId> labels;  // labels known to the trainer: it feeds them last, and reports hits
   if (!is_class_loss(node.node()))
     labels = node.node().inputs[1];
   else if (const auto fed = fed_labels(node))

@@ -10,8 +10,8 @@
 namespace plimsoll {
 namespace {
 
-// Searches with backtracking: a goal is a value that has to be a term, and `next` what has to hold as well. The depth
-// of the recursion is the size of the pattern, whatever the network is.
+// Backtracking search: a goal is a value that must match a term, and `next` is what must hold as well. The recursion
+// depth is the size of the pattern, independent of the network.
 class Matcher {
  public:
   Matcher(const Network& network, const ValueUses& uses, const Pattern& pattern)
@@ -103,7 +103,7 @@ class Matcher {
   Match match_;
 };
 
-// Whether a node of the operator may be the term.
+// Whether a node of the operator can match the term.
 bool may_be(const Term& term, std::string_view op) {
   if (term.kind != Term::Kind::one_of) return term.kind == Term::Kind::node && term.op == op;
   return std::any_of(term.operands.begin(), term.operands.end(),

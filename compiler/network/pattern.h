@@ -1,5 +1,5 @@
-// A pattern says which nodes one node replaces. It is data: a tree of operators that ends in holes and numbers, a
-// condition, and what it becomes. composites.cpp has the table of them.
+// A pattern describes the nodes that one node replaces. It is data: a tree of operators whose leaves are holes and
+// numbers, a condition, and a replacement. The table is in composites.cpp.
 #pragma once
 
 #include <map>
@@ -12,16 +12,16 @@
 
 namespace plimsoll {
 
-// What a value has to be. A name that occurs twice means the same value, node or number both times.
+// The requirements on a value. A name that occurs twice must match the same value, node or number.
 struct Term {
   enum class Kind { hole, number, any_number, node, one_of };
   Kind kind = Kind::hole;
-  std::string_view name = {};  // empty: neither the condition nor the replacement asks for it
-  double wanted = 0;           // of a number: within 1e-4 of it
+  std::string_view name = {};  // empty: used by neither the condition nor the replacement
+  double wanted = 0;           // of a number: matches within 1e-4
   std::string_view op = {};    // of a node
-  bool sole = false;           // of a node: the pattern is all that reads its output
+  bool sole = false;           // of a node: the pattern is the only reader of its output
   std::vector<Term> operands =
-      {};  // the first inputs of a node (Add and Mul: in either order), or the alternatives of one_of
+      {};  // the first inputs of a node (for Add and Mul in either order), or the alternatives of one_of
 
   Term named(std::string_view given) const {
     Term term = *this;
@@ -42,7 +42,7 @@ inline Term one_of(std::vector<Term> alternatives) {
   return {.kind = Term::Kind::one_of, .operands = std::move(alternatives)};
 }
 
-// The output of every node that the term may be has one reader.
+// The output of every node that matches the term has a single reader.
 inline Term sole(Term term) {
   term.sole = term.kind == Term::Kind::node;
   if (term.kind == Term::Kind::one_of)
@@ -52,7 +52,7 @@ inline Term sole(Term term) {
 
 }  // namespace pattern
 
-// What the names of a pattern stand for where it fits. To ask for a name that the pattern does not have is a bug.
+// What the names of a pattern refer to in a match. Looking up a name that the pattern does not have is a bug.
 struct Match {
   const Network& network;
   std::vector<std::pair<std::string_view, ValueId>> values = {};
@@ -74,16 +74,16 @@ struct Match {
 
 struct Pattern {
   std::string_view becomes;              // an operator
-  int opset = 0;                         // 0: that of the last node of the tree
+  int opset = 0;                         // 0: the opset of the last node of the tree
   std::vector<std::string_view> inputs;  // names of holes
   Term tree;                             // its root is the node that is replaced
   bool (*where)(const Match&) = nullptr;
   std::map<std::string, NodeAttribute> (*attributes)(const Match&) = nullptr;
-  void (*mark)(NodeMarks&) = nullptr;  // what is marked beside the marks that the replaced node has
+  void (*mark)(NodeMarks&) = nullptr;  // marks added to those of the replaced node
 };
 
-// Replaces every match of the pattern. Types stay: the new node makes what the last node of the tree made. Nodes that
-// nothing reads any more are removed.
+// Replaces every match of the pattern. Types do not change: the new node computes what the last node of the tree
+// computed. Nodes that are no longer read are removed.
 void replace_matches(Network& network, const Pattern& pattern);
 
 }  // namespace plimsoll

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// Of the samples; 0 where there are none.
+// The axis of the samples; 0 if there is none.
 size_t axis_of_samples(const Dims& dims) {
   const auto samples = std::find_if(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
   return samples == dims.end() ? 0 : static_cast<size_t>(samples - dims.begin());
@@ -26,7 +26,7 @@ void for_each_id(Network& network, const auto& body) {
   }
 }
 
-// Values stand in the order in which they are made, and tensors of a task graph in that of values.
+// Values are ordered by creation, and tensors of a task graph follow the order of values.
 ValueId insert_behind(Network& network, ValueId place, Value value) {
   IdVector<ValueId, Value> values;
   ValueId inserted;
@@ -51,7 +51,7 @@ void insert_at(Network& network, NodeId place, Node node) {
   network.nodes = std::move(nodes);
 }
 
-// "x", or "x:2" where one of them has that name.
+// "x", or "x:2" if that name is taken.
 std::string free_name(const auto& named, const std::string& wanted) {
   const auto taken = [&](const std::string& name) {
     return std::any_of(named.begin(), named.end(), [&](const auto& one) { return one.name == name; });
@@ -68,7 +68,7 @@ std::vector<int64_t> permutation(size_t rank, size_t axis) {
   return perm;
 }
 
-// All that read the input read what the node makes of it.
+// All readers of the input now read the node's output.
 Node turn(Network& network, ValueId input) {
   const Value whole = network.values[input];
   const size_t axis = axis_of_samples(whole.type.dims);
@@ -92,7 +92,7 @@ Node turn(Network& network, ValueId input) {
 Status put_samples_first(Network& network, std::vector<std::string>& notes) {
   int turns = 0;
   for (size_t i = 0; i < network.inputs.size(); ++i) {
-    const ValueId input = network.inputs[i];  // holds: what is inserted stands behind it
+    const ValueId input = network.inputs[i];  // stays valid: new values are inserted after it
     const Value whole = network.values[input];
     if (axis_of_samples(whole.type.dims) == 0) continue;
     Node node = turn(network, input);

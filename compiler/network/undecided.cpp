@@ -12,10 +12,10 @@
 namespace plimsoll {
 namespace {
 
-// Most names in a line of flags; beyond that --assume is what a user wants.
+// The maximum number of names in a line of flags; with more, --assume is more practical.
 constexpr size_t kFlagsShown = 12;
 
-// As a pattern that matches this name only, quoted for the shell.
+// A pattern that matches this name only, quoted for the shell.
 std::string as_pattern(const std::string& name) {
   std::string text = "'";
   for (const char c : name) {
@@ -38,7 +38,7 @@ std::string numbers_as_stars(const std::string& name) {
   return text;
 }
 
-// One pattern for the weights of all layers of a kind, where it means nothing else.
+// One pattern for the weights of all layers of a kind, if it matches nothing else.
 std::vector<std::string> patterns_of(const Network& network, const std::vector<ValueId>& weights) {
   std::map<std::string, int64_t> alike;
   for (const ValueId id : weights) ++alike[numbers_as_stars(network.values[id].name)];

@@ -1,7 +1,7 @@
-// What the model's file does not say of training is asked, never guessed.
+// If the model's file does not say whether a weight is trained, the user is asked; nothing is guessed.
 //
-// Why here: after the import, which knows what the file says and what a weight is for its readers, and before the task
-// graph, which is made for what is trained.
+// Why here: after the import, which knows what the file says and how a weight is used, and before the task graph, which
+// is built for the trained weights.
 #pragma once
 
 #include <optional>
@@ -15,17 +15,17 @@
 namespace plimsoll {
 
 enum class Assume {
-  nothing,    // what is undecided is asked
+  nothing,    // undecided weights are an error
   trainable,  // --assume trainable
   frozen,     // --assume frozen
 };
 
-// The values with `undecided` that some node reads: in the network's order.
+// The values with `undecided` that some node reads, in the network's order.
 std::vector<ValueId> undecided_weights(const Network& network);
 
-// Before: the loss is attached and dead nodes are gone; `freeze_weights` has applied the patterns, which decide what
-// they match. After: no value of the network is undecided. `notes` gets a line where `assume` decides.
-// Error: invalid_model, where tensors are left and `assume` is nothing. It lists all of them, with the flags to copy.
+// Before: the loss is attached and dead nodes are removed; `freeze_weights` has applied the patterns, which decide the
+// weights they match. After: no value of the network is undecided. `notes` gets a line if `assume` decides. Error:
+// invalid_model, if weights are still undecided and `assume` is nothing. It lists all of them, with the flags to copy.
 Status decide_weights(Network& network, Assume assume, std::vector<std::string>& notes);
 
 }  // namespace plimsoll

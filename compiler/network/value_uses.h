@@ -1,4 +1,4 @@
-// Who makes a value and how many read it.
+// The maker of each value and the number of its readers.
 #pragma once
 
 #include "compiler/ir/network.h"
@@ -6,7 +6,7 @@
 namespace plimsoll {
 
 struct ValueUses {
-  IdVector<ValueId, int> readers;   // nodes, by their inputs; an output of the network has one more
+  IdVector<ValueId, int> readers;   // nodes, counted by input; an output of the network counts as one more
   IdVector<ValueId, NodeId> maker;  // invalid: no node
 
   explicit ValueUses(const Network& network) : readers(network.values.size(), 0), maker(network.values.size()) {

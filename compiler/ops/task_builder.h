@@ -53,9 +53,8 @@ class TaskBuilder {
   void bound_input(size_t i, int64_t bound);
   // The same for labels: one further value is accepted.
   void bound_labels(size_t i, int64_t classes, int64_t ignored);
-  // What the trainer must know about the labels it feeds: `labels` per sample of a loss determine the divisor of the
-  // mean over all rounds. `weights`: class weights; absent: every label counts 1. No effect for labels that are not
-  // fed.
+  // What the trainer must know about the labels it feeds. For a loss: their number over all rounds is the divisor of
+  // the mean. `weights`: class weights; absent: every label counts 1. No effect for labels that are not fed.
   void feed_labels(const FedLabels& labels, int64_t classes, int64_t ignored, const Operand& weights, bool is_term);
   Operand write_output(size_t i);  // absent if the output is not used
   // Output i is input j with other dimensions: no task, no bytes (Reshape, Flatten, Identity).

@@ -1,7 +1,6 @@
 // Where: one operand where a mask is set, another elsewhere.
 //   MaskedFill {x, mask, y}: x where the mask selects it, else a number (the causal mask of attention)
-//   Select {mask, a, b, y}: of two tensors of any type, or if the mask broadcasts an operand; an absent operand is a
-//   number
+//   Select {mask, a, b, y}: of two tensors of any type, or with a broadcast operand; an absent operand is a number
 //   MaskedFill {dy, mask, dx}: the gradient for f32, dy where the operand was selected, else 0
 // The mask is u8 (a boolean in ONNX), fed, computed or constant. The backward reads no activation.
 #include <cmath>

@@ -16,7 +16,8 @@ std::string layers(const PlanFacts& facts) {
   return text;
 }
 
-// One line per residency, so that a tensor that comes back has several; one without residency has one with empty places.
+// One line per residency, so a tensor that returns to the device has several; a tensor without residency has one line
+// with empty fields.
 std::string tensors(const Plan& plan, const PlanFacts& facts) {
   std::string text = "tensor,kind,layer,bytes,persistent,fate,offset,first_step,last_step\n";
   for (const TensorId id : ids_of(plan.tensors)) {

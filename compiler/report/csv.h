@@ -1,5 +1,5 @@
-// A plan's facts for machines: comma-separated, one heading line, bytes and seconds with all their digits. Fields that hold
-// commas, quotes or line breaks are quoted as RFC 4180 has it.
+// A plan's facts in machine-readable form: comma-separated values, one header line, bytes and seconds with all digits.
+// Fields with commas, quotes or line breaks are quoted according to RFC 4180.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// compiler/report/html/*, held inside the compiler. Made by cmake/embed.cmake.
+// The files of compiler/report/html/, embedded in the compiler by cmake/embed.cmake.
 #pragma once
 
 #include "compiler/support/embedded.h"

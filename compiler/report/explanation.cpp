@@ -76,7 +76,7 @@ class Explanation {
     return fmt::format("{} ({})", shortened(task.name, 44), shortened(steps, 36));
   }
 
-  // A line for each of the first, and one that counts the others.
+  // A line for each of the first readers, and one that counts the others.
   std::vector<std::string> readers_of(TensorId id) const {
     std::vector<std::string> lines;
     size_t others = 0;
@@ -132,7 +132,8 @@ class Explanation {
     return "";
   }
 
-  // The most that would be live, and where, if the tensor stayed through its gap; or what is, if it does.
+  // The maximum of live bytes in the tensor's gap if the tensor stayed on the device, and its step; if it does stay,
+  // the actual maximum.
   struct Worst {
     int64_t bytes = 0;
     StepId at = {};
@@ -213,7 +214,7 @@ class Explanation {
   const bool color_;
 };
 
-// The usual dynamic program, on two rows.
+// Levenshtein distance by dynamic programming on two rows.
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -229,8 +230,8 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// Exporters call a layer by its module and operator, "/layer1/layer1.0/conv1/Conv" or "/features/conv0/Conv"; people by the
-// module, "layer1.0.conv1", "features.conv0".
+// Exporters name a layer by its module and operator, "/layer1/layer1.0/conv1/Conv" or "/features/conv0/Conv"; users by
+// the module, "layer1.0.conv1", "features.conv0".
 bool below_module(std::string layer, const std::string& module) {
   std::replace(layer.begin(), layer.end(), '/', '.');
   const size_t at = layer.find("." + module + ".");
@@ -242,7 +243,7 @@ bool stands_for(std::string_view shown, std::string_view name) {
     const size_t cut = shown.find(kLeftOut);
     const std::string_view piece = shown.substr(0, cut);
     if (cut == std::string_view::npos) return first ? name == piece : name.ends_with(piece);
-    if (first && piece.empty() && !name.starts_with('/')) return false;  // a path is what is left out in front
+    if (first && piece.empty() && !name.starts_with('/')) return false;  // only a path may lack its front
     const size_t at = name.find(piece);
     if (at == std::string_view::npos || (first && at > 0)) return false;
     name.remove_prefix(at + piece.size());
@@ -250,7 +251,7 @@ bool stands_for(std::string_view shown, std::string_view name) {
   }
 }
 
-// All that a name out of a table may be.
+// Everything that a name taken from a table may refer to.
 std::vector<std::string> meant(const Plan& plan, const PlanFacts& facts, const std::string& shown) {
   std::set<std::string> names;
   for (const PlanTensor& tensor : plan.tensors)
@@ -298,7 +299,7 @@ Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std:
     names.push_back(layer.name);
     if (layer.name == bare) {
       add(explanation.layer(layer));
-      // What the layer leaves for the backward is what it is looked up for.
+      // A layer is mostly looked up for the tensors that it saves for backward.
       for (const TaskId task : layer.tasks)
         for (const TensorId tensor : plan.tasks[task].writes)
           if (facts.tensors[tensor].fate != Fate::none && plan.tensors[tensor].name != bare) add(explanation.tensor(tensor));

@@ -33,7 +33,7 @@ void find_touches(const Plan& plan, PlanFacts& facts) {
     });
 }
 
-// A use is a compute step that does more than make the tensor again.
+// A use is a compute step that does more than recompute the tensor.
 void find_fate(const Plan& plan, TensorId id, TensorFacts& facts) {
   if (plan.tensors[id].persistent) return;
   if (plan.tensors[id].at_home_on_host()) {
@@ -65,15 +65,15 @@ void find_fate(const Plan& plan, TensorId id, TensorFacts& facts) {
   }
 }
 
-// Where the compute stream idles, the time belongs to the copy that it waits for, as far as that copy runs; and before
-// it, to what that copy waited for. So the exposed times add up to the stall.
+// An idle interval of the compute stream is attributed to the copy it waits for, for as long as that copy runs; the
+// time before it to the copy that this copy waited for. So the non-overlapped times add up to the stall.
 //
-//   compute  ####            ####       the gap is 12 long
+//   compute  ####            ####       the idle interval is 12 long
 //   d2h         ########                8 of it for the offload …
 //   h2d                 ####            … and 4 for the prefetch that waits for its bytes
 void find_exposed(const Plan& plan, PlanFacts& facts) {
   facts.exposed = IdVector<StepId, double>(plan.steps.size(), 0);
-  IdVector<StepId, StepId> before(plan.steps.size());  // on its own stream
+  IdVector<StepId, StepId> before(plan.steps.size());  // on the same stream
   std::array<StepId, 4> last = {};
   for (const StepId id : ids_of(plan.steps)) {
     StepId& latest = last[static_cast<size_t>(plan.steps[id].stream)];
@@ -95,7 +95,7 @@ void find_exposed(const Plan& plan, PlanFacts& facts) {
       culprit = next;
     }
   };
-  double done = 0;  // the compute stream, so far
+  double done = 0;  // end of the compute stream's work so far
   StepId last_to_end;
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
@@ -110,7 +110,8 @@ void find_exposed(const Plan& plan, PlanFacts& facts) {
   charge(done, facts.round_seconds, last_to_end);
 }
 
-// Bytes by step of spans that begin and end at steps; spans that end where another begins on the same bytes share them.
+// Bytes by step, for spans that begin and end at steps. A span that ends where another begins on the same bytes shares
+// them.
 struct Span {
   int64_t first = 0, last = 0, bytes = 0;
 };
@@ -133,7 +134,7 @@ IdVector<StepId, int64_t> summed(const Plan& plan, const std::vector<Span>& span
   return sums;
 }
 
-// A tensor that is written in place takes over bytes of one that ends here: those would be counted twice.
+// A tensor that is written in place reuses bytes of one that ends here, which must not be counted twice.
 int64_t taken_over(const Plan& plan, const PlanFacts& facts, StepId id) {
   const Step& step = plan.steps[id];
   int64_t bytes = 0;
@@ -318,7 +319,7 @@ std::vector<MemoryPoint> memory_over_time(const Plan& plan, const PlanFacts& fac
   for (const Residency& residency : plan.residencies) add(lifetime_of(plan, facts, residency), residency.bytes);
   for (const StepId id : ids_of(plan.steps))
     add({plan.steps[id].start, plan.steps[id].end}, plan.steps[id].workspace.bytes - taken_over(plan, facts, id));
-  // What ends at a time is gone before what begins then: the bytes are the same ones.
+  // At equal times, ends come before begins, because the bytes are the same.
   std::stable_sort(changes.begin(), changes.end(), [](const MemoryPoint& a, const MemoryPoint& b) { return a.seconds < b.seconds; });
   std::vector<MemoryPoint> points;
   int64_t sum = 0;

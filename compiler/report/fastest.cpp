@@ -6,7 +6,7 @@
 namespace plimsoll {
 
 void note_fastest(Plan& plan, const TaskGraph& graph, const Costs& costs) {
-  // The last round may be smaller, and runs the same algorithms.
+  // The last round may be smaller, and uses the same algorithms.
   const int64_t samples = plan.rank_samples(), last_samples = plan.last_sub_batch / plan.ranks;
   const auto serves = [&](const Task& task, const AlgorithmCost& algorithm) {
     if (last_samples == samples || last_samples == 0) return true;
@@ -16,7 +16,8 @@ void note_fastest(Plan& plan, const TaskGraph& graph, const Costs& costs) {
   for (PlanTask& task : plan.tasks) task.fastest = {};
   for (const Step& step : plan.steps) {
     if (step.kind != StepKind::compute || !graph.tasks.contains(step.task)) continue;
-    if (step.recompute && !graph.tasks[step.task].remembers.empty()) continue;  // less work, with algorithms of its own
+    // recomputing does less work, with separate algorithms
+    if (step.recompute && !graph.tasks[step.task].remembers.empty()) continue;
     const AlgorithmCost* best = nullptr;
     for (const AlgorithmCost& algorithm : costs.algorithms(graph.tasks[step.task], samples))
       if (serves(graph.tasks[step.task], algorithm) &&

@@ -1,4 +1,4 @@
-// What memory kept a plan from: the algorithms it would run if workspaces cost nothing.
+// The algorithms that a plan would choose if workspaces cost nothing: what limited memory prevented.
 #pragma once
 
 #include "compiler/ir/plan.h"
@@ -6,9 +6,9 @@
 
 namespace plimsoll {
 
-// Fills PlanTask::fastest of every task whose steps run another algorithm than the fastest for the plan's sub-batch. As in
-// planning, algorithms that are not deterministic count only where no other exists.
-// Before: `plan` is a plan of `graph`, and costs are prepared for it at the plan's sub-batch.
+// Sets PlanTask::fastest for every task whose steps use another algorithm than the fastest for the plan's sub-batch. As
+// in planning, nondeterministic algorithms count only if no other exists. Before: `plan` is a plan of `graph`, and
+// costs are prepared for it at the plan's sub-batch.
 void note_fastest(Plan& plan, const TaskGraph& graph, const Costs& costs);
 
 }  // namespace plimsoll

@@ -26,7 +26,7 @@ PlanFigures figures_of(const Plan& plan, double ideal_seconds) {
 }
 
 std::string format_overhead(double overhead) {
-  // What rounds to nothing is nothing: no "+0.0%" and no "-0.0%".
+  // Values that round to zero are printed as 0%: no "+0.0%" or "-0.0%".
   if (overhead > -5e-4 && overhead < 5e-4) return "0%";
   return (overhead > 0 ? "+" : "") + format_share(overhead);
 }

@@ -1,4 +1,4 @@
-// A plan in one row, to be laid beside others: what `plimsoll compare` and `plimsoll frontier` print.
+// A plan as one row of a comparison: what `plimsoll compare` and `plimsoll frontier` print.
 #pragma once
 
 #include <optional>
@@ -9,47 +9,47 @@
 
 namespace plimsoll {
 
-// Of one iteration: all rounds, of which the last may be smaller than it is counted.
+// Per iteration: all rounds; a smaller last round is counted with its actual size.
 struct PlanFigures {
   int64_t arena_bytes = 0;
   int64_t sub_batch = 0;
   int64_t rounds = 0;
   double iteration_seconds = 0;
-  double overhead = 0;           // over the unconstrained plan: 0.25 is a quarter longer
+  double overhead = 0;           // relative to the unlimited plan: 0.25 means 25 % longer
   int64_t offloaded_bytes = 0;   // device to host
-  int64_t prefetched_bytes = 0;  // and back
-  int64_t recomputed_bytes = 0;  // written by tasks that are run again
+  int64_t prefetched_bytes = 0;  // host to device
+  int64_t recomputed_bytes = 0;  // written by recomputed tasks
   int64_t recomputed_tasks = 0;
   int64_t moved_bytes() const { return offloaded_bytes + prefetched_bytes; }
 };
 
-// `ideal_seconds`: what the unconstrained plan takes. Before: ids are in range.
+// `ideal_seconds`: the time of the unlimited plan. Before: ids are in range.
 PlanFigures figures_of(const Plan& plan, double ideal_seconds);
 
-// What a policy came to under one budget.
+// The result of a policy under one budget.
 struct PolicyEntry {
   std::string policy = {};
-  std::string summary = {};  // what it does, in one line
-  int64_t least_bytes = 0;  // the least budget with a plan; 0 where the policy has none for this request
+  std::string summary = {};  // the policy in one line
+  int64_t least_bytes = 0;  // the minimum budget; 0 if the policy has no plan for this request
   std::optional<PlanFigures> figures = {};
-  bool splits_statistics = false;  // batch normalization sees a sub-batch at a time: something else is trained
+  bool splits_statistics = false;  // batch normalization uses sub-batch statistics, which changes what is trained
   bool fastest = false;
 };
 
 struct BudgetEntries {
-  std::string text = {};  // as it was asked for: "50%"
+  std::string text = {};  // as requested: "50%"
   int64_t bytes = 0;
   std::vector<PolicyEntry> entries = {};
 };
 
-// One budget on a policy's way from the least to the unconstrained.
+// One budget between a policy's minimum and the unlimited plan.
 struct FrontierPoint {
   int64_t budget = 0;
   PlanFigures figures = {};
   bool splits_statistics = false;
 };
 
-// What both are about.
+// The subject of a comparison or a frontier.
 struct Comparison {
   std::string model = {};
   int64_t batch = 0;
@@ -61,10 +61,10 @@ struct Comparison {
 // "+12%", "+0.4%", "0%"
 std::string format_overhead(double overhead);
 
-// "-" for nothing.
+// "-" for zero.
 std::string format_bytes_or_dash(int64_t bytes);
 
-// One line of CSV per plan; the fields are named in csv_figures_header(). Seconds with all their digits.
+// One line of CSV per plan; csv_figures_header() names the fields. Seconds with all digits.
 std::string csv_figures_header();
 std::string csv_figures(const PlanFigures& figures);
 

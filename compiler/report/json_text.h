@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-// A JSON string, in quotes. Names may hold any bytes: what is not UTF-8 is replaced rather than refused.
+// A quoted JSON string. Names may contain any bytes: invalid UTF-8 is replaced, not rejected.
 std::string json_text(std::string_view text);
 
 }  // namespace plimsoll

@@ -15,7 +15,7 @@ enum class Shown {
   always,
   where_some_move,
   where_none_move,
-  where_told,  // where a layer has something to say
+  where_told,  // only if some layer has a value
 };
 
 struct LayerColumn {

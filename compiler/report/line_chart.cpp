@@ -15,11 +15,11 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kLogFrom = 3;  // times the shortest time: from here on a linear axis flattens what matters
+constexpr double kLogFrom = 3;  // ratio to the shortest time from which a linear axis would flatten the relevant part
 
 constexpr std::array kColours = {"var(--accent)", "var(--gradient)", "var(--forward)", "var(--offload)", "var(--recompute)",
                                  "var(--weight-gradient)", "var(--workspace)", "var(--input)"};
-// Outlines about the origin: circle, square, diamond, triangles, plus, cross, star.
+// Outlines around the origin: circle, square, diamond, triangles, plus, cross, star.
 constexpr std::array kShapes = {"M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
                                 "M-4.5-4.5h9v9h-9z",
                                 "M0-6.5L6.5 0L0 6.5L-6.5 0z",
@@ -30,7 +30,8 @@ constexpr std::array kShapes = {"M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
                                 "M0-7L1.8-2.4L6.7-2.2L2.9 .9L4.1 5.7L0 3L-4.1 5.7L-2.9 .9L-6.7-2.2L-1.8-2.4z"};
 static_assert(kChartStyles == 2 * kShapes.size() && kColours.size() == kShapes.size());
 
-// Who sees no colours goes by shape, filled on a line, empty on a dashed one; where a shape comes again, its colour is another, too.
+// Readers who do not see colours can use the shape, filled on a solid line and empty on a dashed one. If a shape
+// repeats, it has another colour.
 struct Look {
   explicit Look(size_t style)
       : shape(kShapes[style % kShapes.size()]), again(style / kShapes.size() % 2 == 1), colour(kColours[(style + (again ? 3 : 0)) % kColours.size()]) {}
@@ -47,7 +48,7 @@ struct Look {
   std::string_view colour;
 };
 
-// Ticks of memory are powers of two: 256 MiB, 512 MiB, …
+// Memory ticks are powers of two: 256 MiB, 512 MiB, …
 double round_bytes(double raw) { return std::pow(2, std::ceil(std::log2(std::max(1.0, raw)))); }
 
 // 1, 1.5, 2, 3, 4, 5, 6, 8, 10, … times a power of ten, at or above `least`.
@@ -59,7 +60,7 @@ std::vector<double> log_ticks(double least, double most) {
   return ticks;
 }
 
-// One drawing. Texts are 12 units high, so a narrow page has a narrow drawing and not a smaller one.
+// One drawing. Text is 12 units high, so a narrow page needs a narrower drawing, not a scaled one.
 class Drawing {
  public:
   Drawing(const std::vector<ChartLine>& lines, const ChartLevel& level, double width, double height)
@@ -132,7 +133,7 @@ class Drawing {
 
   std::string level() const {
     if (level_.seconds <= 0) return "";
-    // Its name stands below it and on the left, where no plan is so fast.
+    // The label is below the line at the left, where no plan can be that fast.
     return fmt::format("<line class=\"ideal\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"muted\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kLeft,
                        width_ - kRight, y(level_.seconds), y(level_.seconds), kLeft + 6, y(level_.seconds) + 15, html_escaped(level_.name));
   }
@@ -141,7 +142,7 @@ class Drawing {
     return {fmt::format("{:.1f}", x(static_cast<double>(point.bytes))), fmt::format("{:.1f}", y(point.seconds))};
   }
 
-  // Of all points at this place.
+  // For all points at this position.
   std::string hint_at(const std::pair<std::string, std::string>& at) const {
     std::string hint;
     for (const ChartLine& line : lines_)

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-// The numbers of one line by name. What is not a number, as the loss of a diverged run, is NaN.
+// The numbers of one line by name. A value that is not a number, such as the loss of a diverged run, is NaN.
 using MetricsNumbers = std::map<std::string, double, std::less<>>;
 
 double number_of(const MetricsNumbers& numbers, std::string_view name) {
@@ -126,7 +126,7 @@ std::vector<std::string> run_names(const std::vector<std::string>& paths) {
     parts.push_back(parts_of(path));
     most = std::max(most, parts.back().size());
   }
-  // As many of the last directories as tell the runs apart.
+  // As many trailing directories as are needed to distinguish the runs.
   for (size_t count = 1; count <= most; ++count) {
     std::vector<std::string> names;
     for (const std::vector<std::string>& of : parts) {

@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-// "/layer1/layer1.0/conv2/Conv" is of "layer1.0.conv2": a child of a Sequential repeats its parent's last name.
+// "/layer1/layer1.0/conv2/Conv" belongs to "layer1.0.conv2": a child of a Sequential repeats its parent's last name.
 std::string module_by_name(std::string_view name) {
   if (!name.starts_with('/')) return "";
   std::string path;
@@ -21,7 +21,7 @@ std::string module_by_name(std::string_view name) {
   return path;
 }
 
-// "layer1.0.conv2.weight" is of "layer1.0.conv2".
+// "layer1.0.conv2.weight" belongs to "layer1.0.conv2".
 std::string module_by_weight(const Plan& plan, const LayerFacts& layer) {
   for (const TaskId task : layer.tasks)
     for (const TensorId tensor : plan.tasks[task].reads) {

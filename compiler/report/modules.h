@@ -1,4 +1,4 @@
-// PyTorch's module path of a layer, as far as a plan tells it.
+// The PyTorch module path of a layer, as far as it can be determined from a plan.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-// "layer1.0.conv2", by layer; empty where neither the layer's name nor a weight that it reads tells it. The TorchScript exporter
-// writes the path into names of nodes; every exporter names weights by their modules.
+// "layer1.0.conv2", by layer; empty if neither the layer's name nor a weight that it reads contains it. The TorchScript
+// exporter writes the path into node names; every exporter names weights by their modules.
 std::vector<std::string> modules_of(const Plan& plan, const PlanFacts& facts);
 
 }  // namespace plimsoll

@@ -43,7 +43,7 @@ std::string operators(const Network& network, bool color) {
   return heading(fmt::format("operators, {}", counted(static_cast<int64_t>(network.nodes.size()), "node")), color) + table.print(color);
 }
 
-// Of a network with several outputs: how many of them each value makes.
+// For a network with several outputs: the number of outputs that depend on each value.
 IdVector<ValueId, size_t> count_outputs(const Network& network) {
   IdVector<ValueId, size_t> counts(network.values.size(), 0);
   for (const ValueId output : network.outputs) {

@@ -1,4 +1,4 @@
-// What `plimsoll inspect` says of a model: operators, parameters, inputs and outputs, and what the import noticed.
+// What `plimsoll inspect` prints about a model: operators, parameters, inputs and outputs, and the notes of the import.
 #pragma once
 
 #include <map>
@@ -9,14 +9,15 @@
 
 namespace plimsoll {
 
-// At most kReportWidth characters a line, notes apart.
+// At most kReportWidth characters per line, except for notes.
 std::string report_network(const Network& network, const std::vector<std::string>& notes, bool color);
 
-// A line for each weight and statistic: trained, frozen or statistic, its name, its type, the layer that reads it. Nothing is shortened.
-// Of a network with several outputs, a weight that makes some of them only is "by output": trained if the loss is of one of these. A weight
-// that makes none is "dropped".
+// A line for each weight and statistic: trained, frozen or statistic, its name, its type, and the layer that reads it.
+// Nothing is shortened. In a network with several outputs, a weight that only some outputs depend on is "by output": it
+// is trained if the loss is applied to one of these. A weight that no output depends on is "dropped".
 //
-// `reasons`, by initializer: why it is trained, or why not; at the end of its line. One that only the compiler reads is "constant".
+// `reasons`, by initializer: why it is trained, or why not; printed at the end of its line. An initializer that only
+// the compiler reads is "constant".
 std::string report_weights(const Network& network, const std::map<std::string, std::string>& reasons = {});
 
 }  // namespace plimsoll

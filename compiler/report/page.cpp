@@ -59,7 +59,7 @@ std::string assemble_page(const PageParts& parts) {
   std::string page =
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      // Nothing is fetched, whatever the names in a model may hold.
+      // No resource is fetched, whatever the names in a model contain.
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n";
   page += fmt::format("<title>{}</title>\n<style>\n", html_escaped(parts.title));
   for (const std::string_view style : parts.styles) page += page_source(style);

@@ -1,5 +1,5 @@
-// Self-contained pages: styles, scripts and data in one file that asks nothing of the network. The sources of styles and
-// scripts are compiler/report/html/, built into the compiler.
+// Self-contained pages: styles, scripts and data in one file that needs no network access. The sources of styles and
+// scripts are in compiler/report/html/ and built into the compiler.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@ namespace plimsoll {
 struct PageParts {
   std::string title = {};
   std::string body = {};  // HTML
-  std::vector<std::string_view> styles = {};   // names below compiler/report/html/, in order
-  std::vector<std::string_view> scripts = {};  // likewise; one scope, in order
-  std::string data = {};  // as pack() gives it, in the element "data"; empty: none
+  std::vector<std::string_view> styles = {};   // file names in compiler/report/html/, in order
+  std::vector<std::string_view> scripts = {};  // likewise; in one scope, in order
+  std::string data = {};  // as returned by pack(), in the element "data"; empty: none
 };
 std::string assemble_page(const PageParts& parts);
 
-// A source of compiler/report/html/.
+// A source file of compiler/report/html/.
 std::string_view page_source(std::string_view name);
 
-// Deflated (as zlib has it) and in base64: what the pages' unpack() reads.
+// Deflated (zlib) and base64-encoded: what the pages' unpack() reads.
 std::string pack(std::string_view text);
 
-// "&lt;" and so on, for texts and for values of attributes.
+// Escapes "<" as "&lt;" and so on, for text and attribute values.
 std::string html_escaped(std::string_view text);
 
 }  // namespace plimsoll

@@ -21,7 +21,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kNamed = 5;  // of each kind of change
+constexpr size_t kNamed = 5;  // names shown for each kind of change
 
 std::string change_of(double before, double after) {
   if (before == after) return "";
@@ -117,7 +117,7 @@ class Diff {
     return listed(groups);
   }
 
-  // What a task's first step runs, and for how long.
+  // What a task's first step runs, and its time.
   struct Run {
     std::string algorithm;
     double seconds = 0;
@@ -190,7 +190,7 @@ std::string verdict_of_diff(const Plan& before, const Plan& after, const PlanDif
   return text + (tensors > 0 ? fmt::format("; the decision on {} changed.", counted(tensors, "tensor")) : "; no decision changed.");
 }
 
-// Memory over time of both, and their budgets, on one scale.
+// Memory over time and the budgets of both plans, on one scale.
 std::string memory_chart(const Plan& before, const PlanFacts& facts_before, const Plan& after, const PlanFacts& facts_after, double width, double height, const char* kind) {
   constexpr double kLeft = 70, kRight = 12, kTop = 12, kBottom = 26;
   const double seconds = std::max({facts_before.round_seconds, facts_after.round_seconds, 1e-9});
@@ -208,7 +208,7 @@ std::string memory_chart(const Plan& before, const PlanFacts& facts_before, cons
     svg += fmt::format("<text class=\"muted\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x(at), height - 8, at == 0 ? "0" : tick_text(at));
   const auto curve = [&](const Plan& plan, const PlanFacts& facts, const char* colour, const char* name) {
     std::string path;
-    // Points of one pixel are one: the most of them counts.
+    // Points within one pixel are merged; the largest counts.
     double pixel = -1;
     int64_t most = 0;
     for (const MemoryPoint& point : memory_over_time(plan, facts)) {

@@ -18,7 +18,7 @@
 namespace plimsoll {
 namespace {
 
-// Texts that repeat, by number; the empty text is 0.
+// Repeated texts, by number; the empty text is 0.
 class Dictionary {
  public:
   Dictionary() { number(""); }
@@ -34,7 +34,7 @@ class Dictionary {
   std::vector<std::string> texts_;
 };
 
-// A table of columns in the making. A column of differences packs to little where values grow or repeat.
+// A table of columns under construction. Differences compress well if values grow or repeat.
 class Columns {
  public:
   void raw(const std::string& key, const std::string& json) { text_ += fmt::format("{}\"{}\":{}", text_.empty() ? "" : ",", key, json); }
@@ -131,7 +131,7 @@ class PageData {
     return columns.json();
   }
 
-  // Most tasks are called by their layer and a suffix: "conv1.forward".
+  // Most tasks are named after their layer with a suffix: "conv1.forward".
   std::string tasks() {
     Columns columns;
     std::vector<std::string> names;

@@ -34,7 +34,8 @@ std::string title(const Plan& plan) {
 
 std::string memory(const Plan& plan, bool color) {
   const PlanSummary& summary = plan.summary;
-  // Bars are shares of the larger of budget and arena; what is larger still runs off the end and says so by its percent.
+  // Bars are relative to the larger of budget and arena; a larger value fills its bar, and its percentage shows by how
+  // much.
   const int64_t whole = std::max(plan.budget_bytes, summary.arena_bytes);
   Table table({{}, {.right = true}, {.right = true}, {}});
   const auto row = [&](const char* what, int64_t bytes, bool barred = true) {
@@ -72,7 +73,7 @@ std::string wrapped(const std::string& text, size_t most) {
   return lines + "  " + line + "\n";
 }
 
-// "this plan takes 5.8% longer": to the digits of the verdict.
+// "this plan takes 5.8% longer": with the precision of the verdict.
 std::string against_unlimited(double longer) {
   if (std::abs(longer) < 5e-4) return "as long as this plan";
   return fmt::format("this plan takes {:.1f}% {}", 100 * std::abs(longer), longer > 0 ? "longer" : "less");
@@ -124,7 +125,7 @@ StepId next_touch(const Residency& residency, const TensorFacts& tensor, StepId 
   return next != tensor.touches.end() && next->value <= residency.last_step ? *next : StepId();
 }
 
-// Why a tensor is there at a step.
+// Why a tensor is on the device at a step.
 std::string why(const Plan& plan, const PlanFacts& facts, const Residency& residency, StepId at) {
   const TensorId tensor = residency.tensor;
   const Step& step = plan.steps[at];
@@ -144,12 +145,12 @@ std::string why(const Plan& plan, const PlanFacts& facts, const Residency& resid
                            residency.first_step > facts.tensors[tensor].gap_from.value;
   const char* const what = begun_early ? "back for" : "for";
   const std::string named = fmt::format("{} {}, {}", what, facts.step_names[next], wait);
-  // A number tells more than what is left of a long name, and nothing when it is cut itself.
+  // A step number says more than the rest of a long name, unless the number itself is cut.
   const std::string step_only = fmt::format("{} step {}", what, next.value), numbered = fmt::format("{}, {}", step_only, wait);
   return width_of(named) <= kWhyWidth ? named : width_of(numbered) <= kWhyWidth ? numbered : step_only;
 }
 
-// What left or is to be made again, and would be there too.
+// What was evicted or will be recomputed, and would otherwise be live, too.
 std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
   int64_t tensors = 0, bytes = 0, homes = 0;
   std::map<TensorKind, int64_t> home_bytes;
@@ -182,7 +183,8 @@ std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
 }  // namespace
 
 std::string report_summary(const Plan& plan, const PlanFacts& facts, bool color) {
-  // The target is where the trainer runs. Its times may be those of another machine: `--costs p100` plans for the host with a P100's times.
+  // The target is the machine on which the trainer runs. Times may be those of another machine: `--costs p100` plans
+  // for the host with a P100's times.
   const std::string device = plan.device.empty() ? "" : ", times of " + shortened(plan.device, 20);
   std::string libraries;
   for (const auto& [name, version] : plan.libraries) libraries += fmt::format(", {} {}", name, version);

@@ -39,7 +39,7 @@ std::string against(double overhead) {
   return fmt::format("{:.1f}% {} than unlimited", 100 * std::abs(overhead), overhead > 0 ? "slower" : "faster");
 }
 
-// Those that fit, from fast to slow, then the others, from little to much that they need.
+// Policies that fit, from fast to slow; then the others, by increasing minimum.
 std::vector<const PolicyEntry*> sorted_by_time(const BudgetEntries& budget) {
   std::vector<const PolicyEntry*> entries;
   for (const PolicyEntry& entry : budget.entries) entries.push_back(&entry);
@@ -131,8 +131,8 @@ std::string times_of(const std::string& costs, const std::string& device) {
   return "times " + costs + (device.empty() ? "" : " for " + device);
 }
 
-// The point from which more memory saves little time, and less memory costs much: the one farthest from the line between the
-// first and the last, with times as logarithms. 0: there is no bend.
+// The knee: from there on, more memory saves little time, and less memory costs much. It is the point farthest from the
+// line between the first and the last, with logarithmic times. 0: there is none.
 size_t knee_of(const std::vector<FrontierPoint>& points) {
   const FrontierPoint &first = points.front(), &last = points.back();
   const double bytes = static_cast<double>(last.budget - first.budget);
@@ -147,7 +147,7 @@ size_t knee_of(const std::vector<FrontierPoint>& points) {
   return best;
 }
 
-// A budget as the command line takes it, not below `bytes`.
+// A budget as written on the command line, at least `bytes`.
 std::string option_of(int64_t bytes) {
   if (const int64_t mebibyte = 1 << 20; bytes >= 64 * mebibyte) return fmt::format("--budget {}MiB", (bytes + mebibyte - 1) / mebibyte);
   if (bytes >= 64 * 1024) return fmt::format("--budget {}KiB", (bytes + 1023) / 1024);

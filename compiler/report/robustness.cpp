@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kDraws = 16;
 
-// Uniform in [0, 1), a function of both numbers alone (splitmix64's finalizer; Steele, Lea, Flood 2014).
+// Uniform in [0, 1), a pure function of both numbers (the finalizer of splitmix64; Steele, Lea, Flood 2014).
 double drawn(uint64_t draw, uint64_t step) {
   uint64_t bits = (draw << 32 ^ step) + 0x9e3779b97f4a7c15;
   bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9;
@@ -21,7 +21,7 @@ class Rerun {
  public:
   explicit Rerun(const Plan& plan) : plan_(plan), copies_(plan.copy_rounds()), ends_(plan.steps.size()) {}
 
-  // factor(id): what the step's predicted time is multiplied by.
+  // factor(id): the factor applied to the step's predicted time.
   template <class Factor>
   double iteration(Factor factor) {
     if (plan_.rounds <= 1) return round(factor, true, true);
@@ -30,7 +30,7 @@ class Rerun {
   }
 
  private:
-  // Of several rounds: does this one have the step?
+  // With several rounds: whether this round contains the step.
   bool has(const Step& step, StepId id, bool first, bool last) const {
     if (plan_.rounds <= 1) return true;
     if (step.kind == StepKind::compute) return last || plan_.tasks[step.task].kind != TaskKind::update;

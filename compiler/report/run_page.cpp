@@ -17,11 +17,11 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kRunPoints = 3000;  // of a run in the page
+constexpr size_t kRunPoints = 3000;  // per run in the page
 
 std::string json_number(double value) { return std::isfinite(value) ? fmt::format("{:.6g}", value) : "null"; }
 
-// The mean of each group of neighbours, of those that are numbers.
+// The mean of each group of adjacent values, ignoring NaN.
 std::string averaged(size_t count, size_t group, const std::function<double(size_t)>& value) {
   std::string text;
   for (size_t from = 0; from < count; from += group) {
@@ -53,7 +53,7 @@ std::string json_of(const TrainingRun& run) {
   std::string iterations, times, losses, accuracies;
   for (const MetricsEvaluation& evaluation : run.evaluations) {
     const char* const comma = iterations.empty() ? "" : ",";
-    // The time is that of the iteration that it follows.
+    // An evaluation takes the time of the iteration before it.
     const auto after = std::upper_bound(lines.begin(), lines.end(), evaluation.iteration, [](int64_t at, const MetricsLine& line) { return at < line.iteration; });
     iterations += fmt::format("{}{}", comma, evaluation.iteration);
     times += comma + json_number(after == lines.begin() ? 0 : elapsed[static_cast<size_t>(after - lines.begin()) - 1]);
@@ -68,7 +68,7 @@ struct RunFigures {
   int64_t resident = 0;
 };
 
-// The last loss is the mean of the last twentieth, for one iteration's says little.
+// The last loss is the mean of the last twentieth of the run, because the loss of a single iteration is noisy.
 RunFigures run_figures(const TrainingRun& run) {
   RunFigures figures;
   double sum = 0, samples = 0;

@@ -1,4 +1,5 @@
-// `plimsoll runs`: how runs of trainers went, as a table and as a page of curves. Pure functions of what the trainers wrote.
+// `plimsoll runs`: the results of training runs, as a table and as a page of curves. Pure functions of the metrics
+// files.
 #pragma once
 
 #include <string>
@@ -8,11 +9,11 @@
 
 namespace plimsoll {
 
-// A line per run: its length, its last loss, its best evaluation, its speed and its memory.
+// A line per run: its length, last loss, best evaluation, speed and memory.
 std::string report_runs(const std::vector<TrainingRun>& runs, bool color);
 
-// Loss, accuracy, learning rate, samples a second and memory against iterations or time, all runs in each chart. Of long runs
-// neighbouring iterations are averaged, so that a page stays below a megabyte for each run.
+// Loss, accuracy, learning rate, samples per second and memory against iterations or time, all runs in each chart. In
+// long runs adjacent iterations are averaged, so that a page stays below a megabyte per run.
 std::string run_page(const std::vector<TrainingRun>& runs);
 
 }  // namespace plimsoll

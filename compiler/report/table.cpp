@@ -49,7 +49,7 @@ std::string shortened(std::string_view whole, size_t most) {
     else characters.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? "?" : std::string(1, c));
   }
   const size_t count = characters.size();
-  size_t head = count, tail = count;  // the first that is cut away, the first behind it
+  size_t head = count, tail = count;  // the first character that is removed, the first after it
   if (count > most) {
     tail = count - (most - 1) * 2 / 3;
     head = most - 1 - (count - tail);

@@ -18,7 +18,7 @@ constexpr int kTensorsProcess = 2;
 
 int track_of(StreamKind stream) { return static_cast<int>(stream) + 1; }
 
-// Both ends of a slice are rounded alike, so what does not overlap stays apart.
+// Both ends of a slice are rounded the same way, so that slices that do not overlap stay separate.
 int64_t trace_nanoseconds(double seconds) { return std::llround(std::clamp(seconds, 0.0, 1e9) * 1e9); }
 
 std::string microseconds(int64_t nanoseconds) { return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000); }
@@ -76,7 +76,7 @@ class Writer {
                       microseconds(std::max<int64_t>(0, end - start)), args));
   }
 
-  // A flow begins in the offload's slice and ends in that of each prefetch that brings the same bytes back.
+  // A flow begins in the slice of the offload and ends in that of each prefetch of the same bytes.
   void flow(StepId id) {
     const Step& step = plan_.steps[id];
     if (step.kind == StepKind::offload) {
@@ -107,7 +107,7 @@ class Writer {
   const Plan& plan_;
   const PlanFacts& facts_;
   std::string events_;
-  std::unordered_map<int32_t, StepId> out_;  // where a tensor left
+  std::unordered_map<int32_t, StepId> out_;  // the step that evicted a tensor
 };
 
 }  // namespace
@@ -124,7 +124,7 @@ Result<MeasuredSteps> measured_from_trace(std::string_view text, const Plan& pla
     const auto found = document.find("traceEvents");
     if (found == document.end()) return wrong("there are no traceEvents");
     events = &*found;
-    // Two plans of one model may have as many steps.
+    // Two plans of one model may have the same number of steps.
     if (const auto about = document.find("otherData"); about != document.end() && about->is_object())
       if (const auto arena = about->find("arena_bytes"); arena != about->end() && arena->is_number_integer() && arena->get<int64_t>() != plan.summary.arena_bytes)
         return wrong(fmt::format("it is of a plan with an arena of {} bytes when this one's has {}; is it a trace of this plan?", arena->dump(), plan.summary.arena_bytes));
@@ -153,7 +153,7 @@ Result<MeasuredSteps> measured_from_trace(std::string_view text, const Plan& pla
     seen = true;
   }
   if (!seen) return wrong("no slice has args.step; was it written by a trainer's --trace?");
-  // The last round's own clock.
+  // The clock of the last round.
   first = -1;
   for (const StepId id : ids_of(plan.steps))
     if (measured.start[id] >= 0 && (first < 0 || measured.start[id] < first)) first = measured.start[id];

@@ -1,5 +1,5 @@
-// A plan as a trace in the JSON form of Chrome and Perfetto (docs/trace-format.md): streams as tracks, tensors as async
-// events, the way from an offload to its prefetch as a flow, memory as a counter.
+// A plan as a trace in the JSON format of Chrome and Perfetto (docs/trace-format.md): streams as tracks, tensors as
+// async events, offload and prefetch connected by flows, memory as a counter.
 #pragma once
 
 #include <string>
@@ -11,17 +11,18 @@
 
 namespace plimsoll {
 
-// One event per line; times in microseconds to the nanosecond. No two slices of one track overlap, whatever is rounded.
+// One event per line; times in microseconds with nanosecond precision. Slices of one track never overlap, regardless of
+// rounding.
 std::string report_trace(const Plan& plan, const PlanFacts& facts);
 
-// When steps ran, by their numbers in the plan; what was not seen has a negative start.
+// Measured start and end of steps, by their numbers in the plan; steps that were not observed have a negative start.
 struct MeasuredSteps {
   IdVector<StepId, double> start = {}, end = {};
   double seconds = 0;  // from the first to the last
 };
 
-// Of a trace as a trainer writes it: slices with args.step, of which the last round's count.
-// Error: invalid_model, where the text is no such trace or is of another plan.
+// Reads a trace written by a trainer: slices with args.step, of which those of the last round count. Error:
+// invalid_model, if the text is not such a trace or belongs to another plan.
 Result<MeasuredSteps> measured_from_trace(std::string_view text, const Plan& plan);
 
 }  // namespace plimsoll

@@ -12,11 +12,12 @@
 namespace plimsoll {
 namespace {
 
-// A tensor's way out and back. An input that is loaded again counts too: it is a copy that may keep compute waiting.
+// A tensor's offload and its prefetches. An input that is loaded again counts, too: it is a copy that compute may wait
+// for.
 struct Transfer {
   TensorId tensor = {};
   double out = 0, back = 0;  // seconds on the link
-  double away = 0;           // from the end of the offload to the beginning of the first way back
+  double away = 0;           // from the end of the offload to the start of the first prefetch
   double exposed = 0;
   int64_t copies = 0;
 };
@@ -44,7 +45,7 @@ std::vector<Transfer> transfers_of(const Plan& plan, const PlanFacts& facts) {
   return transfers;
 }
 
-// A bucket, as it is called, and how much of its time the compute stream waits for it.
+// A bucket by its name, and how long the compute stream waits for it.
 struct Reduction {
   StepId step = {};
   int64_t bytes = 0;

@@ -1,4 +1,4 @@
-// The answer that a person looks for first: does the plan fit, what does the budget cost, and by which decisions.
+// The answer that a user looks for first: whether the plan fits, what the budget costs, and by which decisions.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-// "Fits 1.10 GiB, 40% of the 2.76 GiB that it takes unlimited; +6% slower than unlimited: 38 tensors offloaded, 40 operations
-// recomputed." What the plan does not know is left out.
+// "Fits 1.10 GiB, 40% of the 2.76 GiB that it takes unlimited; +6% slower than unlimited: 38 tensors offloaded, 40
+// operations recomputed." Figures unknown to the plan are omitted.
 std::string verdict_of(const Plan& plan, const PlanFacts& facts);
 
 }  // namespace plimsoll

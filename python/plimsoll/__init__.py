@@ -1,7 +1,7 @@
 """Plimsoll for PyTorch users.
 
-    plimsoll.export(model, (x,), "net.onnx")       write a model with all that the compiler has to know of it
-    plimsoll.check(model, x, y, "trainer")         run one step in both, and compare every gradient
+    plimsoll.export(model, (x,), "net.onnx")       write a model with everything that the compiler needs to know
+    plimsoll.check(model, x, y, "trainer")         run one step in PyTorch and in the trainer, and compare all tensors
 
 The compiler itself is the command `plimsoll`. Importing this package does not import PyTorch.
 """

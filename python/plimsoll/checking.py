@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# A power of two, which keeps the bits of a gradient. It is so large that after one step of SGD, w1 = w0 - LR * g, the
-# weight is little else than the gradient, also where that is tiny: behind a layer scale of 1e-5.
+# A power of two keeps the bits of a gradient. It is so large that after one step of SGD, w1 = w0 - LR * g, the gradient
+# dominates the weight, even where it is tiny: for example, after a layer scale of 1e-5.
 GRADIENT_LR = 2.0**60
 LOSS_TOLERANCE = 1e-6
 
@@ -21,29 +21,29 @@ class Comparison:
 
     name: str
     kind: str  # "loss", "gradient", "statistic" (a running mean or variance), "unmoved" (a frozen parameter, a buffer)
-    relative: float  # ||ours - PyTorch's|| / ||PyTorch's||; of "unmoved": how far it has moved, by its own norm
-    pytorch: float  # PyTorch's own distance in single precision from double precision; 0 of "unmoved"
+    relative: float  # ||ours - PyTorch's|| / ||PyTorch's||; for "unmoved": its change, relative to its own norm
+    pytorch: float  # the distance of PyTorch's single precision from its double precision; 0 for "unmoved"
 
     def is_good(self, tolerance):
-        """Within the tolerance, or as near to PyTorch as PyTorch's single precision is to its double precision."""
+        """Within the tolerance, or at most ten times as far from PyTorch as its single from its double precision."""
         if self.kind == "unmoved":
             return self.relative == 0
         return self.relative <= max(LOSS_TOLERANCE if self.kind == "loss" else tolerance, 10 * self.pytorch)
 
 
 def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, report=True):
-    """Compares a trainer with the module that it was compiled from. Returns a list of Comparison, the farthest first.
+    """Compares a trainer with the module that it was compiled from. Returns a list of Comparison, the largest first.
 
     model           the torch.nn.Module that was exported, in the same modes; it is not changed
     example_inputs  a tensor, or a tuple of them: as many samples as the trainer's batch
-    labels          the labels of the loss; None where the model computes its loss (`--loss output`)
+    labels          the labels of the loss; None if the model computes its loss (`--loss output`)
     trainer         a directory that `plimsoll compile` wrote for one process and that is built in build/, with
                     `--optimizer sgd` or `momentum` (the default), without --nesterov, --weight-decay and --clip-norm
-    loss            loss(outputs, labels) in PyTorch. Default: cross entropy, of each token where there are
+    loss            loss(outputs, labels) in PyTorch. Default: cross entropy, per token if the outputs have
                     three axes; without labels, the model's output.
     report          print a line for each tensor, and how many are good
 
-    Raises ValueError where the trainer cannot be compared, and RuntimeError with its messages where it fails.
+    Raises ValueError if the trainer cannot be compared, and RuntimeError with the trainer's messages if it fails.
     """
     import torch
 
@@ -87,8 +87,8 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
     absent = [name for name in single.gradients if name not in compared and not single.shared_with(name, compared)]
     if absent:
         raise ValueError(
-            f"'{trainer}' does not hold {len(absent)} trained parameter(s) of the module: {', '.join(absent[:5])}; export the model "
-            "with plimsoll.export"
+            f"'{trainer}' does not hold {len(absent)} trained parameter(s) of the module: {', '.join(absent[:5])}; "
+            "export the model with plimsoll.export"
         )
     rows.sort(key=lambda row: (row.is_good(tolerance), -row.relative))
     if report:
@@ -113,15 +113,16 @@ def _check_plan(plan, arguments, trainer):
         )
     if plan.get("ranks", 1) != 1:
         raise ValueError(f"'{trainer}' is for {plan['ranks']} processes; compile one for a single process")
-    # An update has the weight and, with momentum, its velocity. With Adam it has a second moment as well.
+    # An update task changes the weight and, with momentum, its velocity. With Adam it also changes a second moment.
     if any(task["kind"] == "update" and len(task["updates"]) > 2 for task in plan["tasks"]):
         raise ValueError(
-            f"'{trainer}' trains with Adam, whose step does not tell the gradient; compile one with --optimizer momentum"
+            f"'{trainer}' trains with Adam, and the gradient cannot be derived from its step; "
+            "compile one with --optimizer momentum"
         )
 
 
 class _Step:
-    """What one step of PyTorch gives: the loss, gradients and running statistics by name."""
+    """The results of one step of PyTorch: the loss, and gradients and running statistics by name."""
 
     def __init__(self, model, loss):
         from .exporting import _parameters_of
@@ -136,19 +137,20 @@ class _Step:
             if name.rpartition(".")[2] in ("running_mean", "running_var")
         }
         norms = [float(np.linalg.norm(g)) for g in self.gradients.values()]
-        # In double precision, rounding alone leaves less than this.
+        # In double precision, a gradient that consists of rounding errors alone is smaller than this.
         self.least = 1e-9 * max(norms, default=0.0)
         self.scale = float(np.median([norm for norm in norms if norm >= self.least])) if norms else 0.0
 
     def norm(self, name):
-        """What a gradient's distances are relative to: its norm. A gradient that is rounding alone, such as that of a bias
-        before a batch normalization, is compared with the median norm. In double precision it is known by its size."""
+        """The norm to which a gradient's distances are relative: its own. A gradient of rounding errors alone, such as
+        that of a bias before a batch normalization, is compared with the median norm. It is recognized by its size in
+        double precision."""
         own = float(np.linalg.norm(self.gradients[name]))
         return own if own >= self.least else self.scale
 
     def norm_of_statistic(self, name):
-        """What a statistic's distances are relative to: its norm. A mean that is rounding alone, such as that of a
-        convolution of normalized values, is compared with the standard deviations."""
+        """The norm to which a statistic's distances are relative: its own. A mean of rounding errors alone, such as
+        that of a convolution of normalized values, is compared with the standard deviations."""
         own = float(np.linalg.norm(self.statistics[name]))
         variance = self.statistics.get(name.removesuffix("mean") + "var", np.zeros(1))
         deviation = float(np.linalg.norm(np.sqrt(variance)))
@@ -172,7 +174,7 @@ def _gradients(torch, model, arguments, labels, loss, double=False):
 
 
 def _one_step(torch, model, arguments, labels, trainer):
-    """The initializers of the trainer's model, with the module's weights, before and after one step, and its loss."""
+    """Runs the trainer for one step from the module's weights: the initializers before and after, and the loss."""
     import onnx
     from onnx import numpy_helper
 
@@ -212,8 +214,8 @@ def _one_step(torch, model, arguments, labels, trainer):
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError as error:
             raise ValueError(
-                f"cannot run '{command[0]}': {error.strerror}; build the trainer: cmake -S {trainer} -B {trainer}/build && "
-                f"cmake --build {trainer}/build"
+                f"cannot run '{command[0]}': {error.strerror}; build the trainer: "
+                f"cmake -S {trainer} -B {trainer}/build && cmake --build {trainer}/build"
             ) from error
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)} ended with exit code {done.returncode}:\n{done.stderr}")
@@ -228,9 +230,9 @@ def _one_step(torch, model, arguments, labels, trainer):
 
 
 def _distance(a, b, norm=None):
-    """||a - b|| / norm; of b's own norm if none is given. The distance itself where that is 0.
+    """||a - b|| / norm, by default relative to the norm of b. If the norm is 0, the distance itself.
 
-    Infinities that are equal, as masks hold them, have no distance; where only one is infinite, the distance is.
+    Equal infinities, which occur in masks, have no distance. If only one is infinite, the distance is infinite.
     """
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if a.shape == b.shape:

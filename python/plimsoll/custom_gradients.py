@@ -1,18 +1,18 @@
 """Exports torch.autograd.Function: an ONNX file holds its forward(), and has no place for its backward().
 
-The trainer differentiates what the file holds. Where backward() is the derivative of forward(), as in a GELU that saves
-memory, that gradient is the author's. Where it is not, as in a straight-through estimator, it would be another one. So
-each Function that a module uses is tried on the values of the example: its backward() is compared with PyTorch's
+The trainer differentiates the forward() in the file. If backward() is the derivative of forward(), as in a GELU that
+saves memory, this gives the author's gradient. If not, as in a straight-through estimator, it gives another gradient.
+So each Function that a module uses is tested on the values of the example: its backward() is compared with PyTorch's
 derivative of its forward().
 """
 
 import contextlib
 
-TOLERANCE = 1e-3  # rounding in single precision is less, the difference of a backward() that is meant to differ is more
+TOLERANCE = 1e-3  # above rounding errors in single precision, below the error of an intentionally different backward()
 
 
 class Functions:
-    """The Functions that a traced forward() has used, and whether the trace is within one of them."""
+    """The Functions that a traced forward() has used, and how deep the trace currently is inside them."""
 
     def __init__(self):
         self.met = set()
@@ -21,9 +21,9 @@ class Functions:
 
 @contextlib.contextmanager
 def recorded(torch):
-    """Within it, the forward() of every Function runs with gradients on, as other code does, and its class is recorded.
+    """A context in which the forward() of every Function runs with gradients on, like other code, and is recorded.
 
-    PyTorch turns gradients off around forward() because backward() computes the gradient. It does not mean that the
+    PyTorch turns gradients off around forward() because backward() computes the gradient. This does not mean that the
     module detaches anything.
     """
     functions = Functions()
@@ -72,18 +72,18 @@ def check(torch, model, arguments, functions):
         raise ValueError(
             f"{cls.__module__}.{cls.__qualname__} cannot be exported: its backward() is not the derivative of its "
             f"forward() ({100 * distance:.2g} % apart), and ONNX has no place for it. Write forward() so that its "
-            "derivative is the gradient that is meant; a straight-through estimator of f is x + (f(x) - x).detach()"
+            "derivative is the intended gradient; a straight-through estimator of f is x + (f(x) - x).detach()"
         )
 
 
 def _has_setup(torch, cls):
-    """A Function with setup_context() has a forward() without a context (PyTorch 2)."""
+    """Whether a Function has setup_context(): then its forward() takes no context (PyTorch 2)."""
     base = getattr(torch.autograd.function, "_SingleLevelFunction", None)
     return base is not None and cls.setup_context is not base.setup_context
 
 
 def _distance(torch, cls, forward):
-    """A function of forward()'s arguments: the distance of the two gradients, relative to the norm of backward()'s."""
+    """Returns a function of forward()'s arguments: the gradients' distance, relative to the norm of backward()'s."""
 
     def leaves(args):
         return tuple(
@@ -98,7 +98,7 @@ def _distance(torch, cls, forward):
             results = call(*args)
         results = results if isinstance(results, (tuple, list)) else (results,)
         results = [r for r in results if isinstance(r, torch.Tensor) and r.requires_grad]
-        torch.random.set_rng_state(seed)  # the same draws in both
+        torch.random.set_rng_state(seed)  # both calls draw the same random numbers
         directions = [torch.randn(r.shape, generator=torch.Generator().manual_seed(1)).to(r) for r in results]
         if results:
             torch.autograd.backward(results, directions)
@@ -119,7 +119,7 @@ def _distance(torch, cls, forward):
 
 
 class _Context:
-    """Takes what forward() does with its context; no backward() reads it."""
+    """Accepts everything that forward() does with its context; no backward() reads it."""
 
     def __init__(self, args):
         self.needs_input_grad = tuple(getattr(a, "requires_grad", False) for a in args)
@@ -151,9 +151,9 @@ def _differentiated(torch):
 
 @contextlib.contextmanager
 def _forwards_replaced(torch, replace):
-    """Within it, the forward() of each class is replace(class, forward).
+    """A context in which the forward() of each class is replace(class, forward).
 
-    `apply` stays: modules keep it in variables of their own, while PyTorch looks forward() up at each call.
+    `apply` is not replaced: modules store it in variables of their own. PyTorch looks up forward() at each call.
     """
     own = []
     for cls in _subclasses(torch.autograd.Function):
@@ -170,7 +170,7 @@ def _forwards_replaced(torch, replace):
 
 @contextlib.contextmanager
 def _checkpoints_run(torch):
-    """Within it, a reentrant checkpoint only calls its function: the compiler decides what is recomputed."""
+    """A context in which a reentrant checkpoint only calls its function: the compiler decides what is recomputed."""
     from torch.utils.checkpoint import CheckpointFunction as checkpoint
 
     checkpoint.apply = staticmethod(lambda function, preserve_rng_state, *args: function(*args))

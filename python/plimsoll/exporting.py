@@ -1,10 +1,10 @@
-"""Writes a PyTorch module as ONNX, with what PyTorch knows and ONNX has no place for.
+"""Writes a PyTorch module as ONNX, with information that PyTorch has and ONNX has no place for.
 
 An ONNX file holds initializers. It does not say which of them are parameters and which are buffers, which parameters
-are frozen (requires_grad=False), what is cut off from the gradient (detach(), no_grad()), which row of an embedding is
-its padding, and, in the files of one of PyTorch's two exporters, which batch normalizations are in evaluation mode.
-`export` adds that to the file: as metadata of the model, one JSON object, and as the attribute `training_mode` of each
-BatchNormalization.
+are frozen (requires_grad=False), which values are cut off from the gradient (detach(), no_grad()), and which row of an
+embedding is its padding. The files of one of PyTorch's two exporters do not say either which batch normalizations are
+in evaluation mode. `export` adds this to the file: as metadata of the model, one JSON object, and as the attribute
+`training_mode` of each BatchNormalization.
 """
 
 import contextlib
@@ -18,8 +18,8 @@ from . import custom_gradients
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
 SCHEMA = 1
-DOMAIN = "plimsoll.export"  # of nodes that are in no file: _annotate replaces them
-OLDEST_OPSET_WITH_MODES = 14  # of BatchNormalization's attribute training_mode
+DOMAIN = "plimsoll.export"  # the domain of temporary nodes: _annotate replaces them, and no file keeps them
+OLDEST_OPSET_WITH_MODES = 14  # the first opset with BatchNormalization's attribute training_mode
 
 
 def export(
@@ -36,17 +36,18 @@ def export(
 ):
     """Exports `model` for training to the file `path`.
 
-    model           a torch.nn.Module. Each of its modules is exported in its mode: after model.train(), those that were
-                    put back into eval() keep their statistics. What forward() cuts off from the gradient, by detach()
-                    or no_grad(), stays cut off.
+    model           a torch.nn.Module. Each of its modules is exported in its mode: after model.train(), modules put
+                    back into eval() keep their statistics. Values that forward() cuts off from the gradient, by
+                    detach() or no_grad(), stay cut off.
     example_inputs  a tensor, or a tuple of the arguments of model.forward()
     dynamic_batch   the first axis of every input tensor is the batch. False: the batch of the example
                     stays in the file.
-    exporter        "dynamo" or "torchscript". Default: dynamo where this PyTorch can run it, else TorchScript.
-    allow_unused    a trainable parameter that the file does not hold is an error unless this is true: either forward()
-                    does not use it, or the exporter computed something else from it, which could not be trained.
+    exporter        "dynamo" or "torchscript". Default: dynamo if this PyTorch can run it, else TorchScript.
+    allow_unused    by default it is an error if the file does not hold a trainable parameter. Then either forward()
+                    does not use it, or the exporter computed something else from it, which could not be trained. True
+                    permits it.
 
-    Raises ValueError where a trainable parameter is missing from the file, and where a torch.autograd.Function has a
+    Raises ValueError if a trainable parameter is missing from the file, or if a torch.autograd.Function has a
     backward() that is not the derivative of its forward(). Returns `path`.
     """
     import torch
@@ -64,7 +65,7 @@ def export(
             custom_gradients.check(torch, model, arguments, functions)
             _annotate(model, str(path), allow_unused)
         except ValueError:
-            os.remove(path)  # no file rather than one that trains something else
+            os.remove(path)  # no file is better than a file that trains something else
             raise
     return path
 
@@ -81,7 +82,7 @@ def _has_dynamo(torch):
 
 @contextlib.contextmanager
 def _modes_kept(model):
-    """Exporters change the mode of modules; afterwards each has its own again."""
+    """Exporters change the modes of modules. This context restores them."""
     modes = {module: module.training for module in model.modules()}
     try:
         yield
@@ -92,10 +93,10 @@ def _modes_kept(model):
 
 @contextlib.contextmanager
 def _cuts_kept(torch, model, functions):
-    """What forward() computes under no_grad() is detached: exporters write no trace of no_grad().
+    """Detaches the values that forward() computes under no_grad(), because exporters leave no trace of no_grad().
 
-    Tensor.unfold is given its dimension from the front: of one from the back, TorchScript's exporter orders the axes
-    of the result otherwise than PyTorch.
+    Also makes the dimension of Tensor.unfold non-negative: for a negative one, TorchScript's exporter orders the axes
+    of the result differently from PyTorch.
     """
     from torch.overrides import TorchFunctionMode
 
@@ -113,7 +114,7 @@ def _cuts_kept(torch, model, functions):
         def __torch_function__(self, function, types, args=(), kwargs=None):
             if function == torch.Tensor.unfold:
                 args, kwargs = unfolded(*args, **(kwargs or {})), None
-            if functions.depth > 0:  # the backward() of a torch.autograd.Function makes the gradient of all in it
+            if functions.depth > 0:  # inside a torch.autograd.Function, whose backward() computes the gradient
                 return function(*args, **(kwargs or {}))
             if function == torch.Tensor.data.__get__:
                 return args[0].detach()
@@ -125,7 +126,7 @@ def _cuts_kept(torch, model, functions):
 
     @functools.wraps(forward)
     def with_cuts(*args, **kwargs):
-        # An exporter that turns gradients off for the whole module says nothing of the module.
+        # If the exporter turns gradients off for the whole module, the module itself detaches nothing.
         with torch.enable_grad(), Cut():
             return forward(*args, **kwargs)
 
@@ -142,7 +143,7 @@ def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output
         batch = torch.export.Dim("batch")
         shapes = tuple({0: batch} if isinstance(a, torch.Tensor) and a.dim() > 0 else None for a in arguments)
         options["dynamic_shapes"] = _as_parameters(model, shapes)
-    # Its optimizer would merge equal parameters and fold batch normalizations.
+    # The exporter's optimizer would merge equal parameters and fold batch normalizations.
     torch.onnx.export(
         model,
         arguments,
@@ -158,7 +159,7 @@ def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output
 
 
 def _as_parameters(model, values):
-    """One value for each parameter of forward(): what goes to *args is a tuple of its own."""
+    """One value for each parameter of forward(): the values for *args become one tuple."""
     kinds = [p.kind for p in inspect.signature(model.forward).parameters.values()]
     if inspect.Parameter.VAR_POSITIONAL not in kinds:
         return values
@@ -176,7 +177,7 @@ def _by_torchscript(torch, model, arguments, path, dynamic_batch, input_names, o
         }
     options = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
     opset = opset_version or (17 if _is_torch_2(torch) else 15)
-    # TorchScript's exporter leaves detach() out. Afterwards _annotate makes an Identity of it.
+    # TorchScript's exporter drops detach(). So it is exported as a node of our own, and _annotate makes it an Identity.
     torch.onnx.register_custom_op_symbolic("aten::detach", _detach_as_node, opset)
     try:
         _export_by_torchscript(torch, model, arguments, path, input_names, output_names, opset, axes, options)
@@ -222,20 +223,20 @@ def _annotate(model, path, allow_unused):
 
     proto = onnx.load(path, load_external_data=False)
     initializers = {initializer.name for initializer in proto.graph.initializer}
-    # An export for evaluation merges parameters that are equal, and leaves an Identity with the name of the other.
+    # An export for evaluation merges equal parameters, and leaves an Identity with the name of the second one.
     initializers |= {
         node.output[0] for node in proto.graph.node if node.op_type == "Identity" and node.input[0] in initializers
     }
     parameters, buffers = _parameters_of(model), dict(model.named_buffers())
     trained = [name for name, p in parameters.items() if p.requires_grad and name in initializers]
-    # A shared parameter stands in the file once, under one of its names.
+    # A shared parameter is in the file once, under one of its names.
     there = {id(parameters[name]) for name in parameters if name in initializers}
     missing = [name for name, p in parameters.items() if p.requires_grad and id(p) not in there]
     if missing and not allow_unused:
         raise ValueError(
             f"{len(missing)} trainable parameter(s) of the module are not in '{path}': {', '.join(missing[:5])}"
-            f"{', …' if len(missing) > 5 else ''}. Either forward() does not use them (then pass allow_unused=True), or the exporter "
-            "computed something else from them, which could not be trained (then try the other exporter)"
+            f"{', …' if len(missing) > 5 else ''}. Either forward() does not use them (then pass allow_unused=True), "
+            "or the exporter computed something else from them, which could not be trained (then try the other exporter)"
         )
     notes = {
         "schema": SCHEMA,
@@ -261,7 +262,7 @@ def _annotate(model, path, allow_unused):
 
 
 def _detached(proto):
-    """The Identity nodes that are a detach(), by what they make. Those of TorchScript's exporter become such here."""
+    """The outputs of the Identity nodes that stand for a detach(). Detach nodes of TorchScript's export become such."""
     names = []
     for node in proto.graph.node:
         if node.domain == DOMAIN and node.op_type == "Detach":
@@ -284,7 +285,7 @@ def _parameters_of(model):
 
 
 def _state_modes(onnx, proto, model):
-    """Writes the mode of each batch normalization, which is found by the name of its running mean. Whether all were."""
+    """Writes the mode of each batch normalization, found by the name of its running mean. Whether all were found."""
     opset = max((i.version for i in proto.opset_import if i.domain in ("", "ai.onnx")), default=0)
     if opset < OLDEST_OPSET_WITH_MODES:
         return False
@@ -293,10 +294,10 @@ def _state_modes(onnx, proto, model):
     graphs = [proto.graph.node] + [function.node for function in proto.functions]
     for node in (node for nodes in graphs for node in nodes if node.op_type == "BatchNormalization"):
         mean = node.input[3]
-        while mean in makers and makers[mean].op_type == "Identity":  # of a module that is called again
+        while mean in makers and makers[mean].op_type == "Identity":  # the module is called several times
             mean = makers[mean].input[0]
         if mean in makers:
-            continue  # computed: there are no running statistics that could be kept
+            continue  # the mean is computed, so there are no running statistics to keep
         module = modules.get(mean.rpartition(".")[0])
         if module is None or getattr(module, "running_mean", None) is None:
             every = False

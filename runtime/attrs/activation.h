@@ -1,11 +1,11 @@
-// Attributes of the activations' kernels.
+// Attributes of the activation kernels.
 #pragma once
 
 #include <limits>
 
 namespace plimsoll {
 
-// LeakyRelu, Elu: what is left of negative values. ThresholdedRelu: the threshold. Swish: the factor of x in the sigmoid.
+// LeakyRelu, Elu: the factor of negative values. ThresholdedRelu: the threshold. Swish: the factor of x in the sigmoid.
 struct SlopeAttrs {
   double alpha = 1;
 
@@ -24,7 +24,7 @@ struct ClipAttrs {
   }
 };
 
-// HardSigmoid: alpha · x + beta within [0, 1].
+// HardSigmoid: alpha · x + beta, clipped to [0, 1].
 struct LineAttrs {
   double alpha = 0.2;
   double beta = 0.5;
@@ -37,13 +37,13 @@ struct LineAttrs {
 };
 
 struct GeluAttrs {
-  bool by_tanh = false;  // else by the error function
+  bool by_tanh = false;  // otherwise by the error function
 
   template <class Visitor>
   void visit(Visitor&& v) { v("by_tanh", by_tanh); }
 };
 
-// The factor of a gated product that an activation makes: a Gelu, or else a Swish.
+// The activation of a gated product: a Gelu or a Swish.
 struct GatedProductAttrs {
   bool gelu = false;
   bool by_tanh = false;  // of a Gelu

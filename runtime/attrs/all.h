@@ -1,4 +1,4 @@
-// Every attribute struct, for runtime/kernels.h. One line per header, in alphabetical order.
+// All attribute structs, for runtime/kernels.h. One line per header, in alphabetical order.
 #pragma once
 
 #include "runtime/attrs/activation.h"

@@ -9,7 +9,7 @@ namespace plimsoll {
 struct BatchNormAttrs {
   double epsilon = 1e-5;
   double momentum = 0.9;
-  bool frozen = false;  // normalizes by the running statistics, also in training, and leaves them as they are
+  bool frozen = false;  // normalizes by the running statistics, also in training, and does not update them
   bool relu = false;  // y = max(normalized, 0); the backward then reads y, too
 
   template <class Visitor>

@@ -5,7 +5,8 @@
 
 namespace plimsoll {
 
-// Two spatial dimensions or three. pads = {(front,) top, left, (back,) bottom, right}, already resolved from ONNX auto_pad.
+// Two or three spatial dimensions. pads = {(front,) top, left, (back,) bottom, right}, already resolved from ONNX
+// auto_pad.
 struct ConvAttrs {
   IntList strides = {1, 1};
   IntList dilations = {1, 1};

@@ -4,8 +4,8 @@
 namespace plimsoll {
 
 struct CumulativeSumAttrs {
-  bool exclusive = false;  // an element is not part of its own sum
-  bool reverse = false;    // from the last on
+  bool exclusive = false;  // an element is excluded from its own sum
+  bool reverse = false;    // starting at the last element
 
   template <class Visitor>
   void visit(Visitor&& v) {

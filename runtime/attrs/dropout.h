@@ -1,4 +1,4 @@
-// Attributes of the kernels that draw random numbers.
+// Attributes of the kernels that generate random numbers.
 #pragma once
 
 #include "runtime/attrs/tensor.h"
@@ -6,8 +6,8 @@
 namespace plimsoll {
 
 struct DropoutAttrs {
-  double ratio = 0.5;  // of elements that become zero, in (0, 1]
-  int64_t key = 0;     // the node's own: two layers never share a mask
+  double ratio = 0.5;  // fraction of elements that become zero, in (0, 1]
+  int64_t key = 0;     // the node's own key: two layers never share a mask
 
   template <class Visitor>
   void visit(Visitor&& v) {
@@ -17,8 +17,8 @@ struct DropoutAttrs {
 };
 
 struct RandomMaskAttrs {
-  double probability = 1;  // of an element that is 1, in [0, 1]
-  int64_t key = 0;         // the node's own
+  double probability = 1;  // probability that an element is 1, in [0, 1]
+  int64_t key = 0;         // the node's own key
 
   template <class Visitor>
   void visit(Visitor&& v) {
@@ -27,11 +27,11 @@ struct RandomMaskAttrs {
   }
 };
 
-// Numbers in [first, second), or of a normal distribution with mean `first` and standard deviation `second`.
+// Numbers in [first, second), or normally distributed with mean `first` and standard deviation `second`.
 struct RandomNumbersAttrs {
   bool normal = false;
   double first = 0, second = 1;
-  int64_t key = 0;  // the node's own
+  int64_t key = 0;  // the node's own key
 
   template <class Visitor>
   void visit(Visitor&& v) {

@@ -1,14 +1,14 @@
-// Attributes of kernels that pick elements by numbers, and of those that make such numbers.
+// Attributes of kernels that select elements by index, and of kernels that compute such indices.
 #pragma once
 
 #include <cstdint>
 
 namespace plimsoll {
 
-// GatherElements, ScatterElements: indices count along this axis.
+// GatherElements, ScatterElements: the axis to which the indices apply.
 struct ElementsAttrs {
   int64_t axis = 0;
-  bool add = false;  // ScatterElements: adds to what is there
+  bool add = false;  // ScatterElements: adds to the existing element
 
   template <class Visitor>
   void visit(Visitor&& v) {
@@ -17,10 +17,10 @@ struct ElementsAttrs {
   }
 };
 
-// ArgPick, TopK: which is picked. Not a number counts as the largest.
+// ArgPick, TopK: which elements are selected. NaN counts as the largest.
 struct PickAttrs {
   bool least = false;
-  bool last = false;  // ArgPick: of those that are equal
+  bool last = false;  // ArgPick: the last of equal elements
 
   template <class Visitor>
   void visit(Visitor&& v) {

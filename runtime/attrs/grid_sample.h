@@ -1,4 +1,4 @@
-// Attributes of the kernels that read a picture at the places of a grid.
+// Attributes of the kernels that sample an image at the positions of a grid.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 namespace plimsoll {
 
 struct GridSampleAttrs {
-  // What lies outside of the picture: 0, the pixel at its edge, or the picture mirrored there.
+  // The values outside the image: 0, the pixel at its edge, or the image reflected there.
   static constexpr int64_t kZeros = 0, kBorder = 1, kReflection = 2;
 
-  bool nearest = false;  // the nearest pixel alone, not a mean of those around by how near they are
+  bool nearest = false;  // the nearest pixel instead of the weighted mean of the neighbours
   int64_t padding = kZeros;
   bool align_corners = false;  // -1 and 1 are the centres of the first and the last pixel, not their outer edges
 

@@ -7,7 +7,7 @@ namespace plimsoll {
 
 struct GroupNormAttrs {
   double epsilon = 1e-5;
-  int64_t groups = 1;  // of the channels of a sample
+  int64_t groups = 1;  // number of channel groups per sample
 
   template <class Visitor>
   void visit(Visitor&& v) {

@@ -1,4 +1,4 @@
-// How many of a trainer's inputs may be labels of losses that are terms of the model's own.
+// The maximum number of trainer inputs that are labels of losses inside the model's own loss.
 #pragma once
 
 #include <cstddef>

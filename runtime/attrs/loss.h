@@ -1,18 +1,20 @@
-// Attributes of the fused loss kernels: the loss, the count of hits and the gradient in one pass.
+// Attributes of the fused loss kernels: the loss, the number of hits and the gradient in one pass.
 #pragma once
 
 #include <cstdint>
 
 namespace plimsoll {
 
-// `scale` is one over the elements of the mean: over the whole iteration, so that the rounds' shares add up.
+// `scale` is one over the number of elements of the mean, over the whole iteration, so that the shares of the rounds
+// add up.
 struct SoftmaxCrossEntropyAttrs {
   double scale = 1;
-  int64_t ignore_index = -1;  // negative labels are never counted, whatever this says
-  double smoothing = 0;       // of the label's probability, dealt out to all classes
-  bool sum = false;           // a sum over labels: nothing is divided by
-  bool counts = false;        // a mean whose divisor the kernel finds itself, from the labels that it is given: they are all there
-  int64_t fed = -1;           // a mean whose divisor is that of this input of the trainer (RunContext::label_scales); -1: of its last
+  int64_t ignore_index = -1;  // negative labels are ignored regardless of this value
+  double smoothing = 0;       // the part of the label's probability that is distributed over all classes
+  bool sum = false;           // a sum over labels, without a divisor
+  bool counts = false;        // a mean whose divisor the kernel computes from its labels, which are complete
+  // a mean with the divisor of this input of the trainer (RunContext::label_scales); -1: of its last input
+  int64_t fed = -1;
 
   template <class Visitor>
   void visit(Visitor&& v) {
@@ -25,7 +27,7 @@ struct SoftmaxCrossEntropyAttrs {
   }
 };
 
-// Of losses that are not added up: one for each label, 0 where it is not counted.
+// For losses that are not reduced: one per label, 0 for ignored labels.
 struct CrossEntropyEachAttrs {
   int64_t ignore_index = -1;
   double smoothing = 0;

@@ -1,11 +1,11 @@
-// Attributes of MaskedFill: what stands where the operand does not.
+// Attributes of MaskedFill: the value for elements that are not taken from the operand.
 #pragma once
 
 namespace plimsoll {
 
 struct MaskedFillAttrs {
-  double value = 0;  // attributes are finite: what no float holds is infinity
-  bool keep = true;  // the operand stays where the mask is not zero; false: where it is
+  double value = 0;  // finite; a value beyond the range of float means infinity
+  bool keep = true;  // keeps the operand where the mask is nonzero; false: where it is zero
 
   template <class Visitor>
   void visit(Visitor&& v) {

@@ -1,4 +1,4 @@
-// For kernels that need to be told nothing but their operands.
+// For kernels without attributes.
 #pragma once
 
 namespace plimsoll {

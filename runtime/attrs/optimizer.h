@@ -1,6 +1,6 @@
-// Attributes of the update kernels. Learning rate and step count are the trainer's, given at run time (RunContext), which may
-// give other numbers than these, too (runtime/update_numbers.h).
-// Where gradients are clipped, an update has one operand more, the last: the factor that ClipFactor made.
+// Attributes of the update kernels. The trainer provides learning rate and step count at run time (RunContext), and may
+// override the other numbers, too (runtime/update_numbers.h). If gradients are clipped, an update has one more operand,
+// the last: the factor computed by ClipFactor.
 #pragma once
 
 #include "runtime/attrs/tensor.h"
@@ -13,7 +13,7 @@ struct SgdAttrs {
   void visit(Visitor&& v) { v("weight_decay", weight_decay); }
 };
 
-// v = momentum * v + g;  w -= lr * v   (PyTorch's convention, no dampening)
+// v = momentum * v + g;  w -= lr * v   (PyTorch's convention, without dampening)
 struct MomentumAttrs {
   double momentum = 0.9;
   double weight_decay = 0;
@@ -43,7 +43,8 @@ struct AdamAttrs {
   }
 };
 
-// Chen et al. 2023: a step of one size for every element, by the sign of a mean. Weight decay is decoupled.
+// Chen et al. 2023: every element moves by the same step size, in the direction of the sign of a mean. Weight decay is
+// decoupled.
 //   u = sign(beta1 * m + (1 - beta1) * g);  w = (1 - lr * decay) * w - lr * u;  m = beta2 * m + (1 - beta2) * g
 struct LionAttrs {
   double beta1 = 0.9;
@@ -57,8 +58,8 @@ struct LionAttrs {
   }
 };
 
-// You et al. 2020: AdamW's direction u, its length made that of the weight. A weight without decay takes u as it is, as
-// in apex and timm.
+// You et al. 2020: AdamW's direction u, scaled to the norm of the weight. A weight without decay uses u unscaled, as in
+// apex and timm.
 //   u = m' / (sqrt(v') + epsilon) + decay * w;  w -= lr * |w| / |u| * u
 struct LambAttrs {
   double beta1 = 0.9;
@@ -74,7 +75,7 @@ struct LambAttrs {
   }
 };
 
-// Of all gradients together: how long they may be.
+// The maximum norm of all gradients together.
 struct ClipFactorAttrs {
   double max_norm = 1;
   template <class Visitor>

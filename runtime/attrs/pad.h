@@ -5,7 +5,8 @@
 
 namespace plimsoll {
 
-// begin: elements put in front of each axis; negative ones are cut off. What is put behind follows from the dimensions.
+// begin: the number of elements added before each axis; negative values crop. The number added at the end follows from
+// the dimensions.
 struct PadAttrs {
   IntList begin = {};
   double value = 0;
@@ -17,9 +18,9 @@ struct PadAttrs {
   }
 };
 
-// PadAxis: pads one axis with elements of the input. Element i of the result is element i - begin of the input. An index
-// outside of the input is clamped (edge), mirrored at the first and the last element (reflect), or taken modulo the size
-// (wrap).
+// PadAxis: pads one axis with elements of the input. Element i of the result is element i - begin of the input. An
+// index outside the input is clamped (edge), reflected at the first and the last element (reflect), or taken modulo the
+// size (wrap).
 struct PadAxisAttrs {
   static constexpr int64_t kEdge = 0, kReflect = 1, kWrap = 2;
 

@@ -5,14 +5,14 @@
 
 namespace plimsoll {
 
-// A window over (depth,) height and width. pads = {(front,) top, left, (back,) bottom, right} of the node; with ceil_mode the last windows may
-// reach beyond them, which a kernel sees by the output's size.
+// A window over (depth,) height and width. pads = {(front,) top, left, (back,) bottom, right} as in the node; with
+// ceil_mode the last windows may extend beyond them, which the output's size determines.
 struct PoolAttrs {
   IntList kernel = {1, 1};
   IntList strides = {1, 1};
   IntList dilations = {1, 1};
   IntList pads = {0, 0, 0, 0};
-  bool count_padding = false;  // average: padding counts as zeros, and not as absent
+  bool count_padding = false;  // average: padding counts as zeros instead of being excluded
 
   template <class Visitor>
   void visit(Visitor&& v) {

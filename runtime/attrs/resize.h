@@ -5,9 +5,9 @@
 
 namespace plimsoll {
 
-// Row `o` of the result is at start + o · step of the input's rows; the columns likewise.
+// Row `o` of the result is at start + o · step in the rows of the input; columns likewise.
 struct ResizeAttrs {
-  // How a place between two pixels becomes one: both, by how near they are, or the one of them.
+  // How a position between two pixels is evaluated: by linear interpolation, or as one of the two.
   static constexpr int64_t kLinear = 0, kFloor = 1, kCeil = 2, kPreferFloor = 3, kPreferCeil = 4;
 
   double row_start = 0, row_step = 1;

@@ -1,4 +1,4 @@
-// For kernels that multiply what they compute by a number known while compiling, and may add another.
+// For kernels that multiply their result by a number known at compile time, and may add another.
 #pragma once
 
 #include "runtime/attrs/tensor.h"
@@ -18,9 +18,10 @@ struct ScaleAttrs {
 
 // For sums over samples.
 struct SampleSumAttrs {
-  double scale = 1;       // of a mean over the iteration: one over its elements, so that the rounds' shares add up
-  bool mean = false;      // RunContext::loss_scale makes up for a batch that is not whole
-  bool of_round = false;  // a mean over what is there, all samples being in one round: `scale` does not count
+  // for a mean over the iteration: one over its number of elements, so that the shares of the rounds add up
+  double scale = 1;
+  bool mean = false;      // RunContext::loss_scale corrects for an incomplete batch
+  bool of_round = false;  // a mean over the present samples, because all are in one round: `scale` is not used
 
   template <class Visitor>
   void visit(Visitor&& v) {
@@ -29,13 +30,13 @@ struct SampleSumAttrs {
     v("of_round", of_round);
   }
 
-  // A sum needs nothing of the trainer, but hears of a batch that is bad: then `loss_scale` is NaN.
+  // A sum needs no correction, but must signal a bad batch: `loss_scale` is then NaN.
   constexpr float of_batch(double loss_scale) const {
     return static_cast<float>(mean || loss_scale != loss_scale ? scale * loss_scale : scale);
   }
 };
 
-// The attributes of a sum of `x` that is `y`.
+// The attributes for reducing `x` to `y` over the present samples.
 constexpr SampleSumAttrs of_what_is_there(SampleSumAttrs attrs, const TensorDesc& x, const TensorDesc& y) {
   if (!attrs.of_round) return attrs;
   return {.scale = static_cast<double>(y.elements()) / static_cast<double>(x.elements())};

@@ -1,11 +1,11 @@
-// Attributes of the kernels that move elements and compute nothing.
+// Attributes of the kernels that move elements without computing.
 #pragma once
 
 #include "runtime/attrs/tensor.h"
 
 namespace plimsoll {
 
-// Concat, Split: the pieces lie one after the other along `axis` of the whole, the first at `first`.
+// Concat, Split: the pieces lie one after another along `axis` of the whole, starting at `first`.
 struct PiecesAttrs {
   int64_t axis = 0;
   int64_t first = 0;
@@ -29,7 +29,7 @@ struct SliceAttrs {
   }
 };
 
-// The row of a table of embeddings that gets no gradient: what sequences are filled up with.
+// The row of an embedding table that gets no gradient, because it pads sequences.
 struct PaddedGatherAttrs {
   int64_t row = 0;
 

@@ -1,5 +1,5 @@
-// What both worlds say of a tensor: element type, dimensions and how they lie in memory.
-// A TensorDesc is concrete (every dimension a number) and constexpr, so generated code carries it as data.
+// The description of a tensor shared by compiler and runtime: element type, dimensions and memory layout. A TensorDesc
+// is concrete (every dimension is a number) and constexpr, so generated code contains it as data.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();  // of an attribute, in generated code
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();  // as an attribute in generated code
 
 enum class DataType : uint8_t { f32, i32, i64, u8 };
 
@@ -19,14 +19,14 @@ constexpr int64_t bytes_of(DataType type) {
   return type == DataType::i64 ? 8 : type == DataType::u8 ? 1 : 4;
 }
 
-// Physical order of the elements. `plain` is row-major in the order of the dimensions. In a blocked layout the
-// lower-case axis that is repeated with a number is cut into blocks of that many (oneDNN's names); an axis that is
-// not a multiple of its block is padded, so a tensor's bytes are its layout's, not its shape's.
+// Physical order of the elements. `plain` is row-major in the order of the dimensions. In a blocked layout, the
+// lower-case axis that is repeated with a number is split into blocks of that size (oneDNN's names). An axis that is
+// not a multiple of its block is padded, so a tensor's bytes depend on its layout, not only on its shape.
 enum class Layout : uint8_t {
   plain,
   nChw8c, nChw16c,          // activations
   OIhw8i8o, OIhw16i16o,     // convolution weights
-  Ohwi8o, Ohwi16o,          // of a first convolution, few input channels
+  Ohwi8o, Ohwi16o,          // for a first convolution with few input channels
   Goihw8g, Goihw16g,        // depthwise
   nhwc,                     // channels last: activations, and convolution weights as [O, H, W, I]
 };
@@ -38,12 +38,12 @@ inline constexpr std::array<std::string_view, 4> kDataTypeNames = {"f32", "i32",
 constexpr std::string_view name_of(Layout layout) { return kLayoutNames[static_cast<size_t>(layout)]; }
 constexpr std::string_view name_of(DataType type) { return kDataTypeNames[static_cast<size_t>(type)]; }
 
-// Channels per block of an activation's layout; 0 where they are in none.
+// Channels per block of an activation's layout; 0 if it is not blocked.
 constexpr int block_of(Layout layout) { return layout == Layout::nChw16c ? 16 : layout == Layout::nChw8c ? 8 : 0; }
 
 inline constexpr int kMaxRank = 8;
 
-// A short list of integers held in place: dimensions, strides, permutations.
+// A short list of integers with inline storage: dimensions, strides, permutations.
 struct IntList {
   int32_t count = 0;
   std::array<int64_t, kMaxRank> items = {};
@@ -68,13 +68,13 @@ struct TensorDesc {
 
   constexpr size_t rank() const { return dims.size(); }
   constexpr int64_t dim(size_t axis) const { return dims[axis]; }
-  // Logical elements: padding is not counted.
+  // Logical elements, without padding.
   constexpr int64_t elements() const {
     int64_t n = 1;
     for (int64_t d : dims) n *= d;
     return n;
   }
-  // Elements as they lie in memory, padding included.
+  // Elements in memory, including padding.
   constexpr int64_t padded_elements() const {
     IntList padded = dims;
     const auto pad = [&](size_t axis, int64_t block) { padded[axis] = (padded[axis] + block - 1) / block * block; };
@@ -95,7 +95,7 @@ struct TensorDesc {
   friend constexpr bool operator==(const TensorDesc&, const TensorDesc&) = default;
 };
 
-// How a task touches an operand. An absent operand (an optional bias) keeps its slot.
+// How a task accesses an operand. An absent operand (an optional bias) keeps its slot.
 enum class Access : uint8_t { absent, read, write, update };
 
 struct OperandDesc {

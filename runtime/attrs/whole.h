@@ -1,5 +1,5 @@
-// Attributes of the kernels on whole numbers and booleans. A boolean is a u8: 0 or 1 where a kernel made it, and set wherever it is
-// not 0 to a kernel that reads it.
+// Attributes of the integer and boolean kernels. A boolean is a u8: kernels write 0 or 1, and treat every nonzero value
+// that they read as true.
 #pragma once
 
 #include "runtime/attrs/tensor.h"
@@ -13,11 +13,12 @@ struct CastAttrs {
   void visit(Visitor&& v) { v("truth", truth); }
 };
 
-// What Compare and WholeArithmetic do. Attributes are numbers, so these are numbers with names.
+// The operations of Compare and WholeArithmetic. Attributes are numbers, so these are named numbers.
 inline constexpr int64_t kEqual = 0, kLess = 1, kLessOrEqual = 2;
 inline constexpr int64_t kAdd = 0, kSub = 1, kMul = 2, kDiv = 3, kMod = 4, kMax = 5, kMin = 6, kAnd = 7, kOr = 8, kXor = 9;
 
-// An operand that is absent is a number: `real` beside f32 (attributes are finite: what no float holds is infinity), else `whole`.
+// An absent operand is a number: `real` if the other is f32 (attributes are finite; a value beyond the range of float
+// means infinity), else `whole`.
 struct PairAttrs {
   int64_t operation = 0;
   int64_t whole = 0;
@@ -31,7 +32,7 @@ struct PairAttrs {
   }
 };
 
-// Operands that are absent are these numbers, as above.
+// Absent operands are these numbers, as above.
 struct SelectAttrs {
   double first = 0, second = 0;
 
@@ -42,8 +43,8 @@ struct SelectAttrs {
   }
 };
 
-// Axis i of the result walks along axis order[i] of the operand, steps[i] at once; -1: along none, the same element all the way.
-// Axis j of the operand is entered at starts[j].
+// Axis i of the result steps along axis order[i] of the operand by steps[i]; -1: along no axis, so the same element is
+// repeated. Axis j of the operand starts at starts[j].
 struct MoveAttrs {
   IntList order = {};
   IntList steps = {};

@@ -1,4 +1,4 @@
-// The device, its memory and the host's pinned memory. One device for a process: CUDA_VISIBLE_DEVICES says which.
+// The device, its memory and the host's pinned memory. One device per process, selected by CUDA_VISIBLE_DEVICES.
 #include "runtime/backend.h"
 
 #include <cublasLt.h>
@@ -14,19 +14,19 @@ namespace plimsoll::cuda {
 
 void check(cudaError_t result, const char* call) {
   if (result == cudaSuccess) return;
-  cudaGetLastError();  // leaves no trace for the next call to stumble over
+  cudaGetLastError();  // clears the error for later calls
   throw backend::DeviceError(std::string(call) + ": " + cudaGetErrorString(result) + " (" + std::to_string(result) + ")");
 }
 
 namespace {
 
-__device__ Changing changing_now;  // some bytes of the program's own image: no allocation
+__device__ Changing changing_now;  // part of the program's image: no allocation
 
 __global__ void watch_loss_kernel(Changing* changing, const float* loss) {
   if (threadIdx.x == 0 && changing->guarded && !isfinite(*loss)) changing->discard = true;
 }
 
-// Nothing but a kernel that the program must have an image of.
+// An empty kernel that tells whether the program has an image for the device.
 __global__ void probe() {}
 
 std::string version_text(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
@@ -37,7 +37,7 @@ std::string mebibytes(size_t bytes) {
   return text;
 }
 
-// Which driver, which runtime: the first question when something does not start.
+// Reports driver and runtime versions, the first question if something does not start.
 void find_device() {
   int driver = 0, runtime = 0, devices = 0;
   cudaDriverGetVersion(&driver);
@@ -90,12 +90,12 @@ void settle_environment(char**) {}
 void start(int64_t) {
   cuda::find_device();
   check(cudaSetDevice(0), "cudaSetDevice");
-  check(cudaFree(nullptr), "cudaFree");  // makes the context
+  check(cudaFree(nullptr), "cudaFree");  // creates the context
   cuda::check_image();
 }
 
-// To ask what is free and then to take it would leave others time between: it is taken at once. Of a device that is shared, a refusal
-// says what was free then, and who has the rest.
+// Querying free memory before allocating it would leave time for other processes, so it is allocated at once. If that
+// fails on a shared device, the error reports the memory that was free and the processes that hold the rest.
 Arena::Arena(int64_t bytes) : bytes_(bytes), allocated_(bytes) {
   void* address = nullptr;
   const cudaError_t result = cudaMalloc(&address, static_cast<size_t>(bytes));
@@ -110,7 +110,7 @@ Arena::Arena(int64_t bytes) : bytes_(bytes), allocated_(bytes) {
   }
   check(result, "cudaMalloc of the arena");
   data_ = static_cast<std::byte*>(address);
-  // The rounds' streams do not wait for the default one: it is waited for here.
+  // The rounds' streams do not wait for the default stream, so it is waited for here.
   cudaError_t zeroed = cudaMemset(data_, 0, static_cast<size_t>(bytes));
   if (zeroed == cudaSuccess) zeroed = cudaStreamSynchronize(nullptr);
   if (zeroed == cudaSuccess) return;
@@ -188,7 +188,7 @@ void copy_out(void* stream, std::byte* to, const std::byte* from, int64_t bytes)
 
 void finish(void* stream) { check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "cudaStreamSynchronize"); }
 
-// Where there is none, what is planned is planned for some GPU.
+// Without a device, a plan is made for an unspecified GPU.
 std::string device_name() {
   cudaDeviceProp properties;
   if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) {

@@ -1,14 +1,14 @@
-// What the kernels of batch normalization share: the shape of the work, and the partial results of its stretches.
+// Shared by the batch normalization kernels: the partition of the work, and the partial results of its stretches.
 //
-// A stretch is what a block holds in registers, so that moments are taken mean first although x is read from memory once;
-// sums of squares without the mean taken off would cancel. They are merged as in Chan, Golub, LeVeque, "Updating formulae
-// and a pairwise algorithm for computing sample variances", 1979.
+// A stretch fits the registers of a block, so its moments can be computed mean first although x is read from memory
+// once; sums of squares without subtracting the mean would cancel. Moments are merged as in Chan, Golub, LeVeque,
+// "Updating formulae and a pairwise algorithm for computing sample variances", 1979.
 //
-// Where the channels of a pixel lie side by side (channels last; samples without pixels), a block has 32 channels and eight lines of
-// threads, each with every eighth pixel of the stretch:
+// If the channels of a pixel are contiguous (channels last; samples without pixels), a block processes 32 channels with
+// eight rows of threads, each row every eighth pixel of the stretch:
 //
 //   stretch of a channel     | 4096 values of one plane after the other |
-//   stretch of 32 channels   | pixels × 32: a line of threads reads a line of memory |
+//   stretch of 32 channels   | pixels × 32: a row of threads reads contiguous memory |
 #pragma once
 
 #include <algorithm>
@@ -19,16 +19,16 @@
 
 namespace plimsoll::cuda::batch_norm {
 
-inline constexpr int kHeld = 16;                             // values of a thread
-inline constexpr int64_t kStretch = kThreads * kHeld;  // of a channel: 16 KiB
+inline constexpr int kHeld = 16;                             // values per thread
+inline constexpr int64_t kStretch = kThreads * kHeld;  // per channel: 16 KiB
 
 inline constexpr int kColumns = 32, kLines = kThreads / kColumns;
 inline constexpr int64_t kPixelsAtOnce = int64_t{kLines} * kHeld;
 
-// A channel's elements, sample by sample, in stretches.
+// The elements of a channel, sample by sample, divided into stretches.
 struct Channels {
   int64_t samples, channels, pixels, count, stretch, stretches;
-  bool beside;  // the channels of a pixel lie side by side
+  bool beside;  // the channels of a pixel are contiguous
 
   explicit Channels(const TensorDesc& x) {
     const PlaneShape shape(x);
@@ -37,7 +37,7 @@ struct Channels {
     pixels = shape.pixels;
     count = samples * pixels;
     beside = shape.channels_last || pixels == 1;
-    // Beside each other, few long stretches, but blocks enough for a large device.
+    // With contiguous channels: few long stretches, but enough blocks for a large device.
     constexpr int64_t kMost = 8, kBlocks = 1024;
     const int64_t at_once = divided_up(count, kPixelsAtOnce) * groups();
     stretch = beside ? kPixelsAtOnce * std::clamp<int64_t>(at_once / kBlocks, 1, kMost) : kStretch;
@@ -46,9 +46,9 @@ struct Channels {
   int64_t elements() const { return count * channels; }
   __host__ __device__ int64_t groups() const { return (channels + kColumns - 1) / kColumns; }
   int64_t blocks() const { return (beside ? groups() : channels) * stretches; }
-  // Whether four neighbours of a channel's elements lie side by side, at a multiple of 16 bytes.
+  // Whether four adjacent elements of a channel are contiguous and aligned to 16 bytes.
   bool by_four() const { return (beside ? channels : pixels) % 4 == 0; }
-  // Where element i of channel c lies.
+  // The offset of element i of channel c.
   template <class Index>
   __device__ int64_t at(int64_t c, Index i) const {
     const Index sample = i / static_cast<Index>(pixels), pixel = i - sample * static_cast<Index>(pixels);
@@ -56,7 +56,7 @@ struct Channels {
   }
 };
 
-// The k-th of a thread's elements of a stretch; by four, those of k to k + 3 are neighbours.
+// The k-th of a thread's elements of a stretch; by four, elements k to k + 3 are adjacent.
 template <bool kFour>
 __device__ int64_t element_of_thread(int64_t begin, int k) {
   return kFour ? begin + int64_t{k & ~3} * kThreads + 4 * threadIdx.x + (k & 3) : begin + int64_t{k} * kThreads + threadIdx.x;
@@ -66,7 +66,7 @@ struct Moments {
   double count, mean, squares;  // squares: sum of (x - mean)^2
 };
 
-// A warp merges the stretches of its channel: lane after lane, then the lanes, always in the same order.
+// A warp merges the stretches of its channel: each lane its own, then the lanes, always in the same order.
 struct Merged {
   Moments m;
 
@@ -82,9 +82,9 @@ __device__ inline Moments merge(Moments a, Moments b) {
   return {total, a.mean + delta * (b.count / total), a.squares + b.squares + delta * delta * (a.count * b.count / total)};
 }
 
-// Of the gradient g = dy, masked by a fused Relu.
+// Sums of the gradient g = dy, masked by a fused Relu.
 struct Sums {
-  double g, g_off;  // of g, of g * (x - mean)
+  double g, g_off;  // sums of g and of g * (x - mean)
 
   __device__ Sums from(int, int distance) const {
     return {__shfl_down_sync(0xFFFFFFFFU, g, distance), __shfl_down_sync(0xFFFFFFFFU, g_off, distance)};

@@ -1,13 +1,14 @@
-// Batch normalization where the channels of a pixel lie side by side (batch_norm.h): partial results of 32 channels at a time, and
-// the passes over all elements, which read a channel's figures beside its neighbours'.
+// Batch normalization with contiguous channels (batch_norm.h): partial results of 32 channels at a time, and the passes
+// over all elements, in which adjacent threads read the parameters of adjacent channels.
 #pragma once
 
 #include "runtime/cuda/batch_norm.h"
 
 namespace plimsoll::cuda::batch_norm {
 
-// A thread takes the moments of what it holds, then merges them with those of what it held before, and those of the other lines.
-// Two blocks at least have room on a multiprocessor: with one there is too little under way to fill the memory's lanes.
+// A thread computes the moments of the values it holds, then merges them with those of its previous values and those of
+// the other rows. At least two blocks fit a multiprocessor: with one, too few loads are in flight to saturate memory
+// bandwidth.
 static __global__ void __launch_bounds__(kThreads, 2) moments_of_columns_kernel(Channels shape, const float* x, Moments* moments) {
   __shared__ Moments of_line[kLines][kColumns];
   const int column = static_cast<int>(threadIdx.x) % kColumns, line = static_cast<int>(threadIdx.x) / kColumns;
@@ -41,8 +42,8 @@ static __global__ void __launch_bounds__(kThreads, 2) moments_of_columns_kernel(
   moments[c * shape.stretches + stretch] = all;
 }
 
-// Four channels of a pixel, or one: a channel's figures are read beside its neighbours'. Of channels that are a multiple of four
-// all of them begin at multiples of 16 bytes.
+// Four channels of a pixel, or one: adjacent threads read the parameters of adjacent channels. If the number of
+// channels is a multiple of four, all accesses are aligned to 16 bytes.
 template <bool kFour, bool kAdd, bool kRelu, class Index>
 __global__ void normalize_columns_kernel(Index n, Index steps_of_pixel, const float* x, const float* factor, const float* offset,
                                          const float* addend, float* y) {
@@ -63,7 +64,7 @@ __global__ void normalize_columns_kernel(Index n, Index steps_of_pixel, const fl
   }
 }
 
-// Sums of what a thread held at once are taken in f32.
+// The values that a thread holds at once are summed in f32.
 template <bool kRelu>
 __global__ void sums_of_columns_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, Sums* sums) {
   __shared__ Sums of_line[kLines][kColumns];

@@ -16,7 +16,7 @@ __device__ float4 positive(float4 a) { return {positive(a.x), positive(a.y), pos
 __device__ void set_all(float& element, float value) { element = value; }
 __device__ void set_all(float4& element, float value) { element = {value, value, value, value}; }
 
-// `across` threads of a block pass over a plane, the others over the planes beside it.
+// `across` threads of a block process a plane, the other threads process other planes.
 template <class Element>
 __global__ void add_bias_kernel(Element* y, const float* b, bool relu, int64_t planes, int64_t channels, int64_t elements, int across) {
   const int64_t beside = blockDim.x / across;
@@ -31,7 +31,7 @@ __global__ void add_bias_kernel(Element* y, const float* b, bool relu, int64_t p
   }
 }
 
-// Channels last: `per_pixel` elements each have channels of their own.
+// Channels last: each of the `per_pixel` elements belongs to different channels.
 template <class Element>
 __global__ void add_bias_of_channels_kernel(Element* y, const Element* b, bool relu, int64_t elements, int64_t per_pixel) {
   const int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
@@ -59,12 +59,12 @@ void add_bias_to(const RunContext& context, Element* y, const float* b, bool rel
          shape.channels, elements, across);
 }
 
-// A block beside channels that lie side by side: 32 of them, and a line of threads for every eighth pixel.
+// With contiguous channels, a block processes 32 of them, and each row of threads every eighth pixel.
 constexpr int kColumns = kWarp, kLines = kThreads / kColumns;
 
 int64_t groups_of(const Planes& shape) { return divided_up(shape.channels, kColumns); }
 
-// Enough blocks to fill any device of today, and each with at least one sample; or with some pixels for each line.
+// Enough blocks for today's largest devices, each with at least one sample, or with some pixels per row.
 int64_t parts_of(const Planes& shape) {
   constexpr int64_t kBlocks = 1024, kPixels = 16 * kLines;
   if (shape.channels_last)
@@ -73,8 +73,8 @@ int64_t parts_of(const Planes& shape) {
   return std::clamp<int64_t>(kBlocks / std::max<int64_t>(shape.channels, 1), 1, std::max<int64_t>(shape.samples, 1));
 }
 
-// A block has a channel and a part of the samples, and adds up in a tree. Its threads walk over the part's planes as if they were one, for
-// many a plane is smaller than a block, with some loads of each under way at a time.
+// A block sums a channel over a part of the samples in a tree. Its threads traverse the part's planes as if they were
+// one, because many planes are smaller than a block, with several loads per thread in flight.
 template <int kAtOnce, class Index>
 __global__ void sum_parts_kernel(const float* dy, float* parts, int64_t samples, int64_t channels, Index plane, int64_t count) {
   constexpr int kUnderWay = 4, kStep = kAtOnce * kThreads;

@@ -1,5 +1,5 @@
-// What a bias needs beside a convolution that does not bring it along. Tensors are [samples, channels, plane], or channels last
-// [samples, plane, channels]; all of it is deterministic: sums are taken in an order that depends on the shape alone.
+// Bias operations for convolutions that do not include them. Tensors are [samples, channels, plane], or channels last
+// [samples, plane, channels]. Everything is deterministic: the order of summation depends only on the shape.
 #pragma once
 
 #include "runtime/kernel.h"

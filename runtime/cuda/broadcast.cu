@@ -5,7 +5,7 @@
 namespace plimsoll::cuda {
 namespace {
 
-// Of each dimension of y: its size, and what one step along it is in c. The last dimension comes first.
+// For each dimension of y: its size, and the stride of c along it. The last dimension comes first.
 struct Walk {
   int rank = 0;
   int64_t sizes[kMaxRank] = {}, steps[kMaxRank] = {};

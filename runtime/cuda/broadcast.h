@@ -1,11 +1,11 @@
-// What a matrix product begins with where an addend is broadcast to it.
+// Initializes the result of a matrix product with a broadcast addend.
 #pragma once
 
 #include "runtime/kernel.h"
 
 namespace plimsoll::cuda {
 
-// y = beta · c, where c's dimensions are those of y or 1, counted from the last.
+// y = beta · c, where c's dimensions are those of y or 1, aligned at the last.
 void seed_with(const RunContext& context, float* y, const TensorDesc& y_desc, const float* c, const TensorDesc& c_desc,
                float beta);
 

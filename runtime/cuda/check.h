@@ -1,4 +1,4 @@
-// Every call of the CUDA runtime goes through here: what fails is thrown as an error that names the call.
+// Every call of the CUDA runtime is checked here: a failure is thrown as an error that names the call.
 #pragma once
 
 #include <cuda_runtime.h>

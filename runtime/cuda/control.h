@@ -1,4 +1,4 @@
-// Where kernels of a recorded round read what changes, and what a kernel changes there.
+// The values that kernels of a recorded round read because they change, and the kernel that changes one of them.
 #pragma once
 
 #include "runtime/cuda/launch.h"
@@ -7,7 +7,7 @@ namespace plimsoll::cuda {
 
 Changing* changing_on_device();
 
-// Enqueues: where the round is guarded and the loss is no finite number, updates from here on are discarded.
+// Enqueues: if the round is guarded and the loss is not finite, updates from here on are discarded.
 void watch_loss(cudaStream_t stream, Changing* changing, const float* loss);
 
 }  // namespace plimsoll::cuda

@@ -1,8 +1,8 @@
-// Kernels that compute each element of their result from the elements at the same place: any layout, the same for all
-// operands. The result is the last operand; an `update` operand is added to (the gradient of a parameter). It may lie on
-// an operand: a thread reads what is at its place before it writes there, and nothing of another thread's.
+// Kernels that compute each element of their result from the elements at the same position: any layout, the same for
+// all operands. The result is the last operand; an `update` operand is accumulated (the gradient of a parameter). The
+// result may overwrite an operand: each thread reads its position before it writes there, and accesses no other.
 //
-// A function of an element is a struct with `__device__ float operator()(float) const`.
+// A function on elements is a struct with `__device__ float operator()(float) const`.
 #pragma once
 
 #include "runtime/cuda/kernel.h"

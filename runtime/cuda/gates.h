@@ -35,7 +35,7 @@ struct GeluGate {
   }
 };
 
-// Functions of an element, for cuda::map and cuda::map2.
+// Functions on elements, for cuda::map and cuda::map2.
 template <class Gate>
 struct GateValue {
   Gate gate;

@@ -1,4 +1,4 @@
-// The handles of the CUDA runtime, each given back by its owner.
+// Owning wrappers of the CUDA runtime's handles.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class Owned {
   Handle handle_ = nullptr;
 };
 
-// Beside the default stream, which would wait for them all.
+// Does not synchronize with the default stream.
 class Stream : public Owned<cudaStream_t, cudaStreamDestroy> {
  public:
   using Owned::Owned;
@@ -49,7 +49,7 @@ class Event : public Owned<cudaEvent_t, cudaEventDestroy> {
     check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
     return Event(event);
   }
-  // One that knows when it happened.
+  // An event that records its time.
   static Event make_timed() {
     cudaEvent_t event = nullptr;
     check(cudaEventCreateWithFlags(&event, cudaEventDefault), "cudaEventCreateWithFlags");
@@ -57,12 +57,13 @@ class Event : public Owned<cudaEvent_t, cudaEventDestroy> {
   }
 };
 
-// What was captured, and what is played. The one lives as long as the other: its nodes are how those of the other are called
-// when their parameters are set anew.
+// A captured graph and its executable. They have the same lifetime, because the nodes of the captured graph identify
+// those of the executable when their parameters are updated.
 class Graph {
  public:
   Graph() = default;
-  // Owns what was captured, and lies on the device when it is played on the stream. Empty: the device has no room for it.
+  // Takes ownership of the captured graph, and uploads the executable for this stream. Empty: the device has too little
+  // memory for it.
   static Graph instantiate(cudaGraph_t captured, cudaStream_t stream) {
     Graph graph;
     graph.captured_ = Captured(captured);
@@ -88,7 +89,7 @@ class Graph {
   Playable playable_;
 };
 
-// The node that a recording stream took last: what the next one on it would come behind.
+// The most recent node of a stream that is being captured: the next one would depend on it.
 inline cudaGraphNode_t last_node(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   const cudaGraphNode_t* behind = nullptr;

@@ -17,12 +17,12 @@ namespace {
 constexpr size_t kNamedHolders = 4;
 constexpr const char* kManagement = "libnvidia-ml.so.1";
 
-// Of NVML's C interface as much as is needed here, by its documentation: a trainer is built where its header may not be, and started
-// where the library may not be.
+// The part of NVML's C interface that is needed here, declared according to its documentation: its header may be
+// missing where a trainer is built, and the library where it is run.
 struct ManagedDevice;
 struct ManagedProcess {
   unsigned pid;
-  unsigned long long bytes;  // kBytesUnknown: the driver does not say
+  unsigned long long bytes;  // kBytesUnknown: the driver does not report it
   unsigned gpu_instance, compute_instance;
 };
 constexpr int kManaged = 0, kInsufficientSize = 7;  // NVML_SUCCESS, NVML_ERROR_INSUFFICIENT_SIZE
@@ -61,7 +61,7 @@ class Management {
     return all;
   }
 
-  // Without its folders. "": it may not be known, for in a container processes have other numbers than the driver has for them.
+  // Without directories. "": unknown, for example because process ids in a container differ from the driver's.
   std::string name_of(unsigned pid) const {
     char text[256] = "";
     if (!name_ || name_(pid, text, sizeof text) != kManaged) return "";
@@ -79,7 +79,7 @@ class Management {
     function = reinterpret_cast<Function*>(dlsym(library_, name));
   }
 
-  // Others may come between the question how many there are and the one who they are.
+  // The list may grow between the query of its length and the query of its contents.
   static std::vector<ManagedProcess> list_of(ListFunction list, ManagedDevice* device) {
     unsigned count = 0;
     for (int tries = 0; tries < 3; ++tries) {

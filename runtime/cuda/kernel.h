@@ -1,4 +1,4 @@
-// A Kernel from a function: what every own kernel of this backend is made with.
+// Creates a Kernel from a function; all of this backend's own kernels are built this way.
 //
 //   return kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) { launch(…); });
 #pragma once
@@ -31,19 +31,19 @@ inline float* out(std::byte* const* operands, size_t slot) { return reinterpret_
 
 inline bool adds(const OperandDesc& operand) { return operand.access == Access::update; }
 
-// body(std::bool_constant) for a choice that a kernel is compiled for both ways.
+// body(std::bool_constant), for a choice for which a kernel is compiled both ways.
 template <class Body>
 decltype(auto) by_flag(bool flag, Body body) {
   return flag ? body(std::true_type{}) : body(std::false_type{});
 }
 
-// body(std::integral_constant<int, kAtOnce>): how many neighbours of a row a thread takes at once (vector.h).
+// body(std::integral_constant<int, kAtOnce>): the number of adjacent elements of a row per thread (vector.h).
 template <class Body>
 decltype(auto) by_row(int64_t columns, Body body) {
   return columns % 4 == 0 ? body(std::integral_constant<int, 4>{}) : body(std::integral_constant<int, 1>{});
 }
 
-// The two functions of a kernel that has one algorithm and needs no workspace.
+// Defines the two functions of a kernel that has one algorithm and needs no workspace.
 #define PLIMSOLL_CUDA_KERNEL(name, ...)                                                                \
   std::vector<Algorithm> name::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; } \
   std::unique_ptr<Kernel> name::make([[maybe_unused]] const Attrs& attrs,                              \

@@ -1,4 +1,4 @@
-// How kernels are launched, and what they read of what changes from round to round.
+// Kernel launches, and the values that kernels read because they change between rounds.
 //
 //   launch("relu", relu_kernel<false>, blocks_for(n), kThreads, context, n, x, y);
 #pragma once
@@ -11,16 +11,16 @@
 
 namespace plimsoll::cuda {
 
-inline constexpr int kThreads = 256;  // of a block, where nothing speaks for another number
+inline constexpr int kThreads = 256;  // default number of threads per block
 
 inline int64_t divided_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-// One thread for each of `n` pieces of work.
+// One thread per work item, for `n` items.
 inline int64_t blocks_for(int64_t n, int threads = kThreads) { return divided_up(n, threads); }
 
 inline cudaStream_t stream_of(const RunContext& context) { return static_cast<cudaStream_t>(context.stream); }
 
-// Arguments are converted to the kernel's parameters here, on the host. Nothing to do (no blocks) is no launch.
+// Arguments are converted to the kernel's parameters here, on the host. Without work (no blocks) nothing is launched.
 template <class... Parameters>
 void launch(const char* name, void (*kernel)(Parameters...), int64_t blocks, int threads, const RunContext& context,
             std::type_identity_t<Parameters>... arguments) {
@@ -33,20 +33,20 @@ void launch(const char* name, void (*kernel)(Parameters...), int64_t blocks, int
   check(cudaLaunchKernelEx(&config, kernel, arguments...), name);
 }
 
-// A round is recorded once and played many times: what changes from one time to the next must reach the kernels through
-// memory. Without a recording the values come along with the launch.
+// A round is recorded once and replayed many times, so values that change between replays must reach the kernels
+// through memory. Without a recording they are passed with the launch.
 struct Changing {
   uint64_t seed = 0;
   int64_t iteration = 0, round = 0;
   double learning_rate = 0, loss_scale = 1;
   double label_scales[kLabelScales] = {};
-  bool guarded = false;  // a loss that is no finite number makes the round's updates discarded
+  bool guarded = false;  // a loss that is not finite causes the round's updates to be discarded
   bool discard = false;
 };
 
 struct ChangingArgument {
   Changing values;
-  const Changing* at;  // on the device; null: the values hold
+  const Changing* at;  // on the device; null: the values apply
 
   __host__ __device__ Changing get() const { return at != nullptr ? *at : values; }
 };

@@ -1,5 +1,5 @@
-// Shapes of tensors, as kernels take them. On this backend tensors lie in the order of their dimensions, [samples, channels, …],
-// or channels last: Layout::nhwc.
+// Tensor shapes for kernels. On this backend tensors are stored in the order of their dimensions, [samples, channels,
+// …], or channels last: Layout::nhwc.
 #pragma once
 
 #include "runtime/kernel.h"
@@ -17,7 +17,7 @@ inline void need_plain(std::span<const OperandDesc> operands) {
     if (operand.tensor.layout != Layout::plain) refuse_layout(operand.tensor.layout);
 }
 
-// All operands of four dimensions lie alike, channels last or not; the others are plain.
+// All four-dimensional operands have the same layout, channels last or not; the others are plain.
 inline void need_one_order(std::span<const OperandDesc> operands) {
   Layout all = Layout::plain;
   bool first = true;
@@ -35,7 +35,8 @@ inline void need_one_order(std::span<const OperandDesc> operands) {
   }
 }
 
-// The dimensions as they lie in memory: [N, H, W, C] of a tensor with channels last. Any list with an entry for each dimension.
+// The dimensions in memory order: [N, H, W, C] for a channels-last tensor. Works for any list with one entry per
+// dimension.
 inline IntList as_it_lies(const IntList& list, Layout layout) {
   return layout == Layout::nhwc ? IntList{list[0], list[2], list[3], list[1]} : list;
 }
@@ -45,7 +46,7 @@ inline size_t axis_as_it_lies(size_t axis, Layout layout) {
   return layout == Layout::nhwc ? kPlace[axis] : axis;
 }
 
-// [samples, channels, …]: the pixels of one channel of one sample, one behind the other; or the channels of a pixel.
+// [samples, channels, …]: contiguous pixels of one channel of one sample; or contiguous channels of a pixel.
 struct PlaneShape {
   int64_t samples = 0, channels = 0, pixels = 1;
   bool channels_last = false;

@@ -1,4 +1,4 @@
-// What a block has of a loss, and the block that adds the shares in a fixed order.
+// A block's share of a loss, and the block that adds the shares in a fixed order.
 #pragma once
 
 #include "runtime/cuda/launch.h"
@@ -16,7 +16,7 @@ struct LossShare {
 
 __device__ inline LossShare plus(LossShare a, LossShare b) { return {a.loss + b.loss, a.hits + b.hits}; }
 
-// What a loss is multiplied by: the mean's factor, and the trainer's for a batch that is not whole.
+// The factor of a loss: that of the mean, and the trainer's for an incomplete batch.
 struct LossScale {
   double mean;
   ChangingArgument changing;

@@ -1,4 +1,5 @@
-// Windows over the pixels of a plane, or over a volume, forward (which pixels a window covers) and backward (which windows cover a pixel).
+// Windows over the pixels of a plane or over a volume: in the forward, the pixels that a window covers; in the
+// backward, the windows that cover a pixel.
 #pragma once
 
 #include "runtime/attrs/pool.h"
@@ -12,9 +13,9 @@ namespace plimsoll::cuda {
 struct PoolAxis {
   int32_t in, out, kernel, stride, dilation, pad_begin, pad_end;
 
-  // The window `at` begins here; places are `dilation` apart.
+  // The first position of window `at`; positions are `dilation` apart.
   __device__ int begin(int at) const { return at * stride - pad_begin; }
-  // The first place of the window that lies in the input.
+  // The first position of the window that is in the input.
   __device__ int first_place(int at) const {
     const int from = begin(at);
     return from >= 0 ? 0 : (-from + dilation - 1) / dilation;
@@ -28,7 +29,7 @@ struct PoolAxis {
     const int last = (at + pad_begin) / stride;
     return last < out ? last : out - 1;
   }
-  // The place at which window `window` has pixel `at`; -1: it steps over it.
+  // The position of pixel `at` in window `window`; -1: the window skips it.
   __device__ int place_of(int at, int window) const {
     const int from = at - begin(window);
     return from % dilation == 0 ? from / dilation : -1;
@@ -44,10 +45,10 @@ inline PoolAxis pool_axis(const PoolAttrs& a, const TensorDesc& x, const TensorD
           narrow(a.dilations[i]), narrow(a.pads[i]),    narrow(a.pads[i + a.kernel.size()])};
 }
 
-// Of two dimensions.
+// Two spatial dimensions.
 struct PoolShape {
   int64_t planes;
-  int64_t step;  // from a pixel of a plane to the next: planes lie one after the other, or the channels of a pixel do
+  int64_t step;  // from one pixel of a plane to the next: 1, or the number of channels with channels last
   PoolAxis rows, columns;
 
   PoolShape(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y)
@@ -58,7 +59,8 @@ struct PoolShape {
 
 };
 
-// Of three dimensions. These tensors are plain: number = ((plane · depth + layer) · height + row) · width + column.
+// Three spatial dimensions. These tensors are plain: number = ((plane · depth + layer) · height + row) · width +
+// column.
 struct VolumePoolShape {
   int64_t planes;
   PoolAxis layers, rows, columns;
@@ -70,7 +72,7 @@ struct VolumePoolShape {
   __host__ __device__ int64_t outputs() const { return planes * layers.out * rows.out * columns.out; }
 };
 
-// Where a thread's pixel of a volume is.
+// The coordinates of a thread's pixel of a volume.
 struct VolumePixel {
   int64_t plane;
   int layer, row, column;
@@ -81,16 +83,17 @@ __device__ inline VolumePixel volume_pixel_of(int64_t number, int depth, int hei
   return {layer / depth, static_cast<int>(layer % depth), static_cast<int>(row % height), static_cast<int>(number % width)};
 }
 
-// Where a thread's pixel is. Neighbouring threads have neighbouring places in memory:
+// The coordinates of a thread's pixel. Adjacent threads have adjacent memory:
 //
 //   plain          number = (plane · height + row) · width + column
 //   channels last  number = ((sample · height + row) · width + column) · step + channel, by kAtOnce channels (vector.h)
 struct Pixel {
   int64_t outer;    // plane, or sample
-  int64_t channel;  // 0 where planes lie one after the other
+  int64_t channel;  // 0 if planes are contiguous
   int row, column;
 
-  // Of a tensor with planes of height · width: where the plane begins. Pixel (r, c) of it is (r · width + c) · step further on.
+  // The offset of the plane in a tensor with planes of height · width. Its pixel (r, c) is (r · width + c) · step
+  // further on.
   __device__ int64_t plane(int64_t step, int64_t height, int64_t width) const { return outer * height * width * step + channel; }
 };
 

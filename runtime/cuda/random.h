@@ -1,5 +1,5 @@
-// Random numbers as a function of a counter, the host's bit for bit (runtime/host/random.h): SplitMix64 (Steele, Lea, Flood,
-// "Fast splittable pseudorandom number generators", 2014), so any thread can make any element's.
+// Counter-based random numbers, the host's bit for bit (runtime/host/random.h): SplitMix64 (Steele, Lea, Flood, "Fast
+// splittable pseudorandom number generators", 2014), so any thread can compute any element's.
 #pragma once
 
 #include "runtime/cuda/launch.h"
@@ -17,14 +17,14 @@ __device__ inline uint64_t mixed(uint64_t z) {
 // A kernel's own stream in this round.
 struct RandomStream {
   int64_t key = 0;
-  int64_t skipped = 0;  // elements of the ranks before this one
+  int64_t skipped = 0;  // elements of the preceding ranks
 
   __device__ uint64_t start(const Changing& now) const {
     uint64_t stream = mixed(now.seed + kGolden * (static_cast<uint64_t>(now.iteration) + 1));
     stream = mixed(stream + kGolden * (static_cast<uint64_t>(now.round) + 1));
     return mixed(stream + kGolden * (static_cast<uint64_t>(key) + 1));
   }
-  // Element i's 32 bits; `start` is what start() gave.
+  // The 32 random bits of element i; `start` is the result of start().
   __device__ uint32_t at(uint64_t start, int64_t i) const {
     return static_cast<uint32_t>(mixed(start + kGolden * static_cast<uint64_t>(skipped + i)) >> 32);
   }

@@ -1,12 +1,12 @@
-// Device code for sums over a block of threads, by a tree whose shape depends on nothing but the block's size: the same
-// bits every time. No sum of this backend is made with atomics.
+// Device code for sums over a block of threads, by a tree whose shape depends only on the block's size: the same bits
+// every time. No sum of this backend uses atomics.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace plimsoll::cuda {
 
-// combine(a, b) over the threads of a block, in a fixed order; thread 0 has the result. Every thread calls it.
+// combine(a, b) over the threads of a block, in a fixed order; thread 0 has the result. Every thread must call it.
 template <int kThreads, class T, class Combine>
 __device__ T block_reduce(T value, Combine combine) {
   static_assert(kThreads % 32 == 0 && kThreads <= 1024);
@@ -18,11 +18,12 @@ __device__ T block_reduce(T value, Combine combine) {
   __syncthreads();
   if (threadIdx.x == 0)
     for (int other = 1; other < kWarps; ++other) value = combine(value, of_warp[other]);
-  __syncthreads();  // whoever comes next may use the same shared bytes
+  __syncthreads();  // the next call may use the same shared memory
   return value;
 }
 
-// What a tree passes from lane to lane: a struct whose from() gives the value of the lane `distance` further on.
+// The value that a tree passes between lanes: a struct whose from() returns the value of the lane `distance` further
+// on.
 struct DoubleSum {
   double sum;
   __device__ DoubleSum from(int, int distance) const { return {__shfl_down_sync(0xFFFFFFFFU, sum, distance)}; }
@@ -38,7 +39,7 @@ struct FloatMax {
   __device__ FloatMax from(int, int distance) const { return {__shfl_down_sync(0xFFFFFFFFU, value, distance)}; }
 };
 
-// The largest, for every thread.
+// The maximum, returned to every thread.
 template <int kThreads>
 __device__ float block_max(float value) {
   __shared__ float largest;
@@ -51,7 +52,7 @@ __device__ float block_max(float value) {
   return result;
 }
 
-// The sum, for every thread.
+// The sum, returned to every thread.
 template <int kThreads>
 __device__ double block_sum_for_all(double value) {
   __shared__ double total;

@@ -1,5 +1,5 @@
-// Device code for the mean and the deviation of a row that a block of threads reads: what all normalizations of rows
-// share.
+// Device code for the mean and the standard deviation of a row read by a block of threads: shared by all row
+// normalizations.
 #pragma once
 
 #include "runtime/cuda/reduce.h"
@@ -18,7 +18,8 @@ struct RowStatistics {
   float inverse_deviation;  // 1 / √(variance + epsilon)
 };
 
-// For every thread of the block. Without kCentered the mean is taken to be 0: the variance is the mean of the squares.
+// Returned to every thread of the block. Without kCentered the mean is taken as 0: the variance is the mean of the
+// squares.
 template <int kThreads, int kAtOnce, bool kCentered>
 __device__ RowStatistics row_statistics(const float* x, int64_t n, double epsilon) {
   float mean = 0;

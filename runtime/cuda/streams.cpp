@@ -1,21 +1,23 @@
-// The device's streams: kernels on one, copies away on another, copies back and loads on the third, reductions over ranks on
-// the fourth, with an event for each step that somebody waits for. A round begins with a fork and ends with a join:
+// The device's streams: kernels on the first, offloads on the second, prefetches and loads on the third, reductions
+// over ranks on the fourth, with an event for each step that another stream waits for. A round begins with a fork and
+// ends with a join:
 //
 //   compute  ─┬─ changing ── 0 ── 1 ─────●── 2 ── 3 ── … ──┬─ loss ─►
-//   d2h       ├──────────────────────────┴ offload ────────┤            ● event, recorded behind the step
+//   d2h       ├──────────────────────────┴ offload ────────┤            ● event, recorded after the step
 //   h2d       └─ load ── prefetch … ───────────────────────┘
 //
-// Streams run in order, so of several waits for one stream only the last is issued. What evaluation or a round without
-// updates leaves out still records its event and waits: what others know through it stays true.
+// Streams run in order, so of several waits for one stream only the last is issued. Steps that evaluation or a round
+// without updates skips still record their events and wait, so that other streams' conclusions remain valid.
 //
-// A round that comes again is recorded as a CUDA graph: thousands of launches become one. What differs from one time to the
-// next is not in the recording: seed, iteration, round and rate are read from device memory that the first node fills; the
-// samples' addresses are set anew where they have moved. The first round of each kind is issued step by step, for
-// libraries load their code when it is first called; so is every round that is timed, with an event before and behind each step, and
-// every round that cannot be recorded, or for whose graph others have left the device no room.
+// A repeated round is recorded as a CUDA graph: thousands of launches become one. Values that change between replays
+// are not in the recording: seed, iteration, round and rate are read from device memory that the first node fills; the
+// samples' addresses are updated if they have changed. Rounds are issued step by step in these cases: the first round
+// of each kind, because libraries load their code on first use; timed rounds, with an event before and after each step;
+// rounds that cannot be recorded; and rounds for whose graph the device has too little free memory.
 //
-// Updates that follow each other on the compute stream, with nothing to wait for between, are one launch where their kernels
-// go together. It stands where the first of them stood: no other stream can tell, for who waits for one of them waits for all.
+// Consecutive updates on the compute stream without waits in between are combined into one launch if their kernels
+// allow it. The launch takes the position of the first update. Other streams cannot tell the difference, because
+// waiting for one of the updates means waiting for all.
 #include "runtime/streams.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -38,7 +40,7 @@ namespace {
 
 using cuda::check;
 
-// The names of the layers on the time line of a tool that listens; next to nothing where none does.
+// The names of layers on the timeline of an attached profiling tool; almost free without one.
 class NamedRange {
  public:
   explicit NamedRange(const char* name) { nvtxRangePushA(name); }
@@ -47,8 +49,8 @@ class NamedRange {
   NamedRange& operator=(const NamedRange&) = delete;
 };
 
-// What the host and the device hand each other in a round; pinned, so that neither waits for the other.
-constexpr size_t kReadings = 64;  // in a round: one, in every network there is
+// The values that host and device exchange in a round; pinned, so that neither waits for the other.
+constexpr size_t kReadings = 64;  // per round; every known network has one
 
 struct Exchange {
   cuda::Changing changing;                      // host → device
@@ -58,7 +60,7 @@ struct Exchange {
 // Rounds that issue the same commands on the same kernels are of one kind.
 struct Kind {
   const KernelSet* kernels;
-  bool training, first, last;  // first: where that makes a difference
+  bool training, first, last;  // first: only if that makes a difference
   int64_t samples;
   friend auto operator<=>(const Kind&, const Kind&) = default;
 };
@@ -73,13 +75,13 @@ struct Load {
 
 struct Recording {
   bool warm = false;    // was issued step by step once
-  std::string why_not;   // it cannot be recorded: it is issued step by step for good
+  std::string why_not;   // the reason if it cannot be recorded: it is then always issued step by step
   cuda::Graph graph;
   std::vector<Load> loads;
-  size_t losses = 0, corrects = 0;  // readings of a round
+  size_t losses = 0, corrects = 0;  // readings per round
 };
 
-// Around a step that is timed.
+// The events around a timed step.
 struct Timed {
   cuda::Event began, ended;
   bool ran = false;
@@ -130,7 +132,7 @@ class Streams::Player final : CommandRunner {
   }
 
  private:
-  // Nobody here can know whether the device works or waits for another rank's.
+  // The host cannot know whether the device works or waits for another rank's.
   void finish(cudaStream_t stream, const char* what) const {
     std::optional<dist::Pulse::Wait> wait;
     if (job_.ranks) wait.emplace(job_.ranks->pulse(), dist::Pulse::Doing::wait_for_device);
@@ -141,7 +143,7 @@ class Streams::Player final : CommandRunner {
   cudaStream_t compute() const { return stream(0); }
   std::byte* at(int64_t offset) const { return offset == none ? nullptr : arena_ + offset; }
 
-  // Addresses, and an event for every command of one stream that a command of another waits for.
+  // Resolves addresses, and creates an event for every command that a command of another stream waits for.
   void resolve() {
     const std::vector<Command>& commands = round_.commands();
     events_.resize(commands.size());
@@ -176,7 +178,7 @@ class Streams::Player final : CommandRunner {
   }
   void mark(cudaStream_t on, const cuda::Event& event) const { check(cudaEventRecord(event.get(), on), "cudaEventRecord"); }
 
-  // All of a round, on streams that run or record.
+  // Issues the whole round, on streams that run or record.
   void issue(Recording& round, bool records) {
     round.losses = round.corrects = 0;
     std::fill(issued_.begin(), issued_.end(), false);
@@ -226,7 +228,8 @@ class Streams::Player final : CommandRunner {
     if (job_.ranks) job_.ranks->pulse().beat();
   }
 
-  // The update `first` and those behind it that go with it, in one launch. False: it is alone, and nothing was done.
+  // Launches the update `first` and the following ones that can be combined with it as one. False: none can, and
+  // nothing was launched.
   bool update_together(size_t first) {
     const std::vector<Command>& commands = round_.commands();
     const auto* const kernel = dynamic_cast<const cuda::Together*>(&(*job_.kernels)[commands[first].index]);
@@ -255,7 +258,7 @@ class Streams::Player final : CommandRunner {
     return true;
   }
 
-  // Timed rounds are rare: their events are made when the first is played.
+  // Timed rounds are rare: their events are created when the first is played.
   void begin_times() {
     job_.times->begin_round();
     if (!round_began_) round_began_ = cuda::Event::make_timed();
@@ -358,7 +361,7 @@ class Streams::Player final : CommandRunner {
     return static_cast<bool>(recording.graph);
   }
 
-  // The other streams join the recording by the events that they wait for.
+  // The other streams join the recording through the events that they wait for.
   void record(Recording& recording) {
     recording.loads.clear();
     check(cudaStreamBeginCapture(compute(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
@@ -366,7 +369,7 @@ class Streams::Player final : CommandRunner {
     try {
       issue(recording, true);
     } catch (const std::exception& error) {
-      // A library's kernel that may not be recorded. What else is wrong shows again when the round is issued.
+      // A library kernel that cannot be recorded. Any other error recurs when the round is issued.
       cudaStreamEndCapture(compute(), &graph);
       cudaGetLastError();
       if (graph) cudaGraphDestroy(graph);
@@ -391,7 +394,7 @@ class Streams::Player final : CommandRunner {
 
   static constexpr size_t kNobody = static_cast<size_t>(-1);
 
-  const Program* const program_;  // whose lines do their steps themselves; null: streams overlap
+  const Program* const program_;  // its lines execute their steps themselves; null: streams overlap
   Round lines_{static_cast<CommandRunner&>(*this)};
   Recording* line_round_ = nullptr;
   size_t line_count_ = 0;
@@ -403,16 +406,16 @@ class Streams::Player final : CommandRunner {
   std::array<bool, kStreams> used_{};
   bool begins_with_zeros_ = false;            // the first round of an iteration issues other commands
   std::array<cuda::Stream, kStreams> streams_{cuda::Stream::make(), cuda::Stream::make(), cuda::Stream::make(), cuda::Stream::make()};
-  std::vector<cuda::Event> events_;  // by command; none where nobody waits
+  std::vector<cuda::Event> events_;  // by command; empty if no command waits for it
   cuda::Event begun_ = cuda::Event::make();
   std::array<cuda::Event, kStreams> ended_{cuda::Event::make(), cuda::Event::make(), cuda::Event::make(), cuda::Event::make()};
   std::vector<std::byte*> addresses_;
-  std::vector<size_t> operands_of_;           // by command, in addresses_; of a reduction, in buckets_
+  std::vector<size_t> operands_of_;           // by command, in addresses_; for a reduction, in buckets_
   std::vector<dist::Stretch> buckets_;
   std::vector<size_t> first_wait_, waits_;    // by command, in waits_: commands
-  std::vector<bool> issued_;                  // by command: with one before it
+  std::vector<bool> issued_;                  // by command: in one launch with a preceding command
   std::vector<cuda::Together::Member> members_;
-  cuda::Event round_began_;                   // of a timed round
+  cuda::Event round_began_;                   // for a timed round
   std::vector<Timed> timed_;                  // by command
   cuda::Pinned<Exchange> exchange_;
   std::map<Kind, Recording> recordings_;

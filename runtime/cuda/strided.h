@@ -1,4 +1,5 @@
-// Loop nests (runtime/loops.h) as kernels take them: a thread finds from its number where it stands in every operand.
+// Loop nests (runtime/loops.h) in the form that kernels take: a thread computes its offset in every operand from its
+// number.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,7 +22,8 @@ struct Places {
   int64_t of[K];
 };
 
-// Step `at` of the whole nest. Index is 32 bits wide where the nest is not longer: divisions take a third of the time.
+// Step `at` of the whole nest. Index has 32 bits if the nest is short enough, because divisions then take a third of
+// the time.
 template <class Index, size_t K>
 __device__ Places<K> place(const DeviceLoops<K>& loops, Index at) {
   Places<K> places;
@@ -35,7 +37,7 @@ __device__ Places<K> place(const DeviceLoops<K>& loops, Index at) {
   return places;
 }
 
-// `at_once` neighbours of the innermost loop become one step.
+// `at_once` adjacent elements of the innermost loop become one step.
 template <size_t K>
 DeviceLoops<K> on_device(const Loops<K>& loops, int64_t at_once = 1) {
   if (loops.depth() > static_cast<size_t>(kMaxLoops)) throw KernelError("operands of too many dimensions");
@@ -48,8 +50,8 @@ DeviceLoops<K> on_device(const Loops<K>& loops, int64_t at_once = 1) {
   return device;
 }
 
-// Whether four neighbours of the innermost loop lie side by side at a multiple of four floats in every operand, or are one
-// and the same value.
+// Whether four adjacent elements of the innermost loop are contiguous and aligned to four floats in every operand, or
+// are one repeated value.
 template <size_t K>
 bool four_at_once(const Loops<K>& loops) {
   if (loops.depth() == 0 || loops.counts[0] % 4 != 0) return false;
@@ -62,7 +64,7 @@ bool four_at_once(const Loops<K>& loops) {
   return true;
 }
 
-// body(an Index that `n` fits in): uint32_t or uint64_t.
+// body(an Index that can hold `n`): uint32_t or uint64_t.
 template <class Body>
 decltype(auto) by_index(int64_t n, Body body) {
   return n <= int64_t{0x7FFFFFFF} ? body(uint32_t{0}) : body(uint64_t{0});

@@ -1,5 +1,5 @@
-// Device code over many tensors in one launch: a norm over all gradients, an optimizer's step. What lies where travels as the
-// kernel's argument, of which there are 4 KiB; longer lists go in several launches.
+// Device code over many tensors in one launch: a norm over all gradients, an optimizer's step. The list of tensors is
+// passed as the kernel's argument, which is limited to 4 KiB; longer lists take several launches.
 //
 //   tensor     0         1     2
 //   blocks   | 0 1 2 3 | 4 | 5 6 |      a block has a stretch of one tensor
@@ -14,21 +14,21 @@
 
 namespace plimsoll::cuda {
 
-inline constexpr int kFoursOfThread = 2;  // accesses of 16 bytes that are on their way before the first is used
+inline constexpr int kFoursOfThread = 2;  // accesses of 16 bytes in flight before the first is used
 inline constexpr int64_t kStretch = int64_t{4} * kFoursOfThread * kThreads;
 
-// K addresses for each: a weight, its gradient, its state. All begin at multiples of 16 bytes.
+// K addresses for each: a weight, its gradient, its state. All are aligned to 16 bytes.
 template <size_t K>
 struct Tensors {
   static constexpr int kAtMost = static_cast<int>(3584 / (K * sizeof(float*) + sizeof(int64_t) + sizeof(int32_t)));
 
   int count = 0;
-  int32_t ends[kAtMost];  // blocks of this tensor and all before it
+  int32_t ends[kAtMost];  // cumulative number of blocks, including this tensor
   int64_t sizes[kAtMost];
   float* of[K][kAtMost];
 
   int32_t blocks() const { return count == 0 ? 0 : ends[count - 1]; }
-  // false: it must wait for the next launch.
+  // false: it does not fit and must go into the next launch.
   bool add(const std::array<float*, K>& addresses, int64_t size) {
     constexpr int64_t kMostBlocks = int64_t{1} << 30;
     const int64_t end = blocks() + divided_up(size, kStretch);
@@ -42,17 +42,17 @@ struct Tensors {
   }
 };
 
-// Of a launch whose blocks are shared out: whose this block is, and which of its blocks.
+// For a launch whose blocks are distributed over a list: the entry of this block, and its index within the entry.
 struct ShareOfBlock {
   int number;
   int64_t block;
 };
 
-// `list.ends`: for each of `list.count`, how many blocks it and all before it have.
+// `list.ends`: for each of `list.count` entries, the cumulative number of blocks.
 template <class List>
 __device__ ShareOfBlock share_of_block(const List& list) {
   const int32_t block = static_cast<int32_t>(blockIdx.x);
-  int low = 0, high = list.count - 1;  // the first that ends behind the block
+  int low = 0, high = list.count - 1;  // finds the first entry that ends after the block
   while (low < high) {
     const int middle = (low + high) / 2;
     if (list.ends[middle] > block) high = middle;

@@ -1,5 +1,5 @@
-// Kernels that do the same to other tensors: where their steps follow each other and nobody waits between, they are launched
-// as one (runtime/cuda/streams.cpp). The results are the bits of one launch for each.
+// Kernels that do the same work on different tensors: if their steps are consecutive and nothing waits in between, they
+// are launched as one (runtime/cuda/streams.cpp). The results are bit-identical to separate launches.
 #pragma once
 
 #include <span>
@@ -16,9 +16,9 @@ class Together {
     const Kernel* kernel;
     std::byte* const* operands;
   };
-  // Whether the other does the same as this.
+  // Whether the other kernel does the same work as this one.
   virtual bool goes_with(const Kernel& other) const = 0;
-  // All of them go with this one. None reads what another writes.
+  // All members satisfy goes_with() this one. None reads what another writes.
   virtual void run_together(const RunContext& context, std::span<const Member> members) const = 0;
 };
 

@@ -1,8 +1,9 @@
-# What a build for GPUs asks of the toolkit at hand: which devices its nvcc compiles for, and which cuDNN it is.
+# Requirements of GPU builds on the installed toolkit: the devices that nvcc compiles for, and the version of cuDNN.
 
-# plimsoll_cuda_architectures(VARIABLE NVCC): the devices of this machine, in the form of CMAKE_CUDA_ARCHITECTURES. For one that is newer
-# than this nvcc: the newest code that it knows, which the driver compiles when the trainer first starts. Where there is none: code for
-# Ampere, Ada and Hopper, and for all others from Turing on what the driver compiles.
+# plimsoll_cuda_architectures(VARIABLE NVCC): the devices of this machine, in the format of CMAKE_CUDA_ARCHITECTURES.
+# For a device newer than this nvcc: the newest code that nvcc knows, which the driver compiles when the trainer first
+# starts. Without a device: code for Ampere, Ada and Hopper, and code that the driver compiles for all others since
+# Turing.
 function(plimsoll_cuda_architectures variable nvcc)
   execute_process(COMMAND nvidia-smi --query-gpu=name,compute_cap --format=csv,noheader OUTPUT_VARIABLE told RESULT_VARIABLE failed ERROR_QUIET)
   string(REGEX MATCHALL "[^\n]*, [0-9]+\\.[0-9]+" devices "${told}")
@@ -25,7 +26,7 @@ function(plimsoll_cuda_architectures variable nvcc)
         set(best ${one})
       endif()
     endforeach()
-    if(NOT known)  # an nvcc that does not say
+    if(NOT known)  # this nvcc cannot list them
       set(best ${capability})
     elseif(NOT best)
       list(GET known 0 least)
@@ -41,7 +42,7 @@ function(plimsoll_cuda_architectures variable nvcc)
   set(${variable} ${all} PARENT_SCOPE)
 endfunction()
 
-# plimsoll_cudnn_version(VARIABLE DIRECTORY): of the cudnn.h in that directory, 9.19.0; empty where it does not say.
+# plimsoll_cudnn_version(VARIABLE DIRECTORY): the version in that directory's cudnn.h, such as 9.19.0; empty if unknown.
 function(plimsoll_cudnn_version variable directory)
   set(version "")
   if(EXISTS ${directory}/cudnn_version.h)
@@ -56,8 +57,9 @@ function(plimsoll_cudnn_version variable directory)
   set(${variable} "${version}" PARENT_SCOPE)
 endfunction()
 
-# plimsoll_check_toolkit(CUDNN-DIRECTORY): ends in a sentence where what is there is too old. C++20 came with CUDA 12.0; cuDNN says since 9.8
-# what a device is (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR), and since 9.2 how much workspace a configuration needs without building it.
+# plimsoll_check_toolkit(CUDNN-DIRECTORY): fails with a message if the installed versions are too old. C++20 needs CUDA
+# 12.0. cuDNN describes devices since 9.8 (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR), and since 9.2 it reports the workspace
+# of a configuration without building it.
 function(plimsoll_check_toolkit directory)
   if(CMAKE_CUDA_COMPILER_VERSION AND CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
     message(FATAL_ERROR "${CMAKE_CUDA_COMPILER} is of CUDA ${CMAKE_CUDA_COMPILER_VERSION}, which does not know C++20: CUDA 12.0 or later is needed")

@@ -1,11 +1,11 @@
-// Optimizers: {w, g, state…, factor?}, one pass over all of them, and over the gradient once more in the same access where it
-// must be cleared for the next iteration's rounds. The gradient is scaled by the factor, where gradients are clipped
-// (ClipFactor). An update that is discarded only clears. One launch does it for many parameters.
+// Optimizers: {w, g, state…, factor?}, in one pass over all of them, which also clears the gradient in the same access
+// if it must be zero for the next iteration. The gradient is multiplied by the factor if gradients are clipped
+// (ClipFactor). A discarded update only clears. One launch handles many parameters.
 //
-// An optimizer is a struct that is made of the attributes, with the run's numbers in them, and of what its group's
-// rate is to the run's. It has `__device__ Step at(const Changing&) const`, which finds what all elements share, once
-// for each block; a Step moves one weight and its state: `__device__ void operator()(float& w, float g, float& s0,
-// float& s1)`.
+// An optimizer is a struct constructed from the attributes, with the run's numbers substituted, and from the ratio of
+// its group's learning rate to the run's. It has `__device__ Step at(const Changing&) const`, which computes what all
+// elements share, once per block. A Step updates one weight and its state: `__device__ void operator()(float& w, float
+// g, float& s0, float& s1)`.
 #pragma once
 
 #include "runtime/cuda/kernel.h"
@@ -92,7 +92,7 @@ class UpdateKernel final : public Kernel, public Together {
     return same && same->clears_ == clears_ && same->scaled_ == scaled_ && same->with({}) == with({});
   }
 
-  // Gradients are clipped all by one factor.
+  // One factor clips all gradients.
   void run_together(const RunContext& context, std::span<const Member> members) const override {
     const Optimizer optimizer = with(context);
     const float* const factor = scaled_ ? in(members.front().operands, kFactor) : nullptr;

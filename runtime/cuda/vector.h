@@ -1,5 +1,5 @@
-// Device code for four floats at a time: one access of 16 bytes. The addresses are multiples of 16: operands begin at
-// multiples of 256, and who walks along rows takes four at a time only where a row is a multiple of four.
+// Device code for four floats at a time: one access of 16 bytes. Addresses are multiples of 16: operands are aligned to
+// 256, and code that traverses rows takes four at a time only if the length of a row is a multiple of four.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,14 +11,14 @@ namespace plimsoll::cuda {
 __device__ inline float4 load4(const float* from) { return *reinterpret_cast<const float4*>(from); }
 __device__ inline void store4(float* to, float4 v) { *reinterpret_cast<float4*>(to) = v; }
 
-// Neighbours that a thread works on at once: four, or one where a row is no multiple of four. As aligned as it is long, so that it is
-// read and written in one access.
+// Adjacent elements that a thread processes at once: four, or one if the length of a row is not a multiple of four.
+// Aligned to its size, so that it is read and written in one access.
 template <int kAtOnce, class T = float>
 struct alignas(kAtOnce * sizeof(T)) Few {
   T of[kAtOnce];
 };
 
-// As many times the same value.
+// The same value repeated.
 template <int kAtOnce, class T>
 __device__ Few<kAtOnce, T> few_of(T value) {
   Few<kAtOnce, T> few;

@@ -1,5 +1,5 @@
-// Cross entropy with weights of classes and a smoothed label, in one loss or a loss for each label; and what the
-// kernels of ops/cross_entropy.cu without these share with it.
+// Cross entropy with class weights and label smoothing, as one loss or as a loss per label; also the parts that the
+// unweighted kernels of ops/cross_entropy.cu share with it.
 #pragma once
 
 #include "runtime/attrs/loss.h"
@@ -20,13 +20,13 @@ struct ClassLabels {
   __device__ bool counts(int64_t label) const { return label >= 0 && label != ignored; }
 };
 
-// What the sum over labels is multiplied by: the mean's factor and the trainer's for a batch that is not whole, or one
-// over what the labels count for, which a kernel has found. A sum needs nothing of the trainer, but hears of a batch
-// that is bad: then its factor is NaN.
+// The factor of the sum over labels: the mean's factor times the trainer's for an incomplete batch, or one over the
+// total weight of the labels, which a kernel has computed. A sum needs no correction, but must signal a bad batch: its
+// factor is then NaN.
 struct EntropyScale {
   SoftmaxCrossEntropyAttrs attrs;
   ChangingArgument changing;
-  const double* counted;  // null: the trainer knows
+  const double* counted;  // null: the trainer provides it
 
   __device__ double exact() const {
     const Changing now = changing.get();
@@ -37,7 +37,7 @@ struct EntropyScale {
   }
 };
 
-// Weights of classes and a smoothed label, as PyTorch's CrossEntropyLoss has them:
+// Class weights and label smoothing, as in PyTorch's CrossEntropyLoss:
 //
 //   loss = w[y] (1 - s) (lse - x[y]) + Σ s/C w[c] (lse - x[c])      lse: the logarithm of Σ exp(x[c]); s: smoothing
 struct Weighing {
@@ -49,7 +49,7 @@ struct Weighing {
     return label >= classes ? static_cast<double>(nanf("")) : weights ? static_cast<double>(weights[label]) : 1;
   }
   __device__ double each() const { return smoothing / static_cast<double>(classes); }
-  // `below`: of the label, under the largest; `off`: Σ w[c] (x[c] - largest); `all`: Σ w[c].
+  // `below`: the label's logit minus the largest; `off`: Σ w[c] (x[c] - largest); `all`: Σ w[c].
   __device__ double loss(int64_t label, double sum, double below, double off, double all) const {
     const double of_label = (1 - smoothing) * of(label);
     return (of_label + each() * all) * log(sum) - of_label * below - (smoothing != 0 ? each() * off : 0);
@@ -77,8 +77,7 @@ __device__ inline BestClass better_class(BestClass a, BestClass b) {
   return a;
 }
 
-// Where the loss of a row goes, and where the gradient's factor comes from: a share of one loss, or a loss of each
-// label.
+// Where the loss of a row is stored, and the source of the gradient's factor: a share of one loss, or a loss per label.
 struct EachLoss {
   float* losses;
   const float* slopes;
@@ -92,8 +91,8 @@ static __global__ void count_labels_kernel(int64_t rows, Weighing weighing, Clas
   if (threadIdx.x == 0) *counted = sum;
 }
 
-// One sample, its classes side by side: a block. A label that is no class makes the loss NaN: loud, and no stray
-// access.
+// One block per sample, with contiguous classes. A label that is not a class makes the loss NaN: the error is visible,
+// and no memory outside the arrays is accessed.
 static __global__ void weighed_rows_kernel(int64_t classes, EntropyScale given_scale, Weighing weighing,
                                            ClassLabels labels, const float* logits, float* gradient, LossShare* shares,
                                            EachLoss each) {
@@ -121,7 +120,7 @@ static __global__ void weighed_rows_kernel(int64_t classes, EntropyScale given_s
     off += weighing.smoothing != 0 ? weighing.of(c) * static_cast<double>(x[c] - largest) : 0;
     all += weighing.of(c);
   }
-  sum = block_sum_for_all<kThreads>(sum);  // everybody has read `mine`
+  sum = block_sum_for_all<kThreads>(sum);  // all threads have read `mine`
   off = block_sum_for_all<kThreads>(off);
   all = block_sum_for_all<kThreads>(all);
   if (threadIdx.x == 0) {
@@ -136,7 +135,7 @@ static __global__ void weighed_rows_kernel(int64_t classes, EntropyScale given_s
             weighing.slope(c == label, c, static_cast<double>(expf(x[c] - largest)) / sum, all, of_label);
 }
 
-// A thread for each pixel, whose classes are `pixels` apart.
+// One thread per pixel, whose classes are `pixels` elements apart.
 static __global__ void weighed_pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, EntropyScale given_scale,
                                              Weighing weighing, ClassLabels labels, const float* logits,
                                              float* gradient, LossShare* shares, EachLoss each) {

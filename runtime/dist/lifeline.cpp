@@ -15,9 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Ticks, not the clock: whoever was stopped himself has not been waiting.
+// Ticks instead of clock time, because a rank that was stopped itself has not been waiting.
 constexpr std::chrono::milliseconds kTick{1000};
-// A rank that ends with an error often is not the only one, and the others say the same themselves.
+// If a rank ends with an error, the others often end with the same error and report it themselves.
 constexpr int kEndingTicks = 3;
 // No rank is at fault: all wait for each other.
 constexpr int64_t kNobody = -1;
@@ -47,7 +47,7 @@ void Lifeline::goodbye() {
     say(peer, here(Kind::goodbye));
     shutdown(peer.socket, SHUT_WR);
   }
-  // To close a connection that still holds something to be heard would tear it, and take the goodbye with it.
+  // Closing a connection with unread data would reset it, and the goodbye would be lost.
   for (const Peer& peer : peers_) {
     const timeval soon{.tv_sec = 2, .tv_usec = 0};
     setsockopt(peer.socket, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
@@ -64,7 +64,7 @@ Lifeline::Message Lifeline::here(Kind kind) const {
 }
 
 void Lifeline::say(const Peer& peer, const Message& message) const {
-  // A connection that is broken tells so when it is listened to.
+  // A broken connection is detected when it is read.
   [[maybe_unused]] const ssize_t sent = send(peer.socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -74,7 +74,7 @@ void Lifeline::serve() {
   while (!leaving_) {
     for (size_t i = 0; i < peers_.size(); ++i)
       waiting[i] = {.fd = peers_[i].gone ? -1 : peers_[i].socket, .events = POLLIN, .revents = 0};
-    constexpr int kLook = 100;  // milliseconds, at whether this rank leaves
+    constexpr int kLook = 100;  // milliseconds between checks whether this rank leaves
     poll(waiting.data(), waiting.size(), kLook);
     for (size_t i = 0; i < peers_.size(); ++i)
       if (waiting[i].revents != 0) hear(peers_[i]);
@@ -96,7 +96,7 @@ bool Lifeline::is_idle(const State& state, Pulse::Doing doing) const {
   return patience_ > 0 && state.doing == doing && state.unchanged >= patience_;
 }
 
-// Rank 0 alone hears of all.
+// Only rank 0 hears from all ranks.
 bool Lifeline::all_wait() const {
   constexpr Pulse::Doing kWait = Pulse::Doing::wait_for_ranks;
   return rank_.number == 0 && is_idle(mine_, kWait) &&
@@ -124,7 +124,7 @@ void Lifeline::hear(Peer& peer) {
   if (!receive_whole(peer.socket, &message, sizeof message)) {
     if (peer.ending < 0) lost(peer.rank, peer.state.iteration, How::ended, false);
     pollfd nothing{};
-    poll(&nothing, 0, 10);  // its end is known, and its grace runs
+    poll(&nothing, 0, 10);  // its end is known, and its grace period has started
     return;
   }
   peer.silent = 0;
@@ -141,15 +141,15 @@ void Lifeline::hear(Peer& peer) {
   }
 }
 
-// Rank 0 says it, or the first of the others where it is rank 0. Where rank 0 is on another machine, this one may be cut off
-// from all others, so its first rank says what it knows.
+// Rank 0 reports the loss, or rank 1 if rank 0 is lost. If rank 0 is on another machine, this machine may be cut off
+// from all others, so its first rank reports what it knows.
 void Lifeline::lost(int64_t rank, int64_t iteration, How how, bool told) {
-  iteration = std::max(iteration, pulse_.iteration());  // ranks go side by side, and this one knows its own
+  iteration = std::max(iteration, pulse_.iteration());  // ranks run in lockstep, and this one knows its own iteration
   Message message = here(Kind::lost);
   message.rank = static_cast<int32_t>(rank);
   message.iteration = iteration;
   message.how = how;
-  // Also the one that is lost: it may live, and stand still.
+  // Includes the lost rank: it may be alive but stuck.
   for (const Peer& peer : peers_)
     if (!peer.gone) say(peer, message);
   if (rank_.number == (rank == 0 ? 1 : 0) || (rank == 0 && rank_.first_here && !told)) {

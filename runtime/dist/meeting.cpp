@@ -13,15 +13,15 @@
 namespace plimsoll::dist {
 namespace {
 
-// A rank that is gone breaks this connection and the lifeline's, and the lifeline knows who it is: it ends this process, if it
-// is given the time that it takes.
+// A lost rank breaks this connection and the lifeline's. The lifeline knows which rank it is, and ends this process if
+// it is given time to do so.
 void whole(bool done, int64_t rank) {
   if (done) return;
   std::this_thread::sleep_for(std::chrono::seconds(6));
   throw RanksError("the connection to rank " + std::to_string(rank) + " is broken");
 }
 
-// Rank 0 may be asked for by any name.
+// Rank 0 may be addressed by any name.
 bool beyond_this_machine(const Place& place) { return place.host != "127.0.0.1" && place.host != "localhost"; }
 
 std::vector<Spoke> meet_at(const Place& place, int port) {
@@ -81,7 +81,7 @@ void Meeting::leave() {
   lifeline_->goodbye();
 }
 
-// Another set of connections, so that nobody's word waits behind a sum.
+// A separate set of connections, so that messages do not wait for a sum.
 std::vector<Spoke> Meeting::meet_again() const {
   int port = 0;
   Door door;

@@ -1,5 +1,5 @@
-// How ranks meet without an engine, and leave: small messages by way of rank 0, and a lifeline beside them. For engines that
-// need to be introduced to each other, or carry sums only.
+// How ranks meet and leave without an engine: small messages through rank 0, and a lifeline. For engines that must be
+// introduced to each other, or carry only sums.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,22 @@ namespace plimsoll::dist {
 
 class Meeting {
  public:
-  // By all ranks at once. Throws RanksError, also where they are not `expected`. The rest is of the lifeline.
+  // Call this on all ranks at once. Throws RanksError, also if the number of ranks is not `expected`. The other
+  // parameters are for the lifeline.
   Meeting(int64_t expected, const Place& place, Pulse& pulse, int64_t patience, Lifeline::EngineFailure engine_failure = {});
   ~Meeting();
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
-  // As Ranks has them. Throw RanksError where a rank is gone.
+  // As in Ranks. Throw RanksError if a rank is gone.
   void broadcast(void* data, int64_t bytes) const;
   void gather(const void* mine, int64_t bytes, void* all) const;
 
-  // Of rank 0: `each` hears of the bytes of one rank after the other, in their order, in `part`; the others give theirs.
+  // On rank 0, `each` is called with the bytes of one rank after another in `part`, in rank order; the other ranks send
+  // theirs.
   void collect(const void* mine, void* part, int64_t bytes, const std::function<void()>& each) const;
 
-  // By all ranks, when all are done.
+  // Call this on all ranks, when all are done.
   void leave();
 
  private:

@@ -46,7 +46,7 @@ Place place_in_environment() {
   }
   if (const char* const host = std::getenv("MASTER_ADDR")) place.host = host;
   place.port = static_cast<int>(number("MASTER_PORT", place.port));
-  // torchrun itself listens there.
+  // torchrun itself listens on that port.
   if (const char* const taken = std::getenv("TORCHELASTIC_USE_AGENT_STORE"); taken && std::strcmp(taken, "True") == 0) ++place.port;
   if (place.rank >= place.size)
     throw RanksError("rank " + std::to_string(place.rank) + " of " + std::to_string(place.size) + " is what the environment says");

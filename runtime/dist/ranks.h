@@ -1,12 +1,12 @@
-// Several processes that train one model: each computes its part of every round's samples, and gradients are added up.
-// An engine that exists does the adding up, one per backend in a folder of its own; the link decides which:
+// Several processes that train one model: each computes its part of every round's samples, and gradients are summed. An
+// existing library computes the sums, one engine per backend in its own folder; the link selects it:
 //
 //   host/mpi.cpp      MPI, between processes of one machine or of several
-//   host/sockets.cpp  the same by TCP, for processes that torchrun or somebody else has started
+//   host/sockets.cpp  the same over TCP, for processes started by torchrun or otherwise
 //   cuda/nccl.cpp     NCCL, between GPUs
 //
-// Every rank does the same things in the same order. One that does not, or that is gone, would leave the others waiting:
-// dist/lifeline.h tells them.
+// Every rank does the same things in the same order. A rank that does not, or that is gone, would leave the others
+// waiting; dist/lifeline.h tells them.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace plimsoll::dist {
 
-// The processes do not find each other, or the engine failed. what() says which call, and what to do.
+// The processes do not find each other, or the engine failed. what() names the failed call, and what to do.
 class RanksError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -30,8 +30,8 @@ struct Stretch {
   int64_t bytes = 0;
 };
 
-// Whether a rank gets on, as its lifeline tells the others. Whoever works for the rank touches it, on any thread; what takes
-// long by nature (a file, a round of many steps) does so piece by piece.
+// Whether a rank makes progress, which its lifeline reports to the others. All threads that work for the rank call
+// beat(); long operations (a file, a round of many steps) call it repeatedly.
 class Pulse {
  public:
   enum class Doing : int32_t { work, wait_for_ranks, wait_for_device };
@@ -42,7 +42,7 @@ class Pulse {
   }
   void beat() { beats_.fetch_add(1, std::memory_order_relaxed); }
 
-  int64_t iteration() const { return iteration_.load(std::memory_order_relaxed); }  // that began last; -1: none has
+  int64_t iteration() const { return iteration_.load(std::memory_order_relaxed); }  // that began last; -1: none
   int64_t beats() const { return beats_.load(std::memory_order_relaxed); }
   Doing doing() const {
     return for_ranks_.load(std::memory_order_relaxed) > 0    ? Doing::wait_for_ranks
@@ -50,8 +50,8 @@ class Pulse {
                                                              : Doing::work;
   }
 
-  // While it is alive, the rank stands still for no fault of its own, as far as it can know: it waits for other ranks, or
-  // for a device that may.
+  // During its lifetime, the rank is waiting through no fault of its own, as far as it can know: for other ranks, or
+  // for a device that may be waiting for them.
   class Wait {
    public:
     explicit Wait(Pulse& pulse, Doing doing = Doing::wait_for_ranks)
@@ -79,21 +79,21 @@ class Pulse {
 class Ranks {
  public:
   virtual ~Ranks() = default;
-  int64_t rank() const { return rank_; }  // from 0; rank 0 speaks and writes for all
+  int64_t rank() const { return rank_; }  // from 0; rank 0 prints and writes for all
   int64_t size() const { return size_; }
   Pulse& pulse() { return pulse_; }
   virtual const char* engine() const = 0;  // MPI, TCP, NCCL
 
-  // What each rank has there becomes the sum over all of them: the same bits on every rank and in every run. The host's
-  // engines add up in the order of ranks, NCCL along a ring that is pinned. Called on the backend's comm stream, and
-  // by nobody else while a round is played. `workspace` is the plan's.
+  // Replaces the contents of each stretch by the sum over all ranks: the same bits on every rank and in every run. The
+  // host's engines add in the order of ranks, NCCL along a pinned ring. Called on the backend's comm stream, and from
+  // nowhere else while a round is played. `workspace` is the plan's.
   virtual void add_up(std::span<const Stretch> stretches, std::byte* workspace, int64_t workspace_bytes, void* stream) = 0;
 
-  // Between rounds, of the host's memory. What rank 0 has; what each rank has, one after the other.
+  // Between rounds, for host memory: distributes the data of rank 0; collects the data of all ranks in rank order.
   virtual void broadcast(void* data, int64_t bytes) = 0;
   virtual void gather(const void* mine, int64_t bytes, void* all) = 0;
 
-  // All are done: nobody waits for this one any more. A process that ends without saying so ends the others.
+  // All ranks are done: none waits for this one any more. A process that ends without this call ends the others.
   virtual void leave() = 0;
 
  protected:
@@ -101,8 +101,8 @@ class Ranks {
   Pulse pulse_;
 };
 
-// Finds the other processes. Throws RanksError where they are not `ranks`. `patience`: seconds of silence or of
-// standing still behind which a rank counts as lost; 0: for ever, for whoever looks at one with a debugger.
+// Connects to the other processes. Throws RanksError if their number is not `ranks`. `patience`: seconds of silence or
+// inactivity after which a rank counts as lost; 0: unlimited, for use with a debugger.
 std::unique_ptr<Ranks> join(int64_t ranks, int64_t patience);
 
 }  // namespace plimsoll::dist

@@ -37,7 +37,7 @@ void without_delay(int socket) {
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-// A machine that says nothing keeps a caller waiting for minutes.
+// A machine that does not respond would block a caller for minutes.
 int try_to_connect(const std::string& host, int port) {
   addrinfo wish{}, *found = nullptr;
   wish.ai_family = AF_INET;
@@ -59,7 +59,7 @@ int try_to_connect(const std::string& host, int port) {
   return connected;
 }
 
-// Rank 0 may come later.
+// Rank 0 may start later.
 Spoke knock(int64_t rank, const std::string& host, int port) {
   const Clock::time_point until = Clock::now() + kPatience;
   int connected;
@@ -85,7 +85,7 @@ std::vector<Spoke> receive_all(int64_t size, int listening) {
       throw RanksError("only " + std::to_string(spokes.size() + 1) + " of " + std::to_string(size) + " ranks have come");
     const int socket = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
     if (socket < 0) continue;
-    // A stranger may say nothing at all.
+    // An unknown client may never send anything.
     const timeval soon{.tv_sec = 5, .tv_usec = 0};
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
     Hello hello{.greeting = 0};
@@ -109,7 +109,7 @@ std::vector<Spoke> receive_all(int64_t size, int listening) {
 Door open_door(int port, bool beyond) {
   Door door{.listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), .port = port};
   if (door.listening < 0) fail("socket");
-  const int again = 1;  // a port that a run before had
+  const int again = 1;  // the port may have been used by a previous run
   setsockopt(door.listening, SOL_SOCKET, SO_REUSEADDR, &again, sizeof again);
   sockaddr_in address{};
   address.sin_family = AF_INET;

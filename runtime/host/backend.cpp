@@ -25,8 +25,8 @@ void start(int64_t threads) {
   if (threads > 0) omp_set_num_threads(static_cast<int>(threads));
 }
 
-// Begins on a huge page, as far as it is as long as one: fewer first touches and a shorter walk of the page table later.
-// No more is kept than the plan asks for. Touching every page here means that a machine without the memory says so now
+// Aligned to a huge page if it is at least that long: fewer page faults, and cheaper address translation later. No more
+// memory is kept than the plan needs. Touching every page here means that insufficient memory is reported at start-up
 // and not in the middle of an epoch.
 Arena::Arena(int64_t bytes) : bytes_(bytes) {
   allocated_ = (std::max<int64_t>(bytes, 1) + kPage - 1) / kPage * kPage;
@@ -38,7 +38,7 @@ Arena::Arena(int64_t bytes) : bytes_(bytes) {
   data_ = begin + skipped;
   if (skipped > 0) munmap(begin, static_cast<size_t>(skipped));
   if (skipped < kHugePage) munmap(data_ + allocated_, static_cast<size_t>(kHugePage - skipped));
-  madvise(data_, static_cast<size_t>(allocated_), MADV_HUGEPAGE);  // a wish: without it pages are small
+  madvise(data_, static_cast<size_t>(allocated_), MADV_HUGEPAGE);  // advisory: pages are small if it fails
   volatile std::byte* const touched = data_;
   for (int64_t at = 0; at < allocated_; at += kPage) touched[at] = std::byte{0};
 }

@@ -1,8 +1,8 @@
-// The cross entropy of one label with weights of classes and a smoothed label, as PyTorch's CrossEntropyLoss has it:
+// The cross entropy of one label with class weights and label smoothing, as in PyTorch's CrossEntropyLoss:
 //
 //   loss = w[y] (1 - s) (lse - x[y]) + Σ s/C w[c] (lse - x[c])      lse: the logarithm of Σ exp(x[c]); s: smoothing
 //
-// A label that is no class makes the loss NaN: loud, and no stray access.
+// A label that is not a class makes the loss NaN: the error is visible, and no memory outside the arrays is accessed.
 #pragma once
 
 #include <cmath>
@@ -24,7 +24,7 @@ struct ClassLabels {
   bool counts(int64_t label) const { return label >= 0 && label != ignored; }
 };
 
-// Scores [N, C, d…]: the classes of a row are `pixels` apart.
+// Scores [N, C, d…]: the classes of a row are `pixels` elements apart.
 struct ScoreShape {
   int64_t batch = 0, classes = 0, pixels = 1;
 
@@ -37,7 +37,7 @@ struct ScoreShape {
 
 class CrossEntropyRows {
  public:
-  // `weights`: of the classes; nullptr: 1 for each.
+  // `weights`: class weights; nullptr: all are 1.
   CrossEntropyRows(const ScoreShape& shape, const ClassLabels& labels, const float* weights, double smoothing)
       : classes_(shape.classes), step_(shape.pixels), labels_(labels), weights_(weights), smoothing_(smoothing) {
     if (smoothing == 0) return;
@@ -49,7 +49,7 @@ class CrossEntropyRows {
     return weights_ ? static_cast<double>(weights_[label]) : 1;
   }
 
-  // What the labels count for together.
+  // The sum of the weights of the labels.
   double counted(const std::byte* labels, int64_t rows) const {
     double sum = 0;
     for (int64_t i = 0; i < rows; ++i)
@@ -57,7 +57,7 @@ class CrossEntropyRows {
     return sum;
   }
 
-  // Of scores that are logits. `dx` may be null, or lie on `x`; `scale` is of the gradient alone.
+  // For scores that are logits. `dx` may be null, or equal `x`; `scale` applies only to the gradient.
   LossShare softmax(const float* x, int64_t label, float* dx, double scale) const {
     if (!labels_.counts(label)) return none(dx);
     const int64_t best = best_of(x);
@@ -84,7 +84,7 @@ class CrossEntropyRows {
     return {all * std::log(sum) - of_label * mine - smoothed, best == label ? 1.0 : 0.0};
   }
 
-  // Of scores that are logarithms of probabilities: without smoothing.
+  // For scores that are log-probabilities; without smoothing.
   LossShare likelihood(const float* x, int64_t label, float* dx, double scale) const {
     if (!labels_.counts(label)) return none(dx);
     LossShare share{0, best_of(x) == label ? 1.0 : 0.0};

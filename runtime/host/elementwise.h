@@ -1,5 +1,5 @@
-// Kernels that compute each element of their result from the elements at the same place: any layout, the same for all
-// operands. The result is the last operand; an `update` operand is added to (the gradient of a parameter).
+// Kernels that compute each element of their result from the elements at the same position: any layout, the same for
+// all operands. The result is the last operand; an `update` operand is accumulated (the gradient of a parameter).
 #pragma once
 
 #include "runtime/host/flat_kernel.h"
@@ -47,7 +47,7 @@ std::unique_ptr<Kernel> map2(std::span<const OperandDesc> operands, F f) {
   });
 }
 
-// The two functions of such a kernel: no choice of algorithm, and one function of an element.
+// Defines the two functions of such a kernel, with no choice of algorithm and one function per element.
 #define PLIMSOLL_ELEMENTWISE(kernel, ...)                                                                \
   std::vector<Algorithm> kernel::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; } \
   std::unique_ptr<Kernel> kernel::make([[maybe_unused]] const Attrs& attrs,                              \

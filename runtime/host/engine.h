@@ -1,5 +1,5 @@
-// The oneDNN engine and stream of the host backend, and the bridge from our tensor descriptions to oneDNN's.
-// One engine for the process; primitives run on the calling thread with the OpenMP team that the trainer fixed.
+// The oneDNN engine and stream of the host backend, and the conversion of tensor descriptions to oneDNN's. One engine
+// per process; primitives run on the calling thread with the OpenMP threads that the trainer fixed.
 #pragma once
 
 #include <string>
@@ -16,15 +16,16 @@ dnnl::stream& stream();
 dnnl::memory::desc to_dnnl(const TensorDesc& desc);
 dnnl::memory::dims to_dims(const IntList& list);
 
-// Of a window. oneDNN counts the gaps between the elements of a dilated one, and has two lists of pads.
+// For a window. oneDNN counts the gaps between the elements of a dilated window, and takes two lists of pads.
 dnnl::memory::dims gaps(const IntList& dilations);
 dnnl::memory::dims pads_before(const IntList& pads);
 dnnl::memory::dims pads_after(const IntList& pads);
 
-// Attributes that every primitive is made with: the scratchpad is the user's (it lies in the plan's workspace).
+// The attributes with which every primitive is created: the scratchpad is provided by the user, in the plan's
+// workspace.
 dnnl::primitive_attr scratchpad_by_user();
 
-// What `make` returns. Where oneDNN fails, a KernelError that begins with `failure` and says why.
+// Returns the result of `make`. If oneDNN fails, throws a KernelError that begins with `failure` and gives the reason.
 template <class Make>
 auto made(const std::string& failure, Make make) {
   try {
@@ -34,7 +35,7 @@ auto made(const std::string& failure, Make make) {
   }
 }
 
-// An absent memory whose address is given when the primitive runs.
+// A memory without data, whose address is set when the primitive runs.
 dnnl::memory unbound(const dnnl::memory::desc& desc);
 
 }  // namespace plimsoll::host

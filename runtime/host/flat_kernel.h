@@ -7,7 +7,7 @@
 
 namespace plimsoll::host {
 
-// Runs `body(context, operands)`; the body holds what it needs of attributes and sizes.
+// Runs `body(context, operands)`; the body captures the attributes and sizes that it needs.
 template <class Body>
 class FlatKernel final : public Kernel {
  public:
@@ -23,8 +23,9 @@ std::unique_ptr<Kernel> flat_kernel(Body body) {
   return std::make_unique<FlatKernel<Body>>(std::move(body));
 }
 
-// for_elements(n, [=](int64_t i) { … }): every element by one thread, the same one on every run. Each thread has a copy of what
-// the body holds: of one that threads share the compiler must take it that what is stored changes it, and no loop becomes vectors.
+// for_elements(n, [=](int64_t i) { … }): each element is computed by one thread, the same one on every run. Each thread
+// has a copy of the captures: if threads shared them, the compiler would have to assume that stores change them, and
+// could not vectorize the loop.
 template <class Body>
 inline void for_elements(int64_t n, Body body) {
 #pragma omp parallel for simd schedule(static) firstprivate(body) if (n > 16384)

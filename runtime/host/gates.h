@@ -24,7 +24,7 @@ struct GeluGate {
   }
 };
 
-// Approximated by tanh.
+// The tanh approximation.
 struct GeluTanhGate {
   static constexpr float kSqrtTwoOverPi = 0.79788456080286536F;
   static constexpr float kCubic = 0.044715F;

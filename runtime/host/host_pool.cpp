@@ -14,7 +14,7 @@ namespace {
   throw HostPoolError(what + ": " + std::strerror(error));
 }
 
-// A file without a name. Some file systems cannot make one: then it has a name for a moment.
+// An unnamed file. Some file systems do not support that: then the file has a name for a moment.
 int open_nameless(const std::string& directory) {
   const int file = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file >= 0) return file;
@@ -31,15 +31,15 @@ struct HostPool::Memory {
   Arena arena;
 };
 
-// The pages of the file that the system caches are the system's: they are not resident in this process, and are given
-// up first when memory is short.
+// Cached pages of the file belong to the system: they are not resident in this process, and are reclaimed first when
+// memory is short.
 HostPool::HostPool(int64_t bytes, const std::string& directory) {
   if (directory.empty()) {
     memory_.reset(new Memory{Arena(bytes)});
     return;
   }
   file_ = open_nameless(directory);
-  // The disk's room is taken now. posix_fallocate returns its error, and may be interrupted.
+  // Reserves the disk space now. posix_fallocate returns its error, and may be interrupted.
   int error = EINTR;
   while (error == EINTR) error = ::posix_fallocate(file_, 0, bytes);
   if (error == 0) return;

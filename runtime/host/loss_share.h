@@ -1,4 +1,5 @@
-// What a part of a batch has of a loss. Parts are added in their order, so that the bits do not depend on the number of threads.
+// The contribution of a part of a batch to a loss. Parts are added in order, so the bits do not depend on the number of
+// threads.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Elementary functions that loops can be vectorised with: branch-free, in float, accurate to about 2 units in the last
-// place. libm's are scalar unless the compiler may reorder arithmetic, which would cost determinism.
+// Elementary functions for vectorizable loops: branch-free, in float, accurate to about 2 ulp. libm's functions are
+// scalar unless the compiler may reorder arithmetic, which would cost determinism.
 #pragma once
 
 #include <bit>
@@ -8,11 +8,11 @@
 
 namespace plimsoll::host {
 
-// e^x = 2^n · e^r with n = round(x / ln 2) and |r| <= ln 2 / 2; the polynomial is Cephes' expf (Moshier).
-// Underflows to 0 below -87.3, overflows to infinity above 88.7; NaN stays.
+// e^x = 2^n · e^r with n = round(x / ln 2) and |r| <= ln 2 / 2; the polynomial is that of Cephes' expf (Moshier).
+// Underflows to 0 below -87.3, overflows to infinity above 88.7; NaN is preserved.
 inline float exp_of(float x) {
   const float bounded = x > 88.7228F ? 88.7228F : x < -87.3365F ? -87.3365F : x;
-  // Adding 1.5 · 2^23 rounds to an integer, in the mode that the processor is in (to nearest).
+  // Adding 1.5 · 2^23 rounds to an integer, in the processor's rounding mode (to nearest).
   const float n = (bounded * 1.44269504F + 12582912.0F) - 12582912.0F;
   const float r = (bounded - n * 0.693359375F) + n * 2.12194440e-4F;
   float p = 1.9875691500e-4F;
@@ -22,7 +22,7 @@ inline float exp_of(float x) {
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = p * r * r + r + 1.0F;
-  // In two factors, since 2^128 is no float.
+  // Split into two factors, because 2^128 is not a float.
   const int32_t whole = static_cast<int32_t>(n), half = whole / 2;
   const float scale = std::bit_cast<float>((half + 127) << 23), rest = std::bit_cast<float>((whole - half + 127) << 23);
   const float value = p * scale * rest;
@@ -31,7 +31,7 @@ inline float exp_of(float x) {
 
 inline float sigmoid_of(float x) { return 1.0F / (1.0F + exp_of(-x)); }
 
-// Near 0, where 1 - 2 / (e^2x + 1) cancels, Cephes' odd polynomial.
+// Near 0, where 1 - 2 / (e^2x + 1) suffers from cancellation, uses Cephes' odd polynomial.
 inline float tanh_of(float x) {
   const float z = x * x;
   float p = -5.70498872745e-3F;
@@ -44,7 +44,7 @@ inline float tanh_of(float x) {
   return std::fabs(x) < 0.625F ? small : large;
 }
 
-// Abramowitz and Stegun 7.1.26 is good to 1.5e-7 beyond 0.5; below, the Taylor series.
+// Abramowitz and Stegun 7.1.26 is accurate to 1.5e-7 above 0.5; below, the Taylor series is used.
 inline float erf_of(float x) {
   const float a = std::fabs(x), z = x * x;
   float s = 1.0F / 1320.0F;

@@ -1,5 +1,6 @@
-# OneDNN::OneDNN: the library and its headers, 2.6 to 3.x. Plimsoll's own build and every generated trainer include this.
-# By hand: some packages of oneDNN ask for OpenCL in their own config file, which its CPU engine does not need.
+# OneDNN::OneDNN: the library and its headers, 2.6 to 3.x. Plimsoll's own build and every generated trainer include this
+# file. It does not use oneDNN's config file, because some packages require OpenCL there, which the CPU engine does not
+# need.
 find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl_version.h HINTS ${ONEDNN_ROOT} ENV ONEDNN_ROOT PATH_SUFFIXES include)
 find_library(OneDNN_LIBRARY NAMES dnnl HINTS ${ONEDNN_ROOT} ENV ONEDNN_ROOT PATH_SUFFIXES lib lib64)
 set(OneDNN_advice "install it (Debian: apt-get install libdnnl-dev), or set ONEDNN_ROOT to the directory that it is installed in")

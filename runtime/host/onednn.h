@@ -1,5 +1,5 @@
-// What oneDNN 2 (2.6 or later) and oneDNN 3 write differently: the only file that looks at the library's version.
-// oneDNN 3 has no operation descriptors: a primitive descriptor is made from the operation's parameters.
+// Hides the API differences between oneDNN 2 (2.6 or later) and oneDNN 3: the only file that depends on the library's
+// version. oneDNN 3 has no operation descriptors: a primitive descriptor is created from the operation's parameters.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -13,12 +13,12 @@
 
 namespace plimsoll::host {
 
-// The arguments of an execution by their number: DNNL_ARG_SRC, ...
+// The arguments of an execution, keyed by number: DNNL_ARG_SRC, ...
 using Arguments = std::unordered_map<int, dnnl::memory>;
 
 #if DNNL_VERSION_MAJOR == 2
 
-using PoolingForward = dnnl::pooling_v2_forward;  // with dilations, which pooling_forward of oneDNN 2 does not have
+using PoolingForward = dnnl::pooling_v2_forward;  // with dilations, which pooling_forward of oneDNN 2 lacks
 using PoolingBackward = dnnl::pooling_v2_backward;
 
 inline dnnl::memory::dims dims_of(const dnnl::memory::desc& desc) { return desc.dims(); }
@@ -31,8 +31,8 @@ typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dn
   return {{parameters...}, attr, engine};
 }
 
-// The descriptors of all implementations, in oneDNN's order of preference. oneDNN 2 reads the operation for each of them:
-// it must outlive the loop.
+// The descriptors of all implementations, in oneDNN's order of preference. oneDNN 2 reads the operation for each of
+// them, so it must outlive the loop.
 template <class Primitive, class... Parameters>
 std::vector<typename Primitive::primitive_desc> describe_all(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
                                                              const Parameters&... parameters) {
@@ -43,7 +43,7 @@ std::vector<typename Primitive::primitive_desc> describe_all(const dnnl::engine&
   return all;
 }
 
-// As describe(), of a gradient; `forward` is the descriptor of the forward primitive.
+// Like describe(), for a gradient; `forward` is the descriptor of the forward primitive.
 template <class Primitive, class Forward, class... Parameters>
 typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
                                                      const Forward& forward, const Parameters&... parameters) {
@@ -55,8 +55,8 @@ inline void require_determinism(dnnl::primitive_attr&) {}
 
 inline void append_relu(dnnl::post_ops& after) { after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0); }
 
-// The product is multiplied by `factor` before post-operations. Returns the arguments that every execution needs for
-// it; the caller keeps them alive.
+// Multiplies the product by `factor` before post-operations. Returns the arguments that every execution needs for this;
+// the caller keeps them alive.
 inline Arguments scale_product(const dnnl::engine&, dnnl::primitive_attr& attr, float factor) {
   attr.set_output_scales(0, {factor});
   return {};
@@ -76,14 +76,14 @@ typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dn
   return {engine, parameters..., attr};
 }
 
-// oneDNN 3 changes the descriptor in place, and C++ copies share it.
+// oneDNN 3 modifies the descriptor in place, and C++ copies share it.
 template <class Primitive, class... Parameters>
 std::vector<typename Primitive::primitive_desc> describe_all(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
                                                              const Parameters&... parameters) {
   typename Primitive::primitive_desc next = describe<Primitive>(engine, attr, parameters...);
   std::vector<typename Primitive::primitive_desc> all;
   do {
-    all.emplace_back(next.get());  // made from the C descriptor, which it clones
+    all.emplace_back(next.get());  // created from the C descriptor, which it clones
   } while (next.next_impl());
   return all;
 }
@@ -94,7 +94,7 @@ typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine,
   return {engine, parameters..., forward, attr};
 }
 
-// A trainer's results are the same at every run. The attribute exists since oneDNN 3.4.
+// A trainer's results are the same on every run. The attribute exists since oneDNN 3.4.
 inline void require_determinism([[maybe_unused]] dnnl::primitive_attr& attr) {
 #if DNNL_VERSION_MINOR >= 4
   attr.set_deterministic(true);
@@ -103,7 +103,7 @@ inline void require_determinism([[maybe_unused]] dnnl::primitive_attr& attr) {
 
 inline void append_relu(dnnl::post_ops& after) { after.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0); }
 
-// Output scales are gone. A scale of the weights is applied at the same place, and is an argument of the execution.
+// Output scales were removed. A scale of the weights is applied at the same point, and is an argument of the execution.
 inline Arguments scale_product(const dnnl::engine& engine, dnnl::primitive_attr& attr, float factor) {
   attr.set_scales_mask(DNNL_ARG_WEIGHTS, 0);
   const dnnl::memory scale({{1}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a}, engine);

@@ -1,11 +1,11 @@
 // Loops over images by channel. In every layout a plane, the pixels of kBlock channels of one sample, is one contiguous
-// run of floats, which is walked in vectors:
+// run of floats, which is processed in vectors:
 //
 //   plain      plane of 1 channel      p0 p1 p2 … p15 | p16 …        a vector is pixels of the channel, as many as the
 //                                                                    processor has lanes; there is a tail
 //   nChw16c    plane of 16 channels    c0 c1 c2 … c15 | c0 c1 …      a vector is one pixel of all channels
 //
-// Sums are taken per plane and then over the samples in their order, so the bits do not depend on the number of threads.
+// Sums are computed per plane and then over the samples in order, so the bits do not depend on the number of threads.
 #pragma once
 
 #include <cstring>
@@ -15,7 +15,7 @@
 
 namespace plimsoll::host {
 
-// [samples, channels, …] as planes.
+// [samples, channels, …] viewed as planes.
 struct PlaneShape {
   int64_t samples = 0, channels = 0, pixels = 0;
   explicit PlaneShape(const TensorDesc& desc) : samples(desc.dim(0)), channels(desc.dim(1)), pixels(1) {
@@ -23,7 +23,7 @@ struct PlaneShape {
   }
 };
 
-// Vectors of floats that the compiler maps to what the machine has.
+// Vectors of floats that the compiler maps to the machine's registers.
 template <int kLanes>
 struct VectorOf;
 template <>
@@ -53,7 +53,7 @@ struct Planes {
   }
   static void store(float* to, Vector v) { std::memcpy(to, &v, sizeof v); }
 
-  // One value per channel, to compute with all lanes.
+  // One value per channel, repeated for all lanes.
   static Vector spread(const float* channels) {
     if constexpr (kBlock == 1) {
       return Vector{} + channels[0];

@@ -7,7 +7,7 @@ namespace {
 
 int64_t cache_lines(size_t bytes) { return static_cast<int64_t>((bytes + 63) / 64 * 64); }
 
-// setting a handle and executing fail only where the arguments are wrong, which building the kernel has excluded
+// Setting a handle and executing fail only for invalid arguments, which building the kernel has ruled out.
 void check(dnnl_status_t status) { dnnl::error::wrap_c_api(status, "a oneDNN primitive failed"); }
 
 }  // namespace

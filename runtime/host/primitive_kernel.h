@@ -1,4 +1,4 @@
-// Kernels that are a chain of oneDNN primitives. All is built beforehand; run() only tells the memories where they lie.
+// Kernels that are a chain of oneDNN primitives. Everything is built in advance; run() only sets the addresses.
 //
 //   workspace  | temporary 0 | temporary 1 | … | scratchpad, shared by the primitives |
 #pragma once
@@ -11,21 +11,22 @@ namespace plimsoll::host {
 
 class PrimitiveKernel final : public Kernel {
  public:
-  // The operand of that slot under `desc`, which describes no more bytes than the operand has.
+  // The operand in that slot, described by `desc`, which covers no more bytes than the operand has.
   dnnl::memory operand(size_t slot, const dnnl::memory::desc& desc);
   dnnl::memory temporary(const dnnl::memory::desc& desc);
 
-  // `scratchpad` is the primitive's scratchpad_desc(); its attributes must say scratchpad_by_user().
+  // `scratchpad` is the primitive's scratchpad_desc(); the primitive must have the attributes of scratchpad_by_user().
   void add(const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad,
            const Arguments& arguments);
-  // to = from, or to += from, whatever their layouts.
+  // to = from, or to += from, for any layouts.
   void add_reorder(const dnnl::memory& from, const dnnl::memory& to, bool accumulate = false);
 
-  // A memory under `wanted` with the contents of operand `slot`: the operand itself, or a temporary filled by a reorder.
+  // A memory described by `wanted` with the contents of operand `slot`: the operand itself, or a temporary filled by a
+  // reorder.
   dnnl::memory read_as(const dnnl::memory::desc& wanted, size_t slot, const dnnl::memory::desc& given);
 
-  // A result of a primitive that makes it under `made` and always overwrites. finish() carries it to the operand where
-  // the layouts differ or the operand accumulates; call it behind the primitive.
+  // The result of a primitive that writes it in layout `made` and always overwrites. finish() copies it to the operand
+  // if the layouts differ or the operand accumulates; call it after the primitive.
   struct Result {
     dnnl::memory made;
     dnnl::memory target;  // empty: `made` is the operand
@@ -46,7 +47,7 @@ class PrimitiveKernel final : public Kernel {
   struct Stage {
     dnnl::primitive primitive;
     std::vector<dnnl_exec_arg_t> arguments;
-    dnnl::memory scratchpad;  // empty: needs none
+    dnnl::memory scratchpad;  // empty: not needed
   };
   std::vector<Bound> bound_;
   std::vector<Stage> stages_;

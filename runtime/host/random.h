@@ -1,4 +1,4 @@
-// Random numbers as a function of a counter: number i of a stream needs no other number, so any thread can make any
+// Counter-based random numbers: number i of a stream depends on no other number, so any thread can compute any
 // element's. SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
 #pragma once
 
@@ -14,7 +14,7 @@ inline uint64_t mixed(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-// A kernel's own stream in this round. Elements are counted in logical order, whatever the layout.
+// A kernel's own stream in this round. Elements are counted in logical order, regardless of the layout.
 class RandomStream {
  public:
   RandomStream(const RunContext& context, int64_t key) : stream_(context.seed) {
@@ -22,10 +22,10 @@ class RandomStream {
       stream_ = mixed(stream_ + kGolden * (static_cast<uint64_t>(part) + 1));
   }
 
-  // Behind the elements of the ranks before this one: one rank and several draw the same.
+  // Skips the elements of the preceding ranks: one rank and several draw the same numbers.
   void skip(int64_t elements) { stream_ += kGolden * static_cast<uint64_t>(elements); }
 
-  // Element i's 32 bits.
+  // The 32 random bits of element i.
   uint32_t at(int64_t i) const { return static_cast<uint32_t>(mixed(stream_ + kGolden * static_cast<uint64_t>(i)) >> 32); }
 
  private:

@@ -1,4 +1,4 @@
-// Sums over a row of contiguous floats, and the mean and the deviation of one: what all normalizations of rows share.
+// Sums over a row of contiguous floats, and its mean and standard deviation: shared by all row normalizations.
 #pragma once
 
 #include <cmath>
@@ -6,7 +6,7 @@
 
 namespace plimsoll::host {
 
-// The sum of f(j) over a row, in lanes.
+// The sum of f(j) over a row, in vector lanes.
 template <class F>
 double row_sum(int64_t n, F f) {
   constexpr int64_t kNormLanes = 16;
@@ -25,7 +25,7 @@ struct RowStatistics {
   float inverse_deviation;  // 1 / √(variance + epsilon)
 };
 
-// Without `centered` the mean is taken to be 0: the variance is the mean of the squares.
+// Without `centered` the mean is taken as 0: the variance is the mean of the squares.
 template <bool centered>
 RowStatistics row_statistics(const float* row, int64_t n, double epsilon) {
   const double count = static_cast<double>(n);

@@ -1,13 +1,14 @@
-// The host's streams. Kernels run on the calling thread with its OpenMP team; copies run on one long-lived thread for
-// each direction, and reductions over ranks on one. A program that offloads nothing has no threads for copies: its loads
-// run between the kernels; a program of one rank has none for reductions.
+// The host's streams. Kernels run on the calling thread with its OpenMP threads; copies run on one long-lived thread
+// per direction, and reductions over ranks on another. A program that offloads nothing has no copy threads: its loads
+// run between the kernels. A program for one rank has no reduction thread.
 //
-// A step has finished when its stream has counted it. Streams run in order, so one counter per stream says it of all:
+// A step has finished when its stream has counted it. Streams run in order, so one counter per stream describes all its
+// steps:
 //
 //   compute   | 0 | 1 | 2 | … |     done = 3
-//   d2h       | 0 | 1 | … |         done = 1: step 2 of compute may go on if it waits for the first of d2h only
+//   d2h       | 0 | 1 | … |         done = 1: step 2 of compute may run if it waits only for the first step of d2h
 //
-// What evaluation or a round without updates leaves out is counted all the same, with its waits.
+// Steps that evaluation or a round without updates skips are counted all the same, including their waits.
 #include "runtime/streams.h"
 
 #include <array>
@@ -32,16 +33,16 @@ void pause_briefly() {
 #endif
 }
 
-// A step that is awaited usually ends within microseconds; who waits longer than these spins sleeps.
+// An awaited step usually ends within microseconds; after this many spins, the waiting thread sleeps.
 constexpr int kSpins = 2000;
 
-// A count says more than was waited for: it may have gone on. Who watches for races is told of every order by itself,
-// and must not take this for one.
+// The counter may be further than the awaited step. A race detector is told of every required order explicitly, and
+// must not infer one from the counter.
 constexpr bool kToldOfOrder = host::Watch::told_of_order();
 constexpr std::memory_order kAcquire = kToldOfOrder ? std::memory_order_relaxed : std::memory_order_acquire;
 constexpr std::memory_order kRelease = kToldOfOrder ? std::memory_order_relaxed : std::memory_order_release;
 
-// Only what somebody may sleep for needs a wake-up, and the counting thread knows which that is.
+// Only counts that a thread may sleep on need a wake-up, and the counting thread knows which these are.
 class Counter {
  public:
   void reset() { value_.store(0, std::memory_order_relaxed); }
@@ -72,7 +73,7 @@ struct Wait {
 
 struct Item {
   const Command* command;
-  size_t first_operand;  // in Player::operands_; of a reduction, in Player::buckets_
+  size_t first_operand;  // in Player::operands_; for a reduction, in Player::buckets_
   size_t first_wait, waits;
   bool awaited = false;
 };
@@ -127,7 +128,7 @@ class Streams::Player final : CommandRunner {
  private:
   std::byte* at(int64_t offset) const { return offset == none ? nullptr : arena_ + offset; }
 
-  // Everything that a round needs is resolved here, once.
+  // Resolves everything that a round needs, once.
   void fill(const Round& round) {
     const std::vector<Command>& commands = round.commands();
     std::vector<Wait> places(commands.size());
@@ -152,7 +153,7 @@ class Streams::Player final : CommandRunner {
     }
   }
 
-  // Before: every thread has said that it has finished, so nobody looks at the counters or at the job.
+  // Before: every thread has reported that it has finished, so no thread reads the counters or the job.
   void begin_round() {
     for (Lane& lane : lanes_) lane.done.reset();
     round_.fetch_add(1, std::memory_order_release);
@@ -187,12 +188,13 @@ class Streams::Player final : CommandRunner {
     if (job_.context.training) program_->backward(lines_);
   }
 
-  // All commands are of the first lane then, in the order of issue. Evaluation may end before the last line of the forward part.
+  // All commands are then in the first lane, in the order of issue. Evaluation may end before the last line of the
+  // forward part.
   void run(size_t command) override {
     if (command < static_cast<size_t>(length(lanes_[0]))) run_item(0, static_cast<int32_t>(command));
   }
 
-  // After a failure the lanes run to their end and do nothing: whoever waits for them goes on.
+  // After a failure the lanes run to their end without doing anything, so that waiting threads continue.
   void run_lane(size_t stream) {
     const int32_t items = length(lanes_[stream]);
     for (int32_t i = 0; i < items; ++i) run_item(stream, i);
@@ -275,12 +277,12 @@ class Streams::Player final : CommandRunner {
     }
   }
 
-  const Program* const program_;  // whose lines do their steps themselves; null: streams overlap
+  const Program* const program_;  // its lines execute their steps themselves; null: streams overlap
   Round lines_{static_cast<CommandRunner&>(*this)};
   std::byte* const arena_;
   HostPool* const pool_;
   host::Watch watch_;
-  std::array<bool, kStreams> beside_;  // which streams have threads of their own
+  std::array<bool, kStreams> beside_;  // which streams have their own threads
   std::array<Lane, kStreams> lanes_;
   std::vector<std::byte*> operands_;
   std::vector<dist::Stretch> buckets_;
@@ -291,7 +293,7 @@ class Streams::Player final : CommandRunner {
   std::atomic<uint32_t> round_{0};
   bool ending_ = false;
   std::atomic_flag failing_;
-  std::exception_ptr failure_;  // of the first that failed; written before `failed_`
+  std::exception_ptr failure_;  // the first failure; written before `failed_`
   std::atomic<bool> failed_{false};
   std::vector<std::thread> threads_;
 };

@@ -1,5 +1,5 @@
-// What all update kernels share: {w, g, states…, factor?}. The gradient is scaled by the factor, where gradients are
-// clipped (ClipFactor), and cleared afterwards where it accumulates. An update that is discarded only clears.
+// Shared by all update kernels: {w, g, states…, factor?}. The gradient is multiplied by the factor if gradients are
+// clipped (ClipFactor), and cleared afterwards if it accumulates. A discarded update only clears.
 #pragma once
 
 #include "runtime/host/flat_kernel.h"

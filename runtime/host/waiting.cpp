@@ -11,7 +11,7 @@ namespace plimsoll::host {
 void wait_briefly(char** arguments) {
   for (const char* said : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"})
     if (std::getenv(said)) return;
-  // Started as `ld.so program`, /proc/self/exe is ld.so.
+  // If started as `ld.so program`, /proc/self/exe is ld.so.
   if (getauxval(AT_BASE) == 0) return;
   if (setenv("GOMP_SPINCOUNT", kSpins, 1) == 0 && setenv("KMP_BLOCKTIME", kMilliseconds, 1) == 0) execv("/proc/self/exe", arguments);
 }

@@ -43,7 +43,7 @@ void Watch::begin_step(const Command& command, const KernelSet& kernels) {
     __asan_unpoison_memory_region(arena_ + command.offset, static_cast<size_t>(bytes));
 }
 
-// What begins to live here in place of what ends here is on the same bytes.
+// A tensor that begins to live here may have the bytes of one that ends here.
 void Watch::end_step(const Command& command, const KernelSet& kernels) {
   if (!command.is_step()) return;
   if (const int64_t bytes = workspace_of(command, kernels); bytes > 0)
@@ -55,7 +55,7 @@ void Watch::end_step(const Command& command, const KernelSet& kernels) {
       __asan_unpoison_memory_region(arena_ + by_first_[i].offset, static_cast<size_t>(by_first_[i].bytes));
 }
 
-// oneDNN's code is not instrumented: what it is about to touch is looked at before.
+// oneDNN's code is not instrumented, so the bytes that it will access are checked beforehand.
 void Watch::touch(const Command& command, const KernelSet& kernels, std::byte* const* operands, std::byte*) {
   const std::vector<KernelSet::Touched::Bytes>& touched = kernels.touched_by(command.index).operands;
   for (size_t slot = 0; slot < touched.size(); ++slot) {
@@ -63,7 +63,7 @@ void Watch::touch(const Command& command, const KernelSet& kernels, std::byte* c
     void* const dead = __asan_region_is_poisoned(operands[slot], static_cast<size_t>(touched[slot].bytes));
     if (!dead) continue;
     std::fprintf(stderr, "step %d: operand %zu lies where nothing lives\n", command.step, slot);
-    *static_cast<volatile char*>(dead);  // AddressSanitizer says the rest, and ends the program
+    *static_cast<volatile char*>(dead);  // AddressSanitizer reports the error and ends the program
   }
 }
 

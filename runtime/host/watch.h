@@ -1,10 +1,11 @@
-// What sanitizers are told of the arena; nothing in other builds. They see neither into oneDNN's kernels nor that an
-// arena has tenants, so they are told what each step touches and, for addresses, who lives when.
+// What sanitizers are told about the arena; empty in other builds. Sanitizers see neither into oneDNN's kernels nor
+// which tensors share the arena. So they are told what each step accesses and, for addresses, which tensors are live at
+// each step.
 //
-//   -fsanitize=address   bytes where nothing lives at a step are poisoned while it runs. Steps run in the order of issue
-//                        on one thread, for that is the order in which lives are stated
-//   -fsanitize=thread    every operand is read or written in the name of the kernel, on its stream; and a step comes behind
-//                        another only where the plan says so, not because a stream happened to be further
+//   -fsanitize=address   bytes without a live tensor are poisoned while a step runs. Steps run in the order of issue on
+//                        one thread, because lifetimes are stated in that order
+//   -fsanitize=thread    every operand is read or written on behalf of the kernel, on its stream; a step is ordered
+//                        after another only if the plan says so, not because a stream happened to be further
 #pragma once
 
 #include <vector>
@@ -54,7 +55,7 @@ class Watch {
   Watch(std::span<const ProgramLife>, std::byte*, int64_t) {}
   static constexpr bool in_order_of_issue() { return false; }
   static constexpr bool told_of_order() { return true; }
-  // What the stream did until `step` has finished; this thread knows it from here on.
+  // Everything the stream did until `step` finished happens before what this thread does from here on.
   void finished(const void* step);
   void awaited(const void* step);
   void begin_round() {}

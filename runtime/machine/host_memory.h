@@ -1,4 +1,5 @@
-// How much memory this machine can still give a process. Whoever plans with a host pool asks, and whoever is about to take one.
+// The memory that this machine can still give to a process. Used by the planner if a plan needs a host pool, and before
+// a host pool is allocated.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +14,13 @@
 namespace plimsoll {
 
 struct HostMemory {
-  int64_t available = 0;     // bytes that can be taken without swapping, caches given up
-  bool limited_by_group = false;  // the machine has more, and this process's control group does not
+  int64_t available = 0;     // bytes that can be allocated without swapping, if caches are dropped
+  bool limited_by_group = false;  // the limit comes from the process's control group, not from the machine
 };
 
 namespace host_memory_files {
 
-// visit(line) of each, without its end. False: there is no such file.
+// Calls visit(line) for each line, without its newline. False: the file does not exist.
 template <class Visit>
 bool for_each_line(const std::string& path, Visit visit) {
   std::FILE* const file = std::fopen(path.c_str(), "re");
@@ -33,7 +34,8 @@ bool for_each_line(const std::string& path, Visit visit) {
   return true;
 }
 
-// The number behind `name` at the beginning of a line ("" for a file that is a number); -1: there is none, or a word, as "max".
+// The number after `name` at the beginning of a line ("" for a file that contains only a number); -1: there is none, or
+// a word such as "max".
 inline int64_t number_in(const std::string& path, std::string_view name) {
   int64_t found = -1;
   for_each_line(path, [&](std::string_view line) {
@@ -49,12 +51,13 @@ inline int64_t number_in(const std::string& path, std::string_view name) {
 struct GroupFiles {
   const char* limit;
   const char* usage;
-  const char* cached;  // in memory.stat: what of the usage is given up first
+  const char* cached;  // in memory.stat: the part of the usage that is reclaimed first
 };
 inline constexpr GroupFiles kSecond = {"memory.max", "memory.current", "inactive_file "},
                             kFirst = {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "};
 
-// Every group above has its say. In a container the files of a path may not be there; its own are where they are mounted.
+// Applies the limits of the group and of all its ancestors. In a container the files of a path may be missing; the
+// container's own are at the mount point.
 inline void limit_by(const std::string& mounted, std::string path, const GroupFiles& files, HostMemory& memory) {
   while (!path.empty() && path.back() == '/') path.pop_back();
   for (;;) {
@@ -72,13 +75,15 @@ inline void limit_by(const std::string& mounted, std::string path, const GroupFi
 
 }  // namespace host_memory_files
 
-// By Linux's files below `root`: MemAvailable, and the limits of control groups of either version. Nothing where it does not say.
+// Reads Linux's files below `root`: MemAvailable, and the limits of control groups v1 and v2. nullopt if they are
+// unavailable.
 inline std::optional<HostMemory> host_memory(const std::string& root = "") {
   using namespace host_memory_files;
   const int64_t kibibytes = number_in(root + "/proc/meminfo", "MemAvailable:");
   if (kibibytes < 0) return {};
   HostMemory memory{.available = kibibytes * 1024};
-  for_each_line(root + "/proc/self/cgroup", [&](std::string_view line) {  // "0::/user.slice", "5:cpu,memory:/docker/1a2b"
+  // "0::/user.slice", "5:cpu,memory:/docker/1a2b"
+  for_each_line(root + "/proc/self/cgroup", [&](std::string_view line) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == line.npos || second == line.npos) return;
     const std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",", path(line.substr(second + 1));

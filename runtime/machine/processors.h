@@ -1,4 +1,4 @@
-// How many processors this process may use, and how long it waits for one.
+// The number of processors that this process may use, and how long its threads wait for one.
 #pragma once
 
 #include <sched.h>
@@ -16,7 +16,7 @@ namespace plimsoll {
 
 namespace processors_files {
 
-// "max 100000", "150000 100000": microseconds of processor time in each period. Below 0: no limit.
+// "max 100000", "150000 100000": microseconds of processor time per period. Negative: no limit.
 inline double of_quota(const std::string& file) {
   double processors = -1;
   host_memory_files::for_each_line(file, [&](std::string_view line) {
@@ -28,7 +28,7 @@ inline double of_quota(const std::string& file) {
 
 }  // namespace processors_files
 
-// By the scheduler's mask and, below `root`, the quotas of control groups of either version; at least 1.
+// By the scheduler's affinity mask and, below `root`, the quotas of control groups v1 and v2; at least 1.
 inline int processors(const std::string& root = "") {
   using namespace host_memory_files;
   double allowed = std::max(1U, std::thread::hardware_concurrency());
@@ -44,7 +44,8 @@ inline int processors(const std::string& root = "") {
     std::string path(line.substr(second + 1));
     const bool unified = controllers == ",,";
     if (!path.starts_with('/') || (!unified && controllers.find(",cpu,") == controllers.npos)) return;
-    // Every group above has its say. In a container the files of a path may not be there; its own are where they are mounted.
+    // Applies the quotas of the group and of all its ancestors. In a container the files of a path may be missing; the
+    // container's own are at the mount point.
     for (;;) {
       while (!path.empty() && path.back() == '/') path.pop_back();
       if (unified) {
@@ -63,8 +64,8 @@ inline int processors(const std::string& root = "") {
   return std::max(1, static_cast<int>(allowed + 0.5));
 }
 
-// Seconds that the threads of this process have been ready to run while something else ran, all of them together. What a thread that has ended has waited
-// is lost. 0 where Linux does not say (/proc/*/schedstat).
+// Seconds in which threads of this process were runnable but not running, summed over threads. The waiting time of
+// finished threads is not included. 0 if Linux does not report it (/proc/*/schedstat).
 inline double queued_seconds(const std::string& root = "") {
   double seconds = 0;
   std::error_code failed;

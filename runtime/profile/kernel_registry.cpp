@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// Gives one field of an attribute struct its value; false: the value is of another type.
+// Sets one field of an attribute struct; false: the value has another type.
 template <class Field>
 bool assign(Field& field, const KernelAttribute& attribute) {
   if constexpr (std::is_same_v<Field, IntList>) {
@@ -23,7 +23,7 @@ bool assign(Field& field, const KernelAttribute& attribute) {
     if (given) field = *given;
     return given != nullptr;
   } else if constexpr (std::is_floating_point_v<Field>) {
-    // A real that happens to be whole may come from JSON as an integer.
+    // A real without a fraction may be an integer in JSON.
     if (const double* real = std::get_if<double>(&attribute.value)) return field = static_cast<Field>(*real), true;
     if (const int64_t* whole = std::get_if<int64_t>(&attribute.value)) return field = static_cast<Field>(*whole), true;
     return false;

@@ -1,5 +1,5 @@
-// Kernels by name: for those who meet them as data (the profiler, tests), not as generated code. The library is generic
-// over kernels.def; which backend it speaks for is decided by what it is linked with.
+// Kernels by name, for programs that handle them as data (the profiler, tests) rather than as generated code. The
+// library is generic over kernels.def; the backend that it is linked with provides the kernels.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ struct KernelAttribute {
   std::variant<bool, int64_t, double, std::vector<int64_t>> value;
 };
 
-// What a task says of its kernel. Attributes that are left out have their defaults.
+// A task's description of its kernel. Omitted attributes have their defaults.
 struct KernelCall {
   std::string name;
   std::vector<KernelAttribute> attributes = {};
   std::vector<OperandDesc> operands = {};
 };
 
-// As the functions of runtime/kernels.h. KernelError: no kernel of that name, an attribute it does not have or of
-// another type, or whatever the backend cannot do.
+// Like the functions of runtime/kernels.h. KernelError: no kernel of that name, an unknown attribute or one of another
+// type, or anything that the backend does not support.
 std::vector<Algorithm> algorithms_of(const KernelCall& call);
 std::unique_ptr<Kernel> make_kernel(const KernelCall& call, std::string_view algorithm);
 

@@ -1,4 +1,4 @@
-// plimsoll-profile-host, plimsoll-profile-cuda: the same source, linked with another backend.
+// plimsoll-profile-host, plimsoll-profile-cuda: the same source, linked with different backends.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -38,12 +38,13 @@ void print_progress(size_t done, size_t all) {
   std::fflush(stderr);
 }
 
-// Who asks by stdin waits for the answer: when it is killed, nobody does, and the machine has better to do.
+// A parent that sends its request on stdin waits for the answer. If the parent is killed, this process must end, too,
+// instead of using the machine.
 void end_with_parent() {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
-// Of an answer that goes to stdout: what libraries say there, asked to be verbose, goes to stderr until then.
+// For an answer on stdout: until then, stdout is redirected to stderr, because verbose libraries print to stdout.
 int keep_stdout() {
   const int kept = dup(STDOUT_FILENO);
   if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) throw std::runtime_error("cannot keep standard output for the answer");

@@ -14,7 +14,8 @@ constexpr int64_t kAlignment = 256;
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// Reals in [0.1, 1): no kernel meets a zero, a negative variance or a denormal. Integers are 0: a valid class or index.
+// Reals in [0.1, 1), so that no kernel sees a zero, a negative variance or a denormal. Integers are 0, a valid class or
+// index.
 void fill(const TensorDesc& desc, std::byte* to) {
   static const std::vector<float> reals = [] {
     std::vector<float> values(size_t{1} << 20);
@@ -32,14 +33,14 @@ void fill(const TensorDesc& desc, std::byte* to) {
     backend::copy_in(stream(), to + at, from, std::min(piece, desc.bytes() - at));
 }
 
-// Every operand is where an iteration would have it: in memory, behind what others have left in the caches and not yet
-// written back; in a cache that is shared; or in the cores' own.
+// Puts every operand where an iteration would leave it: in memory, with dirty lines of other data in the caches; in a
+// shared cache; or in the cores' private caches.
 void lay_out(std::span<const OperandDesc> operands, const std::vector<std::byte*>& addresses,
              std::span<const int64_t> reuse_bytes, Interlude& between) {
   const Caches sizes = caches();
   between.run();
   const auto touch_those = [&](int64_t from, int64_t to) {
-    std::vector<std::pair<int64_t, size_t>> order;  // last what was used last
+    std::vector<std::pair<int64_t, size_t>> order;  // most recently used last
     for (size_t i = 0; i < reuse_bytes.size(); ++i)
       if (operands[i].access != Access::absent && reuse_bytes[i] >= from && reuse_bytes[i] < to) order.emplace_back(-reuse_bytes[i], i);
     std::sort(order.begin(), order.end());

@@ -1,4 +1,4 @@
-// How long a kernel takes.
+// Measures the time of a kernel.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,11 @@
 
 namespace plimsoll::profile {
 
-// Bytes of an arena in which a kernel with these operands can be measured.
+// The arena size needed to measure a kernel with these operands.
 int64_t bytes_to_measure(std::span<const OperandDesc> operands, int64_t workspace_bytes);
 
-// A task's operands in an arena, filled once for all algorithms that are measured of it: gigabytes come over a link.
+// A task's operands in an arena, filled once for all algorithms measured for the task, because filling may transfer
+// gigabytes over a link.
 //
 //   0 │ operand 0 │ operand 1 │ … │ workspace, of any algorithm
 struct Workpiece {
@@ -24,16 +25,17 @@ struct Workpiece {
   Workpiece(std::span<const OperandDesc> operands, const backend::Arena& arena);
 };
 
-// In a training iteration some of a task's operands were touched just now by the task before, some many tasks ago; run again
-// and again, a task would find all of them in the caches. So another one runs in between, on all of the device and on more
-// bytes of its own than the caches hold; what is not that long ago is touched behind it. Nobody waits for it: on a device the task is
-// issued while it still runs, as it is in a round, and what issuing takes is not in the task's time.
+// In a training iteration some operands of a task were used by the task immediately before, others many tasks ago. If a
+// task ran repeatedly, it would find all of them in the caches. Therefore another kernel runs in between, on the whole
+// device and on more bytes than the caches hold; operands used recently are then touched again. The interlude is not
+// waited for: on a device the task is issued while it still runs, as in a round, so the task's time does not include
+// issuing it.
 class Interlude {
  public:
   Interlude();
   void run();
-  void touch_some(int64_t bytes);  // what lay in the cores' own caches gives way
-  // By some runs of it alone: whether other processes want the processors now.
+  void touch_some(int64_t bytes);  // evicts the contents of the cores' private caches
+  // Whether other processes are currently using the processors, according to some runs of this kernel alone.
   bool is_disturbed();
 
  private:
@@ -41,12 +43,14 @@ class Interlude {
   std::unique_ptr<Kernel> kernel_;
 };
 
-// Of several runs after one to warm up, which counts where it takes long, with the interlude between them where there is one. `reuse_bytes`: per operand, what
-// an iteration touches between its last use and this one; empty: much. The workpiece's arena has at least bytes_to_measure().
+// The time of several runs after a warm-up run, which counts if it takes long; `between`, if not null, runs between
+// them. `reuse_bytes`: for each operand, the bytes that an iteration touches between its previous use and this one;
+// empty: many. The workpiece's arena has at least bytes_to_measure().
 Timing time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes,
                const Workpiece& workpiece, Interlude* between);
 
-// The same, taken again while other processes disturb it, as far as `retakes` goes: the shortest then, for a disturbance only adds to a time.
+// The same, but repeated while other processes disturb it, as far as `retakes` permits. Returns the shortest
+// measurement, because a disturbance only adds time.
 Timing undisturbed_time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes, const Workpiece& workpiece,
                            Interlude* between, Retakes& retakes);
 

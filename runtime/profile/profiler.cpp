@@ -46,14 +46,15 @@ KernelAttribute read_attribute(const std::string& name, const json& value) {
   return {name, value.get<std::vector<int64_t>>()};
 }
 
-// Of each operand; much, where tasks.json does not tell.
+// For each operand; a large value if tasks.json does not give it.
 std::vector<int64_t> read_reuse(const json& task) {
   std::vector<int64_t> bytes;
   for (const json& operand : task.at("operands")) bytes.push_back(operand.value("reuse_bytes", INT64_MAX));
   return bytes;
 }
 
-// Grows to the largest task; measured kernels all run in it. One that cannot grow, for the machine has no such memory, keeps nothing.
+// The arena in which all kernels are measured; grows to the largest task. If it cannot grow because memory is
+// insufficient, it is empty.
 class Workbench {
  public:
   Interlude* interlude() {
@@ -61,9 +62,9 @@ class Workbench {
     return &*interlude_;
   }
   Retakes& retakes() { return retakes_; }
-  // What lies there is of another task from here on.
+  // From here on the arena belongs to another task.
   void clear() { workpiece_.reset(); }
-  // The task's operands, with room for the workspace; filled where they do not lie there yet. Throws std::bad_alloc.
+  // The task's operands, with room for the workspace; filled only if they are not there yet. Throws std::bad_alloc.
   const Workpiece& workpiece(std::span<const OperandDesc> operands, int64_t workspace_bytes) {
     const int64_t bytes = bytes_to_measure(operands, workspace_bytes);
     if (!arena_ || arena_->bytes() < bytes) {
@@ -84,11 +85,11 @@ class Workbench {
 
 struct Candidate {
   Algorithm algorithm;
-  size_t order = 0;    // among all that come into question, as the backend prefers them
-  Timing timing = {};  // where it was measured
+  size_t order = 0;    // index among all candidates, in the backend's order of preference
+  Timing timing = {};  // if it was measured
 };
 
-// What the user wants of arithmetic.
+// The user's arithmetic options.
 struct Wanted {
   bool tf32 = false, nondeterministic = false;
   bool admits(const Algorithm& algorithm) const {
@@ -102,8 +103,8 @@ Wanted read_wanted(const json& tasks) {
   return {.tf32 = math == "tf32", .nondeterministic = tasks.value("nondeterministic", false)};
 }
 
-// In the backend's order of preference, the default first; but where TF32 is admitted it is for its speed, and goes ahead.
-// Throws KernelError where there is none.
+// In the backend's order of preference, the default first; but TF32, if allowed, comes first because of its speed.
+// Throws KernelError if there is none.
 std::vector<Candidate> candidates_of(const KernelCall& call, const Wanted& wanted) {
   std::vector<Algorithm> offered = algorithms_of(call);
   if (wanted.tf32) std::stable_partition(offered.begin(), offered.end(), [](const Algorithm& a) { return a.tf32; });
@@ -116,7 +117,7 @@ std::vector<Candidate> candidates_of(const KernelCall& call, const Wanted& wante
   return candidates;
 }
 
-// All that can be built and measured; why not, where none can.
+// All candidates that can be built and measured; throws the reason if there is none.
 std::vector<Candidate> measured(const KernelCall& call, const std::vector<int64_t>& reuse_bytes,
                                 const std::vector<Candidate>& candidates, Workbench& workbench) {
   std::vector<Candidate> done;
@@ -138,7 +139,7 @@ std::vector<Candidate> measured(const KernelCall& call, const std::vector<int64_
   return done;
 }
 
-// Lists may offer what cannot be built after all.
+// The list may contain algorithms that cannot be built.
 std::vector<Candidate> buildable(const KernelCall& call, const std::vector<Candidate>& candidates) {
   if (candidates.size() == 1) return candidates;
   std::vector<Candidate> done;
@@ -206,7 +207,7 @@ json profile(const json& tasks, bool measure, void (*progress)(size_t done, size
     const bool before = workbench.interlude()->is_disturbed();
     result["links"] = measure_links(tasks.at("links").at("spill_directory").get<std::string>());
     result["links"].update(measure_overheads());
-    // Copies are measured beside kernels, which differ by themselves.
+    // Copies are measured concurrently with kernels, whose times vary by themselves.
     if (before || workbench.interlude()->is_disturbed()) result["links"]["disturbed"] = true;
   }
   result["tasks"] = json::array();

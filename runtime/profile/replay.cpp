@@ -1,9 +1,10 @@
-// plimsoll-replay-host, plimsoll-replay-cuda CASES.json: runs tasks that another backend has recorded (tests/ops/record_test.cpp), with every
-// algorithm that there is, and compares. One line per kernel; exit code 9 where something is too far.
+// plimsoll-replay-host, plimsoll-replay-cuda CASES.json: runs tasks recorded with another backend
+// (tests/ops/record_test.cpp), with every available algorithm, and compares the results. One line per kernel; exit code
+// 9 if a difference exceeds its tolerance.
 //
-// A kernel that a device does not survive ends the process. With --results FILE all that happens is written there at once, a
-// line of JSON each; run again with the same file it goes on behind the case that it did not survive. --share K/N takes every Nth
-// case, for processes beside each other; --skip PREFIX leaves kernels out.
+// A kernel that crashes the device ends the process. With --results FILE all events are recorded there immediately, one
+// line of JSON each; when restarted with the same file, the program continues after the case that crashed. --share K/N
+// runs every Nth case, for parallel processes; --skip PREFIX skips kernels.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -49,7 +50,7 @@ double element(DataType type, const Bytes& bytes, size_t i) {
   return 0;
 }
 
-// ‖a - b‖ / ‖b‖, norms below 1e-3 counting as that; infinite where something is not a number.
+// ‖a - b‖ / ‖b‖, with ‖b‖ at least 1e-3; infinite if an element is NaN.
 double distance(DataType type, const Bytes& a, const Bytes& b) {
   double apart = 0, size = 0;
   for (size_t i = 0; i < b.size() / static_cast<size_t>(bytes_of(type)); ++i) {
@@ -68,7 +69,7 @@ struct Figures {
   std::string where = "", refused = "";
 };
 
-// What TF32 loses is of its format, 2^-11 of each factor; the rest is rounding and another order of sums.
+// The error of TF32 comes from its format, 2^-11 per factor; the rest is rounding and the order of summation.
 constexpr double kTolerance = 1e-5, kToleranceTf32 = 5e-3;
 
 struct Options {
@@ -77,7 +78,7 @@ struct Options {
   size_t share = 0, shares = 1;
 };
 
-// What happens, for a table and, line by line, for whoever reads the file.
+// Records events for the final table and, line by line, in the results file.
 class Record {
  public:
   explicit Record(const std::string& path) : path_(path) {
@@ -118,7 +119,7 @@ class Record {
           {"far", std::isfinite(far) ? json(far) : json("not a number")}, {"operand", operand}});
   }
 
-  // 0, or 9 where something is too far.
+  // 0, or 9 if a difference exceeds its tolerance.
   int print() const {
     size_t failures = 0;
     std::printf("%-26s %5s %10s %9s %9s\n", "kernel", "cases", "algorithms", "fp32", "tf32");
@@ -140,7 +141,7 @@ class Record {
 
   std::string path_;
   std::ofstream out_;
-  std::map<std::string, bool> known_;  // cases of the file: whether they ended
+  std::map<std::string, bool> known_;  // cases of the results file: whether they finished
   std::map<std::string, Figures> by_kernel_;
 };
 
@@ -185,7 +186,7 @@ void replay(const json& one, const RunContext& context, Record& record) {
     try {
       kernel = make_kernel(call, algorithm.name);
     } catch (const KernelError& error) {
-      record.not_built(call.name, name, error.what());  // listed and then not built: told, and no failure
+      record.not_built(call.name, name, error.what());  // listed but cannot be built: reported, not a failure
       continue;
     }
     replay(one, call, algorithm, *kernel, context, record);
@@ -212,7 +213,7 @@ int run(const Options& options) {
     } catch (const KernelError& error) {
       record.fails(kernel, name, error.what());
     } catch (const backend::DeviceError& error) {
-      // Nothing runs any more in this process.
+      // Nothing can run in this process any more.
       record.fails(kernel, name, error.what());
       record.end(name);
       record.print();

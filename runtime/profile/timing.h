@@ -1,4 +1,4 @@
-// How often a kernel has to run, and what several runs of it say of its time.
+// How many runs a kernel needs, and how its time is estimated from them.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,11 @@
 
 namespace plimsoll::profile {
 
-// Enough runs for a median, and no longer than a planner's user waits: hundreds of kernels are measured in one go.
+// Enough runs for a median, but few, because hundreds of kernels are measured while the planner's user waits.
 inline constexpr size_t kFewestRuns = 5, kMostRuns = 7;
 inline constexpr double kEnoughSeconds = 0.03;
-// What comes before a run and in between, which is what runs differ by, is little of one that takes so long: two that agree say what more would.
+// Runs differ by what happens before and between them. For such a long run this is a small fraction: if two runs agree,
+// more runs would not change the result.
 inline constexpr double kLongSeconds = 0.05;
 inline constexpr size_t kMostLongRuns = 3;
 inline constexpr double kAgree = 1.03;
@@ -27,14 +28,16 @@ inline bool are_enough(const std::vector<double>& seconds) {
 
 struct Timing {
   double median = 0;  // seconds
-  double spread = 0;  // half of what lies between the quartiles
-  int left_out = 0;   // runs that something else made much longer
-  bool disturbed = false;  // all of them, so that this is no good figure
+  double spread = 0;  // half of the interquartile range
+  int left_out = 0;   // runs excluded as outliers
+  bool disturbed = false;  // all runs were disturbed, so the figure is unreliable
 };
 
-inline constexpr double kOutlier = 6;  // times the median distance from the median; of what is normally distributed, one run in 20,000
+// times the median absolute deviation; of normally distributed values, one in 20,000 exceeds it
+inline constexpr double kOutlier = 6;
 
-// A clock that changes or a process that comes in between makes a run longer by far more than runs differ: it is left out. Before: there are runs.
+// Excludes outliers: a clock change or another process makes a run longer by far more than runs usually differ. Before:
+// there is at least one run.
 inline Timing timing_of(std::vector<double> seconds) {
   const auto sorted_median = [](std::vector<double>& values) {
     std::sort(values.begin(), values.end());
@@ -45,26 +48,27 @@ inline Timing timing_of(std::vector<double> seconds) {
   for (const double each : seconds) distances.push_back(std::fabs(each - median));
   const double gate = kOutlier * sorted_median(distances);
   const size_t runs = seconds.size();
-  // Where most runs take the same to the tick of the clock, that distance says nothing.
+  // If most runs take the same number of clock ticks, the deviation is 0 and says nothing.
   if (gate > 0) std::erase_if(seconds, [&](double each) { return std::fabs(each - median) > gate; });
   const size_t count = seconds.size();
   return {.median = seconds[count / 2], .spread = (seconds[(3 * count) / 4] - seconds[count / 4]) / 2, .left_out = static_cast<int>(runs - count)};
 }
 
-// Beside other processes that want the processors, runs of one kernel differ by half; alone, by a few percent. A tick of the clock and what it takes to wake
-// a thread are no disturbance of kernels that take microseconds.
+// If other processes compete for the processors, runs of one kernel differ by half; otherwise by a few percent. For
+// kernels that take microseconds, a clock tick or the time to wake a thread does not count as a disturbance.
 inline constexpr double kSteadySpread = 0.2;    // of the median
-inline constexpr double kSteadySeconds = 5e-6;  // of spread, always
-inline constexpr double kSteadyQueue = 0.2;     // of the time that was spent on measuring, a thread of ours was ready and something else ran
+inline constexpr double kSteadySeconds = 5e-6;  // a spread that is always accepted
+// of the measuring time in which a thread of this process was runnable but not running
+inline constexpr double kSteadyQueue = 0.2;
 
-// Whether other work made these figures too long. `queued` and `passed`: seconds that our threads waited for a processor while all of it was measured, and that
-// it took.
+// Whether other processes distorted these figures. `queued` and `passed`: the seconds that our threads waited for a
+// processor during the whole measurement, and its duration.
 inline bool is_disturbed(const Timing& timing, double queued, double passed) {
   return timing.spread > std::fmax(kSteadySeconds, kSteadySpread * timing.median) || queued > kSteadyQueue * passed;
 }
 
-// How often a disturbed measurement is taken again: at most twice each, and not at all where it has not helped several times in a row, for what disturbs
-// goes on.
+// Limits the repetition of disturbed measurements: at most twice each, and not at all after several failures in a row,
+// because the disturbance then persists.
 class Retakes {
  public:
   bool may_try_again(int takes) const { return takes < kMostTakes && in_vain_ < kMostInVain; }

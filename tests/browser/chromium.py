@@ -8,7 +8,7 @@
 import base64, json, os, shutil, subprocess, sys, tempfile, time
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-SKIP = 77  # what ctest takes for "skipped"
+SKIP = 77  # ctest's exit code for "skipped"
 
 
 def need_chromium():
@@ -34,7 +34,7 @@ class Page:
         to_browser, self.commands = os.pipe()
         self.answers, from_browser = os.pipe()
 
-        def hand_over():  # the browser reads commands from 3 and writes answers to 4
+        def hand_over():  # the browser reads commands from descriptor 3 and writes answers to 4
             read, write = os.dup(to_browser), os.dup(from_browser)
             os.dup2(read, 3)
             os.dup2(write, 4)
@@ -114,7 +114,7 @@ class Page:
             time.sleep(0.05)
 
     def settle(self):
-        """Two frames later, whatever was to be drawn is drawn."""
+        """Waits for two frames, after which all drawing is done."""
         self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 
     def mouse(self, kind, x, y, **more):

@@ -1,4 +1,4 @@
-# The report of a plan of 40,000 tensors in a browser: it is small, opens, points, zooms and lists.
+# The report of a plan of 40,000 tensors in a browser: the file is small, and it opens, points, zooms and lists.
 . "$PLIMSOLL_CLI/common.sh"
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ||
   { echo "skipped: there is no Chromium here; \`tools/setup.sh browser\` installs Debian's"; exit 77; }
@@ -10,7 +10,7 @@ exec /usr/bin/python3 - <<'PY'
 import os, sys
 sys.path.insert(0, os.environ["PLIMSOLL_BROWSER"])
 from chromium import Page
-# The block with the most bytes times steps, to be hit among so many.
+# The block with the most bytes times steps, which is easy to hit among so many.
 THICKEST = """(() => {
   const { figure, plan } = page, b = plan.blocks;
   let best = -1;
@@ -37,7 +37,7 @@ with Page("page.html") as page:
     page.key("n")
     assert page.evaluate("page.figure.chosen.size") > 0, "n chooses nothing"
     page.key("0")
-    # Not all layers are rows at once, and it says so; a filter finds the others.
+    # Not all layers are rows at once, and the page says so; a filter finds the others.
     layers, rows = page.evaluate("page.plan.layers.name.length"), page.evaluate("document.querySelectorAll('#layers tbody tr').length")
     assert 1000 <= rows < layers and f"{layers - rows:,} more" in page.evaluate("document.getElementById('layers-note').textContent"), (rows, layers)
     last = page.evaluate("page.plan.layers.name[page.plan.layers.name.length - 1]")

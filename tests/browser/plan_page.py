@@ -1,4 +1,4 @@
-"""The report of a plan in a browser: it loads without a complaint, points, zooms, moves, chooses, sorts, filters, prints.
+"""The report of a plan in a browser: it loads without errors, points, zooms, pans, selects, sorts, filters, prints.
 
     plan_page.py PAGE.html PAGE_WITH_MEASURED.html PAGE_OF_RANKS.html PAGE_OF_HOMES.html
 """
@@ -89,14 +89,14 @@ for dark in (False, True):
         page.settle()
         check(page.evaluate("document.documentElement.scrollWidth") <= 420, "it runs out of a narrow window")
         check(len(page.pdf()) > 5000, "it does not print")
-        # Printed, the picture is scaled to the paper, both ways alike.
+        # In print, the chart is scaled to the paper, by the same factor in both directions.
         page.ask("Emulation.setEmulatedMedia", media="print")
         shape = page.evaluate("(() => { const c = page.figure.canvas; c.style.width = '50%'; const shape = [c.clientWidth / c.clientHeight, c.width / c.height]; c.style.width = ''; return shape; })()")
         check(abs(shape[0] / shape[1] - 1) < 0.05, f"printed, the picture is {shape[0]:.2f} times as wide as high when it was drawn {shape[1]:.2f} times as wide")
         page.ask("Emulation.setEmulatedMedia", media="")
         check(page.complaints == [], f"the console holds: {page.complaints}")
 
-# What a reader sees first, and what the address keeps. Both themes have the same layout, so one is enough.
+# The first screen, and the view stored in the address. Both themes have the same layout, so one is enough.
 ENTRIES = "page.figure.captions.map((c) => c.entries.map((e) => ({ x: e.x, row: e.row, width: 18 + (page.figure.context.font = FONT, page.figure.context.measureText(e.text).width) })))"
 for width, height in ((1280, 900), (390, 844)):
     with Page(plain, width=width, height=height) as page:
@@ -121,14 +121,14 @@ with Page(plain) as page:
     page.wait_for("window.page !== undefined")
     page.settle()
     whole = page.evaluate("page.figure.whole")
-    # One colour, one meaning: no two entries of the page share a colour, but for those that mean the same.
+    # One colour, one meaning: no two entries of the page share a colour, except those with the same meaning.
     colours = page.evaluate("page.figure.captions.flatMap((c) => c.entries.map((e) => [page.figure.colour[e.colour], e.text]))")
     for colour, text in colours:
         others = {other for same, other in colours if same == colour and other != text}
         check(not others or {text, *others} <= {"offloaded", "offload"} or {text, *others} <= {"recomputed"} or {text, *others} <= {"weights and state", "update"} or {text, *others} <= {"loaded again", "input"},
               f"{text} has the colour of {others}")
 
-    # A range, by Shift and dragging: its totals are those of its steps.
+    # Shift and dragging selects a range; its totals are those of its steps.
     left, top, width, height = box(page)
     for kind, x in (("mousePressed", 0.3), ("mouseMoved", 0.5), ("mouseReleased", 0.6)):
         page.mouse(kind, left + width * x, top + 60, button="left", clickCount=1, modifiers=8, buttons=1)
@@ -143,7 +143,7 @@ with Page(plain) as page:
     page.key("Escape")
     check(page.evaluate("page.figure.range") is None, "Escape keeps the range")
 
-    # A search marks what it finds and goes through it; a tooltip names the module.
+    # A search marks its results and steps through them; a tooltip names the module.
     page.evaluate("(() => { const s = document.getElementById('search'); s.value = 'layer2.0.conv1'; s.dispatchEvent(new Event('input')); })()")
     hits = page.evaluate("page.view.hits.length")
     check(hits > 0 and str(hits) in page.evaluate("document.getElementById('hits').textContent"), "the search finds nothing by its module path")
@@ -206,7 +206,7 @@ with Page(homes) as page:
     curve = page.evaluate("page.figure.curvePoints(page.plan.memory.live)")
     check(curve[0]["from"] == 0 and curve[0]["value"] > 0, f"the curve begins with {curve[0]}")
     check(all(a["from"] <= b["from"] for a, b in zip(curve, curve[1:])), "the curve goes back in time")
-    # What was updated leaves when the last task is done: the curve goes on until the last copy is.
+    # Updated tensors are offloaded after the last task: the curve continues until the last copy ends.
     last = page.evaluate("(() => { const s = page.plan.steps; return s.end[s.stream.lastIndexOf(0)]; })()")
     end = page.evaluate("page.plan.seconds")
     check(last < end, "no copy goes on behind the last task")

@@ -6,7 +6,7 @@ plimsoll inspect plan.json --html page.html --trace trace.json 2>/dev/null
 plimsoll inspect plan.json --html measured.html --measured trace.json 2>/dev/null
 plimsoll plan -q net.onnx --batch 16 --costs k40m --effort 0 --ranks 2 -o ranks.json
 plimsoll inspect ranks.json --html ranks.html 2>/dev/null
-# Weights that live on the host come before the first task.
+# Weights that reside on the host are prefetched before the first task.
 plimsoll model vgg11:input=32,width=4,hidden=256,classes=10 -o wide.onnx 2>/dev/null
 plimsoll plan -q wide.onnx --batch 4 --optimizer adam --costs k40m --effort 0 --policy auto --budget 30% -o homes.json
 plimsoll inspect homes.json --html homes.html 2>/dev/null

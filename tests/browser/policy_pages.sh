@@ -1,4 +1,4 @@
-# The pages of compare and frontier, opened in a browser, light and dark, wide and narrow.
+# The pages of compare and frontier, opened in a browser: light and dark, wide and narrow.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model lenet -o net.onnx 2>/dev/null
 plimsoll compare -q net.onnx --batch 16 --costs k40m --effort 0 --budget 60% --budget 100% --html compare.html

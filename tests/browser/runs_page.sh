@@ -1,4 +1,4 @@
-# The page of training runs, opened in a browser, light and dark, wide and narrow.
+# The page of training runs, opened in a browser: light and dark, wide and narrow.
 . "$PLIMSOLL_CLI/common.sh"
 mkdir a b
 /usr/bin/python3 - <<'PY'

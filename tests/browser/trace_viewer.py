@@ -1,5 +1,5 @@
-"""Traces in the viewer of chrome://tracing, by its own importer: it warns of nothing, and its tracks hold what the trace does.
-Debian's Chromium has the page and not its resources, so the viewer is the one that the Python package torch-tb-profiler carries.
+"""Loads traces into the viewer of chrome://tracing with its own importer: no warnings, and its tracks match the trace.
+Debian's Chromium has the page but not its resources, so this uses the viewer from the Python package torch-tb-profiler.
 
     trace_viewer.py VIEWER.html POLYFILL.js STREAMS TRACE.json…
 """
@@ -10,9 +10,9 @@ from chromium import Page, need_chromium
 need_chromium()
 viewer, polyfill, streams, traces = sys.argv[1], sys.argv[2], sys.argv[3].split(","), sys.argv[4:]
 
-# Slices are told apart by microseconds there: one that is shorter may seem to lie in the one before it.
+# The viewer compares slices in microseconds: a shorter slice may seem to lie inside the previous one.
 
-# It is made of what browsers had in 2014.
+# The viewer uses browser features of 2014.
 STUBS = """<script>
 Element.prototype.createShadowRoot = function () { return this.shadowRoot || this.attachShadow({ mode: "open" }); };
 Object.defineProperty(document, "_currentScript", { get: () => document.currentScript });
@@ -59,7 +59,7 @@ with Page("viewer.html") as page:
         assert seen["counters"] == [["memory", [["live", count("C")]]]], (path, seen["counters"])
     assert page.complaints == [] or all("appearance" in text for text in page.complaints), page.complaints
 
-    # What it is held to is what it would say.
+    # The importer does report a broken trace.
     broken = {"traceEvents": [{"ph": "B", "name": "a", "pid": 1, "tid": 1, "ts": 1}, {"ph": "E", "name": "b", "pid": 1, "tid": 1, "ts": 2},
                               {"ph": "E", "name": "c", "pid": 1, "tid": 1, "ts": 3}]}
     page.evaluate("window.traceText = " + json.dumps(json.dumps(broken)) + "; 0")

@@ -1,4 +1,4 @@
-# A plan's trace and its trainer's, opened by the importer of chrome://tracing.
+# The trace of a plan and that of its trainer, opened by the importer of chrome://tracing.
 . "$PLIMSOLL_E2E/trainer.bash"
 polyfill=/usr/lib/javascript/webcomponentsjs-custom-element-v0/CustomElements.js
 with=$(python_with torch_tb_profiler)

@@ -1,8 +1,10 @@
-# --algorithms-of: a plan runs its tasks by the algorithms of another, under whatever budget; where it cannot, it says so.
+# --algorithms-of: a plan runs its tasks with the algorithms of another plan, under any budget. If it cannot, it says
+# so.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model vgg11:input=32,width=16,hidden=64,classes=10 -o net.onnx 2>/dev/null
 plan() { plimsoll plan net.onnx --batch 16 --sub-batch 8 --costs p100 "$@"; }
-# others A B: how many tasks run by another algorithm in B than in A. A tight plan may update a weight in slices: only what both have counts.
+# others A B: the number of tasks with another algorithm in B than in A. A tight plan may update a weight in slices, so
+# only tasks that both plans have count.
 others() { /usr/bin/python3 - "$@" <<'PY'
 import json, sys
 def algorithms(path):
@@ -13,7 +15,8 @@ print(sum(name in b and b[name] != algorithm for name, algorithm in a.items()))
 PY
 }
 
-# On this device's model, tasks have several algorithms, and a tight budget has no room for the workspaces of the fastest.
+# With this device's model, tasks have several algorithms, and a tight budget has no room for the workspaces of the
+# fastest.
 expect 0 plan -o free.json
 least=$(/usr/bin/python3 -c 'import json; print(json.load(open("free.json"))["summary"]["minimum_bytes"])')
 expect 0 plan --budget "$least" -o tight.json

@@ -1,4 +1,4 @@
-# Files that are not what they should be: an exit code and a sentence for each, never a crash, nothing left behind.
+# Invalid files: each gives an exit code and a sentence, never a crash, and leaves nothing on disk.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 
@@ -16,7 +16,7 @@ head -c 20000 net.onnx > truncated.onnx
 expect 4 plan truncated.onnx
 head -c 100000 /dev/urandom > noise.onnx
 expect 4 plan noise.onnx
-# What gets a warning is refused where somebody asks for that.
+# --strict turns warnings into errors.
 cp net.onnx nan.onnx && printf '\x00\x00\xc0\x7f' | dd of=nan.onnx bs=1 seek=$(($(stat -c %s net.onnx) - 4)) conv=notrunc status=none
 expect 0 plimsoll plan nan.onnx --batch 4 --policy liveness -o nan.json;  says "warning: 1 weight in 1 tensor is NaN or infinite"
 expect 4 plimsoll plan nan.onnx --batch 4 --strict -o plan.json;          says "error: 1 weight in 1 tensor is NaN or infinite"

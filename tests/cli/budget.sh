@@ -1,4 +1,5 @@
-# The budget is a contract: what cannot be met says the least that can, and that works; a byte less does not.
+# The budget is a contract. If it cannot be met, the message states the minimum. The minimum works; one byte less does
+# not.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 
@@ -21,7 +22,8 @@ for percent in 90 70 50; do
     fail "the arena is larger than $percent % of the unconstrained one"
 done
 
-# Batch normalization sees the whole batch whatever the budget; where rounds would need less, the way out is said, and works.
+# Batch normalization sees the whole batch, whatever the budget. If rounds would need less, the message names the
+# option, and it works.
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o norm.onnx 2>/dev/null
 expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget 1KiB -o none.json
 whole=$(sed -n 's/.*the minimum is \([0-9]*\) bytes.*/\1/p' err)
@@ -39,14 +41,14 @@ expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --sub-batch 
 says "batch normalization sees 8 samples at a time, not 16"; says "--sub-batch asked for it"
 expect 2 plimsoll plan norm.onnx --batch 16 --batch-norm halved -o none.json; says "batch-norm"
 
-# A device that is smaller than the plan is told of; the plan is made all the same.
+# A device smaller than the plan gives a warning; the plan is made all the same.
 plimsoll model vgg16:init=zeros -o large.onnx 2>/dev/null
 expect 0 plimsoll plan large.onnx --batch 256 --costs k40m --policy network-wide -q -o large.json
 says "warning: the arena of "; says "is more than k40m has, 12.00 GiB"
 expect 0 plimsoll plan large.onnx --batch 256 --costs k40m --policy liveness --sub-batch 64 --budget 8GiB -q -o small.json
 ! grep "is more than" err || fail "a device that is large enough is called too small"
 
-# A search that has no time left gives a valid plan, says so, and exits with 10.
+# A search without time left gives a valid plan, says so, and exits with 10.
 expect 10 plimsoll plan net.onnx --batch 64 --budget 40% --time-limit 0.000001 -o hurried.json; says "--time-limit ended the search"
 says "ms at least, whatever the schedule: a gap of"
 expect 0 plimsoll verify hurried.json

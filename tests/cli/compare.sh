@@ -1,8 +1,8 @@
-# Every policy of the table under every budget: who fits, who is fastest, and what the others would need.
+# Every policy under every budget: which fit, which is fastest, and how much the others would need.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
 
-# Once for the reader, once for the machine; the names are the compiler's own.
+# The output once for readers and once for programs; the names are the compiler's own.
 policies() { plimsoll plan --help | sed -n '/^  --policy /,/^  --s/p' | sed -n 's/^ \{8,\}\([a-z][^ ]*\)  .*/\1/p'; }
 [[ $(policies | wc -l) -ge 3 ]] || fail "the help of --policy does not list the policies"
 expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 60% --budget 1KiB --budget 100%
@@ -32,24 +32,24 @@ for budget in budgets:
     if not fits: continue
     best, = [row for row in fits if row["fastest"] == "1"]
     assert float(best["iteration_seconds"]) == min(float(row["iteration_seconds"]) for row in fits)
-    # All train the same, and nobody is faster than the policy that searches.
+    # All train the same, and none is faster than the searching policy.
     auto, = [row for row in fits if row["policy"] == "auto"]
     for row in fits:
         assert row["splits_statistics"] == "0" and row["rounds"] == "1", row
         assert float(auto["iteration_seconds"]) <= float(row["iteration_seconds"]) * (1 + 1e-9), (auto, row)
 PY
 
-# What a policy is said to need is enough, and a step less is not.
+# The reported minimum of a policy is enough, and a step less is not.
 least=$(/usr/bin/python3 -c 'import csv; print(min(int(r["least_bytes"]) for r in csv.DictReader(open("table.csv")) if r["policy"] == "liveness"))')
 expect 0 plimsoll plan net.onnx --batch 16 --costs k40m --policy liveness --budget "$least" -o plan.json
 expect 6 plimsoll plan net.onnx --batch 16 --costs k40m --policy liveness --budget "$((least - 256))" -o less.json
 
-# Rounds that split batch normalization have to be asked for, and are marked.
+# Rounds that split batch normalization must be requested, and are marked.
 expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 50%; says "batch normalization sees the whole batch"
 ! grep -q '†' out || fail "batch normalization was split, and nobody asked for it"
 expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 50% --batch-norm split; says "† batch normalization"
 
-# The page instead of tables; with --csv both.
+# The page instead of tables; both with --csv.
 expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 60% --html page.html; says "wrote page.html"
 [[ ! -s out && $(tail -c 8 page.html) == "</html>" ]] || fail "the page is not whole, or tables came too"
 

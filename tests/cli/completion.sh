@@ -1,8 +1,9 @@
-# What a shell offers behind the words that were typed, asked of the shells themselves. zsh and fish where they are.
+# The completions that a shell offers after the typed words, obtained from the shells themselves. zsh and fish if
+# installed.
 . "$PLIMSOLL_CLI/common.sh"
 touch net.onnx P.json
 
-# by_SHELL WORDS…: what is offered for the last of them.
+# by_SHELL WORDS…: the completions for the last word.
 by_bash() {
   bash --norc --noprofile -c 'eval "$(plimsoll completion bash)"
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
@@ -12,7 +13,7 @@ by_bash() {
 by_fish() {
   HOME=$PWD fish --no-config -c 'source (plimsoll completion fish | psub); complete -C (string join " " -- $argv)' -- "$@" | cut -f 1
 }
-# zsh completes on a terminal only: one is made, and Tab is pressed twice, for a list.
+# zsh completes only on a terminal. The test makes one and presses Tab twice, for a list.
 by_zsh() {
   plimsoll completion zsh >completion.zsh
   /usr/bin/python3 - "$*" <<'PY'
@@ -35,7 +36,7 @@ def read_until(wanted, quiet):
 os.write(terminal, b"PS1=; stty cols 200; autoload -U compinit; compinit -D -u; source completion.zsh; LISTMAX=10000; echo rea''dy\n")
 read_until("\nready", 0)
 os.write(terminal, sys.argv[1].encode() + b"\t\t")
-# Until it has said nothing for a while.
+# Wait until the shell has printed nothing for a while.
 print("\n".join(re.split(r"[\s\a\b]+", read_until(None, 3))))
 os.close(terminal)
 PY

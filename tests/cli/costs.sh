@@ -1,9 +1,9 @@
-# Without --costs, what a trainer is planned with is measured here, once; what a report is drawn from is modelled.
+# Without --costs, the costs of a trainer are measured on this machine, once; those of a report are modelled.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model lenet -o lenet.onnx 2>/dev/null
 mkdir tmp && export TMPDIR=$PWD/tmp
 
-# A profiler that keeps a list of what it was asked to measure.
+# A profiler that records its requests.
 cat >listing <<SH
 #!/bin/bash
 set -euo pipefail
@@ -18,7 +18,7 @@ export PLIMSOLL_PROFILER=$PWD/listing
 touch asked
 asked() { wc -c <asked; }
 costs_of() { /usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["target"]["costs"])' "$1"; }
-# Few tasks, and no search: measuring is what takes time here.
+# Few tasks and no search, because measuring takes most of the time here.
 net="lenet.onnx --batch 4 --threads 1 --sub-batch 4 --policy liveness --trainable fc*"
 
 expect 0 plimsoll plan $net -o plan.json;                    says "(modelled)"
@@ -41,12 +41,12 @@ expect 0 plimsoll compile $net -o again;                     says "(profiled)"
 cmp trainer/kernels_0.cpp again/kernels_0.cpp || fail "the same command gives another trainer"
 expect 0 plimsoll compile $net --costs profiled -o again
 [[ $(asked) -eq $once ]] || fail "--costs profiled is another thing than the default"
-# A library that talks on stdout does not get into the answer.
+# Output of a library on stdout must not get into the answer.
 expect 0 env XDG_CACHE_HOME="$PWD/other" DNNL_VERBOSE=1 plimsoll compile $net -q -o quiet
 [[ ! -s err && $(asked) -gt $once ]] || { cat err; fail "not quiet with -q"; }
 
-# Ended while it measures: what was measured is kept, and nothing else is left. This profiler does a task at a time, and at the fourth
-# time the compiler is killed.
+# A compiler that is killed while it measures keeps its measurements and leaves nothing else. This profiler measures one
+# task at a time, and the compiler is killed at the fourth.
 cat >one_by_one <<SH
 #!/bin/bash
 set -euo pipefail
@@ -60,7 +60,7 @@ chmod +x one_by_one
 export PLIMSOLL_PROFILER=$PWD/one_by_one XDG_CACHE_HOME=$PWD/ended
 touch kill
 expect 137 plimsoll compile $net -q -o ended_trainer
-# A head, the links and a task each of two times: those of the fourth were not measured.
+# A header, the links, and one task from each of two requests: the third was not answered.
 [[ $(cat ended/plimsoll/costs-*.jsonl | wc -l) -eq 4 ]] || { cat ended/plimsoll/*; fail "what was measured before is lost"; }
 [[ ! -e ended_trainer && -z $(ls -A tmp) ]] || fail "ended, it left $(ls -A ended_trainer tmp)"
 rm kill times
@@ -70,10 +70,10 @@ cat ended/plimsoll/costs-*.jsonl | sed 1d | cut -d'"' -f1-4 | sort >lines
 [[ $(uniq lines | wc -l) -eq $(wc -l <lines) ]] || fail "measured again what was kept"
 [[ -z $(ls -A tmp) ]] || fail "left behind: $(ls -A tmp)"
 
-# Workspaces are the profiler's to say, with modelled times too.
+# Workspaces always come from the profiler, even with modelled times.
 expect 8 env PLIMSOLL_PROFILER="$PWD/nowhere" plimsoll compile $net -o none; says "cannot run '$PWD/nowhere'"; says "set PLIMSOLL_PROFILER to its path"
 [[ ! -e none ]] || fail "a trainer without a profiler"
-# As in a build without CUDA: what is missing is said, and what to do without it.
+# As in a build without CUDA: the message says what is missing, and how to work without it.
 mkdir without && cp "$(command -v plimsoll)" "$(command -v plimsoll-profile-host)" without/
 expect 8 env -u PLIMSOLL_PROFILER without/plimsoll compile $net --target cuda --costs h100 -o none
 says "plimsoll-profile-cuda'"; says "nvcc and cuDNN, 9.8 or later"; says 'plimsoll plan --target cuda --costs h200`'

@@ -1,4 +1,4 @@
-# Plans and trainers for a GPU that is not here: cuDNN's engines by name, with their exact workspaces.
+# Plans and trainers for a GPU that is not present: cuDNN's engines by name, with their exact workspaces.
 . "$PLIMSOLL_CLI/common.sh"
 profiler=$(dirname "$(command -v plimsoll)")/plimsoll-profile-cuda
 [[ -x $profiler ]] || { echo "skipped: this build has no CUDA runtime"; exit 77; }
@@ -24,7 +24,7 @@ PY
 expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 -o again
 cmp trainer/kernels_0.cpp again/kernels_0.cpp || fail "the same command gives another trainer"
 
-# Without --costs a GPU that is here is measured; where none is, a trainer is for an H200, and that is said.
+# Without --costs a local GPU is measured. Without a GPU, a trainer is for an H200, and the compiler says so.
 if ! nvidia-smi >/dev/null 2>&1; then
   expect 0 plimsoll compile net.onnx --batch 64 --target cuda -o default;        says "there is no GPU here"; says "--costs h200"; says "(modelled)"
   cmp trainer/kernels_0.cpp default/kernels_0.cpp || fail "without a GPU the default is not --costs h200"
@@ -35,7 +35,7 @@ if ! nvidia-smi >/dev/null 2>&1; then
   expect 8 plimsoll compile net.onnx --batch 64 --target cuda --costs profiled -o none
 fi
 
-# Images lie as the tasks' times say, on tensor cores channels last and without them not; or as asked.
+# The layout of images follows the tasks' times, channels last on tensor cores and otherwise not; or the request.
 plimsoll model resnet18:input=64 -o resnet.onnx 2>/dev/null
 expect 0 plimsoll plan resnet.onnx --batch 64 --target cuda --costs h100 --math tf32 --policy liveness -o plan.json; says "layout   nhwc in "
 expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs k40m -o plan.json;                 says "layout   nchw: tasks of a round take"
@@ -44,10 +44,10 @@ expect 0 plimsoll inspect plan.json;                                            
 expect 2 plimsoll plan net.onnx --batch 64 --target cuda --layout nChw8c -o plan.json;              says "nchw and nhwc"
 expect 2 plimsoll plan net.onnx --batch 64 --layout nhwc -o plan.json;                              says "of GPUs"
 
-# The last round is smaller: an engine must serve both, whatever cuDNN likes best for each.
+# The last round is smaller: an engine must serve both rounds, whatever cuDNN prefers for each.
 expect 0 plimsoll plan resnet.onnx --batch 32 --sub-batch 6 --target cuda --costs h200 -o plan.json; says "in 6 rounds of 6"
 
-# A device that no profiler knows is for reports; a trainer needs workspaces.
+# A device that no profiler knows can be used for reports; a trainer needs workspaces.
 expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs k40m -o plan.json;      says "(modelled)"
 expect 8 plimsoll compile net.onnx --batch 64 --target cuda --costs k40m -o none;        says "k40m"
 expect 2 plimsoll plan net.onnx --batch 64 --target cuda --costs host -o plan.json;      says "no GPU"
@@ -61,7 +61,7 @@ expect 6 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --process-
 expect 2 plimsoll plan net.onnx --batch 64 --process-budget 800MiB -o plan.json;         says "--budget"
 expect 2 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --process-budget 50% -o plan.json; says "bytes"
 
-# What is to be asked elsewhere can be carried there.
+# The profiler's request can be carried to another machine.
 expect 0 plimsoll profile net.onnx --batch 64 --target cuda --tasks-only -o tasks.json
 expect 0 "$profiler" tasks.json -o described.json --device-props a100
 expect 0 "$profiler" --describe --device-props a100;                                     says "A100"

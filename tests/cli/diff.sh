@@ -1,4 +1,4 @@
-# Two plans of one network: what the larger budget changed.
+# Two plans of one network: the changes made by the larger budget.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
 for share in 20 35 90; do plimsoll plan -q net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget $share% -o $share.json; done

@@ -1,4 +1,5 @@
-# Models as PyTorch's exporters write them, a dozen of each kind (tests/exported, made by tools/bench/frozen_models.py), are planned.
+# Models as PyTorch's exporters write them can be planned: a dozen of each kind (tests/exported, made by
+# tools/bench/frozen_models.py).
 . "$PLIMSOLL_CLI/common.sh"
 /usr/bin/python3 -c "import onnx, numpy" 2>/dev/null || { echo "skipped: no python3-onnx here"; exit 77; }
 

@@ -1,10 +1,10 @@
-# What a machine or a model may bring that nobody thinks of: another locale, names of any bytes, blanks in paths, a file that
-# somebody writes while it is read, a network as deep as it is long.
+# Unexpected properties of a machine or a model: another locale, names of any bytes, spaces in paths, a file that
+# changes while it is read, a network as deep as it is long.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 
-# Names and paths may hold blanks, quotes and what is no UTF-8; numbers have points wherever the user lives. Most machines of
-# builders have no locale with commas: then one is made, where its sources are.
+# Names and paths may contain spaces, quotes and invalid UTF-8. Numbers have decimal points in every locale. Most build
+# machines have no locale with commas, so the test makes one if its sources are installed.
 locale=$(locale -a 2>/dev/null | grep -E '^(de|fr|it|es)_' | head -n 1 || true)
 [[ -n $locale ]] || { localedef -i de_DE -f UTF-8 "$PWD/de_DE.UTF-8" 2>/dev/null && locale=de_DE.UTF-8 && export LOCPATH=$PWD; } || true
 [[ -n $locale ]] || echo "no locale with decimal commas is here: that part says nothing"
@@ -20,7 +20,7 @@ assert [s["start"] for s in there["steps"]] == [s["start"] for s in here["steps"
 PY
 expect 0 plimsoll inspect "some where/a plan.json" --html "some where/a report.html"
 
-# Weights beside the model that become fewer while they are read: a missing file's exit code, and no plan.
+# External weights that become shorter while they are read: the exit code of a missing file, and no plan.
 c++ -std=c++20 -shared -fPIC -O1 "$PLIMSOLL_CLI/preload/shorten.cpp" -o shorten.so -ldl
 plimsoll compile net.onnx --batch 8 --costs modelled --external-data -q -o apart
 weights=$(cd apart && echo *.weights)
@@ -29,7 +29,7 @@ says "the file became shorter";  says "'$weights'"
 [[ ! -e short.json ]] || fail "a plan was made of a file that changed"
 expect 3 plimsoll plan apart/model.onnx --batch 8 --costs modelled -o short.json;  says "which has 1"
 
-# No walk over a graph recurses: a chain of nodes is as deep as it is long.
+# No walk over a graph is recursive, because a chain of nodes is as deep as it is long.
 /usr/bin/python3 -c 'import onnx, numpy' 2>/dev/null || { echo "no onnx for /usr/bin/python3: no chain"; exit 0; }
 /usr/bin/python3 - <<'PY'
 from onnx import TensorProto, helper, save

@@ -1,8 +1,8 @@
-# Every dump is an input: planning goes on from a network or a task graph, and gives the plan that the model gives.
+# Every dump is an input: planning continues from a network or a task graph, and gives the same plan as the model.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 options="--batch 8 --budget 80% --costs modelled -q"
-# All but who made it, how long that took, and the checksum of a model that is not there.
+# Everything except the generator, the planning time, and the checksum of the model, which a dump does not have.
 same_plan() {
   python3 - "$1" "$2" <<'EOF' || fail "$2 is another plan than $1"
 import json, sys
@@ -21,21 +21,21 @@ expect 0 plimsoll plan net.onnx $options -o plan.json --dump dumps
 for dump in dumps/*.network; do
   expect 0 plimsoll plan --from $dump $options -o again.json --dump from
   same_plan plan.json again.json
-  # What it went on from is what it writes, where the passes begin behind it.
+  # The passes that follow give the same task graph.
   diff dumps/04.build_task_graph.tasks from/*.build_task_graph.tasks || fail "$dump gives other tasks"
   rm -r from
 done
 expect 0 plimsoll plan --from dumps/04.build_task_graph.tasks --budget 80% --costs modelled -q -o again.json
 same_plan plan.json again.json
 
-# A plan is finished: it is judged and reported on, not gone on from.
+# A plan is finished: it can be checked and reported on, but planning cannot continue from it.
 plan=$(echo dumps/*.check.plan)
 expect 0 plimsoll verify $plan;                      says "ok: "
 expect 0 plimsoll inspect $plan;                     says "memory"
 expect 2 plimsoll plan --from $plan --batch 8;       says "is a plan, which has no kernels"
 expect 9 plimsoll verify dumps/05.*.plan
 
-# A trainer carries the weights of its model.
+# A trainer holds the weights of its model.
 expect 2 plimsoll compile --from dumps/02.fuse.network $options -o trainer; says "plimsoll compile MODEL.onnx --from=dumps/02.fuse.network"
 expect 0 plimsoll compile net.onnx $options -o trainer
 for dump in dumps/02.fuse.network dumps/04.build_task_graph.tasks; do
@@ -46,7 +46,7 @@ done
 sed 's/initializer=[^ ]*/initializer=nobody/' dumps/02.fuse.network > other.network
 expect 4 plimsoll compile net.onnx --from other.network $options -o third; says "has a weight 'nobody'"
 
-# What a text does not say is asked for; what it says is not said otherwise.
+# What a text does not state must be given by flags; what it states cannot be changed by flags.
 expect 2 plimsoll plan --from dumps/02.fuse.network;                  says "--batch N is needed"
 expect 2 plimsoll plan --from dumps/04.build_task_graph.tasks --batch 4; says "is of 8 samples"
 expect 2 plimsoll plan --from dumps/02.fuse.network --batch 8 --rules vdnn; says "went through passes"

@@ -1,4 +1,5 @@
-# Time against budget, from the least to the unconstrained: more memory never costs time, and the minimum is explained.
+# Time against budget, from the minimum to the unlimited arena: more memory never costs time, and the minimum is
+# explained.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
 
@@ -6,7 +7,7 @@ expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0
 says "What binds at the minimum"; says "the peak:"; says "% "
 [[ ! -s err ]] || fail "something is said beside the table"
 [[ $(LC_ALL=C.UTF-8 wc -L <out) -le 100 ]] || fail "a line is longer than 100 characters"
-# Policy liveness has rounds only to save memory by.
+# Policy liveness uses rounds only to save memory.
 for policy in "auto" "liveness --batch-norm split"; do
   expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --policy $policy --csv
   cp out ${policy%% *}.csv
@@ -33,7 +34,7 @@ for policy in ("auto", "liveness"):
     assert times[0] > times[-1] and abs(float(rows[-1]["overhead"])) < 1e-9, rows
 PY
 
-# Where batch normalization may see a part of the batch, rounds reach further down, and time still never rises.
+# If batch normalization may see a part of the batch, rounds reach smaller budgets, and time still never rises.
 expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --batch-norm split; says "† batch normalization"
 expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --batch-norm split --csv
 cp out split.csv
@@ -48,7 +49,8 @@ PY
 expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --policy liveness --html page.html; says "wrote page.html"
 [[ ! -s out && $(tail -c 8 page.html) == "</html>" ]] || fail "the page is not whole, or the table came too"
 
-# A large layer beside small activations: in rounds of three its update comes in slices, some early and some last, each behind the one before.
+# A large layer with small activations: in three rounds it is updated in slices, some early and some last, one after the
+# other.
 plimsoll model lenet -o lenet.onnx 2>/dev/null
 expect 0 plimsoll frontier lenet.onnx --batch 16 --costs k40m --effort 0;   says "What binds at the minimum"
 

@@ -25,7 +25,7 @@ for command in $commands; do
   diff listed <(echo "$options" | sed '/^$/d') || fail "the help of $command and the man page list other options"
   [[ $(grep -E '.{121}' out | wc -l) -eq 0 ]] || fail "the help of $command has long lines"
 done
-# What matters most comes first, in groups; an option of no group is not forgotten.
+# The most important options come first, in groups; an option without a group is still listed.
 expect 0 plimsoll help compile
 [[ $(grep -o '^  --\?[a-z-]*' out | head -3 | xargs) == "--batch --budget -o" ]] || fail "the help of compile does not begin with what is needed"
 says "how the budget is met"; says "softmax-cross-entropy   of logits and class labels"
@@ -34,7 +34,7 @@ expect 2 plimsoll help nothing; says "'nothing' is not a subcommand"
 sed -n '/^\.SS plimsoll plan/,/^\.SS/p' page.1 | tr -d '\\' >section
 for option in budget policy batch what-if time-limit; do grep -q "^.B --$option" section || fail "plan --$option is not in the man page"; done
 
-# bash really completes: subcommands, options, values.
+# bash really completes subcommands, options and values.
 bash -n completion.bash
 completions() { bash -c 'source ./completion.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _plimsoll; printf "%s\n" "${COMPREPLY[@]}"' _ "$@"; }
 [[ $(completions plimsoll insp) == inspect ]] || fail "bash does not complete inspect"

@@ -1,5 +1,5 @@
-# The host pool has a budget, too: plans keep it, what leaves no plan is said with what works, and its default is half of what this
-# machine, or the control group of this process, still has.
+# The host pool has a budget, too. Plans keep it. If there is no plan, the message says what works. The default is half
+# of the memory available to this machine, or to the control group of this process.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
 field() { /usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$1" "$2"; }
@@ -11,14 +11,14 @@ expect 0 plan --budget "$least" -o least.json
 pool=$(field least.json host_pool_bytes)
 [[ $pool -gt 100000 ]] || fail "the least plan has no host pool to speak of: $pool"
 
-# Within half of that pool, and without any: another plan, with more recomputation.
+# With half of that pool, and without any: another plan, with more recomputation.
 for share in 2 1000000; do
   expect 0 plan --budget "$((least * 3))" --host-budget "$((pool / share))" -o kept.json
   [[ $(field kept.json host_pool_bytes) -le $((pool / share)) ]] || fail "the host pool is larger than its budget"
   expect 0 plimsoll verify kept.json
 done
 
-# Neither budget alone is too small: which one binds is said, and what is said to work does.
+# Neither budget alone is too small: the message says which one binds, and its suggestion works.
 expect 6 plan --budget "$least" --host-budget 0 -o none.json
 says "it is the host budget that binds"; says "keeps its host pool to 0 bytes"
 works=$(sed -n 's/.*--host-budget \([0-9]*\) works with this budget.*/\1/p' err)
@@ -31,7 +31,7 @@ expect 0 plan --budget "$arena" --host-budget 0 -o works.json
 expect 6 plan --budget "$((least - 256))" --host-budget "$((1 << 40))" -o none.json; says "the minimum is $least bytes"
 ! grep "host budget that binds" err || fail "a host budget of a tebibyte binds"
 
-# Side by side.
+# The same budgets in a comparison of all policies.
 expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget "$arena" --host-budget 0 --csv
 /usr/bin/python3 - <<'PY'
 import csv
@@ -45,8 +45,8 @@ expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --host-bu
 expect 2 plan --host-budget lots -o none.json;                 says "'lots' is not a size"
 expect 2 plan --host-budget 1MiB --rules vdnn -o none.json;    says "knows no --host-budget"
 
-# The default, for plans that are for this machine: half of what is left, here of a control group that has two of its three MiB
-# taken, one of them by caches.
+# The default, for plans for this machine: half of the available memory. Here a control group has two of its three MiB
+# in use, one of them by caches.
 c++ -std=c++20 -shared -fPIC -O1 "$PLIMSOLL_CLI/preload/machine.cpp" -o machine.so -ldl
 mkdir -p machine/proc/self machine/sys/fs/cgroup/job
 echo "MemAvailable: 8192000 kB" > machine/proc/meminfo
@@ -63,7 +63,7 @@ expect 0 there --budget "$least" --host-budget auto -o least.json
 [[ $(field least.json host_pool_bytes) -gt $((1 << 20)) ]] || fail "the least plan has no host pool to speak of"
 expect 0 there --budget "$((least * 3))" --host-budget 40% -o part.json
 [[ $(field part.json host_pool_bytes) -le $((2 * (1 << 20) * 40 / 100)) ]] || fail "the host pool is larger than its share"
-# Not of one that may be for another machine.
+# No default for a plan that may be for another machine.
 expect 0 there --costs k40m -o elsewhere.json
 expect 0 there --budget "$(field elsewhere.json minimum_bytes)" --costs k40m -o elsewhere.json
 [[ $(field elsewhere.json host_pool_bytes) -gt $((1 << 20)) ]] || fail "the least plan for another machine has no host pool to speak of"

@@ -8,8 +8,8 @@ for part in "the peak:" "copies of one round" "layers, one round" "4.0 MiB more"
 [[ $(LC_ALL=C.UTF-8 wc -L <out) -le 100 ]] || fail "a line is longer than 100 characters"
 [[ ! -s err ]] || fail "something is said beside the tables"
 
-# What 256 MiB more would buy is there unasked, and the same as when it is asked for; where there are many ways to split the batch it is no more than that; under
-# a time limit the line says how to ask.
+# The gain from 256 MiB more is reported by default, and equals that of an explicit request. If the batch can be split
+# in many ways, it may be less. With a time limit the line names the option.
 for asked in "" "--what-if 256MiB"; do
   plimsoll plan net.onnx --batch 2048 --costs k40m --effort 0 --policy auto --budget 35% -q $asked -o "more${asked:+-asked}.json"
 done
@@ -60,14 +60,14 @@ assert summary["more_bytes"] == 4 << 20 and 0 < summary["more_seconds"] <= summa
 json.load(open("plan.json"))
 PY
 
-# One name explained, and one that is not there.
+# An explanation of one name, and an unknown name.
 gone=$(/usr/bin/python3 -c 'import csv; print(next(r["tensor"] for r in csv.DictReader(open("tensors.csv")) if r["fate"] in ("offload", "recompute")))')
 expect 0 plimsoll inspect plan.json --explain "$gone";  says "made by"; says "gap"; says "kept, "
 layer=$(/usr/bin/python3 -c 'import csv; print(next(csv.DictReader(open("layers.csv")))["layer"])')
 expect 0 plimsoll inspect plan.json --explain "$layer"; says "layer $layer"
 expect 2 plimsoll inspect plan.json --explain "${gone}x"; says "the nearest names: $gone"
 
-# A trace that viewers take; a page that is whole. Nothing is left behind where it cannot be written.
+# A trace that viewers accept; a complete page. If it cannot be written, nothing is left.
 expect 0 plimsoll inspect plan.json --trace trace.json --html page.html
 [[ ! -s out ]] || fail "files were asked for, and tables came too"
 /usr/bin/python3 - <<'PY'
@@ -84,7 +84,8 @@ PY
 expect 0 plimsoll inspect plan.json --html again.html; cmp -s page.html again.html || fail "the same plan makes another page"
 expect 7 plimsoll inspect plan.json --html nowhere/page.html; [[ ! -e nowhere ]] || fail "a refused page left something behind"
 expect 0 plimsoll inspect plan.json --html measured.html --measured trace.json
-# A directory's own measured.json needs no flag; one of another plan is left out there, and refused where it was asked for.
+# A directory's own measured.json needs no flag. A file of another plan is then ignored, but refused if it was given
+# explicitly.
 mkdir made; cp plan.json made
 plimsoll inspect plan.json --trace made/measured.json 2>/dev/null
 expect 0 plimsoll inspect made --html found.html; says "with the times measured in made/measured.json"
@@ -100,7 +101,8 @@ expect 2 plimsoll inspect net.onnx --html page.html;         says "is of plans"
 expect 2 plimsoll inspect plan.json --csv=colours
 expect 2 plimsoll plan net.onnx --batch 16 --what-if 20% -o x.json; says "256MiB"
 
-# The weights of a model, and what patterns leave to train; a plan of what matches is that of what is left when the rest is frozen.
+# The weights of a model, and what patterns leave to train. The plan for a pattern equals the plan with all other
+# weights frozen.
 expect 0 plimsoll inspect net.onnx; says "--weights lists them"
 expect 0 plimsoll inspect net.onnx --weights; cp out all
 grep -q '^trained .*fc.weight' all && grep -q '^statistic ' all || fail "the list of weights"
@@ -119,8 +121,8 @@ assert some == rest
 assert {t["name"].split(".update")[0] for t in some["tasks"] if t["name"].endswith(".update")} >= {"fc.weight", "fc.bias"}
 PY
 
-# What is at home on the host at the peak is no more than what lives there, kind by kind: a slice is not counted beside its whole, nor a
-# gradient as optimizer state.
+# The bytes kept on the host at the peak are at most those that reside there, kind by kind. A slice is not counted in
+# addition to its whole, nor a gradient as optimizer state.
 plimsoll model lenet -o lenet.onnx 2>/dev/null
 at_home() { # KINDS compile-options…
   local kinds=$1
@@ -136,7 +138,7 @@ for tensor in json.load(open("home.json"))["tensors"]:
 line = re.search("\n  kept on the host: (.*)", open("out").read()).group(1)
 said = {kind: re.search(r"([0-9.]+) KiB of " + name, line) for kind, name in named.items()}
 assert {kind for kind in named if said[kind]} == set(sys.argv[1:]), line
-for kind in sys.argv[1:]: assert 0 < float(said[kind].group(1)) - 0.05 <= of[kind] / 1024, (line, of)  # as it is rounded
+for kind in sys.argv[1:]: assert 0 < float(said[kind].group(1)) - 0.05 <= of[kind] / 1024, (line, of)  # rounded
 PY
 }
 at_home "weight optimizer_state" --budget 220KiB;                                 says "fc1.weight.slice"

@@ -1,5 +1,5 @@
-# What `cmake --install` puts into a prefix works there, without the build directory: the compiler finds its profiler, and its manual
-# page and completions are in place.
+# The files that `cmake --install` puts into a prefix work there, without the build directory: the compiler finds its
+# profiler, and its manual page and completions are in place.
 . "$PLIMSOLL_CLI/common.sh"
 
 cmake --install "$PLIMSOLL_BUILD" --prefix "$PWD/tree" >log || fail "cmake --install"
@@ -7,11 +7,11 @@ for file in bin/plimsoll libexec/plimsoll/plimsoll-profile-host share/man/man1/p
             share/bash-completion/completions/plimsoll share/zsh/site-functions/_plimsoll share/fish/vendor_completions.d/plimsoll.fish; do
   [[ -s tree/$file ]] || fail "$file is not installed"
 done
-# The runtime library of the host is there, and what other projects install is not.
+# The host's runtime library is installed, and no files of other projects.
 for file in libplimsoll_host.a PlimsollConfig.cmake PlimsollConfigVersion.cmake; do [[ -s tree/lib/plimsoll/$file ]] || fail "lib/plimsoll/$file is not installed"; done
 [[ ! -e tree/include && $(ls tree/lib) == plimsoll ]] || fail "what other projects install came along: $(find tree/include tree/lib -type f | head -3)"
 
-# Moved, and without what finds the build's own profiler.
+# The prefix is moved, and the variables that find the build's own profiler are unset.
 mv tree elsewhere
 unset PLIMSOLL_PROFILER
 installed=$PWD/elsewhere/bin/plimsoll

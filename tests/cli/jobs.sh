@@ -1,4 +1,4 @@
-# --jobs: a plan is the same, to the byte but for what planning took, with any number of threads.
+# --jobs: a plan has the same bytes with any number of threads, except for the planning time.
 . "$PLIMSOLL_CLI/common.sh"
 
 # same MODEL OPTION…
@@ -20,13 +20,13 @@ expect 0 plimsoll model resnet18:input=32,stem=cifar,width=8,classes=10 -o resid
 for share in 70 40; do same residual.onnx --batch 16 --budget $share%; done
 effort=1 same net.onnx --batch 24 --budget 20%  # in several legs
 same residual.onnx --batch 16 --budget 30% --batch-norm split
-# Searched on several graphs, for its large layer is updated in slices, too.
+# Searched on several graphs, because its large layer is also updated in slices.
 expect 0 plimsoll model vgg11:input=32,width=8,classes=10 -o vgg.onnx
 same vgg.onnx --batch 8 --budget 40%
 # A limit that is never reached changes nothing.
 same net.onnx --batch 24 --budget 30% --time-limit 1000
 
-# By default, as many as there are processors.
+# The default is the number of processors.
 expect 0 plimsoll plan net.onnx --batch 24 --budget 30% --costs p100 --effort 0 -q -o any.json
 sed -i '/"planning_seconds"/d' any.json
 same net.onnx --batch 24 --budget 30%

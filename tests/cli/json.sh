@@ -1,7 +1,7 @@
-# --json: every command that prints figures prints them as JSON too, and nothing else to stdout.
+# --json: every command that prints figures also prints them as JSON, and nothing else to stdout.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
-# is PYTHON: what the last command printed is JSON, and this is true of it.
+# is PYTHON: the last command's output is JSON, and this expression about it is true.
 is() { /usr/bin/python3 -c 'import json, sys; it = json.load(open("out")); assert eval(sys.argv[1]), it' "$1" || { cat out; fail "not so: $1"; }; }
 
 expect 0 plimsoll plan net.onnx --batch 8 --budget 70% --json
@@ -24,7 +24,7 @@ expect 0 plimsoll operators --json;                       is 'any(row["operator"
 expect 0 plimsoll model --list --json;                    is 'any(row["name"] == "resnet18" and row["parameters"] for row in it)'
 XDG_CACHE_HOME=$PWD/cache expect 0 plimsoll cache --json; is 'it["files"] == []'
 expect 0 plimsoll doctor --json;                          is 'it["healthy"] and any(row["what"] == "CMake" for row in it["findings"])'
-# The budget that cannot be met is answered in the first line, in a person's unit, before why.
+# An infeasible budget is answered in the first line, in readable units, before the reasons.
 expect 6 plimsoll plan net.onnx --batch 64 --budget 100KiB -o none.json
 head -1 err | grep -Eq 'needs at least [0-9.]+ [KM]iB at batch 64 with policy .*; the budget is 100.0 KiB' || { cat err; fail "the first line does not say the least budget"; }
 sed -n 2p err | grep -Eq -e '--budget [0-9.]+[KM]iB fits; the minimum is [0-9]+ bytes' || { cat err; fail "the second line is no budget to copy"; }

@@ -1,5 +1,5 @@
-# docs/operators.md is what `plimsoll operators --markdown` prints; PLIMSOLL_UPDATE=1 writes it anew. What stands at its end on ONNX's node
-# tests is tests/node/node.sh's.
+# docs/operators.md is the output of `plimsoll operators --markdown`; PLIMSOLL_UPDATE=1 rewrites it. The section at its
+# end, on ONNX's node tests, belongs to tests/node/node.sh.
 . "$PLIMSOLL_CLI/common.sh"
 
 page="$PLIMSOLL_CLI/../../docs/operators.md"

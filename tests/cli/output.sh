@@ -1,4 +1,4 @@
-# Output appears whole or not at all, and never on top of what is not ours.
+# Output appears completely or not at all, and never overwrites files that are not ours.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 compile() { plimsoll compile net.onnx --batch 8 --costs modelled -o "$@" -q; }
@@ -7,7 +7,7 @@ expect 0 compile trainer
 for file in CMakeLists.txt README.md plan.json manifest.json model.onnx; do
   [[ -s trainer/$file ]] || fail "trainer/$file is missing"
 done
-expect 0 compile trainer                       # ours: written again
+expect 0 compile trainer                       # ours, so it is overwritten
 cp -r trainer before
 expect 0 compile trainer
 diff -r -x plan.json -x manifest.json before trainer || fail "the same input gave another program"
@@ -31,7 +31,7 @@ kill $holder 2>/dev/null || true
 left_behind() { find . -name '*.tmp-*' -o -name '.*.plimsoll*'; }
 [[ -z $(left_behind) ]] || fail "temporary files are left behind: $(left_behind)"
 
-# Ctrl-C while a directory is written leaves nothing, or all of it; never a part.
+# Ctrl-C while a directory is written leaves nothing, or all of it, never a part.
 plimsoll model vgg11:input=32,width=64,hidden=512,classes=10 -o large.onnx 2>/dev/null
 for turn in 1 2; do
   plimsoll compile large.onnx --batch 2 --policy liveness --costs modelled -o cut -q & child=$!
@@ -43,7 +43,7 @@ for turn in 1 2; do
   [[ ! -e cut ]] || { plimsoll verify cut >/dev/null; rm -r cut; }
 done
 
-# A disk that is full, for the model or behind it: exit 7, and nothing is left there.
+# A full disk while the model or later files are written: exit 7, and nothing is left there.
 if unshare -m true 2>/dev/null; then
   mkdir disk
   model=$(stat -c %s trainer/model.onnx)
@@ -61,8 +61,8 @@ else
   echo "no file system of a few kilobytes to be had here: its part is left out"
 fi
 
-# Killed before any call that changes a directory: no trainer or a whole one; where there was one, there is one, the old or
-# the new. Whoever compiles next clears away what was left.
+# The compiler is killed before every call that changes a directory. There is no trainer or a complete one. If there was
+# one before, there is the old or the new one. The next compilation removes leftovers.
 c++ -std=c++20 -shared -fPIC -O1 "$PLIMSOLL_CLI/preload/die.cpp" -o die.so -ldl
 whole() { (cd "$1" && /usr/bin/python3 -c '
 import hashlib, json
@@ -90,12 +90,12 @@ done
 [[ $(cat killed/build/train) == made ]] || fail "killed now and then, it lost the build tree"
 [[ $(cat killed.old-1/mine killed.tmp-2/mine) == "12" ]] || fail "somebody's directory of a name like ours is gone"
 
-# So with a file: none or a whole one, the one before or the new one. Where it needs no name until it is whole, nothing is left of who
-# was killed; else whoever writes it next removes that.
+# The same for a file: none or a complete one, the old or the new one. If the file system permits files without names,
+# nothing is left of the killed process; otherwise the next process that writes the file removes it.
 mkdir kept && echo precious >kept/.file.plimsoll-mine
 beside() { find kept -name '.file.*' ! -name '*-mine'; }
 plimsoll plan net.onnx --batch 8 --policy liveness --costs modelled -q -o drawn.json
-undisturbed_profiler  # a second profile has the times of the first
+undisturbed_profiler  # so that a second profile has the times of the first
 for how in "model lenet -o" "export trainer -o" "plan net.onnx --batch 8 --policy liveness --costs modelled -q -o" \
            "profile net.onnx --batch 8 --threads 1 -q -o" "inspect drawn.json --html"; do
   plimsoll $how good 2>/dev/null
@@ -117,7 +117,8 @@ for how in "model lenet -o" "export trainer -o" "plan net.onnx --batch 8 --polic
     done
   done
 done
-# A model whose weights lie beside it, in the place of another such: that one with its own, or the new one with its own.
+# A model with external weights replaces another such model: either the old one with its weights, or the new one with
+# its own.
 mkdir pairs
 pair() { # the model, by the sum of its own text and of the weights that it names
   local name

@@ -1,4 +1,5 @@
-# What is trained is never guessed: of several outputs, or several axes, one is named; commands that only look list what there is.
+# The compiler never guesses what is trained: with several outputs, or several axes, the user names one. Commands that
+# only inspect a model list what it has.
 . "$PLIMSOLL_CLI/common.sh"
 /usr/bin/python3 -c 'import onnx' 2>/dev/null || { echo "skipped: no onnx for python3"; exit 77; }
 /usr/bin/python3 - <<'PY'
@@ -54,7 +55,7 @@ expect 4 plimsoll plan number.onnx "${planning[@]}" -o plan.json
 says "output 'price' is f32[N,1]: softmax cross entropy of one class is always 0"; says "--loss mse"; says "--loss bce-logits"
 expect 0 plimsoll plan number.onnx "${planning[@]}" --loss mse -o plan.json
 
-# A dropout in evaluation mode beside one in training drops nothing.
+# A dropout in evaluation mode next to one in training mode drops nothing.
 expect 0 plimsoll plan dropouts.onnx --batch 8 --costs k40m -o plan.json
 says "1 dropout is in evaluation mode beside other nodes in training: it drops nothing: evaluated"
 grep -q 'kept.forward' plan.json || fail "the dropout in training is gone"

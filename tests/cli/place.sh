@@ -1,4 +1,4 @@
-# Placement from a file: buffers by their lifetimes, offsets back, and a capacity that cannot be met.
+# Placement from a file: buffers with lifetimes in, offsets out, and a capacity that cannot be met.
 . "$PLIMSOLL_CLI/common.sh"
 #   time   0 1 2 3        a, b and c are live at time 1: 12 is the least
 cat > buffers.csv <<'CSV'
@@ -17,5 +17,6 @@ echo "a,0,4" > short.csv
 expect 3 plimsoll place short.csv
 expect 3 plimsoll place missing.csv
 
-# A capacity that is known to do is searched for itself: minimalloc's D fits its own, which trial and error misses.
+# A capacity that is known to work is searched for directly: minimalloc's D fits its own, which successive attempts
+# miss.
 expect 0 plimsoll place "$PLIMSOLL_CLI/../place/minimalloc/D.1048576.csv" --capacity 1048576

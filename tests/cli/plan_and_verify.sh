@@ -1,4 +1,4 @@
-# A plan is written, accepted, looked at; the same input gives the same bytes; a damaged plan is refused.
+# A plan is written, accepted and inspected; the same input gives the same bytes; a damaged plan is refused.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 
@@ -10,7 +10,7 @@ expect 0 plimsoll plan net.onnx --batch 16 -o again.json
 steady() { grep -v planning_seconds "$1"; }
 cmp <(steady plan.json) <(steady again.json) || fail "the same input gave another plan"
 
-# Two tensors that are alive together laid on one address.
+# Two tensors that are live together are given one address.
 /usr/bin/python3 - <<'PY'
 import json
 plan = json.load(open("plan.json"))
@@ -20,7 +20,8 @@ json.dump(plan, open("damaged.json", "w"))
 PY
 expect 9 plimsoll verify damaged.json;   says "overlap"
 
-# A workspace left out: the task says what its algorithm needs. A plan from before tasks said so is still read, and taken at its word.
+# A workspace is removed: the task says what its algorithm needs. A plan from an older version without this information
+# is still read and accepted.
 /usr/bin/python3 - <<'PY'
 import json
 plan = json.load(open("plan.json"))

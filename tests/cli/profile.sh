@@ -1,4 +1,5 @@
-# A profile is measured, kept as a file, and planned with; what it lacks is measured too, but only where it was made.
+# A profile is measured, stored in a file, and used for plans. Missing tasks are measured, too, but only on the machine
+# of the profile.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 undisturbed_profiler
@@ -41,7 +42,8 @@ head -c 300 P.json >short.json
 expect 3 plimsoll plan net.onnx --batch 8 --costs short.json;           says "short.json: profile.json: is no JSON: line "
 expect 2 plimsoll profile net.onnx --batch 8 --sub-batch 9 -o P.json;   says "sub-batch"
 
-# What other processes disturbed is marked, told of, and measured again the next time; what was measured in peace is kept until somebody asks.
+# Disturbed measurements are marked, reported, and repeated the next time. Undisturbed ones are kept until the user
+# requests new ones.
 profiler busy 's/"deterministic":true,/&"disturbed":true,/g; s/"disturbed":true,"disturbed":true/"disturbed":true/g'
 export XDG_CACHE_HOME=$PWD/apart
 expect 0 env PLIMSOLL_PROFILER="$PWD/busy" plimsoll profile net.onnx --batch 8 --threads 1 -o busy.json
@@ -69,7 +71,7 @@ expect 0 plimsoll cache --clear; says "deleted "
 expect 0 plimsoll cache; says ": 0 files, 0 B"
 expect 8 env -u HOME -u XDG_CACHE_HOME plimsoll cache; says "XDG_CACHE_HOME"
 
-# A bar while it measures, on a terminal only; nothing where nothing is missing.
+# A progress bar while it measures, only on a terminal; nothing if no task is missing.
 on_terminal() {
   /usr/bin/python3 - "$@" <<'PY'
 import os, pty, sys

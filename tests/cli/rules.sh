@@ -1,4 +1,4 @@
-# Under a paper's rules a plan says what the paper printed, is accepted, and is never made a trainer.
+# A plan under a paper's rules reproduces the printed figures, is accepted, and never becomes a trainer.
 . "$PLIMSOLL_CLI/common.sh"
 
 plimsoll model alexnet:init=zeros -o alexnet.onnx 2>/dev/null
@@ -19,7 +19,7 @@ PY
 expect 0 plimsoll inspect liveness.json; says "/pool5/MaxPool.backward"; says "step 32 of 46"
 
 
-# SuperNeurons' own figures: with no budget, its means in full; with the budget that liveness needs, its cache.
+# SuperNeurons' own figures: with an unlimited budget it uses its means in full; with liveness's budget, its cache.
 for policy in offload speed memory cost; do
   expect 0 plimsoll plan alexnet.onnx --batch 200 --rules superneurons --policy superneurons:$policy -o $policy.json
   expect 0 plimsoll verify $policy.json; says "ok:"

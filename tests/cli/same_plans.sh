@@ -1,5 +1,5 @@
-# tools/bench/same_plans.py finds equal plans equal, and finds a plan that differs: a few cells of the compiler
-# against itself, and against a damaged record.
+# tools/bench/same_plans.py finds equal plans equal and detects a different plan: it compares the compiler with itself
+# and with a damaged record, on a few cells.
 . "$PLIMSOLL_CLI/common.sh"
 same_plans() {
   expect "$1" /usr/bin/python3 "$PLIMSOLL_SOURCE/tools/bench/same_plans.py" --plimsoll "$(command -v plimsoll)" \

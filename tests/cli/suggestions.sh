@@ -1,4 +1,4 @@
-# What somebody meant who knows another tool's names: told in one line, and never guessed.
+# Names known from other tools get a one-line suggestion, and are never guessed.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 
@@ -40,14 +40,14 @@ means superneurons:speed $(plan --policy superneurons-speed)
 means nhwc $(plan --layout NHWC)
 means resnet18 model resnet-18:input=32 -o x.onnx
 means bash completion bsh
-# An option of the trainer is told to be one; the compiler has one of that name where it lists it.
+# An option of the trainer is reported as such, unless the compiler has an option of that name.
 for option in --lr --epochs --data --save --no-shuffle; do
   expect 2 plimsoll $(plan $option 1); says "that is a trainer's flag"
 done
-# Nothing is suggested that is not near.
+# Only similar names are suggested.
 expect 2 plimsoll $(plan --optimizer zoom); ! grep "Did you mean" err || fail "suggests something for zoom"
 expect 2 plimsoll $(plan --policy magic);   ! grep "Did you mean" err || fail "suggests something for magic"
 expect 2 plimsoll compress net.onnx;        ! grep "Did you mean" err || fail "suggests something for compress"
-# A file of costs is no misspelt device.
+# A costs file is not a misspelt device.
 expect 3 plimsoll $(plan --costs h10.json)
 [[ ! -e x.onnx ]] || fail "a refused command left a file behind"

@@ -1,4 +1,5 @@
-# What the model's file does not say of training is asked: exit 4, with the flags to copy. -q hides none of it.
+# If the model's file leaves a decision about training open, the compiler asks: exit 4, with the flags to copy. -q hides
+# none of this.
 . "$PLIMSOLL_CLI/common.sh"
 /usr/bin/python3 -c 'import onnx' 2>/dev/null || { echo "skipped: no onnx for python3"; exit 77; }
 /usr/bin/python3 - <<'PY'
@@ -10,7 +11,7 @@ def save(path, nodes, weights, opset=17, producer="pytorch"):
     graph = helper.make_graph(nodes, "g", values([("x", ["n", 6])]), values([("y", ["n", 5])]), weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8, producer_name=producer), path)
 node = helper.make_node
-# register_buffer("shift", …) or a Parameter: TorchScript's exporter writes the same.
+# register_buffer("shift", …) or a Parameter: TorchScript's exporter writes the same file for both.
 save("scaled.onnx", [node("Add", ["x", "shift"], ["a"], "/Add"), node("MatMul", ["a", "w"], ["b"], "/fc/MatMul"),
                      node("Mul", ["b", "gamma"], ["y"], "/Mul")], [weight("shift", 6), weight("w", 6, 5), weight("gamma", 5)])
 norm = [weight(name, 5) for name in ("bn.weight", "bn.bias", "bn.running_mean", "bn.running_var")]

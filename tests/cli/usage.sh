@@ -1,4 +1,4 @@
-# The command line: what is wrong is said with the way out, and exits with 2.
+# Errors on the command line: the message includes the remedy, and the exit code is 2.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 
@@ -47,7 +47,7 @@ expect 2 plimsoll plan net.onnx --batch 4 second.onnx;                says "'sec
 expect 2 plimsoll plan -- net.onnx --batch 4;                         says "'--batch' is one too many"
 expect 2 plimsoll plan net.onnx --batch 4 -;                          says "'-' is one too many"
 expect 2 plimsoll plan net.onnx --batch $'\xff';                      says "when it should be a whole number"
-# No number overflows, and none is taken for another.
+# No number overflows or is taken for another number.
 for option in batch sub-batch threads jobs effort ranks; do
   for number in -1 1e30 9223372036854775807 9223372036854775808 99999999999999999999 '' 12x nan; do
     expect 2 plimsoll plan net.onnx $([[ $option == batch ]] || echo "--batch 4") --$option "$number" -o none.json;  says "--$option"
@@ -81,10 +81,10 @@ expect 0 plimsoll inspect p.json --csv
 expect 0 plimsoll inspect p.json --csv=layers
 expect 0 plimsoll model lenet -q -o quiet.onnx; [[ ! -s out && ! -s err ]] || fail "model -q says something"
 expect 0 plimsoll export quiet.onnx -q -o again.onnx; [[ ! -s out && ! -s err ]] || fail "export -q says something"
-# The value of an option that there is not is no second complaint.
+# The value of an unknown option is not reported as a second error.
 expect 2 plimsoll plan net.onnx --batch 8 --budgett 3MiB;             says "'--budgett'"; says "Did you mean '--budget'?"
 [[ $(wc -l <err) -eq 3 ]] || { cat err; fail "more is said of --budgett than that it is not there"; }
-# What is wrong is one message, that ends in where to look and speaks of nobody's path.
+# An error is one message, which ends with a pointer to the help and contains no path.
 for wrong in "--batch 4.5" "--batch" "--batch 8 --loss sum" "--batch 8 --bugdet 60%" "--batch 8 second.onnx"; do
   expect 2 plimsoll plan net.onnx $wrong;                             says '`plimsoll plan --help` tells more'
   [[ $(grep -c '^error: ' err) -eq 1 && $(wc -l <err) -le 3 ]] || { cat err; fail "more than one message: $wrong"; }

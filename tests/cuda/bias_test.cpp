@@ -1,4 +1,5 @@
-// What a bias needs beside a convolution, and the addend of a matrix product: kernels whose libraries the emulation has not.
+// The bias kernels for convolutions, and the addend of a matrix product: the emulation lacks the libraries that call
+// them.
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -13,7 +14,7 @@
 namespace plimsoll::test {
 namespace {
 
-// Floats as an arena would hold them.
+// Floats aligned as in an arena.
 class Floats {
  public:
   explicit Floats(int64_t count, float first = 0, float step = 0) : count_(count), buffer_(4 * count) {

@@ -1,4 +1,4 @@
-// Own kernels of runtime/cuda, emulated, beside the host's: every sample of every operator, forward and backward.
+// The kernels of runtime/cuda, emulated, against the host's: every sample of every operator, forward and backward.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@
 namespace plimsoll::test {
 namespace {
 
-// What test_ops, which is linked with the host's kernels, made of all samples; once for this process.
+// The results of test_ops, which is linked with the host's kernels, on all samples; computed once per process.
 const std::map<std::string, Values>& host_results() {
   static const std::map<std::string, Values> results = [] {
     const std::string file =

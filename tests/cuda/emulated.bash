@@ -1,7 +1,7 @@
 # Sourced by the tests of this folder: trainers for --target cuda, linked with the emulation.
 . "$PLIMSOLL_E2E/trainer.bash"
 
-# emulated DIR MODEL compile-options…, linked with $also, too
+# emulated DIR MODEL compile-options…: a trainer that is also linked with $also
 emulated() {
   local directory=$1 model=$2
   shift 2

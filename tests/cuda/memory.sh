@@ -1,5 +1,5 @@
-# Memory of a device and of its host that somebody else has, or that a library takes: trainers on the emulation, which is told of others
-# (emulation/memory.cpp), and a stand-in for the driver's management library.
+# Device and host memory that other processes hold or a library takes. The trainers run on the emulation, which
+# simulates other processes (emulation/memory.cpp), with a stand-in for the driver's management library.
 . "$(dirname "$0")/emulated.bash"
 here=$(cd "$(dirname "$0")" && pwd)
 figure() { $python -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$@"; }
@@ -12,7 +12,7 @@ emulated least net.onnx --batch 8 --budget "$(figure free/plan.json minimum_byte
 train() { local directory=$1; shift; "$directory/train" --data npy:x.npy,y.npy --no-shuffle "$@"; }
 arena=$(figure free/plan.json arena_bytes) pool=$(figure least/plan.json host_pool_bytes)
 
-# Too little is free: who holds the rest, where the management library is there and says so.
+# Too little memory is free: the message names the processes that hold the rest, if the management library is present.
 mkdir management
 ${CXX:-g++} -std=c++20 -shared -fPIC -O1 "$here/management/nvml.cpp" -o management/libnvidia-ml.so.1
 short=(env PLIMSOLL_EMULATED_MEMORY=$((arena + MiB)) PLIMSOLL_EMULATED_OTHERS=$((2 * MiB)))
@@ -25,11 +25,13 @@ expect 6 "${short[@]}" LD_LIBRARY_PATH="$PWD/management" MANAGEMENT=refuses free
 ! grep "process" err || fail "somebody is named though the library refuses"
 expect 0 env PLIMSOLL_EMULATED_MEMORY=$((arena + 4 * MiB)) PLIMSOLL_EMULATED_OTHERS=$((2 * MiB)) free/train --data npy:x.npy,y.npy --steps 1
 
-# Somebody takes the memory between a look at what is free and the allocation: what was free then is told, not what was before.
+# Another process takes memory between the query of the free memory and the allocation: the message states the memory
+# that was free at the allocation.
 expect 6 env PLIMSOLL_EMULATED_MEMORY=$((arena + 4 * MiB)) PLIMSOLL_EMULATED_COMES=$((4 * MiB + arena / 2))@0 free/train --data npy:x.npy,y.npy
 says "$($python -c 'import sys; print("has %.1f MiB free of %.1f MiB" % tuple(int(n) / 2**20 for n in sys.argv[1:]))' $((arena - arena / 2)) $((arena + 4 * MiB)))"
-# Or later, all that is left: what training needs it has taken at its start, so it goes on, with a short last batch and evaluation, to the
-# same bits. A kind of round that was not recorded until then is issued step by step, which is said once.
+# Or all remaining memory is taken later. Training has taken what it needs at its start, so it continues, with a short
+# last batch and evaluation, to the same bits. A kind of round that was not recorded by then is issued step by step,
+# which is reported once.
 $python -c 'import numpy as np; [np.save(f + "12.npy", np.load(f + ".npy")[:12]) for f in "xy"]'
 later=(--data npy:x12.npy,y12.npy --no-shuffle --epochs 3 --last keep --test npy:x.npy,y.npy)
 for directory in free least; do
@@ -43,7 +45,8 @@ for directory in free least; do
   done
 done
 
-# Pinned memory that the system refuses is no matter of the plan; memory that the host does not have is, and is missed before any is taken.
+# Pinned memory that the system refuses does not affect the plan. Host memory that does not exist does, and is reported
+# before any is taken.
 expect 8 env PLIMSOLL_EMULATED_PINNED=4096 least/train --data npy:x.npy,y.npy
 says "the host pool is "; says "($pool bytes) of pinned memory, which this machine does not give"; says "ulimit -l"
 c++ -std=c++20 -shared -fPIC -O1 "$PLIMSOLL_CLI/preload/machine.cpp" -o machine.so -ldl
@@ -52,7 +55,8 @@ expect 6 env MACHINE=machine LD_PRELOAD="$PWD/machine.so" least/train --data npy
 says "error: the pinned host pool of "; says "($pool bytes) is more than the 0.1 MiB (102400 bytes) that this machine has left"; says "--host-budget 102400"
 expect 0 env MACHINE=machine LD_PRELOAD="$PWD/machine.so" free/train --data npy:x.npy,y.npy --steps 1
 
-# What libraries take beside the arena has a slack. Above it there is a warning: behind the warm-up, or at the end for what came later.
+# The memory of libraries beyond the arena has a slack. Above it there is a warning: after the warm-up, or at the end
+# for memory taken later.
 expect 0 train free --epochs 3;                        says "device memory beside the arena 0.0 MiB since the start, by libraries and graphs, of a slack of 512.0 MiB"
 ! grep "MiB of the device" err || fail "a warning where nothing was taken"
 expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((600 * MiB))@1 free/train --data npy:x.npy,y.npy --epochs 3
@@ -60,12 +64,13 @@ says "warning: 600.0 MiB of the device are taken beside the arena since the star
 expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((600 * MiB))@1 free/train --data npy:x.npy,y.npy --epochs 3 --slack 600
 ! grep "MiB of the device" err || fail "a warning within the slack"
 expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((3 * MiB))@1 free/train --data npy:x.npy,y.npy --steps 1 --slack 2;  says "warning: 3.0 MiB of the device are taken"
-# Issued step by step, an iteration launches the same kernels each time: more than 75 of them, and fewer than 500.
+# When steps are issued one by one, an iteration launches the same kernels each time: more than 75, and fewer than 500.
 expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((3 * MiB))@1500 free/train --data npy:x.npy,y.npy --epochs 10 --no-graph --slack 2
 says "warning: 3.0 MiB of the device were taken since iteration 3, above the slack of 2.0 MiB"
 ! grep "are taken beside the arena since the start" err || fail "what came later is told of the start"
 
-# With other libraries than the plan was made with, held to it: the same algorithms in no more workspace, or nothing is run.
+# With other libraries than those of the plan, and --revalidate: the same algorithms in no more workspace, or nothing
+# runs.
 cp -r free other && sed -i 's/\(libraries = "[^"]*cudnn \)[0-9.]*/\19.99.0/' other/program.cpp
 grep -q 'cudnn 9.99.0' other/program.cpp || { grep -n 'libraries' other/program.cpp >&2; fail "the plan's libraries are not to be found"; }
 linked other
@@ -75,7 +80,7 @@ cmp -s larger/kernels_0.cpp other/kernels_0.cpp && fail "no workspace was change
 linked larger
 expect 8 train larger --steps 1 --revalidate; says "--revalidate: 1 kernel is not to be had as planned, with "; says "bytes of workspace on this machine when -1 are planned"
 says "without --revalidate other algorithms are taken"
-# Without, an engine that is not there gives way within the planned memory, which is said.
+# Without it, an engine that is missing is replaced within the planned memory, and the trainer says so.
 cp -r other engine && sed -i -E -z 's/(k\.add<ConvForward[^;]*)"default"/\1"eng34_k2=5"/' engine/kernels_*.cpp
 grep -q '"eng34_k2=5"' engine/kernels_*.cpp || fail "no engine was changed"
 linked engine

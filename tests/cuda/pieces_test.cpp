@@ -1,4 +1,4 @@
-// Concat and Split: many pieces in few launches, whatever their widths.
+// Concat and Split: many pieces in few launches, for any widths.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct alignas(16) Four {
   float of[4];
 };
 
-// Pieces of these widths, in rows that lie side by side; the last operand (or the first) is the whole.
+// Pieces of these widths, next to each other in rows; the last operand (or the first) is the whole.
 struct Pieces {
   int64_t rows;
   std::vector<int64_t> widths;
@@ -31,7 +31,7 @@ struct Pieces {
   }
   float& in_part(size_t i, int64_t row, int64_t at) { return reinterpret_cast<float*>(parts[i].data())[row * widths[i] + at]; }
   float& in_whole(int64_t row, int64_t at) { return reinterpret_cast<float*>(whole.data())[row * width + at]; }
-  // visit(number of the piece, row, place in it, place in the whole)
+  // visit(index of the piece, row, offset in the piece, offset in the whole)
   template <class Visit>
   void for_each(Visit visit) {
     for (int64_t row = 0; row < rows; ++row)
@@ -49,7 +49,7 @@ TEST_CASE("pieces are gathered and split in as many launches as their lists need
     Pieces pieces;
     size_t launches;
   };
-  // By fours; one by one; both; more than a list holds.
+  // In groups of four; one by one; both; more than one list holds.
   for (Case one : {Case{{3, {8, 4, 32}}, 1}, Case{{3, {5, 1, 3}}, 1}, Case{{2, {8, 4, 3, 1, 4}}, 2}, Case{{2, many(200, 4)}, 3}}) {
     Pieces& p = one.pieces;
     INFO(p.widths.size() << " pieces in " << p.rows << " rows");
@@ -74,7 +74,7 @@ TEST_CASE("pieces are gathered and split in as many launches as their lists need
     std::rotate(addresses.begin(), addresses.end() - 1, addresses.end());
     std::rotate(operands.begin(), operands.end() - 1, operands.end());
     for (OperandDesc& operand : operands) operand.access = &operand == operands.data() ? Access::read : Access::update;
-    Split::make({.axis = 1}, operands, "")->run({}, addresses.data(), nullptr);  // added to what is there
+    Split::make({.axis = 1}, operands, "")->run({}, addresses.data(), nullptr);  // accumulated
     backend::finish(nullptr);
     p.for_each([&](size_t i, int64_t row, int64_t at, int64_t there) { wrong += p.in_part(i, row, at) == 2 * p.in_whole(row, there) ? 0 : 1; });
     CHECK(wrong == 0);

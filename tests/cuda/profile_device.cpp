@@ -1,4 +1,5 @@
-// What the profiler asks of its backend, on the emulation: workspaces are those of every device, and no time is true.
+// The profiler's backend functions on the emulation: workspaces are the same for every device, and times are not
+// meaningful.
 #include <stdexcept>
 
 #include "runtime/backend.h"

@@ -1,5 +1,5 @@
-# Two ranks by NCCL, each with an emulated GPU of its own, NCCL played by sockets: the sums are on the comm stream and in the
-# recorded round, in the same order everywhere, and the weights are those of one rank.
+# Two ranks with NCCL, each with its own emulated GPU; NCCL is emulated over sockets. The sums are on the comm stream
+# and in the recorded round, in the same order everywhere, and the weights are those of one rank.
 . "$(dirname "$0")/emulated.bash"
 # ranks DIR N OUT.onnx options…
 ranks() {
@@ -24,7 +24,7 @@ same one.onnx two.onnx 1e-5
 ranks two 2 steps.onnx --steps 4 --no-graph
 same two.onnx steps.onnx 0
 
-# By momentum, which divides by nothing: within 1e-6, as on the host.
+# With momentum, which divides by nothing: within 1e-6, as on the host.
 also=
 emulated once net.onnx --batch 8 --sub-batch 4
 run once once.onnx --steps 4
@@ -33,7 +33,7 @@ emulated twice net.onnx --batch 8 --sub-batch 4 --ranks 2
 ranks twice 2 twice.onnx --steps 4
 same once.onnx twice.onnx 1e-6
 
-# started DIR-OF-RANK-0 DIR-OF-RANK-1 options…: both in the background, their numbers in pids.
+# started DIR-OF-RANK-0 DIR-OF-RANK-1 options…: both in the background, their process ids in pids.
 started() {
   local directories=("$1" "$2") rank port=$((20000 + RANDOM % 10000))
   shift 2
@@ -52,7 +52,7 @@ ended() { # CODE RANKS…
 }
 trains() { while [[ $(cat life.jsonl 2>/dev/null | wc -l) -lt 3 ]]; do kill -0 "${pids[0]}" || { cat err.*; fail "it did not train"; }; sleep 0.05; done; }
 
-# NCCL waits for ever for a rank that is gone, on the device, where nobody hears of it; a lifeline ends the others, by its name.
+# NCCL waits forever, on the device, for a lost rank. A lifeline ends the other ranks and names the lost one.
 for lost in 0 1; do
   rm -f life.jsonl
   started twice twice --epochs 100000 --metrics life.jsonl
@@ -61,18 +61,18 @@ for lost in 0 1; do
   ended 11 $((1 - lost))
   grep -q "^error: rank $lost is gone, in iteration [0-9]*: its process ended; all others end$" err.$((1 - lost)) || { cat err.*; fail "nobody says that rank $lost is gone"; }
 done
-# Nor does it say by itself that a link broke while all ranks live: it is asked.
+# NCCL does not report a broken link by itself while all ranks are alive, so it is queried.
 NCCL_BREAKS=20 started twice twice --epochs 100000
 ended 11 0 1
 cat err.0 err.1 | grep -c "^error: on rank [01]: NCCL: " >/dev/null || { cat err.*; fail "nobody says that NCCL failed"; }
 cat err.0 err.1 | grep -c "^error: rank [01] is gone, in iteration [0-9]*: what adds up over the ranks failed there" >/dev/null || { cat err.*; fail "nobody says whose sums failed"; }
 
-# Ranks with other plans do not start.
+# Ranks with different plans do not start.
 started twice two
 ended 8 0 1
 grep -q "^error: rank 1 has another plan: .*; start one and the same trainer on all ranks$" err.0 || { cat err.*; fail "another plan is not refused"; }
 
-# Without its waits a reduction adds up what is not there yet.
+# Without its waits a reduction adds up values that are not computed yet.
 sed -i -E 's/r\.after\(\{[0-9, ]*\}\)\.reduce/r.reduce/' two/steps_*.cpp
 linked two "$also"
 ranks two 2 raced.onnx --steps 4 --on-nan ignore

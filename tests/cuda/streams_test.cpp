@@ -1,4 +1,4 @@
-// A round that is recorded and played again reads what has changed: samples that lie elsewhere, rate, and state.
+// A round that is recorded and replayed reads changed values: samples at other addresses, learning rate, and state.
 #include "runtime/streams.h"
 
 #include <catch2/catch.hpp>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kX = 0, kY = 256, kW = 512, kArena = 768;
 
-// loads x, y = relu(x), reports y[0] as the loss, and steps w by y.
+// loads x, y = relu(x), reports y[0] as the loss, and updates w by y.
 struct Small {
   Program program{.model = "small", .generator = "test", .arena_bytes = kArena};
   KernelSet kernels{2};
@@ -58,7 +58,7 @@ TEST_CASE("a recorded round reads what has changed") {
     for (size_t i = 0; i < values.size(); ++i) {
       const std::byte* const samples[] = {buffers[i].data()};
       const double rate = 0.5 + static_cast<double>(i);
-      const bool last = i != 3;  // without it nothing is updated
+      const bool last = i != 3;  // otherwise nothing is updated
       const RoundResult result = streams.play({.kernels = &small.kernels, .staged = samples,
                                                .context = {.iteration = static_cast<int64_t>(i), .learning_rate = rate},
                                                .samples = 4, .last = last, .may_record = may_record});
@@ -68,7 +68,7 @@ TEST_CASE("a recorded round reads what has changed") {
       CHECK(result.loss == y);
       CHECK(static_cast<double>(small.weight()) == w);
     }
-    // Evaluation plays the forward part alone.
+    // Evaluation plays only the forward part.
     const std::byte* const samples[] = {buffers[1].data()};
     for (int time = 0; time < 3; ++time) {
       CHECK(streams.play({.kernels = &small.kernels, .staged = samples, .context = {.training = false}, .samples = 4,
@@ -80,7 +80,7 @@ TEST_CASE("a recorded round reads what has changed") {
 
 namespace {
 
-// A ReLU of a library that cannot be recorded.
+// A library's ReLU that cannot be recorded.
 struct NeverRecorded {
   using Attrs = ReluForward::Attrs;
   static std::vector<Algorithm> algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) { return ReluForward::algorithms(attrs, operands); }
@@ -103,7 +103,7 @@ struct NeverRecorded {
   };
 };
 
-// Rounds of whole iterations at a rate of 1, each over samples of its own, and what every one of them must give.
+// Rounds of whole iterations with a learning rate of 1, each with its own samples, and the expected result of each.
 struct Stepping {
   const Small& small;
   backend::Streams streams{small.program, small.round, small.arena, nullptr};
@@ -141,8 +141,8 @@ TEST_CASE("recordings that are given back are made anew") {
 
 namespace {
 
-// The loss is x; then five parameters of different sizes step by gradients of their own, the last two by another rule. A copy
-// away of the second parameter stands between, and waits for its update.
+// The loss is x; then five parameters of different sizes are updated by their own gradients, the last two by another
+// rule. An offload of the second parameter is issued in between, and waits for its update.
 struct Several {
   static constexpr int64_t kSizes[] = {5, 4096, 3, 9000, 1};
   Program program{.model = "several", .generator = "test", .arena_bytes = 256};
@@ -151,7 +151,7 @@ struct Several {
   std::vector<int64_t> weights, gradients;
   backend::Arena arena;
 
-  // The arena's size is known when its tensors are placed.
+  // The arena's size is known after its tensors are placed.
   explicit Several(bool clears) : arena((place(), program.arena_bytes)) {
     const auto access = clears ? update : read;
     for (size_t i = 0; i < 5; ++i)
@@ -197,8 +197,8 @@ TEST_CASE("updates that go together are one launch, with the bits of one for eac
                  .may_record = false};
     const uint64_t before = emulation::kernels_launched();
     streams.play(job);
-    CHECK(emulation::kernels_launched() - before == 1 + 2);  // over the loss; three weights, and two
-    // Timed steps are launched each by itself.
+    CHECK(emulation::kernels_launched() - before == 1 + 2);  // the loss; three weights in one launch, two in another
+    // Timed steps are launched separately.
     StepTimes times{.steps = std::vector<StepTimes::Span>(8)};
     job.times = &times;
     job.kernels = &apart.kernels;
@@ -230,7 +230,7 @@ TEST_CASE("a guarded round whose loss is no number moves no weight, recorded or 
       return streams.play({.kernels = &net.kernels, .staged = samples, .context = {.learning_rate = 0.5}, .samples = 1,
                            .last = true, .may_record = may_record, .guarded = guarded});
     };
-    play(good, true);  // clears the gradients; what decays is left to see
+    play(good, true);  // clears the gradients; only the decay remains
     play(good, true);
     const std::vector<std::byte> kept = net.contents();
     CHECK(std::isnan(play(bad, true).loss));

@@ -1,7 +1,7 @@
-# Which devices a trainer is compiled for: stand-ins of nvidia-smi and nvcc say what a machine has.
+# The devices for which a trainer is compiled: stand-ins for nvidia-smi and nvcc state the devices of a machine.
 set -euo pipefail
 fail() { echo "failed: $*" >&2; exit 1; }
-asked() { cmake -P asks.cmake 2>&1 | tr -s ' \n' ' '; }  # CMake breaks its sentences into lines
+asked() { cmake -P asks.cmake 2>&1 | tr -s ' \n' ' '; }  # CMake wraps its sentences
 mkdir -p bin
 printf '#!/bin/sh\n[ -s "%s/gpus" ] || exit 9\ncat "%s/gpus"\n' "$PWD" "$PWD" >bin/nvidia-smi
 printf '#!/bin/sh\n[ "$1" = --list-gpu-arch ] && cat "%s/known"\n' "$PWD" >bin/nvcc
@@ -38,16 +38,16 @@ compiles_for 90-virtual "NVIDIA GeForce RTX 5090, 12.0"
 printf 'compute_%s\n' 75 80 86 87 88 89 90 100 110 103 120 121 >known  # nvcc 13.0, in its order
 compiles_for 100 "NVIDIA B200, 10.0"
 compiles_for "86;120" "NVIDIA GeForce RTX 3090, 8.6" "NVIDIA GeForce RTX 5090, 12.0"
-compiles_for 103 "another, 10.9"              # of a family that it knows
+compiles_for 103 "another, 10.9"              # of a family that it supports
 refuses "a GPU of an older kind (Tesla V100-SXM2-16GB, 7.0) than nvcc compiles for (7.5 and later)" "Tesla V100-SXM2-16GB, 7.0"
 refuses "need CUDA 12 and cuDNN 9.10 or older" "NVIDIA H200, 9.0" "Quadro P6000, 6.1"
 
-: >known  # an nvcc that does not say
+: >known  # an nvcc that does not list architectures
 compiles_for 70 "Tesla V100-SXM2-16GB, 7.0"
 : >gpus
 [[ $(asked) == "75-virtual;80-real;90-real " ]] || fail "no GPU"
 
-# The cuDNN beside it, and what is too old.
+# The cuDNN of that toolkit, and versions that are too old.
 cat >asks.cmake <<'CMAKE'
 include($ENV{PLIMSOLL_SOURCE}/runtime/cuda/toolkit.cmake)
 plimsoll_cudnn_version(version ${CMAKE_CURRENT_LIST_DIR})

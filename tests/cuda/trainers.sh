@@ -1,6 +1,6 @@
-# Whole trainers for a GPU, on the emulation: the generated program, the backend's streams, events and graphs, all own
-# kernels. Stand-ins do what NVIDIA's libraries do. The same weights as the host's trainer, but for rounding; the same bits
-# step by step and as a graph, and when tensors are offloaded, prefetched and recomputed.
+# Whole trainers for a GPU, on the emulation: the generated program, the backend's streams, events and graphs, and all
+# own kernels. Stand-ins replace NVIDIA's libraries. The weights are those of the host's trainer, except for rounding.
+# The bits are the same step by step and as a graph, and when tensors are offloaded, prefetched and recomputed.
 . "$(dirname "$0")/emulated.bash"
 
 figure() { $python -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$@"; }
@@ -16,20 +16,22 @@ same host.onnx free.onnx 1e-4
 run free steps.onnx --steps 6 --no-graph
 same free.onnx steps.onnx 0
 
-# Channels last: every kernel that knows where a channel is, reorders between, weights in the file as they were.
+# Channels last: every kernel that depends on the position of a channel, reorders in between, and the weights in the
+# file unchanged.
 emulated last net.onnx --batch 8 --layout nhwc
 grep -q 'Layout::nhwc' last/*.cpp || fail "nothing is channels last"
 run last last.onnx --steps 6
 same host.onnx last.onnx 1e-4
 
-# Under a budget, over both links: the copies' waits hold. Without them, they do not: the emulation sees a missing wait.
+# Under a budget, over both links: with the copies' waits the results are right. Without the waits they are not: the
+# emulation detects a missing wait.
 least=$(figure free/plan.json minimum_bytes) most=$(figure free/plan.json unconstrained_bytes)
 emulated moved net.onnx --batch 8 --layout nhwc --policy auto --budget $((least + (most - least) / 20))
 [[ $(figure moved/plan.json offloaded_bytes) -gt 0 ]] || fail "nothing was moved"
 grep '"kind":"weight".*"home_offset"' moved/plan.json >/dev/null || fail "no weight lives on the host"
 run moved moved.onnx --steps 6
 same last.onnx moved.onnx 0
-# When each step ran, by the emulation's clock; and that it is asked changes nothing.
+# The times of each step, by the emulation's clock; recording them changes nothing.
 run moved traced.onnx --steps 6 --trace trace.json
 same last.onnx traced.onnx 0
 $python "$PLIMSOLL_E2E/trace.py" moved trace.json
@@ -45,8 +47,8 @@ emulated again net.onnx --batch 8 --policy sublinear --budget auto
 run again again.onnx --steps 6
 same free.onnx again.onnx 0
 
-# Rounds, of which the last is smaller; gradients clipped by their norm; Adam, whose step counts; dropout, whose mask changes with
-# iteration and round; and evaluation between the epochs.
+# Rounds, of which the last is smaller; gradients clipped by their norm; Adam, whose step depends on the iteration;
+# dropout, whose mask changes with iteration and round; and evaluation between the epochs.
 $python - <<'PY'
 import numpy as np
 import onnx
@@ -89,7 +91,7 @@ for a, b in zip(host, cuda):
 assert compared >= len(host)
 PY
 
-# What is no number is left out, and the other iterations go on as if it had not been.
+# Iterations with NaN are left out, and the others continue as if these had not been.
 $python -c 'import numpy as np; x = np.load("x.npy"); x[13, 0, 5] = np.nan; np.save("bad.npy", x)'
 for file in "trained host-rounds host-skipped.onnx" "run rounds skipped.onnx" "run rounds skipped-steps.onnx --no-graph"; do
   $file --data npy:bad.npy,y.npy --epochs 2 --on-nan skip 2>err || { cat err; fail "$file"; }
@@ -98,7 +100,7 @@ done
 same host-skipped.onnx skipped.onnx 1e-4
 same skipped.onnx skipped-steps.onnx 0
 
-# A last batch that is not whole, padded and kept: the mean over what it has.
+# An incomplete last batch, padded and kept: the mean over its samples.
 $python -c 'import numpy as np; [np.save(f, np.load(f)[:20]) for f in ("x.npy", "y.npy")]'
 run rounds drop-last.onnx --epochs 2
 for last in pad keep; do

@@ -1,4 +1,4 @@
-# What opsets 23 and 24 have for transformers computes what ONNX's own reference does.
+# The operators of opsets 23 and 24 for transformers compute the results of ONNX's own reference.
 . "$PLIMSOLL_E2E/trainer.bash"
 newer=$(python_with numpy onnx onnx.reference onnx.reference.ops.op_attention)
 [[ -n $newer ]] || { echo "skipped: no Python here has an onnx that knows Attention (tools/setup.sh python, or set PLIMSOLL_PYTHON)"; exit 77; }
@@ -73,7 +73,7 @@ model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 24)], ir
 onnx.save(model, "net.onnx")
 x = chance.randn(N, T, WIDTH).astype(np.float32)
 np.save("x.npy", x)
-# Older references make NaN of a query that sees nothing; it is 0.
+# Older references give NaN for a query that sees nothing; it should be 0.
 np.save("wanted.npy", np.nan_to_num(ReferenceEvaluator(model).run(None, {"x": x})[0], nan=0))
 np.save("y.npy", np.zeros((N, T, WIDTH * len(made)), np.float32))
 PY
@@ -89,7 +89,7 @@ for name, a, b in zip(parts, np.split(got, len(parts), 2), np.split(wanted, len(
     print(f"{name}: {apart:.1e}")
     assert np.abs(b).max() > 0.1 and apart < 1e-5, name
 PY
-# Trained, angles stay as they are and what is multiplied with does not.
+# In training, angles stay unchanged and the weights multiplied with them do not.
 trained net out.onnx --steps 1 --lr 0.1
 "$newer" - <<'PY' || fail "weights"
 import numpy as np, onnx

@@ -1,4 +1,4 @@
-# Under another budget with the same sub-batch, weights have the same bits; so have they when a trainer runs twice.
+# Under another budget with the same sub-batch, weights have the same bits. The same is true when a trainer runs twice.
 . "$PLIMSOLL_E2E/trainer.bash"
 plimsoll model resnet18:input=32,stem=cifar,width=16,classes=10 -o net.onnx 2>/dev/null
 random_data 32 3 32 10
@@ -12,8 +12,8 @@ trained tight c.onnx --steps 3
 trained separate d.onnx --steps 3
 for other in b c d; do $python "$PLIMSOLL_E2E/weights.py" a.onnx $other.onnx 0; done
 
-# Weights and optimizer state that live in the host pool, in memory and in a file: the same bits, also where updates are left out, and when a
-# trainer where they live elsewhere goes on from the checkpoint.
+# Weights and optimizer state that reside in the host pool, in memory and in a file: the same bits, even if updates are
+# left out, and if a trainer with other residences resumes from the checkpoint.
 adam="net.onnx --batch 8 --sub-batch 4 --optimizer adam"
 plimsoll plan $adam -q -o free.json
 build_trainer device $adam

@@ -1,9 +1,9 @@
-# The generated directory is self-contained: it builds from what it carries, without warnings, with g++ and with clang++,
-# optimized and to be debugged, for this processor and for the simplest one.
+# The generated directory is self-contained: it builds from the sources that it carries, without warnings, with g++ and
+# clang++, in optimized and debug builds, for this processor and for the baseline one.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model resnet18:input=32,stem=cifar,width=16,classes=10 -o net.onnx 2>/dev/null
 plimsoll compile net.onnx --batch 8 --budget 70% --costs modelled -o trainer -q
-# clang's warnings do not depend on how much it optimizes.
+# clang's warnings do not depend on the optimization level.
 for build in g++:Release:x86-64 clang++:Debug:native; do
   IFS=: read -r compiler type processor <<<"$build"
   [[ $(uname -m) == x86_64 ]] || processor=native
@@ -14,11 +14,11 @@ for build in g++:Release:x86-64 clang++:Debug:native; do
   build-$compiler/train --data synthetic --steps 2 --quiet
 done
 
-# Its license comes along, and its README says whose it is.
+# The licenses of the carried sources are included, and the README says to whom they belong.
 cmp trainer/LICENSE "$PLIMSOLL_SOURCE/LICENSE" || fail "the license of what is carried is not there"
 grep -q "This program is yours" trainer/README.md || fail "the README does not say whose the program is"
 
-# A compiler that warns of something new ends no user's build; ours it does, where asked.
+# A new compiler warning must not fail a user's build; it fails ours, on request.
 sed -i '1i static int nobody_calls_this() { return 1; }' trainer/runtime/train/main.cpp
 cmake -S trainer -B build-warned >log 2>&1 && cmake --build build-warned --target train >log 2>&1 || { cat log; fail "a warning ended the build"; }
 grep -q "warning:.*nobody_calls_this" log || fail "there is no warning"

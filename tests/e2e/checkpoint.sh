@@ -1,9 +1,10 @@
-# A run that is interrupted, killed or out of disk goes on from its checkpoint with the bits of one that never was.
+# A run that is interrupted, killed or out of disk space resumes from its checkpoint with the bits of an uninterrupted
+# run.
 . "$PLIMSOLL_E2E/trainer.bash"
 $python -c 'import torch, onnx' 2>/dev/null || { echo "skipped: no torch and onnx for $python"; exit 77; }
 $python - <<'PY'
 import torch
-torch.manual_seed(0)  # statistics, random masks, weights in blocks: all that a run's bits depend on
+torch.manual_seed(0)  # statistics, random masks, weights in blocks: everything that the bits of a run depend on
 net = torch.nn.Sequential(torch.nn.Conv2d(1, 16, 3, padding=1), torch.nn.BatchNorm2d(16), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
                           torch.nn.Conv2d(16, 16, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Dropout(0.3), torch.nn.Linear(16 * 36, 10))
 torch.onnx.export(net.train(), torch.randn(8, 1, 16, 16), "net.onnx", opset_version=15, input_names=["x"], dynamic_axes={"x": {0: "n"}},
@@ -11,11 +12,11 @@ torch.onnx.export(net.train(), torch.randn(8, 1, 16, 16), "net.onnx", opset_vers
 PY
 random_data 40 1 16 10
 build_trainer trainer net.onnx --batch 8 --sub-batch 4 --budget 4MiB
-train() { trainer/build/train --data npy:x.npy,y.npy --epochs 4 --seed 3 "$@"; }   # 5 iterations an epoch, 20 in all
+train() { trainer/build/train --data npy:x.npy,y.npy --epochs 4 --seed 3 "$@"; }   # 5 iterations per epoch, 20 in total
 same() { $python "$PLIMSOLL_E2E/weights.py" "$1" "$2" 0 || fail "other weights: $1 $2"; }
 train --quiet --save whole.onnx --metrics whole.jsonl --metrics whole.csv
 
-# Cut off in the middle of an epoch by --steps, then gone on with.
+# Stopped in the middle of an epoch by --steps, then resumed.
 expect 0 train --steps 7 --checkpoint ck --checkpoint-every 3 --keep 2;  says "checkpoint ck/ckpt-000000007"
 [[ $(ls ck) == $'ckpt-000000006\nckpt-000000007' ]] || fail "kept $(ls ck)"
 (cd ck/ckpt-000000007 && sha256sum --quiet -c manifest.sha256) || fail "sha256sum does not know the manifest"
@@ -29,7 +30,7 @@ same resumed.onnx whole.onnx
 expect 0 train --checkpoint ck --resume --save again.onnx;      says "resumed from ck/ckpt-000000020"
 same again.onnx whole.onnx
 
-# What was damaged is passed over, the one before taken; the epoch's figures are those of the whole run.
+# A damaged checkpoint is skipped, and the previous one is used. The epoch's figures are those of the whole run.
 printf 'x' | dd of=ck2/ckpt-000000007/state.safetensors bs=1 seek=400 conv=notrunc status=none
 expect 4 train --checkpoint ck2 --resume=strict --save none.onnx; says "ck2/ckpt-000000007 is damaged"; says "--resume without =strict"
 expect 4 train --checkpoint ck2 --resume=strict --predict x.npy --out none.npy; says "ck2/ckpt-000000007 is damaged"
@@ -43,12 +44,12 @@ cmp resumed.epochs whole.epochs || fail "the epochs' lines differ"
 rm ck2/*/manifest.sha256
 expect 3 train --checkpoint ck2 --resume;                       says "is whole"
 
-# Another budget with the same sub-batch and algorithms, weights in another order: the same run.
+# Another budget with the same sub-batch and algorithms, and weights in another layout: the same run.
 build_trainer tight net.onnx --batch 8 --sub-batch 4 --algorithms-of trainer --budget $(plimsoll plan net.onnx --batch 8 --sub-batch 4 --algorithms-of trainer --budget 1KiB -o p.json 2>&1 | sed -n "s/.*the minimum is \([0-9]*\) bytes.*/\1/p")
 rm -rf ck3 && train --quiet --steps 9 --checkpoint ck3
 tight/build/train --data npy:x.npy,y.npy --epochs 4 --quiet --checkpoint ck3 --resume --save tight.onnx
 same tight.onnx whole.onnx
-# So they predict alike, for a number of samples that is no multiple of a round.
+# So both predict the same, for a number of samples that is not a multiple of a round.
 $python -c 'import numpy; numpy.save("few.npy", numpy.load("x.npy")[:7])'
 expect 0 train --predict few.npy --out few-whole.npy --model whole.onnx;  says "f32[10] of 7 samples: few-whole.npy"
 expect 0 tight/build/train --predict few.npy --out few-tight.npy --checkpoint ck3 --resume; says "weights of ck3/ckpt-000000020"
@@ -56,7 +57,7 @@ cmp few-whole.npy few-tight.npy || fail "two budgets predict otherwise"
 expect 3 train --predict few.npy --out none.npy --checkpoint empty --resume; says "no checkpoint in 'empty'"
 [[ ! -e empty && ! -e none.npy ]] || fail "a prediction that failed left something behind"
 
-# Killed, again and again, whatever it is doing; metrics have each iteration once.
+# Killed repeatedly at any time: the metrics have each iteration once.
 rm -rf ck4
 for turn in 1 2 3 4; do
   trainer/build/train --data npy:x.npy,y.npy --epochs 4 --seed 3 --checkpoint ck4 --checkpoint-every 1 --resume \
@@ -81,7 +82,7 @@ assert r["moved_bytes"] >= 8 * (16 * 16 * 4 + 4) and r["stall_seconds"] >= 0
 assert r["arena_planned_bytes"] <= r["arena_allocated_bytes"] < r["resident_peak_bytes"]
 PY
 
-# Ctrl-C ends the iteration at hand and saves.
+# Ctrl-C ends the current iteration and saves.
 rm -rf ck5
 trainer/build/train --data npy:x.npy,y.npy --epochs 100000 --checkpoint ck5 --metrics long.jsonl >log 2>&1 & child=$!
 while [[ ! -s long.jsonl ]]; do sleep 0.01; done
@@ -90,7 +91,7 @@ kill -INT $child; code=0; wait $child || code=$?
 done=$(sed -n 's/^stopped after \([0-9]*\) iterations*$/\1/p' log)
 [[ -d ck5/ckpt-$(printf %09d "$done") && $(wc -l <long.jsonl) -eq $done ]] || { cat log; ls ck5; fail "no checkpoint of iteration $done"; }
 
-# A second one ends at once, in the middle of a kernel; what was saved before is whole.
+# A second Ctrl-C ends the trainer at once, in the middle of a kernel; earlier checkpoints are complete.
 c++ -shared -fPIC -O1 "$PLIMSOLL_E2E/preload/hang.cpp" -o hang.so -ldl
 rm -rf ck7
 LD_PRELOAD=$PWD/hang.so HANG=stuck HANG_IN=kernel trainer/build/train --data npy:x.npy,y.npy --epochs 100000 --seed 3 --checkpoint ck7 --checkpoint-every 1 \
@@ -99,7 +100,7 @@ while [[ $(cat twice.jsonl 2>/dev/null | wc -l) -lt 3 ]]; do kill -0 $child || {
 touch stuck
 while [[ ! -e stuck.here ]]; do kill -0 $child || { cat log; fail "it does not stand still"; }; sleep 0.01; done
 kill -INT $child
-# Handled once, SIGINT (bit 1) is caught no more.
+# After the first SIGINT (bit 1), the signal is no longer caught.
 while ((0x$(sed -n 's/^SigCgt:\t//p' /proc/$child/status) & 2)); do sleep 0.01; done
 sleep 0.5
 kill -0 $child || { cat log; fail "the first Ctrl-C ended it in the middle of an iteration"; }
@@ -108,11 +109,11 @@ kill -INT $child; code=0; wait $child || code=$?
 rm stuck
 expect 0 train --checkpoint ck7 --resume --steps 21 --epochs 100000;  says "resumed from ck7/ckpt-"
 
-# What it says of its memory is its own, whoever became it.
+# The reported memory is the trainer's own, not that of the process that executed it.
 expect 0 $python -c 'import os; large = b"x" * (400 << 20); os.execv("trainer/build/train", "train --data npy:x.npy,y.npy --steps 1".split())'
 [[ $(sed -n 's/.*peak resident memory of the process \([0-9]*\).*/\1/p' out) -lt 300 ]] || { cat out; fail "it takes its launcher's memory for its own"; }
 
-# Other tools read it; the weights are those of the saved model.
+# Other tools can read a checkpoint; its weights are those of the saved model.
 $python - <<'PY'
 import json, struct
 import numpy as np, onnx
@@ -129,7 +130,7 @@ for name, entry in header.items():
     assert entry["dtype"] == "F32" and array.tobytes() == saved[name].tobytes(), name
 PY
 
-# A disk that is full: an error, and what was there before.
+# A full disk: an error, and earlier files stay unchanged.
 if unshare -m true 2>/dev/null; then
   mkdir -p disk
   bytes=$(du -sb ck/ckpt-000000020 | cut -f1)
@@ -140,7 +141,8 @@ if unshare -m true 2>/dev/null; then
   [[ -z $(find ck6 -name '.tmp-*') ]] || fail "left behind: $(find ck6 -name '.tmp-*')"
   expect 0 train --checkpoint ck6 --resume --save full.onnx;    says "resumed from ck6"
   same full.onnx whole.onnx
-  # Neither the last checkpoint nor the metrics fit: the weights are saved all the same, and both are told.
+  # Neither the last checkpoint nor the metrics fit on the disk: the weights are saved all the same, and both failures
+  # are reported.
   expect 7 unshare -m bash -c "mount -t tmpfs -o size=4096 none disk && trainer/build/train --data npy:x.npy,y.npy --epochs 4 --seed 3 \\
     --checkpoint disk/ck --checkpoint-every 1000 --metrics disk/all.jsonl --save full9.onnx"
   says "saved full9.onnx"; says "cannot write 'disk/ck/"; says "cannot write 'disk/all.jsonl"
@@ -150,8 +152,8 @@ else
   echo "no file system of a few kilobytes to be had here: its part is left out"
 fi
 
-# What cannot be written ends the run, unless it may be missing: then it is told, tried again at the next, and the exit code says
-# whether the last one is there.
+# A checkpoint that cannot be written ends the run. If checkpoints may be missing, it is reported and the next one is
+# tried; the exit code says whether the last one exists.
 expect 2 train --checkpoint-optional;                           says "--checkpoint-optional needs --checkpoint DIR"
 ends_by() { # CODE: the run goes on until it is asked to end
   kill -INT $child; code=0; wait $child || code=$?
@@ -167,7 +169,7 @@ for may in "" --checkpoint-optional; do
     code=0; wait $child || code=$?
     [[ $code -eq 7 ]] || { cat log; fail "exit $code when no checkpoint could be written"; }
     grep -q "cannot write 'ck8/" log || { cat log; fail "it does not say what it cannot write"; }
-    # It ends as if it had been asked to: what was trained is saved.
+    # The trainer ends as if it had been asked to, and saves the weights.
     grep -q "^stopped after [0-9]*[05] iterations$" log && grep -q "^saved saved8.onnx$" log || { cat log; fail "it does not save what it has"; }
     expect 0 train --model saved8.onnx --steps 1
     rm saved8.onnx
@@ -189,7 +191,8 @@ for may in "" --checkpoint-optional; do
   expect 0 train --model saved8.onnx --steps 1
 done
 
-# Killed before any call of --save: no model or a whole one, the one before or the new one, and nothing is left that the next does not remove.
+# Killed before any system call of --save: no model or a complete one, the old or the new one, and the next save removes
+# all leftovers.
 c++ -std=c++20 -shared -fPIC -O1 "$PLIMSOLL_CLI/preload/die.cpp" -o die.so -ldl
 mkdir saved && train --quiet --steps 1 --save one.onnx
 for named in "" 1; do

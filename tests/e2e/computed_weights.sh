@@ -1,5 +1,5 @@
-# What operators compute from weights, with nothing of a sample in it: positions that are resized, tables that are normalized. The gradient of
-# such a weight is a sum over all that reads it, and over rounds; each is PyTorch's.
+# Values computed from weights without any sample: resized positions, normalized tables. The gradient of such a weight
+# is a sum over all its readers and over rounds. Each gradient is PyTorch's.
 . "$PLIMSOLL_E2E/trainer.bash"
 with_torch=$(python_with torch onnx numpy)
 [[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }

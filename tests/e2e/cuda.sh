@@ -1,5 +1,5 @@
-# Trainers for a GPU compile and link where nvcc and cuDNN are; none is run. One is built of all that it carries, the others
-# on this build's runtime. Each says, where there is no driver, that there is none.
+# Trainers for a GPU compile and link if nvcc and cuDNN are installed; none is run. One is built from the sources that
+# it carries, the others with this build's runtime. Without a driver, each says so.
 . "$PLIMSOLL_E2E/trainer.bash"
 command -v nvcc >/dev/null || { echo "skipped: there is no nvcc"; exit 77; }
 [[ -x "$PLIMSOLL_BUILD/bin/plimsoll-profile-cuda" ]] || { echo "skipped: this build has no CUDA runtime"; exit 77; }
@@ -19,8 +19,8 @@ cuda_trainer() {
   [[ ! -e "$directory/runtime/host" ]] || fail "$directory carries the host's runtime"
 }
 
-# The networks of these tests, as they are trained on the host: whole, in rounds, moved and recomputed under a budget; their
-# engines are those of a described H200.
+# The networks of these tests, as they are trained on the host: whole, in rounds, offloaded and recomputed under a
+# budget. Their engines are those of a described H200.
 prebuilt=(-DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD")
 small_model
 cuda_trainer alone net.onnx -- --batch 64 --costs h200

@@ -1,5 +1,6 @@
-# A torch.autograd.Function whose backward() is the derivative of its forward() is exported as other code is, and a checkpoint as
-# the function in it: the trainer's gradients are PyTorch's. One with another backward() is refused: ONNX has no place for it.
+# A torch.autograd.Function whose backward() is the derivative of its forward() is exported like other code, and a
+# checkpoint like the function inside it: the trainer's gradients are PyTorch's. A Function with another backward() is
+# refused, because ONNX has no place for it.
 . "$PLIMSOLL_E2E/trainer.bash"
 with_torch=$(python_with torch onnx numpy)
 [[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
@@ -34,7 +35,7 @@ class Sign(torch.autograd.Function):
         return gradient
 
 
-swish = Swish.apply  # kept by its module, as is common
+swish = Swish.apply  # stored in a variable by its module, as is common
 
 
 class Custom(nn.Module):

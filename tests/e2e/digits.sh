@@ -1,4 +1,5 @@
-# A residual network learns real handwritten digits inside a quarter of the memory, in one round: at least 97 % right on unseen ones.
+# A residual network learns real handwritten digits with a quarter of the memory, in one round: at least 97 % accuracy
+# on unseen digits.
 . "$PLIMSOLL_E2E/trainer.bash"
 $python -c 'import sklearn' 2>/dev/null || { echo "skipped: no scikit-learn for $python"; exit 77; }
 $python "$PLIMSOLL_SOURCE/tools/data/digits.py" digits
@@ -15,7 +16,7 @@ shares = [float(x) for x in re.findall(r"test accuracy\s+([0-9.]+)\s*%", text)]
 assert shares and max(shares[-2:]) >= 97, f"test accuracy {shares}"
 PY
 
-# What the model says of samples is what the evaluation counted.
+# The model's predictions match the accuracy that the evaluation reported.
 trainer/build/train --predict digits/test_x.npy --out scores.npy --model trained.onnx >predicted
 grep -q " of 360 samples: scores.npy" predicted || { cat predicted; fail "it does not say what it wrote"; }
 $python - <<'PY'

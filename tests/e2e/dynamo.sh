@@ -1,4 +1,5 @@
-# What PyTorch 2's exporter writes by default trains as PyTorch does; what it has folded away is said, with the line that keeps it.
+# Files of PyTorch 2's default exporter train as PyTorch does. The compiler reports layers that the exporter folded
+# away, with the option that keeps them.
 . "$PLIMSOLL_E2E/trainer.bash"
 newer=$(python_with torch torchvision onnx onnxscript)
 [[ -n $newer ]] || { echo "skipped: no Python here has torch 2 with onnxscript (tools/setup.sh python, or set PLIMSOLL_PYTHON)"; exit 77; }
@@ -12,7 +13,7 @@ PY
 expect 0 plimsoll plan folded.onnx --batch 8 --policy liveness -o plan.json
 says "folded 52 batch normalizations"; says "dynamo=True, optimize=False"
 expect 4 plimsoll plan folded.onnx --batch 8 --policy liveness --require-bn -o none.json; says "error: the exporter has folded 52 batch normalizations"
-# Splits into sequences, masks of stochastic depth and of dropout drawn in steps, images resized.
+# Splits into sequences, masks of stochastic depth and of dropout drawn in several steps, resized images.
 "$newer" "$PLIMSOLL_SOURCE/tools/bench/torchvision_models.py" --plimsoll "$(command -v plimsoll)" --exporter dynamo --work exported \
   --models shufflenet_v2_x0_5,mobilenet_v3_small,lraspp_mobilenet_v3_large >out 2>log || { cat log; fail "the exporter"; }
 [[ $(grep -c planned out) -eq 3 ]] || { cat out; fail "not all are planned"; }

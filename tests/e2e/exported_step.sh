@@ -1,5 +1,5 @@
-# One training step of models of PyTorch, a few of each kind: loss and gradients are those that PyTorch computed in double precision when
-# the models were frozen (tools/bench/frozen_models.py), and nothing moves that is not trained.
+# One training step of PyTorch models, a few of each kind. Loss and gradients are those that PyTorch computed in double
+# precision when the models were frozen (tools/bench/frozen_models.py), and only trained tensors change.
 . "$PLIMSOLL_E2E/trainer.bash"
 /usr/bin/python3 -c "import onnx, numpy" 2>/dev/null || { echo "skipped: no python3-onnx here"; exit 77; }
 export PYTHONDONTWRITEBYTECODE=1
@@ -8,7 +8,7 @@ prepare() { /usr/bin/python3 "$PLIMSOLL_SOURCE/tests/exported/prepare.py" "$@"; 
 for name in $(/usr/bin/python3 -c "import json, sys; print(*(n for n, m in json.load(open(sys.argv[1])).items() if 'step' in m))" "$PLIMSOLL_SOURCE/tests/exported/models.json"); do
   mkdir "$name" && cd "$name"
   flags=$(prepare step "$name")
-  for budget in 70% 100%; do  # the least models have nothing to spare
+  for budget in 70% 100%; do  # the smallest models need all of their memory
     code=0
     # shellcheck disable=SC2086
     plimsoll compile "$name.onnx" --batch 4 --budget $budget --costs modelled --optimizer sgd -q $flags -o trainer 2>err || code=$?

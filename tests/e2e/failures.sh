@@ -1,12 +1,12 @@
-# What goes wrong while training: a sentence, an exit code, and nothing half-done. Paths may have spaces.
+# Failures during training: each gives a sentence and an exit code, and leaves nothing half-done. Paths may have spaces.
 . "$PLIMSOLL_E2E/trainer.bash"
 plimsoll model lenet -o "my net.onnx" 2>/dev/null
 random_data 32 1 32 10
 build_trainer "my trainer" "my net.onnx" --batch 8
 train() { "my trainer/build/train" --data npy:x.npy,y.npy --quiet "$@"; }
 
-# A program that was brought to a machine whose library needs more workspace than was planned, or knows another algorithm only,
-# takes what fits there and says so; where nothing fits, it does not start.
+# The trainer was copied to a machine whose library needs more workspace than planned, or has only another algorithm. It
+# uses what fits there and says so; if nothing fits, it does not start.
 bring() {
   rm -rf brought && cp -r "my trainer" brought && rm -rf brought/build
   sed -i -E -z "$1" brought/kernels_0.cpp
@@ -19,7 +19,7 @@ expect 0 brought/build/train --predict x.npy --out p.npy --quiet;        says "k
 rm p.npy
 bring 's/(k\.add<Conv[^;]*"direct", )[0-9]+/\1-1/g'
 expect 8 brought/build/train --data npy:x.npy,y.npy --quiet;             says "bytes of workspace"
-# Held to its plan, it takes no other: what is the same is counted, what is not is named, all of it at once.
+# With --revalidate it uses no other algorithm: it counts matching ones and lists all differences at once.
 expect 0 "my trainer/build/train" --data npy:x.npy,y.npy --steps 1 --revalidate;  says "revalidated: "; says "kernels as planned "
 expect 8 brought/build/train --data npy:x.npy,y.npy --quiet --revalidate;  says "--revalidate: "; says "bytes of workspace on this machine when -1 are planned"
 bring 's/(k\.add<Conv[^;]*)"direct"/\1"of another machine"/g'
@@ -27,7 +27,7 @@ expect 8 brought/build/train --data npy:x.npy,y.npy --quiet --steps 1 --revalida
 expect 8 brought/build/train --predict x.npy --out p.npy --quiet --revalidate;      says "--revalidate: "
 [[ ! -e p.npy ]] || fail "a prediction was made by kernels that are not as planned"
 
-# Memory that is not there is missed before any is taken.
+# Missing memory is reported before any is taken.
 c++ -std=c++20 -shared -fPIC -O1 "$PLIMSOLL_CLI/preload/machine.cpp" -o machine.so -ldl
 mkdir -p machine/proc && echo "MemAvailable: 100 kB" > machine/proc/meminfo
 expect 6 env MACHINE=machine LD_PRELOAD="$PWD/machine.so" "my trainer/build/train" --data npy:x.npy,y.npy
@@ -38,14 +38,14 @@ grep -q "plimsoll compile 'my net.onnx' -o 'my trainer' -q --batch 8" "my traine
 build_trainer elsewhere "my net.onnx" --batch 8 --costs k40m
 elsewhere/build/train --data npy:x.npy,y.npy --quiet --steps 2
 
-# The loss is no number: no weight is moved, nothing is saved, and the tensor where it began is named.
+# The loss is NaN: no weight changes, nothing is saved, and the message names the tensor where NaN first appeared.
 expect 4 train --steps 4 --lr 1e30 --save broken.onnx;   says "--lr"; says "of layer '/conv2/Conv' (step "; says "holds Inf ("
 [[ ! -e broken.onnx ]] || fail "weights of a training that diverged were saved"
 expect 0 train --steps 4 --lr 1e30 --on-nan ignore
 expect 2 train --on-nan perhaps;                         says "stop, skip, ignore"
 $python -c 'import numpy; x = numpy.load("x.npy"); x[13, 0, 5] = float("nan"); numpy.save("bad.npy", x)'
 expect 4 train --data npy:bad.npy,y.npy --no-shuffle;    says "in iteration 1: input '"; says "holds NaN (32 of 8192 elements) in the data; --on-nan skip"
-# Left out, it is as if it had not been: the weights are those of the other iterations.
+# If such an iteration is left out, the weights are those of the other iterations.
 expect 0 train --data npy:bad.npy,y.npy --no-shuffle --on-nan skip --save skipped.onnx; says "skipped, "; says "in iteration 1: input 'input' holds NaN"
 $python -c 'import numpy
 for name in "xy": a = numpy.load(name + ".npy"); numpy.save(name + "3.npy", numpy.concatenate([a[:8], a[16:]]))'
@@ -71,7 +71,7 @@ $python -c 'import numpy; numpy.save("y.npy", numpy.full(32, 10, numpy.int32))'
 expect 4 train --steps 1;                                says "classes 0 to 9"
 
 random_data 32 1 32 10
-# The model is known by its content: only the values of weights may be others than those that the trainer was made with.
+# A model is identified by its content: only the values of its weights may differ from those of the trainer's model.
 $python - <<'PY'
 import numpy as np
 import onnx

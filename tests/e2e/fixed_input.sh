@@ -1,5 +1,5 @@
-# An input without samples, such as a table that is the same for all of them, is fed whole: the weights are those of the same model with the
-# table inside, in one round and in several.
+# An input without samples, such as a table shared by all samples, is passed whole: the weights are those of the same
+# model with the table inside, in one round and in several.
 . "$PLIMSOLL_E2E/trainer.bash"
 $python -c 'import onnx' 2>/dev/null || { echo "skipped: no onnx for $python"; exit 77; }
 $python - <<'PY'

@@ -1,5 +1,5 @@
-# What tools/gpu_check.sh prepares: small enough to travel, and a trainer without its weights starts from the bits that PyTorch's
-# twin starts from.
+# The output of tools/gpu_check.sh prepare: small enough to copy, and a trainer without its weights starts from the same
+# bits as PyTorch's network.
 . "$PLIMSOLL_E2E/trainer.bash"
 $python -c 'import torch, torchvision, onnx' 2>/dev/null || { echo "skipped: no torch, torchvision and onnx for $python"; exit 77; }
 [[ -x "$PLIMSOLL_BUILD/bin/plimsoll-profile-cuda" ]] || { echo "skipped: this build has no CUDA runtime"; exit 77; }
@@ -31,8 +31,8 @@ zero = networks.read_weights("zero.onnx")
 assert all(not zero[name].any() for name in weights)
 PY
 
-# What there is of a run without a GPU: a profile in portions, past a task that ends the profiler and past the end of the time; what is tried
-# again, and when; processes that never end.
+# The parts of a run that need no GPU: a profile in portions, past a task that ends the profiler and past the end of the
+# time; which steps are retried, and when; processes that never end.
 mkdir -p beside/networks beside/results beside/build/bin
 echo '[]' >beside/index.json
 cat >beside/build/bin/plimsoll-profile-cuda <<'PY'
@@ -58,7 +58,7 @@ session.PORTION, session.GRACE, session.QUIET = 0.5, 4, 2
 args = types.SimpleNamespace(dir="beside", dry_run=False, out="left")
 
 def check(seconds, again=True):
-    session.TRIED.clear()  # as another process
+    session.TRIED.clear()  # as in another process
     return session.Check(args, 3, time.time() + seconds, again=again)
 
 names = [f"task {i}" for i in range(60)]

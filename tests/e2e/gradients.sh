@@ -1,9 +1,11 @@
-# Gradients that add up over rounds in the host pool: the same bits as with all of it in the arena, with momentum and Adam, in two rounds
-# and in more, with clipped gradients, with frozen weights, where several layers have one weight, with a pool in a file, from each other's checkpoints,
-# where an iteration is left out and where it has fewer rounds.
+# Gradients that are accumulated in the host pool over rounds. The bits are those with everything in the arena: with
+# momentum and Adam, in two rounds and in more, with clipped gradients, with frozen weights, with a weight shared by
+# several layers, with a pool in a file, from each other's checkpoints, with an iteration left out, and with fewer
+# rounds in an iteration.
 . "$PLIMSOLL_E2E/trainer.bash"
 . "$PLIMSOLL_E2E/homes.bash"
-# rounds NAME MODEL options…: NAME-device with all in the arena, NAME-home with the least budget; both train alike.
+# rounds NAME MODEL options…: NAME-device with everything in the arena, NAME-home with the minimum budget; both train
+# alike.
 rounds() {
   local name=$1
   pair "$@" --threads 1
@@ -34,7 +36,8 @@ for order in "device home" "home device"; do
   trained adam-$2 resumed.onnx --steps 4 --checkpoint "$1-$2" --resume
   same adam-a.onnx resumed.onnx
 done
-# The last iteration of an epoch has 6 samples of 7 in three rounds, of 4 it has 2 in one.
+# The last iteration of an epoch: with a batch of 7 it has 6 samples in three rounds, with one of 4 it has 2 in one
+# round.
 for name in adam momentum; do
   for home in device home; do trained $name-$home short-$home.onnx --epochs 2 --last keep; done
   same short-device.onnx short-home.onnx
@@ -48,7 +51,7 @@ same skipped-device.onnx skipped-home.onnx
 plimsoll inspect momentum-home >inspected
 grep "gradients kept on the host" inspected >/dev/null || { cat inspected; fail "inspect does not say where gradients live"; }
 
-# One weight of all time steps.
+# One weight for all time steps.
 plimsoll model lstm:steps=3,features=64,hidden=64,classes=32,layers=4 -o lstm.onnx 2>/dev/null
 $python - <<'PY'
 import numpy as np

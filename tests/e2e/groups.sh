@@ -1,4 +1,5 @@
-# LAMB and Lion, an optimizer's numbers at run time, and parameter groups: against PyTorch, in one round and in several.
+# LAMB and Lion, an optimizer's hyperparameters at run time, and parameter groups: compared with PyTorch, in one round
+# and in several.
 . "$PLIMSOLL_E2E/trainer.bash"
 python=$(python_with torch onnx numpy)
 [[ -n $python ]] || { echo "skipped: no python with torch and onnx"; exit 77; }
@@ -77,7 +78,7 @@ PY
 against() { $python against.py "$@" || fail "not as PyTorch: $*"; }
 groups='decay = [p for n, p in net.named_parameters() if p.dim() > 1]; rest = [p for n, p in net.named_parameters() if p.dim() <= 1]'
 
-# Lion's step is the sign of a number that may be near zero: few steps.
+# Lion's step is the sign of a number that may be near zero, so only few steps are compared.
 for rounds in 8 3; do
   build_trainer lamb$rounds net.onnx --batch 8 --sub-batch $rounds --optimizer lamb --weight-decay 0.1
   trained lamb$rounds lamb.onnx --steps 12 --lr 0.01
@@ -90,13 +91,13 @@ trained lamb8 lamb2.onnx --steps 12 --lr 0.01 --beta1 0.8 --beta2 0.95 --epsilon
 against lamb2.onnx 12 "def make(net):
     $groups
     return Lamb([{'params': decay}, {'params': rest, 'weight_decay': 0}], 0.01, (0.8, 0.95), 1e-4, 0.1)"
-# Its plan is one the checker takes, however small the budget; with less memory, the same bits.
+# The checker accepts its plan under the smallest budget; with less memory, the same bits.
 trained lamb8 whole.onnx --steps 6 --lr 0.01
 build_trainer tight net.onnx --batch 8 --sub-batch 8 --optimizer lamb --weight-decay 0.1 --algorithms-of lamb8 --budget 80%
 trained tight tight.onnx --steps 6 --lr 0.01
 $python "$PLIMSOLL_E2E/weights.py" tight.onnx whole.onnx 0
 
-# Numbers of a run, in place of those that were compiled in.
+# Hyperparameters of a run, instead of the compiled ones.
 build_trainer adamw net.onnx --batch 8 --optimizer adamw --weight-decay 0.3
 trained adamw numbers.onnx --steps 12 --lr 0.003 --beta1 0.8 --beta2 0.95 --epsilon 1e-5 --weight-decay 0.05
 against numbers.onnx 12 'make = lambda net: torch.optim.AdamW(net.parameters(), 0.003, (0.8, 0.95), 1e-5, 0.05)'
@@ -106,12 +107,12 @@ against momentum.onnx 12 'make = lambda net: torch.optim.SGD(net.parameters(), 0
 build_trainer sgd net.onnx --batch 8 --optimizer sgd
 trained sgd sgd.onnx --steps 12 --lr 0.02 --weight-decay 0.1
 against sgd.onnx 12 'make = lambda net: torch.optim.SGD(net.parameters(), 0.02, weight_decay=0.1)'
-# What is said as it is compiled changes no bit.
+# The same hyperparameters given at compile time change no bit.
 trained adamw a.onnx --steps 4 --lr 0.003
 trained adamw b.onnx --steps 4 --lr 0.003 --weight-decay 0.3 --beta1 0.9 --beta2 0.999 --epsilon 1e-8 --group '*:lr=0.003'
 cmp a.onnx b.onnx || fail "the compiled numbers, given again, are others"
 
-# Groups: of two that match, the later one; a group's rate follows the schedule.
+# Groups: if two match, the later one applies; a group's learning rate follows the schedule.
 trained adamw groups.onnx --steps 12 --lr 0.003 --lr-schedule linear --no-decay-on-norms-and-biases \
     --group '*.weight:lr=0.1,weight-decay=0.2' --group '*.weight:lr=0.001' --group '5.*:weight-decay=0,beta1=0.8'
 against groups.onnx 12 "def make(net):
@@ -132,7 +133,7 @@ expect 2 adamw/build/train --data synthetic --beta1 1;                says "belo
 expect 2 momentum/build/train --data synthetic --beta1 0.5;           says "momentum, has no such number"
 expect 2 adamw/build/train --data synthetic --momentum 0.5;           says "has no such number"
 
-# A run that is resumed with other numbers is told.
+# A run that is resumed with other hyperparameters is reported.
 expect 0 adamw/build/train --data synthetic --steps 2 --checkpoint ck --beta1 0.8 --group '7.*:lr=0.1'
 expect 0 adamw/build/train --data synthetic --steps 3 --checkpoint ck --resume --beta1 0.8 --group '7.*:lr=0.1'
 ! grep -q "warning: the checkpoint" err out || fail "warned of the same run"

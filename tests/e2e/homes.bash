@@ -1,6 +1,7 @@
-# Sourced by the tests of weights and optimizer state that live in the host pool, behind trainer.bash.
+# Sourced after trainer.bash by the tests of weights and optimizer state that reside in the host pool.
 same() { $python "$PLIMSOLL_E2E/weights.py" "$1" "$2" 0 || fail "other weights: $1 $2"; }
-# figures DIR|plan.json: budget, bytes of all weights, and of how many weights and of how much state the home is the host pool.
+# figures DIR|plan.json: the budget, the bytes of all weights, the number of weights in the host pool, and that of state
+# tensors there.
 figures() {
   $python - "$1" <<'PY'
 import json, os, sys
@@ -10,7 +11,7 @@ print(plan["budget_bytes"], sum(t["bytes"] for t in of("weight")), sum("home_off
 PY
 }
 least() { plimsoll plan "$@" -q -o free.json && $python -c 'import json; print(json.load(open("free.json"))["summary"]["minimum_bytes"])'; }
-# pair NAME MODEL options…: NAME-device with all in the arena, NAME-home with the least budget.
+# pair NAME MODEL options…: NAME-device with everything in the arena, NAME-home with the minimum budget.
 pair() {
   local name=$1
   shift

@@ -1,11 +1,12 @@
-# Weights and optimizer state that live in the host pool: under a budget below the weights' size a network trains to the same bits as with
-# all of it in the arena; in rounds, with frozen weights, with clipped gradients, from a checkpoint of a trainer whose
-# weights live elsewhere, with a pool in memory or in a file, and where a weight is read by several layers.
+# Weights and optimizer state that reside in the host pool. Under a budget below the weights' size a network trains to
+# the same bits as with everything in the arena: in rounds, with frozen weights, with clipped gradients, from a
+# checkpoint of a trainer with other residences, with a pool in memory or in a file, and with a weight that several
+# layers read.
 . "$PLIMSOLL_E2E/trainer.bash"
 . "$PLIMSOLL_E2E/homes.bash"
 below() { (( budget < weights )) || fail "a budget of $budget for weights of $weights"; }
 
-# One round; and the budget is less than the weights.
+# One round, with a budget smaller than the weights.
 plimsoll model vgg19:input=32,width=16,hidden=64,classes=10 -o vgg.onnx 2>/dev/null
 random_data 32 3 32 10
 pair one vgg.onnx --batch 4 --sub-batch 4 --threads 1
@@ -26,7 +27,7 @@ plimsoll inspect one-home | grep "weights kept on the host" >/dev/null || fail "
 plimsoll inspect one-home --explain classifier.0.weight >explained
 grep "fetched before the tasks that read it" explained >/dev/null || { cat explained; fail "not explained"; }
 
-# From each other's checkpoints, and where an iteration is left out.
+# From each other's checkpoints, and with an iteration left out.
 for order in "device home" "home device"; do
   set -- $order
   trained one-$1 part.onnx --steps 2 --checkpoint "$1-$2"
@@ -40,7 +41,8 @@ PY
 for home in device home; do one-$home/build/train --data npy:bad.npy,y.npy --no-shuffle --quiet --save skipped-$home.onnx --steps 4 --on-nan skip; done
 same skipped-device.onnx skipped-home.onnx
 
-# In rounds, the last of them smaller; with clipped gradients; with frozen weights, which are fetched and never go home.
+# In rounds, the last of which is smaller; with clipped gradients; with frozen weights, which are prefetched and never
+# offloaded.
 pair rounds vgg.onnx --batch 7 --sub-batch 3 --threads 1 --optimizer adam --clip-norm 1 --freeze 'features.*'
 $python - <<'PY'
 import json
@@ -55,7 +57,7 @@ trained rounds-device a.onnx --steps 4
 trained rounds-home b.onnx --steps 4
 same a.onnx b.onnx
 
-# One weight of all time steps.
+# One weight for all time steps.
 plimsoll model lstm:steps=3,features=64,hidden=64,classes=32,layers=4 -o lstm.onnx 2>/dev/null
 $python - <<'PY'
 import numpy as np

@@ -1,5 +1,6 @@
-# Two ranks whose weights and optimizer state live in the host pool, with clipped gradients and a frozen weight: the bits of two whose
-# weights live in the arena, and the weights of one process. What lives on each rank's host is the same.
+# Two ranks whose weights and optimizer state reside in the host pool, with clipped gradients and a frozen weight. The
+# bits are those of two ranks with weights in the arena, and the weights are those of one process. Each rank's host pool
+# holds the same.
 . "$PLIMSOLL_E2E/ranks.bash"
 . "$PLIMSOLL_E2E/homes.bash"
 plimsoll model vgg11:input=32,width=16,hidden=64,classes=10 -o net.onnx 2>/dev/null
@@ -15,7 +16,7 @@ one/build/train $run --save one.onnx
 same device.onnx home.onnx
 $python "$PLIMSOLL_E2E/weights.py" one.onnx home.onnx 1e-6 || fail "two ranks are not one"
 
-# On from each other's checkpoints.
+# Resumed from each other's checkpoints.
 for order in "device home" "home device"; do
   set -- $order
   mpirun -np 2 two-$1/build/train $run --steps 2 --checkpoint $1-$2

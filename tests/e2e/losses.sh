@@ -1,5 +1,6 @@
-# Losses beside PyTorch's: yes or no for each output, in one round and in several; the likelihood that a model brings itself, also where labels are
-# left out: the mean is over the others, however they are spread over the rounds.
+# Losses compared with PyTorch's: binary labels for each output, in one round and in several; and the likelihood that a
+# model computes itself, with ignored labels, too. The mean is over the other labels, however they are spread over the
+# rounds.
 . "$PLIMSOLL_E2E/trainer.bash"
 $python -c 'import torch, onnx' 2>/dev/null || { echo "skipped: no torch and onnx for $python"; exit 77; }
 cat > net.py <<'PY'
@@ -26,7 +27,7 @@ torch.onnx.export(Own(net), (x[:8], labels[:8]), "own.onnx", input_names=["x", "
 import onnx
 from onnx import helper
 model = onnx.load("own.onnx")
-loss = model.graph.node.pop()  # this exporter melts the two
+loss = model.graph.node.pop()  # this exporter fuses the two
 assert loss.op_type == "SoftmaxCrossEntropyLoss"
 model.graph.node.append(helper.make_node("LogSoftmax", loss.input[:1], ["logarithms"], name="logarithms", axis=1))
 loss.op_type, loss.input[0] = "NegativeLogLikelihoodLoss", "logarithms"

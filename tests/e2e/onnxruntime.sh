@@ -1,5 +1,5 @@
-# What was trained here is used elsewhere: in onnxruntime the saved model is as good as the trainer said, and gives the scores
-# that `train --predict` gives; a checkpoint's model and weights in a file of their own do as well.
+# Models trained here are used elsewhere: in onnxruntime the saved model has the accuracy that the trainer reported, and
+# the scores of `train --predict`. The same is true of a checkpoint's model and of weights in a separate file.
 . "$PLIMSOLL_E2E/trainer.bash"
 newer=$(python_with onnxruntime numpy)
 [[ -n $newer ]] || { echo "skipped: no Python here has onnxruntime (tools/setup.sh python, or set PLIMSOLL_PYTHON)"; exit 77; }

@@ -1,4 +1,4 @@
-# Nesterov's momentum, weight decay, schedules, clipping and frozen weights as PyTorch has them, in several rounds too.
+# Nesterov's momentum, weight decay, schedules, clipping and frozen weights as in PyTorch, also in several rounds.
 . "$PLIMSOLL_E2E/trainer.bash"
 $python -c 'import torch, onnx' 2>/dev/null || { echo "skipped: no torch and onnx for $python"; exit 77; }
 $python - <<'PY'
@@ -38,7 +38,7 @@ for i in range(int(sys.argv[2])):
     if clip: norms.append(float(torch.nn.utils.clip_grad_norm_(parameters, clip)))
     optimizer.step()
     if schedule: schedule.step()
-if clip: assert min(norms) < clip < max(norms), norms   # it was clipped at times, not always
+if clip: assert min(norms) < clip < max(norms), norms   # clipped sometimes, not always
 ours = {i.name: numpy_helper.to_array(i) for i in onnx.load(sys.argv[1]).graph.initializer}
 for name, value in net.state_dict().items():
     a, b, was = ours[name].astype(np.float64), value.double().numpy(), before[name].double().numpy()
@@ -49,7 +49,7 @@ for name, value in net.state_dict().items():
 PY
 against() { $python against.py "$@" || fail "not as PyTorch: $*"; }
 
-# Frozen weights have no gradient, and neither has what only they stand behind.
+# Frozen weights have no gradient, and neither have the tensors that only they depend on.
 build_trainer nesterov net.onnx --batch 8 --nesterov --weight-decay 0.01 --freeze '0.*' --freeze '3.bias'
 sgd='make = lambda p: torch.optim.SGD(p, 0.02, momentum=0.9, nesterov=True, weight_decay=0.01); frozen = ("0.", "3.bias")'
 trained nesterov n.onnx --steps 12 --lr 0.02 --warmup 4 --lr-schedule cosine --lr-min 0.001
@@ -61,7 +61,7 @@ against c.onnx 12 "$sgd"$'\n'"schedule = lambda o: torch.optim.lr_scheduler.Cosi
 trained nesterov l.onnx --steps 12 --lr 0.02 --lr-schedule linear
 against l.onnx 12 "$sgd"$'\n'"schedule = lambda o: torch.optim.lr_scheduler.LinearLR(o, 1.0, 0.0, 12)"
 
-# Adam takes weight decay for a gradient, AdamW does not; each in one round and in several.
+# Adam adds weight decay to the gradient, AdamW does not; each in one round and in several.
 for optimizer in adam adamw; do
   class=$(sed 's/adamw/AdamW/; s/adam/Adam/' <<<$optimizer)
   build_trainer $optimizer net.onnx --batch 8 --optimizer $optimizer --weight-decay 0.1
@@ -73,14 +73,15 @@ build_trainer adam_rounds net.onnx --batch 8 --sub-batch 3 --optimizer adamw --w
 trained adam_rounds adam_rounds.onnx --steps 12 --lr 0.003
 against adam_rounds.onnx 12 'make = lambda p: torch.optim.AdamW(p, 0.003, weight_decay=0.1)'
 
-# The gradients of all weights are scaled together, before the first update, with each optimizer, in one round and in several.
+# The gradients of all weights are scaled together, before the first update, with each optimizer, in one round and in
+# several.
 build_trainer sgd net.onnx --batch 8 --optimizer sgd --clip-norm 1.2
 trained sgd clip1.onnx --steps 10 --lr 0.2
 against clip1.onnx 10 'make = lambda p: torch.optim.SGD(p, 0.2); clip = 1.2'
 build_trainer rounds net.onnx --batch 8 --sub-batch 3 --optimizer momentum --clip-norm 2.2
 trained rounds clip2.onnx --steps 10 --lr 0.05
 against clip2.onnx 10 'make = lambda p: torch.optim.SGD(p, 0.05, momentum=0.9); clip = 2.2'
-# Under less memory, the same bits; each plan with its factor is one the checker takes.
+# With less memory, the same bits; the checker accepts each plan with its clip factor.
 for policy in liveness auto superneurons dymem vdnn-all:p sublinear; do
   plimsoll plan net.onnx --batch 8 --clip-norm 1.2 --policy $policy -q -o plan.json
   plimsoll verify plan.json >/dev/null || fail "policy $policy"
@@ -90,7 +91,7 @@ least=$(plimsoll plan net.onnx --batch 8 --sub-batch 8 --optimizer sgd --clip-no
 build_trainer tight net.onnx --batch 8 --sub-batch 8 --optimizer sgd --clip-norm 1.2 --algorithms-of sgd --budget "$least" --policy auto
 trained tight clip4.onnx --steps 10 --lr 0.2
 $python "$PLIMSOLL_E2E/weights.py" clip4.onnx clip1.onnx 0
-# Every gradient is there when the factor is made.
+# Every gradient is live when the factor is computed.
 $python - <<'PY'
 import json
 plan = json.load(open("plan.json"))
@@ -110,7 +111,7 @@ expect 2 plimsoll plan net.onnx --batch 8 --clip-norm -1 -o plan.json
 expect 2 sgd/build/train --lr-schedule step;                                  says "--lr-step"
 expect 2 sgd/build/train --lr-schedule sometimes;                             says "cosine"
 
-# Weights beside the model, as above 2 GiB; one file again; a checkpoint as a model.
+# External weights, as for models above 2 GiB; converted to one file; a checkpoint as a model.
 build_trainer apart net.onnx --batch 8 --optimizer sgd --clip-norm 1.2 --external-data
 trained apart apart.onnx --steps 10 --lr 0.2 --checkpoint ck
 [[ $(ls ./*.weights | wc -l) -eq 1 && $(stat -c %s apart.onnx) -lt 10000 ]] || fail "no weights beside the model"
@@ -137,7 +138,7 @@ printf x >> ck/ckpt-000000010/weights.safetensors
 expect 3 plimsoll export sgd --checkpoint ck/ckpt-000000010 -o four.onnx; says "damaged"
 [[ ! -e four.onnx ]] || fail "half an export"
 
-# A short last batch: the mean over it.
+# A short last batch: the mean over its samples.
 $python -c 'import numpy as np; np.save("x.npy", np.load("x.npy")[:20]); np.save("y.npy", np.load("y.npy")[:20])'
 for last in pad keep; do
   trained sgd $last.onnx --last $last --epochs 2 --lr 0.2

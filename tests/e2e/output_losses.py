@@ -1,7 +1,7 @@
-"""Losses that models compute themselves, as ONNX files, and what training them gives, in double precision.
+"""Losses that models compute themselves, as ONNX files, and the reference results of training, in double precision.
 
-    output_losses.py make            NAME.onnx for each of LOSSES, and data: x.npy, t.npy, hot.npy, eps.npy of 21 samples
-    output_losses.py check NAME METRICS.jsonl OUT.onnx BATCH STEPS RATE [MOMENTUM-FREE SGD]
+output_losses.py make            NAME.onnx for each of LOSSES, and data: x.npy, t.npy, hot.npy, eps.npy of 21 samples
+output_losses.py check NAME METRICS.jsonl OUT.onnx BATCH STEPS RATE [MOMENTUM-FREE SGD]
 
 The reference evaluates the file's own nodes with numpy; gradients are central differences.
 """
@@ -30,7 +30,7 @@ def as_computed(array):
 
 
 def of_labels(logs, labels, weights, a):
-    """-w[y] log p[y]: each, summed, or divided by what the labels that count weigh."""
+    """-w[y] log p[y]: per label, summed, or divided by the total weight of the labels that count."""
     weights = np.ones(logs.shape[1]) if weights is None else weights
     counted = (labels >= 0) & (labels != a.get("ignore_index", -100))
     w = np.where(counted, weights[np.where(counted, labels, 0)], 0)
@@ -92,7 +92,7 @@ class Reference:
 
 
 class Graph:
-    """Nodes in a row; each call gives the name of its output."""
+    """Builds a list of nodes; each call returns the name of its output."""
 
     def __init__(self, name):
         self.name, self.nodes, self.held, self.count = name, [], [], 0
@@ -150,7 +150,7 @@ def huber(g):
 
 
 def focal(g):
-    """The author's targets come first."""
+    """The targets are the first input."""
     logs = g.LogSoftmax(g.linear("x", 6, 3), axis=1)
     of_class = g.ReduceSum(g.Mul(logs, "hot"), g.axes, keepdims=0)
     others = g.Sub(g.number(1.0), g.Exp(of_class))
@@ -159,7 +159,7 @@ def focal(g):
 
 
 def vae(g):
-    """Sums over features, then the mean over samples, as the paper has it; a sum would do as well (vae_sum)."""
+    """A sum over features, then the mean over samples, as in the paper; vae_sum has a sum instead."""
     recon, kl = vae_terms(g)
     both = g.Add(recon, g.Mul(g.number(0.3), kl))
     g.ReduceMean(both, out="loss", keepdims=0)
@@ -183,7 +183,7 @@ def vae_terms(g):
 
 
 def heads(g):
-    """Two heads, the other output a part of the loss."""
+    """Two heads; the other output is a part of the loss."""
     hidden = g.Tanh(g.linear("x", 6, 4))
     d = g.Sub(g.linear(hidden, 4, 3), "t")
     logs = g.LogSoftmax(g.linear(hidden, 4, 3), axis=1)
@@ -194,7 +194,7 @@ def heads(g):
 
 
 def two_labels(g):
-    """Cross entropies of two heads with labels of their own, as exporters write them, and a penalty on the scores."""
+    """Cross entropies of two heads, each with its own labels, as exporters write them, and a penalty on the scores."""
     hidden = g.Tanh(g.linear("x", 6, 4))
     scores = g.linear(hidden, 4, 3)
     first = g.SoftmaxCrossEntropyLoss(scores, "u")
@@ -205,13 +205,13 @@ def two_labels(g):
 
 
 def weighed(g):
-    """Classes of different weights, and one label that counts nowhere."""
+    """Classes of different weights, and an ignored label."""
     g.NegativeLogLikelihoodLoss(g.LogSoftmax(g.linear("x", 6, 3), axis=1), "u", g.class_weights(0.5, 2, 1), ignore_index=1, out="loss")
     g.save(["x", "u"])
 
 
 def weighed_terms(g):
-    """Means with divisors of their own, a sum, and a loss for each sample that is weighed by another input."""
+    """Means with different divisors, a sum, and a loss per sample that another input weights."""
     hidden = g.Tanh(g.linear("x", 6, 4))
     first = g.SoftmaxCrossEntropyLoss(g.linear(hidden, 4, 3), "holes", g.class_weights(0.5, 2, 1))
     second = g.SoftmaxCrossEntropyLoss(g.linear(hidden, 4, 3), "v", ignore_index=2)
@@ -223,7 +223,7 @@ def weighed_terms(g):
 
 
 def shifted(g):
-    """Labels of the next token, as exporters write them: padded with what counts nowhere, cut, in one row with all others."""
+    """Labels of the next token, as exporters write them: padded with ignored labels, cut, and flattened."""
     scores = g.Reshape(g.linear("x", 6, 6), g.whole(-1, 3))
     padded = g.Pad("next", g.whole(0, 0, 0, 1), g.Constant(value=numpy_helper.from_array(np.array(-100, np.int64))))
     following = g.Slice(padded, g.whole(1), g.whole(3), g.whole(1))
@@ -232,7 +232,7 @@ def shifted(g):
 
 
 def computed(g):
-    """Labels that the model makes of what it is fed: nobody else can count them."""
+    """Labels that the model computes from its inputs, so only the model can count them."""
     hole = g.Constant(value=numpy_helper.from_array(np.array(-100, np.int64)))
     one = g.Constant(value=numpy_helper.from_array(np.array(1, np.int64)))
     g.SoftmaxCrossEntropyLoss(g.linear("x", 6, 3), g.Where(g.Equal("v", one), hole, "u"), out="loss")
@@ -246,7 +246,7 @@ def rmse(g):
 
 
 def decay(g):
-    """A term that no sample is part of."""
+    """A term that does not depend on any sample."""
     d = g.Sub(g.linear("x", 6, 3), "t")
     w = g.held[0].name
     g.Add(g.ReduceMean(g.Mul(d, d), keepdims=0), g.Mul(g.number(0.01), g.ReduceSum(g.Mul(w, w), keepdims=0)), out="loss")
@@ -254,7 +254,7 @@ def decay(g):
 
 
 def centred(g):
-    """Samples beside their mean."""
+    """Samples compared with their mean."""
     y = g.Tanh(g.linear("x", 6, 3))
     d = g.Sub(g.Sub(y, g.ReduceMean(y, axes=[0], keepdims=1)), "t")
     g.ReduceSum(g.Mul(d, d), out="loss", keepdims=0)
@@ -262,7 +262,7 @@ def centred(g):
 
 
 def contrastive(g):
-    """InfoNCE of pairs in two views: every sample beside every other, for a batch of 8 and no other."""
+    """InfoNCE of pairs in two views: every sample compared with every other, for a batch of exactly 8."""
     left, right = g.linear("x", 6, 3), g.linear("t", 3, 3)
     scores = g.Mul(g.MatMul(left, g.Transpose(right, perm=[1, 0])), g.number(2.0))
     own = g.ReduceSum(g.Mul(scores, g.number(np.eye(8))), g.axes, keepdims=0)
@@ -296,7 +296,7 @@ def make():
 
 
 def check(name, metrics, trained, batch, steps, rate):
-    """Plain SGD over the samples in their order; a last batch that is not whole counts as it is."""
+    """Plain SGD over the samples in order; an incomplete last batch is used as it is."""
     reference = Reference(name + ".onnx")
     data = {i: np.load(i + ".npy") for i in reference.inputs}
     data = {i: a if a.dtype == np.int64 else a.astype(np.float64) for i, a in data.items()}

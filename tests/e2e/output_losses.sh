@@ -1,6 +1,6 @@
-# Losses that the model computes itself: each iteration's loss and the weights are those of numpy in double precision,
-# with the batch whole and in rounds, also for a last batch that is smaller. What is no sum over samples keeps the
-# batch whole, and says so.
+# Losses that the model computes itself. The loss of each iteration and the weights are those of numpy in double
+# precision, with the batch whole and in rounds, also for a smaller last batch. A loss that is not a sum over samples
+# keeps the batch whole, and the compiler says so.
 . "$PLIMSOLL_E2E/trainer.bash"
 $python -c 'import onnx' 2>/dev/null || { echo "skipped: no onnx for $python"; exit 77; }
 losses=("$python" "$PLIMSOLL_E2E/output_losses.py")
@@ -23,7 +23,7 @@ for name in $("${losses[@]}" list whole); do
   expect 2 plimsoll plan $name.onnx "${options[@]}" --sub-batch 3 -q -o plan.json; says "the batch of 8 has to stay whole, and --sub-batch parts it"
 done
 
-# Samples beside each other: for so many of them and no others. The last 5 wait.
+# The loss compares samples with each other, for this number of samples only. The last 5 are left for the next epoch.
 build_trainer pairs contrastive.onnx "${options[@]}"
 expect 0 pairs/build/train --data npy:x.npy,t.npy --no-shuffle --epochs 1 --lr 0.1 --metrics pairs.jsonl --save pairs.onnx
 "${losses[@]}" check contrastive pairs.jsonl pairs.onnx 8 2 0.1 || fail "pairs: not as numpy"
@@ -33,13 +33,14 @@ says "the number of samples is 8 from here on"; says "has the batch in several d
 expect 2 plimsoll plan contrastive.onnx "${options[@]}" --sub-batch 4 -q -o plan.json;  says "the batch of 8 has to stay whole"
 expect 5 plimsoll plan contrastive.onnx --batch 4 --loss output -q -o plan.json;  says "has the batch in several dimensions"
 
-# The model's own inputs are all that is fed: synthetic data fit them; what evaluates and predicts says what it can.
+# The model's own inputs are the only inputs. Synthetic data fits them; evaluation and prediction report what they
+# support.
 expect 0 heads-rounds/build/train --data synthetic --eval-data synthetic --steps 2;  says "test loss"
 expect 2 heads-rounds/build/train --predict x.npy --out out.npy;  says "no step of this program makes what its loss looks at"
 expect 2 heads-rounds/build/train --data npy:x.npy,t.npy;         says "npy: takes one file for each of the model's 3 inputs, 2 are given"
 expect 2 heads-rounds/build/train --steps 1;                      says "--data npy:x.npy,t.npy,hot.npy or synthetic"
 
-# Which output: named, or the only number.
+# The output is named, or it is the only scalar.
 expect 0 plimsoll plan mse.onnx --batch 8 --loss output:loss -q -o plan.json
 expect 2 plimsoll plan mse.onnx --batch 8 --loss output:lost -q -o plan.json
 says "--loss output:lost: the model has no such output; outputs: 'loss' f32[]"

@@ -1,4 +1,4 @@
-# Gradients and weights against PyTorch, on networks as torch exports them.
+# Gradients and weights compared with PyTorch's, on networks as torch exports them.
 command -v /usr/bin/python3 >/dev/null && /usr/bin/python3 -c 'import torch, torchvision, onnx' 2>/dev/null || {
   echo "skipped: no torch, torchvision and onnx for /usr/bin/python3"; exit 77; }
 set -euo pipefail

@@ -1,4 +1,4 @@
-"""What Perfetto's trace_processor makes of a trace. usage: perfetto.py TRACE_PROCESSOR_SHELL trace.json"""
+"""Loads a trace into Perfetto's trace_processor and checks it. usage: perfetto.py TRACE_PROCESSOR_SHELL trace.json"""
 import collections
 import csv
 import json

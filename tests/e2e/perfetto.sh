@@ -1,4 +1,5 @@
-# A plan's trace and its trainer's, loaded by Perfetto's own trace_processor: nothing lost, nothing overlapping, every event found again.
+# The traces of a plan and of its trainer, loaded by Perfetto's own trace_processor: nothing lost, nothing overlapping,
+# every event found.
 . "$PLIMSOLL_E2E/trainer.bash"
 processor=${PLIMSOLL_TRACE_PROCESSOR:-$(command -v trace_processor_shell || command -v trace_processor || true)}
 [[ -n $processor ]] || { echo "skipped: no trace_processor_shell; put Perfetto's on the PATH or name it by PLIMSOLL_TRACE_PROCESSOR"; exit 77; }
@@ -8,7 +9,7 @@ build_trainer trainer net.onnx --batch 16 --policy auto --budget 45%
 trained trainer out.onnx --steps 2 --trace run.json
 plimsoll inspect trainer --trace plan.json 2>/dev/null
 for trace in plan run; do $python "$PLIMSOLL_E2E/perfetto.py" "$processor" $trace.json; done
-# It would see what we promise not to do.
+# trace_processor detects violations of our promises.
 $python - <<'PY'
 import json
 trace = json.load(open("plan.json"))

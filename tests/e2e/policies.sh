@@ -1,6 +1,7 @@
-# Offloaded, prefetched and recomputed values are the same values: under budgets from the minimum up and under every
-# policy, with the same sub-batch, a network trains to the same bits; with the host pool in a file, too. All policies and six budgets on all
-# four networks, and in rounds: played by tests/streams, and as trainers by tools/bench/same_bits.sh.
+# Offloaded, prefetched and recomputed values are the same values. Under budgets from the minimum up, and under every
+# policy, with the same sub-batch, a network trains to the same bits, also with the host pool in a file. tests/streams
+# executes all policies and six budgets on all four networks, and in rounds; tools/bench/same_bits.sh does so with
+# trainers.
 . "$PLIMSOLL_E2E/trainer.bash"
 . "$PLIMSOLL_E2E/same_bits.bash"
 

@@ -1,5 +1,5 @@
-# plimsoll.export tells the compiler what is trained: no buffer, no frozen parameter, and no statistics of a normalization that is in
-# evaluation. plimsoll.check then finds the trainer's gradients to be PyTorch's.
+# plimsoll.export tells the compiler what is trained: no buffer, no frozen parameter, and no statistics of a
+# normalization in evaluation mode. plimsoll.check then finds that the trainer's gradients are PyTorch's.
 . "$PLIMSOLL_E2E/trainer.bash"
 with_torch=$(python_with torch onnx numpy)
 [[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
@@ -41,7 +41,8 @@ def make(every_norm_in_eval=False):
     return model, torch.randn(8, 3, 8, 8), torch.randint(0, 10, (8,))
 PY
 
-# export NAME EVERY_NORM_IN_EVAL EXPORTER: also says whether importing the package imports PyTorch, and whether modes are as they were.
+# export NAME EVERY_NORM_IN_EVAL EXPORTER: also checks that importing the package does not import PyTorch, and that
+# modes are restored.
 export_as() {
   "$with_torch" - "$@" 2>log <<'PY' || { cat log; fail "the exporter"; }
 import sys
@@ -65,7 +66,7 @@ assert all(row.is_good(1e-4) for row in rows.values())
 kinds = {kind: {name for name, row in rows.items() if row.kind == kind} for kind in ("gradient", "statistic", "unmoved")}
 assert kinds["gradient"] == {name for name, p in model.named_parameters() if p.requires_grad}, kinds
 assert {"scale", "fixed", "stem.weight"} <= kinds["unmoved"], kinds
-# The check can fail: a weight that is another than the trainer's model was made with changes what PyTorch computes, and nothing else.
+# The check can fail: a weight that differs from the trainer's model changes PyTorch's results, and only those.
 model.scale.data *= 2
 try:
     plimsoll.check(model, x[:4], y[:4], sys.argv[1], report=False)
@@ -91,7 +92,7 @@ for exporter in $exporters; do
   ! grep "warning" err || fail "a warning about a model that was exported right"
 done
 
-# What is cut off from the gradient, and the row of an embedding that is padding.
+# Values cut off from the gradient, and the padding row of an embedding.
 cat >cut.py <<'PY'
 import torch
 from torch import nn
@@ -147,7 +148,7 @@ PY
   for weight in b.weight c.weight; do says "frozen     $weight"; done
 done
 
-# What is trainable and not in the file is an error, unless the user says that it is not used.
+# If the file lacks a trainable parameter, that is an error, unless the user says that the parameter is unused.
 "$with_torch" - 2>log <<'PY' || { cat log; fail "an unused parameter"; }
 import plimsoll, torch
 from network import make

@@ -1,13 +1,13 @@
-# Sourced by the tests of several ranks: how they are started on this machine, and how one waits for them.
+# Sourced by the tests of several ranks: how to start ranks on this machine, and how to wait for them.
 . "$PLIMSOLL_E2E/trainer.bash"
 command -v mpirun >/dev/null && ls "$PLIMSOLL_BUILD"/runtime/libplimsoll_ranks_host.a >/dev/null 2>&1 || { echo "skipped: no MPI"; exit 77; }
-# OpenMPI 5 reads PRTE_… for what its predecessors read OMPI_….
+# OpenMPI 5 reads PRTE_… where earlier versions read OMPI_….
 export OMP_WAIT_POLICY=passive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
        PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none \
        OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none
 
-# by_hand N DIR options…: N processes as torchrun starts them, their numbers in pids. `before` may stand in front of each:
-# it is called with the rank and the command.
+# by_hand N DIR options…: starts N processes as torchrun does, their process ids in pids. If `before` is set, it is
+# called for each with the rank and the command.
 by_hand() {
   local size=$1 directory=$2 rank port=$((20000 + (RANDOM + $$) % 10000))
   shift 2
@@ -17,12 +17,12 @@ by_hand() {
   done
 }
 
-# trains FILE PID: until its metrics have three lines.
+# trains FILE PID: waits until its metrics have three lines.
 trains() {
   while [[ $(cat "$1" 2>/dev/null | wc -l) -lt 3 ]]; do kill -0 "$2" || { cat err err.*; fail "it did not train"; }; sleep 0.05; done
 }
 
-# ended CODE RANKS…: of by_hand's.
+# ended CODE RANKS…: waits for ranks started by by_hand.
 ended() {
   local wanted=$1 rank got
   shift
@@ -33,8 +33,8 @@ ended() {
   done
 }
 
-# one_says PATTERN RANKS…: one of them, on one line, and no other says anything. Four ranks on two cores are slower than predicted,
-# and rank 0 may say so: that warning does not count.
+# one_says PATTERN RANKS…: exactly one of the ranks prints the pattern, on one line. Four ranks on two cores are slower
+# than predicted, and rank 0 may report it: that warning does not count.
 one_says() {
   local pattern=$1 rank
   shift

@@ -1,7 +1,8 @@
-# Several ranks are one: each computes its part of every batch, and gradients summed over them give the weights that one
-# process gets, within 1e-6; in rounds, too, and with dropout, whose masks do not depend on who draws them. They go on from a
-# checkpoint, refuse those with another plan, and end together when one is asked to. Two ranks for most of it; four are what they
-# are, too, by MPI and by TCP. What becomes of a lost one is in ranks_lost.sh.
+# Several ranks give the result of one process: each computes its part of every batch, and the sum of their gradients
+# gives the weights of one process, within 1e-6. This also holds in rounds, and with dropout, whose masks do not depend
+# on the rank that draws them. Ranks resume from a checkpoint, refuse ranks with another plan, and end together when one
+# is asked to end. Most tests use two ranks; the essentials use four, with MPI and with TCP. Lost ranks are tested in
+# ranks_lost.sh.
 . "$PLIMSOLL_E2E/ranks.bash"
 same() { $python "$PLIMSOLL_E2E/weights.py" "$1" "$2" "$3" || fail "other weights: $1 $2"; }
 
@@ -14,7 +15,7 @@ build_trainer four net.onnx $options --sub-batch 8 --ranks 4
 run="--data npy:x.npy,y.npy --test npy:x.npy,y.npy --lr 0.02 --last pad --steps 6"
 plimsoll verify two
 
-# The same weights, and the same figures of the whole batch; one rank speaks.
+# The same weights, and the same figures for the whole batch; only one rank prints.
 expect 0 one/build/train $run --save one.onnx
 sed -n 's/  [0-9.]* s, .*//; /^epoch/p' out >one.epochs
 expect 0 mpirun -np 2 two/build/train $run --save two.onnx --metrics two.csv --trace trace.json;   says "batch 16 on 2 ranks in 2 rounds of 8, 1 thread each"
@@ -33,7 +34,7 @@ assert len(reductions) >= 2 and all(slices[s["id"]]["tid"] == 4 for s in reducti
 PY
 [[ $(wc -l <two.csv) -eq 9 ]] || fail "metrics of more than one rank: $(wc -l <two.csv) lines"
 
-# Twice the same bits; cut off and gone on with, too; and started by somebody else than mpirun.
+# The same bits twice; also when stopped and resumed, and when started without mpirun.
 expect 0 mpirun -np 2 two/build/train $run --steps 3 --checkpoint ck;                        says "checkpoint ck/ckpt-000000003"
 expect 0 mpirun -np 2 two/build/train $run --checkpoint ck --resume --save resumed.onnx;     says "resumed from ck/ckpt-000000003"
 same resumed.onnx two.onnx 0
@@ -41,8 +42,8 @@ by_hand 2 two $run --save by_env.onnx --quiet
 wait "${pids[0]}" && wait "${pids[1]}" || { cat err.*; fail "started by hand"; }
 same by_env.onnx two.onnx 0
 
-# A damaged checkpoint ends all that want the newest or none; one that cannot be written and may be missing ends nobody, and all tell
-# at their end that the last is.
+# A damaged checkpoint ends all ranks that require the newest one. A checkpoint that cannot be written, but may be
+# missing, ends none, and all report at their end that the last one is missing.
 expect 0 mpirun -np 2 two/build/train $run --steps 4 --checkpoint ck4
 printf 'x' | dd of=ck4/ckpt-000000004/state.safetensors bs=1 seek=400 conv=notrunc status=none
 by_hand 2 two $run --checkpoint ck4 --resume=strict --quiet
@@ -57,7 +58,7 @@ kill -TERM "${pids[1]}"
 ended 7 0 1
 grep -q "could not be written, also the last" err.0 || { cat err.*; fail "the last checkpoint is not told to be missing"; }
 
-# Where it may not be missing, all end behind the same iteration and with the same code, and what was trained is saved.
+# If it may not be missing, all end after the same iteration and with the same code, and the trained weights are saved.
 if unshare -m true 2>/dev/null; then
   mkdir disk
   small_disk() { unshare -m bash -c 'mount -t tmpfs -o size=8192 none disk && exec "$@"' - "${@:2}"; }
@@ -69,7 +70,7 @@ else
   echo "no file system of a few kilobytes to be had here: its part is left out"
 fi
 
-# Four of them.
+# Four ranks.
 expect 0 mpirun -np 4 four/build/train $run --save four.onnx;          says "batch 16 on 4 ranks in 2 rounds of 8, 1 thread each"
 same one.onnx four.onnx 1e-6
 by_hand 4 four $run --save four_by_env.onnx --quiet
@@ -84,7 +85,7 @@ expect 0 rounds/build/train --data synthetic --steps 12 --save rounds.onnx;     
 expect 0 mpirun -np 2 at_once/build/train --data synthetic --steps 12 --save at_once.onnx;  says "batch 16 on 2 ranks in 1 round of 16"
 same at_once.onnx rounds.onnx 0
 
-# Rates between ranks, as they measured them, are what is planned with; and of as many ranks.
+# Plans use the rates that the ranks measured, if their number is the same.
 expect 0 mpirun -np 2 two/build/train --measure-ranks ranks.json;        says "2 ranks by MPI"; says "--rank-costs ranks.json"
 expect 0 plimsoll plan net.onnx $options --sub-batch 8 --ranks 2 --rank-costs ranks.json -o measured.json;  says "ranks measured"
 $python - <<'PY'
@@ -108,7 +109,7 @@ expect 2 plimsoll plan net.onnx $options --rank-costs ranks.json -o p.json;  say
 expect 3 plimsoll plan net.onnx $options --sub-batch 8 --ranks 2 --rank-costs none.json -o p.json;  says "beside.bytes_per_second"
 expect 2 one/build/train --measure-ranks ranks.json;                     says "this one is of one"
 
-# Refused, with the way out.
+# Refused, with the remedy.
 expect 2 plimsoll plan net.onnx --batch 16 --ranks 3 -o p.json;          says "--batch 16 cannot be shared evenly by 3 ranks; 15 and 18 can"
 expect 2 plimsoll plan net.onnx --batch 16 --sub-batch 3 --ranks 2 -o p.json; says "--sub-batch 3 cannot be shared"
 expect 8 two/build/train $run;                                           says "mpirun -np 2"
@@ -116,7 +117,7 @@ expect 8 mpirun -np 2 one/build/train $run;                              says "-
 expect 3 mpirun -np 2 two/build/train --data npy:none.npy,y.npy;         says "none.npy"
 [[ $(grep -c '^error:' err) -eq 1 ]] || { cat err; fail "more than one rank says what is wrong"; }
 build_trainer tight net.onnx $options --sub-batch 4 --ranks 2
-# One command for both: mpirun of OpenMPI 5.0.7 ends with a segmentation fault when it is given two.
+# One command for both: mpirun of OpenMPI 5.0.7 ends with a segmentation fault for two commands.
 cat >apart <<'SH'
 #!/bin/sh
 case ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} in 0) exec $FIRST ;; *) exec $SECOND ;; esac
@@ -127,7 +128,7 @@ expect 8 mpirun -np 2 ./apart;  says "rank 1 has another plan"
 export SECOND="two/build/train $run --seed 3"
 expect 2 mpirun -np 2 ./apart;  says "other options"
 
-# One that is asked to end ends all, and saves.
+# If one rank is asked to end, all end and save.
 mpirun -np 2 bash -c 'two/build/train --data npy:x.npy,y.npy --epochs 100000 --quiet --save asked.onnx --metrics asked.jsonl & echo $! >pid.$OMPI_COMM_WORLD_RANK
                       wait $!; echo $? >code.$OMPI_COMM_WORLD_RANK' >out 2>err & all=$!
 while [[ $(cat asked.jsonl 2>/dev/null | wc -l) -lt 2 ]]; do kill -0 $all || { cat err; fail "it did not train"; }; sleep 0.05; done

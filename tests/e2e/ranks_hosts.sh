@@ -1,6 +1,6 @@
-# Four machines with a network between them, each with one rank that torchrun's variables introduce to the others: they train
-# what four on one machine do; and where one is killed, or a cable is pulled, the others end by its name. The machines are
-# network namespaces, which root can make where a container lets it.
+# Four machines with a network between them, each with one rank; torchrun's variables connect them. They train as four
+# ranks on one machine do. If a rank is killed, or a cable is pulled, the others end and name it. The machines are
+# network namespaces, which root can make if the container permits it.
 . "$PLIMSOLL_E2E/ranks.bash"
 command -v ip >/dev/null || { echo "skipped: no ip (Debian: iproute2)"; exit 77; }
 name=plimsoll-$$
@@ -43,7 +43,7 @@ kill -9 "${pids[2]}"
 ended 11 0 1 3
 one_says "^error: rank 2 is gone, in iteration [0-9]*: its process ended; all others end$" 0 1 3
 
-# A cable of rank 2's, and of rank 0's: who is cut off ends, too, and says what it knows.
+# A cable of rank 2, and of rank 0: the rank that is cut off ends, too, and reports what it knows.
 rm life.jsonl
 by_hand 4 four $forever
 trains life.jsonl "${pids[0]}"

@@ -1,5 +1,5 @@
-# A rank that is killed, stopped or stands still ends all others, by its name, and none of them is left behind. One that takes
-# its time, or is stopped for less than the others have patience, is not lost.
+# A rank that is killed, stopped or makes no progress ends all others, which name it, and no process is left behind. A
+# rank that is slow, or stopped for less than the others' timeout, is not lost.
 . "$PLIMSOLL_E2E/ranks.bash"
 plimsoll model vgg11:input=32,width=16,hidden=64,classes=10 -o net.onnx 2>/dev/null
 random_data 52 3 32 10
@@ -9,7 +9,7 @@ c++ -shared -fPIC -O1 "$PLIMSOLL_E2E/preload/hang.cpp" -o hang.so -ldl
 data="--data npy:x.npy,y.npy"
 forever="$data --epochs 100000 --quiet --metrics life.jsonl"
 
-# Killed. A shell stands between, so that mpirun does not end the others.
+# Killed. A shell between mpirun and the rank keeps mpirun from ending the others.
 mpirun -np 2 bash -c "two/build/train $forever & echo \$! >pid.\$OMPI_COMM_WORLD_RANK
                       wait \$!; echo \$? >code.\$OMPI_COMM_WORLD_RANK" >out 2>err & all=$!
 trains life.jsonl $all
@@ -18,7 +18,7 @@ wait $all || true
 says "error: rank 1 is gone, in iteration"
 [[ $(cat code.0) -eq 11 ]] || fail "rank 0 ended with $(cat code.0)"
 
-# One of four that is stopped is silent, and so is one whose machine is gone. When it wakes it is alone, and ends.
+# One of four that is stopped is as silent as a rank whose machine failed. When it continues it is alone, and ends.
 for signal in STOP KILL; do
   rm -f life.jsonl
   by_hand 4 four $forever --patience 4
@@ -34,7 +34,8 @@ for signal in STOP KILL; do
   one_says "^error: rank 2 is gone, in iteration [0-9]*: $how; all others end$" 0 1 3
 done
 
-# Standing still in a kernel, or in reading its samples, while its lifeline tells on: it is lost, and ends itself.
+# No progress inside a kernel, or while reading samples, with a lifeline that still reports: the rank is lost, and ends
+# itself.
 hanging() {
   local rank=$1
   shift
@@ -53,7 +54,7 @@ for where in kernel:2 read:3 kernel:0; do
   one_says "^error: rank $rank is gone, in iteration [0-9]*: it lives, but did nothing for 4 s; all others end$" 0 1 2 3
 done
 
-# A moment is no end, and an evaluation of many steps may take longer than anybody has patience.
+# A short pause ends nothing, and an evaluation of many steps may take longer than the timeout.
 rm -f life.jsonl
 HANG_IN=kernel by_hand 2 two $forever --patience 30
 trains life.jsonl "${pids[0]}"
@@ -68,8 +69,8 @@ SLOW=15 by_hand 2 two $data --test npy:x.npy,y.npy --steps 2 --eval-every 1 --pa
 ended 0 0 1
 grep -q "test accuracy" out.0 || { cat out.0; fail "it did not evaluate"; }
 
-# Nor is one that saves to a slow disk: a checkpoint is brought there in pieces, and each piece is something done. With one whose
-# every piece takes longer than anybody has patience, it is.
+# A slow disk ends nothing either: a checkpoint is synced in pieces, and each piece counts as progress. If every piece
+# takes longer than the timeout, the rank is lost.
 plimsoll model vgg11:input=32,width=16,hidden=3000,classes=10 -o wide.onnx 2>/dev/null
 build_trainer wide wide.onnx --batch 16 --threads 1 --ranks 2 --policy liveness
 SLOW_SYNC=1500 by_hand 2 wide $data --steps 1 --checkpoint ck --patience 4

@@ -1,5 +1,5 @@
-# The first commands of README.md work one after the other as they are printed. What gets and builds Plimsoll itself is left out:
-# `tools/bare.sh` runs that on a bare machine.
+# The first commands of README.md work one after the other as printed. The commands that download and build Plimsoll
+# itself are left out: `tools/bare.sh` runs them on a bare machine.
 . "$PLIMSOLL_E2E/trainer.bash"
 $python -c 'import sklearn' 2>/dev/null || { echo "skipped: no scikit-learn for $python"; exit 77; }
 awk '/^```/ { if (++fences == 2) exit; next } fences == 1' "$PLIMSOLL_SOURCE/README.md" >printed

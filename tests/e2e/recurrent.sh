@@ -1,5 +1,5 @@
-# LSTM, GRU and RNN train as the same network does that is written out in Gemm, Sigmoid, Tanh, Mul and Add by hand, after ONNX's
-# equations; the weights come back under their names, in the shapes that they came in.
+# LSTM, GRU and RNN train like the same network written in Gemm, Sigmoid, Tanh, Mul and Add after ONNX's equations. The
+# saved weights keep their names and shapes.
 . "$PLIMSOLL_E2E/trainer.bash"
 $python -c 'import numpy, onnx' 2>/dev/null || { echo "skipped: no onnx for $python"; exit 77; }
 $python - <<'PY'
@@ -118,7 +118,7 @@ for name in ("W", "R", "B", "head"):
     assert moved > 1e-3 and apart < 1e-4 * moved, (name, moved, apart)
 PY
 done
-# Steps first: files have samples first all the same, and are turned.
+# Steps first: files still have samples first, and the trainer transposes them.
 $python - <<'PY'
 import onnx
 model = onnx.load("LSTM.said.onnx")

@@ -1,5 +1,5 @@
-# Two rounds are one: without batch normalization, gradients summed over sub-batches give the same weights within 1e-6,
-# also when the last round is smaller.
+# Two rounds are equivalent to one: without batch normalization, gradients summed over sub-batches give the same weights
+# within 1e-6, also when the last round is smaller.
 . "$PLIMSOLL_E2E/trainer.bash"
 plimsoll model lenet -o net.onnx 2>/dev/null
 random_data 64 1 32 10

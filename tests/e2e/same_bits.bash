@@ -1,5 +1,5 @@
-# Sourced behind trainer.bash by what trains a network under many plans and wants the same bits of all: tests/e2e/policies.sh, and
-# tools/bench/same_bits.sh, which tries every policy and six budgets on every network.
+# Sourced after trainer.bash by tests that train a network under many plans and require the same bits from all:
+# tests/e2e/policies.sh, and tools/bench/same_bits.sh, which tries every policy and six budgets on every network.
 batch=8
 figure() { $python -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$@"; }
 data() { $python - "$@" <<'PY'
@@ -22,7 +22,7 @@ network() { # NAME ZOO_SPEC SUB_BATCH INPUT_DIMENSIONS…: and the trainer that 
   "$name-free/build/train" --data npy:x.npy,y.npy --no-shuffle --save "$name-free.onnx" --steps 3 >free.out
   around=$(($(resident free.out) - $(figure "$name-free/plan.json" arena_bytes)))
 }
-resident() { awk '/peak resident/ {print int($(NF-1) * 1048576)}' "$1"; } # bytes, of what a trainer printed
+resident() { awk '/peak resident/ {print int($(NF-1) * 1048576)}' "$1"; } # bytes, from a trainer's output
 same_bits() { # TRAINER OPTIONS…
   local trainer=$name-$1
   shift
@@ -48,7 +48,7 @@ conclude() {
   [[ $again -gt 0 ]] || fail "$name: no trainer recomputed anything"
   echo "$name: $built trainers, the same bits; $moved bytes moved, $again tasks run again, $homes tensors at home in the host pool, $slices slices"
 }
-# The names of all policies stand in the answer to a wrong one.
+# The message for an unknown policy lists the names of all policies.
 all_policies() {
   local names
   plimsoll model lenet -o lenet.onnx 2>/dev/null

@@ -1,5 +1,5 @@
-# A model whose weights lie beside it: killed before any call of --save, there is the one before with its weights or the new one with its
-# own, be they of one network or of two. What is left of another model's weights the next --save removes.
+# A model with external weights. If --save is killed before any system call, there is the old model with its weights or
+# the new one with its own, whether of one network or of two. The next --save removes leftover weights.
 . "$PLIMSOLL_E2E/trainer.bash"
 plimsoll model lenet -o ten.onnx 2>/dev/null
 plimsoll model lenet:classes=7 -o seven.onnx 2>/dev/null

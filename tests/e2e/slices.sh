@@ -1,5 +1,6 @@
-# Large weights that live in the host pool and are updated slice by slice: the same bits as with all of it in the arena, with
-# momentum and Adam, in one round and in several, with clipped gradients, with frozen weights, from each other's checkpoints.
+# Large weights that reside in the host pool and are updated slice by slice: the same bits as with everything in the
+# arena, with momentum and Adam, in one round and in several, with clipped gradients, with frozen weights, from each
+# other's checkpoints.
 . "$PLIMSOLL_E2E/trainer.bash"
 . "$PLIMSOLL_E2E/homes.bash"
 slices() {
@@ -9,7 +10,8 @@ plan = json.load(open(sys.argv[1]))
 print(sum("slice_of" in t for t in plan["tensors"]))
 PY
 }
-# sliced NAME options…: NAME-device with all in the arena, NAME-home with the least budget, in slices; both train alike.
+# sliced NAME options…: NAME-device with everything in the arena, NAME-home with the minimum budget, in slices; both
+# train alike.
 sliced() {
   local name=$1
   shift
@@ -25,7 +27,7 @@ random_data 32 3 32 10
 sliced momentum --batch 4 --sub-batch 4
 sliced adam --batch 7 --sub-batch 3 --optimizer adam --clip-norm 1 --freeze 'features.*'
 
-# Where the weights have room, their state alone comes slice by slice.
+# If the arena has room for the weights, only their state is updated slice by slice.
 for sub_batch in 16 4; do
   state=state-$sub_batch
   build_trainer $state-device vgg.onnx --threads 1 --batch 16 --sub-batch $sub_batch
@@ -40,7 +42,7 @@ done
 
 trained momentum-home spilled.onnx --steps 4 --spill .
 same momentum-a.onnx spilled.onnx
-# A checkpoint has whole weights and states, wherever they live.
+# A checkpoint has whole weights and states, wherever they reside.
 for name in momentum adam; do
   for order in "device home" "home device"; do
     set -- $order

@@ -1,5 +1,5 @@
-# Data as people have them: folders of PNG and JPEG files, CIFAR-10's and MNIST's binary files, NumPy arrays; to train on, to
-# evaluate on, to predict from. The same pictures score the same, whatever file they came in.
+# Common data sources: folders of PNG and JPEG files, the binary files of CIFAR-10 and MNIST, NumPy arrays; for
+# training, evaluation and prediction. The same images have the same scores, whatever their file format.
 . "$PLIMSOLL_E2E/trainer.bash"
 $python -c 'import PIL' 2>/dev/null || { echo "skipped: no PIL to write pictures with"; exit 77; }
 $python - <<'PY'
@@ -13,7 +13,7 @@ for i, (x, y) in enumerate(zip(pixels, labels)):
     Image.fromarray(x).save(f"photos/{y:02}/{i:03}.png")
     os.makedirs(f"large/{y:02}", exist_ok=True)
     Image.fromarray(x).resize((50, 40)).save(f"large/{y:02}/{i:03}.jpeg", quality=95)
-order = sorted(range(40), key=lambda i: (labels[i], i))  # of a folder
+order = sorted(range(40), key=lambda i: (labels[i], i))  # the order of files in a folder
 np.save("x.npy", pixels[order].transpose(0, 3, 1, 2)); np.save("y.npy", labels[order])
 os.mkdir("cifar"); os.mkdir("mnist")
 records = [bytes([y]) + x.transpose(2, 0, 1).tobytes() for x, y in zip(pixels[order], labels[order])]
@@ -24,7 +24,7 @@ for name in ("train", "t10k"):
     open(f"mnist/{name}-images-idx3-ubyte", "wb").write(struct.pack(">iiii", 0x803, 40, 28, 28) + pixels[:, :28, :28, 0].tobytes())
     open(f"mnist/{name}-labels-idx1-ubyte", "wb").write(struct.pack(">ii", 0x801, 40) + labels.astype(np.uint8).tobytes())
 PY
-# One picture of each kind that people have, and what Pillow makes of it: in color, and in gray.
+# One image of each common kind, compared with Pillow's result: in colour and in grey.
 $python - <<'PY'
 import os
 import numpy as np
@@ -75,11 +75,12 @@ assert same("npy", "png") and same("cifar", "normalized")
 for trainer in ("net", "digits"):
     npy, images = (np.load(f"{trainer}-{source}.npy") for source in ("npy", "images"))
     apart = np.abs(npy - images).max(axis=1) / np.abs(npy).max()
-    assert apart.max() < 0.02, f"{trainer}: kinds of pictures differ from Pillow's by {apart}"  # a JPEG's gray is not rounded twice
+    # The grey values of a JPEG are not rounded twice.
+    assert apart.max() < 0.02, f"{trainer}: kinds of pictures differ from Pillow's by {apart}"
 assert not same("npy", "cifar") and not same("png", "jpeg")
 PY
 
-# What is wrong with a picture or a folder is said by name, before anything runs.
+# Errors in an image or a folder are reported by name, before anything runs.
 mkdir none
 expect 3 net/build/train --data images:none;     says "none"
 head -c 300 photos/03/003.png >cut && mv cut photos/03/003.png

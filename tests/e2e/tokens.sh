@@ -1,5 +1,5 @@
-# A small language model learns real text, byte by byte: this repository's own pages. Its loss on pages that it has not seen
-# falls well below what the frequencies of the bytes alone allow; the same bits under every budget, and when resumed.
+# A small language model learns real text, byte by byte: the pages of this repository. Its loss on unseen pages falls
+# well below the entropy of the bytes. It has the same bits under every budget, and when resumed.
 . "$PLIMSOLL_E2E/trainer.bash"
 /usr/bin/env python3 "$PLIMSOLL_SOURCE/tools/text_to_tokens.py" -o train.bin --held-out eval.bin \
   "$PLIMSOLL_SOURCE"/docs/ARCHITECTURE.md "$PLIMSOLL_SOURCE"/docs/decisions/*.md "$PLIMSOLL_SOURCE"/docs/training.md
@@ -26,7 +26,7 @@ assert evaluated["eval_loss"] < entropy - 0.25
 assert 0.2 < evaluated["eval_accuracy"] < 1
 PY
 
-# The same bits under less memory, and when the run is cut in two.
+# The same bits with less memory, and when the run is stopped and resumed.
 least=$($python -c 'import json; print(json.load(open("full/plan.json"))["summary"]["minimum_bytes"])')
 build_trainer tight gpt.onnx "${options[@]}" --policy auto --budget "$((least + least / 50))"
 gpt full few.onnx --steps 6
@@ -36,10 +36,11 @@ gpt tight half.onnx --steps 4 --checkpoint ck --lr-schedule constant
 gpt tight resumed.onnx --steps 6 --checkpoint ck --resume
 $python "$PLIMSOLL_E2E/weights.py" few.onnx resumed.onnx 0
 
-# An id that the model does not know, and text that nobody made tokens of.
+# An id that the model does not know, and a file that is not a token file.
 /usr/bin/env python3 -c 'import array; array.array("H", [1] * 500 + [256] + [1] * 500).tofile(open("bad.bin", "wb"))'
 expect 4 full/build/train --data tokens:bad.bin;  says "token 500 of 'bad.bin' is 256 when the model knows 0 to 255"
-# Nor is it predicted with; a label that the loss leaves out may be there, any other number that is no class may not.
+# Such an id is refused in prediction, too. A label that the loss ignores is permitted; any other number that is not a
+# class is refused.
 $python -c 'import numpy as np
 ids = np.arange(16 * 48).reshape(16, 48) % 256
 np.save("ids.npy", ids); np.save("labels.npy", np.where(ids % 5, ids, -100)); np.save("odd.npy", ids - 7)

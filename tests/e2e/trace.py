@@ -1,4 +1,4 @@
-"""What must hold of the trace of a trainer, beside its plan. usage: trace.py TRAINER trace.json"""
+"""Checks the trace of a trainer against its plan. usage: trace.py TRAINER trace.json"""
 import json
 import sys
 
@@ -19,7 +19,7 @@ for step in plan["steps"]:
 for steps in tracks.values():
     assert all(end(a) <= start(b) for a, b in zip(steps, steps[1:])), "slices of one track overlap"
 flows = [event for event in events if event["ph"] == "f"]
-# From an offload to its prefetch. What lives on the host was brought there by the iteration before.
+# From an offload to its prefetch. Tensors that reside on the host were offloaded by the previous iteration.
 at_home = {tensor["id"] for tensor in plan["tensors"] if "home_offset" in tensor}
 assert len(flows) == sum(step["kind"] == "prefetch" and step["tensor"] not in at_home for step in plan["steps"])
 ends = sum(event["ph"] == "e" for event in events)

@@ -1,4 +1,5 @@
-# A trainer tells when its steps ran: a trace by the rules of its viewers, with the plan's order in it, that changes no bit.
+# A trainer records when its steps ran: a trace that follows the rules of its viewers, has the plan's order, and changes
+# no bit.
 . "$PLIMSOLL_E2E/trainer.bash"
 plimsoll model resnet18:input=32,stem=cifar,width=8,classes=10 -o net.onnx 2>/dev/null
 random_data 48 3 32 10

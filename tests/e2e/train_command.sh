@@ -1,4 +1,5 @@
-# plimsoll train: compile, build and run in one. The second run begins at the third step; what the trainer depends on makes another.
+# plimsoll train: compile, build and run in one command. A second run starts at the third step; a change of anything
+# that the trainer depends on makes another trainer.
 . "$PLIMSOLL_E2E/trainer.bash"
 export XDG_CACHE_HOME=$PWD/cache
 plimsoll model lenet -o net.onnx -q
@@ -7,7 +8,7 @@ plan=(net.onnx --batch 16 --budget 90% --costs modelled)
 run=(--data npy:x.npy,y.npy --no-shuffle --epochs 2 --lr 0.05)
 trainers() { find cache/plimsoll/trainers -mindepth 1 -maxdepth 1 -type d 2>/dev/null | wc -l; }
 
-# Before anything is made: what is missing, what there is not.
+# Before anything is made: missing arguments and missing files.
 expect 2 plimsoll train "${plan[@]}";                              says "--data SOURCE is needed"
 expect 2 plimsoll train "${plan[@]}" "${run[@]}" --epoch 3;        says "Did you mean '--epochs'?"
 expect 2 plimsoll train "${plan[@]}" "${run[@]}" --batchsize 3;    says "Did you mean '--batch'?"
@@ -17,7 +18,7 @@ grep -q "^plimsoll compile net.onnx --batch 16 --budget 90% --costs modelled -o 
 grep -q "/build/train --data npy:x.npy,y.npy --no-shuffle --epochs 2 --lr 0.05$" out || fail "the third line of --dry-run"
 [[ $(trainers) -eq 0 ]] || fail "--dry-run makes something"
 
-# A build that fails ends with its last lines.
+# A failed build prints its last lines.
 mkdir broken && printf '#!/bin/sh\necho "no such generator"\nexit 3\n' >broken/cmake && chmod +x broken/cmake
 PATH=$PWD/broken:$PATH expect 8 plimsoll train "${plan[@]}" "${run[@]}"; says "cmake ended with exit code 3"; says "no such generator"
 plimsoll cache | grep -q "(not finished)" || fail "a trainer that was not built is not shown"
@@ -30,32 +31,32 @@ expect 0 plimsoll train "${plan[@]}" "${run[@]}" --save second.onnx
 ! grep -q "building" err || fail "the second run builds again"
 [[ $(trainers) -eq 1 ]] || fail "there are $(trainers) trainers"
 cmp first.onnx second.onnx || fail "two runs differ"
-# The three steps by hand train the same.
+# The three steps by hand give the same training.
 build_trainer by_hand "${plan[@]}"
 by_hand/build/train "${run[@]}" --quiet --save third.onnx
 $python "$PLIMSOLL_E2E/weights.py" first.onnx third.onnx 0 || fail "the steps by hand differ"
 
-# The trainer's own complaints and exit codes.
+# The trainer's own messages and exit codes.
 expect 2 plimsoll train "${plan[@]}" --data npy:x.npy --epochs 1
 expect 3 plimsoll train "${plan[@]}" --data npy:none.npy,y.npy --epochs 1
 expect 6 plimsoll train net.onnx --batch 16 --budget 1KiB --costs modelled "${run[@]}"; says "needs at least"
 
-# Another model of the same name is another trainer, and so are other options; words behind -- are the trainer's.
+# Another model of the same name gives another trainer, and so do other options; words after -- are the trainer's.
 plimsoll model lenet:classes=7 -o net.onnx -q 2>/dev/null || plimsoll model lenet:input=28 -o net.onnx -q
 expect 0 plimsoll train "${plan[@]}" --quiet -- --data synthetic --steps 1
 [[ $(trainers) -eq 2 ]] || fail "another model has no trainer of its own: $(trainers)"
 plimsoll model lenet -o net.onnx -q
-# Two at once, of the same: one makes it, the other waits.
+# Two concurrent runs of the same trainer: one makes it, and the other waits.
 plimsoll train "${plan[@]}" --optimizer adam --data synthetic --steps 1 >one 2>&1 &
 plimsoll train "${plan[@]}" --optimizer adam --data synthetic --steps 1 >two 2>&1 || { cat two; fail "the second of two at once"; }
 wait $! || { cat one; fail "the first of two at once"; }
 [[ $(cat one two | grep -c "building") -eq 1 ]] || fail "$(cat one two | grep -c building) of two have built"
-# --trainer DIR is kept there.
+# --trainer DIR keeps the trainer there.
 expect 0 plimsoll train "${plan[@]}" --trainer mine --data synthetic --steps 1
 [[ -x mine/build/train && -e mine/plan.json && ! -e mine.making ]] || fail "--trainer"
 
 plimsoll cache | grep -q "trainers of .plimsoll train." || fail "the cache does not show trainers"
-# A trainer that another process makes is not deleted meanwhile.
+# A trainer that another process is making is not deleted.
 (cd cache/plimsoll/trainers && busy=$(ls -d net-* | head -1) && exec 9>"$busy.making" && flock 9 &&
   plimsoll cache --clear >../../../cleared && [[ -e $busy/build/train ]]) || fail "a trainer in the making is deleted"
 grep -q "stays: it is being made" cleared || { cat cleared; fail "what stays is not told"; }

@@ -2,8 +2,8 @@
 . "$PLIMSOLL_CLI/common.sh"
 python=/usr/bin/python3
 
-# python_with MODULES…: the Python that has them all: $PLIMSOLL_PYTHON, where somebody set it up with what Debian does not have
-# (tools/setup.sh python), Debian's own, or the one on the PATH; nothing where none has.
+# python_with MODULES…: a Python with all of them: $PLIMSOLL_PYTHON, if somebody installed what Debian does not have
+# (tools/setup.sh python), Debian's own, or the one on the PATH; empty if none has.
 python_with() {
   local candidate IFS=,
   for candidate in "${PLIMSOLL_PYTHON:-$PLIMSOLL_SOURCE/build/python/bin/python3}" /usr/bin/python3 python3; do
@@ -12,7 +12,7 @@ python_with() {
   true
 }
 
-# build_trainer DIR MODEL compile-options…: with modelled costs, if nothing is said, so that plans are the same everywhere.
+# build_trainer DIR MODEL compile-options…: by default with modelled costs, so that plans are the same everywhere.
 build_trainer() {
   local directory=$1 model=$2 costs=(--costs modelled)
   shift 2
@@ -34,7 +34,7 @@ np.save("y.npy", r.randint(0, k, n).astype(np.int32))
 PY
 }
 
-# trained DIR OUT.onnx options…: runs the trainer on x.npy, y.npy and keeps the weights
+# trained DIR OUT.onnx options…: runs the trainer on x.npy, y.npy and saves the weights
 trained() {
   local directory=$1 out=$2
   shift 2

@@ -1,12 +1,12 @@
-# Threads wait for each other briefly, unless the user says how. A plan whose prediction does not hold here is told of, with the likely cause, and so
-# is one for more threads than there are processors.
+# Threads spin only briefly, unless the user says otherwise. The trainer reports a plan whose prediction is wrong on
+# this machine, with the likely cause, and a plan for more threads than there are processors.
 . "$PLIMSOLL_E2E/trainer.bash"
 small_model
 plimsoll profile net.onnx --batch 16 --threads 2 -o P.json -q
 build_trainer trainer net.onnx --batch 16 --costs P.json
 [[ -z "${OMP_WAIT_POLICY:-}${GOMP_SPINCOUNT:-}${KMP_BLOCKTIME:-}" ]] || fail "the tests should run with what users get"
 
-# variable_of NAME ENVIRONMENT…: what a trainer that runs with it has in its environment.
+# variable_of NAME ENVIRONMENT…: the variable's value in a trainer that runs with this environment.
 variable_of() {
   local name=$1
   shift
@@ -20,11 +20,12 @@ variable_of() {
 [[ $(variable_of GOMP_SPINCOUNT) -gt 0 && $(variable_of KMP_BLOCKTIME) -gt 0 ]] || fail "nothing sets how long threads spin"
 [[ $(variable_of GOMP_SPINCOUNT GOMP_SPINCOUNT=77) == 77 ]] || fail "what the user says does not hold"
 [[ -z $(variable_of GOMP_SPINCOUNT OMP_WAIT_POLICY=active) ]] || fail "what the user says does not hold"
-# The program is started as what it was started as, with the same arguments.
-(cd trainer/build && ln -s train "a name" && exec -a "another name" "./a name" --help) >help  # grep -q ends a pipe early
+# The program is executed again under the same name and with the same arguments.
+# Grep -q closes a pipe early.
+(cd trainer/build && ln -s train "a name" && exec -a "another name" "./a name" --help) >help
 grep -q -- "--data" help || fail "does not start again as it was"
 
-# As if it had been measured on a machine that is far faster: whatever this one measured, beside whatever else.
+# As if the costs were measured on a much faster machine, whatever this one measures and runs at the same time.
 $python - <<'PY'
 import json
 profile = json.load(open("P.json"))
@@ -43,6 +44,6 @@ says "times the predicted"; says "Likely cause: "
 expect 0 fast/build/train --data synthetic --steps 4
 ! grep "times the predicted" err || fail "the first iterations are slow by nature"
 
-# Of one processor, two threads.
+# Two threads on one processor.
 expect 0 taskset -c "$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//')" trainer/build/train --data synthetic --steps 3
 says "the plan is for 2 threads, and this process may use 1 processor"; says "--threads 1"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""weights.py A.onnx B.onnx MOST: the largest relative difference (norm over each tensor) of two models' weights; exit 1
-above MOST. MOST 0 wants the same bits."""
+"""weights.py A.onnx B.onnx MOST: the largest relative difference (norm of each tensor) between two models' weights;
+exit 1 if it is above MOST. MOST 0 requires the same bits."""
 import sys
 
 import numpy as np

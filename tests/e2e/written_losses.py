@@ -1,11 +1,12 @@
-"""Losses as their authors write them in PyTorch, inside the module: exported, trained for one step, compared with PyTorch.
+"""Losses as their authors write them in PyTorch, inside the module: exported, trained for one step, compared with
+PyTorch.
 
     written_losses.py list                          the names
     written_losses.py export EXPORTER NAMES…        NAME.onnx, and data: NAME.<input>.npy
     written_losses.py inputs NAME                   the files, as --data takes them
-    written_losses.py check NAME TRAINER            loss and every gradient of one step; prints the farthest
+    written_losses.py check NAME TRAINER            loss and every gradient of one step; prints the largest distance
 
-Each loss is a module whose forward takes all that it needs, targets among it, and returns the loss.
+Each loss is a module whose forward takes all of its inputs, including targets, and returns the loss.
 """
 import copy
 import inspect
@@ -62,7 +63,7 @@ class weighted(Loss):
 
 
 class probabilities(weighted):
-    """Labels that are probabilities, as mixup makes them."""
+    """Labels that are probabilities, as in mixup."""
 
     def forward(self, x, y):
         return F.cross_entropy(self.net(x), y.softmax(1)) + F.cross_entropy(self.net(x), y.softmax(1), weight=self.by_class)
@@ -88,7 +89,7 @@ class summed(Loss):
 
 
 class per_sample(Loss):
-    """Weights of samples."""
+    """Weighted samples."""
 
     def forward(self, x, y, w):
         return (F.cross_entropy(self.net(x), y, reduction="none") * w).mean()
@@ -143,7 +144,7 @@ class masked_lm(Tokens):
 
 
 class masked_inside(Tokens):
-    """Labels that the model computes: where nothing was masked, nothing counts."""
+    """Labels that the model computes: only masked positions count."""
 
     def forward(self, ids, labels):
         logits = self.net(self.table(ids))
@@ -304,7 +305,7 @@ class dice(Loss):
 
 
 class dice_of_batch(Loss):
-    """One quotient of sums over all samples: the batch stays whole."""
+    """A quotient of two sums over all samples: the batch stays whole."""
 
     def forward(self, x, t):
         p = torch.sigmoid(self.net(x))
@@ -450,7 +451,7 @@ class poisson(Loss):
 
 
 class masked_mse(Loss):
-    """Divided by how many there are: the batch stays whole."""
+    """Divided by a count: the batch stays whole."""
 
     def forward(self, x, t, mask):
         return (((self.net(x) - t) ** 2) * mask).sum() / mask.sum()
@@ -542,7 +543,7 @@ def check(name, trainer):
     for key, wanted in single.items():
         before = dict(model.named_parameters())[key].detach().double().numpy()
         found = [v for k, v in trained.items() if k == key or k.endswith("." + key)]
-        if not found:  # turned by TorchScript's exporter: told by its gradient
+        if not found:  # TorchScript's exporter transposed it: found by its gradient
             shaped = [v.T for v in trained.values() if v.ndim == 2 and v.T.shape == before.shape] + \
                      [v for k, v in trained.items() if v.shape == before.shape]
             found = sorted(shaped, key=lambda v: np.abs((before - v) / GRADIENT_LR - wanted).max())[:1]
@@ -566,7 +567,7 @@ if __name__ == "__main__":
         for name in arguments[1:]:
             try:
                 export(arguments[0], name)
-            except Exception as error:  # noqa: BLE001: what an exporter refuses is said, and the others go on
+            except Exception as error:  # noqa: BLE001: report what an exporter refuses, and continue with the others
                 print(f"{name}: {arguments[0]} refuses: {str(error).strip().splitlines()[0]}")
     elif command == "inputs":
         print(",".join(f"{arguments[0]}.{i}.npy" for i in names_of(ALL[arguments[0]]())))

@@ -1,12 +1,12 @@
-# Losses as their authors write them in PyTorch, inside the module and beside it: the loss and every gradient of a step are PyTorch's, with
-# the batch whole and in rounds.
+# Losses as their authors write them in PyTorch, inside the module and outside it. The loss and every gradient of a step
+# are PyTorch's, with the batch whole and in rounds.
 . "$PLIMSOLL_E2E/trainer.bash"
 with_torch=$(python_with torch onnx numpy onnxscript)  # PyTorch 2
 [[ -n $with_torch ]] || { echo "skipped: no Python here has PyTorch 2, onnx and onnxscript"; exit 77; }
 losses=("$with_torch" "$PLIMSOLL_E2E/written_losses.py")
 export PYTHONDONTWRITEBYTECODE=1
 
-# What may go through in rounds does; the others keep the batch whole, and say so.
+# Losses that permit rounds run in rounds; the others keep the batch whole, and the compiler says so.
 split=(weighted probabilities per_sample causal causal_padded focal two_tasks auxiliary gan_discriminator quantile)
 whole=(masked_inside info_nce vae dice_of_batch)
 "${losses[@]}" export torchscript "${split[@]}" "${whole[@]}" >log 2>&1 || { cat log; fail "the exporter"; }
@@ -20,7 +20,8 @@ for name in "${whole[@]}"; do
   "${losses[@]}" check $name $name || fail "$name: not as PyTorch"
 done
 
-# The flags of the built-in loss are PyTorch's arguments, whatever the rounds: five iterations of 8, the last of 5 samples.
+# The flags of the built-in loss correspond to PyTorch's arguments, whatever the rounds: five iterations of 8 samples,
+# the last of 5.
 "$with_torch" - <<'PY'
 import numpy as np, torch
 torch.manual_seed(1)
@@ -68,10 +69,10 @@ run_flags flags-rounds 2 0.1 yes --ignore-index 2 --class-weights 0.5,1,2,4 --la
 run_flags flags-budget 2 0 yes --ignore-index 2 --class-weights "0.5 1 2 4" --budget 10752
 run_flags flags-smoothing -100 0.3 no --label-smoothing 0.3 --sub-batch 3
 expect 0 flags-all/build/train --data npy:x.npy,y.npy --eval-data npy:x.npy,y.npy --last pad --epochs 1;  says "test loss"
-# The trained model is compiled again: its weights of classes are replaced.
+# The trained model is compiled again: its class weights are replaced.
 expect 0 plimsoll compile flags-all.onnx --batch 8 --class-weights 1,1,1,2 -q --costs modelled -o again
 
-# What does not fit is an error that names the flag.
+# A mismatch is an error that names the flag.
 planning=(--batch 8 --costs modelled -q -o plan.json)
 expect 2 plimsoll plan flags.onnx "${planning[@]}" --class-weights 1,2,3;             says "--class-weights has 3 weights when there are 4 classes"
 expect 2 plimsoll plan flags.onnx "${planning[@]}" --class-weights 1,2,3,-1;          says "--class-weights takes numbers from 0 on"

@@ -1,12 +1,12 @@
-"""Weights that are left out of a frozen model, and samples: drawn by name, the same wherever they are drawn.
+"""Draws samples, and the weights that a frozen model leaves out. They depend only on their names.
 
 numpy's RandomState gives the same numbers in every version."""
 import zlib
 
 import numpy as np
 
-KEPT = 64  # elements up to which a weight stays in the file
-SPEC = "plimsoll.test.draw"  # key of the external_data entry that says what was left out
+KEPT = 64  # weights of at most this many elements stay in the file
+SPEC = "plimsoll.test.draw"  # key of the external_data entry that describes the missing weight
 DIRECTIONS = 4
 
 
@@ -15,7 +15,7 @@ def generator(name):
 
 
 def spec_of(array, classes=None):
-    """What draw() needs to draw an array like that."""
+    """The description from which draw() draws an array like this one."""
     if array.dtype.kind == "f":
         return {"dims": list(array.shape), "type": "float", "mean": round(float(array.mean()), 6), "deviation": round(float(array.std()), 6)}
     low, high = (0, classes - 1) if classes else (int(array.min()), int(array.max()))
@@ -30,7 +30,7 @@ def draw(name, spec):
 
 
 def digest(name, gradient):
-    """Of a gradient: its norm, and its products with random directions of norm 1."""
+    """A gradient's norm, and its products with random directions of norm 1."""
     flat = np.asarray(gradient, np.float64).ravel()
     random = generator(name + "/directions")
     products = []
@@ -45,7 +45,7 @@ def is_left_out(array):
 
 
 def empty(proto):
-    """Leaves large weights out."""
+    """Removes large weights from the model."""
     from onnx import TensorProto, numpy_helper
     for initializer in proto.graph.initializer:
         array = numpy_helper.to_array(initializer)
@@ -60,7 +60,7 @@ def empty(proto):
 
 
 def fill(proto):
-    """Draws what was left out. Returns the initializers that were drawn."""
+    """Draws the missing weights. Returns their initializers."""
     from onnx import TensorProto
     drawn = []
     for initializer in proto.graph.initializer:

@@ -1,8 +1,8 @@
-"""Writes the frozen models of tests/exported as ONNX files into this directory, or makes or compares one step of them.
+"""Writes the frozen models of tests/exported as ONNX files to the current directory, or prepares or compares one step.
 
 usage: prepare.py models                  every NAME.HOW.onnx; prints a line NAME.HOW FLAGS… for each
        prepare.py step NAME               NAME.onnx and the samples of one step, 0.npy, 1.npy…; prints FLAGS…
-       prepare.py compare NAME            step.onnx and metrics.jsonl, which a trainer has written, with PyTorch's step
+       prepare.py compare NAME            compares step.onnx and metrics.jsonl of a trainer with PyTorch's step
 """
 import glob
 import gzip
@@ -16,7 +16,7 @@ import onnx
 from onnx import numpy_helper
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LEARNING_RATE = 2.0**60  # w1 = w0 - LR * g is little else than the gradient, and a power of two keeps its bits
+LEARNING_RATE = 2.0**60  # in w1 = w0 - LR * g the gradient dominates, and a power of two keeps its bits
 TOLERANCE = 1e-4
 
 
@@ -38,18 +38,19 @@ def step(name, frozen):
 
 
 def compare(name, frozen):
-    """Fails with the tensors that differ. A product with a random direction differs at most by the distance of the gradients."""
+    """Fails and lists the tensors that differ. A product with a random direction differs at most by the gradients'
+    distance."""
     before, after = ({i.name: numpy_helper.to_array(i) for i in proto.graph.initializer} for proto in (onnx.load(name + ".onnx"), onnx.load("step.onnx")))
     with open("metrics.jsonl") as file:
         loss = json.loads(file.readline())["loss"]
     wrong = [] if abs(loss - frozen["loss"]) <= 1e-5 * abs(frozen["loss"]) else [f"loss {loss} when it should be {frozen['loss']}"]
     norms = [digest[0] for digest in frozen["gradients"].values()]
-    least = 1e-9 * max(norms)  # below, a gradient is rounding alone, and compared with a typical one
+    least = 1e-9 * max(norms)  # a smaller gradient is rounding alone, and is compared with a typical norm
     typical = float(np.median([norm for norm in norms if norm >= least]))
     compared = 0
     for key, wanted in frozen["gradients"].items():
         if key not in after:
-            continue  # another name of a parameter that is there
+            continue  # another name of a parameter in the file
         compared += 1
         scale = wanted[0] if wanted[0] >= least else typical
         got = fill.digest(key, (before[key].astype(np.float64) - after[key]) / LEARNING_RATE)

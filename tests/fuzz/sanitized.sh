@@ -1,6 +1,7 @@
-# Each target by libFuzzer under AddressSanitizer and UBSan: its corpus, and then for some seconds what it makes of it. Builds
-# what the targets link once more, by clang, folders as wholes: 75 seconds on two cores, none where nothing has changed since.
-# What is found lies in crash-* of the test's directory: `build/tests/fuzz/fuzz_onnx crash-…` there repeats it.
+# Runs each target with libFuzzer under AddressSanitizer and UBSan: its corpus, and then inputs derived from it for some
+# seconds. This builds the targets' libraries once more, with clang and whole folders: 75 seconds on two cores, and no
+# time if nothing has changed. A failing input is stored as crash-* in the test's directory; `build/tests/fuzz/fuzz_onnx
+# crash-…` there reproduces it.
 command -v clang++ >/dev/null || { echo "skipped: no clang++, which has libFuzzer (apt-get install clang)"; exit 77; }
 set -euo pipefail
 seconds=${PLIMSOLL_FUZZ_SECONDS:-10}

@@ -1,10 +1,11 @@
-# A generated trainer's project finds oneDNN 2.6 to 3.x, and otherwise says what is wrong and which package is missing.
+# The project of a generated trainer finds oneDNN 2.6 to 3.x, and otherwise says what is wrong and which package is
+# missing.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 plimsoll compile net.onnx --batch 2 --costs modelled -q -o trainer
 package="Debian: apt-get install libdnnl-dev"
 
-# A oneDNN of that version, to be found and not to be built with.
+# A fake oneDNN of that version, which can be found but not linked.
 onednn() {
   rm -rf root && mkdir -p root/include/oneapi/dnnl root/lib && touch root/include/oneapi/dnnl/dnnl.hpp root/lib/libdnnl.so
   local part
@@ -19,7 +20,7 @@ for version in "2 6 0" "3 0 1" "3 12 3"; do
 done
 expect 0 env ONEDNN_ROOT="$PWD/root" cmake -S trainer -B build --fresh
 
-# CMake breaks lines where it likes.
+# CMake wraps lines at arbitrary places.
 unwrapped() { tr -s ' \n' ' ' <err >text; grep -qF -- "$1" text || { cat err >&2; fail "does not say: $1"; }; }
 for version in "2 5 4" "1 96 0" "4 0 0"; do
   onednn $version

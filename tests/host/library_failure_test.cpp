@@ -1,4 +1,4 @@
-// What oneDNN cannot make is not offered, and what else it can make is.
+// Algorithms that oneDNN cannot create are not offered; all others are.
 #include <catch2/catch.hpp>
 #include <dlfcn.h>
 
@@ -16,7 +16,7 @@ constexpr int kOutOfMemory = 1;  // dnnl_out_of_memory
 
 }  // namespace
 
-// Called by the kernels in place of oneDNN's: counts the primitives that are made, and makes no more than it may.
+// Called by the kernels instead of oneDNN's function: counts the created primitives, and fails beyond a limit.
 extern "C" int dnnl_primitive_create(void** primitive, const void* descriptor) {
   using Create = int (*)(void**, const void*);
   static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "dnnl_primitive_create"));
@@ -27,7 +27,7 @@ extern "C" int dnnl_primitive_create(void** primitive, const void* descriptor) {
 namespace plimsoll {
 namespace {
 
-// Makes `count` primitives and fails afterwards, until it goes.
+// Allows `count` primitives and then fails, until destroyed.
 struct Limit {
   explicit Limit(int64_t count) {
     made = 0;
@@ -69,7 +69,7 @@ TEST_CASE("a convolution that oneDNN cannot make at all is an error that says wh
   CHECK_THROWS_AS(ConvForward::make(kAttrs, kOperands, "direct"), KernelError);
 }
 
-// oneDNN has its reference for everything: a thousand times slower, and named last.
+// oneDNN has a reference implementation for everything: a thousand times slower, and listed last.
 TEST_CASE("a matrix multiplication is offered by its name, and not left to oneDNN's reference") {
   const TensorDesc a = f32({64, 128}), b = f32({128, 256}), y = f32({64, 256});
   const std::vector<OperandDesc> operands = {read(a), read(b), absent(), write(y)};

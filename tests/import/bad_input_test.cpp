@@ -1,4 +1,4 @@
-// Every bad input gets its exit code and a sentence that helps; none crashes, hangs or leads out of the directory.
+// Every bad input gets its exit code and a helpful message; none crashes, hangs or leaves the directory.
 #include <catch2/catch.hpp>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -68,7 +68,7 @@ TEST_CASE("a fifo as model does not hang") {
 }
 
 TEST_CASE("nesting without end is refused") {
-  std::string nested;  // AttributeProto.g → GraphProto.node → NodeProto.attribute, again and again
+  std::string nested;  // AttributeProto.g → GraphProto.node → NodeProto.attribute, repeated
   const auto wrap = [&](int field) {
     std::string header(1, static_cast<char>(field << 3 | 2));
     for (size_t length = nested.size(); ; length >>= 7) {
@@ -286,7 +286,7 @@ TEST_CASE("whole numbers where real ones are computed with") {
   }
 }
 
-// A kernel would take their bytes for floats, and read beyond those of u8.
+// A kernel would read their bytes as floats, and for u8 beyond the end.
 TEST_CASE("whole numbers as weights of what is computed with real ones") {
   struct Layer { const char* op; std::vector<std::vector<int64_t>> weights; };
   const std::vector<Layer> layers = {
@@ -445,7 +445,7 @@ TEST_CASE("a node with one output more than ONNX gives it is invalid, whatever t
   for (const std::string_view name : folded_operators()) names.push_back(name);
   REQUIRE(names.size() > 60);
   for (const std::string_view name : names) {
-    if (name == "Split") continue;  // as many as are asked for
+    if (name == "Split") continue;  // the number of outputs is not limited
     CAPTURE(name);
     ModelBuilder build(22, 10);
     build.input("x", {"N", "4"});
@@ -474,7 +474,7 @@ TEST_CASE("what only the compiler gives a node is not taken from a file") {
   CHECK_THAT(normalized(five, "relu"), StartsWith("4: node 'bn' (BatchNormalization): ONNX has no attribute 'relu'"));
 }
 
-// Something of everything that the import looks into.
+// Covers every part of a file that the import reads.
 static ModelBuilder rich_model() {
   ModelBuilder build;
   build.input("x", {"N", "3", "8", "8"}).weight("w", {3, 3, 3, 3}).weight("ones", {3}, 1, 0).weight("zeros", {3}, 0, 0);

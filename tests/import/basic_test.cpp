@@ -90,7 +90,7 @@ TEST_CASE("a shape chain becomes the constant of its Reshape") {
   build.node("Reshape", {"c", "target2"}, {"y"}, "flatten");
   build.output("y");
   const auto imported = build.import();
-  // Reshape may not be an operator of this build yet; then it is the only thing that is said.
+  // If Reshape is not yet an operator of this build, that is the only error.
   if (!imported.ok()) {
     CHECK_THAT(outcome(imported), Contains("5: 1 operator") && Contains("Reshape: 1 node, 'flatten'"));
   } else {

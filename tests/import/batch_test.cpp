@@ -1,4 +1,4 @@
-// The batch: found in the inputs, followed through shapes, and recognised where it was written as a number.
+// The batch: found in the inputs, propagated through shapes, and recognized where it was exported as a number.
 #include <catch2/catch.hpp>
 #include <functional>
 
@@ -60,9 +60,9 @@ TEST_CASE("a batch that was written as a number") {
   CHECK(target({{3}, N, {4}}, {{3}, {8}, {2}, {2}}, 8) == Entries{3, -1, 2, 2});
   CHECK(target({N, {3}, {4}}, {{24}, {4}}, 8) == Entries{-1, 4});
   CHECK(target({{3, true}, {4}}, {{8}, {3}, {4}}, 8) == Entries{-1, 3, 4});
-  // 12 heads before the batch of 1: which entry scales cannot be told from the numbers.
+  // 12 heads before the batch of 1: the numbers do not determine which entry scales.
   CHECK_THAT(refusal({N, {768}}, {{12}, {1}, {64}}, 1), Contains("cannot be proved") && Contains("dynamic_axes"));
-  CHECK(target({{5}, {4}}, {{4}, {5}}, 8) == Entries{4, 5});  // no batch in it
+  CHECK(target({{5}, {4}}, {{4}, {5}}, 8) == Entries{4, 5});  // does not contain the batch
 }
 
 TEST_CASE("shape arithmetic with the batch as a symbol") {
@@ -98,7 +98,7 @@ TEST_CASE("shape arithmetic with the batch as a symbol") {
           build.constant("open", {-1});
           ModelBuilder::integer(build.node("Concat", {"n", "open"}, {"target"}), "axis", -1);
         }) == "[N,192]");
-  CHECK_THAT(reshaped([](ModelBuilder& build) {  // N + 1 is nothing a shape can be
+  CHECK_THAT(reshaped([](ModelBuilder& build) {  // N + 1 cannot be represented in a shape
                build.node("Shape", {"x"}, {"s"});
                build.constant("one", {1, 0, 0, 0});
                build.node("Add", {"s", "one"}, {"target"});

@@ -1,5 +1,5 @@
-// The batch of an exporter's example, followed through what repeats something for it, and constants that are alike for
-// each sample.
+// The batch of an exporter's example, propagated through operators that repeat something for it, and constants that are
+// the same for each sample.
 #include <catch2/catch.hpp>
 #include <functional>
 
@@ -17,7 +17,7 @@ namespace {
 
 using Make = std::function<void(ModelBuilder&)>;
 
-// A model of x, of the given dimensions, with the output y: its operators and the dimensions of y, or the error.
+// A model with input x of the given dimensions and output y: its operators and the dimensions of y, or the error.
 std::string said(const std::vector<std::string>& x, const Make& make, std::vector<std::string>* notes = nullptr) {
   ModelBuilder build(18);
   build.input("x", x);
@@ -45,7 +45,7 @@ void concat(ModelBuilder& build, const std::vector<std::string>& inputs, int64_t
   ModelBuilder::integer(build.node("Concat", inputs, {"y"}, name), "axis", axis);
 }
 
-// The real numbers of a constant, computed by `make` as "c" in a model that adds it to x[N,…].
+// The real elements of a constant, computed by `make` as "c" in a model that adds it to x[N,…].
 std::vector<double> computed(const Make& make, const std::vector<std::string>& x) {
   ModelBuilder build(18);
   build.input("x", x);

@@ -142,7 +142,7 @@ TEST_CASE("forms of opset 18 and later") {
   CHECK(find_value(split->network, "y")->type.dims == Dims{kBatch, {3}, {4}, {4}});
   CHECK(find_node(split->network, "split")->opset == 20);
 
-  ModelBuilder twice(17, 10);  // the opset imported under both names of its domain
+  ModelBuilder twice(17, 10);  // imports the opset under both names of its domain
   twice.model.add_opset_import()->set_domain("ai.onnx");
   twice.model.mutable_opset_import(1)->set_version(17);
   twice.input("x", {"N", "4"});

@@ -1,4 +1,4 @@
-// Attention masks that are fed, as exporters write them: whole numbers and booleans on their way to the scores.
+// Attention masks as model inputs, as exporters write them: integers and booleans that are applied to the scores.
 #include <catch2/catch.hpp>
 
 #include <limits>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kBool = onnx::TensorProto::BOOL, kInt64 = onnx::TensorProto::INT64;
 
-// The operators in their order and the dimensions of the output, or the error.
+// The operators in order and the dimensions of the output, or the error.
 std::string masked_as(const ModelBuilder& build) {
   const auto imported = build.import();
   if (!imported.ok()) return outcome(imported);
@@ -56,7 +56,7 @@ TEST_CASE("a mask of whole numbers reaches the scores as a number or as a choice
 }
 
 TEST_CASE("a mask that is picked sample by sample is a view") {
-  // mask[samples, places] with both numbered from 0, as torch's dynamo exporter writes an index of a mask.
+  // mask[samples, places] with both numbered from 0, as torch's dynamo exporter writes the indexing of a mask.
   const auto picked = [](const std::vector<int64_t>& places) {
     ModelBuilder build = scores_and_mask();
     build.node("Shape", {"mask"}, {"shape"});
@@ -80,7 +80,7 @@ TEST_CASE("a mask that is picked sample by sample is a view") {
     return build;
   };
   ModelBuilder all = picked({0, 1, 2, 3});
-  // Constants stand in front of their readers.
+  // Constants come before their readers.
   auto* nodes = all.graph().mutable_node();
   nodes->SwapElements(nodes->size() - 1, nodes->size() - 2);
   ModelBuilder::integer(all.node("Cast", {"four"}, {"set"}), "to", kBool);

@@ -1,4 +1,4 @@
-// ONNX models for tests, made node by node.
+// ONNX models for tests, built node by node.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-// A directory that lives as long as the test.
+// A directory that is removed at the end of the test.
 struct ScratchDirectory {
   ScratchDirectory() {
     std::string pattern = (std::filesystem::temp_directory_path() / "plimsoll-import-XXXXXX").string();
@@ -84,7 +84,7 @@ class ModelBuilder {
     fill(made, op, inputs, outputs, name);
     return made;
   }
-  // Constant node with a list, or with one number of rank 0.
+  // A Constant node with a list, or with one number of rank 0.
   ModelBuilder& constant(const std::string& name, const std::vector<int64_t>& items) {
     tensor_attribute(node("Constant", {}, {name}), "value", list(items));
     return *this;
@@ -146,7 +146,7 @@ class ModelBuilder {
 
   std::string bytes() const { return model.SerializeAsString(); }
 
-  // The model as import_onnx() sees it, by way of a file.
+  // The model as import_onnx() reads it, through a file.
   Result<ImportedModel> import(const ImportOptions& options = {.batch = 4}) const {
     const ScratchDirectory directory;
     return import_onnx(directory.write("m.onnx", bytes()), options);

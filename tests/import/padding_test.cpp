@@ -1,4 +1,4 @@
-// Pad nodes that vanish, and those that must not.
+// Pad nodes that are absorbed, and those that must not be.
 #include <catch2/catch.hpp>
 
 #include "tests/import/model_builder.h"
@@ -46,9 +46,9 @@ TEST_CASE("a Pad of nothing is nothing") {
 }
 
 TEST_CASE("a Pad that changes the meaning stays") {
-  // The pool would leave zeros that it pads with itself out of its averages.
+  // The pool would exclude zeros of its own padding from its averages.
   CHECK(find_node(padded_pool({0, 0, 1, 1, 0, 0, 1, 1}, {1, 1, 1, 1})->network, "pad"));
-  // A window of nothing but zeros.
+  // A window would contain only zeros.
   CHECK(find_node(padded_pool({0, 0, 3, 3, 0, 0, 3, 3})->network, "pad"));
 }
 

@@ -1,4 +1,4 @@
-// An ONNX file as plain data and back: one to one, its elements held once.
+// An ONNX file as plain data and back: one to one, with a single copy of its elements.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <memory>
@@ -18,7 +18,7 @@ std::shared_ptr<ModelFile> loaded(const ModelBuilder& build, const ScratchDirect
   return *file;
 }
 
-// y = Relu(x · w), with one of all that a file may say beside that.
+// y = Relu(x · w), with one of everything else that a file may contain.
 ModelBuilder example() {
   ModelBuilder build;
   build.input("x", {"N", "2", ""}).weight("w", {2, 3});
@@ -30,7 +30,8 @@ ModelBuilder example() {
   build.node("Relu", {"h"}, {"y"}).set_domain("ai.onnx");
   build.output("y");
   build.model.set_doc_string("of the model");
-  *build.model.mutable_unknown_fields() = std::string("\xfa\x3f\x02hi", 5);  // field 1023, which no version of ONNX has
+  // field 1023, which no version of ONNX defines
+  *build.model.mutable_unknown_fields() = std::string("\xfa\x3f\x02hi", 5);
   return build;
 }
 
@@ -84,7 +85,7 @@ TEST_CASE("a file is plain data one to one") {
   CHECK(numbers.dims == std::vector<int64_t>{2});
   CHECK(numbers.data->size() == 16);
   CHECK(std::holds_alternative<std::monostate>(find_attribute(product, "body")->value));
-  CHECK(find_attribute(product, "one")->text().empty());  // asked for what it does not hold
+  CHECK(find_attribute(product, "one")->text().empty());  // queried for a type that it does not hold
   CHECK(find_attribute(product, "another") == nullptr);
 
   REQUIRE(model.inputs.size() == 1);
@@ -129,7 +130,7 @@ TEST_CASE("a file gets the initializers that are new in its model, and loses the
     build.output("y");
     const std::shared_ptr<ModelFile> file = loaded(build, scratch);
     Model model = plain_model(file);
-    ModelTensor lifted = find_attribute(model.nodes[0], "value")->tensor();  // of the node that goes
+    ModelTensor lifted = find_attribute(model.nodes[0], "value")->tensor();  // of the node that is removed
     lifted.name = "c";
     model.initializers.push_back(lifted);
     model.nodes.erase(model.nodes.begin());

@@ -1,5 +1,5 @@
-// Indices of which there are as many as samples: what PyTorch's dynamo exporter writes for as_strided, behind a mean over images
-// that lie channels last.
+// As many indices as samples: what PyTorch's dynamo exporter writes for as_strided, after a mean over channels-last
+// images.
 #include <catch2/catch.hpp>
 
 #include "tests/import/model_builder.h"
@@ -13,7 +13,7 @@ struct Strides {
   int64_t first = 0;     // the first element
   int64_t sample = 6;    // from one sample to the next
   int64_t channel = 1;   // from one channel to the next
-  int64_t channels = 6;  // taken of the 6 that there are
+  int64_t channels = 6;  // the number of channels taken, out of 6
 };
 
 // y[n, c, 0, 0] = flat[first + sample·n + channel·c] of a mean [N,6,1,1].

@@ -1,5 +1,5 @@
-// Recurrent networks, unrolled: what is written for them, whose weights they use, and what is refused. That they compute what PyTorch
-// does is held by tools/bench/parity.py, that they are ONNX's equations by `e2e: recurrent`.
+// Unrolled recurrent networks: the nodes that are written, whose weights they use, and what is rejected.
+// tools/bench/parity.py checks that they compute what PyTorch does, `e2e: recurrent` that they follow ONNX's equations.
 #include <catch2/catch.hpp>
 
 #include <map>
@@ -11,7 +11,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-// x [5,N,3] through one node, states of 2.
+// x [5,N,3] through one node, with a state of size 2.
 struct Recurrent {
   ModelBuilder build = ModelBuilder(18);
   onnx::NodeProto* node = nullptr;
@@ -40,7 +40,7 @@ struct Recurrent {
     attribute.set_type(onnx::AttributeProto::FLOATS);
     for (const float value : values) attribute.add_floats(value);
   }
-  // The operators that are computed with and how often, views left out; dimensions of the first output.
+  // The computing operators and their counts, without views; the dimensions of the first output.
   std::string said(const ImportOptions& options = {.batch = 4}) const {
     const auto imported = build.import(options);
     if (!imported.ok()) return outcome(imported);
@@ -57,7 +57,8 @@ struct Recurrent {
 
 TEST_CASE("an LSTM is its equations, step by step") {
   const Recurrent lstm("LSTM", 4);
-  // The input is turned, for files have samples first. One product of all steps, and one of the state for each step but the first, whose state is zero: it has no forget gate either.
+  // The input is transposed, because files store samples first. There is one product for all steps, and one with the
+  // state for each step but the first, whose state is zero; the first step also has no forget gate.
   CHECK(lstm.said() == "Add 5, Gemm 5, Mul 14, Sigmoid 14, Split 7, Tanh 10, Transpose 1, [1,N,2]");
   const auto imported = lstm.build.import();
   REQUIRE(outcome(imported) == "ok");
@@ -114,7 +115,7 @@ TEST_CASE("states are read where they are given, and zeros are none") {
   wrong.build.input("h0", {"1", "N", "3"}).input("c0", {"1", "N", "2"});
   CHECK_THAT(wrong.said(), Contains("4: node 'cell' (LSTM): its initial_h is [1,N,3] when it should be [1,N,2]"));
 
-  // As torch exports what was not given: zeros of the batch's size, layer by layer.
+  // As torch exports an omitted state: zeros of the batch's size, layer by layer.
   Recurrent zeros("RNN", 1, {"x", "w", "r", "b", "", "slice"});
   ModelBuilder shapes(18);
   shapes.input("x", {"5", "N", "3"});

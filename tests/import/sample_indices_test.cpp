@@ -1,5 +1,5 @@
-// Picking and writing by the samples' own numbers, as PyTorch's exporters write x[arange(N), i] and x[:, 2:5] = y: what
-// becomes of it, and what is refused. tools/bench/parity.py holds the numbers against PyTorch's.
+// Reads and writes by sample numbers, as PyTorch's exporters write x[arange(N), i] and x[:, 2:5] = y: the resulting
+// nodes, and what is rejected. tools/bench/parity.py compares the numbers with PyTorch's.
 #include <catch2/catch.hpp>
 #include <optional>
 
@@ -34,7 +34,7 @@ struct Indexed {
     ModelBuilder::integer(first, "axis", 1);
   }
 
-  // [[n, i]], as dynamo's exporter puts them together.
+  // [[n, i]], as the dynamo exporter concatenates them.
   void pair(const std::string& i) {
     build.node("Max", {"n", i}, {"like"});
     build.node("Shape", {"like"}, {"shape"});
@@ -47,7 +47,7 @@ struct Indexed {
     build.output("y");
     return build.node(op, inputs, {"y"}, "pick");
   }
-  // Behind the MatMul.
+  // After the MatMul.
   std::string said(const ImportOptions& options = {.batch = 4}) const {
     const auto imported = build.import(options);
     if (!imported.ok()) return outcome(imported);
@@ -68,7 +68,7 @@ void of_reduction(onnx::NodeProto& node, const std::string& value) {
 }  // namespace
 
 TEST_CASE("a computed number of each sample picks within it") {
-  for (const char* samples : {"N", "4"}) {  // also with the batch of the exporter's example written down
+  for (const char* samples : {"N", "4"}) {  // also with the batch of the exporter's example as a number
     INFO(samples);
     Indexed dynamo(samples);
     dynamo.pair("i");
@@ -136,7 +136,7 @@ TEST_CASE("numbers of samples are refused where something else is made of them")
   CHECK_THAT(other.said(), Contains("5: ") && Contains("its indices step by 7 from sample to sample"));
 }
 
-// Assigning to h[:, rows] by TorchScript's exporter: the numbers of samples and rows, spread over both.
+// Assigning to h[:, rows] with TorchScript's exporter: the numbers of samples and rows, broadcast to both dimensions.
 TEST_CASE("known rows of each sample are written by Split and Concat where they follow one another") {
   const auto said = [](const std::vector<int64_t>& rows, const std::string& reduction) {
     Indexed put;
@@ -162,7 +162,7 @@ TEST_CASE("known rows of each sample are written by Split and Concat where they 
   CHECK_THAT(said({1, 7, 1}, "mul"), Contains("5: ") && Contains("writes twice at one place, by mul"));
 }
 
-// More numbers than are written down: those of each dimension are enough.
+// More indices than are stored: those of each dimension are enough.
 TEST_CASE("a part that is cut out of each sample is written however large it is") {
   ModelBuilder build(18);
   build.input("x", {"N", "1500", "1500"}).constant("front", {0}).constant("last", {-1});

@@ -9,7 +9,7 @@ using namespace plimsoll;
 
 namespace {
 
-// x [N,6,2] in pieces along the channels, of which the second and the last are added.
+// x [N,6,2] split along the channels; the second and the last piece are added.
 ModelBuilder split(const std::vector<int64_t>& lengths, bool scalar) {
   ModelBuilder build(18);
   build.input("x", {"N", "6", "2"});
@@ -118,7 +118,7 @@ TEST_CASE("random numbers that are no such mask are drawn, and what no number is
 TEST_CASE("exported for use, a mask is its mean") {
   const ScratchDirectory directory;
   ModelBuilder build = stochastic_depth("Less", "p", 1, GENERATE(false, true));
-  build.graph().add_value_info()->set_name("mask");  // of the shape that it had
+  build.graph().add_value_info()->set_name("mask");  // with its original shape
   directory.write("m.onnx", build.model.SerializeAsString());
   REQUIRE(export_model({.model = directory / "m.onnx", .checkpoint = "", .for_inference = true}, directory / "use.onnx").ok());
   onnx::ModelProto model;

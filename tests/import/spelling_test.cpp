@@ -1,5 +1,5 @@
-// Operators that are said in others: what is written for them, and what is refused. That they compute what PyTorch does is held
-// by tools/bench/parity.py (network `assorted`).
+// Operators that are written as other operators: the resulting nodes, and what is rejected. tools/bench/parity.py
+// (network `assorted`) checks that they compute what PyTorch does.
 #include <catch2/catch.hpp>
 
 #include <cstring>
@@ -14,7 +14,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-// Reads x [N,8,6,6] or another, makes y by one node; the operators that it became, and y's dimensions.
+// Reads x [N,8,6,6] or another input, computes y by one node; the resulting operators, and y's dimensions.
 struct Spelled {
   ModelBuilder build = ModelBuilder(18);
   onnx::NodeProto& node(const std::string& op, const std::vector<std::string>& inputs) {
@@ -67,7 +67,7 @@ TEST_CASE("normalizations of channels and of groups are themselves, and without 
   instance.node("InstanceNormalization", {"x", "s", "b"});
   CHECK(instance.said() == "InstanceNormalization [N,8,6,6]");
 
-  Spelled plain;  // as PyTorch exports a GroupNorm: constants that are no weights
+  Spelled plain;  // as PyTorch exports a GroupNorm: constants that are not weights
   plain.build.model.set_producer_name("pytorch");
   plain.build.input("x", {"N", "8", "6", "6"}).constant_real("ones", std::vector<float>(8, 1)).constant_real("zeros", std::vector<float>(8, 0));
   plain.node("InstanceNormalization", {"x", "ones", "zeros"});
@@ -183,7 +183,8 @@ TEST_CASE("an Einsum of matrices is their product") {
   CHECK(said("bhid,bhjd->bhij") == "Relu Transpose MatMul [N,3,4,4]");
   CHECK(said("b h i d, b h i e -> b h d e") == "Relu Transpose MatMul [N,3,5,5]");
   CHECK(said("bhid,bhjd->bijh") == "Relu Transpose MatMul Transpose [N,4,4,3]");
-  // Letters that are alone are summed first, no letter at all that is summed is a product of elements, several letters are one dimension.
+  // Letters of a single operand are summed first. Without any summed letter, the product is elementwise. Several
+  // letters are merged into one dimension.
   CHECK(said("bhid,bhid->bhi") == "Relu Reshape Reshape MatMul Reshape [N,3,4]");
   CHECK(said("bhid,bhjd->b") == "Relu ReduceSum ReduceSum Reshape Reshape MatMul Reshape [N]");
   CHECK(said("bhid,bhid->bhid") == "Relu Mul [N,3,4,5]");
@@ -227,7 +228,7 @@ TEST_CASE("rows picked by constant numbers in no order are picked by a kernel") 
   CHECK((numbers.kind == ValueKind::parameter && !numbers.trainable && numbers.type == TensorType{DataType::i64, {{3}}}));
 }
 
-// As an adaptive pool is exported whose windows differ in size: their beginnings are divided by hand.
+// As exported for an adaptive pool with windows of different sizes: their starts are computed by manual division.
 TEST_CASE("rows picked by numbers that are signs of numbers") {
   ModelBuilder build(18);
   build.input("x", {"N", "3", "2"}).weight("table", {5, 2});
@@ -454,7 +455,7 @@ TEST_CASE("Tile is Expand for dimensions of 1, and Pad with mode wrap for others
   CHECK_THAT(said({1, 0, 1}), Contains("4: node 'node' (Tile): repeats axis 1 of [N,1,4] 0 times"));
   CHECK_THAT(said({1, 2}), Contains("4: node 'node' (Tile): its repeats are not one whole number for each dimension"));
 
-  // As torch's x.repeat(n, 1, 1) is exported, where n is the number of samples.
+  // As exported for torch's x.repeat(n, 1, 1), where n is the number of samples.
   Spelled token;
   token.build.input("x", {"N", "6", "4"}).weight("token", {1, 1, 4}).constant("zero", {0}).constant("ones", {1, 1});
   token.build.node("Shape", {"x"}, {"shape"});
@@ -465,7 +466,7 @@ TEST_CASE("Tile is Expand for dimensions of 1, and Pad with mode wrap for others
 }
 
 TEST_CASE("rows that are repeated for each sample are several rows of a sample") {
-  Spelled table;  // as torch's table.repeat(n, 1) is exported
+  Spelled table;  // as exported for torch's table.repeat(n, 1)
   table.build.input("x", {"N", "6", "4"}).weight("table", {3, 4}).constant("zero", {0}).constant("one", {1});
   table.build.node("Shape", {"x"}, {"shape"});
   table.build.node("Gather", {"shape", "zero"}, {"samples"});
@@ -617,7 +618,7 @@ TEST_CASE("positions by turning, and a cache that is written") {
   };
   const auto as_it_is = [](onnx::NodeProto&) {};
   CHECK(said("RotaryEmbedding", {"x", "cos", "sin", "ids"}, as_it_is) ==
-        "Split Mul Mul Sub Mul Mul Add Concat [N,2,5,8]");  // the angles are known
+        "Split Mul Mul Sub Mul Mul Add Concat [N,2,5,8]");  // the angles are known at compile time
   CHECK_THAT(said("RotaryEmbedding", {"x", "cos", "sin", "ids"}, [](onnx::NodeProto& node) { ModelBuilder::integer(node, "rotary_embedding_dim", 4); }),
              Contains("4: node 'node' (RotaryEmbedding): input 1 is [9,4], not 2 numbers for each position"));
   CHECK_THAT(said("RotaryEmbedding", {"x", "cos", "sin", "ids"}, [](onnx::NodeProto& node) { ModelBuilder::integer(node, "rotary_embedding_dim", 12); }),

@@ -1,4 +1,4 @@
-// What operators' tables say of their inputs, outputs and attributes, which the simplification of a model asks.
+// What the operators' tables declare about inputs, outputs and attributes, which the simplification of a model uses.
 #include <algorithm>
 #include <set>
 

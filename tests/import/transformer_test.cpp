@@ -1,4 +1,4 @@
-// What exporters make of attention: masks in buffers, class tokens, tied matrices, positions.
+// How exporters write attention: masks in buffers, class tokens, tied matrices, positions.
 #include <catch2/catch.hpp>
 
 #include <limits>
@@ -9,7 +9,7 @@ using namespace plimsoll;
 
 namespace {
 
-// x [N,3,3] → Where(mask of a float buffer, x, fill) twice → y, as masked_fill exports.
+// x [N,3,3] → Where(mask from a float buffer, x, fill) twice → y, as masked_fill is exported.
 ModelBuilder masked() {
   ModelBuilder build;
   build.input("x", {"N", "3", "3"}).weight("h.0.bias", {1, 5, 5}, 0, 1).weight("h.1.bias", {1, 5, 5}, 0, 1);
@@ -50,7 +50,7 @@ TEST_CASE("a buffer of zeros and minus infinity is added, not trained") {
   const bool is_mask = GENERATE(true, false);
   ModelBuilder build;
   build.input("x", {"N", "1", "2"}).weight("mask", {1, 2}, 0, is_mask ? -std::numeric_limits<float>::infinity() : -1);
-  if (is_mask) {  // 0 · infinity is no number
+  if (is_mask) {  // 0 · infinity is NaN
     const float first = 0;
     build.graph().mutable_initializer(0)->mutable_raw_data()->replace(0, 4, reinterpret_cast<const char*>(&first), 4);
   }
@@ -134,7 +134,7 @@ TEST_CASE("what cannot be picked or filled is said, with the node") {
   CHECK(outcome(other.import()).find("'of_samples'") != std::string::npos);
 }
 
-// As PyTorch 2 writes attention with a mask of booleans: of a row that is masked whole, softmax makes NaN, and 0 is put there.
+// As PyTorch 2 writes attention with a boolean mask: softmax of a fully masked row is NaN, which is replaced by 0.
 TEST_CASE("what only replaces NaN is left out, with a note") {
   const auto guarded = [](const char* condition, const char* kept, const char* instead = "zero") {
     ModelBuilder build;
@@ -156,7 +156,8 @@ TEST_CASE("what only replaces NaN is left out, with a note") {
   CHECK(imported->notes == std::vector<std::string>{"1 Where node that only replaces NaN is left out; NaN in training ends it, by name"});
   for (const auto& other : {guarded("p", "scores"), guarded("scores", "p")})
     CHECK(outcome(other).find("5: 1 operator of the model (opset 17) is not supported | IsNaN: 1 node, 'isnan'") == 0);
-  // Softmax puts 0 there itself. What is trained, or has more elements than one, is no number: x would not be all that comes out.
+  // Softmax gives 0 there anyway. A trained value, or one with several elements, is not a constant number, so the
+  // result would not be x alone.
   for (const char* instead : {"w", "scores", "one"}) {
     const std::string said = outcome(guarded("p", "p", instead));
     CAPTURE(said);

@@ -1,4 +1,4 @@
-// Weights: which are trained, whose they are, and where they lie in the file that is written.
+// Weights: which are trained, which module they belong to, and where they are in the file that is written.
 #include <catch2/catch.hpp>
 #include <cstring>
 
@@ -15,8 +15,8 @@ std::string slurp(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// x → conv → bn → relu, twice, as TorchScript's exporter writes it for evaluation: the vectors of the normalizations are merged
-// into those of layer1, and Identity nodes have the other names.
+// x → conv → bn → relu, twice, as TorchScript's exporter writes it for evaluation: the vectors of the normalizations
+// are merged into those of layer1, and Identity nodes have the other names.
 ModelBuilder merged_model(int ir = 8) {
   ModelBuilder build(17, ir);
   build.model.set_producer_name("pytorch");
@@ -63,7 +63,7 @@ TEST_CASE("weights that were merged for being equal are apart again") {
     REQUIRE(imported->notes.size() == 1);
     CHECK_THAT(imported->notes[0], Contains("merged 6 weights"));
 
-    // The file that is written has them apart as well: importing it again changes nothing.
+    // They are also separate in the file that is written: importing it again changes nothing.
     const ScratchDirectory directory;
     const auto ranges = write_model(*imported->file, directory / "again.onnx");
     REQUIRE(outcome(ranges) == "ok");
@@ -95,7 +95,8 @@ TEST_CASE("an Identity of TorchScript's exporter tells the name that a merged we
   const auto again = import_onnx(directory / "m.onnx", {.batch = 4});
   REQUIRE(outcome(again) == "ok");
   CHECK(again->notes.empty());
-  // What a model computes is no parameter's name, and other exporters mean an Identity as it stands.
+  // A value computed by a model does not have a parameter's name, and in files of other exporters an Identity is just
+  // an Identity.
   CHECK(inputs_of(model("/b/Identity_output_0", "pytorch").import()->network, "b") == std::vector<std::string>{"h", "b.weight", "a.bias"});
   CHECK(inputs_of(model("b.bias", "tf2onnx").import()->network, "b") == std::vector<std::string>{"h", "a.weight", "a.bias"});
   // The dynamo exporter writes .detach() and .clone() of a parameter as an Identity, too.
@@ -109,7 +110,8 @@ TEST_CASE("an Identity of TorchScript's exporter tells the name that a merged we
 }
 
 TEST_CASE("one initializer is one weight, whatever its shape and whoever reads it") {
-  ModelBuilder build;  // for _ in range(2): x = tanh(l(ln(x))), as TorchScript's exporter writes it: the modules' paths differ
+  // for _ in range(2): x = tanh(l(ln(x))), as TorchScript's exporter writes it: the module paths differ
+  ModelBuilder build;
   build.model.set_producer_name("pytorch");
   build.input("x", {"N", "4"}).weight("l.weight", {4, 4}).weight("l.bias", {4}, 0, 0).weight("ln.weight", {4}, 1, 0);
   build.weight("bn.weight", {4}, 1, 0).weight("bn.bias", {4}, 0, 0).weight("bn.running_mean", {4}, 0, 0).weight("bn.running_var", {4}, 1, 0);
@@ -132,7 +134,7 @@ TEST_CASE("one initializer is one weight, whatever its shape and whoever reads i
         std::vector<std::string>{"h_1", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"});
 }
 
-// As torch's dynamo exporter marks them: in the metadata of the value_info that has the initializer's name.
+// As torch's dynamo exporter marks them: in the metadata of the value_info with the initializer's name.
 TEST_CASE("what the file marks as a buffer or a constant is not trained") {
   ModelBuilder build(20, 10);
   build.input("x", {"N", "4"}).weight("scale", {4}).weight("shift", {4}).weight("weight", {4}).weight("unmarked", {4});
@@ -159,7 +161,7 @@ TEST_CASE("what the file marks as a buffer or a constant is not trained") {
   }
 }
 
-// plimsoll.export says more than an exporter does, and its word holds against what the compiler would think.
+// plimsoll.export records more than other exporters, and takes precedence over what the compiler would infer.
 TEST_CASE("what plimsoll.export says is trained is, and nothing else") {
   const auto model = [](const std::string& notes) {
     ModelBuilder build(20, 10);
@@ -210,7 +212,8 @@ TEST_CASE("what an initializer is for its reader decides whether it is trained, 
   build.node("Add", {"e", "LayerNorm/batchnorm/add/y:0"}, {"f"}, "batchnorm/add");
   build.node("Sqrt", {"f"}, {"g"}, "batchnorm/Rsqrt");
   build.node("Add", {"mask", "g"}, {"h"}, "masked");
-  build.node("Add", {"h", "var/add/y:0"}, {"y"}, "offset");  // no root: a number that may be anything
+  // not followed by a root: the role of the number is unknown
+  build.node("Add", {"h", "var/add/y:0"}, {"y"}, "offset");
   build.output("y");
   const auto imported = build.import();
   REQUIRE(outcome(imported) == "ok");
@@ -237,12 +240,12 @@ TEST_CASE("places that tell a parameter, and places that do not") {
   build.weight("u", {4, 1}).weight("table", {9, 4}).weight("positions", {9, 4}).weight("first", {1, 4});
   build.input("ids", {"N"}, onnx::TensorProto::INT64);
   build.node("Transpose", {"turned"}, {"t"}, "turn");
-  build.node("MatMul", {"x", "t"}, {"y0"}, "layer");           // a weight, turned
+  build.node("MatMul", {"x", "t"}, {"y0"}, "layer");           // a weight, transposed
   build.node("Mul", {"y0", "scale"}, {"y1"}, "scaled");        // a buffer or a parameter
   build.node("LayerNormalization", {"y1", "g"}, {"y2"}, "ln");
   build.node("Mul", {"y2", "h"}, {"y3"}, "affine");            // the scale of a normalization
   build.node("Add", {"y3", "b"}, {"y4"}, "shift");
-  build.node("MatMul", {"h", "u"}, {"y5"}, "power");           // weights with each other: no layer
+  build.node("MatMul", {"h", "u"}, {"y5"}, "power");           // weights with each other: not a layer
   build.node("Gather", {"table", "ids"}, {"y6"}, "embed");
   build.constant("one", {1});
   build.node("Gather", {"positions", "one"}, {"y7"}, "position");
@@ -268,7 +271,7 @@ TEST_CASE("the logarithms of the probabilities that a loss gives are not taken f
   build.node("MatMul", {"x", "w"}, {"scores"}, "fc");
   build.node("SoftmaxCrossEntropyLoss", {"scores", "labels"}, {"loss", "logs"}, "loss");
   build.output("loss");
-  CHECK(outcome(build.import()) == "ok");  // an output that nobody reads is none
+  CHECK(outcome(build.import()) == "ok");  // an unread output does not count as one
   build.output("logs");
   CHECK_THAT(outcome(build.import()), StartsWith("5: ") && Contains("node 'loss' (SoftmaxCrossEntropyLoss)") && Contains("no kernel makes it"));
 }
@@ -290,7 +293,7 @@ TEST_CASE("what is detached is not trained") {
   CHECK(find_node(imported->network, "node_detach")->marks.detached);
 }
 
-// The dynamo exporter's optimizer merges small initializers that are equal and leaves no trace of it.
+// The dynamo exporter's optimizer merges small equal initializers and leaves no trace.
 TEST_CASE("weights that dynamo's optimizer may have merged are named, and those that it has are refused") {
   const auto model = [](const std::string& mean) {
     ModelBuilder build(20, 10);
@@ -316,7 +319,7 @@ TEST_CASE("weights that dynamo's optimizer may have merged are named, and those 
   const auto shared = model("mean").import();
   REQUIRE(outcome(shared) == "ok");
   CHECK_THAT(shared->perhaps_merged, Contains("4 weights") && Contains("'1.weight' by '1' and '3'"));
-  // With the list of the module's parameters: what is not missing is shared, and what is left out is named.
+  // With the list of the module's parameters: weights that are not missing are shared, and omitted ones are named.
   const auto listed = [&](const std::string& parameters) {
     ModelBuilder build = model("mean");
     onnx::StringStringEntryProto& entry = *build.graph().add_metadata_props();
@@ -348,7 +351,7 @@ TEST_CASE("the ranges of a written model are the bytes of its weights") {
   std::memcpy(bias, bytes.data() + b.offset, sizeof bias);
   CHECK(bias[3] == 0.75f);
 
-  // Overwritten in place, it is the same model with another weight.
+  // Overwriting it in place gives the same model with another weight.
   const float trained[4] = {5, 6, 7, 8};
   std::memcpy(bytes.data() + b.offset, trained, sizeof trained);
   onnx::ModelProto model;
@@ -445,7 +448,7 @@ TEST_CASE("a single number in arithmetic is a constant") {
   CHECK(find_value(imported->network, "val_3")->constant->reals == std::vector<double>{4});
 }
 
-// What decides beyond 2 GiB, at a size that a test has room for: the same model is one file, two files, one file again.
+// The decision at 2 GiB, tested at a smaller size: the same model becomes one file, two files, one file again.
 TEST_CASE("a model that is too large for one file goes into two, and comes back the same") {
   const ScratchDirectory directory;
   const auto imported = small_model().import();
@@ -471,7 +474,8 @@ TEST_CASE("a model that is too large for one file goes into two, and comes back 
   };
   is_one("two.onnx");
 
-  // What is too large for one file stays in two, also in the place of another: then its weights take the other name.
+  // A model that is too large for one file stays in two, also if it replaces another: then its weights take the other
+  // name.
   const auto exported = export_model({.model = directory / "two.onnx", .most_bytes = bytes - 1}, directory / "large.onnx");
   REQUIRE(exported.ok());
   CHECK(*exported == weights_name("large.onnx"));
@@ -486,7 +490,7 @@ TEST_CASE("a model that is too large for one file goes into two, and comes back 
   CHECK(outcome(import_onnx(directory / "large.onnx", {.batch = 4})) == "ok");
 }
 
-// As torch's dynamo exporter writes a layer without a bias, its own optimizer left out.
+// As torch's dynamo exporter writes a layer without a bias, without its optimizer.
 TEST_CASE("a bias that is computed to be zero is none") {
   ModelBuilder build(20, 10);
   build.input("x", {"N", "3", "8", "8"}).weight("w", {4, 3, 3, 3}).constant_real("zero", {0}, true);
@@ -546,12 +550,13 @@ TEST_CASE("an export for evaluation is told from one that never had batch normal
   REQUIRE(folded->warnings.size() == 1);
   CHECK_THAT(folded->warnings[0], Contains("TrainingMode.TRAINING, do_constant_folding=False, dynamo=False"));
   CHECK(vgg->warnings.empty());
-  // Asked for, they are missed where they were folded, and where they never were.
+  // If normalizations are required, they are reported missing both where they were folded and where there never were
+  // any.
   CHECK_THAT(outcome(chain("onnx::Conv_w", "onnx::Conv_b", true)), StartsWith("4: 9 of 9 convolutions have a bias"));
   CHECK_THAT(outcome(chain(".weight", ".bias", true)), StartsWith("4: the model has no batch normalization."));
 }
 
-// What a plan needs of a model: the large weights stay beside it, and everything that is said of them is said all the same.
+// What a plan needs of a model: the large weights stay in their files, and all findings about them are still reported.
 TEST_CASE("weights that are not held are looked at all the same") {
   constexpr int64_t kSide = 150;
   const auto side = std::to_string(kSide);
@@ -560,7 +565,8 @@ TEST_CASE("weights that are not held are looked at all the same") {
   build.weight("mask", {1, kSide, kSide}, 0, 0);
   build.constant_real("zero", {0}, true).constant_real("fill", {-1}, true);
   for (const int64_t at : {int64_t{5}, int64_t{6}, kSide * kSide - 1})
-    build.graph().mutable_initializer(2)->mutable_raw_data()->replace(4 * static_cast<size_t>(at), 4, std::string("\0\0\x80\xff", 4));  // -infinity
+    // -infinity
+    build.graph().mutable_initializer(2)->mutable_raw_data()->replace(4 * static_cast<size_t>(at), 4, std::string("\0\0\x80\xff", 4));
   build.graph().mutable_initializer(0)->mutable_raw_data()->replace(4 * 77, 8, std::string("\0\0\xc0\x7f\0\0\x80\xff", 8));
   build.node("MatMul", {"x", "w"}, {"h"}, "matmul");
   build.node("Equal", {"table", "zero"}, {"m"}, "equal");

@@ -1,4 +1,4 @@
-// What exporters spell out becomes one node, and what only looks like it stays.
+// Groups of primitive nodes become one node, and groups that only look similar stay.
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -46,7 +46,7 @@ struct Chain {
 const Dims kTokens = {kBatch, {3}, {8}}, kOne = {kBatch, {3}, {1}}, kRow = {{8}};
 const std::vector<int64_t> kLast = {-1};
 
-// The normalization without its affine part.
+// The normalization without scale and bias.
 ValueId normalised(Chain& chain, ValueId x, bool by_pow, std::vector<int64_t> variance_axes = kLast) {
   const ValueId mean = chain.node("ReduceMean", {x}, kOne, {{"axes", kLast}});
   const ValueId off = chain.node("Sub", {x, mean}, kTokens);
@@ -93,7 +93,7 @@ TEST_CASE("what is no layer normalization stays as it is") {
   Chain axes;
   const ValueId y = normalised(axes, axes.value(ValueKind::input, kTokens), true, {1});
   CHECK(axes.fused(y) == "ReduceMean Sub Pow ReduceMean Add Sqrt Div");
-  // A scale that is no row of the normalised axes is not the normalization's.
+  // A scale that is not a row of the normalized axes is not the normalization's.
   Chain scale;
   const ValueId n = normalised(scale, scale.value(ValueKind::input, kTokens), true);
   CHECK(scale.fused(scale.node("Mul", {n, scale.value(ValueKind::parameter, {{3}, {1}})}, kTokens)) == "LayerNormalization Mul");
@@ -145,7 +145,7 @@ TEST_CASE("a product reads its operand transposed, where only the last two axes 
 
 namespace {
 
-// x / √(mean of x² + 1e-6), in the ways that exporters write it.
+// x / √(mean of x² + 1e-6), in all the forms that exporters write.
 ValueId rms_normalised(Chain& chain, ValueId x, int form) {
   const ValueId squares =
       form == 0 ? chain.node("Mul", {x, x}, kTokens) : chain.node("Pow", {x, chain.number(2)}, kTokens);
@@ -184,7 +184,7 @@ TEST_CASE("the scale of a root mean square may be computed, and may be left out"
   const ValueId y = rms_normalised(plain, plain.value(ValueKind::input, kTokens), 1);
   CHECK(plain.fused(plain.node("Mul", {y, plain.value(ValueKind::input, kTokens)}, kTokens)) == "RMSNormalization Mul");
 
-  // Who else reads the normalized value needs it without the scale.
+  // Another reader of the normalized value needs it without the scale.
   Chain read;
   const ValueId normal = rms_normalised(read, read.value(ValueKind::input, kTokens), 0);
   const ValueId scaled = read.node("Mul", {normal, read.value(ValueKind::parameter, kRow)}, kTokens);
@@ -203,7 +203,7 @@ TEST_CASE("what is no root mean square stays as it is") {
   CHECK(made(2, {-1}) == "RMSNormalization");
   CHECK(made(3, {-1}) == "Pow ReduceMean Add Sqrt Div");
   CHECK(made(2, {1}) == "Pow ReduceMean Add Sqrt Div");
-  CHECK(made(2, {0, 1, 2}) == "Pow ReduceMean Add Sqrt Div");  // of all samples
+  CHECK(made(2, {0, 1, 2}) == "Pow ReduceMean Add Sqrt Div");  // over all samples
 }
 
 TEST_CASE("a layer normalization multiplied by the inverse of its root is one node") {
@@ -238,7 +238,7 @@ TEST_CASE("channels normalized in groups, as PyTorch exports them, are one node"
   const std::string spelled = "Reshape LayerNormalization Reshape Mul Add";
   CHECK(made({{8}, {1}, {1}}, image, 2) == "GroupNormalization");
   CHECK(made({{1}, {8}, {1}, {1}}, image, 2) == "GroupNormalization");
-  CHECK(made({{1}, {3}, {1}}, image, 2) == spelled);  // factors of rows, not of channels
+  CHECK(made({{1}, {3}, {1}}, image, 2) == spelled);  // scales of rows, not of channels
   CHECK(made({{8}, {1}, {1}}, image, 1) == spelled);  // all groups together
   CHECK(made({{8}, {1}}, {kBatch, {8}, {9}}, 2) == spelled);
 }
@@ -276,6 +276,6 @@ TEST_CASE("an activation times what has its shape is a gated product") {
   CHECK(made("Sigmoid", kTokens, false) == "GatedProduct");
   CHECK(made("Gelu", kTokens, false) == "GatedProduct");
   CHECK(made("Relu", kTokens, false) == "Relu Mul");
-  CHECK(made("Gelu", kOne, false) == "Gelu Mul");  // stretched: the product is not of elements
+  CHECK(made("Gelu", kOne, false) == "Gelu Mul");  // broadcast: the product is not elementwise
   CHECK(made("Sigmoid", kTokens, true) == "Swish Mul Add");
 }

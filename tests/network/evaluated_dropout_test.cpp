@@ -1,4 +1,4 @@
-// Dropouts in evaluation mode: identities in a file that says training elsewhere.
+// Dropouts in evaluation mode: they become Identity in a file that declares training elsewhere.
 #include "compiler/network/evaluated_dropout.h"
 
 #include <catch2/catch.hpp>

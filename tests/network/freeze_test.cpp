@@ -1,4 +1,5 @@
-// freeze_weights: what is trained is what --trainable matches and --freeze does not. freeze_statistics: which running statistics stay.
+// freeze_weights: trained weights are those that match --trainable and not --freeze. freeze_statistics: which running
+// statistics are kept.
 #include "compiler/network/freeze.h"
 #include "compiler/network/frozen_statistics.h"
 
@@ -7,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// conv1 (weight, bias), conv2 (weight) in a module of its own, fc (weight, bias), and a table that nobody trains.
+// conv1 (weight, bias), conv2 (weight) in a separate module, fc (weight, bias), and a table that is not trained.
 Network layers() {
   Network network;
   const auto parameter = [&](const std::string& name, bool trainable = true) {
@@ -33,7 +34,8 @@ std::string trained(const WeightPatterns& patterns) {
   return names + (notes.empty() ? "" : "; " + notes[0]);
 }
 
-// Three batch normalizations, of which those in `training` have training_mode=1; the first has the attribute, with 0, at least.
+// Three batch normalizations, of which those in `training` have training_mode=1; the first always has the attribute, at
+// least with value 0.
 std::string frozen(const std::string& training, const std::vector<std::string>& patterns = {}, bool modes_are_stated = false) {
   Network network{.modes_are_stated = modes_are_stated};
   for (const std::string name : {"a", "b", "c"}) {
@@ -57,7 +59,7 @@ std::string frozen(const std::string& training, const std::vector<std::string>& 
 
 TEST_CASE("running statistics stay where the file says so, and where the user does") {
   CHECK(frozen("abc") == "");
-  CHECK(frozen("") == "");  // an export for evaluation, or dynamo's: nothing tells
+  CHECK(frozen("") == "");  // an export for evaluation, or dynamo's: the mode is unknown
   CHECK(frozen("b") == "ac; 2 batch normalizations are in evaluation mode beside others in training: their running statistics are used and kept");
   CHECK(frozen("bc") == "a; 1 batch normalization is in evaluation mode beside others in training: its running statistics are used and kept");
   CHECK(frozen("", {}, true) == "abc; 3 batch normalizations are in evaluation mode: their running statistics are used and kept");

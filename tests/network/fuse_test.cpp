@@ -9,7 +9,7 @@ using namespace plimsoll;
 
 namespace {
 
-// Strings a network together: every node has one data input and one output of the same type.
+// Builds a chain of nodes: each has one data input and one output of the same type.
 struct FuseChain {
   Network network;
 
@@ -65,8 +65,8 @@ TEST_CASE("an output of the network is not melted away") {
   CHECK(chain.ops() == "Conv Relu");
 }
 
-//   x ─┬─ BN ─ a ─┬─ Add ─ c ─ Relu ─ d ─ BN ─ e ─┬─ Add ─ f          c, a, e are gone; the second has no Relu
-//      └─ BN ─ b ─┘                     └──────────┘                  of two that could, the later adds: a stays
+//   x ─┬─ BN ─ a ─┬─ Add ─ c ─ Relu ─ d ─ BN ─ e ─┬─ Add ─ f          c, a, e are removed; the second has no Relu
+//      └─ BN ─ b ─┘                     └──────────┘                  of the two that could, the later adds: a stays
 TEST_CASE("an Add melts into the batch normalization before it, and a Relu behind it, too") {
   FuseChain chain;
   const ValueId x = chain.image("x", 16), a = chain.image("a", 16), b = chain.image("b", 16), c = chain.image("c", 16);
@@ -94,7 +94,7 @@ TEST_CASE("an Add melts into the batch normalization before it, and a Relu behin
   CHECK(second.marks.relu == false);
 }
 
-//   x ─ BN ─ a ─┬─ Add ─ d          what is made later than the term is there where the Add was: the node moves
+//   x ─ BN ─ a ─┬─ Add ─ d          b is made after a, but must exist before the Add, so the fused node moves there
 //   x ─ Conv ─ b┘
 TEST_CASE("a melted node stands where the Add stood") {
   FuseChain chain;
@@ -110,7 +110,7 @@ TEST_CASE("a melted node stands where the Add stood") {
   CHECK(chain.network.nodes[NodeId(1)].inputs.back() == b);
 }
 
-//   a is read twice; g is stretched over a; the term is an output: each Add stays
+//   a is read twice; g is broadcast to a; the term is an output: each Add stays
 TEST_CASE("an Add stays where its term is read elsewhere, stretched, or an output") {
   const auto ops_after = [](int what) {
     FuseChain chain;
@@ -133,7 +133,7 @@ TEST_CASE("an Add stays where its term is read elsewhere, stretched, or an outpu
 }
 
 //   x:3 ─ Conv ─ a:32 ─ Relu ─ b:32 ─ Conv ─ c:10 ─ Relu ─ d:10
-// 32 channels are blocked, 3 and 10 are not; the second convolution bridges by itself, nothing is reordered inside.
+// 32 channels are blocked, 3 and 10 are not; the second convolution converts between layouts, so no Reorder is needed.
 TEST_CASE("channels are blocked where they divide, and convolutions bridge layouts") {
   FuseChain chain;
   const ValueId x = chain.image("x", 3), a = chain.image("a", 32), b = chain.image("b", 32);

@@ -1,4 +1,4 @@
-// Channels last where tasks cost less so: the cut, and the network that comes of it.
+// Channels last where tasks are then cheaper: the minimum cut, and the resulting network.
 #include "compiler/network/layout.h"
 
 #include <catch2/catch.hpp>
@@ -13,7 +13,7 @@ using namespace plimsoll;
 
 namespace {
 
-//   x:8 ─ conv ─ relu ─ conv ─ relu ─ … ─ pool ─ flatten ─ loss        convolutions from 8 channels to 8, on 4×4 pixels
+//   x:8 ─ conv ─ relu ─ conv ─ relu ─ … ─ pool ─ flatten ─ loss        convolutions from 8 to 8 channels, on 4×4 pixels
 struct Net {
   Network network{.name = "net"};
   std::vector<std::string> convolutions;
@@ -48,7 +48,7 @@ struct Net {
   }
 };
 
-// Convolutions by their layout and their place, reorders at a price, all else for nothing.
+// Convolutions cost by layout and position, reorders have a price, everything else is free.
 class Priced final : public Costs {
  public:
   std::map<std::string, double> plain, last;  // by the node's name
@@ -74,7 +74,7 @@ std::string ops_of(const Network& network) {
   return ops;
 }
 
-// The network as it is chosen, and the choice.
+// The network with the chosen layouts, and the choice.
 std::pair<Network, LayoutChoice> chosen(const Net& net, Priced& costs) {
   Result<LayoutChoice> choice = choose_layouts(net.network, {.batch = 2}, costs, 2, false);
   REQUIRE(choice.ok());
@@ -208,5 +208,5 @@ TEST_CASE("the graphs of both layouts and every reorder between them are there t
   REQUIRE(graphs.ok());
   REQUIRE(graphs->size() == 3);
   for (const Task& task : (*graphs)[2].tasks) CHECK(task.kernel == "Reorder");
-  CHECK((*graphs)[2].tasks.size() == 2);  // there and back; single pixels are the same bytes either way
+  CHECK((*graphs)[2].tasks.size() == 2);  // in both directions; single pixels have the same bytes either way
 }

@@ -1,4 +1,4 @@
-// attach_loss and prune_dead_nodes on small networks made by hand.
+// attach_loss and prune_dead_nodes on small hand-made networks.
 #include "compiler/network/loss.h"
 
 #include <catch2/catch.hpp>
@@ -39,7 +39,7 @@ struct Builder {
   }
 };
 
-// x [N,7] → Gemm → Relu, and a second head that nobody trains.
+// x [N,7] → Gemm → Relu, and a second head that is not trained.
 Builder classifier() {
   Builder b;
   const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}}});
@@ -99,7 +99,7 @@ TEST_CASE("of several outputs none is taken by its place") {
   REQUIRE_FALSE(unknown.ok());
   CHECK(unknown.error().code == ExitCode::usage);
   CHECK(unknown.error().message == "--output 'scores' is no output of the model; outputs: 'Relu1.0' f32[N,5], 'Gemm2.0' f32[N,3]");
-  b.network.outputs = {b.network.outputs[1], b.network.outputs[1]};  // one value by two names
+  b.network.outputs = {b.network.outputs[1], b.network.outputs[1]};  // one value under two names
   CHECK(attach_loss(b.network, LossKind::mse, notes).ok());
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("one class is no classification") {
 
 namespace {
 
-// A network that ends in its only input, of this shape, through these operators.
+// A network from its only input, of this shape, through these operators to its output.
 Builder ends_in(Dims dims, const std::vector<std::string>& ops) {
   Builder b;
   ValueId x = b.value("x", ValueKind::input, {DataType::f32, std::move(dims)});
@@ -173,13 +173,13 @@ TEST_CASE("where the axis of the classes is clear it is taken, and else it is as
   CHECK(labels_of(ends_in({kBatch, {5}, {1}, {1}}, {"Relu"})) == "[N]");
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul", "Softmax"})) == "[N,3]");  // over the last axis
   CHECK(labels_of(ends_in({kBatch, {3}, {6}, {8}}, {"Conv", "Relu", "Neg"})) == "[N,6,8]");
-  CHECK(labels_of(ends_in({kBatch, {3}, {6}, {8}}, {"Relu"})) != "[N,6,8]");  // [N,3,6,8] in and out: either may be meant
+  CHECK(labels_of(ends_in({kBatch, {3}, {6}, {8}}, {"Relu"})) != "[N,6,8]");  // [N,3,6,8] in and out: ambiguous
   const std::string asked = "output 'MatMul0.0' is f32[N,3,4], and nothing says which of its axes holds the classes; name it: --class-axis K";
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"})) == asked);
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 2) == "[N,3]");
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), -1) == "[N,3]");
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 1) == "[N,4]");
-  CHECK(labels_of(ends_in({kBatch, {3}, {6}, {7}}, {"MatMul"}), 2) == "[N,3,4]");  // turned to axis 1
+  CHECK(labels_of(ends_in({kBatch, {3}, {6}, {7}}, {"MatMul"}), 2) == "[N,3,4]");  // transposed to axis 1
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 3) == "--class-axis 3 of output 'MatMul0.0', f32[N,3,4], is not there");
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 0) == "--class-axis 0 of output 'MatMul0.0', f32[N,3,4], holds the samples");
 

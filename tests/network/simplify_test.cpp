@@ -1,4 +1,4 @@
-// Models of plain data, made without a file, on their way into a network.
+// Models of plain data, created without a file and turned into a network.
 #include <catch2/catch.hpp>
 
 #include "compiler/ir/known_value.h"
@@ -14,7 +14,7 @@ DeclaredValue declared(const std::string& name, std::vector<DeclaredDim> dims) {
   return {.name = name, .is_tensor = true, .type = ElementType::f32, .dims = std::move(dims)};
 }
 
-// y = Reshape(Gemm(x, w), [Shape(x)[0], 2, 2]), of a weight that stands in the model as a node.
+// y = Reshape(Gemm(x, w), [Shape(x)[0], 2, 2]), with a weight that is a node of the model.
 Model example() {
   const auto integers = [](std::vector<Dim> items) {
     return to_tensor({.element = ElementType::i64, .dims = {{static_cast<int64_t>(items.size())}}, .ints = items}, "");
@@ -49,7 +49,7 @@ TEST_CASE("a model of plain data becomes a network") {
   CHECK(network.nodes.begin()->op == "Gemm");
   CHECK(network.values[network.outputs.at(0)].type.dims == Dims{kBatch, {2}, {2}});
   CHECK(simplified->reasons.at("w") == "a weight of node 'layer' (Gemm)");
-  // The weight is an initializer of the model now, and its node is gone.
+  // The weight is now an initializer of the model, and its node is removed.
   REQUIRE(model.initializers.size() == 1);
   CHECK(model.initializers[0].name == "w");
   CHECK(model.nodes.size() == 5);

@@ -1,4 +1,4 @@
-// Passes on networks, each on a text:   RUN: PASS [--images=nChw16c] [--freeze=PATTERN] [--trainable=PATTERN]
+// Passes on networks, each run on a text:   RUN: PASS [--images=nChw16c] [--freeze=PATTERN] [--trainable=PATTERN]
 #include <map>
 
 #include "compiler/ir/network_text.h"
@@ -22,7 +22,7 @@ Layout layout_named(const std::string& name) {
   return Layout::plain;
 }
 
-// What is printed: the notes of the pass, as comments, and the network; or the error.
+// The expected output: the notes of the pass, as comments, and the network; or the error.
 std::string after_pass(const TextCase& text_case, Network network) {
   const std::string pass = text_case.run.substr(0, text_case.run.find(' '));
   std::vector<std::string> notes;

@@ -1,4 +1,4 @@
-// decide_weights and decide_modes: what the file does not say is asked, with the flags that answer.
+// decide_weights and decide_modes: what the file does not decide is asked, with the flags that answer.
 #include "compiler/network/undecided.h"
 
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-// fc.weight is known to be trained; of the others nothing says.
+// fc.weight is known to be trained; the others are undecided.
 Network with_undecided(const std::vector<std::string>& names) {
   Network network;
   const ValueId weight = network.values.push_back({.name = "fc.weight",
@@ -31,7 +31,7 @@ Network with_undecided(const std::vector<std::string>& names) {
   return network;
 }
 
-// What is trained after the flags, or the error with its notes.
+// The trained weights after applying the flags, or the error with its notes.
 std::string decided(const std::vector<std::string>& names, const WeightPatterns& patterns,
                     Assume assume = Assume::nothing) {
   Network network = with_undecided(names);
@@ -59,7 +59,7 @@ TEST_CASE("weights of which nothing says whether they are trained are asked abou
                         Contains("to train: --trainable 'scale' --trainable 'it'\\''s\\[0]'") &&
                         Contains("to leave as it is: --freeze 'scale'") &&
                         Contains("--assume trainable, or --assume frozen"));
-  // One that no node of the loss reads is not asked about.
+  // A weight that no node of the loss reads is not asked about.
   Network unread = with_undecided({"scale"});
   unread.nodes = IdVector<NodeId, Node>();
   CHECK(undecided_weights(unread).empty());
@@ -73,7 +73,7 @@ TEST_CASE("an answer decides what it names, and leaves the rest as it is") {
   CHECK(decided({"scale", "mask"}, {}, Assume::frozen) == "fc.weight");
   CHECK(decided({"scale", "mask"}, {.freeze = {"scale"}}, Assume::trainable) == "fc.weight mask");
   CHECK_THAT(decided({"scale", "mask"}, {.trainable = {"scale"}}), Contains("of 1 tensor") && Contains("'mask'"));
-  // "Train only these" is said by a pattern that matches what is known to be trained.
+  // A pattern that matches a weight known to be trained means "train only these".
   CHECK(decided({"scale", "mask"}, {.trainable = {"fc.*"}}) == "fc.weight");
   CHECK(decided({"scale", "mask"}, {.trainable = {"fc.*", "mask"}}) == "fc.weight mask");
 }
@@ -105,7 +105,7 @@ TEST_CASE("a model that was exported for evaluation as a whole is asked about") 
   CHECK(decide_modes(network, true, Modes::train, false).ok());
   CHECK_FALSE(network.modes_are_stated);
   CHECK(decide_modes(network, true, Modes::asked, true).ok());    // --frozen-statistics
-  CHECK(decide_modes(network, false, Modes::asked, false).ok());  // dynamo's exporter does not tell
+  CHECK(decide_modes(network, false, Modes::asked, false).ok());  // the dynamo exporter does not record it
   CHECK(decide_modes(network, true, Modes::as_exported, false).ok());
   CHECK(network.modes_are_stated);
   Network some = model(17, true), old = model(13, false);

@@ -1,4 +1,4 @@
-// Which networks may go through their batch in rounds, and losses that are outputs of the model.
+// Which networks may process their batch in rounds, and losses that are outputs of the model.
 #include "compiler/training/whole_batch.h"
 
 #include <catch2/catch.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-// x [N,4] · w, and what a test makes of it.
+// x [N,4] · w, to which tests append nodes.
 struct LossChain {
   Network network;
   ValueId x = value("x", ValueKind::input, {kBatch, {4}}), t = value("t", ValueKind::input, {kBatch, {3}});
@@ -44,10 +44,10 @@ struct LossChain {
     return node("Mul", {d, d});
   }
 
-  // All axes, to a tensor without dimensions.
+  // Over all axes, to a tensor without dimensions.
   ValueId mean(ValueId of) { return node("ReduceMean", {of}, {{"keepdims", int64_t{0}}}); }
 
-  // The first node that needs the whole batch, where the loss is `output`; "" for none.
+  // The first node that needs the whole batch if the loss is `output`; "" for none.
   std::string whole(ValueId output) {
     network.outputs = {output};
     std::vector<std::string> notes;
@@ -73,7 +73,7 @@ TEST_CASE("sums and means over samples, and what is linear in them, may go throu
     const ValueId scale = c.value("scale", ValueKind::parameter, {{1}});
     return c.node("Mul", {c.mean(c.squares()), c.node("Exp", {scale})});
   }).empty());
-  // Over samples first, over the rest later.
+  // Over samples first, then over the rest.
   CHECK(first([](LossChain& c) {
     return c.mean(c.node("ReduceSum", {c.squares()}, {{"axes", std::vector<int64_t>{0}}}));
   }).empty());
@@ -93,9 +93,9 @@ TEST_CASE("what makes no sum over samples needs the whole batch") {
   CHECK_THAT(first([](LossChain& c) { return c.node("Div", {c.mean(c.scores), c.mean(c.squares())}); }), Contains("Div"));
   CHECK_THAT(first([](LossChain& c) { return c.mean(c.node("Sub", {c.scores, c.mean(c.scores)})); }), Contains("Sub"));
   CHECK_THAT(first([](LossChain& c) { return c.node("ReduceMax", {c.scores}, {{"keepdims", int64_t{0}}}); }), Contains("ReduceMax"));
-  // A loss of no sample would be there once for each round.
+  // A loss that does not depend on samples would be counted once per round.
   CHECK(first([](LossChain& c) { return c.mean(c.w); }) == "loss");
-  // A Relu that was melted into an addition.
+  // A Relu that was fused into an addition.
   CHECK_THAT(first([](LossChain& c) {
     const ValueId sum = c.node("Add", {c.mean(c.squares()), c.mean(c.scores)});
     c.network.nodes.back().marks.relu = true;

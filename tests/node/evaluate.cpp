@@ -1,5 +1,5 @@
-// ONNX's node tests in the directory PLIMSOLL_NODE_CASES (write_cases.py): each is imported, and where it is accepted
-// its forward tasks are run by the host's kernels and the results held to the expected ones. Nothing may end in an
+// ONNX's node tests in the directory PLIMSOLL_NODE_CASES (write_cases.py): each is imported, and if it is accepted, its
+// forward tasks run on the host's kernels and the results are compared with the expected ones. None may cause an
 // internal error.
 #include <fmt/format.h>
 
@@ -82,8 +82,8 @@ std::vector<std::optional<NodeTensor>> read_tensors(const std::string& stem, con
   }
 }
 
-// Accepted, and computed otherwise than ONNX's reference, which takes the size of the result before it is rounded.
-// PyTorch, whose models these are, takes the rounded one.
+// Accepted, but computed differently from ONNX's reference, which uses the size of the result before rounding. PyTorch,
+// from which such models come, uses the rounded size.
 const std::set<std::string> kOtherwise = {"test_resize_downsample_scales_linear_align_corners",
                                            "test_resize_downsample_scales_cubic_align_corners"};
 
@@ -107,7 +107,7 @@ Judged refusal_of(const Error& error) {
   }
 }
 
-// What the forward tasks of the whole network are, with the tensors that hold its values.
+// The forward tasks of the whole network, with the tensors that hold its values.
 struct ForwardOnly {
   Instance instance;
   IdVector<ValueId, TensorId> tensors;
@@ -165,14 +165,14 @@ Judged judge(const fs::path& path) {
   Result<ImportedModel> model = import_onnx(path.string(), {.batch = batch});
   if (!model.ok()) return refusal_of(model.error());
   Network& network = model->network;
-  // What ONNX means: modes are as the file says.
+  // ONNX semantics: modes are those of the file.
   std::vector<std::string> notes;
   network.modes_are_stated = true;
   leave_out_evaluated_dropouts(network, notes);
   if (const Status frozen = freeze_statistics(network, {}, notes); !frozen.ok()) return refusal_of(frozen.error());
   if (outputs.empty() || outputs.size() != network.outputs.size())
     return {Verdict::accepted, "no values to compare with"};
-  // `random` cases draw other numbers than NumPy does.
+  // Random cases draw other numbers than NumPy.
   const bool random = std::any_of(network.nodes.begin(), network.nodes.end(), [](const Node& node) {
     return node.op == "Dropout" || node.op == "Bernoulli" || node.op.starts_with("Random");
   });
@@ -204,7 +204,7 @@ Judged judge(const fs::path& path) {
       return {Verdict::wrong,
               "the network wants another shape of '" + forward.instance.graph.tensors[tensor].name + "'"};
   Executor executor(forward.instance, batch);
-  // The mean is over the labels that count: a trainer counts them (runtime/train/machine.cpp).
+  // The mean is over the labels that count, which a trainer counts (runtime/train/machine.cpp).
   for (const Node& node : network.nodes) {
     const auto ignored = node.attributes.find("ignore_index");
     if (ignored == node.attributes.end() || !node.op.ends_with("Loss") ||

@@ -1,4 +1,4 @@
-# Every node test of the onnx package: none ends in an internal error, and what is accepted has the right value.
+# Runs every node test of the onnx package: none ends in an internal error, and every accepted test has the right value.
 . "$PLIMSOLL_E2E/trainer.bash"
 python=
 for modules in "onnx, onnx.reference" "onnx"; do [[ -n $python ]] || python=$(python_with "$modules"); done
@@ -7,20 +7,21 @@ for modules in "onnx, onnx.reference" "onnx"; do [[ -n $python ]] || python=$(py
   tail -3 err; echo "skipped: the onnx package of $python cannot make its node tests with the NumPy that is here"; exit 77; }
 cat out
 [[ $(find cases -name '*.onnx' | wc -l) -gt 500 ]] || fail "these are not all of ONNX's node tests"
-# As the command line sees them: any exit code but 1, and no signal.
+# Through the command line: any exit code except 1, and no signal.
 find cases -name '*.onnx' | sort | xargs -P 2 -I{} bash -c \
   'plimsoll inspect {} >/dev/null 2>{}.log; code=$?; [[ $code -ne 1 && $code -lt 126 ]] || { echo "{}: exit $code"; head -3 {}.log; }' >bad
 [[ ! -s bad ]] || { head -40 bad; fail "internal errors"; }
 PLIMSOLL_NODE_CASES=$PWD/cases "$PLIMSOLL_TEST_NODE" >out 2>&1 || { tail -80 out; fail "values differ"; }
 tail -8 out
-# docs/operators.md counts them, for one version of the package. PLIMSOLL_UPDATE=1 writes the section anew.
+# docs/operators.md has the counts for one version of the package. PLIMSOLL_UPDATE=1 rewrites that section.
 page=$PLIMSOLL_SOURCE/docs/operators.md
 version=$("$python" -c 'import onnx; print(onnx.__version__)')
 {
   printf '%s\n' "## ONNX's node tests" "" \
-    "Of version $version of the onnx package: what the compiler makes of each (\`tests/node/node.sh\`), and whether the host's kernels compute" \
-    "what ONNX expects. Most are of operators or types that networks do not train with, or feed at run time what the compiler has to know." \
-    "\"Otherwise\" is \`Resize\` with \`align_corners\` and a size that is rounded, which is computed as PyTorch does."  ""
+    "The node tests are those of version $version of the onnx package. The table counts the compiler's result for each test" \
+    "(\`tests/node/node.sh\`), and whether the host's kernels compute what ONNX expects. Most tests are of operators or types" \
+    "that no network is trained with, or supply at run time what the compiler has to know. \"Otherwise\" is \`Resize\` with" \
+    "\`align_corners\` and a rounded size, which is computed as PyTorch does." ""
   grep '^|' out
   echo
   grep ' are accepted in one form or the other' out
@@ -29,5 +30,5 @@ if [[ -n ${PLIMSOLL_UPDATE:-} ]]; then
   sed '/^## ONNX.s node tests/,$d' "$page" >kept
   { sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' kept; echo; cat section; } >"$page"
 fi
-grep -q "^Of version $version of" "$page" || { echo "docs/operators.md counts another version's"; exit 0; }
+grep -q "^The node tests are those of version $version of" "$page" || { echo "docs/operators.md counts another version's"; exit 0; }
 sed -n '/^## ONNX.s node tests/,$p' "$page" | diff - section || fail "docs/operators.md counts others: PLIMSOLL_UPDATE=1 ctest -R 'node: node'"

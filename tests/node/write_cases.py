@@ -1,8 +1,8 @@
-"""Writes ONNX's node tests to a directory, as the onnx package makes them: write_cases.py DIR
+"""Writes the onnx package's node tests to a directory: write_cases.py DIR
 
-NAME.onnx with NAME.in0.pb, NAME.in1.pb, … and NAME.out0.pb, …, which are TensorProtos. A test of several inputs is
-written twice: NAME, and NAME@constants, in which all inputs but the first are initializers. Tests of sequences, optionals and
-types that NumPy does not have are written without values: they are only compiled.
+The files are NAME.onnx with NAME.in0.pb, NAME.in1.pb, … and NAME.out0.pb, …, which are TensorProtos. A test with
+several inputs is written twice: NAME, and NAME@constants, in which all inputs except the first are initializers. Tests
+of sequences, optionals and types that NumPy does not have are written without values and only compiled.
 """
 
 import os
@@ -26,7 +26,7 @@ def cases():
 
 
 def tensors(values, infos):
-    """TensorProtos, or None where one of the values is no tensor that NumPy has."""
+    """TensorProtos, or None if NumPy cannot represent one of the values as a tensor."""
     made = []
     for value, info in zip(values, infos):
         if isinstance(value, onnx.TensorProto):
@@ -34,7 +34,7 @@ def tensors(values, infos):
         elif isinstance(value, (np.ndarray, np.generic)):
             try:
                 made.append(numpy_helper.from_array(np.asarray(value), info.name))
-            except Exception:  # noqa: BLE001  types of later versions than this NumPy's
+            except Exception:  # noqa: BLE001  types that this NumPy does not have
                 return None
         else:
             return None
@@ -52,7 +52,7 @@ def write(directory, name, model, inputs, outputs):
 
 
 def with_constants(model, inputs):
-    """All inputs but the first as initializers."""
+    """The test with all inputs except the first as initializers."""
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     for info, value in zip(list(model.graph.input)[1:], inputs[1:]):

@@ -1,4 +1,4 @@
-// What operators claim of their tasks, proved by running them both ways.
+// What operators declare about their tasks, verified by running them both ways.
 #include <catch2/catch.hpp>
 
 #include "executor.h"
@@ -121,7 +121,7 @@ TEST_CASE("weight gradients accumulate") {
 TEST_CASE("every byte of a written operand is defined, and nothing else decides it") {
   for_each_instance([](const Instance& instance) {
     Executor one(instance, kSamples), other(instance, kSamples);
-    other.fill = 0x3C;  // other garbage: in outputs, and in the workspace
+    other.fill = 0x3C;  // different garbage in outputs and in the workspace
     const Buffers a = one.run(instance.given), b = other.run(instance.given);
     for (const Task& task : instance.graph.tasks) {
       for (const TensorId id : task.writes()) {

@@ -1,4 +1,4 @@
-// The same sample in other layouts and in halves of the batch: the same outputs, the same gradients.
+// The same sample in other layouts and in halves of the batch gives the same outputs and gradients.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -12,13 +12,13 @@ namespace {
 struct Outcome {
   struct Entry {
     TensorType type;
-    bool sum;  // of a parameter, a loss or what is summed over samples: halves add up
+    bool sum;  // of a parameter, a loss or a sum over samples: the results of both halves are added
     Values values;
   };
   std::map<std::string, Entry> entries;
 };
 
-// Has it made all samples one?
+// Whether the outputs no longer have the sample dimension.
 bool takes_samples(const Instance& instance) {
   const auto has = [&](ValueId value) { return value.valid() && instance.type_of(value).depends_on_batch(); };
   return std::any_of(instance.inputs.begin(), instance.inputs.end(), has) &&
@@ -58,7 +58,7 @@ std::map<TensorId, Values> part_of(const Instance& instance, int64_t first, int6
   return part;
 }
 
-// A random mask differs from round to round; such results cannot be compared between rounds.
+// A random mask differs between rounds, so such results cannot be compared between rounds.
 bool depends_on_round(const Outcome& a, const Outcome& b) {
   for (const auto& [name, entry] : a.entries)
     if (entry.values != b.entries.at(name).values) return true;
@@ -91,7 +91,7 @@ TEST_CASE("half batches add up to the whole") {
     const Instance instance = make_instance(op, sample);
     for (const Task& task : instance.graph.tasks)
       if (task.mixes_samples) return;
-    if (takes_samples(instance) && !sums_samples(instance)) return;  // of such the batch stays whole
+    if (takes_samples(instance) && !sums_samples(instance)) return;  // such a batch is never split
     const NodeView node(instance.network, instance.network.nodes[NodeId(0)]);
     if (op.wants_all_samples && op.wants_all_samples(node)) return;  // likewise
     const auto& tensors = instance.graph.tensors;

@@ -1,4 +1,4 @@
-// Evaluation of constants (Op::evaluate) is what the kernels compute: on every sample of an operator that is evaluated at all.
+// Op::evaluate computes the same as the kernels, on every sample of every operator that can be evaluated.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
@@ -30,7 +30,7 @@ KnownValue known_of(const Op& op, const TensorType& type, const std::vector<doub
   return known;
 }
 
-// As a file would have it.
+// The node as it would be in a file.
 ModelNode model_node_of(const Op& op, const Sample& sample, size_t inputs) {
   ModelNode node{.op = std::string(op.name), .name = "node", .inputs = std::vector<std::string>(inputs, "x"), .outputs = {"y"}};
   for (const auto& [name, value] : sample.attributes) {
@@ -44,7 +44,7 @@ ModelNode model_node_of(const Op& op, const Sample& sample, size_t inputs) {
   return node;
 }
 
-// How many samples of the operator are evaluated and agree.
+// The number of the operator's samples that are evaluated and agree.
 bool agrees(const Op& op, const Sample& sample) {
   const Instance instance = make_instance(op, sample);
   std::vector<KnownValue> known(instance.inputs.size());
@@ -90,8 +90,8 @@ bool agrees(const Op& op, const Sample& sample) {
   return true;
 }
 
-// What dimensions become by a node with constant lists as its other inputs: by infer, and by evaluate of as many zeros.
-// nullopt: refused.
+// The output dimensions of a node whose other inputs are constant lists: by infer, and by evaluating zeros of these
+// dimensions. nullopt: rejected.
 struct BothWays {
   std::optional<Dims> inferred, evaluated;
 
@@ -133,7 +133,7 @@ TEST_CASE("what is evaluated while compiling is what kernels compute") {
       if (agrees(*op, sample)) agreeing.insert(op->name);
     }
   }
-  // Samples of these are of real numbers, or of shapes that tell the batch in their own way.
+  // Samples of these have real elements, or shapes that express the batch in their own way.
   for (const std::string_view name : {"Expand", "Reshape", "ReduceProd"}) evaluated.erase(name);
   for (const std::string_view name : agreeing) evaluated.erase(name);
   CAPTURE(std::vector<std::string_view>(evaluated.begin(), evaluated.end()));
@@ -155,7 +155,7 @@ TEST_CASE("bounds of a slice as ONNX has them") {
   CHECK(range(3, 3, 1, 5).second == 0);
   CHECK(range(0, 9, 1, 0).second == 0);
   CHECK(range(0, -9, -1, 0).second == 0);
-  // A start before the first element is the first element, whatever the direction (numpy has nothing left there).
+  // A start before the first element is the first element, in both directions (in NumPy nothing would remain).
   CHECK(range(-100, INT64_MIN, -1, 3) == Pair(0, 1));
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("infer and evaluate make the same dimensions, and refuse the same") {
   both({op_Flatten, x, {}, {{"axis", int64_t{-1}}}}, Dims{{6}, {4}});
   both({op_Flatten, x, {}, {{"axis", int64_t{4}}}}, refused);
   both({op_Squeeze, {{1}, {3}, {1}}, {}}, Dims{{3}});
-  both({op_Squeeze, {{1}, {3}, {1}}, {{}}}, Dims{{1}, {3}, {1}});  // a list of no axes is a list
+  both({op_Squeeze, {{1}, {3}, {1}}, {{}}}, Dims{{1}, {3}, {1}});  // an empty list of axes is a list
   both({op_Squeeze, {{1}, {3}, {1}}, {{-1}}}, Dims{{1}, {3}});
   both({op_Squeeze, {{1}, {3}, {1}}, {{0, -3}}}, refused);
   both({op_Squeeze, {{1}, {3}, {1}}, {{1}}}, refused);
@@ -192,12 +192,12 @@ TEST_CASE("infer and evaluate make the same dimensions, and refuse the same") {
   both({op_Transpose, x, {}, {{"perm", Ints{1, 0, 0}}}}, refused);
   both({op_Slice, x, {{1, -2}, {9, 9}, {0, -1}}}, Dims{{1}, {3}, {2}});
   both({op_Slice, x, {{-1}, {INT64_MIN}, {2}, {-2}}}, Dims{{2}, {3}, {2}});
-  both({op_Slice, x, {{0, 1}, {2, 2}, {0, 0}}}, refused);  // the specification leaves open what this is
+  both({op_Slice, x, {{0, 1}, {2, 2}, {0, 0}}}, refused);  // the specification does not define this
   both({op_Slice, x, {{0}, {1}, {0}, {0}}}, refused);
   both({op_Slice, x, {{0}, {1}, {3}}}, refused);
   both({op_Expand, {{3}, {1}}, {{2, 1, 4}}}, Dims{{2}, {3}, {4}});
   both({op_Expand, {{3}, {1}}, {{2, 4}}}, refused);
-  // Constants may have more dimensions than kernels.
+  // Constants may have more dimensions than kernels support.
   CHECK(BothWays(op_Transpose, Dims(11, Dim{1}), {}).evaluated == Dims(11, Dim{1}));
 }
 

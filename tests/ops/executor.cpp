@@ -100,7 +100,7 @@ Buffers Executor::run_apart(const Task& task, const Buffers& buffers, const Vari
   execute(task, variation, [&](TensorId id) {
     return copies.at(variation.shared && variation.shared->second == id ? variation.shared->first : id).data();
   });
-  // A kernel changes nothing that it only reads, but for the bytes that it was allowed to overwrite.
+  // A kernel must not change operands that it only reads, except for bytes that it may overwrite.
   for (const Operand& operand : task.operands) {
     if (operand.access == Access::absent) continue;
     const Buffer& copy = copies.at(operand.tensor);

@@ -1,4 +1,4 @@
-// Runs the tasks of an instance, every tensor in a buffer of its own between guards that nobody may touch.
+// Runs the tasks of an instance, each tensor in its own buffer between guards that must not be accessed.
 #pragma once
 
 #include <functional>
@@ -32,11 +32,11 @@ class Buffer {
 
 using Buffers = std::map<TensorId, Buffer>;
 
-// How a task is run for once: all as the plan would have it by default.
+// How a task is run once; the defaults are those of a plan.
 struct Variation {
   std::string algorithm = {};
-  std::optional<std::pair<TensorId, TensorId>> shared = {};  // in place: {read, written} on the same bytes
-  bool accumulate = false;                                   // weight gradients are added to
+  std::optional<std::pair<TensorId, TensorId>> shared = {};  // in place: {read, written} share bytes
+  bool accumulate = false;                                   // weight gradients are accumulated
 };
 
 class Executor {
@@ -44,14 +44,14 @@ class Executor {
   Executor(const Instance& instance, int64_t samples) : instance_(instance), samples_(samples) {}
 
   RunContext context{.seed = 42, .learning_rate = 0.1};
-  int fill = 0xFF;  // what lies where nothing was written yet
+  int fill = 0xFF;  // the contents of bytes that have not been written
 
-  // Contents of all tensors after all tasks (or the forward tasks only). `given` overrides instance.given, and is for
-  // this executor's number of samples. `before` sees the buffers just before each task.
+  // The contents of all tensors after all tasks (or only the forward tasks). `given` overrides instance.given, for this
+  // executor's number of samples. `before` is called with the buffers before each task.
   Buffers run(const std::map<TensorId, Values>& given, bool forward_only = false,
               const std::function<void(const Task&, const Buffers&)>& before = {});
 
-  // Runs a task on copies of the buffers that it touches; gives back the copies.
+  // Runs a task on copies of the buffers that it accesses; returns the copies.
   Buffers run_apart(const Task& task, const Buffers& buffers, const Variation& variation = {});
 
   std::vector<Algorithm> algorithms(const Task& task) const;

@@ -10,8 +10,8 @@
 namespace plimsoll::test {
 namespace {
 
-// F, summed in double. The kernels compute in float: a difference over a step h carries noise of about 1e-7 / h.
-// Tiny tensors, evaluated thousands of times: one thread does it faster than a team.
+// F, summed in double. The kernels compute in float: a difference over a step h has noise of about 1e-7 / h. The
+// tensors are tiny and evaluated thousands of times: one thread is faster than several.
 class Objective {
  public:
   explicit Objective(const Instance& instance)
@@ -41,8 +41,8 @@ class Objective {
   int team_;
 };
 
-// The slope of F along one element of x. A kink within reach (Relu, max) shows as two step widths that disagree, or as
-// different slopes to the left and to the right; then smaller steps are tried. nullopt: at a kink.
+// The slope of F along one element of x. A kink within reach (Relu, max) appears as disagreement between two step
+// widths, or between the slopes to the left and to the right; then smaller steps are tried. nullopt: at a kink.
 std::optional<double> slope(Objective& objective, std::map<TensorId, Values>& given, TensorId x, size_t at) {
   double& element = given.at(x)[at];
   const double middle = element;
@@ -62,7 +62,7 @@ std::optional<double> slope(Objective& objective, std::map<TensorId, Values>& gi
     const double left = (here - down) / -down_by, right = (up - here) / up_by;
     const double noise = 1e-6 * (1 + std::abs(here)) / h;
     const double allowed = 0.02 * std::abs(narrow) + 0.005 + noise;
-    // Without a kink the one-sided slopes differ by h * F'' only.
+    // Without a kink, the one-sided slopes differ only by h * F''.
     if (std::abs(wide - narrow) < allowed && std::abs(left - right) < 5 * allowed + 4 * h)
       return (4 * narrow - wide) / 3;  // Richardson: the error is of order h^4
   }
@@ -70,7 +70,7 @@ std::optional<double> slope(Objective& objective, std::map<TensorId, Values>& gi
 }
 
 void check_gradient(const Instance& instance, ValueId input, const Values& gradient) {
-  constexpr size_t kAtMost = 100;  // elements to try; which ones is drawn once and for all
+  constexpr size_t kAtMost = 100;  // elements to test, selected once at random
   Objective objective(instance);
   std::map<TensorId, Values> given = instance.given;
   const TensorId x = instance.tensor_of.at(input);

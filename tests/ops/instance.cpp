@@ -10,7 +10,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-// In [low, high), rounded to what a float holds, or to an integer.
+// In [low, high), rounded to float precision, or to an integer.
 Values random_values(Random& random, const TensorDesc& desc, double low, double high) {
   Values values(static_cast<size_t>(desc.elements()));
   for (double& value : values) {
@@ -26,7 +26,7 @@ bool left_out(const SampleInput& input) {
 
 Value value_of(const SampleInput& input, size_t i) {
   Value value{.name = "in" + std::to_string(i), .kind = input.kind, .type = {input.type, input.dims}};
-  // Data that nobody differentiates comes from the trainer: labels, indices.
+  // Data without a gradient comes from the trainer: labels, indices.
   if (input.kind == ValueKind::intermediate && input.type != DataType::f32) value.kind = ValueKind::input;
   value.trainable = input.kind == ValueKind::parameter;
   if (input.kind == ValueKind::constant) {
@@ -101,7 +101,7 @@ bool can_lie(const Op& op, const Sample& sample, const Lying& lying) {
     ++images;
     if (fits(value, lying.images)) ++fitting;
   }
-  // Of volumes only the weights could lie otherwise, and the operator says how.
+  // For volumes only the weights can have another layout, and the operator decides.
   if (rule == LayoutRule::any && images == 0) return op.weight_layout != nullptr;
   return rule == LayoutRule::any ? fitting > 0 : images > 0 && fitting == images;
 }
@@ -150,7 +150,7 @@ Instance make_instance(const Op& op, const Sample& sample, const Lying& lying) {
       made.gradient_of[output] = seed;
       made.given[seed] = random_values(random, value.type.at(kSamples), -1, 1);
     }
-    if (!made.gradient_of.empty()) {  // whole numbers have none
+    if (!made.gradient_of.empty()) {  // integers have none
       builder.enter_backward(node);
       op.backward(builder);
       builder.leave_backward();
@@ -163,7 +163,7 @@ Instance make_instance(const Op& op, const Sample& sample, const Lying& lying) {
 
 void for_each_sample(const std::function<void(const Op&, const Sample&)>& body) {
   for (const Op* op : all_ops()) {
-    if (op->samples == nullptr) continue;  // has a test of its own
+    if (op->samples == nullptr) continue;  // has a separate test
     for (const Sample& sample : op->samples()) {
       DYNAMIC_SECTION(op->name << "/" << sample.name) { body(*op, sample); }
     }

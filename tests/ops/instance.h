@@ -1,6 +1,6 @@
-// A sample of an operator made concrete: a network of one node, its forward and backward tasks, and contents for all
-// that is given. Inputs that are intermediates or parameters (f32) want a gradient; every f32 output gets a random one,
-// unless the operator is a loss, whose forward task makes the gradients itself.
+// A concrete sample of an operator: a network of one node, its forward and backward tasks, and contents for all inputs.
+// Intermediate and parameter inputs (f32) get a gradient; every f32 output receives a random one, unless the operator
+// is a loss, whose forward task computes the gradients itself.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@
 
 namespace plimsoll::test {
 
-// Which 4-D activations lie otherwise than plain; parameters then lie as the operator likes best.
+// The layout of 4-D activations other than plain; parameters then have the operator's preferred layout.
 struct Lying {
   Layout images = Layout::plain;
   bool inputs = true, outputs = true;
 };
 
-// Those of this backend, beside plain.
+// The layouts of this backend, besides plain.
 #if defined(PLIMSOLL_CHANNELS_LAST_BACKEND)
 inline constexpr Layout kImageLayouts[] = {Layout::nhwc};
 #else
@@ -29,11 +29,11 @@ inline constexpr Layout kImageLayouts[] = {Layout::nChw8c, Layout::nChw16c};
 struct Instance {
   Network network;
   TaskGraph graph;
-  size_t forward_tasks = 0;                // the tasks in front are the forward's
+  size_t forward_tasks = 0;                // the first tasks are the forward's
   bool is_loss = false;
-  std::vector<ValueId> inputs, outputs;    // in the node's order; invalid where left out
+  std::vector<ValueId> inputs, outputs;    // in the node's order; invalid if omitted
   std::map<ValueId, TensorId> tensor_of;   // of inputs and outputs
-  std::map<ValueId, TensorId> gradient_of;  // of inputs that want one, and of seeded outputs
+  std::map<ValueId, TensorId> gradient_of;  // of inputs that need one, and of seeded outputs
   std::map<TensorId, Values> given;        // contents for kSamples: inputs and seeds
 
   const TensorType& type_of(ValueId value) const { return network.values[value].type; }
@@ -41,15 +41,15 @@ struct Instance {
 
 inline constexpr int64_t kSamples = 4;
 
-// Fails the running test when the operator refuses its own sample.
+// Fails the running test if the operator rejects its own sample.
 Instance make_instance(const Op& op, const Sample& sample, const Lying& lying = {});
 
-// Can the sample lie so: are there 4-D activations, and do all channels that must divide?
+// Whether the sample can have these layouts: it has 4-D activations, and all channels fill blocks where required.
 bool can_lie(const Op& op, const Sample& sample, const Lying& lying);
 
-// Runs `body` in a section of its own for every sample of every operator.
+// Runs `body` in a separate section for every sample of every operator.
 void for_each_sample(const std::function<void(const Op&, const Sample&)>& body);
-// The same, and for each layout that the sample can have; of blocks, the larger.
+// The same, for each layout that the sample can have; of the blocked ones, only the larger.
 void for_each_instance(const std::function<void(const Instance&)>& body);
 
 }  // namespace plimsoll::test

@@ -1,4 +1,4 @@
-// The fused losses against the formulas in double precision: loss, hits, gradient, what is not counted.
+// The fused losses against the formulas in double precision: loss, hits, gradient, ignored labels.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -100,7 +100,7 @@ TEST_CASE("a mean is divided by what its labels count for, a sum by nothing") {
   CHECK(run(logits, labels, 3, 3, 1, {.counts = true}, true, false, {}, of_bad_batch).loss == Approx(sum / 2).epsilon(1e-6));
 }
 
-// As PyTorch's CrossEntropyLoss has weights of classes and label_smoothing.
+// With class weights and label_smoothing as in PyTorch's CrossEntropyLoss.
 void check_weighed(int64_t n, int64_t classes, int64_t pixels, bool weighed, double smoothing) {
   std::vector<float> logits(static_cast<size_t>(n * classes * pixels)), weights(weighed ? static_cast<size_t>(classes) : 0);
   std::vector<int32_t> labels(static_cast<size_t>(n * pixels));
@@ -138,7 +138,7 @@ TEST_CASE("weights of classes and smoothed labels are what their formula says") 
       check_weighed(3, 21, 150, weighed, smoothing);
     }
   CHECK(std::isnan(run({1, 2}, {2}, 1, 2, 1, {.smoothing = 0.1}, true, false, {1, 1}).loss));
-  // Without smoothing, a score of minus infinity elsewhere is none of the label's concern.
+  // Without smoothing, a score of minus infinity for another class does not affect the label.
   CHECK(std::isfinite(run({1, -std::numeric_limits<float>::infinity()}, {0}, 1, 2, 1, {}, true, false, {1, 2}).loss));
 }
 
@@ -186,7 +186,8 @@ TEST_CASE("the square error is what its formula says") {
 }
 
 TEST_CASE("the likelihood is that of the labels alone") {
-  // [2, 3, 2]: the classes of a pixel are 2 apart. Sample 0 has labels 1 and -1, sample 1 has 2, which is ignored, and 0.
+  // [2, 3, 2]: the classes of a pixel are 2 elements apart. Sample 0 has labels 1 and -1; sample 1 has 2, which is
+  // ignored, and 0.
   const std::vector<float> logarithms = {-1, -2, -0.5F, -3, -4, -0.25F, -1, -0.125F, -2, -5, -0.5F, -6};
   const std::vector<int32_t> labels = {1, -1, 2, 0};
   const LossOutcome got = run(logarithms, labels, 2, 3, 2, {.scale = 0.25, .ignore_index = 2}, true, true);

@@ -1,4 +1,4 @@
-// The vectorised elementary functions against libm's in double precision.
+// The vectorized elementary functions against libm's in double precision.
 #include "runtime/host/math.h"
 
 #include <catch2/catch.hpp>

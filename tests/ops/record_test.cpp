@@ -1,5 +1,6 @@
-// Hidden: `test_ops [cases]` writes every task of every sample, with what it was given and what the host made of it, to the
-// file that PLIMSOLL_CASES names. Another backend replays them where this one is not (runtime/profile/replay.cpp).
+// Hidden: `test_ops [cases]` writes every task of every sample, with its inputs and the host's results, to the file
+// named by PLIMSOLL_CASES. Another backend replays them on a machine where the host backend is absent
+// (runtime/profile/replay.cpp).
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
@@ -36,7 +37,7 @@ std::string_view name_of_access(Access access) {
   return "";
 }
 
-// A tensor's bytes, lying as `type` says: what the host makes is plain.
+// A tensor's bytes in the layout of `type`; the host computed them in the plain layout.
 std::string written(const Buffer& buffer, TensorType type) {
   if (type.layout == Layout::plain) return hexadecimal(buffer);
   const TensorDesc other = type.at(kSamples);
@@ -46,7 +47,7 @@ std::string written(const Buffer& buffer, TensorType type) {
   return hexadecimal(turned);
 }
 
-// `task` may be of an instance that lies otherwise than the one that ran.
+// `task` may belong to an instance with other layouts than the one that ran.
 json case_of(const std::string& name, const Task& task, const Buffers& before, const Buffers& after, bool accumulate,
              const TaskGraph& graph) {
   json one = {{"name", name},
@@ -84,7 +85,7 @@ bool makes_weight_gradient(const Task& task, const TaskGraph& graph) {
 TEST_CASE("cases for another backend", "[.cases]") {
   const char* const path = std::getenv("PLIMSOLL_CASES");
   REQUIRE(path != nullptr);
-  const bool nhwc_too = std::getenv("PLIMSOLL_CASES_NHWC") != nullptr;  // which the host itself cannot replay
+  const bool nhwc_too = std::getenv("PLIMSOLL_CASES_NHWC") != nullptr;  // layouts that the host itself cannot replay
   std::ofstream out(path);
   out << "{\"schema\": 1, \"seed\": 42, \"learning_rate\": 0.1, \"cases\": [";
   size_t cases = 0, cases_last = 0;
@@ -94,7 +95,7 @@ TEST_CASE("cases for another backend", "[.cases]") {
       const Instance instance = make_instance(*op, sample);
       Executor executor(instance, kSamples);
       const std::string name = std::string(op->name) + "/" + sample.name + " ";
-      // Channels last, the host's results are the same ones, turned around. A Reorder is from there to plain.
+      // Channels last: the host's results, transposed. A Reorder converts from there to plain.
       std::optional<Instance> last;
       if (const Lying lying{.images = Layout::nhwc, .outputs = op->of_onnx()}; nhwc_too && can_lie(*op, sample, lying))
         last = make_instance(*op, sample, lying);
@@ -105,7 +106,7 @@ TEST_CASE("cases for another backend", "[.cases]") {
           Buffers before = buffers;
           if (again)
             for (auto& [id, buffer] : executor.run_apart(task, buffers)) before.at(id) = buffer;
-          // A gradient that is added to begins as a number.
+          // An accumulated gradient starts from a nonzero number.
           if (accumulate)
             for (const Operand& operand : task.operands)
               if (operand.access == Access::write) std::memset(before.at(operand.tensor).data(), 0x3E, size_t(before.at(operand.tensor).size()));

@@ -1,5 +1,5 @@
-// Windows, normalizations and optimizers against numbers that PyTorch 1.13 gave. Finite differences only say that a
-// backward fits its forward; here the forward itself is held to what a user knows.
+// Windows, normalizations and optimizers against numbers computed by PyTorch 1.13. Finite differences only show that a
+// backward matches its forward; these tests check the forward itself.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -21,7 +21,7 @@ Values counting(int64_t n) {
   return values;
 }
 
-// An operator on inputs that are given by their numbers.
+// An operator on inputs with given elements.
 class Run {
  public:
   Run(const char* op, const Sample& sample, const std::vector<Values>& inputs, int64_t samples = 1)
@@ -31,7 +31,7 @@ class Run {
 
   RunContext& context() { return executor_.context; }
   Values output() { return after(instance_.outputs[0]); }
-  // What stands in input `i` after the forward task: statistics move.
+  // The contents of input `i` after the forward task, which updates statistics.
   Values input(size_t i) { return after(instance_.inputs[i]); }
 
  private:
@@ -54,7 +54,7 @@ Values pooled(const char* op, int64_t size, std::map<std::string, NodeAttribute>
       .output();
 }
 
-// Steps with gradients (0.1, -0.2, 0.3) times 1, 2, 3 at learning rate 0.1.
+// Three steps with gradients (0.1, -0.2, 0.3) times 1, 2, 3 and learning rate 0.1.
 Values optimized(const KernelCall& call, size_t states) {
   std::vector<std::vector<float>> tensors = {{1, -2, 0.5F}, {0, 0, 0}};
   for (size_t i = 0; i < states; ++i) tensors.push_back({0, 0, 0});
@@ -68,7 +68,7 @@ Values optimized(const KernelCall& call, size_t states) {
     kernel->run({.iteration = step, .learning_rate = 0.1}, addresses.data(), reinterpret_cast<std::byte*>(workspace.data()));
     backend::finish(nullptr);
   }
-  // A gradient that accumulates over rounds is cleared for the next iteration; one that is read is left alone.
+  // A gradient that accumulates over rounds is cleared for the next iteration; one that is only read is not changed.
   const bool cleared = tensors[1] == std::vector<float>{0, 0, 0};
   CHECK(cleared == (call.operands[1].access == Access::update));
   return Values(tensors[0].begin(), tensors[0].end());
@@ -86,7 +86,7 @@ TEST_CASE("pools in ceil_mode and with padding as PyTorch's") {
                  {2, 4, 16. / 3, 3, 9, 15, 17, 9, 17, 27, 29, 15, 10.5, 16.5, 17.5, 9}) < 1e-6);
   CHECK(distance(pooled("AveragePool", 6, {{"pads", Ints{1, 1, 1, 1}}, {"ceil_mode", yes}}),
                  {4.5, 6, 8, 9, 13.5, 15, 17, 18, 25.5, 27, 29, 30, 31.5, 33, 35, 36}) < 1e-6);
-  // A window that is larger than its input, which ceil_mode allows.
+  // A window larger than its input, which ceil_mode allows.
   CHECK(pooled("MaxPool", 2, {{"ceil_mode", yes}}) == Values{4});
   CHECK(distance(pooled("AveragePool", 2, {{"ceil_mode", yes}}), {2.5}) < 1e-6);
 }
@@ -138,7 +138,7 @@ TEST_CASE("volumes as PyTorch's") {
 TEST_CASE("pictures at the places of a grid as PyTorch's") {
   Values x;  // [1, 1, 3, 4] or [1, 1, 2, 3, 2]
   for (int i = 1; i <= 12; ++i) x.push_back(i * 7 % 23);
-  // Corners, the middle, between pixels, beyond one edge, beyond two and far away.
+  // Corners, the middle, between pixels, beyond one edge, beyond two, and far away.
   const Values places = {-1, -1, 1, 1, 0, 0, 0.3, -0.6, -1.4, 0.2, 0.9, 1.7, 2.6, -3.1};
   const auto sampled = [&](const char* padding, int64_t align_corners, const char* mode) {
     const Sample sample{.inputs = {{.dims = {kBatch, {1}, {3}, {4}}}, {.dims = {kBatch, {1}, {7}, {2}}}},
@@ -153,7 +153,7 @@ TEST_CASE("pictures at the places of a grid as PyTorch's") {
   CHECK(distance(sampled("border", 1, "linear"), {7, 15, 11, 13.91, 13, 13.95, 5}) < 1e-6);
   CHECK(distance(sampled("reflection", 0, "linear"), {7, 15, 11, 17.83, 13.53, 12.25, 12.2}) < 1e-6);
   CHECK(distance(sampled("reflection", 1, "linear"), {7, 15, 11, 13.91, 14.44, 10.45, 8.28}) < 1e-6);
-  // A half is rounded to the even pixel.
+  // One half is rounded to the even pixel.
   CHECK(sampled("zeros", 0, "nearest") == Values{7, 0, 3, 21, 0, 0, 0});
   CHECK(sampled("border", 1, "nearest") == Values{7, 15, 3, 21, 12, 15, 5});
   CHECK(sampled("reflection", 0, "nearest") == Values{7, 15, 3, 21, 12, 10, 17});
@@ -168,7 +168,7 @@ TEST_CASE("pictures at the places of a grid as PyTorch's") {
   CHECK(distance(in_volume("border"), {10.94, 11.6, 12.95}) < 1e-6);
   CHECK(distance(in_volume("reflection"), {10.94, 11.6, 15.42}) < 1e-6);
 
-  // What is no number is not taken for a place outside.
+  // NaN is not treated as a position outside.
   const Sample lost{.inputs = {{.dims = {kBatch, {1}, {3}, {4}}}, {.dims = {kBatch, {1}, {1}, {2}}}}};
   CHECK(std::isnan(Run("GridSample", lost, {x, {NAN, 0.2}}).output()[0]));
 }
@@ -320,7 +320,7 @@ TEST_CASE("images are resized as PyTorch's interpolate does") {
                  {1, 1.4, 2, 2.6, 3, 2.5, 2.9, 3.5, 4.1, 4.5, 4, 4.4, 5, 5.6, 6}) < 1e-6);
   CHECK(distance(resized({-1, 1, 3, 5}, {{"mode", linear}, {"coordinate_transformation_mode", std::string("align_corners")}}),
                  {1, 1.5, 2, 2.5, 3, 2.5, 3, 3.5, 4, 4.5, 4, 4.5, 5, 5.5, 6}) < 1e-6);
-  // A third, thrice, is a whole pixel.
+  // Three times a third is exactly one pixel.
   CHECK(resized({-1, 1, 2, 9}, {{"coordinate_transformation_mode", asymmetric}, {"nearest_mode", floor}}) ==
         Values{1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6});
 }
@@ -363,7 +363,7 @@ TEST_CASE("optimizers step as PyTorch's") {
 
 namespace {
 
-// Runs a kernel once on these tensors, which it may change, with a workspace as large as it says.
+// Runs a kernel once on these tensors, which it may change, with the workspace that it reports.
 void run_once(const KernelCall& call, const RunContext& context, std::vector<std::vector<float>>& tensors) {
   std::vector<std::byte*> addresses;
   for (std::vector<float>& tensor : tensors) addresses.push_back(reinterpret_cast<std::byte*>(tensor.data()));
@@ -376,7 +376,7 @@ void run_once(const KernelCall& call, const RunContext& context, std::vector<std
 }  // namespace
 
 TEST_CASE("the factor of clipped gradients is that of their norm together, and updates step by what it leaves") {
-  if (!backend::heeds().discard) return;  // nor clips: runtime/backend.h
+  if (!backend::heeds().discard) return;  // nor does it clip: runtime/backend.h
   const auto factor_of = [](double max_norm, std::vector<float> a, std::vector<float> b) {
     const KernelCall call{.name = "ClipFactor",
                           .attributes = {{"max_norm", max_norm}},
@@ -541,7 +541,7 @@ TEST_CASE("Max and Min share the gradient where operands are equal, as torch.max
 
 TEST_CASE("reductions and their gradients as PyTorch has them: ties, zero factors, large exponents, infinities and NaN") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  // Over rows that lie one behind the other, and over rows that lie side by side.
+  // Over rows that are contiguous, and over interleaved rows.
   for (const bool behind : {true, false}) {
     const TensorDesc wide = behind ? f32({2, 3}) : f32({3, 2}), narrow = behind ? f32({2, 1}) : f32({1, 2});
     const auto turned = [&](const std::vector<float>& rows) {
@@ -596,7 +596,7 @@ TEST_CASE("modes edge, reflect and wrap of Pad as numpy has them") {
   CHECK(padded("wrap", {1, 2, 3, 4}, 1, -2) == Values{4, 1, 2});
 }
 
-// As ONNX and PyTorch have them: what is cut off, ties, not a number, numbers from the end.
+// As in ONNX and PyTorch: truncation, ties, NaN, indices from the end.
 TEST_CASE("whole numbers, booleans and what is picked by them") {
   const auto of = [](DataType type, int64_t n) { return SampleInput{.dims = {kBatch, {n}}, .type = type}; };
   const auto constant = [](DataType type, Values items) {

@@ -1,4 +1,5 @@
-# What test_ops records is computed again, in two shares and behind a case that a process did not survive; and told as a table.
+# The cases that test_ops records are computed again, in two processes and continuing after a case that ended its
+# process; and reported as a table.
 set -euo pipefail
 rm -f told
 PLIMSOLL_CASES=$PWD/cases.json "$PLIMSOLL_TEST_OPS" '[.cases]' >/dev/null

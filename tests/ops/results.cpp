@@ -37,7 +37,8 @@ std::map<std::string, Values> read_results(const std::string& file) {
     const size_t tab = line.find('\t');
     std::istringstream numbers(line.substr(tab + 1));
     Values& values = results[line.substr(0, tab)];
-    for (std::string number; numbers >> number;) values.push_back(std::strtod(number.c_str(), nullptr));  // "nan", too
+    // also parses "nan"
+    for (std::string number; numbers >> number;) values.push_back(std::strtod(number.c_str(), nullptr));
   }
   return results;
 }

@@ -1,4 +1,4 @@
-// What a backend makes of every sample, as a file that another backend's results are set beside.
+// A backend's results on every sample, in a file for comparison with another backend's.
 #pragma once
 
 #include <map>
@@ -8,10 +8,10 @@
 
 namespace plimsoll::test {
 
-// By tensor: all of type f32 after all tasks, what was given as well as what was computed. In rounds of kSamples.
+// By tensor: all f32 tensors after all tasks, inputs as well as results. In rounds of kSamples.
 std::map<std::string, Values> results_of(const Op& op, const Sample& sample);
 
-// "Relu/flat out0" → values. Appends to the file; reads all of it.
+// "Relu/flat out0" → values. Writing appends to the file; reading reads the whole file.
 void append_results(const std::string& file, const std::string& sample, const std::map<std::string, Values>& results);
 std::map<std::string, Values> read_results(const std::string& file);
 

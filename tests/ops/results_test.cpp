@@ -1,4 +1,4 @@
-// Run by the tests of other backends; not a test by itself.
+// Run by the tests of other backends; not a test on its own.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 

@@ -8,7 +8,7 @@
 namespace plimsoll::test {
 namespace {
 
-// One axis after another, the blocked ones in two parts: {axis, divisor, size}; index = i[axis] / divisor % size.
+// One axis after another, blocked axes as two parts: {axis, divisor, size}; index = i[axis] / divisor % size.
 struct Part {
   size_t axis;
   int64_t divisor, size;

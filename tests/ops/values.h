@@ -1,5 +1,5 @@
-// Tensor contents as plain numbers: row-major in logical order whatever the layout, so that results of different
-// layouts, sub-batches and algorithms can be compared. The reordering here is written for the tests alone.
+// Tensor contents as plain numbers: row-major in logical order for every layout, so that results of different layouts,
+// sub-batches and algorithms can be compared. The conversion here is independent of the tested code.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@ namespace plimsoll::test {
 
 using Values = std::vector<double>;
 
-// Padding of blocked layouts becomes zero.
+// The padding of blocked layouts becomes zero.
 void store(const TensorDesc& desc, const Values& values, std::byte* bytes);
 Values load(const TensorDesc& desc, const std::byte* bytes);
 
-// The part of `values` (of `type` at `samples`) that belongs to samples [first, first + count). All of it where the
-// type does not depend on the batch.
+// The part of `values` (of `type` at `samples`) that belongs to samples [first, first + count). All of it if the type
+// does not depend on the batch.
 Values rows_of(const Values& values, const TensorType& type, int64_t samples, int64_t first, int64_t count);
 
 double norm(const Values& a);
-// |a - b| / |b|, where norms below `floor` count as `floor`. Infinite when sizes differ or something is not a number.
+// a - b| / |b|, where norms below `floor` count as `floor`. Infinite if sizes differ or an element is NaN.
 double distance(const Values& a, const Values& b, double floor = 1e-6);
 
 }  // namespace plimsoll::test

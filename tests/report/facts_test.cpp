@@ -18,7 +18,7 @@ Plan read(const std::string& text) {
   return *plan;
 }
 
-// a.Y leaves and comes back late: compute idles from 3 to 8, the offload runs till 5, the prefetch from 5 to 8.
+// a.Y is offloaded and returns late: compute is idle from 3 to 8, the offload runs until 5, the prefetch from 5 to 8.
 const std::string kWaiting = R"(plan waiting v1 batch=1 sub_batch=1 rounds=1 last=1
 target host
 policy test rules=true
@@ -50,7 +50,7 @@ TEST_CASE("the time that compute idles is charged to the copies that it waits fo
   CHECK(facts.exposed[StepId(4)] == Approx(3));    // the prefetch, from 5 to 8
   double sum = 0;
   for (const double seconds : facts.exposed) sum += seconds;
-  CHECK(sum == Approx(9 - 3.5));  // what the round takes beyond its tasks
+  CHECK(sum == Approx(9 - 3.5));  // the round's time beyond its tasks
   CHECK(facts.layers[0].waiting == Approx(4.5));
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("by the clock, what is live ends as it began: with what persists") {
   const Plan plan = read(kWaiting);
   const std::vector<MemoryPoint> points = memory_over_time(plan, facts_of(plan));
   REQUIRE(points.size() > 3);
-  CHECK(points.front().bytes == 256);  // the input, being loaded
+  CHECK(points.front().bytes == 256);  // the input, while it is loaded
   CHECK(points.back().seconds == 9);
   CHECK(points.back().bytes == 0);
   for (size_t i = 1; i < points.size(); ++i) CHECK(points[i - 1].seconds < points[i].seconds);
@@ -120,7 +120,7 @@ namespace {
 class ListedCosts final : public Costs {
  public:
   std::vector<AlgorithmCost> listed;
-  std::string only_last = {};  // what there is for fewer than 4 samples; "": the same
+  std::string only_last = {};  // the algorithm for fewer than 4 samples; "": the same
   Status prepare(const TaskGraph&, int64_t) override { return {}; }
   std::span<const AlgorithmCost> algorithms(const Task&, int64_t samples) const override {
     if (samples == 4 || only_last.empty()) return listed;
@@ -144,7 +144,7 @@ TEST_CASE("the fastest algorithm is noted where the plan runs another, determini
   CHECK(plan.tasks[task].fastest.algorithm == "winograd");
   CHECK(plan.tasks[task].fastest.workspace_bytes == 64);
   CHECK(plan.tasks[task].fastest.seconds == 2);
-  costs.only_last = "direct";  // the last, smaller round knows no other
+  costs.only_last = "direct";  // the only algorithm for the smaller last round
   plan.last_sub_batch = 2;
   plan.steps[StepId(0)].algorithm = "small";
   note_fastest(plan, graph, costs);

@@ -1,4 +1,4 @@
-// What trainers wrote with --metrics, read back and drawn.
+// Files written by trainers with --metrics, read and drawn.
 #include <catch2/catch.hpp>
 #include <cmath>
 

@@ -1,4 +1,5 @@
-// The pages as files: whole, self-contained, small, the same every time. What they do in a browser: tests/browser/.
+// The pages as files: complete, self-contained, small, deterministic. tests/browser/ tests their behaviour in a
+// browser.
 #include <zlib.h>
 
 #include <catch2/catch.hpp>
@@ -38,7 +39,7 @@ std::string unpacked(const std::string& page) {
   return plain;
 }
 
-// A network of `layers` like those of a deep ResNet: names, sizes and times that do not repeat more than real ones do.
+// A network of `layers` like those of a deep ResNet: names, sizes and times repeat no more than real ones.
 Plan deep_plan(int layers) {
   Plan plan{.generator = "plimsoll", .model_name = "deep", .batch = 16, .target_kind = "host", .costs = "modelled", .policy = "auto", .budget_bytes = 4'000'000'000, .sub_batch = 16, .rounds = 1, .last_sub_batch = 16};
   uint32_t noise = 1;

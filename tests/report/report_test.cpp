@@ -40,7 +40,8 @@ TEST_CASE("reports of plans") {
     CHECK(without_colors(report_plan(*plan, facts, true)) == report);
     CHECK(report_plan(*plan, facts, true) != report);
     TextResults results = {{"report", report}};
-    // RUN: --explain=NAME adds what is said of one tensor or layer, and --csv=… the figures for machines.
+    // RUN: --explain=NAME adds the explanation of one tensor or layer, and --csv=… the figures in machine-readable
+    // form.
     if (const std::string name = text_case.option("explain"); !name.empty()) {
       const auto explained = explain(*plan, facts, name, false);
       if (explained.ok()) check_width(*explained);
@@ -66,7 +67,7 @@ TEST_CASE("a number is never cut out of why a tensor is live at the peak") {
     INFO(report);
     check_width(report);
     CHECK(report.find("for ") != std::string::npos);
-    CHECK(report.find("…") == std::string::npos);  // the names are short, and so is what is told
+    CHECK(report.find("…") == std::string::npos);  // the names are short, and so is the output
   }
 }
 
@@ -129,7 +130,7 @@ TEST_CASE("the report of a network counts operators and parameters") {
         "frozen     stem.weight      f32[3]         bn\n"
         "statistic  bn.running_mean  f32[16]        bn\n");
 
-  // Of two outputs, the first is made by one layer, the other by both.
+  // Of two outputs, the first depends on one layer, the other on both.
   const ValueId head = value("head", ValueKind::intermediate, {kBatch, {16}, {8}, {8}});
   network.nodes.push_back({.name = "head", .op = "Conv", .inputs = {x, w}, .outputs = {head}});
   network.outputs = {head, z};
@@ -143,7 +144,8 @@ TEST_CASE("the report of a network counts operators and parameters") {
 TEST_CASE("names are cut in the middle, by characters") {
   CHECK(shortened("layer4.2.conv3.weights", 12) == "laye…weights");
   CHECK(shortened("%/layer1/layer1.0/downsample/downsample.0/Conv_output_0", 40) == "%…layer1.0…downsample.0/Conv_output_0");
-  CHECK(shortened("%/layer1/layer1.0/downsample/downsample.0/Conv_output_0", 30) == "%…layer1.0…ple.0/Conv_output_0");  // not "……"
+  // not "……"
+  CHECK(shortened("%/layer1/layer1.0/downsample/downsample.0/Conv_output_0", 30) == "%…layer1.0…ple.0/Conv_output_0");
   CHECK(shortened("/layer1/layer1.0/Conv", 21) == "/layer1/layer1.0/Conv");
   CHECK(shortened("größe", 5) == "größe");
   CHECK(shortened("größe", 3) == "g…e");

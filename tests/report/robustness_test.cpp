@@ -8,7 +8,8 @@ using namespace plimsoll;
 
 namespace {
 
-// Compute is busy from 0 to 4 beside an offload that ends at `offloaded`; then a fetch of a second, for which the last task waits.
+// Compute is busy from 0 to 4, concurrently with an offload that ends at `offloaded`; then a fetch of one second, for
+// which the last task waits.
 Plan robust_plan(const std::string& offload, const std::string& fetch, const std::string& last) {
   const auto plan = plan_from_text(R"(plan robust v1 batch=1 sub_batch=1 rounds=1 last=1
 target host
@@ -45,7 +46,7 @@ TEST_CASE("copies that end long before they are wanted may be slower and tasks m
 }
 
 TEST_CASE("copies that compute waits for already make an iteration longer by as much") {
-  // 1 s of a task, 5 s of copies that somebody waits for, 1 s of a task: of 7 s, a fifth of 5 more.
+  // 1 s of a task, 5 s of copies that are waited for, 1 s of a task: a total of 7 s, to which a fifth of 5 s is added.
   const Robustness robust = robustness_of(robust_plan("1:3", "3:6", "6:7"));
   CHECK(robust.slower_links == Approx(kSpread * 5 / 7));
   CHECK(robust.slower_tasks == Approx(kSpread * 2 / 7));
@@ -58,7 +59,7 @@ TEST_CASE("what is said of a plan is said of it every time") {
   CHECK(robustness_of(Plan{}).by_chance == 0);
 }
 
-// A tensor of the batch in two rounds, the second half as large: 2 s and then 1 s and an update of 1 s.
+// A tensor of the batch in two rounds, the second half as large: 2 s, then 1 s and an update of 1 s.
 TEST_CASE("an iteration is all of its rounds, of which the last alone has updates") {
   const auto plan = plan_from_text(R"(plan rounds v1 batch=3 sub_batch=2 rounds=2 last=1
 target host
@@ -74,7 +75,7 @@ compute  a.forward time=1:2 after load:x
 compute  a.update time=2:3
 )");
   if (!plan.ok()) FAIL(plan.error().message);
-  // Rounds of 2 s and of 0.5 + 0.5 + 1 s: 4 s, of which copies are 1.5.
+  // Rounds of 2 s and of 0.5 + 0.5 + 1 s: 4 s, of which copies take 1.5.
   const Robustness robust = robustness_of(*plan);
   CHECK(robust.slower_links == Approx(kSpread * 1.5 / 4));
   CHECK(robust.slower_tasks == Approx(kSpread * 2.5 / 4));

@@ -1,5 +1,5 @@
-// The rules that a viewer relies on, checked on the text that is written: it is JSON; slices of one track never overlap;
-// every beginning has its end; a flow starts in a slice and ends in a later one.
+// The rules that a trace viewer relies on, checked on the written text: it is JSON; slices of one track never overlap;
+// every begin event has an end event; a flow starts in a slice and ends in a later one.
 #include "compiler/report/trace.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Plan plan_of(const char* name) {
   return *plan;
 }
 
-// Microseconds with three digits behind the point, as whole nanoseconds.
+// Microseconds with three decimals, as integer nanoseconds.
 int64_t nanoseconds(const json& number) { return std::llround(number.get<double>() * 1e3); }
 
 struct Slice {
@@ -71,7 +71,7 @@ TEST_CASE("a trace keeps the rules of its viewers") {
       REQUIRE(flows.contains(event["id"]));
       const json& from = *flows[event["id"]];
       CHECK(nanoseconds(from["ts"]) < nanoseconds(event["ts"]));
-      // Each end lies in a slice of its track.
+      // Each end is in a slice of its track.
       for (const json* end : {&from, &event})
         CHECK(std::any_of(tracks.at((*end)["tid"]).begin(), tracks.at((*end)["tid"]).end(),
                           [&](const Slice& slice) { return slice.from <= nanoseconds((*end)["ts"]) && nanoseconds((*end)["ts"]) <= slice.to; }));
@@ -128,7 +128,7 @@ TEST_CASE("what is no trace of this plan is refused with the reason") {
   CHECK(complaint("[{\"ph\":\"X\"}, 7]").find("no slice has args.step") != std::string::npos);
   CHECK(complaint("[{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"args\":{\"step\":999}}]").find("the plan has 17 steps") != std::string::npos);
   CHECK(complaint("[{\"ph\":\"X\",\"dur\":1,\"args\":{\"step\":1}}]").find("step 1") != std::string::npos);
-  // Another budget may make as many steps.
+  // Another budget may give the same number of steps.
   Plan other = plan;
   ++other.summary.arena_bytes;
   CHECK(complaint(report_trace(other, facts_of(other)).c_str()).find("arena of 36725953 bytes when this one's has 36725952") != std::string::npos);

@@ -1,4 +1,4 @@
-# What sanitizers say of plans that are right, scattered ones and those of policies, and of plans and lives that are not.
+# The sanitizers accept correct plans, random ones and those of policies, and reject wrong plans and wrong lifetimes.
 . "$PLIMSOLL_CLI/common.sh"
 export OMP_NUM_THREADS=1 TSAN_OPTIONS=exitcode=66 LSAN_OPTIONS=suppressions=$PWD/leaks:print_suppressions=0
 echo "leak:libdnnl" >leaks  # oneDNN 3 never frees a few bytes of its own
@@ -22,22 +22,22 @@ watched $lstm "${all[@]}"
 watched densenet121:input=16,stem=cifar,growth=16,classes=10 "${small[@]}"
 watched googlenet:input=64,classes=10,paper=1 "${small[@]}"
 
-# The thread that reads ahead; and what a trainer would do that holds on to samples beyond their time.
+# The thread that reads ahead; and a trainer that would use samples beyond their lifetime.
 expect 0 feed_thread;        says "2 failures"
 grep -q "Sanitizer" err && { cat err; fail "thread: the feeder"; }
 expect 66 feed_thread late;  says "data race"
 
-# The race where a needed wait is left out is seen, for every wait that there is at the plan's beginning.
+# The race of a missing wait is detected, for every wait at the beginning of the plan.
 for (( wait = 0; wait < 20; ++wait )); do
   expect 66 play_thread $lstm seed=4 wait=$wait;   says "data race"
 done
 
-# The same of a policy's plan, with weights and state that live in the host pool.
+# The same for a policy's plan, with weights and state that reside in the host pool.
 for wait in 0 5 10 15; do
   expect 66 play_thread $lstm policy=auto percent=0 wait=$wait;   says "data race"
 done
 
-# So is an access to a tensor whose life has ended.
+# An access to a tensor after its lifetime is detected, too.
 for (( life = 0; life < 50; life += 5 )); do
   expect 1 play_address $lstm seed=4 life=$life;   says "use-after-poison"
 done

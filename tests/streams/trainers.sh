@@ -1,5 +1,6 @@
-# Generated trainers with copies on threads and recomputations: the weights, losses and test results of the trainer without
-# them, with the host pool in memory and in a file; within memory; without allocations; and sentences where there is no room.
+# Generated trainers with copies on threads and recomputations: the weights, losses and test results are those of the
+# trainer without them, with the host pool in memory and in a file. They stay within their memory, allocate nothing
+# while training, and report when there is no room.
 . "$PLIMSOLL_E2E/trainer.bash"
 plimsoll model resnet18:input=32,stem=cifar,width=16,classes=10 -o net.onnx 2>/dev/null
 random_data 160 3 32 10
@@ -22,14 +23,15 @@ grep -q "host pool .* in memory" memory.onnx.out || fail "does not say where the
 grep -q "host pool .* in a file in \." file.onnx.out || fail "does not say where the host pool is"
 [[ -z $(ls | grep spill) ]] || fail "the spill file has a name"
 
-# In a file, the process has the arena and what a trainer takes without one (two rounds of samples, and 48 MiB); in memory, the pool besides.
+# With the pool in a file, the process has the arena and a trainer's other memory (two rounds of samples, and 48 MiB).
+# With the pool in memory, the pool is added.
 read -r arena pool <<<"$(awk '{print $2, $5}' mixed.plan)"
 resident() { awk -v f="$1" '/peak resident/ {print int($(NF-1) * 1048576)}' "$1.onnx.out"; }
 echo "arena $arena pool $pool resident: in memory $(resident memory), in a file $(resident file)"
 (( $(resident file) <= arena + 2 * 48 * 3 * 32 * 32 * 4 + 48 * 1048576 )) || fail "more than the arena, the samples and 48 MiB are resident"
 (( $(resident memory) - $(resident file) >= pool / 2 )) || fail "the file's pool is resident too"
 
-# Once it trains, its own code allocates nothing.
+# While it trains, its own code allocates nothing.
 allocations() {
   LD_PRELOAD="$PLIMSOLL_ALLOCATION_COUNTER" mixed/build/train --data npy:x.npy,y.npy --quiet --spill . --steps "$@" 2>&1
 }
@@ -38,7 +40,7 @@ allocations() {
 
 [[ $(allocations 1 --no-overlap) == "$(allocations 4 --no-overlap)" ]] || fail "allocates while each step is done when its line is called"
 
-# A debugger stops in the line of a step when that step is done, on the thread that trains.
+# A debugger stops in the line of a step when that step runs, on the training thread.
 if command -v gdb >/dev/null; then
   line=$(grep -n 'r.run(conv_forward' mixed/steps_0.cpp | sed -n 2p | cut -d : -f 1)
   gdb -q -batch -iex 'set debuginfod enabled off' -ex 'set confirm off' -ex "break steps_0.cpp:$line" -ex 'break plimsoll::backend::Streams::play' -ex run \

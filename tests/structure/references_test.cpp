@@ -19,7 +19,9 @@ const fs::path kProject = PLIMSOLL_SOURCE_DIR;
 const std::set<std::string> kExamples = {"compiler/ops/softsign.cpp", "runtime/host/ops/softsign.cpp"};
 
 std::vector<fs::path> files_with(const std::set<std::string>& folders, const std::set<std::string>& extensions) {
-  std::vector<fs::path> found = {kProject / "README.md"};
+  std::vector<fs::path> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(kProject))
+    if (entry.path().extension() == ".md") found.push_back(entry.path());
   for (const std::string& folder : folders)
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kProject / folder))
       if (entry.is_regular_file() && extensions.contains(entry.path().extension().string()))

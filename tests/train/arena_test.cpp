@@ -1,4 +1,4 @@
-// The one allocation.
+// The single allocation.
 #include <catch2/catch.hpp>
 
 #include <algorithm>

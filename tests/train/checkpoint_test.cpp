@@ -1,4 +1,4 @@
-// A save that is killed at any system call, or finds the disk full, leaves a checkpoint to go on from.
+// A save that is killed at any system call, or finds the disk full, leaves a checkpoint from which training can resume.
 #include <catch2/catch.hpp>
 
 #include <sys/ptrace.h>
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Parameters of all kinds and orders, without kernels: what a checkpoint is made of.
+// Parameters of all kinds and layouts, without kernels: the contents of a checkpoint.
 struct Parameters {
   std::vector<ProgramParameter> rows{{"fc.weight", f32({3, 5}), 0, 0, ParameterRole::trained},
                                      {"conv.weight", f32({4, 3, 3, 3}, Layout::OIhw8i8o), 256, 64, ParameterRole::trained},
@@ -66,7 +66,7 @@ void save(const std::string& directory, int64_t iteration, int64_t keep, int val
   Checkpoints(directory, keep, parameters.program, parameters.port).save(progress_at(iteration));
 }
 
-// What a trainer that comes afterwards finds: the iteration, the value that all parameters were filled with.
+// What a later trainer finds: the iteration, and the value with which all parameters were filled.
 struct Found {
   int64_t iteration = -1;
   bool as_filled = false;
@@ -94,8 +94,9 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
-// Runs the action in a child and kills it at its `stop`-th stop at a system call, before or behind it. Returns the
-// numbers of the calls it came to; `finished`: it came to its end. nullopt: this machine does not let us trace.
+// Runs the action in a child process and kills it at its `stop`-th stop at a system call, before or after the call.
+// Returns the numbers of the calls it reached; `finished`: it reached its end. nullopt: this machine does not permit
+// tracing.
 struct Traced {
   std::vector<uint64_t> calls = {};
   bool finished = false;
@@ -135,7 +136,8 @@ std::optional<Traced> kill_at(int stop, const std::function<void()>& action) {
 TEST_CASE("killed at any system call of a save, the checkpoint before or the new one is whole") {
   const TemporaryDirectory place;
   save(place / "template", 10, 1, 10);
-  const auto save_twenty = [&] { save(place / "run", 20, 1, 20); };  // and removes that of 10, for one is to be kept
+  // and removes the one of iteration 10, because only one is kept
+  const auto save_twenty = [&] { save(place / "run", 20, 1, 20); };
   int olds = 0, news = 0;
   for (int stop = 1;; ++stop) {
     fs::remove_all(place / "run");
@@ -154,7 +156,8 @@ TEST_CASE("killed at any system call of a save, the checkpoint before or the new
     (found.iteration == 10 ? olds : news) += 1;
     if (traced->finished) {
       CHECK(names_in(place / "run") == std::vector<std::string>{"ckpt-000000020"});
-      // Each file and its directory are on the disk before the checkpoint has its name, and so is the name afterwards.
+      // Each file and its directory are on disk before the checkpoint gets its name, and the name is on disk
+      // afterwards.
       std::string order;
       for (const uint64_t call : traced->calls)
         order += call == SYS_fsync ? "s" : call == SYS_rename ? "r" : "";
@@ -166,7 +169,7 @@ TEST_CASE("killed at any system call of a save, the checkpoint before or the new
   CHECK(news > 5);
 }
 
-// Errors of a full disk come from write, from fsync or from rename; here the file may not grow beyond so many bytes.
+// A full disk causes errors in write, fsync or rename; here the file may not grow beyond a given size.
 TEST_CASE("where there is no room a save says so, and leaves what was there") {
   const TemporaryDirectory place;
   save(place / "run", 10, 1, 10);
@@ -226,7 +229,7 @@ TEST_CASE("what is not whole is passed over, with the reason") {
   }
   CHECK(load(place / "run", value_at).iteration == 20);
 
-  // Whoever wants the newest or none is told which it is.
+  // If only the newest checkpoint is acceptable, the error says which it is.
   const auto strictly = [&] {
     Parameters parameters;
     std::vector<std::string> passed_over;
@@ -238,7 +241,7 @@ TEST_CASE("what is not whole is passed over, with the reason") {
   CHECK(load(place / "run", value_at).iteration == 10);
   fs::rename(place / "manifest", newest + "manifest.sha256");
 
-  // Damaged ones take nobody's place among those that are kept, and are replaced when their iteration comes again.
+  // Damaged checkpoints do not count among those that are kept, and are replaced when their iteration is saved again.
   fs::remove(newest + "manifest.sha256");
   save(place / "run", 15, 1, 15);
   CHECK(load(place / "run", value_at).iteration == 15);
@@ -266,7 +269,7 @@ TEST_CASE("a checkpoint belongs to its model, and a directory to one trainer") {
   CHECK(resume([](Parameters& p) { p.rows[0].name = "fc2.weight"; }) == Exit::invalid_model);
   CHECK(resume([](Parameters& p) { p.rows[0].desc.dims = {5, 3}; }) == Exit::invalid_model);
   CHECK(resume([](Parameters& p) { p.program.parameters = std::span(p.rows).first(5); }) == Exit::invalid_model);
-  // Another budget may lay the same weights out in another order.
+  // Another budget may use other layouts for the same weights.
   CHECK(resume([](Parameters& p) { p.rows[1].desc.layout = Layout::plain; }) == Exit::ok);
 
   Parameters one, other;

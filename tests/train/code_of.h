@@ -1,4 +1,4 @@
-// With which code a trainer that does this would end.
+// The exit code of a trainer that performs this action.
 #pragma once
 
 #include <catch2/catch.hpp>

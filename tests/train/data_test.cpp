@@ -1,4 +1,4 @@
-// Where samples come from and in which order they come.
+// The sources of samples, and their order.
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -37,7 +37,7 @@ std::string dictionary(const std::string& type, const std::string& shape) {
   return "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
 }
 
-// A classifier: images of `dims` and one class each.
+// A classifier: images of `dims`, one class per image.
 struct Classifier {
   std::vector<ProgramInput> inputs;
   Program program;
@@ -100,7 +100,7 @@ TEST_CASE("npy headers are read, and whatever else stands there is refused") {
     CHECK(code_of([&] { read_npy_header(InputFile(path)); }) == Exit::unreadable_input);
   }
 
-  // Every byte of a good header changed in turn, and every length: an answer or an error, nothing else.
+  // Changes every byte of a valid header in turn, and every length: the result is always a value or an error.
   const std::string good = npy(dictionary("<f4", "2, 3"), std::string(24, 'x'));
   for (size_t at = 0; at < 128; ++at) {
     for (const char with : {'\0', '\'', '(', '9', '\xff'}) {
@@ -132,7 +132,7 @@ TEST_CASE("npy samples arrive as the program's element types") {
 
   Classifier fewer({2, 4}, 9);
   CHECK(code_of([&] { check_integers(data, fewer.program); }) == Exit::invalid_model);
-  // Real numbers are no labels.
+  // Real numbers are not labels.
   write(place / "y.npy", npy(dictionary("<f4", "3,"), labels));
   CHECK(code_of([&] {
           open_dataset("npy:" + (place / "x.npy") + "," + (place / "y.npy"), Part::training, c.program);
@@ -165,7 +165,7 @@ TEST_CASE("labels that the loss leaves out are counted sample by sample") {
   CHECK(in_order.label_weight(1, {0, 2}) == 4);
   CHECK(of_whole.label_weight(1, {1, 2}) == 6);
 
-  // By weights of the classes; of a loss that looks at the last two of a sample's three.
+  // By class weights; for a loss that reads the last two of a sample's three labels.
   const ClassWeights weights = {{}, {0.5F, 1, 2, 4, 8}};
   check_integers(holes, c.program, weights);
   Feeder weighed(c.program, holes, false, 0);
@@ -234,7 +234,7 @@ TEST_CASE("mnist: idx files of pictures and labels") {
   const std::string images = big_endian(0x803) + big_endian(2) + big_endian(28) + big_endian(28);
   write(place / "t10k-images-idx3-ubyte", images + std::string(784, '\0') + std::string(784, '\xff'));
   write(place / "t10k-labels-idx1-ubyte", big_endian(0x801) + big_endian(2) + "\x03\x07");
-  const bool flat = GENERATE(true, false);  // a perceptron takes the same pixels in a row
+  const bool flat = GENERATE(true, false);  // a perceptron takes the same pixels as a vector
   Classifier c(flat ? IntList{2, 784} : IntList{2, 1, 28, 28}, 10, DataType::i32);
   Dataset data = open_dataset("mnist:" + place.path(), Part::test, c.program);
   CHECK(data.samples == 2);
@@ -308,12 +308,12 @@ TEST_CASE("tokens: windows of ids, and the same windows one on as labels, from e
     CHECK(window_of(data, 0) == std::vector<int64_t>{7, 1, 2, 1, 2, 3});
     CHECK(window_of(data, 1) == std::vector<int64_t>{3, 4, 5, 4, 5, 6});
   }
-  // Two files: no window reaches from one into the other.
+  // Two files: no window extends from one into the other.
   Dataset both = open_dataset("tokens:" + (place / "raw.bin") + "," + (place / "i8.npy"), Part::test, model.program);
   CHECK(both.samples == 4);
   CHECK(window_of(both, 2) == window_of(both, 0));
 
-  // What is no file of tokens, or not of this model's.
+  // Not a file of tokens, or not for this model.
   const auto opened = [&](const std::string& name, const LanguageModel& of) {
     return code_of([&] { open_dataset("tokens:" + (place / name), Part::training, of.program); });
   };
@@ -345,9 +345,9 @@ TEST_CASE("numbers that pick rows are looked at in NumPy files, too") {
   CHECK_NOTHROW(check_integers(fits, six.program));
   CHECK(code_of([&] { check_integers(not_quite, five.program); }) == Exit::invalid_model);
   CHECK(labels_per_sample(six.program) == 3);
-  // For a prediction, too; there labels are nobody's business.
+  // Also for a prediction; there labels are not checked.
   write(place / "y.npy", npy(dictionary("<i4", "2, 3"), packed<int32_t>({0, 0, 77, 0, 0, 0})));
-  // A label that is cut to the loss's 32 bits is none of the numbers that it might become.
+  // A label that does not fit the loss's 32 bits is not truncated to another valid label.
   write(place / "wide.npy", npy(dictionary("<i8", "2, 3"), packed<int64_t>({0, 1, 2, 0, (int64_t{1} << 33) + 1, 2})));
   Dataset wide = open_dataset("npy:" + (place / "x.npy") + "," + (place / "wide.npy"), Part::training, six.program);
   CHECK_THROWS_WITH(check_integers(wide, six.program), Catch::Matchers::Contains("sample 1") && Catch::Matchers::Contains("32 bits do not hold"));
@@ -385,14 +385,14 @@ TEST_CASE("synthetic samples are a function of the seed") {
 
 TEST_CASE("an epoch takes every sample once, in an order of its own") {
   Classifier c({4, 3});
-  // A dataset for each: its thread reads ahead.
+  // One dataset for each, because its thread reads ahead.
   Dataset data = open_dataset("synthetic", Part::training, c.program), first = open_dataset("synthetic", Part::training, c.program),
           second = open_dataset("synthetic", Part::training, c.program), third = open_dataset("synthetic", Part::training, c.program);
   const auto order = [&](Feeder& feeder, int64_t epoch) {
     std::vector<float> firsts;
     feeder.begin_epoch(epoch);
     for (int64_t at = 0; at < data.samples; at += 4) {
-      const bool right = at % 3 != 0;  // what is announced and what comes need not be the same
+      const bool right = at % 3 != 0;  // the announced samples need not be those that are requested
       feeder.stage({at, 4}, right && at + 4 < data.samples ? Samples{at + 4, 4} : Samples{0, 4});
       const float* values = reinterpret_cast<const float*>(feeder.staged()[0]);
       for (int i = 0; i < 4; ++i) firsts.push_back(values[i * 3]);
@@ -402,7 +402,7 @@ TEST_CASE("an epoch takes every sample once, in an order of its own") {
   Feeder shuffled(c.program, first, true, 7), again(c.program, second, true, 7), plain(c.program, third, false, 7);
   const std::vector<float> e0 = order(shuffled, 0), e1 = order(shuffled, 1), file = order(plain, 0);
   CHECK(e0 != e1);
-  CHECK(e1 == order(again, 1));  // whatever came before
+  CHECK(e1 == order(again, 1));  // regardless of earlier calls
   CHECK(file == order(plain, 3));
   for (int64_t i = 0; i < data.samples; ++i)
     CHECK(file[static_cast<size_t>(i)] == read_floats(*data.columns[0], i, 3)[0]);
@@ -411,7 +411,7 @@ TEST_CASE("an epoch takes every sample once, in an order of its own") {
 
 namespace {
 
-// Reading ends at its third sample.
+// Reading fails at its third sample.
 class BrokenColumn final : public Column {
  public:
   int64_t samples() const override { return 6; }
@@ -440,6 +440,6 @@ TEST_CASE("beyond the last sample there are copies that count nowhere: what cann
   Feeder reading(c.program, broken, false, 0);
   CHECK_NOTHROW(reading.stage({0, 2}, {2, 2}));
   CHECK(code_of([&] { reading.stage({2, 2}, {0, 2}); }) == Exit::unreadable_input);
-  CHECK_NOTHROW(reading.stage({0, 2}, {2, 2}));  // it was not lost, nor does it come twice
+  CHECK_NOTHROW(reading.stage({0, 2}, {2, 2}));  // it was neither lost nor repeated
   CHECK_NOTHROW(reading.stage({0, 3}, {}));
 }

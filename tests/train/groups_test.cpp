@@ -1,4 +1,4 @@
-// Parameter groups: which weight has which numbers, and what is refused.
+// Parameter groups: the numbers of each weight, and what is rejected.
 #include "runtime/train/groups.h"
 
 #include "code_of.h"

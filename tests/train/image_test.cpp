@@ -1,4 +1,4 @@
-// Pictures: as Pillow decodes and resizes them, and as a trainer is fed with them.
+// Images: decoded and resized as by Pillow, and fed to a trainer.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ const std::string kSmallPng = bytes(
     "\x7b\x40\xe8\xdd\x00\x00\x00\x0f\x49\x44\x41\x54\x78\xda\x63\x38\x91\x62\xc4\xc0\xf0\x1f\x00\x08\x72\x02\x5e\xc8\xb4"
     "\xc4\x90\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82");
 
-// 8 x 8 pixels of inks: no cyan, half of magenta, all of yellow, a quarter of black. Pillow makes 191, 95, 0 of it.
+// 8 x 8 CMYK pixels: no cyan, half magenta, full yellow, a quarter of black. Pillow converts them to 191, 95, 0.
 const std::string kInks = bytes(
     "\xff\xd8\xff\xee\x00\x0e\x41\x64\x6f\x62\x65\x00\x64\x00\x00\x00\x00\x00\xff\xdb\x00\x43\x00\x02\x01\x01\x01\x01\x01"
     "\x02\x01\x01\x01\x02\x02\x02\x02\x02\x04\x03\x02\x02\x02\x02\x05\x04\x04\x03\x04\x06\x05\x06\x06\x06\x05\x06\x06\x06"
@@ -96,7 +96,7 @@ TEST_CASE("resizing is Pillow's, smaller and larger") {
        {0, 0.35714, 0.92857, 2.5, 4.3571, 7.2143, 9, 6.4, 7.9, 10.3, 13.7, 17.386, 22.071, 25, 16, 19.214, 24.357, 30.5, 36.929, 44.357, 49, 44.8, 49.729, 57.614, 66.5, 75.671, 85.843, 92.2, 64, 70.071, 79.786, 90.5, 101.5, 113.5, 121});
   CHECK(resized(image, 4, 3, {0, 0, 4, 3}) == std::vector<float>(image.pixels.begin(), image.pixels.end()));
 
-  // A piece is what the whole has there, to the bit; no more is computed, however large the whole would be.
+  // A crop equals that part of the whole image bit by bit; nothing else is computed, however large the whole would be.
   for (const auto& [width, height] : {std::pair<int64_t, int64_t>{7, 5}, {2, 3}, {4, 3}}) {
     const std::vector<float> whole = resized(image, width, height, {0, 0, width, height});
     const Piece piece{1, 1, width - 1, 2};
@@ -139,7 +139,7 @@ TEST_CASE("pictures are what their bytes say, not their names: damaged ones are 
       write_image(place / "d", damaged);
       CHECK_NOTHROW(code_of([&] { read_image(place / "d", 3); }));
       write_image(place / "d", whole.substr(0, at));
-      if (at + 12 < whole.size())  // a PNG says at its end that this was it, and libpng need not hear it
+      if (at + 12 < whole.size())  // a PNG ends with an end marker, which libpng need not read
         CHECK(code_of([&] { read_image(place / "d", 3); }) != Exit::ok);
     }
 }
@@ -199,17 +199,17 @@ TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalize
   CHECK(middle[47] == Approx((255 - 20.0 * 7) / 255 - 0.5));         // blue of x = 4, y = 3
   CHECK(picture(data, 1) == middle);
 
-  // Of an epoch and a sample, not of what was read before.
+  // They depend on the epoch and the sample, not on what was read before.
   ImageOptions augmented = plain;
   augmented.random_crop = augmented.flip = true;
   Dataset training = open_dataset(source, Part::training, c.program, augmented), test = open_dataset(source, Part::test, c.program, augmented);
   CHECK(picture(test, 5) == middle);
   std::set<std::vector<float>> seen;
   for (uint64_t epoch = 0; epoch < 64; ++epoch) seen.insert(picture(training, epoch));
-  CHECK(seen.size() == 6);  // three places, two ways round
+  CHECK(seen.size() == 6);  // three positions, two orientations
   CHECK(picture(training, 7) == picture(training, 7));
 
-  // Pieces of any size. Red rises from left to right in each of them.
+  // Crops of any size. Red increases from left to right in each of them.
   ImageOptions pieces = plain;
   pieces.random_resized_crop = true;
   Dataset cut_anywhere = open_dataset(source, Part::training, c.program, pieces), whole = open_dataset(source, Part::test, c.program, pieces);
@@ -225,7 +225,7 @@ TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalize
   CHECK(found.size() > 15);
   CHECK(picture(cut_anywhere, 7) == picture(cut_anywhere, 7));
 
-  // Colors change, by what the epoch and the sample say, and stay colors.
+  // Colours change as determined by epoch and sample, and stay in range.
   ImageOptions colors{.color_jitter = 0.5F};
   Dataset jittered = open_dataset(source, Part::training, c.program, colors), as_it_is = open_dataset(source, Part::test, c.program, colors);
   std::set<std::vector<float>> tints;
@@ -237,13 +237,13 @@ TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalize
   CHECK(tints.size() == 16);
   CHECK(picture(as_it_is, 3) == picture(as_it_is, 4));
 
-  // Enlarged where it is smaller than the model's input.
+  // Enlarged if smaller than the model's input.
   ImageClassifier larger({2, 1, 9, 9});
   Dataset grown = open_dataset(source, Part::test, larger.program, {});
   std::vector<float> values(81);
   CHECK_NOTHROW(grown.columns[0]->read(0, reinterpret_cast<std::byte*>(values.data())));
 
-  // As large as it is, unless somebody asks: the middle of 6 x 4.
+  // Original size unless requested otherwise: the middle of 6 x 4.
   ImageClassifier small({2, 3, 2, 2});
   Dataset cut = open_dataset(source, Part::test, small.program, {});
   std::vector<float> middle_of(12);

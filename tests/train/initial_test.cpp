@@ -1,4 +1,4 @@
-// First weights drawn from a seed: what they are, and that NumPy draws the same.
+// Initial weights drawn from a seed: their distribution, and that NumPy draws the same.
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -19,7 +19,7 @@ std::vector<float> drawn(const std::string& name, const TensorDesc& desc, uint64
   return values;
 }
 
-// The output of a command; nothing where it fails.
+// The output of a command; empty if it fails.
 std::string output_of(const std::string& command) {
   std::string text;
   std::FILE* const pipe = popen(command.c_str(), "r");

@@ -1,4 +1,4 @@
-// Weights on their way between file and arena, held against oneDNN's own reorders.
+// Weights converted between file and arena, compared with oneDNN's own reorders.
 #include <catch2/catch.hpp>
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// Numbers on the command line of a trainer: none overflows, and none is taken for another.
+// Numbers on a trainer's command line: none overflows, and none is misread as another.
 #include "runtime/train/options.h"
 
 #include <cctype>
@@ -10,7 +10,7 @@ using namespace plimsoll::train;
 
 namespace {
 
-// The options that take a number, as --help lists them, with the letter that says of which kind.
+// The options that take a number, as listed by --help, with the letter that gives its kind.
 std::vector<std::pair<std::string, std::string>> numeric_options() {
   std::vector<std::pair<std::string, std::string>> options;
   std::istringstream lines(help_text());
@@ -23,7 +23,7 @@ std::vector<std::pair<std::string, std::string>> numeric_options() {
   return options;
 }
 
-// With what else it needs to mean something.
+// With the other options that it requires.
 Exit parsed(const std::string& name, const std::string& number) {
   std::vector<std::string> arguments = {"train", "--data", "images:x", name, number};
   if (name == "--keep" || name == "--checkpoint-every") arguments.insert(arguments.end(), {"--checkpoint", "ck"});

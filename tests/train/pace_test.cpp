@@ -1,4 +1,4 @@
-// Iterations that take much longer than predicted, and what is said of them.
+// Iterations that take much longer than predicted, and the resulting warnings.
 #include "runtime/train/pace.h"
 
 #include <catch2/catch.hpp>
@@ -50,7 +50,7 @@ TEST_CASE("the cause that explains most is the one that is named") {
 }
 
 TEST_CASE("more threads than processors are told of at the start") {
-  CHECK(more_threads_than_processors(0, 2).empty());  // a device's plan has none
+  CHECK(more_threads_than_processors(0, 2).empty());  // a device's plan has no threads
   CHECK(more_threads_than_processors(2, 2).empty());
   CHECK_THAT(more_threads_than_processors(4, 1), Contains("for 4 threads") && Contains("1 processor:") && Contains("--threads 1"));
 }

@@ -1,4 +1,4 @@
-// Files of tensors as other tools write and read them.
+// Tensor files as other tools write and read them.
 #include <catch2/catch.hpp>
 
 #include <fstream>
@@ -91,7 +91,7 @@ TEST_CASE("what is no safetensors file is refused") {
     CHECK(refused(place, bytes));
   }
 
-  // Every byte of a good file changed in turn, and every length: an answer or an error, nothing else.
+  // Changes every byte of a valid file in turn, and every length: the result is always a value or an error.
   Safetensors file{.metadata = {{"k", "v"}}, .tensors = {{"w", f32({2})}}};
   const std::string good = safetensors_header(file) + "12345678";
   for (size_t at = 0; at < good.size(); ++at) {

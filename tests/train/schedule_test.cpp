@@ -1,4 +1,4 @@
-// Learning rates; PyTorch's are compared with in tests/e2e/optimizers.sh.
+// Learning-rate schedules; tests/e2e/optimizers.sh compares them with PyTorch's.
 #include <catch2/catch.hpp>
 
 #include "runtime/train/schedule.h"
@@ -29,7 +29,7 @@ TEST_CASE("schedules begin with the warm-up, run as their kind says, and end whe
     CHECK(rate_at(down, 110) == Approx(0.2));
     for (int64_t i = 10; i < 109; ++i) CHECK(rate_at(down, i) > rate_at(down, i + 1));
   }
-  // A run that is all warm-up divides by nothing.
+  // A run that consists only of warm-up does not divide by zero.
   CHECK(rate_at({.kind = ScheduleKind::cosine, .rate = 1, .warmup = 5, .iterations = 5}, 4) == 1);
 }
 

@@ -1,4 +1,4 @@
-// A directory that is gone at the end of its scope.
+// A directory that is removed at the end of its scope.
 #pragma once
 
 #include <stdlib.h>

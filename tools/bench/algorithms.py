@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What it gains to choose each convolution's algorithm by its profile and the budget's room for its workspace.
+"""The gain from choosing each convolution's algorithm by its profile and by the workspace that the budget permits.
 
-One network, several budgets: a trainer with --costs profiled, where Winograd or direct is chosen per convolution, beside one
-with the library's first choice everywhere (--costs modelled). Both take turns, so that a busy machine is busy for both.
-Budgets are shares of the way from the least budget with a plan (0%) to the unconstrained arena (100%).
+One network, several budgets. A trainer with --costs profiled, which uses Winograd or direct per convolution, is
+compared with one that uses the library's first choice everywhere (--costs modelled). They take turns, so that other
+load on the machine affects both. Budgets are shares of the range from the minimum (0%) to the unlimited arena (100%).
 
 usage: algorithms.py --plimsoll build/bin/plimsoll [--network resnet18:input=96] [--batch 16] [--budgets 100%,50%,10%]
 """

@@ -1,11 +1,11 @@
-"""A network of layers that torchvision's classifiers do not have: each of them an operator that Plimsoll says in others, or one
-that resizes. Small, for parity.py."""
+"""A small network for parity.py, with layers that torchvision's classifiers do not have: operators that Plimsoll
+rewrites as others, and resizing."""
 import torch
 from torch import nn
 
 
 class Mix(nn.Module):
-    """Channels as a sequence: products of matrices by einsum, as attention is often written."""
+    """Channels as a sequence: matrix products by einsum, as attention is often written."""
 
     def __init__(self, channels):
         super().__init__()
@@ -19,8 +19,8 @@ class Mix(nn.Module):
 
 
 class Shortcuts(nn.Module):
-    """Sums behind batch normalization in ways that a residual network has none of: of the same tensor, and of two that are normalized,
-    with a Relu behind it and without."""
+    """Sums after batch normalization that a residual network does not have: of the same tensor, and of two normalized
+    tensors, with and without a Relu after them."""
 
     def __init__(self, channels):
         super().__init__()

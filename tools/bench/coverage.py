@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Which models of timm, of Hugging Face's transformers and of other kinds are planned as PyTorch's exporters write them.
+"""Which models of timm, of Hugging Face's transformers and of other kinds can be planned as PyTorch's exporters write
+them.
 
-The models (coverage_timm.py, coverage_transformers.py, coverage_others.py) are small and have random weights. Each is exported in training
-mode and planned:
+The models (coverage_timm.py, coverage_transformers.py, coverage_others.py) are small and have random weights. Each is
+exported in training mode and planned:
 
   plimsoll plan MODEL.onnx --batch 4 --budget 100% --costs p100 --effort 0 --assume trainable
 
@@ -10,24 +11,26 @@ The exports:
 
   torchscript   torch.onnx.export(…, dynamo=False), opset 17, dynamic_axes for the batch
   dynamo        torch.onnx.export(…, dynamo=True, optimize=False, dynamic_shapes={…: {0: "batch"}})
-  fixed         the same without dynamic_shapes: the batch of the example is written into the file
+  fixed         the same without dynamic_shapes: the file has the batch of the example
 
-The table has one row for each model: planned, not exported, or the exit code of plimsoll; below it stands the first error of each
-refused model. --markdown writes the table as docs/benchmarks/models.md has it. An exported file is used again while it is in --work.
+The table has one row for each model: planned, not exported, or the exit code of plimsoll. Below the table is the first
+error of each refused model. --markdown writes the page docs/benchmarks/models.md. Exported files in --work are reused.
 
-Needs torch, torchvision, timm, transformers, segmentation-models-pytorch, diffusers, onnx and onnxscript of PyPI. No weights are downloaded.
+Needs torch, torchvision, timm, transformers, segmentation-models-pytorch, diffusers, onnx and onnxscript from PyPI. No
+weights are downloaded.
 
-usage: coverage.py --plimsoll build/bin/plimsoll [--work DIR] [--exports fixed,dynamo,torchscript] [--models vit,hf_llama | --kinds timm,others]
-                   [--example-batch 2] [--only-export] [--markdown FILE]
+usage: coverage.py --plimsoll build/bin/plimsoll [--work DIR] [--exports fixed,dynamo,torchscript]
+                   [--models vit,hf_llama | --kinds timm,others] [--example-batch 2] [--only-export] [--markdown FILE]
 """
 import argparse
 import multiprocessing
 import os
 import subprocess
 import sys
+import textwrap
 import warnings
 
-# transformers.py of this folder is not the package.
+# Otherwise transformers.py of this folder would hide the package.
 sys.path = [entry for entry in sys.path if os.path.abspath(entry) != os.path.dirname(os.path.abspath(__file__))]
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
@@ -41,14 +44,14 @@ KIND_OF = {name: kind for kind, module in KINDS.items() for name in module.MODEL
 
 
 def make(name, batch):
-    """The model, its example inputs by name."""
+    """The model, and its example inputs by name."""
     import torch
     torch.manual_seed(0)
     return KINDS[KIND_OF[name]].make(name, batch)
 
 
 def export(name, how, batch, path):
-    """Runs in a process of its own."""
+    """Runs in a separate process."""
     warnings.simplefilter("ignore")
     import torch
     torch.set_num_threads(1)
@@ -61,7 +64,7 @@ def export(name, how, batch, path):
     else:
         shapes = [{0: "batch"} for _ in inputs]
         if KIND_OF[name] == "transformers":
-            shapes = [shapes]  # of *inputs
+            shapes = [shapes]  # the shapes of *inputs
         options = {} if how == "fixed" else dict(dynamic_shapes=tuple(tuple(s) if isinstance(s, list) else s for s in shapes))
         torch.onnx.export(model.train(), values, path, dynamo=True, optimize=False, verbose=False, **common, **options)
 
@@ -72,14 +75,14 @@ def export_quietly(name, how, batch, path, log):
         os.dup2(file.fileno(), 2)
         try:
             export(name, how, batch, path)
-        except BaseException as error:  # whatever the exporter throws is its answer
+        except BaseException as error:  # any exception of the exporter is a result
             print(f"{type(error).__name__}: {error}", file=file, flush=True)
             os._exit(1)
     os._exit(0)
 
 
 def exported(name, how, options):
-    """The file, or None where the exporter refuses the model."""
+    """The file, or None if the exporter refuses the model."""
     folder = os.path.join(options.work, how)
     os.makedirs(folder, exist_ok=True)
     path, log = os.path.join(folder, name + ".onnx"), os.path.join(folder, name + ".log")
@@ -98,13 +101,13 @@ def exported(name, how, options):
             print(f"ended after {options.time_limit} s", file=file)
     if process.exitcode != 0 or not os.path.exists(begun):
         return None
-    # The model names its weight file, which lies in the same directory.
+    # The model names its weights file by a path in the same directory, so only the model's file is renamed.
     os.rename(begun, path)
     return path
 
 
 def planned(name, path, options):
-    """Exit code and the first lines of the error."""
+    """The exit code, and the first lines of the error."""
     plan = os.path.join(options.work, f"plan{os.getpid()}.json")
     command = [options.plimsoll, "plan", path, "--batch", "4", "--assume", "trainable",
                "--budget", "100%", "--costs", "p100", "--effort", "0", "-q", "-o", plan,
@@ -119,13 +122,13 @@ def main():
     parser.add_argument("--plimsoll", default="build/bin/plimsoll")
     parser.add_argument("--work", default="coverage")
     parser.add_argument("--exports", default=",".join(EXPORTS))
-    parser.add_argument("--models", help="families, separated by commas; all if nothing is said")
-    parser.add_argument("--kinds", default=",".join(KINDS), help="of models, where none is named: " + ", ".join(KINDS))
+    parser.add_argument("--models", help="families, separated by commas; default: all")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="kinds of models, if --models is not given: " + ", ".join(KINDS))
     parser.add_argument("--example-batch", type=int, default=2)
-    parser.add_argument("--time-limit", type=int, default=300, help="seconds for one export")
-    parser.add_argument("--errors", type=int, default=2, help="lines of an error that are shown")
+    parser.add_argument("--time-limit", type=int, default=300, help="seconds per export")
+    parser.add_argument("--errors", type=int, default=2, help="lines to show of each error")
     parser.add_argument("--only-export", action="store_true")
-    parser.add_argument("--only-exported", action="store_true", help="plan the files that are in --work, export nothing")
+    parser.add_argument("--only-exported", action="store_true", help="plan the files in --work without exporting")
     parser.add_argument("--markdown", metavar="FILE")
     options = parser.parse_args()
     kinds = options.kinds.split(",")
@@ -134,7 +137,7 @@ def main():
     for unknown in [name for name in families if name not in KIND_OF] + [how for how in exports if how not in EXPORTS]:
         parser.error(f"'{unknown}' is neither a family nor an export")
     if not options.only_exported:
-        import diffusers, segmentation_models_pytorch, timm, torch, transformers  # noqa: before the processes part, which need it all
+        import diffusers, segmentation_models_pytorch, timm, torch, transformers  # noqa: before the processes fork, which need all of them
     table, errors = {}, []
     for how in exports:
         for name in families:
@@ -160,7 +163,7 @@ def main():
 
 
 def tell(table, errors, families, exports, options):
-    """Prints a table for each kind, and how many of what is exported is planned."""
+    """Prints a table for each kind, and how many of the exported models are planned."""
     parts = []
     for kind, module in KINDS.items():
         names = [name for name in families if KIND_OF[name] == kind]
@@ -177,7 +180,7 @@ def tell(table, errors, families, exports, options):
         exported = [states for states in either if any(state != "not exported" for state in states)]
         counts.append(("by either exporter", sum("planned" in states for states in exported), len(exported)))
         summary = "; ".join(f"{how}: {planned} of {of} ({100 * planned / max(of, 1):.0f} %)" for how, planned, of in counts)
-        parts.append((f"{kind}, {len(names)} models", f"Planned of what is exported: {summary}.", rows))
+        parts.append((f"{kind}, {len(names)} models", f"Planned, of the exported models: {summary}.", rows))
     for heading, summary, rows in parts:
         print("\n".join(["", heading, summary, *rows]))
     for name, how, lines in errors:
@@ -186,15 +189,19 @@ def tell(table, errors, families, exports, options):
         write_page(parts, errors, options)
 
 
+def filled(text):
+    """A paragraph in lines of at most 120 columns."""
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+
+
 def write_page(parts, errors, options):
     import importlib.metadata as metadata
     packages = ("torch", "torchvision", "timm", "transformers", "segmentation-models-pytorch", "diffusers")
     versions = ", ".join(f"{package} {metadata.version(package).split('+')[0]}" for package in packages)
     with open(options.markdown, "w") as file:
-        print("# Models that are planned as PyTorch's exporters write them\n", file=file)
-        print(f"`tools/bench/coverage.py`, {versions}; small models with random weights, exported for a batch of {options.example_batch}.",
-              file=file)
-        print("Its header says what is run, and what the exports are.", file=file)
+        print("# Models planned as PyTorch's exporters write them\n", file=file)
+        print(filled(f"`tools/bench/coverage.py`, {versions}. The models are small and have random weights. They are exported for a batch of "
+                     f"{options.example_batch}. The header of the script gives the commands and the options of the exports."), file=file)
         for heading, summary, rows in parts:
             print("\n".join([f"\n## {heading}\n", summary + "\n", *rows]), file=file)
         print("\n## The first error of each refused model\n\n| model | export | error |\n|---|---|---|", file=file)

@@ -1,7 +1,8 @@
-"""Small models of other kinds than classifiers of images and language models: segmentation, diffusion, video, audio, tabular data,
-generators and discriminators, metric learning, points and graphs, recommendation, control.
+"""Small models that are neither image classifiers nor language models: segmentation, diffusion, video, audio, tabular
+data, generators and discriminators, metric learning, points and graphs, recommendation, control.
 
-Those of segmentation_models_pytorch, diffusers and torchvision are theirs; the rest is written in other_models/ as tutorials write it."""
+Some come from segmentation_models_pytorch, diffusers and torchvision. The others are in other_models/, written as in
+tutorials."""
 
 from other_models import images, sequences, tables, generators, structures  # noqa: F401 (each registers its models, in this order)
 from other_models.registry import FLAGS, OTHERS  # noqa: F401
@@ -14,6 +15,6 @@ def title(name):
 
 
 def make(name, batch):
-    """The model, its example inputs by name."""
+    """The model, and its example inputs by name."""
     import torch
     return OTHERS[name](torch, batch)

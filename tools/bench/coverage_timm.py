@@ -1,4 +1,4 @@
-"""One small model of each of timm's files of models, with random weights: name in timm, side of the images, options."""
+"""One small model from each of timm's model files, with random weights: its name in timm, the image size, options."""
 
 TIMM = {
     "beit": ("beit_base_patch16_224", 224, dict(depth=2)),
@@ -114,7 +114,7 @@ def title(name):
 
 
 def make(name, batch):
-    """The model, its example inputs by name."""
+    """The model, and its example inputs by name."""
     import timm
     import torch
     model, side, options = TIMM[name]

@@ -1,8 +1,8 @@
-"""Small models of Hugging Face's transformers, with random weights: encoders, decoders, encoder-decoders, vision and audio, with the heads
-that they are trained with."""
+"""Small models of Hugging Face's transformers, with random weights and with the heads for their training: encoders,
+decoders, encoder-decoders, vision and audio."""
 
 TOKENS = dict(vocab_size=96, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
-# The same in the names of GPT-2's and of BART's configurations.
+# The same options under the names of GPT-2's and of BART's configurations.
 GPT = dict(vocab_size=96, n_embd=32, n_layer=2, n_head=4, n_positions=64)
 BART = dict(vocab_size=96, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
             encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=64, pad_token_id=1)
@@ -18,7 +18,8 @@ SPEECH = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, interm
               apply_spec_augment=False, num_labels=10, classifier_proj_size=16)
 CLIP_TEXT = dict(TOKENS, max_position_embeddings=64, eos_token_id=2)
 
-# Family: class of the model, class of its configuration, what is fed (made by fed()), options that make the model small.
+# Family: class of the model, class of its configuration, kind of its inputs (for fed()), options that make the model
+# small.
 TRANSFORMERS = {
     # Encoders.
     "hf_albert": ("AlbertForSequenceClassification", "AlbertConfig", "tokens", dict(TOKENS, embedding_size=16)),
@@ -163,7 +164,7 @@ TRANSFORMERS = {
 
 MODELS = TRANSFORMERS
 
-# What is trained with a loss other than cross entropy over the last axis or the only one, and the flags that say so.
+# Models with another loss than cross entropy over the last axis or the only one, and the flags for it.
 FLAGS = {
     "hf_clip_text": ["--loss", "mse"],
     "hf_clip_vision": ["--loss", "mse"],
@@ -174,7 +175,7 @@ FLAGS = {
     "hf_whisper": ["--class-axis", "-1"],
 }
 
-# The output of models that do not call theirs `logits`.
+# The output of models whose output is not called `logits`.
 OUTPUTS = {
     "hf_clip_text": "text_embeds",
     "hf_clip_vision": "image_embeds",
@@ -188,7 +189,7 @@ def title(name):
 
 
 def fed(kind, batch):
-    """Example inputs, by name."""
+    """Example inputs by name."""
     import torch
     tokens = {"input_ids": torch.randint(4, 96, (batch, 12))}
     mask = torch.ones(batch, 12, dtype=torch.int64)
@@ -209,7 +210,7 @@ def fed(kind, batch):
 
 
 def make(name, batch):
-    """The model, its example inputs by name."""
+    """The model, and its example inputs by name."""
     import torch
     import transformers
     model_class, config_class, kind, options = TRANSFORMERS[name]

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Freezes models of coverage.py for the tests, which then need no PyTorch: tests/exported/.
 
-  NAME.dynamo.onnx.gz, NAME.torchscript.onnx.gz   as PyTorch's exporters write the model in training mode, for a dynamic batch
-  NAME.plimsoll.onnx.gz                           as plimsoll.export writes it, of the models whose one step is frozen, too
-  models.json                                     flags of `plimsoll plan`; of one step in PyTorch, the loss, and of every gradient its norm
-                                                  and its products with random directions
+  NAME.dynamo.onnx.gz, NAME.torchscript.onnx.gz   as PyTorch's exporters write the model in training mode, for a dynamic
+                                                  batch
+  NAME.plimsoll.onnx.gz                           as plimsoll.export writes it, for models whose step is frozen, too
+  models.json                                     flags of `plimsoll plan`; for one step in PyTorch the loss, and for each
+                                                  gradient its norm and its products with random directions
 
-Large weights are left out of the files: tests/exported/fill.py draws them again, by name. Traces of the exporter's stack are left out, too.
+The files do not hold large weights: tests/exported/fill.py draws them again, by name. They do not hold the exporter's
+stack traces either.
 
-Needs what coverage.py needs. A model whose file does not change stays as it is.
+Needs the packages of coverage.py. A model's files are not rewritten if nothing changes.
 
 usage: frozen_models.py [--models vit,hf_llama] [--out tests/exported]
 """
@@ -23,14 +25,15 @@ import tempfile
 import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path = [entry for entry in sys.path if os.path.abspath(entry) != HERE]  # transformers.py of this folder is not the package
+# Else transformers.py of this folder would hide the package.
+sys.path = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
 ROOT = os.path.join(HERE, "..", "..")
 sys.path += [HERE, os.path.join(ROOT, "python"), os.path.join(ROOT, "tests", "exported")]
 import coverage
 import fill
 import one_step
 
-# A dozen of each kind; * marks those whose step is frozen.
+# About a dozen of each kind; * marks those whose step is frozen.
 FROZEN = """
     resnet* mobilenetv3 vit* swin_transformer_v2 convnextv2* cait levit repvit efficientvit_mit mobilevit ghostnet regnet* xcit
     hf_bert_mask* hf_roberta hf_deberta_v2 hf_modernbert hf_llama* hf_gpt2 hf_mixtral hf_t5* hf_bart hf_whisper hf_segformer* hf_wav2vec2_ctc hf_patchtst
@@ -43,7 +46,7 @@ BATCH = 4
 
 
 def strip(path):
-    """The file without stack traces and large weights, compressed."""
+    """Compresses the file, without stack traces and large weights."""
     import onnx
     proto = onnx.load(path)
     for part in [*proto.graph.node, *proto.graph.value_info, *proto.graph.initializer, *proto.graph.input, *proto.graph.output, proto.graph,
@@ -59,7 +62,7 @@ def strip(path):
 
 
 def freeze(name, with_step, out, answer):
-    """Runs in a process of its own."""
+    """Runs in a separate process."""
     warnings.simplefilter("ignore")
     import torch
     found = {"flags": coverage.KINDS[coverage.KIND_OF[name]].FLAGS.get(name, []), "exports": []}
@@ -81,7 +84,7 @@ def freeze(name, with_step, out, answer):
 
 
 def step(name, work, out):
-    """Loss and gradients of one step in double precision, from the weights and on the samples that fill.py draws."""
+    """Loss and gradients of one step in double precision, with weights and samples drawn by fill.py."""
     import onnx
     import plimsoll
     import torch
@@ -106,7 +109,7 @@ def step(name, work, out):
     samples = {key: torch.from_numpy(fill.draw(key, spec)) for key, spec in specs.items()}
     model = model.double()
     values = tuple(value.double() if value.is_floating_point() else value for value in samples.values())
-    with torch.no_grad():  # on a copy: statistics move
+    with torch.no_grad():  # on a copy, because statistics change
         output = copy.deepcopy(model)(*values)
     labels, loss, flags = one_step.loss_of(name, output)
     frozen = {"exporter": exporter, "batch": BATCH, "inputs": specs, "names": list(inputs)}
@@ -137,7 +140,7 @@ def main():
     parser.add_argument("--models")
     parser.add_argument("--out", default=os.path.join(ROOT, "tests", "exported"))
     options = parser.parse_args()
-    import diffusers, segmentation_models_pytorch, timm, torch, transformers  # noqa: before the processes part, which need it all
+    import diffusers, segmentation_models_pytorch, timm, torch, transformers  # noqa: before the processes fork, which need all of them
     torch.set_num_threads(2)
     table = os.path.join(options.out, "models.json")
     models = {}

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""One training step of many models, in PyTorch and in a trainer: the loss, every gradient, every running statistic, every frozen tensor.
+"""Compares one training step of many models in PyTorch and in a trainer: the loss, every gradient, every running
+statistic and every frozen tensor.
 
-The models are those of coverage.py, without dropout: the two draw different masks. Each is written by plimsoll.export, compiled for a
-batch of 4 in 70 % of its memory, built, and compared by plimsoll.check (docs/python.md says what passes).
+The models are those of coverage.py, without dropout, because the two draw different masks. plimsoll.export writes each
+model. It is compiled for a batch of 4 in 70 % of its memory, built, and compared by plimsoll.check (docs/python.md
+gives the criterion).
 
-Needs what coverage.py needs. --markdown writes the table as docs/benchmarks/one-step.md has it.
+Needs the packages of coverage.py. --markdown writes the page docs/benchmarks/one-step.md.
 
-usage: one_step.py [--plimsoll build/bin/plimsoll] [--runtime build] [--work DIR] [--models vit,hf_llama] [--markdown FILE]
+usage: one_step.py [--plimsoll build/bin/plimsoll] [--runtime build] [--work DIR] [--models vit,hf_llama] [--markdown
+FILE]
 """
 import argparse
 import json
@@ -18,15 +21,16 @@ import sys
 import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path = [entry for entry in sys.path if os.path.abspath(entry) != HERE]  # transformers.py of this folder is not the package
+# Else transformers.py of this folder would hide the package.
+sys.path = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
 sys.path += [HERE, os.path.join(HERE, "..", "..", "python")]
 import coverage
 
 BATCH = 4
-# Of millions of activations a few lie so near to zero that rounding decides whether a ReLU passes them, and then gradients differ by a
-# percent. Other samples have others; a gradient that is wrong is wrong with all of them.
+# Of millions of activations a few are so close to zero that rounding decides whether a ReLU passes them. Then gradients
+# differ by a per cent. Other samples have other such activations; a wrong gradient is wrong with all samples.
 DRAWS = 3
-# By kind, in the order of the page. Small where the time asks for it.
+# By kind, in the order of the page. Some models are small to save time.
 DEFAULT = """
     resnet vgg densenet efficientnet mobilenetv3 regnet convnext convnextv2 vit deit cait swin_transformer_v2 pit mobilevit levit
     ghostnet hrnet sknet repvit starnet mambaout
@@ -40,7 +44,7 @@ DEFAULT = """
 
 
 def without_dropout(model):
-    """Every dropout with probability 0, also those that transformers calls as functions of their configuration's numbers."""
+    """Sets every dropout probability to 0, including those that transformers reads from a model's configuration."""
     import torch
     for module in model.modules():
         if isinstance(module, torch.nn.modules.dropout._DropoutNd) or type(module).__name__ == "StochasticDepth":
@@ -56,7 +60,7 @@ def without_dropout(model):
 
 
 def loss_of(name, output):
-    """The labels of an output and the loss in PyTorch, as the flags of the model say it to the compiler."""
+    """The labels of an output and its loss in PyTorch, the same as the model's flags specify for the compiler."""
     import torch
     from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss
     flags = coverage.KINDS[coverage.KIND_OF[name]].FLAGS.get(name, [])
@@ -80,7 +84,7 @@ def run(command, timeout):
 
 
 def compare(name, options, answer):
-    """Runs in a process of its own; writes what it finds as JSON."""
+    """Runs in a separate process, and writes its result as JSON."""
     warnings.simplefilter("ignore")
     import copy
     import torch
@@ -106,8 +110,8 @@ def compare(name, options, answer):
         with torch.no_grad():
             output = copy.deepcopy(model)(*values)
         labels, loss, flags = loss_of(name, output)
-        shutil.rmtree(trainer, ignore_errors=True)  # of another compiler
-        for budget in ("70%", "100%"):  # the least models have nothing to spare
+        shutil.rmtree(trainer, ignore_errors=True)  # it may be from another compiler
+        for budget in ("70%", "100%"):  # the smallest models need all of their memory
             try:
                 run([options.plimsoll, "compile", model_file, "--batch", str(BATCH), "--budget", budget, "--costs", "modelled", "--optimizer", "sgd",
                      "-q", *flags, "-o", trainer], 600)
@@ -148,11 +152,11 @@ def main():
     parser.add_argument("--runtime", default="build")
     parser.add_argument("--work", default="one-step")
     parser.add_argument("--models")
-    parser.add_argument("--again", action="store_true", help="also those that have a result in --work")
+    parser.add_argument("--again", action="store_true", help="also models that have a result in --work")
     parser.add_argument("--markdown", metavar="FILE")
     options = parser.parse_args()
     os.makedirs(options.work, exist_ok=True)
-    import diffusers, segmentation_models_pytorch, timm, torch, transformers  # noqa: before the processes part, which need it all
+    import diffusers, segmentation_models_pytorch, timm, torch, transformers  # noqa: before the processes fork, which need all of them
     results = []
     for name in options.models.split(",") if options.models else DEFAULT:
         answer = os.path.join(options.work, name + ".json")
@@ -182,13 +186,15 @@ def write_page(results, options):
     versions = ", ".join(f"{package} {metadata.version(package).split('+')[0]}" for package in packages)
     compared = [found for found in results if "error" not in found]
     with open(options.markdown, "w") as file:
-        print(f"""# One step against PyTorch
+        text = (f"`tools/bench/one_step.py`, {versions}. `plimsoll.export` writes each model. It is compiled for a batch of {BATCH} in 70 % of "
+                "its memory (or in all of it, if that is not enough), and trained for one step from PyTorch's weights on the same samples, "
+                "without dropout. A distance is relative to the norm of PyTorch's tensor. *Largest distance* is that of the worst gradient. "
+                "*PyTorch's own* is the largest distance of its single precision from its double precision. A model passes if the loss agrees "
+                "to six digits, if every gradient and statistic is within 1e-4 or ten times PyTorch's own distance, and if no frozen tensor or "
+                "buffer has changed. If rounding decides a ReLU, other samples are drawn, at most twice.")
+        print(f"""# One step compared with PyTorch
 
-`tools/bench/one_step.py`, {versions}. Each model is written by `plimsoll.export`, compiled for a batch of {BATCH} in 70 % of its memory (in all of
-it where that is not enough), and trained for one step from PyTorch's weights on the same samples, without dropout. A distance is relative to
-the norm of PyTorch's tensor. The column after the largest distance of a gradient has PyTorch's own: the largest distance of its single precision
-from its double precision. A model passes if the loss agrees to six digits, if every gradient and statistic is within 1e-4 or ten times PyTorch's
-own distance, and if no frozen tensor or buffer has moved. Where rounding decides a ReLU, other samples are drawn, twice at most.
+{coverage.filled(text)}
 
 {len(compared)} models compared, {sum(found["good"] for found in compared)} pass.
 

@@ -1,37 +1,41 @@
 #!/usr/bin/env python3
-"""Trains torchvision's networks, and small transformers, side by side with PyTorch and compares gradients and weights.
+"""Trains torchvision's networks and small transformers in PyTorch and in a trainer, and compares gradients and weights.
 
-For each network: export it as torch does (training mode), compile, build and run the trainer on the same samples from
-the same weights, and compare, tensor by tensor, ||ours - theirs|| / ||theirs||:
+Each network is exported as torch does (training mode), compiled and built. The trainer runs on the same samples from
+the same weights. The comparison is, tensor by tensor, ||ours - theirs|| / ||theirs||:
 
-  gradient   of one iteration: median and worst tensor     within --tolerance (1e-4), every one
-  1 step     weights and running statistics, likewise      within --tolerance, every one
-  f64        the median of PyTorch's own distance from the same iteration in double precision, for comparison
-  5 steps    how far the weights have moved in five iterations: the distance of ours from PyTorch's, and that of PyTorch's two memory
-             formats from each other. Rounding is amplified there, and one draw of weights and samples says little of how much: the
-             columns are medians over --draws of them, and of ours / formats the quartiles. Were ours one more of PyTorch's ways, each
-             of the two would be the nearer one as often as the other: p is Wilcoxon's (signed ranks of log ours / formats, one-sided,
-             exact) that ours is so much farther by chance. Held: p is not below 0.01, where there are draws enough to tell (from 8
-             on); else within --slack of the farthest two of three ways, the third without oneDNN
+  gradient   of one iteration: median and worst tensor     every one must be within --tolerance (1e-4)
+  1 step     weights and running statistics, likewise      every one must be within --tolerance
+  f64        the median distance of PyTorch's own iteration from the same one in double precision, for comparison
+  5 steps    the movement of the weights in five iterations: the distance of ours from PyTorch's, and that between
+             PyTorch's two memory formats. Five iterations amplify rounding, and one draw of weights and samples says
+             little about the amount. So the columns are medians over --draws draws, and the quartiles of ours/formats.
+             If ours were one more of PyTorch's ways, each of the two would be the closer one equally often. p is the
+             probability by Wilcoxon's test (signed ranks of log ours/formats, one-sided, exact) that ours is this much
+             farther by chance. Requirement: p is at least 0.01, if there are enough draws for the test (8 or more).
+             With fewer, ours must be within --slack of the largest distance between three ways, the third without
+             oneDNN
 
-Samples are random, and not any will do: of millions of activations a few lie so near to zero that rounding decides whether
-a Relu passes them, or which of two a max pool takes, and then a deep network's gradients differ by a percent: PyTorch's own
-in single precision from its own in double. So the deeper networks get biases of their batch normalizations that are about
-1.75 or -1.75 (SPREAD), in place of 0: then few activations lie at zero, and channels still let some through and hold some back.
-Their images are small, and the seed of their samples is one with which PyTorch takes every such decision alike in both precisions (--search
-finds them). With those there is nothing that a tensor beyond the tolerance could be excused by. Should another machine's
-rounding decide otherwise, the next seed of the list is taken: chance passes with it; a wrong gradient is wrong with all.
+Samples are random, but not all of them are suitable. Of millions of activations a few are so close to zero that
+rounding decides whether a Relu passes them, or which of two values a max pool takes. Then the gradients of a deep
+network differ by a per cent, even PyTorch's own in single precision from its own in double. So the biases of the batch
+normalizations in the deeper networks are about 1.75 or -1.75 (SPREAD) instead of 0. Then few activations are near zero,
+and channels still pass some and block others. The images are small, and the seed of the samples is one with which
+PyTorch takes every such decision alike in both precisions (--search finds such seeds). With these samples nothing
+excuses a tensor beyond the tolerance. If the rounding on another machine decides differently, the next seed of the list
+is used: that removes chance, but a wrong gradient is wrong with all seeds.
 
-Some tensors are zero but for rounding: the gradient of a bias before a batch normalization, which takes it away again, and the
-means of what comes from one by a convolution alone. They have no
-relative distance ("zero"; PyTorch's double precision tells them) and are held to the tolerance by the median gradient's norm.
-With Adam, whose first step is of the gradient's sign, an element that is almost zero is as good as a large one: there a tensor
-may be no further from double precision than --slack times what PyTorch's single precision is, for this tensor or for nine
-in ten of all.
+Some tensors are zero except for rounding: the gradient of a bias before a batch normalization, which removes the bias,
+and the means of a convolution of normalized values. They have no relative distance (column "zero"; PyTorch's double
+precision identifies them), and are compared with the median gradient's norm. With Adam, whose first step has the
+gradient's sign, an element that is almost zero changes as much as a large one. There the distance of a tensor from
+double precision may be at most --slack times that of PyTorch's single precision, for this tensor or for nine tenths of
+all.
 
-usage: parity.py --plimsoll build/bin/plimsoll --runtime build [--models resnet18,alexnet] [--work DIR] [--optimizer adam]
-       parity.py --search 1:40 --models resnet50          which seeds will do
-       parity.py … --exporter dynamo                      as PyTorch 2 exports them, by a Python that has it
+usage: parity.py --plimsoll build/bin/plimsoll --runtime build [--models resnet18,alexnet] [--work DIR]
+                 [--optimizer adam]
+       parity.py --search 1:40 --models resnet50          find suitable seeds
+       parity.py … --exporter dynamo                      as PyTorch 2 exports them; needs a Python with PyTorch 2
 """
 import argparse
 import copy
@@ -48,9 +52,9 @@ from onnx import numpy_helper
 
 from parity_networks import MODELS, ONLY_BY_DYNAMO, OPSETS, OPTIONS_OF_DYNAMO, STEPS, make_model, make_samples
 
-# Of 8 draws on, chance is told from what is so; and it is not thought to be chance below one in a hundred.
+# The test is used from 8 draws on, and rejects chance below a probability of 0.01.
 DRAWS_THAT_TELL, CHANCE = 8, 0.01
-# A power of two, so large that w1 = w0 - LR * g keeps the bits of g: the gradient is read off one step of plain SGD.
+# A power of two, so large that w1 = w0 - LR * g keeps the bits of g: one step of plain SGD gives the gradient.
 GRADIENT_LR = 2.0 ** 24
 
 
@@ -61,12 +65,12 @@ def run(command):
         sys.exit(f"$ {' '.join(command)}\nexit {done.returncode}\n{done.stdout}{done.stderr}")
 
 
-# Where the slope of an activation jumps.
+# Where the slope of each activation jumps.
 EDGES = {"relu": (0.0,), "hardtanh": (0.0, 6.0), "hardswish": (-3.0, 3.0), "hardsigmoid": (-3.0, 3.0)}
 
 
 class Decisions:
-    """What activations with edges and max pools are given, while it lasts."""
+    """A context that records the inputs of max pools and of activations with edges."""
 
     def __enter__(self):
         functional, self.kept, self.inputs = torch.nn.functional, {}, []
@@ -87,8 +91,8 @@ class Decisions:
             setattr(torch.nn.functional, name, original)
 
     def against(self, exact):
-        """How many are taken otherwise than `exact` takes them, and how far from it the nearest edge is, in units of the
-        largest rounding error there."""
+        """How many decisions differ from those of `exact`, and the distance of the nearest edge in units of the largest
+        rounding error there."""
         flips, margin = 0, np.inf
         for (kind, x, args, options), (_, y, _, _) in zip(self.inputs, exact.inputs):
             if kind == "max_pool2d":
@@ -119,7 +123,7 @@ def search(name, seeds):
 
 
 def export(model, x, path, exporter, opset):
-    if exporter == "dynamo":  # of PyTorch 2; its optimizer would fold batch normalizations
+    if exporter == "dynamo":  # PyTorch 2; the exporter's optimizer would fold batch normalizations
         torch.onnx.export(copy.deepcopy(model), (x,), path, dynamo=True, optimize=False, verbose=False,
                           dynamic_shapes=({0: torch.export.Dim("batch")},), opset_version=opset)
         return
@@ -129,7 +133,7 @@ def export(model, x, path, exporter, opset):
 
 
 def step_torch(model, x, y, make_optimizer, steps, **how):
-    """Weights after `steps` iterations and the gradients of the first."""
+    """The weights after `steps` iterations, and the gradients of the first iteration."""
     with torch.backends.mkldnn.flags(enabled=how.pop("onednn", True)):
         return step_torch_so(model, x, y, make_optimizer, steps, **how)
 
@@ -146,7 +150,7 @@ def step_torch_so(model, x, y, make_optimizer, steps, channels_last=False, doubl
         optimizer.zero_grad()
         part = slice(step * batch, (step + 1) * batch)
         scores, labels = model(x[part]), y[part]
-        if scores.dim() == 3:  # of each token
+        if scores.dim() == 3:  # per token
             scores, labels = scores.flatten(0, 1), labels.flatten()
         torch.nn.functional.cross_entropy(scores, labels).backward()
         if step == 0 and gradients_too:
@@ -156,7 +160,7 @@ def step_torch_so(model, x, y, make_optimizer, steps, channels_last=False, doubl
 
 
 def state(model):
-    """Weights and running statistics; a buffer that training leaves alone, a mask, is neither."""
+    """Weights and running statistics, without buffers that training does not change, such as a mask."""
     trained = list(model.named_parameters()) + [(name, t) for name, t in model.named_buffers() if ".running_" in name]
     return {name: t.detach().numpy().copy() for name, t in trained}
 
@@ -184,7 +188,7 @@ class Trainer:
         return initializers(out)
 
     def model_from(self, start):
-        """The trainer's model file, with weights and statistics of `start` in the places of its own."""
+        """The trainer's model file, with the weights and statistics of `start` instead of its own."""
         model, path = onnx.load(f"{self.directory}/model.onnx"), f"{self.directory}/from.onnx"
         for tensor in model.graph.initializer:
             if tensor.name in start:
@@ -203,7 +207,8 @@ def distance(a, b):
 
 
 def distance_of_moves(a, b, start):
-    """Of one model's weights from another's, beside how far the latter have moved: all tensors of `start` as one vector."""
+    """The distance between two models' weights, relative to the movement of the second; all tensors of `start` as one
+    vector."""
     apart = sum(norm(a[n].astype(np.float64) - b[n]) ** 2 for n in start)
     return float(np.sqrt(apart / sum(norm(b[n].astype(np.float64) - start[n]) ** 2 for n in start)))
 
@@ -213,7 +218,7 @@ def zeros(exact, single):
 
 
 class Verdict:
-    """How near `ours` is to `theirs`, tensor by tensor; those of `zero` by the scale of the others."""
+    """The distances of `ours` from `theirs`, tensor by tensor; those in `zero` relative to the scale of the others."""
 
     def __init__(self, ours, theirs, exact, zero, args):
         own = {n: distance(theirs[n], exact[n]) for n in theirs if n not in zero}
@@ -245,8 +250,8 @@ def save_samples(work, name, seed):
 
 
 def five_steps(trainer, data, model, x, y, names, make_optimizer, lr, third_way):
-    """How far from PyTorch we are, its two memory formats from each other, and the farthest two of its ways: of three, where the
-    third is wanted, for it takes the longest."""
+    """Three distances: ours from PyTorch, between PyTorch's two memory formats, and the largest one between its ways.
+    The third way is optional, because it takes longest."""
     start = {n: t for n, t in state(model).items() if n in names}
     ours = trainer.weights(data, STEPS, lr, "--model", trainer.model_from(start))
     ways = [step_torch(model, x, y, make_optimizer, STEPS, gradients_too=False, **how)[0]
@@ -257,10 +262,11 @@ def five_steps(trainer, data, model, x, y, names, make_optimizer, lr, third_way)
 
 
 def chance_of_farther(ours, formats):
-    """That the signed ranks of the differences of logarithms sum up to what they do, or more, when either sign is as likely."""
+    """The probability of this sum of signed ranks of the logarithms, or a larger one, if both signs are equally
+    likely."""
     differences = np.log(np.maximum(ours, 1e-30)) - np.log(np.maximum(formats, 1e-30))
     ranks = np.argsort(np.argsort(np.abs(differences))) + 1
-    ways = np.zeros(int(ranks.sum()) + 1)  # of signs, by the sum of the ranks that are positive
+    ways = np.zeros(int(ranks.sum()) + 1)  # the number of sign patterns for each sum of positive ranks
     ways[0] = 1
     for rank in ranks:
         ways[rank:] += ways[:-rank].copy()
@@ -268,7 +274,7 @@ def chance_of_farther(ours, formats):
 
 
 def judge_five(draws, args):
-    """Whether ours are near enough, and what is said of it."""
+    """Whether ours are close enough, and the text for the table."""
     ours, formats, ways = (np.array(column) for column in zip(*draws))
     told = f"{np.median(ours):8.1e} {np.median(formats):8.1e}"
     if args.draws < DRAWS_THAT_TELL:
@@ -286,8 +292,10 @@ def compare(args, name, seed):
     os.makedirs(work, exist_ok=True)
     x, y = save_samples(work, name, seed)
     path = f"{work}/{name}.onnx"
-    export(model, x[:max(batch, 2)], path, args.exporter, OPSETS.get(name))  # one sample alone would be taken for a constant
-    # The exporter runs the model to trace it, so the file holds running statistics of its own: PyTorch starts from those.
+    # The exporter would treat a batch of one sample as a constant.
+    export(model, x[:max(batch, 2)], path, args.exporter, OPSETS.get(name))
+    # The exporter runs the model to trace it, which changes the running statistics in the file. PyTorch starts from
+    # those.
     exported = initializers(path)
     model.load_state_dict({n: torch.from_numpy(exported[n].copy()) if n in exported else t for n, t in model.state_dict().items()})
     del exported
@@ -298,7 +306,7 @@ def compare(args, name, seed):
     known = OPTIONS_OF_DYNAMO.get(name, []) if args.exporter == "dynamo" else []
     extra = known + (["--weight-decay", "0.01"] if args.optimizer == "adamw" else [])
     trainer = Trainer(args, path, f"{work}/{args.optimizer}", batch, args.optimizer, extra)
-    # The first step with momentum is that without.
+    # The first step is the same with momentum as without.
     plainly = trainer if args.optimizer == "momentum" else Trainer(args, path, f"{work}/sgd", batch, "sgd", known)
     after = plainly.weights(data, 1, GRADIENT_LR)
     _, theirs = step_torch(model, x[:batch], y[:batch], plain, 1)
@@ -314,7 +322,7 @@ def compare(args, name, seed):
     zero = zeros(exact, theirs)
     gradient = Verdict({n: (start[n].astype(np.float64) - after[n]) / GRADIENT_LR for n in theirs}, theirs, exact, zero, args)
     names = list(theirs)
-    del start, after, theirs, exact  # a large network's are gigabytes
+    del start, after, theirs, exact  # for a large network these are gigabytes
 
     make_optimizer = {"momentum": lambda p: torch.optim.SGD(p, lr=args.lr, momentum=0.9),
                       "adam": lambda p: torch.optim.Adam(p, lr=args.lr),
@@ -346,8 +354,8 @@ def main():
     parser.add_argument("--plimsoll")
     parser.add_argument("--runtime")
     parser.add_argument("--search", metavar="FIRST:LAST")
-    parser.add_argument("--models", help="all that the exporter knows, if not given")
-    parser.add_argument("--image", type=int, help="its size, in place of each network's own")
+    parser.add_argument("--models", help="default: all that the exporter supports")
+    parser.add_argument("--image", type=int, help="image size, instead of each network's own")
     parser.add_argument("--work", default="build/parity")
     parser.add_argument("--budget", default="100%")
     parser.add_argument("--optimizer", default="momentum", choices=["momentum", "adam", "adamw"])
@@ -355,9 +363,9 @@ def main():
     parser.add_argument("--lr", type=float, default=0.01)
     parser.add_argument("--tolerance", type=float, default=1e-4)
     parser.add_argument("--slack", type=float, default=3.0)
-    parser.add_argument("--draws", type=int, default=1, help="of weights and samples, for the five steps; 0: one step is all")
+    parser.add_argument("--draws", type=int, default=1, help="draws of weights and samples for the five steps; 0: only one step")
     args = parser.parse_args()
-    warnings.filterwarnings("ignore")  # of the exporter
+    warnings.filterwarnings("ignore")  # the exporter's warnings
     torch.set_num_threads(os.cpu_count())
     known = [name for name in MODELS if args.exporter == "dynamo" or name not in ONLY_BY_DYNAMO]
     names = args.models.split(",") if args.models else known

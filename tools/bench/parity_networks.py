@@ -1,4 +1,4 @@
-"""What parity.py trains beside PyTorch: networks, where they begin, their samples."""
+"""The networks that parity.py compares with PyTorch, with their initial weights and samples."""
 import numpy as np
 import torch
 import torchvision
@@ -18,11 +18,12 @@ def segmentation(name):
 
 def vit_b_16():
     model = torchvision.models.vit_b_16(image_size=64)
-    torch.nn.init.normal_(model.heads.head.weight, std=0.02)  # torchvision's is zero, and so would be all gradients in front of it
+    # Torchvision's is zero, and all gradients before it would be zero, too.
+    torch.nn.init.normal_(model.heads.head.weight, std=0.02)
     return model
 
 
-# name: (constructor, image size, batch, seeds of samples). Small where the time asks for it, and rounding.
+# name: (constructor, image size, batch, seeds of samples). Some are small to save time or to avoid rounding decisions.
 MODELS = {
     "alexnet": (lambda: torchvision.models.alexnet(), 224, 4, [1, 2, 3]),
     "vgg16": (lambda: torchvision.models.vgg16(), 224, 1, [1, 2, 3]),
@@ -65,15 +66,15 @@ MODELS = {
 READS_TOKENS = {"gpt", "gpt_fused", "llama", "encoder", "tagger", "language_model"}
 MAKES_PIXELS = {"fcn_resnet50", "deeplabv3_mobilenet", "lraspp_mobilenet"}
 PIXEL_CLASSES = 21
-# What the dynamo exporter's files do not say: it writes a batch normalization in eval() as one in train().
+# Information missing from the dynamo exporter's files: it writes a batch normalization in eval() like one in train().
 OPTIONS_OF_DYNAMO = {"frozen_norm": ["--frozen-statistics", "first.*"]}
 # The first opset that has Attention and RMSNormalization.
 OPSETS = {"gpt_fused": 23, "llama": 23}
-# TorchScript's exporter knows neither stochastic depth nor those.
+# TorchScript's exporter supports neither stochastic depth nor those operators.
 ONLY_BY_DYNAMO = {*OPSETS, "efficientnet_b0", "maxvit_t", "convnext_tiny", "swin_t", "swin_v2_t", "buffers"}
-# With biases of 0 a ShuffleNet's scales in front of depthwise convolutions do nothing: a Relu passes them on, the next batch
-# normalization takes them away. Of these the biases are about so much, of either sign or not: a Relu6 has two edges, and 2 is in
-# the middle enough. The others are as torchvision makes them.
+# With biases of 0, ShuffleNet's scales before depthwise convolutions have no effect: a Relu passes them on, and the
+# next batch normalization removes them. The biases of these networks are about this value, with both signs or only
+# positive: a Relu6 has two edges, and 2 is far enough from both. Other networks keep torchvision's biases.
 SPREAD = {"resnet50": (1.75, True), "googlenet": (1.75, True), "inception_v3": (1.75, True), "densenet121": (1.5, True),
           "mobilenet_v2": (2.0, False), "fcn_resnet50": (1.75, True), "shufflenet_v2": (0.75, False)}
 

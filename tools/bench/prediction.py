@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Predicted against measured iteration time, for several networks and budgets.
+"""Predicted and measured iteration time, for several networks and budgets.
 
-Each network is profiled and compiled with --costs profiled for each budget, built, and trained on synthetic samples; the
-trainer prints the median of its iterations and what was predicted. Compilation measures the tasks, so predictions are of
-this machine in this minute: a machine that is busy with other things gives figures of little worth, and the load that was
-there is printed with them. All of it is done in several turns, tasks measured anew in each, and a trainer is set beside what was
-predicted in its own turn; the median of turns counts.
+Each network is profiled and compiled with --costs profiled for each budget, built, and trained on synthetic samples.
+The trainer prints the median and the predicted time of its iterations. Compilation measures the tasks, so a prediction
+is for this machine at this moment. Figures from a machine with other load mean little, so the load is printed with
+them. Everything is repeated in several turns, with tasks measured anew. Each trainer is compared with the prediction of
+its own turn, and the result is the median over the turns.
 
-Budgets are shares of the way from the least budget with a plan (0%) to the unconstrained arena (100%). Where the batch may run in
-rounds, that is how most budgets are met; --whole asks for one round, so that tensors leave for the host pool (in memory) and
-come back beside kernels: what is predicted then has overlap in it.
+Budgets are shares of the range from the minimum (0%) to the unlimited arena (100%). If the batch may run in rounds,
+most budgets are met in rounds. --whole requires one round, so that tensors are offloaded to the host pool (in memory)
+and prefetched concurrently with kernels: such a prediction includes overlap.
 
 usage: prediction.py --plimsoll build/bin/plimsoll [--networks resnet18,vgg16] [--budgets 100%,50%,10%]
 """
@@ -51,7 +51,7 @@ def copies(plan):
 
 
 def budget_between(args, model, batch, share):
-    """Bytes: "0%" is the least with a plan, "100%" the unconstrained arena."""
+    """Bytes: "0%" is the minimum, "100%" the unlimited arena."""
     said = run([args.plimsoll, "plan", model, "--batch", batch, "--budget", "100%", "--batch-norm", "split", "--threads", args.threads,
                 "--costs", "profiled", "-q", *args.compile_option]).stdout
     summary = json.loads(said)["summary"]
@@ -60,7 +60,7 @@ def budget_between(args, model, batch, share):
 
 
 def build(args, model, batch, budget, costs, directory):
-    """Compiles and builds a trainer; its plan."""
+    """Compiles and builds a trainer. Returns its plan."""
     run([args.plimsoll, "compile", model, "--batch", batch, "--budget", budget, "--batch-norm", "split", "--threads", args.threads,
          "--costs", costs, "-o", directory, "-q", "--force", *args.compile_option])
     run(["cmake", "-S", directory, "-B", f"{directory}/build", *args.cmake_option])
@@ -77,14 +77,14 @@ def measure(args, directory):
 
 def common_options(parser):
     parser.add_argument("--plimsoll", required=True)
-    parser.add_argument("--steps", type=int, default=30, help="iterations of a run")
-    parser.add_argument("--runs", type=int, default=3, help="of each trainer; the median of their medians counts")
+    parser.add_argument("--steps", type=int, default=30, help="iterations per run")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each trainer; the result is the median of their medians")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--work", default="build/bench")
     parser.add_argument("--compile-option", action="append", default=[])
     parser.add_argument("--train-option", action="append", default=[])
     parser.add_argument("--cmake-option", action="append", default=[], help="e.g. -DPLIMSOLL_RUNTIME=build")
-    parser.add_argument("--markdown", metavar="FILE", help="write the table there too")
+    parser.add_argument("--markdown", metavar="FILE", help="also write the table to this file")
 
 
 def load_of(began):
@@ -95,14 +95,14 @@ def load_of(began):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     common_options(parser)
-    parser.add_argument("--networks", default=",".join(NETWORKS), help="of " + ", ".join(NETWORKS))
+    parser.add_argument("--networks", default=",".join(NETWORKS), help="some of " + ", ".join(NETWORKS))
     parser.add_argument("--budgets", default="100%,50%,10%")
-    parser.add_argument("--whole", action="store_true", help="the batch in one round")
-    parser.add_argument("--turns", type=int, default=3, help="through everything")
+    parser.add_argument("--whole", action="store_true", help="run the batch in one round")
+    parser.add_argument("--turns", type=int, default=3, help="repetitions of everything")
     args = parser.parse_args()
     os.makedirs(args.work, exist_ok=True)
     given = args.compile_option
-    turns, began = {}, time.time()  # of a network and a budget: (rounds, copies, predicted, measured, error)
+    turns, began = {}, time.time()  # per network and budget: (rounds, copies, predicted, measured, error)
     for name, turn in [(name, turn) for turn in range(args.turns) for name in args.networks.split(",")]:
         spec, batch = NETWORKS[name]
         model = f"{args.work}/{name}.onnx"

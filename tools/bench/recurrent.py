@@ -1,5 +1,5 @@
-"""Recurrent networks as their users write them, for parity.py: classifiers of sequences (an image's rows, one after the other), a tagger, a
-language model, a reader of lines."""
+"""Recurrent networks for parity.py, written as users write them: classifiers of sequences (the rows of an image, one
+after the other), a tagger, a language model, a reader of text lines."""
 import torch
 from torch import nn
 
@@ -9,7 +9,7 @@ SIZE, HIDDEN, CLASSES = 24, 20, 1000
 
 
 def rows(x):
-    """Of images: [samples, rows, channels · columns]."""
+    """The rows of images as sequences: [samples, rows, channels · columns]."""
     return x.permute(0, 2, 1, 3).flatten(2)
 
 
@@ -24,7 +24,7 @@ class OfLastStep(nn.Module):
 
 
 class OfLastState(nn.Module):
-    """From states that are trained, with the steps first."""
+    """With trained initial states, and with the steps as first dimension."""
 
     def __init__(self):
         super().__init__()
@@ -58,7 +58,7 @@ class OfTokens(nn.Module):
 
 
 class OfColumns(nn.Module):
-    """Convolutions, then a recurrent network over the columns, as lines of text are read."""
+    """Convolutions, then a recurrent network over the columns, as for reading lines of text."""
 
     def __init__(self):
         super().__init__()

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Holds that a change of the compiler changes no plan: the sha256 of every plan.json over a corpus of cells.
+"""Checks that a change of the compiler changes no plan: compares the sha256 of every plan.json over a corpus of cells.
 
 A cell is a network of the zoo and options of `plimsoll plan`: a device model as --costs, a policy, a budget, a number
-of ranks. No cell measures anything, so plans depend on the compiler alone. Those of `--costs host` and `--target cuda`
-also depend on the processor and on the installed cuDNN, so a record holds for the machine that made it. Two fields
-differ between equal plans and are left out: the generator's version and the seconds that planning took. Where a cell
-has no plan, the exit code takes the place of the hash.
+of ranks. No cell measures anything, so plans depend only on the compiler. Those of `--costs host` and `--target cuda`
+also depend on the processor and on the installed cuDNN, so a record is valid for the machine that made it. Two fields
+differ between equal plans and are left out: the generator's version and the planning time. If a cell has no plan, the
+exit code is used instead of the hash.
 
   two compilers    same_plans.py --plimsoll build/bin/plimsoll --against OTHER/bin/plimsoll
   before, after    same_plans.py --plimsoll build/bin/plimsoll --record FILE, and later --check FILE
 
---quick takes 60 cells of small networks and about a minute. Without it, all networks of the zoo in the usual size,
-under every policy, take hours. Exit code: 0 where all cells are the same; 1 where some differ (they are printed, and
-with --work both plans are kept); 2 for a usage error. A profiler beside the compiler gives the workspaces of
---target cuda: copy it with the compiler.
+--quick uses 60 cells of small networks and takes about a minute. Without it, all networks of the zoo in the usual size,
+under every policy, take hours. Exit code: 0 if all cells are the same; 1 if some differ (they are printed, and with
+--work both plans are kept); 2 for a usage error. The profiler in the compiler's folder computes the workspaces of
+--target cuda: copy it together with the compiler.
 
 usage: same_plans.py --plimsoll build/bin/plimsoll (--against OTHER | --record FILE | --check FILE | --list)
                      [--quick] [--only REGEX] [--jobs 2] [--work DIR]
@@ -35,7 +35,7 @@ SMALL = ["lenet", "resnet20:width=8", "unet:input=32,width=8,depth=2",
          "gpt:layers=2,width=64,heads=4,context=32,vocab=256",
          "vit:layers=1,width=64,heads=4,mlp=128,input=32,patch=8"]
 RULES = ["superneurons", "modnn", "dymem", "vdnn", "chen"]
-# What the networks' passes do beyond their defaults: (network, options).
+# Options of the network passes other than their defaults: (network, options).
 TRAINED_OTHERWISE = [("resnet20:width=8", "--freeze *conv1* --optimizer adam"),
                      ("resnet20:width=8", "--frozen-statistics * --clip-norm 1"),
                      ("lenet", "--loss mse --optimizer sgd"),
@@ -100,7 +100,7 @@ def run(command):
 
 
 def policies_of(plimsoll):
-    """In the order of the table of policies, as `plimsoll plan --help` prints it."""
+    """The policies, in the order of `plimsoll plan --help`."""
     table = re.split(r"\n  --policy[ =]", run([plimsoll, "plan", "--help"]))[1].split("\n  -")[0]
     return re.findall(r"^ {8,}([a-z][^ \n]*)  ", table, re.MULTILINE)
 
@@ -125,7 +125,7 @@ def without_what_differs(text):
 
 
 def plan(plimsoll, work, one):
-    """The plan without what legitimately differs, or "exit N"."""
+    """The plan without the fields that may differ, or "exit N"."""
     command = [plimsoll, "plan", model_file(plimsoll, work, one.spec), "--batch", "8", "--jobs", "1", "-q", "-o", "-",
                *one.options.split()]
     environment = dict(os.environ, XDG_CACHE_HOME=os.path.join(work, "cache"))
@@ -147,7 +147,7 @@ def keep(work, number, answers):
 
 
 def compare(args, cells, work):
-    """The hashes by cell, and how many differ."""
+    """The hashes by cell, and the number of cells that differ."""
     recorded = None
     if args.check:
         with open(args.check, encoding="utf-8") as file:
@@ -180,12 +180,12 @@ def main():
     way = parser.add_mutually_exclusive_group(required=True)
     way.add_argument("--against", metavar="OTHER", help="another build of the compiler")
     way.add_argument("--record", metavar="FILE", help="write the hashes")
-    way.add_argument("--check", metavar="FILE", help="compare with hashes that were written before")
+    way.add_argument("--check", metavar="FILE", help="compare with recorded hashes")
     way.add_argument("--list", action="store_true", help="print the cells and plan nothing")
     parser.add_argument("--quick", action="store_true", help="60 cells of small networks")
     parser.add_argument("--only", metavar="REGEX", default="", help="cells whose line (--list) matches")
-    parser.add_argument("--jobs", type=int, default=1, help="cells at a time")
-    parser.add_argument("--work", metavar="DIR", help="where models and differing plans are kept; else nothing is")
+    parser.add_argument("--jobs", type=int, default=1, help="number of concurrent cells")
+    parser.add_argument("--work", metavar="DIR", help="folder for models and differing plans; by default none are kept")
     args = parser.parse_args()
     policies = policies_of(args.plimsoll)
     corpus = quick_corpus(policies) if args.quick else full_corpus(networks_of(args.plimsoll), policies)
@@ -199,7 +199,7 @@ def main():
         work = args.work or temporary
         os.makedirs(work, exist_ok=True)
         for spec in dict.fromkeys(one.spec for one in cells):
-            model_file(args.plimsoll, work, spec)  # here, for cells that run at a time share it
+            model_file(args.plimsoll, work, spec)  # here, because concurrent cells share it
         hashes, differ = compare(args, cells, work)
     if args.record:
         with open(args.record, "w", encoding="utf-8") as file:

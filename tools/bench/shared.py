@@ -1,11 +1,11 @@
-"""Small networks, for parity.py, that train something else than every tensor of the file for itself: layers that are called twice,
-batch normalizations that stay in evaluation mode, buffers and constants that are no parameters."""
+"""Small networks for parity.py in which not every tensor of the file is trained by itself: layers that are called
+twice, batch normalizations in evaluation mode, buffers and constants that are not parameters."""
 import torch
 from torch import nn
 
 
 class Shared(nn.Module):
-    """Every layer but the first is called twice or more."""
+    """Every layer except the first is called at least twice."""
 
     def __init__(self):
         super().__init__()
@@ -27,7 +27,7 @@ class Shared(nn.Module):
 
 
 class FrozenNorm(nn.Module):
-    """As in fine-tuning: the first normalization keeps its statistics, the second goes on learning them."""
+    """As in fine-tuning: the first normalization keeps its statistics, and the second updates them."""
 
     def __init__(self):
         super().__init__()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Time and peak memory of a training step, ours and PyTorch's, side by side in one run on the same cores.
+"""Time and peak memory of a training step, ours and PyTorch's, measured in one run on the same cores.
 
-For each network a trainer is compiled and built; then trainer and PyTorch (contiguous and channels_last) take turns for
---rounds rounds of --steps steps each, every one in a process of its own. A row gives the median step of each and the
+For each network a trainer is compiled and built. Then the trainer and PyTorch (contiguous and channels_last) take turns
+for --rounds rounds of --steps steps each, every turn in a separate process. A row gives the median step of each, the
 peak resident memory of its process, and our ratios to PyTorch's best.
 
 usage: step_time.py --plimsoll build/bin/plimsoll [--models resnet18,resnet50] [--batch 8] [--image 224] [--budget 100%]
@@ -52,7 +52,7 @@ def our_step(args, directory):
     metrics = f"{directory}/metrics.jsonl"
     if os.path.exists(metrics):
         os.remove(metrics)
-    # ru_maxrss of a child that was waited for alone.
+    # wait4 gives ru_maxrss of this child alone.
     pid = os.fork()
     if pid == 0:
         null = os.open(os.devnull, os.O_WRONLY)

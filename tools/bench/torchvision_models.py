@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Which of torchvision's networks export for training and are planned: one small member of each family, a line for each.
+"""Which of torchvision's networks can be exported for training and planned: one small network and one line per family.
 
-  classification   at 64x64 (at what a network demands where that is more)
+  classification   at 64x64, or at a larger size that a network requires
   segmentation     their main output
 
-By the exporter of the PyTorch that runs this: TorchScript's before PyTorch 2, else dynamo's (--exporter chooses).
+The exporter depends on the PyTorch version: TorchScript's before PyTorch 2, else dynamo's (--exporter chooses).
 
-usage: torchvision_models.py --plimsoll build/bin/plimsoll [--models resnet50,swin_t] [--work DIR] [--exporter torchscript|dynamo]
+usage: torchvision_models.py --plimsoll build/bin/plimsoll [--models resnet50,swin_t] [--work DIR] [--exporter
+torchscript|dynamo]
 """
 import argparse
 import logging
@@ -68,7 +69,7 @@ def main():
         try:
             if not os.path.exists(path):
                 export(name, path, args.exporter)
-        except Exception as error:  # the exporter's own
+        except Exception as error:  # any exception of the exporter
             print(f"{name:30} not exported: {str(error).splitlines()[0][:100]}", flush=True)
             continue
         done = subprocess.run([args.plimsoll, "plan", path, "--batch", "4", "--assume", "trainable",

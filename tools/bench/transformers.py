@@ -1,4 +1,5 @@
-"""Small transformers as their users write them, for parity.py: GPT-2's shape, Llama's, an encoder with a causal mask, torchvision's ViT."""
+"""Small transformers for parity.py, written as users write them: GPT-2's shape, Llama's, an encoder with a causal mask,
+torchvision's ViT."""
 import math
 
 import torch
@@ -39,7 +40,7 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    """As nanoGPT has it: a table of positions, a mask in a buffer, and the head's matrix is the embedding's."""
+    """As in nanoGPT: a table of positions, a mask in a buffer, and the same matrix for the head and the embedding."""
 
     def __init__(self, width=32, heads=2, layers=2, fused=False):
         super().__init__()
@@ -47,7 +48,7 @@ class Gpt(nn.Module):
         self.h = nn.ModuleList(Block(width, heads, i % 2 == 0, fused) for i in range(layers))
         self.ln_f = nn.LayerNorm(width)
         self.lm_head = nn.Linear(width, VOCABULARY, bias=False)
-        if not fused:  # the exporter of that one keeps one name of the two
+        if not fused:  # the exporter for the fused one keeps only one of the two names
             self.lm_head.weight = self.wte.weight
 
     def forward(self, ids):
@@ -63,7 +64,7 @@ def turned(x, cos, sin):
 
 
 class LlamaBlock(nn.Module):
-    """Normalized by the root of the mean square, positions by turning, two heads of queries for each of keys, a gate of SiLU."""
+    """As in Llama: RMS normalization, rotary positions, two query heads per key head, a SiLU gate."""
 
     def __init__(self, width, heads, shared):
         super().__init__()
@@ -105,7 +106,7 @@ class Llama(nn.Module):
 
 
 class Encoder(nn.Module):
-    """torch.nn's own layers, with a mask that is added."""
+    """torch.nn's own layers, with an additive mask."""
 
     def __init__(self, width=32, heads=2, layers=2):
         super().__init__()
@@ -120,7 +121,7 @@ class Encoder(nn.Module):
 
 
 def drawn(model):
-    """No weight at zero, as torchvision's head begins: nothing would reach what stands before it."""
+    """Without zero weights: torchvision's head begins with zeros, and no gradient would reach the layers before it."""
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:

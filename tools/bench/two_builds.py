@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a change of the compiler or of the runtime does to plans and steps: two builds side by side, in one run.
+"""The effect of a change of the compiler or of the runtime on plans and steps: compares two builds in one run.
 
-For each ONNX model both compile a trainer, without a budget or with one. Then the trainers take turns for --rounds
-rounds of --steps steps, every one in a process of its own. A row gives the planned arena and the median step of each,
-and the ratios after / before.
+For each ONNX model both builds compile a trainer, with an unlimited budget or with a given one. Then the trainers take
+turns for --rounds rounds of --steps steps, every turn in a separate process. A row gives the planned arena and the
+median step of each, and the ratios after / before.
 
 usage: two_builds.py --before BUILD --after BUILD [--batch 8] [--budget 100%] [--option=--loss=…] MODEL.onnx …
 """
@@ -49,7 +49,7 @@ def main():
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--work", default="build/two_builds")
-    parser.add_argument("--option", action="append", default=[], help="of plimsoll compile")
+    parser.add_argument("--option", action="append", default=[], help="option of plimsoll compile")
     parser.add_argument("models", nargs="+")
     args = parser.parse_args()
     print(f"batch {args.batch}, budget {args.budget}; planned arena in MiB, median step in ms")

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""How threads should wait for each other: the median iteration of a trainer, by how long a thread spins before it sleeps.
+"""How threads should wait for each other: the median iteration of a trainer, by the time that a thread spins before it
+sleeps.
 
-The kernels of an iteration are parallel regions, thousands of them, and at the end of each the threads wait for the slowest.
-A thread that spins answers soonest, but it keeps the processor from whoever else wants it, which may be the thread it waits for.
-Each network is trained alone, beside one busy process, and beside a second trainer of the same; the settings take turns.
-A row gives milliseconds, and in brackets the ratio to the fastest setting of that row. docs/decisions/waiting.md tells what
-follows.
+An iteration has thousands of kernels. They are parallel regions, and at the end of each the threads wait for the
+slowest. A thread that spins notices the end soonest, but occupies a processor, which may be needed by the thread that
+it waits for. Each network is trained alone, together with one busy process, and together with a second trainer of the
+same network. The settings take turns. A row gives milliseconds, and in brackets the ratio to the fastest setting of
+that row. docs/decisions/waiting.md has the conclusions.
 
-usage: waiting.py --plimsoll build/bin/plimsoll [--settings passive,1000,10000,300000] [--cmake-option -DPLIMSOLL_RUNTIME=build]
+usage: waiting.py --plimsoll build/bin/plimsoll [--settings passive,1000,10000,300000] [--cmake-option
+-DPLIMSOLL_RUNTIME=build]
 """
 import argparse
 import json
@@ -65,7 +67,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plimsoll", required=True)
     parser.add_argument("--settings", default="default,passive,1000,10000,100000,300000")
-    parser.add_argument("--seconds", type=float, default=6, help="of each measurement")
+    parser.add_argument("--seconds", type=float, default=6, help="duration of each measurement")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--work", default="build/bench/waiting")

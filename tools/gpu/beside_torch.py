@@ -1,4 +1,4 @@
-"""PyTorch's twins of the networks: what they compute, and how fast, in either memory format."""
+"""The same networks in PyTorch: their results, and their speed in either memory format."""
 import gc
 import importlib
 import statistics
@@ -39,7 +39,7 @@ def torch_steps(check, name, batch, size, math_name, steps=3, channels_last=Fals
     state = {k: v.detach().float().cpu().numpy() for k, v in model.state_dict().items() if not k.endswith("num_batches_tracked")}
     del model, optimizer, images, labels, loss
     if not check.dry:
-        torch.cuda.empty_cache()  # the trainers say what is free
+        torch.cuda.empty_cache()  # because the trainers report the free memory
     return losses, state
 
 
@@ -52,7 +52,7 @@ def distance(a, b):
 
 
 def torch_throughput(check, name, batch, size, math_name, how, channels_last, steps=20):
-    """Samples per second and the most memory of PyTorch's allocator."""
+    """Samples per second, and the peak memory of PyTorch's allocator."""
     if how in ("compile", "activation_memory_budget") and not hasattr(torch, "compile"):
         return {"skipped": f"PyTorch {torch.__version__} has no torch.compile"}
     set_math(math_name)
@@ -68,7 +68,7 @@ def torch_throughput(check, name, batch, size, math_name, how, channels_last, st
     optimizer = torch.optim.SGD(model.parameters(), lr=LR, momentum=0.9)
     forward = model
     if how in ("compile", "activation_memory_budget"):
-        torch._dynamo.reset()  # of the network before
+        torch._dynamo.reset()  # the previous network's compilations
         importlib.import_module("torch._functorch.config").activation_memory_budget = 0.5 if how == "activation_memory_budget" else 1.0
         forward = torch.compile(model, backend="eager" if check.dry else "inductor")
     if how == "checkpoint":
@@ -102,7 +102,7 @@ def torch_throughput(check, name, batch, size, math_name, how, channels_last, st
         seconds = statistics.median(times)
         return {"seconds": seconds, "samples_per_second": batch / seconds, "peak_bytes": torch.cuda.max_memory_allocated(),
                 "warm_up_seconds": warming}
-    finally:  # what is left would count for whoever comes next
+    finally:  # memory that is left would count for the next measurement
         del model, optimizer, images, forward
         if hasattr(torch, "_dynamo"):
             torch._dynamo.reset()
@@ -112,14 +112,14 @@ def torch_throughput(check, name, batch, size, math_name, how, channels_last, st
 
 
 def again_in_backward(module):
-    """Of what it computes only its input is kept."""
+    """Keeps only its input, and recomputes everything else in the backward pass."""
     plain = module.forward
     module.forward = lambda *args: checkpoint(plain, *args, use_reentrant=False) if torch.is_grad_enabled() else plain(*args)
 
 
 def checkpointed(model):
-    """What users do by hand: blocks are run again in the backward, each by itself and none within another; a list of plain layers in
-    about the square root of its length of stretches, which begin at layers with weights."""
+    """Applies checkpoints as users do by hand. Blocks are recomputed in the backward pass, each by itself and none
+    within another. A list of n plain layers is divided into about √n segments, which begin at layers with weights."""
     for child in model.children():
         if isinstance(child, torch.nn.Sequential) and any(True for layer in child if any(True for _ in layer.children())):
             for block in child:
@@ -133,7 +133,8 @@ def checkpointed(model):
 
 
 def in_stretches(layers):
-    """A stretch that began with a layer in place would change what is kept for it."""
+    """Divides layers into segments. A segment must not begin with an in-place layer, which would change the saved
+    input."""
     starts = [i for i, layer in enumerate(layers) if any(True for _ in layer.parameters())]
     count = max(1, round(len(layers) ** 0.5))
     firsts = sorted({0, *(starts[len(starts) * part // count] for part in range(count))})

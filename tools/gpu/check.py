@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""The half of gpu_check.sh that runs beside the GPU: builds what prepare.py left, runs it, and keeps what it measured in
-results/part-N.json, step by step, so that a part that was cut off goes on where it was. What fails is told and passed over.
+"""The half of gpu_check.sh that runs on the machine with the GPU. It builds what prepare.py left, runs it, and stores
+the measurements in results/part-N.json, step by step, so that an interrupted part can continue. Failures are reported
+and skipped.
 
 usage: check.py --dir DIR [--part N] [--dry-run] [--minutes 9] [--out DIR]
 
-  --part N    that part; otherwise all of them, what tells most first: whether kernels compute what they should, then one network
-              through every part, then the others, then sanitizers, and at last what has failed before. All within the minutes
-  --dry-run   no GPU: everything is built, and PyTorch's twins run on the CPU with a small batch; nothing is measured
-  --out DIR   after each step all results so far are there too, as results.tar.gz: what a machine that is given back leaves
+  --part N    that part; otherwise all of them, the most informative first: whether kernels compute the right results, then
+              one network through every part, then the others, then sanitizers, and at last the steps that failed before.
+              Everything within the minutes
+  --dry-run   no GPU: everything is built, and PyTorch's networks run on the CPU with a small batch; nothing is measured
+  --out DIR   after each step all results so far are also written there, as results.tar.gz, for a machine that is released
 """
 import argparse
 import json
@@ -19,7 +21,8 @@ import traceback
 
 BEGAN = time.time()
 BAD, LATE, LOST = 3, 10, 75
-INSIDE = "PLIMSOLL_GPU_CHECK"  # the process that does the work: "first", or "another", behind one that a step has ended
+# The process that does the work: "first", or "another" after a step has ended the previous one.
+INSIDE = "PLIMSOLL_GPU_CHECK"
 
 
 def table(results):
@@ -54,7 +57,7 @@ def table(results):
 
 
 def stages(index):
-    """(part, the networks of it, with what takes long?, again what has failed?) in the order in which results are worth having."""
+    """(part, its networks, with long steps?, with failed steps?), the most valuable results first."""
     measured = [t["name"] for t in index if t["part"] in (2, 3, 4)]
     first = {"resnet50"} if "resnet50" in measured else set(measured[:1])
     order = [(1, None, False), *((part, first, False) for part in (2, 4, 3)), (5, None, True), (4, first, True), (2, None, False), (4, None, False),
@@ -63,7 +66,8 @@ def stages(index):
 
 
 def supervised(minutes):
-    """A device that hangs or faults takes a process with it, PyTorch's steps included: another one goes on behind the step."""
+    """Runs the steps in child processes. A device that hangs or faults ends the process; the next one continues after
+    the step."""
     ends, code = BEGAN + 60 * minutes, 0
     for which in ("first", "another", "another", "another"):
         code = subprocess.call([sys.executable, *sys.argv, "--minutes", str((ends - time.time()) / 60)], env={**os.environ, INSIDE: which})
@@ -91,7 +95,7 @@ def main():
     from session import Check
 
     if not args.dry_run and not torch.cuda.is_available():
-        print("error: PyTorch sees no GPU here; --dry-run does what needs none", file=sys.stderr)
+        print("error: PyTorch sees no GPU here; --dry-run does everything that needs no GPU", file=sys.stderr)
         sys.exit(BAD)
     with open(f"{args.dir}/index.json") as given:
         index = json.load(given)
@@ -108,7 +112,7 @@ def main():
         check = Check(args, part, ends, only, thorough, again and not another)
         try:
             getattr(parts, f"part{part}")(check)
-        except Exception as error:  # noqa: BLE001  one part's failure is no other's
+        except Exception as error:  # noqa: BLE001  the failure of one part must not stop the others
             traceback.print_exc()
             check.results[f"part {part}"] = {"error": repr(error)}
         results[part] = check.results

@@ -1,5 +1,5 @@
-"""The networks of gpu_check.sh: how each is made in PyTorch, and how its parameters lie in a model file. Needs torch and
-torchvision; knows ONNX's wire format well enough to find weights, and nothing else of it."""
+"""The networks of gpu_check.sh: how each is made in PyTorch, and where its parameters are in a model file. Needs torch
+and torchvision. It parses just enough of ONNX's wire format to find the weights."""
 import os
 import sys
 
@@ -23,7 +23,7 @@ NETWORKS = {
 
 
 def make(name):
-    """Without dropout: PyTorch's masks are not ours."""
+    """Without dropout, because PyTorch's masks differ from ours."""
     torch.manual_seed(0)
     model = NETWORKS[name][0]()
     for module in model.modules():
@@ -33,12 +33,12 @@ def make(name):
 
 
 def is_drawn(dims):
-    """What `train --init he:SEED` draws: weight matrices and filters."""
+    """Whether `train --init he:SEED` draws a parameter: it draws weight matrices and filters."""
     return len(dims) >= 2
 
 
 def twin(name, seed, small):
-    """The network in PyTorch with the weights that the trainer starts from. `small` holds those that are not drawn."""
+    """The network in PyTorch with the trainer's initial weights. `small` holds those that are not drawn."""
     model = make(name)
     state = {}
     for key, tensor in model.state_dict().items():
@@ -63,7 +63,7 @@ def _varint(data, at):
 
 
 def _fields(data, at, end):
-    """(field, begin, end) of a message's parts; numbers have begin == end."""
+    """(field, begin, end) of each part of a message; numbers have begin == end."""
     while at < end:
         tag, at = _varint(data, at)
         kind = tag & 7
@@ -79,8 +79,9 @@ def _fields(data, at, end):
 
 
 def initializers(data):
-    """{name: (offset, bytes, dims)} of the float data of a model file, in it or in the file beside it that it names: ModelProto.graph
-    7, .initializer 5, TensorProto {dims 1, data_type 2, name 8, raw_data 9, external_data 13 {key 1, value 2}}."""
+    """{name: (offset, bytes, dims)} of the float data of a model file, either inside it or in its external data file.
+    Fields: ModelProto.graph 7, .initializer 5, TensorProto {dims 1, data_type 2, name 8, raw_data 9, external_data 13
+    {key 1, value 2}}."""
     found = {}
     for field, begin, end in _fields(data, 0, len(data)):
         if field != 7:

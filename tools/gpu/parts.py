@@ -11,7 +11,7 @@ from beside_torch import distance, moved, torch_steps, torch_throughput
 from replayed import forget_unended, replay_table
 from session import choices, measured, profiled, shell
 
-SLACK = 3.0  # times what PyTorch's own two memory formats differ by
+SLACK = 3.0  # permitted difference, as a multiple of the difference between PyTorch's own two memory formats
 
 
 def part1(check):
@@ -20,8 +20,8 @@ def part1(check):
     program = f"{check.dir}/build/bin/plimsoll-replay-cuda"
     of = {t["math"]: t for t in mine if t["layout"] == "auto"}
 
-    # Several at once, since building a library's plans takes most of the time. One that a kernel ended goes on behind it; one that the time
-    # ended goes on with the case that it was at.
+    # Several processes at once, because building the library's plans takes most of the time. A process that a kernel
+    # ended continues after that kernel; a process that the time limit ended continues with the case that it was at.
     before, shares = check.results.get("operators", {}), min(12, os.cpu_count())
 
     def unpacked():
@@ -61,7 +61,7 @@ def part1(check):
         ended = [line for _, told in done for line in told]
         return {**result, "processes_ended": ended, "passed": result["passed"] and not ended}
 
-    # A whole training, step by step, as a graph, and timed.
+    # A whole training run: step by step, as a graph, and timed.
     def ways():
         if check.dry:
             return check.train(of["fp32"], 3)
@@ -82,7 +82,7 @@ def part1(check):
         return {"tasks": len(real["tasks"]), "errors": [t["error"] for t in real["tasks"] if "error" in t], "links": real.get("links")}
 
     def sanitized(tool):
-        cases = unpacked()  # what was replayed before may have been replayed elsewhere
+        cases = unpacked()  # earlier results may be from another machine
         if check.dry:
             return {"built": os.path.exists(program)}
 
@@ -110,7 +110,7 @@ def named(name, math_name, layout):
 
 
 def three_iterations(check, trainers, name, math_name, batch):
-    """Losses and weights beside PyTorch's on the same device, from the same bits."""
+    """Compares losses and weights with PyTorch's on the same device, from the same initial bits."""
     size = networks.NETWORKS[name][1]
     used = 2 if check.dry else batch
     theirs, state = torch_steps(check, name, used, size, math_name, 1 if check.dry else 3)
@@ -127,7 +127,7 @@ def three_iterations(check, trainers, name, math_name, batch):
     spread = distance(moved(other, start, keys), moved(state, start, keys))
     loss_apart = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(ours["losses"], theirs))
     loss_spread = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(other_losses, theirs))
-    # The first loss is of the same weights; then rounding grows, in PyTorch's two formats as well.
+    # The first loss is that of the same weights. Then rounding differences grow, also between PyTorch's two formats.
     first_apart = abs(ours["losses"][0] - theirs[0]) / abs(theirs[0])
     first, later, weight = (1e-5, 1e-3, 1e-4) if math_name == "fp32" else (2e-3, 5e-3, 5e-3)
     return {"losses": ours["losses"], "torch_losses": theirs, "first_loss_apart": first_apart, "loss_apart": loss_apart, "torch_loss_spread": loss_spread,
@@ -152,7 +152,7 @@ def part2(check):
                 if check.dry:
                     return check.train(trainer, 3)
                 x, y = check.data(batch, size)
-                first = f"{check.dir}/work/{trainers[0]['tag']}.onnx"  # saved by the step before
+                first = f"{check.dir}/work/{trainers[0]['tag']}.onnx"  # saved by the previous step
                 if not os.path.exists(first):
                     check.train(trainers[0], 3, save=True, data=f"npy:{x},{y}")
                 this = check.train(trainer, 3, save=True, data=f"npy:{x},{y}")
@@ -209,7 +209,7 @@ def part3(check):
         check.step(f"{name} profile", profile)
     for trainer in check.of_part(3):
         check.step(trainer["tag"], lambda trainer=trainer: measured(check, trainer))
-    # On tensor cores there are four times as many engines to be measured.
+    # With tensor cores there are four times as many engines to measure.
     for name in dict.fromkeys(t["name"] for t in check.of_part(3)) if check.thorough and not check.dry else ():
         check.step(f"{name} profile tf32", lambda name=name: {"tasks": len(profiled(check, name, "tf32")["tasks"])})
 
@@ -226,7 +226,7 @@ def part4(check):
                        lambda: torch_throughput(check, name, batch, networks.NETWORKS[name][1], math_name, how, channels_last),
                        0 if check.dry else seconds, patience)
 
-    # What torch.compile takes to compile is most of the time: first what needs none.
+    # Most of the time is torch.compile's, so the steps without it come first.
     for kind in kinds:
         for trainer in trainers:
             if (trainer["name"], trainer["math"], trainer["batch"]) == kind:
@@ -235,7 +235,7 @@ def part4(check):
     for hows in ([("compile", True)], [("compile", False), ("activation_memory_budget", False)]) if check.thorough else ():
         for kind in kinds:
             pytorch(kind, hows, 60, 300)
-    check.results.pop("aims", None)  # of more results, perhaps, and at no cost
+    check.results.pop("aims", None)  # recomputed at no cost, perhaps from more results
     check.only = None
     check.step("aims", lambda: {"skipped": "nothing is measured"} if check.dry else aims(check.results, check.of_part(4)), -600)
 
@@ -244,8 +244,8 @@ LESS_MEMORY = ("checkpoint", "activation_memory_budget", "save_on_cpu")
 
 
 def aims(results, trainers):
-    """How many times as fast as PyTorch in its better format, without a budget; and as each of its ways to save memory, in no more memory
-    than that takes: the fastest trainer whose arena is no larger than the most that PyTorch's allocator held."""
+    """The speedup over PyTorch in its faster format, unlimited; and over each of PyTorch's ways to save memory, with no
+    more memory: that of the fastest trainer whose arena is no larger than the peak of PyTorch's allocator."""
     lines = [f"{'times as fast as':24}" + "".join(f"{title:>15}" for title in ("eager", "compile", *(how.split("_")[0] for how in LESS_MEMORY)))]
     figures = {}
     for kind in dict.fromkeys((t["name"], t["math"], t["batch"]) for t in trainers):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The half of gpu_check.sh that needs the compiler: makes all trainers, and what they and PyTorch start from, into a folder
-that travels to the machine with the GPU. Profiles that came back from there (results/profile-*.json) are planned with.
+"""The half of gpu_check.sh that needs the compiler. It writes all trainers, and the initial weights for them and for
+PyTorch, to a folder that is copied to the machine with the GPU. Plans use the profiles that came back from there
+(results/profile-*.json).
 
 usage: prepare.py --plimsoll build/bin/plimsoll --out DIR [--parts 1,2,3,4,5] [--networks resnet50,…] [--small]
 
-  --small   a network of 64 pixels at batch 32: what is there to try the machinery, not the GPU
+  --small   a network of 64 pixels at batch 32, to test these scripts rather than the GPU
 """
 import argparse
 import contextlib
@@ -41,8 +42,8 @@ def run(command, **options):
 
 
 def pack(trainer, folder):
-    """The model of a trainer, and the file of its weights where it has one, zipped. What --init he draws is made zero in it first: gzip
-    leaves next to nothing of that."""
+    """Zips the model of a trainer, and its weights file if there is one. Weights that --init he draws are set to zero
+    first, so that gzip reduces them to almost nothing."""
     os.makedirs(folder, exist_ok=True)
     model = f"{trainer}/model.onnx"
     weights = glob.glob(f"{trainer}/*.weights")
@@ -65,14 +66,15 @@ def digest(path):
 class Folder:
     def __init__(self, args):
         self.args, self.out, self.trainers, self.wrong, self.stale = args, args.out.rstrip("/"), [], 0, 0
-        self.models = self.out + ".models"  # beside what travels, for they are ten times its size
+        self.models = self.out + ".models"  # not in the folder that is copied: they are ten times its size
         os.makedirs(f"{self.out}/trainers", exist_ok=True)
         os.makedirs(self.models, exist_ok=True)
         self.compiler = digest(args.plimsoll)
 
     def is_made(self, path, tag, command):
-        """With this command, of this profile. One by another compiler stands, too: another runtime makes another compiler, and is no reason to plan
-        for minutes; but it is told."""
+        """Whether a trainer was already made with this command and this profile. A trainer by another compiler counts,
+        too, and is reported: every change of the runtime makes another compiler, which is no reason to plan again for
+        minutes."""
         of = " ".join([*(os.path.basename(str(part)) for part in command[1:]), *(digest(part) for part in command if str(part).endswith(".json"))])
         note = f"{self.models}/{tag}.made"
         if os.path.exists(path) and os.path.exists(note):
@@ -87,7 +89,7 @@ class Folder:
         return False
 
     def export(self, name):
-        """NAME.onnx, which does not travel, and networks/NAME.npz with the parameters that are not drawn."""
+        """Writes NAME.onnx, which is not copied, and networks/NAME.npz with the parameters that are not drawn."""
         path = f"{self.models}/{name}.onnx"
         if os.path.exists(path) and os.path.exists(f"{self.out}/networks/{name}.npz"):
             return path
@@ -103,14 +105,14 @@ class Folder:
         return path
 
     def built_in(self, name, model):
-        """A network of plimsoll's own, which PyTorch has no twin of."""
+        """A network of plimsoll's own, without a counterpart in PyTorch."""
         path = f"{self.models}/{name}.onnx"
         if not os.path.exists(path):
             run([self.args.plimsoll, "model", model, "-o", path])
         return path
 
     def trainer(self, part, name, model, batch, math, budget, costs="h200", policy="auto", layout="auto"):
-        """One generated trainer, packed, without the runtime that all of them share and without the weights."""
+        """One generated trainer, packed, without the shared runtime and without the weights."""
         tag = f"{name}-b{batch}-{math}-{str(budget).replace('%', '')}" + ("-profiled" if costs.endswith(".json") else "")
         tag += "" if layout == "auto" else f"-{layout}"
         target = f"{self.out}/trainers/{tag}"
@@ -118,19 +120,19 @@ class Folder:
                  "layout": layout}
         command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
                    "--math", math, "--costs", costs, "--policy", policy, "--layout", layout, "-o", target, "-q"]
-        if costs.endswith(".json"):  # it knows the tasks of the whole batch
+        if costs.endswith(".json"):  # it has the tasks of the whole batch
             command += ["--sub-batch", batch]
         if not self.is_made(f"{target}.tar.gz", tag, command):
             shutil.rmtree(target, ignore_errors=True)
             try:
                 run(command)
-            except RuntimeError as error:  # a budget may be below the minimum: that is told, not hidden
+            except RuntimeError as error:  # a budget may be below the minimum: report it
                 told = [line for line in str(error).splitlines() if line.startswith("error:")]
                 entry["refused"] = (told or str(error).strip().splitlines()[-1:])[0]
                 self.wrong += "needs at least" not in entry["refused"]
                 self.trainers.append(entry)
                 print(f"  {tag}: {entry['refused']}", flush=True)
-                # A share of the arena may be less than the weights: then the least that works stands in, once.
+                # A share of the arena may be less than the weights. Then the minimum is used instead, once.
                 least = re.search(r"the minimum is (\d+) bytes", str(error))
                 if least and not any(t["part"] == part and t["name"] == name and t["math"] == math and t["budget"] == least[1]
                                      for t in self.trainers):
@@ -159,7 +161,7 @@ class Folder:
             run([*command, path])
 
     def source(self):
-        """The runtime, the profiler and the replayer, with the one header that they need of others."""
+        """Copies the runtime, the profiler and the replayer, with the one third-party header that they need."""
         target = f"{self.out}/source"
         shutil.rmtree(target, ignore_errors=True)
         os.makedirs(target)
@@ -176,7 +178,7 @@ class Folder:
 
 
 def other_layout(math):
-    """Than the one that the model of the device takes, for the most part."""
+    """The layout other than the one that the device model chooses for most of the network."""
     return "nhwc" if math == "fp32" else "nchw"
 
 
@@ -211,12 +213,12 @@ def part3(folder):
         costs = profile if os.path.exists(profile) else "h200"
         for budget in BUDGETS:
             folder.trainer(3, name, model, folder.args.batch3, "fp32", f"{budget}%", costs)
-        # What the profiler is asked there: the tasks of the whole batch.
+        # The profiler's input on that machine: the tasks of the whole batch.
         folder.tasks(name, model, folder.args.batch3)
 
 
 def held_by_torch(folder, name, math):
-    """What PyTorch's ways to save memory held, where they have been measured: trainers of as much stand beside them."""
+    """The measured memory of PyTorch's ways to save memory. Trainers with the same memory are made for comparison."""
     path = f"{folder.out}/results/part-4.json"
     results = json.load(open(path)) if os.path.exists(path) else {}
     peaks = {results.get(f"{name} {math} torch {how}", {}).get("peak_bytes") for how in ("checkpoint", "activation_memory_budget", "save_on_cpu")}
@@ -263,18 +265,18 @@ def main():
         folder.trainers = []
         globals()[f"part{part}"](folder)
         trainers = [t for t in trainers if t["part"] != part] + folder.trainers
-        with open(index, "w") as out:  # whatever becomes of the next one
+        with open(index, "w") as out:  # even if the next part fails
             json.dump(trainers, out, indent=1)
     size = sum(os.lstat(os.path.join(base, name)).st_size for base, _, names in os.walk(args.out) for name in names)
     refused = {t["tag"] for t in trainers if "refused" in t}
-    made = {t["tag"] for t in trainers} - refused  # parts have trainers in common
+    made = {t["tag"] for t in trainers} - refused  # parts share trainers
     print(f"{args.out}: {len(made)} trainers, {size / 2**20:.1f} MiB travel" + (f"; {len(refused)} have no plan within their budget" if refused else ""))
     if folder.stale:
-        print(f"{folder.stale} of what was made before is of another compiler: rm -r {args.out}/trainers makes it anew")
+        print(f"{folder.stale} trainers from before are by another compiler: rm -r {args.out}/trainers makes it anew")
     if folder.wrong:
-        sys.exit(f"error: {folder.wrong} trainers were not made, and not for their budget")
+        sys.exit(f"error: {folder.wrong} trainers could not be made, for other reasons than their budget")
     if size > 60 << 20:
-        sys.exit("error: more than 60 MiB; leave parts or networks out, or remove what a dry run left: "
+        sys.exit("error: more than 60 MiB; leave out parts or networks, or remove the files of a dry run: "
                  f"rm -r {args.out}/build {args.out}/work {args.out}/trainers/*/ {args.out}/networks/*/*.onnx {args.out}/networks/*/*.weights")
 
 

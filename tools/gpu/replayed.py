@@ -1,18 +1,18 @@
-"""What plimsoll-replay-cuda --results left, as a table. Needs nothing."""
+"""The results of plimsoll-replay-cuda --results as a table. Needs no packages."""
 import json
 
-BOUNDS = {"fp32": 1e-5, "tf32": 5e-3}  # of runtime/profile/replay.cpp
+BOUNDS = {"fp32": 1e-5, "tf32": 5e-3}  # as in runtime/profile/replay.cpp
 
 
 def replay_table(paths):
-    """Of the lines in these files, a row for each kernel; `failures` has up to 40 for each."""
+    """Collects the lines of these files: a row for each kernel. `failures` has up to 40 for each."""
     kernels, kernel_of, not_built = {}, {}, 0
     for path in paths:
         for line in open(path, errors="replace"):
             try:
                 told = json.loads(line)
             except ValueError:
-                continue  # the process ended in the middle of it
+                continue  # the process ended while it wrote this line
             if "kernel" in told:
                 kernel_of[told["case"]] = told["kernel"]
             row = kernels.setdefault(kernel_of.get(told["case"], "?"), {"cases": set(), "algorithms": 0, "fp32": 0.0, "tf32": 0.0, "bad": []})
@@ -37,7 +37,7 @@ def replay_table(paths):
 
 
 def forget_unended(path):
-    """A case that has not ended, if it was not the kernel that ended it: who goes on with the file tries it again."""
+    """Removes an unfinished case that was not ended by its kernel, so that the next process tries it again."""
     told = []
     for line in open(path, errors="replace"):
         try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""results/part-*.json of gpu_check.sh as one JSON file and one page of tables.
+"""Writes results/part-*.json of gpu_check.sh as one JSON file and one page of tables.
 
 usage: report.py RESULTS OUT-DIRECTORY
 """
@@ -41,7 +41,7 @@ def main():
     for path in sorted(glob.glob(os.path.join(sys.argv[1], "part-[1-5].json"))):
         results[int(path[-6])] = json.load(open(path))
     if not results:
-        sys.exit(f"error: '{sys.argv[1]}' has no results of a GPU; dry runs are none")
+        sys.exit(f"error: '{sys.argv[1]}' has no results of a GPU; dry runs do not count")
     with open(os.path.join(sys.argv[2], "gpu.json"), "w") as out:
         json.dump(results, out, indent=1, sort_keys=True)
         out.write("\n")

@@ -1,4 +1,4 @@
-"""A part of gpu_check.sh as it goes: its steps and their results, the trainers that are built and run for them."""
+"""A running part of gpu_check.sh: its steps and their results, and the trainers that are built and run for them."""
 import concurrent.futures
 import contextlib
 import copy
@@ -25,19 +25,20 @@ SEED = 1
 LR = 0.01
 
 
-ENDS = None  # of the part
-GRACE = 40  # seconds that what has begun may go on behind the end
+ENDS = None  # when the part ends
+GRACE = 40  # seconds that a step may continue after the part's end
 PORTION = 40  # seconds of measuring a profile
-QUIET = 60  # seconds in which what tells all that it does must tell something
+QUIET = 60  # seconds after which a process that reports everything must have reported something
 TRIED = set()  # (part, step), in this process
 BUILT = {}  # the runtime, in this process
-TWINS = {}  # networks, with the weights that they start from
-# A process ends with all that it started: a program under a tool, a compiler under a build would keep device and cores from what comes next.
+TWINS = {}  # PyTorch's networks, with their initial weights
+# A process is ended with all its children. Otherwise a program under a tool, or a compiler under a build, would keep
+# the device and the cores from the next steps.
 GROUP = {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
 
 
 def ended(process):
-    """What it has told until now."""
+    """The output so far."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     try:
@@ -47,8 +48,8 @@ def ended(process):
 
 
 def shell(command, timeout=240, check=True, grows=None):
-    """What never ends costs its step, not the part; what was started before the part's end has some seconds more. `grows`: the file in which
-    it tells what it does."""
+    """Runs a command. If it never ends, only its step fails, not the part; a command started before the part's end has
+    some more seconds. `grows`: the file in which the command reports its progress."""
     command = [str(part) for part in command]
     began = grew = time.time()
     if ENDS:
@@ -77,14 +78,14 @@ def shell(command, timeout=240, check=True, grows=None):
 
 
 def configured(build):
-    """To the end: nobody was ended in the middle of it."""
+    """Whether CMake completed the configuration of this folder: an interrupted one has no build file."""
     return os.path.exists(f"{build}/build.ninja") or os.path.exists(f"{build}/Makefile")
 
 
 class Check:
     def __init__(self, args, part, ends, only=None, thorough=True, again=True):
-        """`only`: of the part's trainers those of these networks; `thorough`: with what takes long and tells little more; `again`: with what
-        has failed when another process tried it."""
+        """`only`: only the trainers of these networks; `thorough`: with steps that take long and add little
+        information; `again`: with steps that failed in an earlier process."""
         self.dir, self.dry, self.part, self.only, self.thorough = os.path.abspath(args.dir), args.dry_run, part, only, thorough
         self.again = again
         global ENDS
@@ -98,16 +99,18 @@ class Check:
         self.late = self.lost = False
 
     def has(self, name):
-        """Whether a step's result stands: a failure does until it is to be tried again, and never where nothing but the time was up."""
+        """Whether a step's result is final. A failure is final until failures are retried; a step cut off by the time
+        limit never is."""
         result = self.results.get(name)
         if not result or ("error" not in result and result.get("passed") is not False):
             return bool(result)
         return (self.part, name) in TRIED or not (self.again or result.get("cut_off"))
 
-    # A step is done once: its result is kept at once, under its name.
+    # A step runs once. Its result is stored immediately, under its name.
     def step(self, name, body, seconds=0, patience=None):
-        """`seconds`: what it takes at the least; with less than that it is not begun. `patience`: seconds for what nobody can end but this process
-        itself. One that does not come back from it has left an error, and another process goes on behind it (check.py)."""
+        """`seconds`: the minimum time of the step; with less time left it is not begun. `patience`: seconds for work
+        inside this process, which no other process can stop. If it does not return, an error is stored first, and
+        another process continues after the step (check.py)."""
         if self.has(name):
             return self.results[name]
         began = time.time()
@@ -120,9 +123,9 @@ class Check:
         faulthandler.dump_traceback_later(max(1, min(patience or 1e6, self.ends + GRACE + 10 - began)), exit=True)
         try:
             result = body() or {}
-        except Exception as error:  # noqa: BLE001  one step's failure is no other's
+        except Exception as error:  # noqa: BLE001  the failure of one step must not stop the others
             result = {"error": str(error).strip()[-1500:] or repr(error)}
-            # Nothing of PyTorch's works any more in a process whose context is lost.
+            # PyTorch does not work any more in a process that has lost its CUDA context.
             self.lost = isinstance(error, RuntimeError) and "CUDA error" in str(error) and not str(error).startswith("$")
             if time.time() > self.ends:
                 self.late = result["cut_off"] = True
@@ -145,18 +148,20 @@ class Check:
         if not self.out:
             return
         os.makedirs(self.out, exist_ok=True)
-        with tarfile.open(f"{self.out}/.new", "w:gz", compresslevel=1) as tar:  # after each of two hundred steps
+        # Fast, because this runs after each of two hundred steps.
+        with tarfile.open(f"{self.out}/.new", "w:gz", compresslevel=1) as tar:
             tar.add(f"{self.dir}/results", "results")
         os.replace(f"{self.out}/.new", f"{self.out}/results.tar.gz")
 
     def runtime(self):
-        """All that compiles is compiled: what was not built is told by the step that wants it."""
+        """Builds everything that compiles. A step that needs a missing target reports it."""
         build = f"{self.dir}/build"
         if not configured(build):
             flags, missing = toolchain()
             try:
                 shell(["cmake", "-S", f"{self.dir}/source", "-B", build, f"-DCMAKE_CUDA_ARCHITECTURES={device_to_build_for()}",
-                       # Large batches take the least work, small ones the least time where there are cores for them.
+                       # Large batches take the least processor time, small ones the least elapsed time if there are
+                       # enough cores.
                        f"-DPLIMSOLL_BATCH={8 if os.cpu_count() < 8 else 2}", *flags])
             except RuntimeError as error:
                 shutil.rmtree(build, ignore_errors=True)
@@ -174,7 +179,7 @@ class Check:
         return [t for t in self.index if t["part"] == part and "refused" not in t and (self.only is None or t["name"] in self.only)]
 
     def model(self, name):
-        """The model file, its drawn weights zero."""
+        """The model file, in which the drawn weights are zero."""
         for packed in glob.glob(f"{self.dir}/networks/{name}/*.gz"):
             path = packed[:-3]
             if not os.path.exists(path):
@@ -195,15 +200,17 @@ class Check:
         if not os.path.exists(f"{source}/runtime"):
             os.symlink(f"{self.dir}/source/runtime", f"{source}/runtime")
         if not configured(f"{source}/build"):
-            # What a compiler that nobody has tried may warn of is no reason to measure nothing.
+            # Warnings of an untested compiler must not prevent the measurements.
             shell(["cmake", "-S", source, "-B", f"{source}/build", f"-DPLIMSOLL_RUNTIME={self.dir}/build", "-DPLIMSOLL_WERROR=OFF", *toolchain()[0]])
         shell(["cmake", "--build", f"{source}/build", "-j", jobs or os.cpu_count()], 540)
         return f"{source}/build/train"
 
     def prepare_part(self, step_of=None):
-        """The runtime, and those trainers of the part whose steps are to come, built beside each other and before anything is measured. One that
-        does not build says so when it is to run. `step_of`: of each tag, where the step is not called so."""
-        for step in ("machine", "runtime", "trainers"):  # of another machine, or of fewer trainers, perhaps
+        """Builds the runtime and the trainers of the part's remaining steps in parallel, before anything is measured. A
+        trainer that does not build is reported when it should run. `step_of`: the step's name for each tag, if it
+        differs."""
+        # The stored results may be from another machine, or from fewer trainers.
+        for step in ("machine", "runtime", "trainers"):
             self.results.pop(step, None)
             TRIED.discard((self.part, step))
         self.step("machine", versions)
@@ -232,7 +239,7 @@ class Check:
             self.step("trainers", trainers)
 
     def train(self, trainer, steps, save=False, data=None, prefix=(), extra=()):
-        """Losses and seconds per iteration, the last lines, and where the weights are."""
+        """Losses and seconds per iteration, the last lines, and the path of the weights."""
         program = self.build(trainer)
         model = self.model(trainer["name"])
         if self.dry:
@@ -264,7 +271,8 @@ class Check:
         return "cpu" if self.dry else "cuda"
 
     def twin(self, name):
-        """One of its own for each who asks; to draw the weights of VGG-16 takes longer than to train it for a while."""
+        """A copy for each caller. Drawing the weights of VGG-16 takes longer than training it for some iterations, so
+        it is cached."""
         if name not in TWINS:
             with np.load(f"{self.dir}/networks/{name}.npz") as small:
                 TWINS[name] = networks.twin(name, SEED, dict(small))
@@ -272,15 +280,16 @@ class Check:
 
 
 def choices(check, trainer):
-    """What decides the bits: the samples in a round, and the algorithm of every task."""
+    """What determines the bits: the samples in a round, and the algorithm of every task."""
     with open(f"{check.dir}/trainers/{trainer['tag']}/plan.json") as given:
         plan = json.load(given)
     return [plan.get("sub_batch"), sorted({(s["task"], s["algorithm"]) for s in plan["steps"] if "algorithm" in s})]
 
 
 def profiled(check, name, math="fp32"):
-    """results/profile-NAME.json, or profile-NAME-tf32.json: what all tasks of a network take. Measured in portions, each of which is kept: how
-    long all of them take depends on how long the library takes to build its plans, and a portion that ends badly costs one task."""
+    """results/profile-NAME.json, or profile-NAME-tf32.json: the times of all tasks of a network. They are measured in
+    portions, each of which is stored: the total time depends on how long the library takes to build its plans, and a
+    portion that ends with an error loses only one task."""
     called = f"{name}{'' if math == 'fp32' else '-' + math}"
     whole, some = (f"{check.dir}/results/{kind}-{called}.json" for kind in ("profile", "profiling"))
     question, answer = f"{check.dir}/work/question.json", f"{check.dir}/work/answer.json"
@@ -304,7 +313,8 @@ def profiled(check, name, math="fp32"):
             shell([f"{check.dir}/build/bin/plimsoll-profile-cuda", question, "-o", answer, "--progress"], PORTION + 90)
             told = json.load(open(answer))
         except RuntimeError as error:
-            done = [int(number) for number in re.findall(r"\] (\d+)/", str(error))]  # of this portion; the next one did it
+            # Tasks done in this portion; the next task caused the error.
+            done = [int(number) for number in re.findall(r"\] (\d+)/", str(error))]
             bad += 1
             if time.time() > check.ends or bad > 5 or not (done or real):
                 raise
@@ -317,7 +327,7 @@ def profiled(check, name, math="fp32"):
 
 
 def measured(check, trainer, steps=25):
-    other = f"{check.dir}/results/part-{7 - check.part}.json"  # parts 3 and 4 have trainers in common
+    other = f"{check.dir}/results/part-{7 - check.part}.json"  # parts 3 and 4 share trainers
     known = json.load(open(other)).get(trainer["tag"], {}) if check.part in (3, 4) and os.path.exists(other) else {}
     if "seconds" in known and not check.dry:
         return {**known, "measured_in_part": 7 - check.part}

@@ -1,4 +1,4 @@
-"""Where CUDA and cuDNN are on a machine that nobody has seen, and what else its results depend on."""
+"""Finds CUDA and cuDNN on an unknown machine, and records what else its results depend on."""
 import functools
 import glob
 import os
@@ -11,18 +11,20 @@ import torch
 
 
 def first_of(patterns):
-    """The first file that one of the patterns names; '' where there is none."""
+    """The first file that matches one of the patterns; '' if there is none."""
     return next((path for pattern in patterns for path in sorted(glob.glob(pattern))), "")
 
 
 def device_to_build_for():
-    """The one that PyTorch sees, whether or not there is an nvidia-smi; an H200 where there is none, to see that all compiles."""
+    """The architecture of the device that PyTorch sees, even without nvidia-smi; an H200's if there is none, to test
+    compilation."""
     return "{}{}".format(*torch.cuda.get_device_capability()) if torch.cuda.is_available() else "90-real"
 
 
 @functools.lru_cache
 def toolchain():
-    """(what CMake must be told, what was not found): the toolkit may lie in /usr/local, in Python's packages, or half there."""
+    """(CMake's options, what was not found). The toolkit may be in /usr/local, in Python's packages, or partly in
+    each."""
     packages = [path for path in sys.path if path.endswith("-packages")]
     nvcc = shutil.which("nvcc") or first_of(["/usr/local/cuda*/bin/nvcc", *(f"{p}/nvidia/*/bin/nvcc" for p in packages)])
     if not nvcc:
@@ -56,8 +58,8 @@ def toolchain():
 
 
 def lend_compiler(folder):
-    """cuDNN compiles some kernels while a plan is made, by a library that it looks for by its name alone: links to it, and to nothing else
-    that lies beside it, in a folder on the loader's path."""
+    """cuDNN compiles some kernels while a plan is made, with a library that it loads by its name alone. This makes a
+    folder for the loader's path with links to that library, and to nothing else from its own folder."""
     packages = [path for path in sys.path if path.endswith("-packages")]
     for place in (*(f"{p}/nvidia/*/lib" for p in packages), "/usr/local/cuda/lib64", "/usr/local/cuda*/targets/x86_64-linux/lib"):
         there = sorted(glob.glob(f"{place}/libnvrtc*.so.*"))

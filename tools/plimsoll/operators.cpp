@@ -63,34 +63,36 @@ std::string as_text(const std::vector<Row>& rows) {
   for (const Row& row : rows) width = std::max(width, row.name.size());
   std::string text = fmt::format("{:<{}}  {:<8}  {:<8}  {}\n", "operator", width, "opsets", "gradient", "layouts");
   for (const Row& row : rows) text += fmt::format("{:<{}}  {:<8}  {:<8}  {}\n", row.name, width, row.opsets, row.gradient, row.layouts);
-  return text + "\nin words of others:\n" + list_of(spelled_operators(), 100) + "\n\nof constants and shapes only:\n" +
+  return text + "\nrewritten as other operators:\n" + list_of(spelled_operators(), 100) + "\n\nof constants and shapes only:\n" +
          list_of(folded_operators(), 100) + "\n";
 }
 
 std::string as_page(const std::vector<Row>& rows) {
   std::string text =
       "# Operators\n\n"
-      "What a model may be made of; `plimsoll operators --markdown` writes this page. Local functions are inlined, and an operator that is\n"
-      "not here is named with all others that are not, exit code 5. A node with an attribute that\n"
-      "ONNX does not give its operator in the model's opset, or with a word that ONNX does not know there, is an error (exit code 4), "
-      "and so are local functions\n"
-      "of another opset than the model's (5).\n\n"
-      "Every operator stands in one file, [compiler/ops](../compiler/ops/), that ends with small instances of it. Tests walk over those:\n"
-      "gradients against finite differences, every backend against the CPU's, results in place, run again and in halves of the batch.\n"
-      "Activations lie in blocks of channels where that is faster: an operator takes them *as they come*, has kernels for *blocked* ones of\n"
-      "any kind *too*, or wants them *plain*, and is given them so.\n\n"
+      "The operators that a model may use; `plimsoll operators --markdown` writes this page. Local functions are inlined. If a\n"
+      "model uses operators that are not listed here, the error names all of them (exit code 5). It is an error (exit code 4)\n"
+      "if a node has an attribute that ONNX does not define for its operator in the model's opset, or a value that ONNX does\n"
+      "not define for that attribute. A local function of another opset than the model's is refused (5).\n\n"
+      "Every operator is one file in [compiler/ops](../compiler/ops/), which ends with small instances of the operator. The\n"
+      "generic tests run these instances: they compare gradients with finite differences and every backend with the CPU, and\n"
+      "test in-place results, recomputation and halves of the batch. Activations are stored in blocks of channels where that is\n"
+      "faster. An operator takes blocked activations *as they come*, has kernels for *blocked* ones *too*, or needs *plain*\n"
+      "ones. The compiler converts layouts where necessary.\n\n"
       "| operator | opsets | gradient | layouts | tested as |\n|---|---|---|---|---|\n";
   for (const Row& row : rows)
     text += fmt::format("| {} | {} | {} | {} | {} |\n", row.name, row.opsets, row.gradient, row.layouts, row.samples);
   return text +
-         "\n## In words of others\n\n"
-         "Written down as what they are made of ([compiler/network/simplify/spellings.h](../compiler/network/simplify/spellings.h)):\n" +
-         list_of(spelled_operators(), 140) +
-         ",\nand convolutions and pools over one dimension. SplitToSequence with SequenceAt is a Split, what exporters draw masks with\n"
-         "(RandomUniformLike, Less, Cast) is Bernoulli.\n"
+         "\n## Rewritten as other operators\n\n"
+         "A network pass rewrites these as compositions of other operators\n"
+         "([compiler/network/simplify/spellings.h](../compiler/network/simplify/spellings.h)):\n" +
+         list_of(spelled_operators(), 120) +
+         ".\nConvolutions and pools over one dimension are rewritten, too. SplitToSequence with SequenceAt becomes Split.\n"
+         "RandomUniformLike, Less and Cast, with which exporters draw masks, become Bernoulli.\n"
          "\n## Of constants and shapes only\n\n"
-         "What exporters compute shapes and masks with is worked out by the compiler, where its inputs are known but for the batch:\n" +
-         list_of(folded_operators(), 140) + ".\n";
+         "Exporters compute shapes and masks with these operators. The compiler evaluates them if it knows their inputs up to the\n"
+         "batch:\n" +
+         list_of(folded_operators(), 120) + ".\n";
 }
 
 class OperatorsCommand final : public Command {

@@ -13,10 +13,10 @@
 namespace plimsoll {
 namespace {
 
-// Alternatives of ModelAttribute::value, in their order.
+// The alternatives of ModelAttribute::value, in order.
 AttributeKind kind_of(const ModelAttribute& attribute) { return static_cast<AttributeKind>(attribute.value.index()); }
 
-// The rule of the attribute in this opset; nullptr: there is none.
+// The rule of the attribute in this opset; nullptr: none.
 const AttributeRule* find_rule(const Op& op, std::string_view name, int64_t opset) {
   const auto holds = [&](const AttributeRule& rule) {
     return rule.name == name && opset >= rule.first_opset && opset <= rule.last_opset;
@@ -42,7 +42,7 @@ std::string_view in_words(AttributeKind kind) {
 
 Status check_attributes(const Model& model, int64_t opset) {
   for (const ModelNode& node : model.nodes) {
-    // Operators that are not read are named as unsupported later.
+    // Unsupported operators are reported later.
     const Op* op = is_of_onnx(node) ? find_onnx_op(node.op) : nullptr;
     if (!op) continue;
     for (const ModelAttribute& attribute : node.attributes) {

@@ -1,5 +1,6 @@
-// A node has the attributes that ONNX gives its operator in the model's opset, of the type that ONNX gives them, and of words one that
-// ONNX has. Another one would be obeyed by a kernel that knows it, or read as if it were not there.
+// Checks that each node has only attributes that ONNX defines for its operator in the model's opset, with ONNX's types
+// and, for enumerations, ONNX's values. Otherwise a kernel might apply an attribute that does not exist in this opset,
+// or an unknown one would be silently ignored.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace plimsoll {
 
-// Of all nodes of the domain ai.onnx. Error: invalid_model, with the node, the attribute, and both types or the words that ONNX has.
+// Checks all nodes of the domain ai.onnx. Error: invalid_model; it names the node, the attribute, and both types or the
+// allowed values.
 Status check_attributes(const Model& model, int64_t opset);
 
 }  // namespace plimsoll

@@ -25,8 +25,8 @@ std::vector<const DeclaredValue*> fed_inputs(const Model& model) {
   return inputs;
 }
 
-// The symbol of the batch: that of the first dimension of the first input, unless the user gave it a number, or another dimension is
-// called a batch and that one is not (then the model is sequence-first).
+// The symbol of the batch: the first dimension of the first input, unless the user gave it a number, or another
+// dimension has a batch-like name and that one does not (then the model is sequence-first).
 std::string batch_symbol(const std::vector<const DeclaredValue*>& inputs, const SimplifyOptions& options) {
   std::string first;
   for (const auto* input : inputs)
@@ -41,7 +41,7 @@ std::string batch_symbol(const std::vector<const DeclaredValue*>& inputs, const 
   return first;
 }
 
-// Elements per sample and whether the batch is among the dimensions.
+// The number of elements per sample, and whether the batch is among the dimensions.
 struct Count { int64_t value = 1; bool batch = false; };
 
 std::optional<Count> count_of(const Dims& dims) {
@@ -54,7 +54,7 @@ std::optional<Count> count_of(const Dims& dims) {
   return count;
 }
 
-// Each number was for a dimension that is there, and the samples have one left.
+// Each given number belongs to an existing dimension, and the sample dimension was not given a number.
 Status check_given_dims(const std::vector<const DeclaredValue*>& inputs, const ModelInputs& found, const SimplifyOptions& options) {
   std::string symbols;
   for (const auto* input : inputs)
@@ -146,7 +146,7 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
   const auto elements = count_of(x);
   if (!elements) return fail("the number of elements is not a multiple of the batch");
 
-  // What stands in the target: the batch as a symbol, the open entry, and the product of the rest.
+  // The entries of the target: the batch as a symbol, the open entry, and the product of the rest.
   std::optional<size_t> symbol, open;
   int64_t rest = 1;
   bool stays = false;  // the batch is copied from x
@@ -185,7 +185,7 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
   }
   if (!elements->batch || !exported_batch || rest == 0) return result;
 
-  // Numbers only. Written for a fixed batch, one of them may be the batch: at the batch's own place,
+  // Numbers only. In an export for a fixed batch, one of them may be the batch: either at the batch's position,
   const int64_t batch = *exported_batch;
   const auto replace = [&](size_t i) {
     const int64_t others = rest / target[i].value;
@@ -204,14 +204,14 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
       return result;
     }
   }
-  // or in front, merged with dimensions that followed it or parted from them: [N,4,8] → [4N,8], [4N,8] → [N,4,8]. With a batch of one,
-  // any number is a multiple of it, so it has to be a product of dimensions that are there.
+  // or in front, merged with or split from the dimensions that follow: [N,4,8] → [4N,8], [4N,8] → [N,4,8]. With a batch
+  // of one, any number is a multiple of it, so the number must be a product of existing dimensions.
   if (!target.empty() && axis == 0 && target[0].value > 0 && target[0].value % batch == 0) {
     const int64_t merged = target[0].value / batch, others = rest / target[0].value;
     bool parts = merged == 1;
     int64_t product = 1;
     for (const Dim dim : x) {
-      product *= dim.value;  // no larger than the elements
+      product *= dim.value;  // at most the number of elements
       parts = parts || product == merged;
     }
     const auto all = checked_mul(others, merged);
@@ -223,7 +223,7 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
       return result;
     }
   }
-  if (open) return result;  // the open entry takes the batch; the operator checks that it divides
+  if (open) return result;  // the open entry takes the batch; the operator checks divisibility
   return fail(fmt::format("it was exported for a batch of {}, and which entry is the batch cannot be proved; export with a "
                           "dynamic batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False", batch));
 }

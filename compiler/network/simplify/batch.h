@@ -1,5 +1,5 @@
-// The batch: which dimensions of the inputs are the number of samples, and what becomes of a number of samples that an
-// exporter wrote into the model as a constant.
+// The batch: which input dimensions are the number of samples, and how a number of samples that the exporter wrote as a
+// constant is replaced.
 #pragma once
 
 #include <optional>
@@ -21,18 +21,18 @@ struct ModelInput {
 
 struct ModelInputs {
   std::vector<ModelInput> inputs = {};
-  // The number of samples that the model was exported with, where it was not symbolic.
+  // The number of samples that the model was exported with, if it is not symbolic.
   std::optional<int64_t> exported_batch = {};
   std::vector<std::string> notes = {};
 };
 
-// The graph's inputs that are no initializers. Errors: usage, listing every symbolic dimension that is neither the
+// The graph's inputs that are not initializers. Errors: usage, listing every symbolic dimension that is neither the
 // batch nor in options.dims; invalid_model; unsupported for element types.
 Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& options);
 
-// The target of a Reshape of `x`, as the operator understands it: numbers, 0 for "as in x", -1 for "what is left".
-// An entry that is the batch becomes 0 or -1, also one that was exported as a number where that is provable.
-// Error (a sentence, without the node): what could not be proved.
+// The target of a Reshape of `x` in the operator's terms: numbers, 0 for "as in x", -1 for "the remaining elements". A
+// batch entry becomes 0 or -1; so does one exported as a number, if that is provable. Error (a sentence without the
+// node): what could not be proved.
 struct ReshapeTarget {
   std::vector<int64_t> entries = {};
   std::string error = {};

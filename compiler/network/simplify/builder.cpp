@@ -30,7 +30,7 @@ ConstantData constant_of(const ModelTensor& tensor) {
   return data;
 }
 
-// Lists of strings (the activations of an LSTM) are joined by commas; graphs and types are of no operator we have.
+// Lists of strings (the activations of an LSTM) are joined by commas; no supported operator has graphs or types.
 struct AsNodeAttribute {
   std::optional<NodeAttribute> operator()(std::monostate) const { return std::nullopt; }
   std::optional<NodeAttribute> operator()(int64_t item) const { return item; }
@@ -87,7 +87,7 @@ Status NetworkBuilder::add_inputs() {
   return {};
 }
 
-// For all nodes that read the input, the number of samples is then a constant.
+// From here on, nodes that read the input see a constant number of samples.
 Status NetworkBuilder::fix_batch(const std::string& name) {
   const ModelNode whole{.op = "WholeBatch",
                         .name = name + "/whole_batch",
@@ -100,7 +100,7 @@ Status NetworkBuilder::fix_batch(const std::string& name) {
 Status NetworkBuilder::add_outputs() {
   for (const auto& output : model_.outputs) {
     PLIMSOLL_ASSIGN(const ValueId id, table_.as_data(table_.find(output.name), Slot::data));
-    // Of several outputs one is chosen by its name, which an alias has lost.
+    // If there are several outputs, one is selected by its name, which an alias has lost.
     Value& value = network_.values[id];
     const bool fresh = std::find(network_.outputs.begin(), network_.outputs.end(), id) == network_.outputs.end();
     if (model_.outputs.size() > 1 && fresh && value.kind == ValueKind::intermediate) value.name = output.name;
@@ -149,13 +149,13 @@ Status NetworkBuilder::add_node(const ModelNode& source) {
   return add_operator(source);
 }
 
-// A node that stays one. What is not supported is collected, to be told all at once; a model that is wrong ends here.
+// A node that is not rewritten. Unsupported features are collected and reported together; an invalid model fails here.
 Status NetworkBuilder::add_operator(const ModelNode& source) {
   const Op* op = is_of_onnx(source) ? find_op(source.op) : nullptr;
   const bool known = op && op->of_onnx() && opset_ >= op->first_opset && opset_ <= op->last_opset;
   const bool blocked = is_blocked(source);
-  // Behind what is not supported there are no types, but the names of operators are looked at all the same; not those
-  // that may be folded, which perhaps would not be nodes if the types were there.
+  // After an unsupported node there are no types, but operator names are still checked, except for operators that might
+  // be folded: with known types they might not be nodes at all.
   const bool of_shapes = blocked && computes_shapes(source);
   if (source.op == "Constant" && is_of_onnx(source))
     unsupported_.add_message(fmt::format("{}: has no value that is read; sparse tensors and texts are not", describe(source)));
@@ -203,7 +203,7 @@ void NetworkBuilder::give_up(const ModelNode& source, bool of_shapes) {
   }
 }
 
-// Nodes that another one is found to need.
+// Nodes that another node requires as input.
 Status NetworkBuilder::write_in_front(const std::vector<ModelNode>& nodes) {
   for (const ModelNode& node : nodes) {
     uses_.readers[node.outputs[0]].push_back(kWritten);
@@ -237,8 +237,8 @@ Status NetworkBuilder::infer(const ModelNode& given, const Op& op) {
     node.inputs.push_back(*input);
   }
   while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
-  // Outputs that nobody reads do not exist: the running statistics of a BatchNormalization, the mask of a Dropout. Those of a
-  // Split do: their places tell their lengths.
+  // Unread outputs do not exist: the running statistics of a BatchNormalization, the mask of a Dropout. The outputs of
+  // a Split do: their positions determine their lengths.
   for (size_t i = 0; i < source.outputs.size(); ++i)
     node.outputs.push_back(i == 0 || uses_.readers.contains(source.outputs[i]) || op.most_outputs == kAnyNumber
                                ? table_.add({.name = source.outputs[i].empty() ? node.name + ":0" : source.outputs[i]})
@@ -293,7 +293,7 @@ void NetworkBuilder::say_what_was_rewritten() {
   }
 }
 
-// The trainer reads frozen and filled weights from the model file like any other, so they are initializers there.
+// The trainer reads frozen and filled weights from the model file like any other, so they become initializers.
 void NetworkBuilder::materialise() {
   std::unordered_set<std::string> replaced;
   std::vector<ModelTensor> made;
@@ -306,8 +306,8 @@ void NetworkBuilder::materialise() {
   remove_makers(model_, replaced);
 }
 
-// Only if the model is none without, what was repeated for the samples of the exporter's example is taken to be repeated for each
-// sample; it is, if all shapes then go together.
+// Only if the model is invalid otherwise, a repetition by the exported number of samples is treated as a repetition per
+// sample. The interpretation is accepted if all shapes are then consistent.
 Result<Network> build_network(Model& model, const GraphOrder& order, const SimplifyOptions& options,
                               std::vector<std::string>& notes) {
   std::vector<std::string> said = notes;
@@ -317,7 +317,7 @@ Result<Network> build_network(Model& model, const GraphOrder& order, const Simpl
     said = notes;
     network = NetworkBuilder(model, options, said, true).build(order);
   }
-  // A model that computes its loss may compute with samples beside each other.
+  // A model that computes its own loss may compute across samples.
   const bool fits = !builder.exported_batch() || *builder.exported_batch() == options.batch;
   if (!network.ok() && options.may_fix_batch && fits && options.batch > 1) {
     std::vector<std::string> said_then = notes;

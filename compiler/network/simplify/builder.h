@@ -11,8 +11,8 @@
 
 namespace plimsoll {
 
-// The model, in `order`, as a network: constants evaluated, aliases resolved, types inferred. Constants that
-// kernels read become initializers of the model. What no output depends on is still there. Errors: as simplify().
+// Builds a network from the model, in `order`: constants are evaluated, aliases resolved, types inferred. Constants
+// that kernels read become initializers of the model. Nodes that no output depends on are kept. Errors: as simplify().
 Result<Network> build_network(Model& model, const GraphOrder& order, const SimplifyOptions& options,
                               std::vector<std::string>& notes);
 

@@ -9,14 +9,14 @@
 
 namespace plimsoll {
 
-// Names from which an output is reached through operators that have a slope: through no comparison, no shape, no cast to
-// integers, and not as what is compared or counted by (the condition of a Where, the indices of a Gather).
-// Left out are initializers that are no trained parameter: by what plimsoll.export says (author.h), else by what torch's dynamo exporter notes
-// of each. Of other files nothing tells.
-// An Identity behind which no gradient flows back: detach(), as plimsoll.export and torch's dynamo exporter write it. Of
-// TorchScript's exporter nothing of a detach() is left.
+// Whether the node is an Identity through which no gradient passes: detach(), as plimsoll.export and torch's dynamo
+// exporter write it. TorchScript's exporter leaves no trace of a detach().
 bool is_detached(const ModelNode& node, const Model& model);
 
+// Names from which an output is reached through differentiable operators: not through comparisons, shapes or casts to
+// integers, and not as the condition of a Where or the indices of a Gather. Initializers that are not trained
+// parameters are excluded, according to plimsoll.export (author.h), or else to the marks of torch's dynamo exporter;
+// other files do not contain this information.
 std::unordered_set<std::string> reached_by_gradients(const Model& model, const GraphOrder& order);
 
 }  // namespace plimsoll

@@ -11,7 +11,7 @@ bool is_empty(const Dims& dims) {
   return std::any_of(dims.begin(), dims.end(), [](Dim dim) { return dim.value == 0; });
 }
 
-// A list of whole numbers that stands in input i, none of which is a number of samples.
+// The list of integers in input i, if none of them depends on the number of samples.
 std::optional<std::vector<int64_t>> known_list(ValueTable& table, const ModelNode& source, size_t i) {
   if (i >= source.inputs.size() || source.inputs[i].empty()) return std::nullopt;
   const KnownValue* known = table.known_constant(table.find(source.inputs[i]));

@@ -1,5 +1,5 @@
-// Slices of nothing, which exporters write where a part has no elements (a rotary embedding of all of a head): they are
-// values without elements, and put behind others they change nothing.
+// Empty slices, which exporters write if a part has no elements (a rotary embedding that covers a whole head). They are
+// values without elements, and concatenating them changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace plimsoll {
 
-// What a Slice of nothing makes; nullopt: it is none. Bounds are NumPy's, of steps of 1.
+// The result of an empty Slice; nullopt if the slice is not empty. Bounds as in NumPy, steps of 1.
 std::optional<KnownValue> empty_slice(const Network& network, ValueTable& table, const ModelNode& source,
                                       int64_t opset);
 
-// A Concat without what is empty along its axis; nullopt: it has nothing of that kind, or nothing else.
+// A Concat without the inputs that are empty along its axis; nullopt if none are empty, or all are.
 std::optional<ModelNode> without_empty_parts(ValueTable& table, const ModelNode& source);
 
 }  // namespace plimsoll

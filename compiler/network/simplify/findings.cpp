@@ -19,16 +19,16 @@ constexpr const char* kTorchLine =
 
 constexpr const char* kDynamoLine = kDynamoExportLine;
 
-// Fewer convolutions are networks of a time before batch normalization, or none of the kind: AlexNet has five.
+// With fewer convolutions a network predates batch normalization, or is not a convolutional network: AlexNet has five.
 constexpr int kConvolutions = 8;
 
-// "conv1.weight" and "conv1.bias", as a module names them. Folding makes new tensors: onnx::Conv_497, conv1.weight_bias.
+// "conv1.weight" and "conv1.bias", as a module names them. Folding creates tensors: onnx::Conv_497, conv1.weight_bias.
 bool are_siblings(std::string_view weight, std::string_view bias) {
   const size_t dot = weight.rfind('.');
   return dot != std::string_view::npos && bias.substr(0, dot + 1) == weight.substr(0, dot + 1) && bias.substr(dot + 1) == "bias";
 }
 
-// torch's dynamo exporter notes on a node which of its optimizer's rules made it.
+// torch's dynamo exporter records on a node the optimizer rule that created it.
 int64_t count_told_folded(const Model& model) {
   int64_t count = 0;
   for (const ModelNode& node : model.nodes)
@@ -62,7 +62,7 @@ Status find_folded_normalization(const Model& model, const Network& network, boo
     if (node.op == "BatchNormalization") {
       const auto mode = node.attributes.find("training_mode");
       const int64_t* training = mode == node.attributes.end() ? nullptr : std::get_if<int64_t>(&mode->second);
-      if (node.opset < 14 || (training && *training != 0)) return {};  // before opset 14 nothing tells
+      if (node.opset < 14 || (training && *training != 0)) return {};  // before opset 14 the mode is unknown
       ++frozen;
     }
     if (node.op != "Conv") continue;
@@ -74,7 +74,7 @@ Status find_folded_normalization(const Model& model, const Network& network, boo
   if (frozen > 0 && network.modes_are_stated) return {};
   // torch's dynamo exporter writes the same node for a module in train() and in eval().
   if (frozen > 0 && came_from_dynamo(model)) return {};
-  // Of a file that states the modes it is asked (compiler/network/modes.h).
+  // If the file states the modes, the user is asked (compiler/network/modes.h).
   if (frozen > 0 && !required && states_modes(model)) return {};
   if (frozen > 0)
     return found(fmt::format("the model has {} in evaluation mode; training takes the "

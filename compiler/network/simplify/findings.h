@@ -1,4 +1,4 @@
-// What a user should know of a model that is read without an error.
+// Warnings about a model that was read without error.
 #pragma once
 
 #include <string>
@@ -10,18 +10,19 @@
 
 namespace plimsoll {
 
-// A convolutional network without a batch normalization whose convolutions all have biases is most likely an export
-// for evaluation, where they were folded away: it trains badly. Error where they are `required`: invalid_model, also for a
-// network that has none and looks as if it never had. torch's dynamo exporter knows no training mode: from it, that they are there is enough.
+// A convolutional network without batch normalization whose convolutions all have biases is most likely an evaluation
+// export in which the normalizations were folded; it trains badly. Error if they are `required`: invalid_model, also
+// for a network that apparently never had any. torch's dynamo exporter records no training mode, so for its files the
+// presence of normalizations is sufficient.
 Status find_folded_normalization(const Model& model, const Network& network, bool required, std::vector<std::string>& warnings);
 
-// Whether the file says of each BatchNormalization and Dropout in which mode its module was: TorchScript's exporter does.
+// Whether the file records the mode of each BatchNormalization and Dropout module, as TorchScript's exporter does.
 bool states_modes(const Model& model);
 
-// NaN and infinite numbers in weights. Error under `strict`: invalid_model.
+// Warns about NaN and infinity in weights. Error under `strict`: invalid_model.
 Status find_bad_weights(const Model& model, const Network& network, bool strict, std::vector<std::string>& warnings);
 
-// Something is missing, or the file is of another kind than its user thinks.
+// Warns if nothing can be trained: something is missing, or the file is not of the kind its user thinks.
 void find_nothing_to_train(const Network& network, std::vector<std::string>& warnings);
 
 }  // namespace plimsoll

@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// The first of what lies along the axis, where all of it is the same. nullopt: it is not.
+// The first slice along the axis, if all slices are equal; otherwise nullopt.
 std::optional<KnownValue> first_along(const KnownValue& known, size_t axis) {
   KnownValue first{.element = known.element, .dims = known.dims};
   first.dims[axis] = {1};
@@ -34,7 +34,7 @@ std::optional<KnownValue> first_along(const KnownValue& known, size_t axis) {
   return first;
 }
 
-// As many as `samples` are when the batch is that of the example.
+// Equal to `samples` if the batch is that of the example.
 bool is_exported_as(Dim samples, Dim dim, std::optional<int64_t> exported_batch) {
   return samples.batch && !dim.batch && exported_batch && dim.value == samples.value * *exported_batch;
 }
@@ -45,14 +45,14 @@ std::string add_fitted(ValueTable& table, const std::string& name, KnownValue kn
   return name;
 }
 
-// A node that makes `to` of `from`, which then has these dimensions.
+// A node that turns `from` into `to`, with these dimensions.
 ModelNode shaped(ValueTable& table, const char* op, const std::string& from, const Dims& dims, const std::string& to) {
   const std::string shape = to + "/shape";
   add_fitted(table, shape, {.element = ElementType::i64, .dims = {{static_cast<int64_t>(dims.size())}}, .ints = dims});
   return {.op = op, .name = to, .inputs = {from, shape}, .outputs = {to}};
 }
 
-// A constant that is the same for each sample broadcasts to the samples of another input: one of it is enough.
+// A constant that is the same for each sample broadcasts to the samples of another input: one copy is enough.
 void keep_one_sample(ModelNode& node, ValueTable& table, const NodeInputs& inputs, FittedInputs& made) {
   std::vector<const Dims*> shapes;
   size_t rank = 0;
@@ -65,7 +65,7 @@ void keep_one_sample(ModelNode& node, ValueTable& table, const NodeInputs& input
     const std::string& name = node.inputs[i];
     const KnownValue* known = table.known(table.find(name));
     if (!known || (!known->elements() && known->real() && known->splat()))
-      continue;  // the latter is stretched as a number
+      continue;  // the latter is broadcast as a number
     KnownValue one = *known;
     std::string suffix;
     for (size_t axis = 0; axis < one.dims.size(); ++axis) {
@@ -89,8 +89,8 @@ void keep_one_sample(ModelNode& node, ValueTable& table, const NodeInputs& input
   }
 }
 
-// What is put beside samples has as many of them: it is repeated for each, where the exporter did so for those of its
-// example.
+// An operand used together with samples must have as many of them: it is repeated per sample if the exporter repeated
+// it for the samples of its example.
 std::vector<ModelNode> repeat_for_samples(ModelNode& node, ValueTable& table, const NodeInputs& inputs,
                                           FittedInputs& made) {
   std::vector<ModelNode> nodes;
@@ -133,8 +133,8 @@ std::vector<ModelNode> repeat_for_samples(ModelNode& node, ValueTable& table, co
   return nodes;
 }
 
-// A constant of real numbers that an exporter computed for each sample of its example (an encoding of positions), on
-// its way through operators that have weights.
+// A real constant that the exporter computed for each sample of its example (a positional encoding), passing through
+// operators with weights.
 void follow_constant(ModelNode& node, ValueTable& table, NodeInputs& inputs, FittedInputs& made) {
   const std::optional<int64_t> exported_batch = inputs.exported_batch();
   if (!exported_batch || *exported_batch < 2 || node.inputs.empty() || node.inputs[0].empty()) return;
@@ -189,7 +189,7 @@ std::vector<ModelNode> stretch_constants(const ModelNode& source, ValueTable& ta
     if (entry.known->splat())
       add_fitted(table, one, {.element = entry.known->element, .ints = entry.known->ints, .reals = entry.known->reals});
     if (in_rows) {
-      // Several rows for each sample: [m·N, d…] is [N, m, d…] under other dimensions.
+      // Several rows per sample: [m·N, d…] is [N, m, d…] with other dimensions.
       KnownValue first = *entry.known;
       first.dims[0].batch = false;
       first.dims.insert(first.dims.begin(), Dim{1});

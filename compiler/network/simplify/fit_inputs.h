@@ -1,5 +1,5 @@
-// Inputs of a node that have as many samples as the others only if the batch is followed: constants that are alike for
-// each sample, and what an exporter wrote for the batch of its example.
+// Node inputs whose number of samples matches the other inputs only if the batch is followed: constants that are the
+// same for each sample, and constants that an exporter wrote for the batch of its example.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@
 
 namespace plimsoll {
 
-// What was made so far for inputs that did not fit.
+// The replacements created so far for inputs that did not match.
 struct FittedInputs {
   std::unordered_set<std::string> values = {};
-  int followed = 0;  // nodes that read one of them because of the exported batch
+  int followed = 0;  // nodes that read a replacement because of the exported batch
 };
 
-// Gives the node other inputs where its operator wants so (Op::samples_rule). The nodes to be made first, in their
+// Replaces inputs of the node as its operator requires (Op::samples_rule). Returns the nodes to be added before it, in
 // order.
 std::vector<ModelNode> fit_inputs(ModelNode& node, ValueTable& table, NodeInputs& inputs, FittedInputs& fitted);
 
-// A constant whose shape depends on the number of samples (the state before the first step of a loop, written out) is
-// no weight: its elements, of which each sample has the same, are stretched to the samples that are there. The nodes
-// that do so, to be made first; they give the constants' names to what they make.
+// A constant whose shape depends on the number of samples (the initial state of a loop, written as a constant) is not a
+// weight: its elements, the same for each sample, are expanded to the actual samples. Returns the nodes that do so, to
+// be added first; their outputs take the names of the constants.
 std::vector<ModelNode> stretch_constants(const ModelNode& node, ValueTable& table);
 
 }  // namespace plimsoll

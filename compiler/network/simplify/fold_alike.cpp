@@ -1,12 +1,12 @@
-// Constants that have as many samples as the batch: alike_for_each_sample() of ir/known_value.h, or numbered sample by
-// sample.
+// Constants with as many samples as the batch: either the same for each sample (alike_for_each_sample() of
+// ir/known_value.h), or numbered by sample.
 //
-// The shape of such a constant depends on the batch. A rule that folds constants of known size is asked for one sample
-// and for two: a dimension that doubles is the batch's, one that stays is a number, and where the second sample has the
-// elements of the first, each sample has them. What the rules compute does not depend on the number of samples but for
-// two cases. The number itself is compared with others, so it may be read as a shape only. And samples are counted and
-// their numbers compared: what is numbered goes only through operators that bring it elsewhere, add to it, or pick by
-// it.
+// The shape of such a constant depends on the batch. A rule that folds constants of known size is evaluated for one
+// sample and for two: a dimension that doubles is the batch's, one that stays is a number, and if the second sample has
+// the elements of the first, so has every sample. The results of the rules do not depend on the number of samples, with
+// two exceptions. First, the number itself may be compared with others, so it may be read only as a shape. Second,
+// sample indices may be compared, so numbered values pass only through operators that move them, add to them, or select
+// by them.
 #include "compiler/network/simplify/fold_alike.h"
 
 #include <algorithm>
@@ -24,12 +24,12 @@ bool depends_on_batch(const Dims& dims) {
   return std::any_of(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
 }
 
-// Inputs that say a shape, in which the number of samples may stand.
+// Inputs that are shapes, which may contain the number of samples.
 bool is_shape(std::string_view op, size_t input) {
   return input == 1 ? op == "Expand" || op == "Reshape" || op == "Tile" : input == 0 && op == "ConstantOfShape";
 }
 
-// Operators that take what differs from sample to sample.
+// Operators that accept values that differ between samples.
 bool keeps_numbering(std::string_view op) {
   constexpr std::array<std::string_view, 14> kSafe = {"Add",    "Cast",           "CastLike",  "Concat",   "Expand",
                                                       "Gather", "GatherElements", "GatherND",  "Identity", "Reshape",
@@ -37,7 +37,7 @@ bool keeps_numbering(std::string_view op) {
   return std::find(kSafe.begin(), kSafe.end(), op) != kSafe.end();
 }
 
-// For each element of `dims` with that many samples, the stored one that stands there.
+// For each element of `dims` with that many samples, the index of its stored element.
 std::optional<std::vector<size_t>> stored_indices(const Dims& dims, int64_t samples) {
   int64_t count = 1;
   for (const Dim dim : dims) {
@@ -60,7 +60,7 @@ std::optional<std::vector<size_t>> stored_indices(const Dims& dims, int64_t samp
   return indices;
 }
 
-// Of integers that grow evenly (progression.h).
+// For evenly spaced integers (progression.h).
 Known numbered(const KnownValue& known, int64_t samples) {
   KnownValue all{.element = known.element, .dims = known.dims};
   int64_t count = 1;
@@ -85,7 +85,7 @@ Known numbered(const KnownValue& known, int64_t samples) {
   return all;
 }
 
-// The constant as it is with that many samples.
+// The constant, expanded to that many samples.
 Known with_samples(const KnownValue& known, int64_t samples) {
   if (!known.probes.empty()) {
     if (known.probes.size() < static_cast<size_t>(samples)) return std::nullopt;
@@ -124,7 +124,7 @@ bool same_number(double a, double b) { return a == b || (a != a && b != b); }
 }  // namespace
 
 Known alike(const KnownCall& call, Known (*fold)(const KnownCall&)) {
-  // What is the larger depends on how many samples there are; exporters read the shape of it only, so no more is known.
+  // The larger one depends on the number of samples; exporters read only its shape, so only the shape is known.
   const bool only_shape = call.node.op == "Max" || call.node.op == "Min";
   bool any = false, numbered_any = false;
   for (size_t i = 0; i < call.inputs.size(); ++i) {

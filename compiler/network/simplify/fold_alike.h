@@ -5,7 +5,7 @@
 
 namespace plimsoll::folding {
 
-// The rule `fold`, on inputs that are the same for each sample. nullopt: they are not, or what is made is not.
+// Applies the rule `fold` to inputs that are the same for each sample. nullopt if an input or the result is not.
 Known alike(const KnownCall& call, Known (*fold)(const KnownCall&));
 
 }  // namespace plimsoll::folding

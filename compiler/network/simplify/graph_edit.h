@@ -1,4 +1,4 @@
-// An edit of a model that keeps it valid.
+// Edits of a model that keep it valid.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-// Nodes with one output, one of `outputs`: what they made is made in another way now.
+// Removes the nodes whose single output is one of `outputs`, because those values are now produced otherwise.
 void remove_makers(Model& model, const std::unordered_set<std::string>& outputs);
 
 }  // namespace plimsoll

@@ -31,7 +31,7 @@ Result<Makers> find_makers(const Model& model) {
   for (const auto& tensor : model.initializers) {
     if (tensor.name.empty()) return Error{ExitCode::invalid_model, "an initializer has no name"};
     const auto [at, fresh] = makers.emplace(tensor.name, kInitializer);
-    // Before IR version 4 every initializer is an input as well; later it may be one, with a default.
+    // Before IR version 4 every initializer is an input as well; since then it may be one, with a default.
     if (!fresh && at->second == kInitializer) return twice(tensor.name, kInitializer, kInitializer);
     at->second = kInitializer;
   }
@@ -42,7 +42,7 @@ Result<Makers> find_makers(const Model& model) {
   return makers;
 }
 
-// The nodes an output of the model depends on.
+// The nodes that an output of the model depends on.
 Result<std::vector<bool>> find_needed(const Model& model, const Makers& makers) {
   std::vector<bool> needed(model.nodes.size(), false);
   std::vector<int> open;
@@ -71,7 +71,7 @@ Result<std::vector<bool>> find_needed(const Model& model, const Makers& makers) 
   return needed;
 }
 
-// Every node left waits for another one that is left: going from maker to maker must meet a node again.
+// Every remaining node waits for another remaining one, so following makers must reach a node twice.
 Error cycle_error(const Model& model, const Makers& makers, const std::vector<int>& waiting, int start) {
   std::vector<int> seen_at(model.nodes.size(), -1);
   std::vector<int> path;
@@ -102,7 +102,7 @@ Result<GraphOrder> order_graph(const Model& model) {
   PLIMSOLL_ASSIGN(const std::vector<bool> needed, find_needed(model, makers));
 
   const size_t count = model.nodes.size();
-  std::vector<int> waiting(count, 0);  // inputs whose makers are not placed yet
+  std::vector<int> waiting(count, 0);  // inputs whose makers are not yet ordered
   std::vector<std::vector<int>> readers(count);
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;  // the earliest in the file first
   GraphOrder order;

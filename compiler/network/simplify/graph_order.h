@@ -1,4 +1,4 @@
-// Which nodes matter, and in which order.
+// Which nodes are needed, and their order.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 namespace plimsoll {
 
 struct GraphOrder {
-  std::vector<int> nodes = {};  // indices into model.nodes: makers before readers, otherwise as they stand in the file
+  std::vector<int> nodes = {};  // indices into model.nodes: makers before readers, otherwise in file order
   bool sorted = false;          // the file had another order
-  std::vector<std::string> unused = {};  // nodes left out because no output of the model depends on them
+  std::vector<std::string> unused = {};  // nodes omitted because no output of the model depends on them
 };
 
-// Errors: invalid_model for a name defined twice, read but defined nowhere, or defined in a circle (which is printed).
+// Errors: invalid_model, for a name that is defined twice, undefined, or part of a cycle (which is printed).
 Result<GraphOrder> order_graph(const Model& model);
 
-// What a user should know of it: that nodes were sorted, or left out.
+// Tells the user that nodes were sorted or omitted.
 void notes_of_order(const GraphOrder& order, std::vector<std::string>& notes);
 
 }  // namespace plimsoll

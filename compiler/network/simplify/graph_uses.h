@@ -1,4 +1,4 @@
-// Who makes and who reads the values of a model's graph.
+// The makers and readers of the values of a model's graph.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-// Nodes are numbers in Model::nodes. Readers that are no node there:
+// Nodes are indices into Model::nodes. These mark readers that are not nodes of the model:
 inline constexpr int kModelOutput = -1, kWritten = -2;
 
 struct GraphUses {

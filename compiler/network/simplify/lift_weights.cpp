@@ -15,7 +15,7 @@ namespace {
 
 enum class Place { elsewhere, weight, statistic };
 
-// Names that stand in the place of a weight, looked through Identity from the readers up.
+// The names used as weights, looking through Identity from the readers upward.
 std::unordered_map<std::string, Place> find_places(const Model& model, const GraphOrder& order) {
   std::unordered_map<std::string, Place> places;
   for (auto node = order.nodes.rbegin(); node != order.nodes.rend(); ++node) {
@@ -37,7 +37,7 @@ std::unordered_map<std::string, Place> find_places(const Model& model, const Gra
 Result<bool> lift_weights(Model& model, const GraphOrder& order, std::vector<std::string>& notes) {
   const bool torch = model.producer == "pytorch";
   const auto places = find_places(model, order);
-  std::unordered_map<std::string, KnownValue> shapes;  // what a ConstantOfShape may read
+  std::unordered_map<std::string, KnownValue> shapes;  // inputs of ConstantOfShape
   for (const ModelTensor& tensor : model.initializers)
     if (tensor.type == ElementType::i64 && tensor.dims.size() == 1)
       if (auto known = known_value_of(tensor)) shapes.emplace(tensor.name, std::move(*known));

@@ -10,7 +10,7 @@
 namespace plimsoll {
 
 // Weights that are written as nodes (Constant, ConstantOfShape) become initializers. PyTorch's exporter writes every
-// parameter as an initializer, so its Constant nodes stay constants. Returns whether the model changed.
+// parameter as an initializer, so the Constant nodes of its files stay constants. Returns whether the model changed.
 Result<bool> lift_weights(Model& model, const GraphOrder& order, std::vector<std::string>& notes);
 
 }  // namespace plimsoll

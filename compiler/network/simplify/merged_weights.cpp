@@ -12,14 +12,14 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMergedElements = 1024;  // onnxscript's optimizer merges no larger initializers
+constexpr int64_t kMergedElements = 1024;  // onnxscript's optimizer does not merge larger initializers
 
 std::string module_of(const std::string& parameter) {
   const size_t dot = parameter.rfind('.');
   return dot == std::string::npos ? "" : parameter.substr(0, dot);
 }
 
-// The module's parameters that are no initializers: lines "p_a_bias: PARAMETER target='a.bias'". nullopt: no list.
+// The module's parameters that are not initializers: lines "p_a_bias: PARAMETER target='a.bias'". nullopt: no list.
 std::optional<std::set<std::string>> missing_parameters(const Model& model) {
   const auto is_list = [](const auto& entry) {
     return entry.key == "pkg.torch.export.ExportedProgram.graph_signature";
@@ -58,9 +58,9 @@ IdVector<ValueId, MergedReaders> find_merged_readers(const Network& network) {
   return readers;
 }
 
-// Missing parameters of modules that read no initializer in their place.
+// Missing parameters of modules that read no other initializer in their place.
 std::vector<std::string> find_left_out(const Network& network, const std::set<std::string>& missing) {
-  std::map<std::string, std::set<std::string>> foreign;  // module → initializers with names of others
+  std::map<std::string, std::set<std::string>> foreign;  // module → initializers named after other modules
   for (const Node& node : network.nodes) {
     if (node.module_path.empty()) continue;
     std::set<std::string>& of = foreign[node.module_path];
@@ -86,7 +86,7 @@ Status find_merged_weights(const Model& model, const Network& network, std::stri
   const IdVector<ValueId, MergedReaders> readers = find_merged_readers(network);
   const bool dynamo = came_from_dynamo(model) && !model.author;
   const auto missing = dynamo ? missing_parameters(model) : std::nullopt;
-  // Without the list every small one may be merged.
+  // Without the list, any small initializer may be merged.
   const auto misses_some = [&](const std::string& module) {
     return !missing || std::any_of(missing->begin(), missing->end(),
                                    [&](const std::string& name) { return module_of(name) == module; });

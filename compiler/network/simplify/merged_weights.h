@@ -9,13 +9,13 @@
 
 namespace plimsoll {
 
-// Parameters that an optimizer of models has merged because they were equal. Error: invalid_model, where one initializer is a parameter
-// and a running statistic, which no module has.
+// Parameters that a model optimizer merged because they were equal. Error: invalid_model, if one initializer is both a
+// parameter and a running statistic, which no module has.
 //
-// torch's dynamo exporter has an optimizer that merges equal initializers of at most 1,024 elements and leaves no trace
-// of it but one: the list of the module's parameters, in which there are more than in the file. `perhaps_merged` says
-// which small ones several modules read, where their names may be among those that are missing. A module that is called
-// twice misses none. The optimizer also leaves out biases that are zero; a warning names them.
+// The optimizer of torch's dynamo exporter merges equal initializers of at most 1,024 elements. It leaves only one
+// trace: the list of the module's parameters, which is longer than that of the file. `perhaps_merged` names the small
+// initializers that several modules read, if their names may be among the missing ones. A module that is called twice
+// misses none. The optimizer also omits biases that are zero; a warning names them.
 Status find_merged_weights(const Model& model, const Network& network, std::string& perhaps_merged,
                            std::vector<std::string>& warnings);
 

@@ -17,9 +17,10 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-// The dynamo exporter: "['', 'layer1', 'layer1.0', 'layer1.0.conv1', 'conv2d_3']", the innermost module last but one.
+// The dynamo exporter: "['', 'layer1', 'layer1.0', 'layer1.0.conv1', 'conv2d_3']"; the innermost module is second to
+// last.
 std::string from_name_scopes(std::string_view text) {
-  const std::vector<std::string_view> quoted = split(text, '\'');  // scopes are the odd parts
+  const std::vector<std::string_view> quoted = split(text, '\'');  // scopes are the odd-numbered parts
   const size_t scopes = quoted.size() / 2;
   return scopes < 2 ? "" : std::string(quoted[2 * (scopes - 2) + 1]);
 }

@@ -1,5 +1,5 @@
-// Where(IsNaN(x), 0, x) is x, but for NaN: exporters write it behind the softmax of an attention, for rows that are
-// masked whole, and those are rows of zeros here.
+// Where(IsNaN(x), 0, x) equals x except for NaN. Exporters write it after the softmax of an attention, for fully masked
+// rows, which are zero here anyway.
 #pragma once
 
 #include "compiler/ir/model.h"
@@ -8,10 +8,10 @@
 
 namespace plimsoll {
 
-// An IsNaN that nobody reads but such a Where.
+// An IsNaN that only such a Where reads.
 bool only_guards(const Model& model, const GraphUses& uses, const ModelNode& source);
 
-// Of such a Where: it is 0 that stands in the place of NaN, and nothing is stretched.
+// For such a Where: the value that replaces NaN is 0, and nothing is broadcast.
 bool puts_zero(ValueTable& table, const ModelNode& where);
 
 }  // namespace plimsoll

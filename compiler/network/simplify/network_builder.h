@@ -1,6 +1,6 @@
-// One network under construction: builder.cpp takes the nodes that stay nodes, in their order, rewritten_nodes.cpp those
-// that become others, or none. How it goes with each is a function of its own (fit_inputs.h, rows.h, empty.h, nan_guard.h,
-// padding.h, random_mask.h, sequences.h, node_checks.h), which knows the values and not the builder.
+// One network under construction. builder.cpp adds the nodes that stay, in order; rewritten_nodes.cpp handles those
+// that become other nodes, or none. Each kind of rewriting is a separate function (fit_inputs.h, rows.h, empty.h,
+// nan_guard.h, padding.h, random_mask.h, sequences.h, node_checks.h), which knows the values but not the builder.
 #pragma once
 
 #include <map>
@@ -28,19 +28,19 @@ namespace plimsoll {
 
 class NetworkBuilder {
  public:
-  // follow: an Expand that repeats something as often as the example had samples repeats it for each sample.
+  // follow: an Expand that repeats a value by the exported number of samples repeats it per sample.
   NetworkBuilder(Model& model, const SimplifyOptions& options, std::vector<std::string>& notes, bool follow)
       : model_(model), options_(options), notes_(notes), opset_(model.opset), table_(network_) {
     inputs_.set_follow(follow);
   }
 
-  // Changes the model only if it is ok.
+  // Changes the model only on success.
   Result<Network> build(const GraphOrder& order);
-  // The batch of the exporter's example, where the file has it in place of a symbol.
+  // The batch of the exporter's example, if the file has a number instead of a symbol.
   std::optional<int64_t> exported_batch() const { return exported_batch_; }
   // Whether anything may be repeated for the samples of the example.
   bool may_follow() const { return inputs_.may_follow(); }
-  // From the inputs on, the number of samples is a number like others.
+  // After the inputs, the number of samples is an ordinary number.
   void fix_batches() { fixes_batch_ = true; }
 
  private:
@@ -51,7 +51,7 @@ class NetworkBuilder {
   void say_what_was_rewritten();
   void materialise();
 
-  // What a node is when it stays none.
+  // Handles nodes that are rewritten or removed.
   Result<bool> add_spelled(const ModelNode& source);
   bool leave_out_guard(const ModelNode& source);
   bool absorb_pad(const ModelNode& source);
@@ -80,15 +80,17 @@ class NetworkBuilder {
   Unsupported unsupported_ = {};
   std::optional<int64_t> exported_batch_ = {};
   RandomMasks masks_ = {};
-  std::unordered_set<std::string> guards_ = {};  // what an IsNaN made that only guards
+  std::unordered_set<std::string> guards_ = {};  // outputs of IsNaN nodes that serve only as guards
   int guards_left_out_ = 0;
   FittedInputs fitted_ = {};
   int masks_followed_ = 0;
   bool fixes_batch_ = false;
-  std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};  // empty: of what is not supported
-  std::unordered_map<std::string, SampleIndices> sample_indices_ = {};  // of values that are no nodes
+  // empty: the sequence is not supported
+  std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};
+  std::unordered_map<std::string, SampleIndices> sample_indices_ = {};  // of values that are not nodes
   GraphUses uses_ = {};
-  std::unordered_map<std::string, std::vector<int64_t>> absorbed_ = {};  // output of a Pad that is none → its zeros
+  // output of a Pad that was removed → its padding
+  std::unordered_map<std::string, std::vector<int64_t>> absorbed_ = {};
   std::map<std::string, int> node_names_ = {};
 };
 

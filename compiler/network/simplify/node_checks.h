@@ -1,4 +1,4 @@
-// What must hold of a node whatever its operator: how many inputs and outputs it has, and of what type they are.
+// Requirements on a node of any operator: the number of its inputs and outputs, and their types.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace plimsoll {
 
-// Before the node is one of the network. Errors: invalid_model.
+// Called before the node is added to the network. Errors: invalid_model.
 Status check_outputs(const ModelNode& source);
 Status check_inputs(const ModelNode& source, const Op& op);
 
-// Errors: unsupported, where an input is of whole numbers or booleans and the operator has kernels for reals only.
+// Errors: unsupported, if an input is integer or boolean and the operator has kernels for reals only.
 Status check_inputs_are_real(const NodeView& view, const Op& op);
 
-// Of an output. Sizes are sums and products of bytes later on; here is where they are known to fit.
+// The type of an output. Later code adds and multiplies sizes in bytes; this check ensures that they do not overflow.
 // Errors: invalid_model, unsupported.
 Status check_type(const NodeView& view, const TensorType& type, int64_t batch);
 

@@ -23,8 +23,9 @@ Result<ValueId> NodeInputs::add(const ModelNode& source, size_t i) {
   if (name.empty()) return ValueId();
   const auto index = table_.find(name);
   const Slot slot = slot_of(source.op, i);
-  if (slot == Slot::state && is_zero(table_.known(index))) return ValueId();  // what the operator starts with anyway
-  // Likewise a bias that is no weight but computed to be zero, as torch's dynamo exporter writes where a layer has none.
+  if (slot == Slot::state && is_zero(table_.known(index))) return ValueId();  // the operator's default initial state
+  // Likewise a bias that is not a weight but computed to be zero, as torch's dynamo exporter writes if a layer has
+  // none.
   if (slot == Slot::bias && is_zero(table_.known(index))) return ValueId();
   const KnownValue* known = is_constant(slot)      ? table_.known_constant(index)
                             : slot == Slot::number ? table_.known(index)
@@ -42,8 +43,8 @@ Result<ValueId> NodeInputs::add(const ModelNode& source, size_t i) {
   return table_.as_constant(index);
 }
 
-// Constant indices in no even steps (the relative positions of windows): data of a kernel, not a slice. Nobody looks at them
-// again, so they have to be rows; where they are not, the operator says what is wrong.
+// Constant indices that are not evenly spaced (the relative positions of windows) are data for a kernel, not a slice.
+// They are not checked again, so they must be valid rows; if they are not, the operator reports the error.
 bool NodeInputs::picks_rows_at_random(const ModelNode& source, const KnownValue& known) {
   const Dims* x = table_.dims(table_.find(source.inputs[0]));
   if (!x || x->empty() || known.real() || known.depends_on_batch() || *known.elements() > kKnownLimit) return false;
@@ -75,8 +76,8 @@ Result<ValueId> NodeInputs::add_reshape_target(const ModelNode& source, const Kn
   return table_.add_constant(source.inputs[1], resolved);
 }
 
-// The batch of the exporter's example, in the shape of an Expand: where the input has samples, these; and, if it is followed, where
-// the input has one that is repeated.
+// The batch of the exporter's example, in the shape of an Expand. If the input has samples, it means these. If the
+// batch is followed, it also applies where the input has one sample that is repeated.
 KnownValue NodeInputs::expand_target(const ModelNode& source, KnownValue known) {
   const Dims* x = table_.dims(table_.find(source.inputs[0]));
   if (!x || known.real() || known.dims.size() != 1 || known.ints.size() != static_cast<size_t>(known.dims[0].value)) return known;
@@ -98,7 +99,7 @@ KnownValue NodeInputs::expand_target(const ModelNode& source, KnownValue known) 
   return known;
 }
 
-// The size of the batch, as the shape tells it or as it was written down when the model was exported, is no size to resize to.
+// The batch size, read from a shape or hard-coded in the export, is not a size to resize to.
 Result<ValueId> NodeInputs::add_resize_target(const ModelNode& source, KnownValue known) {
   const Dims* x = table_.dims(table_.find(source.inputs[0]));
   if (!x || known.real() || known.splat() || known.ints.size() != x->size()) return table_.add_constant(source.inputs[3], known);
@@ -111,7 +112,7 @@ Result<ValueId> NodeInputs::add_resize_target(const ModelNode& source, KnownValu
   return table_.add_constant(source.inputs[3], known);
 }
 
-// A constant in which the batch appears, for an operator whose meaning has a way to say it without the number.
+// A constant that contains the batch, for an operator that can express it without the number.
 Result<ValueId> NodeInputs::add_batch_constant(const ModelNode& source, size_t i, KnownValue known) {
   const Slot slot = slot_of(source.op, i);
   const Dims* x = table_.dims(table_.find(source.inputs[0]));
@@ -119,7 +120,7 @@ Result<ValueId> NodeInputs::add_batch_constant(const ModelNode& source, size_t i
   bool said = listed;
   for (size_t j = 0; said && j < known.ints.size(); ++j) {
     if (!known.ints[j].batch) continue;
-    if (slot == Slot::shape) {  // 1 keeps a dimension as it is, -1 is the number of samples
+    if (slot == Slot::shape) {  // 1 keeps a dimension, -1 is the number of samples
       const size_t behind = known.ints.size() - j;
       const bool there = behind <= x->size() && (*x)[x->size() - behind] == known.ints[j];
       said = there || known.ints[j] == kBatch;

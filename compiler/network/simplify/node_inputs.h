@@ -1,4 +1,4 @@
-// What a node reads, as the network has it: data, a constant that the compiler knows, or nothing.
+// A node's inputs as the network represents them: data, a constant known to the compiler, or nothing.
 #pragma once
 
 #include <optional>
@@ -11,22 +11,22 @@ class NodeInputs {
  public:
   explicit NodeInputs(ValueTable& table) : table_(table) {}
 
-  // The batch that was written into the model, if it was exported for one.
+  // The batch that was written into the model, if it was exported with a fixed one.
   void set_exported_batch(std::optional<int64_t> batch) { exported_batch_ = batch; }
   std::optional<int64_t> exported_batch() const { return exported_batch_; }
 
-  // Whether an Expand to that batch is one to the samples.
+  // Whether an Expand to that batch means an Expand to the samples.
   void set_follow(bool follow) { follow_ = follow; }
   bool follow() const { return follow_; }
   bool may_follow() const { return may_follow_; }
-  // One that may be followed was met.
+  // Records that an Expand that may be followed was found.
   void meet() { may_follow_ = true; }
 
-  // Input i of the node; an invalid id where it is left out, or says what the operator does anyway.
-  // Errors: unsupported (elements that depend on the batch, of a type without kernels), invalid_model.
+  // Input i of the node; an invalid id if it is omitted, or equals the operator's default. Errors: unsupported
+  // (elements that depend on the batch, of a type without kernels), invalid_model.
   Result<ValueId> add(const ModelNode& source, size_t i);
 
-  // Targets of Reshape that had a batch written into them.
+  // The number of Reshape targets that contained a hard-coded batch.
   int reshapes_rewritten() const { return reshapes_rewritten_; }
   int expands_rewritten() const { return expands_rewritten_; }
 

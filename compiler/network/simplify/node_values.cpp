@@ -20,7 +20,7 @@ ElementType element_of(const Network& network, const Entry& entry) {
 
 namespace {
 
-// The element type that a Cast or CastLike makes. undefined: not known, or another operator.
+// The element type that a Cast or CastLike produces. undefined: unknown, or another operator.
 ElementType cast_to(const Network& network, ValueTable& table, const ModelNode& source) {
   if (source.op == "Cast" && source.inputs.size() == 1) {
     const ModelAttribute* to = find_attribute(source, "to");
@@ -39,7 +39,7 @@ bool is_alias(const Model& model, const Network& network, ValueTable& table, con
   if (source.op == "Identity")
     return source.inputs.size() == 1 && (!is_detached(source, model) || table.known(table.find(source.inputs[0])));
   const ElementType to = cast_to(network, table, source);
-  // A computed value of booleans or u8 has an undefined type: DataType does not distinguish them.
+  // A computed boolean or u8 value has an undefined type, because DataType does not distinguish them.
   return to != ElementType::undefined && element_of(network, table[table.find(source.inputs[0])]) == to;
 }
 

@@ -1,4 +1,4 @@
-// What is known of the values that a node reads, before it is a node of the network.
+// What is known about the values that a node reads, before it is added to the network.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace plimsoll {
 
-// undefined: not known, or u8 or boolean, which DataType does not distinguish.
+// undefined: unknown, or u8 or boolean, which DataType does not distinguish.
 ElementType element_of(const Network& network, const Entry& entry);
 
-// Whether the node makes what it reads: an Identity, or a cast to the type that is there.
+// Whether the node's output equals its input: an Identity, or a cast to the same type.
 bool is_alias(const Model& model, const Network& network, ValueTable& table, const ModelNode& source);
 
 // Each input as far as it is known, for fold().

@@ -1,4 +1,4 @@
-// What a user says of a model that its file does not.
+// What the user specifies about a model because its file does not.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 namespace plimsoll {
 
 struct SimplifyOptions {
-  int64_t batch = 1;                         // samples in one iteration; sizes are checked against overflow with it
+  int64_t batch = 1;                         // samples in one iteration; also used to check sizes for overflow
   std::map<std::string, int64_t> dims = {};  // symbolic dimensions other than the batch: --dim seq=128
-  // Where the model is none with any number of samples, its number of samples is `batch`: products of samples with each
+  // If the model is valid only for a fixed number of samples, that number is `batch`: products of samples with each
   // other.
   bool may_fix_batch = false;
-  bool strict = false;                 // what is a warning otherwise is an invalid model
+  bool strict = false;                 // warnings become invalid_model errors
   bool require_normalization = false;  // a model without batch normalizations in training mode is invalid
 };
 

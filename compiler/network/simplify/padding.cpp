@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kPadLimit = 1 << 20;  // sums of two still are sizes of a window
+constexpr int64_t kPadLimit = 1 << 20;  // the sum of two is still a valid window size
 
 int64_t integer(const ModelNode& node, std::string_view name, int64_t missing) {
   const ModelAttribute* found = find_attribute(node, name);
@@ -45,12 +45,12 @@ bool can_absorb(const ModelNode& node, const std::vector<int64_t>& zeros) {
   if (own && own->integers().size() != 4) return false;
   if (node.op == "Conv") return true;
   if (node.op != "AveragePool" || integer(node, "ceil_mode", 0) != 0) return false;
-  // A pool that leaves its own padding out of the average would leave out these zeros too.
+  // A pool that excludes its own padding from the average would also exclude these zeros.
   const bool padded = own && std::any_of(own->integers().begin(), own->integers().end(), [](int64_t n) { return n != 0; });
   if (padded && integer(node, "count_include_pad", 0) == 0) return false;
   const ModelAttribute* kernel = find_attribute(node, "kernel_shape");
   if (!kernel || kernel->integers().size() != 2) return false;
-  for (size_t i = 0; i < 4; ++i)  // every window must keep an element that is none of the padding
+  for (size_t i = 0; i < 4; ++i)  // every window must keep an element outside the padding
     if (zeros[i] + (own ? own->integers()[i] : 0) >= kernel->integers()[i % 2]) return false;
   return true;
 }

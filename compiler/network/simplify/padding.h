@@ -1,5 +1,5 @@
-// Pad nodes that need no kernel: exporters write the padding of a pool, and some that of a convolution, as a node of
-// its own in front of it. Taken into the pads of the reader, a copy of the whole activation is saved.
+// Pad nodes that need no kernel: exporters write the padding of a pool, and some the padding of a convolution, as a
+// separate node. Moving it into the pads of the reader saves a copy of the whole activation.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace plimsoll {
 
-// Zeros around the last two of four dimensions, in the order of the attribute: top, left, bottom, right. nullopt:
+// Zero padding of the last two of four dimensions, in the order of the attribute: top, left, bottom, right. nullopt:
 // anything else. `inputs` are the known values of the node's inputs.
 std::optional<std::vector<int64_t>> spatial_zeros(const ModelNode& pad, const std::vector<const KnownValue*>& inputs);
 
-// Whether the node can take zeros around its first input into its own padding.
+// Whether the node can add zeros around its first input to its own padding.
 bool can_absorb(const ModelNode& node, const std::vector<int64_t>& zeros);
 
-// Whether all that read the value can: none of them is an output of the model, or written by us.
+// Whether all readers of the value can: none of them is an output of the model, or a node created by the import.
 bool readers_can_absorb(const Model& model, const GraphUses& uses, const std::string& value,
                         const std::vector<int64_t>& zeros);
 

@@ -18,7 +18,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
                                  std::vector<std::string>& notes) {
   SimplifiedModel made;
 
-  // The model with its weights apart. Edits move nodes, so the order is made anew.
+  // The model without its weights. Edits move nodes, so the order is recomputed.
   PLIMSOLL_TRY(check_attributes(model, model.opset));
   PLIMSOLL_ASSIGN(GraphOrder order, order_graph(model));
   notes_of_order(order, notes);
@@ -32,12 +32,12 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   PLIMSOLL_TRY(hold_constants(model, reached_by_gradients(model, order)));
   made.reasons = reasons_of(model, order);
 
-  // The model as a network, of which everything matters to an output.
+  // The model as a network in which every node matters to an output.
   PLIMSOLL_ASSIGN(made.network, build_network(model, order, options, notes));
   compact(made.network, notes);
   PLIMSOLL_TRY(put_samples_first(made.network, notes));
 
-  // What a user should know of it.
+  // Findings to report to the user.
   complete_reasons(made.network, made.reasons);
   made.states_modes = states_modes(model);
   PLIMSOLL_TRY(find_folded_normalization(model, made.network, options.require_normalization, made.warnings));

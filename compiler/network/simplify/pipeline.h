@@ -1,5 +1,5 @@
-// A model as its file has it, to a network: what can be known while compiling is a constant, what exporters write in
-// several nodes is what their user meant, and every node matters to an output.
+// Turns a model as its file has it into a network: what is known at compile time becomes a constant, groups of nodes
+// that exporters write for one operation are simplified, and every node matters to an output.
 #pragma once
 
 #include <functional>
@@ -17,21 +17,20 @@ namespace plimsoll {
 
 struct SimplifiedModel {
   Network network = {};
-  std::vector<std::string> warnings = {};  // what the user should look at
-  // Of torch's dynamo optimizer: weights that it may have merged. What is not known is asked.
+  std::vector<std::string> warnings = {};  // what the user should check
+  // Weights that torch's dynamo optimizer may have merged. The user is asked about unknown cases.
   std::string perhaps_merged = {};
-  bool states_modes = false;  // of each BatchNormalization and Dropout, as TorchScript's exporter does
-  // Of each float initializer that is read: why it is trained, or why not.
+  bool states_modes = false;  // for each BatchNormalization and Dropout, as TorchScript's exporter does
+  // For each float initializer that is read: why it is trained, or why not.
   std::map<std::string, std::string> reasons = {};
 };
 
-// Brings the elements of initializers into the model that have stayed beside it, but for those that are trained.
+// Loads the elements of initializers that are stored outside the model, except for trained ones.
 using HoldConstants = std::function<Status(Model& model, const std::unordered_set<std::string>& trained)>;
 
-// Edits the model: weights that were written as nodes, or merged, are initializers of their own afterwards, and so are
-// constants that kernels read. `notes` say what was done.
-// Errors: invalid_model; unsupported (everything that is not supported, at once); usage (symbolic dimensions without a
-// number).
+// Edits the model: weights that were written as nodes, or merged, become separate initializers, and so do constants
+// that kernels read. `notes` say what was done. Errors: invalid_model; unsupported (everything that is unsupported, at
+// once); usage (symbolic dimensions without a number).
 Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, const HoldConstants& hold_constants,
                                  std::vector<std::string>& notes);
 

@@ -14,14 +14,14 @@ using Ints = std::vector<int64_t>;
 struct Progression {
   Dims dims = {};
   int64_t first = 0;
-  Ints steps = {};  // one for each dimension
+  Ints steps = {};  // one per dimension
 };
 
 bool depends_on_batch(const Dims& dims) {
   return std::any_of(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
 }
 
-// The elements without the batch in them, where they are such.
+// The progression of the elements, if they form one that does not contain the batch.
 std::optional<Progression> progression_of(const KnownValue* known) {
   if (!known || known->real() || known->ints.empty() || known->ints[0].batch || !known->probes.empty()) return std::nullopt;
   Progression found{.dims = known->dims, .first = known->ints[0].value, .steps = known->steps};
@@ -41,13 +41,13 @@ std::optional<Progression> progression_of(const KnownValue* known) {
     }
     if (known->ints[flat] != Dim{expected}) return std::nullopt;
   }
-  // Alike for each sample: what grows within a sample begins again with the next.
+  // The same for each sample: a progression within a sample restarts with the next.
   for (size_t axis = 0; axis < found.dims.size(); ++axis)
     if (found.dims[axis].batch && found.steps[axis] != 0) return std::nullopt;
   return found;
 }
 
-// The elements of one sample, where all samples have the same; else the first of all and how they grow.
+// The elements of one sample if all samples are equal; otherwise the first element and the steps.
 Known known_of(Progression from, ElementType element) {
   bool alike = true;
   int64_t count = 1;
@@ -76,7 +76,7 @@ Known known_of(Progression from, ElementType element) {
   return known;
 }
 
-// 0, step, 2·step, … below a multiple of the batch that is one of the step.
+// 0, step, 2·step, … below a multiple of the batch that is a multiple of the step.
 Known fold_range(const std::vector<KnownInput>& inputs) {
   for (const KnownInput& input : inputs)
     if (!input.known || input.known->real() || input.known->elements() != 1) return std::nullopt;
@@ -86,7 +86,7 @@ Known fold_range(const std::vector<KnownInput>& inputs) {
   return known_of({.dims = {{limit.value / step.value, true}}, .steps = {step.value}}, inputs[0].known->element);
 }
 
-// NumPy's broadcasting, also of dimensions that are the batch's. Along what it repeats nothing grows.
+// NumPy's broadcasting, also for batch dimensions. The step along a broadcast dimension is 0.
 std::optional<Progression> broadcast_to(const Progression& from, const Dims& to) {
   if (from.dims.size() > to.size()) return std::nullopt;
   Progression wide{.dims = to, .first = from.first, .steps = Ints(to.size(), 0)};
@@ -122,7 +122,7 @@ std::optional<Progression> sum(const Progression& a, const Progression& b, int64
   return left;
 }
 
-// One of them the same number everywhere.
+// One factor must be the same number everywhere.
 std::optional<Progression> product(const Progression& a, const Progression& b) {
   const auto grows = [](const Progression& p) { return std::any_of(p.steps.begin(), p.steps.end(), [](int64_t step) { return step != 0; }); };
   const Progression &factor = grows(a) ? b : a, &other = grows(a) ? a : b;
@@ -134,7 +134,7 @@ std::optional<Progression> product(const Progression& a, const Progression& b) {
   return scaled;
 }
 
-// Under dimensions that differ in those of 1 only.
+// The target's dimensions may differ only in those of size 1.
 std::optional<Progression> reshaped(const Progression& from, const KnownValue* target) {
   if (!target || target->real() || !target->elements() || target->dims.size() != 1) return std::nullopt;
   Progression to{.first = from.first};
@@ -157,7 +157,7 @@ std::optional<Progression> reshaped(const Progression& from, const KnownValue* t
   return next == from.dims.size() ? std::optional(to) : std::nullopt;
 }
 
-// Of Unsqueeze, in the result, and of Squeeze, as the opset has them.
+// The axes of Unsqueeze (in the result) or of Squeeze, as the opset defines them.
 std::optional<Ints> axes_of(const ModelNode& node, const std::vector<KnownInput>& inputs, size_t rank) {
   Ints axes;
   if (const ModelAttribute* given = find_attribute(node, "axes")) {
@@ -202,10 +202,10 @@ std::optional<Progression> expanded(const Progression& from, const KnownValue* s
   return dims ? broadcast_to(from, *dims) : std::nullopt;
 }
 
-// All of it, as exporters write a colon.
+// The whole input, as exporters write a colon.
 bool slices_nothing(const std::vector<KnownInput>& inputs) {
   const auto are_all = [&](size_t i, bool (*holds)(int64_t)) {
-    if (i >= inputs.size() || !inputs[i].known) return i > 2;  // axes, which do not matter, and steps may be left out
+    if (i >= inputs.size() || !inputs[i].known) return i > 2;  // axes, which do not matter, and steps may be omitted
     const KnownValue& known = *inputs[i].known;
     return !known.real() && known.elements() && known.steps.empty() &&
            std::all_of(known.ints.begin(), known.ints.end(), [&](Dim item) { return !item.batch && holds(item.value); });
@@ -274,7 +274,7 @@ std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownVa
         return std::nullopt;
       rest /= picks.dims[axis].value;
     }
-    if (at < 0 || at >= picks.length) return std::nullopt;  // into another sample
+    if (at < 0 || at >= picks.length) return std::nullopt;  // in another sample
     picks.at.push_back(at);
   }
   return picks;
@@ -292,7 +292,7 @@ std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownVa
     if (sample == 0) picks.at.push_back(at);
     else if (picks.at[static_cast<size_t>(flat % count)] != at) return std::nullopt;
   }
-  // Of one sample, some elements may as well be some of all samples.
+  // With one exported sample, a subset of its elements may also be a subset of all samples.
   return exported_batch > 1 || picks.all() ? std::optional(picks) : std::nullopt;
 }
 

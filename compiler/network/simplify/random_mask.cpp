@@ -20,7 +20,7 @@ bool in_unit_interval(const ModelNode& random) {
 }
 
 bool makes_floats(const ModelNode& cast) {
-  if (cast.op == "CastLike") return true;  // like what it is drawn for
+  if (cast.op == "CastLike") return true;  // like the tensor it is drawn for
   const auto* to = find_attribute(cast, "to");
   return to && is_real(to->element());
 }
@@ -34,7 +34,7 @@ class Finder {
     }
   }
 
-  // The mask that ends in this node.
+  // The mask whose last step is this node.
   std::optional<RandomMask> at(const ModelNode& last, std::unordered_set<std::string>& steps) const {
     if (is(&last, "Bernoulli") && last.inputs.size() == 1) return RandomMask{.like = last.inputs[0], .probability = {}};
     if (is(&last, "Floor") && last.inputs.size() == 1) return of_floor(last, steps);
@@ -46,7 +46,7 @@ class Finder {
     const int drawn = less ? 0 : 1;
     const ModelNode* random = maker(compare->inputs[drawn]);
     if (!is(random, "RandomUniformLike") || random->inputs.size() != 1 || !in_unit_interval(*random)) return std::nullopt;
-    // PyTorch 2 converts p to the type of what was drawn.
+    // PyTorch 2 converts p to the type of the drawn numbers.
     const std::string& compared = compare->inputs[1 - drawn];
     const ModelNode* converted = maker(compared);
     const bool like_drawn = is(converted, "CastLike") && converted->inputs.size() == 2 && converted->inputs[1] == random->outputs[0];
@@ -57,7 +57,7 @@ class Finder {
   }
 
  private:
-  // A number in [0, 1) and p, rounded down: 1 with probability p.
+  // A number in [0, 1) plus p, rounded down: 1 with probability p.
   std::optional<RandomMask> of_floor(const ModelNode& last, std::unordered_set<std::string>& steps) const {
     const ModelNode* sum = maker(last.inputs[0]);
     if (!is(sum, "Add") || sum->inputs.size() != 2 || !read(sum->outputs[0], 1)) return std::nullopt;

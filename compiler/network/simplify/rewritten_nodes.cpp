@@ -1,4 +1,4 @@
-// Nodes that become others, or none: aliases, what is spelled in other operators, paddings, masks, sequences.
+// Nodes that become other nodes, or none: aliases, operators rewritten as others, paddings, masks, sequences.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-// False: the operator says itself.
+// False: the operator stays as it is.
 Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
   if (is_blocked(source)) {
     if (find_op(source.op)) return false;
@@ -33,7 +33,7 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
                  .dims = [&](size_t i) { return table_.dims(index(i)); },
                  .known =
                      [&](size_t i) {
-                       // What an operator takes as a constant may be an initializer.
+                       // A constant input of an operator may be an initializer.
                        return is_constant(slot_of(source.op, i)) ? table_.known_constant(index(i))
                                                                  : table_.known(index(i));
                      },
@@ -62,7 +62,7 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
       PLIMSOLL_TRY(place(node, *find_op(node.op)));
   }
   if (nodes->empty()) return false;
-  // Outputs that the spelling does not make have no data, such as the running statistics of a BatchNormalization.
+  // Outputs that the rewriting does not produce have no data, such as the running statistics of a BatchNormalization.
   for (const std::string& output : source.outputs) {
     const auto makes = [&](const ModelNode& node) {
       return std::find(node.outputs.begin(), node.outputs.end(), output) != node.outputs.end();
@@ -72,7 +72,7 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
   return true;
 }
 
-// What was written down for the samples of an example, brought to the samples.
+// Replaces values written for the samples of an example by values per sample.
 bool NetworkBuilder::know_of_samples(const ModelNode& source) {
   if ((source.op != "Expand" && source.op != "Max") || is_blocked(source)) return false;
   auto known = expanded_to_samples(table_, source, exported_batch_);
@@ -81,7 +81,7 @@ bool NetworkBuilder::know_of_samples(const ModelNode& source) {
   return known.has_value();
 }
 
-// Indices that begin with the number of their sample: no node makes them, and what picks by them does without.
+// Indices that begin with the sample number: no node computes them, because their readers do not need it.
 bool NetworkBuilder::leave_to_readers(const ModelNode& source) {
   if (is_blocked(source)) return false;
   const std::string like = input_of_that_shape(model_, uses_, table_, source, exported_batch_);
@@ -99,7 +99,7 @@ bool NetworkBuilder::leave_to_readers(const ModelNode& source) {
   return true;
 }
 
-// What replaces NaN is left out, with the test for it.
+// Removes a replacement of NaN together with its test.
 bool NetworkBuilder::leave_out_guard(const ModelNode& source) {
   if (only_guards(model_, uses_, source)) {
     guards_.insert(source.outputs[0]);
@@ -121,7 +121,7 @@ bool NetworkBuilder::leave_out_guard(const ModelNode& source) {
   return true;
 }
 
-// A Pad without zeros is nothing; one whose readers can pad by themselves is left to them.
+// An empty Pad is removed; one that its readers can absorb is left to them.
 bool NetworkBuilder::absorb_pad(const ModelNode& source) {
   if (source.inputs.empty() || source.inputs[0].empty() || absorbed_.contains(source.inputs[0])) return false;
   std::vector<const KnownValue*> known;
@@ -151,10 +151,10 @@ Status NetworkBuilder::add_mask(const ModelNode& source, const RandomMask& mask)
   return give_up(source, false), Status{};
 }
 
-// A sequence is no value of a network; its tensors are.
+// A sequence is not a value of the network; its tensors are.
 Status NetworkBuilder::add_sequence(const ModelNode& source) {
   const ValueTable::Index sequence = table_.define(source.outputs[0]);
-  table_[sequence].unsupported = true;  // as itself
+  table_[sequence].unsupported = true;  // the sequence itself
   const ValueTable::Index whole = table_.find(source.inputs[0]);
   const Dims* x = table_.dims(whole);
   std::vector<std::string>& items = sequences_[sequence];
@@ -174,7 +174,7 @@ Status NetworkBuilder::add_sequence(const ModelNode& source) {
   return {};
 }
 
-// False: not from a sequence that we know, or at a place that we do not.
+// False: not from a known sequence, or at an unknown position.
 bool NetworkBuilder::take_from_sequence(const ModelNode& source) {
   if (source.inputs.size() != 2) return false;
   const auto sequence = sequences_.find(table_.find(source.inputs[0]));

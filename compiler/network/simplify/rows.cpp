@@ -8,11 +8,11 @@
 namespace plimsoll {
 namespace {
 
-// Exporters' chains are five nodes deep. What is longer is not looked through: a hostile one could be read twice at
-// each step.
+// Exporters' chains are five nodes deep. Longer ones are not followed, because in a malicious one the work could double
+// at each step.
 constexpr int kDeepest = 12, kMostValues = 1024;
 
-// Of a list of rows those from `first` on, `count` of them.
+// `count` rows of a list, starting at `first`.
 std::vector<Rows> cut_rows(const std::vector<Rows>& rows, int64_t first, int64_t count) {
   std::vector<Rows> kept;
   int64_t at = 0;
@@ -24,7 +24,7 @@ std::vector<Rows> cut_rows(const std::vector<Rows>& rows, int64_t first, int64_t
   return kept;
 }
 
-// Rows that look_through() has found. in_front: the value has a dimension in front of them.
+// Rows that look_through() found. in_front: the value has a leading dimension of 1.
 struct RowsOf {
   std::vector<Rows> rows = {};
   bool in_front = false;
@@ -34,7 +34,7 @@ class RowSearch {
  public:
   RowSearch(const Model& model, const GraphUses& uses, ValueTable& table) : model_(model), uses_(uses), table_(table) {}
 
-  // Integers of an attribute, or of an input that is known; empty where there is neither.
+  // Integers of an attribute, or of a known input; empty if neither exists.
   std::optional<std::vector<int64_t>> integers_of(const ModelNode& node, const char* attribute, size_t input) {
     if (const auto* given = find_attribute(node, attribute)) return given->integers();
     if (input >= node.inputs.size() || node.inputs[input].empty()) return std::vector<int64_t>();
@@ -45,7 +45,7 @@ class RowSearch {
     return items;
   }
 
-  // No deeper than kDeepest.
+  // Stops at depth kDeepest.
   RowsOf look_through(const std::string& name, int depth, int& values) {
     using Ints = std::vector<int64_t>;
     const Dims* dims = table_.dims(table_.find(name));

@@ -1,4 +1,4 @@
-// Values that are rows of others: how exporters put the weights of a recurrent network together out of a module's
+// Values that consist of rows of other values: exporters assemble the weights of a recurrent network from a module's
 // parameters, gate by gate and direction by direction, with Slice, Concat and Unsqueeze.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace plimsoll {
 
-// The rows of which a value is made that has a dimension of 1 in front of them. Empty: it is none of that kind.
+// The rows that form a value with a leading dimension of 1. Empty: it is not such a value.
 std::vector<Rows> rows_of(const Model& model, const GraphUses& uses, ValueTable& table, const std::string& name);
 
 }  // namespace plimsoll

@@ -16,7 +16,7 @@ bool is_known_number_of_samples(ValueTable& table, const std::string& name, std:
   return found.has_value();
 }
 
-// Whether all that read the value are `ops`, by input 1, or read its shape.
+// Whether every reader of the value is one of `ops` (by input 1), or reads only its shape.
 bool is_read_by(const Model& model, const GraphUses& uses, const std::string& name,
                 std::initializer_list<std::string_view> ops, bool shapes) {
   const auto readers = uses.readers.find(name);
@@ -33,7 +33,7 @@ bool is_read_by(const Model& model, const GraphUses& uses, const std::string& na
   return true;
 }
 
-// Whole numbers that a task computes for each sample, or that are known and the same for each.
+// Integers that a task computes for each sample, or that are known and the same for each.
 bool is_of_samples(ValueTable& table, const std::string& name, int64_t step_of_known, Dims& dims) {
   if (name.empty() || step_of_known != 0) return false;
   const ValueTable::Index index = table.find(name);
@@ -44,7 +44,7 @@ bool is_of_samples(ValueTable& table, const std::string& name, int64_t step_of_k
   return true;
 }
 
-// NumPy's broadcasting changes nothing of `wide` beside `other`, the first dimension of which is taken as the samples'.
+// Broadcasting with `other`, whose first dimension is taken as the samples', does not change `wide`.
 bool takes_in(const Dims& wide, Dims other, bool counts) {
   if (other.size() > wide.size()) return false;
   if (counts && !other.empty()) other[0] = kBatch;
@@ -53,8 +53,8 @@ bool takes_in(const Dims& wide, Dims other, bool counts) {
   return true;
 }
 
-// Of numbers that are known and the same for each sample: those that follow one another along the dimension, if they
-// are the same along all others.
+// For known numbers that are the same for each sample: the consecutive numbers along the dimension, if they are the
+// same along all others.
 std::optional<IndexRun> run_along(const KnownValue* known, size_t axis) {
   if (!known || known->real() || !known->alike_for_each_sample() || known->ints.empty()) return std::nullopt;
   const int64_t size = known->dims[axis].value, first = known->ints[0].value;

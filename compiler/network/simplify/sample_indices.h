@@ -1,6 +1,5 @@
-// Indices that exporters put together of the numbers of the samples and of numbers within each of them, for
-// x[arange(N), i]. The numbers of the samples are not known before the batch is; a reader that picks by such indices
-// can do without them.
+// Indices that exporters build from sample numbers and from numbers within each sample, for x[arange(N), i]. The sample
+// numbers are unknown before the batch is; an operator that selects by such indices does not need them.
 //
 //   dynamo         GatherND(x [N, T, …], Concat([n, i]))
 //   TorchScript    Gather(x as [N·T, …], n·T + i)
@@ -17,7 +16,7 @@
 
 namespace plimsoll {
 
-// `count` numbers from `first` on.
+// `count` consecutive numbers starting at `first`.
 struct IndexRun {
   int64_t first = 0, count = 1;
 };
@@ -25,16 +24,17 @@ struct IndexRun {
 struct SampleIndices {
   std::vector<std::string> parts = {};  // numbers along the first axes of a sample, each [N, …] or [N, …, 1]
   Dims dims = {};                       // [N, …]
-  int64_t length = 0;  // with one part: of how many rows of a sample in a row of all samples' it is one; 0: of neither
-  // Not empty: all parts are known, part i counts along dimension 1 + i and is the same along the others.
+  // with a single part: the number of rows per sample, if the rows of all samples form one dimension; otherwise 0
+  int64_t length = 0;
+  // Not empty: all parts are known; part i counts along dimension 1 + i and is the same along the others.
   std::vector<IndexRun> box = {};
 };
 
-// n · step for sample n, the same within a sample; nullopt: other numbers, or none. `exported_batch`: of the exporter's
-// example, where numbers may be written down for it.
+// The step if the numbers are n · step for sample n, the same within a sample; otherwise nullopt. `exported_batch`: the
+// batch of the exporter's example, in which the numbers may be listed.
 std::optional<int64_t> step_of_samples(const KnownValue& known, std::optional<int64_t> exported_batch);
 
-// The indices that an Add or a Concat makes, where all that read them pick by them.
+// The indices that an Add or a Concat computes, if all readers use them to select.
 std::optional<SampleIndices> sample_indices(const Model& model, const GraphUses& uses, ValueTable& table,
                                             const ModelNode& node, std::optional<int64_t> exported_batch);
 
@@ -43,7 +43,8 @@ std::optional<SampleIndices> sample_indices(const Model& model, const GraphUses&
 std::string input_of_that_shape(const Model& model, const GraphUses& uses, ValueTable& table, const ModelNode& node,
                                 std::optional<int64_t> exported_batch);
 
-// An Expand to the samples of what was written down for those of the example: their numbers, or one number throughout.
+// The result of an Expand to the samples if its input was written for the samples of the example: their numbers, or one
+// number throughout.
 std::optional<KnownValue> expanded_to_samples(ValueTable& table, const ModelNode& node,
                                               std::optional<int64_t> exported_batch);
 

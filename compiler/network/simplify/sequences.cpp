@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// A split into more parts than any model has is a damaged one.
+// A split into more parts than any real model has indicates a damaged file.
 constexpr int64_t kMostItems = 10'000;
 
 void add_integers(ModelNode& node, const char* name, const std::vector<int64_t>& items) {
@@ -43,7 +43,7 @@ Result<SpelledSequence> spell_out(const ModelNode& split, const Dims& x, const K
   std::vector<int64_t> parts;
   if (given && !lengths->dims.empty()) {
     for (size_t i = 0; i < static_cast<size_t>(*lengths->elements()); ++i) parts.push_back(lengths->integer(i).value);
-  } else {  // equal ones, but for the last
+  } else {  // equal parts, except for the last
     const int64_t each = given ? lengths->integer(0).value : 1;
     if (each < 1 || whole.value / each > kMostItems) return invalid(fmt::format("{} cannot be split in parts of {}", whole.value, each));
     for (int64_t at = 0; at < whole.value; at += each) parts.push_back(std::min(each, whole.value - at));

@@ -1,6 +1,6 @@
-// Sequences of tensors, as PyTorch 2's exporter writes a split, in words that kernels know.
+// Sequences of tensors, as PyTorch 2's exporter writes a split, rewritten as operators with kernels.
 //
-//   SplitToSequence ─► SequenceAt 0, 1, …        Split ─► each part; with keepdims=0 a Squeeze behind each
+//   SplitToSequence ─► SequenceAt 0, 1, …        Split ─► each part; with keepdims=0 a Squeeze after each
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace plimsoll {
 
 struct SpelledSequence {
   std::vector<ModelNode> nodes = {};
-  std::vector<std::string> items = {};  // the names that stand for its tensors
+  std::vector<std::string> items = {};  // the names of its tensors
 };
 
-// `x`: the dimensions of what is split; `lengths`: the second input, null where it is left out or not known.
-// Errors: invalid_model, unsupported (lengths that are not known, the samples are split).
+// `x`: the dimensions of the input; `lengths`: the second input, null if omitted or unknown. Errors: invalid_model,
+// unsupported (unknown lengths, or the samples are split).
 Result<SpelledSequence> spell_out(const ModelNode& split, const Dims& x, const KnownValue* lengths);
 
 }  // namespace plimsoll

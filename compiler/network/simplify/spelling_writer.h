@@ -1,5 +1,6 @@
-// How spellings are written. Those of operators that pick or write by numbers are in spellings_by_index.cpp, of recurrent networks in
-// spellings_recurrent.cpp, of attention in spellings_attention.cpp, all others in spellings.cpp.
+// Tools for writing an operator as other operators. Operators that read or write by index are in
+// spellings_by_index.cpp, recurrent networks in spellings_recurrent.cpp, attention in spellings_attention.cpp, all
+// others in spellings.cpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ namespace plimsoll::spelling {
 using Ints = std::vector<int64_t>;
 using Nodes = std::vector<ModelNode>;
 
-// Writes nodes one behind the other: each makes one output, whose name it returns.
+// Appends nodes: each produces one output, whose name is returned.
 class Writer {
  public:
   explicit Writer(const Spelling& spelling) : spelling_(spelling) {}
@@ -41,7 +42,7 @@ class Writer {
   const Dims* dims(size_t i) const { return input(i).empty() ? nullptr : spelling_.dims(i); }
   const Dims& x() const { return *spelling_.dims(0); }
   const KnownValue* known(size_t i) const { return input(i).empty() ? nullptr : spelling_.known(i); }
-  // A constant whose elements all are that number.
+  // A constant whose elements all equal that number.
   bool is_all(size_t i, double number) const {
     const KnownValue* known = this->known(i);
     return known && known->real() && std::all_of(known->reals.begin(), known->reals.end(), [=](double item) { return item == number; });
@@ -59,7 +60,7 @@ class Writer {
     return found ? found->text() : std::string(missing);
   }
 
-  // What is written from here on belongs to this part of the node: "step_17".
+  // Nodes written from here on belong to this part of the node: "step_17".
   void enter(std::string part) { part_ = part.empty() ? part : "/" + part; }
 
   std::string write(const char* op, const std::vector<std::string>& inputs) {
@@ -118,7 +119,7 @@ class Writer {
     nodes_.back().outputs[0] = node().outputs[0];
     return std::move(nodes_);
   }
-  // What was written last is output i of the node, if it has one.
+  // The output of the last node becomes output i of the node, if it has one.
   void give(size_t i) {
     if (i < node().outputs.size() && !node().outputs[i].empty()) nodes_.back().outputs[0] = node().outputs[i];
   }
@@ -156,7 +157,7 @@ Result<Nodes> resize(Writer& w);
 Result<Nodes> upsample(Writer& w);
 Result<Nodes> affine_grid(Writer& w);
 Result<Nodes> col2im(Writer& w);
-// `given`: the scales or sizes, an entry for each dimension.
+// `given`: the scales or sizes, one entry per dimension.
 Result<Nodes> resize_volume(Writer& w, const KnownValue* given);
 Result<Nodes> tile(Writer& w);
 Result<Nodes> class_loss_of_probabilities(Writer& w);

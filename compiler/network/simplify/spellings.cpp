@@ -18,7 +18,7 @@ using spelling::Ints;
 using spelling::Nodes;
 using spelling::Writer;
 
-// Of one dimension: with a dimension of 1 in front of it.
+// For one dimension: adds a leading dimension of 1.
 Result<Nodes> widen(Writer& w) {
   if (w.x().size() != 3) return Nodes{};
   std::vector<std::string> inputs = {w.write("Unsqueeze", {w.input(0)}, "axes", {2})};
@@ -46,8 +46,8 @@ Result<Nodes> widen(Writer& w) {
   return w.finish();
 }
 
-// Where the scale is 1 and the bias is 0 everywhere (PyTorch writes a GroupNorm so, between two Reshapes):
-// LayerNormalization without either. Every other InstanceNormalization is the operator itself.
+// If the scale is 1 and the bias is 0 everywhere (PyTorch writes a GroupNorm like this, between two Reshapes):
+// LayerNormalization without either. Any other InstanceNormalization is kept as it is.
 Result<Nodes> spell_instance_normalization(Writer& w) {
   if (w.x().size() < 3 || !w.is_all(1, 1) || !w.is_all(2, 0)) return Nodes{};
   for (size_t i = 1; i < 3; ++i)
@@ -59,7 +59,8 @@ Result<Nodes> spell_instance_normalization(Writer& w) {
 }
 
 // F.batch_norm without running statistics, as PyTorch's exporters write it: mean and variance are computed from x.
-// Weight standardization is written so, of a weight seen as [1, channels, rest]: each channel is normalized by itself.
+// Weight standardization is written this way, for a weight viewed as [1, channels, rest]: each channel is normalized
+// separately.
 Result<Nodes> spell_batch_normalization(Writer& w) {
   if (w.x().size() < 2 || !w.is_computed(3) || !w.is_computed(4)) return Nodes{};
   Ints behind_channels, all_but_channels = {0};
@@ -108,7 +109,7 @@ Result<Nodes> spell_selu(Writer& w) {
   return w.finish();
 }
 
-// ReduceSum has no kernel for whole numbers, CumSum has one: the sum is its last element along each axis.
+// ReduceSum has no kernel for integers, CumSum has one: the sum is its last element along each axis.
 Result<Nodes> spell_reduce_sum(Writer& w) {
   if (w.element(0) != ElementType::i64 && w.element(0) != ElementType::i32) return Nodes{};
   const int64_t rank = static_cast<int64_t>(w.x().size());
@@ -142,7 +143,7 @@ Result<Nodes> spell_reduce_sum(Writer& w) {
   return w.finish();
 }
 
-// Of whole numbers (the length of a text, at least 1): Max, then Min.
+// For integers (the length of a text, at least 1): Max, then Min.
 Result<Nodes> spell_clip(Writer& w) {
   if (w.element(0) != ElementType::i64 && w.element(0) != ElementType::i32) return Nodes{};
   std::string clipped = w.input(0);
@@ -190,9 +191,9 @@ Result<Nodes> spell_depth_and_space(Writer& w) {
   return w.finish();
 }
 
-// "bij,bjk->bik": letters in both and the result are side by side, those in both alone are summed over. One letter (or none) each
-// for rows, columns and the sum is a product of matrices.
-// The product of two matrices, or of many; every other equation is in spellings_einsum.cpp.
+// "bij,bjk->bik": letters in both operands and the result are batch dimensions; letters in both operands only are
+// summed over. One letter (or none) each for rows, columns and the sum is a matrix product. Here: the product of two or
+// more matrices; every other equation is in spellings_einsum.cpp.
 Result<Nodes> spell_einsum(Writer& w) {
   std::string equation;
   for (const char c : w.text("equation", ""))
@@ -254,7 +255,7 @@ Result<Nodes> spell_tan(Writer& w) {
   return w.finish();
 }
 
-// Max and Min of any number of operands: the operator takes two.
+// Max and Min of any number of operands; the operator takes two.
 Result<Nodes> spell_extreme(Writer& w) {
   const size_t count = w.node().inputs.size();
   for (size_t i = 0; i < count; ++i)
@@ -266,7 +267,7 @@ Result<Nodes> spell_extreme(Writer& w) {
   return w.finish();
 }
 
-// The sum of x over the axes of the node, which are an attribute or an input.
+// The sum of x over the axes of the node, given as an attribute or an input.
 std::string write_sum(Writer& w, const std::string& x) {
   std::vector<std::string> summed = {x};
   if (!w.input(1).empty()) summed.push_back(w.input(1));
@@ -285,7 +286,8 @@ Result<Nodes> spell_reduce_log_sum(Writer& w) {
   return w.finish();
 }
 
-// √ Σ x², whose slope at zero is that of PyTorch: none. The bound is the least normal number: below it √ would divide by zero.
+// √ Σ x² with PyTorch's gradient at zero, which is 0. The bound is the smallest normal number: below it the gradient of
+// √ would divide by zero.
 Result<Nodes> spell_reduce_l2(Writer& w) {
   const bool root = w.node().op == "ReduceL2";
   const std::string sum = write_sum(w, w.write("Mul", {w.input(0), w.input(0)}));

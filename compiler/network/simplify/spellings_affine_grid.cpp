@@ -1,6 +1,6 @@
-// AffineGrid: the places of an even grid over a picture or a volume, moved by a matrix for each sample. The even grid
-// is known:
-//   theta [N, 2, 3]     MatMul of the grid's places [1, H·W, 3], each (x, y, 1), with theta as [N, 3, 2]
+// AffineGrid: the positions of an even grid over an image or a volume, transformed by one matrix per sample. The even
+// grid is known:
+//   theta [N, 2, 3]     MatMul of the grid's positions [1, H·W, 3], each (x, y, 1), with theta as [N, 3, 2]
 #include <fmt/format.h>
 
 #include <algorithm>

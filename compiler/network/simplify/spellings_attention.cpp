@@ -1,8 +1,8 @@
-// What opsets 23 to 25 have for transformers.
+// The transformer operators of opsets 23 to 25.
 //
-//   Attention         Softmax(cap(Q · scale · Kᵀ), masked) · V     queries that share a key's head are rows of one product
-//   RotaryEmbedding   (a cos - b sin, a sin + b cos) of the halves a and b, or of every second number
-//   TensorScatter     Concat of what stays and what is new
+//   Attention         Softmax(cap(Q · scale · Kᵀ), masked) · V   queries that share a key head are rows of one product
+//   RotaryEmbedding   (a cos - b sin, a sin + b cos) of the halves a and b, or of even and odd elements
+//   TensorScatter     Concat of the unchanged and the new parts
 #include <fmt/format.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace plimsoll::spelling {
 namespace attending {
 
 struct Heads {
-  int64_t queries = 0, keys = 0;              // heads of each
+  int64_t queries = 0, keys = 0;              // number of heads
   int64_t rows = 0, columns = 0;              // length of the queries, of the keys
   int64_t size = 0, value_size = 0;           // of a head
 };
@@ -52,7 +52,7 @@ std::string by_heads(Writer& w, size_t i, int64_t heads, int64_t length, int64_t
   return w.write("Transpose", {w.write("Reshape", {w.input(i)}, "shape", {-1, length, heads, size})}, "perm", {0, 2, 1, 3});
 }
 
-// How many keys in front of its own place and behind it a query sees; -1: all.
+// How many keys before and after its own position a query attends to; -1: all.
 struct Sight {
   int64_t left = -1, right = -1;
   bool everything() const { return left < 0 && right < 0; }
@@ -64,7 +64,7 @@ Sight sight_of(const Writer& w) {
   return sight;
 }
 
-// 1 where a query sees a key.
+// 1 where a query attends to a key.
 KnownValue seen_keys(const Heads& heads, const Sight& sight) {
   KnownValue seen{.element = ElementType::boolean, .dims = {{heads.rows}, {heads.columns}}};
   for (int64_t i = 0; i < heads.rows; ++i)

@@ -12,7 +12,8 @@ bool depends_on_batch(const Dims& dims) {
   return std::any_of(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
 }
 
-// By numbers that are the same for each sample, of what is no sample (the positions of words): once, and repeated.
+// By indices that are the same for each sample, from data without samples (position embeddings): gathered once, then
+// repeated.
 Result<Nodes> gather_once(Writer& w, const KnownValue& indices) {
   const int64_t rank = static_cast<int64_t>(w.x().size()), given = w.integer("axis", 0), axis = given < 0 ? given + rank : given;
   if (axis < 0 || axis >= rank) return w.invalid(fmt::format("axis {} of {}", given, to_string(w.x())));
@@ -32,7 +33,7 @@ Result<Nodes> gather_once(Writer& w, const KnownValue& indices) {
   return w.finish();
 }
 
-// Written down for each sample of the exporter's example, the same for all of them.
+// Written for each sample of the exporter's example, and the same for all of them.
 bool alike_for_example(const Writer& w, const KnownValue& indices) {
   const auto batch = w.exported_batch();
   if (!batch || *batch < 2 || indices.depends_on_batch() || !indices.steps.empty() || indices.dims.empty() || indices.dims[0] != Dim{*batch}) return false;
@@ -42,8 +43,8 @@ bool alike_for_example(const Writer& w, const KnownValue& indices) {
   return count > 0;
 }
 
-// Indices [samples, …, depth] that begin with the number of the sample itself and go on alike for each: what they pick within one, as
-// numbers into its first dimensions as one.
+// Indices [samples, …, depth] that begin with the sample's own number and are otherwise the same for each sample: what
+// they select within one sample, as indices into its first dimensions merged into one.
 std::optional<Ints> picks_within_sample(const KnownValue& indices, int64_t samples, const Dims& x) {
   const size_t depth = static_cast<size_t>(indices.dims.back().value), all = static_cast<size_t>(indices.elements().value_or(0));
   if (depth < 2 || indices.dims.size() < 2 || indices.dims[0] != Dim{samples} || samples < 2 || all % (static_cast<size_t>(samples) * depth) != 0)
@@ -66,7 +67,8 @@ std::optional<Ints> picks_within_sample(const KnownValue& indices, int64_t sampl
   return at;
 }
 
-// GatherND that picks within each sample, which exporters write for mask[samples, places]: Gather along its next dimensions as one.
+// GatherND that selects within each sample, which exporters write for mask[samples, places]: Gather along the sample's
+// first dimensions merged into one.
 std::optional<Nodes> gather_within_samples(Writer& w, const KnownValue& indices) {
   const Dims& x = w.x();
   if (w.integer("batch_dims", 0) != 0 || indices.real() || indices.dims.empty() || x.empty() || x[0] != kBatch) return std::nullopt;
@@ -108,7 +110,7 @@ Result<Nodes> cast_like(Writer& w) {
   return w.finish();
 }
 
-// Only the shape is read of what the numbers are like. In it -1 is the number of samples, which no file has.
+// Only the shape of the input is read. In it -1 is the number of samples; no file contains it.
 Result<Nodes> random_like(Writer& w) {
   if (std::any_of(w.x().begin(), w.x().end(), [](Dim dim) { return dim.batch && dim != kBatch; }))
     return w.unsupported("draws for a multiple of the samples, " + to_string(w.x()));
@@ -119,7 +121,8 @@ Result<Nodes> random_like(Writer& w) {
   return w.finish();
 }
 
-// By numbers that are the same within each sample: of what lies in rows of samples then (as torch's exporter writes as_strided).
+// By indices that are the same within each sample: the data is then viewed as rows per sample (as torch's exporter
+// writes as_strided).
 Result<Nodes> gather(Writer& w) {
   if (const SampleIndices* indices = w.of_samples(1)) return gather_of_samples(w, *indices);
   const KnownValue* indices = w.known(1);
@@ -154,14 +157,14 @@ Result<Nodes> gather(Writer& w) {
   return w.finish();
 }
 
-// Along its first axes at once: those as one.
+// Along the first axes at once: they are merged into one.
 Result<Nodes> gather_nd(Writer& w) {
   const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
   if (const SampleIndices* indices = w.of_samples(1)) return gather_nd_of_samples(w, *indices);
   const KnownValue* indices = w.known(1);
   if (indices)
     if (auto nodes = gather_within_samples(w, *indices)) return *nodes;
-  // Of each sample by its own numbers.
+  // Each sample has its own indices.
   const Dims* given = indices ? nullptr : w.dims(1);
   if (given && w.integer("batch_dims", 0) == 1 && given->size() > 1 && (*given)[0] == kBatch && given->back() == Dim{1})
     return gather_nd_of_samples(w, {.parts = {w.input(1)}, .dims = Dims(given->begin(), given->end() - 1)});
@@ -200,14 +203,15 @@ Result<Nodes> gather_nd(Writer& w) {
 
 namespace {
 
-// The samples 0, 1, 2, … one by one, all of them (torch's exporter writes x[:] = y so).
+// The samples 0, 1, 2, … one by one, all of them (torch's exporter writes x[:] = y like this).
 bool writes_all_samples(const Writer& w, const KnownValue& indices) {
   const Dims* updates = w.dims(2);
   return updates && *updates == w.x() && !w.x().empty() && w.x()[0] == kBatch && w.text("reduction", "none") == "none" &&
          indices.dims == Dims{kBatch, {1}} && indices.steps.size() == 2 && indices.steps[0] == 1 && indices.ints[0] == Dim{0};
 }
 
-// Indices [samples, …, depth] that begin with the number of the sample and go on alike for each: where they are within one.
+// Indices [samples, …, depth] that begin with the sample's number and are otherwise the same for each sample: their
+// positions within one sample.
 std::optional<Ints> places_within_sample(const Writer& w, const KnownValue& indices) {
   const Dims& x = w.x();
   if (indices.real() || indices.dims.empty() || x.empty() || x[0] != kBatch) return std::nullopt;
@@ -217,7 +221,7 @@ std::optional<Ints> places_within_sample(const Writer& w, const KnownValue& indi
   return picks_within_sample(indices, *w.exported_batch(), x);
 }
 
-// Where along the first axes as one.
+// Positions along the first axes merged into one.
 Result<Ints> known_places(const Writer& w, const KnownValue& indices, size_t depth) {
   Ints places;
   for (size_t i = 0; i + depth <= static_cast<size_t>(*indices.elements()); i += depth) {
@@ -240,7 +244,7 @@ bool is_one_number(const KnownValue* updates) {
 
 }  // namespace
 
-// One number at known places: where they are, that number instead (Swin v2 zeroes a part of its biases so).
+// One number at known positions: these elements become that number (Swin v2 zeroes a part of its biases like this).
 Result<Nodes> scatter_nd(Writer& w) {
   if (const SampleIndices* of_samples = w.of_samples(1)) return scatter_nd_of_samples(w, *of_samples);
   const KnownValue *indices = w.known(1), *updates = w.known(2);

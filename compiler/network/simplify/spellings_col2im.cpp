@@ -1,7 +1,6 @@
-// Col2Im (PyTorch's Fold): windows [N, C·kh·kw, L] added up where they overlap. Each pixel of a window is a channel of
-// its own, which a ConvTranspose puts in its place:
-//   [N, C·kh·kw, L] ─► [N·C, kh·kw, rows, columns]   ConvTranspose by weights [kh·kw, 1, kh, kw], 1 in the place and 0
-//   elsewhere
+// Col2Im (PyTorch's Fold): windows [N, C·kh·kw, L], summed where they overlap. Each pixel of a window is a separate
+// channel, which a ConvTranspose moves to its position:
+//   [N, C·kh·kw, L] ─► [N·C, kh·kw, rows, columns]   ConvTranspose by weights [kh·kw, 1, kh, kw], one-hot
 #include <fmt/format.h>
 
 #include "compiler/network/simplify/spelling_writer.h"
@@ -9,7 +8,7 @@
 namespace plimsoll::spelling {
 namespace {
 
-// Two whole numbers that are known, each at least `least`.
+// Two known integers, each at least `least`.
 std::optional<Ints> two_numbers(const KnownValue* known, int64_t least) {
   if (!known || known->real() || known->dims != Dims{{2}} || !known->steps.empty()) return std::nullopt;
   Ints numbers;
@@ -39,7 +38,7 @@ Result<Nodes> col2im(Writer& w) {
   if (strides.size() != 2 || dilations.size() != 2 || pads.size() != 4 || x.size() != 3 || pixels > kKnownLimit ||
       x[1].batch || x[2].batch || x[1].value % pixels != 0)
     return w.invalid(fmt::format("its input is {} for windows of {} by {}", to_string(x), (*window)[0], (*window)[1]));
-  Ints windows, more;  // along each axis, and what the last of them leave over
+  Ints windows, more;  // along each axis, and the remainder after the last one
   for (size_t i = 0; i < 2; ++i) {
     const int64_t wide = (*image)[i] + pads[i] + pads[i + 2] - dilations[i] * ((*window)[i] - 1) - 1;
     if (strides[i] < 1 || dilations[i] < 1 || pads[i] < 0 || pads[i + 2] < 0 || wide < 0)

@@ -1,12 +1,12 @@
-// Einsum in general: two operands at a time,
+// General Einsum, two operands at a time:
 //
-//   letters of one operand that nobody else has          ReduceSum
+//   letters of one operand only                          ReduceSum
 //   letters of both that are summed                      Transpose, Reshape, MatMul, Reshape, Transpose
 //   no such letter                                       Transpose, Unsqueeze, Mul
 //   a letter twice in one operand (a diagonal)           Transpose, Reshape, Slice by steps of n + 1
 //   a dimension of 1 where others have n                 Reshape without it: the product broadcasts
 //
-// The samples stay a dimension of their own in front, where one operand alone has them: MatMul broadcasts the other to them.
+// If only one operand has samples, they stay a separate leading dimension: MatMul broadcasts the other operand.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class EinsumWriter {
  public:
   EinsumWriter(Writer& w, std::map<char, Dim> sizes) : w_(w), sizes_(std::move(sizes)) {}
 
-  // The diagonal of each letter that stands twice, and nothing of dimensions of 1 that other terms stretch (`narrow`).
+  // Takes the diagonal of each repeated letter, and removes dimensions of 1 that broadcast to other terms (`narrow`).
   Result<Term> plain(Term term, const std::string& narrow) {
     if (!narrow.empty()) {
       const std::string kept = without(term.letters, narrow);
@@ -51,7 +51,7 @@ class EinsumWriter {
     return term;
   }
 
-  // The letters that nobody else wants are summed.
+  // Sums over the letters that no other term and not the result needs.
   Term summed(const Term& term, const std::string& wanted) {
     Ints axes;
     std::string kept;
@@ -74,7 +74,7 @@ class EinsumWriter {
     return {w_.write("Transpose", {term.name}, "perm", order), to};
   }
 
-  // Of two terms without letters that nobody wants.
+  // For two terms without letters that are needed nowhere else.
   Term product(const Term& a, const Term& b, const std::string& wanted) {
     std::string both, contracted;
     for (const char c : a.letters)
@@ -82,7 +82,7 @@ class EinsumWriter {
     if (contracted.empty()) return outer(a, b);
     const std::string shared = both + contracted;
     std::string rows = without(a.letters, shared), columns = without(b.letters, shared);
-    // The samples of one operand alone.
+    // The samples, if only one operand has them.
     const auto taken = [&](std::string& letters) {
       const auto found = std::find_if(letters.begin(), letters.end(), [&](char c) { return sizes_.at(c).batch; });
       if (found == letters.end() || (both.empty() && letters.size() == 1)) return std::string();
@@ -99,13 +99,14 @@ class EinsumWriter {
   }
 
  private:
-  // a · b where no letter is summed.
+  // a · b without summed letters.
   Term outer(const Term& a, const Term& b) {
     const std::string letters = a.letters + without(b.letters, a.letters);
     return {w_.write("Mul", {stretched(a, letters), stretched(b, letters)}), letters};
   }
 
-  // Of the last two axes of that letter: [.., n, n] as [.., n · n], of which every (n + 1)th element is on the diagonal.
+  // Over the last two axes, which have that letter: in [.., n, n] as [.., n · n], every (n + 1)th element is on the
+  // diagonal.
   Term diagonal(const Term& term, char c) {
     const size_t second = term.letters.rfind(c), first = term.letters.rfind(c, second - 1);
     Ints order, shape;
@@ -142,7 +143,7 @@ class EinsumWriter {
     return w_.write("Unsqueeze", {turned.name, list});
   }
 
-  // The first group's letters as they are, each of the others as one dimension.
+  // The first group's letters unchanged, each other group merged into one dimension.
   std::string merged(const Term& term, const std::vector<std::string>& groups) {
     if (groups[1].size() == 1 && groups[2].size() == 1) return term.name;
     Ints shape;
@@ -163,14 +164,14 @@ class EinsumWriter {
     return w_.write("Reshape", {name}, "shape", shape);
   }
 
-  // -1: the samples, of which one dimension at most is.
+  // -1: the samples; at most one dimension is.
   int64_t entry(char c) const { return sizes_.at(c).batch ? -1 : sizes_.at(c).value; }
 
   Writer& w_;
   std::map<char, Dim> sizes_;
 };
 
-// "...ij" with a letter of its own for each dimension that the dots stand for, counted from the last: Z, Y, X, …
+// "...ij" with a separate letter for each dimension that the dots represent, counted from the last: Z, Y, X, …
 Result<std::string> spelled_dots(const Writer& w, const std::string& letters, size_t rank) {
   const size_t dots = letters.find("...");
   if (dots == std::string::npos) return letters;
@@ -213,7 +214,7 @@ Result<Nodes> einsum(Writer& w, const std::string& equation) {
   if (arrow != std::string::npos) {
     y = equation.substr(arrow + 2);
     if (const size_t place = y.find("..."); place != std::string::npos) y = y.substr(0, place) + dots + y.substr(place + 3);
-  } else {  // what stands once, in the order of the alphabet
+  } else {  // the letters that occur once, in alphabetical order
     std::string sorted = without(all, dots);
     std::sort(sorted.begin(), sorted.end());
     y = dots;

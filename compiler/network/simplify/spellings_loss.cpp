@@ -1,12 +1,12 @@
-// SoftmaxCrossEntropyLoss whose labels are probabilities. ONNX knows class numbers only; PyTorch's exporters write the node all the same
-// for F.cross_entropy(scores, probabilities), the loss of mixup and distillation.
+// SoftmaxCrossEntropyLoss with probabilities as labels. ONNX allows only class indices; nevertheless PyTorch's
+// exporters write this node for F.cross_entropy(scores, probabilities), the loss of mixup and distillation.
 #include "compiler/network/simplify/spelling_writer.h"
 
 namespace plimsoll::spelling {
 
 namespace {
 
-// Over these axes, or over all; the dimensions go.
+// Over the given axes, or over all; reduced dimensions are removed.
 std::string reduce(Writer& w, const char* op, const std::string& x, const Ints& axes) {
   std::vector<std::string> inputs = {x};
   const bool listed = !axes.empty() && w.opset() >= 13;
@@ -19,8 +19,8 @@ std::string reduce(Writer& w, const char* op, const std::string& x, const Ints& 
 
 }  // namespace
 
-// As torch.nn.CrossEntropyLoss: of each pixel -Σ_c weight_c · label_c · log softmax(scores)_c. The mean divides by the number of pixels,
-// whatever the weights, and no label is ignored.
+// As torch.nn.CrossEntropyLoss: for each pixel -Σ_c weight_c · label_c · log softmax(scores)_c. The mean divides by the
+// number of pixels, regardless of the weights, and no label is ignored.
 Result<Nodes> class_loss_of_probabilities(Writer& w) {
   const Dims* const labels = w.dims(1);
   if (!labels || w.element(1) != ElementType::f32 || *labels != w.x() || labels->size() < 2) return Nodes{};

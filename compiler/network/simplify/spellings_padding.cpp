@@ -5,12 +5,12 @@
 namespace plimsoll::spelling {
 namespace {
 
-// Pads for each axis of the input.
+// Pads per axis of the input.
 struct Pads {
   Ints begin = {}, end = {};
 };
 
-// From the attribute (nullptr: there is none) or the input. nullopt: not known while compiling.
+// From the attribute (nullptr: there is none) or the input. nullopt: unknown at compile time.
 std::optional<Ints> list_of(const Writer& w, const char* attribute, size_t input) {
   if (const auto* found = attribute ? find_attribute(w.node(), attribute) : nullptr)
     return Ints(found->integers().begin(), found->integers().end());
@@ -21,7 +21,7 @@ std::optional<Ints> list_of(const Writer& w, const char* attribute, size_t input
   return items;
 }
 
-// nullopt: not known while compiling, or invalid. The operator reports why.
+// nullopt: unknown at compile time, or invalid; the operator reports the error.
 std::optional<Pads> pads_of(const Writer& w) {
   const int64_t rank = static_cast<int64_t>(w.x().size());
   const auto pads = list_of(w, "pads", 1);
@@ -63,7 +63,7 @@ std::string pad_axis(Writer& w, const std::string& x, const std::string& mode, s
 
 }  // namespace
 
-// Pad with elements of the input along several axes: one node for each axis.
+// Pad with elements of the input along several axes: one node per axis.
 Result<Nodes> pad(Writer& w) {
   const std::string mode = w.text("mode", "constant");
   const auto listed = mode == "constant" ? std::nullopt : pads_of(w);
@@ -79,7 +79,7 @@ Result<Nodes> pad(Writer& w) {
   return w.finish();
 }
 
-// Expand for dimensions of 1, Pad with mode wrap for all others. Expand takes -1 as the number of samples.
+// Expand for dimensions of 1, Pad with mode wrap for all others. In Expand, -1 is the number of samples.
 Result<Nodes> tile(Writer& w) {
   constexpr int64_t kMost = int64_t{1} << 30;
   const KnownValue* repeats = w.known(1);
@@ -93,7 +93,7 @@ Result<Nodes> tile(Writer& w) {
     const Dim times = repeats->integer(axis);
     if (times.value < 1)
       return w.invalid(fmt::format("repeats axis {} of {} {} times", axis, to_string(dims), times.value));
-    const bool by_samples = times == kBatch && axis == 0 && !dims[axis].batch;  // one copy for each sample
+    const bool by_samples = times == kBatch && axis == 0 && !dims[axis].batch;  // one copy per sample
     if (times.value > kMost || (times.batch && times != kBatch) ||
         ((times.batch || dims[axis].batch) && times != Dim{1} && dims[axis] != Dim{1} && !by_samples))
       return w.unsupported(fmt::format(
@@ -105,7 +105,7 @@ Result<Nodes> tile(Writer& w) {
   }
   std::string x = w.input(0);
   if (!dims.empty() && repeats->integer(0) == kBatch && dims[0] != Dim{1}) {
-    // [m, d…] as [1, m, d…], expanded to [N, m, d…], is [N·m, d…]: the copies of a sample stand together.
+    // [m, d…] as [1, m, d…], expanded to [N, m, d…], is [N·m, d…]: the copies for one sample are adjacent.
     Ints one = {1}, expanded = {-1}, whole = {-1};
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       one.push_back(dims[axis].value);

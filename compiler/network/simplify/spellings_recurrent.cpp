@@ -1,13 +1,13 @@
-// LSTM, GRU and RNN, unrolled: ONNX's equations, step by step. What of them needs no state, the product of inputs and W, is made for
-// several steps at once.
+// LSTM, GRU and RNN, unrolled: ONNX's equations, step by step. The product of inputs and W needs no state, so it is
+// computed for several steps at once.
 //
 //   LSTM   i, o, f = σ, c̃ = tanh of x W' + h' R' + Wb + Rb      c = f c' + i c̃                      h = o tanh c
-//   GRU    z, r = σ likewise     h̃ = tanh(x W' + r (h' R' + Rb) + Wb), or (r h') R' + Rb before    h = h̃ + z (h' - h̃)
+//   GRU    z, r = σ likewise     h̃ = tanh(x W' + r (h' R' + Rb) + Wb), or (r h') R' + Rb before  h = h̃ + z (h' - h̃)
 //   RNN    h = tanh(x W' + h' R' + Wb + Rb)
 //
-// Exporters put W, R and B together out of a module's own parameters, gate by gate. Where each is one parameter in another order of
-// gates, the parameter itself is multiplied with, and its gates are taken in its order: steps then add up the gradient of a weight in
-// place, and there is no second copy of it (docs/decisions/recurrent.md).
+// Exporters assemble W, R and B from a module's own parameters, gate by gate. If each is one parameter with another
+// order of gates, the parameter itself is used, and its gates are taken in its order. Then the steps accumulate the
+// gradient of a weight in place, and there is no second copy of the weight (docs/decisions/recurrent.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@
 namespace plimsoll::spelling {
 namespace recurrence {
 
-// Rows of inputs that one product has at most: while it is taken apart, it and all its steps are in memory together.
+// The maximum number of input rows in one product: while it is split, the product and all its steps are in memory
+// together.
 constexpr int64_t kRowsAtOnce = 256;
 constexpr int64_t kMostSteps = 16384;
 
@@ -29,12 +30,13 @@ struct Activation {
   std::optional<float> alpha = {}, beta = {};
 };
 
-// What one direction multiplies with.
+// The weights of one direction.
 struct Weights {
   std::string w = {}, r = {};
   std::string from_input = {}, from_state = {};  // biases
-  std::vector<size_t> gate = {};                 // where each of ONNX's gates is among those of w, r and the biases
-  std::vector<std::string> parts_of_r = {};      // of a GRU that resets before: of its gates, of its candidate
+  std::vector<size_t> gate = {};  // the position of each of ONNX's gates among the gates of w, r and the biases
+  // for a GRU that resets before the product: r of its gates, r of its candidate
+  std::vector<std::string> parts_of_r = {};
 };
 
 struct State {
@@ -87,7 +89,7 @@ class Unrolled {
   }
 
  private:
-  // --- what is there ---
+  // --- what is given ---
 
   Status read_shapes() {
     direction_ = w_.text("direction", "forward");
@@ -120,7 +122,7 @@ class Unrolled {
     return {};
   }
 
-  // A state of zeros, as large as the exporter's example needed it.
+  // A zero state, sized for the exporter's example.
   bool is_zero_for_example(size_t i, Dims wanted) const {
     const Dims* dims = w_.dims(i);
     if (!dims || !w_.exported_batch() || !w_.is_all(i, 0)) return false;
@@ -152,7 +154,7 @@ class Unrolled {
     return read_activations();
   }
 
-  // ONNX names those of all directions, one behind the other.
+  // ONNX lists those of all directions, one after the other.
   Status read_activations() {
     static constexpr std::array<std::string_view, 7> kHad = {"Elu", "HardSigmoid", "LeakyRelu", "Relu", "Sigmoid", "Softplus", "Tanh"};
     const size_t each = lstm_ ? 3 : gru_ ? 2 : 1;
@@ -182,7 +184,8 @@ class Unrolled {
 
   // --- weights ---
 
-  // Rows [first, first + count) of an input are those of one whole value, block by block of a gate: its name, and where each gate is.
+  // If rows [first, first + count) of an input are the rows of one whole value, in blocks of one gate each: its name,
+  // and the position of each gate.
   std::optional<std::pair<std::string, std::vector<size_t>>> one_value(const std::vector<Rows>& rows, int64_t first) const {
     std::string name;
     std::vector<size_t> gate;
@@ -227,7 +230,7 @@ class Unrolled {
     return found;
   }
 
-  // As ONNX has them.
+  // In ONNX's order.
   std::vector<Weights> taken_apart() {
     w_.enter("weights");
     const int64_t all = gates_ * hidden_;
@@ -250,7 +253,7 @@ class Unrolled {
     return parts;
   }
 
-  // Both biases as one, where both are added to the same.
+  // Merges both biases if both are added to the same value.
   Weights complete(Weights weights, const std::string& part) {
     w_.enter(part + "weights");
     if (gru_ && !linear_before_reset()) weights.parts_of_r = w_.split(weights.r, 0, {2 * hidden_, hidden_});
@@ -275,7 +278,7 @@ class Unrolled {
     return states;
   }
 
-  // As many steps as make kRowsAtOnce rows, the same number each time but for the last.
+  // As many steps as give kRowsAtOnce rows, the same number each time except for the last.
   std::vector<std::string> input_chunks() {
     const int64_t rows = samples_.value * (samples_.batch ? w_.batch() : 1), most = std::clamp<int64_t>(kRowsAtOnce / std::max<int64_t>(rows, 1), 1, steps_);
     const int64_t count = (steps_ + most - 1) / most, each = (steps_ + count - 1) / count;
@@ -287,7 +290,7 @@ class Unrolled {
     return chunks;
   }
 
-  // Of every step: x W' + Wb, [samples, gates].
+  // For every step: x W' + Wb, [samples, gates].
   std::vector<std::string> products(const Weights& weights, const std::vector<std::string>& chunks, const std::string& part) {
     std::vector<std::string> steps;
     for (size_t i = 0; i < chunks.size(); ++i) {
@@ -347,7 +350,7 @@ class Unrolled {
     const std::vector<std::string> in = w_.split(input, 1, {2 * hidden_, hidden_});
     std::string gates = in[0], candidate = in[1], z;
     if (linear_before_reset()) {
-      std::vector<std::string> from_state;  // of gates and candidate: a bias alone where the state is zero
+      std::vector<std::string> from_state;  // of gates and candidate: only a bias if the state is zero
       if (!before.h.empty()) from_state = w_.split(affine(before.h, weights.r, weights.from_state), 1, {2 * hidden_, hidden_});
       else if (!weights.from_state.empty()) from_state = w_.split(weights.from_state, 0, {2 * hidden_, hidden_});
       if (!from_state.empty()) gates = w_.write("Add", {gates, from_state[0]});

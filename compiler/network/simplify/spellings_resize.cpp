@@ -1,6 +1,6 @@
-// Resize with cubic interpolation, or with antialiasing: every row of the result is a sum of rows of the input with factors that are known
-// while compiling, and so is every column. So it is a product with a constant matrix for each axis that is resized.
-// Upsample, which opset 10 renamed, is Resize as opset 10 defines it.
+// Resize with cubic interpolation, or with antialiasing: every row of the result is a sum of input rows with factors
+// known at compile time, and so is every column. So it is a product with a constant matrix for each resized axis.
+// Upsample, the name before opset 10, becomes Resize as opset 10 defines it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct ResizedAxis {
   double scale = 1;
 };
 
-// Only the last two may change. nullopt: not known, or not so; the operator says what is wrong.
+// Only the last two axes may change. nullopt: unknown, or other axes change; the operator reports the error.
 std::optional<std::vector<ResizedAxis>> resized_axes_of(const Writer& w) {
   const Dims& x = w.x();
   const KnownValue *scales = w.known(2), *sizes = w.known(3);
@@ -44,7 +44,7 @@ std::optional<std::vector<ResizedAxis>> resized_axes_of(const Writer& w) {
   return axes;
 }
 
-// Where the result's place `o` lies in the input. nullopt: a mode that is not known here.
+// The input position of the result's element `o`. nullopt: an unsupported mode.
 std::optional<double> place_in_input(const Writer& w, const ResizedAxis& axis, int64_t o) {
   const std::string how = w.text("coordinate_transformation_mode", "half_pixel");
   const double in = static_cast<double>(axis.in), out = static_cast<double>(axis.out), at = static_cast<double>(o);
@@ -56,7 +56,7 @@ std::optional<double> place_in_input(const Writer& w, const ResizedAxis& axis, i
   return std::nullopt;
 }
 
-// Keys' cubic, or a triangle: how much a pixel counts that is so far away.
+// The weight of a pixel at this distance: Keys' cubic, or a triangle.
 double weight_of(bool cubic, double a, double distance) {
   const double d = std::abs(distance);
   if (!cubic) return std::max(0.0, 1 - d);
@@ -64,7 +64,7 @@ double weight_of(bool cubic, double a, double distance) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-// [out, in], or [in, out] turned.
+// [out, in], or [in, out] if turned.
 std::optional<KnownValue> matrix_of(const Writer& w, const ResizedAxis& axis, bool turned) {
   const bool cubic = w.text("mode", "nearest") == "cubic", outside = w.integer("exclude_outside", 0) == 0;
   const double a = static_cast<double>(w.real("cubic_coeff_a", -0.75F)), squeezed = w.integer("antialias", 0) != 0 ? std::min(axis.scale, 1.0) : 1;
@@ -91,7 +91,7 @@ std::optional<KnownValue> matrix_of(const Writer& w, const ResizedAxis& axis, bo
 
 }  // namespace
 
-// Opset 7 has the scales as an attribute, opset 9 as an input.
+// The scales are an attribute in opset 7, an input in opset 9.
 Result<Nodes> upsample(Writer& w) {
   const KnownValue* scales = w.known(1);
   KnownValue known{.element = ElementType::f32};
@@ -104,7 +104,7 @@ Result<Nodes> upsample(Writer& w) {
   if (w.x().size() == 5) return resize_volume(w, scales);
   const std::string mode = w.text("mode", "nearest");
   w.write("Resize", {w.input(0), w.constant(*scales)});
-  w.set_text("mode", mode == "bilinear" ? "linear" : mode);  // the name in files of some exporters
+  w.set_text("mode", mode == "bilinear" ? "linear" : mode);  // the name that some exporters write
   return w.finish();
 }
 

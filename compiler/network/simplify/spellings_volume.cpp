@@ -1,9 +1,9 @@
-// Resize of depth, height and width, as two of images:
+// Resize of depth, height and width, as two image resizes:
 //
 //   [N, C, D, H, W] ─► [N, C·D, H, W]   height and width   [N, C·D, h, w]
 //                   ─► [N, C, D, h·w]   the depth          [N, C, d, h·w] ─► [N, C, d, h, w]
 //
-// Nearest places and linear interpolation are of each axis by itself.
+// Nearest-neighbour and linear interpolation are separable by axis.
 #include <algorithm>
 
 #include "compiler/network/simplify/spelling_writer.h"
@@ -19,7 +19,7 @@ bool has_sizes(const Dims& x) {
 
 std::string reshape(Writer& w, const std::string& x, const Ints& shape) { return w.write("Reshape", {x}, "shape", shape); }
 
-// What is done to height and width, and then to the depth, of which `step` writes one: step(x, depth?).
+// Resizes height and width, then the depth; `step` writes one of the two: step(x, depth?).
 template <class Step>
 void write_in_two(Writer& w, Step step) {
   const Dims& x = w.x();
@@ -34,7 +34,7 @@ void write_in_two(Writer& w, Step step) {
   w.write("Reshape", {columns, shape});
 }
 
-// One of the two Resizes. `given` has an entry for each of the five dimensions; of sizes, -1 stands for the samples.
+// One of the two Resizes. `given` has an entry for each of the five dimensions; in sizes, -1 is the number of samples.
 void write_resize(Writer& w, const std::string& x, const KnownValue& given, bool depth) {
   KnownValue four{.element = given.element, .dims = {{4}}};
   const Dims& volume = w.x();
@@ -62,7 +62,7 @@ Result<Nodes> resize_volume(Writer& w, const KnownValue* given) {
   const std::string mode = w.text("mode", "nearest");
   if (x.size() != kVolumeRank || !has_sizes(x) || (mode != "nearest" && mode != "linear")) return Nodes{};
   if (!given || given->splat() || given->dims != Dims{{kVolumeRank}} || find_attribute(w.node(), "axes")) return Nodes{};
-  for (size_t i = 0; i < kVolumeRank; ++i) {  // what changes samples or channels, the operator refuses
+  for (size_t i = 0; i < kVolumeRank; ++i) {  // the operator rejects a change of samples or channels
     if (given->real() ? i < 2 && given->number(i) != 1 : i == 1 && given->integer(i) != x[i]) return Nodes{};
     if (!given->real() && i > 1 && given->integer(i).batch) return Nodes{};
   }

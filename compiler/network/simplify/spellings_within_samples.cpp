@@ -1,10 +1,10 @@
-// Picking and writing by numbers of each sample: x is seen as [N, length, width], and elements are picked along the
-// middle one, by numbers that are the same for all elements of a row.
+// Reads and writes by indices within each sample: x is viewed as [N, length, width], and elements are selected along
+// the middle dimension, by indices that are the same for all elements of a row.
 //   x[arange(N), i]           Reshape, Expand of i, GatherElements, Reshape
 //   x[arange(N), i] = y       Reshape, Expand of i, ScatterElements, Reshape
-// And writing by numbers that are known while compiling:
+// Also writes by indices known at compile time:
 //   x[2:5] = y                Split, Concat
-//   x[[1, 7, 4]] = y          Where of x and rows that a Gather puts in their places
+//   x[[1, 7, 4]] = y          Where of x and of rows that a Gather moves to their positions
 #include "compiler/network/simplify/spellings_within_samples.h"
 
 #include <fmt/format.h>
@@ -20,13 +20,13 @@ int64_t product_of_dims(const Dims& dims, size_t first, size_t end) {
   return count;
 }
 
-// x [N, S1, S2, …, W…] with `depth` S beside indices [N, K…].
+// x [N, S1, S2, …, W…] with `depth` dimensions S, for indices [N, K…].
 struct WithinView {
   int64_t length = 1, width = 1, count = 1;
   Ints sizes = {};  // S1, S2, …
 };
 
-// The numbers as those of rows: [N, count, width].
+// The indices, repeated for each element of a row: [N, count, width].
 std::string spread(Writer& w, const WithinView& view, const SampleIndices& indices) {
   std::string numbers = indices.parts[0];
   if (indices.parts.size() > 1) {
@@ -110,7 +110,7 @@ const char* operator_of(const std::string& reduction) {
   return reduction == "max" ? "Max" : "Min";
 }
 
-// A part of each sample, which known numbers cut out: cut along each dimension, and put together again.
+// A part of each sample, given by known indices: split along each dimension, and concatenated again.
 Result<Nodes> write_box(Writer& w, const std::vector<IndexRun>& box) {
   const std::string reduction = w.text("reduction", "none");
   struct Cut {
@@ -163,7 +163,7 @@ Result<Nodes> scatter_nd_of_samples(Writer& w, const SampleIndices& indices) {
 
 namespace {
 
-// Of an update, its place among them; of what is written twice, the last one. -1: nothing is written there.
+// For each element, the position of its update; for duplicates, the last one. -1: nothing is written there.
 struct PlacesOfUpdates {
   Ints of_row = {};
   bool twice = false;

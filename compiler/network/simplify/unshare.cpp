@@ -15,8 +15,8 @@
 namespace plimsoll {
 namespace {
 
-// "layer1.bn.bias", as a state_dict has it, or "onnx::LSTM_171", a parameter that the exporter has folded. What a node computes is
-// called "/layer1/Relu_output_0" or, before PyTorch 1.13, "45".
+// "layer1.bn.bias", as in a state_dict, or "onnx::LSTM_171", a parameter that the exporter has folded. Values computed
+// by nodes are called "/layer1/Relu_output_0" or, before PyTorch 1.13, "45".
 bool is_parameter_name(std::string_view name) {
   if (name.empty() || name.starts_with('/')) return false;
   return !std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -33,7 +33,7 @@ class Unsharer {
     std::unordered_set<std::string> made;
     std::string shown;
     for (const auto& [name, initializer] : merged_) {
-      ModelTensor copy = model_.initializers[initializer];  // of the same elements
+      ModelTensor copy = model_.initializers[initializer];  // with the same elements
       copy.name = name;
       model_.initializers.push_back(std::move(copy));
       if (made.insert(name).second && made.size() <= 3) shown += (shown.empty() ? "'" : ", '") + name + "'";
@@ -47,14 +47,14 @@ class Unsharer {
   }
 
  private:
-  // Whether the node is what the exporter leaves of a parameter that it merged into another.
+  // Whether the node represents a parameter that the exporter merged into another.
   static bool is_merged_parameter(const ModelNode& node) {
     return node.op == "Identity" && is_of_onnx(node) && node.inputs.size() == 1 && node.outputs.size() == 1 &&
            !is_by_dynamo(node) && is_parameter_name(node.outputs[0]);
   }
 
-  // Every name that a node reads, but the initializer's own, becomes an initializer. An output of the graph keeps its Identity: it
-  // needs a maker.
+  // Every name that a node reads, except for the initializer's own, becomes an initializer. An output of the graph
+  // keeps its Identity, because it needs a maker.
   void find_merged() {
     std::unordered_map<std::string, size_t> root;  // name → initializer, also through Identity
     for (size_t i = 0; i < model_.initializers.size(); ++i)
@@ -76,7 +76,7 @@ class Unsharer {
 
   Model& model_;
   const GraphOrder& order_;
-  std::map<std::string, size_t> merged_ = {};  // name that was merged → the initializer it was merged into
+  std::map<std::string, size_t> merged_ = {};  // merged name → the initializer it was merged into
 };
 
 }  // namespace

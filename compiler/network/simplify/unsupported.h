@@ -10,11 +10,11 @@
 
 namespace plimsoll {
 
-// Everything in a model that Plimsoll does not support, told at once: operators with the number of their nodes and the
-// names of the first, then what single nodes ask for.
+// Collects everything in a model that Plimsoll does not support, to report it at once: operators with the number of
+// their nodes and the names of the first ones, then the unsupported features of single nodes.
 class Unsupported {
  public:
-  void add_operator(const ModelNode& node, const Op* op);  // op: known, but not in the model's opset
+  void add_operator(const ModelNode& node, const Op* op);  // op: a supported operator that the model's opset excludes
   void add_message(std::string message) { messages_.push_back(std::move(message)); }
   Status status(int64_t opset) const;
 

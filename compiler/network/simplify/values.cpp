@@ -10,21 +10,23 @@
 namespace plimsoll {
 namespace {
 
-// A single number that torch's dynamo exporter lifted out of the code: its parameters keep the names that the modules give them.
+// A scalar that torch's dynamo exporter lifted out of the code. The parameters of its files keep the names that the
+// modules gave them.
 bool is_lifted_by_dynamo(const ModelTensor& tensor) {
   const std::string& name = tensor.name;
   const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
   return elements_of(tensor) == 1 && (begins("val_") || begins("scalar_tensor") || begins("lifted_tensor") || begins("_lifted"));
 }
 
-// A single number with the name of a constant. TorchScript's exporter gives such names to parameters that it has turned, too.
+// A scalar with the name of a constant. TorchScript's exporter also gives such names to parameters that it has
+// transposed.
 bool is_named_as_constant(const ModelTensor& tensor) {
   const std::string& name = tensor.name;
   return elements_of(tensor) == 1 &&
          (name.starts_with("onnx::") || name.starts_with("Constant") || name.find("/Constant") != std::string::npos);
 }
 
-// What has stayed outside is none.
+// False if the elements are stored outside the model.
 bool is_additive_mask(const ModelTensor& tensor) {
   if (tensor.type != ElementType::f32 || !tensor.data) return false;
   WeightLook look;
@@ -124,7 +126,7 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
   value.trainable =
       value.kind == ValueKind::parameter && real && entry.initializer && !is_constant(*entry.initializer);
   if (!entry.initializer) {
-    // Every layer of a transformer brings the same mask.
+    // Every layer of a transformer has the same mask.
     std::vector<Index>* alike = nullptr;
     if (entry.known->elements().value_or(kElementLimit) <= kKnownLimit) {
       const ModelTensor tensor = to_tensor(*entry.known, "");

@@ -17,13 +17,13 @@
 
 namespace plimsoll {
 
-// What a name of the graph stands for. A value enters the network when a node reads it, as data, as a constant or both.
+// What a name of the graph refers to. A value enters the network when a node reads it, as data, as a constant, or both.
 struct Entry {
   std::string name = {};
   const ModelTensor* initializer = nullptr;
   std::optional<KnownValue> known = {};
-  bool unsupported = false;  // its maker is not supported; everything behind it is only looked at for its name
-  bool perhaps_known = false;  // a shape or what is computed of shapes: had its maker's inputs types, it would be known
+  bool unsupported = false;  // its maker is unsupported; of nodes that depend on it only the operator names are checked
+  bool perhaps_known = false;  // a shape, or computed from shapes: it would be known if its maker's inputs had types
   ValueId data = {};
   ValueId constant = {};
 };
@@ -39,25 +39,27 @@ class ValueTable {
   Index find(const std::string& name) const { return by_name_.at(name); }
   Entry& operator[](Index index) { return entries_[index]; }
 
-  // Names that a gradient may reach. An initializer that is not among them (the table of a causal mask) is never trained.
+  // Names that a gradient may reach. An initializer that is not among them (the table of a causal mask) is never
+  // trained.
   void set_trained(std::unordered_set<std::string> names) { trained_ = std::move(names); }
-  // What initializers are for their readers: it goes before what their names and numbers suggest.
+  // The roles of initializers for their readers: they take precedence over names and elements.
   void set_roles(std::unordered_map<std::string, WeightRole> roles) { roles_ = std::move(roles); }
 
-  // A fresh value of the network; its name is made unique.
+  // A new value of the network; its name is made unique.
   ValueId add(Value value);
 
-  // The dimensions, where they are known; nullptr for what stands behind an unsupported node.
+  // The dimensions if known; nullptr for values that depend on an unsupported node.
   const Dims* dims(Index index);
-  // What the compiler may evaluate with. Float initializers may be trained, so they are not among it.
+  // The values that the compiler may evaluate with. Float initializers are excluded, because they may be trained.
   const KnownValue* known(Index index);
-  // The same for an input that is no data: there float initializers are as good as any constant.
+  // The same for an input that is not data: there float initializers count as constants.
   const KnownValue* known_constant(Index index);
 
   // The value as data of a kernel: an activation, or a parameter or statistic made of an initializer or known value.
   // Errors: unsupported (element type, elements that depend on the batch), invalid_model.
   Result<ValueId> as_data(Index index, Slot slot);
-  ValueId as_constant(Index index);  // Before: known_constant(index), of at most kKnownLimit elements, none of the batch's
+  // Before: known_constant(index) has at most kKnownLimit elements and does not depend on the batch.
+  ValueId as_constant(Index index);
   ValueId add_constant(const std::string& name, const KnownValue& known);
 
   // Known values that became parameters: the model gets an initializer for each.
@@ -69,10 +71,10 @@ class ValueTable {
   Network& network_;
   std::unordered_set<std::string> trained_ = {};
   std::unordered_map<std::string, WeightRole> roles_ = {};
-  std::unordered_map<const ModelTensor*, bool> is_mask_ = {};  // of those asked for: to say so takes a look at every element
+  std::unordered_map<const ModelTensor*, bool> is_mask_ = {};  // cached results, because the test reads every element
   // Constants that became parameters, by a hash of their elements.
   std::unordered_map<size_t, std::vector<Index>> same_ = {};
-  std::deque<Entry> entries_ = {};  // a deque: what is handed out stays where it is
+  std::deque<Entry> entries_ = {};  // a deque, so that references stay valid
   std::deque<Dims> initializer_dims_ = {};  // by index, for entries with an initializer
   std::unordered_map<std::string, Index> by_name_ = {};
   std::unordered_set<std::string> value_names_ = {};

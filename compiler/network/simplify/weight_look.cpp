@@ -14,7 +14,8 @@ uint64_t word_at(const char* bytes) {
   return word;
 }
 
-// Two floats at a time. The sign bits of those that have all bits of the exponent: one more there overflows into the sign.
+// Two floats at a time. Sets the sign bit of each float whose exponent bits are all set: adding one to the exponent
+// overflows into the sign.
 uint64_t bad_in(uint64_t word) {
   constexpr uint64_t kExponent = 0x7f800000'7f800000u, kOne = 0x00800000'00800000u, kSign = 0x80000000'80000000u;
   return ((word & kExponent) + kOne) & kSign;

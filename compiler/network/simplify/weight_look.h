@@ -1,5 +1,5 @@
-// What is asked of the numbers of a weight before anybody reads them, found in one pass and piece by piece: a plan needs no more of them,
-// and they are most of what a model is.
+// Properties of a weight's elements that are needed before training, found in one pass, piece by piece. A plan needs
+// nothing else of the elements, which are most of a model's bytes.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,12 @@ namespace plimsoll {
 
 class WeightLook {
  public:
-  // Of 32-bit floats, whole ones.
+  // Whole 32-bit floats.
   void add(std::string_view piece);
 
-  int64_t bad() const { return bad_; }  // infinite or not a number
-  // Zeros, and something that a softmax makes zero: added to scores. A buffer of a module, which ONNX does not tell from a parameter.
+  int64_t bad() const { return bad_; }  // infinite or NaN
+  // Zeros, and values that a softmax turns into zero: an additive mask on scores. It is a buffer of a module, which
+  // ONNX does not distinguish from a parameter.
   bool is_additive_mask() const { return may_mask_ && masks_; }
 
  private:

@@ -1,4 +1,4 @@
-// Why an initializer is trained, or why not, in words for its user.
+// Why an initializer is trained, or why not, in words for the user.
 #pragma once
 
 #include <map>
@@ -10,12 +10,12 @@
 
 namespace plimsoll {
 
-// Of each float initializer that is read; empty: its place in the model does not tell. Before the network is built, which
-// edits the model.
+// For each float initializer that is read; empty if its use in the model does not decide. Call this before the network
+// is built, because that edits the model.
 std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrder& order);
 
-// Where the place of an initializer does not tell, the network does, or nothing: that is for the user to say, and its value
-// is undecided.
+// If the use of an initializer does not decide, the network does. If neither does, its value is undecided, and the user
+// has to decide.
 void complete_reasons(Network& network, std::map<std::string, std::string>& reasons);
 
 }  // namespace plimsoll

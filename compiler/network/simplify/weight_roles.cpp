@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// Nodes that only show a weight in another form: what reads their result reads the weight.
+// Nodes that only change the form of a weight: readers of their output read the weight.
 bool shows_again(std::string_view op) {
   constexpr std::array<std::string_view, 10> kViews = {"Cast",  "Expand", "Flatten", "Identity",  "Reshape",
                                                        "Slice", "Split",  "Squeeze", "Transpose", "Unsqueeze"};
@@ -49,7 +49,7 @@ class RoleFinder {
  private:
   using Roots = std::vector<const ModelTensor*>;
 
-  // Before: the makers of what it reads have been followed.
+  // Before: the makers of the node's inputs have been followed.
   void follow(const ModelNode& node) {
     bool fed = false;
     for (const std::string& input : node.inputs) {
@@ -78,7 +78,7 @@ class RoleFinder {
     }
   }
 
-  // The one initializer that a name is a form of.
+  // The single initializer of which a name is a form.
   const ModelTensor* initializer(const std::string& name) const {
     const auto found = root_.find(name);
     return found == root_.end() || found->second.size() != 1 ? nullptr : found->second[0];
@@ -89,7 +89,7 @@ class RoleFinder {
     return found == maker_.end() ? nullptr : found->second;
   }
 
-  // What computes it, passing over nodes that show it in another form.
+  // The node that computes it, skipping nodes that only change its form.
   const ModelNode* computed_by(const std::string& name) const {
     const ModelNode* node = maker(name);
     while (node && is_of_onnx(*node) && shows_again(node->op) && node->inputs.size() > 0)
@@ -102,7 +102,7 @@ class RoleFinder {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const auto roots = root_.find(node.inputs[i]);
       if (roots == root_.end()) continue;
-      // A product of weights with each other (the power iteration of a spectral norm) is no layer.
+      // A product of weights with each other (the power iteration of a spectral norm) is not a layer.
       const bool weight = is_weight(slot_of(op, i)) && fed_.contains(node.inputs[0]);
       if (weight && (roots->second.size() == 1 || is_recurrent(op)))
         for (const ModelTensor* root : roots->second)
@@ -139,7 +139,8 @@ class RoleFinder {
     return node.op == "MatMul" && initializer(node.inputs[1]);
   }
 
-  // Whether a normalization made it, of ONNX's or spelled out: divided by a square root, or times the inverse of one.
+  // Whether it is the output of a normalization, as an ONNX operator or as primitive operators: divided by a square
+  // root, or multiplied by the inverse of one.
   bool is_normalized(const std::string& name) const {
     const ModelNode* node = computed_by(name);
     if (!node || !fed_.contains(name)) return false;
@@ -183,8 +184,8 @@ class RoleFinder {
 
   const Model& model_;
   const GraphOrder& order_;
-  std::unordered_map<std::string, Roots> root_ = {};  // name → initializers, also where it is another form of them
-  std::unordered_set<std::string> fed_ = {};          // what depends on the elements of an input of the model
+  std::unordered_map<std::string, Roots> root_ = {};  // name → initializers, also if the name is another form of them
+  std::unordered_set<std::string> fed_ = {};          // values that depend on the elements of an input of the model
   std::unordered_map<std::string, std::vector<const ModelNode*>> readers_ = {};
   std::unordered_map<std::string, const ModelNode*> maker_ = {};
   std::unordered_map<std::string, WeightRole> roles_ = {};

@@ -1,4 +1,5 @@
-// What a float initializer is for the nodes that read it: by its place there, not by its name or its numbers.
+// The role of a float initializer for the nodes that read it: determined by its use there, not by its name or its
+// elements.
 #pragma once
 
 #include <string>
@@ -15,19 +16,20 @@ struct WeightRole {
   std::string reason = {};  // "weight of node 'fc' (Gemm)"
 };
 
-// By the initializer's name, also where it is read through nodes that only show it in another form (Transpose, Reshape,
-// Slice, …). What plimsoll.export lists as trained, what torch's dynamo exporter marks as a parameter and all that a
-// network of `plimsoll model` has are parameters. Else:
-//   - parameter: the weight or bias of a Conv, ConvTranspose, Gemm, MatMul or recurrent layer, the scale or bias of a
-//     normalization (also of one that is spelled out), the slope of a PRelu; a bias that is added to what a Conv, or a
-//     MatMul with an initializer, makes; a table whose rows a Gather picks by numbers that come from an input;
-//   - epsilon: one number that is added to what a Sqrt reads, and nothing else.
-// Others have no role here. Names and numbers tell of some that they are constants (values.cpp); what is left is
+// Keyed by the initializer's name, also if it is read through nodes that only change its form (Transpose, Reshape,
+// Slice, …). Parameters are: what plimsoll.export lists as trained, what torch's dynamo exporter marks as a parameter,
+// and everything in a network of `plimsoll model`. Otherwise:
+//   - parameter: the weight or bias of a Conv, ConvTranspose, Gemm, MatMul or recurrent layer; the scale or bias of a
+//     normalization (also of one written as primitive operators); the slope of a PRelu; a bias added to the output of a
+//     Conv, or of a MatMul with an initializer; a table from which a Gather selects rows by indices that come from an
+//     input;
+//   - epsilon: a scalar that is only added to the input of a Sqrt.
+// Other initializers have no role here. Names and elements identify some of them as constants (values.cpp); the rest is
 // undecided, and the user is asked (compiler/network/undecided.h).
 std::unordered_map<std::string, WeightRole> find_weight_roles(const Model& model, const GraphOrder& order);
 
-// By the initializer's name: PARAMETER, BUFFER, CONSTANT_TENSOR. torch's dynamo exporter notes on the value_info of
-// each what the module has it for.
+// Keyed by the initializer's name: PARAMETER, BUFFER, CONSTANT_TENSOR. torch's dynamo exporter records the module's
+// declaration in the value_info of each.
 std::unordered_map<std::string, std::string> exporter_marks(const Model& model);
 
 }  // namespace plimsoll

@@ -5,13 +5,13 @@
 namespace plimsoll::cudnn {
 namespace {
 
-// Every tensor of an arena begins at a multiple of 256; cuDNN's kernels ask for no more than this.
+// Every tensor of an arena is aligned to 256 bytes; cuDNN's kernels need no more than this.
 constexpr int64_t kAlignment = 16;
 constexpr int64_t kFirstIntermediate = 100;
 
 std::vector<int64_t> list(const IntList& items) { return {items.begin(), items.end()}; }
 
-// cuDNN has dimensions in the order of ours whatever the layout, which is in the strides alone.
+// cuDNN uses the order of ONNX's dimensions for every layout; only the strides express the layout.
 IntList strides_of(const TensorDesc& tensor) {
   const IntList& dims = tensor.dims;
   if (tensor.layout == Layout::nhwc) return {dims[1] * dims[2] * dims[3], 1, dims[1] * dims[3], dims[1]};
@@ -56,7 +56,7 @@ Descriptor tensor_of(int64_t uid, const IntList& dims, const IntList& strides, b
   return tensor;
 }
 
-// The three operations differ in their names only.
+// The three operations differ only in names.
 struct Names {
   cudnnBackendDescriptorType_t operation;
   cudnnBackendAttributeName_t convolution, x, w, y, alpha, beta;

@@ -1,8 +1,8 @@
-// A convolution, in one of its three directions, as an operation graph of cuDNN's.
+// A convolution, in one of its three directions, as a cuDNN operation graph.
 //
-//   forward            y  = conv(x, w)             ─► + bias ─► relu, where they are asked for: one graph
-//   backward_data      dx = conv'(dy, w)           dx, dy and dw take the places of x, y and w
-//   backward_weights   dw = conv''(x, dy)          or dw += …, where it accumulates
+//   forward            y  = conv(x, w)             ─► + bias ─► relu, if requested, in the same graph
+//   backward_data      dx = conv'(dy, w)           x, y and w denote dx, dy and dw here
+//   backward_weights   dw = conv''(x, dy)          or dw += … if it accumulates
 #pragma once
 
 #include "runtime/attrs/conv.h"
@@ -14,21 +14,22 @@ enum class Direction { forward, backward_data, backward_weights };
 
 struct Convolution {
   Direction direction = Direction::forward;
-  TensorDesc x = {}, w = {}, y = {};  // [N, C, H, W], [K, C / group, R, S], [N, K, P, Q]; or three dimensions
-  ConvAttrs attrs = {};               // attrs.relu is not looked at: see below
+  // [N, C, H, W], [K, C / group, R, S], [N, K, P, Q]; or with three spatial dimensions
+  TensorDesc x = {}, w = {}, y = {};
+  ConvAttrs attrs = {};               // attrs.relu is ignored: see below
   bool bias = false, relu = false;    // forward: fused into the graph
-  bool accumulate = false;            // backward_weights: dw is added to
+  bool accumulate = false;            // backward_weights: dw is accumulated
 };
 
-// How cuDNN calls the tensors of the graph when it is run.
+// The identifiers of the graph's tensors when it is run.
 enum class Uid : int64_t { x = 1, w = 2, y = 3, b = 4 };
 
-// The graph, and all that it refers to. Throws KernelError where cuDNN refuses the shapes.
+// The graph, and everything that it refers to. Throws KernelError if cuDNN rejects the shapes.
 class Graph {
  public:
   explicit Graph(const Convolution& convolution);
   const Descriptor& operations() const { return graph_; }
-  const std::vector<Uid>& tensors() const { return uids_; }  // those that a run must be given
+  const std::vector<Uid>& tensors() const { return uids_; }  // the tensors that a run must provide
 
  private:
   const Descriptor& tensor(Uid uid, const IntList& dims, const IntList& strides);

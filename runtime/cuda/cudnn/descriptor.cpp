@@ -5,7 +5,7 @@
 namespace plimsoll::cudnn {
 namespace {
 
-// cuDNN explains its last refusal in several lines, each with the place in its sources; the last line is the cause.
+// cuDNN explains its last error in several lines, each with a position in its sources; the last line is the cause.
 std::string explanation() {
   char text[2048] = "";
   cudnnGetLastErrorString(text, sizeof text);
@@ -20,7 +20,7 @@ std::string explanation() {
 void check(cudnnStatus_t status, const char* what) {
   if (status == CUDNN_STATUS_SUCCESS) return;
   const std::string why = explanation();
-  // 9.28 is linked with the library of the driver (9.19 is not), and so lists no engines where there is none.
+  // 9.28 is linked with the driver library (9.19 is not), so it lists no engines without a driver.
   const char* const hint = status == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED
                                ? ": one of its libraries is not beside it, or asks for the driver's libcuda.so.1; to plan for a described device "
                                  "where there is no driver, have LD_LIBRARY_PATH name a folder with the toolkit's lib64/stubs/libcuda.so under that name"
@@ -71,7 +71,7 @@ std::string Descriptor::get_text(cudnnBackendAttributeName_t name) const {
   return text;
 }
 
-// cuDNN fills descriptors that the caller has made.
+// cuDNN fills descriptors that the caller has created.
 Descriptor Descriptor::get_descriptor(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type) const {
   Descriptor one(type);
   get_raw(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one.raw_);

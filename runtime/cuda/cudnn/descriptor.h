@@ -1,7 +1,8 @@
-// cuDNN's backend descriptors, owned: made, filled, finalized, given back. Nothing here needs a device.
+// RAII wrappers for cuDNN's backend descriptors: created, filled, finalized, destroyed. Nothing here needs a device.
 //
 //   Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-//   tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT).set(CUDNN_ATTR_TENSOR_DIMENSIONS, dims).finalize("a tensor");
+//   tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT).set(CUDNN_ATTR_TENSOR_DIMENSIONS, dims);
+//   tensor.finalize("a tensor");
 #pragma once
 
 #include <cudnn.h>
@@ -13,17 +14,17 @@
 
 #include "runtime/kernel.h"
 
-// The description of a device (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR) came with 9.8.
+// Device descriptions (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR) exist since 9.8.
 #if CUDNN_VERSION < 90800
 #error "cuDNN 9.8 or later is needed: set CUDNN_ROOT to where one is"
 #endif
 
 namespace plimsoll::cudnn {
 
-// Throws a KernelError: what failed, cuDNN's status and, where it has one, its own explanation.
+// Throws a KernelError with the failed operation, cuDNN's status and, if available, cuDNN's explanation.
 void check(cudnnStatus_t status, const char* what);
 
-// Which of cuDNN's attribute types a C++ type is.
+// The cuDNN attribute type of a C++ type.
 template <class T> inline constexpr cudnnBackendAttributeType_t kTypeOf = T::no_attribute_of_cudnn_has_this_type;
 template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<int64_t> = CUDNN_TYPE_INT64;
 template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<int32_t> = CUDNN_TYPE_INT32;
@@ -61,15 +62,15 @@ class Descriptor {
   Descriptor& set(cudnnBackendAttributeName_t name, const std::string& text) {
     return set_raw(name, CUDNN_TYPE_CHAR, static_cast<int64_t>(text.size()), text.data());
   }
-  // The other one must live as long as this.
+  // `other` must outlive this descriptor.
   Descriptor& set(cudnnBackendAttributeName_t name, const Descriptor& other) {
     return set_raw(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &other.raw_);
   }
   Descriptor& set(cudnnBackendAttributeName_t name, const std::vector<Descriptor>& others);
 
-  // Beyond this call it says what it is, and nothing can be set. `what` is for the error.
+  // After this call the descriptor is valid, and nothing more can be set. `what` is for the error.
   Descriptor& finalize(const char* what);
-  // The same, where the answer may well be no.
+  // The same, if failure is an expected result.
   bool try_finalize();
 
   template <class T>
@@ -86,7 +87,7 @@ class Descriptor {
   }
   std::string get_text(cudnnBackendAttributeName_t name) const;
   Descriptor get_descriptor(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type) const;
-  // `at_most` where the attribute does not say how many there are; 0: it does.
+  // `at_most`: for attributes that do not report their number of elements; 0: the attribute does.
   std::vector<Descriptor> get_descriptors(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type,
                                           int64_t at_most = 0) const;
 
@@ -95,7 +96,7 @@ class Descriptor {
 
  private:
   Descriptor& set_raw(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count, const void* values);
-  // How many there are, of which `count` at most were written.
+  // Returns the number of elements, of which at most `count` were written.
   int64_t get_raw(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count, void* values) const;
 
   cudnnBackendDescriptor_t raw_ = nullptr;

@@ -5,7 +5,7 @@
 namespace plimsoll::cudnn {
 namespace {
 
-// One device per process: described once, at its start.
+// One described device per process, set once at start-up.
 Descriptor& described() {
   static Descriptor properties;
   return properties;
@@ -22,7 +22,8 @@ std::string version_text(size_t version) {
   return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
 }
 
-// The loader may have found an older one than the headers were of: that would refuse attributes by their numbers.
+// The loader may find an older library than the headers belong to, which would reject attributes with only a number as
+// explanation.
 void check_library() {
   const size_t loaded = cudnnGetVersion();
   if (loaded < 90800)
@@ -54,7 +55,7 @@ std::string description_of_device() {
   return properties_of_device().get_text(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION);
 }
 
-// Never given back: at the end of the process, when it would be, libraries that cuDNN has loaded since may be gone.
+// Never destroyed: at process exit, libraries that cuDNN has loaded may already be gone.
 cudnnHandle_t handle() {
   static const cudnnHandle_t handle = [] {
     if (device_is_described()) throw KernelError("a described device runs nothing");

@@ -1,5 +1,5 @@
-// The device that engines are listed for: the one at hand, or one that a text describes, on a machine without it.
-// cuDNN 9.11 and later list engines with exact workspaces for either.
+// The device for which engines are listed: the present one, or one described by a text, on a machine without it. cuDNN
+// 9.11 and later list engines with exact workspaces for both.
 #pragma once
 
 #include <string>
@@ -8,18 +8,20 @@
 
 namespace plimsoll::cudnn {
 
-// From here on, in this process, engines are those of the described device; nothing can be run. `json` is cuDNN's own
-// form, as description_of_device() writes it. Call it before anything else of cuDNN. Throws KernelError: what is missing.
+// Afterwards, in this process, engines are those of the described device; nothing can be run. `json` has cuDNN's own
+// format, as written by description_of_device(). Call this before anything else of cuDNN. Throws KernelError, which
+// says what is missing.
 void use_described_device(const std::string& json);
 bool device_is_described();
 
-// Of the described device. On the one at hand graphs and plans have its handle instead, as in every program that trains.
+// The properties of the described device. For the present device, graphs and plans have its handle instead, as in every
+// program that trains.
 const Descriptor& device_properties();
 
-// What cuDNN knows of the device at hand, for use_described_device() elsewhere.
+// cuDNN's description of the present device, for use_described_device() on another machine.
 std::string description_of_device();
 
-// Made at the first call, for the device at hand. Throws KernelError where there is none.
+// Created on the first call, for the present device. Throws KernelError if there is none.
 cudnnHandle_t handle();
 
 }  // namespace plimsoll::cudnn

@@ -14,7 +14,7 @@ std::vector<Descriptor> configurations(const Graph& graph, cudnnBackendHeurMode_
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.operations())
       .set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
   if (device_is_described()) heuristics.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device_properties());
-  if (!heuristics.try_finalize()) return {};  // nothing fits the graph
+  if (!heuristics.try_finalize()) return {};  // no engine supports the graph
   return heuristics.get_descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 }
 
@@ -28,7 +28,7 @@ std::string name_of(const Descriptor& configuration, const Descriptor& engine) {
   return name;
 }
 
-// Nothing where it cannot be said what the engine would do.
+// nullopt if the engine's behaviour is unknown.
 std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& engine) {
   return engine.get_all<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
 }
@@ -37,7 +37,7 @@ bool has(std::span<const cudnnBackendNumericalNote_t> notes, cudnnBackendNumeric
   return std::find(notes.begin(), notes.end(), note) != notes.end();
 }
 
-// Takes "eng34", "_k2", "=5" off the front of a name.
+// Removes "eng34", "_k2", "=5" from the front of a name.
 int64_t taken(std::string_view& rest, std::string_view prefix, const std::string& name) {
   int64_t number = 0;
   if (rest.starts_with(prefix)) {
@@ -84,7 +84,7 @@ Plan::Plan(const Graph& graph, const std::string& name)
       .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, taken(rest, "eng", name));
   if (device_is_described()) engine_.set(CUDNN_ATTR_ENGINE_DEVICEPROP, device_properties());
   engine_.finalize(("no engine for '" + name + "'").c_str());
-  // Another version of cuDNN may have given the number to another engine.
+  // In another version of cuDNN the number may belong to another engine.
   const auto notes = notes_of(engine_);
   if (is_coarse(notes)) throw KernelError("'" + name + "' is coarser than f32 and TF32 here");
   tf32_ = has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);

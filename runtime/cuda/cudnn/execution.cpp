@@ -6,7 +6,7 @@ namespace plimsoll::cudnn {
 
 Execution::Execution(const Convolution& convolution, const std::string& engine)
     : graph_(convolution), plan_(graph_, engine) {
-  if (!device_is_described()) handle();  // what the library takes of the device it takes now, not in the first step
+  if (!device_is_described()) handle();  // the library allocates its device memory now, not in the first step
 }
 
 const Descriptor& Execution::bound_to(const Addresses& addresses) {

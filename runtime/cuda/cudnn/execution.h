@@ -1,4 +1,4 @@
-// A plan of cuDNN's, run on the addresses that ours gives it.
+// A cuDNN plan, run on the addresses that the memory plan assigns.
 #pragma once
 
 #include <array>
@@ -9,18 +9,18 @@ namespace plimsoll::cudnn {
 
 class Execution {
  public:
-  // Throws KernelError where the engine cannot be built for it.
+  // Throws KernelError if the engine cannot be built for the convolution.
   Execution(const Convolution& convolution, const std::string& engine);
 
   int64_t workspace_bytes() const { return plan_.workspace_bytes(); }
   bool tf32() const { return plan_.tf32(); }
 
-  // Where the graph's tensors lie; nullptr for those that it does not have.
+  // The addresses of the graph's tensors; nullptr for tensors that it does not have.
   struct Addresses {
     std::byte *x = nullptr, *w = nullptr, *y = nullptr, *b = nullptr, *workspace = nullptr;
     friend bool operator==(const Addresses&, const Addresses&) = default;
   };
-  // Enqueues it. The first run on a set of addresses makes a descriptor of them; later ones allocate nothing.
+  // Enqueues the plan. The first run on a set of addresses creates a descriptor for them; later runs do not allocate.
   void run(void* stream, const Addresses& addresses);
 
  private:

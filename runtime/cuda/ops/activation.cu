@@ -1,4 +1,5 @@
-// <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input where the output does not tell.
+// <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input if the output is not
+// sufficient.
 #include "runtime/cuda/elementwise.h"
 #include "runtime/cuda/gates.h"
 #include "runtime/kernels.h"
@@ -42,7 +43,7 @@ struct Clip {
   float low, high;
   __device__ float operator()(float x) const {
     const float above = x < low ? low : x;
-    return above > high ? high : above;  // last, so that it holds where low is above it
+    return above > high ? high : above;  // last, so that it also applies if low is above high
   }
 };
 struct ClipSlope {
@@ -88,7 +89,7 @@ struct Softsign {
 struct SoftsignSlope {
   __device__ float operator()(float x, float dy) const {
     const float below = 1.0F + fabsf(x);
-    return dy / below / below;  // below² overflows where dy / below² is still a number
+    return dy / below / below;  // below² may overflow although dy / below² is finite
   }
 };
 

@@ -1,5 +1,5 @@
-// AdamUpdate {w, g, m, v, factor?}: torch.optim.Adam, or AdamW when decoupled. The step count is iteration + 1; m and v start at
-// zero. A gradient that is `update` is cleared.
+// AdamUpdate {w, g, m, v, factor?}: torch.optim.Adam, or AdamW if decoupled. The step count is iteration + 1; m and v
+// are initially zero. An `update` gradient is cleared.
 #include "runtime/cuda/update.h"
 #include "runtime/kernels.h"
 
@@ -23,7 +23,7 @@ struct Adam {
       w = shrink * w - step_size * m / (sqrtf(v) / root + epsilon);
     }
   };
-  // Scalars in double, as Python has them; elements in float.
+  // Scalars are double, as in Python; elements are float.
   __device__ Step at(const cuda::Changing& now) const {
     const double step = static_cast<double>(now.iteration + 1), rate = now.learning_rate * scale;
     const double seen1 = 1 - pow(beta1, step), seen2 = 1 - pow(beta2, step);

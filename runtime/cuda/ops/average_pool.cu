@@ -1,5 +1,5 @@
 // AveragePoolForward {x, y}   AveragePoolBackward {dy, dx}
-// The backward gathers: each pixel adds up the shares of the windows that cover it, in their order.
+// The backward gathers: each pixel sums the shares of the windows that cover it, in order.
 #include "runtime/cuda/pool.h"
 #include "runtime/kernels.h"
 
@@ -10,7 +10,7 @@ using cuda::PoolAxis;
 using cuda::PoolShape;
 using cuda::VolumePoolShape;
 
-// Places of a window along one axis that the average counts.
+// Positions of a window along one axis that the average counts.
 __device__ int counted(const PoolAxis& axis, int at, bool count_padding) {
   const int begin = axis.begin(at), end = begin + (axis.kernel - 1) * axis.dilation + 1;
   const int first = count_padding ? begin : begin + axis.first_place(at) * axis.dilation;
@@ -18,7 +18,7 @@ __device__ int counted(const PoolAxis& axis, int at, bool count_padding) {
   return last <= first ? 0 : (last - first + axis.dilation - 1) / axis.dilation;
 }
 
-// A dilated window may step over a small input altogether: nothing to average is 0.
+// A dilated window may skip a small input entirely: the average of nothing is 0.
 __device__ float share(const PoolShape& shape, int row, int column, bool count_padding) {
   const int n = counted(shape.rows, row, count_padding) * counted(shape.columns, column, count_padding);
   return 1.0F / static_cast<float>(n > 0 ? n : 1);

@@ -1,9 +1,10 @@
 // BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var, addend?}
 // BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
 //
-// Each in three launches: partial results of stretches of a channel (batch_norm.h), one warp for each channel that puts them
-// together, and one pass over all elements, which adds the addend and ends in the fused Relu. Run again, when mean and var are read, the forward
-// takes the last two. What is normalized by are mean and var as they are stored, so that both give the same bits.
+// Each takes three launches: partial results of stretches of a channel (batch_norm.h), one warp per channel that merges
+// them, and one pass over all elements, which adds the addend and applies the fused Relu. When recomputed, the forward
+// reads mean and var, and needs only the last two. The normalization always uses mean and var as they are stored, so
+// that both ways give the same bits.
 #include "runtime/attrs/batch_norm.h"
 
 #include "runtime/cuda/batch_norm_columns.h"
@@ -46,18 +47,18 @@ __global__ void moments_kernel(Channels shape, const float* x, Moments* moments)
     const float off = i < shape.count ? held[k] - middle : 0;
     squares += off * off;
   }
-  // About the rounded mean; the rounding's own square is far below what a float resolves.
+  // Relative to the rounded mean; the squared rounding error is far below the resolution of a float.
   const double total = cuda::block_sum<cuda::kThreads>(static_cast<double>(squares));
   if (threadIdx.x == 0) moments[blockIdx.x] = {count, mean, total};
 }
 
 struct ForwardOperands {
-  const float *scale, *bias, *given_mean, *given_var;  // given: where none are taken of x
+  const float *scale, *bias, *given_mean, *given_var;  // given: used if moments of x are not computed
   float *running_mean, *running_var, *saved_mean, *saved_var;
   float *factor, *offset;  // y = factor * x + offset
 };
 
-// A warp for each channel. `taken`: of x, by moments; `moves`: the running statistics, too.
+// One warp per channel. `taken`: moments of x are computed; `moves`: the running statistics are updated, too.
 __global__ void settle_forward_kernel(Channels shape, BatchNormAttrs attrs, bool taken, bool moves,
                                       const Moments* moments, ForwardOperands o) {
   const int64_t c = cuda::thread_number() / 32;
@@ -71,7 +72,7 @@ __global__ void settle_forward_kernel(Channels shape, BatchNormAttrs attrs, bool
   const float mean = taken ? static_cast<float>(all.m.mean) : o.given_mean[c];
   const float var = taken ? static_cast<float>(all.m.squares / count) : o.given_var[c];
   if (moves) {
-    // As PyTorch: normalized by the biased variance, the running one moved by the unbiased one.
+    // As in PyTorch: normalized by the biased variance; the running variance is updated with the unbiased one.
     const double unbiased = all.m.squares / (count > 2 ? count - 1 : 1), keep = attrs.momentum;
     o.running_mean[c] = static_cast<float>(keep * o.running_mean[c] + (1 - keep) * all.m.mean);
     o.running_var[c] = static_cast<float>(keep * o.running_var[c] + (1 - keep) * unbiased);
@@ -83,7 +84,7 @@ __global__ void settle_forward_kernel(Channels shape, BatchNormAttrs attrs, bool
   o.offset[c] = static_cast<float>(o.bias[c] - static_cast<double>(mean) * a);
 }
 
-// `n` steps of four pixels of one channel, or of one.
+// `n` steps of four pixels of one channel, or of one pixel.
 template <bool kFour, bool kAdd, bool kRelu, class Index>
 __global__ void normalize_kernel(Index n, Index steps_of_plane, Index channels, const float* x, const float* factor,
                                  const float* offset, const float* addend, float* y) {
@@ -110,15 +111,15 @@ void by_step(const Channels& shape, Body body) {
   cuda::by_flag(shape.by_four(), [&](auto four) { cuda::by_index(steps, [&](auto index) { body(four, index, steps); }); });
 }
 
-// For the passes over a channel's stretches, where channels do not lie side by side: body(four, index).
+// For the passes over a channel's stretches, if channels are not contiguous: body(four, index).
 template <class Body>
 void by_stretch(const Channels& shape, Body body) {
   cuda::by_flag(shape.by_four(), [&](auto four) { cuda::by_index(shape.count, [&](auto index) { body(four, index); }); });
 }
 
-constexpr size_t kForwardAddend = 8;  // slot, where there is one
+constexpr size_t kForwardAddend = 8;  // slot, if present
 
-// Of the forward: mean and var are read.
+// For the forward: mean and var are read.
 bool remembered(std::span<const OperandDesc> operands) { return operands[6].access == Access::read; }
 
 int64_t moments_bytes(const BatchNormAttrs& attrs, const Channels& shape, std::span<const OperandDesc> operands) {
@@ -170,7 +171,7 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
 
 // With g = dy, masked by a fused Relu, and z = (x - mean) / std:
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
-// and of frozen statistics, which do not depend on x, dx = scale / std * g.
+// For frozen statistics, which do not depend on x, dx = scale / std * g.
 
 template <bool kFour, bool kRelu, class Index>
 __global__ void batch_norm_sums_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, Sums* sums) {

@@ -1,5 +1,5 @@
 // BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin {a, b, y}: y = a op b; a and b broadcast to y.
-// BinaryAdd may end in a Relu.
+// BinaryAdd may apply a Relu to its result.
 // ScaleShift {x, y}: y = scale · x + shift
 #include "runtime/cuda/elementwise.h"
 #include "runtime/cuda/strided.h"
@@ -23,7 +23,7 @@ struct Mul {
 struct Div {
   __device__ float operator()(float a, float b) const { return a / b; }
 };
-// NaN where an operand is NaN.
+// NaN if an operand is NaN.
 struct Larger {
   __device__ float operator()(float a, float b) const { return a > b || a != a ? a : b; }
 };
@@ -35,12 +35,12 @@ struct BinaryScale {
   __device__ float operator()(float x) const { return scale * x + shift; }
 };
 
-// Four neighbours of an operand that goes along with the innermost loop, or one value four times.
+// Four adjacent elements of an operand that varies along the innermost loop, or one value four times.
 __device__ float4 four(const float* from, int64_t step) {
   return step != 0 ? cuda::load4(from) : make_float4(*from, *from, *from, *from);
 }
 
-// A thread for each step of the loops {y, a, b}, of four neighbours or of one.
+// One thread per step of the loops {y, a, b}, with four adjacent elements or one.
 template <bool kFour, bool kAdd, class Index, class F>
 __global__ void broadcast_kernel(Index steps, cuda::DeviceLoops<3> loops, const float* a, const float* b, float* y, F f) {
   const int64_t number = cuda::thread_number();

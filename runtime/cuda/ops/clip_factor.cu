@@ -1,7 +1,7 @@
-// ClipFactor {gradients…, factor}: what torch.nn.utils.clip_grad_norm_ multiplies all gradients by,
-// min(1, max_norm / (norm + 1e-6)), with the 2-norm over all of them together.
+// ClipFactor {gradients…, factor}: the factor that torch.nn.utils.clip_grad_norm_ applies to all gradients, min(1,
+// max_norm / (norm + 1e-6)), with the 2-norm over all of them together.
 //
-// Every stretch of a gradient leaves its sum in the workspace, in double precision; one more block adds them in order.
+// Each stretch of a gradient writes its sum to the workspace, in double precision; another block adds them in order.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/reduce.h"
 #include "runtime/cuda/tensors.h"
@@ -37,7 +37,7 @@ __global__ void factor_kernel(int64_t count, double max_norm, const double* sums
   sum = cuda::block_sum<cuda::kThreads>(sum);
   if (threadIdx.x != 0) return;
   const double scale = max_norm / (sqrt(sum) + 1e-6);
-  *factor = static_cast<float>(scale > 1 ? 1 : scale);  // NaN stays NaN
+  *factor = static_cast<float>(scale > 1 ? 1 : scale);  // NaN is preserved
 }
 
 std::vector<int64_t> sizes_of(std::span<const OperandDesc> operands) {

@@ -2,11 +2,11 @@
 // ConvTransposeForward {x, w, b, y}: dx of a convolution whose dy is x, and a bias.
 //
 // Convolutions are cuDNN's; its engine configurations are the algorithms (runtime/cuda/cudnn/engines.h):
-//   eng34_k2=5         that engine; a bias and a ReLU follow in a pass of our own
-//   fused_eng34_k2=5   with them in cuDNN's graph
-//   tf32_eng34_k2=5    one that multiplies on tensor cores; under a name without it none that does so runs
-//   eng34_k2=5_add     a gradient that accumulates: made in the workspace, then added. Without the suffix cuDNN adds
-//   bias               the bias alone is trained: no convolution
+//   eng34_k2=5         that engine; a bias and a ReLU follow in a separate pass
+//   fused_eng34_k2=5   with bias and ReLU in cuDNN's graph
+//   tf32_eng34_k2=5    an engine that multiplies on tensor cores; a name without tf32_ never runs such an engine
+//   eng34_k2=5_add     an accumulating gradient: computed in the workspace, then added. Without the suffix cuDNN adds
+//   bias               only the bias is trained: no convolution
 //
 //   workspace   of an engine, or of the sums of a bias, one after the other | dw of an _add |
 #include "runtime/cuda/bias.h"
@@ -32,15 +32,15 @@ cuda::Planes planes_of(const TensorDesc& y) {
   return {y.dim(0), y.dim(1), plane, y.layout == Layout::nhwc};
 }
 
-// A task: which operand of it is which tensor of the convolution, and what comes before or after. -1: there is none.
+// A task: which operand is which tensor of the convolution, and what comes before or after it. -1: none.
 struct Problem {
   Convolution convolution = {};
-  int x = -1, w = -1, y = -1;  // slots of what cuDNN calls so
-  int result = -1;             // the one of them that is written
+  int x = -1, w = -1, y = -1;  // the slots of cuDNN's x, w and y
+  int result = -1;             // the slot that is written
   int b = -1, db = -1;         // forward, backward_weights
   bool relu = false;
   bool db_accumulates = false;
-  TensorDesc output = {};      // what a bias is added to, or summed over
+  TensorDesc output = {};      // the tensor to which a bias is added, or over which it is summed
 };
 
 int slot_if(std::span<const OperandDesc> operands, int slot) {
@@ -144,7 +144,7 @@ void offer(std::vector<Algorithm>& all, const Problem& problem, const Convolutio
   }
 }
 
-// As cuDNN prefers them, what is exact and the same at every run first: the default.
+// In cuDNN's order of preference, but exact and deterministic algorithms first; the first is the default.
 std::vector<Algorithm> list(const Problem& problem) {
   if (problem.convolution.direction == Direction::backward_weights && problem.w < 0)
     return {{.name = std::string(kBias), .workspace_bytes = bias_bytes(problem)}};

@@ -1,13 +1,14 @@
 // SoftmaxCrossEntropy {logits, labels, loss, correct, dlogits, weights?}   logits [N, C, d…], labels [N, d…] i32 or
-// i64, weights [C] NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities, weights?}
-// likewise SoftmaxCrossEntropyEach {logits, labels, losses, weights?}            a loss for each label
+// i64, weights [C]
+// NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities, weights?}   likewise
+// SoftmaxCrossEntropyEach {logits, labels, losses, weights?}            a loss per label
 // SoftmaxCrossEntropyEachBackward {logits, labels, dlosses, dlogits, weights?}
 // NegativeLogLikelihoodEach {log_probabilities, labels, losses, weights?}
 // NegativeLogLikelihoodEachBackward {labels, dlosses, dlog_probabilities, weights?}
 //
-// Loss, hits and gradient in one launch; every block leaves its share in the workspace, and one more block adds the
+// Loss, hits and gradient in one launch; each block writes its share to the workspace, and another block adds the
 // shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not written. The
-// gradient may lie on what it is the gradient of.
+// gradient may overwrite the scores.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/loss_share.h"
 #include "runtime/cuda/reduce.h"
@@ -20,8 +21,8 @@ namespace {
 
 using cuda::BestClass, cuda::ClassLabels, cuda::EachLoss, cuda::EntropyScale, cuda::Weighing;
 
-// One sample, its classes side by side: a block. A label that is no class makes the loss NaN: loud, and no stray
-// access.
+// One block per sample, with contiguous classes. A label that is not a class makes the loss NaN: the error is visible,
+// and no memory outside the arrays is accessed.
 template <int kAtOnce>
 __global__ void loss_rows_kernel(int64_t classes, EntropyScale given_scale, ClassLabels labels, const float* logits,
                                  float* gradient, cuda::LossShare* shares) {
@@ -51,7 +52,7 @@ __global__ void loss_rows_kernel(int64_t classes, EntropyScale given_scale, Clas
   double sum = 0;
   for (int64_t c = first; c < classes; c += kStep)
     for (const float logit : cuda::load_few<kAtOnce>(x + c).of) sum += static_cast<double>(expf(logit - largest));
-  sum = cuda::block_sum_for_all<cuda::kThreads>(sum);  // everybody has read `mine`
+  sum = cuda::block_sum_for_all<cuda::kThreads>(sum);  // all threads have read `mine`
   if (threadIdx.x == 0)
     shares[n] = {log(sum) + static_cast<double>(largest) - static_cast<double>(mine), of_all.at == label ? 1.0 : 0.0};
   if (dx == nullptr) return;
@@ -66,7 +67,7 @@ __global__ void loss_rows_kernel(int64_t classes, EntropyScale given_scale, Clas
   }
 }
 
-// A thread for each pixel, whose classes are `pixels` apart.
+// One thread per pixel, whose classes are `pixels` elements apart.
 __global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, EntropyScale given_scale,
                               ClassLabels labels, const float* logits, float* gradient, cuda::LossShare* shares) {
   const float scale = static_cast<float>(given_scale.exact());
@@ -99,8 +100,7 @@ __global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, Ent
   if (threadIdx.x == 0) shares[blockIdx.x] = share;
 }
 
-// The logarithms of probabilities are given: nothing but the label's counts. A thread for each row, read before it is
-// written.
+// On log-probabilities: only the label's counts. One thread per row, which is read before it is written.
 __global__ void likelihood_kernel(int64_t rows, int64_t pixels, EntropyScale given_scale, Weighing weighing,
                                   ClassLabels labels, const float* given, float* gradient, cuda::LossShare* shares,
                                   EachLoss each) {
@@ -140,7 +140,7 @@ struct CrossEntropy {
 };
 
 constexpr size_t kWeightsOfLoss = 5;
-constexpr int64_t kBytesOfCount = 256;  // in front of the shares: what the labels count for
+constexpr int64_t kBytesOfCount = 256;  // before the shares: the total weight of the labels
 
 bool has_weights(std::span<const OperandDesc> operands, size_t slot) {
   return operands.size() > slot && operands[slot].access != Access::absent;
@@ -150,7 +150,7 @@ const float* weights_in(std::byte* const* operand, bool weighed, size_t slot) {
   return weighed ? cuda::in(operand, slot) : nullptr;
 }
 
-// The scale of a loss in one number, behind what finds it.
+// The scale of a loss as one number, after the kernel that computes it.
 struct Shares {
   EntropyScale scale;
   cuda::LossShare* shares;

@@ -1,5 +1,5 @@
-// CumulativeSum {x, y}: [outer, n, inner] along the middle one, of f32, i32 or i64. A thread walks a line of n, so that a sum is of
-// its elements in their order, as the host's is: such lines are as short as a sentence.
+// CumulativeSum {x, y}: [outer, n, inner] along the middle dimension, for f32, i32 or i64. One thread processes a line
+// of n, so that elements are added in order, as on the host: such lines are as short as a sentence.
 #include "runtime/attrs/cumulative.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/layout.h"
@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// Whole numbers wrap around where they do not fit.
+// Integers wrap around on overflow.
 template <class T>
 __device__ T summed(T a, T b) {
   if constexpr (std::is_same_v<T, float>) return a + b;

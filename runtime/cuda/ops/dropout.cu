@@ -1,5 +1,5 @@
-// Dropout {x, y}: the masks are the host's, bit for bit. An element's goes by its place in the order of the dimensions, however
-// the tensor lies.
+// Dropout {x, y}: the masks are the host's, bit for bit. An element's mask depends on its position in the order of the
+// dimensions, regardless of the layout.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/layout.h"
 #include "runtime/cuda/random.h"
@@ -12,7 +12,7 @@ namespace {
 
 struct Mask {
   cuda::RandomStream random;
-  uint32_t dropped_below;  // of 2^32
+  uint32_t dropped_below;  // out of 2^32
   float scale;
 
   __device__ float of(uint64_t stream, int64_t i) const { return random.at(stream, i) < dropped_below ? 0.0F : scale; }
@@ -30,7 +30,7 @@ __global__ void dropout_kernel(int64_t n, const float* x, float* y, Mask mask, c
   }
 }
 
-// `n` counts what a thread takes at once.
+// `n` counts groups of kAtOnce elements.
 template <int kAtOnce, class Index>
 __global__ void dropout_of_channels_kernel(Index n, Index channels, Index pixels, const float* x, float* y, Mask mask,
                                            cuda::ChangingArgument changing) {

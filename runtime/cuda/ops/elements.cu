@@ -1,9 +1,10 @@
-// GatherElementsForward {x, indices, y}     y[…, i, …] = x[…, indices[…, i, …], …] along an axis; y has the dimensions of indices
+// GatherElementsForward {x, indices, y}     y[…, i, …] = x[…, indices[…, i, …], …] along an axis; y has the dimensions
+// of indices
 // GatherElementsBackward {indices, dy, dx}  dx[…, indices[…, i, …], …] += dy[…, i, …]
 // ScatterElements {x, indices, updates, y}  y = x, but updates[…, i, …] at indices[…, i, …]; absent updates are 0
 //
-// A thread has a line along the axis to itself and goes through it in order, where it writes by number: no atomics, the same bits every
-// time. An index that is outside writes nothing; what is read there is NaN, or the least whole number.
+// Kernels that write by index process each line along the axis in order, with one thread: no atomics, the same bits
+// every time. An index out of range writes nothing, and reads NaN or the smallest integer.
 #include "runtime/attrs/elements.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/layout.h"
@@ -15,12 +16,12 @@
 namespace plimsoll {
 namespace {
 
-// Lines along the axis of `picked` (as long as the indices) and where they lie in `table`.
+// Lines along the axis of `picked` (as long as the indices), and their positions in `table`.
 struct ElementLines {
   cuda::DeviceLoops<2> lines;  // picked, table
   int64_t count = 1, length = 1, picked_step = 1, size = 1, table_step = 1;
 
-  // Where an index points within a line; -1: nowhere.
+  // The position of an index within a line; -1: out of range.
   __device__ int64_t at(int64_t given) const {
     const int64_t row = given < 0 ? given + size : given;
     return row >= 0 && row < size ? row * table_step : -1;

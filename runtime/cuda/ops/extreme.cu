@@ -15,7 +15,7 @@ struct SmallerShare {
   __device__ float operator()(float x, float other) const { return x < other ? 1.0F : x == other ? 0.5F : 0.0F; }
 };
 
-// A thread for each step of the loops {dx, x, other, dy}.
+// One thread per step of the loops {dx, x, other, dy}.
 template <bool kAdd, class Index, class F>
 __global__ void extreme_share_kernel(Index n, cuda::DeviceLoops<4> loops, const float* x, const float* other,
                                      const float* dy, float* dx, F f) {

@@ -1,5 +1,5 @@
-// GatedProductForward {a, b, y}: y = g(a) · b   GatedProductBackward {a, b, dy, da, db}: da = dy · b · g'(a), db = dy ·
-// g(a)
+// GatedProductForward {a, b, y}: y = g(a) · b
+// GatedProductBackward {a, b, dy, da, db}: da = dy · b · g'(a), db = dy · g(a)
 #include "runtime/cuda/elementwise.h"
 #include "runtime/cuda/gates.h"
 #include "runtime/kernels.h"
@@ -7,8 +7,8 @@
 namespace plimsoll {
 namespace {
 
-// da and db may lie on a, b or dy: a thread reads what is at its place before it writes there. Either may be absent;
-// parameters' gradients are added to.
+// da and db may overwrite a, b or dy: each thread reads its position before it writes there. Either may be absent;
+// gradients of parameters are accumulated.
 template <class Gate>
 __global__ void gated_backward_kernel(int64_t n, Gate gate, const float* a, const float* b, const float* dy, bool add_a,
                                       bool add_b, float* da, float* db) {

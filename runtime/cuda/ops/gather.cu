@@ -1,10 +1,10 @@
 // GatherForward  {table, indices, y}       table [rows, width], indices [count] i32 or i64, y [count, width]
 // GatherBackward {indices, dy, dtable}     dtable[index] += dy
-// or of many tables by the same indices: [tables, rows, width], y [tables, count, width].
+// Several tables may share the indices: [tables, rows, width], y [tables, count, width].
 //
-// Going back, each table is dealt out: a block has the rows whose number leaves its own when divided by kDecks, and as many
-// columns as it has threads. It walks all indices and adds, in their order, what is for it. No atomics: the same bits
-// every time. An index that is no row gives NaN, loud, and no stray access.
+// In the backward, the rows of each table are distributed: a block has the rows whose number modulo kDecks is its own,
+// and as many columns as it has threads. It reads all indices and adds its rows in order. No atomics: the same bits
+// every time. An invalid index gives NaN: the error is visible, and no memory outside the arrays is accessed.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"
@@ -40,7 +40,7 @@ GatherShape by_few(GatherShape shape, int64_t at_once) {
   return shape;
 }
 
-// Here and below `width` counts what a thread takes at once.
+// Here and below `width` counts groups of kAtOnce elements.
 template <int kAtOnce>
 __global__ void gather_kernel(GatherShape shape, Indices indices, const float* tables, const void* at, float* y) {
   const int64_t number = cuda::thread_number();
@@ -90,7 +90,7 @@ std::unique_ptr<Kernel> gather_backward(std::span<const OperandDesc> operands, i
   return cuda::by_row(shape.width, [&](auto at_once) -> std::unique_ptr<Kernel> {
     constexpr int kAtOnce = decltype(at_once)::value;
     const GatherShape few = by_few(shape, kAtOnce);
-    const int64_t blocks = cuda::divided_up(few.width, kGatherColumns);  // of a table
+    const int64_t blocks = cuda::divided_up(few.width, kGatherColumns);  // per table
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
       if (bytes > 0) cuda::check(cudaMemsetAsync(operand[2], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
       cuda::launch("gather's gradient", scatter_kernel<kAtOnce>, few.tables * blocks * kDecks, kGatherColumns, context, few, blocks,

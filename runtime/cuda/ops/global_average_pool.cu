@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// A warp for each plane.
+// One warp per plane.
 __global__ void global_average_pool_kernel(int64_t planes, int64_t pixels, const float* x, float* y) {
   const int64_t plane = cuda::thread_number() / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -19,7 +19,8 @@ __global__ void global_average_pool_kernel(int64_t planes, int64_t pixels, const
   if (plane < planes && lane == 0) y[plane] = sum / static_cast<float>(pixels);
 }
 
-// Channels last: a block has 32 channels of a sample, or 32 times four, and a line of threads every eighth pixel.
+// Channels last: a block processes 32 channels of a sample, or 32 times four, and each row of threads every eighth
+// pixel.
 constexpr int kPoolColumns = 32, kPoolLines = cuda::kThreads / kPoolColumns;
 
 template <int kAtOnce>
@@ -43,7 +44,7 @@ __global__ void forward_of_channels_kernel(int64_t channels, int64_t pixels, con
   cuda::store_few(y + sample * channels + c, sum);
 }
 
-// `n` and `channels` count what a thread takes at once.
+// `n` and `channels` count groups of kAtOnce elements.
 template <int kAtOnce, class Index>
 __global__ void backward_of_channels_kernel(Index n, Index channels, Index pixels, float factor, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
@@ -54,7 +55,7 @@ __global__ void backward_of_channels_kernel(Index n, Index channels, Index pixel
   cuda::store_few(dx + kAtOnce * number, slope);
 }
 
-// A plane's end may lie among a thread's neighbours, where pixels are no multiple of four: 7×7.
+// A plane may end within a thread's elements if the number of pixels is not a multiple of four: 7×7.
 template <int kAtOnce, class Index>
 __global__ void global_average_pool_backward_kernel(Index n, Index pixels, float factor, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();

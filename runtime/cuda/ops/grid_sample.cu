@@ -1,7 +1,7 @@
 // GridSampleForward {x, grid, y}   GridSampleBackward {grid, dy, dx}   GridSampleBackwardGrid {x, grid, dy, dgrid}
-// Places as in runtime/host/ops/grid_sample.cpp. A thread makes one element of y, or all of one place's gradient. Going
-// back to the picture, which scatters, it has a stretch of one channel's pixels to itself and goes through all places
-// in their order: no atomics, the same bits every time, however many stretches there are.
+// Positions as in runtime/host/ops/grid_sample.cpp. A thread computes one element of y, or the whole gradient of one
+// position. The gradient with respect to the image scatters, so a thread owns a stretch of one channel's pixels and
+// processes all positions in order: no atomics, the same bits every time, whatever the number of stretches.
 #include "runtime/attrs/grid_sample.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/layout.h"
@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kGridThreads = int64_t{1} << 15;  // so many going back, if there are pixels enough
+constexpr int64_t kGridThreads = int64_t{1} << 15;  // threads of the backward, if there are enough pixels
 
 struct AxisPlace {
   float at, slope;
@@ -112,7 +112,7 @@ __global__ void picture_gradient_kernel(GridShape shape, int64_t stretches, int6
                                         const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.samples * shape.channels * stretches) return;
-  // Neighbouring threads have different channels of one stretch: they read the same places.
+  // Adjacent threads have different channels of one stretch: they read the same positions.
   const int64_t channel = number % shape.channels, sample = number / shape.channels / stretches;
   const int64_t first = number / shape.channels % stretches * stretch;
   const int64_t end = first + stretch < shape.pixels ? first + stretch : shape.pixels,

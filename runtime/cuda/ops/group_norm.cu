@@ -4,10 +4,10 @@
 //   y = h · scale + bias   with h = (x - mean) · d,  d = 1 / √(variance + epsilon)
 //   dx = d · (g - Σg / n - h · Σ(g · h) / n)   with g = dy · scale
 //
-// A row is a block's. It has runs of elements with one scale and one bias each: a channel's pixels, or the whole row.
-// The sums of dy and of dy · h over each run lie in the workspace, made by a block for each run. Sums over a row are
-// made of them, and so are dscale and dbias, over the samples in their order. They are made before dx, which may lie on
-// dy or on x.
+// Each row is processed by one block. It consists of runs of elements with the same scale and bias: the pixels of a
+// channel, or the whole row. The sums of dy and of dy · h over each run are in the workspace, computed by one block per
+// run. The sums over a row are computed from them; so are dscale and dbias, which add up the samples in order. They are
+// computed before dx, because dx may overwrite dy or x.
 #include "runtime/attrs/group_norm.h"
 
 #include "runtime/cuda/kernel.h"
@@ -24,9 +24,9 @@ constexpr int kGroupThreads = 256;
 
 struct GroupRuns {
   int64_t rows, columns;
-  int64_t factors;         // elements of the scale
-  int64_t groups, length;  // groups of a sample; elements of a run
-  int64_t of_row;          // runs
+  int64_t factors;         // number of elements of the scale
+  int64_t groups, length;  // groups per sample; elements per run
+  int64_t of_row;          // runs per row
 };
 
 GroupRuns group_runs(const TensorDesc& x, const TensorDesc& scale, int64_t groups) {
@@ -54,7 +54,7 @@ __global__ void group_norm_kernel(GroupRuns runs, double epsilon, const float* f
   if (deviations) deviations[i] = row.inverse_deviation;
 }
 
-// {Σ dy · h, Σ dy} of the run of this block.
+// {Σ dy · h, Σ dy} of this block's run.
 template <int kAtOnce>
 __global__ void group_norm_runs_kernel(GroupRuns runs, const float* from, const float* slope, const float* means,
                                        const float* deviations, float* sums) {
@@ -76,7 +76,7 @@ __global__ void group_norm_runs_kernel(GroupRuns runs, const float* from, const 
   sums[2 * run + 1] = static_cast<float>(sum);
 }
 
-// dscale and dbias of one factor, over the samples.
+// dscale and dbias of one scale element, summed over the samples.
 __global__ void group_norm_factors_kernel(GroupRuns runs, const float* sums, bool add_scale, bool add_bias,
                                           float* dscale, float* dbias) {
   const int64_t factor = cuda::thread_number();

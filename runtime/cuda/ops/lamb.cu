@@ -1,9 +1,10 @@
-// LambUpdate {w, g, m, v, ratio, factor?}: You et al. 2020, as apex's FusedLAMB and timm.optim.Lamb without their
-// clipping of gradients, which ClipFactor does. The step count is iteration + 1; m and v start at zero. `ratio` is
-// what the step is multiplied by: |w| / |u|, or 1 where one of them is 0 or the weight has no decay.
+// LambUpdate {w, g, m, v, ratio, factor?}: You et al. 2020, like apex's FusedLAMB and timm.optim.Lamb without their
+// gradient clipping, which ClipFactor does. The step count is iteration + 1; m and v are initially zero. `ratio` is the
+// factor of the step: |w| / |u|, or 1 if one of them is 0 or the weight has no decay.
 //
-// One launch moves m and v and leaves the squares of each stretch of w and u in the workspace, in double precision;
-// one block adds them in order and makes the ratio; a third launch makes u again and steps.
+// The first launch updates m and v, and writes the sums of squares of each stretch of w and u to the workspace, in
+// double precision. One block then adds them in order and computes the ratio. The third launch recomputes u and updates
+// w.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/reduce.h"
 #include "runtime/kernels.h"
@@ -29,7 +30,7 @@ struct Lamb {
       return t.m[i] / seen1 / (sqrtf(t.v[i]) / root + epsilon) + decay * t.w[i];
     }
   };
-  // Scalars in double, as Python has them; elements in float.
+  // Scalars are double, as in Python; elements are float.
   __device__ Step at(const cuda::Changing& now) const {
     const double count = static_cast<double>(now.iteration + 1);
     return {.beta1 = static_cast<float>(attrs.beta1),

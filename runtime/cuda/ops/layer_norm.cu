@@ -6,8 +6,9 @@
 //
 // RmsNormForward, RmsNormBackward: the same slots and formulas with a mean of 0 and without Σg; slot `mean` is absent.
 //
-// A row is a block's. dscale and dbias are sums over rows: a thread has a column of a chunk of rows, the chunks' shares
-// lie in the workspace and are added in order. They are made before dx, which may lie on dy or on x.
+// Each row is processed by one block. dscale and dbias are sums over rows: a thread has a column of a chunk of rows;
+// the shares of the chunks are in the workspace and are added in order. They are computed before dx, because dx may
+// overwrite dy or x.
 #include "runtime/attrs/layer_norm.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ namespace {
 constexpr int kNormThreads = 128;
 constexpr int64_t kMostChunks = 64;
 
-// One value for each column, or the same for all.
+// One value per column, or the same for all.
 template <int kAtOnce>
 __device__ cuda::Few<kAtOnce> columns_or(const float* values, int64_t j, float otherwise) {
   return values ? cuda::load_few<kAtOnce>(values + j) : cuda::few_of<kAtOnce>(otherwise);

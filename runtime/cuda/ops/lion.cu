@@ -1,4 +1,4 @@
-// LionUpdate {w, g, m, factor?}: Chen et al. 2023, as timm.optim.Lion. m starts at zero. A gradient that is `update` is
+// LionUpdate {w, g, m, factor?}: Chen et al. 2023, as in timm.optim.Lion. m is initially zero. An `update` gradient is
 // cleared.
 #include "runtime/cuda/update.h"
 #include "runtime/kernels.h"
@@ -19,7 +19,7 @@ struct Lion {
     float beta1, rest1, beta2, rest2, shrink, step;
     __device__ void operator()(float& w, float g, float& m, float&) const {
       const float u = beta1 * m + rest1 * g;
-      w = shrink * w - (u > 0 ? step : u < 0 ? -step : 0 * u);  // NaN stays NaN
+      w = shrink * w - (u > 0 ? step : u < 0 ? -step : 0 * u);  // NaN is preserved
       m = beta2 * m + rest2 * g;
     }
   };

@@ -1,10 +1,10 @@
 // Mse {prediction, target, loss, dprediction}
 // BinaryCrossEntropy {logits, target, loss, correct, dlogits}   targets from 0 to 1
-// OutputLoss {x, loss, dx}   of a number that is the loss: its gradient is 1
+// OutputLoss {x, loss, dx}   x is itself the loss: its gradient is 1
 //
-// Loss, hits and gradient in one launch; every block leaves its share in the workspace, and one more block adds the shares
-// in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not written. The gradient may
-// lie on what it is the gradient of.
+// Loss, hits and gradient in one launch; each block writes its share to the workspace, and another block adds the
+// shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not written. The
+// gradient may overwrite the operand that it belongs to.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/loss_share.h"
 #include "runtime/cuda/reduce.h"
@@ -14,10 +14,10 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kHeld = 16;  // values of a thread
+constexpr int kHeld = 16;  // values per thread
 constexpr int64_t kPart = cuda::kThreads * kHeld;
 
-// slope_of(x, t, share) adds what an element has of the loss and says its slope.
+// slope_of(x, t, share) adds an element's contribution to the loss and returns its slope.
 template <int kAtOnce, class SlopeOf>
 __device__ void loss_of_elements(int64_t n, const float* x, const float* t, float* dx, cuda::LossShare* shares, SlopeOf slope_of) {
   cuda::LossShare share{0, 0};
@@ -43,7 +43,7 @@ __global__ void mse_kernel(int64_t n, cuda::LossScale scale, const float* x, con
   });
 }
 
-// max(x, 0) - x·t + ln(1 + e^-|x|), which overflows nowhere; its slope is sigmoid(x) - t.
+// max(x, 0) - x·t + ln(1 + e^-|x|), which never overflows; its slope is sigmoid(x) - t.
 template <int kAtOnce>
 __global__ void binary_loss_kernel(int64_t n, cuda::LossScale scale, const float* x, const float* t, float* dx, cuda::LossShare* shares) {
   const float factor = scale.rounded();

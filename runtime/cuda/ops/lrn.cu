@@ -1,10 +1,10 @@
 // LrnForward {x, y}   LrnBackward {x, dy, dx}
 //
-// A thread walks the channels of a pixel, or of four, which lie a plane apart; the threads beside it read beside it. Channels last, it
-// has one pixel and walks along memory, and what it leaves of a line it finds in the cache when it comes to it. Every element is read
-// once, ahead of what is written, for the results may lie on the operands:
+// A thread processes the channels of a pixel, or of four, which are a plane apart; adjacent threads read adjacent
+// pixels. With channels last, it has one pixel and reads along memory, and finds the rest of each cache line in the
+// cache later. Every element is read once, ahead of what is written, because the results may overwrite the operands:
 //
-//   channel  c-before … c … c+after      what a window covers slides along: in registers, where its length is a common one
+//   channel  c-before … c … c+after      the values in a window: in registers for common window lengths
 #include "runtime/attrs/lrn.h"
 
 #include <algorithm>
@@ -19,9 +19,9 @@ namespace {
 
 struct Geometry {
   cuda::PlaneShape shape;
-  int64_t step;             // from a channel to the next
-  int before, after, size;  // neighbours of a channel that a window covers, where there are so many; the whole window
-  float alpha, beta, bias;  // alpha by size
+  int64_t step;             // from one channel to the next
+  int before, after, size;  // neighbours of a channel within its window, if there are that many; the whole window
+  float alpha, beta, bias;  // alpha divided by size
 
   Geometry(const LrnAttrs& attrs, const TensorDesc& x)
       : shape(x),
@@ -33,26 +33,26 @@ struct Geometry {
         beta(static_cast<float>(attrs.beta)),
         bias(static_cast<float>(attrs.bias)) {}
 
-  // Windows of other lengths slide in the workspace.
+  // Windows of other lengths are kept in the workspace.
   bool in_registers() const { return size == 3 || size == 5 || size == 7 || size == 9; }
-  // Pixels that a thread takes; of longer windows four would need more registers than two blocks of a multiprocessor have.
+  // Pixels per thread; for longer windows, four would need more registers than two blocks of a multiprocessor have.
   int64_t at_once() const { return in_registers() && size <= 5 && !shape.channels_last && shape.pixels % 4 == 0 ? 4 : 1; }
   int64_t workspace_bytes(int64_t values) const {
     return in_registers() ? 0 : values * pixels() * static_cast<int64_t>(sizeof(float));
   }
   __host__ __device__ int64_t pixels() const { return shape.samples * shape.pixels; }
-  // Where a pixel is in channel 0.
+  // The offset of a pixel in channel 0.
   __device__ int64_t start(int64_t pixel) const {
     if (shape.channels_last) return pixel * shape.channels;
     return pixel / shape.pixels * shape.channels * shape.pixels + pixel % shape.pixels;
   }
-  // scale^-beta; AlexNet's beta without a logarithm.
+  // scale^-beta; for AlexNet's beta without a logarithm.
   __device__ float power(float scale) const {
     return beta == 0.75F ? 1.0F / (sqrtf(scale) * sqrtf(sqrtf(scale))) : powf(scale, -beta);
   }
 };
 
-// The last values of something, the oldest first: in registers, for all places are known when this is compiled.
+// The last values of a sequence, the oldest first: in registers, because all indices are known at compile time.
 template <int kAtOnce, int kLength>
 struct Sliding {
   cuda::Few<kAtOnce> of[kLength] = {};
@@ -65,7 +65,7 @@ struct Sliding {
   }
 };
 
-// The same in a ring of the workspace, neighbouring threads' values side by side.
+// The same in a ring buffer in the workspace, in which the values of adjacent threads are adjacent.
 struct SlidingFar {
   float* first;
   int64_t threads;
@@ -81,7 +81,7 @@ struct SlidingFar {
   }
 };
 
-// Windows of kSize channels, or of Geometry::size where that is 0.
+// Windows of kSize channels, or of Geometry::size if kSize is 0.
 template <int kSize>
 struct LrnWindow {
   static __device__ int before(const Geometry& g) { return kSize > 0 ? (kSize - 1) / 2 : g.before; }
@@ -89,7 +89,7 @@ struct LrnWindow {
   static __device__ int size(const Geometry& g) { return kSize > 0 ? kSize : g.size; }
 };
 
-// A sliding window of `length` values, of which `ahead` in the workspace are those of others.
+// A sliding window of `length` values; in the workspace, `ahead` values per pixel precede it.
 template <int kAtOnce, int kLength>
 __device__ auto sliding(const Geometry& g, float* workspace, int64_t thread, int ahead, int length) {
   if constexpr (kLength > 0) return Sliding<kAtOnce, kLength>{};
@@ -101,7 +101,7 @@ __device__ cuda::Few<kAtOnce> lrn_channel(const Geometry& g, const float* from, 
   return c < g.shape.channels ? cuda::load_few<kAtOnce>(from + c * g.step) : cuda::Few<kAtOnce>{};
 }
 
-// Of the channel in the middle of the window.
+// For the channel in the middle of the window.
 template <int kAtOnce, int kSize, class X>
 __device__ cuda::Few<kAtOnce> lrn_scale(const Geometry& g, const X& x) {
   cuda::Few<kAtOnce> scale{};
@@ -130,7 +130,7 @@ __global__ void lrn_kernel(Geometry g, const float* from, float* to, float* work
 }
 
 // With s the scale and t = s^-beta:  dx_c = dy_c t_c - 2 alpha beta x_c * sum of dy_j x_j t_j / s_j over the windows j
-// that c lies in, which reach to the other side: j goes ahead of c.
+// that contain c; these extend in the opposite direction: j is ahead of c.
 template <int kAtOnce, int kSize>
 __global__ void lrn_backward_kernel(Geometry g, const float* from, const float* slope, float* to, float* workspace) {
   const int64_t number = cuda::thread_number();
@@ -169,7 +169,7 @@ __global__ void lrn_backward_kernel(Geometry g, const float* from, const float* 
   }
 }
 
-// body(pixels that a thread takes, length of the window as in LrnWindow).
+// body(pixels per thread, length of the window as in LrnWindow).
 template <class Body>
 std::unique_ptr<Kernel> by_window(const Geometry& g, Body body) {
   const auto one = std::integral_constant<int, 1>{};

@@ -1,4 +1,4 @@
-// MaskedFill {x, mask, y}: y = x where the mask (u8, broadcast to x) says so, else a number.
+// MaskedFill {x, mask, y}: y = x where the mask (u8, broadcast to x) selects it, else a number.
 #include "runtime/attrs/masked_fill.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// Four at once: the mask's neighbours beside those of y, or one for all of them.
+// Four at once: four adjacent elements of the mask, or one for all of them.
 template <int kAtOnce, bool kAdd, class Index>
 __global__ void masked_fill_kernel(Index n, cuda::DeviceLoops<1> loops, bool keep, float value, const float* x,
                                    const unsigned char* mask, float* y) {

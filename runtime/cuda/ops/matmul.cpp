@@ -1,14 +1,14 @@
-// MatMul {a, b, c, y}: y = alpha · op(a) · op(b) + beta · c, or added to y where y is an `update` operand.
+// MatMul {a, b, c, y}: y = alpha · op(a) · op(b) + beta · c, accumulated if y is an `update` operand.
 //
 //   a [..., M, K] (or [..., K, M] transposed), b [..., K, N], y [..., M, N], all of one rank; leading dimensions of a
-//   and b broadcast. c broadcasts to y and is absent where there is no addend.
+//   and b broadcast. c broadcasts to y, and is absent if there is no addend.
 //
-// cuBLASLt thinks in columns, so it is asked for yᵀ = op(b)ᵀ · op(a)ᵀ: the same bytes. It names no algorithm that would
-// hold from one machine to another, and lists none without a device. So an algorithm here is a bound of workspace and an
-// arithmetic, and on the device the first of cuBLASLt's own that keeps to both is taken: for one device and version of
-// the library always the same.
+// cuBLASLt is column-major, so it computes yᵀ = op(b)ᵀ · op(a)ᵀ, which has the same bytes. Its algorithms have no names
+// that are valid on other machines, and it lists none without a device. Therefore an algorithm here is a workspace
+// limit and an arithmetic, and on the device the first of cuBLASLt's algorithms that satisfies both is used: always the
+// same for one device and library version.
 //
-//   fp32_0   fp32_4MiB   fp32_32MiB   tf32_0 …      sums in parts need a workspace; larger ones are faster where K is long
+//   fp32_0   fp32_4MiB   fp32_32MiB   tf32_0 …      split-K sums need a workspace; larger ones are faster for long K
 #include <cublasLt.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void check(cublasStatus_t status, const char* what) {
     throw KernelError(std::string("cuBLASLt: ") + what + ": " + cublasLtGetStatusString(status));
 }
 
-// Never given back: at the end of the process the device may have gone before it.
+// Never destroyed: at process exit the device may already be gone.
 cublasLtHandle_t handle() {
   static const cublasLtHandle_t handle = [] {
     cublasLtHandle_t made = nullptr;
@@ -35,7 +35,7 @@ cublasLtHandle_t handle() {
   return handle;
 }
 
-// The descriptors' attributes are set alike.
+// All descriptors set their attributes the same way.
 template <auto make, auto destroy, auto set, class Raw>
 class Owned {
  public:
@@ -63,7 +63,7 @@ using Preference = Owned<cublasLtMatmulPreferenceCreate, cublasLtMatmulPreferenc
 int64_t rows_of(const TensorDesc& matrix) { return matrix.dim(matrix.rank() - 2); }
 int64_t columns_of(const TensorDesc& matrix) { return matrix.dim(matrix.rank() - 1); }
 
-// For each matrix of y in turn, where the one of `from` begins that it is made of, in elements.
+// For each matrix of y in turn, the offset of the corresponding matrix of `from`, in elements.
 std::vector<int64_t> offsets_of(const TensorDesc& from, const TensorDesc& y) {
   std::vector<int64_t> offsets = {0};
   const size_t leading = y.rank() - 2;
@@ -91,7 +91,7 @@ struct Way {
   bool tf32;
 };
 
-// Sums in parts keep a partial y each; more of them than this are never faster, and take no more than so much room.
+// Each part of a split sum keeps a partial y; more parts than this are never faster, so no larger workspace is offered.
 std::vector<Way> ways(const TensorDesc& y) {
   constexpr int64_t kMiB = int64_t{1} << 20, kParts = 16;
   std::vector<Way> all;
@@ -107,7 +107,7 @@ std::vector<Way> ways(const TensorDesc& y) {
   return all;
 }
 
-// How the addend comes in.
+// How the addend is applied.
 enum class Addend { none, row, seed, result };
 
 Addend addend_of(const MatMulAttrs& attrs, std::span<const OperandDesc> operands) {
@@ -141,7 +141,7 @@ class MatMulKernel final : public Kernel {
     product_.with(CUBLASLT_MATMUL_DESC_TRANSB, op(attrs.transpose_a));
     if (addend_ == Addend::row) {
       product_.with(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-      // While it is chosen, an algorithm sees how operands are aligned: no less than here.
+      // The choice of an algorithm depends on the operands' alignment, which is at least this.
       product_.with(CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<void*>(uintptr_t{256}));
     }
     if (is_batched_ && a_offsets_.size() > 1) {
@@ -174,7 +174,7 @@ class MatMulKernel final : public Kernel {
     layout.with(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);
   }
 
-  // Sums in parts are added in a step of their own: no order of arrival is in the result.
+  // Split sums are added in a separate step, so the result does not depend on the order of completion.
   void choose(const Way& way) {
     const Preference preference;
     preference.with(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(way.workspace_bytes));
@@ -199,7 +199,7 @@ class MatMulKernel final : public Kernel {
   int64_t workspace_bytes_;
   TensorDesc c_desc_, y_desc_;
   std::vector<int64_t> a_offsets_, b_offsets_;
-  bool is_batched_;  // one call for all matrices: their places are evenly spaced
+  bool is_batched_;  // one call for all matrices: their offsets are evenly spaced
   Product product_;
   MatrixLayout a_, b_, y_;
   cublasLtMatmulAlgo_t algorithm_{};

@@ -1,6 +1,7 @@
 // MaxPoolForward {x, y, indices}   MaxPoolBackward {indices, dy, dx}
-// `indices` says for each output which place of its window was the largest: the first of equals, row by row. The backward
-// gathers: each pixel looks at the windows that cover it, in their order, so that nothing is added by two at once.
+// `indices` records for each output which position of its window was the largest: the first of equal ones, row by row.
+// The backward gathers: each pixel reads the windows that cover it, in order, so no two threads add to the same
+// element.
 #include "runtime/cuda/pool.h"
 #include "runtime/kernels.h"
 
@@ -28,7 +29,8 @@ __global__ void max_pool_kernel(PoolShape shape, const float* x, float* y, Place
       if (column >= shape.columns.in) break;
       const auto value = cuda::load_few<kAtOnce>(plane + (static_cast<int64_t>(row) * shape.columns.in + column) * shape.step);
       for (int k = 0; k < kAtOnce; ++k) {
-        if (!first && !(value.of[k] > largest.of[k]) && value.of[k] == value.of[k]) continue;  // what is not a number stays seen
+        // a NaN remains the largest
+        if (!first && !(value.of[k] > largest.of[k]) && value.of[k] == value.of[k]) continue;
         largest.of[k] = value.of[k];
         best.of[k] = static_cast<Place>(i * shape.columns.kernel + j);
       }
@@ -54,7 +56,7 @@ __global__ void max_pool_backward_kernel(PoolShape shape, const Place* indices, 
       if (j < 0) continue;
       const int64_t window = plane + (static_cast<int64_t>(h) * shape.columns.out + w) * shape.step;
       const auto largest = cuda::load_few<kAtOnce>(indices + window);
-      // One at a time, a window's slope is asked for only where it is the pixel's own: rarely.
+      // With one element at a time, a window's gradient is read only if it belongs to the pixel, which is rare.
       if (kAtOnce == 1 && static_cast<int>(largest.of[0]) != i * shape.columns.kernel + j) continue;
       const auto slope = cuda::load_few<kAtOnce>(dy + window);
       for (int k = 0; k < kAtOnce; ++k)
@@ -84,7 +86,7 @@ __global__ void max_pool_volume_kernel(VolumePoolShape shape, const float* x, fl
         const int column = left + j * shape.columns.dilation;
         if (column >= shape.columns.in) break;
         const float value = line[column];
-        if (!first && !(value > largest) && value == value) continue;  // what is not a number stays seen
+        if (!first && !(value > largest) && value == value) continue;  // a NaN remains the largest
         largest = value;
         best = static_cast<Place>((k * shape.rows.kernel + i) * shape.columns.kernel + j);
         first = false;
@@ -135,7 +137,7 @@ std::unique_ptr<Kernel> max_pool_volume_backward(const VolumePoolShape& shape) {
   });
 }
 
-// body(how many channels a thread takes, a value of the type that the places have).
+// body(channels per thread, a value of the type of the indices).
 template <class Body>
 std::unique_ptr<Kernel> by_place(const PoolShape& shape, DataType type, Body body) {
   return cuda::by_row(shape.step, [&](auto at_once) -> std::unique_ptr<Kernel> {

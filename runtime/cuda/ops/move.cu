@@ -1,6 +1,5 @@
-// Move {x, y}   Join {x0, x1, …, y}   GatherWhole {table, indices, y}: elements of any width, moved as they are.
-// GatherWhole has the shapes of GatherForward (gather.cu). An index that is no row gives the least number there is, which picks no row
-// either.
+// Move {x, y}   Join {x0, x1, …, y}   GatherWhole {table, indices, y}: moves elements of any width. GatherWhole has the
+// shapes of GatherForward (gather.cu). An invalid index gives the smallest integer, which is not a valid index either.
 #include "runtime/attrs/whole.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/layout.h"
@@ -12,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// Loops over {y, x}; y is contiguous in their order.
+// Loops over {y, x}; y is contiguous in loop order.
 template <class T, class Index>
 __global__ void move_kernel(Index n, cuda::DeviceLoops<2> loops, const T* x, T* y) {
   const int64_t number = cuda::thread_number();
@@ -21,7 +20,7 @@ __global__ void move_kernel(Index n, cuda::DeviceLoops<2> loops, const T* x, T* 
   y[at.of[0]] = x[at.of[1]];
 }
 
-// A part that has `width` of the `pitch` elements of each row, from element `at` on.
+// A part with `width` of the `pitch` elements of each row, starting at element `at`.
 template <class T>
 __global__ void join_kernel(int64_t n, int64_t width, int64_t pitch, int64_t at, const T* x, T* y) {
   const int64_t number = cuda::thread_number();

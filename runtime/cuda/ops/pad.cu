@@ -1,4 +1,4 @@
-// Pad {x, y}: each element of y is one of x, or the value around.
+// Pad {x, y}: each element of y is one of x, or the fill value.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/layout.h"
 #include "runtime/cuda/strided.h"
@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// Behind the last axis that changes, all is one unit.
+// After the last axis that changes, everything is one unit.
 struct PadShape {
   int axes = 0;
   int64_t in[kMaxRank] = {}, out[kMaxRank] = {}, begin[kMaxRank] = {};
@@ -30,7 +30,7 @@ struct PadShape {
   }
 };
 
-// `unit` and `elements` count what a thread takes at once.
+// `unit` and `elements` count groups of kAtOnce elements.
 template <int kAtOnce, class Index, class T>
 __global__ void pad_kernel(PadShape shape, T value, const T* x, T* y) {
   const int64_t number = cuda::thread_number();
@@ -48,7 +48,7 @@ __global__ void pad_kernel(PadShape shape, T value, const T* x, T* y) {
   cuda::store_few(y + kAtOnce * number, cuda::load_few<kAtOnce>(x + kAtOnce * source));
 }
 
-// Whole numbers and booleans: one at a time.
+// Integers and booleans: one at a time.
 template <class T>
 std::unique_ptr<Kernel> pad_as_it_is(const PadShape& shape, double value) {
   return cuda::kernel([shape, value](const RunContext& context, std::byte* const* operand, std::byte*) {

@@ -41,7 +41,7 @@ struct PadAxisShape {
   }
 };
 
-// `inner` counts what a thread takes at once, here and below.
+// Here and below `inner` counts groups of kAtOnce elements.
 template <int kAtOnce, class Index>
 __global__ void pad_axis_kernel(PadAxisShape s, const float* x, float* y) {
   const int64_t number = cuda::thread_number();

@@ -1,7 +1,8 @@
-// ArgPick {x, y}               x [outer, n, inner] of any type, y [outer, inner] i64: where the largest stands, or the least
-// TopK {x, values, indices}    values and indices [outer, k, inner]: the k largest in their order, or the least
+// ArgPick {x, y}               x [outer, n, inner] of any type, y [outer, inner] i64: the index of the largest or
+// smallest
+// TopK {x, values, indices}    values and indices [outer, k, inner]: the k largest or smallest, in order
 // OneHot {indices, y}          indices [outer, inner], y [outer, depth, inner]
-// A thread goes through a line of n, as the host does.
+// One thread processes a line of n, as on the host.
 #include "runtime/attrs/elements.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/layout.h"
@@ -12,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// Not a number counts as the largest.
+// NaN counts as the largest.
 template <class T>
 __device__ bool is_above(T a, T b) {
   if constexpr (std::is_same_v<T, float>)
@@ -20,7 +21,7 @@ __device__ bool is_above(T a, T b) {
   return a > b;
 }
 
-// Whether element a goes before b.
+// Whether element a precedes b.
 template <class T>
 __device__ bool goes_first(bool least, T a, T b) {
   return least ? is_above(b, a) : is_above(a, b);
@@ -43,11 +44,11 @@ __global__ void top_k_kernel(int64_t lines, int64_t n, int64_t inner, int64_t k,
   if (line >= lines) return;
   const T* const from = x + line / inner * n * inner + line % inner;
   const int64_t to = line / inner * k * inner + line % inner;
-  int64_t before = -1;  // who was picked last
+  int64_t before = -1;  // the element selected last
   for (int64_t j = 0; j < k; ++j) {
     int64_t best = -1;
     for (int64_t i = 0; i < n; ++i) {
-      // Behind the last one: smaller, or as large and further on.
+      // After the last one: smaller, or equal with a higher index.
       if (before >= 0) {
         const bool behind = goes_first(least, from[before * inner], from[i * inner]);
         const bool same = !behind && !goes_first(least, from[i * inner], from[before * inner]);

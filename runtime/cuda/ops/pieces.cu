@@ -1,7 +1,7 @@
 // Concat {x0, x1, …, y}   Split {x, y0, y1, …}   Zero {y}
 //
-// The whole is a matrix: a row for every step of the axes in front as they lie in memory, the pieces side by side in it. What lies
-// where travels as the kernel's argument, so that many pieces are one launch:
+// The whole is a matrix with a row for every step of the preceding axes in memory order, in which the pieces are next
+// to each other. The list of pieces is passed as the kernel's argument, so that many pieces need one launch:
 //
 //   piece     0         1     2
 //   blocks  | 0 1 2 3 | 4 | 5 6 |      a block has a stretch of one piece
@@ -17,16 +17,17 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMostBlocks = int64_t{1} << 30;  // of a launch
+constexpr int64_t kMostBlocks = int64_t{1} << 30;  // per launch
 
-// Pieces that are copied alike: all by four floats at once, or all one by one; all added, or all put.
+// Pieces that are copied the same way: all in groups of four floats, or all one by one; all accumulated, or all
+// written.
 struct PieceList {
-  static constexpr int kAtMost = 96;  // of 4 KiB
+  static constexpr int kAtMost = 96;  // fits 4 KiB
 
   int count = 0;
-  int32_t ends[kAtMost];    // blocks of this piece and all before it
-  int64_t at[kAtMost];      // floats in front of it in a row of the whole
-  int64_t widths[kAtMost];  // floats of a row of it
+  int32_t ends[kAtMost];    // cumulative number of blocks, including this piece
+  int64_t at[kAtMost];      // offset of the piece in a row of the whole, in floats
+  int64_t widths[kAtMost];  // floats of the piece per row
   float* of[kAtMost];
 
   int64_t blocks() const { return count == 0 ? 0 : ends[count - 1]; }
@@ -54,7 +55,7 @@ __global__ void pieces_kernel(const __grid_constant__ PieceList pieces, int64_t 
 
 struct Piece {
   size_t slot;
-  int64_t at, width;  // floats of a row of the whole
+  int64_t at, width;  // in floats of a row of the whole
   bool adds, by_four;
   int64_t blocks(int64_t rows) const { return cuda::blocks_for(rows * (by_four ? width / 4 : width)); }
 };
@@ -86,14 +87,14 @@ struct Pieces {
       at += piece;
     }
     if (at > width) throw KernelError("pieces longer than the whole");
-    // Those that are copied alike are neighbours: order does not matter, for none touches another.
+    // Groups pieces that are copied the same way: the order does not matter, because pieces do not overlap.
     std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return kind(a) < kind(b); });
   }
 
   static int kind(const Piece& piece) { return 2 * (piece.adds ? 1 : 0) + (piece.by_four ? 1 : 0); }
 
   void launch(const PieceList& list, const Piece& like, const RunContext& context, float* of_whole) const {
-    int64_t most = 0;  // of the threads' numbers within a piece
+    int64_t most = 0;  // the largest thread number within a piece
     for (int i = 0; i < list.count; ++i) most = std::max<int64_t>(most, int64_t{list.ends[i]} * cuda::kThreads);
     cuda::by_flag(gather, [&](auto gathers) {
       cuda::by_flag(like.by_four, [&](auto four) {

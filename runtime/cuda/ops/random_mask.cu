@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// `n` counts what a thread makes at once.
+// `n` counts groups of kAtOnce elements.
 template <int kAtOnce>
 __global__ void mask_kernel(int64_t n, float* y, cuda::RandomStream random, uint32_t one_below, cuda::ChangingArgument changing) {
   const int64_t number = cuda::thread_number();

@@ -1,4 +1,4 @@
-// RandomNumbers {y}: uniform in [first, second), or normal by Box and Muller's method, of the host's random bits.
+// RandomNumbers {y}: uniform in [first, second), or normal by the Box-Muller method, from the host's random bits.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/layout.h"
 #include "runtime/cuda/random.h"
@@ -12,7 +12,7 @@ __global__ void uniform_kernel(int64_t n, float* y, cuda::RandomStream random, f
   const int64_t i = cuda::thread_number();
   if (i >= n) return;
   const uint64_t stream = random.start(changing.get());
-  // 24 bits: what a float holds, so that the end is never reached.
+  // 24 bits, the precision of a float, so that the upper bound is never reached.
   y[i] = first + (second - first) * (static_cast<float>(random.at(stream, i) >> 8) * 0x1p-24F);
 }
 

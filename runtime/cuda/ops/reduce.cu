@@ -1,10 +1,11 @@
 // Reduce<Name>Forward {x, y}             y = x reduced over the dimensions that are 1 in y
-// Reduce<Name>Backward {x, y, dy, dx}    dx = dy · the derivative of y by each element; dx may share the bytes of x
+// Reduce<Name>Backward {x, y, dy, dx}    dx = dy · the derivative of y with respect to each element; dx may overwrite x
 //
-// A group is the elements that become one element of y. Where the innermost dimension is reduced, a block works on a
-// group: thread t takes elements t, t + kThreads, …, and a tree joins the results. Where it is kept, one thread works on a
-// group, and neighbouring threads read neighbouring addresses. Both orders are fixed: the same bits every time. A struct
-// with add() and join() accumulates over a group; its from() returns that of the lane `distance` further on (reduce.h).
+// A group is the set of elements that become one element of y. If the innermost dimension is reduced, a block processes
+// a group: thread t takes elements t, t + kThreads, …, and a tree combines the results. If it is kept, one thread
+// processes a group, and adjacent threads read adjacent addresses. Both orders are fixed: the same bits every time. A
+// struct with add() and join() accumulates over a group; its from() returns that of the lane `distance` further on
+// (reduce.h).
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/reduce.h"
 #include "runtime/cuda/strided.h"
@@ -33,7 +34,7 @@ struct Outermost {
   __device__ float result() const { return value; }
 };
 
-// The number of elements that are the extreme.
+// The number of elements that equal the extreme.
 struct Ties {
   double count;
 
@@ -54,9 +55,10 @@ struct ReducedProduct {
   __device__ float result() const { return static_cast<float>(product); }
 };
 
-// The derivative is the product of the other elements. With one zero only that element has one, with more none has.
+// The derivative is the product of the other elements. With one zero, only that element has a nonzero derivative; with
+// more, none has.
 struct OtherFactors {
-  double product, zeros;  // of what is not zero; how many are
+  double product, zeros;  // of the nonzero elements; the number of zeros
 
   static __device__ OtherFactors none() { return {1, 0}; }
   __device__ void add(float x, float) {
@@ -98,7 +100,7 @@ struct LogSum {
   __device__ float result() const { return most + static_cast<float>(log(sum)); }
 };
 
-// The derivative e^(x - y), where both may be infinite; zero where all elements are -∞.
+// The derivative e^(x - y), where both may be infinite; zero if all elements are -∞.
 struct ExpShare {
   float nothing;
 
@@ -112,7 +114,7 @@ struct ExpShare {
 // The loops over {x, y}, in two parts: over groups, and within a group.
 struct Groups {
   cuda::DeviceLoops<2> kept, within;
-  int64_t count = 1, elements = 1;  // groups, elements of each
+  int64_t count = 1, elements = 1;  // groups, elements per group
   bool by_thread = false;
 
   Groups(const TensorDesc& x, const TensorDesc& y) {
@@ -136,7 +138,7 @@ __device__ Found joined(Found a, Found b) {
   return a;
 }
 
-// The accumulated group at `x`, for every thread that works on it.
+// The accumulated group at `x`, for every thread that processes it.
 template <bool kByThread, class Index, class Found>
 __device__ Found found_in(const Groups& groups, const float* x, float y) {
   Found found = Found::none();

@@ -1,4 +1,4 @@
-// ReluForward {x, y}   ReluBackward {y, dy, dx}: what is zero in y had no slope.
+// ReluForward {x, y}   ReluBackward {y, dy, dx}: dx is 0 where y is 0.
 #include "runtime/cuda/elementwise.h"
 #include "runtime/kernels.h"
 

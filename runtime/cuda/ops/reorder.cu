@@ -1,8 +1,9 @@
-// Reorder {x, y}: the same elements, lying otherwise: from [samples, channels, pixels] to channels last, or back.
+// Reorder {x, y}: the same elements in another layout: from [samples, channels, pixels] to channels last, or back.
 //
-// Either way every sample's matrix is transposed. Squares of 64×64 pass through shared memory, so that both sides are read and
-// written in whole lines, by accesses of 16 bytes where a line's length allows; one column more than the square has keeps its columns
-// in different banks. A few channels (the image that a network begins with) are a thread's, beside those of its neighbours.
+// Either way every sample's matrix is transposed. Tiles of 64×64 pass through shared memory, so that both sides are
+// accessed in whole cache lines, by accesses of 16 bytes if the length of a line allows it; one padding column keeps
+// the columns of a tile in different banks. If there are few channels (the image that a network begins with), one
+// thread copies all channels of a pixel, and adjacent threads adjacent pixels.
 //
 //   x  lines × columns      plain ─► nhwc: lines are channels, columns pixels;   nhwc ─► plain: the other way round
 //   y  columns × lines
@@ -52,7 +53,7 @@ __global__ void reorder_transpose_kernel(int64_t lines, int64_t columns, const f
   }
 }
 
-// A thread for each of the `many`: it copies the `few` that are its own, which lie side by side on one of the two sides.
+// One thread for each of the `many`: it copies its `few` elements, which are contiguous on one of the two sides.
 template <bool kFewAreLines>
 __global__ void narrow_kernel(int64_t samples, int64_t few, int64_t many, const float* x, float* y) {
   const int64_t number = cuda::thread_number();

@@ -1,6 +1,7 @@
 // ResizeForward {x, y}   ResizeBackward {dy, dx}
-// Each row and column of the result lies between two of the input, as in runtime/host/ops/resize.cpp. The backward gathers: a
-// pixel looks at the stretch of the result that may lie beside it, in order, so that nothing is added by two at once.
+// Each row and column of the result is between two of the input, as in runtime/host/ops/resize.cpp. The backward
+// gathers: a pixel reads the stretch of the result that may depend on it, in order, so no two threads add to the same
+// element.
 #include "runtime/attrs/resize.h"
 
 #include "runtime/cuda/pool.h"
@@ -12,7 +13,7 @@ namespace {
 struct Between {
   int low, high;
   float share;
-  // What pixel `i` has of it.
+  // The weight of pixel `i`.
   __device__ float of(int i) const { return (i == low ? 1 - share : 0.0F) + (i == high ? share : 0.0F); }
 };
 
@@ -41,8 +42,8 @@ struct Line {
     return {only, only, 0};
   }
 
-  // The stretch [first, last] of the result that may lie beside pixel `i`: places grow with o, and what lies outside the
-  // input belongs to its edge.
+  // The stretch [first, last] of the result that may depend on pixel `i`: positions grow with o, and positions outside
+  // the input belong to its edge.
   __device__ int first_beside(int i) const {
     if (i == 0 || !(step > 0)) return 0;
     const double o = floor((i - 1 - start) / step) - 1;
@@ -57,7 +58,7 @@ struct Line {
 
 struct ResizeShape {
   int64_t planes;
-  int64_t step;  // from a pixel of a plane to the next
+  int64_t step;  // from one pixel of a plane to the next
   Line rows, columns;
 
   ResizeShape(const ResizeAttrs& a, const TensorDesc& x, const TensorDesc& y) : planes(x.dim(0) * x.dim(1)), step(cuda::is_channels_last(x) ? x.dim(1) : 1) {
@@ -73,7 +74,7 @@ struct ResizeShape {
   __host__ __device__ int64_t outputs() const { return planes * rows.out * columns.out; }
 };
 
-// The value between two pixels of a row.
+// The interpolated value between two pixels of a row.
 template <int kAtOnce>
 __device__ cuda::Few<kAtOnce> along(const float* row, const Between& column, int64_t step) {
   const auto low = cuda::load_few<kAtOnce>(row + column.low * step), high = cuda::load_few<kAtOnce>(row + column.high * step);

@@ -1,7 +1,8 @@
 // SoftmaxForward {x, y}   SoftmaxBackward {y, dy, dx}     all [outer, classes, inner]
-// LogSoftmaxForward and LogSoftmaxBackward likewise, a row a thread's.
-// A row of -∞ alone, an attention's query that sees no key, is a row of zeros, as PyTorch's scaled_dot_product_attention has it.
-// Classes that lie side by side are a block's work; classes that lie apart are a thread's, beside those of the neighbours.
+// LogSoftmaxForward and LogSoftmaxBackward likewise, one thread per row.
+// A row that contains only -∞ (an attention query that sees no key) becomes a row of zeros, as in PyTorch's
+// scaled_dot_product_attention. If classes are contiguous, a block processes a row; otherwise a thread does, and
+// adjacent threads process adjacent rows.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/reduce.h"
 #include "runtime/cuda/vector.h"
@@ -18,7 +19,7 @@ struct SoftmaxShape {
   int64_t columns() const { return outer * inner; }
 };
 
-// The largest of a row: less -∞ each would be NaN, less 0 each is e^-∞ = 0.
+// The largest element of a row, or 0 for -∞: subtracting -∞ would give NaN, subtracting 0 gives e^-∞ = 0.
 __device__ float finite_or_zero(float largest) { return largest == -INFINITY ? 0 : largest; }
 
 // body(the first of kAtOnce classes) for this thread's share of a row.

@@ -1,4 +1,4 @@
-// Slice {x, y}   SliceBackward {dy, dx}   Transpose {x, y}: the same elements, walked with other strides.
+// Slice {x, y}   SliceBackward {dy, dx}   Transpose {x, y}: the same elements, traversed with other strides.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/layout.h"
 #include "runtime/cuda/strided.h"
@@ -14,7 +14,7 @@ std::vector<int64_t> strides_of(const TensorDesc& desc) {
   return strides;
 }
 
-// A thread for each step of the loops {to, from}, of four neighbours or of one.
+// One thread per step of the loops {to, from}, with four adjacent elements or one.
 template <int kAtOnce, bool kAdd, class Index>
 __global__ void copy_kernel(Index n, cuda::DeviceLoops<2> loops, float* to, const float* from) {
   const int64_t number = cuda::thread_number();
@@ -28,7 +28,7 @@ __global__ void copy_kernel(Index n, cuda::DeviceLoops<2> loops, float* to, cons
   cuda::store_few(to + at.of[0], few);
 }
 
-// A copy along loops {to, from}; `start` is where one of them begins within its operand.
+// A copy along loops {to, from}; `start` is the offset of one of them in its operand.
 struct StridedCopy {
   bool by_four;
   int64_t steps;
@@ -51,7 +51,7 @@ struct StridedCopy {
   }
 };
 
-// The part of `whole` that a slice is: loops over the slice, with its strides and those in the whole.
+// The part of `whole` that a slice selects: loops over the slice, with its strides and those of the whole.
 struct Window {
   Loops<2> loops;     // part, whole
   int64_t start = 0;  // in the whole
@@ -66,8 +66,8 @@ struct Window {
   }
 };
 
-// Where y runs along one axis and x along another, squares pass through shared memory, so that both are read and written
-// in whole lines. One column more than the square has keeps its columns in different banks.
+// If x and y are contiguous along different axes, tiles pass through shared memory, so that both are accessed in whole
+// cache lines. One padding column keeps the columns of a tile in different banks.
 constexpr int kStridedTile = 32, kTileRows = 8;
 
 template <bool kAdd>
@@ -89,10 +89,10 @@ __global__ void strided_transpose_kernel(int64_t columns, int64_t lines, int64_t
   }
 }
 
-// Of an element: moved as they are, whatever they mean.
+// Words per element: moved without interpretation.
 int64_t words_of(const TensorDesc& desc) { return bytes_of(desc.type) / 4; }
 
-// Loops over y in its order: {y, x}. `along` is the loop along which x is contiguous; 0: none but the innermost.
+// Loops over y in its order: {y, x}. `along` is the loop along which x is contiguous; 0: only the innermost.
 struct Turned {
   Loops<2> loops;
   size_t along = 0;

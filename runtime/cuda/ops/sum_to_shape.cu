@@ -1,14 +1,14 @@
 // SumToShape {x, y}          y = scale · x, summed over the dimensions that are 1 in y (aligned at the last dimension)
-// ProductSum {a, b, y}       the same of a · b
-// BroadcastTo {x, y}         y = scale · x, stretched
+// ProductSum {a, b, y}       the same for a · b
+// BroadcastTo {x, y}         y = scale · x, broadcast
 // SumSamples {x, y}          SumToShape over samples: a round's share of the iteration's sum or mean
-// SpreadSamples {dy, dx}     its gradient, as BroadcastTo
+// SpreadSamples {dy, dx}     its gradient, like BroadcastTo
 //
-// y may be an `update` operand: the result is added. The loops over x fall apart into those that y keeps and those that are
-// summed over. Where the innermost is kept (a bias below a matrix), a block has 32 neighbours of y, or 32 times four, and sums
-// eight steps of the others beside each other; where it is not (a channel of an image), a block has one element of y, and a thread
-// takes four terms at once where they lie side by side. Long sums are cut into parts, whose sums lie in the workspace and are
-// added in order.
+// y may be an `update` operand: the result is accumulated. The loops over x are split into those that y keeps and those
+// that are summed over. If the innermost is kept (a bias of a matrix), a block has 32 adjacent elements of y, or 32
+// times four, and sums eight steps of the other loops in parallel. If it is not (a channel of an image), a block has
+// one element of y, and a thread takes four contiguous terms at once if possible. Long sums are split into parts, whose
+// sums are in the workspace and are added in order.
 #include "runtime/attrs/scale.h"
 
 #include "runtime/cuda/kernel.h"
@@ -20,7 +20,8 @@
 namespace plimsoll {
 namespace {
 
-// What a sum is multiplied by: a number, or, of a sum over samples, with the trainer's factor for a batch that is not whole.
+// The factor of a sum: a number, or, for a sum over samples, a number times the trainer's factor for an incomplete
+// batch.
 struct SumScale {
   SampleSumAttrs attrs;
   bool of_samples;
@@ -36,7 +37,7 @@ struct SumScale {
 
 constexpr int kSumColumns = 32, kSumLines = cuda::kThreads / kSumColumns;
 
-// What one sum reads: `kFactors` operands, multiplied.
+// The inputs of one sum: `kFactors` operands, multiplied.
 template <int kFactors>
 struct Factors {
   const float* of[kFactors];
@@ -55,9 +56,9 @@ struct Factors {
 template <int kFactors>
 struct SumShape {
   cuda::DeviceLoops<kFactors> kept, reduced;
-  int64_t results = 1, terms = 1;  // elements of y, and of each sum
-  int64_t parts = 1, part = 1;     // of each sum, and terms in each
-  int64_t at_once = 1;             // neighbours that a thread takes: of y with columns, else of the terms
+  int64_t results = 1, terms = 1;  // elements of y, and terms of each sum
+  int64_t parts = 1, part = 1;     // parts per sum, and terms per part
+  int64_t at_once = 1;             // adjacent elements per thread: of y with columns, else of the terms
   bool columns = false;
   SumScale scale = {};
   bool adds = false;
@@ -66,7 +67,8 @@ struct SumShape {
   int64_t workspace_bytes() const { return parts == 1 ? 0 : results * parts * static_cast<int64_t>(sizeof(double)); }
 };
 
-// Whether four neighbours of the innermost loop lie side by side in every factor, wherever the loops stand.
+// Whether four adjacent elements of the innermost loop are contiguous in every factor, at every step of the other
+// loops.
 template <size_t kFactors>
 bool four_at_once(const Loops<kFactors>& inner, const Loops<kFactors>& other) {
   if (inner.depth() == 0 || inner.counts[0] % 4 != 0) return false;
@@ -102,7 +104,7 @@ SumShape<kFactors> shape_of(const SumScale& scale, std::span<const OperandDesc> 
   shape.reduced = cuda::on_device(reduced, shape.columns ? 1 : shape.at_once);
   shape.scale = scale;
   shape.adds = cuda::adds(operands[kY]);
-  // Parts of at least 4096 terms (of 64 for each line of columns), and blocks for a large device.
+  // At least 4096 terms per part (64 per row of threads with columns), and enough blocks for a large device.
   const int64_t least = shape.columns ? 64 * kSumLines : 4096, blocks = shape.blocks();
   shape.parts = std::max<int64_t>(1, std::min(shape.terms / least, cuda::divided_up(1024, std::max<int64_t>(1, blocks))));
   shape.part = shape.at_once * cuda::divided_up(shape.terms, shape.at_once * shape.parts);

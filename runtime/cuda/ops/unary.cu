@@ -1,4 +1,5 @@
-// <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input where the output does not tell.
+// <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input if the output is not
+// sufficient.
 #include "runtime/attrs/pow.h"
 
 #include "runtime/cuda/elementwise.h"
@@ -60,7 +61,7 @@ struct ReciprocalSlope {
   __device__ float operator()(float y, float dy) const { return -dy * y * y; }
 };
 
-// To the nearest, and to the even one of two.
+// To nearest, ties to even.
 struct RoundToEven {
   __device__ float operator()(float x) const { return rintf(x); }
 };
@@ -83,7 +84,7 @@ struct SqrtSlope {
   __device__ float operator()(float y, float dy) const { return 0.5F * dy / y; }
 };
 
-// Squares and cubes are most of them.
+// Squares and cubes are the most common cases.
 struct Pow {
   float e;
   __device__ float operator()(float x) const { return e == 2 ? x * x : e == 3 ? x * x * x : powf(x, e); }

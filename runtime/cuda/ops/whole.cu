@@ -1,5 +1,5 @@
-// CastTo {x, y}   Compare {a, b, y}   WholeArithmetic {a, b, y}   Select {mask, a, b, y}: of any element type, broadcast as numpy
-// does. An absent a or b is a number of the attributes.
+// CastTo {x, y}   Compare {a, b, y}   WholeArithmetic {a, b, y}   Select {mask, a, b, y}: for any element type,
+// broadcast as in NumPy. An absent a or b is a number in the attributes.
 #include "runtime/attrs/whole.h"
 
 #include "runtime/cuda/kernel.h"
@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// An operand, or the number that stands for it.
+// An operand, or the number that replaces it.
 template <class T>
 struct OrNumber {
   const T* operand;
@@ -41,7 +41,7 @@ struct BothSet { __device__ bool operator()(unsigned char a, unsigned char b) co
 struct OneSet { __device__ bool operator()(unsigned char a, unsigned char b) const { return a != 0 || b != 0; } };
 struct OneSetOnly { __device__ bool operator()(unsigned char a, unsigned char b) const { return (a != 0) != (b != 0); } };
 
-// Of whole numbers; what does not fit wraps around, and a division by 0 gives 0.
+// For integers; overflow wraps around, and division by 0 gives 0.
 template <class T>
 struct Arithmetic {
   int64_t operation;
@@ -70,7 +70,7 @@ T number_of(const PairAttrs& attrs) {
   else return static_cast<T>(attrs.whole);
 }
 
-// Of the operand that is there.
+// The type of the operand that is present.
 DataType type_of_pair(std::span<const OperandDesc> operands) {
   return operands[operands[0].access == Access::absent ? 1 : 0].tensor.type;
 }
@@ -89,7 +89,7 @@ std::unique_ptr<Kernel> pairs(std::span<const OperandDesc> operands, T number, F
   });
 }
 
-// As C++ has it, but for what no T holds: the nearest that it does.
+// As in C++, except that values outside the range of the result type become the nearest representable value.
 template <class X, class Y>
 __device__ Y converted(X x, X least, X most) {
   if constexpr (std::is_same_v<X, float> && !std::is_same_v<Y, float>) {
@@ -99,7 +99,7 @@ __device__ Y converted(X x, X least, X most) {
   return static_cast<Y>(x);
 }
 
-// The least or the largest Y, where an X may be beyond it.
+// The smallest or the largest Y, if X has values beyond it.
 template <class X, class Y>
 X limit_of(bool largest) {
   if constexpr (std::is_same_v<X, float> && !std::is_same_v<Y, float>)

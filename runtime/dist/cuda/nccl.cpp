@@ -1,5 +1,6 @@
-// Ranks by NCCL, a GPU each. Reductions go to the plan's comm stream and may be recorded with the round (CUDA graphs).
-// NCCL has buffers of its own, which no plan counts; algorithm and protocol are pinned, for the bits of a sum depend on them.
+// Ranks over NCCL, one GPU each. Reductions run on the plan's comm stream and may be recorded with the round (CUDA
+// graphs). NCCL allocates its own buffers, which plans do not count; algorithm and protocol are pinned, because the
+// bits of a sum depend on them.
 #include <cuda_runtime.h>
 #include <nccl.h>
 
@@ -17,7 +18,7 @@ void check(ncclResult_t code, const char* call) {
   if (code != ncclSuccess) throw RanksError(std::string(call) + ": " + ncclGetErrorString(code));
 }
 
-// The n-th device of those that this process may see becomes the only one. Before the first call of CUDA.
+// Makes the n-th visible device the only one. Call this before the first CUDA call.
 void take_device(int64_t local) {
   const char* const seen = std::getenv("CUDA_VISIBLE_DEVICES");
   std::string mine = std::to_string(local);
@@ -54,14 +55,14 @@ class ByNccl final : public Ranks {
 
   ~ByNccl() override {
     const std::lock_guard lock(watched_);
-    if (comm_) ncclCommAbort(comm_);  // the others may be gone
-    comm_ = nullptr;  // the lifeline still asks
+    if (comm_) ncclCommAbort(comm_);  // the other ranks may be gone
+    comm_ = nullptr;  // the lifeline still queries it
   }
 
   const char* engine() const override { return "NCCL"; }
 
   void add_up(std::span<const Stretch> stretches, std::byte*, int64_t, void* stream) override {
-    const Pulse::Wait wait(pulse_);  // the first call of a kind connects
+    const Pulse::Wait wait(pulse_);  // the first call of each kind connects
     check(ncclGroupStart(), "ncclGroupStart");
     for (const Stretch& stretch : stretches)
       check(ncclAllReduce(stretch.data, stretch.data, static_cast<size_t>(stretch.bytes) / sizeof(float), ncclFloat32, ncclSum, comm_,
@@ -80,7 +81,8 @@ class ByNccl final : public Ranks {
   }
 
  private:
-  // A link that breaks between devices leaves kernels that never end, and no call of ours hears of it: NCCL tells who asks.
+  // A broken link between devices leaves kernels that never end, without an error from any call here: NCCL must be
+  // queried.
   std::string failure() {
     const std::unique_lock lock(watched_, std::try_to_lock);
     if (!lock || !comm_) return "";
@@ -92,7 +94,7 @@ class ByNccl final : public Ranks {
 
   std::mutex watched_;
   ncclComm_t comm_ = nullptr;
-  Meeting meeting_;  // its lifeline asks for what is above
+  Meeting meeting_;  // its lifeline queries the members above
 };
 
 }  // namespace

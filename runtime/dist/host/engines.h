@@ -10,7 +10,8 @@ namespace plimsoll::dist {
 
 std::unique_ptr<Ranks> join_by_mpi(int64_t ranks, int64_t patience);
 
-// By TCP through rank 0, for processes that no mpirun has started: it sums, so it is as fast as its network card.
+// Over TCP through rank 0, for processes that were not started by mpirun. Rank 0 computes the sums, so its network card
+// limits the speed.
 std::unique_ptr<Ranks> join_by_sockets(int64_t ranks, const Place& place, int64_t patience);
 
 }  // namespace plimsoll::dist

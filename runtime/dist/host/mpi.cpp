@@ -1,12 +1,12 @@
-// Ranks by MPI. One thread at a time calls it: the comm thread during a round, the training thread between rounds.
+// Ranks over MPI. One thread at a time calls it: the comm thread during a round, the training thread between rounds.
 //
-// Sums do not depend on which algorithm the MPI library takes for a message of some size: every rank gets its part of the
-// bucket from all others, adds the parts up in the order of ranks, and gives the sum to the others.
+// Sums must not depend on the algorithm that the MPI library chooses for a message size. Therefore every rank receives
+// its part of the bucket from all others, adds the parts in the order of ranks, and sends the sum to the others.
 //
 //   bucket of rank 0   | a0 | b0 |          alltoall          | a0 | a1 |   sum    | a |   allgather    | a | b |
 //   bucket of rank 1   | a1 | b1 |        ───────────►        | b0 | b1 |  ─────►  | b |  ──────────►   | a | b |
 //
-// It goes through the workspace piece by piece, one half to send from and one to receive in.
+// The bucket passes through the workspace in pieces; one half of the workspace is for sending, the other for receiving.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -36,7 +36,7 @@ void check(int code, const char* call) {
   throw RanksError(std::string(call) + ": " + std::string(text, static_cast<size_t>(length)));
 }
 
-// An MPI library polls while it waits, on cores that the kernels want: who waits long gives way.
+// An MPI library polls while it waits, on cores that the kernels need, so long waits yield the processor.
 void wait(MPI_Request& request, const char* call, Pulse& pulse) {
   const Pulse::Wait others(pulse);
   const Clock::time_point patient = Clock::now() + std::chrono::microseconds(50);
@@ -97,7 +97,7 @@ class ByMpi final : public Ranks {
   }
 
  private:
-  // Rank 0's door, told to the others by MPI.
+  // Rank 0 opens a port, and tells the others by MPI.
   void hold_on(int64_t patience) {
     MPI_Comm machine;
     check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine), "MPI_Comm_split_type");
@@ -105,7 +105,7 @@ class ByMpi final : public Ranks {
     MPI_Comm_size(machine, &here);
     MPI_Comm_rank(machine, &place);
     MPI_Comm_free(&machine);
-    int alone = here == size_;  // on one machine, on all ranks alike or on none
+    int alone = here == size_;  // all ranks are on one machine; all ranks must agree on this
     check(MPI_Bcast(&alone, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
     char host[256] = "127.0.0.1";
     if (!alone) gethostname(host, sizeof host - 1);

@@ -1,4 +1,4 @@
-# Ranks by MPI: in a trainer that was compiled for several.
+# Ranks over MPI, for trainers compiled for several ranks.
 find_package(MPI COMPONENTS CXX)
 if(NOT MPI_CXX_FOUND)
   message(FATAL_ERROR "MPI is not found: install it (Debian: libopenmpi-dev openmpi-bin); this trainer is of several ranks")

@@ -1,4 +1,4 @@
-// A bucket as one row of numbers. Private to runtime/dist/host/.
+// A bucket as one contiguous sequence of numbers. Private to runtime/dist/host/.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class Row {
   }
   int64_t count() const { return count_; }
 
-  // Numbers [first, first + count) to a buffer, and back.
+  // Copies numbers [first, first + count) to a buffer, and back.
   void take(int64_t first, int64_t count, float* to) const {
     for_each(first, count, [&](std::byte* from, int64_t at, int64_t n) { std::memcpy(to + at, from, static_cast<size_t>(n * kNumber)); });
   }
@@ -27,7 +27,7 @@ class Row {
  private:
   static constexpr int64_t kNumber = sizeof(float);
 
-  // body(place, numbers behind `first`, how many) for each stretch that has some of them.
+  // body(address, offset from `first`, count) for each stretch that overlaps the range.
   template <class Body>
   void for_each(int64_t first, int64_t count, Body body) const {
     int64_t begin = 0;

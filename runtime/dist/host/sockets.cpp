@@ -1,4 +1,4 @@
-// Ranks by TCP: pieces of a bucket go to rank 0, which adds them up in the order of ranks and sends the sum back.
+// Ranks over TCP: pieces of a bucket go to rank 0, which adds them in the order of ranks and sends the sum back.
 #include <algorithm>
 
 #include "runtime/dist/host/engines.h"

@@ -1,4 +1,5 @@
-// <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input where the output does not tell.
+// <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input if the output is not
+// sufficient.
 #include "runtime/host/elementwise.h"
 #include "runtime/host/gates.h"
 #include "runtime/host/math.h"
@@ -34,7 +35,7 @@ PLIMSOLL_ELEMENTWISE(ClipForward, {
   const float low = static_cast<float>(attrs.min), high = static_cast<float>(attrs.max);
   return host::map(operands, [=](float x) {
     const float above = x < low ? low : x;
-    return above > high ? high : above;  // last, so that it holds where low is above it
+    return above > high ? high : above;  // last, so that it also applies if low is above high
   });
 })
 PLIMSOLL_ELEMENTWISE(ClipBackward, {
@@ -63,7 +64,7 @@ PLIMSOLL_ELEMENTWISE(HardSwishBackward, return host::map2(operands, [](float x, 
           return dy * (x >= 3.0F ? 1.0F : x <= -3.0F ? 0.0F : slope);
         });)
 
-// Of what is large and negative e^x is all; 1 + e^-|x| lies in (1, 2].
+// For large negative x the result is e^x; 1 + e^-|x| is in (1, 2].
 PLIMSOLL_ELEMENTWISE(SoftplusForward, return host::map(operands, [](float x) {
           return (x > 0 ? x : 0.0F) + std::log1p(host::exp_of(-std::fabs(x)));
         });)
@@ -72,7 +73,7 @@ PLIMSOLL_ELEMENTWISE(SoftplusBackward, return host::map2(operands, [](float x, f
 PLIMSOLL_ELEMENTWISE(SoftsignForward, return host::map(operands, [](float x) { return x / (1.0F + std::fabs(x)); });)
 PLIMSOLL_ELEMENTWISE(SoftsignBackward, return host::map2(operands, [](float x, float dy) {
           const float below = 1.0F + std::fabs(x);
-          return dy / below / below;  // below² overflows where dy / below² is still a number
+          return dy / below / below;  // below² may overflow although dy / below² is finite
         });)
 
 PLIMSOLL_ELEMENTWISE(ThresholdedReluForward, {

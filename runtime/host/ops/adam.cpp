@@ -1,5 +1,5 @@
-// AdamUpdate {w, g, m, v, factor?}: torch.optim.Adam, or AdamW when decoupled. The step count is iteration + 1; m and v
-// start at zero.
+// AdamUpdate {w, g, m, v, factor?}: torch.optim.Adam, or AdamW if decoupled. The step count is iteration + 1; m and v
+// are initially zero.
 #include <cmath>
 
 #include "runtime/host/update.h"
@@ -13,7 +13,7 @@ std::vector<Algorithm> AdamUpdate::algorithms(const Attrs&, std::span<const Oper
 std::unique_ptr<Kernel> AdamUpdate::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   return host::update_kernel(operands, 2, [=](const RunContext& context, std::byte* const* operand) {
     const AdamAttrs now = with_numbers(attrs, context.numbers);
-    // Scalars in double, as Python has them; elements in float.
+    // Scalars are double, as in Python; elements are float.
     const double step = static_cast<double>(context.iteration + 1), rate = context.learning_rate * rate_scale_of(context);
     const double seen1 = 1 - std::pow(now.beta1, step), seen2 = 1 - std::pow(now.beta2, step);
     const float step_size = static_cast<float>(rate / seen1), root = static_cast<float>(std::sqrt(seen2));

@@ -1,6 +1,6 @@
 // AveragePoolForward {x, y}   AveragePoolBackward {dy, dx}
-// Of our own: oneDNN divides by the whole window where ceil_mode reaches beyond the padding. A plane of channels belongs
-// to one thread, so windows that overlap add up in a fixed order.
+// Not oneDNN's: oneDNN divides by the whole window where ceil_mode extends beyond the padding. Each plane of channels
+// is processed by one thread, so overlapping windows are summed in a fixed order.
 #include <algorithm>
 
 #include "runtime/host/flat_kernel.h"
@@ -10,16 +10,16 @@
 namespace plimsoll {
 namespace {
 
-// What one window covers along one axis.
+// The range of one window along one axis.
 struct Reach {
   int64_t first, last;  // pixels of the input, every `dilation`-th of [first, last)
-  int64_t counted;      // places that the average counts
+  int64_t counted;      // positions that the average counts
 };
 
 struct AveragePoolGeometry {
   PoolAttrs attrs;
   int64_t planes;                      // samples times blocks of channels
-  int64_t in[3], out[3];               // depth, height, width: over two dimensions the depth is 1
+  int64_t in[3], out[3];               // depth, height, width; for two dimensions the depth is 1
   int64_t in_plane, out_plane;         // pixels
 
   AveragePoolGeometry(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y, int64_t block)
@@ -54,7 +54,7 @@ struct AveragePoolGeometry {
   }
 };
 
-// body(output pixel, layers, rows, columns, 1 / places counted) for every window of a plane.
+// body(output pixel, layers, rows, columns, 1 / counted positions) for every window of a plane.
 template <class Body>
 void for_windows(const AveragePoolGeometry& g, Body body) {
   int64_t pixel = 0;
@@ -64,7 +64,7 @@ void for_windows(const AveragePoolGeometry& g, Body body) {
       const Reach rows = g.reach(1, h);
       for (int64_t w = 0; w < g.out[2]; ++w) {
         const Reach columns = g.reach(2, w);
-        // A dilated window may step over a small input altogether: nothing to average is 0.
+        // A dilated window may skip a small input entirely: the average of nothing is 0.
         const int64_t counted = std::max<int64_t>(1, layers.counted * rows.counted * columns.counted);
         body(pixel++, layers, rows, columns, 1.0F / static_cast<float>(counted));
       }

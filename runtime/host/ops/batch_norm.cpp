@@ -1,11 +1,12 @@
 // BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var, addend?}
 // BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
 //
-// x is read from memory twice: once for both moments, once to be normalized; run again, when mean and var are read, the latter
-// alone. Where the statistics are frozen, the running ones are taken: x is read once, and only forward's slots 3 and 4 are there, which
-// the backward reads as its mean and var. What is normalized by are mean and var as they are stored, so that both give the same bits. Moments are taken over chunks that stay in
-// the first cache, mean first, and merged as in Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
-// computing sample variances", 1979; sums of squares without the mean taken off would cancel.
+// x is read from memory twice: once for both moments, once for the normalization. When recomputed, mean and var are
+// read, and x only once. Frozen statistics are the running ones: x is read once, and the forward has only slots 3 and
+// 4, which the backward reads as its mean and var. The normalization always uses mean and var as they are stored, so
+// that both ways give the same bits. Moments are computed over chunks that fit the first-level cache, mean first, and
+// merged as in Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979;
+// sums of squares without subtracting the mean would cancel.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +19,7 @@ namespace {
 
 using host::PlaneShape;
 
-constexpr int64_t kNormChunk = 4096;  // floats: 16 KiB, two operands fit a first-level cache
+constexpr int64_t kNormChunk = 4096;  // floats: 16 KiB, so two operands fit a first-level cache
 
 struct Moments {
   double mean = 0, squares = 0;  // squares: sum of (x - mean)^2
@@ -46,13 +47,13 @@ void moments_of_plane(const float* plane, int64_t floats, Moments* moments) {
       return off * off;
     };
     P::fold(P::sum(begin, end, squared), squares);
-    // The squares are about the rounded mean; the rounding's own square is far below what a float resolves.
+    // The squares are relative to the rounded mean; the squared rounding error is far below the resolution of a float.
     for (int c = 0; c < kBlock; ++c) merge(moments[c], before, {sums[c] / count, squares[c]}, count);
   }
 }
 
-// workspace: moments[samples][channels] unless mean and var are remembered, then factor[channels] and offset[channels]:
-// y = factor * x + offset.
+// workspace: moments[samples][channels] unless mean and var are cached, then factor[channels] and offset[channels]: y =
+// factor * x + offset.
 class BatchNormForwardKernel final : public Kernel {
  public:
   BatchNormForwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
@@ -107,12 +108,12 @@ class BatchNormForwardKernel final : public Kernel {
     }
   }
 
-  // As they are stored.
+  // As stored.
   struct Statistics {
     float mean, var;
   };
 
-  // Of one channel: merges the samples' moments, and moves the running statistics.
+  // For one channel: merges the samples' moments, and updates the running statistics.
   Statistics find_statistics(const RunContext& context, std::byte* const* operands, const Moments* moments, int64_t c) const {
     float *running_mean = host::out(operands, 3), *running_var = host::out(operands, 4);
     if (!context.training || attrs_.frozen) return {running_mean[c], running_var[c]};
@@ -121,7 +122,7 @@ class BatchNormForwardKernel final : public Kernel {
     for (int64_t n = 0; n < shape_.samples; ++n)
       merge(all, static_cast<double>(n) * pixels, moments[n * shape_.channels + c], pixels);
     if (!context.recompute) {
-      // As PyTorch: normalized by the biased variance, the running one moved by the unbiased one.
+      // As in PyTorch: normalized by the biased variance; the running variance is updated with the unbiased one.
       const double unbiased = all.squares / std::max(1.0, count - 1), keep = attrs_.momentum;
       running_mean[c] = static_cast<float>(keep * running_mean[c] + (1 - keep) * all.mean);
       running_var[c] = static_cast<float>(keep * running_var[c] + (1 - keep) * unbiased);
@@ -129,7 +130,7 @@ class BatchNormForwardKernel final : public Kernel {
     return {static_cast<float>(all.mean), static_cast<float>(all.squares / count)};
   }
 
-  // Per channel: finds factor and offset.
+  // Computes factor and offset of each channel.
   void settle_channels(const RunContext& context, std::byte* const* operands, const Moments* moments, float* factor,
                        float* offset) const {
     const float *scale = host::in(operands, 1), *bias = host::in(operands, 2);
@@ -156,7 +157,7 @@ class BatchNormForwardKernel final : public Kernel {
 
 // With g = dy, masked by a fused Relu, and z = (x - mean) / std:
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
-// and of frozen statistics, which do not depend on x, dx = scale / std * g.
+// For frozen statistics, which do not depend on x, dx = scale / std * g.
 // workspace: Sums[samples][channels], then three floats per channel: dx = p * g + q * x + r.
 class BatchNormBackwardKernel final : public Kernel {
  public:
@@ -178,7 +179,7 @@ class BatchNormBackwardKernel final : public Kernel {
 
  private:
   struct Sums {
-    double g, g_off;  // of g, of g * (x - mean)
+    double g, g_off;  // sums of g and of g * (x - mean)
   };
 
   template <int kBlock, bool kRelu>
@@ -250,7 +251,7 @@ class BatchNormBackwardKernel final : public Kernel {
   const BatchNormAttrs attrs_;
   const PlaneShape shape_;
   const Layout layout_;
-  bool adds_[2] = {};  // dscale, dbias are updated
+  bool adds_[2] = {};  // whether dscale, dbias are accumulated
 };
 
 }  // namespace

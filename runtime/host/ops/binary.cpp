@@ -1,5 +1,5 @@
-// BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin {a, b, y}: y = a op b; a and b broadcast to y.
-// Any layout. BinaryAdd may end in a Relu.
+// BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin {a, b, y}: y = a op b; a and b broadcast to y. Any
+// layout. BinaryAdd may apply a Relu to its result.
 // ScaleShift {x, y}: y = scale · x + shift
 #include "runtime/host/elementwise.h"
 #include "runtime/loops.h"
@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// Two loops inside, so that a short innermost one (a block of channels) costs no division per turn.
+// Two inner loops, so that a short innermost loop (a block of channels) needs no division per iteration.
 template <class F>
 class BinaryKernel final : public Kernel {
  public:
@@ -102,7 +102,7 @@ std::unique_ptr<Kernel> BinaryDiv::make(const Attrs&, std::span<const OperandDes
   return binary(operands, [](float a, float b) { return a / b; });
 }
 
-// NaN where an operand is NaN.
+// NaN if an operand is NaN.
 std::vector<Algorithm> BinaryMax::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> BinaryMax::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {

@@ -1,7 +1,8 @@
-// ClipFactor {gradients…, factor}: what torch.nn.utils.clip_grad_norm_ multiplies all gradients by,
-// min(1, max_norm / (norm + 1e-6)), with the 2-norm over all of them together. Padding of a layout is zero and adds none.
+// ClipFactor {gradients…, factor}: the factor that torch.nn.utils.clip_grad_norm_ applies to all gradients, min(1,
+// max_norm / (norm + 1e-6)), with the 2-norm over all of them together. The padding of a layout is zero and adds
+// nothing.
 //
-// Every stretch of a gradient leaves its sum in the workspace; they are added in order, in double precision, so that the
+// Each stretch of a gradient writes its sum to the workspace. The sums are added in order, in double precision, so the
 // bits do not depend on the number of threads.
 #include <algorithm>
 #include <cmath>
@@ -37,7 +38,7 @@ class ClipFactorKernel final : public Kernel {
     for (int64_t i = 0; i < count; ++i) {
       const Stretch& stretch = stretches_[static_cast<size_t>(i)];
       const float* g = host::in(operands, stretch.slot);
-      double parts[8] = {};  // a sum each for the lanes of a vector
+      double parts[8] = {};  // one sum per vector lane
       int64_t at = stretch.begin;
       for (; at + 8 <= stretch.end; at += 8)
         for (int64_t k = 0; k < 8; ++k) parts[k] += static_cast<double>(g[at + k]) * static_cast<double>(g[at + k]);
@@ -49,7 +50,7 @@ class ClipFactorKernel final : public Kernel {
     double sum = 0;
     for (int64_t i = 0; i < count; ++i) sum += sums[i];
     const double factor = max_norm_ / (std::sqrt(sum) + 1e-6);
-    *host::out(operands, factor_slot_) = static_cast<float>(factor > 1 ? 1 : factor);  // NaN stays NaN
+    *host::out(operands, factor_slot_) = static_cast<float>(factor > 1 ? 1 : factor);  // NaN is preserved
   }
 
  private:

@@ -1,11 +1,11 @@
 // ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx}   ConvBackwardWeights {x, dy, dw, db}
 // ConvTransposeForward {x, w, b, y}: dx of a convolution whose dy is x, and a bias.
 //
-// The weights' layout is oneDNN's choice; where the plan has another, a reorder into (or out of) the workspace comes
-// with the task: weights are small beside activations. Algorithms:
-//   direct     activations are taken as they lie
-//   reordered  copies of them in the workspace, where oneDNN likes another layout better
-//   winograd   3x3 at stride 1, two dimensions; faster, for much workspace
+// oneDNN chooses the layout of the weights; if the plan has another, the task includes a reorder into (or out of) the
+// workspace, because weights are small compared to activations. Algorithms:
+//   direct     activations are used in their layout
+//   reordered  copies of them in the workspace, if oneDNN prefers another layout
+//   winograd   3x3 with stride 1, two dimensions; faster, but needs much workspace
 #include <algorithm>
 
 #include "runtime/host/primitive_kernel.h"
@@ -16,7 +16,8 @@ namespace {
 
 using dnnl::memory;
 
-// ONNX has [G·O, I, kH, kW], or with kD before them; oneDNN wants the group as a dimension of its own. Same bytes: a block never spans groups.
+// ONNX has [G·O, I, kH, kW], or [G·O, I, kD, kH, kW]; oneDNN needs the group as a separate dimension. The bytes are the
+// same: a block never spans groups.
 memory::desc weights_desc(const TensorDesc& w, int64_t group) {
   if (group == 1) return host::to_dnnl(w);
   memory::dims dims = {group, w.dim(0) / group};
@@ -36,11 +37,11 @@ memory::desc weights_desc(const TensorDesc& w, int64_t group) {
   return memory::desc(dims, memory::data_type::f32, layout);
 }
 
-// How a task computes: the library's algorithm, and whether the activations are taken as they lie.
+// How a task is computed: the library's algorithm, and whether the activations are used in their layout.
 struct Way {
   const char* name;
   dnnl::algorithm algorithm;
-  bool reordered;  // copies of the activations, in the layout that oneDNN likes best, lie in the workspace
+  bool reordered;  // copies of the activations in oneDNN's preferred layout are in the workspace
 };
 
 constexpr Way kDirect = {"direct", dnnl::algorithm::convolution_direct, false};
@@ -51,7 +52,7 @@ memory::desc any_layout(const memory::desc& desc) {
   return {host::dims_of(desc), host::type_of(desc), memory::format_tag::any};
 }
 
-// `given` is how x, w and y lie; `x`, `w` and `y` is what oneDNN is asked for.
+// `given` has the layouts of x, w and y; `x`, `w` and `y` are the descriptions passed to oneDNN.
 struct ConvProblem {
   struct { memory::desc x, w, y; } given;
   memory::desc x, w, y;
@@ -97,7 +98,7 @@ struct ConvProblem {
   }
 };
 
-// One number for each channel of images like these.
+// One number per channel of these images.
 memory::desc per_channel(const memory::desc& images) {
   const memory::dims like = host::dims_of(images);
   memory::dims dims(like.size(), 1);
@@ -127,7 +128,7 @@ BuiltConv forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands,
   return built;
 }
 
-// dx of a convolution; gives back where it was made.
+// dx of a convolution; returns its location.
 BuiltConv backward_data(const ConvProblem& p, size_t w_slot, size_t dy_slot, size_t dx_slot) {
   const auto desc = p.backward_data();
   BuiltConv built{.slow = is_reference(desc.impl_info_str())};
@@ -160,7 +161,7 @@ BuiltConv transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc>
   return built;
 }
 
-// The bias alone is trained: db is a sum of dy over all but the channels.
+// Only the bias is trained: db is the sum of dy over all dimensions but the channels.
 BuiltConv backward_bias(std::span<const OperandDesc> operands) {
   const memory::desc dy = host::to_dnnl(operands[1].tensor);
   const memory::desc sums = per_channel(dy);
@@ -203,8 +204,9 @@ struct Offer {
   std::unique_ptr<host::PrimitiveKernel> kernel;
 };
 
-// What there is for this shape, the default first. Activations as they lie are the default, unless oneDNN has only its
-// reference for them: where channels in blocks meet plain ones, or groups are narrower than a block.
+// The algorithms for this shape, the default first. The default uses activations in their layout, unless oneDNN has
+// only its reference implementation for that: if blocked channels are combined with plain ones, or groups are narrower
+// than a block.
 std::vector<Offer> offers(Build build, const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
   std::string reason;
   const auto attempt = [&](const Way& way) {

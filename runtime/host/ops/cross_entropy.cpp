@@ -1,15 +1,16 @@
-// SoftmaxCrossEntropy {logits, labels, loss, correct, dlogits, weights?}   logits [N, C, d…], labels [N, d…] i32 or i64, weights [C]
+// SoftmaxCrossEntropy {logits, labels, loss, correct, dlogits, weights?}   logits [N, C, d…], labels [N, d…] i32 or
+// i64, weights [C]
 // NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities, weights?}   likewise
-// SoftmaxCrossEntropyEach {logits, labels, losses, weights?}            a loss for each label
+// SoftmaxCrossEntropyEach {logits, labels, losses, weights?}            a loss per label
 // SoftmaxCrossEntropyEachBackward {logits, labels, dlosses, dlogits, weights?}
 // NegativeLogLikelihoodEach {log_probabilities, labels, losses, weights?}
 // NegativeLogLikelihoodEachBackward {labels, dlosses, dlog_probabilities, weights?}
 //
 // Loss, hits and gradient in one pass over a row. `correct` and the gradient may be absent; in evaluation the gradient
-// is not written. The gradient may lie on what it is the gradient of.
+// is not written. The gradient may overwrite the scores.
 //
-// Every row (or stretch of pixels) leaves its share in the workspace; the shares are added in order, so that the bits do
-// not depend on the number of threads.
+// Each row (or stretch of pixels) writes its share to the workspace. The shares are added in order, so the bits do not
+// depend on the number of threads.
 #include <limits>
 
 #include "runtime/host/flat_kernel.h"
@@ -28,14 +29,14 @@ bool has_weights(std::span<const OperandDesc> operands) {
 
 const float* weights_in(std::byte* const* operands, bool has_weights) { return has_weights ? host::in(operands, kWeightsOfLoss) : nullptr; }
 
-// A sum needs nothing of the trainer, but hears of a batch that is bad: then `loss_scale` is NaN.
+// A sum needs no correction, but must signal a bad batch: `loss_scale` is then NaN.
 double of_trainer(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context) {
   if (std::isnan(context.loss_scale)) return context.loss_scale;
   if (attrs.sum || attrs.counts) return 1;
   return attrs.fed < 0 ? context.loss_scale : context.label_scales[static_cast<size_t>(attrs.fed)];
 }
 
-// What the sum over labels is multiplied by. Where no label counts there is no loss.
+// The factor of the sum over labels. If no label counts, the loss is 0.
 double scale_of(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context, const host::CrossEntropyRows& rows, const std::byte* labels,
                 int64_t count) {
   if (!attrs.counts) return attrs.scale * of_trainer(attrs, context);
@@ -80,7 +81,8 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
  private:
   static constexpr int64_t kLossStretch = 64;  // pixels at a time
 
-  // One sample, its classes side by side. A label that is no class makes the loss NaN: loud, and no stray access.
+  // One sample with contiguous classes. A label that is not a class makes the loss NaN: the error is visible, and no
+  // memory outside the arrays is accessed.
   LossShare row(const float* x, int64_t label, float* dx) const {
     if (!labels_.counts(label)) {
       for (int64_t c = 0; dx && c < classes_; ++c) dx[c] = 0;
@@ -91,7 +93,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     const bool known = label < classes_;
     const float mine = known ? x[label] : std::numeric_limits<float>::quiet_NaN();
     bool hit = mine == largest;
-    for (int64_t c = 0; hit && c < label; ++c) hit = x[c] != largest;  // the first of equals is the arg max
+    for (int64_t c = 0; hit && c < label; ++c) hit = x[c] != largest;  // the first of equal scores is the arg max
 
     constexpr int64_t kLossLanes = 16;
     float lanes[kLossLanes] = {};
@@ -121,7 +123,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     return share;
   }
 
-  // Up to kLossStretch pixels of one sample; a pixel's classes are pixels_ apart.
+  // Up to kLossStretch pixels of one sample; the classes of a pixel are pixels_ elements apart.
   LossShare stretch(const float* x, const std::byte* labels, int64_t first, int64_t count, float* dx) const {
     float largest[kLossStretch], sum[kLossStretch], factor[kLossStretch], mine[kLossStretch];
     int64_t wanted[kLossStretch], best[kLossStretch];
@@ -160,15 +162,15 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   }
 
   SoftmaxCrossEntropyAttrs attrs_;
-  float scale_ = 0;  // of this run
+  float scale_ = 0;  // in this run
   host::ClassLabels labels_;
   host::ScoreShape shape_;
   int64_t batch_, classes_, pixels_, stretches_ = 1;
   bool has_weights_;
-  bool is_plain_;  // no weights of classes, no smoothing: nothing but the label's class counts
+  bool is_plain_;  // no class weights, no smoothing: only the label's class counts
 };
 
-// The logarithms of probabilities are given: nothing but the label's counts.
+// On log-probabilities: only the label's counts.
 class NegativeLogLikelihoodKernel final : public Kernel {
  public:
   NegativeLogLikelihoodKernel(const SoftmaxCrossEntropyAttrs& attrs, std::span<const OperandDesc> operands)
@@ -208,7 +210,7 @@ class NegativeLogLikelihoodKernel final : public Kernel {
   bool has_weights_;
 };
 
-// for_row(rows, row, label) for every label. `scores`: the slot that has their shape; the labels and the weights have theirs.
+// for_row(rows, row, label) for every label. `scores`: the slot with their shape; labels and weights have theirs.
 template <class ForRow>
 std::unique_ptr<Kernel> each_row_kernel(const CrossEntropyEachAttrs& attrs, std::span<const OperandDesc> descs, size_t scores, size_t labels,
                                         size_t weights, ForRow for_row) {

@@ -1,4 +1,4 @@
-// CumulativeSum {x, y}: [outer, n, inner] along the middle one, of f32, i32 or i64. A sum is of its elements in their order.
+// CumulativeSum {x, y}: [outer, n, inner] along the middle dimension, for f32, i32 or i64. Elements are added in order.
 #include "runtime/attrs/cumulative.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/kernels.h"
@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// Whole numbers wrap around where they do not fit.
+// Integers wrap around on overflow.
 template <class T>
 T added(T a, T b) {
   if constexpr (std::is_same_v<T, float>) return a + b;

@@ -11,7 +11,7 @@ namespace {
 
 struct Mask {
   host::RandomStream stream;
-  uint32_t dropped_below;  // of 2^32
+  uint32_t dropped_below;  // out of 2^32
   float scale;
 
   Mask(const DropoutAttrs& attrs, const RunContext& context)
@@ -19,7 +19,7 @@ struct Mask {
         dropped_below(static_cast<uint32_t>(attrs.ratio * 0xFFFFFFFFp0)),
         scale(attrs.ratio < 1 ? static_cast<float>(1 / (1 - attrs.ratio)) : 0) {}
 
-  // What element i, counted in logical order whatever the layout, is multiplied with.
+  // The factor of element i, counted in logical order regardless of the layout.
   float at(int64_t i) const { return stream.at(i) < dropped_below ? 0.0F : scale; }
 };
 

@@ -1,9 +1,10 @@
-// GatherElementsForward {x, indices, y}     y[…, i, …] = x[…, indices[…, i, …], …] along an axis; y has the dimensions of indices
+// GatherElementsForward {x, indices, y}     y[…, i, …] = x[…, indices[…, i, …], …] along an axis; y has the dimensions
+// of indices
 // GatherElementsBackward {indices, dy, dx}  dx[…, indices[…, i, …], …] += dy[…, i, …]
 // ScatterElements {x, indices, updates, y}  y = x, but updates[…, i, …] at indices[…, i, …]; absent updates are 0
 //
-// A thread has a line along the axis to itself and goes through it in order: the bits do not depend on the number of threads. An index
-// that is outside writes nothing; what is read there is NaN, or the least whole number.
+// Each line along the axis is processed in order by one thread, so the bits do not depend on the number of threads. An
+// index out of range writes nothing, and reads NaN or the smallest integer.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -17,7 +18,7 @@
 namespace plimsoll {
 namespace {
 
-// Lines along the axis of `picked` (as long as the indices) and where they lie in `table`.
+// Lines along the axis of `picked` (as long as the indices), and their positions in `table`.
 struct ElementLines {
   Loops<2> lines;  // picked, table
   int64_t length = 1, picked_step = 1, size = 1, table_step = 1;
@@ -34,7 +35,7 @@ struct ElementLines {
     }
   }
 
-  // body(where the line starts in picked, in table)
+  // body(offset of the line in picked, in table)
   template <class Body>
   void each(Body body) const {
     const int64_t count = lines.count(0);
@@ -42,7 +43,7 @@ struct ElementLines {
     for (int64_t i = 0; i < count; ++i) body(lines.offset(0, i, 0), lines.offset(1, i, 0));
   }
 
-  // The element of the line; -1: there is no such.
+  // The element of the line; -1: the index is out of range.
   template <class Index>
   int64_t at(Index index) const {
     const int64_t given = static_cast<int64_t>(index), row = given < 0 ? given + size : given;

@@ -1,5 +1,5 @@
-// GatedProductForward {a, b, y}: y = g(a) · b   GatedProductBackward {a, b, dy, da, db}: da = dy · b · g'(a), db = dy ·
-// g(a)
+// GatedProductForward {a, b, y}: y = g(a) · b
+// GatedProductBackward {a, b, dy, da, db}: da = dy · b · g'(a), db = dy · g(a)
 #include "runtime/host/elementwise.h"
 #include "runtime/host/gates.h"
 #include "runtime/kernels.h"
@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// body(gate), for the activation of the attributes.
+// body(gate), for the activation in the attributes.
 template <class Body>
 std::unique_ptr<Kernel> by_gate(const GatedProductAttrs& attrs, Body body) {
   if (!attrs.gelu) return body(host::SwishGate{static_cast<float>(attrs.alpha)});
@@ -15,8 +15,8 @@ std::unique_ptr<Kernel> by_gate(const GatedProductAttrs& attrs, Body body) {
   return body(host::GeluGate{});
 }
 
-// da and db may lie on a, b or dy: what is read of an element is read before it is written. Parameters' gradients are
-// added to.
+// da and db may overwrite a, b or dy: each element is read before it is written. Gradients of parameters are
+// accumulated.
 template <class Gate>
 std::unique_ptr<Kernel> gated_backward(std::span<const OperandDesc> operands, Gate gate) {
   const int64_t n = operands[0].tensor.padded_elements();

@@ -1,10 +1,11 @@
 // GatherForward  {table, indices, y}       table [rows, width], indices [count] i32 or i64, y [count, width]
 // GatherBackward {indices, dy, dtable}     dtable[index] += dy
-// PaddedGatherBackward likewise, but for one row of the table, whose gradient is 0
-// or of many tables by the same indices: [tables, rows, width], y [tables, count, width].
+// PaddedGatherBackward: the same, except for one row of the table, whose gradient is 0.
+// Several tables may share the indices: [tables, rows, width], y [tables, count, width].
 //
-// Going back, a thread has a stretch of a table's columns to itself and adds the rows in their order: the bits do not depend on
-// the number of threads. An index that is no row gives NaN, loud, and no stray access.
+// In the backward, each stretch of a table's columns is processed by one thread, which adds the rows in order, so the
+// bits do not depend on the number of threads. An invalid index gives NaN: the error is visible, and no memory outside
+// the arrays is accessed.
 #include <algorithm>
 #include <cstring>
 #include <limits>

@@ -1,7 +1,7 @@
 // GridSampleForward {x, grid, y}   GridSampleBackward {grid, dy, dx}   GridSampleBackwardGrid {x, grid, dy, dgrid}
-// Pictures are volumes of depth 1. A thread goes through some of a sample's places and reads all channels there; going
-// back to the picture, which scatters, it has some of a sample's channels to itself and goes through all places in
-// their order.
+// Images are volumes of depth 1. A thread processes some positions of a sample and reads all channels there. The
+// gradient with respect to the image scatters, so a thread processes some channels of a sample and all positions, in
+// order.
 #include "runtime/attrs/grid_sample.h"
 
 #include <algorithm>
@@ -16,8 +16,7 @@ namespace {
 
 constexpr int64_t kPlacesAtOnce = 32, kChannelsAtOnce = 8;
 
-// Where a place lies along one axis, in pixels, and by how much that changes with the grid's number. As PyTorch
-// computes it.
+// A position along one axis, in pixels, and its derivative with respect to the grid's value. Computed as in PyTorch.
 struct AxisPlace {
   float at, slope;
 };
@@ -41,12 +40,12 @@ AxisPlace axis_place(const GridSampleAttrs& a, float given, int64_t pixels) {
     if (!(place.at > 0)) place = {0, 0};
     else if (place.at >= last) place = {last, 0};
   }
-  // What is too far away to count is outside. What is no number makes none: it is not lost here.
+  // Positions too far away count as outside. NaN produces NaN: it is not lost here.
   if (std::isnan(place.at) && !a.nearest) return place;
   return std::abs(place.at) < 0x1p30F ? place : AxisPlace{-100, 0};
 }
 
-// The pixels around a place, each with its share and how that changes along each axis; -1: outside.
+// The pixels around a position, each with its weight and the derivative of the weight along each axis; -1: outside.
 struct Around {
   std::array<int64_t, 8> pixel;
   std::array<float, 8> share;

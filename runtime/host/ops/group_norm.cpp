@@ -4,9 +4,9 @@
 //   y = h · scale + bias   with h = (x - mean) · d,  d = 1 / √(variance + epsilon)
 //   dx = d · (g - Σg / n - h · Σ(g · h) / n)   with g = dy · scale
 //
-// A row is one thread's. It has runs of elements with one scale and one bias each: a channel's pixels, or the whole
-// row. The sums of dy and of dy · h over each run lie in the workspace. Sums over a row are made of them, and so are
-// dscale and dbias, over the samples in their order.
+// Each row is processed by one thread. It consists of runs of elements with the same scale and bias: the pixels of a
+// channel, or the whole row. The sums of dy and of dy · h over each run are in the workspace. The sums over a row are
+// computed from them; so are dscale and dbias, which add up the samples in order.
 #include "runtime/attrs/group_norm.h"
 
 #include "runtime/host/flat_kernel.h"
@@ -18,8 +18,8 @@ namespace {
 
 struct GroupRuns {
   int64_t rows, columns;
-  int64_t factors;         // elements of the scale
-  int64_t groups, length;  // groups of a sample; elements of a run
+  int64_t factors;         // number of elements of the scale
+  int64_t groups, length;  // groups per sample; elements per run
 
   GroupRuns(const TensorDesc& x, const TensorDesc& scale, int64_t groups_of_sample)
       : rows(x.dim(0)),
@@ -88,8 +88,7 @@ class GroupNormBackwardKernel final : public Kernel {
   }
 
  private:
-  // dx may lie on dy or on x: all that is read of the row is read before it is written. sums: {Σ dy · h, Σ dy} of each
-  // run.
+  // dx may overwrite dy or x: each row is read completely before it is written. sums: {Σ dy · h, Σ dy} of each run.
   void row(std::byte* const* operands, int64_t i, float* sums) const {
     const int64_t n = runs_.columns, length = runs_.length, of_row = runs_.of_row();
     const float *x = host::in(operands, 0) + i * n, *dy = host::in(operands, 1) + i * n;

@@ -1,10 +1,10 @@
-// LambUpdate {w, g, m, v, ratio, factor?}: You et al. 2020, as apex's FusedLAMB and timm.optim.Lamb without their
-// clipping of gradients, which ClipFactor does. The step count is iteration + 1; m and v start at zero. `ratio` is
-// what the step is multiplied by: |w| / |u|, or 1 where one of them is 0 or the weight has no decay.
+// LambUpdate {w, g, m, v, ratio, factor?}: You et al. 2020, like apex's FusedLAMB and timm.optim.Lamb without their
+// gradient clipping, which ClipFactor does. The step count is iteration + 1; m and v are initially zero. `ratio` is the
+// factor of the step: |w| / |u|, or 1 if one of them is 0 or the weight has no decay.
 //
-// One pass moves m and v and leaves the squares of each stretch of w and u in the workspace; they are added in order,
-// in double precision, so that the bits do not depend on the number of threads. A second pass makes u again and
-// steps.
+// The first pass updates m and v, and writes the sums of squares of each stretch of w and u to the workspace. They are
+// added in order, in double precision, so the bits do not depend on the number of threads. The second pass recomputes u
+// and updates w.
 #include <algorithm>
 #include <cmath>
 
@@ -37,7 +37,7 @@ class LambKernel final : public Kernel {
   static constexpr size_t kRatio = 4, kFactor = 5;
 
   void step(const RunContext& context, std::byte* const* operand, double* squares) const {
-    // Scalars in double, as Python has them; elements in float.
+    // Scalars are double, as in Python; elements are float.
     const LambAttrs now = with_numbers(attrs_, context.numbers);
     const double count = static_cast<double>(context.iteration + 1);
     const float seen1 = static_cast<float>(1 - std::pow(now.beta1, count));

@@ -6,8 +6,9 @@
 //
 // RmsNormForward, RmsNormBackward: the same slots and formulas with a mean of 0 and without Σg; slot `mean` is absent.
 //
-// A row is one thread's. dscale and dbias are sums over rows: every chunk of rows leaves its share in the workspace,
-// and the chunks, as many as the rows make them, are added in order: the bits do not depend on the number of threads.
+// Each row is processed by one thread. dscale and dbias are sums over rows: each chunk of rows writes its share to the
+// workspace, and the chunks are added in order. Their number depends only on the number of rows, so the bits do not
+// depend on the number of threads.
 #include "runtime/attrs/layer_norm.h"
 
 #include <algorithm>
@@ -88,7 +89,7 @@ class LayerNormBackwardKernel final : public Kernel {
   }
 
  private:
-  // dx may lie on dy or on x: all that is read of the row is read before it is written.
+  // dx may overwrite dy or x: each row is read completely before it is written.
   void row(std::byte* const* operands, int64_t i, float* share) const {
     const int64_t n = columns_;
     const float *x = host::in(operands, 0) + i * n, *dy = host::in(operands, 1) + i * n, *scale = host::in(operands, 2);
@@ -115,7 +116,7 @@ class LayerNormBackwardKernel final : public Kernel {
 
 }  // namespace
 
-// The functions of both kernels of a normalization.
+// Defines the functions of both kernels of a normalization.
 #define PLIMSOLL_ROW_NORM(name, centered)                                                                       \
   std::vector<Algorithm> name##Forward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; } \
   std::unique_ptr<Kernel> name##Forward::make(const Attrs& attrs, std::span<const OperandDesc> operands,        \

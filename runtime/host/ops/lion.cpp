@@ -1,4 +1,4 @@
-// LionUpdate {w, g, m, factor?}: Chen et al. 2023, as timm.optim.Lion. m starts at zero.
+// LionUpdate {w, g, m, factor?}: Chen et al. 2023, as in timm.optim.Lion. m is initially zero.
 #include "runtime/host/update.h"
 #include "runtime/kernels.h"
 #include "runtime/update_numbers.h"
@@ -18,7 +18,7 @@ std::unique_ptr<Kernel> LionUpdate::make(const Attrs& attrs, std::span<const Ope
     float* m = host::out(operand, 2);
     return [=](int64_t i, float g) {
       const float u = beta1 * m[i] + rest1 * g;
-      w[i] = shrink * w[i] - (u > 0 ? step : u < 0 ? -step : 0 * u);  // NaN stays NaN
+      w[i] = shrink * w[i] - (u > 0 ? step : u < 0 ? -step : 0 * u);  // NaN is preserved
       m[i] = beta2 * m[i] + rest2 * g;
     };
   });

@@ -1,12 +1,12 @@
 // Mse {prediction, target, loss, dprediction}
 // BinaryCrossEntropy {logits, target, loss, correct, dlogits}   targets from 0 to 1
-// OutputLoss {x, loss, dx}   of a number that is the loss: its gradient is 1
+// OutputLoss {x, loss, dx}   x is itself the loss: its gradient is 1
 //
-// Loss, hits and gradient in one pass. `correct` and the gradient may be absent; in evaluation the gradient
-// is not written. The gradient may lie on what it is the gradient of.
+// Loss, hits and gradient in one pass. `correct` and the gradient may be absent; in evaluation the gradient is not
+// written. The gradient may overwrite the operand that it belongs to.
 //
-// Every part leaves its share in the workspace; the shares are added in order, so that the bits do
-// not depend on the number of threads.
+// Each part writes its share to the workspace. The shares are added in order, so the bits do not depend on the number
+// of threads.
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/math.h"
 #include "runtime/host/loss_share.h"
@@ -52,7 +52,7 @@ class MseKernel final : public Kernel {
   int64_t n_;
 };
 
-// max(x, 0) - x·t + ln(1 + e^-|x|), which overflows nowhere; its slope is sigmoid(x) - t.
+// max(x, 0) - x·t + ln(1 + e^-|x|), which never overflows; its slope is sigmoid(x) - t.
 class BinaryCrossEntropyKernel final : public Kernel {
  public:
   BinaryCrossEntropyKernel(const BinaryCrossEntropyAttrs& attrs, std::span<const OperandDesc> operands)

@@ -1,7 +1,7 @@
 // LrnForward {x, y}   LrnBackward {x, dy, dx}
 //
-// The neighbours of a channel lie far apart in memory, whatever the layout. A pixel's channels are gathered into a row
-// of the workspace, with zeros around, and the window slides over that:
+// The neighbours of a channel are far apart in memory in every layout. The channels of a pixel are gathered into a row
+// of the workspace, with zeros around, and the window slides over that row:
 //
 //   squares  | 0 0 | x0² x1² x2² …            | 0 0 |
 //                    └──── size ────┘
@@ -15,14 +15,15 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kStrips = 64;  // pixels are dealt to so many rows of the workspace, on any number of threads
+// pixels are distributed over this many rows of the workspace, for any number of threads
+constexpr int64_t kStrips = 64;
 
 struct LrnGeometry {
   host::PlaneShape shape;
-  int64_t block;          // channels that lie side by side
-  int64_t before, after;  // neighbours of a channel that its window covers
-  int64_t row;            // floats of one gathered row with its margins, whole cache lines
-  float alpha, beta, bias;  // alpha by size
+  int64_t block;          // number of adjacent channels
+  int64_t before, after;  // neighbours of a channel within its window
+  int64_t row;            // floats of one gathered row with its margins, in whole cache lines
+  float alpha, beta, bias;  // alpha divided by size
 
   LrnGeometry(const LrnAttrs& attrs, const TensorDesc& x)
       : shape(x),
@@ -36,7 +37,7 @@ struct LrnGeometry {
 
   int64_t workspace_bytes(int64_t rows) const { return kStrips * rows * row * static_cast<int64_t>(sizeof(float)); }
 
-  // body(row's own channels in the tensor, strip's workspace) for every pixel of every sample.
+  // body(offset of the pixel's channels in the tensor, workspace of the strip) for every pixel of every sample.
   template <class Body>
   void for_pixels(std::byte* workspace, int64_t rows, Body body) const {
     const int64_t pixels = shape.samples * shape.pixels;
@@ -49,7 +50,7 @@ struct LrnGeometry {
     }
   }
 
-  // visit(channel, place in the tensor), a block of channels at a time.
+  // visit(channel, offset in the tensor), one block of channels at a time.
   template <int kBlock, class Visit>
   void for_channels(int64_t pixel, Visit visit) const {
     for (int64_t c = 0; c < shape.channels; c += kBlock) {
@@ -59,14 +60,14 @@ struct LrnGeometry {
     }
   }
 
-  // sums[c] = sum of values[c - left … c + right]; `values` has its margins.
+  // sums[c] = sum of values[c - left … c + right]; `values` includes its margins.
   void slide(const float* values, int64_t left, int64_t right, float* sums) const {
     std::fill_n(sums, shape.channels, 0.0F);
     for (int64_t k = -left; k <= right; ++k)
       for (int64_t c = 0; c < shape.channels; ++c) sums[c] += values[c + k];
   }
 
-  // scale^-beta; AlexNet's beta without a logarithm.
+  // scale^-beta; for AlexNet's beta without a logarithm.
   float power(float scale) const {
     return beta == 0.75F ? 1.0F / (std::sqrt(scale) * std::sqrt(std::sqrt(scale))) : std::pow(scale, -beta);
   }
@@ -84,7 +85,7 @@ void forward(const LrnGeometry& g, const float* x, float* y, std::byte* workspac
 }
 
 // With s the scale and t = s^-beta:  dx_c = dy_c t_c - 2 alpha beta x_c * sum of dy_j x_j t_j / s_j over the windows j
-// that c lies in, which reach to the other side.
+// that contain c; these extend in the opposite direction.
 template <int kBlock>
 void backward(const LrnGeometry& g, const float* x, const float* dy, float* dx, std::byte* workspace) {
   g.for_pixels(workspace, 4, [&](int64_t pixel, float* scratch) {

@@ -1,4 +1,4 @@
-// MaskedFill {x, mask, y}: y = x where the mask (u8, broadcast to x) says so, else a number. Plain layouts.
+// MaskedFill {x, mask, y}: y = x where the mask (u8, broadcast to x) selects it, else a number. Plain layouts.
 #include <cmath>
 #include <limits>
 

@@ -1,9 +1,9 @@
-// MatMul {a, b, c, y}: y = alpha · op(a) · op(b) + beta · c, or added to y where y is an `update` operand.
+// MatMul {a, b, c, y}: y = alpha · op(a) · op(b) + beta · c, accumulated if y is an `update` operand.
 //
 //   a [..., M, K] (or [..., K, M] transposed), b [..., K, N], y [..., M, N], all of one rank; leading dimensions of a
-//   and b broadcast. c broadcasts to y and is absent where there is no addend.
+//   and b broadcast. c broadcasts to y, and is absent if there is no addend.
 //
-// Transposition is a matter of strides. oneDNN offers several implementations: each is an algorithm.
+// Transposition only changes strides. oneDNN offers several implementations: each is an algorithm.
 #include "runtime/loops.h"
 #include "runtime/host/primitive_kernel.h"
 #include "runtime/kernels.h"
@@ -28,10 +28,10 @@ memory::desc matrix(const TensorDesc& desc, bool transposed) {
 
 struct MatMulProblem {
   memory::desc a, b, y;
-  memory::desc bias;    // [1, …, N] as the primitive adds it itself; empty: none
+  memory::desc bias;    // [1, …, N] if the primitive adds it itself; empty: none
   bool seeded = false;  // y holds beta · c before the primitive runs
   dnnl::primitive_attr attr = host::scratchpad_by_user();
-  host::Arguments scales;  // alpha, where the library wants it as an argument
+  host::Arguments scales;  // alpha, if the library needs it as an argument
 
   MatMulProblem(const MatMulAttrs& attrs, std::span<const OperandDesc> operands)
       : a(matrix(operands[0].tensor, attrs.transpose_a)),
@@ -59,9 +59,10 @@ struct MatMulProblem {
     }
   }
 
-  // Whatever oneDNN has, in its order of preference. Only where there is nothing else: the reference loops, and the
-  // implementations on its own gemm, which takes packing buffers from malloc whenever it runs; a trainer allocates
-  // nothing once it has started. (Its gemm is up to twice as fast for the gradient of a wide layer at a small batch.)
+  // All of oneDNN's implementations, in its order of preference. Used only if there is nothing else: the reference
+  // loops, and the implementations based on its own gemm, which allocates packing buffers with malloc on every run,
+  // while a trainer must not allocate after start-up. (Its gemm is up to twice as fast for the gradient of a wide layer
+  // with a small batch.)
   std::vector<dnnl::matmul::primitive_desc> implementations() const {
     std::vector<dnnl::matmul::primitive_desc> found;
     std::vector<std::string> names;

@@ -22,7 +22,7 @@ struct MaxPoolProblem {
         dilates(host::gaps(a.dilations)),
         pads_begin(host::pads_before(a.pads)),
         pads_end(host::pads_after(a.pads)) {
-    // The last window of ceil_mode lies beyond the node's padding: for oneDNN it is padding all the same.
+    // The last window of ceil_mode extends beyond the node's padding: oneDNN treats that as padding, too.
     for (size_t i = 0; i < a.kernel.size(); ++i) {
       const int64_t reach = (a.kernel[i] - 1) * a.dilations[i] + 1;
       const int64_t covered = (y_.dim(2 + i) - 1) * a.strides[i] + reach;

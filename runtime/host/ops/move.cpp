@@ -1,6 +1,6 @@
-// Move {x, y}   Join {x0, x1, …, y}   GatherWhole {table, indices, y}: elements of any width, moved as they are. Plain layouts.
-// GatherWhole has the shapes of GatherForward (gather.cpp). An index that is no row gives the least number there is, which picks no row
-// either.
+// Move {x, y}   Join {x0, x1, …, y}   GatherWhole {table, indices, y}: moves elements of any width. Plain layouts.
+// GatherWhole has the shapes of GatherForward (gather.cpp). An invalid index gives the smallest integer, which is not a
+// valid index either.
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// Loops over y: {y, x}; x is entered at `start`.
+// Loops over y: {y, x}; x starts at `start`.
 struct MovedLoops {
   Loops<2> loops;
   int64_t start = 0;

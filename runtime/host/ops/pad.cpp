@@ -10,10 +10,10 @@
 namespace plimsoll {
 namespace {
 
-// A blocked tensor is a plain one of one axis more, [N, C / block, H, W, block]. Behind the last axis that changes, all
-// is one contiguous unit; a row is that axis:    | fill | copied from x | fill |
+// A blocked tensor is a plain one with one more axis, [N, C / block, H, W, block]. After the last axis that changes,
+// everything is one contiguous unit; a row is that axis:    | fill | copied from x | fill |
 struct PadGeometry {
-  IntList in, out, begin;  // the axes in front of the rows
+  IntList in, out, begin;  // the axes before the rows
   int64_t row_in = 1, row_out = 1, row_begin = 0, unit = 1;
 
   PadGeometry(const PadAttrs& attrs, const TensorDesc& x, const TensorDesc& y) : in(x.dims), out(y.dims), begin(attrs.begin) {
@@ -37,7 +37,7 @@ struct PadGeometry {
     in.count = out.count = begin.count = static_cast<int32_t>(axis);
   }
 
-  // The row of x that row `row` of y is made of; -1: padding only.
+  // The row of x that becomes row `row` of y; -1: padding only.
   int64_t source_row(int64_t row) const {
     int64_t source = 0, stride = 1;
     for (size_t axis = in.size(); axis-- > 0; row /= out[axis]) {

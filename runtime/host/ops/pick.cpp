@@ -1,5 +1,6 @@
-// ArgPick {x, y}               x [outer, n, inner] of any type, y [outer, inner] i64: where the largest stands, or the least
-// TopK {x, values, indices}    values and indices [outer, k, inner]: the k largest in their order, or the least
+// ArgPick {x, y}               x [outer, n, inner] of any type, y [outer, inner] i64: the index of the largest or
+// smallest
+// TopK {x, values, indices}    values and indices [outer, k, inner]: the k largest or smallest, in order
 // OneHot {indices, y}          indices [outer, inner], y [outer, depth, inner]
 #include "runtime/attrs/elements.h"
 #include "runtime/host/flat_kernel.h"
@@ -9,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// Not a number counts as the largest.
+// NaN counts as the largest.
 template <class T>
 bool is_above(T a, T b) {
   if constexpr (std::is_same_v<T, float>)
@@ -17,7 +18,7 @@ bool is_above(T a, T b) {
   return a > b;
 }
 
-// Whether element a goes before b.
+// Whether element a precedes b.
 template <class T>
 bool goes_first(bool least, T a, T b) {
   return least ? is_above(b, a) : is_above(a, b);
@@ -63,11 +64,11 @@ std::unique_ptr<Kernel> TopK::make(const Attrs& attrs, std::span<const OperandDe
       for (int64_t line = 0; line < outer * inner; ++line) {
         const T* from = x + line / inner * n * inner + line % inner;
         const int64_t to = line / inner * k * inner + line % inner;
-        int64_t before = -1;  // who was picked last
+        int64_t before = -1;  // the element selected last
         for (int64_t j = 0; j < k; ++j) {
           int64_t best = -1;
           for (int64_t i = 0; i < n; ++i) {
-            // Behind the last one: smaller, or as large and further on.
+            // After the last one: smaller, or equal with a higher index.
             if (before >= 0) {
               const bool behind = goes_first(least, from[before * inner], from[i * inner]);
               const bool same = !behind && !goes_first(least, from[i * inner], from[before * inner]);

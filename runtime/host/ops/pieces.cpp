@@ -1,7 +1,8 @@
 // Concat {x0, x1, …, y}   Split {x, y0, y1, …}   Zero {y}
 //
-// The whole is a matrix: a row for every step of the axes in front, the pieces side by side in it.
-//   Blocked channels: [N, C, H, W] lies as [N, C/16, H, W, 16], so a piece of whole blocks is contiguous there too.
+// The whole is a matrix with a row for every step of the preceding axes, in which the pieces are next to each other.
+//   Blocked channels: [N, C, H, W] is stored as [N, C/16, H, W, 16], so a piece of whole blocks is contiguous there,
+//   too.
 #include <cstring>
 
 #include "runtime/host/flat_kernel.h"
@@ -41,7 +42,7 @@ class PiecesKernel final : public Kernel {
   }
 
   void run(const RunContext&, std::byte* const* operands, std::byte*) override {
-    // Long pieces are cut, so that every thread has something to do.
+    // Long pieces are split, so that every thread has work.
     constexpr int64_t kPieceChunk = 16384;
     for (const Piece& piece : pieces_) {
       const int64_t chunks = (piece.width + kPieceChunk - 1) / kPieceChunk;
@@ -63,7 +64,7 @@ class PiecesKernel final : public Kernel {
  private:
   struct Piece {
     size_t slot;
-    int64_t at, width;  // elements of a row of the whole
+    int64_t at, width;  // elements within a row of the whole
     bool adds;
   };
   size_t whole_;

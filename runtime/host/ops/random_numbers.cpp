@@ -1,4 +1,4 @@
-// RandomNumbers {y}: uniform in [first, second), or normal by Box and Muller's method.
+// RandomNumbers {y}: uniform in [first, second), or normal by the Box-Muller method.
 #include <cmath>
 #include <numbers>
 
@@ -18,7 +18,7 @@ std::unique_ptr<Kernel> RandomNumbers::make(const Attrs& attrs, std::span<const 
     host::RandomStream stream(context, attrs.key);
     if (!attrs.normal) {
       stream.skip(context.rank * n);
-      // 24 bits: what a float holds, so that the end is never reached.
+      // 24 bits, the precision of a float, so that the upper bound is never reached.
       return host::for_elements(n, [=](int64_t i) { y[i] = first + (second - first) * (static_cast<float>(stream.at(i) >> 8) * 0x1p-24F); });
     }
     stream.skip(2 * context.rank * n);

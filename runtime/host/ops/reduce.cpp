@@ -1,8 +1,8 @@
 // Reduce<Name>Forward {x, y}             y = x reduced over the dimensions that are 1 in y
-// Reduce<Name>Backward {x, y, dy, dx}    dx = dy · the derivative of y by each element; dx may share the bytes of x
+// Reduce<Name>Backward {x, y, dy, dx}    dx = dy · the derivative of y with respect to each element; dx may overwrite x
 //
-// A group is the elements that become one element of y. One thread walks a group, in the order of the memory: the bits
-// do not depend on the number of threads. A struct with add() accumulates over a group.
+// A group is the set of elements that become one element of y. One thread processes a group, in memory order, so the
+// bits do not depend on the number of threads. A struct with add() accumulates over a group.
 #include <limits>
 
 #include "runtime/host/elementwise.h"
@@ -24,7 +24,7 @@ struct Outermost {
   float result() const { return value; }
 };
 
-// The number of elements that are the extreme.
+// The number of elements that equal the extreme.
 struct Ties {
   double count = 0;
 
@@ -39,9 +39,10 @@ struct ReducedProduct {
   float result() const { return static_cast<float>(product); }
 };
 
-// The derivative is the product of the other elements. With one zero only that element has one, with more none has.
+// The derivative is the product of the other elements. With one zero, only that element has a nonzero derivative; with
+// more, none has.
 struct OtherFactors {
-  double product = 1;  // of what is not zero
+  double product = 1;  // of the nonzero elements
   int64_t zeros = 0;
 
   void add(float x, float) {
@@ -70,7 +71,7 @@ struct LogSum {
   float result() const { return most + static_cast<float>(std::log(sum)); }
 };
 
-// The derivative e^(x - y), where both may be infinite; zero where all elements are -∞.
+// The derivative e^(x - y), where both may be infinite; zero if all elements are -∞.
 struct ExpShare {
   void add(float, float) {}
   float slope(float x, float y) const { return y == -kReduceInfinity ? 0.0F : x == y ? 1.0F : host::exp_of(x - y); }
@@ -87,7 +88,7 @@ struct Groups {
     if (within.depth() == 0) within.around(1, {1, 0});
   }
 
-  // body(the group's offset in x, in y), in parallel.
+  // body(offset of the group in x, in y), in parallel.
   template <class Body>
   void each(Body body) const {
     const int64_t groups = kept.count(0);
@@ -95,7 +96,7 @@ struct Groups {
     for (int64_t i = 0; i < groups; ++i) body(kept.offset(0, i, 0), kept.offset(1, i, 0));
   }
 
-  // f(the element's offset from its group's)
+  // f(offset of the element within its group)
   template <class F>
   void elements(F f) const {
     const int64_t rows = within.count(1), length = within.counts[0], step = within.strides[0][0];

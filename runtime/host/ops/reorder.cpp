@@ -1,4 +1,4 @@
-// Reorder {x, y}: the same elements, lying otherwise.
+// Reorder {x, y}: the same elements in another layout.
 #include "runtime/host/engine.h"
 #include "runtime/kernels.h"
 

@@ -1,6 +1,6 @@
 // ResizeForward {x, y}   ResizeBackward {dy, dx}
-// Each row and column of the result lies between two of the input, `share` of the way from `low` to `high`; of the nearest
-// alone, both are that one. A plane is one thread's, in both directions: the backward scatters.
+// Each row and column of the result is between two of the input, `share` of the way from `low` to `high`; with nearest,
+// both are the same one. Each plane is processed by one thread, in both directions, because the backward scatters.
 #include "runtime/attrs/resize.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Between {
   float share = 0;
 };
 
-// What is a whole number but for rounding is one: a third, thrice, is 1.
+// Removes rounding errors from results that should be integers: three times a third is 1.
 double place_of(double start, double step, int64_t o) {
   const double place = start + step * static_cast<double>(o), whole = std::nearbyint(place);
   return std::abs(place - whole) < 1e-6 ? whole : place;

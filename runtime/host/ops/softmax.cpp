@@ -1,6 +1,7 @@
 // SoftmaxForward {x, y}   SoftmaxBackward {y, dy, dx}     all [outer, classes, inner]
 // LogSoftmaxForward and LogSoftmaxBackward likewise
-// A row of -∞ alone, an attention's query that sees no key, is a row of zeros, as PyTorch's scaled_dot_product_attention has it.
+// A row that contains only -∞ (an attention query that sees no key) becomes a row of zeros, as in PyTorch's
+// scaled_dot_product_attention.
 #include <cmath>
 #include <limits>
 
@@ -11,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kSoftmaxStretch = 64;  // of the inner dimension at a time
+constexpr int64_t kSoftmaxStretch = 64;  // elements of the inner dimension at a time
 constexpr int64_t kSoftmaxLanes = 16;
 
 struct SoftmaxShape {
@@ -22,10 +23,10 @@ struct SoftmaxShape {
   int64_t work() const { return outer * classes * inner; }
 };
 
-// The largest of a row: less -∞ each would be NaN, less 0 each is e^-∞ = 0.
+// The largest element of a row, or 0 for -∞: subtracting -∞ would give NaN, subtracting 0 gives e^-∞ = 0.
 float finite_or_zero(float largest) { return largest == -std::numeric_limits<float>::infinity() ? 0 : largest; }
 
-// Classes side by side.
+// Contiguous classes.
 void forward_row(const float* x, float* y, int64_t n) {
   float largest = x[0];
   for (int64_t c = 1; c < n; ++c) largest = x[c] > largest ? x[c] : largest;
@@ -48,7 +49,7 @@ void forward_row(const float* x, float* y, int64_t n) {
   for (int64_t j = 0; j < n; ++j) y[j] *= factor;
 }
 
-// Classes `step` apart, up to kSoftmaxStretch rows side by side.
+// Classes `step` apart, up to kSoftmaxStretch adjacent rows.
 void forward_stretch(const float* x, float* y, int64_t n, int64_t step, int64_t count) {
   float largest[kSoftmaxStretch], sum[kSoftmaxStretch];
   for (int64_t p = 0; p < count; ++p) {
@@ -116,7 +117,7 @@ std::unique_ptr<Kernel> backward(const SoftmaxShape s) {
   });
 }
 
-// The logarithms, of rows `step` apart: log_of(sum) is taken off once for each row.
+// The logarithms of a row with elements `step` apart: log_of(sum) is subtracted once per row.
 void log_forward(const float* x, float* y, int64_t n, int64_t step) {
   float largest = x[0];
   for (int64_t c = 1; c < n; ++c) largest = x[c * step] > largest ? x[c * step] : largest;
@@ -136,7 +137,7 @@ void log_backward(const float* y, const float* dy, float* dx, int64_t n, int64_t
   }
 }
 
-// body(where a row of classes begins)
+// body(offset of a row of classes)
 template <class Body>
 void for_rows(const SoftmaxShape& s, Body body) {
 #pragma omp parallel for schedule(static) if (s.work() > 4096)

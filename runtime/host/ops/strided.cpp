@@ -1,5 +1,5 @@
-// Slice {x, y}   SliceBackward {dy, dx}   Transpose {x, y}: the same elements, walked with other strides.
-// Plain layouts.
+// Slice {x, y}   SliceBackward {dy, dx}   Transpose {x, y}: the same elements, traversed with other strides. Plain
+// layouts.
 #include "runtime/host/flat_kernel.h"
 #include "runtime/loops.h"
 #include "runtime/kernels.h"
@@ -30,7 +30,7 @@ void copy(const Loops<2>& loops, float* to, const float* from) {
   }
 }
 
-// The part of `whole` that a slice is: loops over the slice, with its strides and those in the whole.
+// The part of `whole` that a slice selects: loops over the slice, with its strides and those of the whole.
 struct Window {
   Loops<2> loops;  // part, whole
   int64_t start = 0;     // in the whole
@@ -46,8 +46,8 @@ struct Window {
   }
 };
 
-// A loop nest in the order of y. Where both are contiguous along other axes, squares of kTile by kTile pass through the
-// first-level cache, so that every line is read and written once.
+// A loop nest in the order of y. If x and y are contiguous along different axes, tiles of kTile by kTile pass through
+// the first-level cache, so that every cache line is read and written once.
 template <bool Accumulate>
 void transpose(const Loops<2>& loops, size_t along, float* y, const float* x) {
   constexpr int64_t kTile = 16;
@@ -80,7 +80,7 @@ class TransposeKernel final : public Kernel {
       : accumulates_(operands[1].access == Access::update) {
     const TensorDesc &x = operands[0].tensor, &y = operands[1].tensor;
     const std::vector<int64_t> from = strides_of(x), to = strides_of(y);
-    const int64_t words = bytes_of(x.type) / 4;  // moved as they are, whatever they mean
+    const int64_t words = bytes_of(x.type) / 4;  // moved without interpretation
     loops_.around(words, {1, 1});
     for (size_t axis = y.rank(); axis-- > 0;)
       loops_.around(y.dim(axis), {words * to[axis], words * from[static_cast<size_t>(attrs.perm[axis])]});

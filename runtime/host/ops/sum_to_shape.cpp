@@ -1,11 +1,11 @@
 // SumToShape {x, y}          y = scale · x, summed over the dimensions that are 1 in y (aligned at the last dimension)
-// ProductSum {a, b, y}       the same of a · b
-// BroadcastTo {x, y}         y = scale · x, stretched
+// ProductSum {a, b, y}       the same for a · b
+// BroadcastTo {x, y}         y = scale · x, broadcast
 // SumSamples {x, y}          SumToShape over samples: a round's share of the iteration's sum or mean
-// SpreadSamples {dy, dx}     its gradient, as BroadcastTo
+// SpreadSamples {dy, dx}     its gradient, like BroadcastTo
 //
-// y may be an `update` operand: the result is added. Sums run in a fixed order, each by one thread, in double
-// precision beyond a row: the bits do not depend on how many threads there are.
+// y may be an `update` operand: the result is accumulated. Each sum is computed by one thread in a fixed order, in
+// double precision beyond a row, so the bits do not depend on the number of threads.
 #include <optional>
 #include <utility>
 
@@ -16,15 +16,15 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kColumns = 128;  // of one thread's accumulators, on its stack
+constexpr int64_t kColumns = 128;  // accumulators of one thread, on its stack
 
-// y is the last operand; the ones before are multiplied.
+// y is the last operand; the preceding ones are multiplied.
 template <size_t Factors>
 class SumKernel final : public Kernel {
  public:
   static constexpr size_t kY = Factors;
 
-  // `of_samples`: with the trainer's factor for a batch that is not whole.
+  // `of_samples`: with the trainer's factor for an incomplete batch.
   SumKernel(double scale, std::span<const OperandDesc> operands, std::optional<SampleSumAttrs> of_samples = {})
       : scale_(static_cast<float>(scale)), of_samples_(of_samples),
         accumulates_(operands[kY].access == Access::update) {
@@ -42,7 +42,7 @@ class SumKernel final : public Kernel {
       if (step[kY] != 0) {
         kept_.around(all.counts[i], step);
       } else if (std::exchange(row, false)) {
-        // The innermost reduced loop is walked with a stride, the ones around it by division.
+        // The innermost reduced loop uses a stride, the outer ones use division.
         row_count_ = all.counts[i];
         row_step_ = step;
       } else {
@@ -78,7 +78,8 @@ class SumKernel final : public Kernel {
     *to = accumulates_ ? *to + value : value;
   }
 
-  // The factors' product at step j of the innermost loop. Unit: every stride is 1, known to the vectoriser.
+  // The product of the factors at step j of the innermost loop. Unit: every stride is 1, which the compiler can use for
+  // vectorization.
   template <bool Unit>
   float at(const std::array<const float*, Factors>& row, int64_t j) const {
     float value = row[0][Unit ? j : j * inner_step_[0]];
@@ -86,7 +87,7 @@ class SumKernel final : public Kernel {
     return value;
   }
 
-  // The innermost loop stays: up to kColumns sums at a time.
+  // The innermost loop is kept: up to kColumns sums at a time.
   template <bool Unit>
   void columns(std::array<const float*, Factors> from, float* to, int64_t first) const {
     const int64_t n = std::min(kColumns, inner_count_ - first);
@@ -104,7 +105,7 @@ class SumKernel final : public Kernel {
     for (int64_t j = 0; j < n; ++j) store(to + first + j, sums[j]);
   }
 
-  // The innermost loop goes: rows are summed in lanes.
+  // The innermost loop is reduced: rows are summed in vector lanes.
   template <bool Unit>
   double row_sums(std::array<const float*, Factors> from) const {
     constexpr int64_t kSumLanes = 32;
@@ -124,7 +125,7 @@ class SumKernel final : public Kernel {
     return sum;
   }
 
-  float scale_;  // of this run
+  float scale_;  // in this run
   std::optional<SampleSumAttrs> of_samples_;
   bool accumulates_;
   bool inner_kept_ = false, unit_ = false;

@@ -1,5 +1,6 @@
-// <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input where the output does not tell.
-// What composed normalizations and activations are made of; Exp and Log go back by BinaryMul and BinaryDiv.
+// <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input if the output is not
+// sufficient. These are the parts of normalizations and activations written as primitive operators; Exp and Log use
+// BinaryMul and BinaryDiv in the backward.
 #include "runtime/host/elementwise.h"
 #include "runtime/host/math.h"
 #include "runtime/kernels.h"
@@ -38,7 +39,7 @@ PLIMSOLL_ELEMENTWISE(LogForward, return host::map(operands, [](float x) { return
 PLIMSOLL_ELEMENTWISE(ReciprocalForward, return host::map(operands, [](float x) { return 1.0F / x; });)
 PLIMSOLL_ELEMENTWISE(ReciprocalBackward, return host::map2(operands, [](float y, float dy) { return -dy * y * y; });)
 
-// In the mode that the processor is in: to the nearest, and to the even one of two.
+// In the processor's rounding mode: to nearest, ties to even.
 PLIMSOLL_ELEMENTWISE(RoundForward, return host::map(operands, [](float x) { return std::nearbyint(x); });)
 
 PLIMSOLL_ELEMENTWISE(SignForward, return host::map(operands, [](float x) {
@@ -51,7 +52,7 @@ PLIMSOLL_ELEMENTWISE(SinBackward, return host::map2(operands, [](float x, float 
 PLIMSOLL_ELEMENTWISE(SqrtForward, return host::map(operands, [](float x) { return std::sqrt(x); });)
 PLIMSOLL_ELEMENTWISE(SqrtBackward, return host::map2(operands, [](float y, float dy) { return 0.5F * dy / y; });)
 
-// Squares and cubes are most of them.
+// Squares and cubes are the most common cases.
 PLIMSOLL_ELEMENTWISE(PowForward, {
   const float e = static_cast<float>(attrs.exponent);
   if (e == 2) return host::map(operands, [](float x) { return x * x; });

@@ -1,5 +1,5 @@
-// CastTo {x, y}   Compare {a, b, y}   WholeArithmetic {a, b, y}   Select {mask, a, b, y}: of any element type, broadcast as numpy
-// does. An absent a or b is a number of the attributes. Plain layouts.
+// CastTo {x, y}   Compare {a, b, y}   WholeArithmetic {a, b, y}   Select {mask, a, b, y}: for any element type,
+// broadcast as in NumPy. An absent a or b is a number in the attributes. Plain layouts.
 #include "runtime/attrs/whole.h"
 
 #include "runtime/host/flat_kernel.h"
@@ -35,7 +35,7 @@ std::unique_ptr<Kernel> pairs_kernel(const Loops<3>& loops, T number, F f) {
   });
 }
 
-// Of the operand that is there.
+// The type of the operand that is present.
 DataType type_of_pair(std::span<const OperandDesc> operands) {
   return operands[operands[0].access == Access::absent ? 1 : 0].tensor.type;
 }
@@ -50,7 +50,7 @@ T number_of(const PairAttrs& attrs) {
   else return static_cast<T>(attrs.whole);
 }
 
-// Of whole numbers; what does not fit wraps around, and a division by 0 gives 0.
+// For integers; overflow wraps around, and division by 0 gives 0.
 template <class T>
 std::unique_ptr<Kernel> arithmetic(const Loops<3>& loops, const PairAttrs& attrs) {
   using U = std::make_unsigned_t<T>;
@@ -81,7 +81,7 @@ std::unique_ptr<Kernel> logic(const Loops<3>& loops, const PairAttrs& attrs) {
   }
 }
 
-// As C++ has it, but for what no T holds: the nearest that it does.
+// As in C++, except that values outside the range of T become the nearest representable value.
 template <class X, class Y>
 Y converted(X x) {
   if constexpr (std::is_same_v<X, float> && !std::is_same_v<Y, float>) {

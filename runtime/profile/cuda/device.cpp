@@ -23,7 +23,7 @@ namespace {
 using cuda::check;
 using nlohmann::json;
 
-// "" where the device is at hand.
+// "" if the device is present.
 std::string& described_name() {
   static std::string name;
   return name;
@@ -48,13 +48,13 @@ std::string text_of(const std::string& name_or_file) {
                            ", or a file that --dump-device-props wrote");
 }
 
-// The smallest thing there is to do.
+// The smallest possible kernel call.
 const KernelCall& tiny() {
   static const KernelCall call{.name = "ReluForward", .operands = {read(f32({1})), write(f32({1}))}};
   return call;
 }
 
-// What each launch adds to a row of them, with nothing else to wait for.
+// The time that each launch adds to a sequence of launches without other waits.
 double launch_seconds() {
   constexpr int kLaunches = 2000;
   const backend::Arena arena(bytes_to_measure(tiny().operands, 0));
@@ -77,8 +77,8 @@ int64_t free_bytes() {
   return static_cast<int64_t>(free);
 }
 
-// A process of our own kind takes its context and its libraries, and the device has less left: so much. 0: it could not be
-// started.
+// The device memory that a process takes for its context and libraries, measured by starting another instance of this
+// program. 0: it could not be started.
 int64_t process_bytes() {
   const int64_t before = free_bytes();
   int to[2], from[2];
@@ -96,7 +96,7 @@ int64_t process_bytes() {
   char ready = 0;
   const bool held = child > 0 && ::read(from[0], &ready, 1) == 1;
   const int64_t taken = held ? before - free_bytes() : 0;
-  ::close(to[1]);  // its stdin ends, and so does it
+  ::close(to[1]);  // its stdin ends, so it exits
   ::close(from[0]);
   if (child > 0) ::waitpid(child, nullptr, 0);
   return std::max<int64_t>(taken, 0);
@@ -118,7 +118,7 @@ bool device_is_described() { return !described_name().empty(); }
 bool device_is_here() {
   int count = 0;
   const bool found = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-  cudaGetLastError();  // that there is none is no error of what comes next
+  cudaGetLastError();  // clears the error: a missing device must not affect later calls
   return found;
 }
 
@@ -141,7 +141,7 @@ json measure_overheads() {
   return figures;
 }
 
-// One kernel of each library, since they load their code when it is first used. The arenas are given back at once.
+// Runs one kernel of each library, because libraries load their code on first use. The arenas are freed at once.
 void hold_device() {
   backend::start(1);
   const KernelCall convolution{.name = "ConvForward",
@@ -199,11 +199,12 @@ int64_t interlude_bytes() {
   int device = 0, cache = 0;
   check(cudaGetDevice(&device), "there is no device");
   check(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device), "the device tells nothing of its cache");
-  // And a pass that takes longer than it takes to issue what is measured behind it: else that would begin late, by its own clock.
+  // The pass must also take longer than issuing the kernels measured after it: otherwise these would start late, by the
+  // device's clock.
   return std::max<int64_t>(int64_t{4} * cache, int64_t{64} << 20);
 }
 
-// The interlude passes over more than there is: every task finds its operands in memory.
+// The interlude covers more bytes than all caches: every task finds its operands in memory.
 Caches caches() { return {}; }
 void touch(std::byte*, int64_t) {}
 

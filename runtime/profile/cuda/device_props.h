@@ -1,4 +1,4 @@
-// The descriptions of devices in runtime/profile/cuda/device-props/, inside the profiler.
+// The device descriptions of runtime/profile/cuda/device-props/, embedded in the profiler.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Copies between the arena and pinned memory, by the device's own clock.
+// Copies between the arena and pinned memory, timed by the device's clock.
 #include "runtime/profile/links.h"
 
 #include <cuda_runtime.h>
@@ -18,7 +18,7 @@ namespace {
 using cuda::check;
 using nlohmann::json;
 
-// Pieces like the tensors that are worth moving.
+// Pieces of the size of tensors that are worth offloading.
 constexpr int64_t kPiece = int64_t{16} << 20;
 constexpr int kPieces = 16;
 
@@ -34,7 +34,7 @@ class Pinned {
   void* data_ = nullptr;
 };
 
-// A stream with an event at either end of what it is given.
+// A stream with an event at the beginning and the end of its work.
 class Track {
  public:
   Track() {
@@ -68,7 +68,7 @@ struct Copy {
   std::byte *to, *from;
 };
 
-// `rounds` times all the pieces, one after the other.
+// Copies all the pieces in sequence, `rounds` times.
 void copy_all(Track& track, const Copy& copy, int64_t piece, int rounds) {
   track.begin();
   for (int i = 0; i < rounds * kPieces; ++i) {
@@ -82,7 +82,7 @@ double bytes_per_second(int64_t piece, int rounds, double seconds) {
   return static_cast<double>(piece) * kPieces * rounds / seconds;
 }
 
-// The best of three: what else the link carries only makes it slower.
+// The best of three: other traffic on the link only makes a copy slower.
 double alone(Track& track, const Copy& copy) {
   double best = 0;
   for (int turn = 0; turn < 4; ++turn) {
@@ -93,7 +93,7 @@ double alone(Track& track, const Copy& copy) {
   return best;
 }
 
-// A kernel that waits for the memory, so that a copy beside it is felt, run again and again.
+// A memory-bound kernel, run repeatedly, so that a concurrent copy slows it down measurably.
 class Busy {
  public:
   Busy() : arena_(bytes_to_measure(call_.operands, 0)), kernel_(make_kernel(call_, algorithms_of(call_).front().name)) {}
@@ -118,12 +118,12 @@ json measure_links(const std::string&) {
   const Pinned pool(2 * kPiece * kPieces);
   Track out, in;
   const Copy store{cudaMemcpyDeviceToHost, pool.data(), arena.data()};
-  // Into the other half, as a plan would: both directions never meet on one byte.
+  // To the other half, as in a plan: the two directions never share a byte.
   const Copy fetch{cudaMemcpyHostToDevice, arena.data() + kPiece * kPieces, pool.data() + kPiece * kPieces};
   json ram;
   ram["alone"] = {{"d2h_bytes_per_second", alone(out, store)}, {"h2d_bytes_per_second", alone(in, fetch)}};
 
-  // The copies must be longer than the kernels that they run beside: as many kernels as fit in half their time.
+  // The copies must outlast the kernels that run concurrently: as many kernels as fit in half their time.
   Busy busy;
   constexpr int kRounds = 8;
   busy.seconds(3);

@@ -4,7 +4,7 @@
 
 namespace plimsoll::profile {
 
-// Seconds of a clock that only goes forward, from some moment on.
+// Seconds of a monotonic clock with an arbitrary origin.
 inline double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace plimsoll::profile

@@ -38,11 +38,11 @@ double Stopwatch::stop() {
   return now() - began_at_;
 }
 
-// What a process has of the last cache is a guess: others share it, and it may be very large.
+// The process's share of the last-level cache is a guess: others use it, too, and it may be very large.
 int64_t interlude_bytes() { return int64_t{128} << 20; }
 Caches caches() { return {.own = int64_t{2} << 20, .all = int64_t{32} << 20}; }
 
-// By all threads: one that had nothing to do would fall asleep, and the kernel that is measured next pay for it.
+// By all threads: an idle thread would fall asleep, and the next measured kernel would pay for waking it.
 void touch(std::byte* from, int64_t bytes) {
   volatile std::byte* const line = from;
 #pragma omp parallel for schedule(static)

@@ -24,11 +24,11 @@ namespace {
 
 using nlohmann::json;
 
-// Pieces like the tensors that are worth moving, over more of them than caches near a core hold.
+// Pieces of the size of tensors that are worth offloading; more of them than the private caches of a core hold.
 constexpr int64_t kPiece = int64_t{4} << 20, kPieces = 16;
 constexpr double kSeconds = 0.15;
 
-// One side of the copies: `store` takes a piece of the arena away, `fetch` brings it back.
+// The host side of the copies: `store` copies a piece out of the arena, `fetch` copies it back.
 struct Pool {
   std::function<void(int64_t offset, const std::byte* from)> store;
   std::function<void(int64_t offset, std::byte* to)> fetch;
@@ -39,7 +39,7 @@ Pool in_memory(const backend::Arena& memory) {
           [&](int64_t offset, std::byte* to) { backend::copy_in(nullptr, to, memory.data() + offset, kPiece); }};
 }
 
-// A file that is gone with its descriptor.
+// An unlinked file that disappears with its descriptor.
 class SpillFile {
  public:
   explicit SpillFile(const std::string& directory) {
@@ -77,7 +77,7 @@ class SpillFile {
   int file_ = -1;
 };
 
-// Copies piece after piece until told to end; counts bytes.
+// Copies piece after piece until told to stop; returns the number of bytes.
 int64_t copy_until(const std::atomic<bool>& end, const std::function<void(int64_t piece)>& copy) {
   int64_t copied = 0;
   for (int64_t piece = 0; !end.load(std::memory_order_relaxed); piece = (piece + 1) % kPieces, copied += kPiece) copy(piece);
@@ -85,7 +85,7 @@ int64_t copy_until(const std::atomic<bool>& end, const std::function<void(int64_
 }
 
 double alone(const std::function<void(int64_t piece)>& copy) {
-  for (int64_t piece = 0; piece < kPieces; ++piece) copy(piece);  // pages of the pool are touched
+  for (int64_t piece = 0; piece < kPieces; ++piece) copy(piece);  // faults in the pages of the pool
   int64_t copied = 0;
   const double began = now();
   double spent = 0;
@@ -96,13 +96,13 @@ double alone(const std::function<void(int64_t piece)>& copy) {
   return static_cast<double>(copied) / spent;
 }
 
-// A kernel that keeps every core busy, and how often it ran.
+// A kernel that keeps every core busy, and the number of its runs.
 class Busy {
  public:
   Busy() : arena_(bytes_to_measure(call_.operands, workspace())), kernel_(make_kernel(call_, algorithms_of(call_).front().name)) {
     per_run_ = time_of(*kernel_, call_.operands, {}, workpiece_, nullptr).median;
   }
-  // What a run's time grew by, on average.
+  // The average increase of a run's time.
   double slowdown_over(double seconds) {
     const double began = now();
     int64_t runs = 0;
@@ -127,7 +127,7 @@ class Busy {
 
 json measure_link(const Pool& pool, const backend::Arena& arena, Busy& busy) {
   const auto store = [&](int64_t piece) { pool.store(piece * kPiece, arena.data() + piece * kPiece); };
-  // Into the other half of the arena, as a plan would: both directions never meet on one byte.
+  // To the other half of the arena, as in a plan: the two directions never share a byte.
   const auto fetch = [&](int64_t piece) { pool.fetch(piece * kPiece, arena.data() + (kPieces + piece) * kPiece); };
   json link;
   link["alone"] = {{"d2h_bytes_per_second", alone(store)}, {"h2d_bytes_per_second", alone(fetch)}};
@@ -147,7 +147,7 @@ json measure_link(const Pool& pool, const backend::Arena& arena, Busy& busy) {
   return link;
 }
 
-// Half of a message there and back.
+// Half of a round trip of a message.
 double handover_seconds() {
   constexpr int kTimes = 200;
   std::atomic<int> ball{0};

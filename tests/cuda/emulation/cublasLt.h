@@ -1,4 +1,4 @@
-// The one question that the backend itself asks cuBLASLt.
+// The only function of cuBLASLt that the backend itself calls.
 #pragma once
 
 #include <cstddef>

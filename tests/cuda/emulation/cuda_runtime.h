@@ -1,20 +1,20 @@
-// As much of the CUDA runtime as runtime/cuda uses, on the CPU: found in front of NVIDIA's header, it lets g++ compile the
-// kernels and the backend as they are, so that they are tested where there is no GPU.
+// The part of the CUDA runtime that runtime/cuda uses, on the CPU. Found before NVIDIA's header, it lets g++ compile
+// the kernels and the backend unmodified, so that they can be tested without a GPU.
 //
-//   kernels   every thread of a block is a fiber. It runs until it ends or comes to a barrier or a shuffle; who has not come
-//             there when all others wait is an error. Launches go through the threads upwards and downwards by turns, so that
-//             a missing barrier in shared memory shows.
-//   time      every piece of work that ran is a microsecond; that is all that events tell.
-//   streams   nothing runs when it is issued, but when somebody synchronizes; then of all that its stream and its events
-//             allow, what was issued last. A missing wait shows in the numbers.
-//   memory    of the device: what it has, what others hold of it, what a library takes of it meanwhile, and how much may be pinned
-//             are the environment's to say (memory.cpp).
-//   graphs    nodes with what they come behind, and what they were told when they were recorded; played in the same perverse
-//             order. A stream that was not joined is an error.
+//   kernels   every thread of a block is a fiber. It runs until it ends or reaches a barrier or a shuffle; a thread
+//             that does not reach one for which all others wait is an error. Launches alternate between ascending and
+//             descending thread order, so that a missing barrier for shared memory has an effect.
+//   time      every executed work item takes a microsecond; events report nothing else.
+//   streams   nothing runs when it is issued, only at a synchronization; then, of everything that its stream and its
+//             events allow, the work issued last runs first. A missing wait changes the results.
+//   memory    the environment determines the device's memory, the part used by others, the part that a library takes
+//             later, and how much memory may be pinned (memory.cpp).
+//   graphs    nodes with their dependencies and the arguments of their recording, played in the same adverse order. A
+//             stream that was not joined is an error.
 //
-// What this does not show: time, races between blocks or on device memory within one, what other threads of a warp see in the
-// meantime, limits of registers and shared memory, rounding of fused multiply and add. Alignment of wide accesses is
-// UndefinedBehaviorSanitizer's, accesses beyond an operand are found by guards around it.
+// Not covered: time, races between blocks or on device memory within a block, what other threads of a warp see
+// meanwhile, limits of registers and shared memory, rounding of fused multiply-add. UndefinedBehaviorSanitizer checks
+// the alignment of wide accesses; guards detect accesses beyond an operand.
 #pragma once
 
 #include <cmath>
@@ -135,15 +135,15 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, Kernel) {
 namespace emulation {
 
 void issue_kernel(const cudaLaunchConfig_t& config, std::function<void()> thread);
-// So many were, since the process began.
+// The number of kernels launched since the process started.
 uint64_t kernels_launched();
 void sync_block();
-// Gives what the lane `distance` further on in the warp put in; its own value beyond the end.
+// Returns the value of the lane `distance` further on in the warp; the own value beyond the end.
 uint64_t shuffle_down(uint64_t value, unsigned distance);
 
 }  // namespace emulation
 
-extern dim3 threadIdx, blockIdx, blockDim;  // of the fiber that runs now
+extern dim3 threadIdx, blockIdx, blockDim;  // of the running fiber
 
 inline void __syncthreads() { emulation::sync_block(); }
 
@@ -157,7 +157,7 @@ T __shfl_down_sync(unsigned, T value, unsigned distance) {
   return value;
 }
 
-// Arguments are those of the moment of issue, as on the device.
+// Arguments are evaluated when the kernel is issued, as on the device.
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), Arguments&&... arguments) {
   emulation::issue_kernel(*config, [kernel, held = std::tuple<Parameters...>(arguments...)] { std::apply(kernel, held); });

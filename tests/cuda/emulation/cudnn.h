@@ -1,4 +1,4 @@
-// The one question that the backend itself asks cuDNN.
+// The only function of cuDNN that the backend itself calls.
 #pragma once
 
 #include <cstddef>

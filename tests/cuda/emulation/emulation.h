@@ -1,20 +1,20 @@
-// Between the parts of the emulation.
+// The interface between the parts of the emulation.
 #pragma once
 
 #include "cuda_runtime.h"
 
 namespace emulation {
 
-// Every block of a grid, one after the other.
+// Runs the blocks of a grid, one after another.
 void run_grid(const dim3& blocks, const dim3& threads, const std::function<void()>& thread);
 
-// What the device has left (memory.cpp).
+// The free memory of the device (memory.cpp).
 size_t bytes_left();
 
-// So many kernels were launched: what a library or another process may do then (memory.cpp).
+// Reports the number of launched kernels, at which a library or another process may act (memory.cpp).
 void tell_library(uint64_t launched);
 
-// Behind what is in the stream, or in its recording.
+// Appends work to the stream, or to its recording.
 void issue_work(Stream* stream, std::function<void()> work);
 
 }  // namespace emulation

@@ -1,5 +1,6 @@
-// What NVIDIA's libraries compute, as plain loops, so that whole trainers run on the emulation. These are stand-ins: nothing
-// here says anything of cuDNN or cuBLASLt. Launched like kernels, to keep their place in the streams.
+// Computes what NVIDIA's libraries compute, as plain loops, so that whole trainers run on the emulation. These are
+// stand-ins: they say nothing about cuDNN or cuBLASLt. They are launched like kernels, to keep their position in the
+// streams.
 #include "runtime/cuda/bias.h"
 #include "runtime/cuda/broadcast.h"
 #include "runtime/cuda/kernel.h"
@@ -13,7 +14,7 @@ void need_default(std::string_view algorithm) {
   if (!algorithm.empty() && algorithm != Algorithm{}.name) throw KernelError("the stand-in has no algorithm '" + std::string(algorithm) + "'");
 }
 
-// One thread does it all. Behind it come the backend's own kernels: bias, ReLU, what is added to a gradient.
+// One thread does everything. It is followed by the backend's own kernels: bias, ReLU, accumulation of a gradient.
 using After = std::function<void(const RunContext&, std::byte* const*, std::byte*)>;
 
 std::unique_ptr<Kernel> alone(std::function<void(std::byte* const*)> body, size_t slots, After after = {}) {
@@ -36,14 +37,15 @@ std::unique_ptr<Kernel> alone(std::function<void(std::byte* const*)> body, size_
 
 int64_t depth(const TensorDesc& desc) { return desc.rank() == 5 ? desc.dim(2) : 1; }
 
-// Where an element lies: in the order of the dimensions, or with the second one last. Over two dimensions the depth is 1.
+// The offset of an element: in the order of the dimensions, or with the second one last. For two spatial dimensions the
+// depth is 1.
 int64_t place(const TensorDesc& desc, int64_t i, int64_t j, int64_t d, int64_t k, int64_t l) {
   if (desc.layout == Layout::nhwc) return ((i * desc.dim(2) + k) * desc.dim(3) + l) * desc.dim(1) + j;
   const size_t rank = desc.rank();
   return (((i * desc.dim(1) + j) * depth(desc) + d) * desc.dim(rank - 2) + k) * desc.dim(rank - 1) + l;
 }
 
-// visit(x's place, w's place, y's place) for every product of a convolution of x by w to y.
+// visit(offset in x, offset in w, offset in y) for every product of a convolution of x by w to y.
 template <class Visit>
 void for_products(const ConvAttrs& a, const TensorDesc& x, const TensorDesc& w, const TensorDesc& y, Visit visit) {
   const int64_t inputs = w.dim(1), outputs = y.dim(1) / a.group;
@@ -129,7 +131,7 @@ std::unique_ptr<Kernel> ConvBackwardData::make(const Attrs& attrs, std::span<con
   }, o.size());
 }
 
-// {x, dy, dw, db}   workspace: the sums of a bias, then dw where it is added to
+// {x, dy, dw, db}   workspace: the sums of a bias, then dw if it accumulates
 std::vector<Algorithm> ConvBackwardWeights::algorithms(const Attrs&, std::span<const OperandDesc> o) {
   const bool bias = o[3].access != Access::absent, adds = cuda::adds(o[2]);
   return {{.workspace_bytes = (bias ? aligned(cuda::bias_gradient_workspace(planes_of(o[1].tensor))) : 0) +

@@ -1,11 +1,12 @@
-// Memory of the emulation, and who else takes of it. In bytes, by the environment:
+// Memory of the emulation, and its other users. In bytes, from the environment:
 //
-//   PLIMSOLL_EMULATED_MEMORY=N     what the device has; a tebibyte, if nothing is said
-//   PLIMSOLL_EMULATED_OTHERS=N     of it, what other processes hold
-//   PLIMSOLL_EMULATED_LIBRARY=N@K  a library asks cudaMalloc for so many when the K-th kernel is launched, and keeps them
-//   PLIMSOLL_EMULATED_COMES=N@K    another process takes so many, or what is left, when the K-th kernel is launched; @0: between what the
-//                                  trainer asks first and its first allocation
-//   PLIMSOLL_EMULATED_PINNED=N     most of the host's memory that may be pinned
+//   PLIMSOLL_EMULATED_MEMORY=N     the device's memory; default: one tebibyte
+//   PLIMSOLL_EMULATED_OTHERS=N     the part of it that other processes use
+//   PLIMSOLL_EMULATED_LIBRARY=N@K  a library allocates N bytes with cudaMalloc when the K-th kernel is launched, and
+//                                  keeps them
+//   PLIMSOLL_EMULATED_COMES=N@K    another process takes N bytes, or the rest, when the K-th kernel is launched; @0:
+//                                  after the trainer's first query and before its first allocation
+//   PLIMSOLL_EMULATED_PINNED=N     the maximum of host memory that may be pinned
 #include <cstdlib>
 #include <map>
 
@@ -19,7 +20,7 @@ size_t from_environment(const char* name, size_t otherwise) {
   return text ? static_cast<size_t>(std::strtoull(text, nullptr, 10)) : otherwise;
 }
 
-// Allocations by their addresses. Neither is ever destroyed: libraries give back when the process ends.
+// Allocations by address. Never destroyed, because libraries free memory when the process ends.
 struct Taken {
   std::map<void*, size_t> bytes_at = {};
   size_t bytes = 0;
@@ -43,7 +44,7 @@ size_t free_of_device() {
   return left_of(memory_of_device(), from_environment("PLIMSOLL_EMULATED_OTHERS", 0) + came + on_device().bytes);
 }
 
-// "N@K" of the environment: N, where it is time.
+// "N@K" from the environment: N, if its time has come.
 size_t wished_at(const char* const text, uint64_t now) {
   if (!text) return 0;
   char* rest = nullptr;

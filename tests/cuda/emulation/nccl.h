@@ -1,5 +1,5 @@
-// As much of NCCL as runtime/dist/cuda uses, between processes that run on the emulation (emulation/ranks/nccl.cpp).
-// What this does not show: time, NCCL's own memory, and sums in its order.
+// The part of NCCL that runtime/dist/cuda uses, between processes that run on the emulation (emulation/ranks/nccl.cpp).
+// Not covered: time, NCCL's own memory, and its order of summation.
 #pragma once
 
 #include <cuda_runtime.h>

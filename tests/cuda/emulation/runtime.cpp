@@ -13,17 +13,17 @@
 
 using Work = std::function<void()>;
 
-// Of a copy: what may be told anew once it is recorded.
+// The arguments of a copy that may be changed after recording.
 struct Copy {
   void* to;
   const void* from;
   size_t bytes;
 };
 
-// An event has happened as often as its record was reached; who waits, waits for the record that was issued last before.
+// An event counts how often its record was reached; a wait is for the most recently issued record.
 struct Event {
   uint64_t issued = 0, reached = 0;
-  uint64_t at = 0;           // when it was reached last
+  uint64_t at = 0;           // when it was last reached
   std::vector<Node*> behind;  // in a recording
 };
 
@@ -35,9 +35,9 @@ struct Operation {
 };
 
 struct Node {
-  Work run;   // null: `copy`
+  Work run;   // null: it is `copy`
   Copy copy;
-  std::vector<size_t> behind;  // numbers of nodes
+  std::vector<size_t> behind;  // indices of nodes
   size_t number;
 };
 
@@ -59,7 +59,7 @@ namespace {
 
 std::vector<Stream*> streams;  // in the order of creation
 Stream default_stream;
-std::set<Recorded*> captured;  // and not given back
+std::set<Recorded*> captured;  // and not destroyed
 uint64_t clock_now = 0, launched = 0;
 
 Stream& of(Stream* stream) { return stream ? *stream : default_stream; }
@@ -70,7 +70,7 @@ std::vector<Stream*> all_streams() {
   return all;
 }
 
-// Of all that may run, what is of the youngest stream.
+// Of everything that may run, the work of the most recently created stream.
 bool run_one() {
   const std::vector<Stream*> all = all_streams();
   for (size_t i = all.size(); i-- > 0;) {
@@ -119,7 +119,7 @@ void issue(Stream* on, Work run) {
 
 void move(const Copy& copy) { std::memmove(copy.to, copy.from, copy.bytes); }
 
-// In an order that the dependencies allow and nobody would expect: of what may run, what was recorded last.
+// In an adverse order that the dependencies allow: of everything that may run, the node recorded last.
 void play(const Playable& playable) {
   std::vector<bool> done(playable.nodes.size());
   for (size_t left = playable.nodes.size(); left > 0; --left) {
@@ -215,7 +215,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t on) {
   return cudaSuccess;
 }
 
-// Whoever waits for an event of a recording joins it.
+// A stream that waits for an event of a recording joins the recording.
 cudaError_t cudaStreamWaitEvent(cudaStream_t on, cudaEvent_t event, unsigned) {
   Stream& stream = of(on);
   if (!event->behind.empty()) {
@@ -260,7 +260,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
 }
 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* playable, cudaGraph_t graph, unsigned long long) {
-  constexpr size_t kBytesOfNode = 256;  // it is not kept account of
+  constexpr size_t kBytesOfNode = 256;  // not accounted for
   if (emulation::bytes_left() < kBytesOfNode * graph->nodes.size()) return cudaErrorMemoryAllocation;
   *playable = new Playable;
   for (const auto& node : graph->nodes) (*playable)->nodes.push_back(*node);
@@ -279,7 +279,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t playable, cudaStream_t stream) {
 }
 cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t playable, cudaGraphNode_t node, void* to, const void* from,
                                                size_t bytes, cudaMemcpyKind) {
-  // A node is a name of the graph that was captured, and is gone with it.
+  // A node belongs to the captured graph, and is invalid after the graph is destroyed.
   const bool known = std::any_of(captured.begin(), captured.end(), [&](const Recorded* graph) {
     return std::any_of(graph->nodes.begin(), graph->nodes.end(), [&](const auto& one) { return &*one == node; });
   });

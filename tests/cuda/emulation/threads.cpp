@@ -1,5 +1,6 @@
-// A block's threads. They run one after the other on one fiber, as long as none stops; a thread that comes to a barrier or a
-// shuffle stays on its fiber, and those behind it go on on another. So a kernel without barriers costs no switch at all.
+// The threads of a block. They run one after another on one fiber as long as none stops; a thread that reaches a
+// barrier or a shuffle stays on its fiber, and the following ones continue on another. So a kernel without barriers
+// needs no context switch.
 #include <setjmp.h>
 #include <ucontext.h>
 
@@ -31,7 +32,7 @@ struct Thread {
   State state = State::waiting_to_start;
   Fiber* fiber = nullptr;
   unsigned shuffles = 0;
-  uint64_t slots[2] = {};  // what it put in: of this shuffle and the one before
+  uint64_t slots[2] = {};  // its contributions to the current and the previous shuffle
 };
 
 std::vector<Thread> threads;
@@ -54,12 +55,12 @@ void become(unsigned thread) {
   threadIdx = dim3(thread);
 }
 
-// glibc's _setjmp and _longjmp, between stacks: a switch without a system call, which swapcontext would make.
+// Switches stacks with glibc's _setjmp and _longjmp, without the system call that swapcontext makes.
 __attribute__((noinline)) void to_scheduler(Fiber& from) {
   if (_setjmp(from.place) == 0) _longjmp(scheduler, 1);
 }
 
-// What a fiber does: one thread after the other, then waits for the next block.
+// The body of a fiber: runs one thread after another, then waits for the next block.
 void work() {
   for (;;) {
     while (started < threads.size()) {
@@ -108,7 +109,7 @@ void stop_at(State state) {
   to_scheduler(*current);
 }
 
-// All lanes of a warp are at a shuffle, the same one: they go on.
+// If all lanes of a warp are at the same shuffle, they continue.
 bool release_warps() {
   bool released = false;
   for (size_t first = 0; first < threads.size(); first += kWarp) {

@@ -1,5 +1,5 @@
-// A stand-in for NVIDIA's management library, as far as a trainer asks it: one device and six processes on it, of which most cannot be
-// named and some do not say what they hold. $MANAGEMENT=refuses: it does not start, as without a driver.
+// A stand-in for NVIDIA's management library, as far as a trainer uses it: one device with six processes, most of which
+// have no name; some do not report their memory. $MANAGEMENT=refuses: it fails to initialize, as without a driver.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,6 @@
-// Loaded in front of a trainer (LD_PRELOAD): while the file that $HANG names is there, its kernels or its reads of data do not
-// return ($HANG_IN: kernel, read), and $HANG.here tells that one does not. With $SLOW, kernels take so many milliseconds more, with $SLOW_SYNC what waits for a disk.
+// Preloaded into a trainer (LD_PRELOAD): while the file named by $HANG exists, its kernels or its reads of data do not
+// return ($HANG_IN: kernel, read), and $HANG.here shows that one is blocked. With $SLOW, kernels take that many
+// milliseconds longer; with $SLOW_SYNC, so do operations that wait for a disk.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-"""Models of images other than classifiers: segmentation, diffusion, video."""
+"""Image models other than classifiers: segmentation, diffusion, video."""
 
 from other_models.registry import first, image, kind
 

@@ -1,7 +1,7 @@
 """The registry of the models in this folder.
 
-OTHERS: name → function of torch and the batch that gives the model and its example inputs by name. FLAGS: name → the compiler's flags for
-it; the loss is the mean squared error unless the model says otherwise."""
+OTHERS: name → function of torch and the batch that returns the model and its example inputs by name. FLAGS: name → the
+compiler's flags for the model; the default loss is the mean squared error."""
 
 FLAGS = {}
 OTHERS = {}
@@ -18,7 +18,7 @@ def kind(of, *flags):
 
 
 def first(torch, model, *names):
-    """A model whose output is a dictionary, an object or a tuple: the part that is trained."""
+    """Wraps a model whose output is a dictionary, an object or a tuple: returns the part that is trained."""
     class First(torch.nn.Module):
         def __init__(self):
             super().__init__()

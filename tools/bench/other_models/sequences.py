@@ -1,4 +1,4 @@
-"""Models of sequences: audio and time series."""
+"""Sequence models: audio and time series."""
 
 from other_models.registry import kind
 

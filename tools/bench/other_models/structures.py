@@ -1,4 +1,4 @@
-"""Points, graphs, fields, detection, control, experts, computed indices."""
+"""Models of points, graphs and fields; detection, control, mixtures of experts, computed indices."""
 
 from other_models.registry import image, kind
 
@@ -328,7 +328,7 @@ def optical_flow(torch, batch):
 
 @kind("other")
 def indexed(torch, batch):
-    """Picks and writes by numbers, of each sample and of all."""
+    """Reads and writes by computed indices, per sample and across samples."""
     nn = torch.nn
 
     class Model(nn.Module):

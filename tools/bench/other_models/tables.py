@@ -1,4 +1,4 @@
-"""Models of tabular data, recommendation and metric learning."""
+"""Models for tabular data, recommendation and metric learning."""
 
 from other_models.registry import first, kind
 

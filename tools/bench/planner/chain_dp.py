@@ -1,13 +1,16 @@
-"""The exact answer for chains: rotor's recurrence (Beaumont et al., arXiv 1911.13214), on bytes as recompute_only counts them.
+"""The exact answer for chains: rotor's recurrence (Beaumont et al., arXiv 1911.13214), on bytes as recompute_only
+counts them.
 
-best(s, t, m): least seconds from "y_s and the gradient of y_t are there" to "y_s and the gradient of y_s are there" within m
-units, both ends counted; the first forward pass included. Stage i = f_i and f_i'; the loss is a stage L+1 with a backward only.
+best(s, t, m): the least seconds to get from "y_s and the gradient of y_t are live" to "y_s and the gradient of y_s are
+live" within m units, both ends counted, including the first forward pass. Stage i is f_i and f_i'. The loss is a stage
+L+1 with only a backward task.
 
-    s           k                 t
-    y_s . . . . y_k . . . . . . . d_t      run f_{s+1} … f_k, keep y_k only;   best(k, t, m - y_s), then best(s, k, m)
-    y_s+stash . . . . . . . . . . d_t      or run f_{s+1}, keep its stash too; best(s+1, t, m - y_s - stash), then f_{s+1}'
+s           k                 t y_s . . . . y_k . . . . . . . d_t      run f_{s+1} … f_k, keep only y_k;   best(k, t, m
+- y_s), then best(s, k, m) y_s+stash . . . . . . . . . . d_t      or run f_{s+1}, also keep its stash; best(s+1, t, m -
+y_s - stash), then f_{s+1}'
 
-Optimal among schedules that hold a checkpoint until it has served: dropping one early and making it again is not looked at.
+The result is optimal among schedules that hold a checkpoint until it has been used. Schedules that drop one early and
+recompute it are not considered.
 """
 import numpy
 
@@ -15,13 +18,13 @@ INFINITE = 1e18
 
 
 def solve(net, units):
-    """Least seconds for every budget of 0 … units. `net` is a chain of instances.chain."""
+    """The least seconds for every budget from 0 to `units`. `net` is a chain of instances.chain."""
     ops = net.ops
     n = len(ops)
     y = [net.bytes["y0"]] + [net.bytes[op["output"]] for op in ops]
     stash = [0] + [sum(net.bytes[w] for w in op["writes"][1:]) for op in ops] + [0]
     f = [0] + [op["forward"] for op in ops]
-    b = [0] + [op["backward"] for op in ops] + [1]  # the loss takes a second
+    b = [0] + [op["backward"] for op in ops] + [1]  # the loss takes one second
     d = y + [0]
     best = numpy.full((n + 1, n + 2, units + 1), INFINITE)
 

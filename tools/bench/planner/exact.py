@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Recomputation alone beside exact answers: a MILP (milp.py) on graphs of up to 64 tasks, a DP (chain_dp.py) on chains.
+"""Compares recomputation alone with exact answers: a MILP (milp.py) on graphs of up to 64 tasks, a DP (chain_dp.py) on
+chains.
 
-Exact answers do not depend on our code, so they are kept in exact.json; --solve makes those that are missing. MILPs need HiGHS:
-highspy or scipy from PyPI, or Debian's python3-scipy; where there is none, what exact.json lacks is left out, and said so.
+Exact answers do not depend on our code, so exact.json stores them; --solve computes the missing ones. MILPs need HiGHS:
+highspy or scipy from PyPI, or Debian's python3-scipy. Without HiGHS, answers missing from exact.json are left out, and
+the output says so.
 
 usage: exact.py --driver build/bin/recompute_only [--solve] [--time-limit 60] [--only NAME,NAME] [--shapes] [--write]
 """
@@ -33,7 +35,7 @@ def plan(args, net):
         sys.exit(f"{net.name}: exit {done.returncode}: {done.stderr}")
     ours = json.loads(done.stdout)
     if ours["order"] != [row[0] for row in net.tasks()]:
-        sys.exit(f"{net.name}: ours ran the tasks in another order, so there is nothing to compare")
+        sys.exit(f"{net.name}: ours ran the tasks in another order, so the two cannot be compared")
     return ours
 
 
@@ -85,7 +87,7 @@ def solve_missing(args, nets, chains, answers):
 
 
 def compare(nets, answers, method):
-    """Rows of the table, and the rows that are over an aim."""
+    """The rows of the table, the rows over an aim, and the number of unknown answers."""
     kept, lines, over, unknown = load_kept(), [], [], 0
     for net in nets:
         answer = answers[net.name]
@@ -125,13 +127,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--driver", required=True)
     parser.add_argument("--effort", type=int, default=1)
-    parser.add_argument("--solve", action="store_true", help="make the exact answers that exact.json lacks")
-    parser.add_argument("--again", action="store_true", help="with --solve: also those that were stopped")
-    parser.add_argument("--time-limit", type=float, default=60, help="of each MILP, in seconds")
+    parser.add_argument("--solve", action="store_true", help="compute the exact answers that exact.json lacks")
+    parser.add_argument("--again", action="store_true", help="with --solve: also those stopped by the time limit")
+    parser.add_argument("--time-limit", type=float, default=60, help="seconds per MILP")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", help="names of instances, with commas")
-    parser.add_argument("--shapes", action="store_true", help="print the plans that are over an aim")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/planner.md")
+    parser.add_argument("--only", help="names of instances, separated by commas")
+    parser.add_argument("--shapes", action="store_true", help="print the plans over an aim")
+    parser.add_argument("--write", action="store_true", help="write the tables to docs/benchmarks/planner.md")
     args = parser.parse_args()
     chosen = lambda nets: [net for net in nets if not args.only or net.name in args.only.split(",")]
     nets = chosen(instances.small())

@@ -1,6 +1,6 @@
-"""Small training graphs with made-up bytes and seconds, in the text form that recompute_only reads.
+"""Small training graphs with synthetic bytes and seconds, in the text form that recompute_only reads.
 
-Bytes are in units of 256, an arena's alignment; seconds are whole numbers, so that exact answers are exact.
+Bytes are in units of 256, the alignment of an arena. Seconds are integers, so that exact answers are exact.
 """
 import random
 
@@ -8,9 +8,9 @@ UNIT = 256
 
 
 class Net:
-    """Forward operators as they come; text() adds the loss and the backward tasks of training, in reverse.
+    """Forward operators in order. text() adds the loss and the backward tasks of training, in reverse.
 
-    A value with several readers has a gradient from each; its producer's backward task reads them all.
+    A value with several readers has a gradient from each reader; the backward task of its producer reads all of them.
     """
 
     def __init__(self, name):
@@ -25,7 +25,7 @@ class Net:
         return name
 
     def op(self, name, inputs, units, forward, backward, reads=(), reads_output=False, stash=0):
-        """`reads`: the inputs that the backward task reads; `stash`: units that the forward leaves for it."""
+        """`reads`: the inputs that the backward task reads; `stash`: units that the forward saves for it."""
         output = self.tensor("y_" + name, units)
         writes = [output] + ([self.tensor("s_" + name, stash)] if stash else [])
         self.ops.append(dict(name=name, inputs=list(inputs), output=output, writes=writes, forward=forward,
@@ -52,7 +52,7 @@ class Net:
             of_output = [gradient(op["output"], reader) for reader in consumers.get(op["output"], [])]
             of_inputs = [gradient(value, op["name"]) for value in op["inputs"]]
             if not of_output:
-                raise ValueError(f"{self.name}: nobody reads {op['output']}")
+                raise ValueError(f"{self.name}: no operator reads {op['output']}")
             rows.append((op["name"] + "'", "backward", op["backward"], op["reads"] + of_output, of_inputs))
         return rows
 
@@ -64,7 +64,7 @@ class Net:
 
 
 def chain(layers, seed=None):
-    """Uniform without a seed. The only values are y0 … yn, so the chain DP (chain_dp.py) applies."""
+    """A chain, uniform without a seed. The only values are y0 … yn, so the chain DP (chain_dp.py) applies."""
     draw = random.Random(seed)
     net = Net(f"chain{layers}" if seed is None else f"chain{layers}-{seed}")
     for i in range(1, layers + 1):
@@ -118,7 +118,7 @@ def unet(levels):
 
 
 def random_net(seed, size):
-    """Fan-out, skips near and far, backward tasks that read inputs, outputs, a stash or nothing."""
+    """A random graph: fan-out, short and long skips, backward tasks that read inputs, outputs, a stash or nothing."""
     draw = random.Random(seed)
     net = Net(f"random{size}-{seed}")
     values, unread = ["y0"], []
@@ -137,7 +137,7 @@ def random_net(seed, size):
 
 
 def small():
-    """At most 64 tasks each: those that a MILP can answer."""
+    """Graphs of at most 64 tasks each, which a MILP can solve."""
     nets = [chain(12), chain(20), chain(31), chain(12, 1), chain(20, 2), chain(31, 3), resnet(1), resnet(2), resnet(3),
             unet(2), unet(3), random_net(3, 14), random_net(3, 20), random_net(5, 20), random_net(3, 31)]
     for net in nets:

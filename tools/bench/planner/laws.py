@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""What every plan of `auto` must hold, over the networks of the zoo: each plan a `plimsoll plan` of its own, that knows nothing
-of the others.
+"""Tests the properties of every plan of `auto`, over the networks of the zoo. Each plan is a `plimsoll plan` of its
+own, independent of the others.
 
-  budget   any from summary.minimum_bytes on has a plan whose arena is within it; a byte less exits 6 and names that minimum
-  time     never rises when the budget does
+  budget   every budget from summary.minimum_bytes on has a plan within it; one byte less exits 6 and names that minimum
+  time     never rises with the budget
   rivals   no other policy that fits is faster
   whole    under --batch-norm whole, the default, a network with batch normalization has one round
 
-A case is a network, a device, a batch, a setting of --batch-norm (`split` only where there is batch normalization) and what --with adds.
-Its budgets are drawn between the least and the unconstrained, in pairs that lie close together, for that is where luck would show. Each
-pass draws others, until all passes or the seconds are over; with --draw it draws so many of the cases, too.
+A case is a network, a device, a batch, a setting of --batch-norm (`split` only with batch normalization) and the
+options of --with. Its budgets are drawn between the minimum and the unlimited arena, in pairs that are close together,
+where a lucky plan would break the rules. Each pass draws other budgets, until all passes or the seconds are over. With
+--draw it also draws that many of the cases.
 
-usage: laws.py --plimsoll build/bin/plimsoll --work DIR [--only lenet;resnet18:input=64] [--devices p100,h200] [--batch 8,13] [--effort 1]
-               [--with "--optimizer adam;--ranks 2;--host-budget HALF"] [--draw 20]
+usage: laws.py --plimsoll build/bin/plimsoll --work DIR [--only lenet;resnet18:input=64] [--devices p100,h200]
+               [--batch 8,13] [--effort 1] [--with "--optimizer adam;--ranks 2;--host-budget HALF"] [--draw 20]
                [--pairs 3] [--rivals 1] [--passes 1] [--seconds 3600] [--seed 1] [--jobs 1] [--write]
 """
 import argparse
@@ -29,7 +30,7 @@ import typing
 
 import tables
 
-NEAR = 1 + 1e-9  # times are sums of the same figures in another order
+NEAR = 1 + 1e-9  # times may be sums of the same figures in another order
 
 
 class Case(typing.NamedTuple):
@@ -37,7 +38,7 @@ class Case(typing.NamedTuple):
     device: str
     batch: int
     setting: str
-    options: str = ""  # HALF in it: half of the host pool that the plan of the least budget has without it
+    options: str = ""  # HALF stands for half of the host pool of the minimum plan without this option
 
     def __str__(self):
         return f"{self.spec} {self.device} batch {self.batch} {self.setting}" + (f" {self.options}" if self.options else "")
@@ -59,7 +60,7 @@ class Laws:
         return path
 
     def plan(self, case, policy, budget):
-        """The plan, or what was said where the exit code is 6. Anything else is a broken law."""
+        """The plan, or the message if the exit code is 6. Any other result is a violation."""
         self.counts["plans"] += 1
         command = [self.args.plimsoll, "plan", self.model(case.spec), "--batch", str(case.batch), "--costs", case.device, "--batch-norm", case.setting,
                    "--policy", policy, "--budget", str(budget), "--effort", str(self.args.effort), "-q", "-o", "-", *case.options.split()]
@@ -85,11 +86,11 @@ class Laws:
             case = case._replace(options=case.options.replace("HALF", str(tight["summary"]["host_pool_bytes"] // 2)))
         free, said = self.plan(case, "auto", "100%")
         if free is None:
-            self.complain(case, f"no plan without a limit: {said.strip()}")
+            self.complain(case, f"no unlimited plan: {said.strip()}")
             return
         least, most = free["summary"]["minimum_bytes"], free["summary"]["unconstrained_bytes"]
         self.hold_least(case, least)
-        # Geometric, and half of them close above the least, where it gets steep.
+        # A geometric distribution, with half of the budgets slightly above the minimum, where time rises steeply.
         draw = random.Random(f"{seed} {case}")
         budgets = {least, most, max(most + 1, int(most * 1.1))}
         for i in range(self.args.pairs):
@@ -104,13 +105,13 @@ class Laws:
                 return
             plan, said = self.plan(case, "auto", str(budget))
             if plan is None:
-                self.complain(case, f"no plan within {budget}, though {least} is the least: {said.strip().splitlines()[:1]}")
+                self.complain(case, f"no plan within {budget}, though the minimum is {least}: {said.strip().splitlines()[:1]}")
                 continue
             seconds = plan["summary"]["iteration_seconds"]
             if case.setting == "whole" and mixes_samples(self, case.spec) and "--sub-batch" not in case.options and plan["rounds"] > 1:
                 self.complain(case, f"{plan['rounds']} rounds within {budget}")
             if plan["summary"]["minimum_bytes"] != least:
-                self.complain(case, f"the minimum is {plan['summary']['minimum_bytes']} within {budget}, and {least} without a limit")
+                self.complain(case, f"the minimum is {plan['summary']['minimum_bytes']} within {budget}, and {least} when unlimited")
             if before is not None:
                 self.counts["pairs"] += 1
                 if seconds > before[1] * NEAR:
@@ -123,9 +124,9 @@ class Laws:
         self.counts["least"] += 1
         plan, said = self.plan(case, "auto", str(least - 1))
         if plan is not None:
-            self.complain(case, f"{least - 1} has a plan, though {least} is the least")
+            self.complain(case, f"{least - 1} has a plan, though the minimum is {least}")
         elif f"the minimum is {least} bytes" not in said:
-            self.complain(case, f"within {least - 1}, the least is not said to be {least}: {said.strip()}")
+            self.complain(case, f"within {least - 1}, the message does not state the minimum {least}: {said.strip()}")
 
     def hold_against_rivals(self, case, budget, seconds):
         for policy in self.policies:
@@ -161,20 +162,20 @@ def mixes_samples(laws, spec):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plimsoll", required=True)
-    parser.add_argument("--work", required=True, help="where models are written")
-    parser.add_argument("--only", default="", help="networks, with ; between them; by default all of the zoo")
+    parser.add_argument("--work", required=True, help="folder for the models")
+    parser.add_argument("--only", default="", help="networks, separated by ;, default: all of the zoo")
     parser.add_argument("--devices", default="p100,h200")
-    parser.add_argument("--batch", default="8", help="one or several, with , between them")
-    parser.add_argument("--with", dest="options", default="", help="options of plimsoll plan, with ; between what makes a case each")
-    parser.add_argument("--draw", type=int, default=0, help="so many cases of all in each pass")
+    parser.add_argument("--batch", default="8", help="one or several, separated by commas")
+    parser.add_argument("--with", dest="options", default="", help="options of plimsoll plan, separated by ;, one case for each")
+    parser.add_argument("--draw", type=int, default=0, help="number of cases to draw in each pass, default: all")
     parser.add_argument("--effort", type=int, default=1)
-    parser.add_argument("--pairs", type=int, default=3, help="of budgets, for a case and a pass")
-    parser.add_argument("--rivals", type=int, default=1, help="budgets at which all policies are asked, likewise")
+    parser.add_argument("--pairs", type=int, default=3, help="pairs of budgets per case and pass")
+    parser.add_argument("--rivals", type=int, default=1, help="budgets at which all policies are compared, per case and pass")
     parser.add_argument("--passes", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--write", action="store_true", help="put what was held into docs/benchmarks/planner.md")
+    parser.add_argument("--write", action="store_true", help="write the result to docs/benchmarks/planner.md")
     args = parser.parse_args()
     os.makedirs(args.work, exist_ok=True)
     laws = Laws(args)
@@ -190,7 +191,7 @@ def main():
             return
         laws.hold(case, seed)
         done.add(case)
-        print(f"{seed} {case}: {laws.counts}, {len(laws.broken)} broken", file=sys.stderr, flush=True)
+        print(f"{seed} {case}: {laws.counts}, {len(laws.broken)} violations", file=sys.stderr, flush=True)
 
     jobs = []
     for seed in range(args.seed, args.seed + args.passes):
@@ -201,7 +202,7 @@ def main():
     text = (f"{len({case.spec for case in done})} networks on {args.devices.replace(',', ' and ')}, {len(done)} of {len(cases)} cases at batch {args.batch.replace(',', ', ')} and "
             f"effort {args.effort}{f', with {options}' if args.options else ''}: "
             f"{laws.counts['plans']} plans, {laws.counts['pairs']} pairs of budgets, {laws.counts['rivals']} plans of other policies, "
-            f"{laws.counts['least']} times a byte less than the least; {len(laws.broken)} broken.")
+            f"{laws.counts['least']} budgets of one byte less than the minimum; {len(laws.broken)} violations.")
     print(text)
     if args.write:
         tables.put("laws", [text] + [f"- {each}" for each in laws.broken])

@@ -1,15 +1,17 @@
-"""Exact recomputation as a mixed integer program, after Checkmate (Jain et al., MLSys 2020), unrolled as MONeT does: the forward
-pass runs once in its order, and before each backward task forward tasks may run again, in their order, each at most once.
+"""Exact recomputation as a mixed integer program, after Checkmate (Jain et al., MLSys 2020), unrolled as in MONeT. The
+forward pass runs once in its order. Before each backward task forward tasks may be recomputed, in their order, each at
+most once.
 
-Of every slot s (a task that may run there): run[s], 1 for the tasks of the order itself, else binary; of every slot and tensor of
-the forward: there[s, v], continuous, for with run whole it comes out whole.
+A slot s is a place where a task may run. Its variable run[s] is 1 for the tasks of the order itself, and binary
+otherwise. Each slot and forward tensor has a variable there[s, v]. It is continuous, because it is integral if run is.
 
-    there[s, v] >= run[s]                       for what the task of s reads and writes
-    there[s, v] <= there[s-1, v] + run[s]       the last term where the task of s writes v
+    there[s, v] >= run[s]                       for tensors that the task of s reads or writes
+    there[s, v] <= there[s-1, v] + run[s]       the last term only if the task of s writes v
     sum bytes(v) there[s, v] + gradients(s) <= budget
-    minimise sum seconds(s) run[s]
+    minimize sum seconds(s) run[s]
 
-Every schedule of ours is one of these; these also hold tensors made early for a later backward task.
+Every schedule of ours satisfies these constraints. They also admit schedules that hold tensors, recomputed early, for a
+later backward task.
 """
 try:
     import numpy
@@ -27,7 +29,7 @@ except ImportError:
 
 
 def solver():
-    """What solves here, or None."""
+    """The name of the installed solver, or None."""
     if numpy is not None and highspy is not None:
         return "HiGHS " + highspy.Highs().version()
     return "HiGHS of scipy" if scipy_milp is not None else None
@@ -60,7 +62,7 @@ def formulate(net, budget_units):
     backward = [row for row in rows if row[1] == "backward"]
     maker = {tensor: row for row in forward for tensor in row[4]}
 
-    def needed_from(stage):  # forward tasks that a backward task from here on may want to run again
+    def needed_from(stage):  # forward tasks that a backward task from this stage on may need recomputed
         names, stack = set(), [t for row in backward[stage:] for t in row[3] if t in maker]
         while stack:
             row = maker[stack.pop()]
@@ -75,7 +77,7 @@ def formulate(net, budget_units):
         names = needed_from(stage)
         slots += [(f, True) for f in forward if f[0] in names] + [(row, False)]
 
-    # Gradients are written once and die with their last reader: constants.
+    # Gradients are written once and freed by their last reader, so their bytes are constants.
     written = {tensor: s for s, (row, again) in enumerate(slots) if row[1] in ("loss", "backward") for tensor in row[4]}
     read = {tensor: s for s, (row, again) in enumerate(slots) for tensor in row[3] if tensor in written}
     gradients = [0] * len(slots)
@@ -108,7 +110,8 @@ def formulate(net, budget_units):
 
 
 def solve(net, budget_units, time_limit):
-    """{"status": optimal | infeasible | stopped, "seconds": of the best found or None, "bound": none takes less}"""
+    """{"status": optimal | infeasible | stopped, "seconds": those of the best solution or None, "bound": a lower
+    bound}"""
     program = formulate(net, budget_units)
     if program is None:
         return {"status": "infeasible", "seconds": None, "bound": None}

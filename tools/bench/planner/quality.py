@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What `--policy auto` pays for memory, on networks of the zoo and models of devices; and what planning itself takes.
+"""The time that memory limits cost `--policy auto`, on networks of the zoo and device models; and the cost of planning.
 
-Every cell is a `plimsoll plan` of its own. Answers are kept in a file, so that a run that was broken off goes on where it was,
-and --only, --devices and --budgets make some of them anew. Seconds of planning are processor time of the whole process with one thread, import
-of the model and the checker included, so that they hold on a machine that others use too; memory is its peak resident size.
+Every cell is a `plimsoll plan` of its own. Results are stored in a file, so that an interrupted run can continue, and
+--only, --devices and --budgets can recompute some of them. Planning time is processor time of the whole process with
+one thread, including import of the model and the checker, so that it is valid on a machine with other load. Memory is
+the peak resident size of the process.
 
 usage: quality.py --plimsoll build/bin/plimsoll --kept DIR/quality.json [--only resnet50,unet] [--devices p100,h200]
                   [--budgets 66,50] [--fresh] [--times] [--threads 2] [--write]
@@ -19,11 +20,11 @@ import time
 
 import tables
 
-# Batches that 16 GiB hold unconstrained.
+# Batches whose unlimited plans fit 16 GiB.
 NETWORKS = {"resnet50": 64, "vgg16": 64, "unet": 16, "mobilenet_v2": 64, "googlenet": 64, "inception_v4": 32, "densenet121": 64}
 AIMS = {66: 2, 50: 4, 33: 9, 25: 15, 10: 35}
-# Bottleneck blocks of ten nodes: 3 convolutions, 3 batch normalizations, 3 ReLUs, an addition. Narrow ones: with 64 channels
-# 10,000 layers have 6 GB of weights, which is what reading them takes, not planning.
+# Bottleneck blocks of ten nodes: 3 convolutions, 3 batch normalizations, 3 ReLUs, an addition. The blocks are narrow:
+# with 64 channels 10,000 layers have 6 GB of weights, and the time would be that of reading them, not of planning.
 TIMES = [("resnet50", "resnet50", 64, 1), ("1,000 layers", "resnet:n=25;25;25;25,input=64,width=16", 64, 2),
          ("1,000 layers, 152 M parameters", "resnet:n=25;25;25;25,input=64", 64, 2),
          ("10,000 layers", "resnet:n=250;250;250;250,input=64,width=16", 16, 60)]
@@ -37,12 +38,12 @@ def model_file(args, spec):
     return path
 
 
-TIGHT = 33  # percent, from where on rounds may be faster than the whole batch
+TIGHT = 33  # per cent; at this budget and below, rounds may be faster than the whole batch
 
 
 def plan(args, spec, batch, device, percent):
-    """As users get it: batch normalization sees the whole batch. Under "split" what --batch-norm split makes of it, which trains
-    something else, where it alone fits or is faster."""
+    """The default plan, in which batch normalization sees the whole batch. The key "split" has the plan with
+    --batch-norm split, which changes the training, if only that plan fits or if it is faster."""
     whole = plan_once(args, spec, batch, device, percent, "whole")
     if percent > TIGHT and "error" not in whole:
         return whole
@@ -55,7 +56,7 @@ def plan(args, spec, batch, device, percent):
 
 
 def plan_once(args, spec, batch, device, percent, batch_norm):
-    """The summary of a plan and what making it took; {"error"} where there is none."""
+    """The summary of a plan and the cost of making it; with {"error"} if there is no plan."""
     out = f"{args.kept}.tmp-{threading.get_ident()}"
     policy = "liveness" if percent == 100 else "auto"
     command = [args.plimsoll, "plan", model_file(args, spec), "--batch", str(batch), "--costs", device, "--policy", policy,
@@ -93,8 +94,9 @@ def brief(cell):
 
 
 def cell_text(cell, whole, aim):
-    """"+3.1 % (≥ 2.0); +2.5 % (≥ 1.9), 2 × 32": over the unconstrained plan's time, and the least that any plan could be over, where the plan
-    says; behind the semicolon with --batch-norm split, which cannot make a miss a hit. And whether the cell misses its aim."""
+    """The text of a cell, and whether it misses its aim. "+3.1 % (≥ 2.0); +2.5 % (≥ 1.9), 2 × 32" means: the time over
+    the unlimited plan's, and in brackets the lower bound if the plan has one. After the semicolon are the figures with
+    --batch-norm split, which do not count towards the aim."""
     if cell is None:
         return "", False
     split = f"; {cell_text(cell['split'], whole, aim)[0]}" if "split" in cell else ""
@@ -114,7 +116,7 @@ def cell_text(cell, whole, aim):
 
 
 def overhead_table(device, kept, chosen):
-    lines = [f"| {device} | batch | unconstrained | " + " | ".join(f"{p} %, aim ≤ {aim} %" for p, aim in AIMS.items()) + " | planning |",
+    lines = [f"| {device} | batch | unlimited | " + " | ".join(f"{p} %, aim ≤ {aim} %" for p, aim in AIMS.items()) + " | planning |",
              "|---|---|---|" + "---|" * (len(AIMS) + 1)]
     missed = cells = 0
     for name, batch in NETWORKS.items():
@@ -150,15 +152,15 @@ def times_table(kept):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plimsoll", required=True)
-    parser.add_argument("--kept", required=True, help="where answers are kept, and models beside it")
+    parser.add_argument("--kept", required=True, help="file for the results; models are stored in the same folder")
     parser.add_argument("--only", default=",".join(NETWORKS))
     parser.add_argument("--devices", default="p100,h200")
     parser.add_argument("--budgets", default=",".join(map(str, AIMS)))
-    parser.add_argument("--fresh", action="store_true", help="make anew what is kept already")
-    parser.add_argument("--times", action="store_true", help="planning time of networks of growing depth instead")
-    parser.add_argument("--jobs", type=int, default=1, help="plans at once")
-    parser.add_argument("--threads", type=int, help="of each plan: 1, and with --times the processors that there are")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/planner.md")
+    parser.add_argument("--fresh", action="store_true", help="recompute stored results")
+    parser.add_argument("--times", action="store_true", help="measure planning time of networks of growing depth instead")
+    parser.add_argument("--jobs", type=int, default=1, help="number of concurrent plans")
+    parser.add_argument("--threads", type=int, help="threads of each plan; default: 1, and with --times the number of processors")
+    parser.add_argument("--write", action="store_true", help="write the tables to docs/benchmarks/planner.md")
     args = parser.parse_args()
     args.threads = args.threads or (len(os.sched_getaffinity(0)) if args.times else 1)
     kept = {}

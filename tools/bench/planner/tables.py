@@ -1,4 +1,4 @@
-"""Tables in docs/benchmarks/planner.md that scripts write: each stands between two comments with its name."""
+"""Replaces tables in docs/benchmarks/planner.md. Each table is between two comments with its name."""
 import os
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/benchmarks/planner.md")

@@ -1,4 +1,4 @@
-// No tool listens.
+// No tool is attached.
 #pragma once
 
 inline int nvtxRangePushA(const char*) { return 0; }

@@ -1,7 +1,8 @@
-// Sums over emulated devices, by TCP: work of a stream like any other, recorded with the round or not. Who adds up in another
-// order than the rest, or other amounts, is found out. Where a rank is gone a sum never ends, as on devices. With $NCCL_BREAKS it
-// never ends from that reduction on though all ranks live, and one who asks is told why. Who lets go of it while a recording holds a sum
-// would wait for that recording's end, for ever if it is the same thread's to end it, and is told so.
+// Sums over emulated devices, over TCP: work in a stream like any other, recorded with the round or not. A rank that
+// sums in another order or other amounts than the rest is detected. If a rank is gone, a sum never ends, as on devices.
+// With $NCCL_BREAKS, sums never end from that reduction on although all ranks are alive, and a query returns the
+// reason. Destroying a communicator while a recording holds one of its sums is an error: it would wait for the end of
+// the recording, and forever if the same thread has to end it.
 #include <nccl.h>
 #include <unistd.h>
 
@@ -20,13 +21,13 @@ struct ncclComm {
   std::vector<plimsoll::dist::Spoke> spokes;
   int64_t reductions = 0;
   std::atomic<bool> broken{false};
-  std::shared_ptr<int> sums = std::make_shared<int>(0);  // held by each that was issued or recorded
+  std::shared_ptr<int> sums = std::make_shared<int>(0);  // held by each sum that was issued or recorded
 };
 
 namespace {
 
 plimsoll::dist::Door door;
-int depth = 0;  // of groups
+int depth = 0;  // of nested groups
 std::vector<std::function<void()>> grouped;
 
 struct Head {
@@ -105,7 +106,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) { return ncclCommDestroy(comm); }
 
 ncclResult_t ncclGroupStart() { return ++depth, ncclSuccess; }
 
-// What a group holds goes to its streams when the group ends.
+// The operations of a group are issued to their streams when the group ends.
 ncclResult_t ncclGroupEnd() {
   if (depth == 0) return ncclInvalidUsage;
   if (--depth > 0) return ncclSuccess;
