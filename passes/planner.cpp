@@ -20,7 +20,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kPlansBehind = 2;  // a search under a deadline reserves the time of this many plans
+constexpr double kPlansReserved = 2;  // a search under a deadline reserves the time of this many plans
 
 // The largest and the smallest sub-batch.
 std::vector<int64_t> ends_of(const std::vector<int64_t>& sizes) {
@@ -279,7 +279,7 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   const std::vector<int64_t> sizes = sub_batches(may_split());
   if (budget_ == kNoLimit && sizes.front() == request_.batch && variants_.graph().ranks == 1) return unconstrained;
   const bool free = sizes.front() == request_.batch && unconstrained.arena() <= budget_;
-  const SelectionLimits limits = {.budget_bytes = budget_, .host_budget_bytes = host_budget_, .effort = request_.effort, .threads = request_.threads, .search = deadline_.sooner(kPlansBehind * one_plan_seconds_),
+  const SelectionLimits limits = {.budget_bytes = budget_, .host_budget_bytes = host_budget_, .effort = request_.effort, .threads = request_.threads, .search = deadline_.sooner(kPlansReserved * one_plan_seconds_),
                               .deadline = deadline_};
   Selection selection{.best = free ? unconstrained : std::move(known), .bound_seconds = std::numeric_limits<double>::infinity()};
   // With several ranks, also search the order in which the whole batch is fastest, since it may differ (recipe.h).

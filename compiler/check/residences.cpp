@@ -47,14 +47,14 @@ void Residences::store(StepId step, int32_t version) {
   expect_at_residence(step);
   const TensorId tensor = plan_.steps[step].tensor;
   Slot& slot = slots_[tensor];
-  expect_behind_fetches(step, tensor);
-  if (const TensorId whole = plan_.tensors[tensor].slice_of; whole.valid()) expect_behind_fetches(step, whole);
+  expect_after_fetches(step, tensor);
+  if (const TensorId whole = plan_.tensors[tensor].slice_of; whole.valid()) expect_after_fetches(step, whole);
   slot.version = version;
   if (copies_[step] != CopyRounds::last) slot.without_updates = version;
   slot.stored = step;
 }
 
-void Residences::expect_behind_fetches(StepId step, TensorId of) {
+void Residences::expect_after_fetches(StepId step, TensorId of) {
   for (const StepId fetched : slots_[of].fetched)
     if (fetched.valid() && !before_(fetched, step))
       verdict_.refuse(Rule::host_slot, step, of, fmt::format("{} does not wait for {}, which reads the home of {}", verdict_.name(step),

@@ -48,7 +48,7 @@ class Residences {
   };
 
   void expect_at_residence(StepId step);
-  void expect_behind_fetches(StepId step, TensorId of);
+  void expect_after_fetches(StepId step, TensorId of);
 
   const Plan& plan_;
   const HappensBefore& before_;

@@ -83,7 +83,7 @@ class Splitter {
     stay_.assign(chain_.made.size(), 0);
     split({0, chain_.size()}, budgets, 0, 0);
     for (size_t id = 0; id < decisions.size(); ++id)
-      if (stay_[id] > 0 && model_.tensors[id].rerunnable)
+      if (stay_[id] > 0 && model_.tensors[id].recomputable)
         decisions[id] = {.kind = DecisionKind::recompute, .level = stay_[id]};
     return decisions;
   }

@@ -66,7 +66,7 @@ class SuperNeuronsLayers {
     for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
       const schedule::ModelTensor& tensor = model_.tensors[at(id)];
       if (tensor.persistent) continue;
-      checkpoint_[at(id)] = tensor.producer < 0 || !tensor.rerunnable || readers[at(id)] > 1 || makes_checkpoints(tensor.producer);
+      checkpoint_[at(id)] = tensor.producer < 0 || !tensor.recomputable || readers[at(id)] > 1 || makes_checkpoints(tensor.producer);
     }
   }
   bool makes_checkpoints(int32_t task) const {

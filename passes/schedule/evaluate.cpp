@@ -77,7 +77,7 @@ void Evaluator::find_lives(const Trace& trace) {
     const size_t first_pair = pairs_.size();
     for (int32_t i = bounds.in_place; i < bounds.writes; i += 2) pairs_.push_back({current_[at(items[i])].life, items[i + 1], step});
     for (int32_t i = bounds.writes; i < bounds.end; ++i) {
-      if (op.again && model_.tensors[at(items[i])].remembered) touch(items[i]);
+      if (op.again && model_.tensors[at(items[i])].saved) touch(items[i]);
       else begin(items[i], step, -1);
     }
     for (size_t i = first_pair; i < pairs_.size(); ++i) pairs_[i].written = current_[at(pairs_[i].written)].life;
@@ -122,7 +122,7 @@ void Evaluator::count_reductions(const Trace& trace, int64_t limit) {
     if (within) live_[step] += workspace;
     const Op& op = trace[step];
     if (op.kind != StepKind::compute || op.again) continue;
-    const size_t here = model_.reduced_behind[op.id].size();
+    const size_t here = model_.reduced_after[op.id].size();
     begun += here;
     within = within || here > 0;
   }
@@ -196,7 +196,7 @@ double Evaluator::simulate_round(const Trace& trace, Which which) {
       start_[step] = start;
       end_[step] = compute = start + seconds;
       if (op.again || !ranks) continue;
-      for (const int32_t sum : model_.reduced_behind[op.id]) {
+      for (const int32_t sum : model_.reduced_after[op.id]) {
         const Reduction& reduction = model_.reductions[at(sum)];
         const double seconds_on_link = updates || reduction.of_every_round ? reduction.seconds : 0;
         reduced_[at(sum)] = comm = std::max(comm, compute) + seconds_on_link;

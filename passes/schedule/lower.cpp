@@ -63,7 +63,7 @@ class Lowering::Impl {
       return (tensor(id).update == task || tensor(id).adds_up) && decision(id).kind == DecisionKind::offload && decision(id).level == kEarly;
     };
     const auto host_residents = model_.host_residents[task];
-    return !model_.update_behind[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), early);
+    return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), early);
   }
 
   // For slices, unless a decision sets the time: each update waits until the links have had time for the copies of the
@@ -72,7 +72,7 @@ class Lowering::Impl {
     const auto host_residents = model_.host_residents[task];
     const auto mine = [&](int32_t id) { return tensor(id).always_on_host && tensor(id).update == task; };
     const auto free = [&](int32_t id) { return !mine(id) || decision(id).kind == DecisionKind::keep; };
-    return !model_.update_behind[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), mine) && std::all_of(host_residents.begin(), host_residents.end(), free) &&
+    return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), mine) && std::all_of(host_residents.begin(), host_residents.end(), free) &&
            !comes_early(task);
   }
 
@@ -100,7 +100,7 @@ class Lowering::Impl {
       if (trace_[step].kind == StepKind::compute) last[static_cast<size_t>(trace_[step].id)] = static_cast<int32_t>(step);
     const auto ready = [&](int32_t task) {
       int32_t step = 0;
-      for (const int32_t other : model_.update_behind[task]) step = std::max(step, last[static_cast<size_t>(other)]);
+      for (const int32_t other : model_.update_after[task]) step = std::max(step, last[static_cast<size_t>(other)]);
       return step;
     };
     const std::vector<int32_t> places = last;  // before any move
@@ -237,7 +237,7 @@ class Lowering::Impl {
 
   // Evicts a tensor between two backward uses.
   void leave_again(int32_t id) {
-    if (!decision(id).again || tensor(id).remembered || at_ < tensor(id).gap_end ||
+    if (!decision(id).again || tensor(id).saved || at_ < tensor(id).gap_end ||
         decision(id).kind == DecisionKind::keep)
       return;
     const std::span<const int32_t> uses = model_.read_at[id];
@@ -257,7 +257,7 @@ class Lowering::Impl {
       stack_.pop_back();
       if (comes_by_copy(id)) continue;
       const int32_t task = tensor(id).producer;
-      if (task < 0 || !model_.tasks[static_cast<size_t>(task)].rerunnable) return id;
+      if (task < 0 || !model_.tasks[static_cast<size_t>(task)].recomputable) return id;
       if (wanted_[static_cast<size_t>(task)]) continue;
       for (const int32_t weight : model_.weights[task])
         if (updated_[static_cast<size_t>(weight)]) return stuck(id);

@@ -18,13 +18,13 @@ constexpr int64_t kLittle = 1024;
 // If all activations are more than this many times the gradients, gradients stay on the device: including them
 // multiplies the search time without a gain. None of this depends on the budget, so a larger budget never gives a
 // slower plan.
-constexpr int64_t kBeside = 8;
+constexpr int64_t kActivationFactor = 8;
 
 void find_host_residents(Model& model, const Plan& plan, const Context& context) {
   const auto of = [&](TensorId tensor) -> ModelTensor& { return model.tensors[static_cast<size_t>(tensor.value)]; };
   std::map<TensorKind, int64_t> all;
   for (const PlanTensor& tensor : plan.tensors) all[tensor.kind] += tensor.bytes;
-  const bool gradients_matter = plan.ranks == 1 && all[TensorKind::activation] <= kBeside * all[TensorKind::weight_gradient];
+  const bool gradients_matter = plan.ranks == 1 && all[TensorKind::activation] <= kActivationFactor * all[TensorKind::weight_gradient];
   for (const TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& tensor = plan.tensors[id];
     const bool gradient = tensor.kind == TensorKind::weight_gradient;
@@ -122,13 +122,13 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
       list.push_back(pair.written.value);
     }
     model.in_place.add(list);
-    model.tasks.push_back({.kind = task.kind, .rerunnable = task.kind == TaskKind::forward && context.graph.tasks[id].may_run_again});
+    model.tasks.push_back({.kind = task.kind, .recomputable = task.kind == TaskKind::forward && context.graph.tasks[id].may_run_again});
     for (const TensorId changed : task.updates) model.tensors[static_cast<size_t>(changed.value)].changed = true;
-    for (const TensorId remembered : task.remembers) model.tensors[static_cast<size_t>(remembered.value)].remembered = true;
+    for (const TensorId saved : task.remembers) model.tensors[static_cast<size_t>(saved.value)].saved = true;
     for (const TensorId written : task.writes) {
       ModelTensor& tensor = model.tensors[static_cast<size_t>(written.value)];
       tensor.producer = id.value;
-      tensor.rerunnable = model.tasks.back().rerunnable;
+      tensor.recomputable = model.tasks.back().recomputable;
     }
     model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
     const auto add = [&](const std::vector<Choice>& choices) {
@@ -143,7 +143,7 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
 }
 
 // With several ranks, updates stay where the order pass has put them, after their reductions.
-void find_what_updates_come_behind(Model& model, const Plan& plan) {
+void find_update_predecessors(Model& model, const Plan& plan) {
   const bool several = plan.rounds > 1 && plan.ranks == 1;
   IdVector<TensorId, std::vector<int32_t>> touched(plan.tensors.size());
   std::vector<int32_t> list;
@@ -159,7 +159,7 @@ void find_what_updates_come_behind(Model& model, const Plan& plan) {
       }
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
-    model.update_behind.add(list);
+    model.update_after.add(list);
     if (!list.empty()) model.early_updates.push_back(id.value);
   }
 }
@@ -209,7 +209,7 @@ void find_gaps(Model& model) {
     if (tensor.changed) continue;
     const bool forward = made_forward(model, tensor);
     if (forward && tensor.gap_end == kNever) tensor.gap_begin = last[static_cast<size_t>(id)];
-    tensor.movable = !tensor.persistent && !tensor.kept && !tensor.remembered && tensor.gap_begin >= 0;
+    tensor.movable = !tensor.persistent && !tensor.kept && !tensor.saved && tensor.gap_begin >= 0;
     if (tensor.movable) at[static_cast<size_t>(tensor.gap_begin)].push_back(id);
   }
   for (const std::vector<int32_t>& tensors : at) model.gaps_at.add(tensors);
@@ -247,7 +247,7 @@ void find_reductions(Model& model, const Plan& plan, const Context& context) {
         for (const TensorId tensor : *touched) last = std::max(last, sum[tensor]);
     }
   }
-  for (const std::vector<int32_t>& reductions : behind) model.reduced_behind.add(reductions);
+  for (const std::vector<int32_t>& reductions : behind) model.reduced_after.add(reductions);
 }
 
 }  // namespace
@@ -282,7 +282,7 @@ Model make_model(const Plan& plan, const Context& context) {
     const auto in_place = model.in_place_allowed ? model.in_place[task] : std::span<const int32_t>{};
     model.touched.add(model.reads[task], model.updates[task], model.host_residents[task], in_place, model.writes[task]);
   }
-  find_what_updates_come_behind(model, plan);
+  find_update_predecessors(model, plan);
   find_reductions(model, plan, context);
   find_gaps(model);
   find_reads(model);

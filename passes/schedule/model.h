@@ -73,8 +73,8 @@ struct ModelTensor {
   bool persistent = false;
   bool input = false;      // loaded; may be loaded again
   bool movable = false;    // may leave the device during its gap
-  bool rerunnable = false; // its producer may be recomputed
-  bool remembered = false; // saved by its producer, which reads it when recomputed; so it stays
+  bool recomputable = false; // its producer may be recomputed
+  bool saved = false; // saved by its producer, which reads it when recomputed; so it stays
   bool changed = false;    // updated in place, so a host copy could be stale
   bool kept = false;       // the trainer reads it at the end of the round
   bool host_resident = false;  // a weight, optimizer state or gradient that may reside in the host pool
@@ -91,7 +91,7 @@ struct ModelTensor {
 
 struct ModelTask {
   TaskKind kind = TaskKind::forward;
-  bool rerunnable = false;
+  bool recomputable = false;
   int32_t position = 0;  // in `order`
 };
 
@@ -119,7 +119,7 @@ struct Model {
   Lists in_place;                    // of each task: read, written, read, written …
   Touched touched;                   // of each task: all of the above except weights and updated
   std::vector<Reduction> reductions;     // in comm stream order; empty: one rank
-  Lists reduced_behind;                  // of each task: reductions
+  Lists reduced_after;                  // of each task: reductions
   std::vector<int32_t> waits_for;        // of each task: the last reduction whose sums it accesses, or -1
   int64_t ranks = 1;
   std::vector<Algorithm> algorithms;     // of all tasks, concatenated; each task's fastest first
@@ -129,8 +129,8 @@ struct Model {
   std::vector<int32_t> all_host_residents;
   // With several rounds, per update task of such a tensor: the tasks that must precede it. The order puts the update
   // last, but it may come earlier. Empty for all other tasks.
-  Lists update_behind;
-  std::vector<int32_t> early_updates;  // tasks with an entry in update_behind
+  Lists update_after;
+  std::vector<int32_t> early_updates;  // tasks with an entry in update_after
   Lists gaps_at;                     // of each position in `order`: tensors whose gap begins there
   Lists read_at;                     // of each tensor: positions in `order` of the tasks that read it
   int64_t persistent_bytes = 0;

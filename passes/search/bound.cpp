@@ -65,7 +65,7 @@ double reduced_iteration(const Model& model) {
     if (const int32_t sum = model.waits_for[at(op.id)]; sum >= 0) compute = std::max(compute, ends[at(sum)]);
     const schedule::Algorithm& algorithm = model.algorithms_of(op.id).front();
     compute += rounds ? algorithm.last_seconds : algorithm.seconds;
-    for (const int32_t sum : model.reduced_behind[op.id]) ends[at(sum)] = comm = std::max(comm, compute) + model.reductions[at(sum)].seconds;
+    for (const int32_t sum : model.reduced_after[op.id]) ends[at(sum)] = comm = std::max(comm, compute) + model.reductions[at(sum)].seconds;
   }
   return std::max(compute, comm);
 }
@@ -88,12 +88,12 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     const ModelTensor& tensor = model.tensors[at(id)];
     // Saved tensors leave by copy only.
-    const bool leaves = tensor.movable || (tensor.remembered && !tensor.persistent);
+    const bool leaves = tensor.movable || (tensor.saved && !tensor.persistent);
     if (!leaves || tensor.gap_end == kNever || tensor.gap_begin >= step || tensor.gap_end <= step) continue;
     if (touches(model, model.order[at(step)], id)) continue;
     const double bytes = static_cast<double>(tensor.bytes);
     if (tensor.input) found.push_back({bytes, 0});
-    else if (!tensor.rerunnable || tensor.remembered) found.push_back({bytes, 1e30});
+    else if (!tensor.recomputable || tensor.saved) found.push_back({bytes, 1e30});
     else {
       by_task[at(tensor.producer)].bytes += bytes;
       by_task[at(tensor.producer)].seconds = model.seconds_again(tensor.producer);
@@ -151,7 +151,7 @@ class AgainSeconds {
 // residences only reduce what else must be evicted: as free bytes in one term, at the cost of their copies in the
 // other. Returns `enough` as soon as the minimum is known not to exceed it.
 double round_bound(const Model& model, const std::vector<Droppable>& items, const std::vector<Droppable>& host_residents, double over, double before,
-                   double behind, double enough) {
+                   double after, double enough) {
   const double d2h = model.links.d2h_bytes_per_second, h2d = model.links.h2d_bytes_per_second;
   // Slowdown of overlapping tasks per byte copied off and back.
   const double taken = model.links.slowdown * (1 / d2h + 1 / h2d);
@@ -163,8 +163,8 @@ double round_bound(const Model& model, const std::vector<Droppable>& items, cons
   const AgainSeconds again_of_items(items), again_of_all(all);
   const auto seconds = [&](double offloaded) {
     const double again = again_of_items.of(over - on_host - offloaded);
-    return std::max(std::max(before, offloaded / d2h) + std::max(behind + again, offloaded / h2d),
-                    before + behind + again_of_all.of(over - offloaded) + taken * offloaded);
+    return std::max(std::max(before, offloaded / d2h) + std::max(after + again, offloaded / h2d),
+                    before + after + again_of_all.of(over - offloaded) + taken * offloaded);
   };
   constexpr int kPoints = 8;
   for (int point = 0; point <= kPoints; ++point)
@@ -185,7 +185,7 @@ double bound_seconds(const Model& model, int64_t limit) { return Bound(model).se
 struct Bound::Full {
   int32_t step = 0;
   int64_t live = 0;  // bytes if everything stays, without workspaces
-  double before = 0, behind = 0;  // seconds of the other tasks at their fastest
+  double before = 0, after = 0;  // seconds of the other tasks at their fastest
   bool looked_at = false;
   std::vector<Droppable> items = {}, host_residents = {};
 };
@@ -212,7 +212,7 @@ Bound::Bound(const Model& model)
   });
   for (size_t i = 0; i < tried; ++i) {
     const double before = until[at(steps[i])];
-    fullest_.push_back({.step = steps[i], .live = live[at(steps[i])], .before = before, .behind = until.back() - before});
+    fullest_.push_back({.step = steps[i], .live = live[at(steps[i])], .before = before, .after = until.back() - before});
   }
 }
 
@@ -229,8 +229,8 @@ double Bound::seconds(int64_t limit) {
       full.host_residents = host_residents_at(model_, full.step);
       full.looked_at = true;
     }
-    const double ideal = full.before + full.behind;
-    best = std::max(best, round_bound(model_, full.items, full.host_residents, over, full.before, full.behind, best + ideal) - ideal);
+    const double ideal = full.before + full.after;
+    best = std::max(best, round_bound(model_, full.items, full.host_residents, over, full.before, full.after, best + ideal) - ideal);
   }
   const double rounds = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
   return known->second = std::max(ideal_ + std::min(best, 1e6) * rounds, reduced_);

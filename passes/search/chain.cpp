@@ -30,9 +30,9 @@ std::optional<std::vector<Stage>> find_stages(const Model& model) {
   std::vector<Stage> stages;
   for (const schedule::Op& op : model.order) {
     if (op.kind != StepKind::compute || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
-    if (stages.empty() && !model.tasks[at(op.id)].rerunnable) continue;
+    if (stages.empty() && !model.tasks[at(op.id)].recomputable) continue;
     const auto reads = model.reads[op.id];
-    if (reads.size() != 1 || !model.tasks[at(op.id)].rerunnable) return std::nullopt;
+    if (reads.size() != 1 || !model.tasks[at(op.id)].recomputable) return std::nullopt;
     if (stages.empty()) stages.push_back({.output = reads.front()});
     Stage& last = stages.back();
     if (last.output < 0) {  // among the previous stage's outputs, the one that this stage reads is its y
@@ -45,7 +45,7 @@ std::optional<std::vector<Stage>> find_stages(const Model& model) {
     }
     stages.push_back({.task = op.id});
     for (const int32_t written : model.writes[op.id])
-      if (!model.tensors[at(written)].remembered) stages.back().stash.push_back(written);
+      if (!model.tensors[at(written)].saved) stages.back().stash.push_back(written);
     if (stages.size() > kMostStages) return std::nullopt;
   }
   if (stages.size() < 4 || stages.back().stash.empty()) return std::nullopt;

@@ -64,7 +64,7 @@ class Fitter {
       const ModelTensor& wanted = model_.tensors[at(stack_.back())];
       stack_.pop_back();
       if (wanted.input) continue;
-      if (wanted.producer < 0 || !wanted.rerunnable) return -1;
+      if (wanted.producer < 0 || !wanted.recomputable) return -1;
       if (seen_[at(wanted.producer)] == stamp_) continue;
       seen_[at(wanted.producer)] = stamp_;
       if (!again_[at(wanted.producer)]) seconds += model_.seconds_again(wanted.producer);
@@ -241,7 +241,7 @@ class Fitter {
   void consider_host_residents(int32_t peak, const Decisions& decisions, std::vector<Candidate>& candidates) {
     const Op& op = bench_.trace[at(peak)];
     const int32_t here = op.kind == StepKind::compute ? op.id : model_.tensors[at(op.id)].update;
-    if (here >= 0 && !model_.update_behind[here].empty())
+    if (here >= 0 && !model_.update_after[here].empty())
       for (const int32_t id : model_.host_residents[here])
         if ((model_.tensors[at(id)].update == here || model_.tensors[at(id)].adds_up) && comes_before_its_place(id, decisions[at(id)]) && !evicted_[at(id)])
           candidates.push_back({id, peak - 1, peak + 1, {DecisionKind::offload, 1, decisions[at(id)].again},
@@ -277,7 +277,7 @@ class Fitter {
     }
     const bool offload = means_.offload || tensor.input;
     const double again =
-        means_.recompute && tensor.rerunnable && !stuck_[at(id)] ? recompute_seconds(id, decisions) : -1;
+        means_.recompute && tensor.recomputable && !stuck_[at(id)] ? recompute_seconds(id, decisions) : -1;
     const double copied = offload ? offload_seconds(tensor.input ? 0 : tensor.copy_bytes) : -1;
     switch (decision.kind) {
       case DecisionKind::keep:

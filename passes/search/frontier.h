@@ -70,9 +70,9 @@ class Descent {
 
  private:
   friend Frontier find_frontier(const Model& model, const FrontierOptions& options);
-  struct Ground;
+  struct Common;
   class Segment;
-  std::unique_ptr<Ground> ground_;
+  std::unique_ptr<Common> common_;
   std::vector<std::unique_ptr<Segment>> segments_;
 };
 

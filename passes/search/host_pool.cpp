@@ -66,7 +66,7 @@ Levels levels_of(const Model& model, const Trace& trace, const std::vector<Wait>
 double price_of(const Model& model, int32_t id) {
   const ModelTensor& tensor = model.tensors[at(id)];
   if (tensor.host_resident) return std::numeric_limits<double>::infinity();
-  if (!tensor.rerunnable || tensor.producer < 0) return std::numeric_limits<double>::max();
+  if (!tensor.recomputable || tensor.producer < 0) return std::numeric_limits<double>::max();
   return model.seconds_again(tensor.producer) / static_cast<double>(std::max<int64_t>(1, tensor.bytes));
 }
 
@@ -109,7 +109,7 @@ bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Decision
     Decision& decision = decisions[at(wait.tensor)];
     levels.add(wait.begin, wait.end, -tensor.bytes);
     if (decision.kind != DecisionKind::offload) continue;  // already changed, because it has left twice
-    const bool again = !tensor.host_resident && tensor.rerunnable && tensor.producer >= 0;
+    const bool again = !tensor.host_resident && tensor.recomputable && tensor.producer >= 0;
     decision =
         again ? Decision{DecisionKind::recompute, std::max<uint8_t>(decision.level, 1), decision.again} : Decision{};
     any = true;

@@ -44,8 +44,8 @@ class Improver {
   Decision other(int32_t id, DecisionKind kind) const {
     const ModelTensor& tensor = model_.tensors[at(id)];
     if (tensor.host_resident) return kind == DecisionKind::keep || !means_.offload ? Decision{} : Decision{DecisionKind::offload, schedule::kEarly, false};
-    if (kind == DecisionKind::recompute && !(tensor.rerunnable && means_.recompute)) kind = DecisionKind::offload;
-    if (kind == DecisionKind::offload && !(means_.offload || tensor.input)) kind = tensor.rerunnable && means_.recompute ? DecisionKind::recompute : DecisionKind::keep;
+    if (kind == DecisionKind::recompute && !(tensor.recomputable && means_.recompute)) kind = DecisionKind::offload;
+    if (kind == DecisionKind::offload && !(means_.offload || tensor.input)) kind = tensor.recomputable && means_.recompute ? DecisionKind::recompute : DecisionKind::keep;
     if (tensor.gap_end == kNever)
       return kind == DecisionKind::keep ? Decision{} : Decision{DecisionKind::recompute, kTransient, true};
     return {kind, 1, false};
@@ -150,7 +150,7 @@ DecisionSpace find_decision_space(const Model& model) {
   DecisionSpace space;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     const ModelTensor& tensor = model.tensors[at(id)];
-    if (tensor.movable && tensor.bytes > 0 && (tensor.gap_end != kNever || tensor.rerunnable)) space.items.push_back(id);
+    if (tensor.movable && tensor.bytes > 0 && (tensor.gap_end != kNever || tensor.recomputable)) space.items.push_back(id);
     if (tensor.for_update) space.items.push_back(id);
   }
   std::stable_sort(space.items.begin(), space.items.end(), [&](int32_t a, int32_t b) {

@@ -50,7 +50,7 @@ double seconds_again(const Model& model, int32_t tensor) {
     const ModelTensor& wanted = model.tensors[at(stack.back())];
     stack.pop_back();
     if (wanted.input) continue;
-    if (wanted.producer < 0 || !wanted.rerunnable) return -1;
+    if (wanted.producer < 0 || !wanted.recomputable) return -1;
     if (std::find(seen.begin(), seen.end(), wanted.producer) != seen.end()) continue;
     seen.push_back(wanted.producer);
     seconds += model.seconds_again(wanted.producer);

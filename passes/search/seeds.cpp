@@ -39,7 +39,7 @@ Decisions segment_decisions(const Model& model, const SegmentSeed& seed) {
     if (!tensor.movable || tensor.gap_end == kNever || made[id] < 0) continue;
     waiting[at(made[id])] += tensor.bytes;
     total += tensor.bytes;
-    if (tensor.rerunnable && tensor.bytes > 0) prices.push_back(seconds_per_byte(model, tensor));
+    if (tensor.recomputable && tensor.bytes > 0) prices.push_back(seconds_per_byte(model, tensor));
   }
   double price = 0;
   if (!prices.empty()) {
@@ -66,9 +66,9 @@ Decisions segment_decisions(const Model& model, const SegmentSeed& seed) {
       if (tensor.gap_end == kNever && seed.offload_checkpoints) decision.kind = DecisionKind::keep;
     } else if (tensor.input) {
       decision = {DecisionKind::offload, 1, false};
-    } else if (tensor.rerunnable && from != to) {
+    } else if (tensor.recomputable && from != to) {
       decision = {DecisionKind::recompute, 1, false};
-    } else if (tensor.rerunnable && tensor.gap_end != kNever) {
+    } else if (tensor.recomputable && tensor.gap_end != kNever) {
       const bool give_up = !seed.cheap_only || seconds_per_byte(model, tensor) <= price;
       decision =
           give_up ? Decision{DecisionKind::recompute, static_cast<uint8_t>(seed.parts > 1 ? 2 : 1), false} : Decision{};

@@ -191,12 +191,12 @@ TEST_CASE("where a task mixes samples, a budget splits no batch unless it may") 
     REQUIRE(!refused.ok());
     CHECK(refused.error().code == ExitCode::budget_infeasible);
     const std::vector<std::string>& notes = refused.error().notes;
-    const auto number_behind = [](const std::string& text, const std::string& words) {
+    const auto number_after = [](const std::string& text, const std::string& words) {
       INFO(text);
       REQUIRE(text.find(words) != std::string::npos);
       return std::stoll(text.substr(text.find(words) + words.size()));
     };
-    const int64_t least = number_behind(notes.front(), "the minimum is ");
+    const int64_t least = number_after(notes.front(), "the minimum is ");
     const Plan whole = planned(graph, {.policy = name, .batch = 8, .budget_bytes = least});
     CHECK(whole.rounds == 1);
     CHECK(whole.summary.minimum_bytes == least);
@@ -206,7 +206,7 @@ TEST_CASE("where a task mixes samples, a budget splits no batch unless it may") 
 
     const auto way_out = std::find_if(notes.begin(), notes.end(), [](const std::string& note) { return note.find("--batch-norm split") != std::string::npos; });
     REQUIRE(way_out != notes.end());
-    const int64_t in_rounds = number_behind(*way_out, " (");
+    const int64_t in_rounds = number_after(*way_out, " (");
     CHECK(in_rounds < least);
     const Plan split = planned(graph, {.policy = name, .batch = 8, .budget_bytes = in_rounds, .may_split_statistics = true});
     CHECK(split.rounds > 1);
