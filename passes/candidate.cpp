@@ -15,15 +15,15 @@ namespace {
 
 // A candidate holds one rank's share of the batch; a plan counts the samples of all ranks.
 Plan empty_plan(const TaskGraph& graph, int64_t batch, int64_t sub_batch) {
-  const Candidate split{.batch = batch, .sub_batch = sub_batch};
+  const Candidate variant{.batch = batch, .sub_batch = sub_batch};
   Plan plan;
   plan.ranks = graph.ranks;
   plan.slice_bytes = graph.slice_bytes;
   plan.whole_weights = graph.whole_weights;
   plan.batch = graph.ranks * batch;
   plan.sub_batch = graph.ranks * sub_batch;
-  plan.rounds = split.rounds();
-  plan.last_sub_batch = graph.ranks * split.last_sub_batch();
+  plan.rounds = variant.rounds();
+  plan.last_sub_batch = graph.ranks * variant.last_sub_batch();
   return plan;
 }
 
@@ -62,7 +62,8 @@ Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy&
   return finished ? std::optional(std::move(plan)) : std::nullopt;
 }
 
-Ceiling least_of(const Candidate& candidate, const Policy& policy, int64_t live_limit, const schedule::Model& ordered) {
+Ceiling lower_bounds_of(const Candidate& candidate, const Policy& policy, int64_t live_limit,
+                        const schedule::Model& ordered) {
   constexpr double kRounding = 1 - 1e-9;  // passes sum the same seconds in another order
   schedule::Trace trace = ordered.order;
   if (policy.schedule) {

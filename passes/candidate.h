@@ -36,7 +36,8 @@ Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy&
 // Lower bounds on the seconds and arena bytes of such a plan, for a policy that does not search. They come from the
 // plan's steps alone, at a fraction of the cost of a plan. `ordered`: the result of ordered_model() for the same
 // arguments.
-Ceiling least_of(const Candidate& candidate, const Policy& policy, int64_t live_limit, const schedule::Model& ordered);
+Ceiling lower_bounds_of(const Candidate& candidate, const Policy& policy, int64_t live_limit,
+                        const schedule::Model& ordered);
 
 // The model that schedule searches work on: the candidate, in the policy's order.
 schedule::Model ordered_model(const Candidate& candidate, const Policy& policy);

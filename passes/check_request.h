@@ -2,11 +2,11 @@
 #pragma once
 
 #include "passes/planner.h"
-#include "passes/splits.h"
+#include "passes/variants.h"
 
 namespace plimsoll {
 
 // Error: usage, naming the value that is out of range.
-Status check_request(const PlanRequest& request, Splits& splits);
+Status check_request(const PlanRequest& request, Variants& variants);
 
 }  // namespace plimsoll

@@ -12,7 +12,7 @@ namespace {
 // Tasks between the first and the last reduction may overlap with one, so its workspace counts as live. The evaluator
 // counts it in the same way: the plan must never choose a slower algorithm than the evaluator assumed
 // (schedule/evaluate.h).
-void beside_reductions(const Plan& plan, std::vector<int64_t>& live) {
+void add_reduction_workspace(const Plan& plan, std::vector<int64_t>& live) {
   int64_t workspace = 0;
   std::optional<size_t> first, last;
   for (const StepId id : ids_of(plan.steps)) {
@@ -33,7 +33,7 @@ std::vector<int64_t> bytes_of_tensors(const Plan& plan, const Context& context) 
   }
   const auto shared = context.policy.in_place ? find_shared_pairs(plan) : std::vector<SharedPair>{};
   std::vector<int64_t> live = live_bytes(plan, shared, true);
-  beside_reductions(plan, live);
+  add_reduction_workspace(plan, live);
   return live;
 }
 

@@ -54,41 +54,41 @@ std::string peak_bytes(const Plan& plan) {
 
 }  // namespace
 
-Error explain_infeasible(const Plan& least, const TaskGraph& graph, const Policy& policy, int64_t budget_bytes,
+Error explain_infeasible(const Plan& minimum, const TaskGraph& graph, const Policy& policy, int64_t budget_bytes,
                          const std::vector<std::string>& ways_out) {
-  const StepId peak(least.summary.peak_step);
+  const StepId peak(minimum.summary.peak_step);
   Error error{ExitCode::budget_infeasible,
               fmt::format("{} needs at least {} at batch {}{} (budget: {})", graph.name,
-                          apart_from(least.summary.arena_bytes, budget_bytes), least.batch,
+                          apart_from(minimum.summary.arena_bytes, budget_bytes), minimum.batch,
                           policy.name == "auto" ? "" : fmt::format(" with policy '{}'", policy.name),
-                          apart_from(budget_bytes, least.summary.arena_bytes))};
-  if (!least.steps.contains(peak)) return error;
-  error.notes.push_back(fmt::format("the peak is {}{}: {}", describe(least, peak),
-                                    least.rounds > 1 ? fmt::format(" with a sub-batch of {}", least.sub_batch) : "", peak_bytes(least)));
+                          apart_from(budget_bytes, minimum.summary.arena_bytes))};
+  if (!minimum.steps.contains(peak)) return error;
+  error.notes.push_back(fmt::format("the peak is {}{}: {}", describe(minimum, peak),
+                                    minimum.rounds > 1 ? fmt::format(" with a sub-batch of {}", minimum.sub_batch) : "", peak_bytes(least)));
   std::vector<const Residency*> live;
-  for (const Residency& residency : least.residencies)
+  for (const Residency& residency : minimum.residencies)
     if (!policy.share_memory || (residency.first_step <= peak.value && peak.value <= residency.last_step))
       live.push_back(&residency);
   std::stable_sort(live.begin(), live.end(), [](const Residency* a, const Residency* b) { return a->bytes > b->bytes; });
   int64_t rest = 0;
   for (size_t i = 0; i < live.size(); ++i) {
-    const PlanTensor& tensor = least.tensors[live[i]->tensor];
+    const PlanTensor& tensor = minimum.tensors[live[i]->tensor];
     if (i >= kShown) {
       rest += tensor.bytes;
       continue;
     }
     error.notes.push_back(fmt::format("{}{}, {} of {}: {}", kLiveAtPeak, tensor.name, to_string(tensor.kind),
-                                      format_bytes(tensor.bytes), why_it_stays(least, policy, *live[i], peak)));
+                                      format_bytes(tensor.bytes), why_it_stays(minimum, policy, *live[i], peak)));
   }
   if (live.size() > kShown)
     error.notes.push_back(fmt::format("{}{} of {} together", kLiveAtPeak,
                                       counted(static_cast<int64_t>(live.size() - kShown), "other tensor"), format_bytes(rest)));
-  if (const int64_t workspace = least.steps[peak].workspace.bytes; workspace > 0)
-    error.notes.push_back(least.steps[peak].kind == StepKind::reduce
+  if (const int64_t workspace = minimum.steps[peak].workspace.bytes; workspace > 0)
+    error.notes.push_back(minimum.steps[peak].kind == StepKind::reduce
                               ? fmt::format("{}workspace of {} for the exchange between ranks", kLiveAtPeak,
                                             format_bytes(workspace))
                               : fmt::format("{}workspace of {} ({}), the smallest of this task", kLiveAtPeak,
-                                            format_bytes(workspace), least.steps[peak].algorithm));
+                                            format_bytes(workspace), minimum.steps[peak].algorithm));
   for (const std::string& way : ways_out) error.notes.push_back(way);
   return error;
 }
@@ -101,8 +101,8 @@ Error explain_host_budget(const HostBudgetTooSmall& found) {
                           found.host_budget_source.empty() ? "" : fmt::format(", {}", found.host_budget_source)), {}};
   error.notes.push_back(fmt::format("--host-budget {} works{}: {}", found.working_host_budget, found.budget_bytes == kNoLimit ? "" : " with this budget",
                                     format_bytes(found.working_host_budget)));
-  if (found.least_arena_bytes > 0)
-    error.notes.push_back(fmt::format("--budget {} fits with this host budget; the minimum is {} bytes", format_budget(found.least_arena_bytes), found.least_arena_bytes));
+  if (found.minimum_arena_bytes > 0)
+    error.notes.push_back(fmt::format("--budget {} fits with this host budget; the minimum is {} bytes", format_budget(found.minimum_arena_bytes), found.minimum_arena_bytes));
   return error;
 }
 

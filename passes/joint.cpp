@@ -19,8 +19,8 @@ constexpr int64_t kPoolSlack = 64;  // host-pool fragmentation allowance: 1/64
 // The pool limit for schedules. It is unlimited if no schedule could reach the host budget, so a large enough host
 // budget has no effect.
 int64_t pool_limit_of(const schedule::Model& model, int64_t host_budget) {
-  if (host_budget == kNoLimit || search::most_pool_bytes(model) <= host_budget) return kNoLimit;
-  return std::max(host_budget - host_budget / kPoolSlack, search::least_pool_bytes(model));
+  if (host_budget == kNoLimit || search::max_pool_bytes(model) <= host_budget) return kNoLimit;
+  return std::max(host_budget - host_budget / kPoolSlack, search::min_pool_bytes(model));
 }
 
 // `bench` must hold the evaluation of the same schedule. nullopt: the plan would reach the ceiling.
@@ -33,43 +33,44 @@ Result<std::optional<JointPlan>> plan_of(const search::State& state, const searc
 
 // Under a binding host budget, the minimum-memory schedule needs a search. Effort 0 suffices: the caller wants one plan
 // only.
-Result<LeastPlan> least_plan_within_pool(const Candidate& candidate, const Policy& policy, const schedule::Model& model, int64_t host_budget) {
+Result<MinimumPlan> minimum_plan_within_pool(const Candidate& candidate, const Policy& policy, const schedule::Model& model, int64_t host_budget) {
   const int64_t pool_limit = pool_limit_of(model, host_budget);
   search::Descent descent(model, {.effort = 0, .pool_limit = pool_limit});
   std::vector<search::State> found;
   descent.begin();
-  for (size_t leg = 0; leg < descent.legs(); ++leg) {
-    while (!descent.ended(leg)) {
-      search::Stretch more = descent.next(leg);
+  for (size_t segment = 0; segment < descent.segments(); ++segment) {
+    while (!descent.ended(segment)) {
+      search::Stretch more = descent.next(segment);
       found.insert(found.end(), std::make_move_iterator(more.states.begin()), std::make_move_iterator(more.states.end()));
     }
-    descent.forget(leg);
+    descent.forget(segment);
   }
   search::Workbench bench(model, {}, pool_limit);
-  std::optional<LeastPlan> least;
+  std::optional<MinimumPlan> minimum;
   const auto fits = [&](const Plan& plan) { return plan.summary.host_pool_bytes <= host_budget; };
   for (size_t i = 0; i < std::min(found.size(), kTightest); ++i) {
     const search::State& state = found[found.size() - 1 - i];
-    if (!bench.evaluate(state.fates, state.limit).outcome.possible()) continue;
+    if (!bench.evaluate(state.decisions, state.limit).outcome.possible()) continue;
     PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, state.limit, {}, &bench.trace));
-    if (least && (!fits(plan) || (fits(least->joint.plan) && least->joint.plan.summary.arena_bytes <= plan.summary.arena_bytes))) continue;
-    least = LeastPlan{{std::move(plan), state.limit, bench.trace}, search::bound_bytes(model)};
+    if (minimum && (!fits(plan) || (fits(minimum->joint.plan) && minimum->joint.plan.summary.arena_bytes <= plan.summary.arena_bytes))) continue;
+    minimum = MinimumPlan{{std::move(plan), state.limit, bench.trace}, search::bound_bytes(model)};
   }
-  if (least) return std::move(*least);
+  if (minimum) return std::move(*minimum);
   bench.evaluate(schedule::keep_everything(model), kNoLimit);
   PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, kNoLimit, {}, &bench.trace));
-  return LeastPlan{{std::move(plan), kNoLimit, bench.trace}, search::bound_bytes(model)};
+  return MinimumPlan{{std::move(plan), kNoLimit, bench.trace}, search::bound_bytes(model)};
 }
 
 }  // namespace
 
-Result<LeastPlan> least_plan(const Candidate& candidate, const Policy& policy, int64_t host_budget) {
+Result<MinimumPlan> minimum_plan(const Candidate& candidate, const Policy& policy, int64_t host_budget) {
   const schedule::Model model = ordered_model(candidate, policy);
   search::Workbench bench(model);
-  const search::State least = search::least_schedule(bench);
-  PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, least.limit, {}, &bench.trace));
-  if (plan.summary.host_pool_bytes > host_budget) return least_plan_within_pool(candidate, policy, model, host_budget);
-  return LeastPlan{{std::move(plan), least.limit, bench.trace}, search::bound_bytes(model)};
+  const search::State minimum = search::minimum_schedule(bench);
+  PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, minimum.limit, {}, &bench.trace));
+  if (plan.summary.host_pool_bytes > host_budget)
+    return minimum_plan_within_pool(candidate, policy, model, host_budget);
+  return MinimumPlan{{std::move(plan), minimum.limit, bench.trace}, search::bound_bytes(model)};
 }
 
 Joint::Joint(const Candidate& candidate, const Policy& policy, int effort, int64_t host_budget)
@@ -77,26 +78,26 @@ Joint::Joint(const Candidate& candidate, const Policy& policy, int effort, int64
       pool_limit_(pool_limit_of(model_, host_budget)), bound_(model_), descent_(model_, {.effort = effort, .pool_limit = pool_limit_}) {}
 
 void Joint::begin(const Deadline& deadline) {
-  if (!legs_.empty()) return;
+  if (!segments_.empty()) return;
   descent_.begin(deadline);
-  for (size_t leg = 0; leg < descent_.legs(); ++leg) {
-    legs_.emplace_back();
-    legs_.back().stretches.resize(descent_.stretches(leg));
+  for (size_t segment = 0; segment < descent_.segments(); ++segment) {
+    segments_.emplace_back();
+    segments_.back().stretches.resize(descent_.stretches(segment));
   }
 }
 
-bool Joint::search_on(size_t leg, const Deadline& deadline) {
-  Leg& mine = legs_[leg];
-  search::Stretch& stretch = mine.stretches[mine.searched++] = descent_.next(leg, deadline);
+bool Joint::search_on(size_t segment, const Deadline& deadline) {
+  Segment& mine = segments_[segment];
+  search::Stretch& stretch = mine.stretches[mine.searched++] = descent_.next(segment, deadline);
   mine.complete = stretch.complete;
   return !(mine.ended = stretch.last);
 }
 
 bool Joint::forget_unfinished() {
-  for (size_t leg = 0; leg < legs_.size(); ++leg) {
-    if (legs_[leg].complete) continue;
-    descent_.forget(leg);
-    legs_[leg] = {.stretches = std::vector<search::Stretch>(descent_.stretches(leg))};
+  for (size_t segment = 0; segment < segments_.size(); ++segment) {
+    if (segments_[segment].complete) continue;
+    descent_.forget(segment);
+    segments_[segment] = {.stretches = std::vector<search::Stretch>(descent_.stretches(segment))};
   }
   return descent_.complete();
 }
@@ -117,12 +118,12 @@ Result<std::optional<JointPlan>> Joint::plan(const search::State& state, int64_t
   const bool large = model_.order.size() > kLarge;
   for (const int64_t part : large ? std::span<const int64_t>(kTighterOfLarge) : kTighter) {
     const int64_t limit = part == 0 ? state.limit : state.outcome.peak_bytes - state.outcome.peak_bytes / part;
-    search::State tight = bench.evaluate(state.fates, limit);
+    search::State tight = bench.evaluate(state.decisions, limit);
     if (!tight.outcome.possible()) break;
     if (part != 0 && !tight.outcome.fits(limit)) {
       tight = search::fit(bench, std::move(tight), limit, {});
       if (!tight.outcome.fits(limit)) break;
-      bench.evaluate(tight.fates, limit);
+      bench.evaluate(tight.decisions, limit);
     }
     if (bench.evaluator.least_seconds(bench.trace) >= seconds) break;
     PLIMSOLL_ASSIGN(std::optional<JointPlan> made, plan_of(tight, bench, candidate_, policy_, {.seconds = seconds, .deadline = deadline}));

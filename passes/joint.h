@@ -22,12 +22,12 @@ struct JointPlan {
 
 // The plan of the minimum-memory schedule (search/frontier.h), and a lower bound on the bytes of any schedule
 // (search/bound.h).
-struct LeastPlan {
+struct MinimumPlan {
   JointPlan joint;
   int64_t bound_bytes = 0;
 };
 // The host pool takes at most `host_budget` bytes, unless every schedule tried exceeds it.
-Result<LeastPlan> least_plan(const Candidate& candidate, const Policy& policy, int64_t host_budget = kNoLimit);
+Result<MinimumPlan> minimum_plan(const Candidate& candidate, const Policy& policy, int64_t host_budget = kNoLimit);
 
 // The frontier of one sub-batch, searched in segments (search/frontier.h). Segments may be searched in parallel, one
 // thread each, while plans are made from finished stretches.
@@ -37,18 +37,18 @@ class Joint {
   Joint(const Candidate& candidate, const Policy& policy, int effort, int64_t host_budget = kNoLimit);
   Joint(const Joint&) = delete;
 
-  // Prepares the starting points of the search. legs() is valid after this call.
+  // Prepares the starting points of the search. segments() is valid after this call.
   void begin(const Deadline& deadline);
-  size_t legs() const { return legs_.size(); }
+  size_t segments() const { return segments_.size(); }
   // The first segment that can hold plans within the budget.
-  size_t leg_of(int64_t budget_bytes) const { return descent_.leg_of(budget_bytes); }
+  size_t segment_of(int64_t budget_bytes) const { return descent_.segment_of(budget_bytes); }
 
-  // Searches the next stretch of the segment. Returns false if it was the last. Requires !ended(leg).
-  bool search_on(size_t leg, const Deadline& deadline);
-  int64_t searched(size_t leg) const { return static_cast<int64_t>(legs_[leg].searched); }
-  bool ended(size_t leg) const { return legs_[leg].ended; }
+  // Searches the next stretch of the segment. Returns false if it was the last. Requires !ended(segment).
+  bool search_on(size_t segment, const Deadline& deadline);
+  int64_t searched(size_t segment) const { return static_cast<int64_t>(segments_[segment].searched); }
+  bool ended(size_t segment) const { return segments_[segment].ended; }
   // A stretch that has been searched. The reference stays valid.
-  const search::Stretch& stretch(size_t leg, size_t stretch) const { return legs_[leg].stretches[stretch]; }
+  const search::Stretch& stretch(size_t segment, size_t stretch) const { return segments_[segment].stretches[stretch]; }
   // Drops segments that were interrupted; they are searched anew on the next request. Returns false if a deadline came
   // before the segments were set up: this object is then useless. No search may be running.
   bool forget_unfinished();
@@ -60,14 +60,14 @@ class Joint {
   // Lower bound in seconds for every schedule of this sub-batch, in this order, within `budget_bytes` (search/bound.h).
   double bound_seconds(int64_t budget_bytes);
   // The same, restricted to the schedules of one segment.
-  double bound_seconds_of(size_t leg, int64_t budget_bytes) { return bound_seconds(std::min(budget_bytes, descent_.above(leg))); }
+  double bound_seconds_of(size_t segment, int64_t budget_bytes) { return bound_seconds(std::min(budget_bytes, descent_.above(segment))); }
   // Bytes of the minimum-memory schedule; kNoLimit: unknown.
-  int64_t least_bytes() const { return descent_.least_bytes(); }
+  int64_t minimum_bytes() const { return descent_.minimum_bytes(); }
   // The host budget excluded some schedule.
   bool host_budget_binds() const { return descent_.pool_binds() || pool_refused_; }
 
  private:
-  struct Leg {
+  struct Segment {
     std::vector<search::Stretch> stretches;  // reserved in full, so references stay valid
     size_t searched = 0;
     bool ended = false, complete = true;
@@ -81,7 +81,7 @@ class Joint {
   std::mutex bounding_;
   search::Bound bound_;  // guarded by bounding_
   search::Descent descent_;
-  std::vector<Leg> legs_;
+  std::vector<Segment> segments_;
 };
 
 }  // namespace plimsoll

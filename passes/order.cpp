@@ -12,15 +12,15 @@
 namespace plimsoll {
 namespace {
 
-// Dependences between tasks, from the order of accesses in the graph. A reader follows the last change. A change
+// Dependencies between tasks, from the order of accesses in the graph. A reader follows the last change. A change
 // follows the previous change and every reader since.
-struct Dependences {
+struct Dependencies {
   IdVector<TaskId, std::vector<TaskId>> after;  // tasks that depend on this one; one entry per dependence
   IdVector<TaskId, int32_t> open;               // dependences not yet satisfied
 };
 
-Dependences find_dependences(const Plan& plan) {
-  Dependences found{IdVector<TaskId, std::vector<TaskId>>(plan.tasks.size()),
+Dependencies find_dependencies(const Plan& plan) {
+  Dependencies found{IdVector<TaskId, std::vector<TaskId>>(plan.tasks.size()),
                     IdVector<TaskId, int32_t>(plan.tasks.size(), 0)};
   IdVector<TensorId, TaskId> changer(plan.tensors.size());
   IdVector<TensorId, std::vector<TaskId>> readers(plan.tensors.size());
@@ -57,10 +57,10 @@ std::vector<TaskId> updates_last(const Plan& plan, std::vector<TaskId> tasks) {
 // The graph's order is valid. An update moves up to right after the last task that it depends on.
 std::vector<TaskId> depth_first(const Plan& plan) {
   if (plan.rounds > 1) return updates_last(plan, ids_of(plan.tasks));
-  const Dependences dependences = find_dependences(plan);
+  const Dependencies dependencies = find_dependencies(plan);
   IdVector<TaskId, TaskId> latest(plan.tasks.size());
   for (const TaskId id : ids_of(plan.tasks))
-    for (const TaskId after : dependences.after[id]) latest[after] = std::max(latest[after], id);
+    for (const TaskId after : dependencies.after[id]) latest[after] = std::max(latest[after], id);
   // An update may depend on another update (of state shared by two weights), so the chain is followed.
   IdVector<TaskId, std::vector<TaskId>> follow(plan.tasks.size());
   std::vector<TaskId> tasks;
@@ -89,7 +89,7 @@ std::vector<TaskId> depth_first(const Plan& plan) {
 class LowPeak {
  public:
   LowPeak(const Plan& plan, const std::vector<TensorId>& kept)
-      : plan_(plan), dependences_(find_dependences(plan)), uses_left_(plan.tensors.size(), 0),
+      : plan_(plan), dependencies_(find_dependencies(plan)), uses_left_(plan.tensors.size(), 0),
         users_(plan.tensors.size()), key_(plan.tasks.size(), 0), kept_(plan.tensors.size(), false) {
     for (const TensorId tensor : kept) kept_[tensor] = true;
     for (const TaskId id : ids_of(plan.tasks))
@@ -102,7 +102,7 @@ class LowPeak {
   std::vector<TaskId> run() {
     std::vector<TaskId> tasks;
     for (const TaskId id : ids_of(plan_.tasks))
-      if (dependences_.open[id] == 0) make_ready(id);
+      if (dependencies_.open[id] == 0) make_ready(id);
     while (!ready_.empty()) {
       const TaskId id = std::get<1>(*ready_.begin());
       ready_.erase(ready_.begin());
@@ -111,8 +111,8 @@ class LowPeak {
       for_each_use(id, [&](TensorId tensor) {
         if (--uses_left_[tensor] == 1) renew_last_user(tensor);
       });
-      for (const TaskId after : dependences_.after[id])
-        if (--dependences_.open[after] == 0) make_ready(after);
+      for (const TaskId after : dependencies_.after[id])
+        if (--dependencies_.open[after] == 0) make_ready(after);
     }
     return tasks;
   }
@@ -147,13 +147,13 @@ class LowPeak {
   // Each tensor is left with a single user once, and its users are scanned once: linear in the accesses overall.
   void renew_last_user(TensorId tensor) {
     for (const TaskId user : users_[tensor]) {
-      if (key_[user] == kDone || dependences_.open[user] != 0) continue;
+      if (key_[user] == kDone || dependencies_.open[user] != 0) continue;
       if (ready_.erase({key_[user], user})) make_ready(user);
     }
   }
 
   const Plan& plan_;
-  Dependences dependences_;
+  Dependencies dependencies_;
   IdVector<TensorId, int32_t> uses_left_;
   IdVector<TensorId, std::vector<TaskId>> users_;
   IdVector<TaskId, int64_t> key_;
@@ -173,11 +173,11 @@ std::vector<TaskId> low_peak(const Plan& plan, const std::vector<TensorId>& kept
 class Arrivals {
  public:
   explicit Arrivals(const Plan& plan)
-      : plan_(plan), dependences_(find_dependences(plan)) {}
+      : plan_(plan), dependencies_(find_dependencies(plan)) {}
 
   std::vector<TaskId> run() {
     for (const TaskId id : ids_of(plan_.tasks))
-      if (dependences_.open[id] == 0) roots_.push_back(id);
+      if (dependencies_.open[id] == 0) roots_.push_back(id);
     for (const TaskId id : roots_) {
       arrive(id);
       walk();
@@ -211,18 +211,18 @@ class Arrivals {
   void walk() {
     while (!visited_.empty()) {
       auto& [id, next] = visited_.back();
-      const std::vector<TaskId>& after = dependences_.after[id];
+      const std::vector<TaskId>& after = dependencies_.after[id];
       if (next == after.size()) {
         visited_.pop_back();
         continue;
       }
       const TaskId successor = after[next++];
-      if (--dependences_.open[successor] == 0) arrive(successor);
+      if (--dependencies_.open[successor] == 0) arrive(successor);
     }
   }
 
   const Plan& plan_;
-  Dependences dependences_;
+  Dependencies dependencies_;
   std::map<std::string_view, int32_t> layers_;
   std::set<std::tuple<int32_t, TaskId>> backward_;      // ready tasks
   std::vector<TaskId> roots_;
@@ -244,7 +244,7 @@ std::vector<TaskId> by_arrivals(const Plan& plan) {
 //
 // `patient`: delayed by the predicted time of the reduction, which also keeps the gradient alive for that long.
 // Otherwise placed right after the bucket. Updates at the same place stay in the graph's order.
-std::vector<TaskId> behind_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks, bool patient) {
+std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks, bool patient) {
   const size_t count = tasks.size();
   std::vector<TaskId> backbone;
   for (const TaskId id : tasks)
@@ -266,7 +266,7 @@ std::vector<TaskId> behind_reductions(const Plan& plan, const Context& context, 
     const size_t behind = done == ends.end() ? ends.size() - 1 : static_cast<size_t>(done - ends.begin());
     for (const TensorId tensor : bucket.tensors) reduced[tensor] = patient ? behind : closed;
   }
-  const Dependences dependences = find_dependences(plan);
+  const Dependencies dependencies = find_dependencies(plan);
   std::vector<std::vector<TaskId>> follow(backbone.size());
   for (const TaskId id : ids_of(plan.tasks)) {
     if (is_update(plan, id)) {
@@ -274,7 +274,7 @@ std::vector<TaskId> behind_reductions(const Plan& plan, const Context& context, 
         for (const TensorId tensor : *touched) place[id] = std::max(place[id], reduced[tensor]);
       follow[place[id]].push_back(id);
     }
-    for (const TaskId after : dependences.after[id])
+    for (const TaskId after : dependencies.after[id])
       if (is_update(plan, after)) place[after] = std::max(place[after], place[id]);
   }
   std::vector<TaskId> ordered;
@@ -296,13 +296,13 @@ std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> 
   int64_t all = 0;
   for (const PlanTensor& tensor : plan.tensors)
     if (tensor.kind == TensorKind::weight_gradient) all += tensor.bytes;
-  const Dependences dependences = find_dependences(plan);
+  const Dependencies dependencies = find_dependencies(plan);
   IdVector<TaskId, size_t> place(plan.tasks.size(), 0);
   for (size_t i = 0; i < tasks.size(); ++i) place[tasks[i]] = i;
   // True if it depends on no task at `from` or later in the current order.
   const auto may_come_at = [&](TaskId task, size_t from) {
     for (size_t i = from; i < place[task]; ++i) {
-      const auto& waiting = dependences.after[tasks[i]];
+      const auto& waiting = dependencies.after[tasks[i]];
       if (std::find(waiting.begin(), waiting.end(), task) != waiting.end()) return false;
     }
     return true;
@@ -372,10 +372,10 @@ Status order(Plan& plan, const Context& context) {
   const auto put = [&](Plan& into, std::vector<TaskId> tasks, bool early_loads) {
     if (context.policy.searches) tasks = large_weights_at_once(plan, std::move(tasks));
     if (plan.ranks == 1) return make_steps(into, context.graph, tasks, early_loads);
-    make_steps(into, context.graph, behind_reductions(plan, context, tasks, true), early_loads);
+    make_steps(into, context.graph, after_reductions(plan, context, tasks, true), early_loads);
     if (context.live_limit == kNoLimit) return;
     Plan prompt = into;
-    make_steps(prompt, context.graph, behind_reductions(plan, context, tasks, false), early_loads);
+    make_steps(prompt, context.graph, after_reductions(plan, context, tasks, false), early_loads);
     const int64_t least = peak(prompt, context, kept);
     if (peak(into, context, kept) > std::max(context.live_limit, least)) into.steps = std::move(prompt.steps);
   };

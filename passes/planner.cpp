@@ -11,7 +11,7 @@
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "passes/check_request.h"
-#include "passes/contest.h"
+#include "passes/select_variant.h"
 #include "passes/explain.h"
 #include "passes/recipe.h"
 #include "passes/rivals.h"
@@ -20,7 +20,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kPlansBehind = 2;  // a search under a deadline reserves the time of this many plans
+constexpr double kPlansReserved = 2;  // a search under a deadline reserves the time of this many plans
 
 // The largest and the smallest sub-batch.
 std::vector<int64_t> ends_of(const std::vector<int64_t>& sizes) {
@@ -33,18 +33,18 @@ constexpr const char* kGenerator = "plimsoll 0.1.0";
 class Planning {
  public:
   // `trial`: the caller only asks whether a plan exists.
-  Planning(Splits& splits, const PlanRequest& request, const Policy& policy, bool trial = false)
-      : splits_(splits), request_(request), policy_(policy), trial_(trial) {}
+  Planning(Variants& variants, const PlanRequest& request, const Policy& policy, bool trial = false)
+      : variants_(variants), request_(request), policy_(policy), trial_(trial) {}
 
   Result<Plan> run();
 
  private:
   bool may_split() const {
-    return request_.batch > 1 && !splits_.of_whole_batch() && (request_.may_split_statistics || !splits_.mixes_samples());
+    return request_.batch > 1 && !variants_.of_whole_batch() && (request_.may_split_statistics || !variants_.mixes_samples());
   }
   Recipe recipe(const Policy& policy) { return recipe(policy, may_split()); }
   Recipe recipe(const Policy& policy, bool may_split, const Deadline& deadline = {}) {
-    return Recipe(splits_, policy,
+    return Recipe(variants_, policy,
                   {.budget_bytes = budget_, .host_budget_bytes = host_budget_, .limits = limits_, .sub_batch = request_.sub_batch, .may_split = may_split, .deadline = deadline});
   }
   Result<int64_t> bytes_of_all(const Found& whole);
@@ -52,10 +52,11 @@ class Planning {
   Result<Found> choose(const Found& unconstrained);
   Result<Found> choose_jointly(const Found& unconstrained);
   std::vector<int64_t> sub_batches(bool may_split) const;
-  Result<Found> find_least(const Found& unconstrained);
+  Result<Found> find_minimum(const Found& unconstrained);
   Status find_less(std::span<const int64_t> sub_batches, bool may_split, int64_t below, std::optional<Found>& found);
-  Result<Splits*> splits_in_slices();
-  Result<Splits*> find_less_in_slices(std::span<const int64_t> sub_batches, int64_t below, std::optional<Found>& found);
+  Result<Variants*> variants_in_slices();
+  Result<Variants*> find_less_in_slices(std::span<const int64_t> sub_batches, int64_t below,
+                                        std::optional<Found>& found);
   Result<std::string> way_out_by_rounds();
   Error infeasible();
   Error refused();
@@ -64,7 +65,7 @@ class Planning {
   bool fits_host(int64_t pool_bytes) const { return pool_bytes <= host_budget_; }
   Status observe(const Found& found);
 
-  Splits& splits_;
+  Variants& variants_;
   const PlanRequest& request_;
   const Policy& policy_;
   const bool trial_;
@@ -72,8 +73,8 @@ class Planning {
   int64_t budget_ = kNoLimit;
   int64_t host_budget_ = request_.host_budget_bytes;
   std::vector<int64_t> limits_ = {kNoLimit};  // live limits within the budget (recipe.h)
-  std::optional<Found> least_;  // the smallest arena that the request allows
-  std::optional<Found> least_in_slices_;  // the same with weights updated in slices, if smaller
+  std::optional<Found> minimum_;  // the smallest arena that the request allows
+  std::optional<Found> minimum_in_slices_;  // the same with weights updated in slices, if smaller
   double one_plan_seconds_ = 0; // duration of making one plan
 };
 
@@ -82,14 +83,14 @@ Result<std::string> Planning::way_out_by_rounds() {
   std::optional<Found> found;
   if (policy_.searches) {
     const int64_t one_sample[] = {1};
-    PLIMSOLL_TRY(find_less(one_sample, true, least_->arena(), found));
+    PLIMSOLL_TRY(find_less(one_sample, true, minimum_->arena(), found));
     PLIMSOLL_TRY(find_less_in_slices(one_sample, found->arena(), found));
   } else {
-    PLIMSOLL_ASSIGN(found, recipe(policy_, true).least_of_one_sample());
+    PLIMSOLL_ASSIGN(found, recipe(policy_, true).minimum_of_one_sample());
   }
   const Found& rounds = *found;
-  if (rounds.arena() >= least_->arena()) return std::string();
-  const IdVector<TaskId, Task>& tasks = splits_.graph().tasks;
+  if (rounds.arena() >= minimum_->arena()) return std::string();
+  const IdVector<TaskId, Task>& tasks = variants_.graph().tasks;
   const auto mixes = [](const Task& task) { return task.mixes_samples; };
   return fmt::format("--batch-norm split fits from {} ({} bytes), but changes the result of training: {} then computes over "
                      "as few as {}",
@@ -102,18 +103,18 @@ Error Planning::infeasible() {
   if (request_.sub_batch != 0 && request_.sub_batch > 1)
     ways_out.push_back(fmt::format("--sub-batch {} was requested; a smaller one, or the planner's choice, needs less",
                                    request_.sub_batch));
-  if (request_.sub_batch == 0 && request_.batch > 1 && !may_split() && !splits_.of_whole_batch()) {
+  if (request_.sub_batch == 0 && request_.batch > 1 && !may_split() && !variants_.of_whole_batch()) {
     const Result<std::string> rounds = way_out_by_rounds();
     if (!rounds.ok()) return rounds.error();
     if (!rounds->empty()) ways_out.push_back(*rounds);
   }
   if (!policy_.share_memory) ways_out.push_back("policy 'liveness' lets tensors share memory and needs less");
-  Error error = explain_infeasible(least_->plan, *least_->candidate->graph, policy_, budget_, ways_out);
+  Error error = explain_infeasible(minimum_->plan, *minimum_->candidate->graph, policy_, budget_, ways_out);
   // The remedy comes before the reason.
   error.notes.insert(error.notes.begin(),
-                     fits_host(least_->host_pool())
-                         ? fmt::format("--budget {} fits; the minimum is {} bytes", format_budget(least_->arena()), least_->arena())
-                         : fmt::format("--budget {} fits with --host-budget {}; the minimum is {} bytes", format_budget(least_->arena()), least_->host_pool(), least_->arena()));
+                     fits_host(minimum_->host_pool())
+                         ? fmt::format("--budget {} fits; the minimum is {} bytes", format_budget(minimum_->arena()), minimum_->arena())
+                         : fmt::format("--budget {} fits with --host-budget {}; the minimum is {} bytes", format_budget(minimum_->arena()), minimum_->host_pool(), minimum_->arena()));
   return error;
 }
 
@@ -123,13 +124,13 @@ Error Planning::refused() {
   const Result<std::optional<int64_t>> works = host_budget_that_works();
   if (!works.ok()) return works.error();
   if (!*works) return infeasible();
-  return explain_host_budget({.name = splits_.graph().name,
+  return explain_host_budget({.name = variants_.graph().name,
                               .policy = policy_.name,
                               .budget_bytes = budget_,
                               .host_budget_bytes = host_budget_,
                               .host_budget_source = request_.host_budget_source,
                               .working_host_budget = **works,
-                              .least_arena_bytes = fits_host(least_->host_pool()) ? least_->arena() : 0});
+                              .minimum_arena_bytes = fits_host(minimum_->host_pool()) ? minimum_->arena() : 0});
 }
 
 // Plans again, without observers.
@@ -141,7 +142,7 @@ Result<bool> Planning::works_with(int64_t host_budget) {
   request.host_budget_bytes = host_budget;
   request.budget_bytes = budget_ == kNoLimit ? 0 : budget_;
   request.budget_percent = 0;
-  const Result<Plan> plan = Planning(splits_, request, policy_, true).run();
+  const Result<Plan> plan = Planning(variants_, request, policy_, true).run();
   if (!plan.ok() && plan.error().code != ExitCode::budget_infeasible) return plan.error();
   return plan.ok();
 }
@@ -152,11 +153,11 @@ Result<bool> Planning::works_with(int64_t host_budget) {
 Result<std::optional<int64_t>> Planning::host_budget_that_works() {
   constexpr int kBisections = 6;
   std::optional<int64_t> works;
-  const auto try_least = [&](int64_t host_budget) -> Result<bool> {
+  const auto try_minimum = [&](int64_t host_budget) -> Result<bool> {
     for (const int64_t size : ends_of(sub_batches(may_split()))) {
-      PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
-      PLIMSOLL_ASSIGN(const LeastPlan least, least_plan(*split, policy_, host_budget));
-      const PlanSummary& summary = least.joint.plan.summary;
+      PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(size));
+      PLIMSOLL_ASSIGN(const MinimumPlan minimum, minimum_plan(*variant, policy_, host_budget));
+      const PlanSummary& summary = minimum.joint.plan.summary;
       if (summary.arena_bytes > budget_ || summary.host_pool_bytes > host_budget) continue;
       works = host_budget == kNoLimit ? summary.host_pool_bytes : host_budget;
       return true;
@@ -164,20 +165,20 @@ Result<std::optional<int64_t>> Planning::host_budget_that_works() {
     return false;
   };
   if (policy_.searches) {
-    PLIMSOLL_ASSIGN(const bool ever, try_least(kNoLimit));
+    PLIMSOLL_ASSIGN(const bool ever, try_minimum(kNoLimit));
     int64_t low = host_budget_;
     for (int tries = 0; ever && tries < kBisections && low + (*works - host_budget_) / 64 + kAlignment < *works; ++tries) {
       const int64_t middle = low + (*works - low) / 2;
-      PLIMSOLL_ASSIGN(const bool less, try_least(middle));
+      PLIMSOLL_ASSIGN(const bool less, try_minimum(middle));
       if (!less) low = middle;
     }
     return works;
   }
-  Recipe free(splits_, policy_, {.budget_bytes = budget_, .limits = limits_, .sub_batch = request_.sub_batch, .may_split = may_split()});
+  Recipe free(variants_, policy_, {.budget_bytes = budget_, .limits = limits_, .sub_batch = request_.sub_batch, .may_split = may_split()});
   PLIMSOLL_ASSIGN(const Found whole, free.unconstrained(request_.batch));
-  PLIMSOLL_ASSIGN(const Found least, free.least(whole));
-  if (least.arena() > budget_) return works;
-  PLIMSOLL_ASSIGN(const Found found, free.choose(whole, least));
+  PLIMSOLL_ASSIGN(const Found minimum, free.minimum(whole));
+  if (minimum.arena() > budget_) return works;
+  PLIMSOLL_ASSIGN(const Found found, free.choose(whole, minimum));
   PLIMSOLL_ASSIGN(const bool tried, works_with(found.host_pool()));
   if (tried) works = found.host_pool();
   return works;
@@ -185,9 +186,9 @@ Result<std::optional<int64_t>> Planning::host_budget_that_works() {
 
 Result<Found> Planning::choose(const Found& unconstrained) {
   Recipe recipe = this->recipe(policy_);
-  PLIMSOLL_ASSIGN(least_, recipe.least(unconstrained));
-  if (least_->arena() > budget_ || !fits_host(least_->host_pool())) return refused();
-  return recipe.choose(unconstrained, *least_);
+  PLIMSOLL_ASSIGN(minimum_, recipe.minimum(unconstrained));
+  if (minimum_->arena() > budget_ || !fits_host(minimum_->host_pool())) return refused();
+  return recipe.choose(unconstrained, *minimum_);
 }
 
 // The reference for percentages. Several requested rounds keep all weight gradients until the last round. If gradients
@@ -201,12 +202,12 @@ Result<int64_t> Planning::bytes_of_all(const Found& whole) {
 // The sub-batches to consider, most samples first.
 std::vector<int64_t> Planning::sub_batches(bool may_split) const {
   if (request_.sub_batch != 0) return {request_.sub_batch};
-  return may_split ? worthwhile_splits(request_.batch) : std::vector<int64_t>{request_.batch};
+  return may_split ? worthwhile_sub_batches(request_.batch) : std::vector<int64_t>{request_.batch};
 }
 
 // The minimum: every tensor that may be evicted is evicted right after use, or a policy of the literature that needs
 // less. After the deadline, those policies are asked only if nothing fits yet.
-Result<Found> Planning::find_least(const Found& unconstrained) {
+Result<Found> Planning::find_minimum(const Found& unconstrained) {
   const std::vector<int64_t> sizes = sub_batches(may_split());
   std::optional<Found> found;
   if (sizes.front() == request_.batch) found = unconstrained;
@@ -219,23 +220,24 @@ Status Planning::find_less(std::span<const int64_t> ends, bool may_split, int64_
   int64_t bound = kNoLimit;
   for (const int64_t size : ends) {
     if (found && found->arena() <= budget_ && deadline_.sooner(one_plan_seconds_).passed()) break;
-    PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
-    PLIMSOLL_ASSIGN(LeastPlan least, least_plan(*split, policy_, host_budget_));
-    bound = std::min(bound, least.bound_bytes);
-    if (!fits_host(least.joint.plan.summary.host_pool_bytes)) {
+    PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(size));
+    PLIMSOLL_ASSIGN(MinimumPlan minimum, minimum_plan(*variant, policy_, host_budget_));
+    bound = std::min(bound, minimum.bound_bytes);
+    if (!fits_host(minimum.joint.plan.summary.host_pool_bytes)) {
       if (found) continue;
       PLIMSOLL_ASSIGN(found, recipe(policy_).unconstrained(size));
       continue;
     }
-    if (found && found->arena() <= least.joint.plan.summary.arena_bytes) continue;
-    found = Found{std::move(least.joint.plan), split, least.joint.live_limit, policy_, std::move(least.joint.decided)};
+    if (found && found->arena() <= minimum.joint.plan.summary.arena_bytes) continue;
+    found = Found{std::move(minimum.joint.plan), variant, minimum.joint.live_limit, policy_,
+                  std::move(minimum.joint.decided)};
   }
   const std::vector<int64_t> fewest_first(ends.rbegin(), ends.rend());
   for (const Policy& policy : all_policies()) {
     const Deadline deadline = found->arena() <= budget_ ? deadline_ : Deadline();
     if (found->arena() <= bound || deadline.passed()) break;
     if (policy.searches || !policy.share_memory) continue;
-    PLIMSOLL_ASSIGN(std::optional<Found> less, recipe(policy, may_split, deadline).least_below(std::min(below, found->arena()), fewest_first));
+    PLIMSOLL_ASSIGN(std::optional<Found> less, recipe(policy, may_split, deadline).minimum_below(std::min(below, found->arena()), fewest_first));
     if (less) found = std::move(less);
   }
   return {};
@@ -243,22 +245,24 @@ Status Planning::find_less(std::span<const int64_t> ends, bool may_split, int64_
 
 // Also sets the minimum plan with slices. Null: slices gain nothing, or there are several ranks, whose weights are
 // updated whole. None of this depends on the budget, so a larger budget never gives a slower plan.
-Result<Splits*> Planning::splits_in_slices() {
-  return find_less_in_slices(ends_of(sub_batches(may_split())), least_->arena(), least_in_slices_);
+Result<Variants*> Planning::variants_in_slices() {
+  return find_less_in_slices(ends_of(sub_batches(may_split())), minimum_->arena(), minimum_in_slices_);
 }
 
 // Sets `found` if some sub-batch needs less than `below` with slices. Null: none does.
-Result<Splits*> Planning::find_less_in_slices(std::span<const int64_t> ends, int64_t below, std::optional<Found>& found) {
-  if (!may_gain_by_slices(splits_.graph(), below)) return static_cast<Splits*>(nullptr);
-  Splits* const slices = splits_.in_slices(false);
+Result<Variants*> Planning::find_less_in_slices(std::span<const int64_t> ends, int64_t below, std::optional<Found>& found) {
+  if (!may_gain_by_slices(variants_.graph(), below)) return static_cast<Variants*>(nullptr);
+  Variants* const slices = variants_.in_slices(false);
   if (!slices) return slices;
   bool less = false;
   for (const int64_t size : ends) {
-    PLIMSOLL_ASSIGN(const Candidate* split, slices->candidate(size));
-    PLIMSOLL_ASSIGN(LeastPlan least, least_plan(*split, policy_, host_budget_));
-    if (below <= least.joint.plan.summary.arena_bytes || !fits_host(least.joint.plan.summary.host_pool_bytes)) continue;
-    below = least.joint.plan.summary.arena_bytes;
-    found = Found{std::move(least.joint.plan), split, least.joint.live_limit, policy_, std::move(least.joint.decided)};
+    PLIMSOLL_ASSIGN(const Candidate* variant, slices->candidate(size));
+    PLIMSOLL_ASSIGN(MinimumPlan minimum, minimum_plan(*variant, policy_, host_budget_));
+    if (below <= minimum.joint.plan.summary.arena_bytes || !fits_host(minimum.joint.plan.summary.host_pool_bytes))
+      continue;
+    below = minimum.joint.plan.summary.arena_bytes;
+    found = Found{std::move(minimum.joint.plan), variant, minimum.joint.live_limit, policy_,
+                  std::move(minimum.joint.decided)};
     less = true;
   }
   return less ? slices : nullptr;
@@ -266,33 +270,33 @@ Result<Splits*> Planning::find_less_in_slices(std::span<const int64_t> ends, int
 
 // A deadline reserves time for making plans of the schedules found.
 Result<Found> Planning::choose_jointly(const Found& unconstrained) {
-  PLIMSOLL_ASSIGN(least_, find_least(unconstrained));
-  PLIMSOLL_ASSIGN(Splits* const slices, splits_in_slices());
-  const bool fits_whole = least_->arena() <= budget_;
-  Found known = fits_whole || !slices ? *least_ : *least_in_slices_;
-  if (slices) least_ = *least_in_slices_;
-  if (least_->arena() > budget_) return refused();
+  PLIMSOLL_ASSIGN(minimum_, find_minimum(unconstrained));
+  PLIMSOLL_ASSIGN(Variants* const slices, variants_in_slices());
+  const bool fits_whole = minimum_->arena() <= budget_;
+  Found known = fits_whole || !slices ? *minimum_ : *minimum_in_slices_;
+  if (slices) minimum_ = *minimum_in_slices_;
+  if (minimum_->arena() > budget_) return refused();
   const std::vector<int64_t> sizes = sub_batches(may_split());
-  if (budget_ == kNoLimit && sizes.front() == request_.batch && splits_.graph().ranks == 1) return unconstrained;
+  if (budget_ == kNoLimit && sizes.front() == request_.batch && variants_.graph().ranks == 1) return unconstrained;
   const bool free = sizes.front() == request_.batch && unconstrained.arena() <= budget_;
-  const ContestRules rules = {.budget_bytes = budget_, .host_budget_bytes = host_budget_, .effort = request_.effort, .hands = request_.hands, .search = deadline_.sooner(kPlansBehind * one_plan_seconds_),
+  const SelectionLimits limits = {.budget_bytes = budget_, .host_budget_bytes = host_budget_, .effort = request_.effort, .threads = request_.threads, .search = deadline_.sooner(kPlansReserved * one_plan_seconds_),
                               .deadline = deadline_};
-  Winner winner{.best = free ? unconstrained : std::move(known), .bound_seconds = std::numeric_limits<double>::infinity()};
+  Selection selection{.best = free ? unconstrained : std::move(known), .bound_seconds = std::numeric_limits<double>::infinity()};
   // With several ranks, also search the order in which the whole batch is fastest, since it may differ (recipe.h).
   Policy as_whole = policy_;
   as_whole.order = unconstrained.policy.order;
-  const auto look_at = [&](Splits& splits, int effort, const Policy& policy) -> Status {
-    const double others = winner.bound_seconds;
-    const bool bound = winner.host_budget_binds;
-    ContestRules with_effort = rules;
+  const auto look_at = [&](Variants& variants, int effort, const Policy& policy) -> Status {
+    const double others = selection.bound_seconds;
+    const bool bound = selection.host_budget_binds;
+    SelectionLimits with_effort = limits;
     with_effort.effort = effort;
-    PLIMSOLL_ASSIGN(winner, hold_contest(splits, policy, sizes, with_effort, std::move(winner.best)));
-    winner.bound_seconds = std::min(winner.bound_seconds, others);
-    winner.host_budget_binds |= bound;
+    PLIMSOLL_ASSIGN(selection, select_variant(variants, policy, sizes, with_effort, std::move(selection.best)));
+    selection.bound_seconds = std::min(selection.bound_seconds, others);
+    selection.host_budget_binds |= bound;
     return {};
   };
-  const bool much_state = slices && has_much_state(splits_.graph(), unconstrained.arena());
-  Splits* const state = much_state ? splits_.in_slices(true) : nullptr;
+  const bool much_state = slices && has_much_state(variants_.graph(), unconstrained.arena());
+  Variants* const state = much_state ? variants_.in_slices(true) : nullptr;
   // Results of lower efforts are considered too, so that more effort never gives a slower plan. Without a time limit
   // the highest effort runs first: afterwards most lower-effort schedules need no placement. With a time limit the
   // lowest effort runs first, because a search descends from large to small memory and a long one may not reach this
@@ -302,23 +306,23 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   if (request_.time_limit_seconds <= 0) std::reverse(efforts.begin(), efforts.end());
   double bound_seconds = 0;
   for (const int effort : efforts) {
-    if (effort != efforts.front() && rules.search.passed()) break;
-    winner.bound_seconds = std::numeric_limits<double>::infinity();
+    if (effort != efforts.front() && limits.search.passed()) break;
+    selection.bound_seconds = std::numeric_limits<double>::infinity();
     if (state) PLIMSOLL_TRY(look_at(*state, effort, policy_));
-    if (fits_whole) PLIMSOLL_TRY(look_at(splits_, effort, policy_));
-    if (fits_whole && as_whole.order != policy_.order) PLIMSOLL_TRY(look_at(splits_, effort, as_whole));
+    if (fits_whole) PLIMSOLL_TRY(look_at(variants_, effort, policy_));
+    if (fits_whole && as_whole.order != policy_.order) PLIMSOLL_TRY(look_at(variants_, effort, as_whole));
     if (slices) PLIMSOLL_TRY(look_at(*slices, effort, policy_));
-    bound_seconds = std::max(bound_seconds, winner.bound_seconds);
+    bound_seconds = std::max(bound_seconds, selection.bound_seconds);
   }
-  winner.bound_seconds = bound_seconds;
+  selection.bound_seconds = bound_seconds;
   const auto rival_recipe = [&](const Policy& policy, const Deadline& deadline) {
     return recipe(policy, may_split(), deadline);
   };
-  PLIMSOLL_TRY(take_faster_recipes(winner.best, rival_recipe, request_.hands, deadline_));
+  PLIMSOLL_TRY(take_faster_recipes(selection.best, rival_recipe, request_.threads, deadline_));
   if (deadline_.passed() && request_.cut_short) request_.cut_short();
-  if (winner.host_budget_binds && request_.host_budget_binds) request_.host_budget_binds();
-  winner.best.plan.summary.bound_seconds = std::min(winner.bound_seconds, winner.best.seconds());
-  return std::move(winner.best);
+  if (selection.host_budget_binds && request_.host_budget_binds) request_.host_budget_binds();
+  selection.best.plan.summary.bound_seconds = std::min(selection.bound_seconds, selection.best.seconds());
+  return std::move(selection.best);
 }
 
 Status Planning::observe(const Found& found) {
@@ -343,16 +347,16 @@ Status Planning::find_limits(const Found& whole) {
     PLIMSOLL_ASSIGN(const Found its_whole, recipe(searching).unconstrained(request_.batch));
     all = its_whole.arena();
   }
-  limits_ = limits_within(budget_, all, splits_.graph().tasks.size());
+  limits_ = limits_within(budget_, all, variants_.graph().tasks.size());
   return {};
 }
 
 Result<Plan> Planning::run() {
-  PLIMSOLL_TRY(check_request(request_, splits_));
+  PLIMSOLL_TRY(check_request(request_, variants_));
   // Neither measurements nor making the first plan count against the time limit. Measurements of other sub-batches do,
   // because that search may be cut short.
-  PLIMSOLL_TRY(splits_.candidate(request_.batch));
-  if (request_.sub_batch > 0) PLIMSOLL_TRY(splits_.candidate(request_.sub_batch));
+  PLIMSOLL_TRY(variants_.candidate(request_.batch));
+  if (request_.sub_batch > 0) PLIMSOLL_TRY(variants_.candidate(request_.sub_batch));
   if (request_.time_limit_seconds > 0) deadline_ = Deadline::in(request_.time_limit_seconds);
   const auto start = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const Found whole, recipe(policy_).unconstrained(request_.batch));
@@ -379,7 +383,7 @@ Result<Plan> Planning::run() {
   plan.layout = request_.layout;
   plan.policy = policy_.name;
   plan.budget_bytes = budget_ == kNoLimit ? plan.summary.arena_bytes : budget_;
-  plan.summary.minimum_bytes = least_->arena();
+  plan.summary.minimum_bytes = minimum_->arena();
   plan.summary.unconstrained_bytes = whole.arena();
   plan.summary.unconstrained_seconds = whole.seconds();
   for (const std::vector<Choice>& choices : whole.candidate->choices.first)
@@ -394,7 +398,7 @@ Result<Plan> Planning::run() {
 Result<Plan> Planner::plan(const PlanRequest& request) {
   PLIMSOLL_ASSIGN(Policy policy, find_policy(request.policy));
   if (request.keep_order) policy.order = OrderKind::depth_first;
-  return Planning(splits_, request, policy).run();
+  return Planning(variants_, request, policy).run();
 }
 
 Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request) {

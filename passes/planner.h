@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "passes/found.h"
-#include "passes/splits.h"
+#include "passes/variants.h"
 
 namespace plimsoll {
 
@@ -23,7 +23,7 @@ struct PlanRequest {
   // The planner may also choose several rounds where a task mixes samples, although this changes what is trained.
   bool may_split_statistics = false;
   int effort = 1;                   // for policies that search: 0 to 3, each about ten times the work of the one before
-  int hands = 1;                    // planning threads; the plan does not depend on it
+  int threads = 1;                    // planning threads; the plan does not depend on it
   double time_limit_seconds = 0;    // 0: unlimited. When it ends a search, the best plan found so far is returned
   bool keep_order = false;          // run tasks in the graph's order, with updates as early as possible
   std::string model_name = {}, model_sha256 = {}, target_kind = "host", device = {}, costs = "modelled";
@@ -43,7 +43,7 @@ struct PlanRequest {
 class Planner {
  public:
   // `costs` must outlive this.
-  Planner(TaskGraph graph, Costs& costs, int64_t batch) : splits_(std::move(graph), costs, batch) {}
+  Planner(TaskGraph graph, Costs& costs, int64_t batch) : variants_(std::move(graph), costs, batch) {}
 
   // If no budget is given, the plan is the unlimited one, and budget_bytes is set to arena_bytes. Among several numbers
   // of rounds, the smallest that fits is taken, and the batch is split as evenly as it allows.
@@ -62,10 +62,10 @@ class Planner {
   Result<Plan> plan(const PlanRequest& request);
 
   // The graph of a plan of this planner. It accumulates gradients when the plan has several rounds.
-  const TaskGraph& graph_of(const Plan& plan) { return splits_.graph_for(plan.rounds > 1 ? 0 : splits_.batch()); }
+  const TaskGraph& graph_of(const Plan& plan) { return variants_.graph_for(plan.rounds > 1 ? 0 : variants_.batch()); }
 
  private:
-  Splits splits_;
+  Variants variants_;
 };
 
 // Makes a single plan.

@@ -42,7 +42,7 @@ struct Policy {
   bool share_memory = true;  // false: every tensor has its own bytes for the whole round (network-wide)
   bool in_place = true;
   // Decides what is offloaded and what is recomputed. It rewrites plan.steps, which come as `order` left them, with the
-  // functions of schedule/weave.h. Context::live_limit is the limit in bytes; 0 asks for minimum memory. Waits that it
+  // functions of schedule/lower.h. Context::live_limit is the limit in bytes; 0 asks for minimum memory. Waits that it
   // sets are kept. Null: every tensor stays on the device.
   Status (*schedule)(Plan& plan, const Context& context) = nullptr;
   // False: neither the policy nor the choice of algorithms depends on the limit. There is one plan per sub-batch.

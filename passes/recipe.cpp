@@ -42,18 +42,18 @@ std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_b
 }
 
 Result<std::optional<Found>> Recipe::attempt(int64_t sub_batch, int64_t live_limit) {
-  PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
-  if (ideal_seconds(*split) >= interesting_) return std::optional<Found>();
-  PLIMSOLL_ASSIGN(std::optional<Plan> plan, plan_below(*split, policy_, live_limit, {.seconds = interesting_, .deadline = request_.deadline}));
+  PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
+  if (ideal_seconds(*variant) >= interesting_) return std::optional<Found>();
+  PLIMSOLL_ASSIGN(std::optional<Plan> plan, plan_below(*variant, policy_, live_limit, {.seconds = interesting_, .deadline = request_.deadline}));
   if (!plan) return std::optional<Found>();
-  return std::optional(Found{std::move(*plan), split, live_limit, policy_});
+  return std::optional(Found{std::move(*plan), variant, live_limit, policy_});
 }
 
 // With several ranks, an order with less memory may complete its gradients too late to overlap their reductions with
 // the backward.
 Result<Found> Recipe::unconstrained(int64_t sub_batch) {
   PLIMSOLL_ASSIGN(Found found, unconstrained(sub_batch, policy_.order));
-  if (!policy_.searches || policy_.order != OrderKind::best_of || splits_.graph().ranks == 1) return found;
+  if (!policy_.searches || policy_.order != OrderKind::best_of || variants_.graph().ranks == 1) return found;
   for (const OrderKind order : {OrderKind::depth_first, OrderKind::arrivals, OrderKind::low_peak}) {
     PLIMSOLL_ASSIGN(Found other, unconstrained(sub_batch, order));
     if (other.seconds() < kFaster * found.seconds()) found = std::move(other);
@@ -66,9 +66,9 @@ Result<Found> Recipe::unconstrained(int64_t sub_batch, OrderKind order) {
   policy.order = order;
   policy.schedule = nullptr;
   if (policy.share_memory) policy.algorithms = AlgorithmKind::fitting;
-  PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
-  PLIMSOLL_ASSIGN(Plan plan, plan_within(*split, policy, kNoLimit));
-  return Found{std::move(plan), split, kNoLimit, policy};
+  PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
+  PLIMSOLL_ASSIGN(Plan plan, plan_within(*variant, policy, kNoLimit));
+  return Found{std::move(plan), variant, kNoLimit, policy};
 }
 
 // The result exceeds the budget if nothing helps.
@@ -82,7 +82,7 @@ Result<std::optional<Found>> Recipe::fit(int64_t sub_batch) {
 // fits is the fastest that fits.
 Result<std::optional<Found>> Recipe::fit_algorithms(int64_t sub_batch) {
   int64_t limit = request_.budget_bytes;
-  const int choices = splits_.graph().tasks.size() <= kManyTasks ? kChoices : kFewChoices;
+  const int choices = variants_.graph().tasks.size() <= kManyTasks ? kChoices : kFewChoices;
   for (int tries = 0; tries < choices; ++tries) {
     PLIMSOLL_ASSIGN(std::optional<Found> found, attempt(sub_batch, limit));
     if (!found || fits(*found)) return found;
@@ -121,15 +121,15 @@ Result<std::optional<Found>> Recipe::fit_schedule(int64_t sub_batch) {
 // profiling and exclude most of the list. The rest is bisected, starting at that cut, because workspaces can usually be
 // made small. Time falls as the sub-batch grows: if one is too slow, so are all smaller ones.
 Result<std::optional<Found>> Recipe::fewest_rounds() {
-  const std::vector<int64_t> sizes = even_splits(splits_.batch());
+  const std::vector<int64_t> sizes = even_sub_batches(variants_.batch());
   size_t low = 0, high = sizes.size() - 1;  // the last one fits if any does
   const auto hopeless = [&](int64_t size) {
     return !policy_.schedule &&
-           bytes_without_workspace(splits_.graph_for(size), policy_, splits_.batch(), size) > request_.budget_bytes;
+           bytes_without_workspace(variants_.graph_for(size), policy_, variants_.batch(), size) > request_.budget_bytes;
   };
   if (policy_.sub_batch) {
-    const auto candidate = [&](int64_t size) { return splits_.candidate(size); };
-    PLIMSOLL_ASSIGN(const int64_t proposed, policy_.sub_batch(candidate, splits_.batch(), request_.budget_bytes));
+    const auto candidate = [&](int64_t size) { return variants_.candidate(size); };
+    PLIMSOLL_ASSIGN(const int64_t proposed, policy_.sub_batch(candidate, variants_.batch(), request_.budget_bytes));
     while (low < high && sizes[low] > proposed) ++low;
   } else {
     while (low < high) {
@@ -157,64 +157,64 @@ Result<std::optional<Found>> Recipe::fewest_rounds() {
 }
 
 Result<Found> Recipe::make(int64_t sub_batch, int64_t live_limit) {
-  PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
-  PLIMSOLL_ASSIGN(Plan plan, plan_within(*split, policy_, live_limit));
-  return Found{std::move(plan), split, live_limit, policy_};
+  PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
+  PLIMSOLL_ASSIGN(Plan plan, plan_within(*variant, policy_, live_limit));
+  return Found{std::move(plan), variant, live_limit, policy_};
 }
 
-Result<Found> Recipe::least(const Found& unconstrained) {
+Result<Found> Recipe::minimum(const Found& unconstrained) {
   const int64_t first = first_sub_batch();
-  PLIMSOLL_ASSIGN(Found least, make(first, 0));
+  PLIMSOLL_ASSIGN(Found minimum, make(first, 0));
   const auto take_smaller = [&](Found other) {
-    const bool both = fits_host(other) && fits_host(least);
-    if (both ? other.arena() < least.arena() : fits_host(other) || other.host_pool() < least.host_pool()) least = std::move(other);
+    const bool both = fits_host(other) && fits_host(minimum);
+    if (both ? other.arena() < minimum.arena() : fits_host(other) || other.host_pool() < minimum.host_pool()) minimum = std::move(other);
   };
   // The smallest workspaces do not always give the smallest arena: fragmentation may be lower with others.
-  if (first == splits_.batch() && !policy_.schedule) take_smaller(unconstrained);
+  if (first == variants_.batch() && !policy_.schedule) take_smaller(unconstrained);
   if (policy_.schedule) {
     PLIMSOLL_ASSIGN(Found free, make(first, kNoLimit));
     take_smaller(std::move(free));
   }
   if (request_.sub_batch == 0 && request_.may_split && first > 1) {
-    PLIMSOLL_ASSIGN(Found single, least_of_one_sample());
+    PLIMSOLL_ASSIGN(Found single, minimum_of_one_sample());
     take_smaller(std::move(single));
   }
-  return least;
+  return minimum;
 }
 
-Result<std::optional<Found>> Recipe::least_below(int64_t arena_bytes, std::span<const int64_t> sub_batches) {
-  std::optional<Found> least;
+Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::span<const int64_t> sub_batches) {
+  std::optional<Found> minimum;
   const auto look_at = [&](int64_t sub_batch, int64_t live_limit) -> Status {
-    PLIMSOLL_ASSIGN(const int64_t bound, splits_.bound_bytes(sub_batch, policy_));
+    PLIMSOLL_ASSIGN(const int64_t bound, variants_.bound_bytes(sub_batch, policy_));
     if (bound >= arena_bytes || request_.deadline.passed()) return {};
-    PLIMSOLL_ASSIGN(Ceiling* const known, splits_.known_of(policy_, sub_batch, live_limit));
+    PLIMSOLL_ASSIGN(Ceiling* const known, variants_.known_of(policy_, sub_batch, live_limit));
     if (known->arena_bytes >= arena_bytes) return {};
-    PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
+    PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
     PLIMSOLL_ASSIGN(std::optional<Plan> plan,
-                    plan_below(*split, policy_, live_limit, {.arena_bytes = arena_bytes, .deadline = request_.deadline}));
+                    plan_below(*variant, policy_, live_limit, {.arena_bytes = arena_bytes, .deadline = request_.deadline}));
     if (!plan && request_.deadline.passed()) return {};  // interrupted: nothing is known
     known->arena_bytes = plan ? plan->summary.arena_bytes : arena_bytes;
     if (!plan || plan->summary.arena_bytes >= arena_bytes || plan->summary.host_pool_bytes > request_.host_budget_bytes) return {};
     arena_bytes = plan->summary.arena_bytes;
-    least = Found{std::move(*plan), split, live_limit, policy_};
+    minimum = Found{std::move(*plan), variant, live_limit, policy_};
     return {};
   };
   for (const int64_t sub_batch : sub_batches) {
     PLIMSOLL_TRY(look_at(sub_batch, 0));
     if (sub_batch == first_sub_batch()) PLIMSOLL_TRY(look_at(sub_batch, kNoLimit));
   }
-  return least;
+  return minimum;
 }
 
-Result<Found> Recipe::choose(const Found& unconstrained, const Found& least) {
+Result<Found> Recipe::choose(const Found& unconstrained, const Found& minimum) {
   const int64_t first = first_sub_batch();
-  const bool free = first == splits_.batch() && !policy_.schedule && fits(unconstrained);
+  const bool free = first == variants_.batch() && !policy_.schedule && fits(unconstrained);
   if (free) return unconstrained;
   PLIMSOLL_ASSIGN(std::optional<Found> found, fit(first));
   if (fits(*found)) return std::move(*found);
-  if (least.candidate->sub_batch == first) return least;
+  if (minimum.candidate->sub_batch == first) return minimum;
   PLIMSOLL_ASSIGN(found, fewest_rounds());
-  return fits(*found) ? std::move(*found) : least;
+  return fits(*found) ? std::move(*found) : minimum;
 }
 
 // Except for the comparison with the budget, the set of plans considered does not depend on it. So it includes
@@ -232,13 +232,13 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
     return {};
   }
   // Placement is most of the work, so plans known to need or take too much are not placed.
-  PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
+  PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
   const auto look_at = [&](int64_t limit, int64_t most_live) -> Status {
-    PLIMSOLL_ASSIGN(Ceiling* const ceiling, splits_.known_of(policy_, sub_batch, limit));
+    PLIMSOLL_ASSIGN(Ceiling* const ceiling, variants_.known_of(policy_, sub_batch, limit));
     Ceiling& known = *ceiling;
     if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes || request_.deadline.passed()) return {};
     PLIMSOLL_ASSIGN(std::optional<Plan> plan,
-                    plan_below(*split, policy_, limit, {.seconds = interesting_, .deadline = request_.deadline}));
+                    plan_below(*variant, policy_, limit, {.seconds = interesting_, .deadline = request_.deadline}));
     if (!plan && request_.deadline.passed()) return {};  // interrupted: nothing is known
     if (!plan) {
       known.seconds = interesting_;
@@ -247,13 +247,13 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
       known.seconds = std::numeric_limits<double>::infinity();
     } else {
       known = {.seconds = plan->summary.iteration_seconds, .arena_bytes = plan->summary.arena_bytes};
-      take(Found{std::move(*plan), split, limit, policy_});
+      take(Found{std::move(*plan), variant, limit, policy_});
     }
     return {};
   };
   for (const int64_t limit : request_.limits) {
     if (request_.deadline.passed()) return {};
-    PLIMSOLL_ASSIGN(const double bound, splits_.bound_seconds(sub_batch, policy_, with_slack(limit)));
+    PLIMSOLL_ASSIGN(const double bound, variants_.bound_seconds(sub_batch, policy_, with_slack(limit)));
     if (bound >= interesting_) break;  // all lower limits are too slow as well
     PLIMSOLL_TRY(look_at(limit, with_slack(limit)));
   }
@@ -266,12 +266,12 @@ Result<std::optional<Found>> Recipe::rival(double seconds) {
   std::optional<Found> best;
   std::vector<int64_t> sizes = {first_sub_batch()};
   if (request_.sub_batch == 0 && request_.may_split && sizes.front() > 1)
-    for (const int64_t size : even_splits(splits_.batch())) sizes.push_back(size);
+    for (const int64_t size : even_sub_batches(variants_.batch())) sizes.push_back(size);
   for (const int64_t size : sizes) {
     if (request_.deadline.passed()) break;
-    PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
-    const bool too_slow = ideal_seconds(*split) >= interesting_;
-    if (too_slow && splits_.measures()) break;
+    PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(size));
+    const bool too_slow = ideal_seconds(*variant) >= interesting_;
+    if (too_slow && variants_.measures()) break;
     if (!too_slow) PLIMSOLL_TRY(take_faster(size, best));
   }
   return best;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "passes/found.h"
-#include "passes/splits.h"
+#include "passes/variants.h"
 
 namespace plimsoll {
 
@@ -22,14 +22,14 @@ struct RecipeRequest {
   std::vector<int64_t> limits = {};  // from limits_within, within the budget
   int64_t sub_batch = 0;   // 0: the recipe chooses
   bool may_split = true;   // where it chooses
-  Deadline deadline = {};  // for rival() and least_below(): they return the best result so far
+  Deadline deadline = {};  // for rival() and minimum_below(): they return the best result so far
 };
 
 class Recipe {
  public:
-  // `splits` and `policy` must outlive this.
-  Recipe(Splits& splits, const Policy& policy, const RecipeRequest& request)
-      : splits_(splits), policy_(policy), request_(request) {}
+  // `variants` and `policy` must outlive this.
+  Recipe(Variants& variants, const Policy& policy, const RecipeRequest& request)
+      : variants_(variants), policy_(policy), request_(request) {}
 
   // The unlimited plan: nothing offloaded or recomputed, the fastest algorithms, whatever the policy. With several
   // ranks, the fastest over all orders. At the full batch it is the reference that budgets are measured against.
@@ -37,17 +37,17 @@ class Recipe {
 
   // The plan with the smallest arena that the request allows. If no host pool is within its budget, the smallest of
   // those.
-  Result<Found> least(const Found& unconstrained);
+  Result<Found> minimum(const Found& unconstrained);
 
   // The smallest arena with rounds of one sample.
-  Result<Found> least_of_one_sample() { return make(1, 0); }
+  Result<Found> minimum_of_one_sample() { return make(1, 0); }
 
   // The plan with the smallest arena among these sub-batches, if below `arena_bytes`. Much cheaper when the answer is
   // nullopt.
-  Result<std::optional<Found>> least_below(int64_t arena_bytes, std::span<const int64_t> sub_batches);
+  Result<std::optional<Found>> minimum_below(int64_t arena_bytes, std::span<const int64_t> sub_batches);
 
-  // The chosen plan within the budget. Before: `least` fits.
-  Result<Found> choose(const Found& unconstrained, const Found& least);
+  // The chosen plan within the budget. Before: `minimum` fits.
+  Result<Found> choose(const Found& unconstrained, const Found& minimum);
 
   // The fastest plan that `choose` would give for this or any smaller budget, if it takes less than `seconds`. Much
   // cheaper when the answer is nullopt.
@@ -63,11 +63,11 @@ class Recipe {
   Result<std::optional<Found>> fit_schedule(int64_t sub_batch);
   Result<std::optional<Found>> fewest_rounds();
   Status take_faster(int64_t sub_batch, std::optional<Found>& best);
-  int64_t first_sub_batch() const { return request_.sub_batch == 0 ? splits_.batch() : request_.sub_batch; }
+  int64_t first_sub_batch() const { return request_.sub_batch == 0 ? variants_.batch() : request_.sub_batch; }
   bool fits_host(const Found& found) const { return found.host_pool() <= request_.host_budget_bytes; }
   bool fits(const Found& found) const { return found.arena() <= request_.budget_bytes && fits_host(found); }
 
-  Splits& splits_;
+  Variants& variants_;
   const Policy policy_;
   RecipeRequest request_;
   double interesting_ = std::numeric_limits<double>::infinity();  // plans at or above this are not considered

@@ -10,8 +10,8 @@
 namespace plimsoll {
 
 // `best` becomes the fastest plan of the other policies, if that is faster. Each policy is compared with the search
-// alone, so they can run in parallel on `hands` threads without affecting the result.
+// alone, so they can run in parallel on `threads` threads without affecting the result.
 Status take_faster_recipes(Found& best, const std::function<Recipe(const Policy&, const Deadline&)>& recipe_of,
-                           int hands, const Deadline& deadline);
+                           int threads, const Deadline& deadline);
 
 }  // namespace plimsoll

@@ -25,10 +25,10 @@ UpdateBytes update_bytes(const TaskGraph& graph) {
 
 }  // namespace
 
-bool may_gain_by_slices(const TaskGraph& graph, int64_t least_bytes) {
+bool may_gain_by_slices(const TaskGraph& graph, int64_t minimum_bytes) {
   constexpr int64_t kPart = 4;
   const UpdateBytes updates = update_bytes(graph);
-  return graph.ranks == 1 && kPart * updates.largest >= updates.all && 2 * updates.largest >= least_bytes;
+  return graph.ranks == 1 && kPart * updates.largest >= updates.all && 2 * updates.largest >= minimum_bytes;
 }
 
 bool has_much_state(const TaskGraph& graph, int64_t unconstrained_bytes) {

@@ -50,7 +50,7 @@ void check_rounds(const Plan& plan, Verdict& verdict) {
                                            plan.sub_batch, counted(rounds, "round"), last, counted(plan.rounds, "round"), plan.last_sub_batch));
 }
 
-void check_home(const Plan& plan, TensorId id, Verdict& verdict) {
+void check_residence(const Plan& plan, TensorId id, Verdict& verdict) {
   const PlanTensor& tensor = plan.tensors[id];
   if (tensor.kind == TensorKind::weight_gradient) {
     // At the beginning of a round it holds the parts of earlier rounds; a sum over ranks has no such value.
@@ -139,7 +139,7 @@ void check_tensors(const Plan& plan, Verdict& verdict) {
       verdict.refuse(Rule::form, {}, id, fmt::format("{} has {} bytes", verdict.name(id), tensor.bytes));
     const bool accumulates = plan.rounds > 1 && tensor.kind == TensorKind::weight_gradient;
     if (tensor.at_home_on_host()) {
-      check_home(plan, id, verdict);
+      check_residence(plan, id, verdict);
       continue;
     }
     if ((lives_through_the_run(tensor.kind) || accumulates) && !tensor.persistent)
@@ -231,14 +231,14 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
 // have parts, and all of them come before the update tasks.
 void check_parts(const Plan& plan, Verdict& verdict) {
   IdVector<TensorId, TaskId> taken(plan.tensors.size()), added(plan.tensors.size());
-  const auto at_home = [&](TensorId id) {
+  const auto on_host = [&](TensorId id) {
     return plan.tensors.contains(id) && plan.tensors[id].at_home_on_host() && plan.tensors[id].kind == TensorKind::weight_gradient;
   };
   for (TaskId id : ids_of(plan.tasks)) {
     const bool update = plan.tasks[id].kind == TaskKind::update;
     for (const auto* list : {&plan.tasks[id].reads, &plan.tasks[id].updates})
       for (TensorId tensor : *list) {
-        if (!at_home(tensor)) continue;
+        if (!on_host(tensor)) continue;
         if (update) {
           taken[tensor] = id;
           continue;
@@ -250,7 +250,7 @@ void check_parts(const Plan& plan, Verdict& verdict) {
       }
   }
   for (TensorId id : ids_of(plan.tensors))
-    if (at_home(id) && !added[id].valid())
+    if (on_host(id) && !added[id].valid())
       verdict.refuse(Rule::form, {}, id, fmt::format("{} resides in the host pool, but no task accumulates into it", verdict.name(id)));
 }
 

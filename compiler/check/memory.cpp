@@ -9,7 +9,7 @@
 
 #include "compiler/check/claims.h"
 #include "compiler/check/happens_before.h"
-#include "compiler/check/homes.h"
+#include "compiler/check/residences.h"
 #include "compiler/check/verdict.h"
 #include "compiler/support/bytes.h"
 
@@ -32,12 +32,12 @@ struct HostCopy {
 
 class Memory {
  public:
-  Memory(const Plan& plan, Verdict& verdict) : plan_(plan), verdict_(verdict), before_(plan), homes_(plan, before_, verdict) {}
+  Memory(const Plan& plan, Verdict& verdict) : plan_(plan), verdict_(verdict), before_(plan), residences_(plan, before_, verdict) {}
 
   void run() {
     find_makers();
     lay_out();
-    homes_.claim(host_slots_);
+    residences_.claim(host_slots_);
     keep_results();
     std::vector<Touch> touches;
     for (StepId step : ids_of(plan_.steps)) {
@@ -47,7 +47,8 @@ class Memory {
     }
     check_ends();
     for (TensorId tensor : ids_of(plan_.tensors))
-      if (homes_.has(tensor)) homes_.check_end(tensor, static_cast<int32_t>(updaters_[tensor].size()), parts(tensor));
+      if (residences_.has(tensor))
+        residences_.check_end(tensor, static_cast<int32_t>(updaters_[tensor].size()), parts(tensor));
     std::vector<Claim> claims;
     claims.reserve(lives_.size() + workspaces_.size());
     for (const Life& life : lives_) claims.push_back(life.claim);
@@ -207,7 +208,7 @@ class Memory {
     switch (step.kind) {
       case StepKind::load: life.version = 0; return;
       case StepKind::offload: {
-        if (homes_.has(tensor)) return homes_.store(id, life.version);
+        if (residences_.has(tensor)) return residences_.store(id, life.version);
         const Block slot{step.host_offset, plan_.tensors[tensor].bytes};
         if (slot.offset % kAlignment != 0)
           verdict_.refuse(Rule::bounds, id, tensor, fmt::format("the host pool slot of {} is not aligned to {} bytes", verdict_.name(id), kAlignment));
@@ -221,8 +222,8 @@ class Memory {
         return;
       }
       case StepKind::prefetch: {
-        if (homes_.has(tensor)) {
-          life.version = homes_.fetch(id);
+        if (residences_.has(tensor)) {
+          life.version = residences_.fetch(id);
           return;
         }
         const auto copy = copies_.find({tensor, step.host_offset});
@@ -318,7 +319,7 @@ class Memory {
   const Plan& plan_;
   Verdict& verdict_;
   const HappensBefore before_;
-  Homes homes_;
+  Residences residences_;
   IdVector<TensorId, std::vector<TaskId>> updaters_;
   IdVector<TensorId, TaskId> makers_;
   IdVector<TensorId, bool> added_up_;

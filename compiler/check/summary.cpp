@@ -83,7 +83,7 @@ class Summary {
       persistent_rounded = plus(persistent_rounded, aligned(residency.bytes));
     }
     int64_t host = 0, offloaded = 0, prefetched = 0, recomputed = 0, reduced = 0;
-    int64_t brought_home = 0, fetched_from_home = 0;  // over all rounds, of whole tensors
+    int64_t written_back = 0, fetched_from_host = 0;  // over all rounds, of whole tensors
     const IdVector<StepId, CopyRounds> copies = plan_.copy_rounds();
     for (const PlanTensor& tensor : plan_.tensors)
       if (tensor.at_home_on_host()) host = std::max(host, plus(tensor.home_offset, tensor.bytes));
@@ -97,9 +97,9 @@ class Summary {
       if (step.kind == StepKind::load) continue;
       const int64_t bytes = plan_.tensors[step.tensor].bytes;
       host = std::max(host, plus(step.host_offset, bytes));
-      const bool home = plan_.tensors[step.tensor].at_home_on_host();
-      int64_t& moved = step.kind == StepKind::offload ? home ? brought_home : offloaded : home ? fetched_from_home : prefetched;
-      moved = plus(moved, home ? times(bytes, times_of(copies[id], plan_.rounds)) : bytes);
+      const bool host_resident = plan_.tensors[step.tensor].at_home_on_host();
+      int64_t& moved = step.kind == StepKind::offload ? host_resident ? written_back : offloaded : host_resident ? fetched_from_host : prefetched;
+      moved = plus(moved, host_resident ? times(bytes, times_of(copies[id], plan_.rounds)) : bytes);
     }
     const PlanSummary& said = plan_.summary;
     expect("arena_bytes", said.arena_bytes, arena, aligned(arena));
@@ -107,9 +107,9 @@ class Summary {
     expect("host_pool_bytes", said.host_pool_bytes, host, aligned(host));
     // The last round may be smaller, and the plan does not state the size of a tensor in it.
     const int64_t full = plan_.last_sub_batch == plan_.sub_batch ? plan_.rounds : plan_.rounds - 1;
-    expect("offloaded_bytes", said.offloaded_bytes, plus(brought_home, times(offloaded, full)), plus(brought_home, times(offloaded, plan_.rounds)));
-    expect("prefetched_bytes", said.prefetched_bytes, plus(fetched_from_home, times(prefetched, full)),
-           plus(fetched_from_home, times(prefetched, plan_.rounds)));
+    expect("offloaded_bytes", said.offloaded_bytes, plus(written_back, times(offloaded, full)), plus(written_back, times(offloaded, plan_.rounds)));
+    expect("prefetched_bytes", said.prefetched_bytes, plus(fetched_from_host, times(prefetched, full)),
+           plus(fetched_from_host, times(prefetched, plan_.rounds)));
     expect("reduced_bytes", said.reduced_bytes, reduced, reduced);
     expect("recomputed_tasks", said.recomputed_tasks, recomputed, recomputed);
     if (plan_.rules == "true") check_live();

@@ -44,7 +44,7 @@ bool is_backward(const Task& task) {
 }
 
 // Of each tensor that recomputing a task writes: that task, if it saved something in its first run.
-IdVector<TensorId, TaskId> makers_that_remember(const TaskGraph& graph) {
+IdVector<TensorId, TaskId> makers_that_save(const TaskGraph& graph) {
   IdVector<TensorId, TaskId> makers(graph.tensors.size());
   for (const TaskId id : ids_of(graph.tasks)) {
     if (graph.tasks[id].remembers.empty()) continue;
@@ -90,7 +90,7 @@ std::map<std::string, std::vector<int64_t>> reuse_bytes(const TaskGraph& graph, 
     }
     seen[signature(task, samples)].push_back(std::move(since));
   };
-  IdVector<TensorId, TaskId> may_make_again = makers_that_remember(graph);
+  IdVector<TensorId, TaskId> may_make_again = makers_that_save(graph);
   // In the first iteration nothing has been accessed; the second is like all later ones.
   for (size_t moment = 0; moment < 2 * order.size(); ++moment) {
     const Task& task = graph.tasks[order[moment % order.size()]];

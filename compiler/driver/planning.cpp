@@ -117,7 +117,7 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
                       .host_budget_source = std::move(host_budget.source),
                       .may_split_statistics = asked.batch_norm == BatchNorm::split,
                       .effort = asked.effort,
-                      .hands = jobs_of(asked),
+                      .threads = jobs_of(asked),
                       .time_limit_seconds = asked.time_limit_seconds,
                       .keep_order = as_paper != nullptr,
                       .model_name = graph.name,

@@ -132,7 +132,7 @@ struct PlanSummary {
   int64_t recomputed_tasks = 0;
   double recompute_seconds = 0;
   double iteration_seconds = 0;
-  double unconstrained_seconds = 0;  // the same policy's plan without a budget; 0: unknown
+  double unconstrained_seconds = 0;  // the same policy's unlimited plan; 0: unknown
   double ideal_seconds = 0;
   double bound_seconds = 0;  // lower bound for every schedule in this order; 0: unknown
   double stall_seconds = 0;

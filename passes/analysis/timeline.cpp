@@ -16,9 +16,10 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Co
     return reduction_seconds(context.links.ranks, plan.ranks, bytes_of(plan, step.bucket));
   }
   if (step.kind != StepKind::compute) {
-    const bool home = plan.tensors[step.tensor].at_home_on_host();
+    const bool host_resident = plan.tensors[step.tensor].at_home_on_host();
     if (round != Round::only && !has_copy(copy, round == Round::first, round == Round::last)) return 0;
-    const double samples = static_cast<double>(round == Round::last && !home ? plan.last_sub_batch : plan.sub_batch);
+    const double samples =
+        static_cast<double>(round == Round::last && !host_resident ? plan.last_sub_batch : plan.sub_batch);
     const double share = samples / static_cast<double>(plan.sub_batch);
     const double rate =
         step.stream == StreamKind::d2h ? context.links.d2h_bytes_per_second : context.links.h2d_bytes_per_second;

@@ -15,7 +15,7 @@ Status auto_schedule(Plan& plan, const Context& context) {
   for (const search::State& state : frontier.states)
     if (state.outcome.fits(context.live_limit)) chosen = &state;
   search::Workbench bench(model);
-  bench.evaluate(chosen->fates, chosen->limit);
+  bench.evaluate(chosen->decisions, chosen->limit);
   schedule::put_steps(plan, bench.trace);
   return {};
 }

@@ -253,19 +253,19 @@ struct Needs {
   int64_t resident = 0, largest_task = 0;
 };
 
-Needs needs_of(const Candidate& split) {
+Needs needs_of(const Candidate& variant) {
   Needs needs;
-  const TaskGraph& graph = *split.graph;
+  const TaskGraph& graph = *variant.graph;
   const auto resides = [&](TensorId id) {
     return graph.tensors[id].persistent || graph.tensors[id].kind == TensorKind::weight_gradient;
   };
   for (const TensorId id : ids_of(graph.tensors))
-    if (resides(id)) needs.resident += align_up(graph.tensors[id].bytes(split.sub_batch));
+    if (resides(id)) needs.resident += align_up(graph.tensors[id].bytes(variant.sub_batch));
   for (const TaskId id : ids_of(graph.tasks)) {
-    int64_t bytes = align_up(split.choices[id].back().workspace_bytes);
+    int64_t bytes = align_up(variant.choices[id].back().workspace_bytes);
     for (const Operand& operand : graph.tasks[id].operands)
       if (operand.access != Access::absent && !resides(operand.tensor))
-        bytes += align_up(graph.tensors[operand.tensor].bytes(split.sub_batch));
+        bytes += align_up(graph.tensors[operand.tensor].bytes(variant.sub_batch));
     needs.largest_task = std::max(needs.largest_task, bytes);
   }
   return needs;
@@ -284,8 +284,8 @@ Status modnn(Plan& plan, const Context& context) {
 Result<int64_t> modnn_sub_batch(const CandidateOf& candidate, int64_t batch, int64_t budget) {
   int64_t sub_batch = batch;
   while (sub_batch > 1) {
-    PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
-    const Needs needs = needs_of(*split);
+    PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
+    const Needs needs = needs_of(*variant);
     const double room = static_cast<double>(std::max<int64_t>(budget - needs.resident, 0));
     const int64_t next = static_cast<int64_t>(static_cast<double>(sub_batch) * room / static_cast<double>(std::max<int64_t>(needs.largest_task, 1)));
     if (next >= sub_batch) break;

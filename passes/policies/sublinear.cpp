@@ -10,8 +10,8 @@ namespace plimsoll {
 namespace {
 
 using schedule::at;
-using schedule::FateKind;
-using schedule::Fates;
+using schedule::DecisionKind;
+using schedule::Decisions;
 using schedule::Model;
 using schedule::Outcome;
 using schedule::Trace;
@@ -78,13 +78,14 @@ class Splitter {
   };
 
   // Algorithm 3 with one budget per level, largest first.
-  Fates split(const std::vector<int64_t>& budgets) {
-    Fates fates(model_.tensors.size());  // kept tensors without readers are freed in any case
+  Decisions split(const std::vector<int64_t>& budgets) {
+    Decisions decisions(model_.tensors.size());  // kept tensors without readers are freed in any case
     stay_.assign(chain_.made.size(), 0);
     split({0, chain_.size()}, budgets, 0, 0);
-    for (size_t id = 0; id < fates.size(); ++id)
-      if (stay_[id] > 0 && model_.tensors[id].rerunnable) fates[id] = {.kind = FateKind::recompute, .level = stay_[id]};
-    return fates;
+    for (size_t id = 0; id < decisions.size(); ++id)
+      if (stay_[id] > 0 && model_.tensors[id].recomputable)
+        decisions[id] = {.kind = DecisionKind::recompute, .level = stay_[id]};
+    return decisions;
   }
 
   Sizes sizes(int64_t budget) {
@@ -157,7 +158,7 @@ class Splitter {
 
 class Search {
  public:
-  Search(const Model& model, int64_t limit) : model_(model), weaver_(model), evaluator_(model), limit_(limit), chain_(find_chain(model)) {}
+  Search(const Model& model, int64_t limit) : model_(model), lowering_(model), evaluator_(model), limit_(limit), chain_(find_chain(model)) {}
 
   Trace run() {
     if (chain_.places.empty()) return model_.order;
@@ -186,9 +187,9 @@ class Search {
     }
   }
 
-  void consider(Fates fates) {
+  void consider(Decisions decisions) {
     Trace trace;
-    schedule::weave_possible(weaver_, fates, trace);
+    schedule::lower_possible(lowering_, decisions, trace);
     const Outcome outcome = evaluator_.evaluate(trace, limit_);
     if (!best_.empty() && !better(outcome, best_outcome_)) return;
     best_ = std::move(trace);
@@ -203,7 +204,7 @@ class Search {
   }
 
   const Model& model_;
-  schedule::Weaver weaver_;
+  schedule::Lowering lowering_;
   schedule::Evaluator evaluator_;
   const int64_t limit_;
   const Chain chain_;

@@ -10,9 +10,9 @@ namespace plimsoll {
 namespace {
 
 using schedule::at;
-using schedule::Fate;
-using schedule::FateKind;
-using schedule::Fates;
+using schedule::Decision;
+using schedule::DecisionKind;
+using schedule::Decisions;
 using schedule::Model;
 using schedule::Op;
 using schedule::Trace;
@@ -66,7 +66,7 @@ class SuperNeuronsLayers {
     for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
       const schedule::ModelTensor& tensor = model_.tensors[at(id)];
       if (tensor.persistent) continue;
-      checkpoint_[at(id)] = tensor.producer < 0 || !tensor.rerunnable || readers[at(id)] > 1 || makes_checkpoints(tensor.producer);
+      checkpoint_[at(id)] = tensor.producer < 0 || !tensor.recomputable || readers[at(id)] > 1 || makes_checkpoints(tensor.producer);
     }
   }
   bool makes_checkpoints(int32_t task) const {
@@ -149,14 +149,14 @@ std::vector<int32_t> least_recently_used(const Model& model, const SuperNeuronsL
   return list;
 }
 
-Fate fate_of(int32_t tensor, const SuperNeuronsLayers& layers, Strategy strategy) {
-  if (layers.is_checkpoint(tensor)) return {.kind = FateKind::offload};
+Decision decision_of(int32_t tensor, const SuperNeuronsLayers& layers, Strategy strategy) {
+  if (layers.is_checkpoint(tensor)) return {.kind = DecisionKind::offload};
   const bool nothing_stays = strategy == Strategy::memory || (strategy == Strategy::cost && layers.is_costly(tensor));
-  return {.kind = FateKind::recompute, .level = nothing_stays ? schedule::kTransient : uint8_t{1}};
+  return {.kind = DecisionKind::recompute, .level = nothing_stays ? schedule::kTransient : uint8_t{1}};
 }
 
 // Copies as in section 3.3.1: offload after the forward of the next CONV, prefetch after the backward of the CONV
-// before the reader. Before: copies are where weave() puts them.
+// before the reader. Before: copies are where lower_to_steps() puts them.
 class PaperCopies {
  public:
   PaperCopies(const Model& model, const SuperNeuronsLayers& layers, const Trace& trace) : model_(model), layers_(layers), trace_(trace) {}
@@ -222,12 +222,12 @@ Status run(Plan& plan, const Context& context, Strategy strategy) {
   const SuperNeuronsLayers layers(model, context.graph, plan.rank_samples());
   const std::vector<int32_t> list = least_recently_used(model, layers, strategy);
   schedule::Evaluator evaluator(model);
-  schedule::Weaver weaver(model);
+  schedule::Lowering lowering(model);
   Trace trace;
   const auto give_up = [&](size_t count) {
-    Fates fates = schedule::keep_everything(model);
-    for (size_t i = 0; i < count; ++i) fates[at(list[i])] = fate_of(list[i], layers, strategy);
-    schedule::weave_possible(weaver, fates, trace);
+    Decisions decisions = schedule::keep_everything(model);
+    for (size_t i = 0; i < count; ++i) decisions[at(list[i])] = decision_of(list[i], layers, strategy);
+    schedule::lower_possible(lowering, decisions, trace);
   };
   const auto fits = [&](size_t count) {
     give_up(count);

@@ -40,7 +40,7 @@
 
 namespace plimsoll {
 
-// Before and after: as stated in passes/schedule/weave.h.
+// Before and after: as stated in passes/schedule/lower.h.
 Status superneurons_offload(Plan& plan, const Context& context);  // copies only; nothing is recomputed
 Status superneurons_speed(Plan& plan, const Context& context);
 Status superneurons_memory(Plan& plan, const Context& context);

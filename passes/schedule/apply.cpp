@@ -2,26 +2,26 @@
 
 namespace plimsoll::schedule {
 
-bool weave_possible(const Model& model, Fates& fates, Trace& trace, size_t longest) {
-  Weaver weaver(model);
-  return weave_possible(weaver, fates, trace, longest);
+bool lower_possible(const Model& model, Decisions& decisions, Trace& trace, size_t longest) {
+  Lowering lowering(model);
+  return lower_possible(lowering, decisions, trace, longest);
 }
 
-bool weave_possible(Weaver& weaver, Fates& fates, Trace& trace, size_t longest) {
-  while (const std::optional<int32_t> stuck = weaver.weave(fates, trace, longest)) {
+bool lower_possible(Lowering& lowering, Decisions& decisions, Trace& trace, size_t longest) {
+  while (const std::optional<int32_t> stuck = lowering.lower_to_steps(decisions, trace, longest)) {
     if (*stuck == kTooLong) return false;
-    Fate& fate = fates[static_cast<size_t>(*stuck)];
-    PLIMSOLL_CHECK(fate.kind != FateKind::keep, "a tensor is missing that was never given up");
-    fate = {};
+    Decision& decision = decisions[static_cast<size_t>(*stuck)];
+    PLIMSOLL_CHECK(decision.kind != DecisionKind::keep, "a tensor is missing that was never given up");
+    decision = {};
   }
   return true;
 }
 
-void apply_fates(Plan& plan, const Context& context, Fates fates, CopyTiming timing) {
+void apply_decisions(Plan& plan, const Context& context, Decisions decisions, CopyTiming timing) {
   std::optional<Model> made;
   const Model& model = model_of(plan, context, made);
   Trace trace;
-  weave_possible(model, fates, trace);
+  lower_possible(model, decisions, trace);
   if (timing == CopyTiming::overlapped) {
     Evaluator evaluator(model);
     time_copies(model, evaluator, trace, context.live_limit);

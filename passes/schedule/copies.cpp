@@ -20,14 +20,14 @@ void CopyTimer::find_compute_times(const Trace& trace) {
 }
 
 void CopyTimer::delay_offloads(const Trace& trace, int64_t limit) {
-  given_up_.assign(model_.tensors.size(), 0);
+  released_at_.assign(model_.tensors.size(), 0);
   earliest_.assign(trace.size(), 0);
   offloads_.clear();
   const auto steps = static_cast<int32_t>(trace.size());
   double stream = 0, waited = 0;  // delay of tasks relative to begins_
   for (int32_t step = 0; step < steps; ++step) {
     const Op& op = trace[at(step)];
-    if (op.kind == StepKind::prefetch) earliest_[at(step)] = given_up_[at(op.id)];
+    if (op.kind == StepKind::prefetch) earliest_[at(step)] = released_at_[at(op.id)];
     if (op.kind != StepKind::offload) continue;
     const auto returns = [&](const Op& other) { return other.kind == StepKind::prefetch && other.id == op.id; };
     const int64_t bytes = model_.tensors[at(op.id)].bytes;
@@ -39,7 +39,7 @@ void CopyTimer::delay_offloads(const Trace& trace, int64_t limit) {
       ++position;
     }
     waited = std::max(waited, stream - begins_[at(position)]);
-    given_up_[at(op.id)] = position;
+    released_at_[at(op.id)] = position;
     offloads_.push_back({op, position});
   }
 }
@@ -85,9 +85,9 @@ void CopyTimer::merge(const Trace& trace) {
 
 Outcome CopyTimer::time(Trace& trace, int64_t limit, Seconds wanted) {
   const bool nothing_to_move = std::all_of(std::find_if(trace.begin(), trace.end(), is_task), trace.end(), is_task);
-  Outcome woven = evaluator_.measure(trace, limit);
-  if (woven.fits(limit) || (nothing_to_move && wanted == Seconds::always)) evaluator_.simulate(trace, woven);
-  if (nothing_to_move) return woven;
+  Outcome lowered = evaluator_.measure(trace, limit);
+  if (lowered.fits(limit) || (nothing_to_move && wanted == Seconds::always)) evaluator_.simulate(trace, lowered);
+  if (nothing_to_move) return lowered;
   live_ = evaluator_.live();
   find_compute_times(trace);
   delay_offloads(trace, limit);
@@ -95,7 +95,7 @@ Outcome CopyTimer::time(Trace& trace, int64_t limit, Seconds wanted) {
   merge(trace);
   Outcome better = evaluator_.measure(timed_, limit);
   if (wanted == Seconds::always || better.fits(limit)) evaluator_.simulate(timed_, better);
-  if (woven.fits(limit) && (!better.fits(limit) || better.seconds > woven.seconds)) return evaluator_.evaluate(trace, limit);
+  if (lowered.fits(limit) && (!better.fits(limit) || better.seconds > lowered.seconds)) return evaluator_.evaluate(trace, limit);
   trace.swap(timed_);
   return better;
 }

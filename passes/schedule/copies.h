@@ -43,7 +43,7 @@ class CopyTimer {
   Evaluator& evaluator_;
   std::vector<int64_t> live_;
   std::vector<double> begins_;     // start of each task if no task waited for a copy
-  std::vector<int32_t> given_up_;  // of each tensor: position of its last offload
+  std::vector<int32_t> released_at_;  // of each tensor: position of its last offload
   std::vector<int32_t> earliest_;  // of each fetch: position of the offload before it
   std::vector<Copy> offloads_, fetches_;
   int32_t first_task_ = 0;

@@ -12,7 +12,7 @@ void Evaluator::find_lives(const Trace& trace) {
   std::fill(current_.begin(), current_.end(), Current{});
   lives_.clear();
   pairs_.clear();
-  at_home_on_host_ = 0;
+  host_resident_bytes_ = 0;
   came_from_.assign(trace.size(), -1);
   made_at_.resize(trace.size());
   left_at_.resize(trace.size());
@@ -32,7 +32,7 @@ void Evaluator::find_lives(const Trace& trace) {
         const ModelTensor& tensor = model_.tensors[at(op.id)];
         const int32_t before = current_[at(op.id)].life;
         left_at_[at(step)] = before < 0 ? -1 : lives_[at(before)].last;
-        if (before < 0 && tensor.persistent) at_home_on_host_ += tensor.bytes;
+        if (before < 0 && tensor.persistent) host_resident_bytes_ += tensor.bytes;
         if (tensor.persistent) rounds_[at(step)] = CopyRounds::last;
         if (const int32_t put = stored_[at(op.id)]; put >= 0 && rounds_[at(put)] == CopyRounds::all_but_last) rounds_[at(put)] = CopyRounds::all;
         begin(op.id, step, step);
@@ -62,8 +62,8 @@ void Evaluator::find_lives(const Trace& trace) {
     const Touched::Bounds bounds = model_.touched.bounds(op.id);
     for (int32_t i = bounds.reads; i < bounds.updates; ++i) touch(items[i]);
     if (!op.again)
-      for (int32_t i = bounds.updates; i < bounds.homes; ++i) touch(items[i]);
-    for (int32_t i = bounds.homes; i < bounds.in_place; ++i) {
+      for (int32_t i = bounds.updates; i < bounds.host_residents; ++i) touch(items[i]);
+    for (int32_t i = bounds.host_residents; i < bounds.in_place; ++i) {
       const int32_t tensor = items[i];
       if (current_[at(tensor)].life < 0) continue;
       touch(tensor);
@@ -77,7 +77,7 @@ void Evaluator::find_lives(const Trace& trace) {
     const size_t first_pair = pairs_.size();
     for (int32_t i = bounds.in_place; i < bounds.writes; i += 2) pairs_.push_back({current_[at(items[i])].life, items[i + 1], step});
     for (int32_t i = bounds.writes; i < bounds.end; ++i) {
-      if (op.again && model_.tensors[at(items[i])].remembered) touch(items[i]);
+      if (op.again && model_.tensors[at(items[i])].saved) touch(items[i]);
       else begin(items[i], step, -1);
     }
     for (size_t i = first_pair; i < pairs_.size(); ++i) pairs_[i].written = current_[at(pairs_[i].written)].life;
@@ -95,7 +95,7 @@ void Evaluator::count_bytes(const Trace& trace) {
     live_[at(life.first)] += bytes;
     live_[std::min(at(life.last) + 1, steps)] -= bytes;
   }
-  int64_t sum = model_.persistent_bytes - at_home_on_host_;
+  int64_t sum = model_.persistent_bytes - host_resident_bytes_;
   for (size_t i = 0; i < steps; ++i) live_[i] = sum += live_[i];
   live_.resize(steps);
   followed_.assign(lives_.size(), 0);
@@ -122,7 +122,7 @@ void Evaluator::count_reductions(const Trace& trace, int64_t limit) {
     if (within) live_[step] += workspace;
     const Op& op = trace[step];
     if (op.kind != StepKind::compute || op.again) continue;
-    const size_t here = model_.reduced_behind[op.id].size();
+    const size_t here = model_.reduced_after[op.id].size();
     begun += here;
     within = within || here > 0;
   }
@@ -196,7 +196,7 @@ double Evaluator::simulate_round(const Trace& trace, Which which) {
       start_[step] = start;
       end_[step] = compute = start + seconds;
       if (op.again || !ranks) continue;
-      for (const int32_t sum : model_.reduced_behind[op.id]) {
+      for (const int32_t sum : model_.reduced_after[op.id]) {
         const Reduction& reduction = model_.reductions[at(sum)];
         const double seconds_on_link = updates || reduction.of_every_round ? reduction.seconds : 0;
         reduced_[at(sum)] = comm = std::max(comm, compute) + seconds_on_link;
@@ -226,7 +226,7 @@ Outcome Evaluator::measure(const Trace& trace, int64_t limit) {
   find_lives(trace);
   count_bytes(trace);
   if (!model_.reductions.empty()) count_reductions(trace, limit);
-  Outcome outcome{.peak_bytes = model_.persistent_bytes - at_home_on_host_};
+  Outcome outcome{.peak_bytes = model_.persistent_bytes - host_resident_bytes_};
   choose_algorithms(trace, limit, outcome);
   return outcome;
 }

@@ -85,7 +85,7 @@ class Evaluator {
     int32_t read, written, at;  // indices into lives_
   };
   std::vector<Pair> pairs_;
-  int64_t at_home_on_host_ = 0;  // bytes of persistent tensors whose residence is the host pool
+  int64_t host_resident_bytes_ = 0;  // bytes of persistent tensors whose residence is the host pool
   std::vector<uint8_t> followed_, follows_;
   std::vector<int64_t> live_;
   std::vector<int32_t> chosen_;     // index into model.algorithms, of each compute step

@@ -18,36 +18,36 @@ constexpr int64_t kLittle = 1024;
 // If all activations are more than this many times the gradients, gradients stay on the device: including them
 // multiplies the search time without a gain. None of this depends on the budget, so a larger budget never gives a
 // slower plan.
-constexpr int64_t kBeside = 8;
+constexpr int64_t kActivationFactor = 8;
 
-void find_homes(Model& model, const Plan& plan, const Context& context) {
+void find_host_residents(Model& model, const Plan& plan, const Context& context) {
   const auto of = [&](TensorId tensor) -> ModelTensor& { return model.tensors[static_cast<size_t>(tensor.value)]; };
   std::map<TensorKind, int64_t> all;
   for (const PlanTensor& tensor : plan.tensors) all[tensor.kind] += tensor.bytes;
-  const bool gradients_matter = plan.ranks == 1 && all[TensorKind::activation] <= kBeside * all[TensorKind::weight_gradient];
+  const bool gradients_matter = plan.ranks == 1 && all[TensorKind::activation] <= kActivationFactor * all[TensorKind::weight_gradient];
   for (const TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& tensor = plan.tensors[id];
     const bool gradient = tensor.kind == TensorKind::weight_gradient;
     if (!context.policy.searches || !tensor.persistent || tensor.bytes == 0 || (gradient && !gradients_matter)) continue;
     if (!gradient && tensor.kind != TensorKind::weight && tensor.kind != TensorKind::optimizer_state) continue;
-    of(id).home = tensor.bytes >= all[tensor.kind] / kLittle;
-    of(id).adds_up = of(id).home && gradient;
+    of(id).host_resident = tensor.bytes >= all[tensor.kind] / kLittle;
+    of(id).adds_up = of(id).host_resident && gradient;
   }
   // A slice is part of a tensor that resides in the host pool, so the whole resides there too.
   for (const TensorId id : ids_of(plan.tensors)) {
     const TensorId whole = plan.tensors[id].slice_of;
     if (!whole.valid()) continue;
-    for (const TensorId each : {id, whole}) of(each).home = of(each).always_home = true;
+    for (const TensorId each : {id, whole}) of(each).host_resident = of(each).always_on_host = true;
   }
   for (const TaskId id : ids_of(plan.tasks)) {
     const bool update = plan.tasks[id].kind == TaskKind::update;
     for (const TensorId tensor : plan.tasks[id].updates) {
       if (of(tensor).adds_up) continue;
-      if (!update || of(tensor).update >= 0) of(tensor).home = false;
+      if (!update || of(tensor).update >= 0) of(tensor).host_resident = false;
       if (update) of(tensor).update = id.value;
     }
     for (const TensorId tensor : plan.tasks[id].reads)
-      if (plan.tensors[tensor].kind == TensorKind::optimizer_state) of(tensor).home = false;
+      if (plan.tensors[tensor].kind == TensorKind::optimizer_state) of(tensor).host_resident = false;
   }
   std::vector<bool> touched(model.tensors.size(), false);
   std::vector<int32_t> list;
@@ -55,20 +55,21 @@ void find_homes(Model& model, const Plan& plan, const Context& context) {
     list.clear();
     for (const auto* tensors : {&plan.tasks[id].reads, &plan.tasks[id].updates})
       for (const TensorId tensor : *tensors)
-        if (of(tensor).home) list.push_back(tensor.value);
-    model.homes.add(list);
+        if (of(tensor).host_resident) list.push_back(tensor.value);
+    model.host_residents.add(list);
     for (const int32_t tensor : list) {
       touched[static_cast<size_t>(tensor)] = true;
-      if (model.tensors[static_cast<size_t>(tensor)].update == id.value) model.all_homes.push_back(tensor);
+      if (model.tensors[static_cast<size_t>(tensor)].update == id.value) model.all_host_residents.push_back(tensor);
     }
   }
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     ModelTensor& tensor = model.tensors[static_cast<size_t>(id)];
-    tensor.home = tensor.home && touched[static_cast<size_t>(id)];  // tensors that no task accesses stay on the device
-    tensor.adds_up = tensor.adds_up && tensor.home;
-    tensor.for_update = tensor.home && (plan.tensors[TensorId(id)].kind == TensorKind::optimizer_state || plan.tensors[TensorId(id)].slice_of.valid());
-    if (!tensor.home) tensor.update = -1;
-    else if (tensor.update < 0) model.all_homes.push_back(id);
+    // Tensors that no task accesses stay on the device.
+    tensor.host_resident = tensor.host_resident && touched[static_cast<size_t>(id)];
+    tensor.adds_up = tensor.adds_up && tensor.host_resident;
+    tensor.for_update = tensor.host_resident && (plan.tensors[TensorId(id)].kind == TensorKind::optimizer_state || plan.tensors[TensorId(id)].slice_of.valid());
+    if (!tensor.host_resident) tensor.update = -1;
+    else if (tensor.update < 0) model.all_host_residents.push_back(id);
   }
 }
 
@@ -121,13 +122,13 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
       list.push_back(pair.written.value);
     }
     model.in_place.add(list);
-    model.tasks.push_back({.kind = task.kind, .rerunnable = task.kind == TaskKind::forward && context.graph.tasks[id].may_run_again});
+    model.tasks.push_back({.kind = task.kind, .recomputable = task.kind == TaskKind::forward && context.graph.tasks[id].may_run_again});
     for (const TensorId changed : task.updates) model.tensors[static_cast<size_t>(changed.value)].changed = true;
-    for (const TensorId remembered : task.remembers) model.tensors[static_cast<size_t>(remembered.value)].remembered = true;
+    for (const TensorId saved : task.remembers) model.tensors[static_cast<size_t>(saved.value)].saved = true;
     for (const TensorId written : task.writes) {
       ModelTensor& tensor = model.tensors[static_cast<size_t>(written.value)];
       tensor.producer = id.value;
-      tensor.rerunnable = model.tasks.back().rerunnable;
+      tensor.recomputable = model.tasks.back().recomputable;
     }
     model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
     const auto add = [&](const std::vector<Choice>& choices) {
@@ -142,14 +143,14 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
 }
 
 // With several ranks, updates stay where the order pass has put them, after their reductions.
-void find_what_updates_come_behind(Model& model, const Plan& plan) {
+void find_update_predecessors(Model& model, const Plan& plan) {
   const bool several = plan.rounds > 1 && plan.ranks == 1;
   IdVector<TensorId, std::vector<int32_t>> touched(plan.tensors.size());
   std::vector<int32_t> list;
   for (const TaskId id : ids_of(plan.tasks)) {
     const PlanTask& task = plan.tasks[id];
     list.clear();
-    const bool movable = several && task.kind == TaskKind::update && !model.homes[id.value].empty();
+    const bool movable = several && task.kind == TaskKind::update && !model.host_residents[id.value].empty();
     for (const auto* tensors : {&task.reads, &task.updates, &task.writes})
       for (const TensorId each : *tensors) {
         const TensorId whole = plan.tensors[each].slice_of, tensor = whole.valid() ? whole : each;
@@ -158,7 +159,7 @@ void find_what_updates_come_behind(Model& model, const Plan& plan) {
       }
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
-    model.update_behind.add(list);
+    model.update_after.add(list);
     if (!list.empty()) model.early_updates.push_back(id.value);
   }
 }
@@ -208,7 +209,7 @@ void find_gaps(Model& model) {
     if (tensor.changed) continue;
     const bool forward = made_forward(model, tensor);
     if (forward && tensor.gap_end == kNever) tensor.gap_begin = last[static_cast<size_t>(id)];
-    tensor.movable = !tensor.persistent && !tensor.kept && !tensor.remembered && tensor.gap_begin >= 0;
+    tensor.movable = !tensor.persistent && !tensor.kept && !tensor.saved && tensor.gap_begin >= 0;
     if (tensor.movable) at[static_cast<size_t>(tensor.gap_begin)].push_back(id);
   }
   for (const std::vector<int32_t>& tensors : at) model.gaps_at.add(tensors);
@@ -246,13 +247,14 @@ void find_reductions(Model& model, const Plan& plan, const Context& context) {
         for (const TensorId tensor : *touched) last = std::max(last, sum[tensor]);
     }
   }
-  for (const std::vector<int32_t>& reductions : behind) model.reduced_behind.add(reductions);
+  for (const std::vector<int32_t>& reductions : behind) model.reduced_after.add(reductions);
 }
 
 }  // namespace
 
-void Touched::add(std::span<const int32_t> reads, std::span<const int32_t> updates, std::span<const int32_t> homes,
-                  std::span<const int32_t> in_place, std::span<const int32_t> writes) {
+void Touched::add(std::span<const int32_t> reads, std::span<const int32_t> updates,
+                  std::span<const int32_t> host_residents, std::span<const int32_t> in_place,
+                  std::span<const int32_t> writes) {
   const auto append = [&](std::span<const int32_t> list) {
     const auto begin = static_cast<int32_t>(items_.size());
     items_.insert(items_.end(), list.begin(), list.end());
@@ -261,7 +263,7 @@ void Touched::add(std::span<const int32_t> reads, std::span<const int32_t> updat
   Bounds& bounds = bounds_.emplace_back();
   bounds.reads = append(reads);
   bounds.updates = append(updates);
-  bounds.homes = append(homes);
+  bounds.host_residents = append(host_residents);
   bounds.in_place = append(in_place);
   bounds.writes = append(writes);
   bounds.end = static_cast<int32_t>(items_.size());
@@ -275,12 +277,12 @@ Model make_model(const Plan& plan, const Context& context) {
   model.in_place_allowed = context.policy.in_place;
   model.order = trace_of(plan);
   copy_facts(model, plan, context);
-  find_homes(model, plan, context);
+  find_host_residents(model, plan, context);
   for (int32_t task = 0; task < static_cast<int32_t>(model.tasks.size()); ++task) {
     const auto in_place = model.in_place_allowed ? model.in_place[task] : std::span<const int32_t>{};
-    model.touched.add(model.reads[task], model.updates[task], model.homes[task], in_place, model.writes[task]);
+    model.touched.add(model.reads[task], model.updates[task], model.host_residents[task], in_place, model.writes[task]);
   }
-  find_what_updates_come_behind(model, plan);
+  find_update_predecessors(model, plan);
   find_reductions(model, plan, context);
   find_gaps(model);
   find_reads(model);

@@ -54,9 +54,9 @@ class Lists {
 class Touched {
  public:
   struct Bounds {
-    int32_t reads = 0, updates = 0, homes = 0, in_place = 0, writes = 0, end = 0;  // where each part begins
+    int32_t reads = 0, updates = 0, host_residents = 0, in_place = 0, writes = 0, end = 0;  // where each part begins
   };
-  void add(std::span<const int32_t> reads, std::span<const int32_t> updates, std::span<const int32_t> homes, std::span<const int32_t> in_place,
+  void add(std::span<const int32_t> reads, std::span<const int32_t> updates, std::span<const int32_t> host_residents, std::span<const int32_t> in_place,
            std::span<const int32_t> writes);
   const Bounds& bounds(int32_t task) const { return bounds_[at(task)]; }
   const int32_t* items() const { return items_.data(); }
@@ -73,16 +73,16 @@ struct ModelTensor {
   bool persistent = false;
   bool input = false;      // loaded; may be loaded again
   bool movable = false;    // may leave the device during its gap
-  bool rerunnable = false; // its producer may be recomputed
-  bool remembered = false; // saved by its producer, which reads it when recomputed; so it stays
+  bool recomputable = false; // its producer may be recomputed
+  bool saved = false; // saved by its producer, which reads it when recomputed; so it stays
   bool changed = false;    // updated in place, so a host copy could be stale
   bool kept = false;       // the trainer reads it at the end of the round
-  bool home = false;       // a weight, optimizer state or gradient that may reside in the host pool
-  bool adds_up = false;    // a home tensor that is a gradient, which every round changes
-  // A home tensor that always resides there, whatever its decision: a slice, or the whole of slices.
-  bool always_home = false;
-  bool for_update = false; // a home tensor accessed only by its update, once per iteration
-  int32_t update = -1;     // of a home tensor: the task that updates it; -1: frozen, or a gradient
+  bool host_resident = false;  // a weight, optimizer state or gradient that may reside in the host pool
+  bool adds_up = false;    // host-resident: a gradient, which every round changes
+  // Host-resident: always resides there, whatever its decision: a slice, or the whole of slices.
+  bool always_on_host = false;
+  bool for_update = false; // host-resident: accessed only by its update, once per iteration
+  int32_t update = -1;     // host-resident: the task that updates it; -1: frozen, or a gradient
   // Positions in `order`. For a tensor made in the forward: its last access before the backward, and its first access
   // in the backward. kNever: the backward does not access it; gap_begin is then its last access. For a tensor made in
   // the backward: the two consecutive accesses that are farthest apart, if more than kNear.
@@ -91,7 +91,7 @@ struct ModelTensor {
 
 struct ModelTask {
   TaskKind kind = TaskKind::forward;
-  bool rerunnable = false;
+  bool recomputable = false;
   int32_t position = 0;  // in `order`
 };
 
@@ -115,21 +115,22 @@ struct Model {
   Lists reads, updates, writes;      // of each task: transient tensors
   Lists weights;                     // of each task: persistent tensors that it reads
   Lists updated;                     // of each task: weights that an update task changes permanently
-  Lists homes;                       // of each task: accessed tensors that may reside in the host pool
+  Lists host_residents;              // of each task: accessed tensors that may reside in the host pool
   Lists in_place;                    // of each task: read, written, read, written …
   Touched touched;                   // of each task: all of the above except weights and updated
   std::vector<Reduction> reductions;     // in comm stream order; empty: one rank
-  Lists reduced_behind;                  // of each task: reductions
+  Lists reduced_after;                  // of each task: reductions
   std::vector<int32_t> waits_for;        // of each task: the last reduction whose sums it accesses, or -1
   int64_t ranks = 1;
   std::vector<Algorithm> algorithms;     // of all tasks, concatenated; each task's fastest first
   // Two per task: first run and recomputation (empty: same as the first run); plus one end entry.
   std::vector<int32_t> first_algorithm;
-  std::vector<int32_t> all_homes;  // of all tasks: tensors of one update adjacent; frozen weights and gradients last
+  // Of all tasks: tensors of one update adjacent; frozen weights and gradients last.
+  std::vector<int32_t> all_host_residents;
   // With several rounds, per update task of such a tensor: the tasks that must precede it. The order puts the update
   // last, but it may come earlier. Empty for all other tasks.
-  Lists update_behind;
-  std::vector<int32_t> early_updates;  // tasks with an entry in update_behind
+  Lists update_after;
+  std::vector<int32_t> early_updates;  // tasks with an entry in update_after
   Lists gaps_at;                     // of each position in `order`: tensors whose gap begins there
   Lists read_at;                     // of each tensor: positions in `order` of the tasks that read it
   int64_t persistent_bytes = 0;

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "passes/schedule/evaluate.h"
-#include "passes/schedule/weave.h"
+#include "passes/schedule/lower.h"
 
 namespace plimsoll::search {
 
@@ -65,7 +65,7 @@ double reduced_iteration(const Model& model) {
     if (const int32_t sum = model.waits_for[at(op.id)]; sum >= 0) compute = std::max(compute, ends[at(sum)]);
     const schedule::Algorithm& algorithm = model.algorithms_of(op.id).front();
     compute += rounds ? algorithm.last_seconds : algorithm.seconds;
-    for (const int32_t sum : model.reduced_behind[op.id]) ends[at(sum)] = comm = std::max(comm, compute) + model.reductions[at(sum)].seconds;
+    for (const int32_t sum : model.reduced_after[op.id]) ends[at(sum)] = comm = std::max(comm, compute) + model.reductions[at(sum)].seconds;
   }
   return std::max(compute, comm);
 }
@@ -88,12 +88,12 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     const ModelTensor& tensor = model.tensors[at(id)];
     // Saved tensors leave by copy only.
-    const bool leaves = tensor.movable || (tensor.remembered && !tensor.persistent);
+    const bool leaves = tensor.movable || (tensor.saved && !tensor.persistent);
     if (!leaves || tensor.gap_end == kNever || tensor.gap_begin >= step || tensor.gap_end <= step) continue;
     if (touches(model, model.order[at(step)], id)) continue;
     const double bytes = static_cast<double>(tensor.bytes);
     if (tensor.input) found.push_back({bytes, 0});
-    else if (!tensor.rerunnable || tensor.remembered) found.push_back({bytes, 1e30});
+    else if (!tensor.recomputable || tensor.saved) found.push_back({bytes, 1e30});
     else {
       by_task[at(tensor.producer)].bytes += bytes;
       by_task[at(tensor.producer)].seconds = model.seconds_again(tensor.producer);
@@ -108,12 +108,12 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
 // The tensors that may reside in the host pool during `step`. Their cost is the slowdown that one prefetch causes.
 // Optimizer state is not fetched in a round without updates, and gradients not in the first, so these are free. The way
 // back is not counted, because no task may follow it.
-std::vector<Droppable> homes_at(const Model& model, int32_t step) {
+std::vector<Droppable> host_residents_at(const Model& model, int32_t step) {
   const double taken = model.links.slowdown / model.links.h2d_bytes_per_second;
   std::vector<Droppable> found;
   const Op& op = model.order[at(step)];
-  const auto here = op.kind == StepKind::compute ? model.homes[op.id] : std::span<const int32_t>{};
-  for (const int32_t id : model.all_homes) {
+  const auto here = op.kind == StepKind::compute ? model.host_residents[op.id] : std::span<const int32_t>{};
+  for (const int32_t id : model.all_host_residents) {
     const ModelTensor& tensor = model.tensors[at(id)];
     if (std::find(here.begin(), here.end(), id) != here.end()) continue;
     const bool fetched = model.rounds == 1 || !(tensor.for_update || tensor.adds_up);
@@ -150,21 +150,21 @@ class AgainSeconds {
 // The minimum of T over the offloaded bytes, a convex function, by its corner points and ternary search. Host
 // residences only reduce what else must be evicted: as free bytes in one term, at the cost of their copies in the
 // other. Returns `enough` as soon as the minimum is known not to exceed it.
-double round_bound(const Model& model, const std::vector<Droppable>& items, const std::vector<Droppable>& homes, double over, double before,
-                   double behind, double enough) {
+double round_bound(const Model& model, const std::vector<Droppable>& items, const std::vector<Droppable>& host_residents, double over, double before,
+                   double after, double enough) {
   const double d2h = model.links.d2h_bytes_per_second, h2d = model.links.h2d_bytes_per_second;
   // Slowdown of overlapping tasks per byte copied off and back.
   const double taken = model.links.slowdown * (1 / d2h + 1 / h2d);
   std::vector<Droppable> all = items;
-  all.insert(all.end(), homes.begin(), homes.end());
+  all.insert(all.end(), host_residents.begin(), host_residents.end());
   std::sort(all.begin(), all.end(), cheaper);
-  double at_home = 0;
-  for (const Droppable& home : homes) at_home += home.bytes;
+  double on_host = 0;
+  for (const Droppable& resident : host_residents) on_host += resident.bytes;
   const AgainSeconds again_of_items(items), again_of_all(all);
   const auto seconds = [&](double offloaded) {
-    const double again = again_of_items.of(over - at_home - offloaded);
-    return std::max(std::max(before, offloaded / d2h) + std::max(behind + again, offloaded / h2d),
-                    before + behind + again_of_all.of(over - offloaded) + taken * offloaded);
+    const double again = again_of_items.of(over - on_host - offloaded);
+    return std::max(std::max(before, offloaded / d2h) + std::max(after + again, offloaded / h2d),
+                    before + after + again_of_all.of(over - offloaded) + taken * offloaded);
   };
   constexpr int kPoints = 8;
   for (int point = 0; point <= kPoints; ++point)
@@ -185,9 +185,9 @@ double bound_seconds(const Model& model, int64_t limit) { return Bound(model).se
 struct Bound::Full {
   int32_t step = 0;
   int64_t live = 0;  // bytes if everything stays, without workspaces
-  double before = 0, behind = 0;  // seconds of the other tasks at their fastest
+  double before = 0, after = 0;  // seconds of the other tasks at their fastest
   bool looked_at = false;
-  std::vector<Droppable> items = {}, homes = {};
+  std::vector<Droppable> items = {}, host_residents = {};
 };
 
 Bound::~Bound() = default;
@@ -196,7 +196,7 @@ Bound::Bound(const Model& model)
     : model_(model), ideal_(fastest_iteration(model) + first_load_seconds(model)), reduced_(model.reductions.empty() ? 0 : reduced_iteration(model)) {
   schedule::Evaluator evaluator(model);
   schedule::Trace trace;
-  schedule::weave(model, schedule::keep_everything(model), trace);
+  schedule::lower_to_steps(model, schedule::keep_everything(model), trace);
   evaluator.evaluate(trace, 0);
   std::vector<int64_t> live = evaluator.live();
   for (size_t step = 0; step < live.size(); ++step)
@@ -212,7 +212,7 @@ Bound::Bound(const Model& model)
   });
   for (size_t i = 0; i < tried; ++i) {
     const double before = until[at(steps[i])];
-    fullest_.push_back({.step = steps[i], .live = live[at(steps[i])], .before = before, .behind = until.back() - before});
+    fullest_.push_back({.step = steps[i], .live = live[at(steps[i])], .before = before, .after = until.back() - before});
   }
 }
 
@@ -226,11 +226,11 @@ double Bound::seconds(int64_t limit) {
     if (over <= 0) break;
     if (!full.looked_at) {
       full.items = droppable_at(model_, full.step);
-      full.homes = homes_at(model_, full.step);
+      full.host_residents = host_residents_at(model_, full.step);
       full.looked_at = true;
     }
-    const double ideal = full.before + full.behind;
-    best = std::max(best, round_bound(model_, full.items, full.homes, over, full.before, full.behind, best + ideal) - ideal);
+    const double ideal = full.before + full.after;
+    best = std::max(best, round_bound(model_, full.items, full.host_residents, over, full.before, full.after, best + ideal) - ideal);
   }
   const double rounds = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
   return known->second = std::max(ideal_ + std::min(best, 1e6) * rounds, reduced_);
@@ -249,12 +249,12 @@ int64_t bound_bytes(const Model& model) {
     const auto pairs = model.in_place_allowed ? model.in_place[op.id] : std::span<const int32_t>{};
     for (size_t i = 0; i < pairs.size(); i += 2)
       bytes -= std::min(model.tensors[at(pairs[i])].bytes, model.tensors[at(pairs[i + 1])].bytes);
-    for (const int32_t home : model.homes[op.id]) bytes += model.tensors[at(home)].bytes;
+    for (const int32_t host_resident : model.host_residents[op.id]) bytes += model.tensors[at(host_resident)].bytes;
     kept += written_to_keep;
     most = std::max(most, bytes + kept);
   }
   int64_t may_leave = 0;
-  for (const int32_t home : model.all_homes) may_leave += model.tensors[at(home)].bytes;
+  for (const int32_t host_resident : model.all_host_residents) may_leave += model.tensors[at(host_resident)].bytes;
   return model.persistent_bytes - may_leave + most;
 }
 

@@ -8,9 +8,9 @@ namespace plimsoll::search {
 namespace {
 
 using schedule::at;
-using schedule::Fate;
-using schedule::FateKind;
-using schedule::Fates;
+using schedule::Decision;
+using schedule::DecisionKind;
+using schedule::Decisions;
 using schedule::kNested;
 using schedule::kTransient;
 using schedule::Model;
@@ -30,9 +30,9 @@ std::optional<std::vector<Stage>> find_stages(const Model& model) {
   std::vector<Stage> stages;
   for (const schedule::Op& op : model.order) {
     if (op.kind != StepKind::compute || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
-    if (stages.empty() && !model.tasks[at(op.id)].rerunnable) continue;
+    if (stages.empty() && !model.tasks[at(op.id)].recomputable) continue;
     const auto reads = model.reads[op.id];
-    if (reads.size() != 1 || !model.tasks[at(op.id)].rerunnable) return std::nullopt;
+    if (reads.size() != 1 || !model.tasks[at(op.id)].recomputable) return std::nullopt;
     if (stages.empty()) stages.push_back({.output = reads.front()});
     Stage& last = stages.back();
     if (last.output < 0) {  // among the previous stage's outputs, the one that this stage reads is its y
@@ -45,7 +45,7 @@ std::optional<std::vector<Stage>> find_stages(const Model& model) {
     }
     stages.push_back({.task = op.id});
     for (const int32_t written : model.writes[op.id])
-      if (!model.tensors[at(written)].remembered) stages.back().stash.push_back(written);
+      if (!model.tensors[at(written)].saved) stages.back().stash.push_back(written);
     if (stages.size() > kMostStages) return std::nullopt;
   }
   if (stages.size() < 4 || stages.back().stash.empty()) return std::nullopt;
@@ -80,13 +80,13 @@ class Recurrence {
       const float now = cell(0, end_, units).seconds;
       if (now >= before) continue;
       before = now;
-      ChainSeed seed{.fates = schedule::keep_everything(model_), .limit = model_.persistent_bytes + units * unit_};
+      ChainSeed seed{.decisions = schedule::keep_everything(model_), .limit = model_.persistent_bytes + units * unit_};
       for (const Stage& stage : stages_) {
         if (stage.task < 0) continue;
-        give_up(seed.fates, stage.output, kTransient);
-        for (const int32_t id : stage.stash) give_up(seed.fates, id, kTransient);
+        evict(seed.decisions, stage.output, kTransient);
+        for (const int32_t id : stage.stash) evict(seed.decisions, id, kTransient);
       }
-      assign(seed.fates, 0, end_, units, 0);
+      assign(seed.decisions, 0, end_, units, 0);
       seeds.push_back(std::move(seed));
     }
     return seeds;
@@ -142,12 +142,12 @@ class Recurrence {
     }
   }
 
-  void give_up(Fates& fates, int32_t id, uint8_t level) const {
+  void evict(Decisions& decisions, int32_t id, uint8_t level) const {
     if (!model_.tensors[at(id)].movable) return;
-    fates[at(id)] = level == 0 ? Fate{} : Fate{FateKind::recompute, level, false};
+    decisions[at(id)] = level == 0 ? Decision{} : Decision{DecisionKind::recompute, level, false};
   }
   // The right part stays at the same level; the left part is one level deeper.
-  void assign(Fates& fates, int32_t s, int32_t t, int32_t units, uint8_t level) const {
+  void assign(Decisions& decisions, int32_t s, int32_t t, int32_t units, uint8_t level) const {
     struct Part { int32_t s, t, units; uint8_t level; };
     std::vector<Part> parts = {{s, t, units, level}};
     while (!parts.empty()) {
@@ -156,10 +156,10 @@ class Recurrence {
       if (part.t == part.s + 1) continue;
       const int32_t split = cell(part.s, part.t, part.units).split;
       const int32_t k = split == kStash ? part.s + 1 : split;
-      give_up(fates, stages_[at(k)].output, part.level);
+      evict(decisions, stages_[at(k)].output, part.level);
       int32_t left = part.units - y(part.s);
       if (split == kStash) {
-        for (const int32_t id : stages_[at(k)].stash) give_up(fates, id, part.level);
+        for (const int32_t id : stages_[at(k)].stash) evict(decisions, id, part.level);
         left -= stash_[at(k)];
       } else {
         parts.push_back({part.s, k, part.units, static_cast<uint8_t>(part.level == 0 ? kNested : part.level + 1)});

@@ -13,7 +13,7 @@
 namespace plimsoll::search {
 
 struct ChainSeed {
-  schedule::Fates fates = {};
+  schedule::Decisions decisions = {};
   int64_t limit = 0;  // bytes; the live limit that the recurrence assumed
 };
 

@@ -24,16 +24,17 @@ class Fitter {
 
   State run(State state, int64_t limit) {
     constexpr auto kSeconds = Workbench::Seconds::where_it_fits;
-    State best = state = bench_.evaluate(std::move(state.fates), limit, kSeconds);
+    State best = state = bench_.evaluate(std::move(state.decisions), limit, kSeconds);
     // Each iteration evicts something more. An eviction may be undone by the need of another, so the number of
     // iterations without progress is limited.
     for (int vain = 0; state.outcome.possible() && !state.outcome.fits(limit) && vain < kPatience && !bench_.deadline.passed(); ++vain) {
-      Fates fates = state.fates;
-      if (!give_up(fates, state.outcome, limit)) break;
-      state = bench_.evaluate(fates, limit, kSeconds);
+      Decisions decisions = state.decisions;
+      if (!evict(decisions, state.outcome, limit)) break;
+      state = bench_.evaluate(decisions, limit, kSeconds);
       if (!state.outcome.possible()) break;
-      for (size_t id = 0; id < fates.size(); ++id)
-        if (fates[id].kind == FateKind::recompute && state.fates[id].kind == FateKind::keep) stuck_[id] = 1;
+      for (size_t id = 0; id < decisions.size(); ++id)
+        if (decisions[id].kind == DecisionKind::recompute && state.decisions[id].kind == DecisionKind::keep)
+          stuck_[id] = 1;
       if (!state.outcome.fits(limit) && state.outcome.excess >= best.outcome.excess) continue;
       best = state;
       vain = 0;
@@ -47,7 +48,7 @@ class Fitter {
   struct Candidate {
     int32_t tensor;
     int32_t first, last;  // range of steps during which it is evicted
-    Fate fate;
+    Decision decision;
     double score;  // seconds per byte
     bool lives_on_host = false;  // resides in the host pool: off the device except during its parts
     int32_t number = 0;
@@ -55,7 +56,7 @@ class Fitter {
 
   // Seconds that recomputing the tensor adds: the tasks between it and the resident tensors that are not recomputed
   // already. Only the nearest ones are counted; the result is for comparison.
-  double recompute_seconds(int32_t tensor, const Fates& fates) {
+  double recompute_seconds(int32_t tensor, const Decisions& decisions) {
     ++stamp_;
     double seconds = 0;
     stack_.assign(1, tensor);
@@ -63,12 +64,12 @@ class Fitter {
       const ModelTensor& wanted = model_.tensors[at(stack_.back())];
       stack_.pop_back();
       if (wanted.input) continue;
-      if (wanted.producer < 0 || !wanted.rerunnable) return -1;
+      if (wanted.producer < 0 || !wanted.recomputable) return -1;
       if (seen_[at(wanted.producer)] == stamp_) continue;
       seen_[at(wanted.producer)] = stamp_;
       if (!again_[at(wanted.producer)]) seconds += model_.seconds_again(wanted.producer);
       for (const int32_t read : model_.reads[wanted.producer])
-        if (fates[at(read)].kind == FateKind::recompute) stack_.push_back(read);
+        if (decisions[at(read)].kind == DecisionKind::recompute) stack_.push_back(read);
     }
     return seconds;
   }
@@ -83,7 +84,7 @@ class Fitter {
   // Cost of host residence. Optimizer state moves once per iteration, overlapping with the backward and competing with
   // its fetches. A weight is fetched for the forward and the backward of every round. A gradient is fetched for the
   // backward of every round but the first.
-  double home_seconds(const ModelTensor& tensor) const {
+  double host_residence_seconds(const ModelTensor& tensor) const {
     const double rate = std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
     const double copy = static_cast<double>(tensor.copy_bytes) / rate;
     const auto shown = [&](double beside, int64_t queued) {
@@ -98,20 +99,20 @@ class Fitter {
   void look_at_trace() {
     again_.assign(model_.tasks.size(), 0);
     parts_.resize(model_.tensors.size());
-    for (const int32_t id : model_.all_homes) parts_[at(id)] = {};
+    for (const int32_t id : model_.all_host_residents) parts_[at(id)] = {};
     seen_.resize(model_.tasks.size(), 0);
     offloaded_ = fetched_ = fetched_forward_ = 0;
     forward_ = backward_ = 0;
     bool backward = false;
     for (size_t step = 0; step < bench_.trace.size(); ++step) {
       const Op& op = bench_.trace[step];
-      if (op.kind == StepKind::offload && !model_.tensors[at(op.id)].home) offloaded_ += model_.tensors[at(op.id)].copy_bytes;
+      if (op.kind == StepKind::offload && !model_.tensors[at(op.id)].host_resident) offloaded_ += model_.tensors[at(op.id)].copy_bytes;
       if (op.kind == StepKind::prefetch) (backward ? fetched_ : fetched_forward_) += model_.tensors[at(op.id)].copy_bytes;
       if (op.kind != StepKind::compute) continue;
       if (op.again) again_[at(op.id)] = 1;
       const TaskKind kind = model_.tasks[at(op.id)].kind;
       backward |= kind != TaskKind::forward && kind != TaskKind::loss;
-      for (const int32_t id : model_.homes[op.id]) {
+      for (const int32_t id : model_.host_residents[op.id]) {
         Part& part = parts_[at(id)][kind == TaskKind::update ? 2 : backward ? 1 : 0];
         if (part.first < 0) part.first = static_cast<int32_t>(step);
         part.last = static_cast<int32_t>(step);
@@ -122,18 +123,18 @@ class Fitter {
 
   // Evicts the cheapest tensors live at the peak and not accessed there, until the peak is below the limit. Then
   // continues with the next peak, as far as it can be estimated without another evaluation.
-  bool give_up(Fates& fates, const Outcome& outcome, int64_t limit) {
+  bool evict(Decisions& decisions, const Outcome& outcome, int64_t limit) {
     look_at_trace();
     live_.assign(bench_.evaluator.live());
-    given_.assign(model_.tensors.size(), 0);
+    evicted_.assign(model_.tensors.size(), 0);
     bool any = false;
     int32_t peak = outcome.peak_op;
     for (int turn = 0; turn < kPeaksPerTurn; ++turn) {
-      if (!lower(fates, peak, limit)) return any;
+      if (!lower(decisions, peak, limit)) return any;
       any = true;
       peak = live_.highest();
       if (live_.at(peak) <= limit) break;
-      if (model_.order.size() > kSwept) return lower_all(fates, limit), true;
+      if (model_.order.size() > kSwept) return lower_all(decisions, limit), true;
     }
     return any;
   }
@@ -141,12 +142,12 @@ class Fitter {
   // A graph of a hundred thousand tasks has thousands of peaks, one per recomputed block. Searching all lives for each
   // of them takes too long. So after the highest peak, one pass visits all steps and evicts the cheapest tensors
   // wherever too much is live.
-  void lower_all(Fates& fates, int64_t limit) {
+  void lower_all(Decisions& decisions, int64_t limit) {
     const auto& lives = bench_.evaluator.lives();
     std::vector<std::vector<int32_t>> from(bench_.trace.size() + 1);  // of each step: lives that may leave from there on
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
       const ModelTensor& tensor = model_.tensors[at(lives[at(life)].tensor)];
-      if (tensor.movable && !tensor.home && tensor.bytes > 0 && lives[at(life)].last > lives[at(life)].first + 1) from[at(lives[at(life)].first) + 1].push_back(life);
+      if (tensor.movable && !tensor.host_resident && tensor.bytes > 0 && lives[at(life)].last > lives[at(life)].first + 1) from[at(lives[at(life)].first) + 1].push_back(life);
     }
     const auto dearer = [&](const Candidate& a, const Candidate& b) { return std::tie(a.score, a.tensor, a.first) > std::tie(b.score, b.tensor, b.first); };
     std::priority_queue<Candidate, std::vector<Candidate>, decltype(dearer)> there(dearer);
@@ -154,7 +155,7 @@ class Fitter {
     for (int32_t step = 0; step < static_cast<int32_t>(bench_.trace.size()); ++step) {
       candidates_.clear();
       for (const int32_t life : from[at(step)])
-        if (!given_[at(lives[at(life)].tensor)]) consider(lives[at(life)], fates, candidates_);
+        if (!evicted_[at(lives[at(life)].tensor)]) consider(lives[at(life)], decisions, candidates_);
       for (const Candidate& candidate : candidates_) there.push(candidate);
       if (live_.at(step) <= limit) continue;
       ++stamp_of_touch_;
@@ -163,20 +164,20 @@ class Fitter {
       while (live_.at(step) > limit && !there.empty()) {
         const Candidate candidate = there.top();
         there.pop();
-        if (candidate.last <= step || given_[at(candidate.tensor)]) continue;
+        if (candidate.last <= step || evicted_[at(candidate.tensor)]) continue;
         if (touched_[at(candidate.tensor)] == stamp_of_touch_) {
           used.push_back(candidate);
           continue;
         }
-        fates[at(candidate.tensor)] = candidate.fate;
-        given_[at(candidate.tensor)] = 1;
+        decisions[at(candidate.tensor)] = candidate.decision;
+        evicted_[at(candidate.tensor)] = 1;
         live_.add(candidate.first + 1, candidate.last, -model_.tensors[at(candidate.tensor)].bytes);
       }
       for (const Candidate& candidate : used) there.push(candidate);
     }
   }
 
-  bool lower(Fates& fates, int32_t peak, int64_t limit) {
+  bool lower(Decisions& decisions, int32_t peak, int64_t limit) {
     std::vector<Candidate>& candidates = candidates_;
     candidates.clear();
     touched_.resize(model_.tensors.size(), 0);
@@ -185,11 +186,11 @@ class Fitter {
     const auto& lives = bench_.evaluator.lives();
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
       const auto& [tensor, first, last] = lives[at(life)];
-      if (first >= peak || last <= peak || given_[at(tensor)] || touched_[at(tensor)] == stamp_of_touch_) continue;
-      if (model_.tensors[at(tensor)].home) consider_more(lives[at(life)], fates, candidates);
-      else if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0) consider(lives[at(life)], fates, candidates);
+      if (first >= peak || last <= peak || evicted_[at(tensor)] || touched_[at(tensor)] == stamp_of_touch_) continue;
+      if (model_.tensors[at(tensor)].host_resident) consider_more(lives[at(life)], decisions, candidates);
+      else if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0) consider(lives[at(life)], decisions, candidates);
     }
-    if (means_.offload) consider_homes(peak, fates, candidates);
+    if (means_.offload) consider_host_residents(peak, decisions, candidates);
     for (size_t i = 0; i < candidates.size(); ++i) candidates[i].number = static_cast<int32_t>(i);
     const auto dearer = [](const Candidate& a, const Candidate& b) { return a.score != b.score ? a.score > b.score : a.number > b.number; };
     std::make_heap(candidates.begin(), candidates.end(), dearer);  // mostly a few suffice, so no full sort
@@ -199,8 +200,8 @@ class Fitter {
       const Candidate candidate = candidates.back();
       candidates.pop_back();
       const int64_t bytes = model_.tensors[at(candidate.tensor)].bytes;
-      fates[at(candidate.tensor)] = candidate.fate;
-      given_[at(candidate.tensor)] = 1;
+      decisions[at(candidate.tensor)] = candidate.decision;
+      evicted_[at(candidate.tensor)] = 1;
       if (candidate.lives_on_host) for_each_absence(candidate.tensor, [&](int32_t begin, int32_t end) { live_.add(begin, end, -bytes); });
       else live_.add(candidate.first + 1, candidate.last, -bytes);
     }
@@ -213,7 +214,7 @@ class Fitter {
       touched_[at(op.id)] = stamp_of_touch_;
       return;
     }
-    for (const auto* lists : {&model_.reads, &model_.writes, &model_.homes})
+    for (const auto* lists : {&model_.reads, &model_.writes, &model_.host_residents})
       for (const int32_t id : (*lists)[op.id]) touched_[at(id)] = stamp_of_touch_;
   }
 
@@ -231,64 +232,67 @@ class Fitter {
   }
 
   // True if the update of this tensor comes early or in turn.
-  bool comes_before_its_place(int32_t id, const Fate& fate) const {
-    return fate.kind == FateKind::offload ? fate.level == kEarly : fate.kind == FateKind::keep && model_.tensors[at(id)].always_home;
+  bool comes_before_its_place(int32_t id, const Decision& decision) const {
+    return decision.kind == DecisionKind::offload ? decision.level == kEarly : decision.kind == DecisionKind::keep && model_.tensors[at(id)].always_on_host;
   }
 
   // Candidates among tensors that reside on the device and are not accessed near the peak. Also, an early update at the
   // peak may be moved to the end.
-  void consider_homes(int32_t peak, const Fates& fates, std::vector<Candidate>& candidates) {
+  void consider_host_residents(int32_t peak, const Decisions& decisions, std::vector<Candidate>& candidates) {
     const Op& op = bench_.trace[at(peak)];
     const int32_t here = op.kind == StepKind::compute ? op.id : model_.tensors[at(op.id)].update;
-    if (here >= 0 && !model_.update_behind[here].empty())
-      for (const int32_t id : model_.homes[here])
-        if ((model_.tensors[at(id)].update == here || model_.tensors[at(id)].adds_up) && comes_before_its_place(id, fates[at(id)]) && !given_[at(id)])
-          candidates.push_back({id, peak - 1, peak + 1, {FateKind::offload, 1, fates[at(id)].again},
-                                1e-3 * home_seconds(model_.tensors[at(id)]) / static_cast<double>(model_.tensors[at(id)].bytes)});
-    for (const int32_t id : model_.all_homes) {
+    if (here >= 0 && !model_.update_after[here].empty())
+      for (const int32_t id : model_.host_residents[here])
+        if ((model_.tensors[at(id)].update == here || model_.tensors[at(id)].adds_up) && comes_before_its_place(id, decisions[at(id)]) && !evicted_[at(id)])
+          candidates.push_back({id, peak - 1, peak + 1, {DecisionKind::offload, 1, decisions[at(id)].again},
+                                1e-3 * host_residence_seconds(model_.tensors[at(id)]) / static_cast<double>(model_.tensors[at(id)].bytes)});
+    for (const int32_t id : model_.all_host_residents) {
       const ModelTensor& tensor = model_.tensors[at(id)];
-      if (tensor.always_home || fates[at(id)].kind != FateKind::keep || given_[at(id)] || touched_[at(id)] == stamp_of_touch_) continue;
+      if (tensor.always_on_host || decisions[at(id)].kind != DecisionKind::keep || evicted_[at(id)] || touched_[at(id)] == stamp_of_touch_) continue;
       bool away = false;
       for_each_absence(id, [&](int32_t begin, int32_t end) { away = away || (begin <= peak && peak < end); });
-      if (away) candidates.push_back({id, 0, 0, {FateKind::offload, kEarly, false}, home_seconds(tensor) / static_cast<double>(tensor.bytes), true});
+      if (away) candidates.push_back({id, 0, 0, {DecisionKind::offload, kEarly, false}, host_residence_seconds(tensor) / static_cast<double>(tensor.bytes), true});
     }
   }
 
   // A host-resident weight that is on the device between two uses may be evicted there too.
-  void consider_more(const Life& life, const Fates& fates, std::vector<Candidate>& candidates) const {
-    const Fate& fate = fates[at(life.tensor)];
+  void consider_more(const Life& life, const Decisions& decisions, std::vector<Candidate>& candidates) const {
+    const Decision& decision = decisions[at(life.tensor)];
     const ModelTensor& tensor = model_.tensors[at(life.tensor)];
-    if (!fate.again && !tensor.for_update)
-      candidates.push_back({life.tensor, life.first, life.last, {FateKind::offload, fate.level, true}, 2 * home_seconds(tensor) / static_cast<double>(tensor.bytes)});
+    if (!decision.again && !tensor.for_update)
+      candidates.push_back({life.tensor, life.first, life.last, {DecisionKind::offload, decision.level, true}, 2 * host_residence_seconds(tensor) / static_cast<double>(tensor.bytes)});
   }
 
   // The next decision for a tensor that takes bytes at the peak, and its cost.
-  void consider(const Life& life, const Fates& fates, std::vector<Candidate>& candidates) {
+  void consider(const Life& life, const Decisions& decisions, std::vector<Candidate>& candidates) {
     const int32_t id = life.tensor;
     const ModelTensor& tensor = model_.tensors[at(id)];
-    const Fate& fate = fates[at(id)];
+    const Decision& decision = decisions[at(id)];
     const double bytes = static_cast<double>(tensor.bytes);
-    const auto add = [&](Fate next, double seconds) { candidates.push_back({id, life.first, life.last, next, seconds / bytes}); };
+    const auto add = [&](Decision next, double seconds) { candidates.push_back({id, life.first, life.last, next, seconds / bytes}); };
     if (tensor.gap_end == kNever) {  // only a source of recomputations
-      if (fate.kind == FateKind::keep) add({FateKind::recompute, kTransient, true}, recompute_seconds(id, fates));
+      if (decision.kind == DecisionKind::keep)
+        add({DecisionKind::recompute, kTransient, true}, recompute_seconds(id, decisions));
       return;
     }
     const bool offload = means_.offload || tensor.input;
-    const double again = means_.recompute && tensor.rerunnable && !stuck_[at(id)] ? recompute_seconds(id, fates) : -1;
+    const double again =
+        means_.recompute && tensor.recomputable && !stuck_[at(id)] ? recompute_seconds(id, decisions) : -1;
     const double copied = offload ? offload_seconds(tensor.input ? 0 : tensor.copy_bytes) : -1;
-    switch (fate.kind) {
-      case FateKind::keep:
-        if (again >= 0 && (copied < 0 || again <= copied)) add({FateKind::recompute, 1, false}, again);
-        else if (copied >= 0) add({FateKind::offload, 1, false}, copied);
+    switch (decision.kind) {
+      case DecisionKind::keep:
+        if (again >= 0 && (copied < 0 || again <= copied)) add({DecisionKind::recompute, 1, false}, again);
+        else if (copied >= 0) add({DecisionKind::offload, 1, false}, copied);
         return;
-      case FateKind::offload:
-        if (!fate.again) add({FateKind::offload, fate.level, true}, copied);
+      case DecisionKind::offload:
+        if (!decision.again) add({DecisionKind::offload, decision.level, true}, copied);
         return;
-      case FateKind::recompute:
+      case DecisionKind::recompute:
         // It is held for its own use after being recomputed on the way to another tensor.
-        if (fate.level < 4) add({FateKind::recompute, static_cast<uint8_t>(fate.level + 1), true}, 2 * again + 1e-9);
-        else if (copied >= 0) add({FateKind::offload, 1, true}, copied);
-        else if (fate.level != kTransient) add({FateKind::recompute, kTransient, true}, 4 * again + 1e-9);
+        if (decision.level < 4)
+          add({DecisionKind::recompute, static_cast<uint8_t>(decision.level + 1), true}, 2 * again + 1e-9);
+        else if (copied >= 0) add({DecisionKind::offload, 1, true}, copied);
+        else if (decision.level != kTransient) add({DecisionKind::recompute, kTransient, true}, 4 * again + 1e-9);
         return;
     }
   }
@@ -296,7 +300,7 @@ class Fitter {
   Workbench& bench_;
   const Model& model_;
   const Means means_;
-  std::vector<uint8_t> stuck_;    // of each tensor: cannot be recomputed (schedule/weave.h)
+  std::vector<uint8_t> stuck_;    // of each tensor: cannot be recomputed (schedule/lower.h)
   std::vector<uint8_t> again_;    // of each task: currently recomputed
   std::vector<int32_t> seen_;     // of each task: the stamp of the last walk
   int32_t stamp_ = 0;
@@ -305,7 +309,7 @@ class Fitter {
   std::vector<int32_t> touched_;  // of each tensor: the stamp of the last step that accesses it
   int32_t stamp_of_touch_ = 0;
   std::vector<Candidate> candidates_;
-  std::vector<uint8_t> given_;    // of each tensor: evicted in this iteration
+  std::vector<uint8_t> evicted_;    // of each tensor: evicted in this iteration
   struct Part {
     int32_t first = -1, last = -1;
   };

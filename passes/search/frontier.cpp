@@ -26,7 +26,8 @@ constexpr int kRoundsFromLeast = 16, kRoundsOfSeed = 3;  // rounds of relax()
 constexpr int kSeedsTried = 2;  // seeds tried per limit: that many that fit, and that many that nearly fit
 constexpr size_t kNearTried = 6;  // schedules tried per limit that need somewhat more
 constexpr int kParts = 4;       // steps from one limit up to the next
-constexpr size_t kLimitsOfLeg = 16;  // tighter limits start from the results of looser ones; segments run in parallel
+// Tighter limits start from the results of looser ones; segments run in parallel.
+constexpr size_t kLimitsOfSegment = 16;
 constexpr size_t kLimitsBefore = 4;  // warm-up limits above a segment, from which its search descends
 // Fractions of the links' idle time: in the lowered trace the links may have less than estimated.
 constexpr double kShares[] = {1.0, 0.75};
@@ -48,24 +49,24 @@ std::vector<int64_t> limits_between(int64_t low, int64_t high, int64_t count) {
 }  // namespace
 
 // What all segments start from. Constant once begin() has run.
-struct Descent::Ground {
-  Ground(const Model& model, const FrontierOptions& options)
-      : model(model), options(options), bench(model, options.deadline, options.pool_limit), decisions(find_decisions(model)), linked(bench) {
+struct Descent::Common {
+  Common(const Model& model, const FrontierOptions& options)
+      : model(model), options(options), bench(model, options.deadline, options.pool_limit), space(find_decision_space(model)), linked(bench) {
     whole = bench.evaluate(schedule::keep_everything(model), kNoLimit);
-    small = least_schedule(bench, options.means);
+    small = minimum_schedule(bench, options.means);
     archive.add(whole);
     archive.add(small);
   }
 
   void begin(const Deadline& deadline) {
     bench.deadline = deadline;
-    sow();
+    add_seeds();
     complete = !over();
     // The minimum-memory schedule may be impossible (state.h); then the smallest seed takes its place.
     const int64_t high = whole.outcome.peak_bytes;
     int64_t low = std::min(high, small.outcome.peak_bytes);
     if (!small.outcome.possible())
-      for (const State& seed : sown) low = std::min(low, seed.outcome.peak_bytes);
+      for (const State& seed : tried_seeds) low = std::min(low, seed.outcome.peak_bytes);
     const int64_t size = static_cast<int64_t>(model.order.size());
     const size_t effort = static_cast<size_t>(std::clamp(options.effort, 0, 3));
     const int64_t work = std::min(kWork[effort], kEvaluations[effort] * size);
@@ -76,11 +77,11 @@ struct Descent::Ground {
   bool over() const { return bench.deadline.passed(); }
 
   // The seeds' own memory and time decide which of them to fit to a limit.
-  void sow() {
+  void add_seeds() {
     if (!options.means.recompute) return;
     for (ChainSeed& seed : chain_seeds(model)) {
       if (over()) return;
-      archive.add(bench.evaluate(std::move(seed.fates), seed.limit));
+      archive.add(bench.evaluate(std::move(seed.decisions), seed.limit));
       chain = true;
     }
     const int64_t size = static_cast<int64_t>(model.order.size());
@@ -94,51 +95,51 @@ struct Descent::Ground {
       for (const int segments : {4, 8, 16, 32}) seeds.push_back({.segments = segments, .offload_checkpoints = true});
     for (const SegmentSeed& seed : seeds) {
       if (over()) break;
-      sown.push_back(bench.evaluate(segment_fates(model, seed), kNoLimit));
+      tried_seeds.push_back(bench.evaluate(segment_decisions(model, seed), kNoLimit));
     }
-    std::stable_sort(sown.begin(), sown.end(), [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
+    std::stable_sort(tried_seeds.begin(), tried_seeds.end(), [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
   }
 
   // Range of limits of a segment, half-open.
-  std::pair<size_t, size_t> limits_of(size_t leg) const {
-    return {leg * kLimitsOfLeg, std::min((leg + 1) * kLimitsOfLeg, limits.size())};
+  std::pair<size_t, size_t> limits_of(size_t segment) const {
+    return {segment * kLimitsOfSegment, std::min((segment + 1) * kLimitsOfSegment, limits.size())};
   }
 
   const Model& model;
   const FrontierOptions options;
   Workbench bench;
-  const Decisions decisions;
+  const DecisionSpace space;
   const LinkedSeeds linked;
   Archive archive;
   State whole, small;
   bool begun = false, complete = true;
   bool chain = false;       // the archive has optimal answers
-  std::vector<State> sown;  // fastest first
+  std::vector<State> tried_seeds;  // fastest first
   std::vector<int64_t> limits;
   int64_t share = 0;        // work per limit
 };
 
-class Descent::Leg {
+class Descent::Segment {
  public:
-  Leg(const Ground& ground, size_t leg)
-      : ground_(ground), options_(ground.options), bench_(ground.model, {}, ground.options.pool_limit), random_(leg + 1), archive_(ground.archive), last_(ground.whole),
-        bottom_(ground.limits_of(leg).second == ground.limits.size()) {
-    std::tie(begin_, end_) = ground.limits_of(leg);
+  Segment(const Common& common, size_t segment)
+      : common_(common), options_(common.options), bench_(common.model, {}, common.options.pool_limit), random_(segment + 1), archive_(common.archive), last_(common.whole),
+        bottom_(common.limits_of(segment).second == common.limits.size()) {
+    std::tie(begin_, end_) = common.limits_of(segment);
     at_ = begin_ - std::min(kLimitsBefore, begin_);
-    above_ = at_ == 0 ? ground.whole.outcome.peak_bytes : ground.limits[at_ - 1];
-    work_ = ground.share * static_cast<int64_t>(end_ - at_);
+    above_ = at_ == 0 ? common.whole.outcome.peak_bytes : common.limits[at_ - 1];
+    work_ = common.share * static_cast<int64_t>(end_ - at_);
   }
 
   Stretch next(const Deadline& deadline) {
     bench_.deadline = deadline;
-    const int64_t above = at_ <= begin_ ? (begin_ == 0 ? kNoLimit : ground_.limits[begin_ - 1]) : above_;
+    const int64_t above = at_ <= begin_ ? (begin_ == 0 ? kNoLimit : common_.limits[begin_ - 1]) : above_;
     bool more = true;
-    do more = !over() && improve_below(ground_.limits[at_]);
+    do more = !over() && improve_below(common_.limits[at_]);
     while (more && ++at_ <= begin_);
     ended_ = !more || at_ == end_;
-    if (ended_ && bottom_ && !over() && (!options_.means.offload || bench_.pool_binds || ground_.bench.pool_binds)) lower();
-    const bool complete = ground_.complete && !over();
-    const int64_t below = !complete || (ended_ && bottom_) ? -1 : ended_ ? ground_.limits[end_ - 1] : above_;
+    if (ended_ && bottom_ && !over() && (!options_.means.offload || bench_.pool_binds || common_.bench.pool_binds)) lower();
+    const bool complete = common_.complete && !over();
+    const int64_t below = !complete || (ended_ && bottom_) ? -1 : ended_ ? common_.limits[end_ - 1] : above_;
     ended_ |= !complete;
     return {.states = archive_.between(below, above), .below = below, .last = ended_, .complete = complete, .pool_binds = bench_.pool_binds};
   }
@@ -156,7 +157,7 @@ class Descent::Leg {
     const int64_t share = std::max<int64_t>(work_ - bench_.work, 0) / static_cast<int64_t>(end_ - at_);
     std::optional<State> best = start(last_, limit, share / 2);
     if (!best) return false;
-    last_ = improve(bench_, std::move(*best), limit, share / 2, ground_.decisions, options_.means, random_, archive_);
+    last_ = improve(bench_, std::move(*best), limit, share / 2, common_.space, options_.means, random_, archive_);
     if (at_ >= begin_) fill(last_, limit, above_);
     above_ = limit;
     return true;
@@ -166,11 +167,11 @@ class Descent::Leg {
   // avoid recomputing it through large ones. So the tightest schedule so far is fitted and perturbed below its own
   // peak, as long as that helps.
   void lower() {
-    const int64_t share = ground_.share / 2;
+    const int64_t share = common_.share / 2;
     const auto search_below = [&](const State& from, int64_t limit, int64_t work) {
       const State fitted = fit(bench_, from, limit, options_.means);
       if (fitted.outcome.fits(limit)) archive_.add(fitted);
-      return improve(bench_, from, limit, work, ground_.decisions, options_.means, random_, archive_);
+      return improve(bench_, from, limit, work, common_.space, options_.means, random_, archive_);
     };
     for (int64_t peak = archive_.tightest()->outcome.peak_bytes; !over();) {
       const State tightest = *archive_.tightest();
@@ -197,25 +198,25 @@ class Descent::Leg {
     const auto fitted = [&](const State& from, const Means& means) {
       if (!over() && (!best || bench_.work < enough)) consider(fit(bench_, from, limit, means));
     };
-    if (const State* known = archive_.fastest(limit); ground_.chain && known) consider(bench_.evaluate(known->fates, limit));
-    for (const double share : kShares) fitted({.fates = ground_.linked.fates(limit, share, all)}, all);
+    if (const State* known = archive_.fastest(limit); common_.chain && known) consider(bench_.evaluate(known->decisions, limit));
+    for (const double share : kShares) fitted({.decisions = common_.linked.decisions(limit, share, all)}, all);
     // Nearest first. A schedule just above the limit may be a dead end: the bytes that it would have to free are those
     // that it has already freed.
     for (const State& above : archive_.nearest_above(limit, limit + limit / 3, kNearTried)) fitted(above, all);
     for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
-      for (const State* from : {&last, &ground_.whole}) fitted(*from, means);
+      for (const State* from : {&last, &common_.whole}) fitted(*from, means);
     int near = 0, inside = 0;
-    for (const State& seed : ground_.sown) {
+    for (const State& seed : common_.tried_seeds) {
       if (over() || (best && bench_.work >= enough)) break;
       const bool fits = seed.outcome.fits(limit);
       if (!fits && seed.outcome.peak_bytes / 2 > limit) continue;
       if ((fits ? inside : near)++ >= kSeedsTried) continue;
       consider(fits ? relax(bench_, seed, limit, kRoundsOfSeed) : fit(bench_, seed, limit, all));
     }
-    if (best || !ground_.small.outcome.fits(limit)) return best;
-    State least = bench_.evaluate(ground_.small.fates, limit);
-    if (!least.outcome.fits(limit)) least = ground_.small;
-    consider(relax(bench_, std::move(least), limit, kRoundsFromLeast));
+    if (best || !common_.small.outcome.fits(limit)) return best;
+    State minimum = bench_.evaluate(common_.small.decisions, limit);
+    if (!minimum.outcome.fits(limit)) minimum = common_.small;
+    consider(relax(bench_, std::move(minimum), limit, kRoundsFromLeast));
     return best;
   }
 
@@ -227,7 +228,7 @@ class Descent::Leg {
     }
   }
 
-  const Ground& ground_;
+  const Common& common_;
   const FrontierOptions& options_;
   Workbench bench_;
   std::mt19937_64 random_;
@@ -240,84 +241,86 @@ class Descent::Leg {
   bool ended_ = false;
 };
 
-State least_schedule(Workbench& bench, const Means& means) {
-  Fates away = schedule::keep_everything(bench.model);
+State minimum_schedule(Workbench& bench, const Means& means) {
+  Decisions away = schedule::keep_everything(bench.model);
   for (size_t id = 0; id < away.size(); ++id) {
     const schedule::ModelTensor& tensor = bench.model.tensors[id];
     if (!tensor.movable || tensor.gap_end == schedule::kNever) continue;
-    if (means.offload || tensor.input) away[id] = {FateKind::offload, 1, true};
-    else if (means.recompute && tensor.rerunnable) away[id] = {FateKind::recompute, schedule::kTransient, true};
+    if (means.offload || tensor.input) away[id] = {DecisionKind::offload, 1, true};
+    else if (means.recompute && tensor.recomputable) away[id] = {DecisionKind::recompute, schedule::kTransient, true};
   }
   if (means.offload)
-    for (const int32_t home : bench.model.all_homes) away[static_cast<size_t>(home)] = {FateKind::offload, 1, true};
-  State least = bench.evaluate(away, 0);
-  if (!bench.pool_binds) return least;
-  const auto consider = [&](Fates fates) {
-    for (const int32_t home : bench.model.all_homes) fates[static_cast<size_t>(home)] = away[static_cast<size_t>(home)];
-    State other = bench.evaluate(std::move(fates), 0);
-    if (other.outcome.peak_bytes < least.outcome.peak_bytes) least = std::move(other);
+    for (const int32_t id : bench.model.all_host_residents)
+      away[static_cast<size_t>(id)] = {DecisionKind::offload, 1, true};
+  State minimum = bench.evaluate(away, 0);
+  if (!bench.pool_binds) return minimum;
+  const auto consider = [&](Decisions decisions) {
+    for (const int32_t id : bench.model.all_host_residents)
+      decisions[static_cast<size_t>(id)] = away[static_cast<size_t>(id)];
+    State other = bench.evaluate(std::move(decisions), 0);
+    if (other.outcome.peak_bytes < minimum.outcome.peak_bytes) minimum = std::move(other);
   };
   consider(schedule::keep_everything(bench.model));
   if (means.recompute) {
     const int size = static_cast<int>(std::min<size_t>(bench.model.order.size(), 1024));
     for (int segments = 2; 4 * segments <= size && segments <= 256; segments *= 2)
-      for (const int parts : {1, 4}) consider(segment_fates(bench.model, {.segments = segments, .parts = parts}));
+      for (const int parts : {1, 4}) consider(segment_decisions(bench.model, {.segments = segments, .parts = parts}));
   }
-  return bench.evaluate(least.fates, 0);
+  return bench.evaluate(minimum.decisions, 0);
 }
 
-Descent::Descent(const Model& model, const FrontierOptions& options) : ground_(std::make_unique<Ground>(model, options)) {}
+Descent::Descent(const Model& model, const FrontierOptions& options) : common_(std::make_unique<Common>(model, options)) {}
 Descent::~Descent() = default;
 
-int64_t Descent::least_bytes() const { return ground_->small.outcome.peak_bytes; }
-bool Descent::pool_binds() const { return ground_->bench.pool_binds; }
+int64_t Descent::minimum_bytes() const { return common_->small.outcome.peak_bytes; }
+bool Descent::pool_binds() const { return common_->bench.pool_binds; }
 
 void Descent::begin(const Deadline& deadline) {
-  if (ground_->begun) return;
-  ground_->begin(deadline);
-  ground_->begun = true;
-  legs_.resize((ground_->limits.size() + kLimitsOfLeg - 1) / kLimitsOfLeg);
+  if (common_->begun) return;
+  common_->begin(deadline);
+  common_->begun = true;
+  segments_.resize((common_->limits.size() + kLimitsOfSegment - 1) / kLimitsOfSegment);
 }
 
-bool Descent::complete() const { return ground_->complete; }
-size_t Descent::legs() const { return legs_.size(); }
+bool Descent::complete() const { return common_->complete; }
+size_t Descent::segments() const { return segments_.size(); }
 
-size_t Descent::leg_of(int64_t limit) const {
-  size_t leg = 0;
-  while (leg + 1 < legs_.size() && ground_->limits[ground_->limits_of(leg).second - 1] >= limit) ++leg;
-  return leg;
+size_t Descent::segment_of(int64_t limit) const {
+  size_t segment = 0;
+  while (segment + 1 < segments_.size() && common_->limits[common_->limits_of(segment).second - 1] >= limit) ++segment;
+  return segment;
 }
 
-size_t Descent::stretches(size_t leg) const {
-  const auto [begin, end] = ground_->limits_of(leg);
+size_t Descent::stretches(size_t segment) const {
+  const auto [begin, end] = common_->limits_of(segment);
   return end - begin;
 }
 
-int64_t Descent::above(size_t leg) const {
-  const size_t begin = ground_->limits_of(leg).first;
-  return begin == 0 ? kNoLimit : ground_->limits[begin - 1];
+int64_t Descent::above(size_t segment) const {
+  const size_t begin = common_->limits_of(segment).first;
+  return begin == 0 ? kNoLimit : common_->limits[begin - 1];
 }
 
-Stretch Descent::next(size_t leg, const Deadline& deadline) {
-  std::unique_ptr<Leg>& mine = legs_[leg];
-  if (!mine) mine = std::make_unique<Leg>(*ground_, leg);
+Stretch Descent::next(size_t segment, const Deadline& deadline) {
+  std::unique_ptr<Segment>& mine = segments_[segment];
+  if (!mine) mine = std::make_unique<Segment>(*common_, segment);
   return mine->next(deadline);
 }
 
-bool Descent::ended(size_t leg) const { return legs_[leg] && legs_[leg]->ended(); }
-void Descent::forget(size_t leg) { legs_[leg].reset(); }
+bool Descent::ended(size_t segment) const { return segments_[segment] && segments_[segment]->ended(); }
+void Descent::forget(size_t segment) { segments_[segment].reset(); }
 
 Frontier find_frontier(const Model& model, const FrontierOptions& options) {
   Descent descent(model, options);
   descent.begin(options.deadline);
-  Archive archive = descent.ground_->archive;
+  Archive archive = descent.common_->archive;
   Frontier frontier;
-  frontier.work = descent.ground_->bench.work;
-  for (size_t leg = 0; leg < descent.legs(); ++leg) {
-    while (!descent.ended(leg)) frontier.complete &= descent.next(leg, options.deadline).complete;
-    for (const State& state : descent.legs_[leg]->archive().all()) archive.add(state);
-    frontier.work += descent.legs_[leg]->work();
-    descent.forget(leg);
+  frontier.work = descent.common_->bench.work;
+  for (size_t segment = 0; segment < descent.segments(); ++segment) {
+    while (!descent.ended(segment)) frontier.complete &= descent.next(segment, options.deadline).complete;
+    for (const State& state : descent.segments_[segment]->archive().all()) archive.add(state);
+    frontier.work += descent.segments_[segment]->work();
+    descent.forget(segment);
   }
   frontier.states = archive.take();
   return frontier;

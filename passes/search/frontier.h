@@ -24,7 +24,7 @@ struct Frontier {
 // The minimum-memory schedule: every tensor that may be evicted is evicted right after use. Without copies, or without
 // room for them in the host pool, this is the best of a few schedules, and find_frontier() may find a smaller one.
 // `bench` then holds its evaluation.
-State least_schedule(Workbench& bench, const Means& means = {});
+State minimum_schedule(Workbench& bench, const Means& means = {});
 
 // The frontier of one sub-batch. Deterministic.
 Frontier find_frontier(const Model& model, const FrontierOptions& options);
@@ -42,7 +42,7 @@ struct Stretch {
 // only the segments at or below it. The bound (bound.h) prunes the rest. Segments run in parallel.
 //
 //   bytes    high |--.--.--.--|--.--.--.--|--.--.--.--| minimum
-//                     leg 0       leg 1  ^    leg 2          a budget at ^: leg 1, then leg 2
+//                    segment 0    segment 1 ^ segment 2     a budget at ^: segment 1, then segment 2
 class Descent {
  public:
   // `model` must outlive this.
@@ -50,30 +50,30 @@ class Descent {
   ~Descent();
 
   // Peak bytes of the minimum-memory schedule if it is possible(), else kNoLimit.
-  int64_t least_bytes() const;
+  int64_t minimum_bytes() const;
   bool pool_binds() const;  // the host pool's limit has changed the minimum-memory schedule or a start schedule
 
-  // Finds the start schedules. legs() is valid after this call. Repeated calls do nothing.
+  // Finds the start schedules. segments() is valid after this call. Repeated calls do nothing.
   void begin(const Deadline& deadline = {});
   bool complete() const;  // false: a deadline ended begin() early
-  size_t legs() const;
+  size_t segments() const;
   // The first segment that can hold schedules within `limit`.
-  size_t leg_of(int64_t limit) const;
-  size_t stretches(size_t leg) const;  // upper bound
-  int64_t above(size_t leg) const;     // its schedules need at most this many bytes
+  size_t segment_of(int64_t limit) const;
+  size_t stretches(size_t segment) const;  // upper bound
+  int64_t above(size_t segment) const;     // its schedules need at most this many bytes
 
-  // Searches the next stretch of the segment. Segments may run in parallel, one thread each. Requires !ended(leg).
-  Stretch next(size_t leg, const Deadline& deadline = {});
-  bool ended(size_t leg) const;
+  // Searches the next stretch of the segment. Segments may run in parallel, one thread each. Requires !ended(segment).
+  Stretch next(size_t segment, const Deadline& deadline = {});
+  bool ended(size_t segment) const;
   // Resets the segment to its initial state.
-  void forget(size_t leg);
+  void forget(size_t segment);
 
  private:
   friend Frontier find_frontier(const Model& model, const FrontierOptions& options);
-  struct Ground;
-  class Leg;
-  std::unique_ptr<Ground> ground_;
-  std::vector<std::unique_ptr<Leg>> legs_;
+  struct Common;
+  class Segment;
+  std::unique_ptr<Common> common_;
+  std::vector<std::unique_ptr<Segment>> segments_;
 };
 
 }  // namespace plimsoll::search

@@ -11,9 +11,9 @@ namespace plimsoll::search {
 namespace {
 
 using schedule::at;
-using schedule::Fate;
-using schedule::FateKind;
-using schedule::Fates;
+using schedule::Decision;
+using schedule::DecisionKind;
+using schedule::Decisions;
 using schedule::Model;
 using schedule::ModelTensor;
 using schedule::Op;
@@ -27,7 +27,7 @@ struct Wait {
 };
 
 // A whole updated in slices shares the residence of its slices.
-bool has_home_of_its_own(const ModelTensor& tensor) { return !(tensor.always_home && tensor.update < 0); }
+bool has_own_slot(const ModelTensor& tensor) { return !(tensor.always_on_host && tensor.update < 0); }
 
 std::vector<Wait> waits_of(const Model& model, const Trace& trace) {
   std::vector<Wait> waits;
@@ -37,8 +37,8 @@ std::vector<Wait> waits_of(const Model& model, const Trace& trace) {
     if (op.kind != StepKind::offload && op.kind != StepKind::prefetch) continue;
     const ModelTensor& tensor = model.tensors[at(op.id)];
     int32_t& wait = current[at(op.id)];
-    if (tensor.home) {
-      if (wait < 0 && has_home_of_its_own(tensor)) waits.push_back({op.id, 0, static_cast<int32_t>(trace.size())});
+    if (tensor.host_resident) {
+      if (wait < 0 && has_own_slot(tensor)) waits.push_back({op.id, 0, static_cast<int32_t>(trace.size())});
       wait = 0;
     } else if (op.kind == StepKind::offload) {
       wait = static_cast<int32_t>(waits.size());
@@ -65,8 +65,8 @@ Levels levels_of(const Model& model, const Trace& trace, const std::vector<Wait>
 // Cost in seconds per byte of keeping the tensor out of the host pool.
 double price_of(const Model& model, int32_t id) {
   const ModelTensor& tensor = model.tensors[at(id)];
-  if (tensor.home) return std::numeric_limits<double>::infinity();
-  if (!tensor.rerunnable || tensor.producer < 0) return std::numeric_limits<double>::max();
+  if (tensor.host_resident) return std::numeric_limits<double>::infinity();
+  if (!tensor.recomputable || tensor.producer < 0) return std::numeric_limits<double>::max();
   return model.seconds_again(tensor.producer) / static_cast<double>(std::max<int64_t>(1, tensor.bytes));
 }
 
@@ -79,21 +79,21 @@ int64_t pool_bytes(const Model& model, const Trace& trace) {
   return levels.at(levels.highest());
 }
 
-int64_t least_pool_bytes(const Model& model) {
+int64_t min_pool_bytes(const Model& model) {
   int64_t bytes = 0;
   for (const ModelTensor& tensor : model.tensors)
-    if (tensor.always_home && has_home_of_its_own(tensor)) bytes += tensor.bytes;
+    if (tensor.always_on_host && has_own_slot(tensor)) bytes += tensor.bytes;
   return bytes;
 }
 
-int64_t most_pool_bytes(const Model& model) {
+int64_t max_pool_bytes(const Model& model) {
   int64_t bytes = 0;
   for (const ModelTensor& tensor : model.tensors)
-    if ((tensor.movable || tensor.home) && !tensor.input) bytes += tensor.bytes;
+    if ((tensor.movable || tensor.host_resident) && !tensor.input) bytes += tensor.bytes;
   return bytes;
 }
 
-bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Fates& fates) {
+bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Decisions& decisions) {
   std::vector<Wait> waits = waits_of(model, trace);
   Levels levels = levels_of(model, trace, waits);
   std::vector<std::pair<double, size_t>> order;
@@ -105,12 +105,13 @@ bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Fates& f
   for (const auto& [price, i] : order) {
     const Wait& wait = waits[i];
     const ModelTensor& tensor = model.tensors[at(wait.tensor)];
-    if (tensor.always_home || !levels.exceeds(wait.begin, wait.end, limit)) continue;
-    Fate& fate = fates[at(wait.tensor)];
+    if (tensor.always_on_host || !levels.exceeds(wait.begin, wait.end, limit)) continue;
+    Decision& decision = decisions[at(wait.tensor)];
     levels.add(wait.begin, wait.end, -tensor.bytes);
-    if (fate.kind != FateKind::offload) continue;  // already changed, because it has left twice
-    const bool again = !tensor.home && tensor.rerunnable && tensor.producer >= 0;
-    fate = again ? Fate{FateKind::recompute, std::max<uint8_t>(fate.level, 1), fate.again} : Fate{};
+    if (decision.kind != DecisionKind::offload) continue;  // already changed, because it has left twice
+    const bool again = !tensor.host_resident && tensor.recomputable && tensor.producer >= 0;
+    decision =
+        again ? Decision{DecisionKind::recompute, std::max<uint8_t>(decision.level, 1), decision.again} : Decision{};
     any = true;
   }
   return any;

@@ -6,7 +6,7 @@
 //               | residences: the whole run|
 #pragma once
 
-#include "passes/schedule/weave.h"
+#include "passes/schedule/lower.h"
 
 namespace plimsoll::search {
 
@@ -15,12 +15,13 @@ namespace plimsoll::search {
 int64_t pool_bytes(const schedule::Model& model, const schedule::Trace& trace);
 
 // Lower and upper bounds on pool_bytes() over all schedules.
-int64_t least_pool_bytes(const schedule::Model& model);
-int64_t most_pool_bytes(const schedule::Model& model);
+int64_t min_pool_bytes(const schedule::Model& model);
+int64_t max_pool_bytes(const schedule::Model& model);
 
 // Changes the decisions with the lowest cost per byte until the trace's pool keeps `limit`: to recompute where
 // possible, else to keep. Residences come last. The lowered result needs a smaller pool, but may still exceed the
 // limit. Returns false if nothing is left to change.
-bool shrink_pool(const schedule::Model& model, const schedule::Trace& trace, int64_t limit, schedule::Fates& fates);
+bool shrink_pool(const schedule::Model& model, const schedule::Trace& trace, int64_t limit,
+                 schedule::Decisions& decisions);
 
 }  // namespace plimsoll::search

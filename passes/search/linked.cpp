@@ -50,7 +50,7 @@ double seconds_again(const Model& model, int32_t tensor) {
     const ModelTensor& wanted = model.tensors[at(stack.back())];
     stack.pop_back();
     if (wanted.input) continue;
-    if (wanted.producer < 0 || !wanted.rerunnable) return -1;
+    if (wanted.producer < 0 || !wanted.recomputable) return -1;
     if (std::find(seen.begin(), seen.end(), wanted.producer) != seen.end()) continue;
     seen.push_back(wanted.producer);
     seconds += model.seconds_again(wanted.producer);
@@ -85,8 +85,8 @@ LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
   std::stable_sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) { return a.price > b.price; });
 }
 
-Fates LinkedSeeds::fates(int64_t limit, double share, const Means& means) const {
-  Fates fates = schedule::keep_everything(model_);
+Decisions LinkedSeeds::decisions(int64_t limit, double share, const Means& means) const {
+  Decisions decisions = schedule::keep_everything(model_);
   std::vector<size_t> by_made(items_.size());
   std::iota(by_made.begin(), by_made.end(), size_t{0});
   std::vector<size_t> by_wanted = by_made;
@@ -109,16 +109,16 @@ Fates LinkedSeeds::fates(int64_t limit, double share, const Means& means) const 
     if (!out.has(0, rank_made[i] + 1, item.out) || !back.has(rank_wanted[i], many, item.back)) continue;
     out.take(0, rank_made[i] + 1, item.out);
     back.take(rank_wanted[i], many, item.back);
-    fates[at(item.tensor)] = {FateKind::offload, 1, false};
+    decisions[at(item.tensor)] = {DecisionKind::offload, 1, false};
     over -= model_.tensors[at(item.tensor)].bytes;
   }
   for (size_t i = items_.size(); i-- > 0 && over > 0 && means.recompute;) {
     const Item& item = items_[i];
-    if (fates[at(item.tensor)].kind != FateKind::keep || !std::isfinite(item.price)) continue;
-    fates[at(item.tensor)] = model_.tensors[at(item.tensor)].input ? Fate{FateKind::offload, 1, false} : Fate{FateKind::recompute, 1, false};
+    if (decisions[at(item.tensor)].kind != DecisionKind::keep || !std::isfinite(item.price)) continue;
+    decisions[at(item.tensor)] = model_.tensors[at(item.tensor)].input ? Decision{DecisionKind::offload, 1, false} : Decision{DecisionKind::recompute, 1, false};
     over -= model_.tensors[at(item.tensor)].bytes;
   }
-  return fates;
+  return decisions;
 }
 
 }  // namespace plimsoll::search

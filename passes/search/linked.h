@@ -20,7 +20,7 @@ class LinkedSeeds {
   explicit LinkedSeeds(Workbench& bench);
 
   // Evicts enough for P to be within `limit`, if possible. `share`: the usable fraction of the links' idle time.
-  Fates fates(int64_t limit, double share, const Means& means) const;
+  Decisions decisions(int64_t limit, double share, const Means& means) const;
 
  private:
   struct Item {

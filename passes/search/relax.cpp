@@ -25,15 +25,15 @@ class Relaxer {
   explicit Relaxer(Workbench& bench) : bench_(bench), model_(bench.model) {}
 
   // Keeps evicted tensors of the last evaluated state while there is room. Returns false if none fits.
-  bool keep(Fates& fates, int64_t limit) {
-    find_absences(fates);
+  bool keep(Decisions& decisions, int64_t limit) {
+    find_absences(decisions);
     find_live();
     bool any = false;
     for (const Absence& absence : absences_) {
       const int64_t bytes = model_.tensors[at(absence.tensor)].bytes;
       if (!has_room(absence, limit - bytes)) continue;
       for_each_stretch(absence, [&](int32_t begin, int32_t end) { live_.add(begin, end, bytes); });
-      fates[at(absence.tensor)] = {};
+      decisions[at(absence.tensor)] = {};
       any = true;
     }
     return any;
@@ -50,7 +50,7 @@ class Relaxer {
     live_.assign(steps_);
   }
 
-  void find_absences(const Fates& fates) {
+  void find_absences(const Decisions& decisions) {
     runs_.assign(model_.tasks.size(), 0);
     for (const Op& op : bench_.trace)
       if (op.again) ++runs_[at(op.id)];
@@ -61,27 +61,27 @@ class Relaxer {
       int32_t last = first;
       const int32_t tensor = lives_[at(first)].tensor;
       while (last + 1 < static_cast<int32_t>(lives_.size()) && lives_[at(last + 1)].tensor == tensor) ++last;
-      if ((last > first || model_.tensors[at(tensor)].home) && fates[at(tensor)].kind != FateKind::keep && model_.tensors[at(tensor)].bytes > 0)
-        absences_.push_back({tensor, first, last, seconds_of(tensor, last - first + 1, fates) / static_cast<double>(model_.tensors[at(tensor)].bytes)});
+      if ((last > first || model_.tensors[at(tensor)].host_resident) && decisions[at(tensor)].kind != DecisionKind::keep && model_.tensors[at(tensor)].bytes > 0)
+        absences_.push_back({tensor, first, last, seconds_of(tensor, last - first + 1, decisions) / static_cast<double>(model_.tensors[at(tensor)].bytes)});
       first = last + 1;
     }
     std::stable_sort(absences_.begin(), absences_.end(), [](const Absence& a, const Absence& b) { return a.score > b.score; });
   }
 
-  double seconds_of(int32_t id, int32_t lives, const Fates& fates) const {
+  double seconds_of(int32_t id, int32_t lives, const Decisions& decisions) const {
     const ModelTensor& tensor = model_.tensors[at(id)];
     const double copy = static_cast<double>(tensor.copy_bytes) /
                         std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
-    if (tensor.home) return tensor.for_update ? copy / static_cast<double>(model_.rounds) : copy * static_cast<double>(lives);
+    if (tensor.host_resident) return tensor.for_update ? copy / static_cast<double>(model_.rounds) : copy * static_cast<double>(lives);
     if (tensor.input) return 0;  // loaded again, whatever its decision
-    if (fates[at(id)].kind == FateKind::offload) return copy;
+    if (decisions[at(id)].kind == DecisionKind::offload) return copy;
     return static_cast<double>(runs_[at(tensor.producer)]) * model_.seconds_again(tensor.producer);
   }
 
   // Calls body(begin, end), half-open, for the steps at which the tensor is off the device.
   template <class Body>
   void for_each_stretch(const Absence& absence, Body body) const {
-    if (model_.tensors[at(absence.tensor)].home) {
+    if (model_.tensors[at(absence.tensor)].host_resident) {
       body(0, lives_[at(absence.first)].first);
       body(lives_[at(absence.last)].last + 1, static_cast<int32_t>(steps_.size()));
     }
@@ -107,11 +107,11 @@ class Relaxer {
 
 State relax(Workbench& bench, State state, int64_t limit, int rounds) {
   Relaxer relaxer(bench);
-  State best = bench.evaluate(std::move(state.fates), limit);
+  State best = bench.evaluate(std::move(state.decisions), limit);
   for (int round = 0; round < rounds && !bench.deadline.passed(); ++round) {
-    Fates fates = best.fates;
-    if (!relaxer.keep(fates, limit)) break;
-    State next = bench.evaluate(std::move(fates), limit, Workbench::Seconds::where_it_fits);
+    Decisions decisions = best.decisions;
+    if (!relaxer.keep(decisions, limit)) break;
+    State next = bench.evaluate(std::move(decisions), limit, Workbench::Seconds::where_it_fits);
     if (!next.outcome.fits(limit) || next.outcome.seconds >= best.outcome.seconds) break;
     best = std::move(next);
   }

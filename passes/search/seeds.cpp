@@ -28,7 +28,7 @@ double seconds_per_byte(const Model& model, const ModelTensor& tensor) {
 
 }  // namespace
 
-Fates segment_fates(const Model& model, const SegmentSeed& seed) {
+Decisions segment_decisions(const Model& model, const SegmentSeed& seed) {
   const std::vector<int32_t> made = find_makers(model);
   // Bytes held for the backward, by the position that writes them.
   std::vector<int64_t> waiting(model.order.size() + 1, 0);
@@ -39,7 +39,7 @@ Fates segment_fates(const Model& model, const SegmentSeed& seed) {
     if (!tensor.movable || tensor.gap_end == kNever || made[id] < 0) continue;
     waiting[at(made[id])] += tensor.bytes;
     total += tensor.bytes;
-    if (tensor.rerunnable && tensor.bytes > 0) prices.push_back(seconds_per_byte(model, tensor));
+    if (tensor.recomputable && tensor.bytes > 0) prices.push_back(seconds_per_byte(model, tensor));
   }
   double price = 0;
   if (!prices.empty()) {
@@ -55,25 +55,26 @@ Fates segment_fates(const Model& model, const SegmentSeed& seed) {
     part[position] = static_cast<int32_t>(std::min<int64_t>(parts - 1, total == 0 ? 0 : sum * parts / total));
     sum += waiting[position];
   }
-  Fates fates = schedule::keep_everything(model);
+  Decisions decisions = schedule::keep_everything(model);
   for (size_t id = 0; id < model.tensors.size(); ++id) {
     const ModelTensor& tensor = model.tensors[id];
     if (!tensor.movable || made[id] < 0) continue;
     const int32_t from = part[at(made[id])], to = part[at(tensor.gap_begin)];
-    Fate& fate = fates[id];
+    Decision& decision = decisions[id];
     if (from / seed.parts != to / seed.parts) {
-      fate = {seed.offload_checkpoints ? FateKind::offload : FateKind::keep, 1, false};
-      if (tensor.gap_end == kNever && seed.offload_checkpoints) fate.kind = FateKind::keep;
+      decision = {seed.offload_checkpoints ? DecisionKind::offload : DecisionKind::keep, 1, false};
+      if (tensor.gap_end == kNever && seed.offload_checkpoints) decision.kind = DecisionKind::keep;
     } else if (tensor.input) {
-      fate = {FateKind::offload, 1, false};
-    } else if (tensor.rerunnable && from != to) {
-      fate = {FateKind::recompute, 1, false};
-    } else if (tensor.rerunnable && tensor.gap_end != kNever) {
+      decision = {DecisionKind::offload, 1, false};
+    } else if (tensor.recomputable && from != to) {
+      decision = {DecisionKind::recompute, 1, false};
+    } else if (tensor.recomputable && tensor.gap_end != kNever) {
       const bool give_up = !seed.cheap_only || seconds_per_byte(model, tensor) <= price;
-      fate = give_up ? Fate{FateKind::recompute, static_cast<uint8_t>(seed.parts > 1 ? 2 : 1), false} : Fate{};
+      decision =
+          give_up ? Decision{DecisionKind::recompute, static_cast<uint8_t>(seed.parts > 1 ? 2 : 1), false} : Decision{};
     }
   }
-  return fates;
+  return decisions;
 }
 
 }  // namespace plimsoll::search

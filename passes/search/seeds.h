@@ -17,6 +17,6 @@ struct SegmentSeed {
 
 // Segments have equal shares of the bytes held for the backward. A checkpoint is every tensor that crosses the
 // boundary.
-Fates segment_fates(const Model& model, const SegmentSeed& seed);
+Decisions segment_decisions(const Model& model, const SegmentSeed& seed);
 
 }  // namespace plimsoll::search

@@ -7,9 +7,9 @@
 namespace plimsoll::search {
 
 using schedule::Evaluator;
-using schedule::Fate;
-using schedule::FateKind;
-using schedule::Fates;
+using schedule::Decision;
+using schedule::DecisionKind;
+using schedule::Decisions;
 using schedule::Model;
 using schedule::Op;
 using schedule::Outcome;
@@ -22,7 +22,7 @@ struct Means {
 };
 
 struct State {
-  Fates fates = {};
+  Decisions decisions = {};
   int64_t limit = kNoLimit;  // bytes; algorithms were chosen and copies timed under it
   Outcome outcome = {};
   int64_t work = 0;  // steps evaluated for this outcome
@@ -33,14 +33,14 @@ struct State {
 class Workbench {
  public:
   explicit Workbench(const Model& model, const Deadline& deadline = {}, int64_t pool_limit = kNoLimit)
-      : model(model), evaluator(model), deadline(deadline), pool_limit(pool_limit), weaver_(model), timer_(model, evaluator) {}
+      : model(model), evaluator(model), deadline(deadline), pool_limit(pool_limit), lowering_(model), timer_(model, evaluator) {}
 
   // Repeating the last request returns the cached state, but counts its work again. Impossible decisions are corrected
-  // (weave.h), and so are decisions that exceed the host pool's limit (host_pool.h). If the outcome is not possible(),
+  // (lower.h), and so are decisions that exceed the host pool's limit (host_pool.h). If the outcome is not possible(),
   // because the trace grew too long, evaluator and trace are meaningless. With where_it_fits, an outcome that does not
   // fit has no seconds.
   using Seconds = schedule::CopyTimer::Seconds;
-  State evaluate(Fates fates, int64_t limit, Seconds wanted = Seconds::always);
+  State evaluate(Decisions decisions, int64_t limit, Seconds wanted = Seconds::always);
 
   const Model& model;
   Evaluator evaluator;  // of the last state evaluated
@@ -53,7 +53,7 @@ class Workbench {
  private:
   bool keep_pool(State& state, size_t longest, Seconds wanted);
 
-  schedule::Weaver weaver_;
+  schedule::Lowering lowering_;
   schedule::CopyTimer timer_;
   State last_;
 };

@@ -34,8 +34,8 @@ void hold_laws(const Seeds& all, bool may_split_statistics) {
     REQUIRE(free.ok());
     const int64_t least = free->summary.minimum_bytes, most = free->summary.arena_bytes;
     REQUIRE(least <= most);
-    // Without a budget, orders within a millionth of each other count as equally fast, and the one with less memory is
-    // taken.
+    // In the unlimited case, orders within a millionth of each other count as equally fast, and the one with less
+    // memory is taken.
     for (const Policy& other : all_policies()) {
       CAPTURE(seed, other.name);
       CHECK(free->summary.iteration_seconds <= plan(other.name, 0)->summary.iteration_seconds * (1 + 1e-6));

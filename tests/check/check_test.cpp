@@ -90,7 +90,7 @@ namespace {
 constexpr TensorId v(6);
 
 // The same layer with momentum in the host pool: prefetch v │ update w v dw │ offload v, after everything else.
-Plan with_state_at_home() {
+Plan with_state_on_host() {
   Plan plan = one_layer();
   plan.tensors.push_back({.name = "v", .bytes = 256, .kind = TensorKind::optimizer_state, .home_offset = 256});
   plan.tasks[TaskId(3)].updates = {w, v};
@@ -119,36 +119,36 @@ std::string verdict_on(Plan plan, Damage damage) {
 }  // namespace
 
 TEST_CASE("state that lives in the host pool is fetched from there, and comes home") {
-  CHECK(to_string(check_plan(with_state_at_home())) == "");
-  CHECK(verdict_on(with_state_at_home(), [](Plan& p) {
+  CHECK(to_string(check_plan(with_state_on_host())) == "");
+  CHECK(verdict_on(with_state_on_host(), [](Plan& p) {
           p.steps.resize(8);
           for (Residency& residency : p.residencies)
             if (residency.last_step >= 8) residency.last_step = residency.first_step == 6 ? 7 : 8;
         }) == "%v resides in the host pool, but holds 0 of 1 updates there when the round ends\n");
-  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.steps[StepId(8)].waits.clear(); }) ==
+  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.steps[StepId(8)].waits.clear(); }) ==
         "offload:v reads %v but does not wait for update, which updates it\n"
         "offload:v reads %v but does not wait for prefetch:v, which writes it\n"
         "offload:v does not wait for prefetch:v, which reads the slot of %v\n");
-  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.steps[StepId(8)].host_offset = 0; }) ==
+  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.steps[StepId(8)].host_offset = 0; }) ==
         "offload:v is at 0x0 of the host pool, but %v resides at 0x100\n");
-  CHECK(verdict_on(with_state_at_home(), [](Plan& p) {
+  CHECK(verdict_on(with_state_on_host(), [](Plan& p) {
           p.tensors[v].home_offset = p.steps[StepId(6)].host_offset = p.steps[StepId(8)].host_offset = 0;
         }) == "%v and %y share bytes of the host pool [0x0, 0x100), but %v holds them for the whole run\n");
-  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tensors[v].kind = TensorKind::statistic; }) ==
+  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.tensors[v].kind = TensorKind::statistic; }) ==
         "%v resides in the host pool and is of kind statistic, neither weight nor optimizer_state nor weight_gradient\n");
-  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tasks[TaskId(3)].kind = TaskKind::backward_weights; }) ==
+  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.tasks[TaskId(3)].kind = TaskKind::backward_weights; }) ==
         "task update of kind backward_weights changes %v, which resides in the host pool and may be changed by updates only\n");
-  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(v); }) ==
+  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(v); }) ==
         "task weights of kind backward_weights reads %v, which resides in the host pool and is fetched for updates only\n");
-  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tensors[v].home_offset = 384; }).starts_with("%v resides at 0x180 of the host pool, not a multiple of 256\n"));
-  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.summary.host_pool_bytes = 256; }).starts_with("the slot of %v ends at 0x200, outside the host pool of 256 bytes\n"));
+  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.tensors[v].home_offset = 384; }).starts_with("%v resides at 0x180 of the host pool, not a multiple of 256\n"));
+  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.summary.host_pool_bytes = 256; }).starts_with("the slot of %v ends at 0x200, outside the host pool of 256 bytes\n"));
 }
 
 namespace {
 
 // The same layer with its weight in the host pool next to y: prefetch w │ forward │ … weights │ prefetch w │ update │
 // offload w.
-Plan with_weight_at_home() {
+Plan with_weight_on_host() {
   Plan plan = one_layer();
   plan.tensors[w].persistent = false;
   plan.tensors[w].home_offset = 256;
@@ -182,24 +182,24 @@ Plan with_weight_at_home() {
 }  // namespace
 
 TEST_CASE("a weight that lives in the host pool is there for who reads it, and comes home with its update") {
-  for (const Violation& violation : check_plan(with_weight_at_home())) CHECK(violation.message == "");
-  const IdVector<StepId, CopyRounds> copies = with_weight_at_home().copy_rounds();
+  for (const Violation& violation : check_plan(with_weight_on_host())) CHECK(violation.message == "");
+  const IdVector<StepId, CopyRounds> copies = with_weight_on_host().copy_rounds();
   for (StepId id : ids_of(copies)) CHECK(copies[id] == (id.value == 7 || id.value == 9 ? CopyRounds::last : CopyRounds::all));
-  CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.steps[StepId(2)].waits.clear(); }) ==
+  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.steps[StepId(2)].waits.clear(); }) ==
         "forward reads %x but does not wait for load:x, which writes it\n"
         "forward reads %w but does not wait for prefetch:w, which writes it\n");
-  CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.steps[StepId(9)].waits.clear(); }) ==
+  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.steps[StepId(9)].waits.clear(); }) ==
         "offload:w reads %w but does not wait for update, which updates it\n"
         "offload:w reads %w but does not wait for prefetch:w~2, which writes it\n"
         "offload:w does not wait for prefetch:w~2, which reads the slot of %w\n");
-  CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(w); }) == "weights reads %w, which is not resident then\n");
-  CHECK(verdict_on(with_weight_at_home(), [](Plan& p) {
+  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(w); }) == "weights reads %w, which is not resident then\n");
+  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) {
           p.steps.resize(9);
           for (Residency& residency : p.residencies) residency.last_step = std::min(residency.last_step, residency.tensor == loss ? 9 : 8);
         }) == "%w resides in the host pool, but holds 0 of 1 updates there when the round ends\n");
-  CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.tensors[w].home_offset = 0; }).starts_with(
+  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tensors[w].home_offset = 0; }).starts_with(
       "prefetch:w is at 0x100 of the host pool, but %w resides at 0x0\n"));
-  CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.tasks[TaskId(2)].updates = {w}; }).starts_with(
+  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tasks[TaskId(2)].updates = {w}; }).starts_with(
       "task weights of kind backward_weights changes %w, which resides in the host pool and may be changed by updates only\n"));
 }
 
@@ -228,7 +228,7 @@ namespace {
 
 // The same layer in two rounds with its gradient in the host pool: … prefetch dw │ weights │ update │ offload dw, for
 // the second round.
-Plan with_gradient_at_home() {
+Plan with_gradient_on_host() {
   Plan plan = one_layer();
   plan.batch = plan.rounds = 2;
   plan.tensors[dw].home_offset = 256;
@@ -251,26 +251,26 @@ Plan with_gradient_at_home() {
 }  // namespace
 
 TEST_CASE("a gradient that lives in the host pool adds up there from round to round") {
-  CHECK(to_string(check_plan(with_gradient_at_home())) == "");
-  const IdVector<StepId, CopyRounds> copies = with_gradient_at_home().copy_rounds();
+  CHECK(to_string(check_plan(with_gradient_on_host())) == "");
+  const IdVector<StepId, CopyRounds> copies = with_gradient_on_host().copy_rounds();
   for (StepId id : ids_of(copies))
     CHECK(copies[id] == (id.value == 5 ? CopyRounds::all_but_first : id.value == 8 ? CopyRounds::all_but_last : CopyRounds::all));
-  CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) {
+  CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) {
           p.steps.resize(8);
           for (Residency& residency : p.residencies) residency.last_step = std::min(residency.last_step, residency.tensor == dw ? 7 : 8);
         }) == "%dw resides in the host pool, but holds 0 of 1 part there for the next round\n");
-  CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) { p.steps[StepId(6)].waits = {StepId(4)}; }) ==
+  CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) { p.steps[StepId(6)].waits = {StepId(4)}; }) ==
         "weights updates %dw but does not wait for prefetch:dw, which writes it\n"
         "update updates %dw but does not wait for prefetch:dw, which writes it\n"
         "offload:dw reads %dw but does not wait for prefetch:dw, which writes it\n"
         "offload:dw does not wait for prefetch:dw, which reads the slot of %dw\n");
-  CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) { p.tasks[TaskId(2)].kind = TaskKind::update; }) ==
+  CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) { p.tasks[TaskId(2)].kind = TaskKind::update; }) ==
         "%dw resides in the host pool, but no task accumulates into it\n");
-  CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) {
+  CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) {
           p.tasks.push_back({.name = "late", .kind = TaskKind::backward_weights, .updates = {dw}});
         }) == "task late accesses %dw after update, which uses its sum\n");
-  CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) { p.batch = p.rounds = 1; }) ==
+  CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) { p.batch = p.rounds = 1; }) ==
         "%dw resides in the host pool, which only gradients accumulated over several rounds of one rank may, but this is a plan of 1 round and 1 rank\n");
-  CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) { p.batch = p.ranks = p.sub_batch = p.last_sub_batch = 2, p.rounds = 1; })
+  CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) { p.batch = p.ranks = p.sub_batch = p.last_sub_batch = 2, p.rounds = 1; })
             .starts_with("%dw resides in the host pool, which only gradients accumulated over several rounds of one rank may, but this is a plan of 1 round and 2 ranks\n"));
 }

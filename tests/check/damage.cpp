@@ -59,7 +59,7 @@ class Damager {
     workspaces();
     ends();
     host_slots();
-    homes();
+    host_residents();
     recomputations();
     other_recomputations();
     given_up();
@@ -304,16 +304,16 @@ class Damager {
     }
   }
 
-  void homes() {
+  void host_residents() {
     for (TensorId id : ids_of(good_.tensors)) {
       if (!good_.tensors[id].at_home_on_host()) continue;
-      const int64_t home = good_.tensors[id].home_offset;
-      std::set<int64_t> places = {home - 256, home + 256, home + 8};
+      const int64_t host_resident = good_.tensors[id].home_offset;
+      std::set<int64_t> places = {host_resident - 256, host_resident + 256, host_resident + 8};
       for (const PlanTensor& other : good_.tensors)
         if (other.at_home_on_host()) places.insert(other.home_offset);
       for (const Step& step : good_.steps)
         if (step.host_offset >= 0) places.insert(step.host_offset);
-      places.erase(home);
+      places.erase(host_resident);
       for (int64_t place : places) {
         if (place < 0) continue;
         Plan alone = good_;

@@ -13,7 +13,7 @@ using namespace plimsoll;
 namespace {
 
 // The number after `key` in one of the notes; -1: none.
-int64_t number_behind(const Error& error, const std::string& key) {
+int64_t number_after(const Error& error, const std::string& key) {
   for (const std::string& note : error.notes)
     if (const size_t at = note.find(key); at != note.npos) return std::stoll(note.substr(at + key.size()));
   return -1;
@@ -102,7 +102,7 @@ TEST_CASE("what is said to work when a host budget leaves no plan does") {
       REQUIRE(found.error().code == ExitCode::budget_infeasible);
       if (found.error().message.find("the host budget is too small") == std::string::npos) continue;
       ++told;
-      const int64_t pool = number_behind(found.error(), "--host-budget "), arena = number_behind(found.error(), "a budget of ");
+      const int64_t pool = number_after(found.error(), "--host-budget "), arena = number_after(found.error(), "a budget of ");
       REQUIRE(pool > 0);
       const auto with_pool = here.plan(policy, budget, pool);
       REQUIRE(with_pool.ok());

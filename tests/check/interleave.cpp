@@ -220,8 +220,8 @@ class Run {
       const PlanTask& task = plan_.tasks[step.task];
       for (TensorId tensor : task.reads) reads.push_back(piece(tensor, wanted(tensor, step.task)));
       for (TensorId tensor : task.writes) {
-        const bool remembered = std::find(task.remembers.begin(), task.remembers.end(), tensor) != task.remembers.end();
-        (step.recompute && remembered ? reads : writes).push_back(piece(tensor, 0));
+        const bool saved = std::find(task.remembers.begin(), task.remembers.end(), tensor) != task.remembers.end();
+        (step.recompute && saved ? reads : writes).push_back(piece(tensor, 0));
       }
       if (!step.recompute)
         for (TensorId tensor : task.updates) {

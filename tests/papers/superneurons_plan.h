@@ -14,7 +14,7 @@ inline TaskGraph graph_of(const std::string& spec, int64_t batch) {
   return std::move(*graph);
 }
 
-// The plan is checked, and counted as in the paper. Without a budget: the policy's full method.
+// The plan is checked, and counted as in the paper. Unlimited: the policy's full method.
 inline Plan plan_of(const TaskGraph& graph, const std::string& policy, int64_t budget = 0) {
   SuperNeuronsCosts costs;
   Result<Plan> plan = make_plan(graph, costs, {.policy = policy, .batch = graph.batch, .sub_batch = graph.batch,

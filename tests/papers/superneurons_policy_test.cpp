@@ -60,7 +60,7 @@ TEST_CASE("AlexNet, batch 200, with offload: 1132.155 MiB at step 39 with 9 tens
   hold("saved by offload, MiB", 357.2, mib(liveness.summary.live_bytes) - peak, 0.1);
   hold("saved by liveness and offload, %", 48.29, 100 * (1 - peak / baseline), 0.01);
 
-  // "Stash ... before and including POOL5": the outputs of CONV1 to CONV5 and the layers between them.
+  // "... before and including POOL5": the outputs of CONV1 to CONV5 and the layers between them.
   const double all = moment_of(liveness, kPool5Backward).mib;
   int64_t pool5 = 0;
   for (const TensorId tensor : graph.tasks[TaskId(kPool5Backward - 1)].reads()) pool5 += graph.tensors[tensor].bytes(200);

@@ -152,11 +152,11 @@ TEST_CASE("a binding budget takes a smaller workspace before it splits the batch
 }
 
 TEST_CASE("a batch is split into each number of rounds, a huge one into hundreds of them only") {
-  CHECK(even_splits(10) == std::vector<int64_t>{5, 4, 3, 2, 1});
-  CHECK(even_splits(1) == std::vector<int64_t>{1});
+  CHECK(even_sub_batches(10) == std::vector<int64_t>{5, 4, 3, 2, 1});
+  CHECK(even_sub_batches(1) == std::vector<int64_t>{1});
   const auto rounds = [](int64_t batch, int64_t size) { return (batch + size - 1) / size; };
   for (const int64_t batch : {int64_t{1000}, int64_t{1} << 31}) {
-    const std::vector<int64_t> sizes = even_splits(batch);
+    const std::vector<int64_t> sizes = even_sub_batches(batch);
     CHECK(sizes.size() < 600);
     CHECK(sizes.back() == 1);
     for (size_t i = 0; i + 1 < sizes.size(); ++i) {
@@ -191,12 +191,12 @@ TEST_CASE("where a task mixes samples, a budget splits no batch unless it may") 
     REQUIRE(!refused.ok());
     CHECK(refused.error().code == ExitCode::budget_infeasible);
     const std::vector<std::string>& notes = refused.error().notes;
-    const auto number_behind = [](const std::string& text, const std::string& words) {
+    const auto number_after = [](const std::string& text, const std::string& words) {
       INFO(text);
       REQUIRE(text.find(words) != std::string::npos);
       return std::stoll(text.substr(text.find(words) + words.size()));
     };
-    const int64_t least = number_behind(notes.front(), "the minimum is ");
+    const int64_t least = number_after(notes.front(), "the minimum is ");
     const Plan whole = planned(graph, {.policy = name, .batch = 8, .budget_bytes = least});
     CHECK(whole.rounds == 1);
     CHECK(whole.summary.minimum_bytes == least);
@@ -206,7 +206,7 @@ TEST_CASE("where a task mixes samples, a budget splits no batch unless it may") 
 
     const auto way_out = std::find_if(notes.begin(), notes.end(), [](const std::string& note) { return note.find("--batch-norm split") != std::string::npos; });
     REQUIRE(way_out != notes.end());
-    const int64_t in_rounds = number_behind(*way_out, " (");
+    const int64_t in_rounds = number_after(*way_out, " (");
     CHECK(in_rounds < least);
     const Plan split = planned(graph, {.policy = name, .batch = 8, .budget_bytes = in_rounds, .may_split_statistics = true});
     CHECK(split.rounds > 1);

@@ -27,7 +27,7 @@ Counts count(const TaskGraph& graph, const search::Means& means) {
   search::Workbench bench(model);
   Counts counts;
   for (const search::State& state : search::find_frontier(model, {.effort = 0, .means = means}).states) {
-    bench.evaluate(state.fates, state.limit);
+    bench.evaluate(state.decisions, state.limit);
     for (const schedule::Op& op : bench.trace) {
       counts.again += op.again;
       counts.moved += op.kind == StepKind::offload || op.kind == StepKind::prefetch;
@@ -170,23 +170,23 @@ TEST_CASE("without copies, the least is below what everything away needs, and be
     const Candidate candidate = make_candidate(graph, costs, 4, 4).value();
     const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
     search::Workbench bench(model);
-    const search::State away = search::least_schedule(bench, kRecompute);
+    const search::State away = search::minimum_schedule(bench, kRecompute);
     const search::Frontier frontier = search::find_frontier(model, {.effort = 0, .means = kRecompute});
-    const search::State least = bench.evaluate(frontier.states.front().fates, frontier.states.front().limit);
+    const search::State least = bench.evaluate(frontier.states.front().decisions, frontier.states.front().limit);
     CAPTURE(seed);
     CHECK(least.outcome.peak_bytes == frontier.states.front().outcome.peak_bytes);
     lower += least.outcome.peak_bytes < away.outcome.peak_bytes;
     for (size_t id = 0; id < model.tensors.size(); ++id) {
-      if (away.fates[id].kind == search::FateKind::keep) continue;
-      search::Fates fates = away.fates;
-      fates[id] = {};
-      CHECK(least.outcome.peak_bytes <= bench.evaluate(std::move(fates), 0).outcome.peak_bytes);
+      if (away.decisions[id].kind == search::DecisionKind::keep) continue;
+      search::Decisions decisions = away.decisions;
+      decisions[id] = {};
+      CHECK(least.outcome.peak_bytes <= bench.evaluate(std::move(decisions), 0).outcome.peak_bytes);
     }
   }
   CHECK(lower > 0);
 }
 
-TEST_CASE("a descent brings the frontier stretch by stretch, leg by leg, and each within its bounds") {
+TEST_CASE("a descent yields the frontier stretch by stretch, segment by segment, each within its bounds") {
   const TaskGraph graph = test::chain(12, 8, 1000);
   test::FakeCosts costs;
   const Candidate candidate = make_candidate(graph, costs, 8, 8).value();
@@ -197,18 +197,18 @@ TEST_CASE("a descent brings the frontier stretch by stretch, leg by leg, and eac
   std::vector<search::State> found;
   size_t stretches = 0;
   int64_t above = kNoLimit;
-  for (size_t leg = 0; leg < descent.legs(); ++leg) {
-    CHECK(descent.above(leg) == above);
-    for (size_t stretch = 0; !descent.ended(leg); ++stretch, ++stretches) {
-      REQUIRE(stretch < descent.stretches(leg));
-      const search::Stretch brought = descent.next(leg);
+  for (size_t segment = 0; segment < descent.segments(); ++segment) {
+    CHECK(descent.above(segment) == above);
+    for (size_t stretch = 0; !descent.ended(segment); ++stretch, ++stretches) {
+      REQUIRE(stretch < descent.stretches(segment));
+      const search::Stretch brought = descent.next(segment);
       CHECK(brought.complete);
-      CHECK(brought.last == descent.ended(leg));
+      CHECK(brought.last == descent.ended(segment));
       CHECK(brought.below < above);
       for (const search::State& state : brought.states) {
         CHECK(state.outcome.peak_bytes <= above);
         CHECK(state.outcome.peak_bytes > brought.below);
-        CHECK(descent.leg_of(state.outcome.peak_bytes) <= leg);
+        CHECK(descent.segment_of(state.outcome.peak_bytes) <= segment);
         CHECK(bound.seconds(state.outcome.peak_bytes) == search::bound_seconds(model, state.outcome.peak_bytes));
         CHECK(bound.seconds(state.outcome.peak_bytes) <= state.outcome.seconds * (1 + 1e-9));
         found.push_back(state);
@@ -217,7 +217,7 @@ TEST_CASE("a descent brings the frontier stretch by stretch, leg by leg, and eac
     }
   }
   CHECK(above < 0);
-  CHECK(descent.legs() > 1);
+  CHECK(descent.segments() > 1);
   CHECK(stretches > 3);
   // The frontier contains slightly more: schedules that a segment found below its own range.
   const search::State* least = nullptr;
@@ -227,24 +227,24 @@ TEST_CASE("a descent brings the frontier stretch by stretch, leg by leg, and eac
   CHECK(least->outcome.peak_bytes == search::find_frontier(model, {.effort = 1}).states.front().outcome.peak_bytes);
 }
 
-TEST_CASE("a leg brings the same whichever legs have been searched before, and again when it was forgotten") {
+TEST_CASE("a segment gives the same result whichever segments were searched before, also after it was reset") {
   const TaskGraph graph = test::chain(12, 8, 1000);
   test::FakeCosts costs;
   const Candidate candidate = make_candidate(graph, costs, 8, 8).value();
   const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
-  const auto bring = [](search::Descent& descent, size_t leg) {
-    std::vector<search::Fates> fates;
-    while (!descent.ended(leg))
-      for (search::State& state : descent.next(leg).states) fates.push_back(std::move(state.fates));
-    return fates;
+  const auto bring = [](search::Descent& descent, size_t segment) {
+    std::vector<search::Decisions> decisions;
+    while (!descent.ended(segment))
+      for (search::State& state : descent.next(segment).states) decisions.push_back(std::move(state.decisions));
+    return decisions;
   };
   search::Descent down(model, {.effort = 1}), up(model, {.effort = 1});
   down.begin();
   up.begin();
-  REQUIRE(down.legs() == up.legs());
-  std::vector<std::vector<search::Fates>> brought(down.legs());
-  for (size_t leg = 0; leg < down.legs(); ++leg) brought[leg] = bring(down, leg);
-  for (size_t leg = up.legs(); leg-- > 0;) CHECK(bring(up, leg) == brought[leg]);
+  REQUIRE(down.segments() == up.segments());
+  std::vector<std::vector<search::Decisions>> brought(down.segments());
+  for (size_t segment = 0; segment < down.segments(); ++segment) brought[segment] = bring(down, segment);
+  for (size_t segment = up.segments(); segment-- > 0;) CHECK(bring(up, segment) == brought[segment]);
   up.forget(1);
   (void)up.next(1);
   up.forget(1);
@@ -264,7 +264,7 @@ TEST_CASE("a descent that a deadline ends brings what there is") {
   CHECK(brought.below < 0);
   CHECK(descent.ended(0));
   REQUIRE(!brought.states.empty());
-  CHECK(brought.states.back().outcome.peak_bytes == descent.least_bytes());
+  CHECK(brought.states.back().outcome.peak_bytes == descent.minimum_bytes());
 }
 
 TEST_CASE("a descent that nobody waits for ends, and one that a deadline ended before it began says so") {
@@ -316,7 +316,7 @@ TEST_CASE("a task that remembers is run again for its own price, and what it rem
   search::Workbench bench(model);
   int again = 0;
   for (const search::State& state : search::find_frontier(model, {.effort = 0, .means = {.recompute = true, .offload = false}}).states) {
-    bench.evaluate(state.fates, state.limit);
+    bench.evaluate(state.decisions, state.limit);
     const auto runs = std::count_if(bench.trace.begin(), bench.trace.end(), [](const schedule::Op& op) { return op.again; });
     CHECK(state.outcome.seconds == Approx(1e-3 * (4 * kLayers + 2) + kAgain * static_cast<double>(runs)));
     for (const TensorId kept : statistics)
@@ -401,9 +401,9 @@ TEST_CASE("over several rounds, slices of a state are updated in turn, as the li
   candidate.links.d2h_bytes_per_second = candidate.links.h2d_bytes_per_second = static_cast<double>(kSlice) / 10e-3;
   const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
   search::Workbench bench(model);
-  schedule::Fates last = schedule::keep_everything(model);
-  for (const int32_t id : model.all_homes)
-    if (model.tensors[static_cast<size_t>(id)].always_home) last[static_cast<size_t>(id)] = {schedule::FateKind::offload, 1, false};
+  schedule::Decisions last = schedule::keep_everything(model);
+  for (const int32_t id : model.all_host_residents)
+    if (model.tensors[static_cast<size_t>(id)].always_on_host) last[static_cast<size_t>(id)] = {schedule::DecisionKind::offload, 1, false};
   // Two more slices than an update accesses.
   const int64_t limit = bench.evaluate(last, 0).outcome.peak_bytes + 2 * kSlice;
   const double seconds_of_last = bench.evaluate(last, limit).outcome.seconds;

@@ -317,7 +317,7 @@ TEST_CASE("prose: phrases are found across lines, in the line where they begin, 
   CHECK(found(prose_of_cpp("auto t = R\"(\n// whoever\n)\";  // Whoever\n")) == "3:Whoever;");
   CHECK(found(prose_of_page("so\nmany\n\nso\n\nmany\n")) == "1:so many;");
   CHECK(found(prose_of_page("prints `a so\nmany b`, one ` only: so many files that\n\nnext `\n")) == "2:so many;");
-  CHECK(found(prose_of_cpp("// Fate::keep, passes/crew.h, heeds(), max_stash and fates.\n")) == "1:fates;");
+  CHECK(found(prose_of_cpp("// Fate::keep, crew.h, heeds(), max_stash and fates.\n")) == "1:fates;");
 }
 
 TEST_CASE("prose: pages and comments are in plain technical English") {

@@ -84,17 +84,17 @@ Result<Instance> read_instance(std::istream& in) {
 }
 
 // "y1=K y2=R1 y3=R2+ y4=T": kept, recomputed on a level (+: also dropped between its backward uses), transient.
-std::string shape_of(const search::Fates& fates, const schedule::Model& model, const TaskGraph& graph) {
+std::string shape_of(const search::Decisions& decisions, const schedule::Model& model, const TaskGraph& graph) {
   std::string text;
   for (const TensorId id : ids_of(graph.tensors)) {
     const schedule::ModelTensor& tensor = model.tensors[static_cast<size_t>(id.value)];
     if (!tensor.movable) continue;
-    const schedule::Fate& fate = fates[static_cast<size_t>(id.value)];
-    const bool transient = fate.level == schedule::kTransient;
-    const std::string what = fate.kind == schedule::FateKind::keep      ? "K"
-                             : fate.kind == schedule::FateKind::offload ? "O"
+    const schedule::Decision& decision = decisions[static_cast<size_t>(id.value)];
+    const bool transient = decision.level == schedule::kTransient;
+    const std::string what = decision.kind == schedule::DecisionKind::keep      ? "K"
+                             : decision.kind == schedule::DecisionKind::offload ? "O"
                              : transient                                ? "T"
-                                                                        : fmt::format("R{}{}", fate.level, fate.again ? "+" : "");
+                                                                        : fmt::format("R{}{}", decision.level, decision.again ? "+" : "");
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", graph.tensors[id].name, what);
   }
   return text;
@@ -129,7 +129,7 @@ Status answer(Instance& instance, int effort, std::span<const double> percents) 
       fmt::print("\"seconds\": null}}");
       continue;
     }
-    bench.evaluate(chosen->fates, chosen->limit);
+    bench.evaluate(chosen->decisions, chosen->limit);
     const schedule::Trace trace = bench.trace;
     PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, chosen->limit, {}, &trace));
     plan.budget_bytes = plan.summary.arena_bytes;  // compares live bytes, because the exact answers have no addresses
@@ -143,7 +143,7 @@ Status answer(Instance& instance, int effort, std::span<const double> percents) 
       fmt::print("{}\"{}\"", first ? "" : ", ", graph.tasks[TaskId(op.id)].name);
       first = false;
     }
-    fmt::print("], \"shape\": \"{}\"}}", shape_of(chosen->fates, model, graph));
+    fmt::print("], \"shape\": \"{}\"}}", shape_of(chosen->decisions, model, graph));
   }
   fmt::print("\n]}}\n");
   return {};

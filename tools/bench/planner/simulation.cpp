@@ -112,14 +112,14 @@ Status run(int layers) {
   PLIMSOLL_ASSIGN(Policy policy, find_policy("auto"));
   policy.order = OrderKind::depth_first;
   const schedule::Model model = ordered_model(candidate, policy);
-  schedule::Fates fates = schedule::keep_everything(model);
-  for (size_t id = 0; id < fates.size(); ++id) {
+  schedule::Decisions decisions = schedule::keep_everything(model);
+  for (size_t id = 0; id < decisions.size(); ++id) {
     if (!model.tensors[id].movable || model.tensors[id].gap_end == schedule::kNever) continue;
-    if (id % 5 == 1) fates[id] = {.kind = schedule::FateKind::offload};
-    if (id % 5 == 3) fates[id] = {.kind = schedule::FateKind::recompute};
+    if (id % 5 == 1) decisions[id] = {.kind = schedule::DecisionKind::offload};
+    if (id % 5 == 3) decisions[id] = {.kind = schedule::DecisionKind::recompute};
   }
   schedule::Trace trace;
-  schedule::weave_possible(model, fates, trace);
+  schedule::lower_possible(model, decisions, trace);
   schedule::Evaluator evaluator(model);
   const schedule::Outcome outcome = schedule::time_copies(model, evaluator, trace, kNoLimit);
   PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, outcome.peak_bytes, {}, &trace));

@@ -1,4 +1,4 @@
-#include "passes/splits.h"
+#include "passes/variants.h"
 
 #include <algorithm>
 
@@ -21,90 +21,90 @@ int64_t largest_updated(const TaskGraph& graph) {
 
 }  // namespace
 
-bool Splits::mixes_samples() const {
+bool Variants::mixes_samples() const {
   return std::any_of(graph_.tasks.begin(), graph_.tasks.end(), [](const Task& task) { return task.mixes_samples; });
 }
 
-const Task* Splits::of_whole_batch() const {
+const Task* Variants::of_whole_batch() const {
   const auto found = std::find_if(graph_.tasks.begin(), graph_.tasks.end(), [](const Task& task) { return task.whole_batch; });
   return found == graph_.tasks.end() ? nullptr : &*found;
 }
 
-Splits* Splits::in_slices(bool whole_weights) {
-  std::unique_ptr<Splits>& made = whole_weights ? state_in_slices_ : in_slices_;
+Variants* Variants::in_slices(bool whole_weights) {
+  std::unique_ptr<Variants>& made = whole_weights ? state_in_slices_ : in_slices_;
   if (made || graph_.slice_bytes > 0) return made.get();
   const int64_t bytes = std::max(kLeastSlice, align_up(largest_updated(graph_) / kSlices));
   TaskGraph cut = sliced(graph_, bytes, whole_weights);
-  if (cut.slice_bytes > 0) made = std::make_unique<Splits>(std::move(cut), costs_, batch_);
+  if (cut.slice_bytes > 0) made = std::make_unique<Variants>(std::move(cut), costs_, batch_);
   return made.get();
 }
 
-const TaskGraph& Splits::graph_for(int64_t sub_batch) {
+const TaskGraph& Variants::graph_for(int64_t sub_batch) {
   if (sub_batch == batch_) return graph_;
-  const std::lock_guard lock(looking_up_);
+  const std::lock_guard lock(mutex_);
   if (!accumulating_) accumulating_ = accumulating(graph_);
   return *accumulating_;
 }
 
-Result<const Candidate*> Splits::candidate(int64_t sub_batch) {
-  const std::lock_guard lock(looking_up_);
+Result<const Candidate*> Variants::candidate(int64_t sub_batch) {
+  const std::lock_guard lock(mutex_);
   const auto known = candidates_.find(sub_batch);
   if (known != candidates_.end()) return &known->second;
   PLIMSOLL_ASSIGN(Candidate made, make_candidate(graph_for(sub_batch), costs_, batch_, sub_batch));
   return &candidates_.emplace(sub_batch, std::move(made)).first->second;
 }
 
-Result<double> Splits::bound_seconds(int64_t sub_batch, const Policy& policy, int64_t limit) {
-  const std::lock_guard lock(looking_up_);
+Result<double> Variants::bound_seconds(int64_t sub_batch, const Policy& policy, int64_t limit) {
+  const std::lock_guard lock(mutex_);
   PLIMSOLL_ASSIGN(Ordered* const ordered, this->ordered(sub_batch, policy));
   if (!ordered->bound) ordered->bound = std::make_unique<search::Bound>(ordered->model);
   return ordered->bound->seconds(limit);
 }
 
-Result<Splits::Ordered*> Splits::ordered(int64_t sub_batch, const Policy& policy) {
-  const std::lock_guard lock(looking_up_);
+Result<Variants::Ordered*> Variants::ordered(int64_t sub_batch, const Policy& policy) {
+  const std::lock_guard lock(mutex_);
   const std::pair key(sub_batch, policy.order);
   const auto known = ordered_.find(key);
   if (known != ordered_.end()) return &known->second;
-  PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
-  schedule::Model model = ordered_model(*split, policy);
+  PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
+  schedule::Model model = ordered_model(*variant, policy);
   const int64_t bytes = search::bound_bytes(model);
   return &ordered_.emplace(key, Ordered{.model = std::move(model), .bound_bytes = bytes}).first->second;
 }
 
-Result<int64_t> Splits::bound_bytes(int64_t sub_batch, const Policy& policy) {
+Result<int64_t> Variants::bound_bytes(int64_t sub_batch, const Policy& policy) {
   PLIMSOLL_ASSIGN(const Ordered* const ordered, this->ordered(sub_batch, policy));
   return ordered->bound_bytes;
 }
 
 // With several ranks the order may depend on the limit, so nothing is known before a plan is made.
-Result<Ceiling*> Splits::known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit) {
+Result<Ceiling*> Variants::known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit) {
   const std::tuple key(policy.name, sub_batch, live_limit);
-  PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
+  PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
   PLIMSOLL_ASSIGN(const Ordered* ordered, this->ordered(sub_batch, policy));
   {
-    const std::lock_guard lock(looking_up_);
+    const std::lock_guard lock(mutex_);
     if (const auto known = known_.find(key); known != known_.end()) return &known->second;
   }
   Ceiling made{.seconds = 0, .arena_bytes = 0};
-  if (graph_.ranks == 1) made = least_of(*split, policy, live_limit, ordered->model);
-  const std::lock_guard lock(looking_up_);
+  if (graph_.ranks == 1) made = lower_bounds_of(*variant, policy, live_limit, ordered->model);
+  const std::lock_guard lock(mutex_);
   return &known_.try_emplace(key, made).first->second;
 }
 
-Result<Joint*> Splits::joint(int64_t sub_batch, const Policy& policy, int effort, int64_t host_budget) {
+Result<Joint*> Variants::joint(int64_t sub_batch, const Policy& policy, int effort, int64_t host_budget) {
   const std::tuple key(sub_batch, policy.order, effort, host_budget);
-  PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
+  PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
   {
-    const std::lock_guard lock(looking_up_);
+    const std::lock_guard lock(mutex_);
     if (const auto known = joints_.find(key); known != joints_.end()) return known->second.get();
   }
-  auto made = std::make_unique<Joint>(*split, policy, effort, host_budget);
-  const std::lock_guard lock(looking_up_);
+  auto made = std::make_unique<Joint>(*variant, policy, effort, host_budget);
+  const std::lock_guard lock(mutex_);
   return joints_.try_emplace(key, std::move(made)).first->second.get();
 }
 
-void Splits::forget_unfinished() {
+void Variants::forget_unfinished() {
   std::erase_if(joints_, [](auto& each) { return !each.second->forget_unfinished(); });
 }
 
@@ -118,7 +118,7 @@ double ideal_seconds(const Candidate& candidate) {
   return seconds;
 }
 
-std::vector<int64_t> even_splits(int64_t batch) {
+std::vector<int64_t> even_sub_batches(int64_t batch) {
   std::vector<int64_t> sizes;
   for (int64_t size = (batch + 1) / 2; size >= 1;) {
     sizes.push_back(size);
@@ -129,9 +129,9 @@ std::vector<int64_t> even_splits(int64_t batch) {
   return sizes;
 }
 
-std::vector<int64_t> worthwhile_splits(int64_t batch) {
+std::vector<int64_t> worthwhile_sub_batches(int64_t batch) {
   std::vector<int64_t> sizes = {batch};
-  for (const int64_t size : even_splits(batch))
+  for (const int64_t size : even_sub_batches(batch))
     if (4 * size <= 3 * sizes.back() || (size == 1 && sizes.back() > 1)) sizes.push_back(size);
   return sizes;
 }

@@ -1,4 +1,4 @@
-#include "compiler/check/homes.h"
+#include "compiler/check/residences.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-void Homes::claim(std::vector<Claim>& host_slots) {
+void Residences::claim(std::vector<Claim>& host_slots) {
   for (const TensorId id : ids_of(plan_.tensors)) {
     if (!has(id) || plan_.tensors[id].slice_of.valid()) continue;
     const Block slot{plan_.tensors[id].home_offset, plan_.tensors[id].bytes};
@@ -21,15 +21,15 @@ void Homes::claim(std::vector<Claim>& host_slots) {
   }
 }
 
-void Homes::expect_at_home(StepId step) {
+void Residences::expect_at_residence(StepId step) {
   const TensorId tensor = plan_.steps[step].tensor;
   if (plan_.steps[step].host_offset == plan_.tensors[tensor].home_offset) return;
   verdict_.refuse(Rule::host_slot, step, tensor, fmt::format("{} is at {:#x} of the host pool, but {} resides at {:#x}", verdict_.name(step),
                                                              plan_.steps[step].host_offset, verdict_.name(tensor), plan_.tensors[tensor].home_offset));
 }
 
-int32_t Homes::fetch(StepId step) {
-  expect_at_home(step);
+int32_t Residences::fetch(StepId step) {
+  expect_at_residence(step);
   const TensorId tensor = plan_.steps[step].tensor;
   Slot& slot = slots_[tensor];
   if (slot.stored.valid() && !before_(slot.stored, step))
@@ -43,25 +43,25 @@ int32_t Homes::fetch(StepId step) {
   return slot.version;
 }
 
-void Homes::store(StepId step, int32_t version) {
-  expect_at_home(step);
+void Residences::store(StepId step, int32_t version) {
+  expect_at_residence(step);
   const TensorId tensor = plan_.steps[step].tensor;
   Slot& slot = slots_[tensor];
-  expect_behind_fetches(step, tensor);
-  if (const TensorId whole = plan_.tensors[tensor].slice_of; whole.valid()) expect_behind_fetches(step, whole);
+  expect_after_fetches(step, tensor);
+  if (const TensorId whole = plan_.tensors[tensor].slice_of; whole.valid()) expect_after_fetches(step, whole);
   slot.version = version;
   if (copies_[step] != CopyRounds::last) slot.without_updates = version;
   slot.stored = step;
 }
 
-void Homes::expect_behind_fetches(StepId step, TensorId of) {
+void Residences::expect_after_fetches(StepId step, TensorId of) {
   for (const StepId fetched : slots_[of].fetched)
     if (fetched.valid() && !before_(fetched, step))
       verdict_.refuse(Rule::host_slot, step, of, fmt::format("{} does not wait for {}, which reads the slot of {}", verdict_.name(step),
                                                              verdict_.name(fetched), verdict_.name(of)));
 }
 
-void Homes::check_end(TensorId tensor, int32_t updates, int32_t parts) {
+void Residences::check_end(TensorId tensor, int32_t updates, int32_t parts) {
   const Slot& slot = slots_[tensor];
   if (plan_.tensors[tensor].kind == TensorKind::weight_gradient) {
     // In a round without updates, a write-back after updates has all parts: they come first (check_form).

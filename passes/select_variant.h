@@ -14,19 +14,19 @@
 #include <span>
 
 #include "passes/found.h"
-#include "passes/splits.h"
+#include "passes/variants.h"
 
 namespace plimsoll {
 
-struct ContestRules {
+struct SelectionLimits {
   int64_t budget_bytes = kNoLimit, host_budget_bytes = kNoLimit;
   int effort = 1;
-  int hands = 1;  // threads to search with (crew.h); the result does not depend on it
+  int threads = 1;         // threads to search with (thread_pool.h); the result does not depend on it
   Deadline search = {};    // no schedule search starts after this
   Deadline deadline = {};  // no plan is made from a schedule after this
 };
 
-struct Winner {
+struct Selection {
   Found best;
   bool host_budget_binds = false;  // the host budget excluded some schedule
   // Lower bound for every plan of these sub-batches in the policy's order; 0: the deadline came before all were
@@ -37,6 +37,6 @@ struct Winner {
 // Returns the fastest plan among the sub-batches `sizes` and `known`, which is within the budget. Only candidates that
 // could not win are skipped. So a larger budget never gives a slower plan: it considers what a smaller budget
 // considers, or something faster.
-Result<Winner> hold_contest(Splits& splits, const Policy& policy, std::span<const int64_t> sizes, const ContestRules& rules, Found known);
+Result<Selection> select_variant(Variants& variants, const Policy& policy, std::span<const int64_t> sizes, const SelectionLimits& limits, Found known);
 
 }  // namespace plimsoll

@@ -12,7 +12,7 @@
 
 namespace plimsoll::schedule {
 
-enum class FateKind : uint8_t {
+enum class DecisionKind : uint8_t {
   keep,       // stays on the device from its forward to its backward uses
   offload,    // copied to the host pool and back. A model input is loaded again instead. A weight or optimizer state
               // resides in the host pool: it is fetched before the tasks that access it and written back after its
@@ -25,8 +25,8 @@ inline constexpr uint8_t kTransient = 255;
 inline constexpr uint8_t kNested = 128;
 
 // The decision for one tensor in its gap.
-struct Fate {
-  FateKind kind = FateKind::keep;
+struct Decision {
+  DecisionKind kind = DecisionKind::keep;
   // The lifetime of a tensor that is recomputed on the way to another. It stays for its own use if no other tensor on
   // the way has a lower level; otherwise it is recomputed once more for that use. So levels express the recursion of
   // checkpointing:
@@ -45,15 +45,15 @@ struct Fate {
   // Also evicted between backward uses that are more than kNear steps apart. A weight that resides in the host pool is
   // then evicted between any two uses, not only between forward, backward and update.
   bool again = false;
-  friend bool operator==(const Fate&, const Fate&) = default;
+  friend bool operator==(const Decision&, const Decision&) = default;
 };
 
 // Indexed by tensor id. Decisions also matter for tensors that the backward does not access: if kept, they are starting
 // points of recomputations. By default they are evicted after their last forward use.
-using Fates = std::vector<Fate>;
+using Decisions = std::vector<Decision>;
 
 // Keeps every tensor, and evicts those that the backward does not access. This lowers to the order itself.
-Fates keep_everything(const Model& model);
+Decisions keep_everything(const Model& model);
 
 inline constexpr size_t kAnyLength = std::numeric_limits<size_t>::max();
 inline constexpr int32_t kTooLong = -1;
@@ -64,19 +64,20 @@ inline constexpr int32_t kTooLong = -1;
 // Returns a tensor that cannot be recomputed, with `trace` unfinished: its producer may not be recomputed, or would
 // read a weight after its update. Another decision for it, or for one of its inputs, helps. Returns kTooLong if the
 // trace exceeds `longest` steps. Repeated eviction can make the trace quadratic in the number of tasks.
-std::optional<int32_t> weave(const Model& model, const Fates& fates, Trace& trace, size_t longest = kAnyLength);
+std::optional<int32_t> lower_to_steps(const Model& model, const Decisions& decisions, Trace& trace,
+                                      size_t longest = kAnyLength);
 
 // The same, reusable for one model, which must outlive this.
-class Weaver {
+class Lowering {
  public:
-  explicit Weaver(const Model& model);
-  ~Weaver();
+  explicit Lowering(const Model& model);
+  ~Lowering();
 
-  std::optional<int32_t> weave(const Fates& fates, Trace& trace, size_t longest = kAnyLength);
+  std::optional<int32_t> lower_to_steps(const Decisions& decisions, Trace& trace, size_t longest = kAnyLength);
 
  private:
-  class Weaving;
-  std::unique_ptr<Weaving> weaving_;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace plimsoll::schedule

@@ -16,8 +16,8 @@ using namespace plimsoll;
 
 namespace {
 
-using schedule::Fate;
-using schedule::FateKind;
+using schedule::Decision;
+using schedule::DecisionKind;
 
 struct Drawn {
   uint64_t seed = 0;
@@ -26,31 +26,31 @@ struct Drawn {
 };
 Drawn drawn;  // input and output of the policy below, because a policy is a stateless function
 
-schedule::Fates random_fates(const schedule::Model& model, uint64_t seed) {
+schedule::Decisions random_decisions(const schedule::Model& model, uint64_t seed) {
   std::mt19937_64 random(seed);
-  schedule::Fates fates = schedule::keep_everything(model);
-  for (size_t id = 0; id < fates.size(); ++id) {
+  schedule::Decisions decisions = schedule::keep_everything(model);
+  for (size_t id = 0; id < decisions.size(); ++id) {
     if (!model.tensors[id].movable) continue;
     switch (random() % 4) {
       case 0: break;
-      case 1: fates[id] = {.kind = FateKind::keep}; break;
-      case 2: fates[id] = {.kind = FateKind::offload}; break;
-      case 3: fates[id] = {.kind = FateKind::recompute, .level = static_cast<uint8_t>(1 + random() % 3)}; break;
+      case 1: decisions[id] = {.kind = DecisionKind::keep}; break;
+      case 2: decisions[id] = {.kind = DecisionKind::offload}; break;
+      case 3: decisions[id] = {.kind = DecisionKind::recompute, .level = static_cast<uint8_t>(1 + random() % 3)}; break;
     }
-    if (random() % 3 == 0) fates[id].again = true;
+    if (random() % 3 == 0) decisions[id].again = true;
   }
-  for (const int32_t home : model.all_homes)
+  for (const int32_t host_resident : model.all_host_residents)
     if (random() % 2 == 0)
-      fates[static_cast<size_t>(home)] = {.kind = schedule::FateKind::offload, .level = random() % 2 == 0 ? schedule::kEarly : uint8_t{1}, .again = random() % 2 == 0};
-  return fates;
+      decisions[static_cast<size_t>(host_resident)] = {.kind = schedule::DecisionKind::offload, .level = random() % 2 == 0 ? schedule::kEarly : uint8_t{1}, .again = random() % 2 == 0};
+  return decisions;
 }
 
 Status random_schedule(Plan& plan, const Context& context) {
   const schedule::Model model = schedule::make_model(plan, context);
   schedule::Evaluator evaluator(model);
-  schedule::Fates fates = random_fates(model, drawn.seed);
+  schedule::Decisions decisions = random_decisions(model, drawn.seed);
   schedule::Trace trace;
-  schedule::weave_possible(model, fates, trace);
+  schedule::lower_possible(model, decisions, trace);
   drawn.outcome = schedule::time_copies(model, evaluator, trace, context.live_limit);
   evaluator.evaluate(trace, context.live_limit);
   drawn.least_seconds = evaluator.least_seconds(trace);
@@ -66,7 +66,7 @@ int64_t count(const Plan& plan, StepKind kind, bool recompute) {
 }  // namespace
 
 TEST_CASE("whatever becomes of tensors, the plan is sound, no slower than the evaluator says, and no faster than it says is possible") {
-  int64_t offloads = 0, recomputations = 0, homes = 0, weights = 0, gradients = 0;
+  int64_t offloads = 0, recomputations = 0, host_residents = 0, weights = 0, gradients = 0;
   for (const uint64_t seed : seeds(300)) {
     CAPTURE(seed);
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
@@ -92,7 +92,7 @@ TEST_CASE("whatever becomes of tensors, the plan is sound, no slower than the ev
       offloads += count(judged, StepKind::offload, false);
       recomputations += count(judged, StepKind::compute, true);
       for (const PlanTensor& tensor : judged.tensors) {
-        homes += tensor.at_home_on_host();
+        host_residents += tensor.at_home_on_host();
         gradients += tensor.at_home_on_host() && tensor.kind == TensorKind::weight_gradient;
         weights += tensor.at_home_on_host() && tensor.kind == TensorKind::weight;
       }
@@ -100,7 +100,7 @@ TEST_CASE("whatever becomes of tensors, the plan is sound, no slower than the ev
   }
   CHECK(offloads > 1000);
   CHECK(recomputations > 1000);
-  CHECK(homes > 500);
+  CHECK(host_residents > 500);
   CHECK(weights > 500);
   CHECK(gradients > 100);
 }

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "compiler/ir/plan_json.h"
-#include "passes/contest.h"
+#include "passes/select_variant.h"
 #include "passes/planner.h"
 #include "tests/random_graph.h"
 
@@ -10,15 +10,15 @@ namespace plimsoll {
 namespace {
 
 // Searches all schedules of all sub-batches exhaustively.
-double fastest_of_all(Splits& splits, const Policy& policy, std::span<const int64_t> sizes, int64_t budget) {
+double fastest_of_all(Variants& variants, const Policy& policy, std::span<const int64_t> sizes, int64_t budget) {
   double fastest = std::numeric_limits<double>::infinity();
   for (const int64_t size : sizes) {
-    Joint joint(*splits.candidate(size).value(), policy, 0);
+    Joint joint(*variants.candidate(size).value(), policy, 0);
     joint.begin({});
-    for (size_t leg = joint.leg_of(budget); leg < joint.legs(); ++leg) {
-      while (joint.search_on(leg, {})) {}
-      for (size_t stretch = 0; stretch < static_cast<size_t>(joint.searched(leg)); ++stretch) {
-        for (const search::State& state : joint.stretch(leg, stretch).states) {
+    for (size_t segment = joint.segment_of(budget); segment < joint.segments(); ++segment) {
+      while (joint.search_on(segment, {})) {}
+      for (size_t stretch = 0; stretch < static_cast<size_t>(joint.searched(segment)); ++stretch) {
+        for (const search::State& state : joint.stretch(segment, stretch).states) {
           if (!state.outcome.fits(budget)) continue;
           const std::optional<JointPlan> made = joint.plan(state, budget, std::numeric_limits<double>::infinity(), {}).value();
           if (made) fastest = std::min(fastest, made->plan.summary.iteration_seconds);
@@ -36,22 +36,23 @@ TEST_CASE("the winner of the contest is as fast as the fastest of all schedules 
     const int64_t batch = 2 + static_cast<int64_t>(seed % 7);
     const TaskGraph graph = random_graph(seed, {.layers = 4 + static_cast<int>(seed), .batch = batch});
     RandomCosts costs(seed);
-    Splits splits(graph, costs, batch);
-    const std::vector<int64_t> sizes = worthwhile_splits(batch);
-    const Candidate& whole = *splits.candidate(batch).value();
+    Variants variants(graph, costs, batch);
+    const std::vector<int64_t> sizes = worthwhile_sub_batches(batch);
+    const Candidate& whole = *variants.candidate(batch).value();
     const Plan free = plan_within(whole, policy, kNoLimit, {}, nullptr).value();
     for (const int percent : {85, 60, 40}) {
       CAPTURE(seed, percent);
       const int64_t budget = free.summary.arena_bytes * percent / 100;
-      const double fastest = fastest_of_all(splits, policy, sizes, budget);
+      const double fastest = fastest_of_all(variants, policy, sizes, budget);
       Found nothing;
       nothing.plan.summary.iteration_seconds = std::numeric_limits<double>::infinity();
-      const Winner winner = hold_contest(splits, policy, sizes, {.budget_bytes = budget, .effort = 0}, nothing).value();
+      const Selection selection =
+          select_variant(variants, policy, sizes, {.budget_bytes = budget, .effort = 0}, nothing).value();
       if (!std::isfinite(fastest)) continue;
       ++fitting;
-      CHECK(winner.best.seconds() == Approx(fastest));
-      CHECK(winner.best.arena() <= budget);
-      CHECK(winner.bound_seconds <= winner.best.seconds());
+      CHECK(selection.best.seconds() == Approx(fastest));
+      CHECK(selection.best.arena() <= budget);
+      CHECK(selection.bound_seconds <= selection.best.seconds());
     }
   }
   CHECK(fitting > 12);
@@ -62,7 +63,7 @@ std::string without_seconds_of_planning(Plan plan) {
   return to_json(plan);
 }
 
-TEST_CASE("a plan is the same, to the bit, with any number of hands") {
+TEST_CASE("a plan is the same, to the bit, with any number of threads") {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     const int64_t batch = 2 + static_cast<int64_t>(seed % 4);
     const TaskGraph graph = random_graph(seed, {.layers = 6 + static_cast<int>(2 * seed), .batch = batch});
@@ -72,12 +73,12 @@ TEST_CASE("a plan is the same, to the bit, with any number of hands") {
     const Plan free = make_plan(graph, costs, request).value();
     for (const int percent : {80, 50, 0}) {
       request.budget_bytes = free.summary.minimum_bytes + (free.summary.arena_bytes - free.summary.minimum_bytes) * percent / 100;
-      request.hands = 1;
+      request.threads = 1;
       const std::string alone = without_seconds_of_planning(make_plan(graph, costs, request).value());
       Planner planner(graph, costs, batch);  // a reused planner finds the same
-      for (const int hands : {2, 4}) {
-        request.hands = hands;
-        CAPTURE(seed, percent, hands);
+      for (const int threads : {2, 4}) {
+        request.threads = threads;
+        CAPTURE(seed, percent, threads);
         CHECK(without_seconds_of_planning(make_plan(graph, costs, request).value()) == alone);
         CHECK(without_seconds_of_planning(planner.plan(request).value()) == alone);
       }
@@ -85,7 +86,7 @@ TEST_CASE("a plan is the same, to the bit, with any number of hands") {
   }
 }
 
-TEST_CASE("what is planned for one budget does not depend on what was planned before, with any number of hands") {
+TEST_CASE("what is planned for one budget does not depend on what was planned before, with any number of threads") {
   for (uint64_t seed = 0; seed < 6; ++seed) {
     const TaskGraph graph = random_graph(seed, {.layers = 8 + static_cast<int>(4 * seed), .batch = 6});
     RandomCosts costs(seed);
@@ -96,7 +97,7 @@ TEST_CASE("what is planned for one budget does not depend on what was planned be
     for (int part = 0; part <= 8; ++part) {
       for (auto& [planner, plans, at] : {std::tuple(&upwards, &up, part), {&downwards, &down, 8 - part}}) {
         request.budget_bytes = free.summary.minimum_bytes + (free.summary.arena_bytes - free.summary.minimum_bytes) * at / 8;
-        request.hands = 1 + part % 3;
+        request.threads = 1 + part % 3;
         plans->push_back(without_seconds_of_planning(planner->plan(request).value()));
       }
     }

@@ -18,9 +18,9 @@
 
 namespace plimsoll {
 
-class Homes {
+class Residences {
  public:
-  Homes(const Plan& plan, const HappensBefore& before, Verdict& verdict)
+  Residences(const Plan& plan, const HappensBefore& before, Verdict& verdict)
       : plan_(plan), before_(before), verdict_(verdict), copies_(plan.copy_rounds()), slots_(plan.tensors.size()),
         slices_(plan.tensors.size()) {
     for (const TensorId id : ids_of(plan.tensors))
@@ -47,8 +47,8 @@ class Homes {
     PerStream fetched = {};  // last fetch on each stream
   };
 
-  void expect_at_home(StepId step);
-  void expect_behind_fetches(StepId step, TensorId of);
+  void expect_at_residence(StepId step);
+  void expect_after_fetches(StepId step, TensorId of);
 
   const Plan& plan_;
   const HappensBefore& before_;

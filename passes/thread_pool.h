@@ -19,53 +19,54 @@ namespace plimsoll {
 
 // A unit of work that runs in steps. Its state belongs to its creator, who may read the results of a step once reach()
 // has returned for it.
-class Errand {
+class WorkItem {
  public:
   // Runs one step. Returns false after the last. After a stop request it may return early and leave the item
   // unfinished: no caller waits for it.
   using Step = std::function<bool(const std::stop_token& stop)>;
 
  private:
-  friend class Crew;
-  Errand(double rank, int64_t done, Step step) : rank_(rank), done_(done), step_(std::move(step)) {}
+  friend class ThreadPool;
+  WorkItem(double priority, int64_t done, Step step) : priority_(priority), done_(done), step_(std::move(step)) {}
 
-  const double rank_;
+  const double priority_;
   int64_t done_;
   const Step step_;
-  bool taken_ = false, ended_ = false;
+  bool running_ = false, ended_ = false;
   std::exception_ptr failure_ = nullptr;
 };
 
-class Crew {
+class ThreadPool {
  public:
-  // `hands`: total number of threads, including the caller's. 1 disables speculation.
-  explicit Crew(int hands);
+  // `threads`: total number of threads, including the caller's. 1 disables speculation.
+  explicit ThreadPool(int threads);
   // Requests a stop and joins the workers.
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Workers take items of lower rank first. `done`: steps already completed. A step may add items.
-  Errand& add(double rank, Errand::Step step, int64_t done = 0);
+  // Workers take items of lower priority value first. `done`: steps already completed. A step may add items.
+  WorkItem& add(double priority, WorkItem::Step step, int64_t done = 0);
 
   // Blocks until `steps` steps are done, or returns false if the item ended before. Rethrows an exception of a step.
-  bool reach(Errand& errand, int64_t steps);
+  bool reach(WorkItem& item, int64_t steps);
 
-  // Workers ignore items of this rank and above from now on. A caller that reaches for such an item runs it alone.
-  void want_below(double rank);
+  // Workers ignore items with this priority value or a higher one from now on. A caller that reaches for such an item
+  // runs it alone.
+  void limit_priority(double priority);
 
  private:
-  Errand* next();
-  void help(const std::stop_token& stop);
-  void step(Errand& errand, std::unique_lock<std::mutex>& lock);
+  WorkItem* next();
+  void work(const std::stop_token& stop);
+  void step(WorkItem& item, std::unique_lock<std::mutex>& lock);
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::list<Errand> errands_ = {};
-  double wanted_below_;
+  std::list<WorkItem> items_ = {};
+  double priority_limit_;
   std::stop_source stop_;
   // Declared last: joined before the members that the workers use are destroyed.
-  std::vector<std::jthread> helpers_ = {};
+  std::vector<std::jthread> workers_ = {};
 };
 
 }  // namespace plimsoll

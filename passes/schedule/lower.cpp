@@ -1,20 +1,21 @@
-#include "passes/schedule/weave.h"
+#include "passes/schedule/lower.h"
 
 #include <algorithm>
 
 namespace plimsoll::schedule {
 
-class Weaver::Weaving {
+class Lowering::Impl {
  public:
-  explicit Weaving(const Model& model) : model_(model) {}
+  explicit Impl(const Model& model) : model_(model) {}
 
-  std::optional<int32_t> run(const Fates& fates, size_t longest) {
-    fates_ = fates;
+  std::optional<int32_t> run(const Decisions& decisions, size_t longest) {
+    decisions_ = decisions;
     resident_.assign(model_.tensors.size(), 0);
     on_host_.assign(model_.tensors.size(), 0);
     updated_.assign(model_.tensors.size(), 0);
     wanted_.assign(model_.tasks.size(), 0);
-    any_again_ = std::any_of(fates.begin(), fates.end(), [](const Fate& fate) { return fate.again; });
+    any_again_ =
+        std::any_of(decisions.begin(), decisions.end(), [](const Decision& decision) { return decision.again; });
     fresh_.clear();
     trace_.clear();
     trace_.reserve(model_.order.size() * 3 / 2);
@@ -30,7 +31,7 @@ class Weaver::Weaving {
       if (trace_.size() > longest) return kTooLong;
     }
     hasten_updates();
-    bring_from_home();
+    fetch_host_residents();
     return std::nullopt;
   }
 
@@ -38,14 +39,14 @@ class Weaver::Weaving {
 
  private:
   bool resident(int32_t tensor) const { return resident_[static_cast<size_t>(tensor)]; }
-  const Fate& fate(int32_t tensor) const { return fates_[static_cast<size_t>(tensor)]; }
+  const Decision& decision(int32_t tensor) const { return decisions_[static_cast<size_t>(tensor)]; }
   const ModelTensor& tensor(int32_t id) const { return model_.tensors[static_cast<size_t>(id)]; }
 
   std::optional<int32_t> step(const Op& op) {
     missing_.clear();
     const Touched::Bounds bounds = model_.touched.bounds(op.id);
     const int32_t* const items = model_.touched.items();
-    for (int32_t i = bounds.reads; i < bounds.homes; ++i)
+    for (int32_t i = bounds.reads; i < bounds.host_residents; ++i)
       if (!resident(items[i])) missing_.push_back(items[i]);
     if (!missing_.empty())
       if (const auto stuck = bring_back(op.id)) return stuck;
@@ -59,26 +60,26 @@ class Weaver::Weaving {
 
   bool comes_early(int32_t task) const {
     const auto early = [&](int32_t id) {
-      return (tensor(id).update == task || tensor(id).adds_up) && fate(id).kind == FateKind::offload && fate(id).level == kEarly;
+      return (tensor(id).update == task || tensor(id).adds_up) && decision(id).kind == DecisionKind::offload && decision(id).level == kEarly;
     };
-    const auto homes = model_.homes[task];
-    return !model_.update_behind[task].empty() && std::any_of(homes.begin(), homes.end(), early);
+    const auto host_residents = model_.host_residents[task];
+    return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), early);
   }
 
   // For slices, unless a decision sets the time: each update waits until the links have had time for the copies of the
   // previous one.
   bool comes_in_turn(int32_t task) const {
-    const auto homes = model_.homes[task];
-    const auto mine = [&](int32_t id) { return tensor(id).always_home && tensor(id).update == task; };
-    const auto free = [&](int32_t id) { return !mine(id) || fate(id).kind == FateKind::keep; };
-    return !model_.update_behind[task].empty() && std::any_of(homes.begin(), homes.end(), mine) && std::all_of(homes.begin(), homes.end(), free) &&
+    const auto host_residents = model_.host_residents[task];
+    const auto mine = [&](int32_t id) { return tensor(id).always_on_host && tensor(id).update == task; };
+    const auto free = [&](int32_t id) { return !mine(id) || decision(id).kind == DecisionKind::keep; };
+    return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), mine) && std::all_of(host_residents.begin(), host_residents.end(), free) &&
            !comes_early(task);
   }
 
   // Seconds on the slower link for the tensors written back after the update.
   double seconds_of_copies(int32_t task) const {
     double seconds = 0;
-    for (const int32_t id : model_.homes[task])
+    for (const int32_t id : model_.host_residents[task])
       if (tensor(id).update == task)
         seconds += model_.links.latency_seconds + static_cast<double>(tensor(id).copy_bytes) /
                    std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
@@ -99,7 +100,7 @@ class Weaver::Weaving {
       if (trace_[step].kind == StepKind::compute) last[static_cast<size_t>(trace_[step].id)] = static_cast<int32_t>(step);
     const auto ready = [&](int32_t task) {
       int32_t step = 0;
-      for (const int32_t other : model_.update_behind[task]) step = std::max(step, last[static_cast<size_t>(other)]);
+      for (const int32_t other : model_.update_after[task]) step = std::max(step, last[static_cast<size_t>(other)]);
       return step;
     };
     const std::vector<int32_t> places = last;  // before any move
@@ -120,10 +121,10 @@ class Weaver::Weaving {
       behind[static_cast<size_t>(step)].push_back(task);
       last[static_cast<size_t>(task)] = step;
     }
-    woven_.swap(trace_);
+    input_.swap(trace_);
     trace_.clear();
     for (size_t step = 0; step < size; ++step) {
-      const Op& op = woven_[step];
+      const Op& op = input_[step];
       if (op.kind != StepKind::compute || !moved_[static_cast<size_t>(op.id)]) trace_.push_back(op);
       for (const int32_t task : behind[step]) trace_.push_back({task, StepKind::compute});
     }
@@ -142,24 +143,26 @@ class Weaver::Weaving {
   // Fetches host-resident tensors before each run of tasks that access them. After the run the device copy is dropped,
   // because the host copy still has the same value. It is written back after its update. This step comes last, when
   // every task is known, because recomputations read weights too.
-  void bring_from_home() {
-    const auto away = [&](int32_t id) { return tensor(id).always_home || fate(id).kind == FateKind::offload; };
-    if (std::none_of(model_.all_homes.begin(), model_.all_homes.end(), away)) return;
+  void fetch_host_residents() {
+    const auto away = [&](int32_t id) {
+      return tensor(id).always_on_host || decision(id).kind == DecisionKind::offload;
+    };
+    if (std::none_of(model_.all_host_residents.begin(), model_.all_host_residents.end(), away)) return;
     const std::vector<double>& ends = ends_of_steps();
     // A refetch would take longer than the tasks in between, so the tensor stays.
     const auto soon = [&](int32_t id, int32_t touched, int32_t step) {
       const double between = ends[static_cast<size_t>(step) - 1] - ends[static_cast<size_t>(touched)];
       return between < static_cast<double>(tensor(id).copy_bytes) / model_.links.h2d_bytes_per_second;
     };
-    woven_.swap(trace_);
+    input_.swap(trace_);
     trace_.clear();
     touched_at_.assign(model_.tensors.size(), -1);
     find_gradients_away();
     enum class Part { forward, backward, update };
     int32_t backward = kNever;  // first step of the backward
     size_t mark = 0;
-    for (int32_t step = 0; step < static_cast<int32_t>(woven_.size()); ++step) {
-      const Op& op = woven_[static_cast<size_t>(step)];
+    for (int32_t step = 0; step < static_cast<int32_t>(input_.size()); ++step) {
+      const Op& op = input_[static_cast<size_t>(step)];
       if (op.kind != StepKind::compute) {
         trace_.push_back(op);
         continue;
@@ -168,19 +171,19 @@ class Weaver::Weaving {
       if (kind != TaskKind::forward && kind != TaskKind::loss) backward = std::min(backward, step);
       const auto part_at = [&](int32_t at) { return at < backward ? Part::forward : Part::backward; };
       const Part here = kind == TaskKind::update ? Part::update : part_at(step);
-      const auto homes = model_.homes[op.id];
-      for (const int32_t id : homes) {
+      const auto host_residents = model_.host_residents[op.id];
+      for (const int32_t id : host_residents) {
         if (!away(id)) continue;
         if (tensor(id).adds_up) continue;
         int32_t& touched = touched_at_[static_cast<size_t>(id)];
-        if (touched < 0 || (step - touched > kNear && (fate(id).again || (part_at(touched) != here && !soon(id, touched, step))))) trace_.push_back({id, StepKind::prefetch});
+        if (touched < 0 || (step - touched > kNear && (decision(id).again || (part_at(touched) != here && !soon(id, touched, step))))) trace_.push_back({id, StepKind::prefetch});
         touched = step;
       }
       for (; mark < marks_.size() && marks_[mark].step == step && marks_[mark].kind == StepKind::prefetch; ++mark)
         trace_.push_back({marks_[mark].id, StepKind::prefetch});
       trace_.push_back(op);
       for (; mark < marks_.size() && marks_[mark].step == step; ++mark) trace_.push_back({marks_[mark].id, StepKind::offload});
-      for (const int32_t id : homes)
+      for (const int32_t id : host_residents)
         if (away(id) && tensor(id).update == op.id) trace_.push_back({id, StepKind::offload});
     }
   }
@@ -189,21 +192,21 @@ class Weaver::Weaving {
   // update has added to it. It stays until all its slices are updated, because each update clears its part.
   void find_gradients_away() {
     marks_.clear();
-    const auto leaves_home = [&](int32_t id) { return tensor(id).adds_up && fate(id).kind == FateKind::offload; };
-    if (std::none_of(model_.all_homes.begin(), model_.all_homes.end(), leaves_home)) return;
+    const auto offloaded = [&](int32_t id) { return tensor(id).adds_up && decision(id).kind == DecisionKind::offload; };
+    if (std::none_of(model_.all_host_residents.begin(), model_.all_host_residents.end(), offloaded)) return;
     stretches_.assign(model_.tensors.size(), {});
     const auto ends = [&](int32_t id) {
       const Stretch& stretch = stretches_[static_cast<size_t>(id)];
       if (stretch.added) marks_.push_back({stretch.last, StepKind::offload, id});
     };
-    for (int32_t step = 0; step < static_cast<int32_t>(woven_.size()); ++step) {
-      const Op& op = woven_[static_cast<size_t>(step)];
+    for (int32_t step = 0; step < static_cast<int32_t>(input_.size()); ++step) {
+      const Op& op = input_[static_cast<size_t>(step)];
       if (op.kind != StepKind::compute) continue;
       const bool update = model_.tasks[static_cast<size_t>(op.id)].kind == TaskKind::update;
-      for (const int32_t id : model_.homes[op.id]) {
-        if (!tensor(id).adds_up || fate(id).kind != FateKind::offload) continue;
+      for (const int32_t id : model_.host_residents[op.id]) {
+        if (!tensor(id).adds_up || decision(id).kind != DecisionKind::offload) continue;
         Stretch& stretch = stretches_[static_cast<size_t>(id)];
-        const bool leaves = step - stretch.last > kNear && (fate(id).again || update != stretch.update) && !stretch.cleared;
+        const bool leaves = step - stretch.last > kNear && (decision(id).again || update != stretch.update) && !stretch.cleared;
         if (stretch.last < 0 || leaves) {
           ends(id);
           stretch = {};
@@ -213,28 +216,30 @@ class Weaver::Weaving {
         stretch = {step, stretch.added || !update, update, stretch.cleared || std::find(updated.begin(), updated.end(), id) != updated.end()};
       }
     }
-    for (const int32_t id : model_.all_homes) ends(id);
+    for (const int32_t id : model_.all_host_residents) ends(id);
     std::stable_sort(marks_.begin(), marks_.end(), [](const Mark& a, const Mark& b) {
       return a.step != b.step ? a.step < b.step : a.kind == StepKind::prefetch && b.kind == StepKind::offload;
     });
   }
 
   void leave(int32_t id) {
-    switch (fate(id).kind) {
-      case FateKind::keep: return;
-      case FateKind::offload:
+    switch (decision(id).kind) {
+      case DecisionKind::keep: return;
+      case DecisionKind::offload:
         if (tensor(id).gap_end == kNever) break;  // no later step needs the copy
         if (!tensor(id).input && !on_host_[static_cast<size_t>(id)]) trace_.push_back({id, StepKind::offload});
         on_host_[static_cast<size_t>(id)] = true;
         break;
-      case FateKind::recompute: break;
+      case DecisionKind::recompute: break;
     }
     resident_[static_cast<size_t>(id)] = false;
   }
 
   // Evicts a tensor between two backward uses.
   void leave_again(int32_t id) {
-    if (!fate(id).again || tensor(id).remembered || at_ < tensor(id).gap_end || fate(id).kind == FateKind::keep) return;
+    if (!decision(id).again || tensor(id).saved || at_ < tensor(id).gap_end ||
+        decision(id).kind == DecisionKind::keep)
+      return;
     const std::span<const int32_t> uses = model_.read_at[id];
     const auto next = std::upper_bound(uses.begin(), uses.end(), at_);
     if (next != uses.end() && *next - at_ > kNear) resident_[static_cast<size_t>(id)] = false;
@@ -252,7 +257,7 @@ class Weaver::Weaving {
       stack_.pop_back();
       if (comes_by_copy(id)) continue;
       const int32_t task = tensor(id).producer;
-      if (task < 0 || !model_.tasks[static_cast<size_t>(task)].rerunnable) return id;
+      if (task < 0 || !model_.tasks[static_cast<size_t>(task)].recomputable) return id;
       if (wanted_[static_cast<size_t>(task)]) continue;
       for (const int32_t weight : model_.weights[task])
         if (updated_[static_cast<size_t>(weight)]) return stuck(id);
@@ -298,18 +303,18 @@ class Weaver::Weaving {
     };
     uint8_t lowest = kTransient;
     for (const int32_t id : fresh_)
-      if (fate(id).kind == FateKind::recompute && (!own(id) || fate(id).level >= kNested)) lowest = std::min(lowest, fate(id).level);
+      if (decision(id).kind == DecisionKind::recompute && (!own(id) || decision(id).level >= kNested)) lowest = std::min(lowest, decision(id).level);
     for (const int32_t id : fresh_) {
-      if (own(id) || fate(id).kind == FateKind::keep) continue;
-      if (fate(id).level > lowest || fate(id).level == kTransient) resident_[static_cast<size_t>(id)] = false;
+      if (own(id) || decision(id).kind == DecisionKind::keep) continue;
+      if (decision(id).level > lowest || decision(id).level == kTransient) resident_[static_cast<size_t>(id)] = false;
     }
     fresh_.clear();
   }
 
   const Model& model_;
-  std::span<const Fate> fates_;
+  std::span<const Decision> decisions_;
   Trace trace_;
-  Trace woven_;  // input of the rewriting stages
+  Trace input_;  // input of the rewriting stages
   int32_t at_ = 0;
   std::vector<int32_t> touched_at_;    // of each evicted tensor: the last step that accessed it, or -1
   // For an evicted gradient: the run of steps that access it after a fetch.
@@ -332,25 +337,25 @@ class Weaver::Weaving {
   std::vector<int32_t> missing_, stack_, closure_, fresh_;
 };
 
-Weaver::Weaver(const Model& model) : weaving_(std::make_unique<Weaving>(model)) {}
-Weaver::~Weaver() = default;
+Lowering::Lowering(const Model& model) : impl_(std::make_unique<Impl>(model)) {}
+Lowering::~Lowering() = default;
 
-std::optional<int32_t> Weaver::weave(const Fates& fates, Trace& trace, size_t longest) {
-  const std::optional<int32_t> stuck = weaving_->run(fates, longest);
-  trace.swap(weaving_->trace());
+std::optional<int32_t> Lowering::lower_to_steps(const Decisions& decisions, Trace& trace, size_t longest) {
+  const std::optional<int32_t> stuck = impl_->run(decisions, longest);
+  trace.swap(impl_->trace());
   return stuck;
 }
 
-Fates keep_everything(const Model& model) {
-  Fates fates(model.tensors.size());
-  for (size_t id = 0; id < fates.size(); ++id)
+Decisions keep_everything(const Model& model) {
+  Decisions decisions(model.tensors.size());
+  for (size_t id = 0; id < decisions.size(); ++id)
     if (model.tensors[id].movable && model.tensors[id].gap_end == kNever)
-      fates[id] = {.kind = FateKind::recompute, .level = kTransient};
-  return fates;
+      decisions[id] = {.kind = DecisionKind::recompute, .level = kTransient};
+  return decisions;
 }
 
-std::optional<int32_t> weave(const Model& model, const Fates& fates, Trace& trace, size_t longest) {
-  return Weaver(model).weave(fates, trace, longest);
+std::optional<int32_t> lower_to_steps(const Model& model, const Decisions& decisions, Trace& trace, size_t longest) {
+  return Lowering(model).lower_to_steps(decisions, trace, longest);
 }
 
 }  // namespace plimsoll::schedule

@@ -16,12 +16,12 @@
 
 namespace plimsoll {
 
-class Splits {
+class Variants {
  public:
   // `costs` must outlive this.
-  Splits(TaskGraph graph, Costs& costs, int64_t batch) : graph_(std::move(graph)), costs_(costs), batch_(batch) {}
-  Splits(const Splits&) = delete;
-  Splits& operator=(const Splits&) = delete;
+  Variants(TaskGraph graph, Costs& costs, int64_t batch) : graph_(std::move(graph)), costs_(costs), batch_(batch) {}
+  Variants(const Variants&) = delete;
+  Variants& operator=(const Variants&) = delete;
 
   int64_t batch() const { return batch_; }
   const TaskGraph& graph() const { return graph_; }
@@ -32,7 +32,7 @@ class Splits {
 
   // The same caches for a graph in which large weights are updated slice by slice (sliced() in
   // compiler/ir/task_graph.h). Null: no weight is large.
-  Splits* in_slices(bool whole_weights);
+  Variants* in_slices(bool whole_weights);
 
   // The accumulating graph for more than one round. The reference stays valid.
   const TaskGraph& graph_for(int64_t sub_batch);
@@ -56,9 +56,9 @@ class Splits {
   const TaskGraph graph_;
   Costs& costs_;
   const int64_t batch_;
-  std::recursive_mutex looking_up_;  // guards lazy creation of every cache below
+  std::recursive_mutex mutex_;  // guards lazy creation of every cache below
   std::optional<TaskGraph> accumulating_;
-  std::unique_ptr<Splits> in_slices_, state_in_slices_;
+  std::unique_ptr<Variants> in_slices_, state_in_slices_;
   std::map<int64_t, Candidate> candidates_;
   struct Ordered {
     schedule::Model model;
@@ -77,9 +77,9 @@ double ideal_seconds(const Candidate& candidate);
 
 // For each number of rounds, the smallest sub-batch that needs no more rounds, fewest rounds first. For batches of
 // thousands, splits into many rounds hardly differ, so only some are returned: a few hundred at most for any batch.
-std::vector<int64_t> even_splits(int64_t batch);
+std::vector<int64_t> even_sub_batches(int64_t batch);
 
 // Sub-batches worth a search: the whole batch, then even splits with clearly more rounds each.
-std::vector<int64_t> worthwhile_splits(int64_t batch);
+std::vector<int64_t> worthwhile_sub_batches(int64_t batch);
 
 }  // namespace plimsoll

@@ -1,0 +1,175 @@
+#include "passes/select_variant.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <queue>
+#include <tuple>
+
+#include "passes/thread_pool.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kSearch = static_cast<size_t>(-1);
+
+class Selector {
+ public:
+  Selector(Variants& variants, const Policy& policy, const SelectionLimits& limits, Found known)
+      : variants_(variants), policy_(policy), limits_(limits), best_(std::move(known)) {}
+
+  // `alone`: there is no other sub-batch to fall back on. Returns false if smaller sub-batches are not worth a look.
+  Result<bool> run(std::span<const int64_t> sizes, bool alone) {
+    const bool late = limits_.search.passed();
+    if (late && variants_.measures() && !alone) return bounded_ = false;
+    searches_.clear();
+    for (const int64_t size : sizes) {
+      PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(size));
+      const double ideal = ideal_seconds(*candidate);
+      if (late) bound_ = std::min(bound_, ideal);
+      if (late || ideal >= best_.seconds()) continue;
+      next_.push({ideal, searches_.size(), kSearch});
+      searches_.push_back({.candidate = candidate, .ideal_seconds = ideal});
+    }
+    ThreadPool pool(limits_.threads);
+    pool.limit_priority(best_.seconds());
+    for (VariantSearch& variant : searches_)
+      variant.setup = &pool.add(variant.ideal_seconds, [this, &variant, &pool, alone](const std::stop_token&) {
+        return set_up(variant, pool, alone), false;
+      });
+    while (!next_.empty()) {
+      const Entry entry = next_.top();
+      next_.pop();
+      if (entry.schedule != kSearch) PLIMSOLL_TRY(make_plan_of(entry, pool));
+      else if (entry.seconds < best_.seconds()) PLIMSOLL_TRY(search(entry, pool));
+    }
+    for (const VariantSearch& variant : searches_)
+      host_budget_binds_ |= variant.ready && variant.schedules->host_budget_binds();
+    return !searches_.empty();
+  }
+
+  Selection selection() {
+    const double bound = bounded_ ? std::min(bound_, best_.seconds()) : 0;
+    return {.best = std::move(best_), .host_budget_binds = host_budget_binds_, .bound_seconds = bound};
+  }
+
+ private:
+  struct VariantSearch {
+    const Candidate* candidate = nullptr;
+    double ideal_seconds = 0;
+    WorkItem* setup = nullptr;
+    // Valid once `setup` has run:
+    Status status = {};
+    Joint* schedules = nullptr;
+    std::vector<WorkItem*> segments = {};  // null: nothing left to search; empty vector: nothing in them fits
+    // State of the selection loop:
+    bool ready = false;
+    size_t segment = 0, stretch = 0;  // the next one to look at
+    std::vector<const search::State*> found = {};
+  };
+  // Either a schedule, with its predicted seconds, which assigned addresses may still reduce; or a pending search, with
+  // a lower bound on all schedules it can still find.
+  struct Entry {
+    double seconds = 0;
+    size_t variant = 0, schedule = 0;  // kSearch: a pending search
+    bool operator>(const Entry& other) const {
+      return std::tie(seconds, variant, schedule) > std::tie(other.seconds, other.variant, other.schedule);
+    }
+  };
+
+  // Runs on any thread. Schedules of a segment above the budget fit only by chance, so those segments are skipped.
+  void set_up(VariantSearch& variant, ThreadPool& pool, bool alone) {
+    Result<Joint*> joint =
+        variants_.joint(variant.candidate->sub_batch, policy_, limits_.effort, limits_.host_budget_bytes);
+    if (!joint.ok()) return void(variant.status = joint.error());
+    Joint* const schedules = variant.schedules = *joint;
+    const int64_t least = schedules->minimum_bytes();
+    if (!alone && least != kNoLimit && least > limits_.budget_bytes) return;
+    schedules->begin(limits_.search);
+    for (size_t segment = 0; segment < schedules->segments(); ++segment) {
+      const auto search = [this, schedules, segment](const std::stop_token& stop) {
+        return schedules->search_on(segment, limits_.search.unless(stop));
+      };
+      const bool wanted = segment >= schedules->segment_of(limits_.budget_bytes) && !schedules->ended(segment);
+      variant.segments.push_back(wanted ? &pool.add(schedules->bound_seconds_of(segment, limits_.budget_bytes), search,
+                                                    schedules->searched(segment))
+                                        : nullptr);
+    }
+  }
+
+  Status search(const Entry& entry, ThreadPool& pool) {
+    VariantSearch& variant = searches_[entry.variant];
+    if (limits_.search.passed()) {
+      if (!variant.ready) bound_ = std::min(bound_, entry.seconds);  // the bound is the sum of its fastest tasks
+      return {};
+    }
+    if (!variant.ready) {
+      pool.reach(*variant.setup, 1);
+      PLIMSOLL_TRY(variant.status);
+      variant.ready = true;
+      bound_ = std::min(bound_, variant.schedules->bound_seconds(limits_.budget_bytes));
+      if (variant.segments.empty()) return {};
+      variant.segment = variant.schedules->segment_of(limits_.budget_bytes);
+      next_.push({variant.schedules->bound_seconds_of(variant.segment, limits_.budget_bytes), entry.variant, kSearch});
+      return {};
+    }
+    if (WorkItem* const segment = variant.segments[variant.segment])
+      pool.reach(*segment, static_cast<int64_t>(variant.stretch) + 1);
+    const search::Stretch& stretch = variant.schedules->stretch(variant.segment, variant.stretch);
+    host_budget_binds_ |= stretch.pool_binds;
+    for (const search::State& state : stretch.states) {
+      if (!state.outcome.fits(limits_.budget_bytes)) continue;
+      next_.push({state.outcome.seconds, entry.variant, variant.found.size()});
+      variant.found.push_back(&state);
+    }
+    if (stretch.below < 0) return {};
+    next_.push(
+        {variant.schedules->bound_seconds(std::min(limits_.budget_bytes, stretch.below)), entry.variant, kSearch});
+    ++variant.stretch;
+    if (!stretch.last) return {};
+    ++variant.segment;
+    variant.stretch = 0;
+    return {};
+  }
+
+  // The predicted time of a schedule is an upper bound (schedule/evaluate.h). So a schedule slower than the best plan
+  // may still win. It is skipped only if its lower bound, with waits for data alone, is too slow.
+  Status make_plan_of(const Entry& entry, ThreadPool& pool) {
+    const VariantSearch& variant = searches_[entry.variant];
+    const search::State& state = *variant.found[entry.schedule];
+    if (limits_.deadline.passed() || state.outcome.busy_seconds >= best_.seconds()) return {};
+    PLIMSOLL_ASSIGN(std::optional<JointPlan> made,
+                    variant.schedules->plan(state, limits_.budget_bytes, best_.seconds(), limits_.deadline));
+    if (!made) return {};
+    best_ = {std::move(made->plan), variant.candidate, made->live_limit, policy_, std::move(made->decided)};
+    pool.limit_priority(best_.seconds());
+    return {};
+  }
+
+  Variants& variants_;
+  const Policy& policy_;
+  const SelectionLimits& limits_;
+  Found best_;
+  std::deque<VariantSearch> searches_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> next_;
+  double bound_ = std::numeric_limits<double>::infinity();
+  bool bounded_ = true, host_budget_binds_ = false;
+};
+
+}  // namespace
+
+// If a sub-batch needs measurements, sub-batches are tried one by one, until the lower bound of one is too slow: time
+// mostly falls as the sub-batch grows.
+Result<Selection> select_variant(Variants& variants, const Policy& policy, std::span<const int64_t> sizes,
+                                 const SelectionLimits& limits, Found known) {
+  Selector selector(variants, policy, limits, std::move(known));
+  const bool alone = sizes.size() == 1;
+  const size_t at_once = variants.measures() ? 1 : sizes.size();
+  for (bool going_on = true; going_on && !sizes.empty(); sizes = sizes.subspan(at_once)) {
+    PLIMSOLL_ASSIGN(going_on, selector.run(sizes.first(at_once), alone));
+  }
+  variants.forget_unfinished();
+  return selector.selection();
+}
+
+}  // namespace plimsoll
