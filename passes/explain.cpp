@@ -64,7 +64,7 @@ Error explain_infeasible(const Plan& minimum, const TaskGraph& graph, const Poli
                           apart_from(budget_bytes, minimum.summary.arena_bytes))};
   if (!minimum.steps.contains(peak)) return error;
   error.notes.push_back(fmt::format("the peak is {}{}: {}", describe(minimum, peak),
-                                    minimum.rounds > 1 ? fmt::format(" with a sub-batch of {}", minimum.sub_batch) : "", peak_bytes(least)));
+                                    minimum.rounds > 1 ? fmt::format(" with a sub-batch of {}", minimum.sub_batch) : "", peak_bytes(minimum)));
   std::vector<const Residency*> live;
   for (const Residency& residency : minimum.residencies)
     if (!policy.share_memory || (residency.first_step <= peak.value && peak.value <= residency.last_step))
