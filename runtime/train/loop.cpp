@@ -34,10 +34,6 @@
 namespace plimsoll::train {
 namespace {
 
-const char* word_of(LastBatch last_batch) {
-  return last_batch == LastBatch::drop ? "drop" : last_batch == LastBatch::pad ? "pad" : "keep";
-}
-
 class Loop {
  public:
   Loop(const Program& program, int64_t kernel_batch, const Options& options, const std::string& model_file, Data& data,
@@ -65,14 +61,7 @@ class Loop {
         checkpoints_(options, reporter) {
     schedule_.iterations = length.iterations;
     if (options.average_decay) average_.emplace(program, port_, *options.average_decay);
-    progress_ = {.seed = options.seed.value_or(0),
-                 .shuffle = options.shuffle,
-                 .data = data.training.name,
-                 .samples = data.training.samples,
-                 .per_epoch = length.per_epoch,
-                 .last_batch = word_of(options.last_batch),
-                 .schedule = describe_rates(),
-                 .average_decay = options.average_decay.value_or(0)};
+    progress_ = progress_at_start(options, data.training, length.per_epoch, describe_rates());
     team.together([&] {
       if (!team.speaks()) return;
       init_parameters(program, options.init, model_file, port_);

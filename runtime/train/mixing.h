@@ -27,25 +27,25 @@ struct MixOptions {
   bool on() const { return mixup > 0 || cutmix > 0; }
 };
 
-// Throws TrainerError (usage) where the program's samples or labels cannot be mixed.
+// Throws TrainerError (usage) if the program's samples or labels cannot be mixed.
 void check_mixing(const Program& program, const MixOptions& options);
 
-// ", mixup 0.2, cutmix 1"; "" where both are off.
+// ", mixup 0.2, cutmix 1"; "" if both are off.
 std::string describe(const MixOptions& options);
 
-// What becomes of one sample.
+// How one sample is mixed.
 struct Mix {
   int64_t other = 0;       // the sample that it is mixed with
-  double own = 1;          // its own part
-  bool keeps_label = true; // false: it takes the label of the other
-  bool cut = false;        // cutmix: a rectangle of the other replaces the sample's
+  double own = 1;          // the weight of the sample itself
+  bool keeps_label = true; // false: the label is that of the other sample
+  bool cut = false;        // cutmix: a rectangle of the other sample is pasted
   int64_t top = 0, left = 0, bottom = 0, right = 0;
 };
 
-// `key`: of the epoch.
+// `key`: the random key of the epoch. `desc`: of a batch of samples.
 Mix mix_of(const MixOptions& options, uint64_t key, int64_t sample, int64_t samples, const TensorDesc& desc);
 
-// x becomes x and `other`, mixed. `desc`: of a batch of such samples.
+// Mix `other` into x. `desc`: of a batch of samples.
 void mix_samples(const Mix& mix, const TensorDesc& desc, float* x, const float* other);
 void mix_targets(const Mix& mix, int64_t count, float* targets, const float* other);
 

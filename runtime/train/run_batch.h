@@ -1,11 +1,11 @@
-// --batch and --sub-batch of a trainer: other numbers of samples than it was compiled for.
+// --batch and --sub-batch of a trainer: a run with other numbers of samples than the plan.
 //
-// A plan says what happens in one round. So a run may have more or fewer rounds, and rounds of fewer samples than
-// planned: no tensor is larger then, and every step is the same. What cannot change without compiling again:
+// A plan describes one round. So a run may have more or fewer rounds, and rounds with fewer samples than planned: all
+// steps are the same, and no tensor is larger. These changes need another plan:
 //
-//   a sub-batch above the planned one    its tensors would be larger than their places in the arena
-//   several rounds, where one was planned    gradients do not add up over rounds then: their memory is used again
-//   any size, where the model computes with its samples among each other    its steps are for one size
+//   a larger sub-batch                      its tensors do not fit their places in the arena
+//   several rounds instead of one           without gradient accumulation, the memory of gradients is reused
+//   any change, if whole_batches_only       the steps are for one number of samples
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct BatchOptions {
   std::optional<int64_t> batch = {}, sub_batch = {};  // of all ranks together
 };
 
-// The program with these numbers in place of its own. Kernels still divide by the batch that they were compiled for:
-// see Machine::Setup::kernel_batch. Throws TrainerError (usage), saying what the plan allows.
+// The program with these numbers of samples. Loss kernels still divide by the compiled batch: see
+// Machine::Setup::kernel_batch. Throws TrainerError (usage) that says what the plan allows.
 Program with_batch(const Program& compiled, const BatchOptions& options);
 
 }  // namespace plimsoll::train

@@ -1,11 +1,24 @@
 #include "runtime/train/run_checkpoints.h"
 
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 #include "runtime/train/counted.h"
 
 namespace plimsoll::train {
+
+Progress progress_at_start(const Options& options, const Dataset& training, int64_t per_epoch, std::string rates) {
+  const LastBatch last = options.last_batch;
+  return {.seed = options.seed.value_or(0),
+          .shuffle = options.shuffle,
+          .data = training.name,
+          .samples = training.samples,
+          .per_epoch = per_epoch,
+          .last_batch = last == LastBatch::drop ? "drop" : last == LastBatch::pad ? "pad" : "keep",
+          .schedule = std::move(rates),
+          .average_decay = options.average_decay.value_or(0)};
+}
 
 void RunCheckpoints::begin(const Program& program, ParameterPort& port, dist::Pulse* pulse, Progress& progress,
                            WeightAverage* average) {

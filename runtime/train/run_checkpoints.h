@@ -12,6 +12,9 @@
 
 namespace plimsoll::train {
 
+// The progress of a run at its start. `rates`: Progress::schedule.
+Progress progress_at_start(const Options& options, const Dataset& training, int64_t per_epoch, std::string rates);
+
 class RunCheckpoints {
  public:
   RunCheckpoints(const Options& options, Reporter& reporter) : options_(options), reporter_(reporter) {}
