@@ -13,7 +13,7 @@ namespace {
 // A task graph states its number of samples and ranks.
 Status take_sizes(PlanningRequest& asked, const TaskGraph& graph) {
   if (asked.of_model.batch != 0 && asked.of_model.batch != graph.batch)
-    return usage(fmt::format("--batch is {}, but the task graph of {} has batch {}", asked.of_model.batch, asked.from,
+    return usage(fmt::format("--batch is {}, but the task graph of {} is for {}", asked.of_model.batch, asked.from,
                              counted(graph.batch, "sample")));
   if (asked.ranks != 1 && asked.ranks != graph.ranks)
     return usage(fmt::format("--ranks is {}, but the task graph of {} has {}", asked.ranks, asked.from,

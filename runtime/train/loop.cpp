@@ -283,8 +283,9 @@ class Loop {
     with_averaged_weights([&] { save_model(program_, model_file_, options_.save, port_, notes); });
   }
 
-  void with_averaged_weights(const std::function<void()>& work) {
-    if (average_) average_->during(work);
+  template <class Work>
+  void with_averaged_weights(const Work& work) {
+    if (average_) average_->during(std::ref(work));  // a reference: an iteration allocates nothing
     else work();
   }
 

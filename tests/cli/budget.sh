@@ -44,7 +44,7 @@ expect 2 plimsoll plan norm.onnx --batch 16 --batch-norm halved -o none.json; sa
 # A device smaller than the plan gives a warning; the plan is made all the same.
 plimsoll model vgg16:init=zeros -o large.onnx 2>/dev/null
 expect 0 plimsoll plan large.onnx --batch 256 --costs k40m --policy network-wide -q -o large.json
-says "warning: the arena of "; says "is more than k40m has, 12.00 GiB"
+says "warning: the arena of "; says "exceeds the memory of k40m, 12.00 GiB"
 expect 0 plimsoll plan large.onnx --batch 256 --costs k40m --policy liveness --sub-batch 64 --budget 8GiB -q -o small.json
 ! grep "is more than" err || fail "a device that is large enough is called too small"
 

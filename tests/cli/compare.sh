@@ -56,6 +56,6 @@ expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 6
 expect 2 plimsoll compare net.onnx --batch 16;                              says "budget"
 expect 2 plimsoll compare net.onnx --batch 16 --budget 0;                   says "--budget is 0"
 expect 2 plimsoll compare net.onnx --batch 16 --budget 4Gb;                 says "'4Gb' is not a size"
-expect 2 plimsoll compare net.onnx --batch 16 --budget 50% --effort 4;      says "between 0 and 3"
+expect 2 plimsoll compare net.onnx --batch 16 --budget 50% --effort 4;      says "expected 0 to 3"
 expect 2 plimsoll compare net.onnx --batch 16 --budget 50% --policy auto;   says "policy"
 expect 3 plimsoll compare none.onnx --batch 16 --budget 50%

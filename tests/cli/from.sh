@@ -48,7 +48,7 @@ expect 4 plimsoll compile net.onnx --from other.network $options -o third; says 
 
 # What a text does not state must be given by flags; what it states cannot be changed by flags.
 expect 2 plimsoll plan --from dumps/02.fuse.network;                  says "--batch N is required"
-expect 2 plimsoll plan --from dumps/04.build_task_graph.tasks --batch 4; says "is of 8 samples"
+expect 2 plimsoll plan --from dumps/04.build_task_graph.tasks --batch 4; says "is for 8 samples"
 expect 2 plimsoll plan --from dumps/02.fuse.network --batch 8 --rules vdnn; says "has been through passes"
 expect 3 plimsoll plan --from net.onnx --batch 8;                     says "its first word should be network, graph or plan"
 expect 3 plimsoll plan --from nothing --batch 8

@@ -57,5 +57,5 @@ expect 0 plimsoll frontier lenet.onnx --batch 16 --costs k40m --effort 0;   says
 expect 2 plimsoll frontier net.onnx;                                says "batch"
 expect 2 plimsoll frontier net.onnx --batch 16 --policy magic;      says "unknown policy 'magic'"
 expect 2 plimsoll frontier net.onnx --batch 16 --budget 50%;        says "budget"
-expect 2 plimsoll frontier net.onnx --batch 16 --effort -1;         says "between 0 and 3"
+expect 2 plimsoll frontier net.onnx --batch 16 --effort -1;         says "expected 0 to 3"
 expect 3 plimsoll frontier none.onnx --batch 16

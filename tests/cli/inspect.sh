@@ -92,7 +92,7 @@ expect 0 plimsoll inspect made --html found.html; says "with the times measured 
 cmp -s found.html measured.html || fail "the file beside the plan is not what --measured makes of it"
 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget 60% -q -o other.json
 plimsoll inspect other.json --trace made/measured.json 2>/dev/null
-expect 0 plimsoll inspect made --html found.html; says "made/measured.json is left out"; says "is it a trace of this plan?"
+expect 0 plimsoll inspect made --html found.html; says "made/measured.json is ignored"; says "is it a trace of this plan?"
 cmp -s found.html page.html || fail "something of another plan's trace is in the page"
 expect 4 plimsoll inspect made --html none.html --measured made/measured.json; says "is it a trace of this plan?"
 expect 4 plimsoll inspect plan.json --html none.html --measured plan.json; says "no traceEvents"; [[ ! -e none.html ]] || fail "a refused page was written"

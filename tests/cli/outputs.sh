@@ -28,7 +28,7 @@ for command in "plan -o plan.json" "compile -o trainer" "compare --budget 100%" 
 done
 expect 4 plimsoll profile heads.onnx --batch 8 -o p.json;                        says "$several"
 [[ ! -e trainer && ! -e plan.json ]] || fail "something is written"
-expect 2 plimsoll plan heads.onnx "${planning[@]}" --output scores -o plan.json;  says "--output 'scores' is no output of the model"
+expect 2 plimsoll plan heads.onnx "${planning[@]}" --output scores -o plan.json;  says "the model has no output 'scores' (--output)"
 expect 0 plimsoll plan heads.onnx --batch 8 --costs k40m --output logits -o plan.json
 says "output 'h' is ignored: the loss reads output 'logits'"
 grep -q 'head.w.update' plan.json || fail "the head is not trained"

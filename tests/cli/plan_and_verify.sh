@@ -30,7 +30,7 @@ json.dump(plan, open("damaged.json", "w"))
 for task in plan["tasks"]: del task["needs"]
 json.dump(plan, open("old.json", "w"))
 PY
-expect 9 plimsoll verify damaged.json;   says "has a workspace of 0 bytes, and"
+expect 9 plimsoll verify damaged.json;   says "has a workspace of 0 bytes, but"
 expect 0 plimsoll verify old.json
 expect 0 plimsoll plan net.onnx --batch 16 -o - -q
 /usr/bin/python3 -c 'import json; assert json.load(open("out"))["schema"] == 1'

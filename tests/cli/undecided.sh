@@ -25,7 +25,7 @@ for command in "plan -o plan.json" "compile -o trainer" "compare --budget 100%" 
   says "the model does not say whether 2 tensors are trained"
   says "'shift' f32[6], read by node '/Add' (Add)"; says "'gamma' f32[5], read by node '/Mul' (Mul)"
   says "to train: --trainable 'shift' --trainable 'gamma'"; says "to freeze: --freeze 'shift' --freeze 'gamma'"
-  says "--assume trainable, or --assume frozen"
+  says "--assume trainable or --assume frozen"
 done
 expect 4 plimsoll profile scaled.onnx --batch 8 -o p.json
 [[ ! -e trainer && ! -e plan.json && ! -e p.json ]] || fail "something is written"

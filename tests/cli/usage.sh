@@ -7,7 +7,7 @@ expect 2 plimsoll compress net.onnx;                                  says "'com
 expect 2 plimsoll plan net.onnx;                                      says "batch"
 expect 2 plimsoll plan net.onnx --batch 0;                            says "--batch is 0"
 expect 2 plimsoll plan net.onnx --batch -4;                           says "--batch is -4"
-expect 2 plimsoll plan net.onnx --batch 8 --sub-batch 9;              says "between 1 and the batch, 8"
+expect 2 plimsoll plan net.onnx --batch 8 --sub-batch 9;              says "expected 1 to the batch, 8"
 expect 2 plimsoll plan net.onnx --batch 8 --sub-batch 0;              says "--sub-batch is 0; expected 1 to the batch, 8"
 expect 2 plimsoll plan net.onnx --batch 8 --threads 0;                says "--threads is 0; expected 1 to 1024"
 expect 2 plimsoll plan net.onnx --batch 8 --clip-norm 0;              says "--clip-norm is 0; expected above 0"

@@ -89,7 +89,7 @@ TEST_CASE("a generated trainer builds, takes the step that SGD takes, and finds 
 
   // Without overlap, each step completes when its line is called: the same numbers.
   REQUIRE(project.run("--data npy:x.npy,t.npy --no-shuffle --steps 1 --lr 0.5 --save stepped.onnx --no-overlap --test npy:x.npy,t.npy") == 0);
-  CHECK(project.read("stepped.onnx") == saved);
+  CHECK(project.read("stepped.onnx").substr(0, saved.size()) == saved);  // metrics of the evaluation follow
 
   REQUIRE(project.run("--data npy:x.npy,t.npy --epochs 100 --lr 0.5 --save trained.onnx --test npy:x.npy,t.npy "
                       "--metrics metrics.jsonl") == 0);
@@ -185,7 +185,7 @@ TEST_CASE("a trainer keeps its promises at the command line") {
       {"--keep 2", 2, "--keep needs --checkpoint"},
       {"--lr-gamma 0.5", 2, "--lr-gamma is of --lr-schedule step"},
       {"--lr-schedule step --lr-step 2 --lr-min 0.1", 2, "--lr-min is of --lr-schedule cosine or linear"},
-      {good + "--flip", 2, "--flip is of pictures"},
+      {good + "--flip", 2, "--flip needs images"},
       {"--quiet=1", 2, "takes no value"},
       {"--data parquet:x", 2, "parquet"},
       {"--data npy:x.npy", 2, "2 inputs"},

@@ -181,7 +181,7 @@ TEST_CASE("activations are those that are named") {
   CHECK(std::get<double>(find_node(imported->network, "cell/step_0/LeakyRelu")->attributes.at("alpha")) == 0.25);
   Recurrent odd("LSTM", 4);
   odd.texts("activations", {"Sigmoid", "ScaledTanh", "Tanh"});
-  CHECK_THAT(odd.said(), Contains("5: node 'cell' (LSTM): its activation ScaledTanh is none of"));
+  CHECK_THAT(odd.said(), Contains("5: node 'cell' (LSTM): its activation ScaledTanh is not one of"));
   Recurrent few("LSTM", 4);
   few.texts("activations", {"Sigmoid"});
   CHECK_THAT(few.said(), Contains("4: node 'cell' (LSTM): has 1 activation for 3 places"));
@@ -197,7 +197,7 @@ TEST_CASE("what an unrolled network cannot be is refused by name") {
   clip.set_name("clip");
   clip.set_type(onnx::AttributeProto::FLOAT);
   clip.set_f(3);
-  CHECK_THAT(clipped.said(), Contains("5: node 'cell' (GRU): clips what its gates are given (clip)"));
+  CHECK_THAT(clipped.said(), Contains("5: node 'cell' (GRU): clips its gates (clip)"));
 
   Recurrent peeping("LSTM", 4, {"x", "w", "r", "b", "", "", "", "p"});
   peeping.build.weight("p", {1, 6});

@@ -109,7 +109,7 @@ TEST_CASE("a mask that is drawn in steps is one node without inputs") {
 }
 
 TEST_CASE("random numbers that are no such mask are drawn, and what no number is known of is refused by name") {
-  CHECK(outcome(stochastic_depth("Less", "q").import()).find("its probability is no single number") != std::string::npos);
+  CHECK(outcome(stochastic_depth("Less", "q").import()).find("whose probability is not a single number") != std::string::npos);
   const auto drawn = stochastic_depth("Less", "p", 2).import();
   REQUIRE(outcome(drawn) == "ok");
   CHECK(std::any_of(drawn->network.nodes.begin(), drawn->network.nodes.end(), [](const Node& node) { return node.op == "RandomUniform"; }));

@@ -66,7 +66,7 @@ TEST_CASE("running statistics stay where the file says so, and where the user do
   CHECK(frozen("", {"backbone.b"}) == "b; 1 batch normalization keeps its running statistics (--frozen-statistics)");
   CHECK(frozen("abc", {"/[ab]/*"}) == "ab; 2 batch normalizations keep their running statistics (--frozen-statistics)");
   CHECK(frozen("abc", {"backbone.a", "backbone.conv"}) == "2: --frozen-statistics 'backbone.conv' matches no batch normalization; batch "
-                                                          "normalizations are backbone.a, backbone.b, backbone.c");
+                                                          "normalizations: backbone.a, backbone.b, backbone.c");
 }
 
 TEST_CASE("what is trained is what matches, less what is frozen") {

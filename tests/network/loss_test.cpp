@@ -386,7 +386,7 @@ TEST_CASE("scores need a dimension of classes") {
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().message ==
         "output 'Relu0.0' is f32[N], but class scores are [N,classes]; choose another loss: --loss mse, --loss bce-logits, "
-        "or --loss output if it is the loss");
+        "or --loss output if the output is the loss");
   CHECK(status.error().code == ExitCode::invalid_model);
 }
 

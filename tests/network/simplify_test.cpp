@@ -48,7 +48,7 @@ TEST_CASE("a model of plain data becomes a network") {
   REQUIRE(network.nodes.size() == 2);
   CHECK(network.nodes.begin()->op == "Gemm");
   CHECK(network.values[network.outputs.at(0)].type.dims == Dims{kBatch, {2}, {2}});
-  CHECK(simplified->reasons.at("w") == "a weight of node 'layer' (Gemm)");
+  CHECK(simplified->reasons.at("w") == "weight of node 'layer' (Gemm)");
   // The weight is now an initializer of the model, and its node is removed.
   REQUIRE(model.initializers.size() == 1);
   CHECK(model.initializers[0].name == "w");

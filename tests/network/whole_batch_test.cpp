@@ -144,10 +144,10 @@ TEST_CASE("the output that is the loss is named, or the only number, and what it
   CHECK(found({head, loss}, name) == name);
   CHECK(found({head, loss}) == "4: output 'MatMul5' f32[N,2] does not contribute to the loss '" + name +
                                    "': layers that feed only this output would not be trained; --loss output:" + name + " trains without them");
-  CHECK_THAT(found({loss, other}), Contains("4: several of the model's outputs are numbers"));
-  CHECK_THAT(found({c.scores, head}), Contains("4: none of the model's outputs are numbers"));
+  CHECK_THAT(found({loss, other}), Contains("4: several of the model's outputs are scalars"));
+  CHECK_THAT(found({c.scores, head}), Contains("4: none of the model's outputs are scalars"));
   CHECK_THAT(found({c.scores}), Contains("is not a loss: a loss is a single f32; reduce the loss over all samples in the model"));
-  CHECK_THAT(found({loss, c.scores}, c.network.values[c.scores].name), Contains("is no loss"));
+  CHECK_THAT(found({loss, c.scores}, c.network.values[c.scores].name), Contains("is not a loss"));
   CHECK_THAT(found({loss}, "los"), Contains("2: --loss output:los: the model has no such output; outputs: '" + name + "' f32[]"));
 }
 
