@@ -45,8 +45,7 @@ void check_together(const Options& options, const std::vector<std::string_view>&
   for (const std::string_view option : {"--html", "--tensorboard"})
     if (given(option) && !(options.predict.empty() && options.measure_ranks.empty()))
       throw TrainerError(Exit::usage, std::string(option) + " shows training, and " +
-                                          (options.predict.empty() ? "--measure-ranks" : "--predict") +
-                                          " trains nothing");
+                                          (options.predict.empty() ? "--measure-ranks" : "--predict") + " trains nothing");
   if (!options.predict.empty() && !options.checkpoint.empty() && options.resume == Resume::no)
     throw TrainerError(Exit::usage,
                        "--predict makes no checkpoints; --checkpoint DIR --resume predicts with the newest there");
@@ -54,7 +53,10 @@ void check_together(const Options& options, const std::vector<std::string_view>&
       !(options.save.empty() && options.checkpoint.empty() && options.predict.empty()))
     throw TrainerError(Exit::usage, "--measure-ranks trains nothing: leave out what is of training");
   std::vector<std::pair<std::string, std::string>> outputs = {
-      {"--save", options.save}, {"--html", options.html}, {"--trace", options.trace}, {"--out", options.out == "-" ? "" : options.out}};
+      {"--save", options.save},
+      {"--html", options.html},
+      {"--trace", options.trace},
+      {"--out", options.out == "-" ? "" : options.out}};
   for (const std::string& metrics : options.metrics) outputs.emplace_back("--metrics", metrics);
   for (size_t i = 0; i < outputs.size(); ++i)
     for (size_t j = i + 1; j < outputs.size(); ++j)

@@ -295,10 +295,10 @@ constexpr OptionRow kRows[] =
      "write a line for each iteration: a JSON object, or CSV if FILE ends in .csv; may be repeated",
      [](Options& o, View, View v) { o.metrics.emplace_back(v); }},
     {"--html", "FILE",
-     "write a page with the curves of the run at the end of each epoch: loss, accuracy, learning rate,\n"
-     "samples/s, memory. `plimsoll runs A.jsonl B.jsonl --html FILE` overlays several runs",
+     "write the curves of the run as a page at the end of each epoch: loss, accuracy, learning rate, samples/s,\n"
+     "memory; `plimsoll runs A.jsonl B.jsonl --html FILE` plots several runs in one page",
      [](Options& o, View, View v) { o.html = v; }},
-    {"--tensorboard", "DIR", "write the same curves as event files, for `tensorboard --logdir DIR`",
+    {"--tensorboard", "DIR", "write the same curves as an event file for `tensorboard --logdir DIR`",
      [](Options& o, View, View v) { o.tensorboard = v; }},
     {"--trace", "FILE",
      "write the timeline of the last round, for ui.perfetto.dev and for\n"

@@ -55,8 +55,8 @@ struct Options {
   std::string out = {};      // file of the predictions
   // Output and environment.
   std::vector<std::string> metrics = {};  // files: CSV if the name ends in .csv, else JSON lines
-  std::string html = {};         // page of the curves
-  std::string tensorboard = {};  // directory of event files
+  std::string html = {};         // file of the page of curves
+  std::string tensorboard = {};  // directory of the event file
   std::string trace = {};  // file of the step times of the last round
   std::string spill = {};  // directory of the host pool's file; "": the host pool is in memory
   bool revalidate = false;  // fail if a kernel is not as planned

@@ -14,8 +14,8 @@ class Console {
  public:
   explicit Console(bool quiet, bool verbose = false) : quiet_(quiet), verbose_(verbose) {}
 
-  // Errors with their notes and warnings are always printed; notes and plain lines unless quiet. The details of an error are
-  // printed if verbose; otherwise a note says that there are some.
+  // Errors (with their notes) and warnings are always printed; notes and plain lines unless quiet. What is live at the
+  // peak of an infeasible budget is printed if verbose.
   void error(const Error& error) const;
   void warning(std::string_view text) const;
   void note(std::string_view text) const;

@@ -24,8 +24,10 @@ class JsonObject {
   JsonObject& add(std::string_view key, bool value) { return add_text(key, value ? "true" : "false"); }
   JsonObject& add(std::string_view key, std::integral auto value) { return add_text(key, fmt::format("{}", value)); }
   JsonObject& add(std::string_view key, double value) { return add_text(key, fmt::format("{}", value)); }
-  // Of a number that may be unknown: JSON has none that is not finite.
-  JsonObject& add_or_null(std::string_view key, double value) { return std::isfinite(value) ? add(key, value) : add_text(key, "null"); }
+  // For a number that may be unknown: JSON has no NaN.
+  JsonObject& add_or_null(std::string_view key, double value) {
+    return std::isfinite(value) ? add(key, value) : add_text(key, "null");
+  }
   // A value that is already JSON.
   JsonObject& add_text(std::string_view key, std::string_view json);
   std::string text() const { return "{" + members_ + "}"; }
