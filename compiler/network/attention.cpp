@@ -29,11 +29,12 @@ bool has_heads(const Match& match) {
   if (mixed.node().marks != NodeMarks{}) return false;
   const Dims &q = match.type("q").dims, &k = match.type("k").dims, &v = match.type("v").dims;
   if (q.size() != 4 || k.size() != 4 || v.size() != 4 || softmax.input_type(0).rank() != 4) return false;
-  if (const int64_t axis = softmax.integer("axis", softmax.opset() < 13 ? 1 : -1); axis != -1 && axis != 3) return false;
+  const int64_t axis = softmax.integer("axis", softmax.opset() < 13 ? 1 : -1);
+  if (axis != -1 && axis != 3) return false;
   for (const std::string_view name : {"q", "k", "v"}) {
     if (match.value(name).kind == ValueKind::constant || match.type(name).type != DataType::f32) return false;
-    for (size_t axis = 1; axis < 4; ++axis)
-      if (match.type(name).dims[axis].batch) return false;
+    for (size_t i = 1; i < 4; ++i)
+      if (match.type(name).dims[i].batch) return false;
   }
   return q[0] == k[0] && q[1] == k[1] && q[3] == k[3] && k[0] == v[0] && k[1] == v[1] && k[2] == v[2] &&
          q[3].value <= kMostSize && v[3].value <= kMostSize && q[2].value * k[2].value >= kLeastScores &&

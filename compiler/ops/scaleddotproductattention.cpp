@@ -1,5 +1,6 @@
-// ScaledDotProductAttention: y = Softmax(scale · q kᵀ + mask) · v, computed in tiles. In no model file: ONNX's Attention
-// (network/simplify/spellings_attention.cpp) and attention that is spelled out (network/attention.h) become it.
+// ScaledDotProductAttention: y = Softmax(scale · q kᵀ + mask) · v, computed in tiles. In no model file: ONNX's
+// Attention (network/simplify/spellings_attention.cpp) and attention that is spelled out (network/attention.h) become
+// it.
 //   AttentionForward  {q, k, v, mask, y, statistics}
 //   AttentionBackward {q, k, v, mask, y, statistics, dy, dq, dk, dv, dscores}
 //   q [N, H, T, D], k [N, G, S, D], v [N, G, S, E], y [N, H, T, E], statistics [N, H, T, 2], dscores [N, H, T, S]

@@ -1,12 +1,13 @@
 # A language model gives the same losses with --attention fused as with the attention that it spells out, and needs less
-# memory. Its bits do not depend on the number of threads.
+# memory.
 . "$PLIMSOLL_E2E/trainer.bash"
 /usr/bin/env python3 -c 'import array, random
 random.seed(1); array.array("H", [random.randrange(64) for _ in range(4000)]).tofile(open("data.bin", "wb"))'
 plimsoll model gpt:layers=2,heads=2,width=32,context=136,vocab=64 -o gpt.onnx
 for attention in spelled fused; do
   build_trainer $attention gpt.onnx --batch 4 --optimizer sgd --policy network-wide --attention $attention
-  OMP_NUM_THREADS=2 $attention/build/train --data tokens:data.bin --no-shuffle --lr 0.1 --steps 4 --quiet --save $attention.onnx --metrics $attention.jsonl
+  $attention/build/train --data tokens:data.bin --no-shuffle --lr 0.1 --steps 4 --quiet --save $attention.onnx \
+    --metrics $attention.jsonl
 done
 $python - <<'PY'
 import json

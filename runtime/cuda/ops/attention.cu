@@ -5,12 +5,12 @@
 //   dv = pᵀ dy    ds = p · (dy vᵀ - Σ y dy)    dq = scale · ds k    dk = scale · dsᵀ q
 //
 // Tiles of 32 queries by 32 keys (Dao et al., FlashAttention, 2022). A block has a tile of queries (forward, dq) or of
-// keys (dk and dv) and loops over the other; each element of a result is written by one block, in a fixed order, without
-// atomics. Scores are computed twice in the backward for that.
+// keys (dk and dv) and loops over the other; each element of a result is written by one block, in a fixed order,
+// without atomics. Scores are computed twice in the backward for that.
 //
-// A block has 8 warps. In a tile of scores, a thread has the key of its lane and every eighth query, so a row belongs to
-// one warp. In a tile of results, it has the same rows and every 32nd element, in registers. The factors of a product
-// pass through shared memory, 32 elements of a head at a time.
+// A block has 8 warps. In a tile of scores, a thread has the key of its lane and every eighth query, so a row belongs
+// to one warp. In a tile of results, it has the same rows and every 32nd element, in registers. The factors of a
+// product pass through shared memory, 32 elements of a head at a time.
 #include "runtime/attention.h"
 
 #include <algorithm>
