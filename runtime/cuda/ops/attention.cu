@@ -109,7 +109,7 @@ struct AttentionPlace {
   int64_t sample, head, first, count;
 };
 
-__device__ AttentionPlace place_of(int64_t heads, int64_t length) {
+__device__ AttentionPlace attention_place(int64_t heads, int64_t length) {
   const int64_t tiles = (length + kAttentionTile - 1) / kAttentionTile, block = blockIdx.x;
   const int64_t first = block % tiles * kAttentionTile;
   return {block / tiles / heads, block / tiles % heads, first, min(int64_t{kAttentionTile}, length - first)};
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(kAttentionThreads)
                      float* y, float* statistics) {
   __shared__ AttentionTile a, b, p;
   __shared__ float bases[kAttentionTile], factors[kAttentionTile];
-  const AttentionPlace at = place_of(s.heads, s.queries);
+  const AttentionPlace at = attention_place(s.heads, s.queries);
   const int lane = lane_number();
   const int64_t row = (at.sample * s.heads + at.head) * s.queries + at.first;
   const int64_t of_keys = (at.sample * s.key_heads + at.head / (s.heads / s.key_heads)) * s.keys;
@@ -236,7 +236,7 @@ template <int kColumns>
 __global__ void __launch_bounds__(kAttentionThreads)
     attention_keys_kernel(AttentionShape s, AttentionGiven g, float* dk, float* dv) {
   __shared__ AttentionTile a, b, of_p, of_slopes;
-  const AttentionPlace place = place_of(s.key_heads, s.keys);
+  const AttentionPlace place = attention_place(s.key_heads, s.keys);
   const int64_t key_row = (place.sample * s.key_heads + place.head) * s.keys + place.first;
   float to_dk[kAttentionRows][kColumns] = {}, to_dv[kAttentionRows][kColumns] = {};
   const int64_t shared = s.heads / s.key_heads, end = end_query(s, place.first + place.count);
@@ -268,7 +268,7 @@ template <int kColumns>
 __global__ void __launch_bounds__(kAttentionThreads)
     attention_queries_kernel(AttentionShape s, AttentionGiven g, float* dq, float* dscores) {
   __shared__ AttentionTile a, b, of_slopes;
-  const AttentionPlace at = place_of(s.heads, s.queries);
+  const AttentionPlace at = attention_place(s.heads, s.queries);
   const int64_t row = (at.sample * s.heads + at.head) * s.queries + at.first;
   const int64_t of_keys = (at.sample * s.key_heads + at.head / (s.heads / s.key_heads)) * s.keys;
   float to_dq[kAttentionRows][kColumns] = {};
@@ -303,7 +303,7 @@ void by_head_size(const AttentionShape& s, Body body) {
   throw KernelError("attention with heads of more than 256 elements");
 }
 
-AttentionShape shape_of(const AttentionAttrs& attrs, std::span<const OperandDesc> operands) {
+AttentionShape attention_shape(const AttentionAttrs& attrs, std::span<const OperandDesc> operands) {
   cuda::need_plain(operands);
   return {attrs, operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3]};
 }
@@ -313,7 +313,7 @@ const unsigned char* mask_of(std::byte* const* operands) { return reinterpret_ca
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(AttentionForward, {
-  const AttentionShape s = shape_of(attrs, operands);
+  const AttentionShape s = attention_shape(attrs, operands);
   by_head_size(s, [](auto) {});
   return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
     by_head_size(s, [&](auto columns) {
@@ -326,12 +326,12 @@ PLIMSOLL_CUDA_KERNEL(AttentionForward, {
 })
 
 std::vector<Algorithm> AttentionBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = shape_of(attrs, operands).rows() * static_cast<int64_t>(sizeof(float))}};
+  return {{.workspace_bytes = attention_shape(attrs, operands).rows() * static_cast<int64_t>(sizeof(float))}};
 }
 
 std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                 std::string_view) {
-  const AttentionShape s = shape_of(attrs, operands);
+  const AttentionShape s = attention_shape(attrs, operands);
   by_head_size(s, [](auto) {});
   return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     float* const along = reinterpret_cast<float*>(workspace);
