@@ -292,7 +292,7 @@ __global__ void __launch_bounds__(kAttentionThreads)
   if (dq) store_rows(to_dq, scales, dq + row * s.size, at.count, s.size);
 }
 
-// body(std::integral_constant<int, kColumns>): a thread holds so many elements of a row.
+// body(std::integral_constant<int, kColumns>): a thread holds kColumns elements of each of its rows.
 template <class Body>
 void by_head_size(const AttentionShape& s, Body body) {
   const int64_t size = std::max(s.size, s.value_size);
