@@ -1,5 +1,10 @@
-# cmake -DROOT=… -DOUT=… -P commit.cmake: writes the commit that is built, as a C++ source. Empty outside a git repository.
-set(commit "")
+# cmake -DROOT=… -DOUT=… -P commit.cmake: writes the commit that is built, as a C++ source. It is known in a git
+# repository and in what `git archive` writes (cmake/archived_commit); elsewhere the environment's PLIMSOLL_COMMIT names it.
+set(commit "$ENV{PLIMSOLL_COMMIT}")
+file(STRINGS ${ROOT}/cmake/archived_commit archived REGEX "^[0-9a-f]+$")
+if(archived)
+  string(SUBSTRING ${archived} 0 12 commit)
+endif()
 if(EXISTS ${ROOT}/.git)
   execute_process(COMMAND git rev-parse --short=12 HEAD WORKING_DIRECTORY ${ROOT} OUTPUT_VARIABLE commit ERROR_QUIET
     OUTPUT_STRIP_TRAILING_WHITESPACE)

@@ -1,9 +1,10 @@
-# What `cmake --install` and a wheel (pyproject.toml) put where. The compiler carries the runtime's sources, so a trainer can be
-# built wherever the compiler is installed.
+# What `cmake --install`, a package (package.cmake) and a wheel (pyproject.toml) put where. The compiler carries the
+# runtime's sources, so a trainer can be built wherever the compiler is installed.
 #
 #   bin/plimsoll                                    the compiler
 #   libexec/plimsoll/plimsoll-profile-TARGET        the profilers, which the compiler runs
-#   lib/plimsoll/libplimsoll_BACKEND.a              the runtime, for trainers that do not build what they carry; PlimsollConfig.cmake
+#   lib/plimsoll/libplimsoll_BACKEND.a              the runtime, for trainers that do not build the sources they carry
+#   lib/plimsoll/PlimsollConfig.cmake, onednn.cmake find_package(Plimsoll)
 #   share/man/man1/plimsoll.1, completions          what `plimsoll man` and `plimsoll completion` print
 #   share/doc/plimsoll/                             LICENSE, NOTICE
 include(GNUInstallDirs)
@@ -22,7 +23,8 @@ foreach(backend host cuda)
 endforeach()
 set(runtimes "")
 foreach(library host ranks_host cuda ranks_cuda)
-  if(TARGET plimsoll_${library} AND NOT SKBUILD)  # a wheel goes to other processors than the one that its kernels are compiled for
+  # A wheel goes to other processors than the one that the kernels are compiled for.
+  if(TARGET plimsoll_${library} AND NOT SKBUILD)
     list(APPEND runtimes plimsoll_${library})
   endif()
 endforeach()
@@ -30,11 +32,12 @@ if(runtimes)
   install(TARGETS ${runtimes} ARCHIVE DESTINATION lib/plimsoll)
   include(CMakePackageConfigHelpers)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/PlimsollConfigVersion.cmake COMPATIBILITY ExactVersion)
-  install(FILES cmake/PlimsollConfig.cmake ${PROJECT_BINARY_DIR}/PlimsollConfigVersion.cmake DESTINATION lib/plimsoll)
+  install(FILES cmake/PlimsollConfig.cmake ${PROJECT_BINARY_DIR}/PlimsollConfigVersion.cmake runtime/host/onednn.cmake
+    DESTINATION lib/plimsoll)
 endif()
 install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# plimsoll_generated(OUT arguments…): what `plimsoll arguments…` prints, as a file.
+# plimsoll_generated(OUT arguments…): the output of `plimsoll arguments…` as a file.
 set(generated "")
 function(plimsoll_generated out)
   add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/share/${out}
@@ -53,10 +56,14 @@ install(FILES ${PROJECT_BINARY_DIR}/share/plimsoll DESTINATION ${CMAKE_INSTALL_D
 install(FILES ${PROJECT_BINARY_DIR}/share/_plimsoll DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${PROJECT_BINARY_DIR}/share/plimsoll.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
-# What is installed, and nothing else.
+# Builds what is installed, and nothing else.
 add_custom_target(plimsoll_installed DEPENDS plimsoll plimsoll_generated ${runtimes})
 foreach(backend host cuda)
   if(TARGET plimsoll-profile-${backend})
     add_dependencies(plimsoll_installed plimsoll-profile-${backend})
   endif()
 endforeach()
+
+if(NOT SKBUILD)
+  include(${PROJECT_SOURCE_DIR}/cmake/package.cmake)
+endif()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The whole way on this machine: install, build, write a residual network, compile it for a quarter of the memory that it
-# would take, build the trainer, train it on handwritten digits on the CPU, and show the plan.
+# A complete run on this machine: installs, builds, writes a residual network, compiles it for a quarter of its unlimited
+# memory, builds the trainer, trains it on handwritten digits on the CPU, and shows the plan.
 #   tools/demo.sh [WORK_DIRECTORY]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,9 +13,9 @@ show() { printf '$ %s\n' "$*" >&2; "$@"; }
 say "Setting up"
 tools/setup.sh
 say "Building plimsoll"
-[[ -e build/CMakeCache.txt ]] || whole=-DPLIMSOLL_BATCH=64  # folders as wholes, which is fastest when all is built once
+[[ -e build/CMakeCache.txt ]] || whole=-DPLIMSOLL_BATCH=64  # whole folders, which is fastest for a single build
 cmake -S . -B build -G Ninja -DBUILD_TESTING=OFF ${whole:+"$whole"} >/dev/null
-cmake --build build -j "$(nproc)" --target plimsoll plimsoll-profile-host >&2  # what runs here: no GPU, no tests
+cmake --build build -j "$(nproc)" --target plimsoll plimsoll-profile-host >&2  # only what the demo needs: no GPU, no tests
 mkdir -p "$work"
 export PATH="$PWD/build/bin:$PATH"
 
@@ -26,10 +26,10 @@ say "A residual network"
 show plimsoll model resnet18:input=32,stem=cifar,width=16,channels=1,classes=10 -o "$work/net.onnx"
 show plimsoll inspect "$work/net.onnx"
 
-say "Compiled for a quarter of what training would take, without splitting the batch"
+say "Compiled for a quarter of its unlimited memory, without splitting the batch"
 show plimsoll compile "$work/net.onnx" --batch 64 --budget 25% --costs modelled -o "$work/trainer"
 
-# A trainer builds its runtime itself, where none is at hand.
+# Without PLIMSOLL_RUNTIME a trainer would build the runtime itself.
 say "Building the trainer"
 show cmake -S "$work/trainer" -B "$work/trainer/build" -DPLIMSOLL_RUNTIME="$PWD/build" >/dev/null
 show cmake --build "$work/trainer/build" -j "$(nproc)" >&2

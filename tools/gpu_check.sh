@@ -1,25 +1,34 @@
 #!/usr/bin/env bash
-# Shows what only a GPU can show. In two halves, for the machine with the GPU need not have ONNX, Protobuf or LLVM:
+# Tests and measures what only a GPU can show. It has two halves, because the machine with the GPU need not have ONNX,
+# Protobuf or LLVM:
 #
-#   tools/gpu_check.sh prepare [--part N] [--small] [-d DIR]           here: trainers and their inputs, into DIR (under 60 MiB)
-#   DIR/gpu_check.sh run [--part N] [--minutes M] [--out O] [--dry-run]  there: builds, runs, compares, for M minutes (9)
-#   tools/gpu_check.sh report [-d DIR]                                 results as docs/benchmarks/gpu.json and gpu.md
+#   tools/gpu_check.sh prepare [--part N] [--small] [-d DIR]
+#       here: writes trainers and their inputs to DIR (under 60 MiB)
+#   DIR/gpu_check.sh run [--part N] [--minutes M] [--out O] [--dry-run]
+#       there: builds, runs and compares, for M minutes (9)
+#   tools/gpu_check.sh report [-d DIR]
+#       here: writes the results as docs/benchmarks/gpu.json and gpu.md
 #
-#   1 operators: cuda against the host, every sample; a small network every way; sanitizers
-#   2 three iterations against PyTorch; budgets; compute-sanitizer     3 profiles; predicted against measured at five budgets
-#   4 throughput against PyTorch                                       5 beyond the card
+# The parts are:
 #
-# Images lie as the compiler decides, and in parts 1, 2 and 4 once more in the other layout: each network has a trainer in nchw and one in
-# nhwc, beside PyTorch's two memory formats.
+#   1 operators: every sample, cuda compared with the host; a small network in every way; sanitizers
+#   2 three iterations compared with PyTorch; budgets; compute-sanitizer
+#   3 profiles; predicted and measured times at five budgets
+#   4 throughput compared with PyTorch
+#   5 networks beyond the memory of the card
 #
-# A part takes under ten minutes, or goes on where it was when it is run again (exit code 10: time is up); what fails is told and passed
-# over, and so is a step that hangs or takes its process with it. Without --part all of them are run, what tells most first and what has
-# failed before at last, so that whatever time there is, is spent well. What has passed, and what has been measured, is not done again: for
-# that, take it out of DIR/results/part-N.json.
-# After each step all results so far are in O/results.tar.gz: unpacked in DIR, they are where a run on another machine goes on, what
-# `report` shows, and what `prepare --part 3` and `--part 4` plan with: profiles, and the memory that PyTorch held. A run builds in DIR, and
-# of the trainers only those whose results are still to come. --dry-run needs no GPU: it builds all, lists engines for a described device and
-# runs PyTorch's twins on the CPU.
+# Images have the layout that the compiler chooses. Parts 1, 2 and 4 repeat with the other layout: each network has a
+# trainer in nchw and one in nhwc, compared with PyTorch's two memory formats.
+#
+# A part takes under ten minutes, or continues when it is run again (exit code 10: time is up). Failures are reported and
+# skipped, and so is a step that hangs or ends its process. Without --part all parts are run: the most informative steps
+# first, and the steps that failed before at last, so that limited time is used well. Steps that have passed and
+# measurements are not repeated; to repeat one, remove it from DIR/results/part-N.json.
+#
+# After each step all results so far are in O/results.tar.gz. Unpacked in DIR, they let a run on another machine continue.
+# `report` shows them. `prepare --part 3` and `--part 4` plan with them: with the profiles, and with the memory that
+# PyTorch used. A run builds in DIR, and only the trainers that have no result yet. --dry-run needs no GPU: it builds
+# everything, lists engines for a described device and runs PyTorch's networks on the CPU.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -36,7 +45,7 @@ while [[ $# -gt 0 ]]; do
     --dry-run) dry=(--dry-run); shift ;;
     --minutes | --out) more+=("$1" "${2:?$1 needs a value}"); shift 2 ;;
     --small) small=(--small); shift ;;
-    *) fail "unexpected argument '$1'; without arguments it says how it is used" ;;
+    *) fail "unexpected argument '$1'; run it without arguments for its usage" ;;
   esac
 done
 [[ -z $part || $part =~ ^[1-5]$ ]] || fail "--part is 1 to 5, not '$part'"
@@ -54,7 +63,7 @@ case $command in
     [[ -f $dir/index.json ]] || fail "'$dir' was not prepared: run tools/gpu_check.sh prepare on the machine with the compiler"
     python=${PYTHON:-python3}
     "$python" -c 'import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, ("torch", "torchvision", "numpy"))))' ||
-      fail "$python has no torch, torchvision and numpy; PYTHON says which has"
+      fail "$python has no torch, torchvision and numpy; set PYTHON to one that has them"
     exec "$python" "$dir/source/tools/gpu/check.py" --dir "$dir" ${part:+--part "$part"} "${dry[@]}" "${more[@]}"
     ;;
   report)

@@ -1,19 +1,27 @@
 #!/usr/bin/env bash
-# Installs what Plimsoll needs on a fresh Debian 12 or 13. `tools/setup.sh` is enough to build and to train;
-# `tools/setup.sh test` adds what only the tests use, `tools/setup.sh browser` also Chromium, in which the tests open the pages
-# of `plimsoll inspect --html` (without it they are skipped). `tools/setup.sh python [DIR]` makes a virtual environment (in
-# build/python) of what Debian does not have: onnxruntime, a current PyTorch with its exporter; some gigabytes. Tests that
-# look into them find it there, or where PLIMSOLL_PYTHON says. Does nothing for what is there already.
+# Installs what Plimsoll needs on a fresh Debian 12 or 13. It does nothing for packages that are installed already.
+#   tools/setup.sh                what building, training and the demo need
+#   tools/setup.sh build          without the demo's Python packages
+#   tools/setup.sh package        what `build` installs, and dpkg-dev: `cpack -G DEB` finds dependencies with it
+#   tools/setup.sh test           what building, training, the demo and the tests need
+#   tools/setup.sh browser        and Chromium: tests open the pages of `plimsoll inspect --html` in it, and are skipped
+#                                 without it
+#   tools/setup.sh format         clang-format, which tools/format.sh runs, and nothing else
+#   tools/setup.sh python [DIR]   a virtual environment (default build/python) with what Debian does not have:
+#                                 onnxruntime and a current PyTorch with its exporter. It takes some gigabytes. Tests
+#                                 that compare with them look in build/python and in PLIMSOLL_PYTHON, and are skipped
+#                                 without them.
 set -euo pipefail
 
-# install PACKAGES…: those of Debian that are not there.
+# install PACKAGES…: installs those Debian packages that are missing.
 install() {
   local package missing=() sudo=()
   for package in "$@"; do
     [[ $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) == *"install ok installed"* ]] || missing+=("$package")
   done
   [[ ${#missing[@]} -gt 0 ]] || return 0
-  command -v apt-get >/dev/null || { echo "setup: no apt-get here; install by hand what Debian calls ${missing[*]}" >&2; exit 8; }
+  command -v apt-get >/dev/null ||
+    { echo "setup: there is no apt-get here; install by hand what Debian calls ${missing[*]}" >&2; exit 8; }
   if [[ $(id -u) -ne 0 ]]; then
     command -v sudo >/dev/null || { echo "setup: need root (or sudo) to install: ${missing[*]}" >&2; exit 8; }
     sudo=(sudo)
@@ -29,20 +37,32 @@ if [[ "${1:-}" == python ]]; then
   python3 -c 'import venv, ensurepip' 2>/dev/null || install python3 python3-venv
   [[ -x $directory/bin/pip ]] || python3 -m venv "$directory"
   "$directory/bin/pip" install -q "${wanted[@]}"
-  # For its copy of the trace viewer alone.
+  # The tests use its copy of the trace viewer.
   "$directory/bin/pip" install -q --no-deps torch-tb-profiler
   exit 0
 fi
 
-# make: what CMake builds with where nobody says -G. LLVM, clang and OpenMP for it in the release's own version: 14 in Debian 12, 19 in 13.
+if [[ "${1:-}" == format ]]; then
+  install clang-format
+  exit 0
+fi
+
+# CMake builds with make where no generator is named. The metapackages llvm-dev, clang and libomp-dev bring the
+# release's own version of LLVM: 14 in Debian 12, 19 in Debian 13.
 packages=(g++ cmake make ninja-build ccache protobuf-compiler libprotobuf-dev nlohmann-json3-dev libfmt-dev libdnnl-dev
-          libssl-dev libpng-dev libjpeg62-turbo-dev libopenmpi-dev openmpi-bin
+          libssl-dev libpng-dev libjpeg-dev libopenmpi-dev openmpi-bin
           llvm-dev zlib1g-dev libzstd-dev libtinfo-dev)
 demo=(python3 python3-numpy python3-sklearn)
-tests=(catch2 clang libomp-dev python3-torch python3-torchvision python3-onnx)
+tests=(catch2 clang libclang-rt-dev libomp-dev dpkg-dev python3-torch python3-torchvision python3-onnx)
 
-wanted=("${packages[@]}" "${demo[@]}")
-[[ "${1:-}" == test || "${1:-}" == browser ]] && wanted+=("${tests[@]}")
-[[ "${1:-}" == browser ]] && wanted+=(chromium libjs-webcomponentsjs-custom-element-v0)
+wanted=("${packages[@]}")
+case "${1:-}" in
+  "") wanted+=("${demo[@]}") ;;
+  build) ;;
+  package) wanted+=(dpkg-dev) ;;
+  test) wanted+=("${demo[@]}" "${tests[@]}") ;;
+  browser) wanted+=("${demo[@]}" "${tests[@]}" chromium libjs-webcomponentsjs-custom-element-v0) ;;
+  *) echo "setup: '$1' is not a set of packages: build, package, test, browser, format or python" >&2; exit 2 ;;
+esac
 
 install "${wanted[@]}"

@@ -105,6 +105,24 @@ void give_scaled_gradient(TaskBuilder& build, double scale) {
               .flops = flops_per_element(build.node().output_type(0), 1)});
 }
 
+void give_gradient_by_both(TaskBuilder& build, size_t i, std::string_view kernel) {
+  if (!build.wants_gradient(i)) return;
+  const NodeView& node = build.node();
+  const TensorType& y = node.output_type(0);
+  const bool whole = node.input_type(i).dims == y.dims;
+  const bool parameter = node.input(i).kind == ValueKind::parameter;
+  const Operand slope = whole ? build.write_gradient(i) : build.write_scratch("share", y);
+  TaskSpec task{.kernel = std::string(kernel),
+                .kind = whole && parameter ? TaskKind::backward_weights : TaskKind::backward_data,
+                .operands = {build.read_input(i), build.read_input(1 - i), build.read_gradient(0), slope},
+                .in_place = {{2, 3}},
+                .flops = flops_per_element(y, 2)};
+  for (int slot = 0; slot < 2; ++slot)
+    if (task.operands[static_cast<size_t>(slot)].type.dims == y.dims) task.in_place.push_back({slot, 3});
+  build.task(std::move(task));
+  if (!whole) give_summed_gradient(build, i, slope);
+}
+
 std::vector<Sample> binary_samples(double low, double high) {
   const auto sample = [&](std::string name, Dims a, Dims b, ValueKind a_kind, ValueKind b_kind) {
     return Sample{.name = std::move(name),

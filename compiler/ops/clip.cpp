@@ -63,7 +63,7 @@ std::vector<Sample> samples() {
 
 const Op op_Clip{.name = "Clip",
                  .first_opset = 6,
-                 .inputs = {Slot::data, Slot::constant, Slot::constant},
+                 .inputs = {Slot::data, Slot::bound, Slot::bound},
                  .attributes = {attribute::real("max").until(10), attribute::real("min").until(10)},
                  .evaluate = clip::evaluate,
                  .infer = clip::infer,

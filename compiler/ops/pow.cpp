@@ -1,26 +1,38 @@
-// Pow with an exponent known at compile time: y = x^e.   PowForward {x, y}   PowBackward {x, dy, dx}: dx = dy · e ·
-// x^(e-1)
+// Pow: y = x^e.
+//   e a number known at compile time   PowForward {x, y}   PowBackward {x, dy, dx}: dx = dy · e · x^(e-1)
+//   e a tensor, also a learned number  BinaryPow {x, e, y}   PowBaseSlope, PowExponentSlope: runtime/host/ops/two_operands.cpp
 #include <cmath>
 #include <utility>
 
 #include "compiler/ops/activation.h"
+#include "compiler/ops/binary.h"
 #include "compiler/ops/evaluate_elements.h"
 #include "runtime/attrs/pow.h"
 
 namespace plimsoll {
 namespace pow {
 
-Attributes attributes(const NodeView& node) { return to_attributes(PowAttrs{.exponent = *node.constant_real(1)}); }
+Attributes attributes(const NodeView& node) { return to_attributes(PowAttrs{.exponent = *number_at(node, 1)}); }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(1)) return node.invalid("needs an exponent");
-  if (!node.constant_real(1)) return node.unsupported("the exponent is not a number known while compiling");
-  return infer_same(node);
+  return number_at(node, 1) ? infer_same(node) : infer_binary(node);
 }
 
-void forward(TaskBuilder& build) { forward_activation(build, attributes(build.node()), 10); }
+LayoutRule layout_of(const NodeView& node) {
+  return number_at(node, 1) ? LayoutRule::elementwise : binary_layout(node);
+}
 
-void backward(TaskBuilder& build) { backward_activation(build, Remembers::input, attributes(build.node()), 10); }
+void forward(TaskBuilder& build) {
+  if (!number_at(build.node(), 1)) return forward_binary(build, "BinaryPow");
+  forward_activation(build, attributes(build.node()), 10);
+}
+
+void backward(TaskBuilder& build) {
+  if (number_at(build.node(), 1)) return backward_activation(build, Remembers::input, attributes(build.node()), 10);
+  give_gradient_by_both(build, 0, "PowBaseSlope");
+  give_gradient_by_both(build, 1, "PowExponentSlope");
+}
 
 // Real bases with integer exponents: ALiBi's slopes are powers 1, 2, 3, … of one number.
 Known evaluate(const KnownCall& call) {
@@ -49,6 +61,11 @@ std::vector<Sample> samples() {
   add("cube", 3, -2);
   add("root", 0.5, 0.5);
   add("any", -1.3, 0.5);
+  for (Sample sample : binary_samples(0.5, 2)) {
+    if (sample.name.starts_with("number")) continue;
+    sample.name = "tensors_" + sample.name;
+    all.push_back(std::move(sample));
+  }
   return all;
 }
 
@@ -56,14 +73,14 @@ std::vector<Sample> samples() {
 
 const Op op_Pow{.name = "Pow",
                 .first_opset = 7,
-                .inputs = {Slot::data, Slot::constant},
+                .inputs = {Slot::data, Slot::exponent},
                 .required_inputs = 2,
                 .samples_rule = SamplesRule::broadcast,
                 .evaluate = pow::evaluate,
                 .infer = pow::infer,
                 .forward = pow::forward,
                 .backward = pow::backward,
-                .layout = LayoutRule::elementwise,
+                .layout_of = pow::layout_of,
                 .samples = pow::samples};
 
 }  // namespace plimsoll

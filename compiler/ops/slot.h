@@ -7,8 +7,10 @@ namespace plimsoll {
 
 enum class Slot {
   data,       // a tensor in the arena
-  constant,   // known at compile time: axes, bounds, ratios
+  constant,   // known at compile time: axes, ratios
+  bound,      // of a Clip: a constant unless it is a parameter. Then Max and Min replace the Clip
   number,     // a constant if it is a single known number, data otherwise: x · 0.5
+  exponent,   // the same, but an initializer is a constant unless it may be a parameter
   weight,     // data, and by its position a weight of this layer: a scale
   bias,       // a weight that may be omitted if it is computed to be zero
   state,      // the initial state of a recurrent network: may be omitted if it is zero, as it is for any batch
@@ -25,6 +27,6 @@ enum class Slot {
 using Slots = FixedList<Slot, 8>;
 
 constexpr bool is_weight(Slot slot) { return slot == Slot::weight || slot == Slot::bias; }
-constexpr bool is_constant(Slot slot) { return slot == Slot::constant || slot >= Slot::target; }
+constexpr bool is_constant(Slot slot) { return slot == Slot::constant || slot == Slot::bound || slot >= Slot::target; }
 
 }  // namespace plimsoll

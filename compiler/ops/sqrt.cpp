@@ -1,4 +1,4 @@
-// Sqrt: y = √x.   SqrtForward {x, y}   SqrtBackward {y, dy, dx}: dx = dy / 2y
+// Sqrt: y = √x.   SqrtForward {x, y}   SqrtBackward {y, dy, dx}: dx = dy / 2y, and 0 where y is 0
 #include <cmath>
 
 #include "compiler/ops/activation.h"

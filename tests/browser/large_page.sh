@@ -10,7 +10,7 @@ exec /usr/bin/python3 - <<'PY'
 import os, sys
 sys.path.insert(0, os.environ["PLIMSOLL_BROWSER"])
 from chromium import Page
-# The block with the most bytes times steps, which is easy to hit among so many.
+# The block with the most bytes times steps, which is easy to hit among all of them.
 THICKEST = """(() => {
   const { figure, plan } = page, b = plan.blocks;
   let best = -1;

@@ -1,7 +1,7 @@
 """Losses that models compute themselves, as ONNX files, and the reference results of training, in double precision.
 
-output_losses.py make            NAME.onnx for each of LOSSES, and data: x.npy, t.npy, hot.npy, eps.npy of 21 samples
-output_losses.py check NAME METRICS.jsonl OUT.onnx BATCH STEPS RATE [MOMENTUM-FREE SGD]
+    output_losses.py make            NAME.onnx for each of LOSSES, and data of 21 samples: x.npy, t.npy, hot.npy, eps.npy
+    output_losses.py check NAME METRICS.jsonl OUT.onnx BATCH STEPS RATE      after training with plain SGD
 
 The reference evaluates the file's own nodes with numpy; gradients are central differences.
 """

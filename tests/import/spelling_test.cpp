@@ -116,13 +116,92 @@ TEST_CASE("whole numbers are added up by CumSum") {
   };
   CHECK(said({-1}, 1) == "CumSum Slice Cast [N,4,1]");
   CHECK(said({1, 2}, 0) == "CumSum Slice CumSum Slice Squeeze Cast [N]");
-  CHECK_THAT(said({0}, 1), Contains("node 'node' (ReduceSum): adds up whole numbers of different samples"));
+  CHECK_THAT(said({0}, 1), Contains("node 'node' (ReduceSum): reduces whole numbers of different samples"));
 
   Spelled computed;
   computed.build.input("x", {"4", "9"}, onnx::TensorProto::INT64).input("axes", {"N"}, onnx::TensorProto::INT64);
   computed.build.node("ReduceSum", {"x", "axes"}, {"sum"}, "node");
   ModelBuilder::integer(computed.node("Cast", {"sum"}), "to", onnx::TensorProto::FLOAT);
   CHECK_THAT(computed.said(), Contains("node 'node' (ReduceSum): its axes are not known while compiling"));
+}
+
+TEST_CASE("the largest of whole numbers is the larger of two halves, again and again") {
+  const auto said = [](const char* op, const std::vector<int64_t>& axes, int64_t keepdims) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "1", "5"}, onnx::TensorProto::INT64).integers("axes", axes);
+    ModelBuilder::integer(spelled.build.node(op, {"x", "axes"}, {"largest"}, "node"), "keepdims", keepdims);
+    ModelBuilder::integer(spelled.node("Cast", {"largest"}), "to", onnx::TensorProto::FLOAT);
+    return spelled.said();
+  };
+  CHECK(said("ReduceMax", {-1}, 1) == "Slice Slice Max Slice Slice Max Slice Slice Max Cast [N,1,1]");
+  CHECK(said("ReduceMin", {1, 2}, 0) == "Slice Slice Min Slice Slice Min Slice Slice Min Squeeze Cast [N]");
+  CHECK(said("ReduceMin", {1}, 1) == "Identity Cast [N,1,5]");
+  CHECK_THAT(said("ReduceMax", {0}, 1), Contains("node 'node' (ReduceMax): reduces whole numbers of different samples"));
+}
+
+TEST_CASE("a learned exponent or bound is a parameter, and a number of the code is a constant") {
+  const auto said = [](const char* op, const std::vector<std::string>& inputs, const std::string& name) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "6"}).weight(name, {1}, 3).constant_real("zero", {0}, true);
+    spelled.node(op, inputs);
+    const auto imported = spelled.build.import();
+    std::string text = spelled.said();
+    if (!imported.ok()) return text;
+    for (const Value& value : imported->network.values)
+      if (value.kind == ValueKind::parameter) text += " " + value.name + (value.trainable ? " is trained" : " is not");
+    return text;
+  };
+  CHECK(said("Pow", {"x", "pool.p"}, "pool.p") == "Pow [N,6] pool.p is trained");
+  CHECK(said("Pow", {"x", "475"}, "475") == "Pow [N,6]");
+  CHECK(said("Pow", {"x", "const_3__12"}, "const_3__12") == "Pow [N,6]");
+  CHECK(said("Clip", {"x", "zero", "alpha"}, "alpha") == "Clip Min [N,6] alpha is trained");
+  CHECK(said("Clip", {"x", "alpha"}, "alpha") == "Max [N,6] alpha is trained");
+  CHECK(said("Clip", {"x", "zero", "476"}, "476") == "Clip [N,6]");
+  CHECK(said("Clip", {"x", "alpha", "zero"}, "alpha") == "Max Clip [N,6] alpha is trained");
+}
+
+TEST_CASE("tests for numbers that are none, and remainders, are what they are made of") {
+  const auto said = [](const char* op, const std::vector<std::string>& inputs, const char* attribute = "", int64_t value = 0, int element = 0) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "6"}, element ? element : static_cast<int>(onnx::TensorProto::FLOAT)).weight("w", {6}, 1);
+    spelled.build.integers("whole", {3});
+    auto& node = spelled.build.node(op, inputs, {"t"}, "node");
+    if (*attribute) ModelBuilder::integer(node, attribute, value);
+    ModelBuilder::integer(spelled.node("Cast", {"t"}), "to", onnx::TensorProto::FLOAT);
+    return spelled.said();
+  };
+  CHECK(said("IsNaN", {"x"}) == "Equal Not Cast [N,6]");
+  CHECK(said("IsInf", {"x"}) == "Abs Greater Cast [N,6]");
+  CHECK(said("IsInf", {"x"}, "detect_negative", 0) == "Greater Cast [N,6]");
+  CHECK(said("IsInf", {"x"}, "detect_positive", 0) == "Less Cast [N,6]");
+  CHECK(said("Mod", {"x", "w"}, "fmod", 1) == "Div Sign Abs Floor Mul Mul Sub [N,6]");
+  CHECK(said("Mod", {"x", "whole"}, "fmod", 1, onnx::TensorProto::INT64) == "Div Mul Sub Cast [N,6]");
+  CHECK(said("Mod", {"x", "whole"}, "fmod", 0, onnx::TensorProto::INT64) == "Mod Cast [N,6]");
+}
+
+TEST_CASE("a triangle of what is computed is a Where with a constant mask") {
+  const auto said = [](const std::vector<std::string>& dims, std::vector<std::string> inputs = {"x"}) {
+    Spelled spelled;
+    spelled.build.input("x", dims).constant_scalar("diagonal", -1);
+    spelled.node("Trilu", inputs);
+    return spelled.said();
+  };
+  CHECK(said({"N", "4", "5"}) == "Where [N,4,5]");
+  CHECK(said({"N", "4", "5"}, {"x", "diagonal"}) == "Where [N,4,5]");
+  CHECK_THAT(said({"N", "5"}), Contains("5: node 'node' (Trilu): takes samples by their number"));
+}
+
+TEST_CASE("computed numbers pick from a table along several axes as along one") {
+  const auto said = [](const std::vector<std::string>& indices, const std::vector<int64_t>& table) {
+    Spelled spelled;
+    spelled.build.input("i", indices, onnx::TensorProto::INT64).weight("w", table);
+    spelled.node("GatherND", {"w", "i"});
+    return spelled.said();
+  };
+  CHECK(said({"N", "7", "1"}, {4, 5}) == "Slice Squeeze Gather [N,7,5]");
+  CHECK(said({"N", "2"}, {3, 4, 5}) ==
+        "Slice Squeeze Add Less Where Slice Squeeze Add Less Where Mul Add Reshape Gather [N,5]");
+  CHECK_THAT(said({"N", "3"}, {3, 4}), Contains("4: node 'node' (GatherND): picks along 3 axes of [3,4]"));
 }
 
 TEST_CASE("EyeLike is a constant, and a power of whole numbers is one") {

@@ -515,10 +515,40 @@ TEST_CASE("elementwise functions as ONNX has them") {
   CHECK(distance(of("Sin", {-2, 0.5, 1000}), {-0.90929743, 0.47942554, 0.82687954}) < 1e-6);
   CHECK(distance(of("Cos", {-2, 0.5, 1000}), {-0.41614684, 0.87758256, 0.56237908}) < 1e-6);
   CHECK(distance(of("Atan", {-2, 0.5, 1000}), {-1.10714872, 0.46364761, 1.56979633}) < 1e-6);
-  std::vector<std::vector<float>> tensors = {{-2, 0, 3, 0}, {5, 7, -1, 1}, std::vector<float>(4, 9)};
+  CHECK(distance(of("Asin", {-0.5, 0, 1}), {-0.52359878, 0, 1.57079633}) < 1e-6);
+  CHECK(distance(of("Acos", {-0.5, 0, 1}), {2.0943951, 1.57079633, 0}) < 1e-6);
+  CHECK(distance(of("Asinh", {-1000, 0.5, 3}), {-7.6009027, 0.48121183, 1.81844646}) < 1e-6);
+  CHECK(distance(of("Acosh", {1, 2, 1000}), {0, 1.31695790, 7.60090221}) < 1e-6);
+  CHECK(distance(of("Atanh", {-0.5, 0, 0.75}), {-0.54930614, 0, 0.97295507}) < 1e-6);
+  CHECK(distance(of("Sinh", {-2, 0, 0.5}), {-3.62686041, 0, 0.52109531}) < 1e-6);
+  CHECK(distance(of("Cosh", {-2, 0, 0.5}), {3.76219569, 1, 1.12762597}) < 1e-6);
+  std::vector<std::vector<float>> roots = {{0, 2, 0, 4}, {5, 8, 0, 4}, std::vector<float>(4, 9)};
   const TensorDesc desc = f32({4});
+  run_once({.name = "SqrtBackward", .operands = {read(desc), read(desc), write(desc)}}, {}, roots);
+  CHECK(roots[2] == std::vector<float>{0, 2, 0, 0.5});
+  std::vector<std::vector<float>> tensors = {{-2, 0, 3, 0}, {5, 7, -1, 1}, std::vector<float>(4, 9)};
   run_once({.name = "AbsBackward", .operands = {read(desc), read(desc), write(desc)}}, {}, tensors);
   CHECK(tensors[2] == std::vector<float>{-5, 0, -1, 0});
+}
+
+TEST_CASE("a power of two tensors and its gradients as torch.pow has them: zeros, and negative numbers") {
+  const TensorDesc row = f32({1, 4}), one = f32({1, 1});
+  const auto slope = [&](const char* kernel, std::vector<float> x, std::vector<float> other) {
+    std::vector<std::vector<float>> tensors = {std::move(x), std::move(other), {1, 1, 1, 2}, std::vector<float>(4, 9)};
+    const TensorDesc desc = tensors[1].size() == 1 ? one : row;
+    run_once({.name = kernel, .operands = {read(row), read(desc), read(row), write(row)}}, {}, tensors);
+    return tensors[3];
+  };
+  std::vector<std::vector<float>> tensors = {{-2, 0, 2, 4}, {2, 3, 0, 0.5}, std::vector<float>(4, 9)};
+  run_once({.name = "BinaryPow", .operands = {read(row), read(row), write(row)}}, {}, tensors);
+  CHECK(tensors[2] == std::vector<float>{4, 0, 1, 2});
+  CHECK(slope("PowBaseSlope", {-2, 0, 2, 4}, {2, 3, 0, 0.5}) == std::vector<float>{-4, 0, 0, 0.5});
+  CHECK(slope("PowBaseSlope", {-2, 0, 2, 4}, {2}) == std::vector<float>{-4, 0, 4, 16});
+  const std::vector<float> by_exponent = slope("PowExponentSlope", {2, 3, 0, 0.5}, {1, 0, 2, 4});
+  CHECK((by_exponent[0] == 0 && by_exponent[1] == 0));
+  CHECK(by_exponent[2] == Approx(0.69314718));
+  CHECK(by_exponent[3] == Approx(2 * 2 * 1.38629436));
+  CHECK(std::isnan(slope("PowExponentSlope", {2, 1, 1, 1}, {-2})[0]));
 }
 
 TEST_CASE("Max and Min share the gradient where operands are equal, as torch.maximum, and propagate NaN") {

@@ -1,11 +1,11 @@
-// Reads every #include of the project and refuses those that cross an arrow of docs/ARCHITECTURE.md.
+// Reads every #include of the project and rejects dependencies that docs/ARCHITECTURE.md does not allow.
 //
 //   runtime/attrs ◄─ compiler/support ◄─ compiler/ir ◄─┬─ compiler/ops ◄─┬─ training ◄─ network ◄─ import ◄─ models
 //                                                      │                 └─ papers
 //                                                      ├─ compiler/{check, report, costs}
 //                                                      ├─ passes
 //                                                      └─ codegen            … all of them ◄─ compiler/driver ◄─ tools
-//   runtime/{host, cuda, train, dist, profile} ─► runtime only; runtime/machine, which includes nothing, serves tools, too
+//   runtime/{host, cuda, train, dist, profile} ─► runtime only; runtime/machine includes nothing, and tools may use it
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -21,7 +21,7 @@ namespace {
 
 const fs::path kRoot = PLIMSOLL_SOURCE_DIR;
 
-// What a room may include besides itself and the standard library. A room is the longest prefix in this table.
+// What a module may include besides itself and the standard library. A file belongs to the longest prefix in this table.
 const std::map<std::string, std::set<std::string>> kArrows = {
     {"runtime/attrs", {}},
     {"compiler/support", {}},
@@ -29,14 +29,14 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"compiler/ops", {"compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/training", {"compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/papers", {"compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
-    // It asks for task graphs where what tasks cost decides (layout_choice.h).
+    // It builds task graphs where the costs of tasks decide (layout_choice.h).
     {"compiler/network", {"compiler/training", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/network/simplify", {"compiler/network", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/import", {"compiler/network", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/check", {"compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/report", {"compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/costs", {"compiler/ir", "compiler/support", "runtime/attrs"}},
-    // From a request to files: it calls all the others.
+    // It turns a request into files, and calls all other modules.
     {"compiler/driver", {"compiler", "passes", "codegen", "runtime/attrs", "runtime/machine"}},
     {"passes", {"compiler/ir", "compiler/support", "runtime/attrs"}},
     {"codegen", {"compiler/ir", "compiler/support", "runtime/attrs"}},
@@ -46,7 +46,7 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"runtime", {"runtime"}},
 };
 
-// Libraries, and the only rooms that may know them.
+// Libraries, and the only modules that may include them.
 const std::map<std::string, std::set<std::string>> kLibraries = {
     {"google/protobuf", {"compiler/import", "models"}},
     {"onnx/", {"compiler/import", "models"}},
@@ -59,7 +59,7 @@ const std::map<std::string, std::set<std::string>> kLibraries = {
     {"cudnn", {"runtime/cuda"}},
     {"cublas", {"runtime/cuda"}},
     {"nvtx", {"runtime/cuda"}},
-    // A backend's own headers: the trainer's loop and the profiler know runtime/backend.h and runtime/streams.h only.
+    // Headers of a backend: the training loop and the profiler may include only runtime/backend.h and runtime/streams.h.
     {"runtime/cuda/", {"runtime/cuda", "runtime/profile/cuda"}},
     {"runtime/host/", {"runtime/host"}},
     {"omp.h", {"runtime"}},

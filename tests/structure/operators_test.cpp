@@ -1,5 +1,5 @@
-// An operator's meaning is in its own file. What is general asks the registry, and compares no node's operator with a name.
-// Passes that look for patterns of certain operators do; they are not in the list.
+// An operator's meaning is in its own file. General code consults the registry and compares no node's operator with a
+// name. Passes that look for patterns of certain operators may; they are not in the list.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -22,7 +22,7 @@ TEST_CASE("what is general names no operator") {
     if (entry.path().extension() == ".cpp") general.push_back(entry.path());
   general.push_back(root / "compiler/ops/task_builder.cpp");
 
-  // An Identity is asked for where it carries a mark of its exporter.
+  // An Identity may carry a mark of its exporter, so code may test for it.
   const std::regex comparison(R"re(\bop(_type\(\))?\s*[!=]=\s*"(?!Identity")\w+")re");
   for (const fs::path& path : general) {
     std::ifstream file(path);

@@ -1,8 +1,9 @@
 // Pages and comments are written in plain technical English. This test keeps replaced phrases from coming back: it
 // searches the files and folders of prose/checked.txt for the phrases of prose/phrases.tsv.
 //
-// It skips the code blocks of pages, and reads only the comments of sources. A phrase may span lines. `Quoted code` and
-// names (Fate::keep, crew.h, heeds()) are not prose: a name may be older than the word that replaced it.
+// It skips the code blocks of pages, and reads only the comments and documentation of sources. A phrase may span lines.
+// `Quoted code` and names (Fate::keep, crew.h, heeds()) are not prose: a name may be older than the word that replaced
+// it.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cctype>
@@ -58,20 +59,23 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// Adds line[begin, end) without its `code`. A backquote without a partner in the line is an ordinary character.
 void add_words(Prose& prose, const std::string& line, size_t begin, size_t end, int number) {
-  for (size_t at = begin; at < end; ++at) {
-    if (line[at] == '`') {
-      const size_t close = line.find('`', at + 1);
-      if (close < end) {
-        prose.add('`', number);
-        at = close;
-        continue;
-      }
-    }
-    prose.add(line[at], number);
-  }
+  for (size_t at = begin; at < end; ++at) prose.add(line[at], number);
   prose.add(' ', number);
+}
+
+// `Code` may span lines. A backquote without a partner in its piece of prose is an ordinary character.
+Prose without_code(const Prose& prose) {
+  Prose kept;
+  for (size_t at = 0; at < prose.text.size(); ++at) {
+    if (prose.text[at] == '`') {
+      const size_t close = prose.text.find_first_of("`\n", at + 1);
+      if (close != std::string::npos && prose.text[close] == '`') at = close;
+    }
+    kept.text += prose.text[at];
+    kept.lines.push_back(prose.lines[at]);
+  }
+  return kept;
 }
 
 Prose prose_of_page(const std::string& text) {
@@ -89,7 +93,7 @@ Prose prose_of_page(const std::string& text) {
       else add_words(prose, line, 0, line.size(), number);
     }
   }
-  return prose;
+  return without_code(prose);
 }
 
 bool starts_token(const std::string& line, size_t at) {
@@ -143,20 +147,19 @@ Prose prose_of_cpp(const std::string& text) {
     }
     if (!comment) prose.end(number);
   }
-  return prose;
+  return without_code(prose);
 }
 
-// `#` at the start of a word, and Python's triple-quoted strings, most of which are documentation.
+// `#` at the start of a word, and Python's documentation: triple-quoted strings at the start of a line.
 Prose prose_of_script(const std::string& text, bool python) {
   Prose prose;
   bool documentation = false;
   int number = 0;
   for (const std::string& line : lines_of(text)) {
     ++number;
-    const size_t quotes = python ? line.find("\"\"\"") : std::string::npos;
     const size_t first = line.find_first_not_of(" \t");
-    if (documentation || quotes != std::string::npos) {
-      const size_t begin = documentation ? 0 : quotes + 3;
+    if (documentation || (python && first != std::string::npos && line.compare(first, 3, "\"\"\"") == 0)) {
+      const size_t begin = documentation ? 0 : first + 3;
       const size_t close = line.find("\"\"\"", begin);
       add_words(prose, line, begin, std::min(close, line.size()), number);
       documentation = close == std::string::npos;
@@ -171,7 +174,7 @@ Prose prose_of_script(const std::string& text, bool python) {
     if (words) add_words(prose, line, hash + 1, line.size(), number);
     if (!words || hash != first) prose.end(number);
   }
-  return prose;
+  return without_code(prose);
 }
 
 const std::set<std::string> kCpp = {".h", ".cpp", ".cu", ".cuh", ".def", ".js", ".css", ".in"};
@@ -215,12 +218,14 @@ std::vector<Phrase> phrases() {
   return found;
 }
 
-// Whether text[begin, end) is part of a path, a qualified name or a call.
+// Whether text[begin, end) is part of a path, a qualified name or a call, or its only argument.
 bool is_name(const std::string& text, size_t begin, size_t end) {
   const char before = begin > 0 ? text[begin - 1] : ' ', after = end < text.size() ? text[end] : ' ';
   const char next = end + 1 < text.size() ? text[end + 1] : ' ';
-  return before == '/' || before == '.' || before == '_' || after == '(' || after == '/' || after == '_' ||
-         ((after == '.' || after == ':') && next != ' ' && next != '\n');
+  const bool argument = before == '(' && after == ')';
+  const bool continued = (after == '.' || after == ':') && next != ' ' && next != '\n';
+  return argument || continued || after == '(' || std::string("/._").find(before) != std::string::npos ||
+         after == '/' || after == '_';
 }
 
 struct Hit {
@@ -306,11 +311,12 @@ TEST_CASE("prose: phrases are found across lines, in the line where they begin, 
     for (const Hit& hit : search(prose, phrases())) text += std::to_string(hit.line) + ":" + hit.phrase + ";";
     return text;
   };
-  CHECK(found(prose_of_cpp("// The policy, without\n// a budget.\nint x;\n")) == "1:without a budget;");
+  CHECK(found(prose_of_cpp("// The policy without\n// a budget.\nint x;\n")) == "1:policy without a budget;");
   CHECK(found(prose_of_cpp("/* one\n * least\n * budget */ int x;\n")) == "2:least budget;");
-  CHECK(found(prose_of_cpp("int x;  // without\nint a;  // a budget\n")) == "");
+  CHECK(found(prose_of_cpp("int x;  // the plan without\nint a;  // a budget\n")) == "");
   CHECK(found(prose_of_cpp("auto t = R\"(\n// whoever\n)\";  // Whoever\n")) == "3:Whoever;");
   CHECK(found(prose_of_page("so\nmany\n\nso\n\nmany\n")) == "1:so many;");
+  CHECK(found(prose_of_page("prints `a so\nmany b`, one ` only: so many files that\n\nnext `\n")) == "2:so many;");
   CHECK(found(prose_of_cpp("// Fate::keep, passes/crew.h, heeds(), max_stash and fates.\n")) == "1:fates;");
 }
 

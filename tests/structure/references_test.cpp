@@ -1,5 +1,4 @@
-// Comments and pages name files of the project. A name that leads nowhere sends the reader looking for a page that was
-// never written.
+// Comments and pages name files of the project. Every such name and every link must lead to an existing file.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -15,7 +14,7 @@ namespace {
 
 const fs::path kProject = PLIMSOLL_SOURCE_DIR;
 
-// Names that stand for a file that the reader is to write.
+// Examples of files that the reader is to write.
 const std::set<std::string> kExamples = {"compiler/ops/softsign.cpp", "runtime/host/ops/softsign.cpp"};
 
 std::vector<fs::path> files_with(const std::set<std::string>& folders, const std::set<std::string>& extensions) {
@@ -49,7 +48,7 @@ TEST_CASE("every file that a comment or a page names is there") {
       if (kExamples.contains(target)) continue;
       INFO(fs::relative(path, kProject).string() << " names " << target);
       ++seen;
-      // The build makes some headers from other files: codegen/carried.h.
+      // The build generates some headers: codegen/carried.h.
       CHECK((fs::exists(kProject / target) || fs::exists(fs::path(PLIMSOLL_BINARY_DIR) / target)));
     }
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Weights after three iterations, bit for bit: four networks, each under six budgets of policy auto and under every policy without a budget and
-# under its least one, in one round and in rounds of 3 samples, and every trainer that has a host pool once more with it in a spill file.
-# tests/e2e/policies.sh is the part of it that runs with the tests; this builds some 280 trainers in an hour.
+# Compares weights after three iterations, bit by bit: four networks, each under six budgets with policy auto, and under
+# every policy, unlimited and with its minimum, in one round and in rounds of 3 samples. Every trainer with a host pool also
+# runs with the pool in a spill file. This builds some 280 trainers in an hour; tests/e2e/policies.sh tests a part of it.
 #
 # usage: tools/bench/same_bits.sh BUILD [NETWORK…]     (BUILD: a build of Plimsoll; of resnet18 googlenet densenet lstm, by default all)
 set -euo pipefail
@@ -21,7 +21,7 @@ declare -A spec=([resnet18]=resnet18:input=32,stem=cifar,width=16,classes=10 [go
 declare -A dimensions=([resnet18]="3 32 32" [googlenet]="3 64 64" [densenet]="3 32 32" [lstm]="12 32")
 
 files=0
-try() { # TRAINER OPTIONS…: in memory and, where it has a host pool, in a file
+try() { # TRAINER OPTIONS…: in memory and, if it has a host pool, in a file
   local trainer=$1
   same_bits "$@"
   if (( $(figure "$name-$trainer/plan.json" host_pool_bytes) > 0 )); then

@@ -75,7 +75,7 @@ def main():
     args = parser.parse_args()
     settings = args.settings.split(",")
     print(f"{args.threads} threads on {len(os.sched_getaffinity(0))} processors; spins before a thread sleeps; median iteration in ms")
-    print(f"| {'network':31} | {'beside':16} | " + " | ".join(f"{setting:>14}" for setting in settings) + " |")
+    print(f"| {'network':31} | {'other load':16} | " + " | ".join(f"{setting:>14}" for setting in settings) + " |")
     print("|---|---|" + "--:|" * len(settings), flush=True)
     for number, (name, (spec, batch)) in enumerate(NETWORKS.items()):
         directory = f"{args.work}/{number}"

@@ -1,4 +1,4 @@
-"""Photographs the reports that tools/docs/pictures.sh made; small PNG files of few colours."""
+"""Takes screenshots of the reports that tools/docs/pictures.sh makes, as small PNG files of few colours."""
 import io, os, sys
 
 from PIL import Image
@@ -17,7 +17,7 @@ def take(page, name, of=None, width=None):
     if of:
         left, top, right, bottom = page.evaluate(f"(() => {{ const b = {of}.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; }})()")
         image = image.crop((int(left), int(top), int(right + 1), int(min(bottom + 1, image.height))))
-    # Whatever has few pixels, a copy or a line, keeps its colour, which a median cut would take from it.
+    # Elements of few pixels, such as a copy or a line, keep their colours. A median cut would change them.
     image.quantize(240, method=Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE).save(os.path.join(out, name), optimize=True)
     print(name, os.path.getsize(os.path.join(out, name)))
 
@@ -32,7 +32,7 @@ with report("auto", 1240, 1000) as page:
 with report("auto", 1240, 1200, dark=True) as page:
     page.wait_for("window.page !== undefined")
     page.evaluate("page.setFate(true)")
-    # The largest tensor that leaves and comes back.
+    # The largest offloaded tensor.
     page.evaluate("""(() => { const t = page.plan.tensors; let best = -1;
       t.fate.forEach((fate, i) => { if (fate === FATE_OFFLOAD && (best < 0 || t.bytes[i] > t.bytes[best])) best = i; });
       page.chooseTensor(best); })()""")

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the pictures of docs/ again: plans ResNet-50 by several policies and photographs the reports in headless Chromium.
+# Makes the images of docs/: plans ResNet-50 with several policies, and takes screenshots of the reports in headless
+# Chromium.
 #   tools/docs/pictures.sh [WORK_DIRECTORY]      needs build/bin/plimsoll, chromium, python3-pil
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -8,7 +9,7 @@ mkdir -p "$work" docs/pictures
 plimsoll=build/bin/plimsoll
 common=(--batch 32 --costs p100 -q)
 "$plimsoll" model resnet50 -o "$work/resnet50.onnx" 2>/dev/null
-budget=40%  # of what auto would take, for all of them
+budget=40%  # of auto's unlimited arena, the same for all policies
 for policy in auto superneurons sublinear vdnn-all:p modnn dymem; do
   "$plimsoll" plan "$work/resnet50.onnx" "${common[@]}" --policy "$policy" --budget "$budget" -o "$work/${policy/:/-}.json"
   [[ $policy != auto ]] || budget=$(grep -om1 '"budget_bytes": *[0-9]*' "$work/auto.json" | grep -o '[0-9]*$')

@@ -114,7 +114,8 @@ Status NetworkBuilder::add_node(const ModelNode& source) {
   PLIMSOLL_TRY(check_outputs(source));
   if (const auto mask = masks_.by_output.find(source.outputs[0]); mask != masks_.by_output.end()) return add_mask(source, mask->second);
   if (masks_.steps.contains(source.outputs[0])) return {};
-  if (leave_out_guard(source)) return {};
+  PLIMSOLL_ASSIGN(const bool guards, leave_out_guard(source));
+  if (guards) return {};
   if (is_alias(model_, network_, table_, source)) {
     table_.alias(source.outputs[0], table_.find(source.inputs[0]));
     return {};
@@ -127,6 +128,8 @@ Status NetworkBuilder::add_node(const ModelNode& source) {
       return {};
     }
     if (leave_to_readers(source)) return {};
+    PLIMSOLL_ASSIGN(const bool divided, divide_by_samples(source));
+    if (divided) return {};
   }
   if (is_of_onnx(source)) {
     if (auto empty = is_blocked(source) ? std::nullopt : empty_slice(network_, table_, source, opset_)) {

@@ -179,7 +179,7 @@ std::vector<ModelNode> stretch_constants(const ModelNode& source, ValueTable& ta
     const Entry& entry = table[index];
     if (entry.data.valid() || !entry.known || !entry.known->alike_for_each_sample()) continue;
     if (!entry.known->real() && !(op && op->any_type && data_type_of(entry.known->element))) continue;
-    if (slot != Slot::data && slot != Slot::number && !is_weight(slot)) continue;
+    if (slot != Slot::data && slot != Slot::number && slot != Slot::exponent && !is_weight(slot)) continue;
     const Dims& dims = entry.known->dims;
     const auto with_samples = std::count_if(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
     if (with_samples != 1 || (entry.known->real() && entry.known->element != ElementType::f32)) continue;

@@ -53,7 +53,10 @@ class NetworkBuilder {
 
   // Handles nodes that are rewritten or removed.
   Result<bool> add_spelled(const ModelNode& source);
-  bool leave_out_guard(const ModelNode& source);
+  Result<bool> leave_out_guard(const ModelNode& source);
+  Status add_written(const std::vector<ModelNode>& nodes);
+  Result<bool> divide_by_samples(const ModelNode& source);
+  Status check_divisor(const ModelNode& source);
   bool absorb_pad(const ModelNode& source);
   Status add_mask(const ModelNode& source, const RandomMask& mask);
   Status add_sequence(const ModelNode& source);
@@ -80,7 +83,8 @@ class NetworkBuilder {
   Unsupported unsupported_ = {};
   std::optional<int64_t> exported_batch_ = {};
   RandomMasks masks_ = {};
-  std::unordered_set<std::string> guards_ = {};  // outputs of IsNaN nodes that serve only as guards
+  std::unordered_map<std::string, const ModelNode*> guards_ = {};  // by the output of an IsNaN that serves only as a guard
+  std::unordered_map<std::string, int64_t> sample_counts_ = {};  // real numbers: this many times the number of samples
   int guards_left_out_ = 0;
   FittedInputs fitted_ = {};
   int masks_followed_ = 0;

@@ -27,10 +27,12 @@ Result<ValueId> NodeInputs::add(const ModelNode& source, size_t i) {
   // Likewise a bias that is not a weight but computed to be zero, as torch's dynamo exporter writes if a layer has
   // none.
   if (slot == Slot::bias && is_zero(table_.known(index))) return ValueId();
-  const KnownValue* known = is_constant(slot)      ? table_.known_constant(index)
-                            : slot == Slot::number ? table_.known(index)
-                                                   : nullptr;
-  if (known && slot == Slot::number && (known->elements() != 1 || known->depends_on_batch())) known = nullptr;
+  const bool may_be_data = slot == Slot::number || slot == Slot::exponent;
+  const KnownValue* known = slot == Slot::bound || slot == Slot::exponent ? table_.known_number(index)
+                            : is_constant(slot)                           ? table_.known_constant(index)
+                            : slot == Slot::number                        ? table_.known(index)
+                                                                          : nullptr;
+  if (known && may_be_data && (known->elements() != 1 || known->depends_on_batch())) known = nullptr;
   if (!known) return table_.as_data(index, slot);
   if (slot == Slot::target) return add_reshape_target(source, *known);
   if (slot == Slot::indices && picks_rows_at_random(source, *known)) return table_.as_data(index, Slot::data);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/network/simplify/nan_guard.h"
 #include "compiler/network/simplify/network_builder.h"
@@ -9,10 +10,67 @@
 #include "compiler/network/simplify/node_values.h"
 #include "compiler/network/simplify/padding.h"
 #include "compiler/network/simplify/rows.h"
+#include "compiler/network/simplify/sample_counts.h"
 #include "compiler/network/simplify/sequences.h"
 #include "compiler/network/simplify/spellings.h"
 
 namespace plimsoll {
+
+// Adds the nodes that a node was rewritten to.
+Status NetworkBuilder::add_written(const std::vector<ModelNode>& nodes) {
+  for (const ModelNode& node : nodes)
+    for (const std::string& output : node.outputs) uses_.readers[output].push_back(kWritten);
+  for (const ModelNode& node : nodes) {
+    if (is_blocked(node))
+      give_up(node, false);
+    else if (auto known = fold(node, opset_, known_inputs(network_, table_, node)))
+      table_[table_.define(node.outputs[0])].known = std::move(known);
+    else
+      PLIMSOLL_TRY(place(node, *find_op(node.op)));
+  }
+  return {};
+}
+
+// A sum over samples that is divided by the batch of the exporter's example, as a number: whether the samples are meant
+// or the number, the file does not say.
+Status NetworkBuilder::check_divisor(const ModelNode& source) {
+  if (!exported_batch_ || *exported_batch_ == options_.batch || *exported_batch_ < 2) return {};
+  if (source.op != "Div" || source.inputs.size() != 2 || source.inputs[1].empty()) return {};
+  const KnownValue* const divisor = table_.known(table_.find(source.inputs[1]));
+  if (!divisor || !divisor->real() || divisor->elements() != 1) return {};
+  if (divisor->number(0) != static_cast<double>(*exported_batch_)) return {};
+  if (!divided_by_samples(model_, uses_, table_, source, 1)) return {};
+  return Error{ExitCode::invalid_model,
+               fmt::format("{}: divides a sum over samples by {}, and the model was exported for a batch of {}: the file "
+                           "does not say whether the number of samples is meant",
+                           describe(source), *exported_batch_, *exported_batch_),
+               {fmt::format("if it is, export the model with a dynamic batch, or compile it with --batch {}", *exported_batch_),
+                fmt::format("if {} is meant, export the model for another batch", *exported_batch_)}};
+}
+
+// False: neither the number of samples as a real number, nor a division by it.
+Result<bool> NetworkBuilder::divide_by_samples(const ModelNode& source) {
+  if (is_blocked(source)) return false;
+  if (const auto count = counted_samples(table_, source)) {
+    table_.define(source.outputs[0]);  // no node computes it; a division by it needs none
+    sample_counts_[source.outputs[0]] = *count;
+    return true;
+  }
+  PLIMSOLL_TRY(check_divisor(source));
+  const auto read = std::find_if(source.inputs.begin(), source.inputs.end(),
+                                 [&](const std::string& name) { return sample_counts_.contains(name); });
+  if (read == source.inputs.end()) return false;
+  if (source.op == "Div" && source.inputs.size() == 2 && read == source.inputs.begin() + 1) {
+    if (const auto nodes = divided_by_samples(model_, uses_, table_, source, sample_counts_.at(*read))) {
+      PLIMSOLL_TRY(add_written(*nodes));
+      return true;
+    }
+  }
+  unsupported_.add_message(fmt::format("{}: computes with the number of samples, '{}'; only a sum over samples can be "
+                                       "divided by it", describe(source), *read));
+  give_up(source, false);
+  return true;
+}
 
 // False: the operator stays as it is.
 Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
@@ -34,8 +92,9 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
                  .known =
                      [&](size_t i) {
                        // A constant input of an operator may be an initializer.
-                       return is_constant(slot_of(source.op, i)) ? table_.known_constant(index(i))
-                                                                 : table_.known(index(i));
+                       const Slot slot = slot_of(source.op, i);
+                       if (slot == Slot::bound) return table_.known_number(index(i));
+                       return is_constant(slot) ? table_.known_constant(index(i)) : table_.known(index(i));
                      },
                  .computed = [&](size_t i) { return !table_[index(i)].initializer && !table_[index(i)].known; },
                  .element = [&](size_t i) { return element_of(network_, table_[index(i)]); },
@@ -51,16 +110,7 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
     give_up(source, false);
     return true;
   }
-  for (const ModelNode& node : *nodes)
-    for (const std::string& output : node.outputs) uses_.readers[output].push_back(kWritten);
-  for (const ModelNode& node : *nodes) {
-    if (is_blocked(node))
-      give_up(node, false);
-    else if (auto known = fold(node, opset_, known_inputs(network_, table_, node)))
-      table_[table_.define(node.outputs[0])].known = std::move(known);
-    else
-      PLIMSOLL_TRY(place(node, *find_op(node.op)));
-  }
+  PLIMSOLL_TRY(add_written(*nodes));
   if (nodes->empty()) return false;
   // Outputs that the rewriting does not produce have no data, such as the running statistics of a BatchNormalization.
   for (const std::string& output : source.outputs) {
@@ -99,26 +149,23 @@ bool NetworkBuilder::leave_to_readers(const ModelNode& source) {
   return true;
 }
 
-// Removes a replacement of NaN together with its test.
-bool NetworkBuilder::leave_out_guard(const ModelNode& source) {
+// Removes Where(IsNaN(x), 0, x) together with its IsNaN. If it inserts another value, both become nodes.
+Result<bool> NetworkBuilder::leave_out_guard(const ModelNode& source) {
   if (only_guards(model_, uses_, source)) {
-    guards_.insert(source.outputs[0]);
+    guards_[source.outputs[0]] = &source;
     return true;
   }
-  if (!is_of_onnx(source) || source.inputs.empty() || !guards_.contains(source.inputs[0])) return false;
-  const ValueTable::Index guarded = table_.find(source.inputs[2]);
+  if (!is_of_onnx(source) || source.inputs.empty()) return false;
+  const auto guard = guards_.find(source.inputs[0]);
+  if (guard == guards_.end()) return false;
   if (puts_zero(table_, source)) {
-    table_.alias(source.outputs[0], guarded);
+    table_.alias(source.outputs[0], table_.find(source.inputs[2]));
     ++guards_left_out_;
     return true;
   }
-  if (table_.dims(guarded))
-    unsupported_.add_message(
-        fmt::format("{}: puts '{}' in the place of NaN, which is not known to be 0 while compiling; "
-                    "a Softmax puts 0 there itself",
-                    describe(source), source.inputs[1]));
-  give_up(source, false);
-  return true;
+  const ModelNode* const test = std::exchange(guard->second, nullptr);
+  if (test) PLIMSOLL_TRY(add_spelled(*test));
+  return false;
 }
 
 // An empty Pad is removed; one that its readers can absorb is left to them.

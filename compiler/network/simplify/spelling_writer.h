@@ -1,6 +1,5 @@
-// Tools for writing an operator as other operators. Operators that read or write by index are in
-// spellings_by_index.cpp, recurrent networks in spellings_recurrent.cpp, attention in spellings_attention.cpp, all
-// others in spellings.cpp.
+// Tools for writing an operator as other operators. Each subject has its file: spellings_by_index.cpp,
+// spellings_recurrent.cpp, …; all others are in spellings.cpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -142,6 +141,10 @@ class Writer {
   std::string part_ = {};
 };
 
+inline bool of_whole_numbers(const Writer& w) {
+  return w.element(0) == ElementType::i64 || w.element(0) == ElementType::i32;
+}
+
 Result<Nodes> cast_like(Writer& w);
 Result<Nodes> einsum(Writer& w, const std::string& equation);
 Result<Nodes> gather(Writer& w);
@@ -160,6 +163,12 @@ Result<Nodes> col2im(Writer& w);
 // `given`: the scales or sizes, one entry per dimension.
 Result<Nodes> resize_volume(Writer& w, const KnownValue* given);
 Result<Nodes> tile(Writer& w);
+Result<Nodes> reduce_sum(Writer& w);
+Result<Nodes> reduce_extreme(Writer& w);
+Result<Nodes> is_infinite(Writer& w);
+Result<Nodes> is_nan(Writer& w);
+Result<Nodes> remainder(Writer& w);
+Result<Nodes> triangle(Writer& w);
 Result<Nodes> class_loss_of_probabilities(Writer& w);
 
 }  // namespace plimsoll::spelling

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <string>
 
 #include "compiler/network/simplify/spelling_writer.h"
@@ -109,46 +108,17 @@ Result<Nodes> spell_selu(Writer& w) {
   return w.finish();
 }
 
-// ReduceSum has no kernel for integers, CumSum has one: the sum is its last element along each axis.
-Result<Nodes> spell_reduce_sum(Writer& w) {
-  if (w.element(0) != ElementType::i64 && w.element(0) != ElementType::i32) return Nodes{};
-  const int64_t rank = static_cast<int64_t>(w.x().size());
-  Ints axes;
-  const KnownValue* const known = w.known(1);
-  if (!w.input(1).empty() && (!known || known->real())) return w.unsupported("its axes are not known while compiling");
-  if (known)
-    for (int64_t i = 0; i < known->elements().value_or(0); ++i)
-      axes.push_back(known->integer(static_cast<size_t>(i)).value);
-  else if (const auto* attribute = find_attribute(w.node(), "axes"))
-    axes = attribute->integers();
-  if (axes.empty() && w.integer("noop_with_empty_axes", 0) != 0) {
-    w.write("Identity", {w.input(0)});
-    return w.finish();
-  }
-  if (axes.empty()) {
-    axes.resize(w.x().size());
-    std::iota(axes.begin(), axes.end(), int64_t{0});
-  }
-  std::string sum = w.input(0);
-  for (int64_t& axis : axes) {
-    if (axis < -rank || axis >= rank) return w.invalid(fmt::format("axis {} of {}", axis, to_string(w.x())));
-    if (axis < 0) axis += rank;
-    const Dim dim = w.x()[static_cast<size_t>(axis)];
-    if (dim.batch) return w.unsupported("adds up whole numbers of different samples");
-    const std::string running = w.write("CumSum", {sum, w.integers({axis}, {})});
-    const std::string last = w.integers({dim.value - 1}, {{1}}), end = w.integers({dim.value}, {{1}});
-    sum = w.write("Slice", {running, last, end, w.integers({axis}, {{1}})});
-  }
-  if (w.integer("keepdims", 1) == 0) w.write("Squeeze", {sum}, "axes", axes);
-  return w.finish();
-}
-
-// For integers (the length of a text, at least 1): Max, then Min.
+// Max, then Min: for integers (the length of a text, at least 1), and for bounds that are learned or computed.
 Result<Nodes> spell_clip(Writer& w) {
-  if (w.element(0) != ElementType::i64 && w.element(0) != ElementType::i32) return Nodes{};
+  const bool whole = spelling::of_whole_numbers(w);
+  const auto given = [&](size_t i) { return !w.input(i).empty(); };
+  const auto by_tensor = [&](size_t i) { return given(i) && (whole || !w.known(i)); };
+  if (!whole && !by_tensor(1) && !by_tensor(2)) return Nodes{};
   std::string clipped = w.input(0);
-  if (!w.input(1).empty()) clipped = w.write("Max", {clipped, w.input(1)});
-  if (!w.input(2).empty()) clipped = w.write("Min", {clipped, w.input(2)});
+  if (by_tensor(1)) clipped = w.write("Max", {clipped, w.input(1)});
+  else if (given(1)) clipped = w.write("Clip", {clipped, w.input(1)});
+  if (by_tensor(2)) clipped = w.write("Min", {clipped, w.input(2)});
+  else if (given(2)) clipped = w.write("Clip", {clipped, "", w.input(2)});
   if (clipped == w.input(0)) w.write("Identity", {clipped});
   return w.finish();
 }
@@ -321,19 +291,24 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"GRU", spelling::recurrent},
       {"GlobalMaxPool", spell_global_max_pool},
       {"InstanceNormalization", spell_instance_normalization},
+      {"IsInf", spelling::is_infinite},
+      {"IsNaN", spelling::is_nan},
       {"LSTM", spelling::recurrent},
       {"Max", spell_extreme},
       {"MaxPool", widen},
       {"Min", spell_extreme},
       {"Mish", spell_mish},
+      {"Mod", spelling::remainder},
       {"PRelu", spell_prelu},
       {"Pad", spelling::pad},
       {"RNN", spelling::recurrent},
       {"ReduceL1", spell_reduce_l1},
       {"ReduceL2", spell_reduce_l2},
       {"ReduceLogSum", spell_reduce_log_sum},
+      {"ReduceMax", spelling::reduce_extreme},
+      {"ReduceMin", spelling::reduce_extreme},
       {"ReduceSumSquare", spell_reduce_l2},
-      {"ReduceSum", spell_reduce_sum},
+      {"ReduceSum", spelling::reduce_sum},
       {"RotaryEmbedding", spelling::rotary_embedding},
       {"ScatterND", spelling::scatter_nd},
       {"Selu", spell_selu},
@@ -342,6 +317,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"Tan", spell_tan},
       {"TensorScatter", spelling::tensor_scatter},
       {"Tile", spelling::tile},
+      {"Trilu", spelling::triangle},
       {"Upsample", spelling::upsample},
   };
   return table;

@@ -12,9 +12,11 @@
 //   Gather, GatherND, ScatterND by sample numbers and other indices     GatherElements, ScatterElements
 //   ScatterND of one known number at known positions     Where     of other values     Split, Concat; Gather, Where
 //   AffineGrid     MatMul with the positions of an even grid          Col2Im     ConvTranspose of each channel
-//   Clip of integers     Max, Min
+//   Clip of integers, or with bounds that are learned or computed     Max, Min
+//   IsNaN     x = x, Not          IsInf     Abs(x) > the largest number          Trilu     Where with a constant mask
+//   Mod with fmod     a - b · Sign(a / b) · Floor(Abs(a / b))
 //   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt          ReduceL1     ReduceSum of Abs
-//   ReduceSum of integers     CumSum, Slice
+//   ReduceSum of integers     CumSum, Slice          ReduceMax, ReduceMin of integers     Max, Min of halves
 //   ReduceLogSum     Log of ReduceSum          Celu     alpha · Elu(x / alpha)          Tan     Sin / Cos
 //   Max, Min of more than two     Max, Min of two, in a chain          Tile     Expand, Pad with mode wrap
 //   Pad with mode edge, reflect or wrap along several axes     a Pad for each axis

@@ -157,6 +157,47 @@ Result<Nodes> gather(Writer& w) {
   return w.finish();
 }
 
+namespace {
+
+// From a table, by computed indices: its first axes are merged into one.
+Result<Nodes> gather_nd_computed(Writer& w) {
+  const Dims *indices = w.dims(1), &x = w.x();
+  if (!indices || indices->empty() || indices->back().batch) return w.unsupported("how many numbers pick is not known");
+  if (w.element(1) != ElementType::i64) return w.unsupported("its indices are not i64");
+  if (w.integer("batch_dims", 0) != 0) return w.unsupported("picks for each of a batch (batch_dims) by itself");
+  const int64_t rank = static_cast<int64_t>(indices->size()), depth = indices->back().value;
+  if (depth < 1 || depth > static_cast<int64_t>(x.size()))
+    return w.invalid(fmt::format("picks along {} axes of {}", depth, to_string(x)));
+  Ints shape = {1};
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (x[i].batch) return w.unsupported("picks from samples by computed numbers");
+    if (static_cast<int64_t>(i) < depth) shape[0] *= x[i].value;
+    else shape.push_back(x[i].value);
+  }
+  std::string row;
+  for (int64_t k = 0; k < depth; ++k) {
+    const std::string first = w.integers({k}, {{1}}), end = w.integers({k + 1}, {{1}}), axis = w.integers({rank - 1}, {{1}});
+    std::string at = w.write("Squeeze", {w.write("Slice", {w.input(1), first, end, axis})}, "axes", {rank - 1});
+    if (depth == 1) {
+      row = at;
+      break;
+    }
+    const int64_t size = x[static_cast<size_t>(k)].value;
+    const std::string from_end = w.write("Add", {at, w.integers({size}, {})});
+    at = w.write("Where", {w.write("Less", {at, w.integers({0}, {})}), from_end, at});
+    if (k > 0) {
+      const std::string before = w.write("Mul", {row, w.integers({size}, {})});
+      at = w.write("Add", {before, at});
+    }
+    row = at;
+  }
+  const std::string rows = depth == 1 ? w.input(0) : w.write("Reshape", {w.input(0)}, "shape", shape);
+  w.write("Gather", {rows, row});
+  return w.finish();
+}
+
+}  // namespace
+
 // Along the first axes at once: they are merged into one.
 Result<Nodes> gather_nd(Writer& w) {
   const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
@@ -168,6 +209,7 @@ Result<Nodes> gather_nd(Writer& w) {
   const Dims* given = indices ? nullptr : w.dims(1);
   if (given && w.integer("batch_dims", 0) == 1 && given->size() > 1 && (*given)[0] == kBatch && given->back() == Dim{1})
     return gather_nd_of_samples(w, {.parts = {w.input(1)}, .dims = Dims(given->begin(), given->end() - 1)});
+  if (!indices && w.is_computed(1)) return gather_nd_computed(w);
   // The same for each sample, and stored for one of them.
   const bool alike = indices && indices->alike_for_each_sample() && !indices->splat();
   if (!indices || indices->real() || (indices->depends_on_batch() && !alike) || indices->dims.empty())

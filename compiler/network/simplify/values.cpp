@@ -27,6 +27,14 @@ bool is_named_as_constant(const ModelTensor& tensor) {
          (name.starts_with("onnx::") || name.starts_with("Constant") || name.find("/Constant") != std::string::npos);
 }
 
+// Names that exporters and optimizers give to numbers in the code: "475", "const_6__13".
+bool is_named_as_number(std::string_view name) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string lower(name);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return std::all_of(name.begin(), name.end(), is_digit) || lower.find("const") != std::string::npos;
+}
+
 // False if the elements are stored outside the model.
 bool is_additive_mask(const ModelTensor& tensor) {
   if (tensor.type != ElementType::f32 || !tensor.data) return false;
@@ -92,6 +100,16 @@ const Dims* ValueTable::dims(Index index) {
 const KnownValue* ValueTable::known(Index index) {
   const ModelTensor* initializer = entries_[index].initializer;
   if (initializer && is_real(initializer->type) && !is_constant(*initializer)) return nullptr;
+  return known_constant(index);
+}
+
+bool ValueTable::may_be_learned(const ModelTensor& number) {
+  return !is_constant(number) && (roles_.contains(number.name) || !is_named_as_number(number.name));
+}
+
+const KnownValue* ValueTable::known_number(Index index) {
+  const ModelTensor* initializer = entries_[index].initializer;
+  if (initializer && is_real(initializer->type) && may_be_learned(*initializer)) return nullptr;
   return known_constant(index);
 }
 

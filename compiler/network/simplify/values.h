@@ -52,6 +52,9 @@ class ValueTable {
   const Dims* dims(Index index);
   // The values that the compiler may evaluate with. Float initializers are excluded, because they may be trained.
   const KnownValue* known(Index index);
+  // The same for the bound of a Clip or an exponent. Float initializers count as constants unless they may be
+  // parameters: a mark or a role says so, or their name is that of a module's attribute.
+  const KnownValue* known_number(Index index);
   // The same for an input that is not data: there float initializers count as constants.
   const KnownValue* known_constant(Index index);
 
@@ -67,6 +70,7 @@ class ValueTable {
 
  private:
   bool is_constant(const ModelTensor& initializer);
+  bool may_be_learned(const ModelTensor& number);
 
   Network& network_;
   std::unordered_set<std::string> trained_ = {};

@@ -1,5 +1,5 @@
-// BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin {a, b, y}: y = a op b; a and b broadcast to y.
-// BinaryAdd may apply a Relu to its result.
+// BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin, BinaryPow {a, b, y}: y = a op b; a and b broadcast to
+// y. BinaryAdd may apply a Relu to its result.
 // ScaleShift {x, y}: y = scale · x + shift
 #include "runtime/cuda/elementwise.h"
 #include "runtime/cuda/strided.h"
@@ -57,6 +57,10 @@ __global__ void broadcast_kernel(Index steps, cuda::DeviceLoops<3> loops, const 
   }
 }
 
+struct ToThePower {
+  __device__ float operator()(float a, float b) const { return powf(a, b); }
+};
+
 template <class F>
 std::unique_ptr<Kernel> binary(std::span<const OperandDesc> operands, F f) {
   const TensorDesc &a = operands[0].tensor, &b = operands[1].tensor, &y = operands[2].tensor;
@@ -91,6 +95,7 @@ PLIMSOLL_CUDA_KERNEL(BinaryMul, return binary(operands, Mul{});)
 PLIMSOLL_CUDA_KERNEL(BinaryDiv, return binary(operands, Div{});)
 PLIMSOLL_CUDA_KERNEL(BinaryMax, return binary(operands, Larger{});)
 PLIMSOLL_CUDA_KERNEL(BinaryMin, return binary(operands, Smaller{});)
+PLIMSOLL_CUDA_KERNEL(BinaryPow, return binary(operands, ToThePower{});)
 PLIMSOLL_CUDA_KERNEL(ScaleShift, return cuda::map(operands, BinaryScale{static_cast<float>(attrs.scale), static_cast<float>(attrs.shift)});)
 
 }  // namespace plimsoll

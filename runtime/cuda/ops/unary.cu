@@ -81,7 +81,56 @@ struct Sqrt {
   __device__ float operator()(float x) const { return sqrtf(x); }
 };
 struct SqrtSlope {
-  __device__ float operator()(float y, float dy) const { return 0.5F * dy / y; }
+  __device__ float operator()(float y, float dy) const { return y == 0 ? 0.0F : 0.5F * dy / y; }
+};
+
+struct Acos {
+  __device__ float operator()(float x) const { return acosf(x); }
+};
+struct AcosSlope {
+  __device__ float operator()(float x, float dy) const { return -dy / sqrtf(1.0F - x * x); }
+};
+
+struct Acosh {
+  __device__ float operator()(float x) const { return acoshf(x); }
+};
+struct AcoshSlope {
+  __device__ float operator()(float x, float dy) const { return dy / sqrtf((x - 1.0F) * (x + 1.0F)); }
+};
+
+struct Asin {
+  __device__ float operator()(float x) const { return asinf(x); }
+};
+struct AsinSlope {
+  __device__ float operator()(float x, float dy) const { return dy / sqrtf(1.0F - x * x); }
+};
+
+struct Asinh {
+  __device__ float operator()(float x) const { return asinhf(x); }
+};
+struct AsinhSlope {
+  __device__ float operator()(float x, float dy) const { return dy / sqrtf(1.0F + x * x); }
+};
+
+struct Atanh {
+  __device__ float operator()(float x) const { return atanhf(x); }
+};
+struct AtanhSlope {
+  __device__ float operator()(float x, float dy) const { return dy / (1.0F - x * x); }
+};
+
+struct Cosh {
+  __device__ float operator()(float x) const { return coshf(x); }
+};
+struct CoshSlope {
+  __device__ float operator()(float x, float dy) const { return dy * sinhf(x); }
+};
+
+struct Sinh {
+  __device__ float operator()(float x) const { return sinhf(x); }
+};
+struct SinhSlope {
+  __device__ float operator()(float x, float dy) const { return dy * coshf(x); }
 };
 
 // Squares and cubes are the most common cases.
@@ -118,6 +167,20 @@ PLIMSOLL_CUDA_KERNEL(SinForward, return cuda::map(operands, Sin{});)
 PLIMSOLL_CUDA_KERNEL(SinBackward, return cuda::map2(operands, SinSlope{});)
 PLIMSOLL_CUDA_KERNEL(SqrtForward, return cuda::map(operands, Sqrt{});)
 PLIMSOLL_CUDA_KERNEL(SqrtBackward, return cuda::map2(operands, SqrtSlope{});)
+PLIMSOLL_CUDA_KERNEL(AcosForward, return cuda::map(operands, Acos{});)
+PLIMSOLL_CUDA_KERNEL(AcosBackward, return cuda::map2(operands, AcosSlope{});)
+PLIMSOLL_CUDA_KERNEL(AcoshForward, return cuda::map(operands, Acosh{});)
+PLIMSOLL_CUDA_KERNEL(AcoshBackward, return cuda::map2(operands, AcoshSlope{});)
+PLIMSOLL_CUDA_KERNEL(AsinForward, return cuda::map(operands, Asin{});)
+PLIMSOLL_CUDA_KERNEL(AsinBackward, return cuda::map2(operands, AsinSlope{});)
+PLIMSOLL_CUDA_KERNEL(AsinhForward, return cuda::map(operands, Asinh{});)
+PLIMSOLL_CUDA_KERNEL(AsinhBackward, return cuda::map2(operands, AsinhSlope{});)
+PLIMSOLL_CUDA_KERNEL(AtanhForward, return cuda::map(operands, Atanh{});)
+PLIMSOLL_CUDA_KERNEL(AtanhBackward, return cuda::map2(operands, AtanhSlope{});)
+PLIMSOLL_CUDA_KERNEL(CoshForward, return cuda::map(operands, Cosh{});)
+PLIMSOLL_CUDA_KERNEL(CoshBackward, return cuda::map2(operands, CoshSlope{});)
+PLIMSOLL_CUDA_KERNEL(SinhForward, return cuda::map(operands, Sinh{});)
+PLIMSOLL_CUDA_KERNEL(SinhBackward, return cuda::map2(operands, SinhSlope{});)
 PLIMSOLL_CUDA_KERNEL(PowForward, return cuda::map(operands, Pow{static_cast<float>(attrs.exponent)});)
 PLIMSOLL_CUDA_KERNEL(PowBackward, return cuda::map2(operands, PowSlope{static_cast<float>(attrs.exponent)});)
 

@@ -1,5 +1,5 @@
-// BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin {a, b, y}: y = a op b; a and b broadcast to y. Any
-// layout. BinaryAdd may apply a Relu to its result.
+// BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin, BinaryPow {a, b, y}: y = a op b; a and b broadcast to
+// y. Any layout. BinaryAdd may apply a Relu to its result.
 // ScaleShift {x, y}: y = scale · x + shift
 #include "runtime/host/elementwise.h"
 #include "runtime/loops.h"
@@ -113,6 +113,12 @@ std::vector<Algorithm> BinaryMin::algorithms(const Attrs&, std::span<const Opera
 
 std::unique_ptr<Kernel> BinaryMin::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
   return binary(operands, [](float a, float b) { return a < b || a != a ? a : b; });
+}
+
+std::vector<Algorithm> BinaryPow::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> BinaryPow::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  return binary(operands, [](float a, float b) { return std::pow(a, b); });
 }
 
 std::vector<Algorithm> ScaleShift::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }

@@ -50,7 +50,39 @@ PLIMSOLL_ELEMENTWISE(SinForward, return host::map(operands, [](float x) { return
 PLIMSOLL_ELEMENTWISE(SinBackward, return host::map2(operands, [](float x, float dy) { return dy * std::cos(x); });)
 
 PLIMSOLL_ELEMENTWISE(SqrtForward, return host::map(operands, [](float x) { return std::sqrt(x); });)
-PLIMSOLL_ELEMENTWISE(SqrtBackward, return host::map2(operands, [](float y, float dy) { return 0.5F * dy / y; });)
+// The slope at 0 is infinite. 0 is taken for it: the distance of a point to itself must not make all gradients NaN.
+PLIMSOLL_ELEMENTWISE(SqrtBackward, return host::map2(operands, [](float y, float dy) {
+                       return y == 0 ? 0.0F : 0.5F * dy / y;
+                     });)
+
+PLIMSOLL_ELEMENTWISE(AcosForward, return host::map(operands, [](float x) { return std::acos(x); });)
+PLIMSOLL_ELEMENTWISE(AcosBackward, return host::map2(operands, [](float x, float dy) {
+                       return -dy / std::sqrt(1.0F - x * x);
+                     });)
+
+PLIMSOLL_ELEMENTWISE(AcoshForward, return host::map(operands, [](float x) { return std::acosh(x); });)
+PLIMSOLL_ELEMENTWISE(AcoshBackward, return host::map2(operands, [](float x, float dy) {
+                       return dy / std::sqrt((x - 1.0F) * (x + 1.0F));
+                     });)
+
+PLIMSOLL_ELEMENTWISE(AsinForward, return host::map(operands, [](float x) { return std::asin(x); });)
+PLIMSOLL_ELEMENTWISE(AsinBackward, return host::map2(operands, [](float x, float dy) {
+                       return dy / std::sqrt(1.0F - x * x);
+                     });)
+
+PLIMSOLL_ELEMENTWISE(AsinhForward, return host::map(operands, [](float x) { return std::asinh(x); });)
+PLIMSOLL_ELEMENTWISE(AsinhBackward, return host::map2(operands, [](float x, float dy) {
+                       return dy / std::sqrt(1.0F + x * x);
+                     });)
+
+PLIMSOLL_ELEMENTWISE(AtanhForward, return host::map(operands, [](float x) { return std::atanh(x); });)
+PLIMSOLL_ELEMENTWISE(AtanhBackward, return host::map2(operands, [](float x, float dy) { return dy / (1.0F - x * x); });)
+
+PLIMSOLL_ELEMENTWISE(CoshForward, return host::map(operands, [](float x) { return std::cosh(x); });)
+PLIMSOLL_ELEMENTWISE(CoshBackward, return host::map2(operands, [](float x, float dy) { return dy * std::sinh(x); });)
+
+PLIMSOLL_ELEMENTWISE(SinhForward, return host::map(operands, [](float x) { return std::sinh(x); });)
+PLIMSOLL_ELEMENTWISE(SinhBackward, return host::map2(operands, [](float x, float dy) { return dy * std::cosh(x); });)
 
 // Squares and cubes are the most common cases.
 PLIMSOLL_ELEMENTWISE(PowForward, {

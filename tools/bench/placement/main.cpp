@@ -1,11 +1,11 @@
-// How near to the lower bound placements come, and how long that takes:
+// Compares placements with their lower bound, and measures the time of placement:
 //
 //   bench_placement                          traces of 200, 1000 and 10000 layers
-//   bench_placement FILE.csv … PLAN.json …   problems of files, and what plans gave addresses
-//   bench_placement --capacity BYTES FILE …  a height that is enough
-//   bench_placement --quick …                without the thorough effort, which takes up to a minute for a problem
+//   bench_placement FILE.csv … PLAN.json …   problems from files, and the buffers of plans
+//   bench_placement --capacity BYTES FILE …  a sufficient height
+//   bench_placement --quick …                without the thorough effort, which takes up to a minute per problem
 //
-// Heights are over the lower bound, seconds of processor time.
+// Heights are relative to the lower bound. Seconds are processor time.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -28,7 +28,7 @@ namespace {
 
 using namespace placement;
 
-// As the pass `place` sees a plan that lets tensors share memory: chains of in-place residencies are one buffer.
+// The problem that the pass `place` solves for a plan with in-place pairs: chains of in-place residencies are one buffer.
 Problem problem_of(const Plan& plan) {
   std::vector<size_t> chain(plan.residencies.size());
   std::iota(chain.begin(), chain.end(), size_t{0});

@@ -30,7 +30,7 @@ Problem make_tight(const std::vector<Traced>& tensors, double share) {
   for (size_t i = 0; i < tensors.size(); ++i)
     for (const int64_t step : tensors[i].touches) touched[static_cast<size_t>(step)].push_back(i);
 
-  // Belady's rule: who is needed last leaves first.
+  // Belady's rule: the tensor whose next use is farthest away is evicted first.
   std::vector<size_t> next(tensors.size(), 0);  // index of the next touch
   std::vector<int64_t> since(tensors.size(), -1);
   std::set<std::pair<int64_t, size_t>> idle;  // by next touch: resident and not touched now
@@ -67,7 +67,7 @@ Problem make_tight(const std::vector<Traced>& tensors, double share) {
     }
   }
 
-  // Prefetches begin earlier where there is room, those that are needed first first, and not before they left.
+  // Prefetches begin earlier if there is room, in the order of their uses, and not before the tensor's offload.
   std::sort(returned.begin(), returned.end(), [&](size_t a, size_t b) {
     return std::tuple(problem.buffers[a].lower, a) < std::tuple(problem.buffers[b].lower, b);
   });
@@ -91,7 +91,7 @@ Problem make_planned(const std::vector<Traced>& tensors, double share, uint64_t 
   const auto change = [&](int64_t lower, int64_t upper, int64_t size) {
     for (int64_t step = lower; step < upper; ++step) live[static_cast<size_t>(step)] += size;
   };
-  // The two touches that are furthest apart are where a tensor may leave and return.
+  // A tensor may be away between its two touches that are farthest apart.
   struct Gap {
     size_t tensor;
     int64_t leaves, returns;

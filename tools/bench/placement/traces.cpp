@@ -7,7 +7,7 @@
 namespace plimsoll::placement {
 namespace {
 
-constexpr int kSegment = 8;  // layers made again together
+constexpr int kSegment = 8;  // layers that are recomputed together
 
 class Tracer {
  public:
@@ -25,7 +25,7 @@ class Tracer {
       if (i > 0) used_forward(i - 1);
     }
     used_forward(layers_ - 1);
-    int64_t gradient_since = step_++;  // the loss makes the last gradient
+    int64_t gradient_since = step_++;  // the loss computes the last gradient
     for (int i = layers_ - 1; i >= 0; --i) {
       make_again(i);
       fetch_back(i);
@@ -57,7 +57,7 @@ class Tracer {
     add("y", i, since, last + 1, sizes_[static_cast<size_t>(i)]);
     since = -1;
   }
-  // Behind its last forward use, y_i stays, leaves with a copy that takes some steps, or is dropped.
+  // After its last forward use, y_i is kept, offloaded by a copy that takes some steps, or dropped.
   void used_forward(int i) {
     if (!kept(i)) release(i, step_ - 1);
     else if (leaves_[static_cast<size_t>(i)]) release(i, step_ - 1 + static_cast<int64_t>(random_() % 6));
@@ -78,7 +78,7 @@ class Tracer {
   std::mt19937_64 random_;
   std::vector<int64_t> sizes_;
   std::vector<bool> leaves_;
-  std::vector<int64_t> since_;  // of y: the first step of its open residency, or -1
+  std::vector<int64_t> since_;  // per y: the first step of its open residency, or -1
   int64_t step_ = 0;
   Problem problem_;
 };

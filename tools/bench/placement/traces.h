@@ -1,13 +1,13 @@
-// Placement problems of the kinds that plans make, for tests and benchmarks.
+// Placement problems like those of plans, for tests and benchmarks.
 //
 //   layer i   forward: y_i from y_{i-1}, workspace;  backward: dw_i and its update, dy_{i-1} from dy_i, workspaces
 //
 //   plain      y_i lives until its layer's backward steps: nested lifetimes
-//   recompute  of eight layers only the first's y_i is kept; the rest is made again before the eight run backward
-//   offload    half of the y_i leave after their forward use and come back some steps before their backward use
+//   recompute  of eight layers only the first y_i is kept; the rest is recomputed before their backward steps
+//   offload    half of the y_i are offloaded after their forward use and prefetched some steps before their backward use
 //   mixed      both
-//   tight      what is needed last leaves when a capacity is reached and comes back as early as there is room, so that
-//              live bytes are at the capacity nearly all the time: what a planner makes of a budget
+//   tight      when a capacity is reached, the tensor needed last is evicted; it returns as soon as there is room. Live
+//              bytes are at the capacity nearly all the time, as in a plan under a tight budget
 #pragma once
 
 #include <cstdint>
@@ -29,20 +29,21 @@ struct Traced {
   std::vector<int64_t> touches = {};
 };
 
-// Some four tensors a layer. Sizes are multiples of 256 and differ by a factor of up to a thousand.
+// About four tensors per layer. Sizes are multiples of 256 and differ by a factor of up to a thousand.
 std::vector<Traced> trace_tensors(int layers, uint64_t seed);
 
 // Each tensor lives from its first touch to its last.
 Problem make_plain(const std::vector<Traced>& tensors);
 
-// As `tight` above: live bytes stay within `share` of the plain problem's bound, or what one step touches.
+// As `tight` above: live bytes stay within `share` of the plain problem's bound, or within the bytes that one step
+// touches.
 Problem make_tight(const std::vector<Traced>& tensors, double share);
 
-// Every tensor that stays idle for long leaves promptly and returns late, but for as many, drawn at random, as may stay
-// within `share` of the plain problem's bound: what a planner makes of a budget.
+// Every tensor that is idle for long is evicted promptly and returns late. Tensors drawn at random stay, as many as fit
+// within `share` of the plain problem's bound, as in a plan under a budget.
 Problem make_planned(const std::vector<Traced>& tensors, double share, uint64_t seed);
 
-// Some 4 to 6 buffers a layer.
+// About 4 to 6 buffers per layer.
 Problem make_trace(Trace trace, int layers, uint64_t seed);
 
 }  // namespace plimsoll::placement

@@ -5,9 +5,10 @@ best(s, t, m): the least seconds to get from "y_s and the gradient of y_t are li
 live" within m units, both ends counted, including the first forward pass. Stage i is f_i and f_i'. The loss is a stage
 L+1 with only a backward task.
 
-s           k                 t y_s . . . . y_k . . . . . . . d_t      run f_{s+1} … f_k, keep only y_k;   best(k, t, m
-- y_s), then best(s, k, m) y_s+stash . . . . . . . . . . d_t      or run f_{s+1}, also keep its stash; best(s+1, t, m -
-y_s - stash), then f_{s+1}'
+    s           k                 t
+    y_s . . . . y_k . . . . . . . d_t      run f_{s+1} … f_k, keep only y_k:  best(k, t, m - y_s), then best(s, k, m)
+    y_s+saved . . . . . . . . . . d_t      or run f_{s+1}, keep its saved bytes:
+                                           best(s+1, t, m - y_s - saved), then f_{s+1}'
 
 The result is optimal among schedules that hold a checkpoint until it has been used. Schedules that drop one early and
 recompute it are not considered.

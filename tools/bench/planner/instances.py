@@ -118,7 +118,7 @@ def unet(levels):
 
 
 def random_net(seed, size):
-    """A random graph: fan-out, short and long skips, backward tasks that read inputs, outputs, a stash or nothing."""
+    """A random graph: fan-out, short and long skips, backward tasks that read inputs, outputs, a saved tensor or nothing."""
     draw = random.Random(seed)
     net = Net(f"random{size}-{seed}")
     values, unread = ["y0"], []

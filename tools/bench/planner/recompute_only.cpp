@@ -1,14 +1,14 @@
-// Plans a task graph given as text with recomputation alone, for exact.py to set beside exact answers.
+// Plans a task graph, given as text, with recomputation alone. exact.py compares the results with exact answers.
 //
 //   recompute_only FILE EFFORT PERCENT… > answer.json
 //
 //   tensor y1 4096                  bytes, a multiple of 256
-//   task f1 forward 3 y0 -> y1      forward, loss or backward; seconds; what it reads and writes
-//   task data once 0 -> y0          a forward task that may not run again
+//   task f1 forward 3 y0 -> y1      forward, loss or backward; seconds; the tensors that it reads and writes
+//   task data once 0 -> y0          a forward task that must not be recomputed
 //
-// Tasks run as the file lists them. Percentages are of what everything kept takes. The answer lists the order, and of
-// each budget the seconds, the bytes and every recomputation; each plan has passed the checker.
-// Beside them the bound of passes/search/bound.h, which no exact answer may be below.
+// Tasks run in the order of the file. Percentages refer to the memory that keeping every tensor takes. The answer lists
+// the order, and for each budget the seconds, the bytes, every recomputation, and the bound of passes/search/bound.h. No
+// exact answer may be below this bound. The checker has accepted each plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace {
 class FileCosts : public Costs {
  public:
   std::map<std::string, std::vector<AlgorithmCost>> seconds = {};  // by task
-  // Slow enough that a bound on all schedules is one on those that copy nothing.
+  // So slow that a bound on all schedules is also a bound on the schedules without copies.
   LinkRates links() const override { return {.d2h_bytes_per_second = 1, .h2d_bytes_per_second = 1}; }
   Status prepare(const TaskGraph&, int64_t) override { return {}; }
   std::span<const AlgorithmCost> algorithms(const Task& task, int64_t) const override { return seconds.at(task.name); }
@@ -83,7 +83,7 @@ Result<Instance> read_instance(std::istream& in) {
   return instance;
 }
 
-// "y1=K y2=R1 y3=R2+ y4=T": kept, recomputed on a level (+: given up between its backward uses too), transient.
+// "y1=K y2=R1 y3=R2+ y4=T": kept, recomputed on a level (+: also dropped between its backward uses), transient.
 std::string shape_of(const search::Fates& fates, const schedule::Model& model, const TaskGraph& graph) {
   std::string text;
   for (const TensorId id : ids_of(graph.tensors)) {
@@ -132,7 +132,7 @@ Status answer(Instance& instance, int effort, std::span<const double> percents) 
     bench.evaluate(chosen->fates, chosen->limit);
     const schedule::Trace trace = bench.trace;
     PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, chosen->limit, {}, &trace));
-    plan.budget_bytes = plan.summary.arena_bytes;  // the comparison is of live bytes: the exact answers know no addresses
+    plan.budget_bytes = plan.summary.arena_bytes;  // compares live bytes, because the exact answers have no addresses
     const std::string flaws = to_string(check_plan(plan)) + to_string(check_against_graph(plan, graph));
     if (!flaws.empty()) return Error{ExitCode::internal, flaws};
     fmt::print("\"seconds\": {}, \"peak\": {}, \"arena\": {}, \"again\": [", plan.summary.iteration_seconds,

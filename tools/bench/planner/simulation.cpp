@@ -1,10 +1,11 @@
-// What one event simulation takes: of a chain of layers, a fifth of which leaves for the host pool and a fifth of which is run again.
+// Measures one event simulation of a chain of layers, of which a fifth is offloaded and a fifth recomputed.
 //
 //   simulation [LAYERS] > table
 //
-// "search": weigh a schedule, as the search does it tens of thousands of times (schedule/evaluate.h): bytes, algorithms, three streams.
-// "plan": the pass that predicts when each step of a finished plan runs, with its waits (simulate.h). Seconds are the least of many runs;
-// instructions, in user space, are told where the machine counts them.
+// "search": evaluates a schedule, which the search does tens of thousands of times (schedule/evaluate.h): bytes,
+// algorithms, three streams. "plan": the pass that predicts the times of a finished plan's steps, with its waits
+// (simulate.h). Seconds are the minimum of many runs. Instructions, in user space, are printed if the machine counts
+// them.
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -65,7 +66,7 @@ TaskGraph chain(int layers) {
   return graph;
 }
 
-// Of this process, where the kernel lets it count; else 0.
+// The instructions of this process if the kernel permits counting them; else 0.
 class Instructions {
  public:
   Instructions() {

@@ -1,0 +1,20 @@
+// Atanh: y = artanh(x).   AtanhForward {x, y}   AtanhBackward {x, dy, dx}: dx = dy / (1 - x²)
+#include <cmath>
+
+#include "compiler/ops/activation.h"
+#include "compiler/ops/evaluate_elements.h"
+
+namespace plimsoll {
+
+const Op op_Atanh{.name = "Atanh",
+                  .first_opset = 9,
+                  .evaluate = [](const KnownCall& call) {
+                    return evaluate_unary(call.inputs, {.reals = [](double a) { return std::atanh(a); }});
+                  },
+                  .infer = infer_same,
+                  .forward = [](TaskBuilder& build) { forward_activation(build, {}, 20); },
+                  .backward = [](TaskBuilder& build) { backward_activation(build, Remembers::input, {}, 20); },
+                  .layout = LayoutRule::elementwise,
+                  .samples = [] { return activation_samples(-0.9, 0.9); }};
+
+}  // namespace plimsoll

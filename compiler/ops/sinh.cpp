@@ -1,0 +1,20 @@
+// Sinh: y = sinh(x).   SinhForward {x, y}   SinhBackward {x, dy, dx}: dx = dy · cosh(x)
+#include <cmath>
+
+#include "compiler/ops/activation.h"
+#include "compiler/ops/evaluate_elements.h"
+
+namespace plimsoll {
+
+const Op op_Sinh{.name = "Sinh",
+                 .first_opset = 9,
+                 .evaluate = [](const KnownCall& call) {
+                   return evaluate_unary(call.inputs, {.reals = [](double a) { return std::sinh(a); }});
+                 },
+                 .infer = infer_same,
+                 .forward = [](TaskBuilder& build) { forward_activation(build, {}, 20); },
+                 .backward = [](TaskBuilder& build) { backward_activation(build, Remembers::input, {}, 20); },
+                 .layout = LayoutRule::elementwise,
+                 .samples = [] { return activation_samples(-3, 3); }};
+
+}  // namespace plimsoll
