@@ -46,7 +46,7 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
   std::vector<std::string> notes = model.notes;
   PLIMSOLL_TRY(make_trainable(model.network, request.network, notes));
   tell(model, notes, messages);
-  fuse(model.network);
+  fuse(model.network, request.network.attention);
   return graphs_to_measure(request, model.network);
 }
 
@@ -89,7 +89,7 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
   const int64_t batch = of_model.batch / asked.ranks, sub_batch = asked.sub_batch.value_or(0) / asked.ranks;
   const auto as_trained = [&]() -> Result<LaidOut> {
     if (model.network.stage == NetworkStage::trainable) {
-      fuse(model.network);
+      fuse(model.network, of_model.network.attention);
       after("fuse");
     }
     PLIMSOLL_ASSIGN(LaidOut made, lay_out(asked, model.network, wants_plain_layout(asked, purpose), opened.of_layouts(), opened.source, messages));

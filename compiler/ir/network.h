@@ -28,12 +28,21 @@ struct ConstantData {
   std::vector<double> reals = {};
 };
 
+// What a constant mask [T, S] is, if it lets query i see the keys j <= i and no others.
+enum class CausalMask {
+  none,    // another mask, or no mask
+  seen,    // true where a key is seen
+  hidden,  // true where a key is hidden
+  added,   // 0 where a key is seen, at most -1e4 where it is hidden
+};
+
 struct Value {
   std::string name = {};  // the ONNX name; unique in the network
   ValueKind kind = ValueKind::intermediate;
   TensorType type = {};
   bool trainable = false;                          // of parameters
   bool undecided = false;  // trainable parameters: neither the file nor the use shows that it is trained
+  CausalMask causal = CausalMask::none;            // of parameters that are not trained
   std::optional<ConstantData> constant = {};       // of constants
   std::string initializer = {};                    // of parameters and statistics: the ONNX initializer with their data
 };

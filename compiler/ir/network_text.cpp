@@ -13,6 +13,7 @@ namespace plimsoll {
 namespace {
 
 constexpr std::array<std::string_view, 5> kValueKinds = {"input", "intermediate", "parameter", "statistic", "constant"};
+constexpr std::array<std::string_view, 4> kCausalMasks = {"none", "seen", "hidden", "added"};
 constexpr std::array<std::string_view, 4> kStages = {"imported", "trainable", "fused", "laid_out"};
 // In print order.
 constexpr std::array<std::pair<std::string_view, bool NodeMarks::*>, 5> kMarks = {{{"relu", &NodeMarks::relu},
@@ -58,6 +59,8 @@ std::string line_of(const Value& value) {
   std::string line = fmt::format("value {} {} {}", spelled_tensor(value.name), kValueKinds[static_cast<size_t>(value.kind)], to_string(value.type));
   if (value.trainable) line += " trainable";
   if (value.undecided) line += " undecided";
+  if (value.causal != CausalMask::none)
+    line += fmt::format(" causal {}", kCausalMasks[static_cast<size_t>(value.causal)]);
   line += option("initializer", value.initializer);
   if (value.constant) line += " = " + list_of(*value.constant);
   return line;
@@ -133,6 +136,7 @@ class NetworkParser {
     value.type = read_type(cursor_, 1);
     value.trainable = cursor_.accept_word("trainable");
     value.undecided = cursor_.accept_word("undecided");
+    if (cursor_.accept_word("causal")) value.causal = static_cast<CausalMask>(one_of(kCausalMasks, "causal mask"));
     if (cursor_.accept("initializer=")) value.initializer = cursor_.name();
     if (cursor_.accept("=")) value.constant = constant();
     if (!cursor_.error() && value.constant.has_value() != (value.kind == ValueKind::constant))

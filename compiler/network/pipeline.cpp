@@ -28,8 +28,9 @@ Status choose_what_is_trained(Network& network, const TrainedRequest& request, s
   return freeze_weights(network, request.weights, notes);
 }
 
-void fuse(Network& network) {
+void fuse(Network& network, Attention attention) {
   fuse_composites(network);
+  if (attention == Attention::fused) fuse_attention(network);
   fuse_additions(network);
   fuse_activations(network);
   network.stage = NetworkStage::fused;

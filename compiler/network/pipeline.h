@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "compiler/ir/network.h"
+#include "compiler/network/attention.h"
 #include "compiler/network/freeze.h"
 #include "compiler/network/loss.h"
 #include "compiler/network/modes.h"
@@ -34,6 +35,7 @@ struct TrainedRequest {
 struct NetworkRequest {
   LossRequest loss = {LossKind::softmax_cross_entropy};
   TrainedRequest trained = {};
+  Attention attention = Attention::spelled;
 };
 
 // Before: types are inferred.
@@ -47,6 +49,6 @@ Status make_trainable(Network& network, const NetworkRequest& request, std::vect
 Status choose_what_is_trained(Network& network, const TrainedRequest& request, std::vector<std::string>& notes);
 
 // Before: types are inferred, all layouts plain.   After: the same function in fewer nodes.
-void fuse(Network& network);
+void fuse(Network& network, Attention attention = Attention::spelled);
 
 }  // namespace plimsoll

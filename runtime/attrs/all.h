@@ -3,6 +3,7 @@
 
 #include "runtime/attrs/activation.h"
 #include "runtime/attrs/add.h"
+#include "runtime/attrs/attention.h"
 #include "runtime/attrs/batch_norm.h"
 #include "runtime/attrs/conv.h"
 #include "runtime/attrs/cumulative.h"

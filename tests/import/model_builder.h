@@ -131,6 +131,12 @@ class ModelBuilder {
     attribute.set_type(onnx::AttributeProto::INT);
     attribute.set_i(item);
   }
+  static void real(onnx::NodeProto& node, const std::string& name, float item) {
+    auto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::FLOAT);
+    attribute.set_f(item);
+  }
   static void tensor_attribute(onnx::NodeProto& node, const std::string& name, const onnx::TensorProto& tensor) {
     auto& attribute = *node.add_attribute();
     attribute.set_name(name);

@@ -641,6 +641,7 @@ TEST_CASE("a query sees the keys of its window, and none in front of it where it
     ModelBuilder::integer(node, "left_window_size", left);
     ModelBuilder::integer(node, "right_window_size", right);
     ModelBuilder::integer(node, "is_causal", causal);
+    ModelBuilder::real(node, "softcap", 2);  // spelled out
     build.output("y");
     const auto imported = build.import();
     REQUIRE(outcome(imported) == "ok");
@@ -660,8 +661,8 @@ TEST_CASE("a query sees the keys of its window, and none in front of it where it
   CHECK(seen(-1, 1, 0) == "11000 11100 11110 11111");
 }
 
-TEST_CASE("attention is two products and a softmax") {
-  const auto said = [](const std::function<void(onnx::NodeProto&)>& set, std::vector<std::string> inputs = {"q", "k", "v"}) {
+TEST_CASE("attention is one operator, or two products and a softmax with a softcap") {
+  const auto said = [](const std::function<void(onnx::NodeProto&)>& set, std::vector<std::string> inputs = {"q", "k", "v"}, bool capped = false) {
     Spelled spelled;
     spelled.build = ModelBuilder(23, 11);
     spelled.build.input("q", {"N", "5", "12"}).input("k", {"N", "7", "6"}).input("v", {"N", "7", "8"}).input("past", {"N", "2", "3", "3"});
@@ -669,15 +670,23 @@ TEST_CASE("attention is two products and a softmax") {
     onnx::NodeProto& node = spelled.node("Attention", std::move(inputs));
     ModelBuilder::integer(node, "q_num_heads", 4);
     ModelBuilder::integer(node, "kv_num_heads", 2);
+    if (capped) ModelBuilder::real(node, "softcap", 2);
     set(node);
     return spelled.said();
   };
   const auto as_it_is = [](onnx::NodeProto&) {};
-  CHECK(said(as_it_is) ==
-        "Reshape Transpose Reshape Transpose Reshape Transpose Mul Reshape Transpose MatMul Reshape Softmax Reshape MatMul Reshape Transpose Reshape [N,5,16]");
-  CHECK_THAT(said([](onnx::NodeProto& node) { ModelBuilder::integer(node, "is_causal", 1); }), Contains("Reshape Where Softmax"));
-  CHECK_THAT(said(as_it_is, {"q", "k", "v", "seen"}), Contains("Reshape Where Softmax"));
-  CHECK_THAT(said(as_it_is, {"q", "k", "v", "added"}), Contains("Reshape Add Softmax"));
+  const auto causal = [](onnx::NodeProto& node) { ModelBuilder::integer(node, "is_causal", 1); };
+  const std::string fused = "Reshape Transpose Reshape Transpose Reshape Transpose ScaledDotProductAttention Transpose Reshape [N,5,16]";
+  CHECK(said(as_it_is) == fused);
+  CHECK(said(causal) == fused);
+  CHECK(said(as_it_is, {"q", "k", "v", "seen"}) == fused);
+  CHECK(said(as_it_is, {"q", "k", "v", "added"}) == fused);
+  CHECK(said(as_it_is, {"q", "k", "v"}, true) ==
+        "Reshape Transpose Reshape Transpose Reshape Transpose Mul Reshape Transpose MatMul Reshape Mul Tanh Mul Softmax Reshape MatMul Reshape Transpose Reshape "
+        "[N,5,16]");
+  CHECK_THAT(said(causal, {"q", "k", "v"}, true), Contains("Mul Where Softmax"));
+  CHECK_THAT(said(as_it_is, {"q", "k", "v", "seen"}, true), Contains("Mul Where Softmax"));
+  CHECK_THAT(said(as_it_is, {"q", "k", "v", "added"}, true), Contains("Mul Add Softmax"));
   CHECK_THAT(said(as_it_is, {"q", "k", "v", "short"}), Contains("5: node 'node' (Attention): its mask [5,6] is shorter than the 7 keys"));
   CHECK_THAT(said(as_it_is, {"q", "k", "v", "", "past", "past"}), Contains("5: node 'node' (Attention): reads a cache of past keys and values (input 4)"));
   CHECK_THAT(said([](onnx::NodeProto& node) { node.add_output("present"); }), Contains("5: ") && Contains("its output 1 (present keys or values) is read, but not supported"));

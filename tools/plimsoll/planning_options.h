@@ -43,6 +43,7 @@ struct ModelOptions {
   llvm::cl::opt<long long> threads;
   llvm::cl::list<std::string> dims;
   llvm::cl::opt<std::string> layout;
+  llvm::cl::opt<Attention> attention;
   llvm::cl::opt<bool> strict, require_bn;
   llvm::cl::opt<bool> quiet, verbose;
 };

@@ -1,6 +1,7 @@
 // The transformer operators of opsets 23 to 25.
 //
-//   Attention         Softmax(cap(Q · scale · Kᵀ), masked) · V   queries that share a key head are rows of one product
+//   Attention         ScaledDotProductAttention; with a softcap or large heads
+//                     Softmax(cap(Q · scale · Kᵀ), masked) · V   queries that share a key head are rows of one product
 //   RotaryEmbedding   (a cos - b sin, a sin + b cos) of the halves a and b, or of even and odd elements
 //   TensorScatter     Concat of the unchanged and the new parts
 #include <fmt/format.h>
@@ -91,6 +92,38 @@ Result<std::string> masked(Writer& w, const Heads& heads, std::string scores) {
   return scores;
 }
 
+// Whether the operator with kernels of its own takes it (compiler/ops/scaleddotproductattention.cpp).
+bool is_fused(const Writer& w, const Heads& heads) {
+  if (w.real("softcap", 0) != 0 || heads.size > 256 || heads.value_size > 256) return false;
+  if (w.input(3).empty()) return true;
+  const Dims* mask = w.dims(3);
+  if (!mask || mask->size() > 4) return false;
+  const Dims scores = {w.x()[0], {heads.queries}, {heads.rows}, {heads.columns}};
+  for (size_t i = 1; i <= mask->size(); ++i)
+    if (const Dim dim = (*mask)[mask->size() - i]; dim != Dim{1} && dim != scores[4 - i]) return false;
+  return true;
+}
+
+std::string fused(Writer& w, const Heads& heads, const std::string& q, const std::string& k, const std::string& v) {
+  std::vector<std::string> inputs = {q, k, v};
+  if (!w.input(3).empty()) inputs.push_back(w.input(3));
+  const std::string y = w.write("ScaledDotProductAttention", inputs);
+  w.set_real("scale", w.real("scale", 1 / std::sqrt(static_cast<float>(heads.size))));
+  const Sight sight = sight_of(w);
+  w.set_integer("left", sight.left);
+  w.set_integer("right", sight.right);
+  return y;
+}
+
+// Back to three dimensions, if the inputs have three.
+Result<Nodes> finished(Writer& w, const Heads& heads) {
+  if (w.x().size() == 3) {
+    const std::string back = w.write("Transpose", {w.last()}, "perm", {0, 2, 1, 3});
+    w.write("Reshape", {back}, "shape", {-1, heads.rows, heads.queries * heads.value_size});
+  }
+  return w.finish();
+}
+
 }  // namespace attending
 
 Result<Nodes> attention(Writer& w) {
@@ -100,9 +133,12 @@ Result<Nodes> attention(Writer& w) {
   for (size_t i = 1; i < 4; ++i)
     if (w.wants(i)) return w.unsupported(fmt::format("its output {} ({}) is read, but not supported", i, i < 3 ? "present keys or values" : "scores"));
   PLIMSOLL_ASSIGN(const attending::Heads heads, attending::heads_of(w));
-  const bool flat = w.x().size() == 3;
   std::string q = attending::by_heads(w, 0, heads.queries, heads.rows, heads.size);
   const std::string k = attending::by_heads(w, 1, heads.keys, heads.columns, heads.size), v = attending::by_heads(w, 2, heads.keys, heads.columns, heads.value_size);
+  if (attending::is_fused(w, heads)) {
+    attending::fused(w, heads, q, k, v);
+    return attending::finished(w, heads);
+  }
   if (const float scale = w.real("scale", 1 / std::sqrt(static_cast<float>(heads.size))); scale != 1) {
     const std::string factor = w.number(scale);
     q = w.write("Mul", {q, factor});
@@ -122,11 +158,7 @@ Result<Nodes> attention(Writer& w) {
   if (shared) weights = w.write("Reshape", {weights}, "shape", {-1, heads.keys, rows, heads.columns});
   const std::string y = w.write("MatMul", {weights, v});
   if (shared) w.write("Reshape", {y}, "shape", {-1, heads.queries, heads.rows, heads.value_size});
-  if (flat) {
-    const std::string back = w.write("Transpose", {w.last()}, "perm", {0, 2, 1, 3});
-    w.write("Reshape", {back}, "shape", {-1, heads.rows, heads.queries * heads.value_size});
-  }
-  return w.finish();
+  return attending::finished(w, heads);
 }
 
 Result<Nodes> rotary_embedding(Writer& w) {

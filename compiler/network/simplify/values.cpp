@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compiler/network/simplify/causal_mask.h"
 #include "compiler/network/simplify/weight_look.h"
 
 namespace plimsoll {
@@ -143,11 +144,13 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
   value.kind = slot == Slot::statistic ? ValueKind::statistic : ValueKind::parameter;
   value.trainable =
       value.kind == ValueKind::parameter && real && entry.initializer && !is_constant(*entry.initializer);
+  if (entry.initializer && !value.trainable) value.causal = causal_mask_of(*entry.initializer);
   if (!entry.initializer) {
     // Every layer of a transformer has the same mask.
     std::vector<Index>* alike = nullptr;
     if (entry.known->elements().value_or(kElementLimit) <= kKnownLimit) {
       const ModelTensor tensor = to_tensor(*entry.known, "");
+      value.causal = causal_mask_of(tensor);
       alike = &same_[std::hash<std::string>()(*tensor.data)];
       for (const Index other : *alike)
         if (network_.values[entries_[other].data].kind == value.kind && is_same(tensor, to_tensor(*entries_[other].known, "")))

@@ -1,0 +1,139 @@
+#include "compiler/network/attention.h"
+
+#include <cmath>
+
+#include "compiler/network/pattern.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kLeastScores = 64 * 64;
+constexpr int64_t kMostSize = 256;  // of a head, as the operator has it
+// A number that hides a score: exporters use -1e4 (half precision), -1e9, the least float, and -∞.
+constexpr double kHides = -1e4;
+
+bool swaps_last_axes(const NodeView& turn) {
+  return turn.integers("perm") == std::vector<int64_t>{0, 1, 3, 2};
+}
+
+// The keys are transposed by the product, or by a node before a factor.
+bool multiplies_queries_by_keys(const Match& match) {
+  const NodeMarks& marks = match.node("product").node().marks;
+  const bool turned = Match::find(match.nodes, "turn") != nullptr;
+  if (marks.relu || marks.transposed_a || marks.transposed_b == turned) return false;
+  return !turned || swaps_last_axes(match.node("turn"));
+}
+
+bool has_heads(const Match& match) {
+  const NodeView mixed = match.node("mixed"), softmax = match.node("softmax");
+  if (mixed.node().marks != NodeMarks{}) return false;
+  const Dims &q = match.type("q").dims, &k = match.type("k").dims, &v = match.type("v").dims;
+  if (q.size() != 4 || k.size() != 4 || v.size() != 4 || softmax.input_type(0).rank() != 4) return false;
+  const int64_t axis = softmax.integer("axis", softmax.opset() < 13 ? 1 : -1);
+  if (axis != -1 && axis != 3) return false;
+  for (const std::string_view name : {"q", "k", "v"}) {
+    if (match.value(name).kind == ValueKind::constant || match.type(name).type != DataType::f32) return false;
+    for (size_t i = 1; i < 4; ++i)
+      if (match.type(name).dims[i].batch) return false;
+  }
+  return q[0] == k[0] && q[1] == k[1] && q[3] == k[3] && k[0] == v[0] && k[1] == v[1] && k[2] == v[2] &&
+         q[3].value <= kMostSize && v[3].value <= kMostSize && q[2].value * k[2].value >= kLeastScores &&
+         softmax.input_type(0).dims == Dims{q[0], q[1], q[2], k[2]};
+}
+
+bool is_attention(const Match& match) { return multiplies_queries_by_keys(match) && has_heads(match); }
+
+bool is_causal(const Match& match, CausalMask kind) {
+  const Dims& mask = match.type("causal").dims;
+  return match.value("causal").causal == kind && mask.size() <= 4 && mask[mask.size() - 2] == match.type("q").dims[2] &&
+         mask.back() == match.type("k").dims[2];
+}
+
+// The mask of the operator: booleans or numbers that broadcast to the scores.
+bool is_mask(const Match& match, DataType type) {
+  const Value& mask = match.value("mask");
+  const Dims& scores = match.node("softmax").input_type(0).dims;
+  if (mask.kind == ValueKind::constant || mask.type.type != type || mask.type.rank() > 4) return false;
+  for (size_t i = 1; i <= mask.type.rank(); ++i)
+    if (const Dim dim = mask.type.dims[mask.type.rank() - i]; dim != Dim{1} && dim != scores[4 - i]) return false;
+  return true;
+}
+
+bool hides(const Match& match) { return match.number("hidden") <= kHides; }
+bool hides_completely(const Match& match) { return match.number("hidden") == -INFINITY; }
+
+bool where_seen(const Match& match) {
+  return is_attention(match) && is_causal(match, CausalMask::seen) && hides(match);
+}
+bool where_hidden(const Match& match) {
+  return is_attention(match) && is_causal(match, CausalMask::hidden) && hides(match);
+}
+bool adds_causal(const Match& match) { return is_attention(match) && is_causal(match, CausalMask::added); }
+bool where_mask(const Match& match) {
+  return is_attention(match) && is_mask(match, DataType::u8) && hides_completely(match);
+}
+bool adds_mask(const Match& match) { return is_attention(match) && is_mask(match, DataType::f32); }
+bool where_seen_and_mask(const Match& match) { return where_seen(match) && is_mask(match, DataType::f32); }
+bool where_hidden_and_mask(const Match& match) { return where_hidden(match) && is_mask(match, DataType::f32); }
+
+double scale_of(const Match& match) {
+  double scale = 1;
+  for (const std::string_view by : {"by", "q_by", "k_by"})
+    if (const double* factor = Match::find(match.numbers, by)) scale *= *factor;
+  for (const std::string_view over : {"over", "q_over", "k_over"})
+    if (const double* divisor = Match::find(match.numbers, over)) scale /= *divisor;
+  return scale;
+}
+
+std::map<std::string, NodeAttribute> everything(const Match& match) { return {{"scale", scale_of(match)}}; }
+std::map<std::string, NodeAttribute> causal(const Match& match) {
+  return {{"scale", scale_of(match)}, {"right", int64_t{0}}};
+}
+
+// x times or divided by a number, or x. In this order, because a hole matches a product as well.
+Term scaled(const Term& x, std::string_view by, std::string_view over) {
+  using namespace pattern;
+  return one_of({sole(node("Mul", {x, any_number(by)})), sole(node("Div", {x, any_number(over)})), x});
+}
+
+// The more a pattern matches, the earlier it comes: an Add of a causal mask also is an Add of a mask.
+std::vector<Pattern> make_attention_patterns() {
+  using namespace pattern;
+  const Term turned = sole(node("Transpose", {hole("k")}).named("turn"));
+  const Term keys = one_of({scaled(hole("k"), "k_by", "k_over"), scaled(turned, "k_by", "k_over"),
+                            sole(node("Transpose", {scaled(hole("k"), "k_by", "k_over")}).named("turn"))});
+  const Term product = sole(node("MatMul", {scaled(hole("q"), "q_by", "q_over"), keys}).named("product"));
+  const Term scores = scaled(product, "by", "over"), hidden = any_number("hidden");
+  const Term seen = sole(node("Where", {hole("causal"), scores, hidden}));
+  const Term not_hidden = sole(node("Where", {hole("causal"), hidden, scores}));
+
+  const auto attention = [](const Term& masked, std::vector<std::string_view> inputs, bool (*where)(const Match&),
+                            std::map<std::string, NodeAttribute> (*attributes)(const Match&)) {
+    const Term softmax = sole(node("Softmax", {masked}).named("softmax"));
+    return Pattern{.becomes = "ScaledDotProductAttention",
+                   .opset = 1,
+                   .inputs = std::move(inputs),
+                   .tree = node("MatMul", {softmax, hole("v")}).named("mixed"),
+                   .where = where,
+                   .attributes = attributes};
+  };
+  const std::vector<std::string_view> three = {"q", "k", "v"}, four = {"q", "k", "v", "mask"};
+  const Term mask = hole("mask");
+  return {attention(sole(node("Add", {seen, mask})), four, where_seen_and_mask, causal),
+          attention(sole(node("Add", {not_hidden, mask})), four, where_hidden_and_mask, causal),
+          attention(seen, three, where_seen, causal),
+          attention(not_hidden, three, where_hidden, causal),
+          attention(sole(node("Add", {scores, hole("causal")})), three, adds_causal, causal),
+          attention(sole(node("Where", {mask, scores, hidden})), four, where_mask, everything),
+          attention(sole(node("Add", {scores, mask})), four, adds_mask, everything),
+          attention(scores, three, is_attention, everything)};
+}
+
+}  // namespace
+
+void fuse_attention(Network& network) {
+  static const std::vector<Pattern> kPatterns = make_attention_patterns();
+  for (const Pattern& pattern : kPatterns) replace_matches(network, pattern);
+}
+
+}  // namespace plimsoll

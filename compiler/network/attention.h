@@ -1,0 +1,27 @@
+// Replaces attention that is spelled out by ScaledDotProductAttention: a table of patterns (pattern.h).
+//
+//   MatMul(q, kᵀ), Mul or Div by a number (before or after, or both q and k before), Where or Add with a mask,
+//   Softmax over the last axis, MatMul with v          nanoGPT, Hugging Face, timm, PyTorch's exporters
+//
+// Why: as primitive nodes, scores and probabilities are tensors of N · H · T · S elements, and the probabilities are
+// saved for the backward. The operator saves two numbers per query.
+//
+// A mask that is constant and causal becomes an attribute. A Where that hides scores by a finite number, as -3.4e38,
+// only matches with such a mask: a query whose keys are all hidden gives the mean of the values there, and zeros here.
+// Attention of fewer than 64 · 64 scores per head is kept: there is little to save.
+//
+// Before: fuse_composites has run.   After: the same function up to rounding; intermediate nodes are removed.
+#pragma once
+
+#include "compiler/ir/network.h"
+
+namespace plimsoll {
+
+enum class Attention {
+  spelled,  // as the model says
+  fused,    // by one operator, if recognized
+};
+
+void fuse_attention(Network& network);
+
+}  // namespace plimsoll

@@ -1,0 +1,183 @@
+// ScaledDotProductAttention: y = Softmax(scale · q kᵀ + mask) · v, computed in tiles. In no model file: ONNX's
+// Attention (network/simplify/spellings_attention.cpp) and attention that is spelled out (network/attention.h) become
+// it.
+//   AttentionForward  {q, k, v, mask, y, statistics}
+//   AttentionBackward {q, k, v, mask, y, statistics, dy, dq, dk, dv, dscores}
+//   q [N, H, T, D], k [N, G, S, D], v [N, G, S, E], y [N, H, T, E], statistics [N, H, T, 2], dscores [N, H, T, S]
+//
+// Why: spelled out, the scores and probabilities are tensors of N · H · T · S elements, and the probabilities are saved
+// for the backward. The tiled kernels (Dao et al., FlashAttention, 2022) save two numbers per query instead, and the
+// backward recomputes the probabilities from them.
+//
+// Groups of H / G queries share a head of keys; nothing is expanded. The mask broadcasts to [N, H, T, S]: f32 is added
+// to the scores, of u8 a 0 hides the key. A query that sees no key has an output of zeros, as Softmax here.
+//
+// The statistics of a query are the largest score and the reciprocal of the sum of exponentials: the log-sum-exp in two
+// parts. In one float, the second part would vanish next to the -3.4e38 by which exporters hide keys.
+//
+// The gradient of a mask has as many elements as the scores. If a mask needs one, the backward writes it (dscores), and
+// it is summed over the broadcast axes.
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/ops/broadcast.h"
+#include "compiler/ops/op.h"
+#include "runtime/attrs/attention.h"
+
+namespace plimsoll {
+namespace scaled_dot_product_attention {
+
+constexpr int64_t kMostSize = 256;  // of a head: the kernels of cuda hold a row of results in registers
+
+Dims scores_of(const NodeView& node) {
+  const Dims &q = node.input_type(0).dims, &k = node.input_type(1).dims;
+  return {q[0], q[1], q[2], k[2]};
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  for (size_t i = 0; i < 3; ++i)
+    if (!node.has_input(i)) return node.invalid("needs queries, keys and values");
+  const TensorType &q = node.input_type(0), &k = node.input_type(1), &v = node.input_type(2);
+  const std::string all = to_string(q) + ", keys " + to_string(k) + " and values " + to_string(v);
+  for (const TensorType* type : {&q, &k, &v}) {
+    if (type->type != DataType::f32) return node.unsupported("only f32 has kernels: queries " + all);
+    if (type->rank() != 4) return node.invalid("needs four dimensions each: queries " + all);
+    for (size_t axis = 1; axis < 4; ++axis)
+      if (type->dims[axis].batch) return node.unsupported("the first dimension must be the samples: queries " + all);
+  }
+  if (q.dims[0] != k.dims[0] || q.dims[0] != v.dims[0] || k.dims[1] != v.dims[1] || k.dims[2] != v.dims[2] ||
+      q.dims[3] != k.dims[3] || q.dims[1].value % k.dims[1].value != 0)
+    return node.invalid("they do not match: queries " + all);
+  if (q.dims[3].value > kMostSize || v.dims[3].value > kMostSize)
+    return node.unsupported("a head may have " + std::to_string(kMostSize) + " elements: queries " + all);
+  if (node.has_input(3)) {
+    const TensorType& mask = node.input_type(3);
+    if (mask.type != DataType::f32 && mask.type != DataType::u8)
+      return node.unsupported("the mask is " + to_string(mask) + ", not f32 or of booleans");
+    PLIMSOLL_ASSIGN(const Dims both, broadcast(node, scores_of(node), mask.dims));
+    if (both != scores_of(node))
+      return node.invalid("the mask " + to_string(mask) + " does not broadcast to the scores " +
+                          to_string(scores_of(node)));
+  }
+  return std::vector{TensorType{DataType::f32, {q.dims[0], q.dims[1], q.dims[2], v.dims[3]}}};
+}
+
+// A window that hides nothing is none, so that equal computations have equal attributes.
+AttentionAttrs attributes(const NodeView& node) {
+  const int64_t queries = node.input_type(0).dims[2].value, keys = node.input_type(1).dims[2].value;
+  const int64_t left = node.integer("left", -1), right = node.integer("right", -1);
+  return {.scale = node.real("scale", 1 / std::sqrt(static_cast<double>(node.input_type(0).dims[3].value))),
+          .left = left >= queries - 1 ? -1 : std::max<int64_t>(left, -1),
+          .right = right >= keys - 1 ? -1 : std::max<int64_t>(right, -1)};
+}
+
+// `flops` for each pair of a query and a key that it sees.
+Affine flops_per_pair(const NodeView& node, int64_t flops) {
+  const Dims scores = scores_of(node);
+  const AttentionAttrs window = attributes(node);
+  int64_t pairs = 0;
+  for (int64_t i = 0; i < scores[2].value; ++i) {
+    const int64_t first = window.left < 0 ? 0 : std::max<int64_t>(0, i - window.left);
+    const int64_t end = window.right < 0 ? scores[3].value : std::min(scores[3].value, i + window.right + 1);
+    pairs += std::max<int64_t>(0, end - first);
+  }
+  return flops_per_element({.dims = {scores[0], scores[1]}}, pairs * flops);
+}
+
+TensorType statistics(const NodeView& node) {
+  const Dims& q = node.input_type(0).dims;
+  return {DataType::f32, {q[0], q[1], q[2], {2}}};
+}
+
+// Adds the pair if both operands have the same size: a kernel reads a tile of the one before it writes it to the other.
+// Not if another slot reads the same tensor (queries that are also the keys): other tiles still need it.
+void may_share(TaskSpec& task, int read, int written) {
+  const Operand &from = task.operands[static_cast<size_t>(read)], &to = task.operands[static_cast<size_t>(written)];
+  const auto reads = std::count_if(task.operands.begin(), task.operands.end(), [&](const Operand& operand) {
+    return operand.access == Access::read && operand.tensor == from.tensor;
+  });
+  if (reads == 1 && to.access == Access::write && from.type == to.type) task.in_place.push_back({read, written});
+}
+
+void forward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  const bool trained =
+      build.wants_gradient(0) || build.wants_gradient(1) || build.wants_gradient(2) || build.wants_gradient(3);
+  const int64_t size = node.input_type(0).dims[3].value, value_size = node.input_type(2).dims[3].value;
+  TaskSpec task{.kernel = "AttentionForward",
+                .attributes = to_attributes(attributes(node)),
+                .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.read_input(3),
+                             build.write_output(0),
+                             trained ? build.write_stash("statistics", statistics(node)) : Operand{}},
+                .flops = flops_per_pair(node, 2 * (size + value_size) + 10)};
+  may_share(task, 0, 4);
+  build.task(std::move(task));
+}
+
+// First dk and dv, by tiles of keys, then dq and dscores, by tiles of queries. So dq may replace q or dy. y is read
+// before both.
+void backward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  const int64_t size = node.input_type(0).dims[3].value, value_size = node.input_type(2).dims[3].value;
+  const Operand dscores =
+      build.wants_gradient(3) ? build.write_scratch("dscores", {DataType::f32, scores_of(node)}) : Operand{};
+  TaskSpec task{.kernel = "AttentionBackward",
+                .kind = TaskKind::backward_data,
+                .attributes = to_attributes(attributes(node)),
+                .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.read_input(3),
+                             build.read_output(0), build.read_stash("statistics"), build.read_gradient(0),
+                             build.write_gradient(0), build.write_gradient(1), build.write_gradient(2), dscores},
+                .flops = flops_per_pair(node, 2 * (4 * size + 3 * value_size) + 30)};
+  may_share(task, 0, 7);
+  may_share(task, 6, 7);
+  for (int written = 7; written < 10; ++written) may_share(task, 4, written);
+  build.task(std::move(task));
+  if (build.wants_gradient(3)) give_summed_gradient(build, 3, dscores);
+}
+
+std::vector<Sample> samples() {
+  const auto data = [](int64_t heads, int64_t length, int64_t size) {
+    return SampleInput{.dims = {kBatch, {heads}, {length}, {size}}};
+  };
+  const auto seen = [](Dims dims) {
+    return SampleInput{.dims = std::move(dims), .type = DataType::u8, .low = 0, .high = 2};
+  };
+  const auto window = [](int64_t left, int64_t right) {
+    return std::map<std::string, NodeAttribute>{{"left", left}, {"right", right}};
+  };
+  return {{.name = "plain", .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 6)}},
+          {.name = "causal", .inputs = {data(2, 7, 8), data(2, 7, 8), data(2, 7, 8)}, .attributes = window(-1, 0)},
+          {.name = "several_tiles",
+           .inputs = {data(1, 70, 3), data(1, 67, 3), data(1, 67, 3)},
+           .attributes = window(-1, 0)},
+          {.name = "sliding_window",
+           .inputs = {data(1, 130, 2), data(1, 130, 2), data(1, 130, 2)},
+           .attributes = {{"left", int64_t{2}}, {"right", int64_t{0}}, {"scale", 0.5}}},
+          {.name = "window_beyond_the_keys",
+           .inputs = {data(1, 9, 4), data(1, 3, 4), data(1, 3, 4)},
+           .attributes = window(1, 1)},
+          {.name = "grouped", .inputs = {data(6, 5, 4), data(2, 6, 4), data(2, 6, 4)}, .attributes = window(-1, 0)},
+          {.name = "hidden_keys",
+           .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 4), seen({kBatch, {1}, {1}, {7}})}},
+          {.name = "hidden_by_head", .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 4), seen({{2}, {5}, {7}})}},
+          {.name = "added",
+           .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 4), {.dims = {kBatch, {2}, {5}, {7}}}}},
+          {.name = "position_bias",
+           .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 4),
+                      {.dims = {{2}, {5}, {7}}, .kind = ValueKind::parameter}},
+           .attributes = window(3, -1)},
+          {.name = "large_head", .inputs = {data(1, 3, 200), data(1, 4, 200), data(1, 4, 33)}}};
+}
+
+}  // namespace scaled_dot_product_attention
+
+const Op op_ScaledDotProductAttention{.name = "ScaledDotProductAttention",
+                                      .last_opset = 0,
+                                      .required_inputs = 3,
+                                      .infer = scaled_dot_product_attention::infer,
+                                      .forward = scaled_dot_product_attention::forward,
+                                      .backward = scaled_dot_product_attention::backward,
+                                      .any_type = true,
+                                      .samples = scaled_dot_product_attention::samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,33 @@
+// The sizes of scaled dot-product attention, as its kernels see them on every backend.
+//   q [N, H, T, D], k [N, G, S, D], v [N, G, S, E], mask broadcast to [N, H, T, S]; H is a multiple of G
+#pragma once
+
+#include "runtime/attrs/attention.h"
+#include "runtime/kernel.h"
+
+namespace plimsoll {
+
+struct AttentionShape {
+  int64_t samples = 0, heads = 0, key_heads = 0, queries = 0, keys = 0, size = 0, value_size = 0;
+  float scale = 1;
+  int64_t left = -1, right = -1;  // AttentionAttrs
+  bool additive = false;          // the mask is added to the scores; false: a 0 hides a key
+  int64_t mask_strides[4] = {};   // in elements; 0 along an axis that is broadcast
+
+  AttentionShape(const AttentionAttrs& attrs, const TensorDesc& q, const TensorDesc& k, const TensorDesc& v,
+                 const OperandDesc& mask)
+      : samples(q.dim(0)), heads(q.dim(1)), key_heads(k.dim(1)), queries(q.dim(2)), keys(k.dim(2)), size(q.dim(3)),
+        value_size(v.dim(3)), scale(static_cast<float>(attrs.scale)), left(attrs.left), right(attrs.right) {
+    if (mask.access == Access::absent) return;
+    additive = mask.tensor.type == DataType::f32;
+    int64_t stride = 1;
+    for (size_t axis = 4, of_mask = mask.tensor.rank(); axis-- > 0 && of_mask-- > 0;) {
+      mask_strides[axis] = mask.tensor.dim(of_mask) == 1 ? 0 : stride;
+      stride *= mask.tensor.dim(of_mask);
+    }
+  }
+
+  int64_t rows() const { return samples * heads * queries; }
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,399 @@
+// AttentionForward  {q, k, v, mask, y, statistics}                          compiler/ops/scaleddotproductattention.cpp
+// AttentionBackward {q, k, v, mask, y, statistics, dy, dq, dk, dv, dscores}
+//
+//   s = scale · q kᵀ + mask    p = exp(s - largest) · inverse_sum    y = p v
+//   dv = pᵀ dy    ds = p · (dy vᵀ - Σ y dy)    dq = scale · ds k    dk = scale · dsᵀ q
+//
+// Tiles of 64 queries by 64 keys (Dao et al., FlashAttention, 2022; the running largest score and sum are those of
+// Milakov and Gimelshein, Online normalizer calculation for softmax, 2018). The forward and dq have a work item per
+// tile of queries, dk and dv one per tile of keys; each element of a result is written by one work item, in a fixed
+// order, so the bits do not depend on the number of threads. Scores are computed twice in the backward for that.
+//
+// Of the two factors of a product of tiles, the right one is read along its rows, and of the left one single elements
+// are broadcast, so only the work item's own tile must be transposed, once. In a work item of queries, a tile of scores
+// is therefore stored by key, with adjacent queries; in one of keys, by query.
+//
+// The work items are dealt to a fixed number of lanes, each with its part of the workspace.
+#include "runtime/attention.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/host/math.h"
+#include "runtime/host/planes.h"
+#include "runtime/host/row_statistics.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kAttentionTile = 64;
+// Odd: with causal attention, where later tiles take longer, every lane gets early and late ones.
+constexpr int64_t kAttentionLanes = 31;
+constexpr int64_t kAttentionVector = 16;
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
+
+using AttentionVector = host::VectorOf<kAttentionVector>::Type;
+
+int64_t attention_tiles(int64_t length) { return (length + kAttentionTile - 1) / kAttentionTile; }
+
+// The left factor of a product: element (i, l) is at[i * row + l * column].
+struct LeftFactor {
+  const float* at;
+  int64_t row, column;
+};
+
+// c[i, j] (+)= Σ left(i, l) · b[l, j] for kRows rows. b and c have contiguous rows.
+template <int kRows, bool kAdd>
+void product_rows(const LeftFactor& left, const float* b, int64_t b_row, float* c, int64_t c_row, int64_t depth,
+                  int64_t columns) {
+  int64_t j = 0;
+  for (; j + kAttentionVector <= columns; j += kAttentionVector) {
+    AttentionVector sums[kRows] = {};
+    for (int64_t l = 0; l < depth; ++l) {
+      AttentionVector right;
+      std::memcpy(&right, b + l * b_row + j, sizeof right);
+      for (int r = 0; r < kRows; ++r) sums[r] += left.at[r * left.row + l * left.column] * right;
+    }
+    for (int r = 0; r < kRows; ++r) {
+      if (kAdd) {
+        AttentionVector there;
+        std::memcpy(&there, c + r * c_row + j, sizeof there);
+        sums[r] += there;
+      }
+      std::memcpy(c + r * c_row + j, &sums[r], sizeof sums[r]);
+    }
+  }
+  for (; j < columns; ++j) {
+    for (int r = 0; r < kRows; ++r) {
+      float sum = 0;
+      for (int64_t l = 0; l < depth; ++l) sum += left.at[r * left.row + l * left.column] * b[l * b_row + j];
+      c[r * c_row + j] = kAdd ? c[r * c_row + j] + sum : sum;
+    }
+  }
+}
+
+template <bool kAdd>
+void product_of_tiles(int64_t rows, LeftFactor left, const float* b, int64_t b_row, float* c, int64_t c_row,
+                      int64_t depth, int64_t columns) {
+  int64_t i = 0;
+  for (; i + 4 <= rows; i += 4, left.at += 4 * left.row)
+    product_rows<4, kAdd>(left, b, b_row, c + i * c_row, c_row, depth, columns);
+  for (; i < rows; ++i, left.at += left.row)
+    product_rows<1, kAdd>(left, b, b_row, c + i * c_row, c_row, depth, columns);
+}
+
+// to[size, 64]: the rows as columns, multiplied by a factor, and zeros up to 64.
+void turn_tile(const float* from, int64_t rows, int64_t size, float factor, float* to) {
+  for (int64_t d = 0; d < size; ++d) {
+    for (int64_t i = 0; i < rows; ++i) to[d * kAttentionTile + i] = from[i * size + d] * factor;
+    for (int64_t i = rows; i < kAttentionTile; ++i) to[d * kAttentionTile + i] = 0;
+  }
+}
+
+// Some queries and keys of one head: where their scores are.
+struct ScoreTile {
+  int64_t sample, head, query, queries, key, keys;
+  float* at;
+  int64_t by_query, by_key;  // strides
+};
+
+// One AttentionShape with the operations on tiles that both kernels need.
+struct AttentionTiles : AttentionShape {
+  using AttentionShape::AttentionShape;
+
+  int64_t key_head(int64_t head) const { return head / (heads / key_heads); }
+  const float* query_row(const float* q, int64_t sample, int64_t head, int64_t i, int64_t row) const {
+    return q + ((sample * heads + head) * queries + i) * row;
+  }
+  const float* key_row(const float* k, int64_t sample, int64_t head, int64_t j, int64_t row) const {
+    return k + ((sample * key_heads + head) * keys + j) * row;
+  }
+
+  // The keys that some of the queries [first, end) see.
+  int64_t first_key(int64_t first) const { return left < 0 ? 0 : std::max<int64_t>(0, first - left); }
+  int64_t end_key(int64_t end) const { return right < 0 ? keys : std::min(keys, end + right); }
+  // The queries that see some of the keys [first, end).
+  int64_t first_query(int64_t first) const { return right < 0 ? 0 : std::max<int64_t>(0, first - right); }
+  int64_t end_query(int64_t end) const { return left < 0 ? queries : std::min(queries, end + left); }
+
+  // Adds the mask, and sets the scores of hidden keys to -∞.
+  void hide(const ScoreTile& tile, const std::byte* mask) const {
+    const bool all_right = right < 0 || tile.key + tile.keys - 1 - tile.query <= right;
+    const bool all_left = left < 0 || tile.query + tile.queries - 1 - tile.key <= left;
+    if (!all_right || !all_left) {
+      for (int64_t i = 0; i < tile.queries; ++i) {
+        for (int64_t j = 0; j < tile.keys; ++j) {
+          const int64_t ahead = tile.key + j - tile.query - i;
+          if ((right >= 0 && ahead > right) || (left >= 0 && -ahead > left))
+            tile.at[i * tile.by_query + j * tile.by_key] = kHidden;
+        }
+      }
+    }
+    if (mask == nullptr) return;
+    const int64_t start = tile.sample * mask_strides[0] + tile.head * mask_strides[1] + tile.query * mask_strides[2] +
+                          tile.key * mask_strides[3];
+    const auto* added = reinterpret_cast<const float*>(mask) + start;
+    const auto* seen = reinterpret_cast<const uint8_t*>(mask) + start;
+    for (int64_t i = 0; i < tile.queries; ++i) {
+      for (int64_t j = 0; j < tile.keys; ++j) {
+        float& score = tile.at[i * tile.by_query + j * tile.by_key];
+        const int64_t at = i * mask_strides[2] + j * mask_strides[3];
+        if (additive) score += added[at];
+        else if (seen[at] == 0) score = kHidden;
+      }
+    }
+  }
+};
+
+// body(work item, lane): every lane runs its work items in order.
+template <class Body>
+void for_work_items(int64_t items, int64_t lanes, Body body) {
+#pragma omp parallel for schedule(dynamic, 1) if (items > 1)
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    for (int64_t item = lane; item < items; item += lanes) body(item, lane);
+}
+
+int64_t whole_vectors(int64_t count) { return (count + kAttentionVector - 1) / kAttentionVector * kAttentionVector; }
+
+class AttentionForwardKernel final : public Kernel {
+ public:
+  AttentionForwardKernel(const AttentionAttrs& attrs, std::span<const OperandDesc> operands)
+      : s_(attrs, operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3]),
+        tiles_(attention_tiles(s_.queries)),
+        items_(s_.samples * s_.heads * tiles_),
+        lanes_(std::min(items_, kAttentionLanes)) {}
+
+  int64_t workspace_bytes() const { return lanes_ * floats() * static_cast<int64_t>(sizeof(float)); }
+
+  void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
+    float* const space = reinterpret_cast<float*>(workspace);
+    for_work_items(items_, lanes_, [&](int64_t item, int64_t lane) { tile(operands, item, space + lane * floats()); });
+  }
+
+ private:
+  // queries [size, 64], scores [64, 64]
+  int64_t floats() const { return (s_.size + kAttentionTile) * kAttentionTile; }
+
+  void tile(std::byte* const* operands, int64_t item, float* space) const {
+    const int64_t tile = item % tiles_, head = item / tiles_ % s_.heads, sample = item / tiles_ / s_.heads;
+    const int64_t first = tile * kAttentionTile, count = std::min(kAttentionTile, s_.queries - first);
+    const int64_t width = whole_vectors(count), value_size = s_.value_size;
+    const float* const k = s_.key_row(host::in(operands, 1), sample, s_.key_head(head), 0, s_.size);
+    const float* const v = s_.key_row(host::in(operands, 2), sample, s_.key_head(head), 0, value_size);
+    const int64_t row = (sample * s_.heads + head) * s_.queries + first;
+    float *const queries = space, *const scores = space + s_.size * kAttentionTile;
+    turn_tile(host::in(operands, 0) + row * s_.size, count, s_.size, s_.scale, queries);
+    // y may have the bytes of q, of which this tile is read now.
+    float* const y = host::out(operands, 4) + row * value_size;
+    std::fill_n(y, count * value_size, 0.0F);
+
+    float largest[kAttentionTile], base[kAttentionTile], sum[kAttentionTile] = {}, factor[kAttentionTile];
+    std::fill_n(largest, kAttentionTile, kHidden);
+    std::fill_n(base, kAttentionTile, 0.0F);
+    const int64_t end = s_.end_key(first + count);
+    for (int64_t key = s_.first_key(first) / kAttentionTile * kAttentionTile; key < end; key += kAttentionTile) {
+      const int64_t keys = std::min(kAttentionTile, s_.keys - key);
+      product_of_tiles<false>(keys, {k + key * s_.size, s_.size, 1}, queries, kAttentionTile, scores, kAttentionTile,
+                              s_.size, width);
+      s_.hide({sample, head, first, count, key, keys, scores, 1, kAttentionTile}, operands[3]);
+      for (int64_t i = 0; i < width; ++i) factor[i] = largest[i];
+      for (int64_t j = 0; j < keys; ++j) {
+        const float* const of_key = scores + j * kAttentionTile;
+        for (int64_t i = 0; i < width; ++i) largest[i] = of_key[i] > largest[i] ? of_key[i] : largest[i];
+      }
+      // Subtracting -∞ from itself would give NaN; subtracting 0 gives e^-∞ = 0.
+      for (int64_t i = 0; i < width; ++i) {
+        base[i] = largest[i] == kHidden ? 0.0F : largest[i];
+        factor[i] = host::exp_of(factor[i] - base[i]);
+        sum[i] *= factor[i];
+      }
+      for (int64_t j = 0; j < keys; ++j) {
+        float* const of_key = scores + j * kAttentionTile;
+        for (int64_t i = 0; i < width; ++i) {
+          of_key[i] = host::exp_of(of_key[i] - base[i]);
+          sum[i] += of_key[i];
+        }
+      }
+      for (int64_t i = 0; i < count; ++i)
+        if (factor[i] != 1)
+          for (int64_t e = 0; e < value_size; ++e) y[i * value_size + e] *= factor[i];
+      product_of_tiles<true>(count, {scores, 1, kAttentionTile}, v + key * value_size, value_size, y, value_size, keys,
+                             value_size);
+    }
+    float* const statistics = host::out(operands, 5);
+    for (int64_t i = 0; i < count; ++i) {
+      const float inverse = sum[i] == 0 ? 0 : 1 / sum[i];
+      for (int64_t e = 0; e < value_size; ++e) y[i * value_size + e] *= inverse;
+      if (statistics == nullptr) continue;
+      statistics[2 * (row + i)] = base[i];
+      statistics[2 * (row + i) + 1] = inverse;
+    }
+  }
+
+  AttentionTiles s_;
+  int64_t tiles_, items_, lanes_;
+};
+
+class AttentionBackwardKernel final : public Kernel {
+ public:
+  AttentionBackwardKernel(const AttentionAttrs& attrs, std::span<const OperandDesc> operands)
+      : s_(attrs, operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3]),
+        query_tiles_(attention_tiles(s_.queries)),
+        key_tiles_(attention_tiles(s_.keys)) {
+    const auto written = [&](size_t slot) { return operands[slot].access != Access::absent; };
+    if (written(7) || written(10)) query_items_ = s_.samples * s_.heads * query_tiles_;
+    if (written(8) || written(9)) key_items_ = s_.samples * s_.key_heads * key_tiles_;
+    lanes_ = std::min(std::max(query_items_, key_items_), kAttentionLanes);
+  }
+
+  int64_t workspace_bytes() const {
+    return (whole_vectors(s_.rows()) + lanes_ * floats()) * static_cast<int64_t>(sizeof(float));
+  }
+
+  void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
+    float* const along = reinterpret_cast<float*>(workspace);  // Σ y · dy of each query
+    float* const space = along + whole_vectors(s_.rows());
+    const float *y = host::in(operands, 4), *dy = host::in(operands, 6);
+    const int64_t n = s_.value_size, rows = s_.rows();
+#pragma omp parallel for schedule(static) if (rows * n > 8192)
+    for (int64_t i = 0; i < rows; ++i)
+      along[i] = static_cast<float>(host::row_sum(n, [=](int64_t j) { return y[i * n + j] * dy[i * n + j]; }));
+    for_work_items(key_items_, std::min(key_items_, lanes_), [&](int64_t item, int64_t lane) {
+      keys(operands, along, item, space + lane * floats());
+    });
+    for_work_items(query_items_, std::min(query_items_, lanes_), [&](int64_t item, int64_t lane) {
+      queries(operands, along, item, space + lane * floats());
+    });
+  }
+
+ private:
+  // Two transposed tiles, [size, 64] and [value_size, 64], and two of scores, [64, 64].
+  int64_t floats() const { return (s_.size + s_.value_size + 2 * kAttentionTile) * kAttentionTile; }
+
+  // dk and dv of a tile of keys, over all queries that see some of them.
+  void keys(std::byte* const* operands, const float* along, int64_t item, float* space) const {
+    const int64_t tile = item % key_tiles_, group = item / key_tiles_ % s_.key_heads,
+                  sample = item / key_tiles_ / s_.key_heads;
+    const int64_t key = tile * kAttentionTile, count = std::min(kAttentionTile, s_.keys - key);
+    const int64_t size = s_.size, value_size = s_.value_size, width = whole_vectors(count);
+    float* const turned_k = space;
+    float* const turned_v = turned_k + size * kAttentionTile;
+    float* const p = turned_v + value_size * kAttentionTile;
+    float* const ds = p + kAttentionTile * kAttentionTile;
+    turn_tile(s_.key_row(host::in(operands, 1), sample, group, key, size), count, size, s_.scale, turned_k);
+    turn_tile(s_.key_row(host::in(operands, 2), sample, group, key, value_size), count, value_size, 1, turned_v);
+    const int64_t row = (sample * s_.key_heads + group) * s_.keys + key;
+    float *const dk = operands[8] ? host::out(operands, 8) + row * size : nullptr,
+                 *const dv = operands[9] ? host::out(operands, 9) + row * value_size : nullptr;
+    if (dk) std::fill_n(dk, count * size, 0.0F);
+    if (dv) std::fill_n(dv, count * value_size, 0.0F);
+
+    const int64_t shared = s_.heads / s_.key_heads, end = s_.end_query(key + count);
+    for (int64_t head = group * shared; head < (group + 1) * shared; ++head) {
+      for (int64_t i = s_.first_query(key) / kAttentionTile * kAttentionTile; i < end; i += kAttentionTile) {
+        const int64_t rows = std::min(kAttentionTile, s_.queries - i);
+        const int64_t at = (sample * s_.heads + head) * s_.queries + i;
+        const float *const q = host::in(operands, 0) + at * size, *const dy = host::in(operands, 6) + at * value_size,
+                    *const statistics = host::in(operands, 5) + 2 * at;
+        product_of_tiles<false>(rows, {q, size, 1}, turned_k, kAttentionTile, p, kAttentionTile, size, width);
+        s_.hide({sample, head, i, rows, key, count, p, kAttentionTile, 1}, operands[3]);
+        for (int64_t r = 0; r < rows; ++r) {
+          const float base = statistics[2 * r], inverse = statistics[2 * r + 1];
+          float* const of_query = p + r * kAttentionTile;
+          for (int64_t j = 0; j < width; ++j) of_query[j] = host::exp_of(of_query[j] - base) * inverse;
+        }
+        if (dv)
+          product_of_tiles<true>(count, {p, 1, kAttentionTile}, dy, value_size, dv, value_size, rows, value_size);
+        if (!dk) continue;
+        product_of_tiles<false>(rows, {dy, value_size, 1}, turned_v, kAttentionTile, ds, kAttentionTile, value_size,
+                                width);
+        for (int64_t r = 0; r < rows; ++r) {
+          const float sum = along[at + r];
+          const float* const of_query = p + r * kAttentionTile;
+          float* const slope = ds + r * kAttentionTile;
+          for (int64_t j = 0; j < width; ++j) slope[j] = of_query[j] * (slope[j] - sum);
+        }
+        product_of_tiles<true>(count, {ds, 1, kAttentionTile}, q, size, dk, size, rows, size);
+      }
+    }
+    if (dk)
+      for (int64_t i = 0; i < count * size; ++i) dk[i] *= s_.scale;
+  }
+
+  // dq and dscores of a tile of queries, over all keys that some of them see. dq may have the bytes of q, dy or y.
+  void queries(std::byte* const* operands, const float* along, int64_t item, float* space) const {
+    const int64_t tile = item % query_tiles_, head = item / query_tiles_ % s_.heads,
+                  sample = item / query_tiles_ / s_.heads;
+    const int64_t first = tile * kAttentionTile, count = std::min(kAttentionTile, s_.queries - first);
+    const int64_t size = s_.size, value_size = s_.value_size, width = whole_vectors(count);
+    float* const turned_q = space;
+    float* const turned_dy = turned_q + size * kAttentionTile;
+    float* const p = turned_dy + value_size * kAttentionTile;
+    float* const ds = p + kAttentionTile * kAttentionTile;
+    const int64_t row = (sample * s_.heads + head) * s_.queries + first;
+    turn_tile(host::in(operands, 0) + row * size, count, size, s_.scale, turned_q);
+    turn_tile(host::in(operands, 6) + row * value_size, count, value_size, 1, turned_dy);
+    float *const dq = operands[7] ? host::out(operands, 7) + row * size : nullptr,
+                 *const dscores = operands[10] ? host::out(operands, 10) + row * s_.keys : nullptr;
+    if (dq) std::fill_n(dq, count * size, 0.0F);
+    if (dscores) std::fill_n(dscores, count * s_.keys, 0.0F);
+    float base[kAttentionTile] = {}, inverse[kAttentionTile] = {}, sum[kAttentionTile] = {};
+    for (int64_t i = 0; i < count; ++i) {
+      base[i] = host::in(operands, 5)[2 * (row + i)];
+      inverse[i] = host::in(operands, 5)[2 * (row + i) + 1];
+      sum[i] = along[row + i];
+    }
+    const float* const k = s_.key_row(host::in(operands, 1), sample, s_.key_head(head), 0, size);
+    const float* const v = s_.key_row(host::in(operands, 2), sample, s_.key_head(head), 0, value_size);
+    const int64_t end = s_.end_key(first + count);
+    for (int64_t key = s_.first_key(first) / kAttentionTile * kAttentionTile; key < end; key += kAttentionTile) {
+      const int64_t keys = std::min(kAttentionTile, s_.keys - key);
+      product_of_tiles<false>(keys, {k + key * size, size, 1}, turned_q, kAttentionTile, p, kAttentionTile, size,
+                              width);
+      s_.hide({sample, head, first, count, key, keys, p, 1, kAttentionTile}, operands[3]);
+      product_of_tiles<false>(keys, {v + key * value_size, value_size, 1}, turned_dy, kAttentionTile, ds,
+                              kAttentionTile, value_size, width);
+      for (int64_t j = 0; j < keys; ++j) {
+        const float* const of_key = p + j * kAttentionTile;
+        float* const slope = ds + j * kAttentionTile;
+        for (int64_t i = 0; i < width; ++i)
+          slope[i] = host::exp_of(of_key[i] - base[i]) * inverse[i] * (slope[i] - sum[i]);
+      }
+      if (dscores)
+        for (int64_t i = 0; i < count; ++i)
+          for (int64_t j = 0; j < keys; ++j) dscores[i * s_.keys + key + j] = ds[j * kAttentionTile + i];
+      if (dq)
+        product_of_tiles<true>(count, {ds, 1, kAttentionTile}, k + key * size, size, dq, size, keys, size);
+    }
+    if (dq)
+      for (int64_t i = 0; i < count * size; ++i) dq[i] *= s_.scale;
+  }
+
+  AttentionTiles s_;
+  int64_t query_tiles_, key_tiles_, query_items_ = 0, key_items_ = 0, lanes_ = 0;
+};
+
+}  // namespace
+
+std::vector<Algorithm> AttentionForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = AttentionForwardKernel(attrs, operands).workspace_bytes()}};
+}
+
+std::unique_ptr<Kernel> AttentionForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                               std::string_view) {
+  return std::make_unique<AttentionForwardKernel>(attrs, operands);
+}
+
+std::vector<Algorithm> AttentionBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = AttentionBackwardKernel(attrs, operands).workspace_bytes()}};
+}
+
+std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                std::string_view) {
+  return std::make_unique<AttentionBackwardKernel>(attrs, operands);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,160 @@
+// Attention that is spelled out becomes one operator, in the forms that exporters write; what only looks similar stays.
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <limits>
+
+#include "compiler/network/attention.h"
+#include "compiler/network/simplify/causal_mask.h"
+
+using namespace plimsoll;
+
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+const Dims kScores = {kBatch, {2}, {64}, {80}};
+
+// Queries [N, 2, 64, 16], keys and values [N, 2, 80, 16].
+struct Attending {
+  Network network;
+  ValueId q = value(ValueKind::input, {kBatch, {2}, {64}, {16}}), k = value(ValueKind::input, {kBatch, {2}, {80}, {16}}),
+          v = value(ValueKind::input, {kBatch, {2}, {80}, {16}});
+
+  ValueId value(ValueKind kind, Dims dims, DataType type = DataType::f32) {
+    return network.values.push_back({.name = "v" + std::to_string(network.values.size()), .kind = kind, .type = {type, std::move(dims)}});
+  }
+  ValueId number(double value) {
+    return network.values.push_back({.name = "c" + std::to_string(network.values.size()),
+                                     .kind = ValueKind::constant,
+                                     .constant = ConstantData{.reals = {value}}});
+  }
+  ValueId mask(DataType type, CausalMask causal = CausalMask::none, Dims dims = {{64}, {80}}) {
+    const ValueId made = value(ValueKind::parameter, std::move(dims), type);
+    network.values[made].causal = causal;
+    return made;
+  }
+  ValueId node(const std::string& op, std::vector<ValueId> inputs, Dims dims, std::map<std::string, NodeAttribute> attributes = {}) {
+    const ValueId made = value(ValueKind::intermediate, std::move(dims));
+    network.nodes.push_back({.name = "n" + std::to_string(network.nodes.size()),
+                             .op = op,
+                             .opset = 18,
+                             .inputs = std::move(inputs),
+                             .outputs = {made},
+                             .attributes = std::move(attributes)});
+    return made;
+  }
+  // As fuse_composites leaves it.
+  ValueId scores() {
+    const ValueId made = node("MatMul", {q, k}, kScores);
+    network.nodes.back().marks.transposed_b = true;
+    return made;
+  }
+  ValueId softmax(ValueId scores) { return node("Softmax", {scores}, kScores, {{"axis", int64_t{-1}}}); }
+  std::string fused(ValueId masked) {
+    network.outputs = {node("MatMul", {softmax(masked), v}, {kBatch, {2}, {64}, {16}})};
+    fuse_attention(network);
+    std::string ops;
+    for (const Node& node : network.nodes) ops += (ops.empty() ? "" : " ") + node.op;
+    return ops;
+  }
+  double scale() const { return std::get<double>(network.nodes.back().attributes.at("scale")); }
+  bool causal() const { return network.nodes.back().attributes.contains("right"); }
+  const std::vector<ValueId>& inputs() const { return network.nodes.back().inputs; }
+};
+
+const std::string kFused = "ScaledDotProductAttention";
+
+ModelTensor mask_of(ElementType type, std::vector<int64_t> dims, const std::string& bytes) {
+  return {.type = type, .dims = std::move(dims), .data = std::make_shared<const std::string>(bytes)};
+}
+
+std::string bytes_of_floats(const std::vector<float>& items) {
+  return {reinterpret_cast<const char*>(items.data()), items.size() * sizeof(float)};
+}
+
+}  // namespace
+
+TEST_CASE("two products and a softmax are attention, wherever the scale is") {
+  const int form = GENERATE(0, 1, 2, 3, 4);
+  Attending a;
+  const Dims turned = {kBatch, {2}, {16}, {80}};
+  const ValueId q = a.q;
+  ValueId scores;
+  if (form == 0) scores = a.scores();
+  if (form == 1) scores = a.node("Mul", {a.scores(), a.number(0.25)}, kScores);
+  if (form == 2) scores = a.node("Div", {a.scores(), a.number(4)}, kScores);
+  if (form == 3) {  // torch's dynamo exporter: the root of the scale, on both
+    a.q = a.node("Mul", {a.q, a.number(0.5)}, {kBatch, {2}, {64}, {16}});
+    const ValueId keys = a.node("Transpose", {a.k}, turned, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+    scores = a.node("MatMul", {a.q, a.node("Mul", {keys, a.number(0.5)}, turned)}, kScores);
+  }
+  if (form == 4) {  // timm
+    a.q = a.node("Mul", {a.q, a.number(0.25)}, {kBatch, {2}, {64}, {16}});
+    scores = a.scores();
+  }
+  CHECK(a.fused(scores) == kFused);
+  CHECK(a.scale() == (form == 0 ? 1 : 0.25));
+  CHECK(a.inputs() == std::vector{q, a.k, a.v});
+  CHECK_FALSE(a.causal());
+}
+
+TEST_CASE("a causal mask becomes an attribute, another one an operand") {
+  Attending seen;
+  CHECK(seen.fused(seen.node("Where", {seen.mask(DataType::u8, CausalMask::seen), seen.scores(), seen.number(-3.4e38)}, kScores)) == kFused);
+  CHECK((seen.causal() && seen.inputs().size() == 3));
+  Attending hidden;
+  CHECK(hidden.fused(hidden.node("Where", {hidden.mask(DataType::u8, CausalMask::hidden), hidden.number(-kInfinite), hidden.scores()}, kScores)) == kFused);
+  CHECK((hidden.causal() && hidden.inputs().size() == 3));
+  Attending added;
+  CHECK(added.fused(added.node("Add", {added.mask(DataType::f32, CausalMask::added), added.scores()}, kScores)) == kFused);
+  CHECK((added.causal() && added.inputs().size() == 3));
+  Attending both;
+  const ValueId causal = both.node("Where", {both.mask(DataType::u8, CausalMask::seen), both.scores(), both.number(-kInfinite)}, kScores);
+  const ValueId padding = both.mask(DataType::f32, CausalMask::none, {kBatch, {1}, {1}, {80}});
+  CHECK(both.fused(both.node("Add", {causal, padding}, kScores)) == kFused);
+  CHECK((both.causal() && both.inputs().size() == 4 && both.inputs()[3] == padding));
+  Attending masked;
+  const ValueId mask = masked.mask(DataType::u8);
+  CHECK(masked.fused(masked.node("Where", {mask, masked.scores(), masked.number(-kInfinite)}, kScores)) == kFused);
+  CHECK((!masked.causal() && masked.inputs().size() == 4 && masked.inputs()[3] == mask));
+  Attending bias;
+  CHECK(bias.fused(bias.node("Add", {bias.scores(), bias.mask(DataType::f32, CausalMask::none, {{2}, {64}, {80}})}, kScores)) == kFused);
+  CHECK((!bias.causal() && bias.inputs().size() == 4));
+}
+
+TEST_CASE("what is no such attention stays as it is") {
+  Attending twice;  // the probabilities have two readers
+  const ValueId shared = twice.softmax(twice.scores());
+  twice.node("MatMul", {shared, twice.v}, {kBatch, {2}, {64}, {16}});
+  const ValueId first = twice.network.nodes.back().outputs[0];
+  const ValueId second = twice.node("MatMul", {shared, twice.v}, {kBatch, {2}, {64}, {16}});
+  twice.network.outputs = {first, second};
+  fuse_attention(twice.network);
+  CHECK(twice.network.nodes.size() == 4);
+  Attending finite;  // a row that is hidden completely is the mean here
+  CHECK(finite.fused(finite.node("Where", {finite.mask(DataType::u8), finite.scores(), finite.number(-1e9)}, kScores)) == "MatMul Where Softmax MatMul");
+  Attending small;
+  const ValueId scores = small.scores();
+  for (const ValueId value : {small.q, small.k, small.v}) small.network.values[value].type.dims[2] = {32};
+  small.network.values[scores].type.dims = {kBatch, {2}, {32}, {32}};
+  CHECK(small.fused(scores) == "MatMul Softmax MatMul");
+}
+
+TEST_CASE("the triangle of a causal mask is told from other masks") {
+  const auto of_booleans = [](const std::string& bytes, std::vector<int64_t> dims = {2, 3}) {
+    return causal_mask_of(mask_of(ElementType::boolean, std::move(dims), bytes));
+  };
+  CHECK(of_booleans({1, 0, 0, 1, 1, 0}) == CausalMask::seen);
+  CHECK(of_booleans({0, 1, 1, 0, 0, 1}) == CausalMask::hidden);
+  CHECK(of_booleans({1, 0, 0, 1, 1, 1}) == CausalMask::none);
+  CHECK(of_booleans({1, 1, 1, 1, 1, 1}) == CausalMask::none);
+  CHECK(of_booleans({1, 0, 1, 1}, {1, 1, 2, 2}) == CausalMask::seen);
+  CHECK(of_booleans({1, 0, 1, 1, 1, 0, 1, 1}, {2, 2, 2}) == CausalMask::none);
+  const auto of_floats = [](const std::vector<float>& items) {
+    return causal_mask_of(mask_of(ElementType::f32, {2, 2}, bytes_of_floats(items)));
+  };
+  CHECK(of_floats({0, -std::numeric_limits<float>::infinity(), 0, 0}) == CausalMask::added);
+  CHECK(of_floats({0, -1e4F, 0, 0}) == CausalMask::added);
+  CHECK(of_floats({0, -1, 0, 0}) == CausalMask::none);
+  CHECK(of_floats({1, 0, 1, 1}) == CausalMask::none);
+}
