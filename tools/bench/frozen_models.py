@@ -41,6 +41,8 @@ FROZEN = """
     segment_unet segment_unet_3d* diffusion_ddpm_scratch* diffusion_autoencoder_kl video_r3d_18 audio_conv_tasnet* audio_conformer
     tabular_ft_transformer tabular_dlrm series_lstm_attention gan_stylegan_like metric_clip_loss* points_pointnet other_experts other_ppo
     other_spatial_transformer* other_optical_flow other_indexed*
+    written_generalized_mean* written_learned_clipping* written_variational* written_supervised_contrastive
+    written_ordinal written_straight_through_quantizer
 """.split()
 BATCH = 4
 

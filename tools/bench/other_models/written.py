@@ -216,7 +216,7 @@ def supervised_contrastive(torch, y, t=pairs):
 
 @loss
 def batch_hard(torch, y, t=pairs):
-    distance = torch.sqrt(((y[:, None] - y[None]) ** 2).sum(-1))
+    distance = torch.sqrt(((y[:, None] - y[None]) ** 2).sum(-1) + 1e-9)
     same = t[:, None] == t[None]
     far = torch.where(same, distance, torch.full_like(distance, -1e9)).max(1)[0]
     near = torch.where(same, torch.full_like(distance, 1e9), distance).min(1)[0]
@@ -253,9 +253,8 @@ def pairwise_rank(torch, y, t):
 
 @loss
 def survival(torch, y, t=rates):
-    risk = y[:, 0]
     at_risk = torch.cumsum(torch.exp(y), dim=1)
-    return (torch.log(at_risk) - y).mean() + (risk ** 2).mean()
+    return ((torch.log(at_risk) - y) * (t > 0.5).float()).sum() / (t > 0.5).float().sum()
 
 
 # Layers.
