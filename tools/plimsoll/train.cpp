@@ -93,7 +93,7 @@ class TrainCommand final : public Command {
         return {};
       }
       console.say(fmt::format(
-          "using the trainer that was planned for batch {}, in rounds of {}; --trainer DIR makes one for batch {}",
+          "using the trainer that was planned for batch {}, in rounds of {}; --trainer DIR builds one for batch {}",
           planned.batch, planned.sub_batch, options_.batch.getValue()));
       return become(run);
     }
