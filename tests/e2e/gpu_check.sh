@@ -4,8 +4,8 @@
 $python -c 'import torch, torchvision, onnx' 2>/dev/null || { echo "skipped: no torch, torchvision and onnx for $python"; exit 77; }
 [[ -x "$PLIMSOLL_BUILD/bin/plimsoll-profile-cuda" ]] || { echo "skipped: this build has no CUDA runtime"; exit 77; }
 
-# The documented commands, as they are written, but small. The copy on "the other machine" is rehearsed for some seconds:
-# it stops when its time is up, and leaves nothing in the prepared folder but its results.
+# The documented commands, as they are written, but small. The copy on "the other machine" is rehearsed for a minute: it
+# stops when its time is up, and leaves nothing in the prepared folder but its results.
 ln -s "$PLIMSOLL_SOURCE/tools" tools
 mapfile -t documented < <(sed -n 's/^    \([^ ]*gpu_check\.sh [^#]*[^# ]\) *#.*/\1/p' "$PLIMSOLL_SOURCE/docs/benchmarks/README.md")
 [[ ${#documented[@]} -eq 3 ]] || fail "docs/benchmarks/README.md documents ${#documented[@]} commands"
@@ -15,7 +15,7 @@ ls -A gpu-check >before
 [[ -z $(find gpu-check -name '*.onnx') ]] || fail "a model file travels as it is"
 code=0
 mkdir temporary
-PYTHON=$python TMPDIR=$PWD/temporary ${documented[1]} --part 2 --dry-run --minutes 0.1 >out 2>err || code=$?
+PYTHON=$python TMPDIR=$PWD/temporary ${documented[1]} --part 2 --dry-run --minutes 1 >out 2>err || code=$?
 [[ $code -eq 10 || $code -eq 0 ]] || { cat out err; fail "the documented run ends with $code"; }
 says "builds are in $PWD/temporary/"
 ls -A gpu-check | diff before - | grep -v '^[0-9]' >left || true
@@ -23,22 +23,21 @@ ls -A gpu-check | diff before - | grep -v '^[0-9]' >left || true
 ls gpu-check/results/part-2-dry.json >/dev/null || fail "the results are not brought back"
 PYTHON=$python expect 1 ${documented[2]};                                            says "dry runs do not count"
 
-expect 0 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" prepare --small --part 2 -d travels;   says "MiB travel"
-expect 0 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" prepare --small --part 3 -d travels
-[[ $(du -sk travels | cut -f1) -lt 8192 ]] || fail "a small folder has more than 8 MiB"
-grep -q '"part": 2' travels/index.json && grep -q '"part": 3' travels/index.json || fail "the index forgot a part"
+expect 0 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" prepare --small --part 3 -d gpu-check
+[[ $(du -sk gpu-check | cut -f1) -lt 8192 ]] || fail "a small folder has more than 8 MiB"
+grep -q '"part": 2' gpu-check/index.json && grep -q '"part": 3' gpu-check/index.json || fail "the index forgot a part"
 expect 2 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" run --part 1 -d nowhere;              says "prepare"
-PYTHON=$python expect 1 travels/gpu_check.sh run --part 1 --dry-run;                 says "part 1 was not prepared"
+PYTHON=$python expect 1 gpu-check/gpu_check.sh run --part 1 --dry-run;                 says "part 1 was not prepared"
 
 build_trainer host "$PLIMSOLL_BUILD/gpu-check-models/resnet18.onnx" --batch 2
-gunzip -c travels/networks/resnet18/model.onnx.gz >zero.onnx
+gunzip -c gpu-check/networks/resnet18/model.onnx.gz >zero.onnx
 expect 0 host/build/train --init he:7 --model zero.onnx --data synthetic --steps 1 --lr 0 --save started.onnx
 $python - "$PLIMSOLL_SOURCE" <<'PY'
 import sys
 sys.path.insert(0, sys.argv[1] + "/tools/gpu")
 import numpy as np
 import networks
-with np.load("travels/networks/resnet18.npz") as small:
+with np.load("gpu-check/networks/resnet18.npz") as small:
     twin = networks.twin("resnet18", 7, dict(small)).state_dict()
 ours = networks.read_weights("started.onnx")
 weights = [name for name, value in twin.items() if value.dim() >= 2]
