@@ -11,6 +11,7 @@ namespace plimsoll {
 struct UpdateNumbers {
   double rate_scale = 1;  // of the group: its learning rate divided by that of the run
   std::optional<double> momentum = {}, beta1 = {}, beta2 = {}, epsilon = {}, weight_decay = {};
+  std::optional<double> max_norm = {};  // of the clipping of gradients, which is no parameter group's
   friend bool operator==(const UpdateNumbers&, const UpdateNumbers&) = default;
 };
 
@@ -24,6 +25,10 @@ Attrs with_numbers(Attrs attrs, const UpdateNumbers* numbers) {
   if constexpr (requires { attrs.epsilon; }) attrs.epsilon = numbers->epsilon.value_or(attrs.epsilon);
   attrs.weight_decay = numbers->weight_decay.value_or(attrs.weight_decay);
   return attrs;
+}
+
+inline double max_norm_of(const RunContext& context, double compiled) {
+  return context.numbers ? context.numbers->max_norm.value_or(compiled) : compiled;
 }
 
 inline double rate_scale_of(const RunContext& context) { return context.numbers ? context.numbers->rate_scale : 1; }

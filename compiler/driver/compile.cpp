@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <vector>
 
@@ -20,6 +21,7 @@ Status write(const CompileRequest& request, const Planned& planned) {
   PLIMSOLL_ASSIGN(OutputDirectory directory, OutputDirectory::create(request.directory, request.force));
   ModelFile& model = *planned.model.file;
   const std::string model_path = directory.path_of("model.onnx");
+  const std::string trainer_notes = take_trainer_notes(model);
   const bool apart = request.external_data || is_too_large_for_one_file(model);
   TwoFiles files_of_model;  // of a single file, without external weights
   if (apart) {
@@ -38,6 +40,8 @@ Status write(const CompileRequest& request, const Planned& planned) {
   std::set<std::string> initializers;
   for (const Parameter& parameter : planned.graph.parameters) initializers.insert(parameter.initializer);
   PLIMSOLL_ASSIGN(generate_options.model_identity, sha256_without(model_path, files_of_model, initializers));
+  if (!trainer_notes.empty() && !(std::ofstream(model_path, std::ios::binary | std::ios::app) << trainer_notes).flush())
+    return Error{ExitCode::unwritable_output, fmt::format("cannot write '{}'", model_path)};
   PLIMSOLL_ASSIGN(std::vector<GeneratedFile> files, generate(planned.graph, planned.plan, generate_options));
   files.push_back({"plan.json", to_json(planned.plan)});
   Json manifest = {{"generator", planned.plan.generator},

@@ -169,6 +169,20 @@ bool is_too_large_for_one_file(const ModelFile& file, int64_t most_bytes) {
   return file.model.ByteSizeLong() > static_cast<size_t>(most_bytes);
 }
 
+std::string take_trainer_notes(ModelFile& file) {
+  auto& all = *file.model.mutable_metadata_props();
+  onnx::ModelProto notes;
+  for (int i = 0; i < all.size();) {
+    if (!all.Get(i).key().starts_with("plimsoll.trained.")) {
+      ++i;
+      continue;
+    }
+    *notes.add_metadata_props() = all.Get(i);
+    all.DeleteSubrange(i, 1);
+  }
+  return notes.SerializeAsString();
+}
+
 Result<TwoFiles> write_model_in_two(ModelFile& file, const std::string& path) {
   onnx::GraphProto& graph = *file.model.mutable_graph();
   const std::map<std::string, Outside> outside = take_outside(graph);

@@ -32,6 +32,10 @@ Status write_model(const ModelFile& file, int descriptor, const std::string& pat
 // Adds an f32 initializer with one dimension to the model, or replaces the one with that name.
 void put_initializer(ModelFile& file, const std::string& name, const std::vector<float>& values);
 
+// Takes the notes of an earlier training (runtime/train/model_notes.h) out of the model. Returns them as bytes that may be
+// appended to the model's file: a trainer replaces them when it saves the model, and needs them at its end.
+std::string take_trainer_notes(ModelFile& file);
+
 // Whether write_model() would reject the model because of its size. Then it is written as two files.
 bool is_too_large_for_one_file(const ModelFile& file, int64_t most_bytes = kModelBytesLimit);
 

@@ -1,11 +1,11 @@
-# Small files are compiled several at a time: headers are parsed, and templates made, once for all of them. That is most of
-# the time that building takes, here and in a trainer. Files of one folder meet in any combination, so what stands in a
-# folder's unnamed namespaces has names of its own throughout the folder: tools/test.sh compiles folders as wholes. Objects,
-# and what is generated in the build, are left as they are.
+# Unity builds: several small files are compiled together, so that headers are parsed and templates instantiated once.
+# That is most of the build time, here and in a trainer. Any files of a folder may be combined, so names in unnamed
+# namespaces must be unique in their folder; tools/test.sh compiles whole folders to check it. Object files and
+# generated sources are not combined.
 set(PLIMSOLL_BATCH 8 CACHE STRING "source files that are compiled together; 1: each alone, to work on them")
 
-# plimsoll_batches(OUT NAME [ONLY regex] files…): OUT is what to compile in their place. ONLY: of folders that match; where
-# a program replaces single files of a library, as tests do with the host's streams, these are no part of a batch.
+# plimsoll_batches(OUT NAME [ONLY regex] files…): sets OUT to the files to compile instead. ONLY: combines only files in
+# matching folders. Files that a program replaces one by one, as tests do with the host's streams, must not be combined.
 function(plimsoll_batches out name)
   cmake_parse_arguments(ARG "" "ONLY" "" ${ARGN})
   set(batches "")
@@ -32,7 +32,7 @@ function(plimsoll_batches out name)
       list(SUBLIST files_of_${group} 0 ${PLIMSOLL_BATCH} files)
       list(REMOVE_ITEM files_of_${group} ${files})
       list(TRANSFORM files REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE lines)
-      # g++ takes what is included for a header, where a class that holds something of an unnamed namespace is a mistake.
+      # g++ treats the included files as headers, and warns of classes with members from unnamed namespaces.
       string(CONCAT text "#ifndef __clang__\n#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"\n#endif\n" ${lines})
       get_filename_component(folder ${group} NAME_WLE)
       get_filename_component(language ${group} LAST_EXT)

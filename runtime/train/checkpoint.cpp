@@ -1,6 +1,5 @@
 #include "runtime/train/checkpoint.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -13,10 +12,10 @@
 #include <cstring>
 #include <functional>
 
+#include "runtime/train/checkpoint_files.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/error.h"
 #include "runtime/train/safetensors.h"
-#include "runtime/train/sha256.h"
 
 namespace plimsoll::train {
 namespace {
@@ -25,105 +24,14 @@ constexpr const char* kPrefix = "ckpt-";
 constexpr const char* kTemporary = ".tmp-";
 constexpr const char* kWeights = "weights.safetensors";
 constexpr const char* kState = "state.safetensors";
+constexpr const char* kAverage = "average.safetensors";
 constexpr const char* kManifest = "manifest.sha256";
 constexpr const char* kFormat = "1";
 
-[[noreturn]] void cannot_write(const std::string& path, int error) {
-  throw TrainerError(Exit::unwritable_output, "cannot write '" + path + "': " + std::strerror(error));
-}
-
-// A new file, written from its beginning and summed on the way.
-class SummedFile {
- public:
-  SummedFile(std::string path, dist::Pulse* pulse)
-      : path_(std::move(path)), pulse_(pulse), descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
-    if (descriptor_ < 0) cannot_write(path_, errno);
-  }
-  ~SummedFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  SummedFile(const SummedFile&) = delete;
-  SummedFile& operator=(const SummedFile&) = delete;
-
-  void write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const std::span<const std::byte> piece = bytes.first(std::min(bytes.size(), kPiece));
-      write_piece(piece);
-      bytes = bytes.subspan(piece.size());
-    }
-  }
-  void write(const std::string& text) { write(std::as_bytes(std::span(text))); }
-
-  // On the disk. A file system may say only now that it is full.
-  std::string close() {
-    if (::fsync(descriptor_) != 0) cannot_write(path_, errno);
-    if (::close(std::exchange(descriptor_, -1)) != 0) cannot_write(path_, errno);
-    if (pulse_) pulse_->beat();
-    return sum_.hex();
-  }
-
- private:
-  static constexpr size_t kPiece = size_t{16} << 20;
-
-  void write_piece(std::span<const std::byte> bytes) {
-    sum_.add(bytes.data(), static_cast<int64_t>(bytes.size()));
-    while (!bytes.empty()) {
-      const ssize_t put = ::write(descriptor_, bytes.data(), bytes.size());
-      if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) cannot_write(path_, put < 0 ? errno : ENOSPC);
-      bytes = bytes.subspan(static_cast<size_t>(put));
-      unsynced_ += static_cast<size_t>(put);
-    }
-    if (!pulse_) return;
-    // Other ranks wait, and count the seconds in which nothing happens: a slow disk takes the file in pieces, not all at its end.
-    if (unsynced_ >= kPiece) {
-      if (::fdatasync(descriptor_) != 0) cannot_write(path_, errno);
-      unsynced_ = 0;
-    }
-    pulse_->beat();
-  }
-
-  std::string path_;
-  dist::Pulse* pulse_;
-  int descriptor_;
-  size_t unsynced_ = 0;
-  Sha256 sum_;
-};
-
-void sync_directory(const std::string& path, dist::Pulse* pulse) {
-  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) cannot_write(path, errno);
-  const int error = ::fsync(folder) == 0 ? 0 : errno;
-  ::close(folder);
-  if (error != 0 && error != EINVAL) cannot_write(path, error);  // EINVAL: a file system that has no such thing
-  if (pulse) pulse->beat();
-}
-
-std::vector<std::string> names_in(const std::string& directory) {
-  std::vector<std::string> names;
-  DIR* const folder = ::opendir(directory.c_str());
-  if (!folder) throw TrainerError(Exit::unreadable_input, "cannot read '" + directory + "': " + std::strerror(errno));
-  while (const dirent* entry = ::readdir(folder)) names.emplace_back(entry->d_name);
-  ::closedir(folder);
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-std::string sum_of(const std::string& path) {
-  const InputFile file(path);
-  constexpr int64_t kPiece = int64_t{1} << 20;
-  std::vector<std::byte> piece(static_cast<size_t>(std::min(kPiece, std::max<int64_t>(1, file.bytes()))));
-  Sha256 sum;
-  for (int64_t at = 0; at < file.bytes(); at += kPiece) {
-    const int64_t bytes = std::min(kPiece, file.bytes() - at);
-    file.read(at, piece.data(), bytes);
-    sum.add(piece.data(), bytes);
-  }
-  return sum.hex();
-}
-
-std::string manifest_text(const std::string& weights, const std::string& state) {
-  return weights + "  " + kWeights + "\n" + state + "  " + kState + "\n";
+// `average`: its sum; "" where the checkpoint has none.
+std::string manifest_text(const std::string& weights, const std::string& state, const std::string& average) {
+  const std::string text = weights + "  " + kWeights + "\n" + state + "  " + kState + "\n";
+  return average.empty() ? text : text + average + "  " + kAverage + "\n";
 }
 
 // Throws TrainerError (unreadable_input) unless every byte is as it was written.
@@ -134,11 +42,16 @@ void check_whole(const std::string& path) {
   const InputFile file(manifest);
   std::string said(static_cast<size_t>(std::min<int64_t>(file.bytes(), 4096)), '\0');
   file.read(0, reinterpret_cast<std::byte*>(said.data()), static_cast<int64_t>(said.size()));
-  const std::string is = manifest_text(sum_of(path + "/" + kWeights), sum_of(path + "/" + kState));
-  if (said != is) throw TrainerError(Exit::unreadable_input, "its files are not those that its " + std::string(kManifest) + " was made of");
+  const std::string average = path + "/" + kAverage;
+  const bool averaged = ::access(average.c_str(), F_OK) == 0;
+  const std::string is =
+      manifest_text(sum_of(path + "/" + kWeights), sum_of(path + "/" + kState), averaged ? sum_of(average) : "");
+  if (said != is)
+    throw TrainerError(Exit::unreadable_input,
+                       "its files are not those that its " + std::string(kManifest) + " was made of");
 }
 
-// A double as text that gives the same bits again.
+// A double as text that parses to the same bits.
 std::string exact(double value) {
   char text[64];
   std::snprintf(text, sizeof text, "%a", value);
@@ -147,7 +60,8 @@ std::string exact(double value) {
 
 }  // namespace
 
-Checkpoints::Checkpoints(std::string directory, int64_t keep, const Program& program, ParameterPort& port, dist::Pulse* pulse)
+Checkpoints::Checkpoints(std::string directory, int64_t keep, const Program& program, ParameterPort& port,
+                         dist::Pulse* pulse)
     : directory_(std::move(directory)), keep_(keep), program_(program), port_(port), pulse_(pulse) {
   while (directory_.size() > 1 && directory_.back() == '/') directory_.pop_back();
   if (::mkdir(directory_.c_str(), 0777) != 0 && errno != EEXIST) cannot_write(directory_, errno);
@@ -160,7 +74,7 @@ Checkpoints::~Checkpoints() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-// The lock is the kernel's: it goes with the process, however that ends.
+// The operating system releases the lock when the process ends, however it ends.
 void Checkpoints::take() {
   lock_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ < 0) cannot_write(directory_, errno);
@@ -168,7 +82,8 @@ void Checkpoints::take() {
   const int error = errno;
   ::close(std::exchange(lock_, -1));
   if (error == EWOULDBLOCK)
-    throw TrainerError(Exit::unwritable_output, "'" + directory_ + "' is in use: another trainer keeps its checkpoints there");
+    throw TrainerError(Exit::unwritable_output,
+                       "'" + directory_ + "' is in use: another trainer keeps its checkpoints there");
   cannot_write(directory_, error);
 }
 
@@ -185,7 +100,8 @@ std::vector<int64_t> Checkpoints::found() const {
     int64_t iteration = 0;
     const char *const begin = name.data() + std::strlen(kPrefix), *const end = name.data() + name.size();
     const auto [stopped, error] = std::from_chars(begin, end, iteration);
-    if (error == std::errc() && stopped == end && path_of(iteration) == directory_ + "/" + name) iterations.push_back(iteration);
+    if (error == std::errc() && stopped == end && path_of(iteration) == directory_ + "/" + name)
+      iterations.push_back(iteration);
   }
   std::sort(iterations.rbegin(), iterations.rend());
   return iterations;
@@ -198,8 +114,9 @@ std::optional<Progress> Checkpoints::resume(std::vector<std::string>& passed_ove
       check_whole(path_of(iteration));
     } catch (const TrainerError& error) {
       if (strict)
-        throw TrainerError(Exit::invalid_model, path_of(iteration) + " is damaged: " + error.what() +
-                                                    "; --resume without =strict goes on from one before it that is whole");
+        throw TrainerError(Exit::invalid_model,
+                           path_of(iteration) + " is damaged: " + error.what() +
+                               "; --resume without =strict goes on from one before it that is whole");
       passed_over.push_back(path_of(iteration) + ": " + error.what());
       continue;
     }
@@ -208,8 +125,9 @@ std::optional<Progress> Checkpoints::resume(std::vector<std::string>& passed_ove
   if (iterations.empty()) return std::nullopt;
   std::string list;
   for (const std::string& line : passed_over) list += "\n  " + line;
-  throw TrainerError(Exit::unreadable_input,
-                     "none of " + counted(static_cast<int64_t>(iterations.size()), "checkpoint") + " in '" + directory_ + "' is whole:" + list);
+  throw TrainerError(Exit::unreadable_input, "none of " +
+                                                 counted(static_cast<int64_t>(iterations.size()), "checkpoint") +
+                                                 " in '" + directory_ + "' is whole:" + list);
 }
 
 Progress Checkpoints::load(int64_t iteration) {
@@ -226,10 +144,13 @@ namespace {
 
 bool is_state(const ProgramParameter& parameter) { return parameter.role == ParameterRole::state; }
 
-TensorDesc as_stored(const ProgramParameter& parameter) { return {parameter.desc.type, parameter.desc.dims, Layout::plain}; }
+TensorDesc as_stored(const ProgramParameter& parameter) {
+  return {parameter.desc.type, parameter.desc.dims, Layout::plain};
+}
 
-// The file holds exactly the program's parameters of one kind, of the same shapes.
-void load_parameters(const InputFile& file, const Safetensors& stored, bool states, const Program& program, ParameterPort& port) {
+// Loads all parameters of one kind. Throws unless the file holds exactly those, with the same shapes.
+void load_parameters(const InputFile& file, const Safetensors& stored, bool states, const Program& program,
+                     ParameterPort& port) {
   const auto refuse = [&](const std::string& what) {
     throw TrainerError(Exit::invalid_model, "'" + file.path() + "' is of another model or optimizer: " + what);
   };
@@ -247,7 +168,8 @@ void load_parameters(const InputFile& file, const Safetensors& stored, bool stat
     port.store(parameter);
   }
   if (wanted != stored.tensors.size())
-    refuse("it has " + counted(static_cast<int64_t>(stored.tensors.size()), "tensor") + " when " + std::to_string(wanted) + " are wanted");
+    refuse("it has " + counted(static_cast<int64_t>(stored.tensors.size()), "tensor") + " when " +
+           std::to_string(wanted) + " are wanted");
 }
 
 std::string save_parameters(const std::string& path, std::map<std::string, std::string> metadata, bool states,
@@ -259,6 +181,18 @@ std::string save_parameters(const std::string& path, std::map<std::string, std::
   out.write(safetensors_header(file));
   for (const ProgramParameter& parameter : program.parameters)
     if (is_state(parameter) == states) out.write(port.fetch(parameter));
+  return out.close();
+}
+
+std::string save_average(const std::string& path, WeightAverage& average, const Program& program, dist::Pulse* pulse) {
+  Safetensors file{.metadata = {{"format", kFormat}, {"model", program.model}, {"decay", exact(average.decay())}}};
+  for (const ProgramParameter& parameter : program.parameters)
+    if (WeightAverage::covers(parameter))
+      file.tensors.push_back({.name = parameter.name, .desc = as_stored(parameter)});
+  SummedFile out(path, pulse);
+  out.write(safetensors_header(file));
+  for (const ProgramParameter& parameter : program.parameters)
+    if (WeightAverage::covers(parameter)) out.write(average.values(parameter));
   return out.close();
 }
 
@@ -280,10 +214,12 @@ std::map<std::string, std::string> to_metadata(const Progress& progress, const P
           {"correct_sum", exact(progress.correct_sum)},
           {"best_iteration", std::to_string(progress.best.iteration)},
           {"best_value", exact(progress.best.value)},
-          {"evaluations_since_best", std::to_string(progress.best.since)}};
+          {"evaluations_since_best", std::to_string(progress.best.since)},
+          {"average_decay", exact(progress.average_decay)}};
 }
 
-Progress from_metadata(const std::map<std::string, std::string>& metadata, const std::string& path, const Program& program) {
+Progress from_metadata(const std::map<std::string, std::string>& metadata, const std::string& path,
+                       const Program& program) {
   const auto text = [&](const char* key) -> const std::string& {
     const auto found = metadata.find(key);
     if (found != metadata.end()) return found->second;
@@ -297,7 +233,8 @@ Progress from_metadata(const std::map<std::string, std::string>& metadata, const
     return value;
   };
   if (text("format") != kFormat)
-    throw TrainerError(Exit::unreadable_input, "'" + path + "' is of format " + text("format") + ", this trainer reads " + kFormat);
+    throw TrainerError(Exit::unreadable_input,
+                       "'" + path + "' is of format " + text("format") + ", this trainer reads " + kFormat);
   if (const int64_t batch = number("batch", int64_t{}); batch != program.batch)
     throw TrainerError(Exit::invalid_model, "'" + path + "' is of a run with batch " + std::to_string(batch) +
                                                 ", this trainer's is " + std::to_string(program.batch) +
@@ -313,11 +250,13 @@ Progress from_metadata(const std::map<std::string, std::string>& metadata, const
           .seen = number("samples_seen", int64_t{}),
           .loss_sum = std::strtod(text("loss_sum").c_str(), nullptr),
           .correct_sum = std::strtod(text("correct_sum").c_str(), nullptr),
-          .best = metadata.contains("best_iteration")  // older checkpoints do not say
+          .best = metadata.contains("best_iteration")  // absent in older checkpoints
                       ? Best{.iteration = number("best_iteration", int64_t{}),
                              .value = std::strtod(text("best_value").c_str(), nullptr),
                              .since = number("evaluations_since_best", int64_t{})}
-                      : Best{}};
+                      : Best{},
+          .average_decay =
+              metadata.contains("average_decay") ? std::strtod(text("average_decay").c_str(), nullptr) : 0};
 }
 
 }  // namespace
@@ -335,20 +274,39 @@ void Checkpoints::load_weights(const std::string& path) {
   load_parameters(file, read_safetensors(file), false, program_, port_);
 }
 
-void Checkpoints::save(const Progress& progress) {
+void Checkpoints::load_average(int64_t iteration, WeightAverage& average) const {
+  const InputFile file(path_of(iteration) + "/" + kAverage);
+  const Safetensors stored = read_safetensors(file);
+  for (const ProgramParameter& parameter : program_.parameters) {
+    if (!WeightAverage::covers(parameter)) continue;
+    const std::string name = utf8_name(parameter.name);
+    const auto found = std::find_if(stored.tensors.begin(), stored.tensors.end(),
+                                    [&](const StoredTensor& tensor) { return tensor.name == name; });
+    if (found == stored.tensors.end() || found->desc != as_stored(parameter))
+      throw TrainerError(Exit::invalid_model, "'" + file.path() + "' is of another model: it has no " + name +
+                                                  " of the same shape");
+    const std::span<std::byte> values = average.values(parameter);
+    file.read(found->offset, values.data(), static_cast<int64_t>(values.size()));
+  }
+}
+
+void Checkpoints::save(const Progress& progress, WeightAverage* average) {
   if (progress.iteration == saved_) return;
   const std::string path = path_of(progress.iteration);
-  const std::string temporary = directory_ + "/" + kTemporary + std::to_string(::getpid()) + "-" + std::to_string(progress.iteration);
+  const std::string temporary =
+      directory_ + "/" + kTemporary + std::to_string(::getpid()) + "-" + std::to_string(progress.iteration);
   if (::mkdir(temporary.c_str(), 0777) != 0) cannot_write(temporary, errno);
   try {
-    const std::string weights = save_parameters(temporary + "/" + kWeights, {{"format", kFormat}, {"model", program_.model}}, false,
-                                                program_, port_, pulse_);
-    const std::string state = save_parameters(temporary + "/" + kState, to_metadata(progress, program_), true, program_, port_, pulse_);
+    const std::string weights = save_parameters(
+        temporary + "/" + kWeights, {{"format", kFormat}, {"model", program_.model}}, false, program_, port_, pulse_);
+    const std::string state =
+        save_parameters(temporary + "/" + kState, to_metadata(progress, program_), true, program_, port_, pulse_);
+    const std::string averaged = average ? save_average(temporary + "/" + kAverage, *average, program_, pulse_) : "";
     SummedFile manifest(temporary + "/" + kManifest, pulse_);
-    manifest.write(manifest_text(weights, state));
+    manifest.write(manifest_text(weights, state, averaged));
     manifest.close();
     sync_directory(temporary, pulse_);
-    // What is there under this name is not whole, or the run would have gone on from it.
+    // A checkpoint of this name is damaged: otherwise the run would have resumed from it.
     if (::rename(path.c_str(), (temporary + "-old").c_str()) != 0 && errno != ENOENT) cannot_write(path, errno);
     if (::rename(temporary.c_str(), path.c_str()) != 0) cannot_write(path, errno);
     sync_directory(directory_, pulse_);
@@ -362,8 +320,8 @@ void Checkpoints::save(const Progress& progress) {
   drop_old(progress.iteration, progress.best.iteration);
 }
 
-// Newer ones than the newest are not whole: they were passed over, and count for nothing. What cannot be removed, or not even be
-// listed, is no reason to stop: the new one is there.
+// Checkpoints after `newest` are damaged ones that resume() has passed over; they do not count. Errors of listing and
+// removing are ignored, because the new checkpoint is complete.
 void Checkpoints::drop_old(int64_t newest, int64_t best) const {
   std::vector<int64_t> there;
   try {
@@ -379,9 +337,9 @@ void Checkpoints::drop_old(int64_t newest, int64_t best) const {
   }
 }
 
-// A directory of ours and the files in it.
+// Removes a checkpoint directory and the files in it.
 void Checkpoints::remove(const std::string& path) const {
-  for (const char* name : {kManifest, kWeights, kState}) ::unlink((path + "/" + name).c_str());
+  for (const char* name : {kManifest, kWeights, kState, kAverage}) ::unlink((path + "/" + name).c_str());
   ::rmdir(path.c_str());
 }
 

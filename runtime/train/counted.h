@@ -1,4 +1,4 @@
-// Numbers of things, for people.
+// Counts with their noun, for messages.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,8 @@
 namespace plimsoll::train {
 
 // "1 sample", "12 samples".
-inline std::string counted(int64_t count, const char* what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
+inline std::string counted(int64_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
 
 }  // namespace plimsoll::train

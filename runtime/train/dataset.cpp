@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -13,25 +14,38 @@
 
 namespace plimsoll::train {
 
+std::string list_text(std::span<const float> numbers) {
+  std::string text;
+  for (const float number : numbers) {
+    char one[32];
+    std::snprintf(one, sizeof one, "%s%.9g", text.empty() ? "" : ",", static_cast<double>(number));
+    text += one;
+  }
+  return text;
+}
+
 std::string shape_text(const TensorDesc& desc, bool per_sample) {
   std::string text = std::string(name_of(desc.type)) + "[";
   const size_t first = per_sample ? 1 : 0;
-  for (size_t axis = first; axis < desc.rank(); ++axis) text += (axis > first ? "," : "") + std::to_string(desc.dim(axis));
+  for (size_t axis = first; axis < desc.rank(); ++axis)
+    text += (axis > first ? "," : "") + std::to_string(desc.dim(axis));
   return text + "]";
 }
 
 namespace {
 
-// The first column that has one value for each sample says how many there are; the others have as many.
+// The first per-sample column determines the number of samples; the others must agree.
 void count_samples(Dataset& dataset, const Program& program) {
   const auto counts = [](const ProgramInput& input) { return input.per_sample; };
-  const auto first = static_cast<size_t>(std::find_if(program.inputs.begin(), program.inputs.end(), counts) - program.inputs.begin());
+  const auto first =
+      static_cast<size_t>(std::find_if(program.inputs.begin(), program.inputs.end(), counts) - program.inputs.begin());
   dataset.samples = first < dataset.columns.size() ? dataset.columns[first]->samples() : 1;
   for (size_t i = first; i < dataset.columns.size(); ++i)
     if (counts(program.inputs[i]) && dataset.columns[i]->samples() != dataset.samples)
-      throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + counted(dataset.samples, "sample") + " of " +
-                                                  program.inputs[first].name + " but " +
-                                                  std::to_string(dataset.columns[i]->samples()) + " of " + program.inputs[i].name);
+      throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + counted(dataset.samples, "sample") +
+                                                  " of " + program.inputs[first].name + " but " +
+                                                  std::to_string(dataset.columns[i]->samples()) + " of " +
+                                                  program.inputs[i].name);
 }
 
 }  // namespace
@@ -46,11 +60,11 @@ Dataset open_dataset(const std::string& source, Part part, const Program& progra
   } else if (kind == "tokens") {
     dataset.columns = token_columns(rest, program);
   } else if (kind == "images") {
-    dataset.columns = image_columns(rest, part, images, program, dataset.warnings);
+    open_images(dataset, rest, part, images, program);
   } else if (kind == "cifar10") {
-    dataset.columns = cifar10_columns(rest, part, program.inputs);
+    open_cifar10(dataset, rest, part, program.inputs);
   } else if (kind == "mnist") {
-    dataset.columns = mnist_columns(rest, part, program.inputs);
+    open_mnist(dataset, rest, part, program.inputs);
   } else if (kind == "synthetic") {
     uint64_t seed = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), seed);
@@ -58,8 +72,9 @@ Dataset open_dataset(const std::string& source, Part part, const Program& progra
       throw TrainerError(Exit::usage, "synthetic takes a number as its seed, not '" + rest + "'");
     dataset.columns = synthetic_columns(seed, part, program);
   } else {
-    throw TrainerError(Exit::usage, "unknown data '" + source +
-                                        "': use npy:X.npy,Y.npy, tokens:FILE, images:DIR, cifar10:DIR, mnist:DIR or synthetic[:SEED]");
+    throw TrainerError(
+        Exit::usage, "unknown data '" + source +
+                         "': use npy:X.npy,Y.npy, tokens:FILE, images:DIR, cifar10:DIR, mnist:DIR or synthetic[:SEED]");
   }
   count_samples(dataset, program);
   return dataset;
@@ -70,26 +85,28 @@ std::string sources_for(const Program& program) {
   std::string files = "npy:";
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::string name = inputs.size() == 2 ? (i == 0 ? "X" : "Y") : inputs[i].name;
-    std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '.' && c != '-'; }, '_');
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '.' && c != '-'; },
+        '_');
     files += (i > 0 ? "," : "") + name + ".npy";
   }
   std::string list = files;
-  if (inputs.size() == 2 && inputs[0].desc.rank() == 4 && inputs[0].desc.type == DataType::f32 && inputs[1].desc.rank() == 1 &&
-      inputs[1].desc.type != DataType::f32) {
+  if (inputs.size() == 2 && inputs[0].desc.rank() == 4 && inputs[0].desc.type == DataType::f32 &&
+      inputs[1].desc.rank() == 1 && inputs[1].desc.type != DataType::f32) {
     const int64_t channels = inputs[0].desc.dim(1), height = inputs[0].desc.dim(2), width = inputs[0].desc.dim(3);
     if (channels == 1 || channels == 3) list += ", images:DIR";
     if (channels == 3 && height == 32 && width == 32) list += ", cifar10:DIR";
     if (channels == 1 && height == 28 && width == 28) list += ", mnist:DIR";
   }
-  if (inputs.size() == 2 && inputs[0].desc.rank() == 2 && inputs[1].desc.rank() == 2 && inputs[0].desc.type == inputs[1].desc.type &&
-      inputs[0].desc.type != DataType::f32)
+  if (inputs.size() == 2 && inputs[0].desc.rank() == 2 && inputs[1].desc.rank() == 2 &&
+      inputs[0].desc.type == inputs[1].desc.type && inputs[0].desc.type != DataType::f32)
     list += ", tokens:FILE";
   return list + " or synthetic";
 }
 
 namespace {
 
-// As many zeros as there are samples of something else.
+// Zeros, in place of labels that were not given.
 class ZeroColumn final : public Column {
  public:
   ZeroColumn(int64_t samples, int64_t bytes) : samples_(samples), bytes_(bytes) {}
@@ -107,7 +124,8 @@ Dataset open_unlabelled(const std::string& source, const Program& program, const
   const bool npy = bare || source.starts_with("npy:");
   const std::string files = bare ? source : npy ? source.substr(4) : "";
   const auto given = static_cast<size_t>(std::count(files.begin(), files.end(), ',')) + 1;
-  if (!npy || given + 1 != program.inputs.size()) return open_dataset(bare ? "npy:" + source : source, Part::test, program, images);
+  if (!npy || given + 1 != program.inputs.size())
+    return open_dataset(bare ? "npy:" + source : source, Part::prediction, program, images);
   Dataset dataset{.name = source, .columns = npy_columns(files, program.inputs.first(given))};
   count_samples(dataset, program);
   dataset.columns.push_back(std::make_unique<ZeroColumn>(dataset.samples, sample_bytes(program.inputs.back())));
@@ -126,29 +144,35 @@ int64_t integer_at(const std::byte* values, DataType type, int64_t at) {
   }
 }
 
-// What a column's numbers have to be, in words for who gave another.
+// The range of a column's integers, with the words of its error message.
 struct Range {
-  int64_t bound = 0;     // they are in [0, bound); 0: any
-  int64_t ignored = -1;  // this one is let through, too, but for -1, which stands for what did not fit
+  int64_t bound = 0;     // integers are in [0, bound); 0: any
+  int64_t ignored = -1;  // also accepted, unless it is -1, which marks labels that did not fit their type
   std::string one = {}, all = {};  // "label", "classes": "label 10 when the model has classes 0 to 9"
   bool holds(int64_t number) const { return (number >= 0 && number < bound) || (number == ignored && number != -1); }
 };
 
-// What is known of labels behind one look at all of them.
+// What one pass over all labels finds.
 struct LabelCounts {
-  std::vector<int32_t> counted = {};  // of each sample; empty: all of them
-  std::vector<double> weights = {};   // likewise, by their classes' weights
+  std::vector<int32_t> counted = {};  // labels of each sample; empty: all of them
+  std::vector<double> weights = {};   // the sum of their classes' weights
 };
 
-bool counts_labels(const ProgramInput& input, bool last, const Program& program) { return input.end_label > 0 || (last && program.classes > 0); }
+bool counts_labels(const ProgramInput& input, bool last, const Program& program) {
+  return input.end_label > 0 || (last && program.classes > 0);
+}
 
-// Every number, and, of labels, how many of each sample are not the one that is let through. `weights`: of the classes.
-LabelCounts check_column(const Dataset& dataset, size_t i, const ProgramInput& input, const Range& range, std::span<const float> weights = {}) {
+// Checks every number; counts the labels of each sample that are not ignored. `weights`: of the classes.
+LabelCounts check_column(const Dataset& dataset, size_t i, const ProgramInput& input, const Range& range,
+                         std::span<const float> weights = {}) {
   Column& column = *dataset.columns[i];
   const bool may_be_left_out = range.ignored >= 0 && range.ignored < range.bound;
-  if (range.bound <= 0 || input.desc.type == DataType::f32 || (column.is_checked() && !may_be_left_out && weights.empty())) return {};
+  if (range.bound <= 0 || input.desc.type == DataType::f32 ||
+      (column.is_checked() && !may_be_left_out && weights.empty()))
+    return {};
   const int64_t bytes = sample_bytes(input), count = bytes / bytes_of(input.desc.type);
-  const int64_t first = input.end_label > 0 ? input.first_label : 0, end = input.end_label > 0 ? input.end_label : count;
+  const int64_t first = input.end_label > 0 ? input.first_label : 0,
+                end = input.end_label > 0 ? input.end_label : count;
   const int64_t samples = input.per_sample ? dataset.samples : 1;
   std::vector<std::byte> sample(static_cast<size_t>(bytes));
   LabelCounts counts;
@@ -158,17 +182,21 @@ LabelCounts check_column(const Dataset& dataset, size_t i, const ProgramInput& i
     for (int64_t k = 0; k < count; ++k) {
       const int64_t number = integer_at(sample.data(), input.desc.type, k);
       if (!range.holds(number))
-        throw TrainerError(Exit::invalid_model,
-                           "sample " + std::to_string(at) + " of '" + dataset.name + "' has " + range.one + " " + std::to_string(number) +
-                               (number == -1 && input.desc.type == DataType::i32 ? ", or one that 32 bits do not hold," : "") +
-                               " when the model has " + range.all + " 0 to " + std::to_string(range.bound - 1) +
-                               (range.ignored == -1 ? "" : ", and leaves out " + std::to_string(range.ignored)));
+        throw TrainerError(
+            Exit::invalid_model,
+            "sample " + std::to_string(at) + " of '" + dataset.name + "' has " + range.one + " " +
+                std::to_string(number) +
+                (number == -1 && input.desc.type == DataType::i32 ? ", or one that 32 bits do not hold," : "") +
+                " when the model has " + range.all + " 0 to " + std::to_string(range.bound - 1) +
+                (range.ignored == -1 ? "" : ", and leaves out " + std::to_string(range.ignored)));
       if (k < first || k >= end) continue;
       if (number != range.ignored) {
-        if (!weights.empty()) counts.weights[static_cast<size_t>(at)] += static_cast<double>(weights[static_cast<size_t>(number)]);
+        if (!weights.empty())
+          counts.weights[static_cast<size_t>(at)] += static_cast<double>(weights[static_cast<size_t>(number)]);
         continue;
       }
-      if (counts.counted.empty()) counts.counted.assign(static_cast<size_t>(samples), static_cast<int32_t>(end - first));
+      if (counts.counted.empty())
+        counts.counted.assign(static_cast<size_t>(samples), static_cast<int32_t>(end - first));
       --counts.counted[static_cast<size_t>(at)];
     }
   }
@@ -181,7 +209,11 @@ LabelCounts check_column(const Dataset& dataset, size_t i, const ProgramInput& i
 void check_indices(Dataset& dataset, const Program& program) {
   for (size_t i = 0; i < dataset.columns.size(); ++i) {
     const ProgramInput& input = program.inputs[i];
-    check_column(dataset, i, input, {.bound = input.bound, .ignored = input.ignored, .one = std::string("in '") + input.name + "' the index", .all = "rows"});
+    check_column(dataset, i, input,
+                 {.bound = input.bound,
+                  .ignored = input.ignored,
+                  .one = std::string("in '") + input.name + "' the index",
+                  .all = "rows"});
   }
 }
 
@@ -191,15 +223,26 @@ void check_integers(Dataset& dataset, const Program& program, const ClassWeights
     const ProgramInput& input = program.inputs[i];
     const bool last = i + 1 == dataset.columns.size();
     if (!counts_labels(input, last, program)) {
-      check_column(dataset, i, input, {.bound = input.bound, .ignored = input.ignored, .one = std::string("in '") + input.name + "' the index", .all = "rows"});
+      check_column(dataset, i, input,
+                   {.bound = input.bound,
+                    .ignored = input.ignored,
+                    .one = std::string("in '") + input.name + "' the index",
+                    .all = "rows"});
       continue;
     }
-    if (last && input.bound > 0)  // they pick rows of a table, too
-      check_column(dataset, i, input, {.bound = input.bound, .ignored = input.ignored, .one = std::string("in '") + input.name + "' the index", .all = "rows"});
-    LabelCounts counts = check_column(dataset, i, input,
-                                      {.bound = last && program.classes > 0 ? program.classes : input.bound, .ignored = input.ignored,
-                                       .one = last ? "label" : std::string("in '") + input.name + "' the label", .all = "classes"},
-                                      i < class_weights.size() ? std::span<const float>(class_weights[i]) : std::span<const float>());
+    if (last && input.bound > 0)  // they also index a table
+      check_column(dataset, i, input,
+                   {.bound = input.bound,
+                    .ignored = input.ignored,
+                    .one = std::string("in '") + input.name + "' the index",
+                    .all = "rows"});
+    LabelCounts counts =
+        check_column(dataset, i, input,
+                     {.bound = last && program.classes > 0 ? program.classes : input.bound,
+                      .ignored = input.ignored,
+                      .one = last ? "label" : std::string("in '") + input.name + "' the label",
+                      .all = "classes"},
+                     i < class_weights.size() ? std::span<const float>(class_weights[i]) : std::span<const float>());
     dataset.label_weights[i] = std::move(counts.weights);
     if (last) dataset.counted_labels = std::move(counts.counted);
   }
@@ -215,13 +258,16 @@ void check_targets(Dataset& dataset, const Program& program) {
     dataset.columns.back()->read(at, reinterpret_cast<std::byte*>(sample.data()));
     for (const float target : sample) {
       if (target < 0 || target > 1)
-        throw TrainerError(Exit::invalid_model, "sample " + std::to_string(at) + " of '" + dataset.name + "' has target " + std::to_string(target) +
+        throw TrainerError(Exit::invalid_model, "sample " + std::to_string(at) + " of '" + dataset.name +
+                                                    "' has target " + std::to_string(target) +
                                                     " when the loss takes 0 to 1");
       largest = std::max(largest, target);
     }
   }
   if (largest == kByte)
-    throw TrainerError(Exit::invalid_model, "no target of '" + dataset.name + "' is above 1/255: uint8 becomes 0…1, 255 being 1; save zeros and ones as float32");
+    throw TrainerError(Exit::invalid_model,
+                       "no target of '" + dataset.name +
+                           "' is above 1/255: uint8 becomes 0…1, 255 being 1; save zeros and ones as float32");
 }
 
 }  // namespace plimsoll::train

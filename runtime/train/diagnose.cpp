@@ -14,22 +14,24 @@
 namespace plimsoll::train {
 namespace {
 
-// What a stretch of floats holds that is no finite number.
+// The numbers of a range of floats that are not finite.
 struct Found {
-  int64_t elements = 0, bad = 0, masked = 0;  // of the bad, those that are minus infinity
+  int64_t elements = 0, bad = 0, masked = 0;  // masked: those of `bad` that are minus infinity
   float first = 0;
 };
 
 class Search {
  public:
-  Search(const Program& program, const Round& round, const backend::Arena& arena, backend::HostPool* pool, const RoundJob& job)
+  Search(const Program& program, const Round& round, const backend::Arena& arena, backend::HostPool* pool,
+         const RoundJob& job)
       : program_(program), round_(round), arena_(arena), pool_(pool), job_(job) {}
 
   Diagnosis run() {
     for (const ProgramParameter& parameter : program_.parameters) {
       if (parameter.role == ParameterRole::statistic || parameter.desc.type != DataType::f32) continue;
-      if (parameter.role == ParameterRole::frozen) continue;  // as it came: a mask may hold minus infinity
-      const Found found = parameter.in_host_pool ? look_in_pool(parameter) : look(parameter.offset, parameter.desc.bytes());
+      if (parameter.role == ParameterRole::frozen) continue;  // as in the file: a mask may hold minus infinity
+      const Found found =
+          parameter.in_host_pool ? look_in_pool(parameter) : look(parameter.offset, parameter.desc.bytes());
       if (found.bad > 0)
         return {"'" + std::string(parameter.name) + "' " + described(found) + " since an iteration before", true};
     }
@@ -38,7 +40,8 @@ class Search {
       if (input.desc.type != DataType::f32) continue;
       const int64_t bytes = sample_bytes(input) * (input.per_sample ? job_.samples : 1);
       const Found found = look(job_.staged[i], bytes);
-      if (found.bad > 0) return {"input '" + std::string(input.name) + "' " + described(found) + std::string(kInTheData)};
+      if (found.bad > 0)
+        return {"input '" + std::string(input.name) + "' " + described(found) + std::string(kInTheData)};
     }
     const std::vector<Command>& commands = round_.commands();
     for (size_t i = 0; i < round_.forward_commands(); ++i) {
@@ -76,8 +79,8 @@ class Search {
   }
 
   static std::string described(const Found& found) {
-    return std::string("holds ") + (std::isnan(found.first) ? "NaN" : "Inf") + " (" + std::to_string(found.bad) + " of " +
-           counted(found.elements, "element") + ")";
+    return std::string("holds ") + (std::isnan(found.first) ? "NaN" : "Inf") + " (" + std::to_string(found.bad) +
+           " of " + counted(found.elements, "element") + ")";
   }
 
   void play(const Command& command) {
@@ -86,20 +89,23 @@ class Search {
       case Command::Kind::run:
       case Command::Kind::again: {
         operands_.clear();
-        for (const int64_t offset : round_.operands(command)) operands_.push_back(offset == none ? nullptr : arena_.data() + offset);
+        for (const int64_t offset : round_.operands(command))
+          operands_.push_back(offset == none ? nullptr : arena_.data() + offset);
         RunContext context = job_.context;
         context.recompute = true;
         (*job_.kernels)[command.index].run(context, operands_.data(), at);
         break;
       }
-      case Command::Kind::load: backend::copy_in(nullptr, at, job_.staged[command.index], command.load_bytes(job_.samples)); break;
+      case Command::Kind::load:
+        backend::copy_in(nullptr, at, job_.staged[command.index], command.load_bytes(job_.samples));
+        break;
       case Command::Kind::offload:
         backend::finish(nullptr);
         pool_->store(command.host_offset, at, command.bytes);
         break;
       case Command::Kind::prefetch: pool_->fetch(command.host_offset, at, command.bytes); break;
       case Command::Kind::update:
-      case Command::Kind::reduce:  // a rank looks at what is its own
+      case Command::Kind::reduce:  // a rank checks its own part
       case Command::Kind::total:
       case Command::Kind::read_loss:
       case Command::Kind::read_correct: break;
@@ -107,7 +113,7 @@ class Search {
     backend::finish(nullptr);
   }
 
-  // What the step has written. Minus infinity alone is what masks put there; what it spoils otherwise is no number further on.
+  // Checks what the step has written. Minus infinity alone comes from masks; if it does damage, later tensors hold NaN.
   std::string look_behind(const Command& command) {
     if (command.kind != Command::Kind::run && command.kind != Command::Kind::again) return "";
     const KernelSet::Touched& touched = job_.kernels->touched_by(command.index);
@@ -126,11 +132,12 @@ class Search {
     const ProgramLife* lies = nullptr;
     for (const ProgramLife& life : program_.lives) {
       if (life.offset != offset || life.first_step > step || step > life.last_step) continue;
-      if (!lies || life.first_step == step) lies = &life;  // in place, what it reads ends where what it writes begins
+      if (!lies || life.first_step == step) lies = &life;  // in place: the operand ends where the result begins
     }
     if (!lies || !lies->name) return "what " + where + " writes";
     const bool layer = lies->layer && *lies->layer;
-    return "'" + std::string(lies->name) + "'" + (layer ? " of layer '" + std::string(lies->layer) + "'" : "") + " (" + where + ")";
+    return "'" + std::string(lies->name) + "'" + (layer ? " of layer '" + std::string(lies->layer) + "'" : "") + " (" +
+           where + ")";
   }
 
   const Program& program_;
@@ -144,21 +151,26 @@ class Search {
 
 }  // namespace
 
-Diagnosis first_bad_tensor(const Program& program, const Round& round, const backend::Arena& arena, backend::HostPool* pool,
-                           const RoundJob& job) {
+Diagnosis first_bad_tensor(const Program& program, const Round& round, const backend::Arena& arena,
+                           backend::HostPool* pool, const RoundJob& job) {
   return Search(program, round, arena, pool, job).run();
 }
 
 std::string what_went_wrong(const IterationResult& result, const std::string& bad) {
   const std::string loss = std::isfinite(result.loss) ? "in iteration "
-                           : "the loss is " + std::string(std::isnan(result.loss) ? "nan" : result.loss > 0 ? "inf" : "-inf") + " in iteration ";
+                                                      : "the loss is " +
+                                                            std::string(std::isnan(result.loss) ? "nan"
+                                                                        : result.loss > 0       ? "inf"
+                                                                                                : "-inf") +
+                                                            " in iteration ";
   return loss + std::to_string(result.iteration) + (bad.empty() ? "" : ": " + bad);
 }
 
 void diverged(const IterationResult& result, const std::string& bad, const char* way_out) {
   char rate[80] = "";
   if (!bad.ends_with(kInTheData))
-    std::snprintf(rate, sizeof rate, "; lower --lr, now %g, or look for what is wrong in the data", result.learning_rate);
+    std::snprintf(rate, sizeof rate, "; lower --lr, now %g, or look for what is wrong in the data",
+                  result.learning_rate);
   throw TrainerError(Exit::invalid_model, what_went_wrong(result, bad) + rate + way_out);
 }
 

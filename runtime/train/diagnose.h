@@ -1,4 +1,4 @@
-// Where the numbers of a round went wrong.
+// Finds the first tensor of a round that holds NaN or infinity.
 #pragma once
 
 #include <string>
@@ -10,26 +10,25 @@
 
 namespace plimsoll::train {
 
-// How a text ends that is of a sample, whichever rank said it.
+// The end of a diagnosis that blames a sample, on any rank.
 inline constexpr std::string_view kInTheData = " in the data";
 
 struct Diagnosis {
-  std::string text = {};    // "": every tensor of the forward part is finite
-  bool persistent = false;  // it is a weight or of the optimizer's state: bad since an iteration before
+  std::string text = {};    // "": all tensors of the forward pass are finite
+  bool persistent = false;  // a weight or optimizer state, which was bad before this iteration
 };
 
-// The first tensor of the round that holds what is no finite number, as a clause: "'conv1.Y' of layer 'conv1' (step 4)
-// holds NaN (12 of 4096 elements)". Looks at weights, then at the samples, then plays the forward part once more,
-// step by step in the order of issue, on the default stream, with side effects left out.
-// Before: the round has ended, and no weight was moved since it began. Slow, and needs nothing of a backend but its kernels
-// and copies.
-Diagnosis first_bad_tensor(const Program& program, const Round& round, const backend::Arena& arena, backend::HostPool* pool,
-                           const RoundJob& job);
+// Returns the first tensor with NaN or infinity as a clause: "'conv1.Y' of layer 'conv1' (step 4) holds NaN (12 of 4096
+// elements)". Checks the weights, then the samples. Then it runs the forward pass again, step by step in the order of
+// issue, on the default stream, without side effects. Before: the round has ended, and no weight has changed since its
+// start. Slow. Uses only kernels and copies of a backend.
+Diagnosis first_bad_tensor(const Program& program, const Round& round, const backend::Arena& arena,
+                           backend::HostPool* pool, const RoundJob& job);
 
 // "the loss is nan in iteration 12: 'conv1.Y' of layer 'conv1' (step 3) holds NaN (12 of 4096 elements)"
 std::string what_went_wrong(const IterationResult& result, const std::string& bad);
 
-// Ends the run with that as a TrainerError, and `way_out`.
+// Throws that text as a TrainerError, with the hint `way_out` at its end.
 [[noreturn]] void diverged(const IterationResult& result, const std::string& bad, const char* way_out);
 
 }  // namespace plimsoll::train

@@ -5,7 +5,7 @@
 
 namespace plimsoll::train {
 
-// Durations of the last iterations, for a median that one slow start does not move.
+// Durations of the last iterations, and their median, which a slow first iteration does not affect.
 class Durations {
  public:
   Durations() { seconds_.reserve(kKept); }

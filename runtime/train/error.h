@@ -1,4 +1,4 @@
-// How a trainer stops: a message for people and an exit code. The codes are those of the compiler.
+// Errors of the trainer: a message and an exit code. The codes are the compiler's.
 #pragma once
 
 #include <stdexcept>
@@ -11,14 +11,14 @@ enum class Exit : int {
   ok = 0,
   internal = 1,
   usage = 2,
-  unreadable_input = 3,    // file missing, unreadable, not of the format that its place asks for
+  unreadable_input = 3,    // file missing, unreadable or of another format
   invalid_model = 4,       // the data or the weights do not fit the model
-  budget = 6,              // the machine does not have the memory that the plan asks for
+  budget = 6,              // the machine has less memory than the plan needs
   unwritable_output = 7,
-  environment = 8,         // the library cannot do what the plan asks
-  rank_lost = 11,          // another rank is gone (runtime/dist/lifeline.h)
-  interrupted = 130,       // by SIGINT, behind a whole iteration, and what was to be saved is: 128 + the signal, as shells
-  terminated = 143,        // and schedulers have it. By SIGTERM, likewise
+  environment = 8,         // the library cannot run what is planned
+  rank_lost = 11,          // another rank ended (runtime/dist/lifeline.h)
+  interrupted = 130,       // by SIGINT, after a complete iteration and with all output saved: 128 + the signal's number
+  terminated = 143,        // by SIGTERM, likewise
 };
 
 class TrainerError : public std::runtime_error {
@@ -27,7 +27,7 @@ class TrainerError : public std::runtime_error {
   Exit code;
 };
 
-// One error to a line; the exit code is the first one's.
+// Throws all errors as one, a line for each, with the exit code of the first.
 inline void throw_first(const std::vector<TrainerError>& failed) {
   if (failed.empty()) return;
   std::string all;

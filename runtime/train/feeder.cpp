@@ -1,6 +1,7 @@
 #include "runtime/train/feeder.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -9,8 +10,15 @@
 
 namespace plimsoll::train {
 
-Feeder::Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t seed, dist::Pulse* pulse)
-    : program_(program), dataset_(dataset), shuffle_(shuffle), seed_(seed), pulse_(pulse),
+Feeder::Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t seed, dist::Pulse* pulse,
+               const Setup& setup)
+    : program_(program),
+      dataset_(dataset),
+      shuffle_(shuffle),
+      seed_(seed),
+      pulse_(pulse),
+      mixing_(setup.mixing),
+      workers_(setup.workers),
       order_(static_cast<size_t>(dataset.samples)) {
   std::iota(order_.begin(), order_.end(), 0);
   for (Set& set : sets_)
@@ -34,12 +42,13 @@ void Feeder::wait_for_thread(std::unique_lock<std::mutex>& lock) {
   changed_.wait(lock, [this] { return !busy_; });
 }
 
-// Fisher and Yates, from the identity each time: the order of an epoch does not depend on those before it.
+// Fisher-Yates shuffle, from the identity each time, so that an epoch's order does not depend on earlier epochs.
 void Feeder::begin_epoch(int64_t epoch) {
   std::unique_lock lock(mutex_);
   wait_for_thread(lock);
   ahead_ = {};
   const uint64_t key = random_bits(seed_, static_cast<uint64_t>(epoch));
+  epoch_key_ = key;
   for (const auto& column : dataset_.columns) column->begin_epoch(key);
   if (!shuffle_) return;
   std::iota(order_.begin(), order_.end(), 0);
@@ -66,16 +75,18 @@ int64_t Feeder::counted_labels(const Samples& samples) const {
   if (dataset_.counted_labels.empty()) return samples.count * labels_per_sample(program_);
   int64_t count = 0;
   for (int64_t i = samples.first; i < samples.first + samples.count; ++i)
-    count += dataset_.counted_labels[static_cast<size_t>(order_[static_cast<size_t>(i)])];
+    count += dataset_.counted_labels[static_cast<size_t>(label_row_at(i))];
   return count;
 }
 
 double Feeder::label_weight(size_t input, const Samples& samples) const {
-  const std::vector<double>* const weights = input < dataset_.label_weights.size() ? &dataset_.label_weights[input] : nullptr;
-  if (!weights || weights->empty()) return static_cast<double>(samples.count * labels_of_sample(program_.inputs[input]));
+  const std::vector<double>* const weights =
+      input < dataset_.label_weights.size() ? &dataset_.label_weights[input] : nullptr;
+  if (!weights || weights->empty())
+    return static_cast<double>(samples.count * labels_of_sample(program_.inputs[input]));
   double sum = 0;
   for (int64_t i = samples.first; i < samples.first + samples.count; ++i)
-    sum += (*weights)[static_cast<size_t>(order_[static_cast<size_t>(i)])];
+    sum += (*weights)[static_cast<size_t>(label_row_at(i))];
   return sum;
 }
 
@@ -113,23 +124,64 @@ bool all_finite(const std::byte* values, int64_t bytes) {
 
 }  // namespace
 
-void Feeder::fetch(const Samples& samples, Set& to) {
-  to.bad_input = -1;
-  for (size_t input = 0; input < to.buffers.size(); ++input) {
-    const ProgramInput& to_feed = program_.inputs[input];
-    const bool labels = input + 1 == to.buffers.size() && (to_feed.desc.type == DataType::i32 || to_feed.desc.type == DataType::i64);
-    const int64_t bytes = sample_bytes(to_feed), rows = to_feed.per_sample ? samples.count : 1;
-    std::byte* at = to.buffers[input].data();
-    for (int64_t i = samples.first; i < samples.first + rows; ++i, at += bytes) {
-      const int64_t row = to_feed.per_sample ? order_[static_cast<size_t>(std::min(i, dataset_.samples - 1))] : 0;
-      dataset_.columns[input]->read(row, at);
-      if (labels && i >= dataset_.samples) std::memset(at, 0xff, static_cast<size_t>(bytes));  // -1 of either width
-      if (pulse_) pulse_->beat();
-    }
-    if (to_feed.desc.type == DataType::f32 && to.bad_input < 0 &&
-        !all_finite(to.buffers[input].data(), rows * bytes))
-      to.bad_input = static_cast<int64_t>(input);
+int64_t Feeder::row_at(int64_t position) const {
+  return order_[static_cast<size_t>(std::min(position, dataset_.samples - 1))];
+}
+
+Mix Feeder::mix_at(int64_t row) const {
+  return mix_of(mixing_, epoch_key_, row, dataset_.samples, program_.inputs[0].desc);
+}
+
+int64_t Feeder::label_row_at(int64_t position) const {
+  const int64_t row = row_at(position);
+  if (!mixing_.on()) return row;
+  const Mix mix = mix_at(row);
+  return mix.keeps_label ? row : mix.other;
+}
+
+void Feeder::fetch_sample(size_t input, int64_t position, int64_t row, std::byte* to) {
+  const ProgramInput& to_feed = program_.inputs[input];
+  const bool is_last = input + 1 == program_.inputs.size(), real = to_feed.desc.type == DataType::f32;
+  Column& column = *dataset_.columns[input];
+  if (!mixing_.on() || (is_last && !real)) {
+    column.read(is_last && to_feed.per_sample ? label_row_at(position) : row, to);
+    return;
   }
+  // check_mixing: there are two inputs, the samples and what their labels are.
+  const Mix mix = mix_at(row);
+  const int64_t bytes = sample_bytes(to_feed);
+  thread_local std::vector<float> other;
+  other.resize(static_cast<size_t>(bytes) / sizeof(float));
+  column.read(row, to);
+  column.read(mix.other, reinterpret_cast<std::byte*>(other.data()));
+  if (is_last) mix_targets(mix, static_cast<int64_t>(other.size()), reinterpret_cast<float*>(to), other.data());
+  else mix_samples(mix, to_feed.desc, reinterpret_cast<float*>(to), other.data());
+}
+
+void Feeder::fetch(const Samples& samples, Set& to) {
+  const auto inputs = static_cast<int64_t>(to.buffers.size());
+  std::atomic<int64_t> bad_input = inputs;
+  workers_.run(inputs * samples.count, [&](int64_t item) {
+    // An input that is the same for all samples is read only once.
+    const auto input = static_cast<size_t>(item / samples.count);
+    const int64_t i = item % samples.count, position = samples.first + i;
+    const ProgramInput& to_feed = program_.inputs[input];
+    if (!to_feed.per_sample && i > 0) return;
+    const bool real = to_feed.desc.type == DataType::f32;
+    const int64_t bytes = sample_bytes(to_feed);
+    std::byte* const at = to.buffers[input].data() + i * bytes;
+    fetch_sample(input, position, to_feed.per_sample ? row_at(position) : 0, at);
+    const bool labels =
+        input + 1 == to.buffers.size() && (to_feed.desc.type == DataType::i32 || to_feed.desc.type == DataType::i64);
+    // -1 of either width.
+    if (labels && position >= dataset_.samples) std::memset(at, 0xff, static_cast<size_t>(bytes));
+    if (real && !all_finite(at, bytes)) {
+      for (int64_t first = bad_input; static_cast<int64_t>(input) < first;)
+        if (bad_input.compare_exchange_weak(first, static_cast<int64_t>(input))) break;
+    }
+    if (pulse_) pulse_->beat();
+  });
+  to.bad_input = bad_input == inputs ? -1 : bad_input.load();
 }
 
 }  // namespace plimsoll::train

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kOpenFiles = "/proc/self/fd";
 
-// Who writes holds a lock on what it writes: what can be locked is a dead process's.
+// A writer locks its staging file. A staging file that can be locked was left by a process that ended.
 void sweep_staging(const std::string& folder, const std::string& prefix) {
   DIR* const entries = ::opendir(folder.c_str());
   if (!entries) return;
@@ -68,7 +68,7 @@ void InputFile::read(int64_t offset, std::byte* to, int64_t bytes) const {
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
-  // A link stays, and what it leads to is written.
+  // A symbolic link stays; its target is written.
   for (int links = 0; std::filesystem::is_symlink(path_) && links < 40; ++links) {
     const std::filesystem::path to = std::filesystem::read_symlink(path_);
     path_ = (std::filesystem::path(path_).parent_path() / to).string();
@@ -85,15 +85,16 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   else open_staging();
 }
 
-// Opened, locked, and still there: between the two somebody may have swept it away.
+// Opens and locks the file, and checks that it still exists: another writer may have removed it in between.
 void OutputFile::open_staging() {
   for (int turn = 0;; ++turn) {
     descriptor_ = ::open(staging_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (descriptor_ < 0) fail(std::strerror(errno));
     ::flock(descriptor_, LOCK_EX | LOCK_NB);
     struct stat opened {}, there {};
-    named_ = ::fstat(descriptor_, &opened) == 0 && ::stat(staging_.c_str(), &there) == 0 && opened.st_ino == there.st_ino;
-    named_ = named_ || turn == 100;  // a file system whose numbers say nothing
+    named_ =
+        ::fstat(descriptor_, &opened) == 0 && ::stat(staging_.c_str(), &there) == 0 && opened.st_ino == there.st_ino;
+    named_ = named_ || turn == 100;  // a file system without meaningful inode numbers
     if (named_) return;
     ::close(descriptor_);
   }
@@ -122,18 +123,20 @@ void OutputFile::write(int64_t offset, const std::byte* from, int64_t bytes) {
 void OutputFile::commit() {
   if (::fsync(descriptor_) != 0) fail(std::strerror(errno));
   const std::string self = std::string(kOpenFiles) + "/" + std::to_string(descriptor_);
-  const auto link_as = [&](const std::string& name) { return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0; };
+  const auto link_as = [&](const std::string& name) {
+    return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  };
   const bool linked = !named_ && link_as(path_);
   if (!linked) {
     if (!named_ && errno != EEXIST) fail(std::strerror(errno));
-    // No call puts a file without a name in the place of another.
+    // No system call replaces a file by an unnamed one.
     if (!named_ && !link_as(staging_)) fail(std::strerror(errno));
     named_ = true;
     if (::rename(staging_.c_str(), path_.c_str()) != 0) fail(std::strerror(errno));
     named_ = false;
   }
   ::close(std::exchange(descriptor_, -1));
-  // The name is on the disk only when its directory is.
+  // The name is durable only after its directory is synced.
   const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
   ::fsync(folder);

@@ -1,4 +1,4 @@
-// Files, with errors that name them.
+// Input and output files. Errors name the file.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace plimsoll::train {
 
-// A file that is read at places of one's choice. Throws TrainerError (unreadable_input).
+// A file for reads at any offset, from any thread. Throws TrainerError (unreadable_input).
 class InputFile {
  public:
   explicit InputFile(std::string path);
@@ -27,13 +27,13 @@ class InputFile {
   int64_t bytes_ = 0;
 };
 
-// A file that appears under its name only when it is complete. Until then it has no name, so that a process that is killed leaves
-// nothing; where a file system knows no files without a name, it is `.NAME.plimsoll-PID` beside it, and so for a moment where there is
-// a file to be replaced. Whoever writes NAME next removes what is left of a process that was killed in that moment.
+// A file that appears under its name when it is complete. Until then it is unnamed (O_TMPFILE), so a killed process
+// leaves nothing. It is called `.NAME.plimsoll-PID` in the same directory if the file system has no unnamed files, and
+// for a moment when it replaces a file; the next writer of NAME removes what a process killed in that moment has left.
 // Throws TrainerError (unwritable_output).
 class OutputFile {
  public:
-  // Refuses what is there and is no file: a directory, a device.
+  // Refuses to replace anything but a regular file.
   explicit OutputFile(std::string path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -47,7 +47,7 @@ class OutputFile {
   void open_staging();
   std::string path_, folder_, staging_;
   int descriptor_ = -1;
-  bool named_ = false;  // lies under staging_
+  bool named_ = false;  // it has the name staging_
 };
 
 }  // namespace plimsoll::train

@@ -15,7 +15,7 @@
 namespace plimsoll::train {
 namespace {
 
-// A number of an optimizer: where it is, which kernels have it, and whether it is below 1.
+// A number of an optimizer: its member, the kernels that have it, and whether it must be below 1.
 struct NumberRow {
   std::string_view name;
   std::optional<double> UpdateNumbers::*number;
@@ -36,8 +36,8 @@ double number_of(std::string_view name, std::string_view text, bool below_one) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool in_range = value >= 0 && (below_one ? value < 1 : value <= std::numeric_limits<float>::max());
   if (error == std::errc() && end == text.data() + text.size() && in_range) return value;
-  throw TrainerError(Exit::usage, std::string(name) + " takes a number from 0 " + (below_one ? "to below 1" : "to 3.4e38") + ", not '" +
-                                      std::string(text) + "'");
+  throw TrainerError(Exit::usage, std::string(name) + " takes a number from 0 " +
+                                      (below_one ? "to below 1" : "to 3.4e38") + ", not '" + std::string(text) + "'");
 }
 
 std::string list_of(const std::vector<std::string_view>& names) {
@@ -75,10 +75,14 @@ std::string optimizer_of(std::string_view kernel) {
 void refuse_what_it_has_not(std::string_view kernel, const UpdateNumbers& numbers, const std::string& where) {
   for (const NumberRow& row : kNumbers) {
     if (!(numbers.*row.number) || row.kernels.find(kernel) != row.kernels.npos) continue;
-    throw TrainerError(Exit::usage, where + std::string(row.name) + ": the optimizer that this trainer is compiled with, " +
-                                        optimizer_of(kernel) + ", has no such number; `plimsoll compile … --optimizer NAME` takes another");
+    throw TrainerError(Exit::usage, where + std::string(row.name) +
+                                        ": the optimizer that this trainer is compiled with, " + optimizer_of(kernel) +
+                                        ", has no such number; `plimsoll compile … --optimizer NAME` takes another");
   }
 }
+
+// The name of the clipping task, from compiler/training/update.cpp.
+constexpr std::string_view kClipStep = "gradients.clip";
 
 bool is_norm_or_bias(const ProgramParameter& weight) {
   const std::string_view name = weight.name;
@@ -90,7 +94,8 @@ bool is_norm_or_bias(const ProgramParameter& weight) {
   for (const ProgramParameter& weight : program.parameters) {
     if (weight.role == ParameterRole::trained) trained.push_back(weight.name);
     else if (weight.role == ParameterRole::frozen && fnmatch(group.glob.c_str(), weight.name, 0) == 0)
-      throw TrainerError(Exit::usage, "--group '" + group.glob + "' matches '" + weight.name + "', which is frozen, and no trained weight");
+      throw TrainerError(Exit::usage, "--group '" + group.glob + "' matches '" + weight.name +
+                                          "', which is frozen, and no trained weight");
   }
   throw TrainerError(Exit::usage, "--group '" + group.glob + "' matches no trained weight; the nearest names are " +
                                       list_of(nearest(group.glob, trained, 5, std::numeric_limits<size_t>::max())));
@@ -139,7 +144,21 @@ UpdateGroups::UpdateGroups(const Program& program, const GroupOptions& options, 
   std::vector<size_t> matched(options.groups.size(), 0);
   for (const Group& group : options.groups) {
     if (!kernel.empty()) refuse_what_it_has_not(kernel, group.numbers, "--group '" + group.glob + "': ");
-    if (group.rate && rate == 0) throw TrainerError(Exit::usage, "--group '" + group.glob + "': lr needs an --lr above 0, which the schedule is of");
+    if (group.rate && rate == 0)
+      throw TrainerError(Exit::usage,
+                         "--group '" + group.glob + "': lr needs an --lr above 0, which the schedule is of");
+  }
+  if (options.max_norm) {
+    const auto clips = [](const char* step) { return std::string_view(step) == kClipStep; };
+    if (std::ranges::none_of(program.step_names, clips))
+      throw TrainerError(Exit::usage,
+                         "--clip-norm: this trainer is compiled without clipping, for which all gradients are kept "
+                         "until the end of the iteration; "
+                         "`plimsoll compile … --clip-norm X` plans for it");
+    clipping_.max_norm = options.max_norm;
+    char text[64];
+    std::snprintf(text, sizeof text, "clip-norm %g", *options.max_norm);
+    description_ += (description_.empty() ? "" : ", ") + std::string(text);
   }
   if (options.all == UpdateNumbers{} && !options.no_decay_on_norms_and_biases && options.groups.empty()) return;
   for (const ProgramParameter& weight : program.parameters) {
@@ -157,7 +176,7 @@ UpdateGroups::UpdateGroups(const Program& program, const GroupOptions& options, 
       if (group.rate) numbers.rate_scale = *group.rate / rate;
     }
     auto same = std::find(distinct_.begin(), distinct_.end(), numbers);
-    if (same == distinct_.end()) same = distinct_.insert(same, numbers);  // references to what is there stay valid
+    if (same == distinct_.end()) same = distinct_.insert(same, numbers);  // a deque keeps references valid
     of_weight_.emplace(weight.name, &*same);
   }
   const auto tell = [&](const std::string& what, size_t weights, const std::string& numbers) {
@@ -167,11 +186,13 @@ UpdateGroups::UpdateGroups(const Program& program, const GroupOptions& options, 
   if (options.no_decay_on_norms_and_biases) tell("norms and biases", without_decay, "weight-decay 0");
   for (size_t i = 0; i < options.groups.size(); ++i) {
     if (matched[i] == 0) no_such_weight(program, options.groups[i]);
-    tell("group '" + options.groups[i].glob + "'", matched[i], text_of(options.groups[i].numbers, options.groups[i].rate));
+    tell("group '" + options.groups[i].glob + "'", matched[i],
+         text_of(options.groups[i].numbers, options.groups[i].rate));
   }
 }
 
 const UpdateNumbers* UpdateGroups::of_step(std::string_view step) const {
+  if (step == kClipStep) return clipping_.max_norm ? &clipping_ : nullptr;
   const size_t end = step.rfind(".update");
   if (end == step.npos) return nullptr;
   const auto found = of_weight_.find(step.substr(0, end));

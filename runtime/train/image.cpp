@@ -20,19 +20,19 @@
 namespace plimsoll::train {
 namespace {
 
-// A few bytes can claim to be a picture that fills the memory. Pillow's limit.
+// A small file can claim to be an image that fills the memory. Pillow's limit.
 constexpr int64_t kMostPixels = 178'956'970;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw TrainerError(Exit::unreadable_input, "cannot read picture '" + path + "': " + why);
+  throw TrainerError(Exit::unreadable_input, "cannot read image '" + path + "': " + why);
 }
 
 [[noreturn, maybe_unused]] void built_without(const std::string& path, const char* library) {
-  throw TrainerError(Exit::environment, "cannot read picture '" + path + "': this trainer was built without " + library +
+  throw TrainerError(Exit::environment, "cannot read image '" + path + "': this trainer was built without " + library +
                                             "; install it (Debian: libpng-dev libjpeg62-turbo-dev) and build again");
 }
 
-// As JPEG has it in its files, and Pillow in `convert("L")`: the same gray from either kind of file. (BT.601, of the values as they are.)
+// Gray by BT.601 on the stored (not linear) values, as JPEG files and Pillow's `convert("L")` have it.
 [[maybe_unused]] Image gray_of(const Image& colored) {
   Image gray{colored.width, colored.height, 1};
   gray.pixels.reserve(colored.pixels.size() / 3);
@@ -53,10 +53,11 @@ Image read_png(const std::string& path, const std::vector<unsigned char>& file, 
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
   if (!png_image_begin_read_from_memory(&png, file.data(), file.size())) refuse(path, png.message);
-  const bool to_gray = channels == 1 && (png.format & PNG_FORMAT_FLAG_COLOR) != 0;  // libpng would go by light, not by values
+  // Not by libpng, which would convert linear light.
+  const bool to_gray = channels == 1 && (png.format & PNG_FORMAT_FLAG_COLOR) != 0;
   const int64_t stored = to_gray ? 3 : channels;
   png.format = stored == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // 16 bits are 8 finer ones
+  png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // 16-bit values are sRGB, too
   if (png.width < 1 || png.height < 1 || png.width > kMostPixels / png.height) {
     png_image_free(&png);
     check_size(path, png.width, png.height);
@@ -82,29 +83,31 @@ void on_jpeg_error(j_common_ptr common) {
   std::longjmp(error->back, 1);
 }
 
-// A damaged picture is decoded as far as it goes, with grey behind: that is no picture to learn from.
+// libjpeg fills the rest of a damaged image with gray. Such an image is refused.
 void on_jpeg_message(j_common_ptr common, int level) {
   if (level < 0) on_jpeg_error(common);
 }
 
 struct JpegSize {
   int64_t width = 0, height = 0;
-  bool inks = false;  // cyan, magenta, yellow and black
+  bool inks = false;  // CMYK
 };
 
-// As Adobe's programs store inks, and Pillow takes all of them: 255 is none. Such pictures are rare, and in every large collection.
+// CMYK inverted as Adobe stores it (255: no ink), which Pillow assumes for all files. Rare, but found in ImageNet.
 Image without_inks(const std::vector<unsigned char>& inks, int64_t width, int64_t height) {
   Image image{width, height, 3};
   image.pixels.reserve(inks.size() / 4 * 3);
   for (size_t i = 0; i + 3 < inks.size(); i += 4)
-    for (size_t color = 0; color < 3; ++color) image.pixels.push_back(static_cast<unsigned char>(std::round(static_cast<float>(inks[i + color]) * static_cast<float>(inks[i + 3]) / 255)));
+    for (size_t color = 0; color < 3; ++color)
+      image.pixels.push_back(static_cast<unsigned char>(
+          std::round(static_cast<float>(inks[i + color]) * static_cast<float>(inks[i + 3]) / 255)));
   return image;
 }
 
-// One way into the library and out of it, with nothing between that has a destructor: an error jumps. `pixels` null: the
-// size only. False: error.message says why.
-bool decode_jpeg(jpeg_decompress_struct& jpeg, JpegError& error, const unsigned char* data, size_t bytes, int64_t channels,
-                 JpegSize& size, unsigned char* pixels) {
+// All calls of libjpeg. No object here may have a destructor, because errors leave by longjmp. `pixels` null: reads
+// only the size. Returns false on an error; error.message says why.
+bool decode_jpeg(jpeg_decompress_struct& jpeg, JpegError& error, const unsigned char* data, size_t bytes,
+                 int64_t channels, JpegSize& size, unsigned char* pixels) {
   jpeg.err = jpeg_std_error(&error.manager);
   error.manager.error_exit = on_jpeg_error;
   error.manager.emit_message = on_jpeg_message;
@@ -115,7 +118,8 @@ bool decode_jpeg(jpeg_decompress_struct& jpeg, JpegError& error, const unsigned 
   jpeg_create_decompress(&jpeg);
   jpeg_mem_src(&jpeg, data, static_cast<unsigned long>(bytes));
   jpeg_read_header(&jpeg, TRUE);
-  size = {static_cast<int64_t>(jpeg.image_width), static_cast<int64_t>(jpeg.image_height), jpeg.jpeg_color_space == JCS_CMYK || jpeg.jpeg_color_space == JCS_YCCK};
+  size = {static_cast<int64_t>(jpeg.image_width), static_cast<int64_t>(jpeg.image_height),
+          jpeg.jpeg_color_space == JCS_CMYK || jpeg.jpeg_color_space == JCS_YCCK};
   if (pixels) {
     jpeg.out_color_space = channels == 4 ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_start_decompress(&jpeg);
@@ -144,13 +148,13 @@ Image read_jpeg(const std::string& path, const std::vector<unsigned char>& file,
 }
 #endif
 
-// Which old pixels make a new one, and how much of each.
+// The source pixels of a resized pixel, with their weights.
 struct Taps {
   int64_t first = 0;
   std::vector<float> weights = {};
 };
 
-// Of new pixels [begin, begin + count) of `to`.
+// For the resized pixels [begin, begin + count) of `to`.
 std::vector<Taps> taps_of(int64_t from, int64_t to, int64_t begin, int64_t count) {
   const double scale = static_cast<double>(from) / static_cast<double>(to), reach = std::max(1.0, scale);
   std::vector<Taps> all(static_cast<size_t>(count));

@@ -1,4 +1,4 @@
-// images:DIR: a folder per class, in the order of their names; every picture below it is a sample of that class.
+// images:DIR: a folder for each class, in the order of their names. All images below it are samples of that class.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -17,18 +17,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Picture {
+struct ImageFile {
   std::string path;
   int64_t label;
 };
 
-bool is_picture(const fs::path& path) {
+bool is_image_file(const fs::path& path) {
   std::string extension = path.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
 }
 
-// In an order that no file system decides. What begins with a dot is hidden: .ipynb_checkpoints is no class, and ._1.jpg no picture.
+// Sorted, so that the file system does not decide the order. Skips names that begin with a dot, such as
+// .ipynb_checkpoints and ._1.jpg.
 std::vector<std::string> sorted_entries(const std::string& directory, bool folders) {
   std::error_code failure;
   std::vector<std::string> names;
@@ -37,7 +39,8 @@ std::vector<std::string> sorted_entries(const std::string& directory, bool folde
     if (folders || hidden) at.disable_recursion_pending();
     std::error_code unknown;
     if (hidden) continue;
-    if (folders ? at->is_directory(unknown) : at->is_regular_file(unknown) && is_picture(at->path())) names.push_back(at->path().string());
+    if (folders ? at->is_directory(unknown) : at->is_regular_file(unknown) && is_image_file(at->path()))
+      names.push_back(at->path().string());
   }
   if (failure) throw TrainerError(Exit::unreadable_input, "cannot read '" + directory + "': " + failure.message());
   std::sort(names.begin(), names.end());
@@ -46,16 +49,25 @@ std::vector<std::string> sorted_entries(const std::string& directory, bool folde
 
 struct Folders {
   std::vector<std::string> classes = {};  // names, by label
-  std::vector<std::string> empty = {};    // those without a picture
-  std::vector<Picture> pictures = {};
+  std::vector<std::string> empty = {};    // classes without an image
+  std::vector<ImageFile> images = {};
 };
 
-Folders folders_in(const std::string& directory) {
+// `loose`: images in the directory itself are also samples, without a class.
+Folders folders_in(const std::string& directory, bool loose) {
   Folders found;
+  std::error_code failure;  // sorted_entries() reports it
+  for (fs::directory_iterator at(directory, failure), end; loose && !failure && at != end; at.increment(failure)) {
+    std::error_code unknown;
+    const bool hidden = at->path().filename().string().starts_with('.');
+    if (!hidden && at->is_regular_file(unknown) && is_image_file(at->path()))
+      found.images.push_back({at->path().string(), 0});
+  }
+  std::ranges::sort(found.images, {}, &ImageFile::path);
   for (const std::string& folder : sorted_entries(directory, true)) {
     const std::vector<std::string> paths = sorted_entries(folder, false);
     const auto label = static_cast<int64_t>(found.classes.size());
-    for (const std::string& path : paths) found.pictures.push_back({path, label});
+    for (const std::string& path : paths) found.images.push_back({path, label});
     found.classes.push_back(fs::path(folder).filename().string());
     if (paths.empty()) found.empty.push_back(found.classes.back());
   }
@@ -69,7 +81,7 @@ std::string listed(const std::vector<std::string>& names) {
   return text + (names.size() > kShown ? ", …" : "");
 }
 
-// From 0 to below 1.
+// In [0, 1).
 double chance(uint64_t key, uint64_t number) { return static_cast<double>(random_bits(key, number) >> 11) * 0x1p-53; }
 
 Image cut_out(const Image& image, const Piece& piece) {
@@ -82,28 +94,38 @@ Image cut_out(const Image& image, const Piece& piece) {
   return cut;
 }
 
-// As torchvision.transforms.RandomResizedCrop: ten tries, then the middle, with sides that are as far apart as allowed.
+// As torchvision.transforms.RandomResizedCrop: ten attempts, then a center crop with the nearest allowed aspect ratio.
 Piece any_piece(const Image& image, uint64_t key) {
   constexpr double kLeast = 0.08, kNarrow = 3.0 / 4, kWide = 4.0 / 3;
   const auto width = static_cast<double>(image.width), height = static_cast<double>(image.height);
   for (uint64_t attempt = 0; attempt < 10; ++attempt) {
     const double area = width * height * (kLeast + (1 - kLeast) * chance(key, 16 + 4 * attempt));
-    const double ratio = std::exp(std::log(kNarrow) + (std::log(kWide) - std::log(kNarrow)) * chance(key, 17 + 4 * attempt));
+    const double ratio =
+        std::exp(std::log(kNarrow) + (std::log(kWide) - std::log(kNarrow)) * chance(key, 17 + 4 * attempt));
     const int64_t w = std::lround(std::sqrt(area * ratio)), h = std::lround(std::sqrt(area / ratio));
     if (w < 1 || h < 1 || w > image.width || h > image.height) continue;
     return {static_cast<int64_t>(random_bits(key, 18 + 4 * attempt) % static_cast<uint64_t>(image.width - w + 1)),
-            static_cast<int64_t>(random_bits(key, 19 + 4 * attempt) % static_cast<uint64_t>(image.height - h + 1)), w, h};
+            static_cast<int64_t>(random_bits(key, 19 + 4 * attempt) % static_cast<uint64_t>(image.height - h + 1)), w,
+            h};
   }
   const double ratio = width / height;
-  const int64_t w = ratio > kWide ? std::lround(height * kWide) : image.width, h = ratio < kNarrow ? std::lround(width / kNarrow) : image.height;
+  const int64_t w = ratio > kWide ? std::lround(height * kWide) : image.width,
+                h = ratio < kNarrow ? std::lround(width / kNarrow) : image.height;
   return {(image.width - w) / 2, (image.height - h) / 2, w, h};
 }
 
-// As torchvision.transforms.ColorJitter with three equal numbers, in one order: brightness, contrast, saturation. Pixels from 0 to 255.
+// As torchvision.transforms.ColorJitter with three equal numbers, in a fixed order: brightness, contrast, saturation.
+// Pixels are from 0 to 255.
 void jitter(std::vector<float>& pixels, int64_t channels, double most, uint64_t key) {
-  const auto factor = [&](uint64_t number) { return static_cast<float>(std::max(0.0, 1 - most) + (1 + most - std::max(0.0, 1 - most)) * chance(key, number)); };
-  const auto gray = [&](size_t i) { return channels == 1 ? pixels[i] : 0.299F * pixels[i] + 0.587F * pixels[i + 1] + 0.114F * pixels[i + 2]; };
-  const auto blend = [](float value, float with, float by) { return std::clamp(with + by * (value - with), 0.0F, 255.0F); };
+  const auto factor = [&](uint64_t number) {
+    return static_cast<float>(std::max(0.0, 1 - most) + (1 + most - std::max(0.0, 1 - most)) * chance(key, number));
+  };
+  const auto gray = [&](size_t i) {
+    return channels == 1 ? pixels[i] : 0.299F * pixels[i] + 0.587F * pixels[i + 1] + 0.114F * pixels[i + 2];
+  };
+  const auto blend = [](float value, float with, float by) {
+    return std::clamp(with + by * (value - with), 0.0F, 255.0F);
+  };
   const auto step = static_cast<size_t>(channels);
   const float brightness = factor(3), contrast = factor(4), saturation = factor(5);
   for (float& value : pixels) value = blend(value, 0, brightness);
@@ -117,33 +139,41 @@ void jitter(std::vector<float>& pixels, int64_t channels, double most, uint64_t 
   }
 }
 
-// The shorter side becomes `resize`, and the middle (or, for training, any place) is cut out; or, for training, a piece of any
-// size is made the model's size. For training the colors change and the picture is mirrored, by chance; then
-// (x / 255 - mean) / std, channel by channel.
-class PictureColumn final : public Column {
+// Resizes the shorter side to `resize` and crops the center, or a random place in training; or, in training, resizes a
+// random piece. In training, jitters colors and flips at random. Then normalizes: (x / 255 - mean) / std for each
+// channel.
+class ImageColumn final : public Column {
  public:
-  PictureColumn(std::shared_ptr<const std::vector<Picture>> pictures, const TensorDesc& desc, const ImageOptions& options, bool training)
-      : pictures_(std::move(pictures)), channels_(desc.dim(1)), height_(desc.dim(2)), width_(desc.dim(3)), options_(options),
+  ImageColumn(std::shared_ptr<const std::vector<ImageFile>> images, const TensorDesc& desc, const ImageOptions& options,
+              bool training)
+      : files_(std::move(images)),
+        channels_(desc.dim(1)),
+        height_(desc.dim(2)),
+        width_(desc.dim(3)),
+        options_(options),
         training_(training) {}
 
-  int64_t samples() const override { return static_cast<int64_t>(pictures_->size()); }
+  int64_t samples() const override { return static_cast<int64_t>(files_->size()); }
   void begin_epoch(uint64_t key) override { key_ = key; }
 
   void read(int64_t index, std::byte* to) override {
-    const std::string& path = (*pictures_)[static_cast<size_t>(index)].path;
+    const std::string& path = (*files_)[static_cast<size_t>(index)].path;
     try {
       read(read_image(path, channels_), random_bits(key_, static_cast<uint64_t>(index)), reinterpret_cast<float*>(to));
     } catch (const std::bad_alloc&) {
-      throw TrainerError(Exit::unreadable_input, "cannot read picture '" + path + "': this machine has not enough memory left for its pixels");
+      throw TrainerError(Exit::unreadable_input,
+                         "cannot read image '" + path + "': this machine has not enough memory left for its pixels");
     }
   }
 
  private:
   void read(const Image& image, uint64_t key, float* out) const {
-    std::vector<float> pixels = training_ && options_.random_resized_crop
-                                    ? resized(cut_out(image, any_piece(image, key)), width_, height_, {0, 0, width_, height_})
-                                    : middle_or_any(image, key);
-    if (training_ && options_.color_jitter > 0) jitter(pixels, channels_, static_cast<double>(options_.color_jitter), key);
+    std::vector<float> pixels =
+        training_ && options_.random_resized_crop
+            ? resized(cut_out(image, any_piece(image, key)), width_, height_, {0, 0, width_, height_})
+            : middle_or_any(image, key);
+    if (training_ && options_.color_jitter > 0)
+      jitter(pixels, channels_, static_cast<double>(options_.color_jitter), key);
     const bool mirrored = training_ && options_.flip && random_bits(key, 2) % 2 == 1;
     for (int64_t c = 0; c < channels_; ++c) {
       const float scale = 1 / (255 * options_.deviation_of(c)), shift = -options_.mean_of(c) / options_.deviation_of(c);
@@ -159,12 +189,14 @@ class PictureColumn final : public Column {
     const auto [width, height] = resized_sides(image);
     const bool anywhere = training_ && options_.random_crop;
     const int64_t spare_x = width - width_, spare_y = height - height_;
-    const int64_t left = anywhere ? static_cast<int64_t>(random_bits(key, 0) % static_cast<uint64_t>(spare_x + 1)) : spare_x / 2;
-    const int64_t top = anywhere ? static_cast<int64_t>(random_bits(key, 1) % static_cast<uint64_t>(spare_y + 1)) : spare_y / 2;
+    const int64_t left =
+        anywhere ? static_cast<int64_t>(random_bits(key, 0) % static_cast<uint64_t>(spare_x + 1)) : spare_x / 2;
+    const int64_t top =
+        anywhere ? static_cast<int64_t>(random_bits(key, 1) % static_cast<uint64_t>(spare_y + 1)) : spare_y / 2;
     return resized(image, width, height, {left, top, width_, height_});
   }
 
-  // As large as was asked for, or as it is; larger where the sample could not be cut out.
+  // --resize, or the original size; larger if the crop does not fit.
   std::pair<int64_t, int64_t> resized_sides(const Image& image) const {
     const auto shorter = static_cast<double>(std::min(image.width, image.height));
     const double wanted = options_.resize > 0 ? static_cast<double>(options_.resize) / shorter : 1;
@@ -177,65 +209,83 @@ class PictureColumn final : public Column {
     return {side(image.width, width_), side(image.height, height_)};
   }
 
-  std::shared_ptr<const std::vector<Picture>> pictures_;
+  std::shared_ptr<const std::vector<ImageFile>> files_;
   int64_t channels_, height_, width_;
   ImageOptions options_;
   bool training_;
   uint64_t key_ = 0;
 };
 
-class PictureLabels final : public Column {
+class ImageLabels final : public Column {
  public:
-  PictureLabels(std::shared_ptr<const std::vector<Picture>> pictures, DataType type) : pictures_(std::move(pictures)), type_(type) {}
-  int64_t samples() const override { return static_cast<int64_t>(pictures_->size()); }
+  ImageLabels(std::shared_ptr<const std::vector<ImageFile>> images, DataType type)
+      : files_(std::move(images)), type_(type) {}
+  int64_t samples() const override { return static_cast<int64_t>(files_->size()); }
   void read(int64_t index, std::byte* to) override {
-    const int64_t label = (*pictures_)[static_cast<size_t>(index)].label;
+    const int64_t label = (*files_)[static_cast<size_t>(index)].label;
     const auto narrow = static_cast<int32_t>(label);
     if (type_ == DataType::i64) std::memcpy(to, &label, 8);
     else std::memcpy(to, &narrow, 4);
   }
 
  private:
-  std::shared_ptr<const std::vector<Picture>> pictures_;
+  std::shared_ptr<const std::vector<ImageFile>> files_;
   DataType type_;
 };
 
 }  // namespace
 
-std::vector<std::unique_ptr<Column>> image_columns(const std::string& directory, Part part, const ImageOptions& options,
-                                                   const Program& program, std::vector<std::string>& warnings) {
-  const auto refuse = [&](Exit code, const std::string& what) { throw TrainerError(code, "'" + directory + "': " + what); };
+void open_images(Dataset& dataset, const std::string& directory, Part part, const ImageOptions& options,
+                 const Program& program) {
+  const auto refuse = [&](Exit code, const std::string& what) {
+    throw TrainerError(code, "'" + directory + "': " + what);
+  };
   const std::span<const ProgramInput> inputs = program.inputs;
   const bool fits = inputs.size() == 2 && inputs[0].desc.type == DataType::f32 && inputs[0].desc.rank() == 4 &&
                     (inputs[0].desc.dim(1) == 1 || inputs[0].desc.dim(1) == 3) && inputs[1].desc.rank() == 1 &&
                     (inputs[1].desc.type == DataType::i32 || inputs[1].desc.type == DataType::i64);
   if (!fits)
-    refuse(Exit::invalid_model, "pictures are for models of one input f32[1,H,W] or f32[3,H,W] and one class; the first input here is " +
-                                    shape_text(inputs[0].desc));
+    refuse(Exit::invalid_model,
+           "images are for models of one input f32[1,H,W] or f32[3,H,W] and one class; the first input here is " +
+               shape_text(inputs[0].desc));
   if (readable_extensions().empty())
-    refuse(Exit::environment, "this trainer was built without libpng and libjpeg; install them (Debian: libpng-dev libjpeg62-turbo-dev) "
-                              "and build again");
+    refuse(Exit::environment,
+           "this trainer was built without libpng and libjpeg; install them (Debian: libpng-dev libjpeg62-turbo-dev) "
+           "and build again");
   const int64_t least = std::min(inputs[0].desc.dim(2), inputs[0].desc.dim(3));
   if (options.resize > 0 && options.resize < least)
-    refuse(Exit::usage, "--resize " + std::to_string(options.resize) + " is less than the model's input, " + std::to_string(least));
+    refuse(Exit::usage,
+           "--resize " + std::to_string(options.resize) + " is less than the model's input, " + std::to_string(least));
   const int64_t channels = inputs[0].desc.dim(1);
   for (const auto& [name, list] : {std::pair{"--mean", &options.mean}, {"--std", &options.deviation}})
     if (list->size() > 1 && static_cast<int64_t>(list->size()) != channels)
-      refuse(Exit::usage, std::string(name) + " has " + counted(static_cast<int64_t>(list->size()), "number") + " when the input has " +
-                              counted(channels, "channel"));
-  Folders found = folders_in(directory);
-  if (found.pictures.empty()) refuse(Exit::unreadable_input, "there is no picture (.png, .jpg, .jpeg) in a folder of a class");
-  if (const auto classes = static_cast<int64_t>(found.classes.size()); program.classes > 0 && classes != program.classes)
+      refuse(Exit::usage, std::string(name) + " has " + counted(static_cast<int64_t>(list->size()), "number") +
+                              " when the input has " + counted(channels, "channel"));
+  const bool predicts = part == Part::prediction;
+  Folders found = folders_in(directory, predicts);
+  if (found.images.empty())
+    refuse(Exit::unreadable_input, predicts ? "there is no image (.png, .jpg, .jpeg)"
+                                            : "there is no image (.png, .jpg, .jpeg) in a folder of a class");
+  if (const auto classes = static_cast<int64_t>(found.classes.size());
+      !predicts && program.classes > 0 && classes != program.classes)
     refuse(Exit::invalid_model, "it has " + counted(classes, "folder") + ", one for each class, when the model knows " +
                                     std::to_string(program.classes) + " of them: " + listed(found.classes));
-  if (!found.empty.empty())
-    warnings.push_back("'" + directory + "': no picture (.png, .jpg, .jpeg) is in " + counted(static_cast<int64_t>(found.empty.size()), "folder") +
-                       " of a class: " + listed(found.empty));
-  const auto pictures = std::make_shared<const std::vector<Picture>>(std::move(found.pictures));
-  std::vector<std::unique_ptr<Column>> columns;
-  columns.push_back(std::make_unique<PictureColumn>(pictures, inputs[0].desc, options, part == Part::training));
-  columns.push_back(std::make_unique<PictureLabels>(pictures, inputs[1].desc.type));
-  return columns;
+  if (!found.empty.empty() && !predicts)
+    dataset.warnings.push_back("'" + directory + "': no image (.png, .jpg, .jpeg) is in " +
+                               counted(static_cast<int64_t>(found.empty.size()), "folder") +
+                               " of a class: " + listed(found.empty));
+  const auto images = std::make_shared<const std::vector<ImageFile>>(std::move(found.images));
+  dataset.columns.push_back(std::make_unique<ImageColumn>(images, inputs[0].desc, options, part == Part::training));
+  dataset.columns.push_back(std::make_unique<ImageLabels>(images, inputs[1].desc.type));
+  dataset.name_of = [images](int64_t index) { return (*images)[static_cast<size_t>(index)].path; };
+  if (predicts) return;
+  dataset.classes = std::move(found.classes);
+  dataset.preparation = {{"source", "images"}};
+  if (options.resize > 0) dataset.preparation.emplace_back("resize", std::to_string(options.resize));
+  dataset.preparation.emplace_back("crop",
+                                   std::to_string(inputs[0].desc.dim(2)) + "x" + std::to_string(inputs[0].desc.dim(3)));
+  dataset.preparation.emplace_back("mean", list_text(options.mean));
+  dataset.preparation.emplace_back("std", list_text(options.deviation));
 }
 
 }  // namespace plimsoll::train

@@ -1,5 +1,5 @@
-# Pictures (--data images:DIR) where libpng and libjpeg are: found, not demanded. Without one of them its files are refused,
-# in a sentence.  Debian: libpng-dev libjpeg62-turbo-dev
+# Images (--data images:DIR) need libpng and libjpeg, which are optional. Without one of them, the trainer refuses its
+# files with a message. Debian: libpng-dev libjpeg62-turbo-dev
 find_package(PNG QUIET)
 find_package(JPEG QUIET)
 

@@ -8,15 +8,16 @@
 namespace plimsoll::train {
 namespace {
 
-// The four 16-bit fields of a word, added up.
+// The sum of the four 16-bit fields of a word.
 constexpr int64_t field_sum(uint64_t word) {
   return static_cast<int64_t>((word & 0xFFFF) + (word >> 16 & 0xFFFF) + (word >> 32 & 0xFFFF) + (word >> 48));
 }
 
 }  // namespace
 
-// A sum of eight uniform numbers is normal but for its tails, which end at 4.9 deviations. Integers, one multiplication and
-// one rounding: the same bits from every compiler and from NumPy, where logarithms and cosines differ in their last digit.
+// The sum of eight uniform numbers is nearly normal; its tails end at 4.9 standard deviations. Integers, one
+// multiplication and one rounding give the same bits with every compiler and in NumPy; logarithms and cosines would
+// differ in the last digit.
 void draw_he(std::string_view name, const TensorDesc& desc, uint64_t seed, float* plain) {
   uint64_t key = seed;
   for (const char c : name) key = random_bits(key, static_cast<unsigned char>(c));

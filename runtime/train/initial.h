@@ -1,4 +1,4 @@
-// First weights without a file. tools/initial_weights.py makes the same bits in NumPy; tests/train holds them together.
+// Random initial weights. tools/initial_weights.py makes the same bits in NumPy; tests/train compares both.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace plimsoll::train {
 
-// Draws the weights of a parameter after He et al. 2015, fan in: mean 0, and the variance, 2 over the inputs of an output,
-// that keeps the size of activations through a ReLU. Weight i is a function of the seed, the parameter's name and i alone.
-// `plain` has room for all elements, in plain order.
+// Draws a parameter's weights as He et al. 2015, fan-in mode: mean 0 and variance 2 / fan-in, which keeps the variance
+// of activations through a ReLU. Weight i is a function of the seed, the parameter's name and i. `plain`: all elements,
+// in plain order.
 void draw_he(std::string_view name, const TensorDesc& desc, uint64_t seed, float* plain);
 
 }  // namespace plimsoll::train

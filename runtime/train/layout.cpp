@@ -5,7 +5,8 @@
 namespace plimsoll::train {
 namespace {
 
-// A blocked layout: which axes are cut into blocks of how many, the innermost last. Outer axes keep their order.
+// A blocked layout: the axes that are split into blocks, with block sizes, the innermost last. Outer axes keep their
+// order.
 //   OIhw16i16o:  [O/16][I/16][h][w][16 i][16 o]
 struct Blocks {
   int64_t size = 1;
@@ -13,7 +14,7 @@ struct Blocks {
   size_t axes[2] = {};
 };
 
-// Ohwi8o keeps i innermost but for the block; nhwc has no block.
+// Ohwi8o keeps i innermost except for the block; nhwc has no block.
 struct Scheme {
   Blocks blocks;
   bool second_axis_last = false;  // [O/8][h][w][I][8 o]

@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "runtime/machine/processors.h"
+#include "runtime/train/average.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/diagnose.h"
 #include "runtime/train/durations.h"
+#include "runtime/train/evaluation.h"
 #include "runtime/train/feeder.h"
 #include "runtime/train/machine.h"
+#include "runtime/train/model_notes.h"
 #include "runtime/train/pace.h"
 #include "runtime/train/parameters.h"
 #include "runtime/train/preparation.h"
@@ -22,6 +26,7 @@
 #include "runtime/train/run_checkpoints.h"
 #include "runtime/train/schedule.h"
 #include "runtime/train/sharing.h"
+#include "runtime/train/signals.h"
 #include "runtime/train/summary.h"
 #include "runtime/train/team.h"
 #include "runtime/train/trace.h"
@@ -29,63 +34,78 @@
 namespace plimsoll::train {
 namespace {
 
-// The one global thing: a signal handler has nowhere else to write to.
-volatile std::sig_atomic_t interrupted = 0;  // by which signal
-
-void on_signal(int signal) {
-  interrupted = signal;
-  std::signal(signal, SIG_DFL);  // a second one ends the process at once
-}
-
 const char* word_of(LastBatch last_batch) {
   return last_batch == LastBatch::drop ? "drop" : last_batch == LastBatch::pad ? "pad" : "keep";
 }
 
 class Loop {
  public:
-  Loop(const Program& program, const Options& options, const std::string& model_file, Data& data, const Length& length,
-       Reporter& reporter, Team& team)
-      : program_(program), options_(options), model_file_(model_file), data_(data), length_(length), reporter_(reporter), team_(team),
-        groups_(program, options.optimizer, options.schedule.rate), device_use_(options.slack << 20),
-        machine_(program, team, {.spill = options.spill, .may_record = options.graph, .overlap = options.overlap,
-                                 .left_over = options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0,
-                                 .revalidate = options.revalidate,
-                                 .groups = &groups_}),
-        port_(program, machine_.arena(), machine_.pool()), statistics_(program, machine_.arena()), schedule_(options.schedule),
+  Loop(const Program& program, int64_t kernel_batch, const Options& options, const std::string& model_file, Data& data,
+       const Length& length, Reporter& reporter, Team& team)
+      : program_(program),
+        options_(options),
+        model_file_(model_file),
+        data_(data),
+        length_(length),
+        reporter_(reporter),
+        team_(team),
+        groups_(program, options.optimizer, options.schedule.rate),
+        device_use_(options.slack << 20),
+        machine_(program, team,
+                 {.spill = options.spill,
+                  .may_record = options.graph,
+                  .overlap = options.overlap,
+                  .kernel_batch = kernel_batch,
+                  .left_over = options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0,
+                  .revalidate = options.revalidate,
+                  .groups = &groups_}),
+        port_(program, machine_.arena(), machine_.pool()),
+        statistics_(program, machine_.arena()),
+        schedule_(options.schedule),
         checkpoints_(options, reporter) {
     schedule_.iterations = length.iterations;
+    if (options.average_decay) average_.emplace(program, port_, *options.average_decay);
     progress_ = {.seed = options.seed.value_or(0),
                  .shuffle = options.shuffle,
                  .data = data.training.name,
                  .samples = data.training.samples,
                  .per_epoch = length.per_epoch,
                  .last_batch = word_of(options.last_batch),
-                 .schedule = describe_rates()};
+                 .schedule = describe_rates(),
+                 .average_decay = options.average_decay.value_or(0)};
     team.together([&] {
       if (!team.speaks()) return;
       init_parameters(program, options.init, model_file, port_);
-      checkpoints_.begin(program, port_, team.pulse(), progress_);
+      checkpoints_.begin(program, port_, team.pulse(), progress_, average_ ? &*average_ : nullptr);
       if (options.on_nan != OnNan::ignore) refuse_bad_parameters(program, port_);
     });
     share_progress(progress_, team);
     stops_early_ = looks_hopeless();
     if (options.range_test) range_test_.emplace(length.iterations);
     share_parameters(program, port_, team);
-    feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed, team.pulse());
-    if (data.evaluation) evaluation_feeder_.emplace(program, *data.evaluation, false, 0, team.pulse());
+    if (average_ && team.ranks()) {
+      average_->exchange();
+      share_parameters(program, port_, team);
+      average_->exchange();
+    }
+    feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed, team.pulse(), options.feeding);
+    if (data.evaluation)
+      evaluation_feeder_.emplace(program, *data.evaluation, false, 0, team.pulse(),
+                                 Feeder::Setup{.workers = options.feeding.workers});
     first_iteration_ = progress_.iteration;
     if (!options.trace.empty()) times_.steps.resize(program.step_names.size());
     reporter.start_at(progress_.iteration, machine_.arena().allocated_bytes());
-    if (const std::string replaced = replaced_kernels(machine_.replaced_kernels()); !replaced.empty()) reporter.warn(replaced);
+    if (const std::string replaced = replaced_kernels(machine_.replaced_kernels()); !replaced.empty())
+      reporter.warn(replaced);
     for (const std::string& line : groups_.lines()) reporter.say(line);
     if (options.revalidate) reporter.say(revalidated(program, machine_.as_planned()));
   }
 
-  // Beyond this point the training thread allocates nothing: the plan's arena is all that an iteration touches.
+  // From here on, the training thread allocates nothing: an iteration uses only the plan's arena.
   void run() {
-    std::signal(SIGINT, on_signal);
-    std::signal(SIGTERM, on_signal);
-    for (int64_t epoch = progress_.iteration / length_.per_epoch; epoch < length_.epochs && !done(); ++epoch) run_epoch(epoch);
+    watch_signals();
+    for (int64_t epoch = progress_.iteration / length_.per_epoch; epoch < length_.epochs && !done(); ++epoch)
+      run_epoch(epoch);
   }
 
   Exit exit() const {
@@ -93,7 +113,7 @@ class Loop {
     return !stopping() ? Exit::ok : stopped_by() == SIGINT ? Exit::interrupted : Exit::terminated;
   }
 
-  // What cannot be written is told when everything else is: of a long training the weights are what matters.
+  // Writes all outputs before it throws: after a long training, one failed file must not prevent saving the weights.
   void finish() {
     std::vector<TrainerError> failed;
     const auto attempt = [&](const auto& write) {
@@ -109,17 +129,20 @@ class Loop {
     check_weights();
     if (checkpoints_ && !checkpoints_.failure()) checkpoints_.save(progress_, "");
     if (checkpoints_.failure()) failed.push_back(*checkpoints_.failure());
-    // What rank 0 could not write is told by the exit code of all.
+    // All ranks exit with the code for what rank 0 could not write.
     checkpoints_.share_last_is_missing(team_.highest(checkpoints_.last_is_missing()) != 0);
     if (team_.ranks()) machine_.forget_recordings();
     team_.leave();
     if (save_error_) failed.push_back(*save_error_);
-    if (stops_early_) reporter_.say("stopped early, after " + counted(progress_.iteration, "iteration") + ": " + counted(progress_.best.since, "evaluation") + " no better than the best");
+    if (stops_early_)
+      reporter_.say("stopped early, after " + counted(progress_.iteration, "iteration") + ": " +
+                    counted(progress_.best.since, "evaluation") + " no better than the best");
     if (progress_.best.iteration > 0 && options_.best != Metric::none) tell_best();
     if (range_test_) reporter_.say(range_test_->conclusion());
     const bool keeps_best = options_.best != Metric::none && progress_.best.iteration > 0;
-    const bool saved = !options_.save.empty() && !keeps_best && attempt([&] { save_model(program_, model_file_, options_.save, port_); });
-    const bool traced = !options_.trace.empty() && attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
+    const bool saved = !options_.save.empty() && !keeps_best && attempt([&] { save_weights(); });
+    const bool traced =
+        !options_.trace.empty() && attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
     warn_if(device_use_.ended(machine_.arena().allocated_bytes()));
     if (!options_.quiet) {
       print_end(program_, machine_.arena().allocated_bytes(), durations_.median(), reductions_.median());
@@ -128,7 +151,9 @@ class Loop {
     if (checkpoints_ && !checkpoints_.last_is_missing())
       reporter_.say("checkpoint " + checkpoints_.path_of(progress_.iteration));
     if (saved) reporter_.say("saved " + options_.save);
-    if (traced) reporter_.say("traced " + options_.trace + "; `plimsoll inspect DIR --html report.html --measured " + options_.trace + "` lays it beside the plan in DIR");
+    if (traced)
+      reporter_.say("traced " + options_.trace + "; `plimsoll inspect DIR --html report.html --measured " +
+                    options_.trace + "` lays it beside the plan in DIR");
     checkpoints_.warn_of_missing();
     if (stopping() && (!checkpoints_.failure() || progress_.iteration < schedule_.iterations))
       reporter_.warn("stopped after " + counted(progress_.iteration, "iteration"));
@@ -136,18 +161,18 @@ class Loop {
   }
 
  private:
-  // Somebody asked for the end, or a checkpoint that may not be missing is. Ranks agree on it behind an iteration; a signal to
-  // one of them ends all.
+  // A signal asked for the end, or a required checkpoint could not be written. Ranks agree on it after each iteration,
+  // so a signal to one of them ends all.
   bool stopping() const { return stopped_by() != 0; }
   int stopped_by() const { return team_.size() > 1 ? agreed_end_ : wanted_end(); }
-  int wanted_end() const { return checkpoints_.failure() ? kNoCheckpoint : interrupted; }
+  int wanted_end() const { return checkpoints_.failure() ? kNoCheckpoint : interrupted_by(); }
   void agree() {
     if (team_.size() > 1) agreed_end_ = team_.highest(wanted_end());
   }
   void warn_if(const std::string& warning) {
     if (!warning.empty()) reporter_.warn(warning);
   }
-  // Once, and only where it is slow is anything allocated for it.
+  // Warns once. Allocates only if iterations are slow.
   void warn_of_pace(double seconds) {
     if (pace_is_told_ || !pace_.looks_slow(seconds)) return;
     const std::string warning = slower_than_predicted(pace_.pace(durations_.median()));
@@ -158,9 +183,10 @@ class Loop {
     return progress_.iteration >= length_.steps || stopping() || stops_early_ || (range_test_ && range_test_->ended());
   }
 
-  // What steps the weights besides their gradients.
+  // All settings that decide how a gradient changes the weights.
   std::string describe_rates() const {
-    return describe(schedule_) + (groups_.description().empty() ? "" : ", " + groups_.description());
+    return describe(schedule_) + (groups_.description().empty() ? "" : ", " + groups_.description()) +
+           describe(options_.feeding.mixing);
   }
 
   void run_epoch(int64_t epoch) {
@@ -173,7 +199,8 @@ class Loop {
       const IterationResult result = step(epoch, i);
       seconds += result.seconds;
       samples += result.samples;
-      if (evaluation_feeder_ && options_.eval_every > 0 && progress_.iteration % options_.eval_every == 0) evaluate(epoch, false);
+      if (evaluation_feeder_ && options_.eval_every > 0 && progress_.iteration % options_.eval_every == 0)
+        evaluate(epoch, false);
       if (checkpoints_ && options_.checkpoint_every > 0 && progress_.iteration % options_.checkpoint_every == 0)
         save_checkpoint();
     }
@@ -187,7 +214,7 @@ class Loop {
     if (checkpoints_ && options_.checkpoint_every == 0 && !done()) save_checkpoint();
   }
 
-  // Samples of an iteration of the epoch; nothing behind its last.
+  // The samples of an iteration of the epoch; none after the last.
   Samples samples_of(int64_t in_epoch) const {
     const int64_t first = in_epoch * program_.batch;
     if (in_epoch >= length_.per_epoch) return {};
@@ -199,13 +226,13 @@ class Loop {
     const double rate = rate_at(schedule_, progress_.iteration), began = now_seconds();
     if (team_.ranks()) team_.pulse()->reached(progress_.iteration);
     if (options_.on_nan == OnNan::skip) statistics_.keep();
-    const Machine::Totals totals =
-        machine_.play(*feeder_, {.samples = samples,
-                                 .padded = options_.last_batch == LastBatch::pad,
-                                 .next = samples_of(in_epoch + 1),
-                                 .context = {.seed = progress_.seed, .iteration = progress_.iteration, .learning_rate = rate},
-                                 .times = options_.trace.empty() ? nullptr : &times_,
-                                 .guarded = options_.on_nan != OnNan::ignore});  // as far as the backend heeds it
+    const Machine::Totals totals = machine_.play(
+        *feeder_, {.samples = samples,
+                   .padded = options_.last_batch == LastBatch::pad,
+                   .next = samples_of(in_epoch + 1),
+                   .context = {.seed = progress_.seed, .iteration = progress_.iteration, .learning_rate = rate},
+                   .times = options_.trace.empty() ? nullptr : &times_,
+                   .guarded = options_.on_nan != OnNan::ignore});  // if the backend supports it
     const IterationResult result{.iteration = progress_.iteration,
                                  .epoch = epoch,
                                  .samples = samples.count,
@@ -224,8 +251,8 @@ class Loop {
     agree();
     warn_if(device_use_.iteration_ended(result.iteration - first_iteration_, machine_.arena().allocated_bytes()));
     if (!totals.not_recorded.empty() && !std::exchange(not_recorded_is_told_, true))
-      reporter_.warn("warning: a round is not recorded, so its steps are issued one by one, slower, with the same results: " +
-                     std::string(totals.not_recorded));
+      reporter_.warn("warning: CUDA graph capture failed (" + std::string(totals.not_recorded) +
+                     "); launching kernels one by one: same results, slower");
     reporter_.iteration(result);
     ++progress_.iteration;
     if (!totals.finite && options_.on_nan != OnNan::ignore) {
@@ -233,78 +260,71 @@ class Loop {
       return result;
     }
     progress_.loss_sum += totals.loss * static_cast<double>(samples.count);
-    // Each iteration counts by its samples, as its loss does, however many of their labels are left out.
-    if (totals.labels > 0) progress_.correct_sum += totals.correct * (static_cast<double>(samples.count) * labels_ / static_cast<double>(totals.labels));
+    // Weighted by samples, as the loss is, even if some of their labels are ignored.
+    if (totals.labels > 0)
+      progress_.correct_sum +=
+          totals.correct * (static_cast<double>(samples.count) * labels_ / static_cast<double>(totals.labels));
     progress_.seen += samples.count;
+    if (average_) average_->add();
     return result;
   }
 
-  // No weight was moved. A weight that is bad itself was so before, and will be: there is nothing to skip to.
+  // No weight has changed. If a weight itself is NaN or infinite, skipping the iteration does not help.
   void leave_out(const IterationResult& result, const Machine::Totals& totals) {
     const bool ends = options_.on_nan == OnNan::stop || totals.weights_are_bad;
-    if (ends && !team_.speaks()) throw TrainerError(Exit::invalid_model, "");  // rank 0 says it
+    if (ends && !team_.speaks()) throw TrainerError(Exit::invalid_model, "");  // rank 0 prints the error
     if (options_.on_nan == OnNan::stop) diverged(result, totals.bad, "; --on-nan skip leaves such iterations out");
     if (totals.weights_are_bad) diverged(result, totals.bad, "; there is nothing to skip to");
     statistics_.restore();
     reporter_.warn("warning: skipped, " + what_went_wrong(result, totals.bad));
   }
 
-  // A gradient can overflow while the loss is a number, and a Relu can hide what it did: what is kept is looked at.
   void check_weights() {
-    if (options_.on_nan == OnNan::ignore) return;
-    if (const ProgramParameter* const bad = find_bad_parameter(program_, port_))
-      throw TrainerError(Exit::invalid_model, "after " + counted(progress_.iteration, "iteration") + " '" + bad->name +
-                                                  "' holds what is no number, and nothing is saved: " +
-                                                  (bad->role == ParameterRole::statistic ? "activations" : "its gradient") +
-                                                  " overflowed. Lower --lr, or clip with `plimsoll compile --clip-norm`");
+    if (options_.on_nan != OnNan::ignore) refuse_bad_results(program_, port_, progress_.iteration);
   }
 
   void save_checkpoint() {
     check_weights();
-    checkpoints_.save(progress_, "; training goes on, and the next is tried again");
+    checkpoints_.save(progress_, " (training continues)");
   }
 
-  // Over all samples where the labels are classes (the feeder fills the last batch with what counts nowhere), else over
-  // all whole batches. Interrupted, there is no result.
+  void save_weights() {
+    const std::string notes = serialized(notes_of_run(
+        data_.training, evaluated_at_ == progress_.iteration ? last_evaluation_ : Evaluation{}, progress_.iteration));
+    with_averaged_weights([&] { save_model(program_, model_file_, options_.save, port_, notes); });
+  }
+
+  void with_averaged_weights(const std::function<void()>& work) {
+    if (average_) average_->during(work);
+    else work();
+  }
+
   Evaluation evaluate(int64_t epoch, bool in_epoch_line) {
-    share_statistics(program_, port_, team_);
-    const Dataset& dataset = *data_.evaluation;
-    const bool padded = program_.classes > 0;
-    const int64_t iterations = (dataset.samples + (padded ? program_.batch - 1 : 0)) / program_.batch;
-    const auto samples_of = [&](int64_t i) {
-      const int64_t first = i * program_.batch;
-      return i < iterations ? Samples{first, std::min(program_.batch, dataset.samples - first)} : Samples{};
-    };
     Evaluation result;
-    double loss = 0, weight = 0, correct = 0, labels = 0;
-    for (int64_t i = 0; i < iterations; ++i) {
+    const auto stops = [&] {
       agree();
-      if (stopping()) return {};
-      const Samples samples = samples_of(i);
-      const Machine::Totals totals = machine_.play(*evaluation_feeder_, {.samples = samples,
-                                                                         .padded = padded,
-                                                                         .next = samples_of(i + 1),
-                                                                         .context = {.training = false, .iteration = i}});
-      loss += totals.loss * totals.weight;
-      weight += totals.weight;
-      labels += static_cast<double>(totals.labels);
-      correct += totals.correct;
-      result.samples += samples.count;
-    }
-    result.loss = weight > 0 ? loss / weight : 0;
-    if (program_.counts_correct) result.accuracy = correct / std::max(1.0, labels);
+      return stopping();
+    };
+    with_averaged_weights([&] {
+      share_statistics(program_, port_, team_);
+      result = evaluate_all(program_, machine_, *evaluation_feeder_, *data_.evaluation, stops);
+    });
+    if (result.samples == 0) return {};
+    last_evaluation_ = result;
+    evaluated_at_ = progress_.iteration;
     reporter_.evaluation(progress_.iteration - 1, epoch, result, in_epoch_line);
     if (options_.best != Metric::none || options_.early_stop > 0) compare_with_best(result);
     return result;
   }
 
-  // Every rank has the same result, and comes to the same end.
+  // Every rank has the same result and takes the same decision.
   void compare_with_best(const Evaluation& result) {
     Best& best = progress_.best;
     const bool by_accuracy = options_.best == Metric::accuracy;
     const double value = by_accuracy ? result.accuracy : result.loss;
     ++best.since;
-    const bool better = std::isfinite(value) && (best.iteration == 0 || (by_accuracy ? value > best.value : value < best.value));
+    const bool better =
+        std::isfinite(value) && (best.iteration == 0 || (by_accuracy ? value > best.value : value < best.value));
     if (better) best = {.iteration = progress_.iteration, .value = value};
     stops_early_ = looks_hopeless();
     if (!better || options_.best == Metric::none) return;
@@ -313,18 +333,20 @@ class Loop {
     check_weights();
     save_error_.reset();
     try {
-      save_model(program_, model_file_, options_.save, port_);
+      save_weights();
     } catch (const TrainerError& error) {
       if (error.code != Exit::unwritable_output) throw;
       save_error_ = error;
-      reporter_.warn("warning: the best weights so far are not saved: " + std::string(error.what()) + "; the next best are tried again");
+      reporter_.warn("warning: the best weights so far are not saved: " + std::string(error.what()) +
+                     "; the next best are tried again");
     }
   }
 
   bool looks_hopeless() const { return options_.early_stop > 0 && progress_.best.since >= options_.early_stop; }
 
   void tell_best() {
-    reporter_.say(best_in_words(progress_.best, options_.best) + (checkpoints_ ? ", checkpoint " + checkpoints_.path_of(progress_.best.iteration) : "") +
+    reporter_.say(best_in_words(progress_.best, options_.best) +
+                  (checkpoints_ ? ", checkpoint " + checkpoints_.path_of(progress_.best.iteration) : "") +
                   (options_.save.empty() || save_error_ ? "" : ", saved as " + options_.save));
   }
 
@@ -335,13 +357,13 @@ class Loop {
   const Length length_;
   Reporter& reporter_;
   Team& team_;
-  static constexpr int kNoCheckpoint = 127;  // beside the numbers of signals
+  static constexpr int kNoCheckpoint = 127;  // not the number of a signal
   bool not_recorded_is_told_ = false;
   int agreed_end_ = 0;
   UpdateGroups groups_;
-  DeviceUse device_use_;  // before the machine takes memory
+  DeviceUse device_use_;  // constructed before the machine allocates memory
   Machine machine_;
-  const double labels_ = static_cast<double>(labels_per_sample(program_));  // of a sample, for the accuracy
+  const double labels_ = static_cast<double>(labels_per_sample(program_));  // of a sample
   int64_t first_iteration_ = 0;  // of this process
   ParameterPort port_;
   Statistics statistics_;
@@ -349,8 +371,11 @@ class Loop {
   Progress progress_;
   RunCheckpoints checkpoints_;
   bool stops_early_ = false;
+  Evaluation last_evaluation_ = {};
+  int64_t evaluated_at_ = -1;  // iterations that were done then
   std::optional<TrainerError> save_error_;  // of the best weights
   std::optional<RangeTest> range_test_;
+  std::optional<WeightAverage> average_;
   std::optional<Feeder> feeder_, evaluation_feeder_;
   Durations durations_, reductions_;
   PaceWatch pace_{program_};
@@ -360,31 +385,33 @@ class Loop {
 
 }  // namespace
 
-Exit train(const Program& program, const Options& given, const std::string& model_file) {
+Exit train(const Program& compiled, const Options& given, const std::string& model_file) {
   check_backend(given);
+  const Program program = with_batch(compiled, given.batch);
   Team team(program, given.told, given.patience);
   if (!given.measure_ranks.empty()) {
     measure_ranks(program, team, given.measure_ranks, given.quiet);
     return Exit::ok;
   }
   const Options options = of_this_rank(given, team.speaks());
-  // Everything that can be wrong with files is found before memory is taken and kernels are built.
+  // Errors of files are found before memory is allocated and kernels are built.
   Data data;
   team.together([&] {
     data = prepare(program, options, model_file);
     backend::start(program.threads);
-    check_host_memory(program, options.spill);
+    check_host_memory(program, options.spill, options.average_decay ? WeightAverage::bytes(program) : 0);
   });
   const Length length = length_of(options, program, data.training.samples);
   Reporter reporter(options.quiet, options.metrics, program, length.per_epoch, length.epochs);
   if (!options.quiet) print_start(program, data.training, length.per_epoch, options.spill);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, not our end
+  std::signal(SIGXFSZ, SIG_IGN);  // at a file size limit, write() fails instead
   if (!team.speaks()) reporter.silence();
-  if (const std::string warning = more_threads_than_processors(program.threads, processors()); !warning.empty()) reporter.warn(warning);
+  if (const std::string warning = more_threads_than_processors(program.threads, processors()); !warning.empty())
+    reporter.warn(warning);
   for (const std::string& warning : data.training.warnings) reporter.warn("warning: " + warning);
   if (data.evaluation)
     for (const std::string& warning : data.evaluation->warnings) reporter.warn("warning: " + warning);
-  Loop loop(program, options, model_file, data, length, reporter, team);
+  Loop loop(program, compiled.batch, options, model_file, data, length, reporter, team);
   loop.run();
   loop.finish();
   return loop.exit();

@@ -9,7 +9,7 @@
 
 namespace plimsoll::train {
 
-// Throws TrainerError and what the backend throws; then nothing half-done is left on the disk.
+// Throws TrainerError and what the backend throws. No partly written file is left then.
 Exit train(const Program& program, const Options& options, const std::string& model_file);
 
 }  // namespace plimsoll::train

@@ -19,8 +19,14 @@ KernelSet::Where where(const Machine::Setup& setup) {
 }  // namespace
 
 Machine::Machine(const Program& program, Team& team, const Setup& setup)
-    : program_(program), team_(team), arena_(program.arena_bytes), full_(program.kernels, where(setup)), last_(program.kernels, where(setup)),
-      rest_(program.kernels, where(setup)), may_record_(setup.may_record) {
+    : program_(program),
+      team_(team),
+      arena_(program.arena_bytes),
+      full_(program.kernels, where(setup)),
+      last_(program.kernels, where(setup)),
+      rest_(program.kernels, where(setup)),
+      may_record_(setup.may_record),
+      kernel_batch_(setup.kernel_batch > 0 ? setup.kernel_batch : program.batch) {
   if (program.host_pool_bytes > 0) pool_ = std::make_unique<backend::HostPool>(program.host_pool_bytes, setup.spill);
   program.build(full_, program.sub_batch);
   if (program.last_sub_batch != program.sub_batch) program.build(last_, program.last_sub_batch);
@@ -40,10 +46,12 @@ Machine::Machine(const Program& program, Team& team, const Setup& setup)
   if (setup.groups)
     for (size_t i = 0; i < round_.commands().size(); ++i) {
       const Command& command = round_.commands()[i];
-      if (command.kind == Command::Kind::update) round_.set_numbers(i, setup.groups->of_step(program.step_names[static_cast<size_t>(command.step)]));
+      if (command.kind == Command::Kind::update)
+        round_.set_numbers(i, setup.groups->of_step(program.step_names[static_cast<size_t>(command.step)]));
     }
   for (const Command& command : round_.commands()) {
-    if (command.kind == Command::Kind::load) (command.whole ? loaded_whole_bytes_ : loaded_sample_bytes_) += command.bytes;
+    if (command.kind == Command::Kind::load)
+      (command.whole ? loaded_whole_bytes_ : loaded_sample_bytes_) += command.bytes;
     if (command.kind != Command::Kind::offload && command.kind != Command::Kind::prefetch) continue;
     for (const bool last : {false, true})
       if (command.wanted(true, last)) copied_bytes_[last] += command.bytes;
@@ -59,27 +67,30 @@ const KernelSet& Machine::kernels_for(int64_t samples) const {
 
 std::vector<KernelSet::Replaced> Machine::replaced_kernels() const {
   std::vector<KernelSet::Replaced> all;
-  for (const KernelSet* set : {&full_, &last_, &rest_}) all.insert(all.end(), set->replaced().begin(), set->replaced().end());
+  for (const KernelSet* set : {&full_, &last_, &rest_})
+    all.insert(all.end(), set->replaced().begin(), set->replaced().end());
   return all;
 }
 
-// All of them at once: who brings a program elsewhere wants to know what it would take.
+// Lists all of them at once, because a user who moves a trainer to another machine needs the whole list.
 void Machine::check_refused() const {
   constexpr size_t kNamed = 4;
   std::vector<KernelSet::Refused> all;
-  for (const KernelSet* set : {&full_, &last_, &rest_}) all.insert(all.end(), set->refused().begin(), set->refused().end());
+  for (const KernelSet* set : {&full_, &last_, &rest_})
+    all.insert(all.end(), set->refused().begin(), set->refused().end());
   if (all.empty()) return;
   const std::string planned = program_.libraries, here = backend::library_version();
-  std::string text = "--revalidate: " + counted(static_cast<int64_t>(all.size()), "kernel") + (all.size() == 1 ? " is" : " are") +
-                     " not to be had as planned" + (planned.empty() || planned == here ? "" : ", with " + planned) + ", on " + here + ":";
+  std::string text = "--revalidate: " + counted(static_cast<int64_t>(all.size()), "kernel") +
+                     (all.size() == 1 ? " is" : " are") + " not to be had as planned" +
+                     (planned.empty() || planned == here ? "" : ", with " + planned) + ", on " + here + ":";
   for (size_t i = 0; i < std::min(all.size(), kNamed); ++i) text += "\n  " + all[i].layers + ": " + all[i].why;
   if (all.size() > kNamed) text += "\n  and " + std::to_string(all.size() - kNamed) + " more";
   throw KernelError(text + "\nwithout --revalidate other algorithms are taken, within the planned memory");
 }
 
-// Every round is dealt out over the ranks in one piece each, so that one rank and several compute the same rounds.
+// Each rank gets a contiguous part of every round, so that one rank and several compute the same rounds.
 //
-//   samples   | 0 1 2 3 | 4 5 6 7 |        2 ranks, sub-batches of 4, 2 of them each rank's
+//   samples   | 0 1 2 3 | 4 5 6 7 |        2 ranks, sub-batches of 4, 2 samples for each rank
 //   rank        0 0 1 1   0 0 1 1
 Samples Machine::share(const Samples& of_all, int64_t round) const {
   const int64_t of_round = program_.sub_batch * team_.size(), first = round * of_round;
@@ -92,20 +103,22 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
   const int64_t counted = iteration.samples.count, played = iteration.padded ? program_.batch : counted;
   const int64_t of_round = program_.sub_batch * team_.size(), rounds = (played + of_round - 1) / of_round;
   const auto samples_of = [&](int64_t round) { return share({iteration.samples.first, played}, round); };
-  // Padded, it is fetched when it is asked for.
+  // A padded part is not fetched ahead.
   const Samples next_first = iteration.next.count % team_.size() == 0 ? share(iteration.next, 0) : Samples{};
   RunContext context = iteration.context;
   context.rank = team_.rank();
-  // The kernels divide by the labels of a whole batch.
+  // The kernels divide by the labels of a whole batch, of the size that they were compiled for.
   totals.labels = feeder.counted_labels(iteration.samples);
   const bool weighed = program_.classes > 0;
-  totals.weight = weighed ? feeder.label_weight(program_.inputs.size() - 1, iteration.samples) : static_cast<double>(totals.labels);
-  const double of_batch = static_cast<double>(program_.batch * labels_per_sample(program_));
+  totals.weight =
+      weighed ? feeder.label_weight(program_.inputs.size() - 1, iteration.samples) : static_cast<double>(totals.labels);
+  const double of_batch = static_cast<double>(kernel_batch_ * labels_per_sample(program_));
   context.loss_scale = totals.weight > 0 ? of_batch / totals.weight : 0;
   for (size_t i = 0; i < std::min(program_.inputs.size(), kLabelScales); ++i) {
     if (program_.inputs[i].end_label == 0) continue;
     const double weight = feeder.label_weight(i, iteration.samples);
-    context.label_scales[i] = weight > 0 ? static_cast<double>(program_.batch * labels_of_sample(program_.inputs[i])) / weight : 0;
+    context.label_scales[i] =
+        weight > 0 ? static_cast<double>(kernel_batch_ * labels_of_sample(program_.inputs[i])) / weight : 0;
   }
   for (int64_t r = 0; r < rounds; ++r) {
     const Samples samples = samples_of(r);
@@ -116,7 +129,7 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
     if (iteration.guarded && feeder.bad_input() >= 0) {
       totals.finite = false;
       context.discard = true;
-      // The other ranks hear of it by the loss.
+      // NaN in the loss tells the other ranks.
       if (team_.size() > 1) context.loss_scale = std::numeric_limits<double>::quiet_NaN();
     }
     const RoundJob job{.kernels = &kernels_for(samples.count),
@@ -135,7 +148,8 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
     totals.stall_seconds += result.stall_seconds;
     totals.reduce_seconds += result.reduce_seconds;
     if (!result.not_recorded.empty()) totals.not_recorded = result.not_recorded;
-    totals.moved_bytes += copied_bytes_[job.last] - (job.first ? zeroed_bytes_ : 0) + loaded_whole_bytes_ + samples.count * loaded_sample_bytes_;
+    totals.moved_bytes += copied_bytes_[job.last] - (job.first ? zeroed_bytes_ : 0) + loaded_whole_bytes_ +
+                          samples.count * loaded_sample_bytes_;
     if (std::isfinite(result.loss) && (totals.finite || !totals.bad.empty())) continue;
     if (totals.bad.empty() && iteration.guarded) {
       const Diagnosis found = first_bad_tensor(program_, round_, arena_, pool_.get(), job);
@@ -143,14 +157,16 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
       totals.weights_are_bad = found.persistent;
     }
     totals.finite = false;
-    context.discard = iteration.guarded;  // the last round's updates only clear the gradients
+    context.discard = iteration.guarded;  // updates then only clear the gradients
   }
   return totals;
 }
 
 std::span<const float> Machine::output_of(Feeder& feeder, const Samples& now, const Samples& next) {
-  // A whole sub-batch always, its rest filled with copies: one set of kernels will do.
-  const auto whole = [&](const Samples& samples) { return Samples{samples.first, samples.count > 0 ? program_.sub_batch : 0}; };
+  // Always a whole sub-batch, filled with copies, so that one kernel set is enough.
+  const auto whole = [&](const Samples& samples) {
+    return Samples{samples.first, samples.count > 0 ? program_.sub_batch : 0};
+  };
   feeder.stage(whole(now), whole(next));
   streams_->play({.kernels = &full_,
                   .staged = feeder.staged(),
@@ -158,9 +174,11 @@ std::span<const float> Machine::output_of(Feeder& feeder, const Samples& now, co
                   .samples = program_.sub_batch,
                   .may_record = may_record_});
   const ProgramOutput& output = program_.output;
-  backend::copy_out(nullptr, reinterpret_cast<std::byte*>(laid_out_.data()), arena_.data() + output.offset, output.desc.bytes());
+  backend::copy_out(nullptr, reinterpret_cast<std::byte*>(laid_out_.data()), arena_.data() + output.offset,
+                    output.desc.bytes());
   to_plain(output.desc, laid_out_.data(), plain_.data());
-  return std::span(plain_).first(plain_.size() / static_cast<size_t>(program_.sub_batch) * static_cast<size_t>(now.count));
+  return std::span(plain_).first(plain_.size() / static_cast<size_t>(program_.sub_batch) *
+                                 static_cast<size_t>(now.count));
 }
 
 }  // namespace plimsoll::train

@@ -1,4 +1,4 @@
-// The trainer's main. PLIMSOLL_TRAINER_DIR is where model.onnx lies: the generated directory.
+// The trainer's main(). PLIMSOLL_TRAINER_DIR: the generated directory, which holds model.onnx.
 #include "runtime/train/trainer.h"
 
 #ifndef PLIMSOLL_TRAINER_DIR
@@ -6,7 +6,8 @@
 #endif
 
 namespace plimsoll {
-const Program& program();  // runtime/program.h, which every trainer would have to read for this line alone
+// As in runtime/program.h, which is not included because each trainer would compile it for this line.
+const Program& program();
 }
 
 int main(int argc, char** argv) { return plimsoll::train::main(plimsoll::program(), PLIMSOLL_TRAINER_DIR, argc, argv); }

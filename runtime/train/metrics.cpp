@@ -17,7 +17,7 @@ constexpr const char* kHead =
     "iteration,epoch,loss,correct,accuracy,samples,lr,seconds,samples_per_second,stall_seconds,moved_bytes,"
     "arena_planned_bytes,arena_allocated_bytes,resident_peak_bytes,eval_loss,eval_accuracy,eval_samples\n";
 
-// The iteration that a line is of: its first number. -1: none.
+// The iteration of a line, which is its first number; -1: none.
 int64_t iteration_of(const char* line) {
   const char* const digit = std::strpbrk(line, "0123456789");
   return digit ? std::strtoll(digit, nullptr, 10) : -1;
@@ -53,7 +53,7 @@ void Metrics::start_at(int64_t iteration) {
     std::free(line);
   }
   std::fflush(file_);
-  // A pipe has no length; then there is nothing to cut.
+  // A pipe cannot be cut.
   if (::ftruncate(::fileno(file_), kept) != 0) kept = 0;
   std::fseek(file_, 0, SEEK_END);
   if (csv_ && kept == 0) std::fputs(kHead, file_);
@@ -74,7 +74,7 @@ void Metrics::nothing(const char* name) {
 void Metrics::number(const char* name, double value) {
   field(name);
   if (std::isfinite(value)) std::fprintf(file_, "%.9g", value);
-  else if (!csv_) std::fputs("null", file_);  // JSON has no word for what is not a number
+  else if (!csv_) std::fputs("null", file_);  // JSON has no NaN
   else std::fprintf(file_, "%g", value);
 }
 
@@ -117,8 +117,9 @@ void Metrics::iteration(const IterationResult& result) {
 void Metrics::evaluation(int64_t iteration, int64_t epoch, const Evaluation& result) {
   whole("iteration", iteration);
   whole("epoch", epoch);
-  for (const char* name : {"loss", "correct", "accuracy", "samples", "lr", "seconds", "samples_per_second", "stall_seconds",
-                           "moved_bytes", "arena_planned_bytes", "arena_allocated_bytes", "resident_peak_bytes"})
+  for (const char* name :
+       {"loss", "correct", "accuracy", "samples", "lr", "seconds", "samples_per_second", "stall_seconds", "moved_bytes",
+        "arena_planned_bytes", "arena_allocated_bytes", "resident_peak_bytes"})
     nothing(name);
   number("eval_loss", result.loss);
   if (result.accuracy >= 0) number("eval_accuracy", result.accuracy);
@@ -131,7 +132,8 @@ void Metrics::close() {
   if (!file_) return;
   const bool good = std::fflush(file_) == 0 && !std::ferror(file_);
   const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
-  if (!good || !closed) throw TrainerError(Exit::unwritable_output, "cannot write '" + path_ + "': the disk may be full");
+  if (!good || !closed)
+    throw TrainerError(Exit::unwritable_output, "cannot write '" + path_ + "': the disk may be full");
 }
 
 }  // namespace plimsoll::train

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/train/error.h"
+#include "runtime/train/model_notes.h"
 #include "runtime/train/sha256.h"
 
 namespace plimsoll::train {
@@ -15,49 +16,61 @@ namespace {
 constexpr std::string_view kSuffix = ".weights";
 constexpr size_t kDigits = 16;
 
+bool has_notes_behind(const InputFile& file, int64_t bytes) {
+  constexpr int64_t kMostNotes = int64_t{16} << 20;
+  if (file.bytes() <= bytes || file.bytes() - bytes > kMostNotes) return false;
+  std::string rest(static_cast<size_t>(file.bytes() - bytes), '\0');
+  file.read(bytes, reinterpret_cast<std::byte*>(rest.data()), static_cast<int64_t>(rest.size()));
+  return parsed_notes(rest).has_value();
+}
+
 InputFile open_of_size(const std::string& path, int64_t bytes, const std::string& hint) {
   InputFile file(path);
-  if (file.bytes() != bytes)
-    throw TrainerError(Exit::invalid_model, "'" + path + "' has " + std::to_string(file.bytes()) + " bytes when " + hint +
-                                                " that this trainer was made with has " + std::to_string(bytes) +
+  if (file.bytes() != bytes && !has_notes_behind(file, bytes))
+    throw TrainerError(Exit::invalid_model, "'" + path + "' has " + std::to_string(file.bytes()) + " bytes when " +
+                                                hint + " that this trainer was made with has " + std::to_string(bytes) +
                                                 "; --model says where that one is");
   return file;
 }
 
-// Adds all of the file but the parameters' values.
-void add_around_parameters(const Program& program, const InputFile& file, Sha256& sum) {
+// Adds the first `bytes` of the file, except for the parameters' values.
+void add_around_parameters(const Program& program, const InputFile& file, int64_t bytes, Sha256& sum) {
   std::vector<std::pair<int64_t, int64_t>> values;  // [begin, end)
   for (const ProgramParameter& parameter : program.parameters)
     if (parameter.file_offset >= 0)
-      values.emplace_back(parameter.file_offset, parameter.file_offset + parameter.desc.elements() * bytes_of(parameter.desc.type));
-  values.emplace_back(file.bytes(), file.bytes());
+      values.emplace_back(parameter.file_offset,
+                          parameter.file_offset + parameter.desc.elements() * bytes_of(parameter.desc.type));
+  values.emplace_back(bytes, bytes);
   std::sort(values.begin(), values.end());
   std::vector<std::byte> piece(size_t{1} << 16);
   int64_t at = 0;
   for (const auto& [begin, end] : values) {
     while (at < begin) {
-      const int64_t bytes = std::min(begin - at, static_cast<int64_t>(piece.size()));
-      file.read(at, piece.data(), bytes);
-      sum.add(piece.data(), bytes);
-      at += bytes;
+      const int64_t count = std::min(begin - at, static_cast<int64_t>(piece.size()));
+      file.read(at, piece.data(), count);
+      sum.add(piece.data(), count);
+      at += count;
     }
     at = std::max(at, end);
   }
 }
 
-// `skeleton`: of two files. Its own name for the other is left out of the sum: a model that was saved under another name has another.
-void check_identity(const Program& program, const InputFile* skeleton, const InputFile& weights, const std::string& model_file) {
-  if (std::string_view(program.model_identity).empty()) return;  // a program that was made without a file
+// `skeleton`: null for a model of one file. The name of the weights file is hashed as zeros, because --save changes it.
+void check_identity(const Program& program, const InputFile* skeleton, const InputFile& weights,
+                    const std::string& model_file) {
+  if (std::string_view(program.model_identity).empty()) return;  // the program was compiled without a model file
   Sha256 sum;
   if (skeleton != nullptr) {
-    const std::string text = read_text(*skeleton), name = weights_named_in(*skeleton, text);
+    const std::string text = read_skeleton(program, *skeleton), name = weights_named_in(*skeleton, text);
     const std::string without = with_weights_in(text, name, std::string(name.size(), '0'));
     sum.add(reinterpret_cast<const std::byte*>(without.data()), static_cast<int64_t>(without.size()));
   }
-  add_around_parameters(program, weights, sum);
+  add_around_parameters(program, weights, skeleton ? program.weights_bytes : program.model_bytes, sum);
   if (sum.hex() == program.model_identity) return;
-  throw TrainerError(Exit::invalid_model, "'" + model_file + "' is not the model that this trainer was made with: it has the same size, and differs in "
-                                          "more than the values of weights; --model says where that one is, or compile this one");
+  throw TrainerError(Exit::invalid_model,
+                     "'" + model_file +
+                         "' is not the model that this trainer was made with: it has the same size, and differs in "
+                         "more than the values of weights; --model says where that one is, or compile this one");
 }
 
 }  // namespace
@@ -72,9 +85,14 @@ std::string read_text(const InputFile& file) {
   return text;
 }
 
+std::string read_skeleton(const Program& program, const InputFile& file) {
+  return read_text(file).substr(0, static_cast<size_t>(program.model_bytes));
+}
+
 std::string weights_named_in(const InputFile& skeleton, const std::string& text) {
   for (size_t at = text.find(kSuffix); at != std::string::npos; at = text.find(kSuffix, at + 1))
-    if (at >= kDigits && text.find_first_not_of("0123456789abcdef", at - kDigits) >= at) return text.substr(at - kDigits, kDigits + kSuffix.size());
+    if (at >= kDigits && text.find_first_not_of("0123456789abcdef", at - kDigits) >= at)
+      return text.substr(at - kDigits, kDigits + kSuffix.size());
   throw TrainerError(Exit::invalid_model, "'" + skeleton.path() + "' names no file of weights beside it");
 }
 
@@ -96,7 +114,8 @@ InputFile open_weights(const Program& program, const std::string& model_file) {
     check_identity(program, nullptr, model, model_file);
     return model;
   }
-  const std::string path = (std::filesystem::path(model_file).parent_path() / weights_named_in(model, read_text(model))).string();
+  const std::string path =
+      (std::filesystem::path(model_file).parent_path() / weights_named_in(model, read_text(model))).string();
   InputFile weights = open_of_size(path, program.weights_bytes, "the file of the weights");
   check_identity(program, &model, weights, model_file);
   return weights;

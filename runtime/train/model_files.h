@@ -1,4 +1,5 @@
-// The model that a trainer was made with: one file, or a skeleton and the file of its weights (docs/decisions/model-file.md).
+// The model file that a trainer was compiled from: one file, or a skeleton and a weights file
+// (docs/decisions/model-file.md).
 #pragma once
 
 #include <string>
@@ -8,14 +9,18 @@
 
 namespace plimsoll::train {
 
-// Opened, and known by its size alone. Throws TrainerError: unreadable_input, invalid_model.
+// Opens the model and checks only its size: program.model_bytes, and possibly notes after them (model_notes.h). Throws
+// TrainerError: unreadable_input, invalid_model.
 InputFile open_model(const Program& program, const std::string& path);
 
-// What file_offset is of: the model, or the file beside it. Known by content: all but the parameters' values is, byte for byte, what the
-// trainer was made with, so that every parameter lies where the program says. Throws TrainerError: unreadable_input, invalid_model.
+// Opens the file that ProgramParameter::file_offset refers to: the model, or its weights file. Checks by SHA-256 that
+// everything except the parameters' values is what the trainer was compiled from, so that all offsets are valid. Throws
+// TrainerError: unreadable_input, invalid_model.
 InputFile open_weights(const Program& program, const std::string& model_file);
 
 std::string read_text(const InputFile& file);
+// The text of a skeleton without its notes. Before: open_model() opened it.
+std::string read_skeleton(const Program& program, const InputFile& file);
 
 // A skeleton names the file of its weights in every tensor: 16 hexadecimal digits and ".weights".
 std::string weights_named_in(const InputFile& skeleton, const std::string& text);

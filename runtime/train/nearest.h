@@ -1,4 +1,4 @@
-// Names that somebody may have meant.
+// Suggestions for misspelled names.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace plimsoll::train {
 
-// The fewest letters to insert, remove or change.
+// Edit distance: the number of letters to insert, remove or change.
 size_t edit_distance(std::string_view a, std::string_view b);
 
-// Of `names` the nearest to `text`, the nearest first: at most `count` of them, and none further than `furthest`.
+// The nearest of `names` to `text`, the nearest first: at most `count`, with a distance of at most `furthest`.
 std::vector<std::string_view> nearest(std::string_view text, const std::vector<std::string_view>& names, size_t count,
                                       size_t furthest);
 

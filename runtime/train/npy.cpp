@@ -14,7 +14,7 @@ namespace {
   throw TrainerError(Exit::unreadable_input, "'" + file.path() + "': " + what);
 }
 
-// What follows `'key':` in the header's dictionary, blanks left out.
+// The text after `'key':` in the header's dictionary, without leading blanks.
 std::string_view value_of(const InputFile& file, std::string_view header, std::string_view key) {
   const std::string quoted = "'" + std::string(key) + "'";
   size_t at = header.find(quoted);
@@ -95,7 +95,8 @@ std::string npy_header(const IntList& dims) {
   constexpr size_t kBefore = 10;  // magic, version, length
   text.resize((kBefore + text.size() + 1 + 63) / 64 * 64 - kBefore - 1, ' ');
   text += '\n';
-  return std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(text.size() & 255) + static_cast<char>(text.size() >> 8) + text;
+  return std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(text.size() & 255) +
+         static_cast<char>(text.size() >> 8) + text;
 }
 
 }  // namespace plimsoll::train

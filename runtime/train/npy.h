@@ -14,12 +14,12 @@ struct NpyHeader {
   int64_t width = 0;  // bytes of an element in the file
 };
 
-// Accepts versions 1 to 3, C order, float32, int32, int64 and uint8 in little endian; the file must be as long as its
-// header says. With `shorts` uint16 too, whose description is of int32. Throws TrainerError (unreadable_input), saying what
-// else was found.
+// Accepts versions 1 to 3, C order, and little-endian float32, int32, int64 and uint8. The file's size must match its
+// header. `shorts`: also accepts uint16, described as int32. Throws TrainerError (unreadable_input) that says what was
+// found.
 NpyHeader read_npy_header(const InputFile& file, bool shorts = false);
 
-// What stands before the data of a float32 array in C order; a multiple of 64 bytes.
+// The header of a float32 array in C order; a multiple of 64 bytes.
 std::string npy_header(const IntList& dims);
 
 }  // namespace plimsoll::train

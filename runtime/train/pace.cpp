@@ -11,7 +11,7 @@ namespace plimsoll::train {
 namespace {
 
 constexpr double kMuchSlower = 3;  // times the prediction
-constexpr double kCause = 0.3;     // the least share of the time that explains it
+constexpr double kCause = 0.3;     // minimum share of the time for a cause
 constexpr int64_t kEnough = 5;    // iterations
 
 std::string percent(double share) {
@@ -22,17 +22,23 @@ std::string percent(double share) {
 
 std::string likely_cause(const Pace& pace) {
   if (pace.threads > pace.processors)
-    return "the plan is for " + counted(pace.threads, "thread") + ", and this process may use " + counted(pace.processors, "processor") +
-           "; compile with --threads " + std::to_string(pace.processors);
+    return "the plan is for " + counted(pace.threads, "thread") + ", and this process may use " +
+           counted(pace.processors, "processor") + "; compile with --threads " + std::to_string(pace.processors);
   if (pace.fetching > kCause)
-    return percent(pace.fetching) + " of the time is spent on waiting for samples: reading and decoding --data is too slow";
+    return percent(pace.fetching) +
+           " of the time is spent on waiting for samples: reading and decoding --data is too slow";
   if (pace.reducing > kCause)
-    return percent(pace.reducing) + " of the time is spent on adding gradients up over the ranks: the network, or the slowest rank, is too slow";
+    return percent(pace.reducing) +
+           " of the time is spent on adding gradients up over the ranks: the network, or the slowest rank, is too slow";
   if (pace.stalled > kCause)
-    return percent(pace.stalled) + " of the time is spent on waiting for copies from and to the host pool; if it is a file (--spill), its disk is too slow";
+    return percent(pace.stalled) +
+           " of the time is spent on waiting for copies from and to the host pool; if it is a file (--spill), its disk "
+           "is too slow";
   if (pace.queued > kCause)
-    return "other processes use the processors: for " + percent(pace.queued) + " of the time a thread of this one was ready to run and had to wait";
-  if (pace.modelled) return "the prediction is modelled, not measured; compile with --costs profiled for a measured one";
+    return "other processes use the processors: for " + percent(pace.queued) +
+           " of the time a thread of this one was ready to run and had to wait";
+  if (pace.modelled)
+    return "the prediction is modelled, not measured; compile with --costs profiled for a measured one";
   return "the kernels were measured on another machine, or under other conditions; compile with --remeasure";
 }
 
@@ -41,18 +47,21 @@ std::string likely_cause(const Pace& pace) {
 std::string slower_than_predicted(const Pace& pace) {
   if (pace.predicted <= 0 || pace.seconds < kMuchSlower * pace.predicted) return "";
   char text[160];
-  std::snprintf(text, sizeof text, "warning: an iteration takes %.4g ms, %.1f times the predicted %.4g ms. Likely cause: ", 1e3 * pace.seconds,
-                pace.seconds / pace.predicted, 1e3 * pace.predicted);
+  std::snprintf(text, sizeof text,
+                "warning: an iteration takes %.4g ms, %.1f times the predicted %.4g ms. Likely cause: ",
+                1e3 * pace.seconds, pace.seconds / pace.predicted, 1e3 * pace.predicted);
   return text + likely_cause(pace);
 }
 
 std::string more_threads_than_processors(int64_t threads, int processors) {
   if (threads <= processors) return "";
-  return "warning: the plan is for " + counted(threads, "thread") + ", and this process may use " + counted(processors, "processor") +
-         ": it will be slower than predicted; compile with --threads " + std::to_string(processors);
+  return "warning: the plan is for " + counted(threads, "thread") + ", and this process may use " +
+         counted(processors, "processor") + ": it will be slower than predicted; compile with --threads " +
+         std::to_string(processors);
 }
 
-PaceWatch::PaceWatch(const Program& program) : program_(program), began_(now_seconds()), queued_before_(queued_seconds()) {}
+PaceWatch::PaceWatch(const Program& program)
+    : program_(program), began_(now_seconds()), queued_before_(queued_seconds()) {}
 
 void PaceWatch::iteration_ended(double fetch_seconds, double stall_seconds, double reduce_seconds) {
   ++iterations_;
@@ -62,7 +71,8 @@ void PaceWatch::iteration_ended(double fetch_seconds, double stall_seconds, doub
 }
 
 bool PaceWatch::looks_slow(double seconds) const {
-  return iterations_ >= kEnough && program_.predicted_seconds > 0 && seconds >= kMuchSlower * program_.predicted_seconds;
+  return iterations_ >= kEnough && program_.predicted_seconds > 0 &&
+         seconds >= kMuchSlower * program_.predicted_seconds;
 }
 
 Pace PaceWatch::pace(double median_seconds) const {

@@ -1,4 +1,4 @@
-// Says why iterations take much longer than the plan predicts.
+// Explains why iterations take much longer than predicted.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,23 @@
 
 namespace plimsoll::train {
 
-// How fast a run is, over some of its iterations. Shares are of their time.
+// Measurements over some iterations. The last five numbers are shares of their time.
 struct Pace {
   double seconds = 0;    // of an iteration, the median
   double predicted = 0;  // likewise; 0: unknown
-  int64_t threads = 0;   // 0: the plan is for a device, and threads do not matter
+  int64_t threads = 0;   // 0: the plan is for a device
   int processors = 0;    // that this process may use
-  double queued = 0;     // its threads were ready to run, and something else ran: above 1 where several waited at once
+  double queued = 0;     // threads ready to run but not scheduled; above 1 if several waited at once
   double fetching = 0;   // waiting for samples
   double stalled = 0;    // waiting for copies between arena and host pool
-  double reducing = 0;   // adding up over ranks, with waiting for the slowest of them
-  bool modelled = false; // the prediction is
+  double reducing = 0;   // reductions over ranks, including waiting for the slowest rank
+  bool modelled = false; // the prediction is modelled, not profiled
 };
 
-// A warning with the likely cause, where iterations take at least three times as long as predicted; otherwise "".
+// A warning with the likely cause if iterations take at least three times the predicted time; otherwise "".
 std::string slower_than_predicted(const Pace& pace);
 
-// A warning, where the plan is for more threads than there are processors for them; otherwise "".
+// A warning if the plan is for more threads than this process has processors; otherwise "".
 std::string more_threads_than_processors(int64_t threads, int processors);
 
 // Watches a run from the start of its iterations.
@@ -32,7 +32,7 @@ class PaceWatch {
  public:
   explicit PaceWatch(const Program& program);
   void iteration_ended(double fetch_seconds, double stall_seconds, double reduce_seconds);
-  // Whether this iteration was slow, and was not among the first, which are slower than the others.
+  // True if this iteration was slow. The first iterations are always slower and do not count.
   bool looks_slow(double seconds) const;
   Pace pace(double median_seconds) const;
 

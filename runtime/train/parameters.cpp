@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/train/counted.h"
 #include "runtime/train/error.h"
 #include "runtime/train/initial.h"
 #include "runtime/train/layout.h"
@@ -21,7 +22,7 @@ namespace {
 float* floats(std::vector<std::byte>& bytes) { return reinterpret_cast<float*>(bytes.data()); }
 int64_t plain_bytes(const TensorDesc& desc) { return desc.elements() * bytes_of(desc.type); }
 
-// What is there under a name that a skeleton is to have; nothing where there is no file, or none that is as small as skeletons are.
+// The text of an existing skeleton at `path`; "" if there is none, or a file too large for one.
 std::string skeleton_at(const std::string& path) {
   constexpr uintmax_t kLargest = uintmax_t{256} << 20;
   std::error_code none;
@@ -29,21 +30,24 @@ std::string skeleton_at(const std::string& path) {
   return read_text(InputFile(path));
 }
 
-// The file as it is, but for the parameters' values.
-void write_with_parameters(const InputFile& from, const std::string& path, const Program& program, ParameterPort& port) {
+// Writes the first `bytes` of the file with the arena's values of the parameters, then `notes`.
+void write_with_parameters(const InputFile& from, int64_t bytes, const std::string& path, const Program& program,
+                           ParameterPort& port, const std::string& notes) {
   OutputFile out(path);
   constexpr int64_t kPiece = int64_t{4} << 20;
-  std::vector<std::byte> piece(static_cast<size_t>(std::min(kPiece, from.bytes())));
-  for (int64_t at = 0; at < from.bytes(); at += kPiece) {
-    const int64_t bytes = std::min(kPiece, from.bytes() - at);
-    from.read(at, piece.data(), bytes);
-    out.write(at, piece.data(), bytes);
+  std::vector<std::byte> piece(static_cast<size_t>(std::min(kPiece, bytes)));
+  for (int64_t at = 0; at < bytes; at += kPiece) {
+    const int64_t count = std::min(kPiece, bytes - at);
+    from.read(at, piece.data(), count);
+    out.write(at, piece.data(), count);
   }
   for (const ProgramParameter& parameter : program.parameters) {
     if (parameter.file_offset < 0) continue;
     const std::span<const std::byte> values = port.fetch(parameter);
     out.write(parameter.file_offset, values.data(), static_cast<int64_t>(values.size()));
   }
+  if (!notes.empty())
+    out.write(bytes, reinterpret_cast<const std::byte*>(notes.data()), static_cast<int64_t>(notes.size()));
   out.commit();
 }
 
@@ -58,7 +62,8 @@ uint64_t he_seed(const std::string& init) {
 
 }  // namespace
 
-ParameterPort::ParameterPort(const Program& program, const backend::Arena& arena, const backend::HostPool* pool) : arena_(arena), pool_(pool) {
+ParameterPort::ParameterPort(const Program& program, const backend::Arena& arena, const backend::HostPool* pool)
+    : arena_(arena), pool_(pool) {
   int64_t plain = 0, laid_out = 0;
   for (const ProgramParameter& parameter : program.parameters) {
     plain = std::max(plain, plain_bytes(parameter.desc));
@@ -68,18 +73,20 @@ ParameterPort::ParameterPort(const Program& program, const backend::Arena& arena
   laid_out_.resize(static_cast<size_t>(laid_out));
 }
 
-// The host pool is memory that the host may touch, or a file.
+// The host pool is host memory or a file.
 void ParameterPort::copy_out(const ProgramParameter& parameter, std::byte* to) const {
   const int64_t bytes = parameter.desc.bytes();
   if (!parameter.in_host_pool) backend::copy_out(nullptr, to, arena_.data() + parameter.offset, bytes);
-  else if (const std::byte* const memory = pool_->data()) std::memcpy(to, memory + parameter.offset, static_cast<size_t>(bytes));
+  else if (const std::byte* const memory = pool_->data())
+    std::memcpy(to, memory + parameter.offset, static_cast<size_t>(bytes));
   else pool_->fetch(parameter.offset, to, bytes);
 }
 
 void ParameterPort::copy_in(const ProgramParameter& parameter, const std::byte* from) const {
   const int64_t bytes = parameter.desc.bytes();
   if (!parameter.in_host_pool) backend::copy_in(nullptr, arena_.data() + parameter.offset, from, bytes);
-  else if (std::byte* const memory = pool_->data()) std::memcpy(memory + parameter.offset, from, static_cast<size_t>(bytes));
+  else if (std::byte* const memory = pool_->data())
+    std::memcpy(memory + parameter.offset, from, static_cast<size_t>(bytes));
   else pool_->store(parameter.offset, from, bytes);
 }
 
@@ -100,21 +107,24 @@ void ParameterPort::store(const ProgramParameter& parameter) {
   const bool plain = desc.layout == Layout::plain;
   if (!plain) to_blocked(desc, floats(plain_), floats(laid_out_));
   copy_in(parameter, plain ? plain_.data() : laid_out_.data());
-  backend::finish(nullptr);  // the buffers are used again
+  backend::finish(nullptr);  // the buffers are reused
 }
 
 Statistics::Statistics(const Program& program, const backend::Arena& arena) {
   for (const ProgramParameter& parameter : program.parameters)
     if (parameter.role == ParameterRole::statistic)
-      copies_.push_back({arena.data() + parameter.offset, std::vector<std::byte>(static_cast<size_t>(parameter.desc.bytes()))});
+      copies_.push_back(
+          {arena.data() + parameter.offset, std::vector<std::byte>(static_cast<size_t>(parameter.desc.bytes()))});
 }
 
 void Statistics::keep() {
-  for (Copy& copy : copies_) backend::copy_out(nullptr, copy.bytes.data(), copy.at, static_cast<int64_t>(copy.bytes.size()));
+  for (Copy& copy : copies_)
+    backend::copy_out(nullptr, copy.bytes.data(), copy.at, static_cast<int64_t>(copy.bytes.size()));
 }
 
 void Statistics::restore() {
-  for (const Copy& copy : copies_) backend::copy_in(nullptr, copy.at, copy.bytes.data(), static_cast<int64_t>(copy.bytes.size()));
+  for (const Copy& copy : copies_)
+    backend::copy_in(nullptr, copy.at, copy.bytes.data(), static_cast<int64_t>(copy.bytes.size()));
   backend::finish(nullptr);
 }
 
@@ -123,18 +133,29 @@ const ProgramParameter* find_bad_parameter(const Program& program, ParameterPort
     if (parameter.desc.type != DataType::f32 || parameter.role == ParameterRole::frozen) continue;
     const std::span<const std::byte> values = port.fetch(parameter);
     const float* const x = reinterpret_cast<const float*>(values.data());
-    if (!std::all_of(x, x + values.size() / sizeof(float), [](float value) { return std::isfinite(value); })) return &parameter;
+    if (!std::all_of(x, x + values.size() / sizeof(float), [](float value) { return std::isfinite(value); }))
+      return &parameter;
   }
   return nullptr;
 }
 
 void refuse_bad_parameters(const Program& program, ParameterPort& port) {
   if (const ProgramParameter* const bad = find_bad_parameter(program, port))
-    throw TrainerError(Exit::invalid_model, "'" + std::string(bad->name) + "' holds NaN or infinite numbers before training begins; --on-nan "
-                                                                           "ignore trains all the same");
+    throw TrainerError(Exit::invalid_model, "'" + std::string(bad->name) +
+                                                "' holds NaN or infinite numbers before training begins; --on-nan "
+                                                "ignore trains all the same");
 }
 
-void init_parameters(const Program& program, const std::string& init, const std::string& model_file, ParameterPort& port) {
+void refuse_bad_results(const Program& program, ParameterPort& port, int64_t iterations) {
+  if (const ProgramParameter* const bad = find_bad_parameter(program, port))
+    throw TrainerError(Exit::invalid_model, "after " + counted(iterations, "iteration") + " '" + bad->name +
+                                                "' holds NaN or infinity, and nothing is saved: " +
+                                                (bad->role == ParameterRole::statistic ? "activations" : "its gradient") +
+                                                " overflowed. Lower --lr, or clip with `plimsoll compile --clip-norm`");
+}
+
+void init_parameters(const Program& program, const std::string& init, const std::string& model_file,
+                     ParameterPort& port) {
   const bool he = init.rfind("he:", 0) == 0;
   if (!he && init != "file")
     throw TrainerError(Exit::usage, "--init takes file or he:SEED, not '" + init + "'");
@@ -153,21 +174,26 @@ void init_parameters(const Program& program, const std::string& init, const std:
   }
 }
 
-// The weights come first: a skeleton that has its name has its weights. Another model that is there keeps its own until the
-// new skeleton has taken its place, so there are two names for weights, and a model has the one that the model before it has not.
-void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port) {
+// Writes the weights file first, so that a skeleton at `path` always has its weights. A model that is replaced keeps
+// its own weights until the new skeleton has its name. So there are two possible names for the weights, used in turn.
+void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port,
+                const std::string& notes) {
   const InputFile weights = open_weights(program, model_file);
-  if (program.weights_bytes == 0) return write_with_parameters(weights, path, program, port);
+  if (program.weights_bytes == 0)
+    return write_with_parameters(weights, program.model_bytes, path, program, port, notes);
   const InputFile model = open_model(program, model_file);
-  const std::string given = read_text(model), old_name = weights_named_in(model, given), there = skeleton_at(path);
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path(), file = std::filesystem::path(path).filename();
+  const std::string given = read_skeleton(program, model), old_name = weights_named_in(model, given),
+                    there = skeleton_at(path);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path(),
+                              file = std::filesystem::path(path).filename();
   std::string name = weights_named_for(file.string()), other = weights_named_for(file.string() + " ");
   std::string skeleton = with_weights_in(given, old_name, name);
-  if (skeleton != there && there.find(name) != std::string::npos) {
+  if (!there.starts_with(skeleton) && there.find(name) != std::string::npos) {
     std::swap(name, other);
     skeleton = with_weights_in(given, old_name, name);
   }
-  write_with_parameters(weights, (folder / name).string(), program, port);
+  write_with_parameters(weights, program.weights_bytes, (folder / name).string(), program, port, "");
+  skeleton += notes;
   OutputFile out(path);
   out.write(0, reinterpret_cast<const std::byte*>(skeleton.data()), static_cast<int64_t>(skeleton.size()));
   out.commit();

@@ -1,4 +1,4 @@
-// Weights, statistics and optimizer state on their way between the arena, or the host pool, and files.
+// Copies weights, statistics and optimizer state between the arena (or host pool) and files.
 #pragma once
 
 #include <span>
@@ -11,16 +11,16 @@
 
 namespace plimsoll::train {
 
-// Values in files are plain; in the arena they lie as their layout says. Has room for the largest parameter from the
-// beginning, so that a save in the middle of a run allocates nothing.
+// Converts between the plain order of files and the layouts of the arena. Its buffers hold the largest parameter, so a
+// save during a run allocates nothing.
 class ParameterPort {
  public:
-  // `pool` may be null where nothing lives there.
+  // `pool`: may be null if no parameter resides there.
   ParameterPort(const Program& program, const backend::Arena& arena, const backend::HostPool* pool);
 
-  // The values, in plain order; until the next call.
+  // The values in plain order. Valid until the next call.
   std::span<const std::byte> fetch(const ProgramParameter& parameter);
-  // Room for values in plain order; store() brings what was put there to where the parameter lives.
+  // A buffer for values in plain order. store() copies it to the parameter.
   std::span<std::byte> room(const ProgramParameter& parameter);
   void store(const ProgramParameter& parameter);
 
@@ -33,7 +33,7 @@ class ParameterPort {
   std::vector<std::byte> plain_, laid_out_;
 };
 
-// A copy of the running statistics, to be brought back when the samples that moved them turn out to be bad.
+// A copy of the running statistics, to restore them after an iteration with bad samples.
 class Statistics {
  public:
   Statistics(const Program& program, const backend::Arena& arena);
@@ -48,19 +48,24 @@ class Statistics {
   std::vector<Copy> copies_;
 };
 
-// The first weight, statistic or state that holds what is no finite number; nullptr: there is none.
+// The first weight, statistic or state that holds NaN or infinity; nullptr: none.
 const ProgramParameter* find_bad_parameter(const Program& program, ParameterPort& port);
 
-// Throws TrainerError (invalid_model) where there is one: such a model trains to nothing, and is not what its user thinks.
+// Throws TrainerError (invalid_model) if there is one: such a model cannot be trained.
 void refuse_bad_parameters(const Program& program, ParameterPort& port);
 
-// `init` is "file" or "he:SEED". Before: the arena is zero, as optimizer state must be.
-// Throws TrainerError: usage for another `init`, unreadable_input, invalid_model when the file is not the program's.
-void init_parameters(const Program& program, const std::string& init, const std::string& model_file, ParameterPort& port);
+// The same before a save. A gradient can overflow although the loss is finite, and a Relu can hide its effect.
+void refuse_bad_results(const Program& program, ParameterPort& port, int64_t iterations);
 
-// Writes the model with the arena's weights and statistics in place of its own; where they lie in a file beside it, that
-// file is written beside `path` too, under a name that follows from the name of `path`. Throws TrainerError
-// (unwritable_output); then there is no file of that name, or the old one as it was.
-void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port);
+// `init`: "file" or "he:SEED". Before: the arena is zero, as optimizer state must be. Throws TrainerError: usage for
+// another `init`; unreadable_input; invalid_model if the file is not the program's model.
+void init_parameters(const Program& program, const std::string& init, const std::string& model_file,
+                     ParameterPort& port);
+
+// Writes the model with the weights and statistics of the arena, and `notes` at its end (model_notes.h). If its weights
+// are in a second file, that one is written to the same directory, with a name derived from the name of `path`. Throws
+// TrainerError (unwritable_output); an earlier file of that name then stays as it was.
+void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port,
+                const std::string& notes = {});
 
 }  // namespace plimsoll::train

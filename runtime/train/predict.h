@@ -1,5 +1,5 @@
-// Samples through the model: the forward steps of the plan as far as the model's output, in the same arena, with running
-// statistics and without dropout. For a look at what was trained, or at what an exporter made of a model.
+// --predict: runs the forward steps of the plan up to the model's output, in the same arena, with running statistics
+// and without dropout.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace plimsoll::train {
 
-// Writes options.out: an npy file of float32 [samples, …], a row per sample of options.predict, in its order. Weights are
-// those of the model file or, with options.resume, of the newest checkpoint.
-// Throws TrainerError and what the backend throws; then there is no file of that name, or the old one as it was.
+// Writes options.out (prediction_file.h): a row or line for each sample of options.predict, in its order. Weights are
+// those of the model file or, with options.resume, of the newest checkpoint; averaged ones if the checkpoint has them.
+// Throws TrainerError and what the backend throws; an earlier file of that name then stays as it was.
 Exit predict(const Program& program, const Options& options, const std::string& model_file);
 
 }  // namespace plimsoll::train

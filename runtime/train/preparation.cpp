@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/backend.h"
 #include "runtime/machine/host_memory.h"
@@ -26,7 +27,7 @@ void need_a_batch(const Program& program, const Dataset& dataset) {
                                               "; compile the model with a smaller --batch");
 }
 
-// Found before memory is taken: the file at the end of an hour's training has a place to be.
+// Checks that the file can be written at the end of the run.
 void check_save(const Program& program, const std::string& save) {
   if (save.empty()) return;
   if (program.model_bytes == 0) throw TrainerError(Exit::usage, "--save: this trainer was made without a model file");
@@ -38,15 +39,16 @@ void check_save(const Program& program, const std::string& save) {
     throw TrainerError(Exit::unwritable_output, "cannot write '" + save + "': there is no such directory");
 }
 
-// Found before memory is taken: a file is begun in each place, and dropped. What is there stays as it is.
+// Opens a new file in each place and discards it. Existing files stay as they are.
 void check_outputs(const Options& options) {
   for (const std::string* path : {&options.save, &options.trace})
     if (!path->empty()) const OutputFile begun(*path);
   std::error_code unknown;
-  if (!options.checkpoint.empty() && std::filesystem::is_directory(options.checkpoint, unknown)) const OutputFile begun(options.checkpoint + "/probe");
+  if (!options.checkpoint.empty() && std::filesystem::is_directory(options.checkpoint, unknown))
+    const OutputFile begun(options.checkpoint + "/probe");
 }
 
-// A disk may fill up, or be emptied, until the end of the run.
+// Only a warning, because the free space may change until the end of the run.
 void warn_of_full_disk(const Program& program, const std::string& save, std::vector<std::string>& warnings) {
   if (save.empty()) return;
   const std::filesystem::path folder = std::filesystem::absolute(save).parent_path();
@@ -54,34 +56,41 @@ void warn_of_full_disk(const Program& program, const std::string& save, std::vec
   const std::filesystem::space_info space = std::filesystem::space(folder, unknown);
   const auto needed = static_cast<uintmax_t>(program.model_bytes + program.weights_bytes);
   if (!unknown && space.available < needed)
-    warnings.push_back("--save: the disk of '" + save + "' has " + std::to_string(space.available) + " bytes left when the model has " +
-                       std::to_string(needed));
+    warnings.push_back("--save: the disk of '" + save + "' has " + std::to_string(space.available) +
+                       " bytes left when the model has " + std::to_string(needed));
 }
 
-// What the labels of each input count for: they divide a mean before the first round, so they are read before there is an arena.
+// The class weights of each input. They are needed before the arena exists, because their sum divides the loss.
 ClassWeights class_weights_of(const Program& program, const std::string& model_file) {
   ClassWeights all(program.inputs.size());
   for (size_t i = 0; i < all.size(); ++i) {
     if (!program.inputs[i].class_weights) continue;
-    const auto named = [&](const ProgramParameter& parameter) { return std::string_view(parameter.name) == program.inputs[i].class_weights; };
+    const auto named = [&](const ProgramParameter& parameter) {
+      return std::string_view(parameter.name) == program.inputs[i].class_weights;
+    };
     const auto found = std::find_if(program.parameters.begin(), program.parameters.end(), named);
     if (found == program.parameters.end() || found->file_offset < 0)
-      throw TrainerError(Exit::internal, "the weights of the classes of '" + std::string(program.inputs[i].name) + "' are in no file");
+      throw TrainerError(Exit::internal,
+                         "the weights of the classes of '" + std::string(program.inputs[i].name) + "' are in no file");
     all[i].resize(static_cast<size_t>(found->desc.elements()));
-    open_weights(program, model_file).read(found->file_offset, reinterpret_cast<std::byte*>(all[i].data()), found->desc.bytes());
+    open_weights(program, model_file)
+        .read(found->file_offset, reinterpret_cast<std::byte*>(all[i].data()), found->desc.bytes());
   }
   return all;
 }
 
 Data open_data(const Program& program, const Options& options, const ClassWeights& class_weights) {
-  if (options.data.empty()) throw TrainerError(Exit::usage, "--data says what to train on, and is missing: --data " + sources_for(program));
+  if (options.data.empty())
+    throw TrainerError(Exit::usage, "--data says what to train on, and is missing: --data " + sources_for(program));
   Data data{.training = open_dataset(options.data, Part::training, program, options.images), .evaluation = {}};
   if (options.last_batch == LastBatch::drop || data.training.samples == 0) need_a_batch(program, data.training);
   if (options.last_batch == LastBatch::pad && program.classes == 0)
-    throw TrainerError(Exit::usage, "--last pad is for labels that are classes, of which the loss can leave some out; use keep");
+    throw TrainerError(Exit::usage,
+                       "--last pad is for labels that are classes, of which the loss can leave some out; use keep");
   if (options.last_batch == LastBatch::keep && program.whole_batches_only)
-    throw TrainerError(Exit::usage, "--last keep: the model computes with its samples beside each other, and is compiled for " +
-                                        std::to_string(program.batch) + " of them; use drop");
+    throw TrainerError(Exit::usage,
+                       "--last keep: the model computes with its samples beside each other, and is compiled for " +
+                           std::to_string(program.batch) + " of them; use drop");
   check_integers(data.training, program, class_weights);
   check_targets(data.training, program);
   if (options.eval_data.empty()) return data;
@@ -94,11 +103,12 @@ Data open_data(const Program& program, const Options& options, const ClassWeight
   return data;
 }
 
-// Every rank has as many samples of a round.
+// All ranks need the same number of samples in each round.
 void check_left_over(const Options& options, const Program& program, int64_t samples) {
   const int64_t left_over = samples % program.batch;
   if (options.last_batch == LastBatch::keep && left_over % program.ranks != 0)
-    throw TrainerError(Exit::usage, "--last keep leaves " + counted(left_over, "sample") + " for " + std::to_string(program.ranks) +
+    throw TrainerError(Exit::usage, "--last keep leaves " + counted(left_over, "sample") + " for " +
+                                        std::to_string(program.ranks) +
                                         " ranks, which cannot have equal parts; use pad or drop");
 }
 
@@ -107,7 +117,9 @@ void check_left_over(const Options& options, const Program& program, int64_t sam
 void check_backend(const Options& options) {
   const backend::Heeds heeds = backend::heeds();
   if (options.last_batch != LastBatch::drop && !heeds.loss_scale)
-    throw TrainerError(Exit::usage, "--last pad and keep are not there for this device: the loss would not be the mean over the samples");
+    throw TrainerError(
+        Exit::usage,
+        "--last pad and keep are not there for this device: the loss would not be the mean over the samples");
   if (!options.trace.empty() && !heeds.times)
     throw TrainerError(Exit::usage, "--trace is not there for this device: it does not tell when its steps run");
   if (options.on_nan == OnNan::skip && !heeds.discard)
@@ -117,8 +129,11 @@ void check_backend(const Options& options) {
 Data prepare(const Program& program, const Options& options, const std::string& model_file) {
   Data data = open_data(program, options, class_weights_of(program, model_file));
   if (!data.training.counted_labels.empty() && !backend::heeds().loss_scale)
-    throw TrainerError(Exit::usage, "labels that are left out are not there for this device: the loss would not be the mean over the others");
+    throw TrainerError(
+        Exit::usage,
+        "labels that are left out are not there for this device: the loss would not be the mean over the others");
   check_left_over(options, program, data.training.samples);
+  check_mixing(program, options.feeding.mixing);
   check_save(program, options.save);
   check_trace(options.trace);
   check_outputs(options);
@@ -126,33 +141,42 @@ Data prepare(const Program& program, const Options& options, const std::string& 
   return data;
 }
 
-// Later it would be the system that says so, by ending the process in the middle of an epoch.
-void check_host_memory(const Program& program, const std::string& spill) {
+// Without this, the system ends the process in the middle of an epoch.
+void check_host_memory(const Program& program, const std::string& spill, int64_t average) {
   const bool on_device = backend::device_memory().has_value();
   const int64_t arena = on_device ? 0 : program.arena_bytes, pool = spill.empty() ? program.host_pool_bytes : 0;
   const std::optional<HostMemory> memory = host_memory();
-  if (!memory || arena + pool <= memory->available) return;
+  if (!memory || arena + pool + average <= memory->available) return;
   const auto figure = [](int64_t bytes) {
     char text[64];
     std::snprintf(text, sizeof text, "%.1f MiB (%lld bytes)", mebibytes(bytes), static_cast<long long>(bytes));
     return std::string(text);
   };
-  const bool both = arena > 0 && pool > 0;
-  std::string text = arena > 0 ? "the arena of " + figure(arena) : "";
-  if (pool > 0) text += std::string(both ? " and " : "") + (on_device ? "the pinned host pool of " : "the host pool of ") + figure(pool);
-  text += std::string(both ? " are" : " is") + " more than the " + figure(memory->available) + " that " +
-          (memory->limited_by_group ? "the control group of this process may still take" : "this machine has left") + ": free memory";
+  std::vector<std::string> parts;
+  if (arena > 0) parts.push_back("the arena of " + figure(arena));
+  if (pool > 0) parts.push_back((on_device ? "the pinned host pool of " : "the host pool of ") + figure(pool));
+  if (average > 0) parts.push_back("the averaged weights of " + figure(average));
+  std::string text = parts.front();
+  for (size_t i = 1; i < parts.size(); ++i) text += " and " + parts[i];
+  text += std::string(parts.size() > 1 ? " are" : " is") + " more than the " + figure(memory->available) + " that " +
+          (memory->limited_by_group ? "the control group of this process may still take" : "this machine has left") +
+          ": free memory";
   if (pool > 0 && !on_device) text += ", put the pool on a disk with --spill DIR";
-  text += ", or compile the model with " +
-          (pool > 0 && memory->available >= arena ? "--host-budget " + std::to_string(memory->available - arena) : "--budget " + std::to_string(memory->available));
+  if (average > 0) text += ", leave --ema out";
+  const int64_t left = memory->available - average;
+  if (left > 0)
+    text += ", or compile the model with " + (pool > 0 && left > arena ? "--host-budget " + std::to_string(left - arena)
+                                                                       : "--budget " + std::to_string(left));
   throw TrainerError(Exit::budget, text);
 }
 
 Length length_of(const Options& options, const Program& program, int64_t samples) {
   const int64_t short_one = options.last_batch != LastBatch::drop && samples % program.batch > 0 ? 1 : 0;
   Length length{.per_epoch = samples / program.batch + short_one, .epochs = options.epochs, .steps = options.steps};
-  if (length.epochs == 0) length.epochs = length.steps == 0 ? 1 : (length.steps + length.per_epoch - 1) / length.per_epoch;
-  if (__builtin_mul_overflow(length.epochs, length.per_epoch, &length.iterations)) length.iterations = std::numeric_limits<int64_t>::max();
+  if (length.epochs == 0)
+    length.epochs = length.steps == 0 ? 1 : (length.steps + length.per_epoch - 1) / length.per_epoch;
+  if (__builtin_mul_overflow(length.epochs, length.per_epoch, &length.iterations))
+    length.iterations = std::numeric_limits<int64_t>::max();
   if (length.steps == 0) length.steps = length.iterations;
   length.iterations = std::min(length.iterations, length.steps);
   return length;

@@ -1,4 +1,4 @@
-// What is decided before memory is taken: everything that can be wrong with options and files is found here.
+// Checks of options and files. They run before memory is allocated, so that all such errors are found at once.
 #pragma once
 
 #include <optional>
@@ -15,18 +15,18 @@ struct Data {
   std::optional<Dataset> evaluation;
 };
 
-// How long a run is.
+// The length of a run.
 struct Length {
-  int64_t per_epoch = 0, epochs = 0, steps = 0;  // iterations of an epoch, epochs, iterations at most
+  int64_t per_epoch = 0, epochs = 0, steps = 0;  // iterations of an epoch, epochs, and the limit of iterations
   int64_t iterations = 0;  // of the run
 };
 
 // All throw TrainerError.
-void check_backend(const Options& options);  // needs of what this backend does not do
+void check_backend(const Options& options);  // options that this backend does not support
 Data prepare(const Program& program, const Options& options, const std::string& model_file);
-// What the program is about to take of the host's memory is there: its host pool, if that is no file, and the arena where that is the
-// host's, too. Before: backend::start().
-void check_host_memory(const Program& program, const std::string& spill);
+// Throws where the host has not enough memory left for the host pool (if that is no file), for the arena (where it is
+// the host's) and for `average` bytes of averaged weights. Before: backend::start().
+void check_host_memory(const Program& program, const std::string& spill, int64_t average = 0);
 
 Length length_of(const Options& options, const Program& program, int64_t samples);
 

@@ -1,11 +1,11 @@
-# What the projects of all trainers have in common, whatever they run on. Included behind project().
+# Common part of all trainers' CMake projects. To be included after project().
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
-# Another compiler warns of other things: that ends our tests, and nobody else's build.
+# Off by default, because other compilers give other warnings.
 option(PLIMSOLL_WERROR "warnings are errors" OFF)
 set(PLIMSOLL_RUNTIME "" CACHE PATH "a build directory of Plimsoll, or PREFIX/lib/plimsoll: link its runtime instead of building runtime/ here")
 if(NOT PLIMSOLL_RUNTIME AND (Plimsoll_ROOT OR Plimsoll_DIR))
@@ -21,20 +21,20 @@ endif()
 include(${CMAKE_CURRENT_LIST_DIR}/images.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/batches.cmake)
 
-# plimsoll_built(NAME): a library of that name, as it lies in PLIMSOLL_RUNTIME.
+# plimsoll_built(NAME): imports the library of that name from PLIMSOLL_RUNTIME.
 function(plimsoll_built name)
   find_library(${name}_FILE NAMES ${name} HINTS ${PLIMSOLL_RUNTIME} ${PLIMSOLL_RUNTIME}/runtime NO_DEFAULT_PATH REQUIRED)
   add_library(${name} STATIC IMPORTED)
   set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${${name}_FILE})
 endfunction()
 
-# plimsoll_trainer(BACKEND PROGRAM sources… RUNTIME sources…): the program `train`, and the library plimsoll_BACKEND that it is
-# linked with, built of RUNTIME or found in PLIMSOLL_RUNTIME.
+# plimsoll_trainer(BACKEND PROGRAM sources… RUNTIME sources…): adds the program `train` and its library
+# plimsoll_BACKEND, built from RUNTIME or found in PLIMSOLL_RUNTIME.
 function(plimsoll_trainer backend)
   cmake_parse_arguments(ARG "" "" "PROGRAM;RUNTIME" ${ARGN})
-  # The program is calls and constants: optimizing it costs seconds and wins microseconds.
+  # The program consists of calls and constants: optimizing it costs seconds and saves microseconds.
   plimsoll_batches(program program ${ARG_PROGRAM})
-  # With its line numbers, a debugger stops in it whatever the build type (train --no-overlap).
+  # Line numbers let a debugger stop in it in every build type (train --no-overlap).
   set_source_files_properties(${program} PROPERTIES COMPILE_OPTIONS "-O0;-g1;-U_FORTIFY_SOURCE")
   add_executable(train runtime/train/main.cpp ${program})
   target_include_directories(train PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
@@ -43,13 +43,13 @@ function(plimsoll_trainer backend)
   if(PLIMSOLL_RUNTIME)
     plimsoll_built(plimsoll_${backend})
   else()
-    # Nobody edits the runtime here: a folder is compiled as one file where there are no cores for several.
+    # The runtime is not edited here: with few cores, each folder is compiled as one file.
     cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
     if(cores LESS 4 AND PLIMSOLL_BATCH GREATER 1)
       set(PLIMSOLL_BATCH 64)
     endif()
     plimsoll_batches(sources ${backend} ONLY "/(${backend}|cudnn|ops|train)$" ${ARG_RUNTIME})
-    # Reading data, writing checkpoints and metrics: half the time to compile, and nothing that is done for every number.
+    # Data, checkpoints and metrics take half of the compile time and have no inner loops, so they are optimized less.
     set(around_the_loop ${sources})
     list(FILTER around_the_loop INCLUDE REGEX "runtime[_/]train[_/]")
     set_source_files_properties(${around_the_loop} PROPERTIES COMPILE_OPTIONS "-O1;-ftree-vectorize")
@@ -60,7 +60,8 @@ function(plimsoll_trainer backend)
   target_link_libraries(train PRIVATE plimsoll_${backend})
 endfunction()
 
-# plimsoll_ranks(BACKEND): if the plan is of several ranks, links what they need; runtime/dist/BACKEND/ is not there otherwise.
+# plimsoll_ranks(BACKEND): if the plan is of several ranks, links what they need; runtime/dist/BACKEND/ is not there
+# otherwise.
 macro(plimsoll_ranks backend)
   include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/dist/${backend}/ranks.cmake OPTIONAL RESULT_VARIABLE ranks)
   if(ranks AND PLIMSOLL_RUNTIME)

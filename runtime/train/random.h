@@ -1,4 +1,4 @@
-// A generator without state: the number is a function of seed and counter, so that order and threads cannot change it.
+// A counter-based random generator: each number is a function of seed and counter, independent of order and threads.
 #pragma once
 
 #include <cstdint>

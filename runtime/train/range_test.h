@@ -1,5 +1,5 @@
-// Learning-rate range test (Smith 2017): the rate rises by the same factor from one iteration to the next, and the
-// loss says which rates train. The loss is smoothed as fastai does.
+// Learning-rate range test (Smith 2017): the rate rises by the same factor at each iteration, and the loss shows which
+// rates train. The loss is smoothed as in fastai.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ class RangeTest {
 
   void add(double rate, double loss);
 
-  // The loss is no finite number, or four times the least so far: higher rates tell nothing more.
+  // True once the loss is not finite, or four times its minimum so far.
   bool ended() const { return ended_; }
 
-  // A table of rates and losses, where the loss is least and where it falls fastest, and a rate to begin with.
+  // A table of rates and losses, the rates of the minimum and of the steepest descent, and a suggested rate.
   std::string conclusion() const;
 
  private:

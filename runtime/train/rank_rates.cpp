@@ -15,16 +15,16 @@
 namespace plimsoll::train {
 namespace {
 
-// The least that is reduced, the loss, and as much as caches do not hold; through a workspace like a plan's.
+// From the smallest reduction, the loss, to more than caches hold; with a workspace like a plan's.
 constexpr int64_t kSmall = 8, kLarge = int64_t{16} << 20, kWorkspace = int64_t{2} << 20;
 constexpr int kSmallRuns = 51, kLargeRuns = 7;
 
-// Of one rank, as the compiler's model has it: beside the latency, each sends and receives 2 (n - 1) / n of the bytes.
+// For one rank, as in the compiler's model: a latency, and 2 (n - 1) / n of the bytes sent and received.
 struct Rates {
   double bytes_per_second = 0, latency_seconds = 0;
 };
 
-// What kernels do to the cores while a bucket is on its way: every thread of the plan walks through memory and multiplies.
+// Loads the cores as kernels do during a reduction: every thread of the plan streams through memory and multiplies.
 class Busy {
  public:
   explicit Busy(int64_t threads) {
@@ -61,8 +61,8 @@ class Measurement {
  private:
   double median_seconds(int64_t bytes, int runs) {
     std::vector<double> seconds;
-    for (int i = -2; i < runs; ++i) {  // the first ones connect, and touch memory
-      team_.highest(0);                // nobody waits for one that has not come yet
+    for (int i = -2; i < runs; ++i) {  // the first two connect and touch memory
+      team_.highest(0);                // a barrier: waiting for a late rank is not measured
       const double began = now_seconds();
       const dist::Stretch stretch{arena_.data(), bytes};
       team_.ranks()->add_up({&stretch, 1}, arena_.data() + kLarge, kWorkspace, nullptr);
@@ -79,7 +79,8 @@ class Measurement {
 
 std::string as_json(const Rates& rates) {
   char text[120];
-  std::snprintf(text, sizeof text, "{\"bytes_per_second\":%.6g,\"latency_seconds\":%.6g}", rates.bytes_per_second, rates.latency_seconds);
+  std::snprintf(text, sizeof text, "{\"bytes_per_second\":%.6g,\"latency_seconds\":%.6g}", rates.bytes_per_second,
+                rates.latency_seconds);
   return text;
 }
 
@@ -92,10 +93,11 @@ std::string as_words(const Rates& rates) {
 }  // namespace
 
 void measure_ranks(const Program& program, Team& team, const std::string& path, bool quiet) {
-  if (team.size() == 1) throw TrainerError(Exit::usage, "--measure-ranks is of trainers of several ranks, and this one is of one");
+  if (team.size() == 1)
+    throw TrainerError(Exit::usage, "--measure-ranks is of trainers of several ranks, and this one is of one");
   std::optional<OutputFile> file;
   team.together([&] {
-    if (team.speaks()) file.emplace(path);  // before the time is spent
+    if (team.speaks()) file.emplace(path);  // fails before time is spent
     backend::start(program.threads);
   });
   Measurement measurement(team);
@@ -107,13 +109,16 @@ void measure_ranks(const Program& program, Team& team, const std::string& path, 
   team.leave();
   if (!team.speaks()) return;
   const std::string ranks = std::to_string(team.size()), engine = team.ranks()->engine();
-  const std::string text = "{\"schema\":1,\"ranks\":" + ranks + ",\"engine\":\"" + engine + "\",\n\"alone\":" + as_json(alone) +
-                           ",\n\"beside\":" + as_json(beside) + "}\n";
+  const std::string text = "{\"schema\":1,\"ranks\":" + ranks + ",\"engine\":\"" + engine +
+                           "\",\n\"alone\":" + as_json(alone) + ",\n\"beside\":" + as_json(beside) + "}\n";
   file->write(0, reinterpret_cast<const std::byte*>(text.data()), static_cast<int64_t>(text.size()));
   file->commit();
   if (!quiet)
-    std::printf("%s ranks by %s: %s alone, %s beside busy cores\nwrote %s; `plimsoll compile --ranks %s --rank-costs %s` plans with it\n",
-                ranks.c_str(), engine.c_str(), as_words(alone).c_str(), as_words(beside).c_str(), path.c_str(), ranks.c_str(), path.c_str());
+    std::printf(
+        "%s ranks by %s: %s alone, %s beside busy cores\nwrote %s; `plimsoll compile --ranks %s --rank-costs %s` plans "
+        "with it\n",
+        ranks.c_str(), engine.c_str(), as_words(alone).c_str(), as_words(beside).c_str(), path.c_str(), ranks.c_str(),
+        path.c_str());
 }
 
 }  // namespace plimsoll::train

@@ -1,4 +1,4 @@
-// A trainer's --measure-ranks: how fast the ranks of this run add up, for `plimsoll compile --rank-costs`.
+// --measure-ranks: measures reductions over the ranks of this run, for `plimsoll compile --rank-costs`.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace plimsoll::train {
 
-// By all ranks at once; rank 0 writes the file and says what it holds. Takes a second or a few. Throws TrainerError: usage
-// where the program is of one rank, unwritable_output.
+// Called by all ranks; rank 0 writes the file and prints a summary. Takes a few seconds. Throws TrainerError: usage if
+// the program is for one rank; unwritable_output.
 void measure_ranks(const Program& program, Team& team, const std::string& path, bool quiet);
 
 }  // namespace plimsoll::train

@@ -17,13 +17,15 @@ double now_seconds() {
 }
 
 int64_t peak_resident_bytes() {
-  // Not getrusage: its peak goes on from whoever became this process by exec, a launcher in Python with all of a framework in it.
+  // Not getrusage: its peak includes the program before exec, for example a Python launcher with a whole framework
+  // loaded.
   char text[4096];
   if (const int file = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC); file >= 0) {
     const ssize_t bytes = ::read(file, text, sizeof text - 1);
     ::close(file);
     text[std::max<ssize_t>(0, bytes)] = '\0';
-    if (const char* const peak = std::strstr(text, "\nVmHWM:")) return std::strtoll(peak + sizeof "\nVmHWM:" - 1, nullptr, 10) * 1024;
+    if (const char* const peak = std::strstr(text, "\nVmHWM:"))
+      return std::strtoll(peak + sizeof "\nVmHWM:" - 1, nullptr, 10) * 1024;
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -68,9 +70,9 @@ void Reporter::iteration(const IterationResult& result) {
   char cells[kWidth + 1] = {};
   for (int i = 0; i < kWidth; ++i) cells[i] = i * iterations_per_epoch_ < done * kWidth ? '#' : '.';
   std::fprintf(stderr, "\repoch %lld/%lld %s[%s]%s %lld/%lld  loss %.4f  %.1f ms/iteration",
-               static_cast<long long>(result.epoch + 1), static_cast<long long>(epochs_), color_ ? "\033[36m" : "", cells,
-               color_ ? "\033[0m" : "", static_cast<long long>(done), static_cast<long long>(iterations_per_epoch_),
-               result.loss, result.seconds * 1e3);
+               static_cast<long long>(result.epoch + 1), static_cast<long long>(epochs_), color_ ? "\033[36m" : "",
+               cells, color_ ? "\033[0m" : "", static_cast<long long>(done),
+               static_cast<long long>(iterations_per_epoch_), result.loss, result.seconds * 1e3);
   if (predicted_seconds_ > 0) std::fprintf(stderr, " (predicted %.1f)", predicted_seconds_ * 1e3);
   std::fputs("\033[K", stderr);
   std::fflush(stderr);

@@ -1,4 +1,4 @@
-// What a trainer says while it works: on a terminal a bar, else a line per epoch, and metrics for machines.
+// Output during training: a progress bar on a terminal, a line for each epoch, and metrics files.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct IterationResult {
   int64_t samples = 0;
   double loss = 0;
   double correct = -1;    // labels; -1: not counted
-  int64_t labels = 1;     // of all samples
+  int64_t labels = 1;     // of all samples of the iteration
   double learning_rate = 0;
   double seconds = 0;
-  double stall_seconds = 0;  // of them, compute waiting for copies
+  double stall_seconds = 0;  // part of `seconds` in which compute waited for copies
   int64_t moved_bytes = 0;   // by loads, offloads and prefetches
 };
 
@@ -31,16 +31,16 @@ struct Evaluation {
 
 struct EpochResult {
   int64_t epoch = 0;
-  int64_t samples = 0;   // of the iterations that were played now
-  bool skipped = false;  // each of them: there is no loss
+  int64_t samples = 0;   // of the iterations since the run was started or resumed
+  bool skipped = false;  // all iterations were skipped, so there is no loss
   double loss = 0;       // mean over the epoch's iterations
   double accuracy = -1;  // in [0, 1]; -1: not counted
   double seconds = 0;
   Evaluation evaluation = {};
 };
 
-// Lines of metrics, one per iteration: JSON objects, or comma-separated values with a head where the file's name ends in
-// .csv. Whole lines only, whenever the process ends.
+// A metrics file, with a line for each iteration: JSON objects, or CSV with a header if the name ends in .csv. The file
+// has complete lines only, whenever the process ends.
 class Metrics {
  public:
   // Throws TrainerError (unwritable_output).
@@ -49,7 +49,7 @@ class Metrics {
   Metrics(Metrics&& other) noexcept;
   Metrics& operator=(Metrics&&) = delete;
 
-  // What the file says of this iteration and those behind it is cut off: they will be played again. From 0, all of it.
+  // Removes the lines of this iteration and later ones, which will run again. 0: removes everything.
   void start_at(int64_t iteration);
   void set_allocated(int64_t bytes) { allocated_bytes_ = bytes; }
   void iteration(const IterationResult& result);
@@ -85,10 +85,10 @@ class Reporter {
   void iteration(const IterationResult& result);
   void evaluation(int64_t iteration, int64_t epoch, const Evaluation& result, bool in_epoch_line);
   void epoch(const EpochResult& result);
-  // A line to stdout, whatever the bar does; nothing when quiet.
+  // Prints a line to stdout without disturbing the bar; nothing if quiet.
   void say(const std::string& line);
-  // A line to stderr.
-  void silence() { silent_ = true; }  // of several ranks, one speaks
+  void silence() { silent_ = true; }  // of several ranks, only one prints
+  // Prints a line to stderr.
   void warn(const std::string& line);
   // Throws TrainerError (unwritable_output) when the metrics could not be written.
   void close();

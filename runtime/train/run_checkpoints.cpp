@@ -1,12 +1,16 @@
 #include "runtime/train/run_checkpoints.h"
 
+#include <cstdio>
 #include <vector>
 
 #include "runtime/train/counted.h"
 
 namespace plimsoll::train {
 
-void RunCheckpoints::begin(const Program& program, ParameterPort& port, dist::Pulse* pulse, Progress& progress) {
+void RunCheckpoints::begin(const Program& program, ParameterPort& port, dist::Pulse* pulse, Progress& progress,
+                           WeightAverage* average) {
+  average_ = average;
+  if (average_) average_->start();
   if (options_.checkpoint.empty()) return;
   checkpoints_.emplace(options_.checkpoint, options_.keep, program, port, pulse);
   if (options_.resume == Resume::no) {
@@ -21,12 +25,34 @@ void RunCheckpoints::begin(const Program& program, ParameterPort& port, dist::Pu
   if (!stored) return reporter_.say("no checkpoint in " + options_.checkpoint + ": starting at the beginning");
   check_same_run(*stored, progress);
   const std::string schedule = progress.schedule;
+  const double decay = progress.average_decay;
   progress = *stored;
   progress.schedule = schedule;
+  progress.average_decay = decay;
+  resume_average(*stored, decay);
   reporter_.say("resumed from " + checkpoints_->path_of(stored->iteration));
 }
 
-// The same samples in the same order: all that the bits of the rest depend on, besides what --lr and its like say.
+void RunCheckpoints::resume_average(const Progress& stored, double decay) {
+  if (!average_) {
+    if (stored.average_decay > 0)
+      reporter_.warn("warning: the checkpoint has averaged weights, and this run has no --ema: the average is dropped");
+    return;
+  }
+  average_->start();
+  if (stored.average_decay == 0)
+    return reporter_.warn(
+        "warning: the checkpoint has no averaged weights: the average of --ema starts at its weights");
+  checkpoints_->load_average(stored.iteration, *average_);
+  if (stored.average_decay != decay) {
+    char text[128];
+    std::snprintf(text, sizeof text, "warning: the checkpoint is of a run with --ema %g, this one has %g",
+                  stored.average_decay, decay);
+    reporter_.warn(text);
+  }
+}
+
+// Throws unless samples and order are the same. Warns if settings such as --lr differ, which change the results.
 void RunCheckpoints::check_same_run(const Progress& stored, const Progress& now) const {
   const auto differs = [&](const std::string& what, const std::string& then, const std::string& here) {
     throw TrainerError(Exit::usage, "the checkpoint is of a run with " + what + " " + then + ", this one has " + here);
@@ -48,7 +74,7 @@ void RunCheckpoints::check_same_run(const Progress& stored, const Progress& now)
 
 void RunCheckpoints::save(const Progress& progress, const char* what_now) {
   try {
-    checkpoints_->save(progress);
+    checkpoints_->save(progress, average_);
     last_is_missing_ = false;
   } catch (const TrainerError& error) {
     if (error.code != Exit::unwritable_output) throw;
@@ -58,15 +84,15 @@ void RunCheckpoints::save(const Progress& progress, const char* what_now) {
       return;
     }
     ++missing_;
-    reporter_.warn("warning: no checkpoint behind " + counted(progress.iteration, "iteration") + ": " + error.what() +
-                   what_now);
+    reporter_.warn("warning: checkpoint at iteration " + std::to_string(progress.iteration) +
+                   " failed: " + error.what() + what_now);
   }
 }
 
 void RunCheckpoints::warn_of_missing() const {
   if (missing_ == 0) return;
   reporter_.warn("warning: " + counted(missing_, "checkpoint") + " could not be written" +
-                 (last_is_missing_ ? ", also the last: nobody can go on from where this run ended"
+                 (last_is_missing_ ? ", including the last: the end of this run cannot be resumed"
                                    : "; the last one was"));
 }
 

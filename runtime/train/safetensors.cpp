@@ -15,7 +15,8 @@ struct TypeName {
   DataType type;
   std::string_view name;
 };
-constexpr TypeName kTypes[] = {{DataType::f32, "F32"}, {DataType::i32, "I32"}, {DataType::i64, "I64"}, {DataType::u8, "U8"}};
+constexpr TypeName kTypes[] = {
+    {DataType::f32, "F32"}, {DataType::i32, "I32"}, {DataType::i64, "I64"}, {DataType::u8, "U8"}};
 
 std::string_view name_of_type(DataType type) {
   for (const TypeName& row : kTypes)
@@ -23,7 +24,7 @@ std::string_view name_of_type(DataType type) {
   return "";
 }
 
-// The length of the UTF-8 character at `at`, 0 where there is none (RFC 3629).
+// The length of the UTF-8 character at `at`; 0: not valid (RFC 3629).
 size_t utf8_length(const std::string& text, size_t at) {
   const auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
   const auto tail = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
@@ -71,7 +72,7 @@ void append_utf8(std::string& text, uint32_t code) {
   }
 }
 
-// As much of JSON as such a header has: objects of known depth, strings, lists of whole numbers.
+// Parses the subset of JSON that such headers use: objects of known depth, strings, lists of integers.
 class Reader {
  public:
   Reader(const InputFile& file, std::string_view text) : file_(file), text_(text) {}
@@ -161,7 +162,10 @@ class Reader {
     uint32_t code = 0;
     for (int i = 0; i < 4; ++i) {
       const char c = next();
-      const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+      const int digit = c >= '0' && c <= '9'   ? c - '0'
+                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                               : -1;
       if (digit < 0) fail("an unknown escape in a name");
       code = 16 * code + static_cast<uint32_t>(digit);
     }
@@ -199,7 +203,8 @@ Entry read_entry(Reader& reader, const std::string& name, int64_t data_begin) {
       if (!typed) reader.fail("tensor '" + name + "' has elements " + type + ", which no kernel has");
     } else if (key == "shape") {
       const std::vector<int64_t> dims = reader.numbers();
-      if (dims.size() > kMaxRank) reader.fail("tensor '" + name + "' has " + std::to_string(dims.size()) + " dimensions");
+      if (dims.size() > kMaxRank)
+        reader.fail("tensor '" + name + "' has " + std::to_string(dims.size()) + " dimensions");
       for (const int64_t dim : dims) entry.tensor.desc.dims.push_back(dim);
       shaped = true;
     } else if (key == "data_offsets") {
@@ -216,7 +221,7 @@ Entry read_entry(Reader& reader, const std::string& name, int64_t data_begin) {
   return entry;
 }
 
-// False where the product of the dimensions is no number of bytes.
+// False if the product of the dimensions overflows.
 bool has_bytes(const TensorDesc& desc, int64_t bytes) {
   int64_t product = bytes_of(desc.type);
   for (const int64_t dim : desc.dims)
@@ -240,7 +245,8 @@ std::string safetensors_header(Safetensors& file) {
   std::string json = "{";
   if (!file.metadata.empty()) {
     std::string entries;
-    for (const auto& [key, value] : file.metadata) entries += (entries.empty() ? "" : ",") + quoted(key) + ":" + quoted(value);
+    for (const auto& [key, value] : file.metadata)
+      entries += (entries.empty() ? "" : ",") + quoted(key) + ":" + quoted(value);
     json += "\"__metadata__\":{" + entries + "}";
   }
   int64_t end = 0;
@@ -248,8 +254,9 @@ std::string safetensors_header(Safetensors& file) {
     std::string shape;
     for (const int64_t dim : tensor.desc.dims) shape += (shape.empty() ? "" : ",") + std::to_string(dim);
     const int64_t bytes = tensor.desc.elements() * bytes_of(tensor.desc.type);
-    json += (json.size() > 1 ? "," : "") + quoted(tensor.name) + ":{\"dtype\":\"" + std::string(name_of_type(tensor.desc.type)) +
-            "\",\"shape\":[" + shape + "],\"data_offsets\":[" + std::to_string(end) + "," + std::to_string(end + bytes) + "]}";
+    json += (json.size() > 1 ? "," : "") + quoted(tensor.name) + ":{\"dtype\":\"" +
+            std::string(name_of_type(tensor.desc.type)) + "\",\"shape\":[" + shape + "],\"data_offsets\":[" +
+            std::to_string(end) + "," + std::to_string(end + bytes) + "]}";
     end += bytes;
   }
   json += "}";
@@ -292,7 +299,8 @@ Safetensors read_safetensors(const InputFile& file) {
   for (Entry& entry : entries) {
     if (entry.tensor.offset != at) reader.fail("tensor '" + entry.tensor.name + "' leaves a hole or overlaps another");
     if (!has_bytes(entry.tensor.desc, entry.end - at))
-      reader.fail("tensor '" + entry.tensor.name + "' has " + std::to_string(entry.end - at) + " bytes, which its shape does not");
+      reader.fail("tensor '" + entry.tensor.name + "' has " + std::to_string(entry.end - at) +
+                  " bytes, which its shape does not");
     at = entry.end;
     found.tensors.push_back(std::move(entry.tensor));
   }

@@ -1,8 +1,8 @@
 // Tensors in a file that other tools read: https://github.com/huggingface/safetensors#format
 //
-//   8 bytes: length of the header, little endian | header, JSON | the tensors' bytes, one behind the other
+//   8 bytes: length of the header, little endian | header, JSON | the tensors' bytes, one after the other
 //
-// What is asked of a file is what the format asks: the tensors fill it without holes and without overlap.
+// As the format requires, the tensors must fill the file without gaps or overlaps.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ struct Safetensors {
   std::vector<StoredTensor> tensors = {};  // in the order of their bytes
 };
 
-// The first bytes of a file with these tensors, in this order; sets their offsets.
+// The header of a file with these tensors, in this order. Sets their offsets.
 std::string safetensors_header(Safetensors& file);
 
-// Throws TrainerError (unreadable_input), saying what is wrong with the file.
+// Throws TrainerError (unreadable_input) that says what is wrong with the file.
 Safetensors read_safetensors(const InputFile& file);
 
-// The name as the header holds it: bytes that are not UTF-8, which ONNX files may have in names, become U+FFFD.
+// The name as it stands in the header. ONNX names may have bytes that are not UTF-8; they become U+FFFD.
 std::string utf8_name(const std::string& name);
 
 }  // namespace plimsoll::train

@@ -8,15 +8,20 @@ namespace plimsoll::train {
 
 double rate_at(const Schedule& schedule, int64_t iteration) {
   const double rate = schedule.rate;
-  if (iteration < schedule.warmup) return rate * static_cast<double>(iteration + 1) / static_cast<double>(schedule.warmup);
+  if (iteration < schedule.warmup)
+    return rate * static_cast<double>(iteration + 1) / static_cast<double>(schedule.warmup);
   const int64_t t = iteration - schedule.warmup;
-  const double gone = static_cast<double>(t) / static_cast<double>(std::max<int64_t>(1, schedule.iterations - schedule.warmup));
+  const double gone =
+      static_cast<double>(t) / static_cast<double>(std::max<int64_t>(1, schedule.iterations - schedule.warmup));
   switch (schedule.kind) {
     case ScheduleKind::constant: return rate;
     case ScheduleKind::step: return rate * std::pow(schedule.gamma, static_cast<double>(t / schedule.every));
-    case ScheduleKind::cosine: return schedule.least + (rate - schedule.least) * (1 + std::cos(3.141592653589793 * gone)) / 2;
+    case ScheduleKind::cosine:
+      return schedule.least + (rate - schedule.least) * (1 + std::cos(3.141592653589793 * gone)) / 2;
     case ScheduleKind::range:
-      return schedule.least * std::pow(rate / schedule.least, static_cast<double>(t) / static_cast<double>(std::max<int64_t>(1, schedule.iterations - 1)));
+      return schedule.least *
+             std::pow(rate / schedule.least,
+                      static_cast<double>(t) / static_cast<double>(std::max<int64_t>(1, schedule.iterations - 1)));
     case ScheduleKind::linear: return rate + (schedule.least - rate) * gone;
   }
   return rate;

@@ -1,9 +1,9 @@
-// The learning rate as a function of the iteration alone, so that a run that is resumed goes on with the same rates.
+// The learning rate as a function of the iteration, so that a resumed run has the same rates.
 //
 //   warm-up          rate · (i + 1) / warmup                                 for i < warmup; else, with t = i - warmup:
 //   constant         rate
 //   step             rate · gamma ^ (t / every), whole steps                 torch's StepLR
-//   cosine           least + (rate - least) · (1 + cos(π · t / T)) / 2       CosineAnnealingLR, T iterations after warm-up
+//   cosine           least + (rate - least) · (1 + cos(π · t / T)) / 2       CosineAnnealingLR; T: after warm-up
 //   linear           rate + (least - rate) · t / T                           LinearLR
 //   range            least · (rate / least) ^ (i / (T - 1))                 of a range test; no warm-up
 #pragma once
@@ -27,7 +27,7 @@ struct Schedule {
 
 double rate_at(const Schedule& schedule, int64_t iteration);
 
-// All that rate_at() depends on: equal texts are equal rates.
+// All that rate_at() depends on: equal texts mean equal rates.
 std::string describe(const Schedule& schedule);
 
 }  // namespace plimsoll::train

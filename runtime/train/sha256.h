@@ -1,4 +1,4 @@
-// FIPS 180-4, piece by piece: so that `sha256sum -c` checks what a trainer wrote.
+// SHA-256 (FIPS 180-4), incremental, so that `sha256sum -c` can check checkpoints.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace plimsoll::train {
 class Sha256 {
  public:
   void add(const std::byte* from, int64_t bytes);
-  std::string hex();  // of all that was added; nothing may be added afterwards
+  std::string hex();  // the final sum; nothing may be added afterwards
 
  private:
   std::array<uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,

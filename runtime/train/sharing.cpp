@@ -20,7 +20,8 @@ void take_over(const ProgramParameter& parameter, ParameterPort& port, Team& tea
 }  // namespace
 
 void share_progress(Progress& progress, Team& team) {
-  int64_t told[] = {progress.iteration, static_cast<int64_t>(progress.seed), progress.seen, progress.best.iteration, progress.best.since};
+  int64_t told[] = {progress.iteration, static_cast<int64_t>(progress.seed), progress.seen, progress.best.iteration,
+                    progress.best.since};
   double sums[] = {progress.loss_sum, progress.correct_sum, progress.best.value};
   team.broadcast(told, sizeof told);
   team.broadcast(sums, sizeof sums);

@@ -1,4 +1,4 @@
-// What rank 0 has becomes what all ranks have. By every rank, between rounds; of one rank, nothing happens.
+// Broadcasts from rank 0. To be called by all ranks, between rounds. With one rank, these do nothing.
 #pragma once
 
 #include "runtime/program.h"
@@ -8,14 +8,14 @@
 
 namespace plimsoll::train {
 
-// Where the run stands: rank 0 has read the checkpoint.
+// The run's position, which rank 0 has read from the checkpoint.
 void share_progress(Progress& progress, Team& team);
 
 // Weights, statistics and optimizer state.
 void share_parameters(const Program& program, ParameterPort& port, Team& team);
 
-// Each rank's running statistics are those of its own samples, and no gradient depends on them. What is saved is rank
-// 0's, and so is what evaluation sees.
+// Each rank's running statistics are of its own samples; no gradient depends on them. Saved models and evaluations use
+// those of rank 0.
 void share_statistics(const Program& program, ParameterPort& port, Team& team);
 
 }  // namespace plimsoll::train

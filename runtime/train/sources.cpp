@@ -1,4 +1,4 @@
-// Where samples come from: NumPy files, the binary files of CIFAR-10 and MNIST, a generator.
+// Sources of samples: NumPy files, the binary files of CIFAR-10 and MNIST, and a generator.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace plimsoll::train {
 namespace {
 
-// What one element becomes: x * scale + shift, by channel (the first dimension of a sample). Labels: 1, 0.
+// Converts each element to x * scale + shift, for each channel (the first dimension of a sample). Labels: 1, 0.
 struct Scaling {
   std::vector<float> scale = {1}, shift = {0};
 };
@@ -28,7 +28,7 @@ void convert(const std::byte* from, std::byte* to, int64_t count, const Scaling&
       y = static_cast<To>(x) * scaling.scale[channel] + scaling.shift[channel];
     } else {
       y = static_cast<To>(x);
-      // -1 is a class to nobody, so a label that does not fit is found by check_integers.
+      // A label that does not fit becomes -1, which is no class, and check_integers reports it.
       if (static_cast<int64_t>(y) != static_cast<int64_t>(x)) y = static_cast<To>(-1);
     }
     std::memcpy(to + i * static_cast<int64_t>(sizeof y), &y, sizeof y);
@@ -45,27 +45,29 @@ void convert_to(DataType to_type, const std::byte* from, std::byte* to, int64_t 
   }
 }
 
-// Samples at regular places of one or several files, each file holding `per_file` of them.
+// Samples at regular offsets of one or several files, with `per_file` samples in each.
 class FileColumn final : public Column {
  public:
   FileColumn(std::shared_ptr<const std::vector<InputFile>> files, int64_t per_file, int64_t begin, int64_t stride,
              DataType from, DataType to, int64_t elements, Scaling scaling)
       : files_(std::move(files)), per_file_(per_file), begin_(begin), stride_(stride), from_(from), to_(to),
-        elements_(elements), scaling_(std::move(scaling)), raw_(static_cast<size_t>(elements * bytes_of(from))) {}
+        elements_(elements), scaling_(std::move(scaling)) {}
 
   int64_t samples() const override { return per_file_ * static_cast<int64_t>(files_->size()); }
 
   void read(int64_t index, std::byte* to) override {
     const InputFile& file = (*files_)[static_cast<size_t>(index / per_file_)];
-    const int64_t at = begin_ + index % per_file_ * stride_, bytes = static_cast<int64_t>(raw_.size());
+    const int64_t at = begin_ + index % per_file_ * stride_, bytes = elements_ * bytes_of(from_);
     const bool as_is = from_ == to_ && scaling_.scale.size() == 1 && scaling_.scale[0] == 1 && scaling_.shift[0] == 0;
     if (as_is) return file.read(at, to, bytes);
-    file.read(at, raw_.data(), bytes);
+    thread_local std::vector<std::byte> raw;
+    raw.resize(std::max(raw.size(), static_cast<size_t>(bytes)));
+    file.read(at, raw.data(), bytes);
     switch (from_) {
-      case DataType::f32: return convert_to<float>(to_, raw_.data(), to, elements_, scaling_);
-      case DataType::i32: return convert_to<int32_t>(to_, raw_.data(), to, elements_, scaling_);
-      case DataType::i64: return convert_to<int64_t>(to_, raw_.data(), to, elements_, scaling_);
-      case DataType::u8: return convert_to<uint8_t>(to_, raw_.data(), to, elements_, scaling_);
+      case DataType::f32: return convert_to<float>(to_, raw.data(), to, elements_, scaling_);
+      case DataType::i32: return convert_to<int32_t>(to_, raw.data(), to, elements_, scaling_);
+      case DataType::i64: return convert_to<int64_t>(to_, raw.data(), to, elements_, scaling_);
+      case DataType::u8: return convert_to<uint8_t>(to_, raw.data(), to, elements_, scaling_);
     }
   }
 
@@ -75,10 +77,9 @@ class FileColumn final : public Column {
   DataType from_, to_;
   int64_t elements_;
   Scaling scaling_;
-  std::vector<std::byte> raw_;
 };
 
-// Uniform in [-1, 1) for samples, over the classes for labels, in [0, 1) for targets that are yes or no.
+// Uniform in [-1, 1) for samples, over the classes for labels, and in [0, 1) for targets of bce-logits.
 class SyntheticColumn final : public Column {
  public:
   SyntheticColumn(uint64_t seed, int64_t samples, const ProgramInput& input, int64_t classes, bool is_probability)
@@ -121,9 +122,13 @@ void need_two_inputs(std::span<const ProgramInput> inputs, const char* kind, int
   std::string found;
   for (const ProgramInput& input : inputs)
     found += (found.empty() ? "" : ", ") + std::string(input.name) + " " + shape_text(input.desc);
-  const bool pictures = inputs.size() == 2 && inputs[0].desc.type == DataType::f32 && inputs[0].desc.rank() == 4 && elements_of(inputs[1]) == 1;
-  throw TrainerError(Exit::invalid_model, std::string(kind) + " has " + what + " and one label; the model's inputs are " + found +
-                                              (pictures ? "; export the model for pictures of that size, or give it pictures of its own: images:DIR scales them" : ""));
+  const bool images = inputs.size() == 2 && inputs[0].desc.type == DataType::f32 && inputs[0].desc.rank() == 4 &&
+                      elements_of(inputs[1]) == 1;
+  throw TrainerError(
+      Exit::invalid_model,
+      std::string(kind) + " has " + what + " and one label; the model's inputs are " + found +
+          (images ? "; export the model for images of that size, or give it images of its own: images:DIR scales them"
+                  : ""));
 }
 
 std::shared_ptr<const std::vector<InputFile>> one_file(InputFile file) {
@@ -151,33 +156,33 @@ std::vector<std::unique_ptr<Column>> npy_columns(const std::string& paths, std::
     IntList found = npy.desc.dims, wanted = want.dims;
     const bool per_sample = inputs[i].per_sample;
     if (found.count > 0 && per_sample) found[0] = wanted[0] = 0;
-    // Integers are labels or indices: a real number is none.
+    // Integer inputs are labels or indices, so real numbers are refused.
     const bool real_for_integer = npy.desc.type == DataType::f32 && want.type != DataType::f32;
     if ((found.count == 0 && per_sample) || found != wanted || real_for_integer)
-      throw TrainerError(Exit::invalid_model, "'" + names[i] + (per_sample ? "' has samples of " : "' is ") + shape_text(npy.desc, per_sample) +
-                                                  " when input '" + inputs[i].name + "' takes " + shape_text(want, per_sample) +
+      throw TrainerError(Exit::invalid_model, "'" + names[i] + (per_sample ? "' has samples of " : "' is ") +
+                                                  shape_text(npy.desc, per_sample) + " when input '" + inputs[i].name +
+                                                  "' takes " + shape_text(want, per_sample) +
                                                   (per_sample ? "" : ", the same for all samples"));
     const int64_t elements = elements_of(inputs[i]);
-    // Bytes are images: 0…255 becomes 0…1.
+    // Bytes are images: 0…255 is scaled to 0…1.
     const Scaling scaling = npy.desc.type == DataType::u8 && want.type == DataType::f32
                                 ? Scaling{.scale = {1.0f / 255}, .shift = {0}}
                                 : Scaling{};
-    columns.push_back(std::make_unique<FileColumn>(one_file(std::move(file)), per_sample ? npy.desc.dim(0) : 1, npy.data_offset,
-                                                   elements * bytes_of(npy.desc.type), npy.desc.type, want.type,
-                                                   elements, scaling));
+    columns.push_back(std::make_unique<FileColumn>(one_file(std::move(file)), per_sample ? npy.desc.dim(0) : 1,
+                                                   npy.data_offset, elements * bytes_of(npy.desc.type), npy.desc.type,
+                                                   want.type, elements, scaling));
   }
   return columns;
 }
 
 // https://www.cs.toronto.edu/~kriz/cifar.html: files of 10,000 records, a byte of label and 3,072 of pixels, one
 // channel after the other. Normalized by the mean and the deviation of the training set.
-std::vector<std::unique_ptr<Column>> cifar10_columns(const std::string& directory, Part part,
-                                                     std::span<const ProgramInput> inputs) {
+void open_cifar10(Dataset& dataset, const std::string& directory, Part part, std::span<const ProgramInput> inputs) {
   constexpr int64_t kPixels = 3072, kRecord = kPixels + 1;
   constexpr std::array<float, 3> kMean = {0.4914f, 0.4822f, 0.4465f}, kDeviation = {0.2470f, 0.2435f, 0.2616f};
   need_two_inputs(inputs, "CIFAR-10", kPixels, "3x32x32 pixels");
   auto files = std::make_shared<std::vector<InputFile>>();
-  if (part == Part::test) {
+  if (part != Part::training) {
     files->emplace_back(directory + "/test_batch.bin");
   } else {
     for (int i = 1; i <= 5; ++i) files->emplace_back(directory + "/data_batch_" + std::to_string(i) + ".bin");
@@ -193,16 +198,20 @@ std::vector<std::unique_ptr<Column>> cifar10_columns(const std::string& director
     scaling.scale.push_back(1 / (255 * kDeviation[c]));
     scaling.shift.push_back(-kMean[c] / kDeviation[c]);
   }
-  std::vector<std::unique_ptr<Column>> columns;
-  columns.push_back(std::make_unique<FileColumn>(files, per_file, 1, kRecord, DataType::u8, DataType::f32, kPixels, scaling));
-  columns.push_back(std::make_unique<FileColumn>(files, per_file, 0, kRecord, DataType::u8, inputs[1].desc.type, 1, Scaling{}));
-  return columns;
+  std::vector<std::unique_ptr<Column>>& columns = dataset.columns;
+  columns.push_back(
+      std::make_unique<FileColumn>(files, per_file, 1, kRecord, DataType::u8, DataType::f32, kPixels, scaling));
+  columns.push_back(
+      std::make_unique<FileColumn>(files, per_file, 0, kRecord, DataType::u8, inputs[1].desc.type, 1, Scaling{}));
+  dataset.classes = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
+  dataset.preparation = {
+      {"source", "cifar10"}, {"crop", "32x32"}, {"mean", list_text(kMean)}, {"std", list_text(kDeviation)}};
 }
 
 namespace {
 
 // idx: two zero bytes, element type (8: unsigned byte), number of dimensions, each dimension in big endian, elements.
-// A sample is a byte (rank 1) or a picture of 28x28 (rank 3). Returns the number of samples and where they begin.
+// A sample is a byte (rank 1) or an image of 28x28 (rank 3). Returns the number of samples and their offset.
 std::pair<int64_t, int64_t> read_idx_header(const InputFile& file, int64_t rank) {
   std::array<unsigned char, 16> start{};
   const int64_t begin = 4 + 4 * rank;
@@ -223,33 +232,34 @@ std::pair<int64_t, int64_t> read_idx_header(const InputFile& file, int64_t rank)
 
 }  // namespace
 
-// Pixels become 0…1, normalized by the mean and deviation of the training set.
-std::vector<std::unique_ptr<Column>> mnist_columns(const std::string& directory, Part part,
-                                                   std::span<const ProgramInput> inputs) {
+// Scales pixels to 0…1 and normalizes by the mean and deviation of the training set.
+void open_mnist(Dataset& dataset, const std::string& directory, Part part, std::span<const ProgramInput> inputs) {
   constexpr int64_t kPixels = 784;
   constexpr float kMean = 0.1307f, kDeviation = 0.3081f;
   need_two_inputs(inputs, "MNIST", kPixels, "28x28 pixels");
-  const std::string stem = directory + (part == Part::test ? "/t10k" : "/train");
+  const std::string stem = directory + (part != Part::training ? "/t10k" : "/train");
   InputFile images(stem + "-images-idx3-ubyte"), labels(stem + "-labels-idx1-ubyte");
   const auto [samples, pixels_at] = read_idx_header(images, 3);
   const auto [label_count, labels_at] = read_idx_header(labels, 1);
   const Scaling scaling{.scale = {1 / (255 * kDeviation)}, .shift = {-kMean / kDeviation}};
-  std::vector<std::unique_ptr<Column>> columns;
+  std::vector<std::unique_ptr<Column>>& columns = dataset.columns;
   columns.push_back(std::make_unique<FileColumn>(one_file(std::move(images)), samples, pixels_at, kPixels, DataType::u8,
                                                  DataType::f32, kPixels, scaling));
   columns.push_back(std::make_unique<FileColumn>(one_file(std::move(labels)), label_count, labels_at, 1, DataType::u8,
                                                  inputs[1].desc.type, 1, Scaling{}));
-  return columns;
+  for (char digit = '0'; digit <= '9'; ++digit) dataset.classes.emplace_back(1, digit);
+  dataset.preparation = {
+      {"source", "mnist"}, {"crop", "28x28"}, {"mean", list_text({{kMean}})}, {"std", list_text({{kDeviation}})}};
 }
 
-// Eight batches, so that an epoch is a thing of some length; the test part is another draw.
+// Eight batches. The test part has another seed.
 std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part, const Program& program) {
   std::vector<std::unique_ptr<Column>> columns;
   for (size_t i = 0; i < program.inputs.size(); ++i)
-    columns.push_back(std::make_unique<SyntheticColumn>(random_bits(seed, 2 * i + (part == Part::test ? 1 : 0)),
-                                                        8 * program.batch, program.inputs[i],
-                                                        program.inputs[i].bound > 0 ? program.inputs[i].bound : program.classes,
-                                                        program.counts_correct && i + 1 == program.inputs.size()));
+    columns.push_back(std::make_unique<SyntheticColumn>(
+        random_bits(seed, 2 * i + (part != Part::training ? 1 : 0)), 8 * program.batch, program.inputs[i],
+        program.inputs[i].bound > 0 ? program.inputs[i].bound : program.classes,
+        program.counts_correct && i + 1 == program.inputs.size()));
   return columns;
 }
 

@@ -1,4 +1,4 @@
-// What a trainer says before its first iteration and after its last.
+// Output before the first iteration and after the last.
 #pragma once
 
 #include <optional>
@@ -14,19 +14,21 @@
 namespace plimsoll::train {
 
 void print_start(const Program& program, const Dataset& data, int64_t iterations_per_epoch, const std::string& spill);
-// A warning where kernels are not those that were planned: "" where all are.
+// A warning if kernels are not as planned; "" if all are.
 std::string replaced_kernels(const std::vector<KernelSet::Replaced>& replaced);
-// That all kernels are as planned, on which libraries; for --revalidate.
+// For --revalidate: states that all kernels are as planned, and the libraries' versions.
 std::string revalidated(const Program& program, const KernelSet::AsPlanned& as_planned);
-// Medians of an iteration: all of it, and its reductions over ranks; 0: none was played, or nobody knows.
+// `median_seconds`: of an iteration; `reduce_seconds`: of its reductions over ranks. 0: unknown.
 void print_end(const Program& program, int64_t allocated_bytes, double median_seconds, double reduce_seconds);
 
-// What the driver and the libraries take of a device beside the arena: no plan knows it, so it is measured. The first
-// iterations are their warm-up; whoever takes more later takes it behind our back. Nothing where the arena is the host's.
+// Device memory that the driver and libraries use in addition to the arena. It is not part of the plan, so it is
+// measured. The first iterations are a warm-up; later growth is unexpected. Does nothing if the arena is in host
+// memory.
 class DeviceUse {
  public:
   explicit DeviceUse(int64_t slack_bytes) : slack_(slack_bytes), start_(backend::device_memory()) {}
-  // Each a warning where more was taken than the slack, at the end of the warm-up or, at the end of the run, since then; "" where not.
+  // A warning if more than the slack was used: by the end of the warm-up, or between it and the end of the run. Else
+  // "".
   std::string iteration_ended(int64_t iteration, int64_t arena_bytes) {
     return iteration == kWarm && start_ ? warmed_up(arena_bytes) : "";
   }
@@ -34,7 +36,7 @@ class DeviceUse {
   void print(int64_t arena_bytes) const;
 
  private:
-  static constexpr int64_t kWarm = 2;  // every kind of round was issued and recorded
+  static constexpr int64_t kWarm = 2;  // all kinds of rounds have been issued and recorded
   std::string warmed_up(int64_t arena_bytes);
 
   int64_t slack_;

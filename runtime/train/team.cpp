@@ -10,19 +10,20 @@
 namespace plimsoll::train {
 namespace {
 
-constexpr size_t kLongest = 400;  // of what a rank says
+constexpr size_t kLongest = 400;  // bytes of a text
 
-// Several processes of a trainer of one rank would write over each other.
+// Several processes of a one-rank trainer would overwrite each other's files.
 void refuse_launchers() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE"}) {
     const char* const size = std::getenv(name);
     if (size && std::atoll(size) > 1)
       throw TrainerError(Exit::environment, std::string("started as ") + size + " processes (" + name +
-                                                "), but this trainer is of one rank; `plimsoll compile --ranks " + size + "` makes one for so many");
+                                                "), but this trainer is of one rank; `plimsoll compile --ranks " +
+                                                size + "` makes one for so many");
   }
 }
 
-// What all ranks must have in common.
+// What must be equal on all ranks.
 struct Identity {
   uint64_t plan_hash, told;
   int64_t batch, budget_bytes, arena_bytes;
@@ -51,11 +52,13 @@ void Team::check_same(const Program& program, const std::string& told) {
     const std::string who = speaks() ? "rank " + std::to_string(rank) : "";
     if (other.plan_hash != first.plan_hash)
       throw TrainerError(Exit::environment,
-                         who.empty() ? "" : who + " has another plan: batch " + std::to_string(other.batch) + ", budget " +
-                                                std::to_string(other.budget_bytes) + ", arena " + std::to_string(other.arena_bytes) +
-                                                " bytes, when rank 0 has batch " + std::to_string(first.batch) + ", budget " +
-                                                std::to_string(first.budget_bytes) + ", arena " + std::to_string(first.arena_bytes) +
-                                                "; start one and the same trainer on all ranks");
+                         who.empty()
+                             ? ""
+                             : who + " has another plan: batch " + std::to_string(other.batch) + ", budget " +
+                                   std::to_string(other.budget_bytes) + ", arena " + std::to_string(other.arena_bytes) +
+                                   " bytes, when rank 0 has batch " + std::to_string(first.batch) + ", budget " +
+                                   std::to_string(first.budget_bytes) + ", arena " + std::to_string(first.arena_bytes) +
+                                   "; start one and the same trainer on all ranks");
     if (other.told != first.told)
       throw TrainerError(Exit::usage, who.empty() ? "" : who + " was started with other options than rank 0");
   }
@@ -75,7 +78,8 @@ std::string Team::first_said(const std::string& mine) {
   std::memcpy(said.data(), mine.data(), std::min(mine.size(), kLongest - 1));
   ranks_->gather(said.data(), kLongest, all.data());
   for (size_t rank = 0; rank < static_cast<size_t>(size()); ++rank)
-    if (all[rank * kLongest] != '\0') return "on rank " + std::to_string(rank) + ": " + std::string(&all[rank * kLongest]);
+    if (all[rank * kLongest] != '\0')
+      return "on rank " + std::to_string(rank) + ": " + std::string(&all[rank * kLongest]);
   return "";
 }
 
@@ -101,7 +105,7 @@ void Team::together(const std::function<void()>& work) {
   const auto lowest = std::find_if(all.begin(), all.end(), [](int code) { return code != 0; });
   if (lowest == all.end()) return;
   if (lowest - all.begin() == rank()) std::rethrow_exception(failure);
-  throw TrainerError(static_cast<Exit>(*lowest), "");  // another rank says why
+  throw TrainerError(static_cast<Exit>(*lowest), "");  // another rank prints the error
 }
 
 void Team::leave() {

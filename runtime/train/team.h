@@ -1,5 +1,5 @@
-// The ranks of a run, as the training loop sees them; of a trainer of one rank, this process alone, for which all of this
-// costs nothing. Rank 0 speaks and writes for all.
+// The ranks of a run, as the training loop sees them. With one rank, all functions are local and cost nothing. Rank 0
+// prints and writes files for all.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ class Team {
  public:
   // This process alone.
   Team() = default;
-  // Finds the other ranks, where the program is of several, and refuses to work with those that have another plan or were
-  // told something else: `told` is the command line. `patience`: dist::join. Throws TrainerError (environment, usage) and RanksError.
+  // Connects to the other ranks, if there are several. `told`: the command line. `patience`: see dist::join. Throws
+  // TrainerError (environment, usage) if another rank has a different plan or command line; and RanksError.
   Team(const Program& program, const std::string& told, int64_t patience);
 
   int64_t rank() const { return ranks_ ? ranks_->rank() : 0; }
@@ -26,12 +26,12 @@ class Team {
   dist::Ranks* ranks() const { return ranks_.get(); }
   dist::Pulse* pulse() const { return ranks_ ? &ranks_->pulse() : nullptr; }
 
-  // All of these by every rank, in the same order, between rounds.
-  int highest(int mine);                            // of what the ranks say, each in [0, 127]
-  std::string first_said(const std::string& mine);  // of the lowest rank that says something; cut where it is long
+  // All ranks must call these in the same order, between rounds.
+  int highest(int mine);                            // the maximum over ranks; each in [0, 127]
+  std::string first_said(const std::string& mine);  // of the lowest rank with a text; cut if too long
   void broadcast(void* data, int64_t bytes);        // from rank 0
-  // What each rank does for itself. Where it fails on some, all fail: with the error of the lowest of them, which is the one
-  // that says it.
+  // Each rank does `work` for itself. If it fails on some ranks, all throw with the exit code of the lowest failed
+  // rank, which prints its error.
   void together(const std::function<void()>& work);
   void leave();
 

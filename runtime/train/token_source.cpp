@@ -1,13 +1,13 @@
-// tokens:FILE[,FILE…]: text as a row of token ids, for networks that guess the next one. A sample is a window of T + 1 tokens:
+// tokens:FILE[,FILE…]: token ids, for language models. A sample is a window of T + 1 tokens:
 //
-//   … 17  4  8  8 99  2 | 31  5  4 …       windows begin T apart, and none reaches into the next file
+//   … 17  4  8  8 99  2 | 31  5  4 …       windows start T apart and never span two files
 //     └─ input ──────┘
 //        └─ labels ───────┘
 //
-// What a file may be, told by its first bytes:
+// File formats, recognized by the first bytes:
 //   llm.c's shards   256 int32: 20240520, 1, number of tokens, 0, …; then uint16   (20240801, 7: uint32)
 //   NumPy            one array of one dimension: uint8, uint16, int32, int64
-//   anything else    uint16 and nothing but, as nanoGPT writes them
+//   anything else    uint16 without a header, as nanoGPT writes them
 // All in little endian. tools/text_to_tokens.py makes such a file of any text.
 #include <algorithm>
 #include <array>
@@ -39,7 +39,8 @@ class TokenFile {
       tokens_ = npy.desc.dim(0);
       return;
     }
-    const bool short_shard = numbers[0] == 20240520 && numbers[1] == 1, long_shard = numbers[0] == 20240801 && numbers[1] == 7;
+    const bool short_shard = numbers[0] == 20240520 && numbers[1] == 1,
+               long_shard = numbers[0] == 20240801 && numbers[1] == 7;
     width_ = long_shard ? 4 : 2;
     if (short_shard || long_shard) {
       offset_ = kHeader;
@@ -48,14 +49,15 @@ class TokenFile {
         refuse("has " + counted(file_.bytes(), "byte") + " when its header promises " + counted(tokens_, "token"));
       return;
     }
-    if (file_.bytes() % 2 != 0) refuse("has an odd number of bytes, so it is no row of uint16; tools/text_to_tokens.py makes one of a text");
+    if (file_.bytes() % 2 != 0)
+      refuse("has an odd number of bytes, so it is no row of uint16; tools/text_to_tokens.py makes one of a text");
     tokens_ = file_.bytes() / 2;
   }
 
   int64_t tokens() const { return tokens_; }
   const std::string& path() const { return file_.path(); }
 
-  // Tokens [first, first + count); `raw` has room for 8 bytes of each.
+  // Tokens [first, first + count). `raw`: a buffer of 8 bytes for each.
   void read(int64_t first, int64_t count, std::byte* raw, int64_t* to) const {
     file_.read(offset_ + first * width_, raw, count * width_);
     switch (width_) {
@@ -85,12 +87,11 @@ class TokenFile {
 
 using TokenFiles = std::vector<TokenFile>;
 
-// The tokens of every window from `shift` on.
+// The tokens of each window, from position `shift` on.
 class TokenColumn final : public Column {
  public:
   TokenColumn(std::shared_ptr<const TokenFiles> files, int64_t length, int64_t shift, DataType type)
-      : files_(std::move(files)), length_(length), shift_(shift), type_(type), raw_(static_cast<size_t>(length) * 8),
-        window_(static_cast<size_t>(length)) {
+      : files_(std::move(files)), length_(length), shift_(shift), type_(type) {
     for (const TokenFile& file : *files_)
       ends_.push_back((ends_.empty() ? 0 : ends_.back()) + std::max<int64_t>(0, (file.tokens() - 1) / length));
   }
@@ -101,9 +102,13 @@ class TokenColumn final : public Column {
   void read(int64_t index, std::byte* to) override {
     const size_t file = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
     const int64_t in_file = index - (file == 0 ? 0 : ends_[file - 1]);
-    (*files_)[file].read(in_file * length_ + shift_, length_, raw_.data(), window_.data());
+    thread_local std::vector<std::byte> raw;
+    thread_local std::vector<int64_t> window;
+    raw.resize(std::max(raw.size(), static_cast<size_t>(length_) * 8));
+    window.resize(std::max(window.size(), static_cast<size_t>(length_)));
+    (*files_)[file].read(in_file * length_ + shift_, length_, raw.data(), window.data());
     for (int64_t i = 0; i < length_; ++i) {
-      const int64_t wide = window_[static_cast<size_t>(i)];
+      const int64_t wide = window[static_cast<size_t>(i)];
       const int32_t narrow = static_cast<int32_t>(wide);
       if (type_ == DataType::i64) std::memcpy(to + i * 8, &wide, 8);
       else std::memcpy(to + i * 4, &narrow, 4);
@@ -114,9 +119,7 @@ class TokenColumn final : public Column {
   std::shared_ptr<const TokenFiles> files_;
   int64_t length_, shift_;
   DataType type_;
-  std::vector<int64_t> ends_;  // windows of a file and of those before it
-  std::vector<std::byte> raw_;
-  std::vector<int64_t> window_;
+  std::vector<int64_t> ends_;  // the number of windows in the files up to this one
 };
 
 void check_tokens(const TokenFile& file, int64_t vocabulary) {
@@ -138,7 +141,7 @@ bool is_sequence(const ProgramInput& input) {
   return input.desc.rank() == 2 && (input.desc.type == DataType::i32 || input.desc.type == DataType::i64);
 }
 
-// Rows of the embeddings and scores of the head: the fewer are what a token may be.
+// The smaller of the embedding's rows and the head's classes limits the token ids.
 int64_t vocabulary_of(const Program& program) {
   const int64_t rows = program.inputs[0].bound, classes = program.classes;
   return rows == 0 ? classes : classes == 0 ? rows : std::min(rows, classes);
@@ -148,11 +151,13 @@ int64_t vocabulary_of(const Program& program) {
 
 std::vector<std::unique_ptr<Column>> token_columns(const std::string& paths, const Program& program) {
   const std::span<const ProgramInput> inputs = program.inputs;
-  if (inputs.size() != 2 || !is_sequence(inputs[0]) || !is_sequence(inputs[1]) || inputs[0].desc.dim(1) != inputs[1].desc.dim(1)) {
+  if (inputs.size() != 2 || !is_sequence(inputs[0]) || !is_sequence(inputs[1]) ||
+      inputs[0].desc.dim(1) != inputs[1].desc.dim(1)) {
     std::string found;
     for (const ProgramInput& input : inputs)
       found += (found.empty() ? "" : ", ") + std::string(input.name) + " " + shape_text(input.desc);
-    throw TrainerError(Exit::invalid_model, "tokens: feeds one sequence of ids and as many labels; the model's inputs are " + found);
+    throw TrainerError(Exit::invalid_model,
+                       "tokens: feeds one sequence of ids and as many labels; the model's inputs are " + found);
   }
   const int64_t length = inputs[0].desc.dim(1), vocabulary = vocabulary_of(program);
   auto files = std::make_shared<TokenFiles>();

@@ -27,7 +27,7 @@ std::string quoted(const char* text) {
   return json + "\"";
 }
 
-// Both ends of a slice are rounded alike, so what does not overlap stays apart.
+// Both ends of a slice are rounded the same way, so slices that do not overlap stay separate.
 int64_t nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9 + 0.5); }
 
 std::string microseconds(int64_t nanoseconds) {
@@ -38,7 +38,8 @@ std::string microseconds(int64_t nanoseconds) {
 
 class Writer {
  public:
-  Writer(const Program& program, const Round& round, const StepTimes& times) : program_(program), round_(round), times_(times) {
+  Writer(const Program& program, const Round& round, const StepTimes& times)
+      : program_(program), round_(round), times_(times) {
     for (const StepTimes::Span& span : times.steps) end_ = std::max(end_, span.end);
   }
 
@@ -83,7 +84,8 @@ class Writer {
     }
   }
   static std::string place(const Command& command, double seconds) {
-    return "\"pid\":" + std::to_string(kStreamsProcess) + ",\"tid\":" + std::to_string(static_cast<int>(command.stream()) + 1) +
+    return "\"pid\":" + std::to_string(kStreamsProcess) +
+           ",\"tid\":" + std::to_string(static_cast<int>(command.stream()) + 1) +
            ",\"ts\":" + microseconds(nanoseconds(seconds));
   }
 
@@ -106,25 +108,28 @@ class Writer {
     if (command.kind == Command::Kind::prefetch) flow(command, *span);
   }
 
-  // From the offload that put the bytes there.
+  // An arrow from the offload that wrote these bytes.
   void flow(const Command& prefetch, const StepTimes::Span& span) {
     const auto found = out_.find(prefetch.host_offset);
     const StepTimes::Span* const from = found == out_.end() ? nullptr : span_of(found->second->step);
     if (!from) return;
-    const std::string common = "\"name\":\"host pool\",\"cat\":\"host pool\",\"id\":" + std::to_string(prefetch.step) + ",";
+    const std::string common =
+        "\"name\":\"host pool\",\"cat\":\"host pool\",\"id\":" + std::to_string(prefetch.step) + ",";
     event("\"ph\":\"s\"," + common + place(*found->second, from->start));
     event("\"ph\":\"f\",\"bp\":\"e\"," + common + place(prefetch, span.start));
   }
 
-  // A tensor is called by the step that put it there.
+  // A tensor is named after the step that writes it.
   void lives() {
     std::map<int64_t, int64_t> changes = {{0, 0}};  // bytes by time
     int64_t id = 0;
     for (const ProgramLife& life : program_.lives) {
       const StepTimes::Span *const first = span_of(life.first_step), *const last = span_of(life.last_step);
-      const int64_t from = first ? nanoseconds(first->start) : 0, to = std::max(from, nanoseconds(last ? last->end : end_));
-      const std::string common = "\"name\":" + name_of(life.first_step) + ",\"cat\":\"tensor\",\"id\":\"" + std::to_string(++id) +
-                                 "\",\"pid\":" + std::to_string(kTensorsProcess) + ",\"tid\":0,\"ts\":";
+      const int64_t from = first ? nanoseconds(first->start) : 0,
+                    to = std::max(from, nanoseconds(last ? last->end : end_));
+      const std::string common = "\"name\":" + name_of(life.first_step) + ",\"cat\":\"tensor\",\"id\":\"" +
+                                 std::to_string(++id) + "\",\"pid\":" + std::to_string(kTensorsProcess) +
+                                 ",\"tid\":0,\"ts\":";
       event("\"ph\":\"b\"," + common + microseconds(from) + ",\"args\":{\"bytes\":" + std::to_string(life.bytes) +
             ",\"offset\":" + std::to_string(life.offset) + "}");
       event("\"ph\":\"e\"," + common + microseconds(to));
@@ -133,8 +138,8 @@ class Writer {
     }
     int64_t live = 0;
     for (const auto& [at, bytes] : changes)
-      event("\"ph\":\"C\",\"name\":\"memory\",\"cat\":\"memory\",\"pid\":" + std::to_string(kStreamsProcess) + ",\"ts\":" + microseconds(at) +
-            ",\"args\":{\"live\":" + std::to_string(live += bytes) + "}");
+      event("\"ph\":\"C\",\"name\":\"memory\",\"cat\":\"memory\",\"pid\":" + std::to_string(kStreamsProcess) +
+            ",\"ts\":" + microseconds(at) + ",\"args\":{\"live\":" + std::to_string(live += bytes) + "}");
   }
 
   const Program& program_;
@@ -142,7 +147,7 @@ class Writer {
   const StepTimes& times_;
   double end_ = 0;
   std::string events_;
-  std::map<int64_t, const Command*> out_;  // the last offload, by its place in the host pool
+  std::map<int64_t, const Command*> out_;  // the last offload to each offset of the host pool
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A trainer's --trace: what happened in one round, in the form that Perfetto and chrome://tracing open and that
-// `plimsoll inspect --html --measured` reads.
+// --trace: the timeline of one round, in the format of Perfetto and chrome://tracing, which `plimsoll inspect --html
+// --measured` also reads.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace plimsoll::train {
 
-// Throws TrainerError (unwritable_output) where no file can appear at `path`.
+// Throws TrainerError (unwritable_output) if no file can be created at `path`.
 void check_trace(const std::string& path);
 
-// Steps that did not run are left out. Throws TrainerError (unwritable_output); the file is whole or not there.
+// Omits steps that did not run. Throws TrainerError (unwritable_output); the file is complete or absent.
 void write_trace(const std::string& path, const Program& program, const Round& round, const StepTimes& times);
 
 }  // namespace plimsoll::train

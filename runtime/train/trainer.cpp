@@ -14,7 +14,7 @@
 namespace plimsoll::train {
 namespace {
 
-// Where the sources are, or beside a program that was moved away from them.
+// In the generated directory; or next to the program, if it was moved.
 std::string model_file(const std::string& trainer_directory) {
   namespace fs = std::filesystem;
   std::error_code unknown;
@@ -27,7 +27,7 @@ std::string model_file(const std::string& trainer_directory) {
 
 int fail(Exit code, const char* what) {
   std::fflush(stdout);
-  if (*what != '\0') std::fprintf(stderr, "error: %s\n", what);  // of several ranks, the one whose error it is says it
+  if (*what != '\0') std::fprintf(stderr, "error: %s\n", what);  // "": another rank prints the error
   return static_cast<int>(code);
 }
 
@@ -42,7 +42,8 @@ int main(const Program& program, const char* trainer_directory, int argc, char**
       return 0;
     }
     const std::string model = options.model.empty() ? model_file(trainer_directory) : options.model;
-    return static_cast<int>(options.predict.empty() ? train(program, options, model) : predict(program, options, model));
+    return static_cast<int>(options.predict.empty() ? train(program, options, model)
+                                                    : predict(program, options, model));
   } catch (const TrainerError& error) {
     return fail(error.code, error.what());
   } catch (const dist::RanksError& error) {

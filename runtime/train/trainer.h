@@ -1,4 +1,4 @@
-// The training loop of every generated trainer.
+// The entry point of every generated trainer.
 #pragma once
 
 namespace plimsoll {
@@ -7,7 +7,7 @@ struct Program;
 
 namespace plimsoll::train {
 
-// Parses the command line, trains, saves. Returns the exit code; errors are printed.
+// Parses the command line and trains or predicts. Prints errors and returns the exit code.
 int main(const Program& program, const char* trainer_directory, int argc, char** argv);
 
 }  // namespace plimsoll::train

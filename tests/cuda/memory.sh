@@ -40,7 +40,7 @@ for directory in free least; do
   for launch in 1 40 300; do
     expect 0 env PLIMSOLL_EMULATED_COMES=$((1 << 40))@$launch $directory/train "${later[@]}" --save late.onnx
     same undisturbed.onnx late.onnx 0
-    [[ $launch -eq 300 ]] || says "warning: a round is not recorded, so its steps are issued one by one, slower, with the same results: the device has no memory left for its graph"
+    [[ $launch -eq 300 ]] || says "warning: CUDA graph capture failed (the device has no memory left for its graph"; says "launching kernels one by one: same results, slower"
     [[ $(grep -c "one by one" err) -le 1 ]] || fail "it is said more than once"
   done
 done

@@ -175,7 +175,7 @@ for may in "" --checkpoint-optional; do
     rm saved8.onnx
     continue
   fi
-  waits_for "^warning: no checkpoint behind [0-9]* iterations: cannot write 'ck8/.*; training goes on, and the next is tried again$"
+  waits_for "^warning: checkpoint at iteration [0-9]* failed: cannot write 'ck8/.* (training continues)$"
   newest=$(ls away | tail -n 1)
   rm ck8 && mv away ck8
   while [[ $(ls ck8 | tail -n 1) == "$newest" ]]; do kill -0 $child || { cat log; fail "it made no further checkpoint"; }; sleep 0.01; done

@@ -24,7 +24,7 @@ assert there == [best[0], losses[-1][0]], (there, best)  # --keep 1 keeps the ne
 open("best", "w").write(f"ckpt-{best[0]:09}")
 PY
 expect 0 plimsoll export net --checkpoint "ck/$(cat best)" -o exported.onnx
-cmp exported.onnx best.onnx || fail "--save is not the best checkpoint"
+$python "$PLIMSOLL_E2E/weights.py" exported.onnx best.onnx 0 >/dev/null || fail "--save is not the best checkpoint"
 # The best weights are part of a checkpoint: the resumed run has no further evaluation to wait for.
 expect 0 train --epochs 40 --lr 0.1 "${wrong[@]}" --early-stop 3 --keep-best loss --checkpoint ck --keep 1 --resume
 says "stopped early, after"
@@ -34,7 +34,7 @@ says "stopped early, after"
 # the option.
 expect 0 train --epochs 6 --lr 0.02 "${right[@]}" --early-stop 2 --keep-best loss --save kept.onnx
 expect 0 train --epochs 6 --lr 0.02 --save last.onnx
-cmp kept.onnx last.onnx || fail "an evaluation changed the weights"
+$python "$PLIMSOLL_E2E/weights.py" kept.onnx last.onnx 0 >/dev/null || fail "an evaluation changed the weights"
 expect 0 train --steps 8 --lr 0.02 "${right[@]}" --eval-every 3 --keep-best accuracy --save accuracy.onnx; says "accuracy"
 
 expect 0 train --lr-range-test 1e-4:10 --steps 60; says "the loss falls fastest at"; says "begin with --lr"
@@ -52,7 +52,7 @@ expect 2 train --epoch 3;         says "Did you mean '--epochs'?"
 expect 2 train --frobnicate;      says "--help lists the options"
 net/build/train --help | grep -o '^  --[a-z0-9-]*' | while read -r flag; do
   # Options that the compiler has, too, or names that are clear enough.
-  case $flag in --weight-decay | --momentum | --model | --out | --trace | --quiet | --help) continue ;; esac
+  case $flag in --weight-decay | --momentum | --batch | --sub-batch | --clip-norm | --model | --out | --trace | --quiet | --help) continue ;; esac
   expect 2 plimsoll plan net.onnx --batch 8 $flag
   says "that is a trainer's flag"
 done

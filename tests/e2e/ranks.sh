@@ -53,7 +53,7 @@ by_hand 2 two --data npy:x.npy,y.npy --epochs 100000 --quiet --metrics may.jsonl
 trains may.jsonl "${pids[0]}"
 while [[ ! -d may/ckpt-000000002 ]]; do kill -0 "${pids[0]}" || { cat err.*; fail "it made no checkpoint"; }; sleep 0.01; done
 mv may away && echo file >may
-while ! grep -q "training goes on, and the next is tried again" err.0; do kill -0 "${pids[0]}" || { cat err.*; fail "it ended"; }; sleep 0.05; done
+while ! grep -q "(training continues)" err.0; do kill -0 "${pids[0]}" || { cat err.*; fail "it ended"; }; sleep 0.05; done
 kill -TERM "${pids[1]}"
 ended 7 0 1
 grep -q "could not be written, also the last" err.0 || { cat err.*; fail "the last checkpoint is not told to be missing"; }

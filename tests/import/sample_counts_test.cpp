@@ -73,3 +73,20 @@ TEST_CASE("what is no sum over samples is not divided by their number") {
   });
   CHECK(of_each.find("node 'loss' (Div): computes with the number of samples, 'count'") != std::string::npos);
 }
+
+TEST_CASE("a sum over samples divided by the batch of the example, as a number, is asked about") {
+  const auto said = [](const char* samples, float divisor, int64_t batch) {
+    ModelBuilder build(18);
+    build.input("x", {samples, "3"}).weight("w", {3, 3}).constant_real("divisor", {divisor}, true);
+    build.node("MatMul", {"x", "w"}, {"e"});
+    build.node("ReduceSum", {"e"}, {"sum"});
+    build.node("Div", {"sum", "divisor"}, {"y"}, "loss");
+    build.output("y");
+    return outcome(build.import({.batch = batch}));
+  };
+  CHECK(said("2", 2, 64).find("4: node 'loss' (Div): divides a sum over samples by 2, and the model was exported for a "
+                              "batch of 2: the file does not say whether the number of samples is meant") == 0);
+  CHECK(said("2", 2, 2) == "ok");
+  CHECK(said("2", 3, 64) == "ok");
+  CHECK(said("N", 2, 64) == "ok");
+}

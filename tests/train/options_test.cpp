@@ -18,7 +18,9 @@ std::vector<std::pair<std::string, std::string>> numeric_options() {
     std::istringstream words(line);
     std::string name, value;
     words >> name >> value;
-    if (name.starts_with("--") && (value == "N" || value == "X" || value == "X[,X,X]" || value == "MIB" || value == "SECONDS")) options.emplace_back(name, value);
+    if (name.starts_with("--") && (value == "N" || value == "X" || value == "X[,X,X]" || value == "MIB" ||
+                                   value == "SECONDS" || value == "ALPHA"))
+      options.emplace_back(name, value);
   }
   return options;
 }
@@ -29,7 +31,8 @@ Exit parsed(const std::string& name, const std::string& number) {
   if (name == "--keep" || name == "--checkpoint-every") arguments.insert(arguments.end(), {"--checkpoint", "ck"});
   if (name == "--eval-every" || name == "--early-stop") arguments.insert(arguments.end(), {"--eval-data", "images:y"});
   if (name == "--lr-min") arguments.insert(arguments.end(), {"--lr-schedule", "cosine"});
-  if (name == "--lr-step" || name == "--lr-gamma") arguments.insert(arguments.end(), {"--lr-schedule", "step", "--lr-step", name == "--lr-step" ? number : "3"});
+  if (name == "--lr-step" || name == "--lr-gamma")
+    arguments.insert(arguments.end(), {"--lr-schedule", "step", "--lr-step", name == "--lr-step" ? number : "3"});
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   return code_of([&] { parse_options(static_cast<int>(pointers.size()), pointers.data()); });
@@ -39,10 +42,11 @@ Exit parsed(const std::string& name, const std::string& number) {
 
 TEST_CASE("what is no number, and what is too large for one, is refused by every option of a trainer") {
   const auto options = numeric_options();
-  CHECK(options.size() == 21);
+  CHECK(options.size() == 27);
   for (const auto& [name, kind] : options) {
-    const bool real = kind.starts_with("X");
-    for (const std::string number : {"", "12x", "nan", "inf", "-1", "1e400", "1e39", "0x10", " 1", "99999999999999999999999999999999999999999"}) {
+    const bool real = kind.starts_with("X") || kind == "ALPHA";
+    for (const std::string number :
+         {"", "12x", "nan", "inf", "-1", "1e400", "1e39", "0x10", " 1", "99999999999999999999999999999999999999999"}) {
       INFO(name << " '" << number << "'");
       CHECK(parsed(name, number) == Exit::usage);
     }

@@ -88,7 +88,7 @@ class CacheCommand final : public Command {
   static Status list(const std::string& directory, const Files& files, const Trainers& trainers) {
     fmt::print("{}: {}, {}\n", directory, counted(static_cast<int64_t>(files.size()), "file"), format_bytes(bytes_of(files)));
     Table table({{.heading = "file", .most = 32}, {.heading = "tasks", .right = true}, {.heading = "size", .right = true}, {.heading = "measured on", .most = 60}});
-    // Behind it the build of the profiler follows, which tells a person nothing.
+    // The rest is the build of the profiler, which is not shown.
     const auto measured_on = [](const std::string& key) { return key.substr(0, key.rfind(", profiler ")); };
     for (const CacheFile& file : files)
       table.row({fs::path(file.path).filename().string(), std::to_string(file.tasks), format_bytes(file.bytes), measured_on(file.key)});

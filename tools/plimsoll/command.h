@@ -1,4 +1,4 @@
-// A subcommand: its options, its help and what it does. One file each; main.cpp holds the list.
+// A subcommand: its options, its help and its action. One source file each; main.cpp has the list.
 #pragma once
 
 #include <llvm/Support/CommandLine.h>
@@ -17,9 +17,9 @@ class Command {
   virtual Status run() = 0;
 
   llvm::cl::SubCommand sub;
-  std::string invocation;  // the whole command line, quoted for a shell: what makes the same output again
-  bool takes_trainer_flags = false;  // options of the trainer may stand among its own (split_trainer_flags)
-  std::vector<std::string> own_arguments, trainer_arguments;  // those behind the subcommand's name, if it does
+  std::string invocation;  // the whole command line, quoted for a shell
+  bool takes_trainer_flags = false;  // accepts options of the trainer among its own (split_trainer_flags)
+  std::vector<std::string> own_arguments, trainer_arguments;  // if so: the arguments after the subcommand, divided
 };
 
 }  // namespace plimsoll

@@ -66,13 +66,13 @@ bool is_whole_number(llvm::StringRef text) {
 
 bool is_one_of(const std::vector<std::string>& names, string_view value) { return std::find(names.begin(), names.end(), value) != names.end(); }
 
-// LLVM's own, which it makes when it reads a command line.
+// LLVM's own options, which exist only after it has parsed a command line.
 bool is_of_llvm(string_view name) {
   constexpr string_view kNames[] = {"help", "h", "help-list", "help-hidden", "help-list-hidden", "version", "print-options", "print-all-options"};
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
-// The value that was meant, if that is rather certain: of a list that files may stand in for, one that differs in case only.
+// The suggested value. If the option also takes files, only a value that differs in case.
 std::optional<std::string> meant_value(const cl::Option& option, string_view value, const std::vector<std::string>& names) {
   if (const std::optional<std::string> known = value_called(option.ArgStr.str(), value); known && is_one_of(names, *known)) return known;
   const std::optional<std::string> near = nearest_name(value, names);
@@ -85,7 +85,7 @@ Error with_suggestion(Error error, const cl::Option& option, string_view value, 
   return error;
 }
 
-// As LLVM's parsers will read it.
+// Accepts the numbers that LLVM's parsers accept.
 Status check_value(cl::Option& option, string_view value) {
   const std::string name = with_dashes(option.ArgStr.str());
   const llvm::StringRef text(value.data(), value.size());
@@ -102,12 +102,12 @@ Status check_value(cl::Option& option, string_view value) {
   if (reads<double>(option)) return text.getAsDouble(number) ? Status(should_be("a number")) : Status();
   if (const std::vector<std::string> names = enumerated(option); !names.empty()) {
     if (is_one_of(names, value)) return {};
-    // The one name that another may follow (loss_parser.h).
+    // The only value with a suffix (loss_parser.h).
     if (option.ArgStr == "loss" && value.starts_with("output:"))
       return value == "output:" ? Status(should_be("output:NAME, NAME being an output of the model")) : Status();
     return with_suggestion(should_be(fmt::format("one of {}", fmt::join(names, ", "))), option, value, names);
   }
-  // What else it takes is looked up later; a name that is nearly one of these is told now.
+  // Other values are checked later; names that are almost one of these are reported now.
   if (const std::vector<std::string> names = values_of(option); !names.empty() && !is_one_of(names, value) && !(option.ArgStr == "policy" && find_policy(value).ok())) {
     if (const std::optional<std::string> meant = meant_value(option, value, names))
       return wrong(fmt::format("{} is '{}'; it takes {}\nDid you mean '{}'?", name, value, fmt::join(names, ", "), *meant));
@@ -162,7 +162,7 @@ class CommandLine {
     return wrong(fmt::format("{} is given twice{}", with_dashes(name), value.empty() ? "" : fmt::format(": {} and {}", before->second, value)));
   }
 
-  // A value may begin with a dash, as a number does.
+  // A value may begin with a dash: negative numbers.
   bool is_option(string_view argument) const { return argument.starts_with("--") && find_option(command_.sub, option_name(argument)); }
 
   Status check_positional() const {
@@ -191,7 +191,7 @@ class CommandLine {
     return list;
   }
 
-  static constexpr string_view kTruths[] = {"", "true", "TRUE", "True", "1", "false", "FALSE", "False", "0"};  // to LLVM
+  static constexpr string_view kTruths[] = {"", "true", "TRUE", "True", "1", "false", "FALSE", "False", "0"};  // that LLVM accepts
 
   const Command& command_;
   const Commands& commands_;
@@ -211,7 +211,7 @@ string_view option_name(string_view argument) {
 }
 
 Status check_command_line(const Command& command, const Commands& commands, std::span<const string_view> arguments) {
-  // LLVM puts the contents of a file in the place of @FILE.
+  // LLVM replaces @FILE by the contents of the file.
   if (std::any_of(arguments.begin(), arguments.end(), [](string_view argument) { return argument.starts_with('@'); })) return {};
   return CommandLine(command, commands, arguments).check();
 }
@@ -223,7 +223,7 @@ void split_trainer_flags(Command& command, std::span<const string_view> argument
       for (++i; i < arguments.size(); ++i) command.trainer_arguments.emplace_back(arguments[i]);
       return;
     }
-    if (argument == "--quiet") {  // what -q is to the command
+    if (argument == "--quiet") {  // -q of the command
       command.own_arguments.emplace_back("-q");
       continue;
     }

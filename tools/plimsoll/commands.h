@@ -25,13 +25,13 @@ std::unique_ptr<Command> diff_command();
 std::unique_ptr<Command> runs_command();
 std::unique_ptr<Command> doctor_command();
 
-// These tell of the others; `commands` is kept, not copied, and may still grow.
+// These describe the other commands. `commands` is referenced, and may still grow.
 using Commands = std::vector<std::unique_ptr<Command>>;
 std::unique_ptr<Command> completion_command(const Commands& commands);
 std::unique_ptr<Command> man_command(const Commands& commands);
 std::unique_ptr<Command> help_command(const Commands& commands);
 
-// "'compil' is not a subcommand", with what may have been meant.
+// The error "'compil' is not a subcommand", with a suggestion.
 Error unknown_command(const std::string& name, const Commands& commands);
 
 }  // namespace plimsoll

@@ -1,9 +1,9 @@
-// Which commit of Plimsoll this program was built from.
+// The commit of Plimsoll that this program was built from.
 #pragma once
 
 namespace plimsoll {
 
-// Twelve hexadecimal digits; empty where it was not built in a git repository.
+// Twelve hexadecimal digits; "" if it was not built in a git repository.
 const char* commit();
 
 }  // namespace plimsoll

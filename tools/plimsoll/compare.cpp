@@ -103,7 +103,7 @@ class CompareCommand final : public Command {
     return {};
   }
 
-  // Of equals, the first.
+  // The first of equal ones.
   static void mark_fastest(BudgetEntries& budget) {
     PolicyEntry* best = nullptr;
     for (PolicyEntry& entry : budget.entries)

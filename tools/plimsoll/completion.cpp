@@ -12,7 +12,8 @@ namespace cl = llvm::cl;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// In single quotes, as sh, zsh and fish all read them; without what zsh would take for a sign in a list of options.
+// In single quotes, which sh, zsh and fish all read; without characters that zsh treats as special in a list of
+// options.
 std::string quoted(const std::string& text, bool in_list = false) {
   std::string safe = "'";
   for (const char c : text) {
@@ -61,13 +62,13 @@ std::string for_bash(const std::vector<CommandRow>& table) {
 
 std::string for_zsh(const std::vector<CommandRow>& table) {
   std::string commands, cases;
-  std::map<std::string, std::string> helpers;  // by option: names, or a file
+  std::map<std::string, std::string> helpers;  // by option: its names, or files
   for (const CommandRow& row : table) {
     commands += fmt::format("    {}\n", quoted(row.name + ":" + row.summary));
     cases += fmt::format("    {}) _arguments", row.name);
     for (const OptionRow& option : row.options) {
       std::string value;
-      std::string names;  // a colon in a name would end the list
+      std::string names;  // escaped, because a colon ends the list
       for (const char c : fmt::format("{}", fmt::join(option.values, " "))) names += c == ':' ? "\\:" : std::string(1, c);
       if (!option.value.empty())
         value = fmt::format(":{}:{}", option.value,

@@ -1,4 +1,4 @@
-// What a person at the prompt sees. Data goes to stdout; everything here goes to stderr.
+// Messages for the user, on stderr. Data goes to stdout.
 #pragma once
 
 #include <chrono>
@@ -14,19 +14,19 @@ class Console {
  public:
   explicit Console(bool quiet, bool verbose = false) : quiet_(quiet), verbose_(verbose) {}
 
-  // Errors with their notes and warnings are always printed; notes and plain lines unless quiet.
+  // Errors (with their notes) and warnings are always printed; notes and plain lines unless quiet.
   void error(const Error& error) const;
   void warning(std::string_view text) const;
   void note(std::string_view text) const;
   void say(std::string_view text) const;
 
-  // What was done, with the seconds since the command began; if verbose.
+  // If verbose: a finished step, with the seconds since the command began.
   void detail(std::string_view text) const;
 
-  // For the compiler's driver: what it says while it works.
+  // For the messages of the compiler's driver.
   Messages messages() const;
 
-  // Colours are for terminals, and NO_COLOR (no-color.org) switches them off.
+  // Colours are used on terminals, unless NO_COLOR is set (no-color.org).
   static bool color(int file_descriptor);
 
  private:

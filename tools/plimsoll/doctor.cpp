@@ -22,9 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What was found, or why it is wanted and how to get it.
+// One checked item: what was found; or why it is needed and how to install it.
 struct Finding {
-  enum class State { ok, missing, without } state = State::ok;  // missing: trainers cannot be made or run; without: less can
+  enum class State { ok, missing, without } state = State::ok;  // missing: trainers cannot be built or run; without: some features are off
   std::string what = {};
   std::string detail = {};
 };
@@ -41,7 +41,7 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
-// The lines that a program prints; empty where it cannot be run or fails.
+// The output lines of a program; empty if it cannot be run or fails.
 std::vector<std::string> lines_of(const std::vector<std::string>& arguments) {
   std::vector<std::string> lines;
   if (arguments[0].empty()) return lines;
@@ -132,7 +132,7 @@ class Doctor {
     if (all > 0) add(Finding::State::ok, "memory", fmt::format("{}, {} available", format_bytes(all), format_bytes(free)));
   }
 
-  // What CMake builds with: what CMAKE_GENERATOR names, and make where nobody says.
+  // The build program of CMake: that of CMAKE_GENERATOR, by default make.
   void build_program() {
     const char* const given = std::getenv("CMAKE_GENERATOR");
     const std::string generator = given && *given ? given : "Unix Makefiles";
@@ -140,7 +140,7 @@ class Doctor {
     program("build program", "make", find_program("ninja").empty() ? "apt-get install make" : "apt-get install make, or export CMAKE_GENERATOR=Ninja");
   }
 
-  // It says itself what it is linked with: the compiler knows no library of the devices.
+  // The profiler reports its libraries, because the compiler is not linked with them.
   void profiler(const char* what, const std::string& target, Finding::State otherwise, const std::string& advice) {
     const std::string name = "plimsoll-profile-" + target;
     const char* const given = std::getenv("PLIMSOLL_PROFILER");
@@ -177,7 +177,7 @@ class Doctor {
     else add(Finding::State::ok, what, lines[0]);
   }
 
-  // The compiler knows best where it looks.
+  // The C++ compiler reports its search path.
   void header(const char* what, const std::vector<std::string>& names, Finding::State otherwise, const std::string& advice) {
     const std::string compiler = compiler_.find('/') == std::string::npos ? find_program(compiler_) : compiler_;
     if (compiler.empty()) return add(otherwise, what, "cannot be looked for without a compiler");
@@ -189,7 +189,7 @@ class Doctor {
     else add(otherwise, what, fmt::format("no {}: {}", names.back(), advice));
   }
 
-  // One to build with and one to run by.
+  // The compiler wrapper and the launcher.
   void mpi() {
     const std::vector<std::string> run = lines_of({find_program("mpirun"), "--version"});
     const bool builds = !find_program("mpicxx").empty();
@@ -198,7 +198,7 @@ class Doctor {
         fmt::format("no {}: trainers of several ranks (--ranks): apt-get install libopenmpi-dev openmpi-bin", builds ? "mpirun" : "mpicxx"));
   }
 
-  // Where a trainer's CMakeLists.txt looks for it.
+  // The places where a trainer's CMakeLists.txt searches.
   void nccl() {
     std::vector<std::string> directories;
     for (const char* const name : {"NCCL_ROOT", "CUDA_HOME", "CUDA_PATH"})

@@ -23,12 +23,12 @@ namespace {
 
 namespace cl = llvm::cl;
 
-constexpr int kSteps = 8;  // geometric, from the minimum to unconstrained
+constexpr int kSteps = 8;  // geometric steps, from the minimum to unlimited
 constexpr int kPercents[] = {100, 66, 50, 33, 25, 10};
 constexpr size_t kBarWidth = 20;
 
-// From small to large. Shares of less than the minimum have no plan and are left out; so are steps that all but repeat
-// a share, for they would tell nothing new.
+// The budgets, ascending. Percentages below the minimum have no plan and are left out. So are steps that almost equal a
+// percentage.
 std::vector<int64_t> budgets_between(int64_t minimum, int64_t unconstrained) {
   std::vector<int64_t> budgets = {minimum};
   for (const int percent : kPercents)
@@ -76,7 +76,7 @@ class FrontierCommand final : public Command {
   }
 
  private:
-  // Fills `points` and gives the plan at the minimum.
+  // Fills `points` and returns the plan at the minimum.
   Result<Plan> plan_all(const Plannable& plannable, PlanRequest request, std::vector<FrontierPoint>& points) const {
     const Progress progress(options_.quiet);
     progress.say("planning unlimited");

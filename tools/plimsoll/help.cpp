@@ -56,7 +56,7 @@ const std::vector<CommandGroup>& command_groups() {
   return groups;
 }
 
-// Words of `text` from `column` on, in lines of at most kHelpWidth; the first line begins where `text` does.
+// Wraps `text` to lines of at most kHelpWidth, indented by `column` from the second line on.
 std::string wrapped(std::string_view text, size_t column) {
   std::string lines;
   size_t at = column;
@@ -88,7 +88,7 @@ std::string help_of(const OptionRow& option) {
   const size_t first = std::min(all.find('\n'), all.size());
   std::string text = help_of(fmt::format("  {}{}{}", option.dashed(), option.value.empty() ? "" : " ", option.value),
                                all.substr(0, first), kHelpColumn);
-  // What stands in columns keeps them.
+  // Lines with columns keep them.
   for (size_t begin = first + 1; begin < all.size();) {
     const size_t end = std::min(all.find('\n', begin), all.size()), name = std::min(all.find_first_not_of(' ', begin), end);
     const size_t gap = std::min(all.find("  ", name), end), meaning = std::min(all.find_first_not_of(' ', gap), end);

@@ -1,4 +1,4 @@
-// What --help and `plimsoll help` print, made from the table of options: in groups, what matters most first.
+// The text of --help and `plimsoll help`, generated from the table of options: in groups, the most important first.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace plimsoll {
 
-// A heading and the options below it, in their order.
+// A heading and its options, in order.
 struct OptionGroup {
   std::string title;
   std::vector<OptionRow> options;
 };
 
-// The command's options, each in one group. One that help.cpp does not name is in the last group.
+// The command's options, each in one group. Options that help.cpp does not list are in the last group.
 std::vector<OptionGroup> grouped_options(const CommandRow& command);
 
 std::string general_help(const std::vector<CommandRow>& commands);

@@ -84,7 +84,7 @@ class InspectCommand final : public Command {
       return {};
     }
     if (csv_.getNumOccurrences() > 0) fmt::print("{}", report_csv(plan, facts, csv_));
-    // What is asked for is all that is made.
+    // Only the requested outputs are made.
     if (trace_.empty() && html_.empty() && explain_.empty() && csv_.getNumOccurrences() == 0) fmt::print("{}", report_plan(plan, facts, color));
     return {};
   }
@@ -120,7 +120,7 @@ class InspectCommand final : public Command {
     if (const Status status = decide_modes(model.network, model.states_modes, request.modes, !request.frozen_statistics.empty()); !status.ok())
       model.warnings.push_back(status.error().message);
     PLIMSOLL_TRY(choose_what_is_trained(model.network, request, model.notes));
-    // What is undecided is shown as that: inspect asks nothing.
+    // Undecided weights are shown as such; inspect does not ask.
     if (request.assume != Assume::nothing) PLIMSOLL_TRY(decide_weights(model.network, request.assume, model.notes));
     if (weights_) fmt::print("{}", report_weights(model.network, model.reasons));
     else fmt::print("{}", report_network(model.network, model.notes, Console::color(STDOUT_FILENO)));

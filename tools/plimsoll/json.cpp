@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-// Of RFC 4180: a quote within quotes is doubled, a line break within quotes ends no line.
+// RFC 4180: quotes in quoted fields are doubled, and line breaks in quoted fields do not end the line.
 std::vector<std::vector<std::string>> rows_of_csv(std::string_view csv) {
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> row(1);
@@ -24,7 +24,7 @@ std::vector<std::vector<std::string>> rows_of_csv(std::string_view csv) {
   return rows;
 }
 
-// As JSON has them: no sign in front, no leading zero, finite.
+// Valid JSON numbers: no plus sign, no leading zero, finite.
 bool is_json_number(std::string_view text) {
   double value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,4 +1,4 @@
-// --json: figures as a JSON object or a list of objects, to stdout.
+// --json: prints results as a JSON object or a list of objects.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace plimsoll {
 
 inline constexpr const char* kJsonHelp = "figures as JSON, to stdout";
 
-// An object under construction. Keys keep their order; bytes and seconds have all their digits.
+// Builds an object. Keys keep their order; bytes and seconds keep all digits.
 class JsonObject {
  public:
   JsonObject& add(std::string_view key, std::string_view value) { return add_text(key, json_text(value)); }
@@ -23,7 +23,7 @@ class JsonObject {
   JsonObject& add(std::string_view key, bool value) { return add_text(key, value ? "true" : "false"); }
   JsonObject& add(std::string_view key, std::integral auto value) { return add_text(key, fmt::format("{}", value)); }
   JsonObject& add(std::string_view key, double value) { return add_text(key, fmt::format("{}", value)); }
-  // A value that is JSON already.
+  // A value that is already JSON.
   JsonObject& add_text(std::string_view key, std::string_view json);
   std::string text() const { return "{" + members_ + "}"; }
 
@@ -33,10 +33,10 @@ class JsonObject {
 
 std::string json_list(const std::vector<std::string>& values);
 
-// A table as csv.h has it: a list of an object per line. Fields that are numbers are numbers, empty ones null.
+// A CSV table (csv.h) as a list with an object for each line. Numeric fields become numbers, empty ones null.
 std::string json_of_csv(std::string_view csv);
 
-// What a plan promises, without its steps and tensors.
+// The summary of a plan, without steps and tensors.
 JsonObject json_of(const Plan& plan);
 
 }  // namespace plimsoll

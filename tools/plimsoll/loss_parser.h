@@ -1,4 +1,4 @@
-// Reads --loss: the name of a loss, or output:NAME.
+// Parses --loss: the name of a loss, or output:NAME.
 #pragma once
 
 #include <llvm/Support/CommandLine.h>
@@ -23,7 +23,7 @@ class LossParser : public llvm::cl::parser<LossKind> {
     return parser::parse(option, name, kOutput, kind);
   }
 
-  std::string* output = nullptr;  // where NAME goes
+  std::string* output = nullptr;  // receives NAME
 };
 
 }  // namespace plimsoll

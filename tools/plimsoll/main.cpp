@@ -1,5 +1,5 @@
-// plimsoll: one binary, one verb per step. Parses the command line, runs the subcommand, turns its status into an exit
-// code. Everything else is in the subcommands' files.
+// The command `plimsoll`: parses the command line, runs the subcommand and returns its status as an exit code.
+// Everything else is in the subcommands' files.
 #include <fmt/format.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/raw_ostream.h>
@@ -32,7 +32,7 @@ namespace {
 
 bool is_help(std::string_view argument) { return argument == "--help" || argument == "-help" || argument == "-h"; }
 
-// Among the options, before what is only positional.
+// Among the options, before "--".
 bool asks_for_help(std::span<const std::string_view> arguments) {
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
   return std::any_of(arguments.begin(), end, is_help);
@@ -89,7 +89,7 @@ int run(int argc, char** argv) {
   });
   std::string complaint;
   llvm::raw_string_ostream complaints(complaint);
-  std::vector<const char*> arguments = {"plimsoll"};  // LLVM's help and complaints quote it
+  std::vector<const char*> arguments = {"plimsoll"};  // quoted by LLVM's messages
   for (const std::string_view argument : given) arguments.push_back(argument.data());
   const int count = static_cast<int>(arguments.size());
   if (!llvm::cl::ParseCommandLineOptions(count, arguments.data(), kOverview, &complaints)) {
@@ -108,18 +108,18 @@ int run(int argc, char** argv) {
 }
 
 [[noreturn]] void end_without_stdout(int why) {
-  llvm::outs().clear_error();  // it would abort
+  llvm::outs().clear_error();  // otherwise it aborts
   Console(false).error({ExitCode::unwritable_output, fmt::format("cannot write to standard output: {}", std::strerror(why))});
   std::fflush(stderr);
   std::_Exit(static_cast<int>(ExitCode::unwritable_output));
 }
 
-// However the program ends: what it has told arrived, or it says that it did not.
+// At every exit: reports an error if stdout could not be written.
 void check_stdout() {
   llvm::outs().flush();
   if (llvm::outs().has_error()) end_without_stdout(llvm::outs().error().value());
   if (std::fflush(stdout) != 0) end_without_stdout(errno);
-  if (std::ferror(stdout)) end_without_stdout(EIO);  // of long ago
+  if (std::ferror(stdout)) end_without_stdout(EIO);  // from an earlier write
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ Error unknown_command(const std::string& name, const Commands& commands) {
 int main(int argc, char** argv) {
   using plimsoll::Console, plimsoll::Error, plimsoll::ExitCode;
   std::setlocale(LC_ALL, "C");
-  llvm::outs();  // made before, it ends behind
+  llvm::outs();  // constructed first, so destroyed last
   std::atexit(plimsoll::check_stdout);
   try {
     return plimsoll::run(argc, argv);

@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// Text for roff: dashes that stay dashes, no line that is taken for a request.
+// Escapes text for roff: dashes stay dashes, and no line is taken for a request.
 std::string roff(const std::string& text) {
   std::string safe;
   bool begins = true;
@@ -21,7 +21,7 @@ std::string roff(const std::string& text) {
   return safe;
 }
 
-// What stands in columns keeps them.
+// Lines with columns keep them.
 std::string paragraph(const std::string& text) {
   const size_t end = text.find('\n');
   if (end == std::string::npos) return roff(text) + "\n";

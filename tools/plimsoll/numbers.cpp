@@ -15,7 +15,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "npy files are read as they lie in memory");
 
-// Nothing where something else stands between them.
+// None if the text has anything else.
 std::optional<std::vector<float>> numbers_of(std::string_view text) {
   constexpr std::string_view kBetween = ", \t\r\n";
   std::vector<float> numbers;
@@ -41,7 +41,7 @@ std::vector<float> floats_of(std::string_view bytes) {
   return numbers;
 }
 
-// Version 1 of numpy's format: 10 bytes, of which the last two are the length of the header, the header, the data.
+// NumPy's format, version 1: 10 bytes, the last two of which are the header's length; then the header; then the data.
 std::optional<std::vector<float>> numbers_of_npy(std::string_view file) {
   constexpr size_t kFixed = 10;
   if (file.size() < kFixed || file.substr(1, 5) != "NUMPY" || file[6] != 1) return std::nullopt;

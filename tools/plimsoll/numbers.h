@@ -1,4 +1,4 @@
-// Numbers of a flag: written there, or in a file.
+// Numbers of a flag: in the argument itself, or in a file.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace plimsoll {
 
-// "1,0.5,2"; or the name of a file of numbers, parted by commas, blanks or lines; or of a .npy file of one dimension, f32 or f64.
-// Errors, which name the flag: usage, for what are no numbers; unreadable_input, for a file that cannot be read or is none of those.
+// Parses "1,0.5,2"; or the name of a text file of numbers, separated by commas, blanks or line breaks; or of a .npy
+// file of one dimension, f32 or f64. Errors name the flag: usage if there are no numbers; unreadable_input for a bad
+// file.
 Result<std::vector<float>> read_numbers(const char* flag, const std::string& given);
 
 }  // namespace plimsoll

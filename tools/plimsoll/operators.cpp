@@ -43,7 +43,7 @@ std::vector<Row> rows_of_operators() {
   return rows;
 }
 
-// Of those that no row tells of. A line ends before `width`.
+// Operators without a row of their own. Lines are shorter than `width`.
 std::string list_of(std::vector<std::string_view> names, size_t width) {
   std::erase_if(names, [](std::string_view name) { return find_op(name) != nullptr; });
   std::string text;

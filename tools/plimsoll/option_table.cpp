@@ -15,7 +15,7 @@ namespace {
 
 namespace cl = llvm::cl;
 
-// Of options whose values are names that are looked up elsewhere.
+// Options whose values are names from another table.
 std::vector<std::string> looked_up(const std::string& option) {
   std::vector<std::string> names;
   if (option == "policy")
@@ -34,7 +34,7 @@ std::vector<std::string> looked_up(const std::string& option) {
   return names;
 }
 
-// What LLVM says of the values of an option of this type; false: it is of another.
+// Reads the values of an option of this type; false: the option has another type.
 template <class Value, class Parser = cl::parser<Value>>
 bool tell_meanings(cl::Option& option, const std::vector<std::string>& values, std::vector<std::string>& meanings) {
   auto* const typed = dynamic_cast<cl::opt<Value, false, Parser>*>(&option);
@@ -63,8 +63,7 @@ bool is_own(const cl::SubCommand& command, const cl::Option& option) {
   return option.Subs.count(&command) > 0 && option.getOptionHiddenFlag() == cl::NotHidden;
 }
 
-// LLVM hands them out for options that have no name of their own ("-O1"), so the name is taken
-// away while we ask.
+// LLVM reports them only for options without a name ("-O1"), so the name is removed during the call.
 std::vector<std::string> enumerated(cl::Option& option) {
   llvm::SmallVector<llvm::StringRef, 16> found;
   const llvm::StringRef name = option.ArgStr;

@@ -1,5 +1,5 @@
-// The command line as data: what the help, the man page and the shell completions are made from. There is one table, LLVM's
-// registry of options; this reads it.
+// The command line as data, for the help, the man page and the shell completions. It is read from LLVM's registry of
+// options, which is the only table of them.
 #pragma once
 
 #include <string>
@@ -20,12 +20,12 @@ inline constexpr const char* kOverview =
     "6 budget infeasible, 7 cannot write output, 8 environment, 9 verification failed, 10 time limit\n";
 
 struct OptionRow {
-  std::string name = {};         // "budget"; "o" is of one dash
+  std::string name = {};         // "budget"; "o" has one dash
   std::string value = {};        // "SIZE"; empty: a flag
-  std::string description = {};  // its first line tells what it is, others what its values mean
-  std::vector<std::string> meanings = {};  // of the values, each; empty where the description tells them
-  std::vector<std::string> values = {};  // all that it takes, where that is a list; or what it takes besides a file
-  bool file = false;                     // it takes a file or a directory
+  std::string description = {};  // the first line says what it is, further lines what its values mean
+  std::vector<std::string> meanings = {};  // of each value; empty if the description has them
+  std::vector<std::string> values = {};  // all accepted values, if they are a list; those besides a file
+  bool file = false;                     // takes a file or a directory
   bool needed = false;
   std::string dashed() const { return (name.size() == 1 ? "-" : "--") + name; }
 };
@@ -35,23 +35,23 @@ struct CommandRow {
   std::string summary = {};  // "make a trainer"
   std::string example = {};  // "plimsoll compile net.onnx …"
   std::vector<std::string> positional = {};  // "MODEL.onnx"
-  std::vector<std::string> words = {};       // what the positional is, where that is a list; else a file
+  std::vector<std::string> words = {};       // values of the positional argument; empty: a file
   std::vector<OptionRow> options = {};       // by name
-  std::vector<std::string> of_trainer = {};  // options that it gives to the trainer, with their dashes
+  std::vector<std::string> of_trainer = {};  // options that it passes to the trainer, with dashes
 };
 
 std::vector<CommandRow> option_table(const Commands& commands);
 
-// Whether an option is the command's own and --help shows it: LLVM adds some of its own to every command.
+// True for options that --help shows. LLVM adds options of its own to every command.
 bool is_own(const llvm::cl::SubCommand& command, const llvm::cl::Option& option);
 
-// The names that an option of an enumeration takes; of others, nothing.
+// The values of an enumeration option; none for others.
 std::vector<std::string> enumerated(llvm::cl::Option& option);
 
-// Of a command that is about a name and no file: all names there are.
+// All names that a command's positional argument can be; none if it is a file.
 std::vector<std::string> words_of(const std::string& command);
 
-// All names that the option takes, where that is a list which can be known; or takes besides a file.
+// All names that the option takes, if they are known; or those that it takes besides a file.
 std::vector<std::string> values_of(llvm::cl::Option& option);
 
 }  // namespace plimsoll

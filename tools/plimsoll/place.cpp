@@ -38,7 +38,7 @@ class PlaceCommand final : public Command {
     const placement::Solution solution = placement::solve(problem, placement::Method::best_of, effort);
     PLIMSOLL_TRY(placement::validate(problem, solution));
 
-    // Beyond this point no two buffers overlap.
+    // From here on, no two buffers overlap.
 
     const int64_t bound = placement::lower_bound(problem);
     if (json_ && output_ == "-") return Error{ExitCode::usage, "--json and -o - both write to stdout"};

@@ -164,12 +164,12 @@ Result<PlanningRequest> OnePlanOptions::planning_request(const PlanningOptions& 
   if (from.empty() && options.batch.getNumOccurrences() == 0) return usage(fmt::format("--batch N is needed: {}", options.batch.HelpStr.str()));
   PLIMSOLL_ASSIGN(PlanningRequest request, request_of(options));
   request.from = from;
-  if (options.batch.getNumOccurrences() == 0) request.of_model.batch = 0;  // the dump says it, or it is asked for
+  if (options.batch.getNumOccurrences() == 0) request.of_model.batch = 0;  // from the dump, or an error later
   return request;
 }
 
 const std::string& policy_help(const std::string& default_name) {
-  // LLVM keeps a reference to a description for as long as the program runs.
+  // LLVM keeps a reference to a description until the program ends.
   static std::map<std::string, std::string> texts;
   std::string& text = texts[default_name];
   if (!text.empty()) return text;
@@ -197,7 +197,7 @@ Result<std::map<std::string, int64_t>> sizes_by_name(const cl::list<std::string>
 
 namespace {
 
-// Nothing where the flag is absent.
+// None if the flag is absent.
 template <class T, class Option>
 std::optional<T> given(const Option& option) {
   if (option.getNumOccurrences() == 0) return {};

@@ -1,4 +1,4 @@
-// The flags that planning commands share, and the requests that they are mapped to.
+// The flags that planning commands share, and their conversion to requests.
 #pragma once
 
 #include <llvm/Support/CommandLine.h>
@@ -20,10 +20,10 @@ struct WeightOptions {
   llvm::cl::opt<Assume> assume;
   llvm::cl::opt<Modes> modes;
   llvm::cl::opt<bool> assume_shared;
-  llvm::cl::opt<std::string> output;  // of several: the one that the loss is of
+  llvm::cl::opt<std::string> output;  // of several outputs: the one of the loss
 };
 
-// What is trained, and on what: all that decides which tasks there are.
+// Everything that decides the task graph: model, loss, optimizer, trained weights.
 struct ModelOptions {
   explicit ModelOptions(llvm::cl::SubCommand& sub);
 
@@ -61,10 +61,10 @@ struct PlanningOptions : ModelOptions {
   llvm::cl::opt<std::string> host_budget;
 };
 
-// Where one plan is made: under which budget, by which policy.
+// Options of commands that make one plan: budget, policy.
 struct OnePlanOptions {
   explicit OnePlanOptions(llvm::cl::SubCommand& sub);
-  // With --from neither a model nor a batch is needed, so they are asked for here and not by their options.
+  // With --from, neither a model nor a batch is needed. So they are checked here, and are not required options.
   void let_from_replace(PlanningOptions& options) const;
   Result<PlanningRequest> planning_request(const PlanningOptions& options) const;
 
@@ -74,16 +74,16 @@ struct OnePlanOptions {
   llvm::cl::opt<std::string> print_after, dump, from;
 };
 
-// What the flags say, as the compiler takes it. Error: usage, for a flag that is no size or no NAME=SIZE. Whether the values go
-// together is for check_usage (compiler/driver/request.h).
+// The flags as a request for the compiler. Error: usage, for a malformed size or NAME=SIZE. Combinations of values are
+// checked by check_usage (compiler/driver/request.h).
 Result<ModelRequest> request_of(const ModelOptions& options);
 Result<PlanningRequest> request_of(const PlanningOptions& options);
 Result<OnePlanRequest> request_of(const OnePlanOptions& options);
 
-// For --policy: what it is, and the table of policies.
+// The description of --policy, with the table of policies.
 const std::string& policy_help(const std::string& default_name);
 
-// Sizes by name, of --dim.
+// The sizes of --dim, by name.
 Result<std::map<std::string, int64_t>> sizes_by_name(const llvm::cl::list<std::string>& dims);
 
 }  // namespace plimsoll

@@ -68,7 +68,7 @@ class ProfileCommand final : public Command {
     return {};
   }
 
-  // With several rounds, gradients are added to what is there: other tasks than with one.
+  // With several rounds, gradients accumulate, which are other tasks.
   template <class Body>
   Status for_each_round(const std::vector<TaskGraph>& graphs, const Body& body) const {
     for (const TaskGraph& graph : graphs) PLIMSOLL_TRY(for_each_round(graph, body));
@@ -106,7 +106,7 @@ class ProfileCommand final : public Command {
                        .spill_directory = spill_.empty() ? "." : spill_.getValue()});
   }
 
-  // Algorithms whose time is not to be trusted, and the links.
+  // Algorithms with unreliable times, and the links.
   static int64_t disturbed_of(const ProfileFile& profile) {
     int64_t disturbed = profile.links && profile.links->disturbed ? 1 : 0;
     for (const ProfiledTask& task : profile.tasks)

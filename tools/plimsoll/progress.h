@@ -1,4 +1,4 @@
-// One line that is written over and over while something takes long. For terminals only: a log gets nothing of it.
+// A progress line that is overwritten during long work. Only on terminals, never in logs.
 #pragma once
 
 #include <fmt/format.h>

@@ -37,15 +37,14 @@ constexpr Called kVerbs[] = {{"", "build", "compile"}, {"", "generate", "compile
                              {"", "ops", "operators"}, {"", "zoo", "model"}, {"", "usage", "help"}, {"", "schedule", "plan"},
                              {"", "run", "train"}, {"", "fit", "train"}};
 
-// Options of the trainer that a value follows, without those that commands have too. "learning-rate" is what people
-// try.
-// tests/e2e/keep_best.sh holds the list to a trainer's --help.
+// Options of the trainer with a value, without those that commands also have. "learning-rate" is a common guess.
+// tests/e2e/keep_best.sh compares the list with a trainer's --help.
 constexpr std::string_view kOfTrainer[] = {
-    "beta1", "beta2", "checkpoint", "checkpoint-every", "color-jitter", "data", "early-stop", "epochs", "epsilon",
+    "beta1", "beta2", "checkpoint", "checkpoint-every", "color-jitter", "cutmix", "data", "early-stop", "ema", "epochs", "epsilon",
     "eval-data", "eval-every", "group", "init", "keep", "keep-best", "last", "learning-rate", "lr", "lr-gamma", "lr-min",
-    "lr-range-test", "lr-schedule", "lr-step", "mean", "measure-ranks", "metrics", "normalize", "on-nan", "out",
-    "patience", "predict", "resize", "save", "seed", "slack", "spill", "std", "steps", "warmup"};
-// Options of the trainer that no value follows.
+    "lr-range-test", "lr-schedule", "lr-step", "mean", "measure-ranks", "metrics", "mixup", "normalize", "on-nan", "out",
+    "patience", "predict", "resize", "save", "seed", "slack", "spill", "std", "steps", "warmup", "workers"};
+// Options of the trainer without a value.
 constexpr std::string_view kSwitchesOfTrainer[] = {
     "checkpoint-optional", "flip", "no-decay-on-norms-and-biases", "no-graph", "no-overlap", "no-shuffle",
     "random-crop", "random-resized-crop", "resume", "revalidate"};
@@ -94,7 +93,7 @@ bool takes_value_in_trainer(std::string_view name) { return std::ranges::count(k
 std::vector<std::string> trainer_flags() {
   std::vector<std::string> names(std::begin(kOfTrainer), std::end(kOfTrainer));
   names.insert(names.end(), std::begin(kSwitchesOfTrainer), std::end(kSwitchesOfTrainer));
-  std::erase(names, "learning-rate");  // what people try for --lr
+  std::erase(names, "learning-rate");  // a common guess for --lr
   std::ranges::sort(names);
   return names;
 }

@@ -1,11 +1,13 @@
-// `plimsoll train`: compiles the model, builds the trainer and runs it. The trainer is kept under a key of all that it
-// depends on, so that the next run with the same model and options only runs it.
+// `plimsoll train`: compiles the model, builds the trainer and runs it. The trainer is cached under a key of all its
+// inputs, so the next run with the same model and options starts it at once.
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "compiler/driver/compile.h"
@@ -18,6 +20,7 @@
 #include "tools/plimsoll/command_line.h"
 #include "tools/plimsoll/commit.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/other_batch.h"
 #include "tools/plimsoll/planning_options.h"
 #include "tools/plimsoll/suggestions.h"
 
@@ -27,7 +30,7 @@ namespace {
 namespace cl = llvm::cl;
 namespace fs = std::filesystem;
 
-// Changes with the contents of the file.
+// A hash of the file's contents.
 std::string fingerprint(const std::string& path) {
   if (path.ends_with(".onnx"))
     if (const Result<std::string> model = fingerprint_of_model(path); model.ok()) return *model;
@@ -35,7 +38,7 @@ std::string fingerprint(const std::string& path) {
   return bytes.ok() ? sha256_hex(*bytes) : "";
 }
 
-// Version and commit, and the file itself: a rebuilt compiler may make another program.
+// Version, commit, and the executable itself, because a rebuilt compiler may generate another program.
 std::string this_program() {
   std::error_code failed;
   const fs::path self = fs::read_symlink("/proc/self/exe", failed);
@@ -77,12 +80,26 @@ class TrainCommand final : public Command {
           {"npy:X.npy,Y.npy, tokens:FILE, images:DIR, cifar10:DIR, mnist:DIR, or synthetic to see that it runs"}};
     PLIMSOLL_ASSIGN(PlanningRequest planning, one_.planning_request(options_));
     PLIMSOLL_ASSIGN(OnePlanRequest plan, request_of(one_));
-    TrainerToMake trainer{
-        .key = key(), .target = planning.of_model.target, .ranks = std::max<int64_t>(1, options_.ranks)};
+    TrainerToMake trainer{.key = key(compile_arguments()),
+                          .target = planning.of_model.target,
+                          .ranks = std::max<int64_t>(1, options_.ranks)};
     PLIMSOLL_ASSIGN(trainer.directory, directory(trainer.key));
+    if (const std::optional<TrainerOfFamily> other = other_batch(trainer)) {
+      const PlannedBatch& planned = other->planned;
+      std::vector<std::string> run =
+          run_line(trainer.ranks, other->directory, {"--batch", std::to_string(options_.batch)});
+      if (dry_run_) {
+        fmt::print("{}\n", for_shell(run));
+        return {};
+      }
+      console.say(fmt::format(
+          "using the trainer that was planned for batch {}, in rounds of {}; --trainer DIR makes one for batch {}",
+          planned.batch, planned.sub_batch, options_.batch.getValue()));
+      return become(run);
+    }
     trainer.command =
         fmt::format("plimsoll compile {} -o {}", for_shell(compile_arguments()), for_shell({trainer.directory}));
-    const std::vector<std::string> run = run_line(trainer);
+    const std::vector<std::string> run = run_line(trainer.ranks, trainer.directory, {});
     if (dry_run_) {
       const std::string tree = for_shell({trainer.directory + "/build"});
       fmt::print("{}\ncmake -S {} -B {} && cmake --build {}\n{}\n", trainer.command, for_shell({trainer.directory}),
@@ -96,7 +113,9 @@ class TrainCommand final : public Command {
                                                       .directory = trainer.directory,
                                                       .invocation = trainer.command},
                                                      console.messages()));
-      console.say(describe(planned.plan));
+      const Plan& made = planned.plan;
+      PLIMSOLL_TRY(write_family(trainer.directory, family(), {made.batch, made.sub_batch, made.rounds, trainer.ranks}));
+      console.say(describe(made));
       return last_word(planned);
     };
     PLIMSOLL_TRY(make_trainer(trainer, console.messages()));
@@ -111,7 +130,7 @@ class TrainCommand final : public Command {
     });
   }
 
-  // The arguments of `plimsoll compile`: they decide which trainer is made.
+  // The arguments of `plimsoll compile`, which decide the trainer.
   std::vector<std::string> compile_arguments() const {
     std::vector<std::string> arguments;
     for (size_t i = 0; i < own_arguments.size(); ++i) {
@@ -123,10 +142,39 @@ class TrainCommand final : public Command {
     return arguments;
   }
 
-  // Of each file that an argument names, the key has the contents.
-  std::string key() const {
+  // What a trainer depends on, except for the batch: its plan may allow another.
+  std::string family() const {
+    std::vector<std::string> arguments = compile_arguments();
+    for (size_t i = 0; i < arguments.size();) {
+      if (option_name(arguments[i]) != "batch") {
+        ++i;
+        continue;
+      }
+      const bool value_follows = arguments[i].find('=') == std::string::npos && i + 1 < arguments.size();
+      const auto first = arguments.begin() + static_cast<std::ptrdiff_t>(i);
+      arguments.erase(first, first + (value_follows ? 2 : 1));
+    }
+    return key(arguments);
+  }
+
+  // The trainer of another batch that serves this one, if the wanted one is not there. A budget in percent is another
+  // number of bytes for each batch, so it is planned for each.
+  std::optional<TrainerOfFamily> other_batch(const TrainerToMake& wanted) const {
+    std::error_code failed;
+    const std::vector<std::string> arguments = compile_arguments();
+    const auto is_percentage = [](const std::string& argument) { return argument.ends_with('%'); };
+    if (!trainer_.empty() || fs::exists(wanted.directory + "/built", failed) ||
+        std::ranges::any_of(arguments, is_percentage))
+      return {};
+    return find_family(trainers_directory(), stem() + "-", family(), options_.batch);
+  }
+
+  std::string stem() const { return fs::path(options_.model.getValue()).stem().string(); }
+
+  // Includes the contents of each file that an argument names.
+  std::string key(const std::vector<std::string>& arguments) const {
     std::string text = this_program() + this_processor();
-    for (const std::string& argument : compile_arguments()) {
+    for (const std::string& argument : arguments) {
       text += fmt::format("\n{}", argument);
       const size_t equals = argument.find('=');
       const bool has_value = argument.starts_with("-") && equals != argument.npos;
@@ -144,19 +192,21 @@ class TrainCommand final : public Command {
       return Error{ExitCode::environment,
                    "neither HOME nor XDG_CACHE_HOME is set: there is no place for the trainer",
                    {"--trainer DIR makes it in DIR"}};
-    return fmt::format("{}/{}-{}", kept, fs::path(options_.model.getValue()).stem().string(), key.substr(0, 16));
+    return fmt::format("{}/{}-{}", kept, stem(), key.substr(0, 16));
   }
 
-  std::vector<std::string> run_line(const TrainerToMake& trainer) const {
+  std::vector<std::string> run_line(int64_t ranks, const std::string& directory,
+                                    const std::vector<std::string>& first) const {
     std::vector<std::string> line;
-    if (trainer.ranks > 1) line = {"mpirun", "-np", std::to_string(trainer.ranks)};
-    line.push_back(trainer.directory + "/build/train");
+    if (ranks > 1) line = {"mpirun", "-np", std::to_string(ranks)};
+    line.push_back(directory + "/build/train");
+    line.insert(line.end(), first.begin(), first.end());
     line.insert(line.end(), trainer_arguments.begin(), trainer_arguments.end());
     if (options_.quiet) line.push_back("--quiet");
     return line;
   }
 
-  // Replaces this process by the trainer, which then has its signals, its exit code and its terminal.
+  // Replaces this process by the trainer, which then gets its signals, its terminal and its exit code.
   static Status become(const std::vector<std::string>& line) {
     std::vector<char*> arguments;
     for (const std::string& argument : line) arguments.push_back(const_cast<char*>(argument.c_str()));

@@ -56,6 +56,7 @@ class NetworkBuilder {
   Result<bool> leave_out_guard(const ModelNode& source);
   Status add_written(const std::vector<ModelNode>& nodes);
   Result<bool> divide_by_samples(const ModelNode& source);
+  Status check_divisor(const ModelNode& source);
   bool absorb_pad(const ModelNode& source);
   Status add_mask(const ModelNode& source, const RandomMask& mask);
   Status add_sequence(const ModelNode& source);

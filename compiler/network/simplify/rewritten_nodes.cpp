@@ -31,6 +31,23 @@ Status NetworkBuilder::add_written(const std::vector<ModelNode>& nodes) {
   return {};
 }
 
+// A sum over samples that is divided by the batch of the exporter's example, as a number: whether the samples are meant
+// or the number, the file does not say.
+Status NetworkBuilder::check_divisor(const ModelNode& source) {
+  if (!exported_batch_ || *exported_batch_ == options_.batch || *exported_batch_ < 2) return {};
+  if (source.op != "Div" || source.inputs.size() != 2 || source.inputs[1].empty()) return {};
+  const KnownValue* const divisor = table_.known(table_.find(source.inputs[1]));
+  if (!divisor || !divisor->real() || divisor->elements() != 1) return {};
+  if (divisor->number(0) != static_cast<double>(*exported_batch_)) return {};
+  if (!divided_by_samples(model_, uses_, table_, source, 1)) return {};
+  return Error{ExitCode::invalid_model,
+               fmt::format("{}: divides a sum over samples by {}, and the model was exported for a batch of {}: the file "
+                           "does not say whether the number of samples is meant",
+                           describe(source), *exported_batch_, *exported_batch_),
+               {fmt::format("if it is, export the model with a dynamic batch, or compile it with --batch {}", *exported_batch_),
+                fmt::format("if {} is meant, export the model for another batch", *exported_batch_)}};
+}
+
 // False: neither the number of samples as a real number, nor a division by it.
 Result<bool> NetworkBuilder::divide_by_samples(const ModelNode& source) {
   if (is_blocked(source)) return false;
@@ -39,6 +56,7 @@ Result<bool> NetworkBuilder::divide_by_samples(const ModelNode& source) {
     sample_counts_[source.outputs[0]] = *count;
     return true;
   }
+  PLIMSOLL_TRY(check_divisor(source));
   const auto read = std::find_if(source.inputs.begin(), source.inputs.end(),
                                  [&](const std::string& name) { return sample_counts_.contains(name); });
   if (read == source.inputs.end()) return false;

@@ -7,6 +7,7 @@
 #include "runtime/cuda/tensors.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"
+#include "runtime/update_numbers.h"
 
 namespace plimsoll {
 namespace {
@@ -68,7 +69,7 @@ std::unique_ptr<Kernel> ClipFactor::make(const Attrs& attrs, std::span<const Ope
       cuda::launch("squares of gradients", squares_kernel, gradients.blocks(), cuda::kThreads, context, gradients, sums + done);
       done += gradients.blocks();
     });
-    cuda::launch("clip factor", factor_kernel, 1, cuda::kThreads, context, done, max_norm, sums, cuda::out(operand, sizes.size()));
+    cuda::launch("clip factor", factor_kernel, 1, cuda::kThreads, context, done, max_norm_of(context, max_norm), sums, cuda::out(operand, sizes.size()));
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/kernels.h"
+#include "runtime/update_numbers.h"
 
 namespace plimsoll {
 namespace {
@@ -31,7 +32,7 @@ class ClipFactorKernel final : public Kernel {
 
   int64_t workspace_bytes() const { return static_cast<int64_t>(stretches_.size() * sizeof(double)); }
 
-  void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     double* const sums = reinterpret_cast<double*>(workspace);
     const auto count = static_cast<int64_t>(stretches_.size());
 #pragma omp parallel for schedule(static) if (count > 1)
@@ -49,7 +50,7 @@ class ClipFactorKernel final : public Kernel {
     }
     double sum = 0;
     for (int64_t i = 0; i < count; ++i) sum += sums[i];
-    const double factor = max_norm_ / (std::sqrt(sum) + 1e-6);
+    const double factor = max_norm_of(context, max_norm_) / (std::sqrt(sum) + 1e-6);
     *host::out(operands, factor_slot_) = static_cast<float>(factor > 1 ? 1 : factor);  // NaN is preserved
   }
 
