@@ -11,8 +11,8 @@ namespace plimsoll {
 // A kernel never exceeds its planned bytes, on whatever machine the program runs. If this machine's library does not
 // have an algorithm, or not within the planned workspace, the first suitable one replaces it: a deterministic one, in
 // the planned arithmetic. A plan in TF32 was asked for with --math tf32: TF32 replaces it, or else f32. A plan in f32
-// is never replaced by TF32. If there is none, `add` throws a KernelError that names the layers. If held to the plan, nothing is
-// replaced: deviations are listed in refused(), and the set must not be used.
+// is never replaced by TF32. If there is none, `add` throws a KernelError that names the layers. If held to the plan,
+// nothing is replaced: deviations are listed in refused(), and the set must not be used.
 class KernelSet {
  public:
   enum class Where { may_differ, held_to_plan };

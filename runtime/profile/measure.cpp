@@ -111,7 +111,8 @@ int64_t indexed_rows(const KernelCall& call) {
   return table.rank() < 2 ? 1 : std::max<int64_t>(1, table.dim(table.rank() - 2));
 }
 
-Workpiece::Workpiece(std::span<const OperandDesc> operands, const backend::Arena& arena, int64_t rows) : workspace(arena.data()) {
+Workpiece::Workpiece(std::span<const OperandDesc> operands, const backend::Arena& arena, int64_t rows)
+    : workspace(arena.data()) {
   for (const OperandDesc& operand : operands) {
     addresses.push_back(operand.access == Access::absent ? nullptr : workspace);
     if (operand.access == Access::absent) continue;

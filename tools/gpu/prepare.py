@@ -3,7 +3,8 @@
 PyTorch, to a folder that is copied to the machine with the GPU. Plans use the profiles that came back from there
 (results/profile-*.json).
 
-usage: prepare.py --plimsoll build/bin/plimsoll --out DIR [--models DIR] [--parts 1,2,3,4,5] [--networks resnet50,…] [--small]
+usage: prepare.py --plimsoll build/bin/plimsoll --out DIR --models DIR [--parts 1,2,3,4,5] [--networks resnet50,…]
+       [--small]
 
   --models  where the ONNX files are kept, which are not copied: they are ten times the size of the folder that is
   --small   a network of 64 pixels at batch 32, to test these scripts rather than the GPU
