@@ -1,5 +1,7 @@
 #include "runtime/kernel_set.h"
 
+#include <algorithm>
+
 namespace plimsoll {
 
 int64_t KernelSet::check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm,
@@ -12,6 +14,15 @@ int64_t KernelSet::check_workspace(const std::vector<Algorithm>& offered, std::s
                       " are planned; compile the model here");
   }
   throw KernelError("this machine has no algorithm '" + std::string(algorithm) + "'; compile the model here");
+}
+
+// The name of an algorithm in TF32 begins so, on every backend that has one (runtime/cuda/ops/conv.cpp, matmul.cpp).
+std::vector<Algorithm> KernelSet::in_arithmetic_of(std::string_view planned, std::vector<Algorithm> offered) {
+  if (planned.starts_with("tf32_"))
+    std::stable_partition(offered.begin(), offered.end(), [](const Algorithm& one) { return one.tf32; });
+  else
+    std::erase_if(offered, [](const Algorithm& one) { return one.tf32; });
+  return offered;
 }
 
 void KernelSet::count(int64_t needed_bytes, int64_t planned_bytes) {

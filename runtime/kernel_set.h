@@ -9,9 +9,10 @@
 namespace plimsoll {
 
 // A kernel never exceeds its planned bytes, on whatever machine the program runs. If this machine's library does not
-// have an algorithm, or not within the planned workspace, the first suitable one replaces it: not TF32, and
-// deterministic. If there is none, `add` throws a KernelError that names the layers. If held to the plan, nothing is
-// replaced: deviations are listed in refused(), and the set must not be used.
+// have an algorithm, or not within the planned workspace, the first suitable one replaces it: a deterministic one, in
+// the planned arithmetic. A plan in TF32 was asked for with --math tf32: TF32 replaces it, or else f32. A plan in f32
+// is never replaced by TF32. If there is none, `add` throws a KernelError that names the layers. If held to the plan,
+// nothing is replaced: deviations are listed in refused(), and the set must not be used.
 class KernelSet {
  public:
   enum class Where { may_differ, held_to_plan };
@@ -83,8 +84,8 @@ class KernelSet {
   template <class K>
   bool make_another(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands,
                     std::string_view planned, int64_t workspace_bytes, const char* layers) {
-    for (const Algorithm& other : offered<K>(attrs, operands)) {
-      if (!other.deterministic || other.tf32 || other.name == planned || other.workspace_bytes > workspace_bytes) continue;
+    for (const Algorithm& other : in_arithmetic_of(planned, offered<K>(attrs, operands))) {
+      if (!other.deterministic || other.name == planned || other.workspace_bytes > workspace_bytes) continue;
       try {
         make<K>(index, attrs, operands, other.name, workspace_bytes);
       } catch (const KernelError&) {
@@ -104,6 +105,8 @@ class KernelSet {
     }
   }
 
+  // The algorithms that may replace the planned one, in the order of preference.
+  static std::vector<Algorithm> in_arithmetic_of(std::string_view planned, std::vector<Algorithm> offered);
   // Returns the bytes that it needs.
   static int64_t check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm, int64_t planned_bytes);
   void count(int64_t needed_bytes, int64_t planned_bytes);

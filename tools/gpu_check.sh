@@ -4,8 +4,8 @@
 #
 #   tools/gpu_check.sh prepare [--part N] [--small] [-d DIR]
 #       here: writes trainers and their inputs to DIR (under 60 MiB)
-#   DIR/gpu_check.sh run [--part N] [--minutes M] [--out O] [--dry-run]
-#       there: builds, runs and compares, for M minutes (9)
+#   DIR/gpu_check.sh run [--part N] [--minutes M] [--out O] [--work W] [--dry-run]
+#       there: builds in W, runs and compares, for M minutes (9)
 #   tools/gpu_check.sh report [-d DIR]
 #       here: writes the results as docs/benchmarks/gpu.json and gpu.md
 #
@@ -27,10 +27,14 @@
 #
 # After each step all results so far are in O/results.tar.gz. Unpacked in DIR, they let a run on another machine continue.
 # `report` shows them. `prepare --part 3` and `--part 4` plan with them: with the profiles, and with the memory that
-# PyTorch used. A run builds in DIR, and only the trainers that have no result yet. --dry-run needs no GPU: it builds
-# everything, lists engines for a described device and runs PyTorch's networks on the CPU.
+# PyTorch used. Profiles are measured before throughput; trainers of part 4 that were planned without them come last.
+#
+# A run builds only the trainers that have no result yet. It builds outside DIR, in W, so DIR can be copied to the machine
+# again without losing the builds; the default is a folder in the system's folder for temporary files. `prepare` keeps the
+# ONNX files in the build directory. --dry-run needs no GPU: it builds everything, lists engines for a described device
+# and runs PyTorch's networks on the CPU.
 set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 
 usage() { sed -n '2,/^set -e/{/^set -e/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; }
 fail() { echo "error: $*" >&2; exit 2; }
@@ -43,7 +47,7 @@ while [[ $# -gt 0 ]]; do
     --part) part=${2:?--part needs a number}; shift 2 ;;
     -d) dir=${2:?-d needs a folder}; shift 2 ;;
     --dry-run) dry=(--dry-run); shift ;;
-    --minutes | --out) more+=("$1" "${2:?$1 needs a value}"); shift 2 ;;
+    --minutes | --out | --work) more+=("$1" "${2:?$1 needs a value}"); shift 2 ;;
     --small) small=(--small); shift ;;
     *) fail "unexpected argument '$1'; run it without arguments for its usage" ;;
   esac
@@ -55,7 +59,7 @@ case $command in
     build=${PLIMSOLL_BUILD:-$here/../build}
     dir=${dir:-$build/gpu-check}
     /usr/bin/python3 "$here/gpu/prepare.py" --plimsoll "$build/bin/plimsoll" --test-ops "$build/tests/ops/test_ops" \
-      --out "$dir" --parts "${part:-1,2,3,4,5}" "${small[@]}"
+      --out "$dir" --models "$build/gpu-check-models" --parts "${part:-1,2,3,4,5}" "${small[@]}"
     cp "$here/gpu_check.sh" "$dir/"
     ;;
   run)

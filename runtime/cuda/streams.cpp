@@ -361,24 +361,34 @@ class Streams::Player final : CommandRunner {
     return static_cast<bool>(recording.graph);
   }
 
-  // The other streams join the recording through the events that they wait for.
+  // A recording is an optimization. If any part of it fails, the round is issued step by step, with the reason; a fault
+  // of the device itself recurs there and ends training.
   void record(Recording& recording) {
     recording.loads.clear();
+    try {
+      recording.graph = cuda::Graph::instantiate(captured(recording), compute());
+      if (!recording.graph) recording.why_not = "the device has no memory left for its graph; something else has taken what was free";
+    } catch (const std::exception& error) {
+      recording.why_not = error.what();
+    }
+  }
+
+  // The other streams join the recording through the events that they wait for.
+  cudaGraph_t captured(Recording& recording) {
     check(cudaStreamBeginCapture(compute(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     cudaGraph_t graph = nullptr;
     try {
       issue(recording, true);
-    } catch (const std::exception& error) {
-      // A library kernel that cannot be recorded. Any other error recurs when the round is issued.
-      cudaStreamEndCapture(compute(), &graph);
+      check(cudaStreamEndCapture(compute(), &graph), "cudaStreamEndCapture");
+    } catch (...) {
+      // A library kernel that cannot be recorded, or a recording that the driver refuses. After a failed
+      // cudaStreamEndCapture the stream records no longer, and a second call changes nothing.
+      if (!graph) cudaStreamEndCapture(compute(), &graph);
       cudaGetLastError();
       if (graph) cudaGraphDestroy(graph);
-      recording.why_not = error.what();
-      return;
+      throw;
     }
-    check(cudaStreamEndCapture(compute(), &graph), "cudaStreamEndCapture");
-    recording.graph = cuda::Graph::instantiate(graph, compute());
-    if (!recording.graph) recording.why_not = "the device has no memory left for its graph; something else has taken what was free";
+    return graph;
   }
 
   void bring_loads_up_to_date(Recording& recording) {

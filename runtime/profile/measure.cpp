@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "runtime/profile/device.h"
-#include "runtime/profile/kernel_registry.h"
 
 namespace plimsoll::profile {
 namespace {
@@ -14,9 +13,21 @@ constexpr int64_t kAlignment = 256;
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// Reals in [0.1, 1), so that no kernel sees a zero, a negative variance or a denormal. Integers are 0, a valid class or
-// index.
-void fill(const TensorDesc& desc, std::byte* to) {
+// Integers in [0, rows), without an order. The factor is Knuth's for multiplicative hashing: 2^32 divided by the golden
+// ratio.
+template <class T>
+std::vector<std::byte> spread(int64_t rows, size_t bytes) {
+  std::vector<std::byte> all(bytes);
+  for (size_t i = 0; i < bytes / sizeof(T); ++i) {
+    const T value = static_cast<T>(static_cast<int64_t>(static_cast<uint32_t>(i) * 2654435769u) % rows);
+    std::memcpy(all.data() + i * sizeof(T), &value, sizeof(T));
+  }
+  return all;
+}
+
+// Reals in [0.1, 1), so that no kernel sees a zero, a negative variance or a denormal. Integers are below `rows`; with
+// one row they are 0, a valid class or index.
+void fill(const TensorDesc& desc, int64_t rows, std::byte* to) {
   static const std::vector<float> reals = [] {
     std::vector<float> values(size_t{1} << 20);
     uint32_t state = 1;
@@ -27,8 +38,14 @@ void fill(const TensorDesc& desc, std::byte* to) {
     return values;
   }();
   static const std::vector<float> zeros(reals.size());
-  const auto* const from = reinterpret_cast<const std::byte*>(desc.type == DataType::f32 ? reals.data() : zeros.data());
   const int64_t piece = static_cast<int64_t>(reals.size() * sizeof(float));
+  const auto* from = reinterpret_cast<const std::byte*>(desc.type == DataType::f32 ? reals.data() : zeros.data());
+  std::vector<std::byte> indices;
+  if (rows > 1 && (desc.type == DataType::i32 || desc.type == DataType::i64)) {
+    const size_t bytes = static_cast<size_t>(std::min(piece, desc.bytes()));
+    indices = desc.type == DataType::i32 ? spread<int32_t>(rows, bytes) : spread<int64_t>(rows, bytes);
+    from = indices.data();
+  }
   for (int64_t at = 0; at < desc.bytes(); at += piece)
     backend::copy_in(stream(), to + at, from, std::min(piece, desc.bytes() - at));
 }
@@ -87,11 +104,19 @@ int64_t bytes_to_measure(std::span<const OperandDesc> operands, int64_t workspac
   return bytes;
 }
 
-Workpiece::Workpiece(std::span<const OperandDesc> operands, const backend::Arena& arena) : workspace(arena.data()) {
+int64_t indexed_rows(const KernelCall& call) {
+  const bool gathers = call.name == "GatherForward" || call.name == "GatherWhole";
+  if (!gathers && call.name != "GatherBackward" && call.name != "PaddedGatherBackward") return 1;
+  const TensorDesc& table = call.operands[gathers ? 0 : 2].tensor;  // [rows, width] or [tables, rows, width]
+  return table.rank() < 2 ? 1 : std::max<int64_t>(1, table.dim(table.rank() - 2));
+}
+
+Workpiece::Workpiece(std::span<const OperandDesc> operands, const backend::Arena& arena, int64_t rows)
+    : workspace(arena.data()) {
   for (const OperandDesc& operand : operands) {
     addresses.push_back(operand.access == Access::absent ? nullptr : workspace);
     if (operand.access == Access::absent) continue;
-    fill(operand.tensor, workspace);
+    fill(operand.tensor, rows, workspace);
     workspace += aligned(operand.tensor.bytes());
   }
 }

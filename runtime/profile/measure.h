@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/backend.h"
-#include "runtime/kernel.h"
+#include "runtime/profile/kernel_registry.h"
 #include "runtime/profile/timing.h"
 
 namespace plimsoll::profile {
@@ -22,8 +22,13 @@ struct Workpiece {
   std::vector<std::byte*> addresses;  // null: absent
   std::byte* workspace = nullptr;
 
-  Workpiece(std::span<const OperandDesc> operands, const backend::Arena& arena);
+  // Integer operands are spread over [0, rows).
+  Workpiece(std::span<const OperandDesc> operands, const backend::Arena& arena, int64_t rows = 1);
 };
+
+// The rows of the table from which a kernel gathers, or to which it adds; 1: its integers are no such indices. Equal
+// indices would be the worst case of a gradient: every sample adds to one row, and one block has all of the work.
+int64_t indexed_rows(const KernelCall& call);
 
 // In a training iteration some operands of a task were used by the task immediately before, others many tasks ago. If a
 // task ran repeatedly, it would find all of them in the caches. Therefore another kernel runs in between, on the whole

@@ -65,14 +65,14 @@ class Workbench {
   // From here on the arena belongs to another task.
   void clear() { workpiece_.reset(); }
   // The task's operands, with room for the workspace; filled only if they are not there yet. Throws std::bad_alloc.
-  const Workpiece& workpiece(std::span<const OperandDesc> operands, int64_t workspace_bytes) {
-    const int64_t bytes = bytes_to_measure(operands, workspace_bytes);
+  const Workpiece& workpiece(const KernelCall& call, int64_t workspace_bytes) {
+    const int64_t bytes = bytes_to_measure(call.operands, workspace_bytes);
     if (!arena_ || arena_->bytes() < bytes) {
       clear();
       arena_.reset();
       arena_.emplace(bytes);
     }
-    if (!workpiece_) workpiece_.emplace(operands, *arena_);
+    if (!workpiece_) workpiece_.emplace(call.operands, *arena_, indexed_rows(call));
     return *workpiece_;
   }
 
@@ -103,11 +103,20 @@ Wanted read_wanted(const json& tasks) {
   return {.tf32 = math == "tf32", .nondeterministic = tasks.value("nondeterministic", false)};
 }
 
+bool is_grouped_convolution(const KernelCall& call) {
+  return call.name.starts_with("Conv") && std::any_of(call.attributes.begin(), call.attributes.end(), [](const KernelAttribute& attribute) {
+           return attribute.name == "group" && attribute.value != decltype(attribute.value)(int64_t{1});
+         });
+}
+
 // In the backend's order of preference, the default first; but TF32, if allowed, comes first because of its speed.
-// Throws KernelError if there is none.
+// Without a measurement the order decides between equal modelled times. A grouped or depthwise convolution keeps the
+// backend's order: its groups are small, and tensor cores may be slower there and need much workspace
+// (runtime/cuda/ops/conv.cpp). Throws KernelError if there is none.
 std::vector<Candidate> candidates_of(const KernelCall& call, const Wanted& wanted) {
   std::vector<Algorithm> offered = algorithms_of(call);
-  if (wanted.tf32) std::stable_partition(offered.begin(), offered.end(), [](const Algorithm& a) { return a.tf32; });
+  if (wanted.tf32 && !is_grouped_convolution(call))
+    std::stable_partition(offered.begin(), offered.end(), [](const Algorithm& a) { return a.tf32; });
   std::vector<Candidate> candidates;
   for (const Algorithm& algorithm : offered)
     if (wanted.admits(algorithm)) candidates.push_back({.algorithm = algorithm, .order = candidates.size()});
@@ -126,7 +135,7 @@ std::vector<Candidate> measured(const KernelCall& call, const std::vector<int64_
   for (Candidate candidate : candidates) {
     try {
       const std::unique_ptr<Kernel> kernel = make_kernel(call, candidate.algorithm.name);
-      const Workpiece& workpiece = workbench.workpiece(call.operands, candidate.algorithm.workspace_bytes);
+      const Workpiece& workpiece = workbench.workpiece(call, candidate.algorithm.workspace_bytes);
       candidate.timing = undisturbed_time_of(*kernel, call.operands, reuse_bytes, workpiece, workbench.interlude(), workbench.retakes());
       done.push_back(std::move(candidate));
     } catch (const KernelError& error) {

@@ -130,6 +130,21 @@ TEST_CASE("a round with a kernel that cannot be recorded is issued step by step,
   for (int i = 0; i < 4; ++i) CHECK(net.step(static_cast<float>(i)).not_recorded == (i == 0 ? "" : "it cannot be recorded"));
 }
 
+TEST_CASE("a recording that the driver refuses is issued step by step, and says why") {
+  const bool at_instantiation = GENERATE(false, true);
+  Small small;
+  Stepping net(small);
+  CHECK(net.step(0).not_recorded.empty());  // the first round of a kind is not recorded yet
+  if (at_instantiation) emulation::refuse_next_instantiation(cudaErrorNotSupported);
+  else emulation::refuse_next_capture(cudaErrorStreamCaptureInvalidated);
+  for (int i = 1; i < 4; ++i) {
+    const std::string why(net.step(static_cast<float>(i)).not_recorded);
+    INFO(why);
+    CHECK(why.starts_with(at_instantiation ? "cudaGraphInstantiateWithFlags of a round: " : "cudaStreamEndCapture: "));
+    CHECK(why.ends_with(at_instantiation ? "(801)" : "(901)"));
+  }
+}
+
 TEST_CASE("recordings that are given back are made anew") {
   Small small;
   Stepping net(small);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "runtime/cuda/cudnn/device.h"
+#include "runtime/cuda/cudnn/engines.h"
 #include "runtime/kernel_set.h"
 #include "runtime/kernels.h"
 #include "tests/cudnn/driver.h"
@@ -73,7 +74,10 @@ TEST_CASE("the bias alone may be trained, and a gradient that is added to may be
 TEST_CASE("an engine that needs more than was planned, or is none here, or is on tensor cores here, gives way to an exact one") {
   describe_h200();
   const auto all = algorithms<ConvBackwardWeights>({read(kImage), read(kImage), write(kFilter), absent()});
-  const auto large = std::max_element(all.begin(), all.end(), [](const Algorithm& a, const Algorithm& b) { return a.workspace_bytes < b.workspace_bytes; });
+  const auto large = std::max_element(all.begin(), all.end(), [](const Algorithm& a, const Algorithm& b) {  // of the exact ones
+    return a.tf32 != b.tf32 ? a.tf32 : a.workspace_bytes < b.workspace_bytes;
+  });
+  REQUIRE(!large->tf32);
   REQUIRE(large->workspace_bytes > 0);
   CHECK(built(large->name, large->workspace_bytes).replaced().empty());
   const auto tensor_cores = std::find_if(all.begin(), all.end(), [](const Algorithm& a) { return a.tf32; });
@@ -95,6 +99,46 @@ TEST_CASE("an engine that needs more than was planned, or is none here, or is on
     REQUIRE(other != all.end());
     CHECK((other->deterministic && !other->tf32 && other->workspace_bytes <= workspace));
   }
+}
+
+TEST_CASE("a depthwise convolution keeps cuDNN's order, after an exact default") {
+  describe_h200();
+  const ConvAttrs attrs{.pads = {1, 1, 1, 1}, .group = 96};
+  const TensorDesc image = f32({32, 96, 28, 28}), filter = f32({96, 1, 3, 3});
+  const auto all = ConvBackwardData::algorithms(attrs, std::vector{read(filter), read(image), write(image)});
+  const cudnn::Graph graph({cudnn::Direction::backward_data, image, filter, image, attrs});
+  CHECK(cudnn::why_no_engine(graph).empty());
+  std::vector<std::string> expected, listed;
+  for (const cudnn::Engine& engine : cudnn::engines_for(graph)) expected.push_back((engine.tf32 ? "tf32_" : "") + engine.name);
+  for (const Algorithm& one : all) listed.push_back(one.name);
+  REQUIRE(!all.empty());
+  CHECK((all[0].deterministic && !all[0].tf32));
+  const auto first = std::find(expected.begin(), expected.end(), listed[0]);
+  REQUIRE(first != expected.end());
+  std::rotate(expected.begin(), first, first + 1);
+  CHECK(listed == expected);
+}
+
+TEST_CASE("a plan in TF32 whose engine is missing is replaced in TF32, and by an exact engine where none fits") {
+  describe_h200();
+  const auto all = algorithms<ConvBackwardWeights>({read(kImage), read(kImage), write(kFilter), absent()});
+  const auto taken = [&](const std::string& planned, int64_t workspace) {
+    const KernelSet kernels = built(planned, workspace);
+    REQUIRE(kernels.replaced().size() == 1);
+    const auto other = std::find_if(all.begin(), all.end(), [&](const Algorithm& a) { return a.name == kernels.replaced()[0].taken; });
+    REQUIRE(other != all.end());
+    CHECK((other->deterministic && other->workspace_bytes <= workspace));
+    return *other;
+  };
+  int64_t least = INT64_MAX, most = 0;
+  for (const Algorithm& one : all) {
+    if (!one.tf32 || !one.deterministic) continue;
+    least = std::min(least, one.workspace_bytes);
+    most = std::max(most, one.workspace_bytes);
+  }
+  CHECK(taken("tf32_eng99999", most).tf32);
+  if (least > 0) CHECK(!taken("tf32_eng99999", 0).tf32);
+  CHECK(!taken("eng99999", most).tf32);
 }
 
 TEST_CASE("where nothing fits the workspace that was planned, the layer is named, and how much it would take") {

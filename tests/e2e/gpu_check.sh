@@ -4,22 +4,40 @@
 $python -c 'import torch, torchvision, onnx' 2>/dev/null || { echo "skipped: no torch, torchvision and onnx for $python"; exit 77; }
 [[ -x "$PLIMSOLL_BUILD/bin/plimsoll-profile-cuda" ]] || { echo "skipped: this build has no CUDA runtime"; exit 77; }
 
-expect 0 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" prepare --small --part 2 -d travels;   says "MiB travel"
-expect 0 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" prepare --small --part 3 -d travels
-[[ $(du -sk travels | cut -f1) -lt 8192 ]] || fail "a small folder has more than 8 MiB"
-grep -q '"part": 2' travels/index.json && grep -q '"part": 3' travels/index.json || fail "the index forgot a part"
-expect 2 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" run --part 1 -d nowhere;              says "prepare"
-PYTHON=$python expect 1 travels/gpu_check.sh run --part 1 --dry-run;                 says "part 1 was not prepared"
+# The documented commands, as they are written, but small. The copy on "the other machine" is rehearsed for a minute: it
+# stops when its time is up, and leaves nothing in the prepared folder but its results.
+ln -s "$PLIMSOLL_SOURCE/tools" tools
+mapfile -t documented < <(sed -n 's/^    \([^ ]*gpu_check\.sh [^#]*[^# ]\) *#.*/\1/p' "$PLIMSOLL_SOURCE/docs/benchmarks/README.md")
+[[ ${#documented[@]} -eq 3 ]] || fail "docs/benchmarks/README.md documents ${#documented[@]} commands"
+expect 0 ${documented[0]} --small --part 2;                                          says "MiB travel"
+ls -A gpu-check >before
+[[ $(ls -A) == *gpu-check* && -z $(find . -maxdepth 1 -name 'gpu-check?*') ]] || fail "prepare leaves something beside its folder"
+[[ -z $(find gpu-check -name '*.onnx') ]] || fail "a model file travels as it is"
+code=0
+mkdir temporary
+PYTHON=$python TMPDIR=$PWD/temporary ${documented[1]} --part 2 --dry-run --minutes 1 >out 2>err || code=$?
+[[ $code -eq 10 || $code -eq 0 ]] || { cat out err; fail "the documented run ends with $code"; }
+says "builds are in $PWD/temporary/"
+ls -A gpu-check | diff before - | grep -v '^[0-9]' >left || true
+[[ $(cat left) == "> results" ]] || { cat left; fail "a run leaves more than its results"; }
+ls gpu-check/results/part-2-dry.json >/dev/null || fail "the results are not brought back"
+PYTHON=$python expect 1 ${documented[2]};                                            says "dry runs do not count"
 
-build_trainer host travels.models/resnet18.onnx --batch 2
-gunzip -c travels/networks/resnet18/model.onnx.gz >zero.onnx
+expect 0 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" prepare --small --part 3 -d gpu-check
+[[ $(du -sk gpu-check | cut -f1) -lt 8192 ]] || fail "a small folder has more than 8 MiB"
+grep -q '"part": 2' gpu-check/index.json && grep -q '"part": 3' gpu-check/index.json || fail "the index forgot a part"
+expect 2 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" run --part 1 -d nowhere;              says "prepare"
+PYTHON=$python expect 1 gpu-check/gpu_check.sh run --part 1 --dry-run;                 says "part 1 was not prepared"
+
+build_trainer host "$PLIMSOLL_BUILD/gpu-check-models/resnet18.onnx" --batch 2
+gunzip -c gpu-check/networks/resnet18/model.onnx.gz >zero.onnx
 expect 0 host/build/train --init he:7 --model zero.onnx --data synthetic --steps 1 --lr 0 --save started.onnx
 $python - "$PLIMSOLL_SOURCE" <<'PY'
 import sys
 sys.path.insert(0, sys.argv[1] + "/tools/gpu")
 import numpy as np
 import networks
-with np.load("travels/networks/resnet18.npz") as small:
+with np.load("gpu-check/networks/resnet18.npz") as small:
     twin = networks.twin("resnet18", 7, dict(small)).state_dict()
 ours = networks.read_weights("started.onnx")
 weights = [name for name, value in twin.items() if value.dim() >= 2]
@@ -88,6 +106,77 @@ for again, expected in ((True, 1), (False, 1), (True, 2)):
 this.step("loses the device", lambda: (_ for _ in ()).throw(RuntimeError("CUDA error: unspecified launch failure")))
 assert this.lost and this.step("another", dict) is None
 assert check(600).step("not worth it", dict, 1000) is None
+
+# What a trainer warns of is kept. A deviation from its plan fails the step; so does a run that waits for its data.
+class Warns(session.Check):
+    def build(self, trainer, jobs=None):
+        return os.path.abspath("warns")
+    def model(self, name):
+        return "net.onnx"
+with open("warns", "w") as out:
+    out.write("""#!/bin/sh
+while [ $# -gt 0 ]; do case $1 in --metrics) yes '{"loss":1,"seconds":0.1}' | head -7 >$2;; esac; shift; done
+echo "arena planned 7 bytes, allocated 7"
+cat says >&2
+""")
+os.chmod("warns", 0o755)
+warning = Warns(args, 3, time.time() + 600)
+trainer = {"name": "resnet18", "tag": "net", "batch": 2, "math": "fp32", "costs": "h200",
+           "summary": {"iteration_seconds": 0.1, "arena_bytes": 7}}
+for number, (text, passes) in enumerate((("warning: 600.0 MiB of the device are taken beside the arena\n", True), ("", True),
+                                         ("warning: 2 kernels are not as planned, because:\n  conv1: a -> b\nnote: no\n", False),
+                                         ("warning: a round is not recorded, so its steps are issued one by one: no\n", False))):
+    open("says", "w").write(text)
+    told = warning.step(f"{number}", lambda: session.measured(warning, trainer, 7))
+    assert "error" not in told, told
+    assert told.get("passed", True) is passes and ("warnings" in told) == bool(text), told
+    assert "note" not in str(told.get("warnings")) and ("conv1" in str(told.get("warnings"))) == ("conv1" in text), told
+x, y = warning.data(2, 64, 2)
+assert session.np.load(x).shape == (4, 3, 64, 64) and session.np.load(x).dtype == session.np.float32 and len(session.np.load(y)) == 4
+# The patterns are those of the trainer's messages.
+sources = "".join(open(f"{sys.argv[1]}/runtime/train/{name}").read() for name in os.listdir(sys.argv[1] + "/runtime/train"))
+for words in ("not as planned", "waiting for samples"):
+    assert words in sources and session.DEVIATION.search(f"warning: 2 kernels are {words}"), words
+assert any(words in sources for words in ("a round is not recorded", "graph capture failed"))
+
+# Throughput is planned with measured profiles: they come first, and a plan without them waits until the end.
+import check as script, workplace
+order = script.stages([{"name": "resnet50", "part": part} for part in range(1, 6)])
+assert all(order.index(stage) < [part for part, *_ in order].index(4) for stage in order if stage[4]), order
+assert sum(stage[4] for stage in order) == 2 and {part for part, *_ in order} == set(range(1, 6))
+assert not session.may_be_planned_better(warning, trainer)
+open("beside/results/profile-resnet18.json", "w").write("{}")
+assert session.may_be_planned_better(warning, trainer)
+assert not session.may_be_planned_better(warning, {**trainer, "costs": "results/profile-resnet18.json"})
+
+# The workplace: builds stay, what changed is replaced with what was made of it, and of two results the newer one counts.
+def written(path, text, age=0):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as out:
+        out.write(text)
+    os.utime(path, (time.time() - age,) * 2)
+for path in ("index.json", "source/a.cpp", "source/old.cpp", "trainers/t.tar.gz", "networks/n/model.onnx.gz"):
+    written(f"given/{path}", path)
+workplace.brought_in("given", "work")
+made = ("build/a.o", "trainers/t/build/train", "networks/n/model.onnx", "results/part-1.json")
+for path in made:
+    written(f"work/{path}", "made", 100)
+before = os.stat("work/source/a.cpp").st_mtime_ns
+for path in ("source/a.cpp", "trainers/t.tar.gz", "networks/n/model.onnx.gz"):
+    written(f"given/{path}", path)  # copied again, with other times
+workplace.brought_in("given", "work")
+assert all(os.path.exists(f"work/{path}") for path in made) and os.stat("work/source/a.cpp").st_mtime_ns == before
+os.remove("given/source/old.cpp")
+for path in ("trainers/t.tar.gz", "networks/n/model.onnx.gz", "results/part-1.json"):
+    written(f"given/{path}", "other")
+workplace.brought_in("given", "work")
+assert [path for path in made if os.path.exists(f"work/{path}")] == ["build/a.o", "results/part-1.json"]
+assert not os.path.exists("work/source/old.cpp") and open("work/results/part-1.json").read() == "other"
+written("work/results/part-1.json", "newer")
+written("given/results/part-1.json", "older", 50)
+workplace.brought_in("given", "work")
+workplace.brought_back("work", "given")
+assert open("given/results/part-1.json").read() == "newer" and sorted(os.listdir("given")) == ["index.json", "networks", "results", "source", "trainers"]
 
 session.ENDS = None
 for command, grows in (("echo hi; sleep 1007.5 & sleep 1007.5", None), ("echo hi; echo >told; sleep 1007.5 & sleep 1007.5", "told")):

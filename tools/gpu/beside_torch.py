@@ -20,7 +20,7 @@ def torch_steps(check, name, batch, size, math_name, steps=3, channels_last=Fals
     set_math(math_name)
     torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
     files = check.data(batch, size, steps)
-    x, y = torch.from_numpy(np.load(files[0], mmap_mode="r")[:batch * steps].copy()), torch.from_numpy(np.load(files[1])).long()
+    x, y = torch.from_numpy(np.load(files[0])), torch.from_numpy(np.load(files[1])).long()
     model = check.twin(name).to(check.device())
     if channels_last:
         model = model.to(memory_format=torch.channels_last)
@@ -61,10 +61,11 @@ def torch_throughput(check, name, batch, size, math_name, how, channels_last, st
     if check.dry:
         batch, steps = 2, 1
     model = check.twin(name).to(device)
-    images = torch.randn(batch, 3, size, size, device=device)
-    labels = torch.randint(0, 1000, (batch,), device=device)
+    staged, labels_staged = torch.randn(batch, 3, size, size), torch.randint(0, 1000, (batch,))
     if channels_last:
-        model, images = model.to(memory_format=torch.channels_last), images.to(memory_format=torch.channels_last)
+        model, staged = model.to(memory_format=torch.channels_last), staged.to(memory_format=torch.channels_last)
+    if not check.dry:
+        staged, labels_staged = staged.pin_memory(), labels_staged.pin_memory()
     optimizer = torch.optim.SGD(model.parameters(), lr=LR, momentum=0.9)
     forward = model
     if how in ("compile", "activation_memory_budget"):
@@ -74,7 +75,9 @@ def torch_throughput(check, name, batch, size, math_name, how, channels_last, st
     if how == "checkpoint":
         forward = checkpointed(model)
 
+    # The batch is uploaded in every step, from pinned memory and in the model's format, as the trainer uploads its own.
     def step():
+        images, labels = (one.to(device, non_blocking=True) for one in (staged, labels_staged))
         optimizer.zero_grad(set_to_none=True)
         if how == "save_on_cpu":
             with torch.autograd.graph.save_on_cpu(pin_memory=not check.dry):
@@ -103,7 +106,7 @@ def torch_throughput(check, name, batch, size, math_name, how, channels_last, st
         return {"seconds": seconds, "samples_per_second": batch / seconds, "peak_bytes": torch.cuda.max_memory_allocated(),
                 "warm_up_seconds": warming}
     finally:  # memory that is left would count for the next measurement
-        del model, optimizer, images, forward
+        del model, optimizer, step, staged, labels_staged, forward
         if hasattr(torch, "_dynamo"):
             torch._dynamo.reset()
         gc.collect()

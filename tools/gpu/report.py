@@ -18,6 +18,7 @@ def cell(result):
         told.append("error: " + result["error"].strip().splitlines()[-1][:100])
     if "passed" in result:
         told.append("ok" if result["passed"] else "**failed**")
+    told += [line.splitlines()[0] for line in result.get("warnings", [])]
     for key, value in result.items():
         if key in ("took_seconds", "passed", "error", "output", "table", "losses", "torch_losses", "links", "real", "described"):
             continue

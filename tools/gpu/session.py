@@ -32,6 +32,8 @@ QUIET = 60  # seconds after which a process that reports everything must have re
 TRIED = set()  # (part, step), in this process
 BUILT = {}  # the runtime, in this process
 TWINS = {}  # PyTorch's networks, with their initial weights
+# What a trainer warns of if it does not do what was planned: its times and bits are then not those of the plan.
+DEVIATION = re.compile(r"a round is not recorded|graph capture failed|(is|are) not as planned|waiting for samples")
 # A process is ended with all its children. Otherwise a program under a tool, or a compiler under a build, would keep
 # the device and the cores from the next steps.
 GROUP = {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
@@ -83,11 +85,11 @@ def configured(build):
 
 
 class Check:
-    def __init__(self, args, part, ends, only=None, thorough=True, again=True):
+    def __init__(self, args, part, ends, only=None, thorough=True, again=True, last=True):
         """`only`: only the trainers of these networks; `thorough`: with steps that take long and add little
-        information; `again`: with steps that failed in an earlier process."""
+        information; `again`: with steps that failed in an earlier process; `last`: no stage of this part comes after."""
         self.dir, self.dry, self.part, self.only, self.thorough = os.path.abspath(args.dir), args.dry_run, part, only, thorough
-        self.again = again
+        self.again, self.last = again, last
         global ENDS
         self.ends = ENDS = ends
         self.out = args.out
@@ -97,6 +99,7 @@ class Check:
         self.path = f"{self.dir}/results/part-{self.part}{'-dry' if self.dry else ''}.json"
         self.results = json.load(open(self.path)) if os.path.exists(self.path) else {}
         self.late = self.lost = False
+        self.warnings = []  # of the trainers of the current step
 
     def has(self, name):
         """Whether a step's result is final. A failure is final until failures are retried; a step cut off by the time
@@ -118,6 +121,7 @@ class Check:
             self.late = True
             return None
         TRIED.add((self.part, name))
+        self.warnings = []
         self.results[name] = {"error": "the process ended in it"}
         self.save()
         faulthandler.dump_traceback_later(max(1, min(patience or 1e6, self.ends + GRACE + 10 - began)), exit=True)
@@ -129,12 +133,17 @@ class Check:
             self.lost = isinstance(error, RuntimeError) and "CUDA error" in str(error) and not str(error).startswith("$")
             if time.time() > self.ends:
                 self.late = result["cut_off"] = True
+        if self.warnings:
+            result["warnings"] = list(dict.fromkeys(self.warnings))
+        deviations = [line for line in result.get("warnings", []) if DEVIATION.search(line)]
+        if deviations:
+            result["not_as_planned"], result["passed"] = deviations, False
         result["took_seconds"] = round(time.time() - began, 1)
         faulthandler.cancel_dump_traceback_later()
         self.results[name] = result
         self.save()
         self.leave()
-        told = "FAILED" if result.get("passed") is False else f"skipped: {result['skipped']}" if "skipped" in result else "ok"
+        told = "FAILED" + (f": {deviations[0].splitlines()[0]}" if deviations else "") if result.get("passed") is False else f"skipped: {result['skipped']}" if "skipped" in result else "ok"
         told = result["error"].splitlines()[-1] if "error" in result else told + (f", {1e3 * result['seconds']:.2f} ms" if "seconds" in result else "")
         print(f"  {name}: {told} ({result['took_seconds']} s)", flush=True)
         return result
@@ -205,12 +214,10 @@ class Check:
         shell(["cmake", "--build", f"{source}/build", "-j", jobs or os.cpu_count()], 540)
         return f"{source}/build/train"
 
-    def prepare_part(self, step_of=None):
-        """Builds the runtime and the trainers of the part's remaining steps in parallel, before anything is measured. A
-        trainer that does not build is reported when it should run. `step_of`: the step's name for each tag, if it
-        differs."""
-        # The stored results may be from another machine, or from fewer trainers.
-        for step in ("machine", "runtime", "trainers"):
+    def built(self):
+        """Builds the runtime, the profiler and the replayer. Whether there is something to run."""
+        # The stored results may be from another machine.
+        for step in ("machine", "runtime"):
             self.results.pop(step, None)
             TRIED.discard((self.part, step))
         self.step("machine", versions)
@@ -218,9 +225,18 @@ class Check:
             BUILT.update(self.step("runtime", self.runtime) or {})
         if BUILT:
             self.results["runtime"] = dict(BUILT)
-        if not BUILT or "error" in BUILT:
+        return bool(BUILT) and "error" not in BUILT
+
+    def prepare_part(self, step_of=None, without=()):
+        """Builds the runtime and the trainers of the part's remaining steps in parallel, before anything is measured. A
+        trainer that does not build is reported when it should run. `step_of`: the step's name for each tag, if it
+        differs; `without`: these tags."""
+        # The stored results may be from fewer trainers.
+        self.results.pop("trainers", None)
+        TRIED.discard((self.part, "trainers"))
+        if not self.built():
             return
-        mine = [t for t in self.of_part(self.part) if not self.has((step_of or {}).get(t["tag"], t["tag"]))]
+        mine = [t for t in self.of_part(self.part) if t["tag"] not in without and not self.has((step_of or {}).get(t["tag"], t["tag"]))]
         cores, beside = os.cpu_count(), max(1, min(os.cpu_count(), len(mine)))
 
         def trainers():
@@ -238,8 +254,10 @@ class Check:
         if mine:
             self.step("trainers", trainers)
 
-    def train(self, trainer, steps, save=False, data=None, prefix=(), extra=()):
-        """Losses and seconds per iteration, the last lines, and the path of the weights."""
+    def train(self, trainer, steps, data, save=False, prefix=(), extra=(), timeout=240):
+        """Losses and seconds per iteration, the last lines, and the path of the weights. `data`: the files of samples
+        and labels. Samples are not drawn while the trainer runs, because that takes longer than an iteration on a GPU.
+        A trainer that warns of a deviation from its plan fails its step."""
         program = self.build(trainer)
         model = self.model(trainer["name"])
         if self.dry:
@@ -249,22 +267,23 @@ class Check:
         metrics, out = f"{work}/{trainer['tag']}.jsonl", f"{work}/{trainer['tag']}.onnx"
         command = [*prefix, program, "--init", f"he:{SEED}", "--model", model, "--steps", steps, "--lr", LR, "--no-shuffle",
                    "--metrics", metrics, *extra]
-        command += ["--data", data] if data else ["--data", "synthetic:1"]
+        command += ["--data", "npy:" + ",".join(data)]
         if save:
             command += ["--save", out]
-        done = shell(command)
+        done = shell(command, timeout)
+        self.warnings += warnings_in(done.stderr)
         lines = [json.loads(line) for line in open(metrics)]
         return {"losses": [line["loss"] for line in lines], "seconds": [line["seconds"] for line in lines],
                 "output": done.stdout.strip().splitlines()[-6:], "saved": out if save else None}
 
     def data(self, batch, size, steps=3):
-        """Samples as files, the same for the trainer and for PyTorch."""
-        x, y = f"{self.dir}/work/x-{batch}-{size}.npy", f"{self.dir}/work/y-{batch}-{size}.npy"
+        """Samples of `steps` batches as files, the same for the trainer and for PyTorch."""
+        x, y = (f"{self.dir}/work/{name}-{batch}x{steps}-{size}.npy" for name in "xy")
         os.makedirs(f"{self.dir}/work", exist_ok=True)
-        random = np.random.RandomState(1)
+        random = np.random.default_rng(1)
         if not os.path.exists(y):
-            np.save(x, random.standard_normal((batch * steps, 3, size, size)).astype(np.float32))
-            np.save(y, random.randint(0, 1000, batch * steps).astype(np.int32))
+            np.save(x, random.standard_normal((batch * steps, 3, size, size), np.float32))
+            np.save(y, random.integers(0, 1000, batch * steps, np.int32))
         return x, y
 
     def device(self):
@@ -279,11 +298,32 @@ class Check:
         return copy.deepcopy(TWINS[name])
 
 
+def warnings_in(text):
+    """The warnings of a trainer, each with the lines that continue it."""
+    found = []
+    for line in text.splitlines():
+        if line.startswith("warning:"):
+            found.append(line)
+        elif found and line.startswith("  "):
+            found[-1] += "\n" + line
+    return found
+
+
 def choices(check, trainer):
     """What determines the bits: the samples in a round, and the algorithm of every task."""
     with open(f"{check.dir}/trainers/{trainer['tag']}/plan.json") as given:
         plan = json.load(given)
     return [plan.get("sub_batch"), sorted({(s["task"], s["algorithm"]) for s in plan["steps"] if "algorithm" in s})]
+
+
+def profile_file(name, math):
+    return f"profile-{name}{'' if math == 'fp32' else '-' + math}.json"
+
+
+def may_be_planned_better(check, trainer):
+    """Whether a trainer was planned with modelled costs, and the profile that measures them is here by now."""
+    return not trainer["costs"].endswith(".json") and os.path.exists(
+        f"{check.dir}/results/{profile_file(trainer['name'], trainer['math'])}")
 
 
 def profiled(check, name, math="fp32"):
@@ -326,12 +366,19 @@ def profiled(check, name, math="fp32"):
         check.leave()
 
 
-def measured(check, trainer, steps=25):
+def image_size(trainer):
+    """In pixels; the networks of plimsoll's own are not in the table."""
+    return trainer.get("size") or networks.NETWORKS[trainer["name"]][1]
+
+
+def measured(check, trainer, steps=25, timeout=240):
     other = f"{check.dir}/results/part-{7 - check.part}.json"  # parts 3 and 4 share trainers
     known = json.load(open(other)).get(trainer["tag"], {}) if check.part in (3, 4) and os.path.exists(other) else {}
     if "seconds" in known and not check.dry:
         return {**known, "measured_in_part": 7 - check.part}
-    result = check.train(trainer, steps)
+    # Two batches in turn, from files: both sides of a comparison upload every batch, and neither draws one.
+    data = () if check.dry else check.data(trainer["batch"], image_size(trainer), 2)
+    result = check.train(trainer, steps, data, timeout=timeout)
     if check.dry:
         return result
     seconds = result["seconds"][5:]

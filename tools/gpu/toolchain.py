@@ -31,9 +31,11 @@ def toolchain():
         raise RuntimeError("there is no nvcc: not on the PATH, in /usr/local/cuda or in Python's packages")
     root = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
     roots = [root, f"{root}/targets/x86_64-linux", "/usr/local/cuda", "/usr", "/usr/local", *(f"{p}/nvidia/*" for p in packages)]
+    # PyTorch's own cuDNN comes first: the comparison should be of the same library, whose engines the plans name.
+    wheels = [path for p in packages for path in sorted(glob.glob(f"{p}/nvidia/cudnn"))]
     flags, includes, missing = [f"-DCMAKE_CUDA_COMPILER={nvcc}"], [], []
     for header in ("cuda_runtime.h", "cudnn.h", "cublasLt.h", "nvtx3/nvToolsExt.h"):
-        found = first_of([f"{r}/include/{header}" for r in roots] + [f"/usr/include/x86_64-linux-gnu/{header}"])
+        found = first_of([f"{r}/include/{header}" for r in (wheels if header == "cudnn.h" else []) + roots] + [f"/usr/include/x86_64-linux-gnu/{header}"])
         folder = found[:-len(header) - 1]
         if not found:
             missing.append(header)
@@ -43,7 +45,7 @@ def toolchain():
             flags.append(f"-DCUDNN_INCLUDE_DIR={folder}")
     for name, variable in (("libcudnn.so", "CUDNN_LIBRARY"), ("libcublasLt.so", "CUDA_cublasLt_LIBRARY"),
                            ("libcudart_static.a", "CUDA_cudart_static_LIBRARY")):
-        found = first_of([f"{r}/{lib}/{name}{version}" for r in roots for lib in ("lib64", "lib", "lib/x86_64-linux-gnu")
+        found = first_of([f"{r}/{lib}/{name}{version}" for r in (wheels if "cudnn" in name else []) + roots for lib in ("lib64", "lib", "lib/x86_64-linux-gnu")
                           for version in ("", ".[0-9]*")])
         if found:
             flags.append(f"-D{variable}={found}")

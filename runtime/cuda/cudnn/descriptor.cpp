@@ -15,17 +15,22 @@ std::string explanation() {
   return line == std::string::npos ? all : all.substr(line + 1);
 }
 
-}  // namespace
-
-void check(cudnnStatus_t status, const char* what) {
-  if (status == CUDNN_STATUS_SUCCESS) return;
+// Empty: it succeeded.
+std::string reason(cudnnStatus_t status, const char* what) {
+  if (status == CUDNN_STATUS_SUCCESS) return "";
   const std::string why = explanation();
   // 9.28 is linked with the driver library (9.19 is not), so it lists no engines without a driver.
   const char* const hint = status == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED
                                ? ": one of its libraries is not beside it, or asks for the driver's libcuda.so.1; to plan for a described device "
                                  "where there is no driver, have LD_LIBRARY_PATH name a folder with the toolkit's lib64/stubs/libcuda.so under that name"
                                : "";
-  throw KernelError(std::string("cuDNN: ") + what + ": " + cudnnGetErrorString(status) + (why.empty() ? "" : ", " + why) + hint);
+  return std::string("cuDNN: ") + what + ": " + cudnnGetErrorString(status) + (why.empty() ? "" : ", " + why) + hint;
+}
+
+}  // namespace
+
+void check(cudnnStatus_t status, const char* what) {
+  if (status != CUDNN_STATUS_SUCCESS) throw KernelError(reason(status, what));
 }
 
 Descriptor::Descriptor(cudnnBackendDescriptorType_t type) {
@@ -62,7 +67,7 @@ Descriptor& Descriptor::finalize(const char* what) {
   return *this;
 }
 
-bool Descriptor::try_finalize() { return cudnnBackendFinalize(raw_) == CUDNN_STATUS_SUCCESS; }
+std::string Descriptor::try_finalize(const char* what) { return reason(cudnnBackendFinalize(raw_), what); }
 
 std::string Descriptor::get_text(cudnnBackendAttributeName_t name) const {
   std::string text(static_cast<size_t>(get_raw(name, CUDNN_TYPE_CHAR, 0, nullptr)), '\0');

@@ -70,8 +70,8 @@ class Descriptor {
 
   // After this call the descriptor is valid, and nothing more can be set. `what` is for the error.
   Descriptor& finalize(const char* what);
-  // The same, if failure is an expected result.
-  bool try_finalize();
+  // The same, if failure is an expected result: returns the reason; empty if it succeeds.
+  std::string try_finalize(const char* what);
 
   template <class T>
   T get(cudnnBackendAttributeName_t name) const {

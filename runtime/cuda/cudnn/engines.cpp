@@ -9,12 +9,13 @@
 namespace plimsoll::cudnn {
 namespace {
 
-std::vector<Descriptor> configurations(const Graph& graph, cudnnBackendHeurMode_t mode) {
+// Empty: no engine of this mode supports the graph, or a library is missing; `why` is cuDNN's explanation.
+std::vector<Descriptor> configurations(const Graph& graph, cudnnBackendHeurMode_t mode, std::string& why) {
   Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.operations())
       .set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
   if (device_is_described()) heuristics.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device_properties());
-  if (!heuristics.try_finalize()) return {};  // no engine supports the graph
+  if (why = heuristics.try_finalize("no engine is listed"); !why.empty()) return {};
   return heuristics.get_descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 }
 
@@ -60,8 +61,9 @@ bool is_coarse(std::span<const cudnnBackendNumericalNote_t> notes) {
 
 std::vector<Engine> engines_for(const Graph& graph) {
   std::vector<Engine> engines;
+  std::string why;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
-    for (const Descriptor& configuration : configurations(graph, mode)) {
+    for (const Descriptor& configuration : configurations(graph, mode, why)) {
       const Descriptor engine = configuration.get_descriptor(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
       const auto notes = notes_of(engine);
       if (is_coarse(notes)) continue;
@@ -73,6 +75,15 @@ std::vector<Engine> engines_for(const Graph& graph) {
       if (!known) engines.push_back(std::move(one));
     }
   return engines;
+}
+
+std::string why_no_engine(const Graph& graph) {
+  std::string first;
+  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    std::string why;
+    if (configurations(graph, mode, why).empty() && first.empty()) first = why;
+  }
+  return first;
 }
 
 Plan::Plan(const Graph& graph, const std::string& name)

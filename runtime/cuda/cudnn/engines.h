@@ -21,6 +21,10 @@ struct Engine {
 // duplicates, for device_properties(). Coarse ones are excluded. May be empty.
 std::vector<Engine> engines_for(const Graph& graph);
 
+// Why engines_for() lists none, in cuDNN's words: the graph is not supported, or one of its libraries is missing. Empty
+// if cuDNN gives no reason: it lists engines, but they are all coarse.
+std::string why_no_engine(const Graph& graph);
+
 // An engine with these notes computes neither an f32 nor a TF32 result: it converts inputs or sums to shorter formats,
 // or uses Winograd's F(9×9, 5×5), whose error is as large as that of TF32 (4e-4 to 8e-4 of the result's norm, depending
 // on the interpolation points). Other tile sizes and FFTs stay within 3e-6, like another order of summation

@@ -144,7 +144,9 @@ void offer(std::vector<Algorithm>& all, const Problem& problem, const Convolutio
   }
 }
 
-// In cuDNN's order of preference, but exact and deterministic algorithms first; the first is the default.
+// In cuDNN's order of preference, but exact and deterministic algorithms first; the first is the default. A grouped or
+// depthwise convolution keeps cuDNN's own order after its default: its groups are small, and an engine on tensor cores
+// may be slower there and need hundreds of MiB of workspace where cuDNN's first choice needs none.
 std::vector<Algorithm> list(const Problem& problem) {
   if (problem.convolution.direction == Direction::backward_weights && problem.w < 0)
     return {{.name = std::string(kBias), .workspace_bytes = bias_bytes(problem)}};
@@ -153,8 +155,16 @@ std::vector<Algorithm> list(const Problem& problem) {
     offer(all, problem, fused(problem), kFused, "");
   offer(all, problem, problem.convolution, "", "");
   if (problem.convolution.accumulate) offer(all, problem, overwriting(problem), "", kAdd);
-  if (all.empty()) throw KernelError("cuDNN has no such convolution");
-  std::stable_partition(all.begin(), all.end(), [](const Algorithm& a) { return a.deterministic && !a.tf32; });
+  if (all.empty()) {
+    const std::string why = cudnn::why_no_engine(cudnn::Graph(problem.convolution));
+    throw KernelError("cuDNN has no such convolution" + (why.empty() ? "" : ": " + why));
+  }
+  const auto is_exact = [](const Algorithm& a) { return a.deterministic && !a.tf32; };
+  if (problem.convolution.attrs.group == 1) {
+    std::stable_partition(all.begin(), all.end(), is_exact);
+  } else if (const auto first = std::find_if(all.begin(), all.end(), is_exact); first != all.end()) {
+    std::rotate(all.begin(), first, first + 1);
+  }
   return all;
 }
 

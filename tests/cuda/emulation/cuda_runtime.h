@@ -55,6 +55,8 @@ enum cudaError_t : int {
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
   cudaErrorNoKernelImageForDevice = 209,
+  cudaErrorNotSupported = 801,
+  cudaErrorStreamCaptureInvalidated = 901,
   cudaErrorStreamCaptureUnjoined = 904,
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
@@ -137,6 +139,9 @@ namespace emulation {
 void issue_kernel(const cudaLaunchConfig_t& config, std::function<void()> thread);
 // The number of kernels launched since the process started.
 uint64_t kernels_launched();
+// The next cudaStreamEndCapture or cudaGraphInstantiateWithFlags fails with this error.
+void refuse_next_capture(cudaError_t error);
+void refuse_next_instantiation(cudaError_t error);
 void sync_block();
 // Returns the value of the lane `distance` further on in the warp; the own value beyond the end.
 uint64_t shuffle_down(uint64_t value, unsigned distance);

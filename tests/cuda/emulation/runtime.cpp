@@ -60,6 +60,7 @@ namespace {
 std::vector<Stream*> streams;  // in the order of creation
 Stream default_stream;
 std::set<Recorded*> captured;  // and not destroyed
+cudaError_t next_capture = cudaSuccess, next_instantiation = cudaSuccess;  // what the next call returns, once
 uint64_t clock_now = 0, launched = 0;
 
 Stream& of(Stream* stream) { return stream ? *stream : default_stream; }
@@ -139,6 +140,8 @@ void play(const Playable& playable) {
 namespace emulation {
 
 uint64_t kernels_launched() { return launched; }
+void refuse_next_capture(cudaError_t error) { next_capture = error; }
+void refuse_next_instantiation(cudaError_t error) { next_instantiation = error; }
 
 void issue_work(Stream* stream, std::function<void()> work) { issue(stream, std::move(work)); }
 
@@ -236,6 +239,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  if (!stream->recording) return cudaErrorInvalidValue;
   Recorded* const recorded = std::exchange(stream->recording, nullptr);
   std::vector<bool> joined(recorded->nodes.size());
   for (const Node* node : stream->last) joined[node->number] = true;
@@ -245,6 +249,11 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   for (Stream* other : all_streams()) {
     if (other->recording == recorded) other->recording = nullptr;
     other->last.clear();
+  }
+  if (const cudaError_t refused = std::exchange(next_capture, cudaSuccess); refused != cudaSuccess) {
+    delete recorded;
+    *graph = nullptr;
+    return refused;
   }
   *graph = recorded;
   captured.insert(recorded);
@@ -260,6 +269,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
 }
 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* playable, cudaGraph_t graph, unsigned long long) {
+  if (const cudaError_t refused = std::exchange(next_instantiation, cudaSuccess); refused != cudaSuccess) return refused;
   constexpr size_t kBytesOfNode = 256;  // not accounted for
   if (emulation::bytes_left() < kBytesOfNode * graph->nodes.size()) return cudaErrorMemoryAllocation;
   *playable = new Playable;
