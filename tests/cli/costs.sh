@@ -76,6 +76,6 @@ expect 8 env PLIMSOLL_PROFILER="$PWD/nowhere" plimsoll compile $net -o none; say
 # As in a build without CUDA: the message says what is missing, and how to work without it.
 mkdir without && cp "$(command -v plimsoll)" "$(command -v plimsoll-profile-host)" without/
 expect 8 env -u PLIMSOLL_PROFILER without/plimsoll compile $net --target cuda --costs h100 -o none
-says "plimsoll-profile-cuda'"; says "nvcc and cuDNN, 9.8 or later"; says 'plimsoll plan --target cuda --costs h200`'
+says "plimsoll-profile-cuda'"; says "nvcc and cuDNN 9.8 or later"; says 'plimsoll plan --target cuda --costs h200`'
 expect 0 env -u PLIMSOLL_PROFILER without/plimsoll plan $net --target cuda --costs h100 -o plan.json
-expect 0 env -u PLIMSOLL_PROFILER without/plimsoll doctor;  says "no trainer can be made for them"
+expect 0 env -u PLIMSOLL_PROFILER without/plimsoll doctor;  says "generating trainers for them does not"

@@ -26,7 +26,7 @@ cmp trainer/kernels_0.cpp again/kernels_0.cpp || fail "the same command gives an
 
 # Without --costs a local GPU is measured. Without a GPU, a trainer is for an H200, and the compiler says so.
 if ! nvidia-smi >/dev/null 2>&1; then
-  expect 0 plimsoll compile net.onnx --batch 64 --target cuda -o default;        says "there is no GPU here"; says "--costs h200"; says "(modelled)"
+  expect 0 plimsoll compile net.onnx --batch 64 --target cuda -o default;        says "no GPU found"; says "--costs h200"; says "(modelled)"
   cmp trainer/kernels_0.cpp default/kernels_0.cpp || fail "without a GPU the default is not --costs h200"
   expect 0 plimsoll compile net.onnx --batch 64 --target cuda -q -o default
   [[ ! -s err ]] || { cat err; fail "not quiet with -q"; }
@@ -42,7 +42,7 @@ expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs k40m -o plan.js
 expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --math tf32 --layout nhwc -o plan.json; says "layout   nhwc, as asked"
 expect 0 plimsoll inspect plan.json;                                                                says "layout nhwc, as asked"
 expect 2 plimsoll plan net.onnx --batch 64 --target cuda --layout nChw8c -o plan.json;              says "nchw and nhwc"
-expect 2 plimsoll plan net.onnx --batch 64 --layout nhwc -o plan.json;                              says "of GPUs"
+expect 2 plimsoll plan net.onnx --batch 64 --layout nhwc -o plan.json;                              says "is for GPUs"
 
 # The last round is smaller: an engine must serve both rounds, whatever cuDNN prefers for each.
 expect 0 plimsoll plan resnet.onnx --batch 32 --sub-batch 6 --target cuda --costs h200 -o plan.json; says "in 6 rounds of 6"
@@ -50,7 +50,7 @@ expect 0 plimsoll plan resnet.onnx --batch 32 --sub-batch 6 --target cuda --cost
 # A device that no profiler knows can be used for reports; a trainer needs workspaces.
 expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs k40m -o plan.json;      says "(modelled)"
 expect 8 plimsoll compile net.onnx --batch 64 --target cuda --costs k40m -o none;        says "k40m"
-expect 2 plimsoll plan net.onnx --batch 64 --target cuda --costs host -o plan.json;      says "no GPU"
+expect 2 plimsoll plan net.onnx --batch 64 --target cuda --costs host -o plan.json;      says "is not a GPU"
 expect 2 plimsoll plan net.onnx --batch 64 --math tf32 -o plan.json;                     says "the host computes in fp32"
 expect 2 plimsoll plan net.onnx --batch 64 --target cuda --math fp16 -o plan.json;       says "fp16"
 

@@ -50,7 +50,7 @@ expect 4 plimsoll compile net.onnx --from other.network $options -o third; says 
 expect 2 plimsoll plan --from dumps/02.fuse.network;                  says "--batch N is required"
 expect 2 plimsoll plan --from dumps/04.build_task_graph.tasks --batch 4; says "is for 8 samples"
 expect 2 plimsoll plan --from dumps/02.fuse.network --batch 8 --rules vdnn; says "has been through passes"
-expect 3 plimsoll plan --from net.onnx --batch 8;                     says "its first word should be network, graph or plan"
+expect 3 plimsoll plan --from net.onnx --batch 8;                     says "its first word must be network, graph or plan"
 expect 3 plimsoll plan --from nothing --batch 8
 sed 's/opset=[0-9]*/opset=1000/' dumps/02.fuse.network > new.network
 expect 4 plimsoll plan --from new.network --batch 8;                  says "not in 1000"

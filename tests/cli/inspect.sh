@@ -97,7 +97,7 @@ cmp -s found.html page.html || fail "something of another plan's trace is in the
 expect 4 plimsoll inspect made --html none.html --measured made/measured.json; says "is it a trace of this plan?"
 expect 4 plimsoll inspect plan.json --html none.html --measured plan.json; says "no traceEvents"; [[ ! -e none.html ]] || fail "a refused page was written"
 expect 2 plimsoll inspect plan.json --measured trace.json;   says "--html"
-expect 2 plimsoll inspect net.onnx --html page.html;         says "is of plans"
+expect 2 plimsoll inspect net.onnx --html page.html;         says "applies to plans"
 expect 2 plimsoll inspect plan.json --csv=colours
 expect 2 plimsoll plan net.onnx --batch 16 --what-if 20% -o x.json; says "256MiB"
 
@@ -110,7 +110,7 @@ grep -q '^trained .*fc.weight' all && grep -q '^statistic ' all || fail "the lis
 expect 0 plimsoll inspect net.onnx --weights --trainable 'fc.*'
 [[ $(grep '^trained' out | awk '{ print $2 }' | sort | xargs) == "fc.bias fc.weight" ]] || fail "not what matches is trained"
 expect 2 plimsoll inspect net.onnx --weights --trainable 'head.*';  says "--trainable 'head.*' matches no trained weight"
-expect 2 plimsoll inspect plan.json --weights;                      says "is of models"
+expect 2 plimsoll inspect plan.json --weights;                      says "applies to models"
 plimsoll plan net.onnx --batch 4 --costs k40m --policy liveness -q --trainable 'fc.*' --trainable 'layer4.*' -o some.json
 plimsoll plan net.onnx --batch 4 --costs k40m --policy liveness -q --freeze 'conv1*' --freeze 'bn1*' --freeze 'layer[123].*' -o rest.json
 /usr/bin/python3 - <<'PY'

@@ -23,7 +23,7 @@ expect 0 "$installed" --version; says "plimsoll 0.1.0"
 expect 0 "$installed" doctor; says "ok  profiler"
 plimsoll model resnet18:input=32,stem=cifar,width=4,classes=10 -o net.onnx >/dev/null
 expect 0 env XDG_CACHE_HOME="$PWD/cache" "$installed" compile net.onnx --batch 2 --budget 70% -o trainer
-says "trainer is written"
+says "wrote trainer"
 # A trainer links the installed runtime, by its directory or as a package.
 for how in "-DPLIMSOLL_RUNTIME=$PWD/elsewhere/lib/plimsoll" "-DPlimsoll_ROOT=$PWD/elsewhere"; do
   rm -rf trainer/build

@@ -33,5 +33,5 @@ same net.onnx --batch 24 --budget 30%
 cmp any.json 1.json || fail "another plan without --jobs"
 
 for wrong in 0 -1 1000; do
-  expect 2 plimsoll plan net.onnx --batch 16 --jobs $wrong -o none.json; says "between 1 and 256"
+  expect 2 plimsoll plan net.onnx --batch 16 --jobs $wrong -o none.json; says "expected 1 to 256"
 done

@@ -38,10 +38,10 @@ expect 0 plimsoll compare heads.onnx "${planning[@]}" --budget 100% --output log
 expect 0 plimsoll frontier heads.onnx "${planning[@]}" --output logits
 
 expect 0 plimsoll inspect heads.onnx;                                             says "logits  f32[N,3]"; says "by output"
-expect 0 plimsoll inspect heads.onnx --weights;                                   says "by output  head.w"; says "trained    stem.w"; says "stem: a weight of node 'stem' (MatMul"
+expect 0 plimsoll inspect heads.onnx --weights;                                   says "by output  head.w"; says "trained    stem.w"; says "stem: weight of node 'stem' (MatMul"
 expect 0 plimsoll inspect heads.onnx --weights --output h;                        says "dropped    head.w"
 expect 0 plimsoll inspect heads.onnx --weights --output logits;                   says "trained    head.w"
-expect 2 plimsoll inspect plan.json --output h;                                   says "--output is of models"
+expect 2 plimsoll inspect plan.json --output h;                                   says "--output applies to models"
 
 expect 2 plimsoll plan frames.onnx "${planning[@]}" -o plan.json
 says "output 'scores' is f32[N,11,6]: which axis holds the classes is ambiguous; choose it with --class-axis K"
@@ -52,7 +52,7 @@ expect 2 plimsoll plan frames.onnx "${planning[@]}" --loss mse --class-axis 2 -o
 says "--class-axis requires --loss softmax-cross-entropy"
 
 expect 4 plimsoll plan number.onnx "${planning[@]}" -o plan.json
-says "output 'price' is f32[N,1]: softmax cross entropy of one class is always 0"; says "--loss mse"; says "--loss bce-logits"
+says "output 'price' is f32[N,1]: the softmax cross entropy of one class is always 0"; says "--loss mse"; says "--loss bce-logits"
 expect 0 plimsoll plan number.onnx "${planning[@]}" --loss mse -o plan.json
 
 # A dropout in evaluation mode next to one in training mode drops nothing.
@@ -60,4 +60,4 @@ expect 0 plimsoll plan dropouts.onnx --batch 8 --costs k40m -o plan.json
 says "1 dropout is in evaluation mode while other nodes are in training mode, and is disabled: evaluated"
 grep -q 'kept.forward' plan.json || fail "the dropout in training is gone"
 ! grep -q 'evaluated.forward' plan.json || fail "the dropout in evaluation mode drops"
-expect 0 plimsoll inspect dropouts.onnx;                                          says "it drops nothing: evaluated"
+expect 0 plimsoll inspect dropouts.onnx;                                          says "and is disabled: evaluated"

@@ -51,7 +51,7 @@ says "measured while other processes used the CPU, they are marked in 'busy.json
 expect 0 env PLIMSOLL_PROFILER="$PWD/busy" plimsoll plan net.onnx --batch 8 --costs busy.json -o plan.json
 says "were measured while other processes used the CPU"; says "write 'busy.json' again"
 expect 0 env PLIMSOLL_PROFILER="$PWD/busy" plimsoll plan net.onnx --batch 8 --threads 1 --costs profiled -o plan.json
-says "they are not kept, and the next command measures them again"
+says "they are not cached, so the next command measures them again"
 [[ $(cat apart/plimsoll/*.jsonl | grep -c signature) -eq 0 ]] || fail "disturbed times are kept"
 expect 0 plimsoll profile net.onnx --batch 8 --threads 1 -o calm.json
 ! grep "other processes" err || fail "undisturbed times are told of"

@@ -38,11 +38,11 @@ trains shift.updatew.update --trainable shift --freeze gamma
 trains gamma.updateshift.updatew.update --trainable shift --trainable gamma
 trains w.update --freeze shift --freeze gamma
 trains w.update --trainable w
-expect 4 plimsoll plan scaled.onnx "${planning[@]}" --freeze shift -o plan.json; says "of 1 tensor whether it is trained"
+expect 4 plimsoll plan scaled.onnx "${planning[@]}" --freeze shift -o plan.json; says "whether 1 tensor is trained"
 expect 0 plimsoll plan scaled.onnx --batch 8 --costs k40m --effort 0 --assume frozen -o plan.json; says "2 tensors are treated as constants (--assume)"
 
 expect 0 plimsoll inspect scaled.onnx --weights
-says "undecided  shift"; says "nothing says whether it is a parameter or a buffer"; says "trained    w"
+says "undecided  shift"; says "the file does not say whether it is a parameter or a buffer"; says "trained    w"
 expect 0 plimsoll inspect scaled.onnx --weights --freeze gamma --trainable shift
 says "frozen     gamma"; says "trained    shift"
 expect 0 plimsoll inspect scaled.onnx; says "undecided"

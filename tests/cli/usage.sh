@@ -13,7 +13,7 @@ expect 2 plimsoll plan net.onnx --batch 8 --threads 0;                says "--th
 expect 2 plimsoll plan net.onnx --batch 8 --clip-norm 0;              says "--clip-norm is 0; expected above 0"
 expect 2 plimsoll plan net.onnx --batch 8 --momentum nan;             says "--momentum is nan"
 expect 2 plimsoll plan net.onnx --batch 8 --momentum -0.5;            says "--momentum is -0.5; expected 0 to"
-expect 2 plimsoll plan net.onnx --batch 8 --weight-decay -1;          says "--weight-decay is -1; expected a number from 0 on"
+expect 2 plimsoll plan net.onnx --batch 8 --weight-decay -1;          says "--weight-decay is -1; expected 0 to"
 expect 2 plimsoll plan net.onnx --batch 8 --weight-decay inf;         says "--weight-decay is inf"
 expect 2 plimsoll plan net.onnx --batch 8 --budget 4Gb;               says "'4Gb' is not a size"
 expect 2 plimsoll plan net.onnx --batch 8 --budget 0;                 says "--budget is 0"
@@ -39,7 +39,7 @@ expect 2 plimsoll plan net.onnx --batch 4 --effort 9;                 says "--ef
 expect 2 plimsoll plan net.onnx --batch 4 --jobs 0;                   says "--jobs is 0; expected 1 to 256"
 expect 2 plimsoll plan net.onnx --batch 4 --momentum nine;            says "--momentum is 'nine'; expected a number"
 expect 2 plimsoll plan net.onnx --batch 4 --optimizer rmsprop;        says "; expected one of sgd, momentum, adam, adamw, lamb, lion"
-expect 2 plimsoll plan net.onnx --batch 4 --checkpoint ck;            says 'of `plimsoll plan`; export has it'
+expect 2 plimsoll plan net.onnx --batch 4 --checkpoint ck;            says '`plimsoll plan` has no option '--checkpoint'; export has it'
 expect 2 plimsoll plan net.onnx --batch 4 -o '';                      says "-o is empty"
 expect 2 plimsoll plan '' --batch 4;                                  says "MODEL.onnx is empty"
 expect 2 plimsoll plan --batch 4;                                     says "MODEL.onnx is missing"
@@ -100,7 +100,7 @@ expect 2 plimsoll model resnet18:colour=red -o x.onnx;                says "colo
 expect 2 plimsoll model resnet18;                                     says "-o FILE.onnx"
 expect 2 plimsoll plan net.onnx --batch 8 -q -v;                      says "-q and -v are mutually exclusive"
 expect 0 plimsoll compile net.onnx --batch 8 --costs modelled -v -o told
-for told in "s  read net.onnx: " "s  costs are modelled" "s  task graph: " "s  planned by auto and checked: " "s  wrote told"; do says "$told"; done
+for told in "s  read net.onnx: " "s  costs: modelled" "s  task graph: " "s  planned by auto and checked: " "s  wrote told"; do says "$told"; done
 expect 0 plimsoll --help
 expect 0 plimsoll compile --help;                                     says "--budget"
 expect 0 plimsoll --version;                                          says "plimsoll 0.1.0"
