@@ -18,8 +18,8 @@ mkdir temporary
 PYTHON=$python TMPDIR=$PWD/temporary ${documented[1]} --part 2 --dry-run --minutes 1 >out 2>err || code=$?
 [[ $code -eq 10 || $code -eq 0 ]] || { cat out err; fail "the documented run ends with $code"; }
 says "builds are in $PWD/temporary/"
-ls -A gpu-check | diff before - | grep -v '^[0-9]' >left || true
-[[ $(cat left) == "> results" ]] || { cat left; fail "a run leaves more than its results"; }
+ls -A gpu-check | diff before - | grep -v '^[0-9]' >extra || true
+[[ $(cat extra) == "> results" ]] || { cat extra; fail "a run leaves more than its results"; }
 ls gpu-check/results/part-2-dry.json >/dev/null || fail "the results are not brought back"
 PYTHON=$python expect 1 ${documented[2]};                                            says "dry runs do not count"
 

@@ -44,11 +44,11 @@ expect 2 heads-rounds/build/train --steps 1;                      says "--data n
 expect 0 plimsoll plan mse.onnx --batch 8 --loss output:loss -q -o plan.json
 expect 2 plimsoll plan mse.onnx --batch 8 --loss output:lost -q -o plan.json
 says "--loss output:lost: the model has no such output; outputs: 'loss' f32[]"
-expect 2 plimsoll plan mse.onnx --batch 8 --loss output:loss --output loss -o plan.json;  says "exclude each other"
+expect 2 plimsoll plan mse.onnx --batch 8 --loss output:loss --output loss -o plan.json;  says "are mutually exclusive"
 expect 2 plimsoll plan mse.onnx --batch 8 --loss output: -o plan.json;                    says "output:NAME, where NAME is an output of the model"
 expect 4 plimsoll plan heads.onnx --batch 8 --loss output:likelihood -q -o plan.json
 says "output 'likelihood' f32[N,3] is not a loss: a loss is a single f32"; says "reduce the loss over all samples"
 expect 0 plimsoll plan rmse.onnx --batch 8 --loss output -o plan.json;                    says "the batch stays whole: layer 'loss' (Sqrt)"
-expect 2 plimsoll plan rmse.onnx --batch 8 --loss output --ranks 2 -q -o plan.json;       says "--ranks parts it"
+expect 2 plimsoll plan rmse.onnx --batch 8 --loss output --ranks 2 -q -o plan.json;       says "--ranks splits it"
 expect 2 plimsoll plan rmse.onnx --batch 8 --loss output --batch-norm split --sub-batch 4 -q -o plan.json
 says "the batch of 8 must stay whole"

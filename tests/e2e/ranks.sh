@@ -56,7 +56,7 @@ mv may away && echo file >may
 while ! grep -q "(training continues)" err.0; do kill -0 "${pids[0]}" || { cat err.*; fail "it ended"; }; sleep 0.05; done
 kill -TERM "${pids[1]}"
 ended 7 0 1
-grep -q "could not be written, also the last" err.0 || { cat err.*; fail "the last checkpoint is not told to be missing"; }
+grep -q "could not be written, including the last" err.0 || { cat err.*; fail "the last checkpoint is not told to be missing"; }
 
 # If it may not be missing, all end after the same iteration and with the same code, and the trained weights are saved.
 if unshare -m true 2>/dev/null; then

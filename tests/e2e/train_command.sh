@@ -20,7 +20,7 @@ grep -q "/build/train --data npy:x.npy,y.npy --no-shuffle --epochs 2 --lr 0.05$"
 
 # A failed build prints its last lines.
 mkdir broken && printf '#!/bin/sh\necho "no such generator"\nexit 3\n' >broken/cmake && chmod +x broken/cmake
-PATH=$PWD/broken:$PATH expect 8 plimsoll train "${plan[@]}" "${run[@]}"; says "cmake ended with exit code 3"; says "no such generator"
+PATH=$PWD/broken:$PATH expect 8 plimsoll train "${plan[@]}" "${run[@]}"; says "cmake exited with code 3"; says "no such generator"
 plimsoll cache | grep -q "(not finished)" || fail "a trainer that was not built is not shown"
 # A process that is killed during its build leaves nothing that the next run takes for a trainer.
 printf '#!/bin/sh\nkill -KILL $PPID\nsleep 9\n' >broken/cmake
@@ -50,7 +50,7 @@ plimsoll model lenet -o net.onnx -q
 plimsoll train "${plan[@]}" --optimizer adam --data synthetic --steps 1 >one 2>&1 &
 plimsoll train "${plan[@]}" --optimizer adam --data synthetic --steps 1 >two 2>&1 || { cat two; fail "the second of two at once"; }
 wait $! || { cat one; fail "the first of two at once"; }
-[[ $(cat one two | grep -c "building") -eq 1 ]] || fail "$(cat one two | grep -c building) of two have built"
+[[ $(cat one two | grep -c "^building the trainer in") -eq 1 ]] || fail "$(cat one two | grep -c "^building the trainer in") of two have built"
 # --trainer DIR keeps the trainer there.
 expect 0 plimsoll train "${plan[@]}" --trainer mine --data synthetic --steps 1
 [[ -x mine/build/train && -e mine/plan.json && ! -e mine.making ]] || fail "--trainer"
