@@ -126,7 +126,7 @@ expect 2 one/build/train --measure-ranks ranks.json;                     says "t
 
 # Refused, with the remedy.
 expect 2 plimsoll plan net.onnx --batch 16 --ranks 3 -o p.json;          says "--batch 16 is not divisible by 3 ranks; 15 and 18 would be"
-expect 2 plimsoll plan net.onnx --batch 16 --sub-batch 3 --ranks 2 -o p.json; says "--sub-batch 3 cannot be shared"
+expect 2 plimsoll plan net.onnx --batch 16 --sub-batch 3 --ranks 2 -o p.json; says "--sub-batch 3 is not divisible by 2 ranks"
 expect 8 two/build/train $run;                                           says "mpirun -np 2"
 expect 8 mpirun -np 2 one/build/train $run;                              says "--ranks 2"
 expect 3 mpirun -np 2 two/build/train --data npy:none.npy,y.npy;         says "none.npy"

@@ -140,8 +140,10 @@ TEST_CASE("the largest of whole numbers is the larger of two halves, again and a
 }
 
 TEST_CASE("a learned exponent or bound is a parameter, and a number of the code is a constant") {
-  const auto said = [](const char* op, const std::vector<std::string>& inputs, const std::string& name) {
+  const auto said = [](const char* op, const std::vector<std::string>& inputs, const std::string& name,
+                       const char* producer = "pytorch") {
     Spelled spelled;
+    spelled.build.model.set_producer_name(producer);
     spelled.build.input("x", {"N", "6"}).weight(name, {1}, 3).constant_real("zero", {0}, true);
     spelled.node(op, inputs);
     const auto imported = spelled.build.import();
@@ -152,6 +154,7 @@ TEST_CASE("a learned exponent or bound is a parameter, and a number of the code 
     return text;
   };
   CHECK(said("Pow", {"x", "pool.p"}, "pool.p") == "Pow [N,6] pool.p is trained");
+  CHECK(said("Pow", {"x", "pool.p"}, "pool.p", "tf2onnx") == "Pow [N,6]");
   CHECK(said("Pow", {"x", "475"}, "475") == "Pow [N,6]");
   CHECK(said("Pow", {"x", "const_3__12"}, "const_3__12") == "Pow [N,6]");
   CHECK(said("Clip", {"x", "zero", "alpha"}, "alpha") == "Clip Min [N,6] alpha is trained");

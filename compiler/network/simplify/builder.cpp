@@ -64,6 +64,8 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   masks_ = find_random_masks(model_.nodes, outputs);
   table_.set_trained(reached_by_gradients(model_, order));
   table_.set_roles(find_weight_roles(model_, order));
+  table_.set_unmarked_numbers_may_be_learned(model_.producer == "pytorch" && !model_.author &&
+                                             exporter_marks(model_).empty());
   PLIMSOLL_TRY(add_inputs());
   for (const ModelTensor& tensor : model_.initializers) table_[table_.define(tensor.name)].initializer = &tensor;
   for (const int node : order.nodes) PLIMSOLL_TRY(add_node(model_.nodes[node]));

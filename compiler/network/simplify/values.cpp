@@ -104,7 +104,8 @@ const KnownValue* ValueTable::known(Index index) {
 }
 
 bool ValueTable::may_be_learned(const ModelTensor& number) {
-  return !is_constant(number) && (roles_.contains(number.name) || !is_named_as_number(number.name));
+  return !is_constant(number) && (roles_.contains(number.name) ||
+                                   (unmarked_numbers_may_be_learned_ && !is_named_as_number(number.name)));
 }
 
 const KnownValue* ValueTable::known_number(Index index) {

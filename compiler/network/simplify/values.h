@@ -45,6 +45,10 @@ class ValueTable {
   // The roles of initializers for their readers: they take precedence over names and elements.
   void set_roles(std::unordered_map<std::string, WeightRole> roles) { roles_ = std::move(roles); }
 
+  // Of exponents and bounds without a role: whether one with a name of its own may be a parameter. TorchScript's exporter
+  // marks no parameters; where the file marks them, all others are constants.
+  void set_unmarked_numbers_may_be_learned(bool may) { unmarked_numbers_may_be_learned_ = may; }
+
   // A new value of the network; its name is made unique.
   ValueId add(Value value);
 
@@ -74,6 +78,7 @@ class ValueTable {
 
   Network& network_;
   std::unordered_set<std::string> trained_ = {};
+  bool unmarked_numbers_may_be_learned_ = false;
   std::unordered_map<std::string, WeightRole> roles_ = {};
   std::unordered_map<const ModelTensor*, bool> is_mask_ = {};  // cached results, because the test reads every element
   // Constants that became parameters, by a hash of their elements.
