@@ -119,11 +119,11 @@ void check_backend(const Options& options) {
   if (options.last_batch != LastBatch::drop && !heeds.loss_scale)
     throw TrainerError(
         Exit::usage,
-        "--last pad and keep are not there for this device: the loss would not be the mean over the samples");
+        "--last pad and keep are not supported on this device: the loss would not be the mean over the samples");
   if (!options.trace.empty() && !heeds.times)
-    throw TrainerError(Exit::usage, "--trace is not there for this device: it does not tell when its steps run");
+    throw TrainerError(Exit::usage, "--trace is not supported on this device: it does not report when its steps run");
   if (options.on_nan == OnNan::skip && !heeds.discard)
-    throw TrainerError(Exit::usage, "--on-nan skip is not there for this device: the weights would have moved");
+    throw TrainerError(Exit::usage, "--on-nan skip is not supported on this device: the weights would have moved");
 }
 
 Data prepare(const Program& program, const Options& options, const std::string& model_file) {
@@ -131,7 +131,7 @@ Data prepare(const Program& program, const Options& options, const std::string& 
   if (!data.training.counted_labels.empty() && !backend::heeds().loss_scale)
     throw TrainerError(
         Exit::usage,
-        "labels that are left out are not there for this device: the loss would not be the mean over the others");
+        "ignored labels are not supported on this device: the loss would not be the mean over the others");
   check_left_over(options, program, data.training.samples);
   check_mixing(program, options.feeding.mixing);
   check_save(program, options.save);

@@ -25,18 +25,18 @@ Program with_batch(const Program& compiled, const BatchOptions& options) {
   const auto refuse = [&](const std::string& why) {
     throw TrainerError(Exit::usage, flag + " " + std::to_string(asked) + ": " + why);
   };
-  if (batch % ranks != 0) refuse("it is no multiple of the " + counted(ranks, "rank"));
+  if (batch % ranks != 0) refuse("not divisible by " + counted(ranks, "rank"));
   const int64_t of_rank = batch / ranks, wanted = options.sub_batch.value_or(compiled.sub_batch * ranks);
   if (wanted % ranks != 0)
     throw TrainerError(
-        Exit::usage, "--sub-batch " + std::to_string(wanted) + ": it is no multiple of the " + counted(ranks, "rank"));
+        Exit::usage, "--sub-batch " + std::to_string(wanted) + ": not divisible by " + counted(ranks, "rank"));
   const int64_t sub_batch = std::min(wanted / ranks, of_rank), rounds = (of_rank + sub_batch - 1) / sub_batch;
   if (batch == compiled.batch && sub_batch == compiled.sub_batch) return program;
   if (compiled.whole_batches_only)
-    refuse("the model computes with its samples among each other, and is compiled for " +
+    refuse("the model combines samples of a batch, and is compiled for " +
            std::to_string(compiled.batch) + " of them" + compile_again(flag, asked));
   if (!backend::heeds().loss_scale)
-    refuse("not there for this device: the loss would not be the mean over the samples");
+    refuse("not supported on this device: the loss would not be the mean over the samples");
   if (wanted > compiled.sub_batch * ranks)
     throw TrainerError(Exit::usage, "--sub-batch " + std::to_string(wanted) + ": the planned one is " +
                                         std::to_string(compiled.sub_batch * ranks) +

@@ -33,7 +33,7 @@ TRIED = set()  # (part, step), in this process
 BUILT = {}  # the runtime, in this process
 TWINS = {}  # PyTorch's networks, with their initial weights
 # What a trainer warns of if it does not do what was planned: its times and bits are then not those of the plan.
-DEVIATION = re.compile(r"a round is not recorded|graph capture failed|(is|are) not as planned|waiting for samples")
+DEVIATION = re.compile(r"graph capture failed|(is|are) not as planned|waiting for samples")
 # A process is ended with all its children. Otherwise a program under a tool, or a compiler under a build, would keep
 # the device and the cores from the next steps.
 GROUP = {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
