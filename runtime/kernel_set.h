@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "runtime/kernel.h"
+#include "runtime/precision.h"
 
 namespace plimsoll {
 
 // A kernel never exceeds its planned bytes, on whatever machine the program runs. If this machine's library does not
 // have an algorithm, or not within the planned workspace, the first suitable one replaces it: a deterministic one, in
-// the planned arithmetic. A plan in TF32 was asked for with --math tf32: TF32 replaces it, or else f32. A plan in f32
+// the planned arithmetic. A plan in TF32 was asked for with --precision tf32: TF32 replaces it, or else f32. A plan in f32
 // is never replaced by TF32. If there is none, `add` throws a KernelError that names the layers. If held to the plan,
 // nothing is replaced: deviations are listed in refused(), and the set must not be used.
 class KernelSet {
@@ -73,13 +74,13 @@ class KernelSet {
   template <class K>
   void make(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands, std::string_view algorithm,
             int64_t workspace_bytes) {
-    kernels_[index] = K::make(attrs, operands, algorithm);
+    kernels_[index] = InAnyPrecision<K>::make(attrs, operands, algorithm);
     // A library's list of algorithms may differ between machines, and an algorithm that is not listed may still be
     // buildable.
     if (const int64_t needed = kernels_[index]->workspace_found(); needed >= 0)
       count(check_workspace({{.name = std::string(algorithm), .workspace_bytes = needed}}, algorithm, workspace_bytes), workspace_bytes);
     else
-      count(check_workspace(K::algorithms(attrs, operands), algorithm, workspace_bytes), workspace_bytes);
+      count(check_workspace(InAnyPrecision<K>::algorithms(attrs, operands), algorithm, workspace_bytes), workspace_bytes);
   }
   template <class K>
   bool make_another(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands,
@@ -99,7 +100,7 @@ class KernelSet {
   template <class K>
   static std::vector<Algorithm> offered(const typename K::Attrs& attrs, std::span<const OperandDesc> operands) {
     try {
-      return K::algorithms(attrs, operands);
+      return InAnyPrecision<K>::algorithms(attrs, operands);
     } catch (const KernelError&) {
       return {};
     }

@@ -12,6 +12,7 @@ namespace plimsoll {
 #define KERNEL(kernel, attributes, file)                                                                  \
   struct kernel {                                                                                         \
     using Attrs = attributes;                                                                             \
+    static constexpr std::string_view kName = #kernel;                                                    \
     static std::vector<Algorithm> algorithms(const Attrs& attrs, std::span<const OperandDesc> operands);  \
     static std::unique_ptr<Kernel> make(const Attrs& attrs, std::span<const OperandDesc> operands,        \
                                         std::string_view algorithm);                                      \

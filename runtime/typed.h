@@ -15,6 +15,7 @@ template <class Body>
 decltype(auto) by_type(DataType type, Body body) {
   switch (type) {
     case DataType::f32: break;
+    case DataType::bf16: break;  // no such operand gets here: it is widened (runtime/precision.h)
     case DataType::i32: return body(int32_t{});
     case DataType::i64: return body(int64_t{});
     case DataType::u8: return body(uint8_t{});
@@ -27,6 +28,7 @@ template <class Body>
 decltype(auto) by_width(DataType type, Body body) {
   switch (bytes_of(type)) {
     case 1: return body(uint8_t{});
+    case 2: return body(uint16_t{});
     case 8: return body(uint64_t{});
     default: return body(uint32_t{});
   }

@@ -120,7 +120,7 @@ Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions
     PLIMSOLL_ASSIGN(file, read_profile(given.profile_file));
     options.threads = file->threads;
     if (file->tf32 != options.arithmetic.tf32)
-      return Error{ExitCode::usage, fmt::format("'{}' was measured with --math {}", options.profile_file, file->tf32 ? "tf32" : "fp32")};
+      return Error{ExitCode::usage, fmt::format("'{}' was measured with --precision {}", options.profile_file, file->tf32 ? "tf32" : "fp32")};
   }
   std::vector<std::string> described_by = {options.profiler, "--describe"};
   for (const std::string& argument : which_device(options)) described_by.push_back(argument);

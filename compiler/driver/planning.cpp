@@ -47,6 +47,7 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
   PLIMSOLL_TRY(make_trainable(model.network, request.network, notes));
   tell(model, notes, messages);
   fuse(model.network, request.network.attention);
+  PLIMSOLL_TRY(assign_precision(model.network, request.network.precision));
   return graphs_to_measure(request, model.network);
 }
 
@@ -91,6 +92,10 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
     if (model.network.stage == NetworkStage::trainable) {
       fuse(model.network, of_model.network.attention);
       after("fuse");
+    }
+    if (model.network.stage == NetworkStage::fused && of_model.network.precision.precision != Precision::fp32) {
+      PLIMSOLL_TRY(assign_precision(model.network, of_model.network.precision));
+      after("assign_precision");
     }
     PLIMSOLL_ASSIGN(LaidOut made, lay_out(asked, model.network, wants_plain_layout(asked, purpose), opened.of_layouts(), opened.source, messages));
     after("assign_layouts");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -50,7 +51,7 @@ int64_t threads_of(const PlanningRequest& request) {
 int jobs_of(const PlanningRequest& request) { return request.jobs ? *request.jobs : processors(); }
 
 Arithmetic arithmetic_of(const ModelRequest& request) {
-  return {.tf32 = request.math == "tf32", .nondeterministic = request.nondeterministic};
+  return {.tf32 = request.precision == "tf32", .nondeterministic = request.nondeterministic};
 }
 
 TrainingOptions training_options_of(const ModelRequest& request) {
@@ -73,10 +74,13 @@ Status check_usage(const ModelRequest& request) {
   if (request.target == "host" && (request.layout == "nchw" || request.layout == "nhwc"))
     return usage(fmt::format("--layout {} is for GPUs; the host supports plain, nChw8c and nChw16c",
                              request.layout));
-  if (request.math != "fp32" && request.math != "tf32")
-    return usage(fmt::format("--math is '{}'; expected fp32 or tf32", request.math));
-  if (request.math == "tf32" && request.target != "cuda")
-    return usage("--math tf32 is for GPUs; the host computes in fp32");
+  constexpr std::array kPrecisions = {"fp32", "tf32", "bf16"};
+  if (std::find(kPrecisions.begin(), kPrecisions.end(), request.precision) == kPrecisions.end())
+    return usage(fmt::format("--precision is '{}'; expected fp32, tf32 or bf16", request.precision));
+  if (request.precision == "tf32" && request.target != "cuda")
+    return usage("--precision tf32 is for GPUs; the host computes in fp32 or bf16");
+  if (request.precision != "bf16" && !request.network.precision.keep_fp32.empty())
+    return usage("--keep-fp32 requires --precision bf16");
   if (request.threads && (*request.threads < 1 || *request.threads > 1024))
     return usage(fmt::format("--threads is {}; expected 1 to 1024", *request.threads));
   constexpr double kMost = std::numeric_limits<float>::max();  // kernels compute with it in f32

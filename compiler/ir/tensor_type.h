@@ -46,6 +46,12 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
+// The same tensor with elements of another type.
+inline TensorType stored_as(TensorType type, DataType element) {
+  type.type = element;
+  return type;
+}
+
 // "f32[N,64,56,56]:nChw16c"; ":plain" is omitted. 64·N prints as "64N".
 std::string to_string(const TensorType& type);
 std::string to_string(const Dims& dims);  // "[N,64,56,56]"

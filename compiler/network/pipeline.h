@@ -4,6 +4,7 @@
 //   put_samples_first  inputs with samples first, as they are fed (samples_first.h); import_onnx runs these two
 //   make_trainable     adds the loss; decides what is trained, and which layers are in evaluation mode
 //   fuse               fewer nodes for the same function
+//   assign_precision   which values are stored in bf16 (precision.h)
 //   assign_layouts     the memory layout of each value (layout.h), by choose_layouts if times decide (layout_choice.h)
 //
 // Each step requires the ones before it. Layouts are not part of a function here, because they need a target and costs.
@@ -17,6 +18,7 @@
 #include "compiler/network/freeze.h"
 #include "compiler/network/loss.h"
 #include "compiler/network/modes.h"
+#include "compiler/network/precision.h"
 #include "compiler/network/undecided.h"
 #include "compiler/support/status.h"
 
@@ -36,6 +38,7 @@ struct NetworkRequest {
   LossRequest loss = {LossKind::softmax_cross_entropy};
   TrainedRequest trained = {};
   Attention attention = Attention::spelled;
+  PrecisionRequest precision = {};
 };
 
 // Before: types are inferred.

@@ -15,6 +15,7 @@ const Op op_Asinh{.name = "Asinh",
                   .forward = [](TaskBuilder& build) { forward_activation(build, {}, 20); },
                   .backward = [](TaskBuilder& build) { backward_activation(build, Remembers::input, {}, 20); },
                   .layout = LayoutRule::elementwise,
+                  .precision = PrecisionRule::single,
                   .samples = [] { return activation_samples(-3, 3); }};
 
 }  // namespace plimsoll

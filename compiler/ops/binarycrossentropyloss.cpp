@@ -50,6 +50,7 @@ const Op op_BinaryCrossEntropyLoss{.name = "BinaryCrossEntropyLoss",
                                    .forward = binarycrossentropyloss::forward,
                                    .backward = binarycrossentropyloss::backward,
                                    .sums_samples = true,
+                                   .precision = PrecisionRule::single,
                                    .samples = binarycrossentropyloss::samples};
 
 }  // namespace plimsoll

@@ -146,6 +146,8 @@ const Op op_Conv{.name = "Conv",
                  .layout = LayoutRule::any,
                  .weight_layout = conv::weight_layout,
                  .absorbs_relu = [](const NodeView&) { return true; },
+                 .precision = PrecisionRule::products,
+                 .factors = {0, 1},
                  .samples = conv::samples};
 
 }  // namespace plimsoll

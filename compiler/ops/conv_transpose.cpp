@@ -148,6 +148,8 @@ const Op op_ConvTranspose{.name = "ConvTranspose",
                           .backward = conv_transpose::backward,
                           .layout = LayoutRule::any,
                           .weight_layout = conv_transpose::weight_layout,
+                          .precision = PrecisionRule::products,
+                          .factors = {0, 1},
                           .samples = conv_transpose::samples};
 
 }  // namespace plimsoll

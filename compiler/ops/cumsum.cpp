@@ -113,6 +113,7 @@ const Op op_CumSum{.name = "CumSum",
                    .forward = cumsum::forward,
                    .backward = cumsum::backward,
                    .any_type = true,
+                   .precision = PrecisionRule::single,
                    .samples = cumsum::samples};
 
 }  // namespace plimsoll

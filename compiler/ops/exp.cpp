@@ -20,6 +20,7 @@ const Op op_Exp{.name = "Exp",
                 .forward = [](TaskBuilder& build) { forward_activation(build, {}, 10); },
                 .backward = exp::backward,
                 .layout = LayoutRule::elementwise,
+                .precision = PrecisionRule::single,
                 .samples = [] { return activation_samples(-1, 1); }};
 
 }  // namespace plimsoll

@@ -248,6 +248,7 @@ const Op op_Gather{.name = "Gather",
                    .backward = gather::backward,
                    .any_type = true,
                    .marks = {.padding_index = 0},
+                   .precision = PrecisionRule::rows,
                    .samples = gather::samples};
 
 }  // namespace plimsoll

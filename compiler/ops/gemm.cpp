@@ -79,6 +79,8 @@ const Op op_Gemm{.name = "Gemm",
                  .infer = gemm::infer,
                  .forward = gemm::forward,
                  .backward = gemm::backward,
+                 .precision = PrecisionRule::products,
+                 .factors = {0, 1},
                  .samples = gemm::samples};
 
 }  // namespace plimsoll

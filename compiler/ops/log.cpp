@@ -20,6 +20,7 @@ const Op op_Log{.name = "Log",
                 .forward = [](TaskBuilder& build) { forward_activation(build, {}, 10); },
                 .backward = log::backward,
                 .layout = LayoutRule::elementwise,
+                .precision = PrecisionRule::single,
                 .samples = [] { return activation_samples(0.5, 2); }};
 
 }  // namespace plimsoll

@@ -9,6 +9,7 @@ const Op op_LogSoftmax{.name = "LogSoftmax",
                        .infer = infer_softmax,
                        .forward = forward_softmax,
                        .backward = backward_softmax,
+                       .precision = PrecisionRule::single,
                        .samples = softmax_samples};
 
 }  // namespace plimsoll

@@ -126,6 +126,8 @@ const Op op_MatMul{.name = "MatMul",
                    .forward = matmul::forward,
                    .backward = matmul::backward,
                    .marks = {.transposed_a = true, .transposed_b = true},
+                   .precision = PrecisionRule::products,
+                   .factors = {0, 1},
                    .samples = matmul::samples};
 
 }  // namespace plimsoll

@@ -44,6 +44,7 @@ const Op op_MseLoss{.name = "MseLoss",
                     .forward = mseloss::forward,
                     .backward = mseloss::backward,
                     .sums_samples = true,
+                    .precision = PrecisionRule::single,
                     .samples = mseloss::samples};
 
 }  // namespace plimsoll

@@ -21,6 +21,7 @@ const Op op_NegativeLogLikelihoodLoss{.name = "NegativeLogLikelihoodLoss",
                                       .marks = {.classes_last = true},
                                       .sums_samples = true,
                                       .wants_all_samples = class_loss_wants_all_samples,
+                                      .precision = PrecisionRule::single,
                                       .samples = class_loss_samples};
 
 }  // namespace plimsoll

@@ -37,6 +37,15 @@ enum class SamplesRule {
   first_input  // input 0 is multiplied by weights, sample by sample
 };
 
+// In which precision an operator's results are stored, if the precision is bf16 (network/precision.h). Every kernel
+// computes in f32, whatever its operands' type; products multiply in bf16 and add in f32.
+enum class PrecisionRule {
+  follows,   // bf16 if a real input is
+  products,  // bf16; the inputs of Op::factors are cast to it
+  rows,      // bf16: rows of a table, which stays f32
+  single,    // f32: losses, sums over samples, functions that enlarge relative errors
+};
+
 // A small instance of an operator, for the tests that iterate over the registry: gradients against finite differences,
 // every backend against the host, in-place and recomputation claims. A constant without dimensions and elements
 // represents an omitted optional input.
@@ -124,6 +133,8 @@ struct Op {
   bool (*wants_all_samples)(const NodeView& node) = nullptr;
   // How the output's elements are moved from the first input. nullptr or nullopt: not known to be a move.
   std::optional<Moves> (*moves)(const NodeView& node) = nullptr;
+  PrecisionRule precision = PrecisionRule::follows;
+  FixedList<size_t, 3> factors = {};  // for PrecisionRule::products: the inputs that are multiplied
   std::vector<Sample> (*samples)() = nullptr;
 };
 

@@ -38,6 +38,7 @@ const Op op_OutputLoss{.name = "OutputLoss",
                        .forward = outputloss::forward,
                        .backward = outputloss::backward,
                        .adds_up = adds_up_first,
+                       .precision = PrecisionRule::single,
                        .samples = outputloss::samples};
 
 }  // namespace plimsoll

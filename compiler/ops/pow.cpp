@@ -81,6 +81,7 @@ const Op op_Pow{.name = "Pow",
                 .forward = pow::forward,
                 .backward = pow::backward,
                 .layout_of = pow::layout_of,
+                .precision = PrecisionRule::single,
                 .samples = pow::samples};
 
 }  // namespace plimsoll

@@ -13,6 +13,7 @@ const Op op_Reciprocal{.name = "Reciprocal",
                        .forward = [](TaskBuilder& build) { forward_activation(build, {}, 2); },
                        .backward = [](TaskBuilder& build) { backward_activation(build, Remembers::output, {}, 3); },
                        .layout = LayoutRule::elementwise,
+                       .precision = PrecisionRule::single,
                        .samples = [] { return activation_samples(0.5, 2); }};
 
 }  // namespace plimsoll

@@ -10,6 +10,7 @@ const Op op_ReduceLogSumExp{.name = "ReduceLogSumExp",
                             .forward = [](TaskBuilder& build) { forward_reduce_by(build, 12); },
                             .backward = [](TaskBuilder& build) { backward_reduce_by(build, 12, false); },
                             .layout_of = reduce_layout,
+                            .precision = PrecisionRule::single,
                             .samples = [] { return reduce_samples(18, -2, 2); }};
 
 }  // namespace plimsoll

@@ -12,6 +12,7 @@ const Op op_ReduceMean{.name = "ReduceMean",
                        .layout_of = reduce_layout,
                        .sums_samples = true,
                        .adds_up = adds_up_first,
+                       .precision = PrecisionRule::single,
                        .samples = [] { return reduce_samples(18); }};
 
 }  // namespace plimsoll

@@ -31,6 +31,7 @@ const Op op_ReduceProd{.name = "ReduceProd",
                        .forward = [](TaskBuilder& build) { forward_reduce_by(build, 1); },
                        .backward = [](TaskBuilder& build) { backward_reduce_by(build, 1, true); },
                        .layout_of = reduce_layout,
+                       .precision = PrecisionRule::single,
                        .samples = [] { return reduce_samples(18, 0.5, 1.5); }};
 
 }  // namespace plimsoll

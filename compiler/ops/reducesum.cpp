@@ -12,6 +12,7 @@ const Op op_ReduceSum{.name = "ReduceSum",
                       .layout_of = reduce_layout,
                       .sums_samples = true,
                       .adds_up = adds_up_first,
+                      .precision = PrecisionRule::single,
                       .samples = [] { return reduce_samples(13); }};
 
 }  // namespace plimsoll

@@ -178,6 +178,8 @@ const Op op_ScaledDotProductAttention{.name = "ScaledDotProductAttention",
                                       .forward = scaled_dot_product_attention::forward,
                                       .backward = scaled_dot_product_attention::backward,
                                       .any_type = true,
+                                      .precision = PrecisionRule::products,
+                                      .factors = {0, 1, 2},
                                       .samples = scaled_dot_product_attention::samples};
 
 }  // namespace plimsoll

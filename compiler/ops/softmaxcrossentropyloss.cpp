@@ -239,6 +239,7 @@ const Op op_SoftmaxCrossEntropyLoss{.name = "SoftmaxCrossEntropyLoss",
                                     .marks = {.classes_last = true, .label_smoothing = 1},
                                     .sums_samples = true,
                                     .wants_all_samples = class_loss_wants_all_samples,
+                                    .precision = PrecisionRule::single,
                                     .samples = softmaxcrossentropyloss::samples};
 
 }  // namespace plimsoll

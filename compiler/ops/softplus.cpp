@@ -8,6 +8,7 @@ const Op op_Softplus{.name = "Softplus",
                      .forward = [](TaskBuilder& build) { forward_activation(build, {}, 20); },
                      .backward = [](TaskBuilder& build) { backward_activation(build, Remembers::input, {}, 10); },
                      .layout = LayoutRule::elementwise,
+                     .precision = PrecisionRule::single,
                      .samples = [] { return activation_samples(-3, 3); }};
 
 }  // namespace plimsoll

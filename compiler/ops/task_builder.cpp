@@ -7,6 +7,7 @@
 
 #include "compiler/ops/op.h"
 #include "runtime/attrs/scale.h"
+#include "runtime/attrs/whole.h"
 
 namespace plimsoll {
 
@@ -26,7 +27,33 @@ Operand TaskBuilder::read_input(size_t i) {
   if (!node_->has_input(i)) return Operand{};
   const ValueId value = node_->node().inputs[i];
   PLIMSOLL_CHECK(tensor_of_[value].valid(), fmt::format("{}: input {} has no tensor", node_->describe(), i));
-  return operand(tensor_of_[value], Access::read, network_.values[value].type);
+  if (is_cast_factor(i)) return operand(cast_factor(value), Access::read, stored_as(network_.values[value].type, DataType::bf16));
+  return operand(tensor_of_[value], Access::read, stored_type(value));
+}
+
+TensorType TaskBuilder::stored_type(ValueId value) const {
+  const Value& meaning = network_.values[value];
+  return meaning.reduced ? stored_as(meaning.type, DataType::bf16) : meaning.type;
+}
+
+bool TaskBuilder::is_cast_factor(size_t input) const {
+  const Node& node = node_->node();
+  const FixedList<size_t, 3>& factors = find_op(node.op)->factors;
+  return network_.values[node.outputs[0]].reduced && std::find(factors.begin(), factors.end(), input) != factors.end() &&
+         graph_.tensors[tensor_of_[node.inputs[input]]].type.type == DataType::f32;
+}
+
+TensorId TaskBuilder::cast_factor(ValueId value) {
+  const auto [at, is_new] = casts_.try_emplace(value);
+  if (!is_new) return at->second;
+  const TensorId given = tensor_of_[value];
+  const TensorType type = network_.values[value].type, cast = stored_as(type, DataType::bf16);
+  at->second = add_tensor({.name = graph_.tensors[given].name + ".bf16", .type = cast});
+  task({.kernel = "CastTo",
+        .attributes = to_attributes(CastAttrs{}),
+        .operands = {operand(given, Access::read, type), operand(at->second, Access::write, cast)},
+        .flops = flops_per_element(type, 1)});
+  return at->second;
 }
 
 Operand TaskBuilder::update_input(size_t i) {
@@ -75,9 +102,9 @@ Operand TaskBuilder::write_output(size_t i) {
   const Value& meaning = network_.values[value];
   tensor_of_[value] = add_tensor({.name = meaning.name,
                                   .kind = TensorKind::activation,
-                                  .type = meaning.type,
+                                  .type = stored_type(value),
                                   .onnx_name = meaning.name});
-  return operand(tensor_of_[value], Access::write, meaning.type);
+  return operand(tensor_of_[value], Access::write, stored_type(value));
 }
 
 void TaskBuilder::alias_output(size_t output, size_t input) {
@@ -100,7 +127,7 @@ Operand TaskBuilder::read_stash(const std::string& what) const {
 
 Operand TaskBuilder::read_output(size_t i) {
   const ValueId value = node_->node().outputs[i];
-  return operand(tensor_of_[value], Access::read, network_.values[value].type);
+  return operand(tensor_of_[value], Access::read, stored_type(value));
 }
 
 bool TaskBuilder::has_gradient(size_t output) const {
@@ -110,7 +137,7 @@ bool TaskBuilder::has_gradient(size_t output) const {
 Operand TaskBuilder::read_gradient(size_t output) {
   if (!has_gradient(output)) return Operand{};
   const ValueId value = node_->node().outputs[output];
-  return operand(gradient_of_[value], Access::read, network_.values[value].type);
+  return operand(gradient_of_[value], Access::read, stored_type(value));
 }
 
 bool TaskBuilder::wants_gradient(size_t input) const {
@@ -129,8 +156,8 @@ Operand TaskBuilder::write_gradient(size_t input) {
   }
   const TensorId made = add_tensor({.name = "d" + meaning.name,
                                     .kind = weight ? TensorKind::weight_gradient : TensorKind::activation_gradient,
-                                    .type = meaning.type});
-  const Operand gradient = operand(made, Access::write, meaning.type);
+                                    .type = stored_type(value)});
+  const Operand gradient = operand(made, Access::write, stored_type(value));
   if (weight) {
     gradient_of_[value] = made;
     if (as_data) gradients_of_data_.insert(made);
@@ -153,9 +180,11 @@ void TaskBuilder::give_gradient(size_t input, const Operand& made) {
 }
 
 Operand TaskBuilder::write_scratch(const std::string& what, const TensorType& type) {
+  const bool reduced = network_.values[node_->node().outputs[0]].reduced && type.type == DataType::f32;
+  const TensorType stored = reduced ? stored_as(type, DataType::bf16) : type;
   const TensorId tensor =
-      add_tensor({.name = node_->node().name + "." + what, .kind = TensorKind::activation_gradient, .type = type});
-  return operand(tensor, Access::write, type);
+      add_tensor({.name = node_->node().name + "." + what, .kind = TensorKind::activation_gradient, .type = stored});
+  return operand(tensor, Access::write, stored);
 }
 
 void TaskBuilder::task(TaskSpec spec) {
@@ -217,7 +246,7 @@ void TaskBuilder::leave_backward() {
     const Value& meaning = network_.values[value];
     const TensorId sum = add_tensor({.name = "d" + meaning.name,
                                      .kind = TensorKind::activation_gradient,
-                                     .type = meaning.type});
+                                     .type = stored_type(value)});
     task({.kernel = "BinaryAdd",
           .kind = TaskKind::backward,
           .operands = {operand(gradient_of_[value], Access::read, meaning.type),
@@ -229,6 +258,12 @@ void TaskBuilder::leave_backward() {
 }
 
 void TaskBuilder::seed_gradient(ValueId value, TensorId gradient) { gradient_of_[value] = gradient; }
+
+void TaskBuilder::settle_element_types() {
+  for (Task& task : graph_.tasks)
+    for (Operand& operand : task.operands)
+      if (operand.tensor.valid()) operand.type.type = graph_.tensors[operand.tensor].type.type;
+}
 
 TensorId TaskBuilder::add_tensor(Tensor tensor) {
   tensor.name = unique(std::move(tensor.name), tensor_names_);

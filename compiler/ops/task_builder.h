@@ -46,7 +46,9 @@ class TaskBuilder {
   // all samples are in one round, because some node needs them all at once
   bool batch_is_whole() const { return batch_is_whole_; }
 
-  Operand read_input(size_t i);   // absent if the optional input is omitted
+  // Absent if the optional input is omitted. A factor of a product in bf16 is read as bf16 (Op::factors): the first
+  // such node adds a task that casts it.
+  Operand read_input(size_t i);
   Operand update_input(size_t i);  // a statistic that the forward task updates
   // Input i selects rows: the trainer checks that the values it feeds are in [0, bound). No effect for a value that a
   // task computes.
@@ -94,8 +96,13 @@ class TaskBuilder {
   TensorId gradient_of(ValueId value) const { return gradient_of_[value]; }
   TensorId add_tensor(Tensor tensor);
   void bind(ValueId value, TensorId tensor) { tensor_of_[value] = tensor; }
+  // For the finished graph: operators view tensors as f32, and each operand gets its tensor's element type.
+  void settle_element_types();
 
  private:
+  TensorType stored_type(ValueId value) const;  // bf16 if Value::reduced
+  bool is_cast_factor(size_t input) const;
+  TensorId cast_factor(ValueId value);
   Operand operand(TensorId tensor, Access access, const TensorType& type) const;
   Tensor* fed_to(size_t input);  // nullptr: a task computes it
   std::string unique(std::string name, std::map<std::string, int>& taken);
@@ -110,6 +117,7 @@ class TaskBuilder {
   IdVector<NodeId, bool> whole_;
   bool batch_is_whole_ = false;
   std::map<std::pair<NodeId, std::string>, Operand> stashes_;
+  std::map<ValueId, TensorId> casts_;  // of values that are stored in f32, and read by products in bf16
   // Gradients of weights that the current node reads as data.
   std::set<TensorId> gradients_of_data_;
   // Second contributions of the current node, added in leave_backward().

@@ -26,6 +26,7 @@ const Op op_WholeBatch{.name = "WholeBatch",
                        .moves_only = true,
                        .infer = wholebatch::infer,
                        .forward = forward_alias,
+                       .precision = PrecisionRule::single,
                        .samples = wholebatch::samples};
 
 }  // namespace plimsoll

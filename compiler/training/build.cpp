@@ -115,6 +115,8 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
   const TensorId factor = clip_norm > 0 && !stepped.empty() ? add_clip(graph, builder, stepped, clip_norm) : TensorId{};
   for (const Trained& one : stepped) add_update(graph, builder, one, options.optimizer, factor);
 
+  builder.settle_element_types();
+
   PLIMSOLL_CHECK(network.outputs.size() >= 1, "a training network has outputs");
   const Node& last = network.nodes.back();
   graph.loss = builder.tensor_of(last.outputs[0]);

@@ -13,11 +13,15 @@ namespace plimsoll {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();  // as an attribute in generated code
 
-enum class DataType : uint8_t { f32, i32, i64, u8 };
+// bf16: the upper half of an f32, so the same range with 8 significant bits. A kernel computes with it in f32.
+enum class DataType : uint8_t { f32, i32, i64, u8, bf16 };
 
 constexpr int64_t bytes_of(DataType type) {
-  return type == DataType::i64 ? 8 : type == DataType::u8 ? 1 : 4;
+  return type == DataType::i64 ? 8 : type == DataType::u8 ? 1 : type == DataType::bf16 ? 2 : 4;
 }
+
+// The types of activations, gradients and weights; the others are counts, indices and truth values.
+constexpr bool is_real(DataType type) { return type == DataType::f32 || type == DataType::bf16; }
 
 // Physical order of the elements. `plain` is row-major in the order of the dimensions. In a blocked layout, the
 // lower-case axis that is repeated with a number is split into blocks of that size (oneDNN's names). An axis that is
@@ -33,7 +37,7 @@ enum class Layout : uint8_t {
 
 inline constexpr std::array<std::string_view, 10> kLayoutNames = {"plain",   "nChw8c",  "nChw16c", "OIhw8i8o", "OIhw16i16o",
                                                                    "Ohwi8o", "Ohwi16o", "Goihw8g", "Goihw16g", "nhwc"};
-inline constexpr std::array<std::string_view, 4> kDataTypeNames = {"f32", "i32", "i64", "u8"};
+inline constexpr std::array<std::string_view, 5> kDataTypeNames = {"f32", "i32", "i64", "u8", "bf16"};
 
 constexpr std::string_view name_of(Layout layout) { return kLayoutNames[static_cast<size_t>(layout)]; }
 constexpr std::string_view name_of(DataType type) { return kDataTypeNames[static_cast<size_t>(type)]; }
@@ -108,6 +112,7 @@ struct OperandDesc {
 constexpr TensorDesc f32(IntList dims, Layout layout = Layout::plain) { return {DataType::f32, dims, layout}; }
 constexpr TensorDesc i32(IntList dims, Layout layout = Layout::plain) { return {DataType::i32, dims, layout}; }
 constexpr TensorDesc i64(IntList dims, Layout layout = Layout::plain) { return {DataType::i64, dims, layout}; }
+constexpr TensorDesc bf16(IntList dims, Layout layout = Layout::plain) { return {DataType::bf16, dims, layout}; }
 constexpr TensorDesc u8(IntList dims, Layout layout = Layout::plain) { return {DataType::u8, dims, layout}; }
 constexpr OperandDesc read(TensorDesc tensor) { return {tensor, Access::read}; }
 constexpr OperandDesc write(TensorDesc tensor) { return {tensor, Access::write}; }

@@ -19,6 +19,7 @@ dnnl::memory::data_type to_dnnl(DataType type) {
     case DataType::f32: return dnnl::memory::data_type::f32;
     case DataType::i32: return dnnl::memory::data_type::s32;
     case DataType::u8: return dnnl::memory::data_type::u8;
+    case DataType::bf16: return dnnl::memory::data_type::bf16;
     case DataType::i64: break;
   }
   throw KernelError("oneDNN has no 64-bit integers");

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "runtime/kernels.h"
+#include "runtime/precision.h"
 
 namespace plimsoll {
 namespace {
@@ -58,12 +59,12 @@ struct Entry {
 
 template <class K>
 std::vector<Algorithm> algorithms(const KernelCall& call) {
-  return K::algorithms(typed<typename K::Attrs>(call), call.operands);
+  return InAnyPrecision<K>::algorithms(typed<typename K::Attrs>(call), call.operands);
 }
 
 template <class K>
 std::unique_ptr<Kernel> make(const KernelCall& call, std::string_view algorithm) {
-  return K::make(typed<typename K::Attrs>(call), call.operands, algorithm);
+  return InAnyPrecision<K>::make(typed<typename K::Attrs>(call), call.operands, algorithm);
 }
 
 constexpr std::array kEntries = {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/bf16.h"
 #include "runtime/profile/device.h"
 
 namespace plimsoll::profile {
@@ -39,7 +40,14 @@ void fill(const TensorDesc& desc, int64_t rows, std::byte* to) {
   }();
   static const std::vector<float> zeros(reals.size());
   const int64_t piece = static_cast<int64_t>(reals.size() * sizeof(float));
-  const auto* from = reinterpret_cast<const std::byte*>(desc.type == DataType::f32 ? reals.data() : zeros.data());
+  static const std::vector<uint16_t> halves = [] {
+    std::vector<uint16_t> values(2 * reals.size());
+    for (size_t i = 0; i < values.size(); ++i) values[i] = narrowed(reals[i % reals.size()]);
+    return values;
+  }();
+  const auto* from = desc.type == DataType::bf16
+                         ? reinterpret_cast<const std::byte*>(halves.data())
+                         : reinterpret_cast<const std::byte*>(desc.type == DataType::f32 ? reals.data() : zeros.data());
   std::vector<std::byte> indices;
   if (rows > 1 && (desc.type == DataType::i32 || desc.type == DataType::i64)) {
     const size_t bytes = static_cast<size_t>(std::min(piece, desc.bytes()));

@@ -121,7 +121,7 @@ std::vector<Candidate> candidates_of(const KernelCall& call, const Wanted& wante
   for (const Algorithm& algorithm : offered)
     if (wanted.admits(algorithm)) candidates.push_back({.algorithm = algorithm, .order = candidates.size()});
   if (candidates.empty())
-    throw KernelError("every algorithm there is rounds to TF32 or gives other bits at each run; --math tf32 or "
+    throw KernelError("every algorithm there is rounds to TF32 or gives other bits at each run; --precision tf32 or "
                       "--allow-nondeterministic admits them");
   return candidates;
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/backend.h"
+#include "runtime/bf16.h"
 #include "runtime/profile/device.h"
 #include "runtime/profile/measure.h"
 #include "runtime/profile/profiler.h"
@@ -41,11 +42,16 @@ double element(DataType type, const Bytes& bytes, size_t i) {
     std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
     return static_cast<double>(value);
   };
+  const auto bits = [&](auto value) {
+    std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+    return value;
+  };
   switch (type) {
     case DataType::f32: return typed(float{});
     case DataType::i32: return typed(int32_t{});
     case DataType::i64: return typed(int64_t{});
     case DataType::u8: return typed(uint8_t{});
+    case DataType::bf16: return widened(bits(uint16_t{}));
   }
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/bf16.h"
 #include "runtime/program.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/dataset.h"
@@ -53,11 +54,14 @@ class Search {
   }
 
  private:
-  Found look(const std::byte* values, int64_t bytes) const {
-    Found found{.elements = bytes / 4};
-    for (int64_t at = 0; at + 4 <= bytes; at += 4) {
+  Found look(const std::byte* values, int64_t bytes, DataType type = DataType::f32) const {
+    const int64_t width = bytes_of(type);
+    Found found{.elements = bytes / width};
+    for (int64_t at = 0; at + width <= bytes; at += width) {
       float value;
-      std::memcpy(&value, values + at, 4);
+      uint16_t half;
+      if (type == DataType::bf16) std::memcpy(&half, values + at, sizeof half), value = widened(half);
+      else std::memcpy(&value, values + at, sizeof value);
       if (std::isfinite(value)) continue;
       found.masked += std::isinf(value) && value < 0 ? 1 : 0;
       if (found.bad++ == 0) found.first = value;
@@ -65,10 +69,10 @@ class Search {
     return found;
   }
 
-  Found look(int64_t offset, int64_t bytes) {
+  Found look(int64_t offset, int64_t bytes, DataType type = DataType::f32) {
     copy_.resize(static_cast<size_t>(bytes));
     backend::copy_out(nullptr, copy_.data(), arena_.data() + offset, bytes);
-    return look(copy_.data(), bytes);
+    return look(copy_.data(), bytes, type);
   }
 
   Found look_in_pool(const ProgramParameter& parameter) {
@@ -120,8 +124,8 @@ class Search {
     const std::span<const int64_t> offsets = round_.operands(command);
     for (size_t i = 0; i < offsets.size(); ++i) {
       const auto& operand = touched.operands[i];
-      if (operand.access != Access::write || operand.type != DataType::f32) continue;
-      const Found found = look(offsets[i], operand.bytes);
+      if (operand.access != Access::write || !is_real(operand.type)) continue;
+      const Found found = look(offsets[i], operand.bytes, operand.type);
       if (found.bad > found.masked) return name_at(offsets[i], command.step) + " " + described(found);
     }
     return "";

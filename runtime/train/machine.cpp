@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
+#include "runtime/bf16.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/diagnose.h"
 #include "runtime/train/layout.h"
@@ -174,8 +176,14 @@ std::span<const float> Machine::output_of(Feeder& feeder, const Samples& now, co
                   .samples = program_.sub_batch,
                   .may_record = may_record_});
   const ProgramOutput& output = program_.output;
-  backend::copy_out(nullptr, reinterpret_cast<std::byte*>(laid_out_.data()), arena_.data() + output.offset,
-                    output.desc.bytes());
+  std::byte* const raw = reinterpret_cast<std::byte*>(laid_out_.data());
+  backend::copy_out(nullptr, raw, arena_.data() + output.offset, output.desc.bytes());
+  if (output.desc.type == DataType::bf16)
+    for (size_t i = laid_out_.size(); i-- > 0;) {  // from the end: an element as a float covers two that are read already
+      uint16_t bits;
+      std::memcpy(&bits, raw + i * sizeof bits, sizeof bits);
+      laid_out_[i] = widened(bits);
+    }
   to_plain(output.desc, laid_out_.data(), plain_.data());
   return std::span(plain_).first(plain_.size() / static_cast<size_t>(program_.sub_batch) *
                                  static_cast<size_t>(now.count));

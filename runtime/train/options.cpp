@@ -22,14 +22,15 @@ const OptionRow* find_row(std::string_view name) {
 }
 
 // Options of `plimsoll compile` that a user may try here.
-constexpr std::string_view kCompiledIn[] = {"--algorithms-of",  "--batch-norm", "--budget",
-                                            "--class-axis",     "--costs",      "--dim",
-                                            "--effort",         "--freeze",     "--frozen-statistics",
-                                            "--host-budget",    "--layout",     "--loss",
-                                            "--math",           "--modes",      "--nesterov",
-                                            "--optimizer",      "--output",     "--policy",
-                                            "--process-budget", "--ranks",      "--target",
-                                            "--threads",        "--time-limit", "--trainable"};
+constexpr std::string_view kCompiledIn[] = {
+    "--algorithms-of", "--batch-norm", "--budget", "--class-axis",
+    "--costs", "--dim", "--effort", "--freeze",
+    "--frozen-statistics", "--host-budget", "--keep-fp32", "--layout",
+    "--loss", "--modes", "--nesterov", "--optimizer",
+    "--output", "--policy", "--precision", "--process-budget",
+    "--ranks", "--target", "--threads", "--time-limit",
+    "--trainable",
+};
 
 [[noreturn]] void refuse_unknown(std::string_view given, std::string_view name) {
   if (std::find(std::begin(kCompiledIn), std::end(kCompiledIn), name) != std::end(kCompiledIn))

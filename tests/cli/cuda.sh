@@ -5,7 +5,7 @@ profiler=$(dirname "$(command -v plimsoll)")/plimsoll-profile-cuda
 small_model
 
 expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 -o trainer
-expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 --math tf32 -o tf32
+expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 --precision tf32 -o tf32
 expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs t4 -o t4
 /usr/bin/python3 - <<'PY'
 import json
@@ -37,9 +37,9 @@ fi
 
 # The layout of images follows the tasks' times, channels last on tensor cores and otherwise not; or the request.
 plimsoll model resnet18:input=64 -o resnet.onnx 2>/dev/null
-expect 0 plimsoll plan resnet.onnx --batch 64 --target cuda --costs h100 --math tf32 --policy liveness -o plan.json; says "layout   nhwc in "
+expect 0 plimsoll plan resnet.onnx --batch 64 --target cuda --costs h100 --precision tf32 --policy liveness -o plan.json; says "layout   nhwc in "
 expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs k40m -o plan.json;                 says "layout   nchw: tasks of a round take"
-expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --math tf32 --layout nhwc -o plan.json; says "layout   nhwc, as asked"
+expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --precision tf32 --layout nhwc -o plan.json; says "layout   nhwc, as asked"
 expect 0 plimsoll inspect plan.json;                                                                says "layout nhwc, as asked"
 expect 2 plimsoll plan net.onnx --batch 64 --target cuda --layout nChw8c -o plan.json;              says "nchw and nhwc"
 expect 2 plimsoll plan net.onnx --batch 64 --layout nhwc -o plan.json;                              says "is for GPUs"
@@ -51,8 +51,8 @@ expect 0 plimsoll plan resnet.onnx --batch 32 --sub-batch 6 --target cuda --cost
 expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs k40m -o plan.json;      says "(modelled)"
 expect 8 plimsoll compile net.onnx --batch 64 --target cuda --costs k40m -o none;        says "k40m"
 expect 2 plimsoll plan net.onnx --batch 64 --target cuda --costs host -o plan.json;      says "is not a GPU"
-expect 2 plimsoll plan net.onnx --batch 64 --math tf32 -o plan.json;                     says "the host computes in fp32"
-expect 2 plimsoll plan net.onnx --batch 64 --target cuda --math fp16 -o plan.json;       says "fp16"
+expect 2 plimsoll plan net.onnx --batch 64 --precision tf32 -o plan.json;                     says "the host computes in fp32"
+expect 2 plimsoll plan net.onnx --batch 64 --target cuda --precision fp64 -o plan.json;       says "fp64"
 
 expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --process-budget 800MiB -o plan.json
 says "768.0 MiB for the context"; says "32.0 MiB for the arena"

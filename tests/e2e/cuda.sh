@@ -25,7 +25,7 @@ prebuilt=(-DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD")
 small_model
 cuda_trainer alone net.onnx -- --batch 64 --costs h200
 grep -q '"layout":"nchw: ' alone/plan.json || fail "alone/plan.json is not in nchw"
-cuda_trainer rounds net.onnx "${prebuilt[@]}" -- --batch 64 --sub-batch 24 --costs h200 --math tf32 --optimizer adam
+cuda_trainer rounds net.onnx "${prebuilt[@]}" -- --batch 64 --sub-batch 24 --costs h200 --precision tf32 --optimizer adam
 figure() { $python -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$@"; }
 for spec in resnet18:input=32,stem=cifar,width=16,classes=10 googlenet:input=64,classes=10 densenet121:input=32,classes=10 lstm:steps=12,layers=2,hidden=32,classes=10; do
   name=${spec%%:*}

@@ -123,7 +123,7 @@ class Folder:
         entry = {"part": part, "name": name, "tag": tag, "batch": batch, "math": math, "budget": budget, "costs": costs,
                  "layout": layout, **({"size": size} if size else {})}
         command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
-                   "--math", math, "--costs", costs, "--policy", policy, "--layout", layout, "-o", target, "-q"]
+                   "--precision", math, "--costs", costs, "--policy", policy, "--layout", layout, "-o", target, "-q"]
         if costs.endswith(".json"):  # it has the tasks of the whole batch
             command += ["--sub-batch", batch]
         if not self.is_made(f"{target}.tar.gz", tag, command):

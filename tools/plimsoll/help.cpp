@@ -31,7 +31,7 @@ const std::vector<NamedGroup>& option_groups() {
       {"several ranks", {"ranks", "rank-costs"}},
       {"planning effort", {"effort", "time-limit", "jobs", "quick"}},
       {"where costs come from", {"costs", "remeasure", "tasks-only", "spill"}},
-      {"kernels and layouts", {"threads", "layout", "attention", "math", "allow-nondeterministic"}},
+      {"kernels and layouts", {"threads", "layout", "attention", "precision", "keep-fp32", "allow-nondeterministic"}},
       {"output",
        {"json", "csv", "html", "trace", "measured", "weights", "markdown", "external-data", "trainer", "force", "dry-run",
         "q", "v"}},

@@ -28,7 +28,7 @@ std::vector<std::string> looked_up(const std::string& option) {
     }
   }
   if (option == "target") names = {"host", "cuda"};
-  if (option == "math") names = {"fp32", "tf32"};
+  if (option == "precision") names = {"fp32", "tf32", "bf16"};
   if (option == "rules") names = {"true", "superneurons", "modnn", "dymem", "vdnn", "chen"};
   if (option == "layout") names = {"auto", "plain", "nChw8c", "nChw16c", "nchw", "nhwc"};
   return names;

@@ -38,7 +38,8 @@ struct ModelOptions {
   llvm::cl::opt<double> momentum, weight_decay, clip_norm;
   llvm::cl::opt<bool> nesterov;
   WeightOptions weights;
-  llvm::cl::opt<std::string> target, math;
+  llvm::cl::opt<std::string> target, precision;
+  llvm::cl::list<std::string> keep_fp32;
   llvm::cl::opt<bool> nondeterministic, remeasure;
   llvm::cl::opt<long long> threads;
   llvm::cl::list<std::string> dims;

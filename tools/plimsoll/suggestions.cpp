@@ -17,7 +17,7 @@ constexpr Called kOptions[] = {
     {"", "outdir", "o"}, {"", "outputdir", "o"}, {"", "out", "o"}, {"", "opt", "optimizer"}, {"", "optim", "optimizer"},
     {"", "wd", "weight-decay"}, {"", "microbatch", "sub-batch"}, {"", "microbatchsize", "sub-batch"}, {"", "subbatchsize", "sub-batch"},
     {"", "gradclip", "clip-norm"}, {"", "clipgradnorm", "clip-norm"}, {"", "maxgradnorm", "clip-norm"}, {"", "criterion", "loss"},
-    {"", "lossfn", "loss"}, {"", "frozen", "freeze"}, {"", "precision", "math"}, {"", "tf32", "math"}, {"", "quiet", "q"},
+    {"", "lossfn", "loss"}, {"", "frozen", "freeze"}, {"", "math", "precision"}, {"", "tf32", "precision"}, {"", "bf16", "precision"}, {"", "amp", "precision"}, {"", "autocast", "precision"}, {"", "quiet", "q"},
     {"", "silent", "q"}, {"", "verbose", "v"}, {"", "timeout", "time-limit"}, {"", "worldsize", "ranks"}, {"", "npernode", "ranks"},
     {"", "strategy", "policy"}, {"", "inputshape", "dim"}, {"", "dimension", "dim"}};
 
@@ -29,7 +29,7 @@ constexpr Called kValues[] = {
     {"loss", "mseloss", "mse"}, {"loss", "meansquarederror", "mse"},
     {"optimizer", "sgdmomentum", "momentum"}, {"optimizer", "sgdm", "momentum"},
     {"target", "gpu", "cuda"}, {"target", "nvidia", "cuda"}, {"target", "cuda0", "cuda"}, {"target", "cpu", "host"}, {"target", "x86", "host"},
-    {"math", "float32", "fp32"}, {"math", "f32", "fp32"}, {"costs", "measured", "profiled"}, {"costs", "modeled", "modelled"},
+    {"precision", "float32", "fp32"}, {"precision", "f32", "fp32"}, {"precision", "bfloat16", "bf16"}, {"costs", "measured", "profiled"}, {"costs", "modeled", "modelled"},
     {"costs", "estimated", "modelled"}};
 
 constexpr Called kVerbs[] = {{"", "build", "compile"}, {"", "generate", "compile"}, {"", "show", "inspect"}, {"", "info", "inspect"},

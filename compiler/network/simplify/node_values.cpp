@@ -13,6 +13,7 @@ ElementType element_of(const Network& network, const Entry& entry) {
     case DataType::f32: return ElementType::f32;
     case DataType::i32: return ElementType::i32;
     case DataType::i64: return ElementType::i64;
+    case DataType::bf16: return ElementType::bf16;
     case DataType::u8: return ElementType::undefined;  // or a boolean
   }
   return ElementType::undefined;

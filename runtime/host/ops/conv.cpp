@@ -10,6 +10,7 @@
 
 #include "runtime/host/primitive_kernel.h"
 #include "runtime/kernels.h"
+#include "runtime/precision.h"
 
 namespace plimsoll {
 namespace {
@@ -34,7 +35,7 @@ memory::desc weights_desc(const TensorDesc& w, int64_t group) {
   if (layout == tag::undef)
     throw KernelError("weights in layout " + std::string(name_of(w.layout)) + " do not fit a convolution of " +
                       std::to_string(group) + " groups");
-  return memory::desc(dims, memory::data_type::f32, layout);
+  return memory::desc(dims, host::type_of(host::to_dnnl({w.type, {1}})), layout);
 }
 
 // How a task is computed: the library's algorithm, and whether the activations are used in their layout.
@@ -225,10 +226,11 @@ std::vector<Offer> offers(Build build, const ConvAttrs& attrs, std::span<const O
     return found.empty() || reordered.kernel->workspace_bytes() != found[0].kernel->workspace_bytes();
   };
   if (reordered.kernel && !reordered.slow && differs()) found.push_back({kReordered.name, std::move(reordered.kernel)});
-  if (found.empty() && direct.kernel) found.push_back({kDirect.name, std::move(direct.kernel)});
+  // In bf16 the kernel for f32 on widened operands is faster than the reference implementation (runtime/precision.h).
+  if (found.empty() && direct.kernel && !uses_bf16(operands)) found.push_back({kDirect.name, std::move(direct.kernel)});
   if (found.empty()) throw KernelError("oneDNN has no such convolution: " + reason);
   const auto is_ones = [](const IntList& list) { return std::all_of(list.begin(), list.end(), [](int64_t item) { return item == 1; }); };
-  if (attrs.group == 1 && attrs.strides.size() == 2 && is_ones(attrs.strides) && is_ones(attrs.dilations))
+  if (attrs.group == 1 && attrs.strides.size() == 2 && !uses_bf16(operands) && is_ones(attrs.strides) && is_ones(attrs.dilations))
     if (BuiltConv winograd = attempt(kWinograd); winograd.kernel) found.push_back({kWinograd.name, std::move(winograd.kernel)});
   return found;
 }

@@ -6,6 +6,7 @@
 // Transposition only changes strides. oneDNN offers several implementations: each is an algorithm.
 #include "runtime/loops.h"
 #include "runtime/host/primitive_kernel.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -23,7 +24,7 @@ memory::desc matrix(const TensorDesc& desc, bool transposed) {
     std::swap(dims[dims.size() - 2], dims[dims.size() - 1]);
     std::swap(strides[dims.size() - 2], strides[dims.size() - 1]);
   }
-  return {dims, memory::data_type::f32, strides};
+  return {dims, host::type_of(host::to_dnnl({desc.type, {1}})), strides};
 }
 
 struct MatMulProblem {
@@ -66,10 +67,12 @@ struct MatMulProblem {
   std::vector<dnnl::matmul::primitive_desc> implementations() const {
     std::vector<dnnl::matmul::primitive_desc> found;
     std::vector<std::string> names;
+    const bool reduced = host::type_of(a) == memory::data_type::bf16;
     for (const auto& next : bias.is_zero() ? host::describe_all<dnnl::matmul>(host::engine(), attr, a, b, y)
                                            : host::describe_all<dnnl::matmul>(host::engine(), attr, a, b, bias, y)) {
       const std::string name = next.impl_info_str();
       const bool last_resort = name.starts_with("ref") || name.starts_with("gemm");
+      if (last_resort && reduced) continue;  // on widened operands instead (runtime/precision.h)
       if (std::find(names.begin(), names.end(), name) == names.end() && (!last_resort || found.empty())) {
         found.push_back(next);
         names.push_back(name);
@@ -97,30 +100,38 @@ class MatMulKernel final : public Kernel {
     arguments.insert(scales_.begin(), scales_.end());
     if (!problem.bias.is_zero()) arguments[DNNL_ARG_BIAS] = product_.operand(2, problem.bias);
     product_.add(dnnl::matmul(desc), desc.scratchpad_desc(), arguments);
+    c_ = operands[2].tensor.type, y_ = operands[3].tensor.type;
     if (seeded_) seed_ = loops_over<2>({operands[3].tensor, operands[2].tensor});
   }
 
   int64_t workspace_bytes() const { return product_.workspace_bytes(); }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
-    if (seeded_) seed(reinterpret_cast<const float*>(operands[2]), reinterpret_cast<float*>(operands[3]));
+    if (seeded_)
+      host::by_real(c_, [&](auto c) {
+        host::by_real(y_, [&](auto y) {
+          seed(reinterpret_cast<const decltype(c)*>(operands[2]), reinterpret_cast<decltype(y)*>(operands[3]));
+        });
+      });
     product_.run(context, operands, workspace);
   }
 
  private:
-  void seed(const float* c, float* y) const {
+  template <class C, class Y>
+  void seed(const C* c, Y* y) const {
     const int64_t rows = seed_.count(1), length = seed_.counts[0], step = seed_.strides[1][0];
 #pragma omp parallel for schedule(static) if (rows * length > 16384)
     for (int64_t i = 0; i < rows; ++i) {
-      float* to = y + seed_.offset(0, i, 1);
-      const float* from = c + seed_.offset(1, i, 1);
-      for (int64_t j = 0; j < length; ++j) to[j] = beta_ * from[j * step];
+      Y* to = y + seed_.offset(0, i, 1);
+      const C* from = c + seed_.offset(1, i, 1);
+      for (int64_t j = 0; j < length; ++j) to[j] = Y(beta_ * static_cast<float>(from[j * step]));
     }
   }
 
   host::PrimitiveKernel product_;
   host::Arguments scales_;  // not operands: kept alive here
   bool seeded_;
+  DataType c_ = DataType::f32, y_ = DataType::f32;
   float beta_;
   Loops<2> seed_;
 };
@@ -134,6 +145,7 @@ std::vector<Algorithm> MatMul::algorithms(const Attrs& attrs, std::span<const Op
     for (const auto& desc : problem.implementations())
       all.push_back({.name = desc.impl_info_str(),
                      .workspace_bytes = MatMulKernel(problem, desc, attrs, operands).workspace_bytes()});
+    if (all.empty()) throw KernelError(kNoMatMul);
     return all;
   });
 }

@@ -5,6 +5,7 @@
 #include "runtime/host/flat_kernel.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
+#include "runtime/precision.h"
 #include "runtime/typed.h"
 
 namespace plimsoll {
@@ -96,7 +97,12 @@ Y converted(X x) {
 std::vector<Algorithm> CastTo::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> CastTo::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  const int64_t n = operands[1].tensor.elements();
+  const int64_t n = operands[1].tensor.padded_elements();
+  const DataType from = operands[0].tensor.type, to = operands[1].tensor.type;
+  if (from == DataType::f32 && to == DataType::bf16)
+    return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) { narrow_elements(context, operand[0], operand[1], n); });
+  if (from == DataType::bf16 && to == DataType::f32)
+    return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) { widen_elements(context, operand[0], operand[1], n); });
   return by_type(operands[0].tensor.type, [&](auto x) {
     return by_type(operands[1].tensor.type, [&](auto y) -> std::unique_ptr<Kernel> {
       using X = decltype(x);
@@ -135,7 +141,7 @@ std::unique_ptr<Kernel> WholeArithmetic::make(const Attrs& attrs, std::span<cons
     case DataType::i32: return arithmetic<int32_t>(loops, attrs);
     case DataType::i64: return arithmetic<int64_t>(loops, attrs);
     case DataType::u8: return logic(loops, attrs);
-    case DataType::f32: break;
+    case DataType::f32: case DataType::bf16: break;
   }
   throw KernelError("WholeArithmetic of f32");
 }

@@ -1,0 +1,57 @@
+#include "compiler/network/precision.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "compiler/ops/op.h"
+
+namespace plimsoll {
+namespace {
+
+bool matches(const std::string& pattern, const Node& node) {
+  const auto fits = [&](const std::string& name) { return !name.empty() && fnmatch(pattern.c_str(), name.c_str(), 0) == 0; };
+  return fits(node.name) || fits(node.module_path);
+}
+
+// A single number is f32: it costs no memory, and may scale everything.
+bool is_number(const TensorType& type) { return type.elements() == Affine{.fixed = 1}; }
+
+bool has_reduced_result(const Network& network, const Node& node) {
+  const auto reduced = [&](ValueId id) { return id.valid() && network.values[id].reduced; };
+  switch (find_op(node.op)->precision) {
+    case PrecisionRule::products: return true;
+    case PrecisionRule::rows: return network.values[node.inputs[0]].kind == ValueKind::parameter || reduced(node.inputs[0]);
+    case PrecisionRule::single: return false;
+    case PrecisionRule::follows: break;
+  }
+  return std::any_of(node.inputs.begin(), node.inputs.end(), reduced);
+}
+
+}  // namespace
+
+Status assign_precision(Network& network, const PrecisionRequest& request) {
+  if (request.precision == Precision::fp32) return {};
+  std::vector<bool> matched(request.keep_fp32.size());
+  for (Node& node : network.nodes) {
+    bool kept = false;
+    for (size_t i = 0; i < request.keep_fp32.size(); ++i) {
+      if (!matches(request.keep_fp32[i], node)) continue;
+      matched[i] = kept = true;
+    }
+    const bool reduced = !kept && has_reduced_result(network, node);
+    for (const ValueId output : node.outputs) {
+      if (!output.valid()) continue;
+      Value& value = network.values[output];
+      value.reduced = reduced && value.type.type == DataType::f32 && !is_number(value.type);
+    }
+  }
+  for (size_t i = 0; i < matched.size(); ++i)
+    if (!matched[i])
+      return Error{ExitCode::usage, fmt::format("--keep-fp32 '{}' matches no node", request.keep_fp32[i]),
+                   {"a pattern matches the name of a node or its module path, for example '*attention*'"}};
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,36 @@
+// What: decides which values are stored in bf16 instead of f32.
+// Before: fuse. Every value is f32 or of whole numbers, as in the model.
+// After:  Value::reduced of every output of a node says whether the value, and its gradient, are bf16 in the arena. The
+//         types, and what operators infer, remain f32: bf16 is a way to store an f32 value. build_task_graph casts the
+//         factors of products (ops/task_builder.h).
+// Why here: fused nodes have no values in between. Layouts are chosen by times, which depend on the precision.
+//
+//   x f32 ─ cast ─► bf16 ─┐                     Weights, their gradients, the optimizer's state, statistics and losses
+//                         Conv ─► bf16 ─► …     are f32. A product reads bf16, adds in f32 and rounds its result once.
+//   w f32 ─ cast ─► bf16 ─┘                     The cast of a weight is a task like any other: the planner keeps,
+//                                               recomputes or offloads its result.
+//
+// Each operator has a rule (Op::precision). PyTorch's autocast has the same products; it stores results of norms,
+// softmax and sums with an f32 operand in f32, which bf16 here halves.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/network.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+enum class Precision { fp32, bf16 };
+
+struct PrecisionRequest {
+  Precision precision = Precision::fp32;
+  // Shell patterns: results of the nodes with such a name or module path are f32, and their factors are not cast.
+  std::vector<std::string> keep_fp32 = {};
+};
+
+// Error: usage, if a pattern matches no node.
+Status assign_precision(Network& network, const PrecisionRequest& request);
+
+}  // namespace plimsoll

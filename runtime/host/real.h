@@ -1,0 +1,16 @@
+// Kernels for real operands in f32 or bf16: instantiates code for the type. bf16 is converted on every load and store,
+// and computed with in f32.
+#pragma once
+
+#include "runtime/attrs/tensor.h"
+#include "runtime/bf16.h"
+
+namespace plimsoll::host {
+
+// Calls body(T{}), where T is float or Bf16.
+template <class Body>
+decltype(auto) by_real(DataType type, Body body) {
+  return type == DataType::bf16 ? body(Bf16{}) : body(float{});
+}
+
+}  // namespace plimsoll::host

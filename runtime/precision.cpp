@@ -1,0 +1,83 @@
+#include "runtime/precision.h"
+
+#include <algorithm>
+
+namespace plimsoll {
+namespace {
+
+bool is_widened(const OperandDesc& operand) {
+  return operand.access != Access::absent && operand.tensor.type == DataType::bf16;
+}
+
+int64_t widened_bytes(const OperandDesc& operand) {
+  return is_widened(operand) ? (4 * operand.tensor.padded_elements() + 255) / 256 * 256 : 0;
+}
+
+int64_t widened_bytes(std::span<const OperandDesc> operands) {
+  int64_t bytes = 0;
+  for (const OperandDesc& operand : operands) bytes += widened_bytes(operand);
+  return bytes;
+}
+
+class WidenedKernel final : public Kernel {
+ public:
+  WidenedKernel(std::unique_ptr<Kernel> kernel, std::span<const OperandDesc> operands)
+      : kernel_(std::move(kernel)), operands_(operands.begin(), operands.end()), addresses_(operands.size()) {}
+
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
+    std::byte* free = workspace;
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      const OperandDesc& operand = operands_[i];
+      addresses_[i] = operands[i];
+      if (!is_widened(operand)) continue;
+      addresses_[i] = free;
+      free += widened_bytes(operand);
+      if (operand.access != Access::write)
+        widen_elements(context, operands[i], addresses_[i], operand.tensor.padded_elements());
+    }
+    kernel_->run(context, addresses_.data(), free);
+    for (size_t i = 0; i < operands_.size(); ++i)
+      if (is_widened(operands_[i]) && operands_[i].access != Access::read)
+        narrow_elements(context, addresses_[i], operands[i], operands_[i].tensor.padded_elements());
+  }
+
+  int64_t workspace_found() const override {
+    const int64_t own = kernel_->workspace_found();
+    return own < 0 ? -1 : own + widened_bytes(operands_);
+  }
+
+ private:
+  const std::unique_ptr<Kernel> kernel_;
+  const std::vector<OperandDesc> operands_;
+  std::vector<std::byte*> addresses_;  // of one run
+};
+
+}  // namespace
+
+bool uses_bf16(std::span<const OperandDesc> operands) { return std::any_of(operands.begin(), operands.end(), is_widened); }
+
+std::vector<OperandDesc> as_f32(std::span<const OperandDesc> operands) {
+  std::vector<OperandDesc> all(operands.begin(), operands.end());
+  for (OperandDesc& operand : all)
+    if (is_widened(operand)) operand.tensor.type = DataType::f32;
+  return all;
+}
+
+std::vector<Algorithm> on_widened(std::vector<Algorithm> offered, std::span<const OperandDesc> operands) {
+  for (Algorithm& one : offered) {
+    one.name = one.name == Algorithm{}.name ? std::string(kWidened) : std::string(kWidened) + "_" + one.name;
+    one.workspace_bytes += widened_bytes(operands);
+  }
+  return offered;
+}
+
+std::unique_ptr<Kernel> on_widened(std::unique_ptr<Kernel> kernel, std::span<const OperandDesc> operands) {
+  return std::make_unique<WidenedKernel>(std::move(kernel), operands);
+}
+
+std::string_view without_widened(std::string_view algorithm) {
+  algorithm.remove_prefix(kWidened.size());
+  return algorithm.empty() ? std::string_view("default") : algorithm.substr(1);
+}
+
+}  // namespace plimsoll

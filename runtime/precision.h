@@ -1,0 +1,65 @@
+// Kernels with operands in bf16. A backend has its own kernels for some of them. For all others, every operand in bf16
+// is widened to f32 in planned workspace, the kernel for f32 runs there, and results are rounded back. So each kernel
+// works in every precision, with the same results as a kernel that reads and writes bf16 and computes in f32.
+//
+//   workspace  | bf16 operand 0 as f32 | bf16 operand 1 as f32 | … | workspace of the kernel for f32 |
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "runtime/kernel.h"
+
+namespace plimsoll {
+
+// The prefix of an algorithm that works on widened operands.
+inline constexpr std::string_view kWidened = "widened";
+
+// --- defined by the backend ---
+
+// Whether the backend may have kernels of this name for these operands, of which at least one is in bf16. Building them
+// may still fail (KernelError) if the library lacks the shape.
+bool has_bf16_kernel(std::string_view kernel, std::span<const OperandDesc> operands);
+
+// Elements in memory order. On the context's stream; the host's are complete on return.
+void widen_elements(const RunContext& context, const std::byte* from, std::byte* to, int64_t elements);
+void narrow_elements(const RunContext& context, const std::byte* from, std::byte* to, int64_t elements);
+
+// --- common to all backends ---
+
+bool uses_bf16(std::span<const OperandDesc> operands);
+std::vector<OperandDesc> as_f32(std::span<const OperandDesc> operands);
+// `offered`: the algorithms for as_f32(operands).
+std::vector<Algorithm> on_widened(std::vector<Algorithm> offered, std::span<const OperandDesc> operands);
+// `kernel`: built for as_f32(operands).
+std::unique_ptr<Kernel> on_widened(std::unique_ptr<Kernel> kernel, std::span<const OperandDesc> operands);
+// "widened_direct" → "direct", "widened" → "default"
+std::string_view without_widened(std::string_view algorithm);
+
+// K for operands of any precision, with the same two functions as K.
+template <class K>
+struct InAnyPrecision {
+  using Attrs = typename K::Attrs;
+
+  static std::vector<Algorithm> algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+    if (!uses_bf16(operands)) return K::algorithms(attrs, operands);
+    if (has_bf16_kernel(K::kName, operands)) {
+      try {
+        return K::algorithms(attrs, operands);
+      } catch (const KernelError&) {
+        // the library has f32 only
+      }
+    }
+    return on_widened(K::algorithms(attrs, as_f32(operands)), operands);
+  }
+
+  static std::unique_ptr<Kernel> make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                      std::string_view algorithm) {
+    if (!uses_bf16(operands)) return K::make(attrs, operands, algorithm);
+    const std::string named(algorithm.empty() ? algorithms(attrs, operands).front().name : algorithm);
+    if (!named.starts_with(kWidened)) return K::make(attrs, operands, named);
+    return on_widened(K::make(attrs, as_f32(operands), without_widened(named)), operands);
+  }
+};
+
+}  // namespace plimsoll
