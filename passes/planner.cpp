@@ -380,6 +380,7 @@ Result<Plan> Planning::run() {
   plan.device = request_.device;
   plan.costs = request_.costs;
   plan.libraries = request_.libraries;
+  plan.precision = request_.precision;
   plan.layout = request_.layout;
   plan.policy = policy_.name;
   plan.budget_bytes = budget_ == kNoLimit ? plan.summary.arena_bytes : budget_;

@@ -28,7 +28,8 @@ struct PlanRequest {
   bool keep_order = false;          // run tasks in the graph's order, with updates as early as possible
   std::string model_name = {}, model_sha256 = {}, target_kind = "host", device = {}, costs = "modelled";
   std::map<std::string, std::string> libraries = {};
-  std::string layout = {};  // as Plan::layout
+  std::string precision = {};  // as Plan::precision
+  std::string layout = {};     // as Plan::layout
   // Called after each pass of the returned plan, with the pass's name and the plan, for --print-after and --dump.
   // Empty: no observer. `timed` receives the seconds that the pass took.
   std::function<void(const std::string& pass, const Plan& plan)> observe = {};

@@ -39,6 +39,7 @@ std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& gi
     expect_equal(verdict, of, "name", said.name, tensor.name);
     expect_equal(verdict, of, "kind", to_string(said.kind), to_string(tensor.kind));
     expect_equal(verdict, of, "bytes", said.bytes, tensor.bytes(plan.rank_samples()));
+    expect_equal(verdict, of, "in bf16", said.in_bf16, tensor.type.type == DataType::bf16);
     expect_equal(verdict, of, "slice_begin", said.slice_begin, tensor.slice_begin);
     expect_equal(verdict, of, "slice_of", listed(graph, {said.slice_of}), listed(graph, {tensor.slice_of}));
     expect_equal(verdict, of, "persistent", said.persistent || said.at_home_on_host(), tensor.persistent);

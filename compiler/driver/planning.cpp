@@ -131,6 +131,7 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
                       .device = opened.device,
                       .costs = opened.source + (asked.rank_costs.empty() ? "" : ", ranks measured"),
                       .libraries = opened.libraries,
+                      .precision = of_model.precision == "fp32" ? "" : of_model.precision,
                       .layout = laid_out.layout};
   auto planner = std::make_unique<Planner>(graph, *opened.costs, batch);
   return Plannable{.model = std::move(model),
@@ -311,6 +312,18 @@ std::string note_on_statistics(const Plannable& plannable, bool splits) {
   return "no rounds: batch normalization computes over the whole batch (--batch-norm split: over a sub-batch)\n";
 }
 
+// "bf16; 3 of 94 tasks have kernels for f32 only": these are slower, and need workspace for f32 copies.
+std::string described_precision(const Plan& plan) {
+  if (plan.precision.empty()) return "";
+  int64_t tasks = 0, widened = 0;
+  for (const Step& step : plan.steps) {
+    if (step.kind != StepKind::compute) continue;
+    ++tasks;
+    if (step.algorithm.starts_with("widened")) ++widened;
+  }
+  return fmt::format("precision {}{}\n", plan.precision, widened == 0 ? "" : fmt::format("; {} of {} have kernels for f32 only", widened, counted(tasks, "task")));
+}
+
 std::string describe(const Plan& plan) {
   const PlanSummary& sum = plan.summary;
   const std::string rounds =
@@ -326,13 +339,14 @@ std::string describe(const Plan& plan) {
   return fmt::format(
       "arena    {:>10}  ({} bytes; peak at step {}; fragmentation {:.2f} %)\n"
       "budget   {:>10}  (unlimited {}, minimum {})\n"
-      "batch    {}{}\n{}"
+      "batch    {}{}\n{}{}"
       "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({}){}{}",
       format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes), sum.peak_step,
       sum.live_bytes > 0 ? 100.0 * static_cast<double>(sum.arena_bytes - sum.live_bytes) / static_cast<double>(sum.live_bytes)
                          : 0.0,
       plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "none", format_bytes(sum.unconstrained_bytes),
       format_bytes(sum.minimum_bytes), rounds, ranks,
+      described_precision(plan),
       plan.layout.empty() ? "" : fmt::format("layout   {}\n", plan.layout),
       plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs, reductions, bound);
 }

@@ -58,6 +58,7 @@ class PlanParser {
     if (cursor_.accept_word("sha256")) return void(plan_.model_sha256 = cursor_.name());
     if (cursor_.accept_word("target")) return target();
     if (cursor_.accept_word("library")) return library();
+    if (cursor_.accept_word("precision")) return void(plan_.precision = cursor_.name());
     if (cursor_.accept_word("layout")) return void(plan_.layout = cursor_.name());
     if (cursor_.accept_word("policy")) return policy();
     if (cursor_.accept_word("budget")) return void(plan_.budget_bytes = read_count(cursor_, 0));
@@ -107,6 +108,7 @@ class PlanParser {
     if (!cursor_.error()) tensors_.add(cursor_, tensor.name, TensorId(static_cast<int64_t>(plan_.tensors.size())));
     tensor.kind = read_word<TensorKind>(cursor_);
     tensor.bytes = read_count(cursor_, 0);
+    tensor.in_bf16 = cursor_.accept_word("in_bf16");
     tensor.persistent = cursor_.accept_word("persistent");
     if (cursor_.accept("home@")) {
       tensor.home_offset = read_count(cursor_, 0);

@@ -22,6 +22,7 @@ Json ids(const std::vector<IdType>& list) {
 
 Json json_of(int64_t id, const PlanTensor& tensor) {
   Json json = {{"id", id}, {"name", tensor.name}, {"bytes", tensor.bytes}, {"kind", to_string(tensor.kind)}};
+  if (tensor.in_bf16) json["type"] = name_of(DataType::bf16);
   if (tensor.at_home_on_host()) json["home_offset"] = tensor.home_offset;
   if (tensor.slice_of.valid()) {
     json["slice_of"] = tensor.slice_of.value;
@@ -151,6 +152,7 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
   plan.costs = read.text(target, "costs");
   const Place libraries = JsonReader::field(target, "libraries");
   if (libraries.json) plan.libraries = read.texts(libraries);
+  if (JsonReader::field(target, "precision").json) plan.precision = read.text(target, "precision");
   if (JsonReader::field(target, "layout").json) plan.layout = read.text(target, "layout");
   plan.policy = read.text(root, "policy");
   if (JsonReader::field(root, "rules").json) plan.rules = read.text(root, "rules");
@@ -177,6 +179,10 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
   read.array(root, "tensors", true, [&](const Place& item) {
     expect_id(read, item);
     PlanTensor tensor{.name = read.text(item, "name", true), .bytes = read.bytes(item, "bytes"), .kind = read.word<TensorKind>(item, "kind")};
+    if (const Place type = JsonReader::field(item, "type"); type.json) {
+      tensor.in_bf16 = read.text(item, "type") == name_of(DataType::bf16);
+      if (!read.error() && !tensor.in_bf16) read.complain(type, "is not bf16");
+    }
     const Place home = JsonReader::field(item, "home_offset");
     if (home.json) {
       tensor.home_offset = read.bytes(item, "home_offset");
@@ -257,6 +263,7 @@ std::string to_json(const Plan& plan) {
   field("generator", plan.generator);
   field("model", {{"name", plan.model_name}, {"sha256", plan.model_sha256}, {"batch", plan.batch}});
   Json target = {{"kind", plan.target_kind}, {"device", plan.device}, {"costs", plan.costs}, {"libraries", libraries}};
+  if (!plan.precision.empty()) target["precision"] = plan.precision;
   if (!plan.layout.empty()) target["layout"] = plan.layout;
   field("target", target);
   field("policy", plan.policy);

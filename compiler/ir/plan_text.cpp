@@ -58,6 +58,7 @@ std::string header_of(const Plan& plan) {
   if (!plan.model_sha256.empty()) text += fmt::format("sha256 {}\n", spelled(plan.model_sha256));
   text += fmt::format("target {}{}{}\n", spelled(plan.target_kind), option("device", plan.device), option("costs", plan.costs));
   for (const auto& [name, version] : plan.libraries) text += fmt::format("library {} {}\n", spelled(name), spelled(version));
+  if (!plan.precision.empty()) text += fmt::format("precision {}\n", spelled(plan.precision));
   if (!plan.layout.empty()) text += fmt::format("layout {}\n", spelled(plan.layout));
   text += fmt::format("policy {} rules={}\nbudget {}\n", spelled(plan.policy), spelled(plan.rules), plan.budget_bytes);
   std::string summary;
@@ -88,7 +89,8 @@ std::string line_of(const Plan& plan, const PlanTask& task) {
 std::string to_text(const Plan& plan) {
   std::string text = header_of(plan);
   for (const PlanTensor& tensor : plan.tensors)
-    text += fmt::format("tensor {} {} {}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), tensor.bytes,
+    text += fmt::format("tensor {} {} {}{}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), tensor.bytes,
+                        tensor.in_bf16 ? " in_bf16" : "",
                         tensor.persistent ? " persistent" : "",
                         tensor.at_home_on_host() ? fmt::format(" home@{:#x}", tensor.home_offset) : "", slice_of_plan(plan, tensor));
   for (const PlanTask& task : plan.tasks) text += line_of(plan, task);

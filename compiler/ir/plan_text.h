@@ -8,6 +8,7 @@
 //   budget 37748736
 //   summary arena_bytes=36725952 …
 //   tensor %x input 3145728
+//   tensor %c1.Y activation 2097152 in_bf16
 //   tensor %c1.W weight 1728 persistent
 //   tensor %c1.W.momentum optimizer_state 1728 home@0x1000000
 //   task c1.forward Conv forward layer=c1 read %x %c1.W write %c1.Y flops=226492416

@@ -193,6 +193,7 @@ std::string report_summary(const Plan& plan, const PlanFacts& facts, bool color)
   std::string text = heading(title(plan), color);
   text += wrapped(verdict_of(plan, facts), 96);
   text += fmt::format("  policy {}, target {}{}{}\n", plan.policy, plan.target_kind, device, shortened(libraries, 40));
+  if (!plan.precision.empty()) text += fmt::format("  precision {}\n", plan.precision);
   if (!plan.layout.empty()) text += fmt::format("  layout {}\n", plan.layout);
   if (plan.rules != "true") text += fmt::format("  graph and figures by the rules of {}: a plan for reports, not for a trainer\n", plan.rules);
   text += fmt::format("  {}, {} of {}\n\n", counted(static_cast<int64_t>(plan.tensors.size()), "tensor"),

@@ -1,4 +1,4 @@
-// Passes on networks, each run on a text:   RUN: PASS [--images=nChw16c] [--freeze=PATTERN] [--trainable=PATTERN]
+// Passes on networks, each run on a text:   RUN: PASS [--images=nChw16c] [--freeze=PATTERN] [--trainable=PATTERN] [--keep=PATTERN]
 #include <map>
 
 #include "compiler/ir/network_text.h"
@@ -36,6 +36,10 @@ std::string after_pass(const TextCase& text_case, Network network) {
     fuse_composites(network);
   } else if (pass == "layout") {
     assign_layouts(network, layout_named(text_case.option("images", "nChw16c")));
+  } else if (pass == "precision") {
+    PrecisionRequest request{.precision = Precision::bf16};
+    if (const std::string pattern = text_case.option("keep", ""); !pattern.empty()) request.keep_fp32 = {pattern};
+    if (const Status status = assign_precision(network, request); !status.ok()) return status.error().message;
   } else {
     REQUIRE(pass == "freeze");
     WeightPatterns patterns;
