@@ -17,9 +17,9 @@ constexpr uint16_t narrowed(float value) {
 
 // An element in memory; converts to and from float, so that one template serves both types.
 struct Bf16 {
-  uint16_t bits = 0;
+  uint16_t bits;
 
-  Bf16() = default;
+  Bf16() = default;  // trivial: an array of it is plain memory
   constexpr Bf16(float value) : bits(narrowed(value)) {}
   constexpr operator float() const { return widened(bits); }
 };

@@ -2,7 +2,6 @@
 #include "runtime/precision.h"
 
 #include <algorithm>
-#include <array>
 
 #include "runtime/bf16.h"
 #include "runtime/host/engine.h"
@@ -26,27 +25,72 @@ constexpr uint32_t slots(std::initializer_list<int> list) {
   return bits;
 }
 
-constexpr std::array kBf16Kernels = {
-    Bf16Kernel{"CastTo", 0, slots({0, 1})},
-    Bf16Kernel{"ConvForward", slots({0, 1}), slots({3}), true},
-    Bf16Kernel{"ConvBackwardData", slots({0, 1}), slots({2}), true},
-    Bf16Kernel{"ConvBackwardWeights", slots({0, 1}), 0, true},
-    Bf16Kernel{"MatMul", slots({0, 1}), slots({2, 3}), true},
+// Elementwise kernels with all operands in bf16: {x, y} and {a, b, y} (host/elementwise.h).
+constexpr std::string_view kMaps[] = {
+    "SigmoidForward", "TanhForward", "LeakyReluForward", "EluForward", "ClipForward", "HardSigmoidForward", "HardSwishForward",
+    "GeluForward", "SoftplusForward", "SoftsignForward", "ThresholdedReluForward", "SwishForward", "ReluForward", "ScaleShift",
+    "AbsForward", "AtanForward", "CeilForward", "CosForward", "ErfForward", "ExpForward", "FloorForward", "LogForward",
+    "AcosForward", "AcoshForward", "AsinForward", "AsinhForward", "AtanhForward", "CoshForward", "SinhForward", "PowForward",
+    "ReciprocalForward", "RoundForward", "SignForward", "SinForward", "SqrtForward"};
+constexpr std::string_view kMapsOfTwo[] = {
+    "SigmoidBackward", "TanhBackward", "LeakyReluBackward", "EluBackward", "ClipBackward", "HardSigmoidBackward", "HardSwishBackward",
+    "GeluBackward", "SoftplusBackward", "SoftsignBackward", "ThresholdedReluBackward", "SwishBackward", "ReluBackward",
+    "AbsBackward", "AtanBackward", "CosBackward", "ErfBackward", "AcosBackward", "AcoshBackward", "AsinBackward", "AsinhBackward",
+    "AtanhBackward", "CoshBackward", "SinhBackward", "PowBackward", "ReciprocalBackward", "SinBackward", "SqrtBackward"};
+
+// A kernel may have several lines.
+constexpr Bf16Kernel kOthers[] = {
+    {"AveragePoolForward", slots({0, 1})},
+    {"AveragePoolBackward", slots({0, 1})},
+    {"BatchNormForward", slots({0, 5, 8})},
+    {"BatchNormBackward", slots({0, 1, 5, 6})},
+    {"BinaryAdd", slots({0, 1, 2})}, {"BinaryAdd", slots({0, 2})}, {"BinaryAdd", slots({1, 2})},
+    {"BinarySub", slots({0, 1, 2})}, {"BinarySub", slots({0, 2})}, {"BinarySub", slots({1, 2})},
+    {"BinaryMul", slots({0, 1, 2})}, {"BinaryMul", slots({0, 2})}, {"BinaryMul", slots({1, 2})},
+    {"BinaryDiv", slots({0, 1, 2})}, {"BinaryDiv", slots({0, 2})}, {"BinaryDiv", slots({1, 2})},
+    {"BinaryMax", slots({0, 1, 2})}, {"BinaryMax", slots({0, 2})}, {"BinaryMax", slots({1, 2})},
+    {"BinaryMin", slots({0, 1, 2})}, {"BinaryMin", slots({0, 2})}, {"BinaryMin", slots({1, 2})},
+    {"BinaryPow", slots({0, 1, 2})}, {"BinaryPow", slots({0, 2})}, {"BinaryPow", slots({1, 2})},
+    {"CastTo", 0, slots({0, 1})},
+    {"ConvForward", slots({0, 1}), slots({3}), true},
+    {"ConvBackwardData", slots({0, 1}), slots({2}), true},
+    {"ConvBackwardWeights", slots({0, 1}), 0, true},
+    {"GlobalAveragePoolForward", slots({0, 1})},
+    {"GlobalAveragePoolBackward", slots({0, 1})},
+    {"MatMul", slots({0, 1}), slots({2, 3}), true},
+    {"MaxPoolForward", slots({0, 1}), 0, true},
+    {"MaxPoolBackward", slots({1, 2})},
+    {"MaxShare", slots({0, 1, 2, 3})},
+    {"MinShare", slots({0, 1, 2, 3})},
+    {"PowBaseSlope", slots({0, 1, 2, 3})},
+    {"PowExponentSlope", slots({0, 1, 2, 3})},
+    {"Reorder", slots({0, 1}), 0, true},
 };
 
 bool library_has_bf16() { return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core; }
 
-}  // namespace
-
-bool has_bf16_kernel(std::string_view kernel, std::span<const OperandDesc> operands) {
-  const auto found = std::find_if(kBf16Kernels.begin(), kBf16Kernels.end(), [&](const Bf16Kernel& one) { return one.name == kernel; });
-  if (found == kBf16Kernels.end() || (found->in_library && !library_has_bf16())) return false;
+bool takes(const Bf16Kernel& kernel, std::span<const OperandDesc> operands) {
+  if (kernel.in_library && !library_has_bf16()) return false;
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].access == Access::absent || ((found->either >> i) & 1) != 0) continue;
-    const bool reduced = operands[i].tensor.type == DataType::bf16, expected = ((found->reduced >> i) & 1) != 0;
-    if (reduced != expected) return false;
+    if (operands[i].access == Access::absent) continue;
+    const bool reduced = operands[i].tensor.type == DataType::bf16;
+    // What accumulates is f32: the gradient of a weight.
+    if (!kernel.in_library && reduced && operands[i].access == Access::update) return false;
+    if (((kernel.either >> i) & 1) == 0 && reduced != (((kernel.reduced >> i) & 1) != 0)) return false;
   }
   return true;
+}
+
+bool is_among(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+bool has_bf16_kernel(std::string_view name, std::span<const OperandDesc> operands) {
+  if (is_among(kMaps, name)) return takes({name, slots({0, 1})}, operands);
+  if (is_among(kMapsOfTwo, name)) return takes({name, slots({0, 1, 2})}, operands);
+  return std::any_of(std::begin(kOthers), std::end(kOthers), [&](const Bf16Kernel& one) { return one.name == name && takes(one, operands); });
 }
 
 void widen_elements(const RunContext&, const std::byte* from, std::byte* to, int64_t elements) {

@@ -3,6 +3,7 @@
 #include "runtime/attrs/whole.h"
 
 #include "runtime/host/flat_kernel.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 #include "runtime/precision.h"
@@ -85,11 +86,23 @@ std::unique_ptr<Kernel> logic(const Loops<3>& loops, const PairAttrs& attrs) {
 // As in C++, except that values outside the range of T become the nearest representable value.
 template <class X, class Y>
 Y converted(X x) {
-  if constexpr (std::is_same_v<X, float> && !std::is_same_v<Y, float>) {
+  if constexpr (std::is_same_v<X, float> && std::is_integral_v<Y>) {
     if (!(x > static_cast<float>(std::numeric_limits<Y>::min()))) return x != x ? Y{0} : std::numeric_limits<Y>::min();
     if (x >= static_cast<float>(std::numeric_limits<Y>::max())) return std::numeric_limits<Y>::max();
   }
   return static_cast<Y>(x);
+}
+
+// body(T{}), where T is the element type.
+template <class Body>
+decltype(auto) by_any_type(DataType type, Body body) {
+  return type == DataType::bf16 ? body(Bf16{}) : by_type(type, body);
+}
+
+float number_of(Bf16 x) { return x; }
+template <class T>
+T number_of(T x) {
+  return x;
 }
 
 }  // namespace
@@ -99,19 +112,20 @@ std::vector<Algorithm> CastTo::algorithms(const Attrs&, std::span<const OperandD
 std::unique_ptr<Kernel> CastTo::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   const int64_t n = operands[1].tensor.padded_elements();
   const DataType from = operands[0].tensor.type, to = operands[1].tensor.type;
-  if (from == DataType::f32 && to == DataType::bf16)
+  if (from == DataType::f32 && to == DataType::bf16 && !attrs.truth)
     return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) { narrow_elements(context, operand[0], operand[1], n); });
-  if (from == DataType::bf16 && to == DataType::f32)
+  if (from == DataType::bf16 && to == DataType::f32 && !attrs.truth)
     return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) { widen_elements(context, operand[0], operand[1], n); });
-  return by_type(operands[0].tensor.type, [&](auto x) {
-    return by_type(operands[1].tensor.type, [&](auto y) -> std::unique_ptr<Kernel> {
+  return by_any_type(from, [&](auto x) {
+    return by_any_type(to, [&](auto y) -> std::unique_ptr<Kernel> {
       using X = decltype(x);
       using Y = decltype(y);
+      using Number = decltype(number_of(x));
       return host::flat_kernel([n, truth = attrs.truth](const RunContext&, std::byte* const* operand) {
         const X* from = typed<const X>(operand, 0);
         Y* to = typed<Y>(operand, 1);
-        if (truth) host::for_elements(n, [=](int64_t i) { to[i] = static_cast<Y>(from[i] != 0 ? 1 : 0); });
-        else host::for_elements(n, [=](int64_t i) { to[i] = converted<X, Y>(from[i]); });
+        if (truth) host::for_elements(n, [=](int64_t i) { to[i] = static_cast<Y>(number_of(from[i]) != 0 ? 1 : 0); });
+        else host::for_elements(n, [=](int64_t i) { to[i] = converted<Number, Y>(number_of(from[i])); });
       });
     });
   });
