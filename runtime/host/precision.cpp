@@ -38,33 +38,63 @@ constexpr std::string_view kMapsOfTwo[] = {
     "AbsBackward", "AtanBackward", "CosBackward", "ErfBackward", "AcosBackward", "AcoshBackward", "AsinBackward", "AsinhBackward",
     "AtanhBackward", "CoshBackward", "SinhBackward", "PowBackward", "ReciprocalBackward", "SinBackward", "SqrtBackward"};
 
+constexpr uint32_t kAll = ~0U;
+
 // A kernel may have several lines.
 constexpr Bf16Kernel kOthers[] = {
-    {"AveragePoolForward", slots({0, 1})},
     {"AveragePoolBackward", slots({0, 1})},
-    {"BatchNormForward", slots({0, 5, 8})},
+    {"AveragePoolForward", slots({0, 1})},
     {"BatchNormBackward", slots({0, 1, 5, 6})},
+    {"BatchNormForward", slots({0, 5, 8})},
     {"BinaryAdd", slots({0, 1, 2})}, {"BinaryAdd", slots({0, 2})}, {"BinaryAdd", slots({1, 2})},
-    {"BinarySub", slots({0, 1, 2})}, {"BinarySub", slots({0, 2})}, {"BinarySub", slots({1, 2})},
-    {"BinaryMul", slots({0, 1, 2})}, {"BinaryMul", slots({0, 2})}, {"BinaryMul", slots({1, 2})},
     {"BinaryDiv", slots({0, 1, 2})}, {"BinaryDiv", slots({0, 2})}, {"BinaryDiv", slots({1, 2})},
     {"BinaryMax", slots({0, 1, 2})}, {"BinaryMax", slots({0, 2})}, {"BinaryMax", slots({1, 2})},
     {"BinaryMin", slots({0, 1, 2})}, {"BinaryMin", slots({0, 2})}, {"BinaryMin", slots({1, 2})},
+    {"BinaryMul", slots({0, 1, 2})}, {"BinaryMul", slots({0, 2})}, {"BinaryMul", slots({1, 2})},
     {"BinaryPow", slots({0, 1, 2})}, {"BinaryPow", slots({0, 2})}, {"BinaryPow", slots({1, 2})},
+    {"BinarySub", slots({0, 1, 2})}, {"BinarySub", slots({0, 2})}, {"BinarySub", slots({1, 2})},
+    {"BroadcastTo", 0, slots({0, 1})},
     {"CastTo", 0, slots({0, 1})},
-    {"ConvForward", slots({0, 1}), slots({3}), true},
+    {"Concat", 0, kAll},
     {"ConvBackwardData", slots({0, 1}), slots({2}), true},
     {"ConvBackwardWeights", slots({0, 1}), 0, true},
-    {"GlobalAveragePoolForward", slots({0, 1})},
+    {"ConvForward", slots({0, 1}), slots({3}), true},
+    {"ConvTransposeForward", slots({0, 1, 3}), 0, true},
+    {"Dropout", slots({0, 1})},
+    {"GatherBackward", slots({1})},
+    {"GatherForward", slots({2}), slots({0})},
     {"GlobalAveragePoolBackward", slots({0, 1})},
+    {"GlobalAveragePoolForward", slots({0, 1})},
+    {"Join", kAll},
+    {"LayerNormBackward", slots({0, 1, 5})},
+    {"LayerNormForward", slots({0, 3})},
     {"MatMul", slots({0, 1}), slots({2, 3}), true},
-    {"MaxPoolForward", slots({0, 1}), 0, true},
     {"MaxPoolBackward", slots({1, 2})},
+    {"MaxPoolForward", slots({0, 1}), 0, true},
     {"MaxShare", slots({0, 1, 2, 3})},
     {"MinShare", slots({0, 1, 2, 3})},
+    {"Move", slots({0, 1})},
+    {"Pad", slots({0, 1})},
+    {"PaddedGatherBackward", slots({1})},
     {"PowBaseSlope", slots({0, 1, 2, 3})},
     {"PowExponentSlope", slots({0, 1, 2, 3})},
+    {"ProductSum", slots({0, 1}), slots({2})},
     {"Reorder", slots({0, 1}), 0, true},
+    {"RmsNormBackward", slots({0, 1, 5})},
+    {"RmsNormForward", slots({0, 3})},
+    {"Slice", slots({0, 1})},
+    {"SliceBackward", slots({0, 1})},
+    {"SoftmaxBackward", slots({0, 1, 2})},
+    {"SoftmaxCrossEntropy", slots({0, 4})},
+    {"SoftmaxCrossEntropyEach", slots({0})},
+    {"SoftmaxCrossEntropyEachBackward", slots({0, 3})},
+    {"SoftmaxForward", slots({0, 1})},
+    {"Split", 0, kAll},
+    {"SpreadSamples", 0, slots({0, 1})},
+    {"SumSamples", 0, slots({0, 1})},
+    {"SumToShape", 0, slots({0, 1})},
+    {"Transpose", slots({0, 1})},
+    {"Zero", slots({0})},
 };
 
 bool library_has_bf16() { return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core; }
@@ -76,7 +106,8 @@ bool takes(const Bf16Kernel& kernel, std::span<const OperandDesc> operands) {
     const bool reduced = operands[i].tensor.type == DataType::bf16;
     // What accumulates is f32: the gradient of a weight.
     if (!kernel.in_library && reduced && operands[i].access == Access::update) return false;
-    if (((kernel.either >> i) & 1) == 0 && reduced != (((kernel.reduced >> i) & 1) != 0)) return false;
+    const size_t bit = std::min<size_t>(i, 31);  // the last stands for all further slots, too
+    if (((kernel.either >> bit) & 1) == 0 && reduced != (((kernel.reduced >> bit) & 1) != 0)) return false;
   }
   return true;
 }

@@ -11,7 +11,7 @@ namespace plimsoll::test {
 namespace {
 
 // The library multiplies in bf16: sums are in another order.
-const std::set<std::string_view> kProductsInBf16 = {"ConvForward", "ConvBackwardData", "ConvBackwardWeights", "MatMul"};
+const std::set<std::string_view> kProductsInBf16 = {"ConvForward", "ConvBackwardData", "ConvBackwardWeights", "ConvTransposeForward", "MatMul"};
 
 Buffer in_bf16(const Buffer& f32) {
   Buffer made(f32.size() / 2);

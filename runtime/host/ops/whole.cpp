@@ -93,12 +93,6 @@ Y converted(X x) {
   return static_cast<Y>(x);
 }
 
-// body(T{}), where T is the element type.
-template <class Body>
-decltype(auto) by_any_type(DataType type, Body body) {
-  return type == DataType::bf16 ? body(Bf16{}) : by_type(type, body);
-}
-
 float number_of(Bf16 x) { return x; }
 template <class T>
 T number_of(T x) {
@@ -116,8 +110,8 @@ std::unique_ptr<Kernel> CastTo::make(const Attrs& attrs, std::span<const Operand
     return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) { narrow_elements(context, operand[0], operand[1], n); });
   if (from == DataType::bf16 && to == DataType::f32 && !attrs.truth)
     return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) { widen_elements(context, operand[0], operand[1], n); });
-  return by_any_type(from, [&](auto x) {
-    return by_any_type(to, [&](auto y) -> std::unique_ptr<Kernel> {
+  return host::by_any_type(from, [&](auto x) {
+    return host::by_any_type(to, [&](auto y) -> std::unique_ptr<Kernel> {
       using X = decltype(x);
       using Y = decltype(y);
       using Number = decltype(number_of(x));
