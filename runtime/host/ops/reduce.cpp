@@ -7,6 +7,7 @@
 
 #include "runtime/host/elementwise.h"
 #include "runtime/host/math.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 
@@ -107,12 +108,12 @@ struct Groups {
   }
 };
 
-template <class Found>
-std::unique_ptr<Kernel> reduce(std::span<const OperandDesc> operands) {
+template <class Found, class T>
+std::unique_ptr<Kernel> reduce_of(std::span<const OperandDesc> operands) {
   return host::flat_kernel(
       [groups = Groups(operands[0].tensor, operands[1].tensor)](const RunContext&, std::byte* const* operand) {
-        const float* x = host::in(operand, 0);
-        float* y = host::out(operand, 1);
+        const T* x = host::in<T>(operand, 0);
+        T* y = host::out<T>(operand, 1);
         groups.each([&](int64_t from, int64_t to) {
           Found found;
           groups.elements([&](int64_t at) { found.add(x[from + at]); });
@@ -122,12 +123,17 @@ std::unique_ptr<Kernel> reduce(std::span<const OperandDesc> operands) {
 }
 
 template <class Found>
-std::unique_ptr<Kernel> reduce_back(std::span<const OperandDesc> operands) {
+std::unique_ptr<Kernel> reduce(std::span<const OperandDesc> operands) {
+  return host::by_real(operands[0].tensor.type, [&](auto zero) { return reduce_of<Found, decltype(zero)>(operands); });
+}
+
+template <class Found, class T>
+std::unique_ptr<Kernel> reduce_back_of(std::span<const OperandDesc> operands) {
   const bool adds = operands[3].access == Access::update;
   return host::flat_kernel(
       [groups = Groups(operands[0].tensor, operands[1].tensor), adds](const RunContext&, std::byte* const* operand) {
-        const float *x = host::in(operand, 0), *y = host::in(operand, 1), *dy = host::in(operand, 2);
-        float* dx = host::out(operand, 3);
+        const T *x = host::in<T>(operand, 0), *y = host::in<T>(operand, 1), *dy = host::in<T>(operand, 2);
+        T* dx = host::out<T>(operand, 3);
         groups.each([&](int64_t from, int64_t to) {
           Found found;
           const float result = y[to], gradient = dy[to];
@@ -138,6 +144,11 @@ std::unique_ptr<Kernel> reduce_back(std::span<const OperandDesc> operands) {
           });
         });
       });
+}
+
+template <class Found>
+std::unique_ptr<Kernel> reduce_back(std::span<const OperandDesc> operands) {
+  return host::by_real(operands[0].tensor.type, [&](auto zero) { return reduce_back_of<Found, decltype(zero)>(operands); });
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ std::vector<Algorithm> Select::algorithms(const Attrs&, std::span<const OperandD
 
 std::unique_ptr<Kernel> Select::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   const Loops<4> loops = loops_over<4>({operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3].tensor});
-  return by_type(operands[3].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+  return host::by_any_type(operands[3].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);
     const T first = number_as<T>(attrs.first), second = number_as<T>(attrs.second);
     return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
