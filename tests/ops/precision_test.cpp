@@ -1,4 +1,5 @@
-// Kernels with operands in bf16 give the same bytes as the kernel for f32 on widened operands (runtime/precision.h).
+// Kernels with operands in bf16 against the kernel for f32 on widened operands (runtime/precision.h): the same bytes,
+// except for products.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace plimsoll::test {
 namespace {
 
-// The library multiplies in bf16: sums are in another order.
+// The library adds up the products in another order.
 const std::set<std::string_view> kProductsInBf16 = {"ConvForward", "ConvBackwardData", "ConvBackwardWeights", "ConvTransposeForward", "MatMul"};
 
 Buffer in_bf16(const Buffer& f32) {
@@ -92,8 +93,13 @@ void compare_with_widened(const Task& task, const KernelCall& call, const std::v
       if (operands[i].access == Access::absent || operands[i].access == Access::read) continue;
       INFO("slot " << i);
       const TensorId id = task.operands[i].tensor;
-      CHECK(load(operands[i].tensor, got.at(id).data()) == load(operands[i].tensor, expected.at(id).data()));
-      CHECK(got.at(id).contents() == expected.at(id).contents());
+      const Values values = load(operands[i].tensor, got.at(id).data()), wanted = load(operands[i].tensor, expected.at(id).data());
+      if (kProductsInBf16.contains(call.name)) {
+        CHECK(distance(values, wanted) < (operands[i].tensor.type == DataType::bf16 ? 2e-3 : 1e-5));
+      } else {
+        CHECK(got.at(id).contents() == expected.at(id).contents());
+        CHECK((values == wanted || std::any_of(wanted.begin(), wanted.end(), [](double v) { return v != v; })));
+      }
     }
   };
   check(run.of(*kernel, offered.workspace_bytes));
@@ -115,7 +121,6 @@ TEST_CASE("a kernel in bf16 gives the bytes of the kernel for f32 on widened ope
   for_each_instance([](const Instance& instance) {
     Executor executor(instance, kSamples);
     executor.run(instance.given, false, [&](const Task& task, const Buffers& before) {
-      if (kProductsInBf16.contains(task.kernel)) return;
       for (const bool accumulate : {false, true}) {
         const KernelCall call = executor.call_of(task, accumulate);
         if (accumulate && std::none_of(call.operands.begin(), call.operands.end(), [](const OperandDesc& o) { return o.access == Access::update; }))
