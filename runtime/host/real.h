@@ -14,7 +14,7 @@ decltype(auto) by_real(DataType type, Body body) {
   return type == DataType::bf16 ? body(Bf16{}) : body(float{});
 }
 
-// The same for elements of every type: by_type, and Bf16.
+// by_type(), and Bf16.
 template <class Body>
 decltype(auto) by_any_type(DataType type, Body body) {
   return type == DataType::bf16 ? body(Bf16{}) : by_type(type, body);

@@ -27,13 +27,15 @@ struct SoftmaxShape {
 // The largest element of a row, or 0 for -∞: subtracting -∞ would give NaN, subtracting 0 gives e^-∞ = 0.
 float finite_or_zero(float largest) { return largest == -std::numeric_limits<float>::infinity() ? 0 : largest; }
 
-// y is rounded once: in bf16, exponentials are not stored there, but computed twice.
+// y is rounded once: in bf16, exponentials are not stored there. Of long rows they are computed twice.
 template <class T>
 constexpr bool kStoresExponentials = std::is_same_v<T, float>;
 
-// Contiguous classes.
+constexpr int64_t kBufferedClasses = 2048;
+
+// Contiguous classes. Exponentials are stored at `kept` if it is not null.
 template <class T>
-void forward_row(const T* x, T* y, int64_t n) {
+void forward_row(const T* x, T* y, int64_t n, float* kept) {
   float largest = x[0];
   for (int64_t c = 1; c < n; ++c) largest = x[c] > largest ? static_cast<float>(x[c]) : largest;
   largest = finite_or_zero(largest);
@@ -42,22 +44,29 @@ void forward_row(const T* x, T* y, int64_t n) {
   for (; c + kSoftmaxLanes <= n; c += kSoftmaxLanes) {
     for (int64_t l = 0; l < kSoftmaxLanes; ++l) {
       const float e = host::exp_of(x[c + l] - largest);
-      if constexpr (kStoresExponentials<T>) y[c + l] = e;
+      if (kept) kept[c + l] = e;
       lanes[l] += e;
     }
   }
   for (int64_t l = 0; c < n; ++c, ++l) {
     const float e = host::exp_of(x[c] - largest);
-    if constexpr (kStoresExponentials<T>) y[c] = e;
+    if (kept) kept[c] = e;
     lanes[l] += e;
   }
   float sum = 0;
   for (const float lane : lanes) sum += lane;
   const float factor = sum == 0 ? 0 : 1.0F / sum;
-  for (int64_t j = 0; j < n; ++j) {
-    if constexpr (kStoresExponentials<T>) y[j] *= factor;
-    else y[j] = host::exp_of(x[j] - largest) * factor;
+  if (kept) {
+    for (int64_t j = 0; j < n; ++j) y[j] = kept[j] * factor;
+  } else {
+    for (int64_t j = 0; j < n; ++j) y[j] = host::exp_of(x[j] - largest) * factor;
   }
+}
+
+void forward_row(const float* x, float* y, int64_t n) { forward_row(x, y, n, y); }
+void forward_row(const Bf16* x, Bf16* y, int64_t n) {
+  float kept[kBufferedClasses];
+  forward_row(x, y, n, n <= kBufferedClasses ? kept : nullptr);
 }
 
 // Classes `step` apart, up to kSoftmaxStretch adjacent rows.

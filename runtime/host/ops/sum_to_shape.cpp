@@ -164,6 +164,8 @@ std::unique_ptr<Kernel> stretched(double plain_scale, std::span<const OperandDes
       const X* from = x + loops.offset(1, i, 1);
       if (accumulates) {
         for (int64_t j = 0; j < length; ++j) to[j] = to[j] + scale * from[j * step];
+      } else if (step == 0) {
+        std::fill_n(to, length, Y(scale * from[0]));
       } else {
         for (int64_t j = 0; j < length; ++j) to[j] = scale * from[j * step];
       }
