@@ -128,7 +128,9 @@ struct Planes {
     std::memcpy(all, from, static_cast<size_t>(count) * sizeof(Bf16));
     return load(all);
   }
-  static void store_some(float* to, Vector v, int64_t count) { std::memcpy(to, &v, static_cast<size_t>(count) * sizeof(float)); }
+  static void store_some(float* to, Vector v, int64_t count) {
+    std::memcpy(to, &v, static_cast<size_t>(count) * sizeof(float));
+  }
   static void store_some(Bf16* to, Vector v, int64_t count) {
     const Upper upper = narrow(v);
     std::memcpy(to, &upper, static_cast<size_t>(count) * sizeof(Bf16));

@@ -25,36 +25,43 @@ constexpr uint32_t slots(std::initializer_list<int> list) {
   return bits;
 }
 
-// Elementwise kernels with all operands in bf16: {x, y} and {a, b, y} (host/elementwise.h).
-constexpr std::string_view kMaps[] = {
-    "SigmoidForward", "TanhForward", "LeakyReluForward", "EluForward", "ClipForward", "HardSigmoidForward", "HardSwishForward",
-    "GeluForward", "SoftplusForward", "SoftsignForward", "ThresholdedReluForward", "SwishForward", "ReluForward", "ScaleShift",
-    "AbsForward", "AtanForward", "CeilForward", "CosForward", "ErfForward", "ExpForward", "FloorForward", "LogForward",
-    "AcosForward", "AcoshForward", "AsinForward", "AsinhForward", "AtanhForward", "CoshForward", "SinhForward", "PowForward",
-    "ReciprocalForward", "RoundForward", "SignForward", "SinForward", "SqrtForward"};
-constexpr std::string_view kMapsOfTwo[] = {
-    "SigmoidBackward", "TanhBackward", "LeakyReluBackward", "EluBackward", "ClipBackward", "HardSigmoidBackward", "HardSwishBackward",
-    "GeluBackward", "SoftplusBackward", "SoftsignBackward", "ThresholdedReluBackward", "SwishBackward", "ReluBackward",
-    "AbsBackward", "AtanBackward", "CosBackward", "ErfBackward", "AcosBackward", "AcoshBackward", "AsinBackward", "AsinhBackward",
-    "AtanhBackward", "CoshBackward", "SinhBackward", "PowBackward", "ReciprocalBackward", "SinBackward", "SqrtBackward"};
+struct KernelFile {
+  std::string_view name, file;
+};
+
+constexpr KernelFile kFiles[] = {
+#define KERNEL(kernel, attributes, file) {#kernel, #file},
+#include "runtime/attrs/kernels.def"
+#undef KERNEL
+};
+
+// Defined with host::map() and host::map2(), for operands of both types: {x, y} and {a, dy, dx}.
+bool is_elementwise(std::string_view name) {
+  constexpr std::string_view kElementwise[] = {"activation", "relu", "unary"};
+  const auto found =
+      std::find_if(std::begin(kFiles), std::end(kFiles), [&](const KernelFile& one) { return one.name == name; });
+  return found != std::end(kFiles) &&
+         std::find(std::begin(kElementwise), std::end(kElementwise), found->file) != std::end(kElementwise);
+}
 
 constexpr uint32_t kAll = ~0U;
 
 // A kernel may have several lines.
-constexpr Bf16Kernel kOthers[] = {
+constexpr Bf16Kernel kBf16Kernels[] = {
     {"AttentionBackward", slots({0, 1, 2, 4, 6, 7, 8, 9}), slots({3, 10})},
     {"AttentionForward", slots({0, 1, 2, 4}), slots({3})},
     {"AveragePoolBackward", slots({0, 1})},
     {"AveragePoolForward", slots({0, 1})},
     {"BatchNormBackward", slots({0, 1, 5, 6})},
     {"BatchNormForward", slots({0, 5, 8})},
-    {"BinaryAdd", slots({0, 1, 2})}, {"BinaryAdd", slots({0, 2})}, {"BinaryAdd", slots({1, 2})},
-    {"BinaryDiv", slots({0, 1, 2})}, {"BinaryDiv", slots({0, 2})}, {"BinaryDiv", slots({1, 2})},
-    {"BinaryMax", slots({0, 1, 2})}, {"BinaryMax", slots({0, 2})}, {"BinaryMax", slots({1, 2})},
-    {"BinaryMin", slots({0, 1, 2})}, {"BinaryMin", slots({0, 2})}, {"BinaryMin", slots({1, 2})},
-    {"BinaryMul", slots({0, 1, 2})}, {"BinaryMul", slots({0, 2})}, {"BinaryMul", slots({1, 2})},
-    {"BinaryPow", slots({0, 1, 2})}, {"BinaryPow", slots({0, 2})}, {"BinaryPow", slots({1, 2})},
-    {"BinarySub", slots({0, 1, 2})}, {"BinarySub", slots({0, 2})}, {"BinarySub", slots({1, 2})},
+    {"BinaryCrossEntropy", slots({0, 4})},
+    {"BinaryAdd", slots({2}), slots({0, 1})},
+    {"BinaryDiv", slots({2}), slots({0, 1})},
+    {"BinaryMax", slots({2}), slots({0, 1})},
+    {"BinaryMin", slots({2}), slots({0, 1})},
+    {"BinaryMul", slots({2}), slots({0, 1})},
+    {"BinaryPow", slots({2}), slots({0, 1})},
+    {"BinarySub", slots({2}), slots({0, 1})},
     {"BroadcastTo", 0, slots({0, 1})},
     {"CastTo", 0, slots({0, 1})},
     {"Concat", 0, kAll},
@@ -62,10 +69,12 @@ constexpr Bf16Kernel kOthers[] = {
     {"ConvBackwardWeights", slots({0, 1}), 0, true},
     {"ConvForward", slots({0, 1}), slots({3}), true},
     {"ConvTransposeForward", slots({0, 1, 3}), 0, true},
+    {"CumulativeSum", 0, slots({0, 1})},
     {"Dropout", slots({0, 1})},
     {"GatedProductBackward", slots({0, 1, 2, 3, 4})},
-    {"GatedProductForward", slots({0, 1, 2})},
+    {"GatedProductForward", 0, slots({0, 1, 2})},
     {"GatherBackward", slots({1})},
+    {"GatherElementsForward", slots({0, 2})},
     {"GatherForward", slots({2}), slots({0})},
     {"GlobalAveragePoolBackward", slots({0, 1})},
     {"GlobalAveragePoolForward", slots({0, 1})},
@@ -74,6 +83,8 @@ constexpr Bf16Kernel kOthers[] = {
     {"Join", kAll},
     {"LayerNormBackward", slots({0, 1, 5})},
     {"LayerNormForward", slots({0, 3})},
+    {"LogSoftmaxBackward", slots({2})},
+    {"LogSoftmaxForward", slots({0})},
     {"LrnBackward", slots({0, 1, 2})},
     {"LrnForward", slots({0, 1})},
     {"MaskedFill", slots({0, 2})},
@@ -83,6 +94,7 @@ constexpr Bf16Kernel kOthers[] = {
     {"MaxShare", slots({0, 1, 2, 3})},
     {"MinShare", slots({0, 1, 2, 3})},
     {"Move", slots({0, 1})},
+    {"Mse", slots({0, 3})},
     {"Pad", slots({0, 1})},
     {"PadAxis", slots({0, 1})},
     {"PadAxisBackward", slots({0, 1})},
@@ -91,18 +103,27 @@ constexpr Bf16Kernel kOthers[] = {
     {"PowExponentSlope", slots({0, 1, 2, 3})},
     {"ProductSum", slots({0, 1}), slots({2})},
     {"ReduceLogSumExpBackward", slots({0, 1, 2, 3})},
-    {"ReduceLogSumExpForward", slots({0, 1})},
+    {"ReduceLogSumExpBackward", slots({0, 3})},
+    {"ReduceLogSumExpBackward", slots({1, 2})},
+    {"ReduceLogSumExpForward", 0, slots({0, 1})},
     {"ReduceMaxBackward", slots({0, 1, 2, 3})},
-    {"ReduceMaxForward", slots({0, 1})},
+    {"ReduceMaxBackward", slots({0, 3})},
+    {"ReduceMaxBackward", slots({1, 2})},
+    {"ReduceMaxForward", 0, slots({0, 1})},
     {"ReduceMinBackward", slots({0, 1, 2, 3})},
-    {"ReduceMinForward", slots({0, 1})},
+    {"ReduceMinBackward", slots({0, 3})},
+    {"ReduceMinBackward", slots({1, 2})},
+    {"ReduceMinForward", 0, slots({0, 1})},
     {"ReduceProdBackward", slots({0, 1, 2, 3})},
-    {"ReduceProdForward", slots({0, 1})},
+    {"ReduceProdBackward", slots({0, 3})},
+    {"ReduceProdBackward", slots({1, 2})},
+    {"ReduceProdForward", 0, slots({0, 1})},
     {"Reorder", slots({0, 1}), 0, true},
     {"ResizeBackward", slots({0, 1})},
     {"ResizeForward", slots({0, 1})},
     {"RmsNormBackward", slots({0, 1, 5})},
     {"RmsNormForward", slots({0, 3})},
+    {"ScaleShift", 0, slots({0, 1})},
     {"Select", slots({1, 2, 3})},
     {"Slice", slots({0, 1})},
     {"SliceBackward", slots({0, 1})},
@@ -134,16 +155,12 @@ bool takes(const Bf16Kernel& kernel, std::span<const OperandDesc> operands) {
   return true;
 }
 
-bool is_among(std::span<const std::string_view> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 }  // namespace
 
 bool has_bf16_kernel(std::string_view name, std::span<const OperandDesc> operands) {
-  if (is_among(kMaps, name)) return takes({name, slots({0, 1})}, operands);
-  if (is_among(kMapsOfTwo, name)) return takes({name, slots({0, 1, 2})}, operands);
-  return std::any_of(std::begin(kOthers), std::end(kOthers), [&](const Bf16Kernel& one) { return one.name == name && takes(one, operands); });
+  if (is_elementwise(name)) return takes({name, 0, slots({0, 1, 2})}, operands);
+  const auto matches = [&](const Bf16Kernel& one) { return one.name == name && takes(one, operands); };
+  return std::any_of(std::begin(kBf16Kernels), std::end(kBf16Kernels), matches);
 }
 
 void widen_elements(const RunContext&, const std::byte* from, std::byte* to, int64_t elements) {

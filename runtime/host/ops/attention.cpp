@@ -223,8 +223,8 @@ class AttentionForwardKernel final : public Kernel {
     for (int64_t key = s_.first_key(first) / kAttentionTile * kAttentionTile; key < end; key += kAttentionTile) {
       const int64_t keys = std::min(kAttentionTile, s_.keys - key);
       const float* const some_k = in_f32(k + key * s_.size, keys * s_.size, tile_of_k);
-      product_of_tiles<false>(keys, {some_k, s_.size, 1}, queries, kAttentionTile, scores, kAttentionTile,
-                              s_.size, width);
+      product_of_tiles<false>(keys, {some_k, s_.size, 1}, queries, kAttentionTile, scores, kAttentionTile, s_.size,
+                              width);
       s_.hide({sample, head, first, count, key, keys, scores, 1, kAttentionTile}, operands[3]);
       for (int64_t i = 0; i < width; ++i) factor[i] = largest[i];
       for (int64_t j = 0; j < keys; ++j) {
@@ -248,8 +248,7 @@ class AttentionForwardKernel final : public Kernel {
         if (factor[i] != 1)
           for (int64_t e = 0; e < value_size; ++e) y[i * value_size + e] *= factor[i];
       const float* const some_v = in_f32(v + key * value_size, keys * value_size, tile_of_v);
-      product_of_tiles<true>(count, {scores, 1, kAttentionTile}, some_v, value_size, y, value_size, keys,
-                             value_size);
+      product_of_tiles<true>(count, {scores, 1, kAttentionTile}, some_v, value_size, y, value_size, keys, value_size);
     }
     float* const statistics = host::out(operands, 5);
     for (int64_t i = 0; i < count; ++i) {
@@ -325,8 +324,8 @@ class AttentionBackwardKernel final : public Kernel {
     turn_tile(s_.key_row(host::in<T>(operands, 1), sample, group, key, size), count, size, s_.scale, turned_k);
     turn_tile(s_.key_row(host::in<T>(operands, 2), sample, group, key, value_size), count, value_size, 1, turned_v);
     const int64_t row = (sample * s_.key_heads + group) * s_.keys + key;
-    T *const to_dk = operands[8] ? host::out<T>(operands, 8) + row * size : nullptr,
-             *const to_dv = operands[9] ? host::out<T>(operands, 9) + row * value_size : nullptr;
+    T* const to_dk = operands[8] ? host::out<T>(operands, 8) + row * size : nullptr;
+    T* const to_dv = operands[9] ? host::out<T>(operands, 9) + row * value_size : nullptr;
     float *const dk = result_in_f32(to_dk, tile_of_dk), *const dv = result_in_f32(to_dv, tile_of_dv);
     if (dk) std::fill_n(dk, count * size, 0.0F);
     if (dv) std::fill_n(dv, count * value_size, 0.0F);
@@ -399,11 +398,10 @@ class AttentionBackwardKernel final : public Kernel {
       const int64_t keys = std::min(kAttentionTile, s_.keys - key);
       const float* const k = in_f32(all_k + key * size, keys * size, tile_of_k);
       const float* const v = in_f32(all_v + key * value_size, keys * value_size, tile_of_v);
-      product_of_tiles<false>(keys, {k, size, 1}, turned_q, kAttentionTile, p, kAttentionTile, size,
-                              width);
+      product_of_tiles<false>(keys, {k, size, 1}, turned_q, kAttentionTile, p, kAttentionTile, size, width);
       s_.hide({sample, head, first, count, key, keys, p, 1, kAttentionTile}, operands[3]);
-      product_of_tiles<false>(keys, {v, value_size, 1}, turned_dy, kAttentionTile, ds,
-                              kAttentionTile, value_size, width);
+      product_of_tiles<false>(keys, {v, value_size, 1}, turned_dy, kAttentionTile, ds, kAttentionTile, value_size,
+                              width);
       for (int64_t j = 0; j < keys; ++j) {
         const float* const of_key = p + j * kAttentionTile;
         float* const slope = ds + j * kAttentionTile;
@@ -411,8 +409,7 @@ class AttentionBackwardKernel final : public Kernel {
           slope[i] = host::exp_of(of_key[i] - base[i]) * inverse[i] * (slope[i] - sum[i]);
       }
       if (operands[10]) put_scores(operands[10], row, count, key, keys, ds);
-      if (dq)
-        product_of_tiles<true>(count, {ds, 1, kAttentionTile}, k, size, dq, size, keys, size);
+      if (dq) product_of_tiles<true>(count, {ds, 1, kAttentionTile}, k, size, dq, size, keys, size);
     }
     if (dq)
       for (int64_t i = 0; i < count * size; ++i) dq[i] *= s_.scale;

@@ -135,7 +135,8 @@ class AveragePoolBackwardKernel final : public Kernel {
     host::by_block(layout_, [&](auto block) {
       host::by_real(type_, [&](auto zero) {
         using T = decltype(zero);
-        backward<decltype(block)::value>(geometry_, host::in<T>(operands, 0), host::out<T>(operands, 1), reinterpret_cast<float*>(workspace));
+        backward<decltype(block)::value>(geometry_, host::in<T>(operands, 0), host::out<T>(operands, 1),
+                                         reinterpret_cast<float*>(workspace));
       });
     });
   }
@@ -154,7 +155,8 @@ std::unique_ptr<Kernel> AveragePoolForward::make(const Attrs& attrs, std::span<c
                                                  std::string_view) {
   const TensorDesc &x = operands[0].tensor, &y = operands[1].tensor;
   return host::by_block(x.layout, [&](auto block) -> std::unique_ptr<Kernel> {
-    return host::flat_kernel([g = AveragePoolGeometry(attrs, x, y, block), type = y.type](const RunContext&, std::byte* const* operand) {
+    return host::flat_kernel(
+        [g = AveragePoolGeometry(attrs, x, y, block), type = y.type](const RunContext&, std::byte* const* operand) {
       host::by_real(type, [&](auto zero) {
         using T = decltype(zero);
         forward<decltype(block)::value>(g, host::in<T>(operand, 0), host::out<T>(operand, 1));

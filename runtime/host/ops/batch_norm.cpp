@@ -58,8 +58,12 @@ void moments_of_plane(const T* plane, int64_t floats, Moments* moments) {
 class BatchNormForwardKernel final : public Kernel {
  public:
   BatchNormForwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
-      : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout), type_(operands[0].tensor.type),
-        remembered_(operands[6].access == Access::read), has_addend_(operands.size() > kAddend) {}
+      : attrs_(attrs),
+        shape_(operands[0].tensor),
+        layout_(operands[0].tensor.layout),
+        type_(operands[0].tensor.type),
+        remembered_(operands[6].access == Access::read),
+        has_addend_(operands.size() > kAddend) {}
 
   int64_t workspace_bytes() const {
     return moment_count() * static_cast<int64_t>(sizeof(Moments)) + 2 * shape_.channels * static_cast<int64_t>(sizeof(float));
@@ -152,7 +156,7 @@ class BatchNormForwardKernel final : public Kernel {
   const BatchNormAttrs attrs_;
   const PlaneShape shape_;
   const Layout layout_;
-  const DataType type_;  // of activations and their gradients
+  const DataType type_;    // of activations and their gradients
   const bool remembered_;  // mean and var are read
   const bool has_addend_;
 

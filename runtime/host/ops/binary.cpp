@@ -1,6 +1,6 @@
-// BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin, BinaryPow {a, b, y}: y = a op b; a and b broadcast to
-// y. Any layout. BinaryAdd may apply a Relu to its result. In bf16 (y), one of a and b may be f32.
-// ScaleShift {x, y}: y = scale · x + shift
+// BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin, BinaryPow {a, b, y}: y = a op b; a and b broadcast
+// to y. Any layout. BinaryAdd may apply a Relu to its result. If y is bf16, a and b may be either. ScaleShift {x,
+// y}: y = scale · x + shift
 #include "runtime/host/elementwise.h"
 #include "runtime/loops.h"
 #include "runtime/kernels.h"
@@ -23,10 +23,11 @@ class BinaryKernel final : public Kernel {
   }
 
   void run(const RunContext&, std::byte* const* operands, std::byte*) override {
-    if (types_[2] == DataType::f32) return accumulates_ ? run<float, float, float, true>(operands) : run<float, float, float, false>(operands);
-    if (types_[0] == DataType::f32) return run<float, Bf16, Bf16, false>(operands);
-    if (types_[1] == DataType::f32) return run<Bf16, float, Bf16, false>(operands);
-    run<Bf16, Bf16, Bf16, false>(operands);
+    if (types_[2] == DataType::f32)
+      return accumulates_ ? run<float, float, float, true>(operands) : run<float, float, float, false>(operands);
+    host::by_real(types_[0], [&](auto a) {
+      host::by_real(types_[1], [&](auto b) { run<decltype(a), decltype(b), Bf16, false>(operands); });
+    });
   }
 
  private:

@@ -92,8 +92,8 @@ struct ConvProblem {
     ConvProblem hint = *this;
     if (host::type_of(x) != host::type_of(y)) hint.x = any_layout(x, host::type_of(y));
     return host::describe_backward<dnnl::convolution_backward_data>(host::engine(), host::scratchpad_by_user(),
-                                                                    hint.forward(), algorithm, x, w, y, strides, dilates,
-                                                                    pads_begin, pads_end);
+                                                                    hint.forward(), algorithm, x, w, y, strides,
+                                                                    dilates, pads_begin, pads_end);
   }
 
   dnnl::convolution_backward_weights::primitive_desc backward_weights() const {
@@ -145,8 +145,9 @@ memory add_backward_data(BuiltConv& built, const ConvProblem& p, const DataSlots
   const auto desc = p.backward_data();
   built.slow = is_reference(desc.impl_info_str());
   host::PrimitiveKernel& kernel = *built.kernel;
-  const auto dx = dx_in_temporary ? host::PrimitiveKernel::Result{.made = kernel.temporary(desc.diff_src_desc()), .target = {}}
-                                  : kernel.write_as(desc.diff_src_desc(), slots.dx, p.given.x, false);
+  const auto dx = dx_in_temporary
+                      ? host::PrimitiveKernel::Result{.made = kernel.temporary(desc.diff_src_desc()), .target = {}}
+                      : kernel.write_as(desc.diff_src_desc(), slots.dx, p.given.x, false);
   const memory w = kernel.read_as(desc.weights_desc(), slots.w, p.given.w);
   kernel.add(dnnl::convolution_backward_data(desc), desc.scratchpad_desc(),
              {{DNNL_ARG_WEIGHTS, w},

@@ -14,9 +14,9 @@
 // depend on the number of threads.
 #include <limits>
 
+#include "runtime/host/cross_entropy_rows.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/math.h"
-#include "runtime/host/cross_entropy_rows.h"
 #include "runtime/host/real.h"
 #include "runtime/kernels.h"
 
@@ -115,8 +115,8 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     return {std::log(sum) + static_cast<double>(largest) - static_cast<double>(mine), hit ? 1.0 : 0.0};
   }
 
-  LossShare weighed(const host::CrossEntropyRows& rows, const T* x, const std::byte* labels, int64_t first, int64_t count, T* dx,
-                    double scale) const {
+  LossShare weighed(const host::CrossEntropyRows& rows, const T* x, const std::byte* labels, int64_t first,
+                    int64_t count, T* dx, double scale) const {
     LossShare share;
     for (int64_t p = 0; p < count; ++p) {
       const LossShare one = rows.softmax(x + p, labels_.at(labels, first + p), dx ? dx + p : nullptr, scale);
@@ -255,12 +255,13 @@ std::vector<Algorithm> SoftmaxCrossEntropyEach::algorithms(const Attrs&, std::sp
 std::unique_ptr<Kernel> SoftmaxCrossEntropyEach::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
   return host::by_real(descs[0].tensor.type, [&](auto zero) {
     using T = decltype(zero);
-    return each_row_kernel(attrs, descs, 0, 1, 3,
-                           [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
-                             T* const none = nullptr;
-                             const LossShare share = rows.softmax(host::in<T>(operands, 0) + first, label, none, 0);
-                             host::out(operands, 2)[row] = static_cast<float>(share.loss);
-                           });
+    return each_row_kernel(
+        attrs, descs, 0, 1, 3,
+        [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
+      T* const none = nullptr;
+      const LossShare share = rows.softmax(host::in<T>(operands, 0) + first, label, none, 0);
+      host::out(operands, 2)[row] = static_cast<float>(share.loss);
+        });
   });
 }
 
@@ -269,21 +270,24 @@ std::vector<Algorithm> SoftmaxCrossEntropyEachBackward::algorithms(const Attrs&,
 std::unique_ptr<Kernel> SoftmaxCrossEntropyEachBackward::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
   return host::by_real(descs[0].tensor.type, [&](auto zero) {
     using T = decltype(zero);
-    return each_row_kernel(attrs, descs, 0, 1, 4,
-                           [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
-                             rows.softmax(host::in<T>(operands, 0) + first, label, host::out<T>(operands, 3) + first,
-                                          static_cast<double>(host::in(operands, 2)[row]));
-                           });
+    return each_row_kernel(
+        attrs, descs, 0, 1, 4,
+        [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
+      rows.softmax(host::in<T>(operands, 0) + first, label, host::out<T>(operands, 3) + first,
+                   static_cast<double>(host::in(operands, 2)[row]));
+        });
   });
 }
 
 std::vector<Algorithm> NegativeLogLikelihoodEach::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> NegativeLogLikelihoodEach::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
-  return each_row_kernel(attrs, descs, 0, 1, 3,
-                         [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
-                           host::out(operands, 2)[row] = static_cast<float>(rows.likelihood<float>(host::in(operands, 0) + first, label, nullptr, 0).loss);
-                         });
+  return each_row_kernel(
+      attrs, descs, 0, 1, 3,
+      [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
+    host::out(operands, 2)[row] =
+        static_cast<float>(rows.likelihood<float>(host::in(operands, 0) + first, label, nullptr, 0).loss);
+      });
 }
 
 std::vector<Algorithm> NegativeLogLikelihoodEachBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }

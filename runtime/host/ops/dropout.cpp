@@ -56,7 +56,8 @@ std::unique_ptr<Kernel> Dropout::make(const Attrs& attrs, std::span<const Operan
       Mask mask(attrs, context);
       mask.stream.skip(context.rank * n);
       if (tensor.layout == Layout::plain) return host::for_elements(n, [=](int64_t i) { y[i] = x[i] * mask.at(i); });
-      host::by_block(tensor.layout, [&](auto block) { apply<decltype(block)::value>(mask, host::PlaneShape(tensor), x, y); });
+      host::by_block(tensor.layout,
+                     [&](auto block) { apply<decltype(block)::value>(mask, host::PlaneShape(tensor), x, y); });
     });
   });
 }

@@ -67,7 +67,8 @@ std::unique_ptr<Kernel> GatherForward::make(const Attrs&, std::span<const Operan
   const GatherShape shape(operands[0].tensor, operands[2].tensor);
   const Indices indices{operands[1].tensor.type == DataType::i64, shape.rows};
   return host::by_real(operands[0].tensor.type, [&](auto x) {
-    return host::by_real(operands[2].tensor.type, [&](auto y) { return gather_forward<decltype(x), decltype(y)>(shape, indices); });
+    return host::by_real(operands[2].tensor.type,
+                         [&](auto y) { return gather_forward<decltype(x), decltype(y)>(shape, indices); });
   });
 }
 
@@ -98,7 +99,8 @@ std::unique_ptr<Kernel> gather_backward(std::span<const OperandDesc> operands, i
       if (!adds) host::for_elements(shape.tables * shape.rows * width, [=](int64_t i) { dtable[i] = 0; });
 #pragma omp parallel for schedule(static) if (shape.tables * shape.count * width > 16384)
       for (int64_t s = 0; s < shape.tables * stretches; ++s) {
-        const int64_t table = s / stretches, first = s % stretches * kGatherStretch, n = std::min(kGatherStretch, width - first);
+        const int64_t table = s / stretches, first = s % stretches * kGatherStretch,
+                      n = std::min(kGatherStretch, width - first);
         for (int64_t i = 0; i < shape.count; ++i) {
           const int64_t row = indices.at(operand[0], i);
           if (row < 0 || row == left_out) continue;

@@ -45,7 +45,8 @@ std::unique_ptr<Kernel> GlobalAveragePoolForward::make(const Attrs&, std::span<c
                                                        std::string_view) {
   const TensorDesc& x = operands[0].tensor;
   return host::by_block(x.layout, [&](auto block) -> std::unique_ptr<Kernel> {
-    return host::flat_kernel([shape = host::PlaneShape(x), type = x.type](const RunContext&, std::byte* const* operand) {
+    return host::flat_kernel(
+        [shape = host::PlaneShape(x), type = x.type](const RunContext&, std::byte* const* operand) {
       host::by_real(type, [&](auto zero) {
         using T = decltype(zero);
         forward<decltype(block)::value>(shape, host::in<T>(operand, 0), host::out<T>(operand, 1));
@@ -62,7 +63,8 @@ std::unique_ptr<Kernel> GlobalAveragePoolBackward::make(const Attrs&, std::span<
                                                         std::string_view) {
   const TensorDesc& dx = operands[1].tensor;
   return host::by_block(dx.layout, [&](auto block) -> std::unique_ptr<Kernel> {
-    return host::flat_kernel([shape = host::PlaneShape(dx), type = dx.type](const RunContext&, std::byte* const* operand) {
+    return host::flat_kernel(
+        [shape = host::PlaneShape(dx), type = dx.type](const RunContext&, std::byte* const* operand) {
       host::by_real(type, [&](auto zero) {
         using T = decltype(zero);
         backward<decltype(block)::value>(shape, host::in<T>(operand, 0), host::out<T>(operand, 1));

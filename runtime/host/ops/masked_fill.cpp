@@ -2,11 +2,11 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/attrs/masked_fill.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/real.h"
-#include "runtime/loops.h"
-#include "runtime/attrs/masked_fill.h"
 #include "runtime/kernels.h"
+#include "runtime/loops.h"
 
 namespace plimsoll {
 namespace {
@@ -55,7 +55,8 @@ std::unique_ptr<Kernel> MaskedFill::make(const Attrs& attrs, std::span<const Ope
     const auto* m = reinterpret_cast<const uint8_t*>(operand[1]);
     if (type == DataType::bf16) {
       // moved as numbers of the same width
-      return masked_fill<false>(loops, keep, narrowed(value), host::in<uint16_t>(operand, 0), m, host::out<uint16_t>(operand, 2));
+      return masked_fill<false>(loops, keep, narrowed(value), host::in<uint16_t>(operand, 0), m,
+                                host::out<uint16_t>(operand, 2));
     }
     const float* x = host::in(operand, 0);
     adds ? masked_fill<true>(loops, keep, value, x, m, host::out(operand, 2))

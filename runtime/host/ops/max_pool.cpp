@@ -1,7 +1,7 @@
 // MaxPoolForward {x, y, indices}   MaxPoolBackward {indices, dy, dx}
-// oneDNN's pooling; `indices` is its workspace, which has the output's shape and layout. oneDNN's backward in bf16 would
-// round the sum of overlapping windows at every addition. So some samples at a time are computed in f32, and rounded
-// once.
+// oneDNN's pooling; `indices` is its workspace, which has the output's shape and layout. oneDNN's backward in bf16
+// would round the sum of overlapping windows at every addition. So some samples at a time are computed in f32, and
+// rounded once.
 #include <algorithm>
 #include <array>
 
@@ -136,7 +136,8 @@ std::unique_ptr<Kernel> MaxPoolForward::make(const Attrs& attrs, std::span<const
 }
 
 std::vector<Algorithm> MaxPoolBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  if (is_backward_in_bf16(operands)) return {{.workspace_bytes = Bf16BackwardKernel(attrs, operands).workspace_bytes()}};
+  if (is_backward_in_bf16(operands))
+    return {{.workspace_bytes = Bf16BackwardKernel(attrs, operands).workspace_bytes()}};
   return {{.workspace_bytes = built_pool(backward, attrs, operands)->workspace_bytes()}};
 }
 

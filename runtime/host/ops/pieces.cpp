@@ -8,8 +8,8 @@
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/real.h"
-#include "runtime/loops.h"
 #include "runtime/kernels.h"
+#include "runtime/loops.h"
 
 namespace plimsoll {
 namespace {

@@ -108,47 +108,56 @@ struct Groups {
   }
 };
 
-template <class Found, class T>
+// body(X{}, Y{}): x and dx are of type X, y and dy of type Y.
+template <class Body>
+std::unique_ptr<Kernel> by_types(std::span<const OperandDesc> operands, Body body) {
+  return host::by_real(operands[0].tensor.type, [&](auto x) {
+    return host::by_real(operands[1].tensor.type, [&](auto y) { return body(x, y); });
+  });
+}
+
+template <class Found, class X, class Y>
 std::unique_ptr<Kernel> reduce_of(std::span<const OperandDesc> operands) {
   return host::flat_kernel(
       [groups = Groups(operands[0].tensor, operands[1].tensor)](const RunContext&, std::byte* const* operand) {
-        const T* x = host::in<T>(operand, 0);
-        T* y = host::out<T>(operand, 1);
-        groups.each([&](int64_t from, int64_t to) {
-          Found found;
-          groups.elements([&](int64_t at) { found.add(x[from + at]); });
-          y[to] = found.result();
-        });
-      });
+    const X* x = host::in<X>(operand, 0);
+    Y* y = host::out<Y>(operand, 1);
+    groups.each([&](int64_t from, int64_t to) {
+      Found found;
+      groups.elements([&](int64_t at) { found.add(x[from + at]); });
+      y[to] = found.result();
+    });
+  });
 }
 
 template <class Found>
 std::unique_ptr<Kernel> reduce(std::span<const OperandDesc> operands) {
-  return host::by_real(operands[0].tensor.type, [&](auto zero) { return reduce_of<Found, decltype(zero)>(operands); });
+  return by_types(operands, [&](auto x, auto y) { return reduce_of<Found, decltype(x), decltype(y)>(operands); });
 }
 
-template <class Found, class T>
+template <class Found, class X, class Y>
 std::unique_ptr<Kernel> reduce_back_of(std::span<const OperandDesc> operands) {
   const bool adds = operands[3].access == Access::update;
   return host::flat_kernel(
       [groups = Groups(operands[0].tensor, operands[1].tensor), adds](const RunContext&, std::byte* const* operand) {
-        const T *x = host::in<T>(operand, 0), *y = host::in<T>(operand, 1), *dy = host::in<T>(operand, 2);
-        T* dx = host::out<T>(operand, 3);
-        groups.each([&](int64_t from, int64_t to) {
-          Found found;
-          const float result = y[to], gradient = dy[to];
-          groups.elements([&](int64_t at) { found.add(x[from + at], result); });
-          groups.elements([&](int64_t at) {
-            const float share = gradient * found.slope(x[from + at], result);
-            dx[from + at] = adds ? dx[from + at] + share : share;
-          });
-        });
+    const X* x = host::in<X>(operand, 0);
+    const Y *y = host::in<Y>(operand, 1), *dy = host::in<Y>(operand, 2);
+    X* dx = host::out<X>(operand, 3);
+    groups.each([&](int64_t from, int64_t to) {
+      Found found;
+      const float result = y[to], gradient = dy[to];
+      groups.elements([&](int64_t at) { found.add(x[from + at], result); });
+      groups.elements([&](int64_t at) {
+        const float share = gradient * found.slope(x[from + at], result);
+        dx[from + at] = adds ? dx[from + at] + share : share;
       });
+    });
+  });
 }
 
 template <class Found>
 std::unique_ptr<Kernel> reduce_back(std::span<const OperandDesc> operands) {
-  return host::by_real(operands[0].tensor.type, [&](auto zero) { return reduce_back_of<Found, decltype(zero)>(operands); });
+  return by_types(operands, [&](auto x, auto y) { return reduce_back_of<Found, decltype(x), decltype(y)>(operands); });
 }
 
 }  // namespace

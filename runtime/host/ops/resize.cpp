@@ -128,7 +128,9 @@ void backward(const ResizeShape& shape, bool adds, const T* dy, T* dx, float* su
 class ResizeBackwardKernel final : public Kernel {
  public:
   ResizeBackwardKernel(const ResizeAttrs& attrs, std::span<const OperandDesc> operands)
-      : shape_(attrs, operands[1].tensor, operands[0].tensor), dx_(operands[1].tensor), adds_(operands[1].access == Access::update) {}
+      : shape_(attrs, operands[1].tensor, operands[0].tensor),
+        dx_(operands[1].tensor),
+        adds_(operands[1].access == Access::update) {}
 
   static int64_t workspace_bytes(const TensorDesc& dx) {
     if (dx.type == DataType::f32) return 0;
@@ -140,7 +142,8 @@ class ResizeBackwardKernel final : public Kernel {
     host::by_block(dx_.layout, [&](auto block) {
       host::by_real(dx_.type, [&](auto zero) {
         using T = decltype(zero);
-        backward<decltype(block)::value>(shape_, adds_, host::in<T>(operands, 0), host::out<T>(operands, 1), reinterpret_cast<float*>(workspace));
+        backward<decltype(block)::value>(shape_, adds_, host::in<T>(operands, 0), host::out<T>(operands, 1),
+                                         reinterpret_cast<float*>(workspace));
       });
     });
   }
@@ -160,7 +163,8 @@ std::unique_ptr<Kernel> ResizeForward::make(const Attrs& attrs, std::span<const 
   return host::by_block(x.layout, [&](auto block) -> std::unique_ptr<Kernel> {
     return host::by_real(x.type, [&](auto zero) -> std::unique_ptr<Kernel> {
       using T = decltype(zero);
-      return host::flat_kernel([shape = ResizeShape(attrs, x, operands[1].tensor)](const RunContext&, std::byte* const* operand) {
+      return host::flat_kernel(
+          [shape = ResizeShape(attrs, x, operands[1].tensor)](const RunContext&, std::byte* const* operand) {
         forward<decltype(block)::value>(shape, host::in<T>(operand, 0), host::out<T>(operand, 1));
       });
     });

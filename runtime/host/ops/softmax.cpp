@@ -1,5 +1,5 @@
 // SoftmaxForward {x, y}   SoftmaxBackward {y, dy, dx}     all [outer, classes, inner]
-// LogSoftmaxForward and LogSoftmaxBackward likewise
+// LogSoftmaxForward and LogSoftmaxBackward likewise; x and dx may be in bf16 there, and y and dy are f32
 // A row that contains only -∞ (an attention query that sees no key) becomes a row of zeros, as in PyTorch's
 // scaled_dot_product_attention.
 #include <cmath>
@@ -78,7 +78,8 @@ void forward_stretch(const T* x, T* y, int64_t n, int64_t step, int64_t count) {
     sum[p] = 0;
   }
   for (int64_t c = 1; c < n; ++c)
-    for (int64_t p = 0; p < count; ++p) largest[p] = x[c * step + p] > largest[p] ? static_cast<float>(x[c * step + p]) : largest[p];
+    for (int64_t p = 0; p < count; ++p)
+      largest[p] = x[c * step + p] > largest[p] ? static_cast<float>(x[c * step + p]) : largest[p];
   for (int64_t p = 0; p < count; ++p) largest[p] = finite_or_zero(largest[p]);
   for (int64_t c = 0; c < n; ++c) {
     for (int64_t p = 0; p < count; ++p) {
@@ -159,16 +160,18 @@ std::unique_ptr<Kernel> backward(const SoftmaxShape s) {
 }
 
 // The logarithms of a row with elements `step` apart: log_of(sum) is subtracted once per row.
-void log_forward(const float* x, float* y, int64_t n, int64_t step) {
+template <class X>
+void log_forward(const X* x, float* y, int64_t n, int64_t step) {
   float largest = x[0];
-  for (int64_t c = 1; c < n; ++c) largest = x[c * step] > largest ? x[c * step] : largest;
+  for (int64_t c = 1; c < n; ++c) largest = x[c * step] > largest ? static_cast<float>(x[c * step]) : largest;
   double sum = 0;
   for (int64_t c = 0; c < n; ++c) sum += static_cast<double>(host::exp_of(x[c * step] - largest));
   const float log = static_cast<float>(std::log(sum));
   for (int64_t c = 0; c < n; ++c) y[c * step] = (x[c * step] - largest) - log;
 }
 
-void log_backward(const float* y, const float* dy, float* dx, int64_t n, int64_t step, bool adds) {
+template <class X>
+void log_backward(const float* y, const float* dy, X* dx, int64_t n, int64_t step, bool adds) {
   double sum = 0;
   for (int64_t c = 0; c < n; ++c) sum += static_cast<double>(dy[c * step]);
   const float all = static_cast<float>(sum);
@@ -206,10 +209,12 @@ std::vector<Algorithm> LogSoftmaxForward::algorithms(const Attrs&, std::span<con
 
 std::unique_ptr<Kernel> LogSoftmaxForward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
   const SoftmaxShape s(operands[0].tensor);
-  return host::flat_kernel([s](const RunContext&, std::byte* const* operand) {
-    const float* x = host::in(operand, 0);
-    float* y = host::out(operand, 1);
-    for_rows(s, [=](int64_t at) { log_forward(x + at, y + at, s.classes, s.inner); });
+  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    return host::flat_kernel([s](const RunContext&, std::byte* const* operand) {
+      const auto* x = host::in<decltype(zero)>(operand, 0);
+      float* y = host::out(operand, 1);
+      for_rows(s, [=](int64_t at) { log_forward(x + at, y + at, s.classes, s.inner); });
+    });
   });
 }
 
@@ -218,10 +223,12 @@ std::vector<Algorithm> LogSoftmaxBackward::algorithms(const Attrs&, std::span<co
 std::unique_ptr<Kernel> LogSoftmaxBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
   const SoftmaxShape s(operands[0].tensor);
   const bool adds = operands[2].access == Access::update;
-  return host::flat_kernel([s, adds](const RunContext&, std::byte* const* operand) {
-    const float *y = host::in(operand, 0), *dy = host::in(operand, 1);
-    float* dx = host::out(operand, 2);
-    for_rows(s, [=](int64_t at) { log_backward(y + at, dy + at, dx + at, s.classes, s.inner, adds); });
+  return host::by_real(operands[2].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    return host::flat_kernel([s, adds](const RunContext&, std::byte* const* operand) {
+      const float *y = host::in(operand, 0), *dy = host::in(operand, 1);
+      auto* dx = host::out<decltype(zero)>(operand, 2);
+      for_rows(s, [=](int64_t at) { log_backward(y + at, dy + at, dx + at, s.classes, s.inner, adds); });
+    });
   });
 }
 

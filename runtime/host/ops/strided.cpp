@@ -116,7 +116,8 @@ std::unique_ptr<Kernel> moved(std::span<const OperandDesc> operands, Body body) 
     return host::flat_kernel([body](const RunContext&, std::byte* const* operand) {
       body(host::out<uint16_t>(operand, 1), host::in<uint16_t>(operand, 0));
     });
-  return host::flat_kernel([body](const RunContext&, std::byte* const* operand) { body(host::out(operand, 1), host::in(operand, 0)); });
+  return host::flat_kernel(
+      [body](const RunContext&, std::byte* const* operand) { body(host::out(operand, 1), host::in(operand, 0)); });
 }
 
 }  // namespace

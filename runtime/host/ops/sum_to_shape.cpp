@@ -11,8 +11,8 @@
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/real.h"
-#include "runtime/loops.h"
 #include "runtime/kernels.h"
+#include "runtime/loops.h"
 
 namespace plimsoll {
 namespace {
@@ -27,8 +27,10 @@ class SumKernel final : public Kernel {
 
   // `of_samples`: with the trainer's factor for an incomplete batch.
   SumKernel(double scale, std::span<const OperandDesc> operands, std::optional<SampleSumAttrs> of_samples = {})
-      : scale_(static_cast<float>(scale)), of_samples_(of_samples),
-        accumulates_(operands[kY].access == Access::update), rounds_(operands[kY].tensor.type == DataType::bf16) {
+      : scale_(static_cast<float>(scale)),
+        of_samples_(of_samples),
+        accumulates_(operands[kY].access == Access::update),
+        rounds_(operands[kY].tensor.type == DataType::bf16) {
     std::array<TensorDesc, Factors + 1> descs;
     for (size_t k = 0; k <= Factors; ++k) descs[k] = operands[k].tensor;
     const Loops<Factors + 1> all = loops_over(descs);
@@ -142,7 +144,8 @@ class SumKernel final : public Kernel {
 };
 
 template <size_t Factors>
-std::unique_ptr<Kernel> summed(double scale, std::span<const OperandDesc> operands, std::optional<SampleSumAttrs> of_samples = {}) {
+std::unique_ptr<Kernel> summed(double scale, std::span<const OperandDesc> operands,
+                               std::optional<SampleSumAttrs> of_samples = {}) {
   return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     return std::make_unique<SumKernel<Factors, decltype(zero)>>(scale, operands, of_samples);
   });
@@ -173,9 +176,11 @@ std::unique_ptr<Kernel> stretched(double plain_scale, std::span<const OperandDes
   });
 }
 
-std::unique_ptr<Kernel> stretched(double scale, std::span<const OperandDesc> operands, std::optional<SampleSumAttrs> of_samples = {}) {
+std::unique_ptr<Kernel> stretched(double scale, std::span<const OperandDesc> operands,
+                                  std::optional<SampleSumAttrs> of_samples = {}) {
   return host::by_real(operands[0].tensor.type, [&](auto x) {
-    return host::by_real(operands[1].tensor.type, [&](auto y) { return stretched<decltype(x), decltype(y)>(scale, operands, of_samples); });
+    return host::by_real(operands[1].tensor.type,
+                         [&](auto y) { return stretched<decltype(x), decltype(y)>(scale, operands, of_samples); });
   });
 }
 

@@ -93,9 +93,9 @@ Y converted(X x) {
   return static_cast<Y>(x);
 }
 
-float number_of(Bf16 x) { return x; }
+float as_number(Bf16 x) { return x; }
 template <class T>
-T number_of(T x) {
+T as_number(T x) {
   return x;
 }
 
@@ -114,12 +114,12 @@ std::unique_ptr<Kernel> CastTo::make(const Attrs& attrs, std::span<const Operand
     return host::by_any_type(to, [&](auto y) -> std::unique_ptr<Kernel> {
       using X = decltype(x);
       using Y = decltype(y);
-      using Number = decltype(number_of(x));
+      using Number = decltype(as_number(x));
       return host::flat_kernel([n, truth = attrs.truth](const RunContext&, std::byte* const* operand) {
         const X* from = typed<const X>(operand, 0);
         Y* to = typed<Y>(operand, 1);
-        if (truth) host::for_elements(n, [=](int64_t i) { to[i] = static_cast<Y>(number_of(from[i]) != 0 ? 1 : 0); });
-        else host::for_elements(n, [=](int64_t i) { to[i] = converted<Number, Y>(number_of(from[i])); });
+        if (truth) host::for_elements(n, [=](int64_t i) { to[i] = static_cast<Y>(as_number(from[i]) != 0 ? 1 : 0); });
+        else host::for_elements(n, [=](int64_t i) { to[i] = converted<Number, Y>(as_number(from[i])); });
       });
     });
   });
