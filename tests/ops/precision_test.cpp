@@ -3,9 +3,11 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 #include "executor.h"
+#include "runtime/bf16.h"
 #include "runtime/precision.h"
 
 namespace plimsoll::test {
@@ -187,6 +189,24 @@ TEST_CASE("every kernel of real numbers has a form for bf16, except a few") {
   std::set<std::string> expected;
   for (const auto& [name, why] : kWithoutForm) expected.insert(std::string(name));
   CHECK(without == expected);
+}
+
+TEST_CASE("f32 is rounded to the nearest bf16, and ties to the even one") {
+  const auto rounded = [](uint32_t bits) { return narrowed(std::bit_cast<float>(bits)); };
+  CHECK(rounded(0x3F800000) == 0x3F80);  // 1
+  CHECK(rounded(0x3F807FFF) == 0x3F80);
+  CHECK(rounded(0x3F808000) == 0x3F80);  // ties
+  CHECK(rounded(0x3F818000) == 0x3F82);
+  CHECK(rounded(0x3F808001) == 0x3F81);
+  CHECK(rounded(0xBF818000) == 0xBF82);
+  CHECK(rounded(0x80000000) == 0x8000);  // -0
+  CHECK(rounded(0x00018000) == 0x0002);  // denormal
+  CHECK(rounded(0x7F7FFFFF) == 0x7F80);  // beyond the largest
+  CHECK(rounded(0xFF800000) == 0xFF80);  // -infinity
+  for (const uint32_t nan : {0x7F800001U, 0x7FFFFFFFU, 0xFF800001U, 0xFFFFFFFFU, 0x7FC00000U}) {
+    const float wide = widened(rounded(nan));
+    CHECK(wide != wide);
+  }
 }
 
 }  // namespace plimsoll::test
