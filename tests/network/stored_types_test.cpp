@@ -58,7 +58,8 @@ TEST_CASE("a result is not written over an operand with elements of another size
     for (const Task& task : graph->tasks) {
       if (task.kernel != "BinarySub") continue;
       for (const Task::InPlace& pair : task.in_place)
-        found.push_back({bytes_of(graph->tensors[pair.read].type.type), bytes_of(graph->tensors[pair.written].type.type)});
+        found.push_back(
+            {bytes_of(graph->tensors[pair.read].type.type), bytes_of(graph->tensors[pair.written].type.type)});
     }
     return found;
   };
