@@ -1,8 +1,10 @@
 // Slice {x, y}   SliceBackward {dy, dx}   Transpose {x, y}: the same elements, traversed with other strides. Plain
-// layouts. bf16 is moved as a number of the same width; only f32 accumulates.
+// layouts. bf16 is moved as a number of the same width, or converted if the other tensor of a slice is f32 (rows of a
+// table); only f32 accumulates.
 #include "runtime/host/flat_kernel.h"
-#include "runtime/loops.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
+#include "runtime/loops.h"
 
 namespace plimsoll {
 namespace {
@@ -13,25 +15,25 @@ std::vector<int64_t> strides_of(const TensorDesc& desc) {
   return strides;
 }
 
-template <bool Accumulate, class T>
-void put(T& to, T value) {
+template <bool Accumulate, class X, class Y>
+void put(Y& to, X value) {
   if constexpr (Accumulate) to += value;
   else to = value;
 }
 
 // to[strides 0] = or += from[strides 1], over the loops.
-template <bool Accumulate, class T>
-void copy(const Loops<2>& loops, T* to, const T* from) {
+template <bool Accumulate, class X, class Y>
+void copy(const Loops<2>& loops, Y* to, const X* from) {
   const int64_t rows = loops.count(1), length = loops.counts[0];
   const int64_t to_step = loops.strides[0][0], from_step = loops.strides[1][0];
 #pragma omp parallel for schedule(static) if (rows * length > 16384)
   for (int64_t i = 0; i < rows; ++i) {
-    T* y = to + loops.offset(0, i, 1);
-    const T* x = from + loops.offset(1, i, 1);
+    Y* y = to + loops.offset(0, i, 1);
+    const X* x = from + loops.offset(1, i, 1);
     if (to_step == 1 && from_step == 1) {
-      for (int64_t j = 0; j < length; ++j) put<Accumulate>(y[j], x[j]);
+      for (int64_t j = 0; j < length; ++j) put<Accumulate, X>(y[j], x[j]);
     } else {
-      for (int64_t j = 0; j < length; ++j) put<Accumulate>(y[j * to_step], x[j * from_step]);
+      for (int64_t j = 0; j < length; ++j) put<Accumulate, X>(y[j * to_step], x[j * from_step]);
     }
   }
 }
@@ -71,7 +73,7 @@ void transpose(const Loops<2>& loops, size_t along, T* y, const T* x) {
     for (int64_t c = 0; c < columns; c += kTile) {
       const int64_t stop = std::min(columns, c + kTile);
       for (int64_t line = first; line < end; ++line)
-        for (int64_t j = c; j < stop; ++j) put<Accumulate>(to[line * y_step + j], from[line + j * x_step]);
+        for (int64_t j = c; j < stop; ++j) put<Accumulate, T>(to[line * y_step + j], from[line + j * x_step]);
     }
   }
 }
@@ -112,12 +114,14 @@ class TransposeKernel final : public Kernel {
 // body(to, from): elements of operand 0 become those of operand 1.
 template <class Body>
 std::unique_ptr<Kernel> moved(std::span<const OperandDesc> operands, Body body) {
-  if (operands[1].tensor.type == DataType::bf16)
+  const auto kernel = [&](auto from, auto to) -> std::unique_ptr<Kernel> {
     return host::flat_kernel([body](const RunContext&, std::byte* const* operand) {
-      body(host::out<uint16_t>(operand, 1), host::in<uint16_t>(operand, 0));
+      body(host::out<decltype(to)>(operand, 1), host::in<decltype(from)>(operand, 0));
     });
-  return host::flat_kernel(
-      [body](const RunContext&, std::byte* const* operand) { body(host::out(operand, 1), host::in(operand, 0)); });
+  };
+  const DataType from = operands[0].tensor.type, to = operands[1].tensor.type;
+  if (from == to) return from == DataType::bf16 ? kernel(uint16_t{}, uint16_t{}) : kernel(float{}, float{});
+  return from == DataType::bf16 ? kernel(Bf16{}, float{}) : kernel(float{}, Bf16{});
 }
 
 }  // namespace
@@ -137,11 +141,13 @@ std::unique_ptr<Kernel> SliceBackward::make(const Attrs& attrs, std::span<const 
   std::swap(window.loops.strides[0], window.loops.strides[1]);
   const bool accumulates = operands[1].access == Access::update;
   if (accumulates)
-    return host::flat_kernel([window](const RunContext&, std::byte* const* operand) {
-      copy<true>(window.loops, host::out(operand, 1) + window.start, host::in(operand, 0));
+    return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+      return host::flat_kernel([window](const RunContext&, std::byte* const* operand) {
+        copy<true>(window.loops, host::out(operand, 1) + window.start, host::in<decltype(zero)>(operand, 0));
+      });
     });
   return moved(operands, [window](auto* dx, const auto* dy) {
-    host::for_elements(window.elements, [=](int64_t i) { dx[i] = 0; });
+    host::for_elements(window.elements, [=](int64_t i) { dx[i] = {}; });
     copy<false>(window.loops, dx + window.start, dy);
   });
 }
