@@ -7,6 +7,7 @@
 #include <set>
 
 #include "executor.h"
+#include "runtime/backend.h"
 #include "runtime/bf16.h"
 #include "runtime/precision.h"
 
@@ -17,12 +18,12 @@ namespace {
 const std::set<std::string_view> kProductsInBf16 = {"ConvForward", "ConvBackwardData", "ConvBackwardWeights",
                                                     "ConvTransposeForward", "MatMul"};
 
-// They depend on the machine.
+// They depend on the machine's processor.
 const std::set<std::string_view> kInLibrary = {
     "ConvForward",    "ConvBackwardData", "ConvBackwardWeights", "ConvTransposeForward", "MatMul",
     "MaxPoolForward", "Reorder"};
 
-// Kernels that run on widened operands, and why that is no matter.
+// The host's kernels that run on widened operands, and why that is no matter.
 const std::map<std::string_view, std::string_view> kWithoutForm = {
     {"ArgPick", "gives positions"},
     {"Compare", "gives truth values"},
@@ -43,7 +44,9 @@ const std::map<std::string_view, std::string_view> kWithoutForm = {
 
 Buffer in_bf16(const Buffer& f32) {
   Buffer made(f32.size() / 2);
-  narrow_elements({}, f32.data(), made.data(), made.size() / 2);
+  const auto* from = reinterpret_cast<const float*>(f32.data());
+  auto* to = reinterpret_cast<Bf16*>(made.data());
+  for (int64_t i = 0; i < f32.size() / 4; ++i) to[i] = from[i];
   return made;
 }
 
@@ -92,6 +95,7 @@ struct KernelRun {
     }
     Buffer workspace(workspace_bytes);
     kernel.run(context, addresses.data(), workspace.data());
+    backend::finish(nullptr);
     CHECK(workspace.guards_intact());
     for (const auto& [id, buffer] : buffers) CHECK(buffer.guards_intact());
     if (shared) buffers.at(shared->written).copy_from(buffers.at(shared->read));
@@ -175,6 +179,7 @@ TEST_CASE("a kernel in bf16 gives the bytes of the kernel for f32 on widened ope
   });
 }
 
+#if !defined(PLIMSOLL_CHANNELS_LAST_BACKEND)
 TEST_CASE("every kernel of real numbers has a form for bf16, except a few") {
   std::set<std::string> without, with;
   const auto look_at = [&](const Executor& executor, const Task& task) {
@@ -196,6 +201,7 @@ TEST_CASE("every kernel of real numbers has a form for bf16, except a few") {
   for (const auto& [name, why] : kWithoutForm) expected.insert(std::string(name));
   CHECK(without == expected);
 }
+#endif
 
 TEST_CASE("f32 is rounded to the nearest bf16, and ties to the even one") {
   const auto rounded = [](uint32_t bits) { return narrowed(std::bit_cast<float>(bits)); };
