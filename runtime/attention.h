@@ -12,6 +12,7 @@ struct AttentionShape {
   float scale = 1;
   int64_t left = -1, right = -1;  // AttentionAttrs
   bool additive = false;          // the mask is added to the scores; false: a 0 hides a key
+  bool mask_in_bf16 = false;
   int64_t mask_strides[4] = {};   // in elements; 0 along an axis that is broadcast
 
   AttentionShape(const AttentionAttrs& attrs, const TensorDesc& q, const TensorDesc& k, const TensorDesc& v,
@@ -19,7 +20,8 @@ struct AttentionShape {
       : samples(q.dim(0)), heads(q.dim(1)), key_heads(k.dim(1)), queries(q.dim(2)), keys(k.dim(2)), size(q.dim(3)),
         value_size(v.dim(3)), scale(static_cast<float>(attrs.scale)), left(attrs.left), right(attrs.right) {
     if (mask.access == Access::absent) return;
-    additive = mask.tensor.type == DataType::f32;
+    additive = is_real(mask.tensor.type);
+    mask_in_bf16 = mask.tensor.type == DataType::bf16;
     int64_t stride = 1;
     for (size_t axis = 4, of_mask = mask.tensor.rank(); axis-- > 0 && of_mask-- > 0;) {
       mask_strides[axis] = mask.tensor.dim(of_mask) == 1 ? 0 : stride;

@@ -43,7 +43,7 @@ inline float float_of(double value) {
 
 template <class T>
 T number_as(double value) {
-  if constexpr (std::is_same_v<T, float>) return float_of(value);
+  if constexpr (std::is_convertible_v<float, T> && !std::is_integral_v<T>) return float_of(value);  // float, Bf16
   else return static_cast<T>(value);
 }
 

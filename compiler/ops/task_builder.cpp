@@ -263,6 +263,11 @@ void TaskBuilder::settle_element_types() {
   for (Task& task : graph_.tasks)
     for (Operand& operand : task.operands)
       if (operand.tensor.valid()) operand.type.type = graph_.tensors[operand.tensor].type.type;
+  // In place, element i is written where element i is read: not if the elements differ in size.
+  const auto differ = [&](const Task::InPlace& pair) {
+    return bytes_of(graph_.tensors[pair.read].type.type) != bytes_of(graph_.tensors[pair.written].type.type);
+  };
+  for (Task& task : graph_.tasks) std::erase_if(task.in_place, differ);
 }
 
 TensorId TaskBuilder::add_tensor(Tensor tensor) {

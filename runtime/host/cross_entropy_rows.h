@@ -57,8 +57,9 @@ class CrossEntropyRows {
     return sum;
   }
 
-  // For scores that are logits. `dx` may be null, or equal `x`; `scale` applies only to the gradient.
-  LossShare softmax(const float* x, int64_t label, float* dx, double scale) const {
+  // For scores that are logits, in f32 or bf16. `dx` may be null, or equal `x`; `scale` applies only to the gradient.
+  template <class T>
+  LossShare softmax(const T* x, int64_t label, T* dx, double scale) const {
     if (!labels_.counts(label)) return none(dx);
     const int64_t best = best_of(x);
     const float largest = x[best * step_];
@@ -71,21 +72,24 @@ class CrossEntropyRows {
     }
     const bool known = label < classes_;
     const double of_label = (1 - smoothing_) * weight_of(label), all = of_label + each * all_weights_;
-    const double mine = known ? static_cast<double>(x[label * step_] - largest) : std::numeric_limits<double>::quiet_NaN();
+    const float below_best = known ? x[label * step_] - largest : std::numeric_limits<float>::quiet_NaN();
+    const double mine = static_cast<double>(below_best);
     if (dx) {
       const auto factor = static_cast<float>(scale * all / sum);
-      for (int64_t c = 0; c < classes_; ++c) {
-        const float slope = exp_of(x[c * step_] - largest) * factor;
-        dx[c * step_] = smoothing_ != 0 ? slope - static_cast<float>(scale * each * weight_of(c)) : slope;
-      }
-      if (known) dx[label * step_] -= static_cast<float>(scale * of_label);
+      const auto slope_of = [&](int64_t c, float below) {
+        const float slope = exp_of(below) * factor;
+        return smoothing_ != 0 ? slope - static_cast<float>(scale * each * weight_of(c)) : slope;
+      };
+      for (int64_t c = 0; c < classes_; ++c) dx[c * step_] = slope_of(c, x[c * step_] - largest);
+      if (known) dx[label * step_] = slope_of(label, below_best) - static_cast<float>(scale * of_label);
     }
     const double smoothed = smoothing_ != 0 ? each * off : 0;
     return {all * std::log(sum) - of_label * mine - smoothed, best == label ? 1.0 : 0.0};
   }
 
   // For scores that are log-probabilities; without smoothing.
-  LossShare likelihood(const float* x, int64_t label, float* dx, double scale) const {
+  template <class T>
+  LossShare likelihood(const T* x, int64_t label, T* dx, double scale) const {
     if (!labels_.counts(label)) return none(dx);
     LossShare share{0, best_of(x) == label ? 1.0 : 0.0};
     share.loss -= label < classes_ ? weight_of(label) * static_cast<double>(x[label * step_]) : std::numeric_limits<double>::quiet_NaN();
@@ -93,18 +97,21 @@ class CrossEntropyRows {
     return share;
   }
 
-  void likelihood_slope(int64_t label, float* dx, double scale) const {
+  template <class T>
+  void likelihood_slope(int64_t label, T* dx, double scale) const {
     none(dx);
     if (labels_.counts(label) && label < classes_) dx[label * step_] = static_cast<float>(-(weight_of(label) * scale));
   }
 
  private:
-  LossShare none(float* dx) const {
+  template <class T>
+  LossShare none(T* dx) const {
     for (int64_t c = 0; dx && c < classes_; ++c) dx[c * step_] = 0;
     return {};
   }
 
-  int64_t best_of(const float* x) const {
+  template <class T>
+  int64_t best_of(const T* x) const {
     int64_t best = 0;
     for (int64_t c = 1; c < classes_; ++c)
       if (x[c * step_] > x[best * step_]) best = c;

@@ -32,7 +32,14 @@ inline void for_elements(int64_t n, Body body) {
   for (int64_t i = 0; i < n; ++i) body(i);
 }
 
-inline const float* in(std::byte* const* operands, size_t slot) { return reinterpret_cast<const float*>(operands[slot]); }
-inline float* out(std::byte* const* operands, size_t slot) { return reinterpret_cast<float*>(operands[slot]); }
+// in(operands, 0): an operand in f32; in<Bf16>(operands, 0): one in bf16.
+template <class T = float>
+const T* in(std::byte* const* operands, size_t slot) {
+  return reinterpret_cast<const T*>(operands[slot]);
+}
+template <class T = float>
+T* out(std::byte* const* operands, size_t slot) {
+  return reinterpret_cast<T*>(operands[slot]);
+}
 
 }  // namespace plimsoll::host

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "runtime/bf16.h"
 #include "runtime/kernel.h"
 
 namespace plimsoll::host {
@@ -23,16 +24,20 @@ struct PlaneShape {
   }
 };
 
-// Vectors of floats that the compiler maps to the machine's registers.
+// Vectors of floats that the compiler maps to the machine's registers, and of their bits.
 template <int kLanes>
 struct VectorOf;
 template <>
 struct VectorOf<8> {
   typedef float Type __attribute__((vector_size(32)));
+  typedef uint32_t Bits __attribute__((vector_size(32)));
+  typedef uint16_t Upper __attribute__((vector_size(16)));
 };
 template <>
 struct VectorOf<16> {
   typedef float Type __attribute__((vector_size(64)));
+  typedef uint32_t Bits __attribute__((vector_size(64)));
+  typedef uint16_t Upper __attribute__((vector_size(32)));
 };
 
 #ifdef __AVX512F__
@@ -45,18 +50,30 @@ template <int kBlock>
 struct Planes {
   static constexpr int kLanes = kBlock == 1 ? kWidest : kBlock;
   using Vector = typename VectorOf<kLanes>::Type;
+  using Bits = typename VectorOf<kLanes>::Bits;
+  using Upper = typename VectorOf<kLanes>::Upper;
 
   static Vector load(const float* from) {
     Vector v;
     std::memcpy(&v, from, sizeof v);
     return v;
   }
+  static Vector load(const Bf16* from) {
+    Upper upper;
+    std::memcpy(&upper, from, sizeof upper);
+    return reinterpret_cast<Vector>(__builtin_convertvector(upper, Bits) << 16);
+  }
   static void store(float* to, Vector v) { std::memcpy(to, &v, sizeof v); }
+  static void store(Bf16* to, Vector v) {
+    const Upper upper = narrow(v);
+    std::memcpy(to, &upper, sizeof upper);
+  }
 
   // One value per channel, repeated for all lanes.
-  static Vector spread(const float* channels) {
+  template <class T>
+  static Vector spread(const T* channels) {
     if constexpr (kBlock == 1) {
-      return Vector{} + channels[0];
+      return Vector{} + static_cast<float>(channels[0]);
     } else {
       return load(channels);
     }
@@ -70,7 +87,7 @@ struct Planes {
   // The sum of term(load, i) over the vectors of [begin, end), in floats; load(p) gives the vector at p.
   template <class Term>
   static Vector sum(int64_t begin, int64_t end, Term term) {
-    const auto whole = [](const float* from) { return load(from); };
+    const auto whole = [](const auto* from) { return load(from); };
     Vector a{}, b{}, c{}, d{};
     int64_t i = begin;
     for (; i + 4 * kLanes <= end; i += 4 * kLanes) {
@@ -81,7 +98,7 @@ struct Planes {
     }
     for (; i + kLanes <= end; i += kLanes) a += term(whole, i);
     if (i < end) {
-      Vector tail = term([rest = end - i](const float* from) { return load_some(from, rest); }, i);
+      Vector tail = term([rest = end - i](const auto* from) { return load_some(from, rest); }, i);
       for (int64_t lane = end - i; lane < kLanes; ++lane) tail[lane] = 0;
       b += tail;
     }
@@ -89,14 +106,14 @@ struct Planes {
   }
 
   // to[i] = value(load, i) for [begin, end).
-  template <class Value>
-  static void map(float* to, int64_t begin, int64_t end, Value value) {
-    const auto whole = [](const float* from) { return load(from); };
+  template <class T, class Value>
+  static void map(T* to, int64_t begin, int64_t end, Value value) {
+    const auto whole = [](const auto* from) { return load(from); };
     int64_t i = begin;
     for (; i + kLanes <= end; i += kLanes) store(to + i, value(whole, i));
     if (i < end) {
-      const Vector tail = value([rest = end - i](const float* from) { return load_some(from, rest); }, i);
-      std::memcpy(to + i, &tail, static_cast<size_t>(end - i) * sizeof(float));
+      const Vector tail = value([rest = end - i](const auto* from) { return load_some(from, rest); }, i);
+      store_some(to + i, tail, end - i);
     }
   }
 
@@ -105,6 +122,24 @@ struct Planes {
     Vector v{};
     std::memcpy(&v, from, static_cast<size_t>(count) * sizeof(float));
     return v;
+  }
+  static Vector load_some(const Bf16* from, int64_t count) {
+    Bf16 all[kLanes] = {};
+    std::memcpy(all, from, static_cast<size_t>(count) * sizeof(Bf16));
+    return load(all);
+  }
+  static void store_some(float* to, Vector v, int64_t count) {
+    std::memcpy(to, &v, static_cast<size_t>(count) * sizeof(float));
+  }
+  static void store_some(Bf16* to, Vector v, int64_t count) {
+    const Upper upper = narrow(v);
+    std::memcpy(to, &upper, static_cast<size_t>(count) * sizeof(Bf16));
+  }
+  // As narrowed() in runtime/bf16.h.
+  static Upper narrow(Vector v) {
+    const Bits bits = reinterpret_cast<Bits>(v);
+    const Bits rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16, quiet = (bits >> 16) | 0x40;
+    return __builtin_convertvector((bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded, Upper);
   }
 };
 

@@ -2,7 +2,6 @@
 #include "runtime/precision.h"
 
 #include <algorithm>
-#include <array>
 
 #include "runtime/bf16.h"
 #include "runtime/host/engine.h"
@@ -26,27 +25,142 @@ constexpr uint32_t slots(std::initializer_list<int> list) {
   return bits;
 }
 
-constexpr std::array kBf16Kernels = {
-    Bf16Kernel{"CastTo", 0, slots({0, 1})},
-    Bf16Kernel{"ConvForward", slots({0, 1}), slots({3}), true},
-    Bf16Kernel{"ConvBackwardData", slots({0, 1}), slots({2}), true},
-    Bf16Kernel{"ConvBackwardWeights", slots({0, 1}), 0, true},
-    Bf16Kernel{"MatMul", slots({0, 1}), slots({2, 3}), true},
+struct KernelFile {
+  std::string_view name, file;
+};
+
+constexpr KernelFile kFiles[] = {
+#define KERNEL(kernel, attributes, file) {#kernel, #file},
+#include "runtime/attrs/kernels.def"
+#undef KERNEL
+};
+
+// Defined with host::map() and host::map2(), for operands of both types: {x, y} and {a, dy, dx}.
+bool is_elementwise(std::string_view name) {
+  constexpr std::string_view kElementwise[] = {"activation", "relu", "unary"};
+  const auto found =
+      std::find_if(std::begin(kFiles), std::end(kFiles), [&](const KernelFile& one) { return one.name == name; });
+  return found != std::end(kFiles) &&
+         std::find(std::begin(kElementwise), std::end(kElementwise), found->file) != std::end(kElementwise);
+}
+
+constexpr uint32_t kAll = ~0U;
+
+// A kernel may have several lines.
+constexpr Bf16Kernel kBf16Kernels[] = {
+    {"AttentionBackward", slots({0, 1, 2, 4, 6, 7, 8, 9}), slots({3, 10})},
+    {"AttentionForward", slots({0, 1, 2, 4}), slots({3})},
+    {"AveragePoolBackward", slots({0, 1})},
+    {"AveragePoolForward", slots({0, 1})},
+    {"BatchNormBackward", slots({0, 1, 5, 6})},
+    {"BatchNormForward", slots({0, 5, 8})},
+    {"BinaryCrossEntropy", slots({0, 4})},
+    {"BinaryAdd", slots({2}), slots({0, 1})},
+    {"BinaryDiv", slots({2}), slots({0, 1})},
+    {"BinaryMax", slots({2}), slots({0, 1})},
+    {"BinaryMin", slots({2}), slots({0, 1})},
+    {"BinaryMul", slots({2}), slots({0, 1})},
+    {"BinaryPow", slots({2}), slots({0, 1})},
+    {"BinarySub", slots({2}), slots({0, 1})},
+    {"BroadcastTo", 0, slots({0, 1})},
+    {"CastTo", 0, slots({0, 1})},
+    {"Concat", 0, kAll},
+    {"ConvBackwardData", slots({0, 1}), slots({2}), true},
+    {"ConvBackwardWeights", slots({0, 1}), 0, true},
+    {"ConvForward", slots({0, 1}), slots({3}), true},
+    {"ConvTransposeForward", slots({0, 1, 3}), 0, true},
+    {"CumulativeSum", 0, slots({0, 1})},
+    {"Dropout", slots({0, 1})},
+    {"GatedProductBackward", slots({0, 1, 2, 3, 4})},
+    {"GatedProductForward", 0, slots({0, 1, 2})},
+    {"GatherBackward", slots({1})},
+    {"GatherElementsForward", slots({0, 2})},
+    {"GatherForward", slots({2}), slots({0})},
+    {"GlobalAveragePoolBackward", slots({0, 1})},
+    {"GlobalAveragePoolForward", slots({0, 1})},
+    {"GroupNormBackward", slots({0, 1, 5})},
+    {"GroupNormForward", slots({0, 3})},
+    {"Join", kAll},
+    {"LayerNormBackward", slots({0, 1, 5})},
+    {"LayerNormForward", slots({0, 3})},
+    {"LogSoftmaxBackward", slots({2})},
+    {"LogSoftmaxForward", slots({0})},
+    {"LrnBackward", slots({0, 1, 2})},
+    {"LrnForward", slots({0, 1})},
+    {"MaskedFill", slots({0, 2})},
+    {"MatMul", slots({0, 1}), slots({2, 3}), true},
+    {"MaxPoolBackward", slots({1, 2})},
+    {"MaxPoolForward", slots({0, 1}), 0, true},
+    {"MaxShare", slots({0, 1, 2, 3})},
+    {"MinShare", slots({0, 1, 2, 3})},
+    {"Move", slots({0, 1})},
+    {"Mse", slots({0, 3})},
+    {"Pad", slots({0, 1})},
+    {"PadAxis", slots({0, 1})},
+    {"PadAxisBackward", slots({0, 1})},
+    {"PaddedGatherBackward", slots({1})},
+    {"PowBaseSlope", slots({0, 1, 2, 3})},
+    {"PowExponentSlope", slots({0, 1, 2, 3})},
+    {"ProductSum", slots({0, 1}), slots({2})},
+    {"ReduceLogSumExpBackward", slots({0, 1, 2, 3})},
+    {"ReduceLogSumExpBackward", slots({0, 3})},
+    {"ReduceLogSumExpBackward", slots({1, 2})},
+    {"ReduceLogSumExpForward", 0, slots({0, 1})},
+    {"ReduceMaxBackward", slots({0, 1, 2, 3})},
+    {"ReduceMaxBackward", slots({0, 3})},
+    {"ReduceMaxBackward", slots({1, 2})},
+    {"ReduceMaxForward", 0, slots({0, 1})},
+    {"ReduceMinBackward", slots({0, 1, 2, 3})},
+    {"ReduceMinBackward", slots({0, 3})},
+    {"ReduceMinBackward", slots({1, 2})},
+    {"ReduceMinForward", 0, slots({0, 1})},
+    {"ReduceProdBackward", slots({0, 1, 2, 3})},
+    {"ReduceProdBackward", slots({0, 3})},
+    {"ReduceProdBackward", slots({1, 2})},
+    {"ReduceProdForward", 0, slots({0, 1})},
+    {"Reorder", slots({0, 1}), 0, true},
+    {"ResizeBackward", slots({0, 1})},
+    {"ResizeForward", slots({0, 1})},
+    {"RmsNormBackward", slots({0, 1, 5})},
+    {"RmsNormForward", slots({0, 3})},
+    {"ScaleShift", 0, slots({0, 1})},
+    {"Select", slots({1, 2, 3})},
+    {"Slice", 0, slots({0, 1})},
+    {"SliceBackward", 0, slots({0, 1})},
+    {"SoftmaxBackward", slots({0, 1, 2})},
+    {"SoftmaxCrossEntropy", slots({0, 4})},
+    {"SoftmaxCrossEntropyEach", slots({0})},
+    {"SoftmaxCrossEntropyEachBackward", slots({0, 3})},
+    {"SoftmaxForward", slots({0, 1})},
+    {"Split", 0, kAll},
+    {"SpreadSamples", 0, slots({0, 1})},
+    {"SumSamples", 0, slots({0, 1})},
+    {"SumToShape", 0, slots({0, 1})},
+    {"Transpose", slots({0, 1})},
+    {"Zero", slots({0})},
 };
 
 bool library_has_bf16() { return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core; }
 
-}  // namespace
-
-bool has_bf16_kernel(std::string_view kernel, std::span<const OperandDesc> operands) {
-  const auto found = std::find_if(kBf16Kernels.begin(), kBf16Kernels.end(), [&](const Bf16Kernel& one) { return one.name == kernel; });
-  if (found == kBf16Kernels.end() || (found->in_library && !library_has_bf16())) return false;
+bool takes(const Bf16Kernel& kernel, std::span<const OperandDesc> operands) {
+  if (kernel.in_library && !library_has_bf16()) return false;
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].access == Access::absent || ((found->either >> i) & 1) != 0) continue;
-    const bool reduced = operands[i].tensor.type == DataType::bf16, expected = ((found->reduced >> i) & 1) != 0;
-    if (reduced != expected) return false;
+    if (operands[i].access == Access::absent) continue;
+    const bool reduced = operands[i].tensor.type == DataType::bf16;
+    // What accumulates is f32: the gradient of a weight.
+    if (!kernel.in_library && reduced && operands[i].access == Access::update) return false;
+    const size_t bit = std::min<size_t>(i, 31);  // the last stands for all further slots, too
+    if (((kernel.either >> bit) & 1) == 0 && reduced != (((kernel.reduced >> bit) & 1) != 0)) return false;
   }
   return true;
+}
+
+}  // namespace
+
+bool has_bf16_kernel(std::string_view name, std::span<const OperandDesc> operands) {
+  if (is_elementwise(name)) return takes({name, 0, slots({0, 1, 2})}, operands);
+  const auto matches = [&](const Bf16Kernel& one) { return one.name == name && takes(one, operands); };
+  return std::any_of(std::begin(kBf16Kernels), std::end(kBf16Kernels), matches);
 }
 
 void widen_elements(const RunContext&, const std::byte* from, std::byte* to, int64_t elements) {

@@ -4,6 +4,7 @@
 
 #include "runtime/attrs/tensor.h"
 #include "runtime/bf16.h"
+#include "runtime/typed.h"
 
 namespace plimsoll::host {
 
@@ -11,6 +12,12 @@ namespace plimsoll::host {
 template <class Body>
 decltype(auto) by_real(DataType type, Body body) {
   return type == DataType::bf16 ? body(Bf16{}) : body(float{});
+}
+
+// by_type(), and Bf16.
+template <class Body>
+decltype(auto) by_any_type(DataType type, Body body) {
+  return type == DataType::bf16 ? body(Bf16{}) : by_type(type, body);
 }
 
 }  // namespace plimsoll::host

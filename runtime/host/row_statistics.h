@@ -26,8 +26,8 @@ struct RowStatistics {
 };
 
 // Without `centered` the mean is taken as 0: the variance is the mean of the squares.
-template <bool centered>
-RowStatistics row_statistics(const float* row, int64_t n, double epsilon) {
+template <bool centered, class T>
+RowStatistics row_statistics(const T* row, int64_t n, double epsilon) {
   const double count = static_cast<double>(n);
   const float mean = centered ? static_cast<float>(row_sum(n, [=](int64_t j) { return row[j]; }) / count) : 0.0F;
   const double squares = row_sum(n, [=](int64_t j) { return (row[j] - mean) * (row[j] - mean); });

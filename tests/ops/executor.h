@@ -55,10 +55,10 @@ class Executor {
   Buffers run_apart(const Task& task, const Buffers& buffers, const Variation& variation = {});
 
   std::vector<Algorithm> algorithms(const Task& task) const;
+  KernelCall call_of(const Task& task, bool accumulate) const;
   Values values(const Buffers& buffers, TensorId tensor, const TensorType& type) const;
 
  private:
-  KernelCall call_of(const Task& task, bool accumulate) const;
   void execute(const Task& task, const Variation& variation, const std::function<std::byte*(TensorId)>& address);
 
   struct Built {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/bf16.h"
+
 namespace plimsoll::test {
 namespace {
 
@@ -82,6 +84,7 @@ void store(const TensorDesc& desc, const Values& values, std::byte* bytes) {
       case DataType::i32: return put<int32_t>(bytes, physical, values[logical]);
       case DataType::i64: return put<int64_t>(bytes, physical, values[logical]);
       case DataType::u8: return put<uint8_t>(bytes, physical, values[logical]);
+      case DataType::bf16: return put<Bf16>(bytes, physical, values[logical]);
     }
   });
 }
@@ -94,6 +97,7 @@ Values load(const TensorDesc& desc, const std::byte* bytes) {
       case DataType::i32: values[logical] = get<int32_t>(bytes, physical); return;
       case DataType::i64: values[logical] = get<int64_t>(bytes, physical); return;
       case DataType::u8: values[logical] = get<uint8_t>(bytes, physical); return;
+      case DataType::bf16: values[logical] = get<Bf16>(bytes, physical); return;
     }
   });
   return values;

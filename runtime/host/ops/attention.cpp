@@ -13,6 +13,9 @@
 // are broadcast, so only the work item's own tile must be transposed, once. In a work item of queries, a tile of scores
 // is therefore stored by key, with adjacent queries; in one of keys, by query.
 //
+// In bf16, tiles of the operands are converted to f32 in the workspace, and results are added up there and rounded
+// once.
+//
 // The work items are dealt to a fixed number of lanes, each with its part of the workspace.
 #include "runtime/attention.h"
 
@@ -23,6 +26,7 @@
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/math.h"
 #include "runtime/host/planes.h"
+#include "runtime/host/real.h"
 #include "runtime/host/row_statistics.h"
 #include "runtime/kernels.h"
 
@@ -86,11 +90,27 @@ void product_of_tiles(int64_t rows, LeftFactor left, const float* b, int64_t b_r
 }
 
 // to[size, 64]: the rows as columns, multiplied by a factor, and zeros up to 64.
-void turn_tile(const float* from, int64_t rows, int64_t size, float factor, float* to) {
+template <class T>
+void turn_tile(const T* from, int64_t rows, int64_t size, float factor, float* to) {
   for (int64_t d = 0; d < size; ++d) {
     for (int64_t i = 0; i < rows; ++i) to[d * kAttentionTile + i] = from[i * size + d] * factor;
     for (int64_t i = rows; i < kAttentionTile; ++i) to[d * kAttentionTile + i] = 0;
   }
+}
+
+// Elements as f32: where they are, or converted in `space`.
+const float* in_f32(const float* from, int64_t, float*) { return from; }
+const float* in_f32(const Bf16* from, int64_t n, float* space) {
+  for (int64_t i = 0; i < n; ++i) space[i] = from[i];
+  return space;
+}
+
+// Where the elements of a result are added up; put_result() then stores them.
+float* result_in_f32(float* to, float*) { return to; }
+float* result_in_f32(Bf16* to, float* space) { return to ? space : nullptr; }
+void put_result(const float*, int64_t, float*) {}
+void put_result(const float* made, int64_t n, Bf16* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = made[i];
 }
 
 // Some queries and keys of one head: where their scores are.
@@ -105,10 +125,8 @@ struct AttentionTiles : AttentionShape {
   using AttentionShape::AttentionShape;
 
   int64_t key_head(int64_t head) const { return head / (heads / key_heads); }
-  const float* query_row(const float* q, int64_t sample, int64_t head, int64_t i, int64_t row) const {
-    return q + ((sample * heads + head) * queries + i) * row;
-  }
-  const float* key_row(const float* k, int64_t sample, int64_t head, int64_t j, int64_t row) const {
+  template <class T>
+  const T* key_row(const T* k, int64_t sample, int64_t head, int64_t j, int64_t row) const {
     return k + ((sample * key_heads + head) * keys + j) * row;
   }
 
@@ -136,12 +154,13 @@ struct AttentionTiles : AttentionShape {
     const int64_t start = tile.sample * mask_strides[0] + tile.head * mask_strides[1] + tile.query * mask_strides[2] +
                           tile.key * mask_strides[3];
     const auto* added = reinterpret_cast<const float*>(mask) + start;
+    const auto* added_bf16 = reinterpret_cast<const Bf16*>(mask) + start;
     const auto* seen = reinterpret_cast<const uint8_t*>(mask) + start;
     for (int64_t i = 0; i < tile.queries; ++i) {
       for (int64_t j = 0; j < tile.keys; ++j) {
         float& score = tile.at[i * tile.by_query + j * tile.by_key];
         const int64_t at = i * mask_strides[2] + j * mask_strides[3];
-        if (additive) score += added[at];
+        if (additive) score += mask_in_bf16 ? static_cast<float>(added_bf16[at]) : added[at];
         else if (seen[at] == 0) score = kHidden;
       }
     }
@@ -158,6 +177,7 @@ void for_work_items(int64_t items, int64_t lanes, Body body) {
 
 int64_t whole_vectors(int64_t count) { return (count + kAttentionVector - 1) / kAttentionVector * kAttentionVector; }
 
+template <class T>
 class AttentionForwardKernel final : public Kernel {
  public:
   AttentionForwardKernel(const AttentionAttrs& attrs, std::span<const OperandDesc> operands)
@@ -174,20 +194,26 @@ class AttentionForwardKernel final : public Kernel {
   }
 
  private:
-  // queries [size, 64], scores [64, 64]
-  int64_t floats() const { return (s_.size + kAttentionTile) * kAttentionTile; }
+  // queries [size, 64], scores [64, 64]; in bf16 also a tile of k, of v and of y
+  int64_t floats() const {
+    const int64_t tiles = std::is_same_v<T, float> ? 0 : s_.size + 2 * s_.value_size;
+    return (s_.size + kAttentionTile + tiles) * kAttentionTile;
+  }
 
   void tile(std::byte* const* operands, int64_t item, float* space) const {
     const int64_t tile = item % tiles_, head = item / tiles_ % s_.heads, sample = item / tiles_ / s_.heads;
     const int64_t first = tile * kAttentionTile, count = std::min(kAttentionTile, s_.queries - first);
     const int64_t width = whole_vectors(count), value_size = s_.value_size;
-    const float* const k = s_.key_row(host::in(operands, 1), sample, s_.key_head(head), 0, s_.size);
-    const float* const v = s_.key_row(host::in(operands, 2), sample, s_.key_head(head), 0, value_size);
+    const T* const k = s_.key_row(host::in<T>(operands, 1), sample, s_.key_head(head), 0, s_.size);
+    const T* const v = s_.key_row(host::in<T>(operands, 2), sample, s_.key_head(head), 0, value_size);
     const int64_t row = (sample * s_.heads + head) * s_.queries + first;
     float *const queries = space, *const scores = space + s_.size * kAttentionTile;
-    turn_tile(host::in(operands, 0) + row * s_.size, count, s_.size, s_.scale, queries);
+    float* const tile_of_k = scores + kAttentionTile * kAttentionTile;
+    float* const tile_of_v = tile_of_k + s_.size * kAttentionTile;
+    turn_tile(host::in<T>(operands, 0) + row * s_.size, count, s_.size, s_.scale, queries);
     // y may have the bytes of q, of which this tile is read now.
-    float* const y = host::out(operands, 4) + row * value_size;
+    T* const target = host::out<T>(operands, 4) + row * value_size;
+    float* const y = result_in_f32(target, tile_of_v + value_size * kAttentionTile);
     std::fill_n(y, count * value_size, 0.0F);
 
     float largest[kAttentionTile], base[kAttentionTile], sum[kAttentionTile] = {}, factor[kAttentionTile];
@@ -196,8 +222,9 @@ class AttentionForwardKernel final : public Kernel {
     const int64_t end = s_.end_key(first + count);
     for (int64_t key = s_.first_key(first) / kAttentionTile * kAttentionTile; key < end; key += kAttentionTile) {
       const int64_t keys = std::min(kAttentionTile, s_.keys - key);
-      product_of_tiles<false>(keys, {k + key * s_.size, s_.size, 1}, queries, kAttentionTile, scores, kAttentionTile,
-                              s_.size, width);
+      const float* const some_k = in_f32(k + key * s_.size, keys * s_.size, tile_of_k);
+      product_of_tiles<false>(keys, {some_k, s_.size, 1}, queries, kAttentionTile, scores, kAttentionTile, s_.size,
+                              width);
       s_.hide({sample, head, first, count, key, keys, scores, 1, kAttentionTile}, operands[3]);
       for (int64_t i = 0; i < width; ++i) factor[i] = largest[i];
       for (int64_t j = 0; j < keys; ++j) {
@@ -220,8 +247,8 @@ class AttentionForwardKernel final : public Kernel {
       for (int64_t i = 0; i < count; ++i)
         if (factor[i] != 1)
           for (int64_t e = 0; e < value_size; ++e) y[i * value_size + e] *= factor[i];
-      product_of_tiles<true>(count, {scores, 1, kAttentionTile}, v + key * value_size, value_size, y, value_size, keys,
-                             value_size);
+      const float* const some_v = in_f32(v + key * value_size, keys * value_size, tile_of_v);
+      product_of_tiles<true>(count, {scores, 1, kAttentionTile}, some_v, value_size, y, value_size, keys, value_size);
     }
     float* const statistics = host::out(operands, 5);
     for (int64_t i = 0; i < count; ++i) {
@@ -231,18 +258,21 @@ class AttentionForwardKernel final : public Kernel {
       statistics[2 * (row + i)] = base[i];
       statistics[2 * (row + i) + 1] = inverse;
     }
+    put_result(y, count * value_size, target);
   }
 
   AttentionTiles s_;
   int64_t tiles_, items_, lanes_;
 };
 
+template <class T>
 class AttentionBackwardKernel final : public Kernel {
  public:
   AttentionBackwardKernel(const AttentionAttrs& attrs, std::span<const OperandDesc> operands)
       : s_(attrs, operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3]),
         query_tiles_(attention_tiles(s_.queries)),
-        key_tiles_(attention_tiles(s_.keys)) {
+        key_tiles_(attention_tiles(s_.keys)),
+        scores_in_bf16_(operands[10].tensor.type == DataType::bf16) {
     const auto written = [&](size_t slot) { return operands[slot].access != Access::absent; };
     if (written(7) || written(10)) query_items_ = s_.samples * s_.heads * query_tiles_;
     if (written(8) || written(9)) key_items_ = s_.samples * s_.key_heads * key_tiles_;
@@ -256,7 +286,7 @@ class AttentionBackwardKernel final : public Kernel {
   void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
     float* const along = reinterpret_cast<float*>(workspace);  // Σ y · dy of each query
     float* const space = along + whole_vectors(s_.rows());
-    const float *y = host::in(operands, 4), *dy = host::in(operands, 6);
+    const T *y = host::in<T>(operands, 4), *dy = host::in<T>(operands, 6);
     const int64_t n = s_.value_size, rows = s_.rows();
 #pragma omp parallel for schedule(static) if (rows * n > 8192)
     for (int64_t i = 0; i < rows; ++i)
@@ -270,8 +300,12 @@ class AttentionBackwardKernel final : public Kernel {
   }
 
  private:
-  // Two transposed tiles, [size, 64] and [value_size, 64], and two of scores, [64, 64].
-  int64_t floats() const { return (s_.size + s_.value_size + 2 * kAttentionTile) * kAttentionTile; }
+  // Two transposed tiles, [size, 64] and [value_size, 64], and two of scores, [64, 64]; in bf16 also two tiles of
+  // operands and up to two of results.
+  int64_t floats() const {
+    const int64_t tiles = std::is_same_v<T, float> ? 1 : 3;
+    return (tiles * (s_.size + s_.value_size) + 2 * kAttentionTile) * kAttentionTile;
+  }
 
   // dk and dv of a tile of keys, over all queries that see some of them.
   void keys(std::byte* const* operands, const float* along, int64_t item, float* space) const {
@@ -283,11 +317,16 @@ class AttentionBackwardKernel final : public Kernel {
     float* const turned_v = turned_k + size * kAttentionTile;
     float* const p = turned_v + value_size * kAttentionTile;
     float* const ds = p + kAttentionTile * kAttentionTile;
-    turn_tile(s_.key_row(host::in(operands, 1), sample, group, key, size), count, size, s_.scale, turned_k);
-    turn_tile(s_.key_row(host::in(operands, 2), sample, group, key, value_size), count, value_size, 1, turned_v);
+    float* const tile_of_q = ds + kAttentionTile * kAttentionTile;
+    float* const tile_of_dy = tile_of_q + size * kAttentionTile;
+    float* const tile_of_dk = tile_of_dy + value_size * kAttentionTile;
+    float* const tile_of_dv = tile_of_dk + size * kAttentionTile;
+    turn_tile(s_.key_row(host::in<T>(operands, 1), sample, group, key, size), count, size, s_.scale, turned_k);
+    turn_tile(s_.key_row(host::in<T>(operands, 2), sample, group, key, value_size), count, value_size, 1, turned_v);
     const int64_t row = (sample * s_.key_heads + group) * s_.keys + key;
-    float *const dk = operands[8] ? host::out(operands, 8) + row * size : nullptr,
-                 *const dv = operands[9] ? host::out(operands, 9) + row * value_size : nullptr;
+    T* const to_dk = operands[8] ? host::out<T>(operands, 8) + row * size : nullptr;
+    T* const to_dv = operands[9] ? host::out<T>(operands, 9) + row * value_size : nullptr;
+    float *const dk = result_in_f32(to_dk, tile_of_dk), *const dv = result_in_f32(to_dv, tile_of_dv);
     if (dk) std::fill_n(dk, count * size, 0.0F);
     if (dv) std::fill_n(dv, count * value_size, 0.0F);
 
@@ -296,8 +335,9 @@ class AttentionBackwardKernel final : public Kernel {
       for (int64_t i = s_.first_query(key) / kAttentionTile * kAttentionTile; i < end; i += kAttentionTile) {
         const int64_t rows = std::min(kAttentionTile, s_.queries - i);
         const int64_t at = (sample * s_.heads + head) * s_.queries + i;
-        const float *const q = host::in(operands, 0) + at * size, *const dy = host::in(operands, 6) + at * value_size,
-                    *const statistics = host::in(operands, 5) + 2 * at;
+        const float* const q = in_f32(host::in<T>(operands, 0) + at * size, rows * size, tile_of_q);
+        const float* const dy = in_f32(host::in<T>(operands, 6) + at * value_size, rows * value_size, tile_of_dy);
+        const float* const statistics = host::in(operands, 5) + 2 * at;
         product_of_tiles<false>(rows, {q, size, 1}, turned_k, kAttentionTile, p, kAttentionTile, size, width);
         s_.hide({sample, head, i, rows, key, count, p, kAttentionTile, 1}, operands[3]);
         for (int64_t r = 0; r < rows; ++r) {
@@ -321,6 +361,8 @@ class AttentionBackwardKernel final : public Kernel {
     }
     if (dk)
       for (int64_t i = 0; i < count * size; ++i) dk[i] *= s_.scale;
+    if (dk) put_result(dk, count * size, to_dk);
+    if (dv) put_result(dv, count * value_size, to_dv);
   }
 
   // dq and dscores of a tile of queries, over all keys that some of them see. dq may have the bytes of q, dy or y.
@@ -334,66 +376,90 @@ class AttentionBackwardKernel final : public Kernel {
     float* const p = turned_dy + value_size * kAttentionTile;
     float* const ds = p + kAttentionTile * kAttentionTile;
     const int64_t row = (sample * s_.heads + head) * s_.queries + first;
-    turn_tile(host::in(operands, 0) + row * size, count, size, s_.scale, turned_q);
-    turn_tile(host::in(operands, 6) + row * value_size, count, value_size, 1, turned_dy);
-    float *const dq = operands[7] ? host::out(operands, 7) + row * size : nullptr,
-                 *const dscores = operands[10] ? host::out(operands, 10) + row * s_.keys : nullptr;
+    float* const tile_of_k = ds + kAttentionTile * kAttentionTile;
+    float* const tile_of_v = tile_of_k + size * kAttentionTile;
+    float* const tile_of_dq = tile_of_v + value_size * kAttentionTile;
+    turn_tile(host::in<T>(operands, 0) + row * size, count, size, s_.scale, turned_q);
+    turn_tile(host::in<T>(operands, 6) + row * value_size, count, value_size, 1, turned_dy);
+    T* const to_dq = operands[7] ? host::out<T>(operands, 7) + row * size : nullptr;
+    float* const dq = result_in_f32(to_dq, tile_of_dq);
     if (dq) std::fill_n(dq, count * size, 0.0F);
-    if (dscores) std::fill_n(dscores, count * s_.keys, 0.0F);
+    if (operands[10]) clear_scores(operands[10], row, count);
     float base[kAttentionTile] = {}, inverse[kAttentionTile] = {}, sum[kAttentionTile] = {};
     for (int64_t i = 0; i < count; ++i) {
       base[i] = host::in(operands, 5)[2 * (row + i)];
       inverse[i] = host::in(operands, 5)[2 * (row + i) + 1];
       sum[i] = along[row + i];
     }
-    const float* const k = s_.key_row(host::in(operands, 1), sample, s_.key_head(head), 0, size);
-    const float* const v = s_.key_row(host::in(operands, 2), sample, s_.key_head(head), 0, value_size);
+    const T* const all_k = s_.key_row(host::in<T>(operands, 1), sample, s_.key_head(head), 0, size);
+    const T* const all_v = s_.key_row(host::in<T>(operands, 2), sample, s_.key_head(head), 0, value_size);
     const int64_t end = s_.end_key(first + count);
     for (int64_t key = s_.first_key(first) / kAttentionTile * kAttentionTile; key < end; key += kAttentionTile) {
       const int64_t keys = std::min(kAttentionTile, s_.keys - key);
-      product_of_tiles<false>(keys, {k + key * size, size, 1}, turned_q, kAttentionTile, p, kAttentionTile, size,
-                              width);
+      const float* const k = in_f32(all_k + key * size, keys * size, tile_of_k);
+      const float* const v = in_f32(all_v + key * value_size, keys * value_size, tile_of_v);
+      product_of_tiles<false>(keys, {k, size, 1}, turned_q, kAttentionTile, p, kAttentionTile, size, width);
       s_.hide({sample, head, first, count, key, keys, p, 1, kAttentionTile}, operands[3]);
-      product_of_tiles<false>(keys, {v + key * value_size, value_size, 1}, turned_dy, kAttentionTile, ds,
-                              kAttentionTile, value_size, width);
+      product_of_tiles<false>(keys, {v, value_size, 1}, turned_dy, kAttentionTile, ds, kAttentionTile, value_size,
+                              width);
       for (int64_t j = 0; j < keys; ++j) {
         const float* const of_key = p + j * kAttentionTile;
         float* const slope = ds + j * kAttentionTile;
         for (int64_t i = 0; i < width; ++i)
           slope[i] = host::exp_of(of_key[i] - base[i]) * inverse[i] * (slope[i] - sum[i]);
       }
-      if (dscores)
-        for (int64_t i = 0; i < count; ++i)
-          for (int64_t j = 0; j < keys; ++j) dscores[i * s_.keys + key + j] = ds[j * kAttentionTile + i];
-      if (dq)
-        product_of_tiles<true>(count, {ds, 1, kAttentionTile}, k + key * size, size, dq, size, keys, size);
+      if (operands[10]) put_scores(operands[10], row, count, key, keys, ds);
+      if (dq) product_of_tiles<true>(count, {ds, 1, kAttentionTile}, k, size, dq, size, keys, size);
     }
     if (dq)
       for (int64_t i = 0; i < count * size; ++i) dq[i] *= s_.scale;
+    if (dq) put_result(dq, count * size, to_dq);
+  }
+
+  // The gradient of the scores of `count` queries from `row` on.
+  void clear_scores(std::byte* dscores, int64_t row, int64_t count) const {
+    const int64_t width = scores_in_bf16_ ? 2 : 4;
+    std::memset(dscores + row * s_.keys * width, 0, static_cast<size_t>(count * s_.keys * width));
+  }
+  void put_scores(std::byte* dscores, int64_t row, int64_t count, int64_t key, int64_t keys, const float* ds) const {
+    host::by_real(scores_in_bf16_ ? DataType::bf16 : DataType::f32, [&](auto zero) {
+      auto* const to = reinterpret_cast<decltype(zero)*>(dscores) + row * s_.keys + key;
+      for (int64_t i = 0; i < count; ++i)
+        for (int64_t j = 0; j < keys; ++j) to[i * s_.keys + j] = ds[j * kAttentionTile + i];
+    });
   }
 
   AttentionTiles s_;
   int64_t query_tiles_, key_tiles_, query_items_ = 0, key_items_ = 0, lanes_ = 0;
+  bool scores_in_bf16_;
 };
 
 }  // namespace
 
 std::vector<Algorithm> AttentionForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = AttentionForwardKernel(attrs, operands).workspace_bytes()}};
+  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::vector<Algorithm> {
+    return {{.workspace_bytes = AttentionForwardKernel<decltype(zero)>(attrs, operands).workspace_bytes()}};
+  });
 }
 
 std::unique_ptr<Kernel> AttentionForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                std::string_view) {
-  return std::make_unique<AttentionForwardKernel>(attrs, operands);
+  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    return std::make_unique<AttentionForwardKernel<decltype(zero)>>(attrs, operands);
+  });
 }
 
 std::vector<Algorithm> AttentionBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = AttentionBackwardKernel(attrs, operands).workspace_bytes()}};
+  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::vector<Algorithm> {
+    return {{.workspace_bytes = AttentionBackwardKernel<decltype(zero)>(attrs, operands).workspace_bytes()}};
+  });
 }
 
 std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                 std::string_view) {
-  return std::make_unique<AttentionBackwardKernel>(attrs, operands);
+  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    return std::make_unique<AttentionBackwardKernel<decltype(zero)>>(attrs, operands);
+  });
 }
 
 }  // namespace plimsoll

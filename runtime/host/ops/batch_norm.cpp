@@ -12,6 +12,7 @@
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/planes.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -31,8 +32,8 @@ void merge(Moments& into, double count, const Moments& more, double more_count) 
   into.squares += more.squares + delta * delta * (count * more_count / total);
 }
 
-template <int kBlock>
-void moments_of_plane(const float* plane, int64_t floats, Moments* moments) {
+template <int kBlock, class T>
+void moments_of_plane(const T* plane, int64_t floats, Moments* moments) {
   using P = host::Planes<kBlock>;
   for (int64_t begin = 0; begin < floats; begin += kNormChunk) {
     const int64_t end = std::min(begin + kNormChunk, floats);
@@ -57,24 +58,30 @@ void moments_of_plane(const float* plane, int64_t floats, Moments* moments) {
 class BatchNormForwardKernel final : public Kernel {
  public:
   BatchNormForwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
-      : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout),
-        remembered_(operands[6].access == Access::read), has_addend_(operands.size() > kAddend) {}
+      : attrs_(attrs),
+        shape_(operands[0].tensor),
+        layout_(operands[0].tensor.layout),
+        type_(operands[0].tensor.type),
+        remembered_(operands[6].access == Access::read),
+        has_addend_(operands.size() > kAddend) {}
 
   int64_t workspace_bytes() const {
     return moment_count() * static_cast<int64_t>(sizeof(Moments)) + 2 * shape_.channels * static_cast<int64_t>(sizeof(float));
   }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
-    host::by_block(layout_, [&](auto block) { run<block>(context, operands, workspace); });
+    host::by_block(layout_, [&](auto block) {
+      host::by_real(type_, [&](auto zero) { run<block, decltype(zero)>(context, operands, workspace); });
+    });
   }
 
  private:
   bool takes_moments() const { return !remembered_ && !attrs_.frozen; }
   int64_t moment_count() const { return !takes_moments() ? 0 : shape_.samples * shape_.channels; }
 
-  template <int kBlock>
+  template <int kBlock, class T>
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) {
-    const float* x = host::in(operands, 0);
+    const T* x = host::in<T>(operands, 0);
     const int64_t channels = shape_.channels, floats = shape_.pixels * kBlock;
     const int64_t planes = shape_.samples * channels / kBlock;
     Moments* moments = reinterpret_cast<Moments*>(workspace);
@@ -88,14 +95,14 @@ class BatchNormForwardKernel final : public Kernel {
       }
     }
     settle_channels(context, operands, moments, factor, offset);
-    float* y = host::out(operands, 5);
+    T* y = host::out<T>(operands, 5);
     using P = host::Planes<kBlock>;
 #pragma omp parallel for schedule(static)
     for (int64_t plane = 0; plane < planes; ++plane) {
       const auto a = P::spread(factor + plane * kBlock % channels), b = P::spread(offset + plane * kBlock % channels);
-      const float* from = x + plane * floats;
-      const float* more = has_addend_ ? host::in(operands, kAddend) + plane * floats : nullptr;
-      float* to = y + plane * floats;
+      const T* from = x + plane * floats;
+      const T* more = has_addend_ ? host::in<T>(operands, kAddend) + plane * floats : nullptr;
+      T* to = y + plane * floats;
       const auto write = [&](auto value) {
         if (!attrs_.relu) return P::map(to, 0, floats, value);
         P::map(to, 0, floats, [&](auto load, int64_t i) {
@@ -149,6 +156,7 @@ class BatchNormForwardKernel final : public Kernel {
   const BatchNormAttrs attrs_;
   const PlaneShape shape_;
   const Layout layout_;
+  const DataType type_;    // of activations and their gradients
   const bool remembered_;  // mean and var are read
   const bool has_addend_;
 
@@ -162,7 +170,7 @@ class BatchNormForwardKernel final : public Kernel {
 class BatchNormBackwardKernel final : public Kernel {
  public:
   BatchNormBackwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
-      : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout) {
+      : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout), type_(operands[0].tensor.type) {
     for (size_t i = 0; i < 2; ++i) adds_[i] = operands[7 + i].access == Access::update;
   }
 
@@ -173,7 +181,10 @@ class BatchNormBackwardKernel final : public Kernel {
 
   void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
     host::by_block(layout_, [&](auto block) {
-      attrs_.relu ? run<block, true>(operands, workspace) : run<block, false>(operands, workspace);
+      host::by_real(type_, [&](auto zero) {
+        using T = decltype(zero);
+        attrs_.relu ? run<block, true, T>(operands, workspace) : run<block, false, T>(operands, workspace);
+      });
     });
   }
 
@@ -182,12 +193,12 @@ class BatchNormBackwardKernel final : public Kernel {
     double g, g_off;  // sums of g and of g * (x - mean)
   };
 
-  template <int kBlock, bool kRelu>
+  template <int kBlock, bool kRelu, class T>
   void run(std::byte* const* operands, std::byte* workspace) {
     using P = host::Planes<kBlock>;
-    const float *x = host::in(operands, 0), *dy = host::in(operands, 1), *mean = host::in(operands, 3);
-    const float* y = host::in(operands, 5);
-    float* dx = host::out(operands, 6);
+    const T *x = host::in<T>(operands, 0), *dy = host::in<T>(operands, 1), *y = host::in<T>(operands, 5);
+    const float* mean = host::in(operands, 3);
+    T* dx = host::out<T>(operands, 6);
     const int64_t channels = shape_.channels, floats = shape_.pixels * kBlock;
     const int64_t planes = shape_.samples * channels / kBlock;
     Sums* sums = reinterpret_cast<Sums*>(workspace);
@@ -251,6 +262,7 @@ class BatchNormBackwardKernel final : public Kernel {
   const BatchNormAttrs attrs_;
   const PlaneShape shape_;
   const Layout layout_;
+  const DataType type_;  // of activations and their gradients
   bool adds_[2] = {};  // whether dscale, dbias are accumulated
 };
 

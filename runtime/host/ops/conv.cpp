@@ -49,9 +49,10 @@ constexpr Way kDirect = {"direct", dnnl::algorithm::convolution_direct, false};
 constexpr Way kReordered = {"reordered", dnnl::algorithm::convolution_direct, true};
 constexpr Way kWinograd = {"winograd", dnnl::algorithm::convolution_winograd, false};
 
-memory::desc any_layout(const memory::desc& desc) {
-  return {host::dims_of(desc), host::type_of(desc), memory::format_tag::any};
+memory::desc any_layout(const memory::desc& desc, memory::data_type type) {
+  return {host::dims_of(desc), type, memory::format_tag::any};
 }
+memory::desc any_layout(const memory::desc& desc) { return any_layout(desc, host::type_of(desc)); }
 
 // `given` has the layouts of x, w and y; `x`, `w` and `y` are the descriptions passed to oneDNN.
 struct ConvProblem {
@@ -87,14 +88,20 @@ struct ConvProblem {
   }
 
   dnnl::convolution_backward_data::primitive_desc backward_data() const {
+    // Of factors in bf16 dx may be f32, but the forward has x in bf16.
+    ConvProblem hint = *this;
+    if (host::type_of(x) != host::type_of(y)) hint.x = any_layout(x, host::type_of(y));
     return host::describe_backward<dnnl::convolution_backward_data>(host::engine(), host::scratchpad_by_user(),
-                                                                    forward(), algorithm, x, w, y, strides, dilates,
-                                                                    pads_begin, pads_end);
+                                                                    hint.forward(), algorithm, x, w, y, strides,
+                                                                    dilates, pads_begin, pads_end);
   }
 
   dnnl::convolution_backward_weights::primitive_desc backward_weights() const {
+    // Of factors in bf16 the gradient is f32, but the forward has weights in bf16.
+    ConvProblem hint = *this;
+    if (host::type_of(w) != host::type_of(x)) hint.w = any_layout(w, host::type_of(x));
     return host::describe_backward<dnnl::convolution_backward_weights>(host::engine(), host::scratchpad_by_user(),
-                                                                       forward(), algorithm, x, w, b, y, strides,
+                                                                       hint.forward(), algorithm, x, w, b, y, strides,
                                                                        dilates, pads_begin, pads_end);
   }
 };
@@ -129,36 +136,51 @@ BuiltConv forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands,
   return built;
 }
 
+struct DataSlots {
+  size_t w, dy, dx;
+};
+
 // dx of a convolution; returns its location.
-BuiltConv backward_data(const ConvProblem& p, size_t w_slot, size_t dy_slot, size_t dx_slot) {
+memory add_backward_data(BuiltConv& built, const ConvProblem& p, const DataSlots& slots, bool dx_in_temporary = false) {
   const auto desc = p.backward_data();
-  BuiltConv built{.slow = is_reference(desc.impl_info_str())};
+  built.slow = is_reference(desc.impl_info_str());
   host::PrimitiveKernel& kernel = *built.kernel;
-  const auto dx = kernel.write_as(desc.diff_src_desc(), dx_slot, p.given.x, false);
-  const memory w = kernel.read_as(desc.weights_desc(), w_slot, p.given.w);
+  const auto dx = dx_in_temporary
+                      ? host::PrimitiveKernel::Result{.made = kernel.temporary(desc.diff_src_desc()), .target = {}}
+                      : kernel.write_as(desc.diff_src_desc(), slots.dx, p.given.x, false);
+  const memory w = kernel.read_as(desc.weights_desc(), slots.w, p.given.w);
   kernel.add(dnnl::convolution_backward_data(desc), desc.scratchpad_desc(),
              {{DNNL_ARG_WEIGHTS, w},
-              {DNNL_ARG_DIFF_DST, kernel.read_as(desc.diff_dst_desc(), dy_slot, p.given.y)},
+              {DNNL_ARG_DIFF_DST, kernel.read_as(desc.diff_dst_desc(), slots.dy, p.given.y)},
               {DNNL_ARG_DIFF_SRC, dx.made}});
   kernel.finish(dx);
-  return built;
+  return dx.target ? dx.target : dx.made;
 }
 
 BuiltConv backward_data(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
-  return backward_data(ConvProblem(attrs, way, operands[2].tensor, operands[0].tensor, absent(), operands[1].tensor), 0, 1, 2);
+  BuiltConv built;
+  const ConvProblem p(attrs, way, operands[2].tensor, operands[0].tensor, absent(), operands[1].tensor);
+  add_backward_data(built, p, {.w = 0, .dy = 1, .dx = 2});
+  return built;
 }
 
 BuiltConv transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
-  const ConvProblem p(attrs, way, operands[3].tensor, operands[1].tensor, absent(), operands[0].tensor);
-  BuiltConv built = backward_data(p, 1, 0, 3);
-  if (operands[2].access != Access::absent) {
-    const memory::desc b = per_channel(p.x);
+  BuiltConv built;
+  const bool has_bias = operands[2].access != Access::absent;
+  // In bf16 the sum with the bias is rounded once.
+  const bool in_f32 = has_bias && operands[3].tensor.type == DataType::bf16;
+  TensorDesc product = operands[3].tensor;
+  if (in_f32) product.type = DataType::f32;
+  const ConvProblem p(attrs, way, product, operands[1].tensor, absent(), operands[0].tensor);
+  const memory made = add_backward_data(built, p, {.w = 1, .dy = 0, .dx = 3}, in_f32);
+  if (has_bias) {
+    const memory::desc b = per_channel(p.x), sum = made.get_desc();
     const auto add = host::describe<dnnl::binary>(host::engine(), host::scratchpad_by_user(),
-                                                  dnnl::algorithm::binary_add, p.given.x, b, p.given.x);
-    const memory y = built.kernel->operand(3, p.given.x);
+                                                  dnnl::algorithm::binary_add, sum, b, sum);
     built.kernel->add(dnnl::binary(add), add.scratchpad_desc(),
-                      {{DNNL_ARG_SRC_0, y}, {DNNL_ARG_SRC_1, built.kernel->operand(2, b)}, {DNNL_ARG_DST, y}});
+                      {{DNNL_ARG_SRC_0, made}, {DNNL_ARG_SRC_1, built.kernel->operand(2, b)}, {DNNL_ARG_DST, made}});
   }
+  if (in_f32) built.kernel->add_reorder(made, built.kernel->operand(3, host::to_dnnl(operands[3].tensor)));
   return built;
 }
 

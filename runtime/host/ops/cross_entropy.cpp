@@ -7,15 +7,17 @@
 // NegativeLogLikelihoodEachBackward {labels, dlosses, dlog_probabilities, weights?}
 //
 // Loss, hits and gradient in one pass over a row. `correct` and the gradient may be absent; in evaluation the gradient
-// is not written. The gradient may overwrite the scores.
+// is not written. The gradient may overwrite the scores. SoftmaxCrossEntropy, SoftmaxCrossEntropyEach: logits and their
+// gradient are f32 or bf16.
 //
 // Each row (or stretch of pixels) writes its share to the workspace. The shares are added in order, so the bits do not
 // depend on the number of threads.
 #include <limits>
 
+#include "runtime/host/cross_entropy_rows.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/math.h"
-#include "runtime/host/cross_entropy_rows.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -44,6 +46,7 @@ double scale_of(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context
   return (divisor == 0 ? 0 : 1 / divisor) * of_trainer(attrs, context);
 }
 
+template <class T>
 class SoftmaxCrossEntropyKernel final : public Kernel {
  public:
   SoftmaxCrossEntropyKernel(const SoftmaxCrossEntropyAttrs& attrs, std::span<const OperandDesc> operands)
@@ -59,15 +62,15 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     const host::CrossEntropyRows rows(shape_, labels_, weights_in(operands, has_weights_), attrs_.smoothing);
     const double exact_scale = scale_of(attrs_, context, rows, operands[1], shape_.rows());
     scale_ = static_cast<float>(exact_scale);
-    const float* logits = host::in(operands, 0);
-    float* gradient = context.training ? host::out(operands, 4) : nullptr;
+    const T* logits = host::in<T>(operands, 0);
+    T* gradient = context.training ? host::out<T>(operands, 4) : nullptr;
     LossShare* shares = reinterpret_cast<LossShare*>(workspace);
     const int64_t image = classes_ * pixels_, units = batch_ * stretches_;
 #pragma omp parallel for schedule(static) if (batch_ * image > 4096)
     for (int64_t i = 0; i < units; ++i) {
       const int64_t n = i / stretches_, first = i % stretches_ * kLossStretch;
-      const float* x = logits + n * image + first;
-      float* dx = gradient ? gradient + n * image + first : nullptr;
+      const T* x = logits + n * image + first;
+      T* dx = gradient ? gradient + n * image + first : nullptr;
       const int64_t count = std::min(kLossStretch, pixels_ - first), label = n * pixels_ + first;
       shares[i] = !is_plain_    ? weighed(rows, x, operands[1], label, count, dx, exact_scale)
                   : pixels_ == 1 ? row(x, labels_.at(operands[1], n), dx)
@@ -83,15 +86,15 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
 
   // One sample with contiguous classes. A label that is not a class makes the loss NaN: the error is visible, and no
   // memory outside the arrays is accessed.
-  LossShare row(const float* x, int64_t label, float* dx) const {
+  LossShare row(const T* x, int64_t label, T* dx) const {
     if (!labels_.counts(label)) {
       for (int64_t c = 0; dx && c < classes_; ++c) dx[c] = 0;
       return {};
     }
     float largest = x[0];
-    for (int64_t c = 1; c < classes_; ++c) largest = x[c] > largest ? x[c] : largest;
+    for (int64_t c = 1; c < classes_; ++c) largest = x[c] > largest ? static_cast<float>(x[c]) : largest;
     const bool known = label < classes_;
-    const float mine = known ? x[label] : std::numeric_limits<float>::quiet_NaN();
+    const float mine = known ? static_cast<float>(x[label]) : std::numeric_limits<float>::quiet_NaN();
     bool hit = mine == largest;
     for (int64_t c = 0; hit && c < label; ++c) hit = x[c] != largest;  // the first of equal scores is the arg max
 
@@ -107,13 +110,13 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     if (dx) {
       const float factor = static_cast<float>(static_cast<double>(scale_) / sum);
       for (int64_t j = 0; j < classes_; ++j) dx[j] = host::exp_of(x[j] - largest) * factor;
-      if (known) dx[label] -= scale_;
+      if (known) dx[label] = host::exp_of(mine - largest) * factor - scale_;
     }
     return {std::log(sum) + static_cast<double>(largest) - static_cast<double>(mine), hit ? 1.0 : 0.0};
   }
 
-  LossShare weighed(const host::CrossEntropyRows& rows, const float* x, const std::byte* labels, int64_t first, int64_t count, float* dx,
-                    double scale) const {
+  LossShare weighed(const host::CrossEntropyRows& rows, const T* x, const std::byte* labels, int64_t first,
+                    int64_t count, T* dx, double scale) const {
     LossShare share;
     for (int64_t p = 0; p < count; ++p) {
       const LossShare one = rows.softmax(x + p, labels_.at(labels, first + p), dx ? dx + p : nullptr, scale);
@@ -124,7 +127,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   }
 
   // Up to kLossStretch pixels of one sample; the classes of a pixel are pixels_ elements apart.
-  LossShare stretch(const float* x, const std::byte* labels, int64_t first, int64_t count, float* dx) const {
+  LossShare stretch(const T* x, const std::byte* labels, int64_t first, int64_t count, T* dx) const {
     float largest[kLossStretch], sum[kLossStretch], factor[kLossStretch], mine[kLossStretch];
     int64_t wanted[kLossStretch], best[kLossStretch];
     for (int64_t p = 0; p < count; ++p) {
@@ -133,7 +136,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
       best[p] = 0;
       wanted[p] = labels_.at(labels, first + p);
       const bool known = wanted[p] >= 0 && wanted[p] < classes_;
-      mine[p] = known ? x[wanted[p] * pixels_ + p] : std::numeric_limits<float>::quiet_NaN();
+      mine[p] = known ? static_cast<float>(x[wanted[p] * pixels_ + p]) : std::numeric_limits<float>::quiet_NaN();
     }
     for (int64_t c = 1; c < classes_; ++c) {
       for (int64_t p = 0; p < count; ++p) {
@@ -157,7 +160,8 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
       for (int64_t p = 0; p < count; ++p)
         dx[c * pixels_ + p] = host::exp_of(x[c * pixels_ + p] - largest[p]) * factor[p];
     for (int64_t p = 0; p < count; ++p)
-      if (labels_.counts(wanted[p]) && wanted[p] < classes_) dx[wanted[p] * pixels_ + p] -= scale_;
+      if (labels_.counts(wanted[p]) && wanted[p] < classes_)
+        dx[wanted[p] * pixels_ + p] = host::exp_of(mine[p] - largest[p]) * factor[p] - scale_;
     return share;
   }
 
@@ -227,12 +231,14 @@ std::unique_ptr<Kernel> each_row_kernel(const CrossEntropyEachAttrs& attrs, std:
 }  // namespace
 
 std::vector<Algorithm> SoftmaxCrossEntropy::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = SoftmaxCrossEntropyKernel(attrs, operands).workspace_bytes()}};
+  return {{.workspace_bytes = SoftmaxCrossEntropyKernel<float>(attrs, operands).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                   std::string_view) {
-  return std::make_unique<SoftmaxCrossEntropyKernel>(attrs, operands);
+  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    return std::make_unique<SoftmaxCrossEntropyKernel<decltype(zero)>>(attrs, operands);
+  });
 }
 
 std::vector<Algorithm> NegativeLogLikelihood::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
@@ -247,29 +253,41 @@ std::unique_ptr<Kernel> NegativeLogLikelihood::make(const Attrs& attrs, std::spa
 std::vector<Algorithm> SoftmaxCrossEntropyEach::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> SoftmaxCrossEntropyEach::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
-  return each_row_kernel(attrs, descs, 0, 1, 3,
-                         [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
-                           host::out(operands, 2)[row] = static_cast<float>(rows.softmax(host::in(operands, 0) + first, label, nullptr, 0).loss);
-                         });
+  return host::by_real(descs[0].tensor.type, [&](auto zero) {
+    using T = decltype(zero);
+    return each_row_kernel(
+        attrs, descs, 0, 1, 3,
+        [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
+      T* const none = nullptr;
+      const LossShare share = rows.softmax(host::in<T>(operands, 0) + first, label, none, 0);
+      host::out(operands, 2)[row] = static_cast<float>(share.loss);
+        });
+  });
 }
 
 std::vector<Algorithm> SoftmaxCrossEntropyEachBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> SoftmaxCrossEntropyEachBackward::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
-  return each_row_kernel(attrs, descs, 0, 1, 4,
-                         [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
-                           rows.softmax(host::in(operands, 0) + first, label, host::out(operands, 3) + first,
-                                        static_cast<double>(host::in(operands, 2)[row]));
-                         });
+  return host::by_real(descs[0].tensor.type, [&](auto zero) {
+    using T = decltype(zero);
+    return each_row_kernel(
+        attrs, descs, 0, 1, 4,
+        [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
+      rows.softmax(host::in<T>(operands, 0) + first, label, host::out<T>(operands, 3) + first,
+                   static_cast<double>(host::in(operands, 2)[row]));
+        });
+  });
 }
 
 std::vector<Algorithm> NegativeLogLikelihoodEach::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> NegativeLogLikelihoodEach::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
-  return each_row_kernel(attrs, descs, 0, 1, 3,
-                         [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
-                           host::out(operands, 2)[row] = static_cast<float>(rows.likelihood(host::in(operands, 0) + first, label, nullptr, 0).loss);
-                         });
+  return each_row_kernel(
+      attrs, descs, 0, 1, 3,
+      [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
+    host::out(operands, 2)[row] =
+        static_cast<float>(rows.likelihood<float>(host::in(operands, 0) + first, label, nullptr, 0).loss);
+      });
 }
 
 std::vector<Algorithm> NegativeLogLikelihoodEachBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }

@@ -1,6 +1,8 @@
-// CumulativeSum {x, y}: [outer, n, inner] along the middle dimension, for f32, i32 or i64. Elements are added in order.
+// CumulativeSum {x, y}: [outer, n, inner] along the middle dimension, for f32, i32 or i64; f32 may be stored in
+// bf16. Elements are added in order.
 #include "runtime/attrs/cumulative.h"
 #include "runtime/host/flat_kernel.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 #include "runtime/typed.h"
 
@@ -14,8 +16,9 @@ T added(T a, T b) {
   else return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
 }
 
-template <class T, bool Accumulate>
-void cumulate(const CumulativeSumAttrs& attrs, int64_t outer, int64_t n, int64_t inner, const T* x, T* y) {
+// Sums are of type T.
+template <class T, bool Accumulate, class X, class Y>
+void cumulate(const CumulativeSumAttrs& attrs, int64_t outer, int64_t n, int64_t inner, const X* x, Y* y) {
 #pragma omp parallel for schedule(static) if (outer * n * inner > 16384)
   for (int64_t line = 0; line < outer * inner; ++line) {
     const int64_t first = line / inner * n * inner + line % inner;
@@ -25,7 +28,8 @@ void cumulate(const CumulativeSumAttrs& attrs, int64_t outer, int64_t n, int64_t
       const T before = sum, item = x[i];
       sum = added(sum, item);
       const T result = attrs.exclusive ? before : sum;
-      y[i] = Accumulate ? added(y[i], result) : result;
+      if constexpr (Accumulate) y[i] = added(y[i], result);
+      else y[i] = result;
     }
   }
 }
@@ -38,14 +42,23 @@ std::unique_ptr<Kernel> CumulativeSum::make(const Attrs& attrs, std::span<const 
   const TensorDesc& desc = operands[1].tensor;
   if (desc.rank() != 3 || desc.type == DataType::u8) throw KernelError("CumulativeSum of " + std::string(name_of(desc.type)));
   const bool adds = operands[1].access == Access::update;
-  return by_type(desc.type, [&](auto zero) -> std::unique_ptr<Kernel> {
-    using T = decltype(zero);
-    return host::flat_kernel([=, outer = desc.dim(0), n = desc.dim(1), inner = desc.dim(2)](const RunContext&, std::byte* const* operand) {
-      const T* x = reinterpret_cast<const T*>(operand[0]);
-      T* y = reinterpret_cast<T*>(operand[1]);
-      adds ? cumulate<T, true>(attrs, outer, n, inner, x, y) : cumulate<T, false>(attrs, outer, n, inner, x, y);
+  const auto kernel = [&](auto sum, auto from, auto to) -> std::unique_ptr<Kernel> {
+    using T = decltype(sum);
+    using X = decltype(from);
+    using Y = decltype(to);
+    return host::flat_kernel(
+        [=, outer = desc.dim(0), n = desc.dim(1), inner = desc.dim(2)](const RunContext&, std::byte* const* operand) {
+      const X* x = host::in<X>(operand, 0);
+      Y* y = host::out<Y>(operand, 1);
+      if constexpr (std::is_same_v<T, Y>) {
+        if (adds) return cumulate<T, true>(attrs, outer, n, inner, x, y);
+      }
+      cumulate<T, false>(attrs, outer, n, inner, x, y);
     });
-  });
+  };
+  if (!is_real(desc.type)) return by_type(desc.type, [&](auto zero) { return kernel(zero, zero, zero); });
+  return host::by_real(operands[0].tensor.type,
+                       [&](auto x) { return host::by_real(desc.type, [&](auto y) { return kernel(float{}, x, y); }); });
 }
 
 }  // namespace plimsoll

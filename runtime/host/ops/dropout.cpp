@@ -4,6 +4,7 @@
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/planes.h"
 #include "runtime/host/random.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -23,8 +24,8 @@ struct Mask {
   float at(int64_t i) const { return stream.at(i) < dropped_below ? 0.0F : scale; }
 };
 
-template <int kBlock>
-void apply(const Mask mask, const host::PlaneShape shape, const float* x, float* y) {
+template <int kBlock, class T>
+void apply(const Mask mask, const host::PlaneShape shape, const T* x, T* y) {
   const int64_t pixels = shape.pixels, planes = shape.samples * shape.channels / kBlock;
 #pragma omp parallel for schedule(static) firstprivate(mask)
   for (int64_t plane = 0; plane < planes; ++plane) {
@@ -41,19 +42,23 @@ void apply(const Mask mask, const host::PlaneShape shape, const float* x, float*
 std::vector<Algorithm> Dropout::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> Dropout::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  const TensorDesc& tensor = operands[0].tensor;
+  const TensorDesc tensor = operands[0].tensor;
   const int64_t n = tensor.elements();
-  return host::flat_kernel([=](const RunContext& context, std::byte* const* operand) {
-    const float* x = host::in(operand, 0);
-    float* y = host::out(operand, 1);
-    if (!context.training) {
-      if (x != y) std::memcpy(y, x, static_cast<size_t>(tensor.bytes()));
-      return;
-    }
-    Mask mask(attrs, context);
-    mask.stream.skip(context.rank * n);
-    if (tensor.layout == Layout::plain) return host::for_elements(n, [=](int64_t i) { y[i] = x[i] * mask.at(i); });
-    host::by_block(tensor.layout, [&](auto block) { apply<decltype(block)::value>(mask, host::PlaneShape(tensor), x, y); });
+  return host::by_real(tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    using T = decltype(zero);
+    return host::flat_kernel([=](const RunContext& context, std::byte* const* operand) {
+      const T* x = host::in<T>(operand, 0);
+      T* y = host::out<T>(operand, 1);
+      if (!context.training) {
+        if (x != y) std::memcpy(operand[1], operand[0], static_cast<size_t>(tensor.bytes()));
+        return;
+      }
+      Mask mask(attrs, context);
+      mask.stream.skip(context.rank * n);
+      if (tensor.layout == Layout::plain) return host::for_elements(n, [=](int64_t i) { y[i] = x[i] * mask.at(i); });
+      host::by_block(tensor.layout,
+                     [&](auto block) { apply<decltype(block)::value>(mask, host::PlaneShape(tensor), x, y); });
+    });
   });
 }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/attrs/elements.h"
 #include "runtime/host/flat_kernel.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 #include "runtime/typed.h"
@@ -53,7 +54,7 @@ struct ElementLines {
 
 template <class T>
 T nothing() {
-  if constexpr (std::is_same_v<T, float>) return std::numeric_limits<float>::quiet_NaN();
+  if constexpr (!std::is_integral_v<T>) return std::numeric_limits<float>::quiet_NaN();  // float, Bf16
   else return std::numeric_limits<T>::lowest();
 }
 
@@ -69,7 +70,7 @@ std::vector<Algorithm> GatherElementsForward::algorithms(const Attrs&, std::span
 
 std::unique_ptr<Kernel> GatherElementsForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   const ElementLines lines(attrs.axis, operands[2].tensor, operands[0].tensor);
-  return by_type(operands[0].tensor.type, [&](auto zero) {
+  return host::by_any_type(operands[0].tensor.type, [&](auto zero) {
     return by_index_type(operands[1].tensor.type, [&](auto index) -> std::unique_ptr<Kernel> {
       using T = decltype(zero);
       using Index = decltype(index);

@@ -21,6 +21,16 @@ template <class Gate>
 std::unique_ptr<Kernel> gated_backward(std::span<const OperandDesc> operands, Gate gate) {
   const int64_t n = operands[0].tensor.padded_elements();
   const bool adds_a = operands[3].access == Access::update, adds_b = operands[4].access == Access::update;
+  if (operands[0].tensor.type == DataType::bf16)
+    return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
+      const Bf16 *a = host::in<Bf16>(operand, 0), *b = host::in<Bf16>(operand, 1), *dy = host::in<Bf16>(operand, 2);
+      Bf16 *da = host::out<Bf16>(operand, 3), *db = host::out<Bf16>(operand, 4);
+      host::for_elements(n, [=](int64_t i) {
+        const float x = a[i], other = b[i], slope = dy[i];
+        if (da) da[i] = slope * other * gate.slope(x);
+        if (db) db[i] = slope * gate.value(x);
+      });
+    });
   return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
     const float *a = host::in(operand, 0), *b = host::in(operand, 1), *dy = host::in(operand, 2);
     float *da = host::out(operand, 3), *db = host::out(operand, 4);

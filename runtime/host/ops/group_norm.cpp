@@ -10,6 +10,7 @@
 #include "runtime/attrs/group_norm.h"
 
 #include "runtime/host/flat_kernel.h"
+#include "runtime/host/real.h"
 #include "runtime/host/row_statistics.h"
 #include "runtime/kernels.h"
 
@@ -32,22 +33,26 @@ struct GroupRuns {
   int64_t count() const { return rows * of_row(); }
 };
 
+template <class T>
 class GroupNormForwardKernel final : public Kernel {
  public:
   GroupNormForwardKernel(const GroupNormAttrs& attrs, std::span<const OperandDesc> operands)
       : epsilon_(attrs.epsilon), runs_(operands[0].tensor, operands[1].tensor, attrs.groups) {}
 
   void run(const RunContext&, std::byte* const* operands, std::byte*) override {
-    const float *x = host::in(operands, 0), *scale = host::in(operands, 1), *bias = host::in(operands, 2);
-    float *y = host::out(operands, 3), *means = host::out(operands, 4), *deviations = host::out(operands, 5);
+    const T* x = host::in<T>(operands, 0);
+    const float *scale = host::in(operands, 1), *bias = host::in(operands, 2);
+    T* y = host::out<T>(operands, 3);
+    float *means = host::out(operands, 4), *deviations = host::out(operands, 5);
     const int64_t n = runs_.columns, length = runs_.length, of_row = runs_.of_row();
 #pragma omp parallel for schedule(static) if (runs_.rows * n > 8192)
     for (int64_t i = 0; i < runs_.rows; ++i) {
       const auto [mean, d] = host::row_statistics<true>(x + i * n, n, epsilon_);
       for (int64_t r = 0; r < of_row; ++r) {
         const int64_t factor = i % runs_.groups * of_row + r;
-        const float *from = x + i * n + r * length, a = scale[factor], b = bias[factor], middle = mean, inverse = d;
-        float* to = y + i * n + r * length;
+        const T* from = x + i * n + r * length;
+        const float a = scale[factor], b = bias[factor], middle = mean, inverse = d;
+        T* to = y + i * n + r * length;
         for (int64_t j = 0; j < length; ++j) to[j] = (from[j] - middle) * inverse * a + b;
       }
       if (means) means[i] = mean;
@@ -60,6 +65,7 @@ class GroupNormForwardKernel final : public Kernel {
   GroupRuns runs_;
 };
 
+template <class T>
 class GroupNormBackwardKernel final : public Kernel {
  public:
   GroupNormBackwardKernel(const GroupNormAttrs& attrs, std::span<const OperandDesc> operands)
@@ -91,25 +97,26 @@ class GroupNormBackwardKernel final : public Kernel {
   // dx may overwrite dy or x: each row is read completely before it is written. sums: {Σ dy · h, Σ dy} of each run.
   void row(std::byte* const* operands, int64_t i, float* sums) const {
     const int64_t n = runs_.columns, length = runs_.length, of_row = runs_.of_row();
-    const float *x = host::in(operands, 0) + i * n, *dy = host::in(operands, 1) + i * n;
+    const T *x = host::in<T>(operands, 0) + i * n, *dy = host::in<T>(operands, 1) + i * n;
     const float* scale = host::in(operands, 2) + i % runs_.groups * of_row;
     const float mean = host::in(operands, 3)[i], d = host::in(operands, 4)[i];
     double along = 0, sum = 0;
     for (int64_t r = 0; r < of_row; ++r) {
-      const float *u = x + r * length, *v = dy + r * length;
+      const T *u = x + r * length, *v = dy + r * length;
       sums[2 * r] = static_cast<float>(host::row_sum(length, [=](int64_t j) { return v[j] * ((u[j] - mean) * d); }));
       sums[2 * r + 1] = static_cast<float>(host::row_sum(length, [=](int64_t j) { return v[j]; }));
       along += static_cast<double>(scale[r]) * static_cast<double>(sums[2 * r]);
       sum += static_cast<double>(scale[r]) * static_cast<double>(sums[2 * r + 1]);
     }
-    float* dx = host::out(operands, 5);
+    T* dx = host::out<T>(operands, 5);
     if (!dx) return;
     dx += i * n;
     const float middle = static_cast<float>(sum / static_cast<double>(n)),
                 tilt = static_cast<float>(along / static_cast<double>(n));
     for (int64_t r = 0; r < of_row; ++r) {
-      const float *u = x + r * length, *v = dy + r * length, a = scale[r];
-      float* to = dx + r * length;
+      const T *u = x + r * length, *v = dy + r * length;
+      const float a = scale[r];
+      T* to = dx + r * length;
       for (int64_t j = 0; j < length; ++j) to[j] = d * (v[j] * a - middle - (u[j] - mean) * d * tilt);
     }
   }
@@ -124,16 +131,20 @@ std::vector<Algorithm> GroupNormForward::algorithms(const Attrs&, std::span<cons
 
 std::unique_ptr<Kernel> GroupNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                std::string_view) {
-  return std::make_unique<GroupNormForwardKernel>(attrs, operands);
+  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    return std::make_unique<GroupNormForwardKernel<decltype(zero)>>(attrs, operands);
+  });
 }
 
 std::vector<Algorithm> GroupNormBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = GroupNormBackwardKernel(attrs, operands).workspace_bytes()}};
+  return {{.workspace_bytes = GroupNormBackwardKernel<float>(attrs, operands).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> GroupNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                 std::string_view) {
-  return std::make_unique<GroupNormBackwardKernel>(attrs, operands);
+  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    return std::make_unique<GroupNormBackwardKernel<decltype(zero)>>(attrs, operands);
+  });
 }
 
 }  // namespace plimsoll

@@ -14,26 +14,29 @@
 #include <algorithm>
 
 #include "runtime/host/flat_kernel.h"
+#include "runtime/host/real.h"
 #include "runtime/host/row_statistics.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
 
-template <bool centered>
+template <bool centered, class T>
 class LayerNormForwardKernel final : public Kernel {
  public:
   LayerNormForwardKernel(const LayerNormAttrs& attrs, std::span<const OperandDesc> operands)
       : epsilon_(attrs.epsilon), rows_(operands[0].tensor.dim(0)), columns_(operands[0].tensor.dim(1)) {}
 
   void run(const RunContext&, std::byte* const* operands, std::byte*) override {
-    const float *x = host::in(operands, 0), *scale = host::in(operands, 1), *bias = host::in(operands, 2);
-    float *y = host::out(operands, 3), *means = host::out(operands, 4), *deviations = host::out(operands, 5);
+    const T* x = host::in<T>(operands, 0);
+    const float *scale = host::in(operands, 1), *bias = host::in(operands, 2);
+    T* y = host::out<T>(operands, 3);
+    float *means = host::out(operands, 4), *deviations = host::out(operands, 5);
     const int64_t n = columns_;
 #pragma omp parallel for schedule(static) if (rows_ * n > 8192)
     for (int64_t i = 0; i < rows_; ++i) {
-      const float* from = x + i * n;
-      float* to = y + i * n;
+      const T* from = x + i * n;
+      T* to = y + i * n;
       const auto [mean, d] = host::row_statistics<centered>(from, n, epsilon_);
       if (scale && bias) {
         for (int64_t j = 0; j < n; ++j) to[j] = (from[j] - mean) * d * scale[j] + bias[j];
@@ -52,7 +55,7 @@ class LayerNormForwardKernel final : public Kernel {
   int64_t rows_, columns_;
 };
 
-template <bool centered>
+template <bool centered, class T>
 class LayerNormBackwardKernel final : public Kernel {
  public:
   explicit LayerNormBackwardKernel(std::span<const OperandDesc> operands)
@@ -92,17 +95,18 @@ class LayerNormBackwardKernel final : public Kernel {
   // dx may overwrite dy or x: each row is read completely before it is written.
   void row(std::byte* const* operands, int64_t i, float* share) const {
     const int64_t n = columns_;
-    const float *x = host::in(operands, 0) + i * n, *dy = host::in(operands, 1) + i * n, *scale = host::in(operands, 2);
+    const T *x = host::in<T>(operands, 0) + i * n, *dy = host::in<T>(operands, 1) + i * n;
+    const float* scale = host::in(operands, 2);
     const float mean = centered ? host::in(operands, 3)[i] : 0.0F, d = host::in(operands, 4)[i];
     if (share)
       for (int64_t j = 0; j < n; ++j) {
         share[j] += dy[j] * ((x[j] - mean) * d);
         share[n + j] += dy[j];
       }
-    float* dx = host::out(operands, 5);
+    T* dx = host::out<T>(operands, 5);
     if (!dx) return;
     dx += i * n;
-    const auto g = [=](int64_t j) { return scale ? dy[j] * scale[j] : dy[j]; };
+    const auto g = [=](int64_t j) { return scale ? dy[j] * scale[j] : static_cast<float>(dy[j]); };
     const double count = static_cast<double>(n);
     const float middle = centered ? static_cast<float>(host::row_sum(n, g) / count) : 0.0F;
     const float along =
@@ -121,14 +125,18 @@ class LayerNormBackwardKernel final : public Kernel {
   std::vector<Algorithm> name##Forward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; } \
   std::unique_ptr<Kernel> name##Forward::make(const Attrs& attrs, std::span<const OperandDesc> operands,        \
                                               std::string_view) {                                               \
-    return std::make_unique<LayerNormForwardKernel<centered>>(attrs, operands);                                 \
+    return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {                   \
+      return std::make_unique<LayerNormForwardKernel<centered, decltype(zero)>>(attrs, operands);               \
+    });                                                                                                         \
   }                                                                                                             \
   std::vector<Algorithm> name##Backward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {      \
-    return {{.workspace_bytes = LayerNormBackwardKernel<centered>(operands).workspace_bytes()}};                \
+    return {{.workspace_bytes = LayerNormBackwardKernel<centered, float>(operands).workspace_bytes()}};         \
   }                                                                                                             \
   std::unique_ptr<Kernel> name##Backward::make(const Attrs&, std::span<const OperandDesc> operands,             \
                                                std::string_view) {                                              \
-    return std::make_unique<LayerNormBackwardKernel<centered>>(operands);                                       \
+    return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {                   \
+      return std::make_unique<LayerNormBackwardKernel<centered, decltype(zero)>>(operands);                     \
+    });                                                                                                         \
   }
 
 PLIMSOLL_ROW_NORM(LayerNorm, true)

@@ -2,19 +2,22 @@
 // BinaryCrossEntropy {logits, target, loss, correct, dlogits}   targets from 0 to 1
 // OutputLoss {x, loss, dx}   x is itself the loss: its gradient is 1
 //
+// prediction, logits and their gradients are f32 or bf16.
 // Loss, hits and gradient in one pass. `correct` and the gradient may be absent; in evaluation the gradient is not
 // written. The gradient may overwrite the operand that it belongs to.
 //
 // Each part writes its share to the workspace. The shares are added in order, so the bits do not depend on the number
 // of threads.
 #include "runtime/host/flat_kernel.h"
-#include "runtime/host/math.h"
 #include "runtime/host/loss_share.h"
+#include "runtime/host/math.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
 
+template <class T>
 class MseKernel final : public Kernel {
  public:
   MseKernel(const MseAttrs& attrs, std::span<const OperandDesc> operands)
@@ -23,8 +26,9 @@ class MseKernel final : public Kernel {
   int64_t workspace_bytes() const { return parts() * static_cast<int64_t>(sizeof(double)); }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
-    const float *x = host::in(operands, 0), *t = host::in(operands, 1);
-    float* dx = context.training ? host::out(operands, 3) : nullptr;
+    const T* x = host::in<T>(operands, 0);
+    const float* t = host::in(operands, 1);
+    T* dx = context.training ? host::out<T>(operands, 3) : nullptr;
     double* sums = reinterpret_cast<double*>(workspace);
     const double scale = scale_ * context.loss_scale;
     const float factor = static_cast<float>(2 * scale);
@@ -53,6 +57,7 @@ class MseKernel final : public Kernel {
 };
 
 // max(x, 0) - x·t + ln(1 + e^-|x|), which never overflows; its slope is sigmoid(x) - t.
+template <class T>
 class BinaryCrossEntropyKernel final : public Kernel {
  public:
   BinaryCrossEntropyKernel(const BinaryCrossEntropyAttrs& attrs, std::span<const OperandDesc> operands)
@@ -61,8 +66,9 @@ class BinaryCrossEntropyKernel final : public Kernel {
   int64_t workspace_bytes() const { return parts() * static_cast<int64_t>(sizeof(LossShare)); }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
-    const float *x = host::in(operands, 0), *t = host::in(operands, 1);
-    float* dx = context.training ? host::out(operands, 4) : nullptr;
+    const T* x = host::in<T>(operands, 0);
+    const float* t = host::in(operands, 1);
+    T* dx = context.training ? host::out<T>(operands, 4) : nullptr;
     LossShare* shares = reinterpret_cast<LossShare*>(workspace);
     const double scale = scale_ * context.loss_scale;
     const float factor = static_cast<float>(scale);
@@ -92,20 +98,24 @@ class BinaryCrossEntropyKernel final : public Kernel {
 }  // namespace
 
 std::vector<Algorithm> Mse::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = MseKernel(attrs, operands).workspace_bytes()}};
+  return {{.workspace_bytes = MseKernel<float>(attrs, operands).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> Mse::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return std::make_unique<MseKernel>(attrs, operands);
+  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    return std::make_unique<MseKernel<decltype(zero)>>(attrs, operands);
+  });
 }
 
 std::vector<Algorithm> BinaryCrossEntropy::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = BinaryCrossEntropyKernel(attrs, operands).workspace_bytes()}};
+  return {{.workspace_bytes = BinaryCrossEntropyKernel<float>(attrs, operands).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> BinaryCrossEntropy::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                  std::string_view) {
-  return std::make_unique<BinaryCrossEntropyKernel>(attrs, operands);
+  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    return std::make_unique<BinaryCrossEntropyKernel<decltype(zero)>>(attrs, operands);
+  });
 }
 
 std::vector<Algorithm> OutputLoss::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }

@@ -10,6 +10,7 @@
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/planes.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -73,8 +74,8 @@ struct LrnGeometry {
   }
 };
 
-template <int kBlock>
-void forward(const LrnGeometry& g, const float* x, float* y, std::byte* workspace) {
+template <int kBlock, class T>
+void forward(const LrnGeometry& g, const T* x, T* y, std::byte* workspace) {
   g.for_pixels(workspace, 2, [&](int64_t pixel, float* scratch) {
     float *squares = scratch + g.before, *scale = scratch + g.row;
     g.for_channels<kBlock>(pixel, [=](int64_t c, int64_t at) { squares[c] = x[at] * x[at]; });
@@ -86,8 +87,8 @@ void forward(const LrnGeometry& g, const float* x, float* y, std::byte* workspac
 
 // With s the scale and t = s^-beta:  dx_c = dy_c t_c - 2 alpha beta x_c * sum of dy_j x_j t_j / s_j over the windows j
 // that contain c; these extend in the opposite direction.
-template <int kBlock>
-void backward(const LrnGeometry& g, const float* x, const float* dy, float* dx, std::byte* workspace) {
+template <int kBlock, class T>
+void backward(const LrnGeometry& g, const T* x, const T* dy, T* dx, std::byte* workspace) {
   g.for_pixels(workspace, 4, [&](int64_t pixel, float* scratch) {
     float *squares = scratch + g.before, *scale = scratch + g.row;
     float *shares = scratch + 2 * g.row + g.after, *power = scratch + 3 * g.row;
@@ -105,19 +106,23 @@ void backward(const LrnGeometry& g, const float* x, const float* dy, float* dx, 
 class LrnKernel final : public Kernel {
  public:
   LrnKernel(const LrnAttrs& attrs, const TensorDesc& x, bool is_forward)
-      : geometry_(attrs, x), layout_(x.layout), forward_(is_forward) {}
+      : geometry_(attrs, x), layout_(x.layout), type_(x.type), forward_(is_forward) {}
 
   void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
-    const float *x = host::in(operands, 0), *dy = host::in(operands, 1);
     host::by_block(layout_, [&](auto block) {
-      if (forward_) return forward<block>(geometry_, x, host::out(operands, 1), workspace);
-      backward<block>(geometry_, x, dy, host::out(operands, 2), workspace);
+      host::by_real(type_, [&](auto zero) {
+        using T = decltype(zero);
+        const T *x = host::in<T>(operands, 0), *dy = host::in<T>(operands, 1);
+        if (forward_) forward<decltype(block)::value>(geometry_, x, host::out<T>(operands, 1), workspace);
+        else backward<decltype(block)::value>(geometry_, x, dy, host::out<T>(operands, 2), workspace);
+      });
     });
   }
 
  private:
   const LrnGeometry geometry_;
   const Layout layout_;
+  const DataType type_;
   const bool forward_;
 };
 

@@ -2,26 +2,38 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/host/flat_kernel.h"
-#include "runtime/loops.h"
 #include "runtime/attrs/masked_fill.h"
+#include "runtime/host/flat_kernel.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
+#include "runtime/loops.h"
 
 namespace plimsoll {
 namespace {
 
-template <bool Accumulate>
-void masked_fill(const Loops<2>& loops, bool keep, float value, const float* x, const uint8_t* mask, float* y) {
-  const int64_t rows = loops.count(1), length = loops.counts[0], step = loops.strides[1][0];
-#pragma omp parallel for schedule(static) if (rows * length > 16384)
+// Step: of the mask along a row, 0 or 1.
+template <bool Accumulate, int64_t Step, class T>
+void fill_rows(const Loops<2>& loops, bool keep, T value, const T* x, const uint8_t* mask, T* y) {
+  const int64_t rows = loops.count(1), length = loops.counts[0];
+  const uint8_t hidden = keep ? 0 : 1;
+#pragma omp parallel for schedule(static) firstprivate(hidden, value, x, y) if (rows * length > 16384)
   for (int64_t i = 0; i < rows; ++i) {
     const int64_t at = loops.offset(0, i, 1);
     const uint8_t* m = mask + loops.offset(1, i, 1);
+#pragma omp simd
     for (int64_t j = 0; j < length; ++j) {
-      const float result = (m[j * step] != 0) == keep ? x[at + j] : value;
-      y[at + j] = Accumulate ? y[at + j] + result : result;
+      const uint8_t chosen = static_cast<uint8_t>(m[j * Step] != 0) ^ hidden;
+      const T given = x[at + j], result = chosen != 0 ? given : value;
+      if constexpr (Accumulate) y[at + j] += result;
+      else y[at + j] = result;
     }
   }
+}
+
+template <bool Accumulate, class T>
+void masked_fill(const Loops<2>& loops, bool keep, T value, const T* x, const uint8_t* mask, T* y) {
+  if (loops.strides[1][0] == 0) fill_rows<Accumulate, 0>(loops, keep, value, x, mask, y);
+  else fill_rows<Accumulate, 1>(loops, keep, value, x, mask, y);
 }
 
 float fill_of(double value) {
@@ -38,9 +50,15 @@ std::unique_ptr<Kernel> MaskedFill::make(const Attrs& attrs, std::span<const Ope
   const Loops<2> loops = loops_over<2>({operands[2].tensor, operands[1].tensor});
   const bool keep = attrs.keep, adds = operands[2].access == Access::update;
   const float value = fill_of(attrs.value);
+  const DataType type = operands[2].tensor.type;
   return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
-    const float* x = host::in(operand, 0);
     const auto* m = reinterpret_cast<const uint8_t*>(operand[1]);
+    if (type == DataType::bf16) {
+      // moved as numbers of the same width
+      return masked_fill<false>(loops, keep, narrowed(value), host::in<uint16_t>(operand, 0), m,
+                                host::out<uint16_t>(operand, 2));
+    }
+    const float* x = host::in(operand, 0);
     adds ? masked_fill<true>(loops, keep, value, x, m, host::out(operand, 2))
          : masked_fill<false>(loops, keep, value, x, m, host::out(operand, 2));
   });

@@ -47,7 +47,7 @@ struct MatMulProblem {
       if (row && attrs.alpha == 1 && attrs.beta == 1) {
         memory::dims dims(result.rank(), 1);
         dims.back() = columns;
-        bias = matrix({.dims = list(dims)}, false);
+        bias = matrix({.type = c.type, .dims = list(dims)}, false);
       } else {
         seeded = true;
       }

@@ -1,9 +1,13 @@
 // MaxPoolForward {x, y, indices}   MaxPoolBackward {indices, dy, dx}
-// oneDNN's pooling; `indices` is its workspace, which has the output's shape and layout.
+// oneDNN's pooling; `indices` is its workspace, which has the output's shape and layout. oneDNN's backward in bf16
+// would round the sum of overlapping windows at every addition. So some samples at a time are computed in f32, and
+// rounded once.
 #include <algorithm>
+#include <array>
 
 #include "runtime/host/primitive_kernel.h"
 #include "runtime/kernels.h"
+#include "runtime/precision.h"
 
 namespace plimsoll {
 namespace {
@@ -76,6 +80,50 @@ BuiltPool built_pool(BuildPool build, const PoolAttrs& attrs, std::span<const Op
   return host::made("oneDNN has no such pooling", [&] { return build(attrs, operands); });
 }
 
+// workspace: dy of some samples in f32 | their dx in f32 | the primitive's
+class Bf16BackwardKernel final : public Kernel {
+ public:
+  Bf16BackwardKernel(const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
+    std::array<OperandDesc, 3> part = {operands[0], operands[1], operands[2]};
+    const int64_t samples = part[2].tensor.dim(0), elements = part[2].tensor.padded_elements() / samples;
+    int64_t at_once = std::clamp<int64_t>(kElementsAtOnce / elements, 1, samples);
+    while (samples % at_once != 0) --at_once;
+    for (OperandDesc& one : part) {
+      one.tensor.dims.items[0] = at_once;
+      if (one.tensor.type == DataType::bf16) one.tensor.type = DataType::f32;
+    }
+    parts_ = samples / at_once;
+    index_bytes_ = part[0].tensor.bytes();
+    dy_elements_ = part[1].tensor.padded_elements();
+    dx_elements_ = part[2].tensor.padded_elements();
+    single_ = built_pool(backward, attrs, part);
+  }
+
+  int64_t workspace_bytes() const { return dy_bytes() + dx_bytes() + single_->workspace_bytes(); }
+
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
+    std::byte *const dy = workspace, *const dx = dy + dy_bytes();
+    for (int64_t i = 0; i < parts_; ++i) {
+      widen_elements(context, operands[1] + i * dy_elements_ * kBf16Bytes, dy, dy_elements_);
+      std::byte* const part[] = {operands[0] + i * index_bytes_, dy, dx};
+      single_->run(context, part, dx + dx_bytes());
+      narrow_elements(context, dx, operands[2] + i * dx_elements_ * kBf16Bytes, dx_elements_);
+    }
+  }
+
+ private:
+  static constexpr int64_t kElementsAtOnce = 1 << 18, kBf16Bytes = 2;
+
+  static int64_t aligned_floats(int64_t elements) { return (elements * 4 + 255) / 256 * 256; }
+  int64_t dy_bytes() const { return aligned_floats(dy_elements_); }
+  int64_t dx_bytes() const { return aligned_floats(dx_elements_); }
+
+  int64_t parts_, index_bytes_, dy_elements_, dx_elements_;
+  BuiltPool single_;
+};
+
+bool is_backward_in_bf16(std::span<const OperandDesc> operands) { return operands[2].tensor.type == DataType::bf16; }
+
 }  // namespace
 
 std::vector<Algorithm> MaxPoolForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
@@ -88,11 +136,14 @@ std::unique_ptr<Kernel> MaxPoolForward::make(const Attrs& attrs, std::span<const
 }
 
 std::vector<Algorithm> MaxPoolBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  if (is_backward_in_bf16(operands))
+    return {{.workspace_bytes = Bf16BackwardKernel(attrs, operands).workspace_bytes()}};
   return {{.workspace_bytes = built_pool(backward, attrs, operands)->workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> MaxPoolBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                               std::string_view) {
+  if (is_backward_in_bf16(operands)) return std::make_unique<Bf16BackwardKernel>(attrs, operands);
   return built_pool(backward, attrs, operands);
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/planes.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 #include "runtime/typed.h"
 
@@ -80,7 +81,7 @@ void pad(const PadGeometry& g, T value, const T* x, T* y) {
 std::vector<Algorithm> Pad::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> Pad::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return by_type(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+  return host::by_any_type(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);
     return host::flat_kernel([g = PadGeometry(attrs, operands[0].tensor, operands[1].tensor),
                               value = static_cast<T>(attrs.value)](const RunContext&, std::byte* const* operand) {

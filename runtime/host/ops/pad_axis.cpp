@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/host/flat_kernel.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 
@@ -55,31 +56,57 @@ struct PadAxisShape {
   }
 };
 
+// Some elements of a row at a time are added up in f32, and rounded once.
+std::unique_ptr<Kernel> backward_in_bf16(const PadAxisShape& s) {
+  return host::flat_kernel([s](const RunContext&, std::byte* const* operand) {
+    constexpr int64_t kSumsAtOnce = 256;
+    const Bf16* dy = host::in<Bf16>(operand, 0);
+    Bf16* dx = host::out<Bf16>(operand, 1);
+    const int64_t rows = s.outer * s.n;
+#pragma omp parallel for schedule(static) if (rows * s.inner > 16384)
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t first = 0; first < s.inner; first += kSumsAtOnce) {
+        const int64_t count = std::min(kSumsAtOnce, s.inner - first);
+        float sums[kSumsAtOnce] = {};
+        s.each_place(row % s.n, [&](int64_t p) {
+          const Bf16* from = dy + (row / s.n * s.m + p) * s.inner + first;
+          for (int64_t j = 0; j < count; ++j) sums[j] += from[j];
+        });
+        std::copy_n(sums, count, dx + row * s.inner + first);
+      }
+    }
+  });
+}
+
 }  // namespace
 
 std::vector<Algorithm> PadAxis::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> PadAxis::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return host::flat_kernel(
-      [s = PadAxisShape(attrs, operands[0].tensor, operands[1].tensor)](const RunContext&, std::byte* const* operand) {
-        const float* x = host::in(operand, 0);
-        float* y = host::out(operand, 1);
-        const int64_t rows = s.outer * s.m;
+  const PadAxisShape s(attrs, operands[0].tensor, operands[1].tensor);
+  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    using T = decltype(zero);
+    return host::flat_kernel([s](const RunContext&, std::byte* const* operand) {
+      const T* x = host::in<T>(operand, 0);
+      T* y = host::out<T>(operand, 1);
+      const int64_t rows = s.outer * s.m;
 #pragma omp parallel for schedule(static) if (rows * s.inner > 16384)
-        for (int64_t row = 0; row < rows; ++row) {
-          const float* from = x + (row / s.m * s.n + s.source(row % s.m)) * s.inner;
-          std::copy_n(from, s.inner, y + row * s.inner);
-        }
-      });
+      for (int64_t row = 0; row < rows; ++row) {
+        const T* from = x + (row / s.m * s.n + s.source(row % s.m)) * s.inner;
+        std::copy_n(from, s.inner, y + row * s.inner);
+      }
+    });
+  });
 }
 
 std::vector<Algorithm> PadAxisBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> PadAxisBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                               std::string_view) {
+  const PadAxisShape s(attrs, operands[1].tensor, operands[0].tensor);
+  if (operands[1].tensor.type == DataType::bf16) return backward_in_bf16(s);
   const bool adds = operands[1].access == Access::update;
-  return host::flat_kernel([s = PadAxisShape(attrs, operands[1].tensor, operands[0].tensor), adds](
-                               const RunContext&, std::byte* const* operand) {
+  return host::flat_kernel([s, adds](const RunContext&, std::byte* const* operand) {
     const float* dy = host::in(operand, 0);
     float* dx = host::out(operand, 1);
     const int64_t rows = s.outer * s.n;

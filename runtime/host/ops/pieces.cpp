@@ -3,11 +3,13 @@
 // The whole is a matrix with a row for every step of the preceding axes, in which the pieces are next to each other.
 //   Blocked channels: [N, C, H, W] is stored as [N, C/16, H, W, 16], so a piece of whole blocks is contiguous there,
 //   too.
+// The whole and each piece are f32 or bf16.
 #include <cstring>
 
 #include "runtime/host/flat_kernel.h"
-#include "runtime/loops.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
+#include "runtime/loops.h"
 
 namespace plimsoll {
 namespace {
@@ -17,7 +19,7 @@ class PiecesKernel final : public Kernel {
   // `pieces` are slots [first_piece, last_piece); `whole` is a slot.
   PiecesKernel(const PiecesAttrs& attrs, std::span<const OperandDesc> operands, size_t whole, size_t first_piece,
                size_t last_piece, bool gather)
-      : whole_(whole), gather_(gather) {
+      : whole_(whole), gather_(gather), type_(operands[whole].tensor.type) {
     const size_t axis = static_cast<size_t>(attrs.axis);
     const auto dims_of = [&](size_t slot) {
       const TensorDesc& desc = operands[slot].tensor;
@@ -33,7 +35,7 @@ class PiecesKernel final : public Kernel {
     for (size_t slot = first_piece; slot < last_piece; ++slot) {
       const int64_t width = dims_of(slot)[axis] * inside;
       const bool adds = operands[gather ? whole : slot].access == Access::update;
-      pieces_.push_back({.slot = slot, .at = at, .width = width, .adds = adds});
+      pieces_.push_back({.slot = slot, .type = operands[slot].tensor.type, .at = at, .width = width, .adds = adds});
       if (operands[slot].tensor.layout != operands[whole].tensor.layout)
         throw KernelError("pieces of different layouts");
       at += width;
@@ -50,25 +52,48 @@ class PiecesKernel final : public Kernel {
       for (int64_t i = 0; i < rows_ * chunks; ++i) {
         const int64_t row = i / chunks, first = i % chunks * kPieceChunk, n = std::min(kPieceChunk, piece.width - first);
         const int64_t in_whole = row * width_ + piece.at + first, in_piece = row * piece.width + first;
-        const float* from = gather_ ? host::in(operands, piece.slot) + in_piece : host::in(operands, whole_) + in_whole;
-        float* to = gather_ ? host::out(operands, whole_) + in_whole : host::out(operands, piece.slot) + in_piece;
-        if (piece.adds) {
-          for (int64_t j = 0; j < n; ++j) to[j] += from[j];
-        } else {
-          std::memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
-        }
+        const Place of_whole{operands[whole_], type_, in_whole}, of_piece{operands[piece.slot], piece.type, in_piece};
+        if (gather_) copy(of_piece, of_whole, n, piece.adds);
+        else copy(of_whole, of_piece, n, piece.adds);
       }
     }
   }
 
  private:
+  struct Place {
+    std::byte* tensor;
+    DataType type;
+    int64_t at;
+  };
+
+  static void copy(const Place& source, const Place& target, int64_t n, bool adds) {
+    if (source.type == target.type && !adds) {
+      const int64_t width = bytes_of(source.type);
+      std::memcpy(target.tensor + target.at * width, source.tensor + source.at * width, static_cast<size_t>(n * width));
+      return;
+    }
+    host::by_real(source.type, [&](auto x) {
+      host::by_real(target.type, [&](auto y) {
+        const auto* from = reinterpret_cast<const decltype(x)*>(source.tensor) + source.at;
+        auto* to = reinterpret_cast<decltype(y)*>(target.tensor) + target.at;
+        if (adds) {
+          for (int64_t j = 0; j < n; ++j) to[j] = to[j] + static_cast<float>(from[j]);
+        } else {
+          for (int64_t j = 0; j < n; ++j) to[j] = static_cast<float>(from[j]);
+        }
+      });
+    });
+  }
+
   struct Piece {
     size_t slot;
+    DataType type;
     int64_t at, width;  // elements within a row of the whole
     bool adds;
   };
   size_t whole_;
   bool gather_;
+  DataType type_;
   int64_t rows_ = 1, width_ = 1;
   std::vector<Piece> pieces_;
 };
@@ -90,10 +115,10 @@ std::unique_ptr<Kernel> Split::make(const Attrs& attrs, std::span<const OperandD
 std::vector<Algorithm> Zero::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> Zero::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  const int64_t n = operands[0].tensor.padded_elements();
+  const int64_t n = operands[0].tensor.bytes();
   return host::flat_kernel([n](const RunContext&, std::byte* const* operand) {
-    float* y = host::out(operand, 0);
-    host::for_elements(n, [=](int64_t i) { y[i] = 0; });
+    auto* y = operand[0];
+    host::for_elements(n, [=](int64_t i) { y[i] = std::byte{0}; });
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/host/elementwise.h"
 #include "runtime/host/math.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 
@@ -107,37 +108,56 @@ struct Groups {
   }
 };
 
-template <class Found>
-std::unique_ptr<Kernel> reduce(std::span<const OperandDesc> operands) {
+// body(X{}, Y{}): x and dx are of type X, y and dy of type Y.
+template <class Body>
+std::unique_ptr<Kernel> by_types(std::span<const OperandDesc> operands, Body body) {
+  return host::by_real(operands[0].tensor.type, [&](auto x) {
+    return host::by_real(operands[1].tensor.type, [&](auto y) { return body(x, y); });
+  });
+}
+
+template <class Found, class X, class Y>
+std::unique_ptr<Kernel> reduce_of(std::span<const OperandDesc> operands) {
   return host::flat_kernel(
       [groups = Groups(operands[0].tensor, operands[1].tensor)](const RunContext&, std::byte* const* operand) {
-        const float* x = host::in(operand, 0);
-        float* y = host::out(operand, 1);
-        groups.each([&](int64_t from, int64_t to) {
-          Found found;
-          groups.elements([&](int64_t at) { found.add(x[from + at]); });
-          y[to] = found.result();
-        });
+    const X* x = host::in<X>(operand, 0);
+    Y* y = host::out<Y>(operand, 1);
+    groups.each([&](int64_t from, int64_t to) {
+      Found found;
+      groups.elements([&](int64_t at) { found.add(x[from + at]); });
+      y[to] = found.result();
+    });
+  });
+}
+
+template <class Found>
+std::unique_ptr<Kernel> reduce(std::span<const OperandDesc> operands) {
+  return by_types(operands, [&](auto x, auto y) { return reduce_of<Found, decltype(x), decltype(y)>(operands); });
+}
+
+template <class Found, class X, class Y>
+std::unique_ptr<Kernel> reduce_back_of(std::span<const OperandDesc> operands) {
+  const bool adds = operands[3].access == Access::update;
+  return host::flat_kernel(
+      [groups = Groups(operands[0].tensor, operands[1].tensor), adds](const RunContext&, std::byte* const* operand) {
+    const X* x = host::in<X>(operand, 0);
+    const Y *y = host::in<Y>(operand, 1), *dy = host::in<Y>(operand, 2);
+    X* dx = host::out<X>(operand, 3);
+    groups.each([&](int64_t from, int64_t to) {
+      Found found;
+      const float result = y[to], gradient = dy[to];
+      groups.elements([&](int64_t at) { found.add(x[from + at], result); });
+      groups.elements([&](int64_t at) {
+        const float share = gradient * found.slope(x[from + at], result);
+        dx[from + at] = adds ? dx[from + at] + share : share;
       });
+    });
+  });
 }
 
 template <class Found>
 std::unique_ptr<Kernel> reduce_back(std::span<const OperandDesc> operands) {
-  const bool adds = operands[3].access == Access::update;
-  return host::flat_kernel(
-      [groups = Groups(operands[0].tensor, operands[1].tensor), adds](const RunContext&, std::byte* const* operand) {
-        const float *x = host::in(operand, 0), *y = host::in(operand, 1), *dy = host::in(operand, 2);
-        float* dx = host::out(operand, 3);
-        groups.each([&](int64_t from, int64_t to) {
-          Found found;
-          const float result = y[to], gradient = dy[to];
-          groups.elements([&](int64_t at) { found.add(x[from + at], result); });
-          groups.elements([&](int64_t at) {
-            const float share = gradient * found.slope(x[from + at], result);
-            dx[from + at] = adds ? dx[from + at] + share : share;
-          });
-        });
-      });
+  return by_types(operands, [&](auto x, auto y) { return reduce_back_of<Found, decltype(x), decltype(y)>(operands); });
 }
 
 }  // namespace

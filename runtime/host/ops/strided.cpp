@@ -1,8 +1,10 @@
 // Slice {x, y}   SliceBackward {dy, dx}   Transpose {x, y}: the same elements, traversed with other strides. Plain
-// layouts.
+// layouts. bf16 is moved as a number of the same width, or converted if the other tensor of a slice is f32 (rows of a
+// table); only f32 accumulates.
 #include "runtime/host/flat_kernel.h"
-#include "runtime/loops.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
+#include "runtime/loops.h"
 
 namespace plimsoll {
 namespace {
@@ -13,19 +15,25 @@ std::vector<int64_t> strides_of(const TensorDesc& desc) {
   return strides;
 }
 
+template <bool Accumulate, class X, class Y>
+void put(Y& to, X value) {
+  if constexpr (Accumulate) to += value;
+  else to = value;
+}
+
 // to[strides 0] = or += from[strides 1], over the loops.
-template <bool Accumulate>
-void copy(const Loops<2>& loops, float* to, const float* from) {
+template <bool Accumulate, class X, class Y>
+void copy(const Loops<2>& loops, Y* to, const X* from) {
   const int64_t rows = loops.count(1), length = loops.counts[0];
   const int64_t to_step = loops.strides[0][0], from_step = loops.strides[1][0];
 #pragma omp parallel for schedule(static) if (rows * length > 16384)
   for (int64_t i = 0; i < rows; ++i) {
-    float* y = to + loops.offset(0, i, 1);
-    const float* x = from + loops.offset(1, i, 1);
+    Y* y = to + loops.offset(0, i, 1);
+    const X* x = from + loops.offset(1, i, 1);
     if (to_step == 1 && from_step == 1) {
-      for (int64_t j = 0; j < length; ++j) y[j] = Accumulate ? y[j] + x[j] : x[j];
+      for (int64_t j = 0; j < length; ++j) put<Accumulate, X>(y[j], x[j]);
     } else {
-      for (int64_t j = 0; j < length; ++j) y[j * to_step] = Accumulate ? y[j * to_step] + x[j * from_step] : x[j * from_step];
+      for (int64_t j = 0; j < length; ++j) put<Accumulate, X>(y[j * to_step], x[j * from_step]);
     }
   }
 }
@@ -48,8 +56,8 @@ struct Window {
 
 // A loop nest in the order of y. If x and y are contiguous along different axes, tiles of kTile by kTile pass through
 // the first-level cache, so that every cache line is read and written once.
-template <bool Accumulate>
-void transpose(const Loops<2>& loops, size_t along, float* y, const float* x) {
+template <bool Accumulate, class T>
+void transpose(const Loops<2>& loops, size_t along, T* y, const T* x) {
   constexpr int64_t kTile = 16;
   const int64_t columns = loops.counts[0], x_step = loops.strides[1][0];
   const int64_t lines = loops.counts[along], y_step = loops.strides[0][along];
@@ -60,16 +68,12 @@ void transpose(const Loops<2>& loops, size_t along, float* y, const float* x) {
 #pragma omp parallel for schedule(static) if (units > 1)
   for (int64_t u = 0; u < units; ++u) {
     const int64_t first = u % strips * kTile, end = std::min(lines, first + kTile);
-    float* to = y + around.offset(0, u / strips, 0);
-    const float* from = x + around.offset(1, u / strips, 0);
+    T* to = y + around.offset(0, u / strips, 0);
+    const T* from = x + around.offset(1, u / strips, 0);
     for (int64_t c = 0; c < columns; c += kTile) {
       const int64_t stop = std::min(columns, c + kTile);
       for (int64_t line = first; line < end; ++line)
-        for (int64_t j = c; j < stop; ++j) {
-          const float value = from[line + j * x_step];
-          float& at = to[line * y_step + j];
-          at = Accumulate ? at + value : value;
-        }
+        for (int64_t j = c; j < stop; ++j) put<Accumulate, T>(to[line * y_step + j], from[line + j * x_step]);
     }
   }
 }
@@ -77,10 +81,10 @@ void transpose(const Loops<2>& loops, size_t along, float* y, const float* x) {
 class TransposeKernel final : public Kernel {
  public:
   TransposeKernel(const TransposeAttrs& attrs, std::span<const OperandDesc> operands)
-      : accumulates_(operands[1].access == Access::update) {
+      : accumulates_(operands[1].access == Access::update), halves_(operands[0].tensor.type == DataType::bf16) {
     const TensorDesc &x = operands[0].tensor, &y = operands[1].tensor;
     const std::vector<int64_t> from = strides_of(x), to = strides_of(y);
-    const int64_t words = bytes_of(x.type) / 4;  // moved without interpretation
+    const int64_t words = bytes_of(x.type) / (halves_ ? 2 : 4);  // moved without interpretation
     loops_.around(words, {1, 1});
     for (size_t axis = y.rank(); axis-- > 0;)
       loops_.around(y.dim(axis), {words * to[axis], words * from[static_cast<size_t>(attrs.perm[axis])]});
@@ -89,20 +93,36 @@ class TransposeKernel final : public Kernel {
   }
 
   void run(const RunContext&, std::byte* const* operands, std::byte*) override {
-    const float* x = host::in(operands, 0);
-    float* y = host::out(operands, 1);
-    if (loops_.strides[1][0] == 1 || along_ == 0) {
-      accumulates_ ? copy<true>(loops_, y, x) : copy<false>(loops_, y, x);
-    } else {
-      accumulates_ ? transpose<true>(loops_, along_, y, x) : transpose<false>(loops_, along_, y, x);
-    }
+    if (halves_) return move<false, uint16_t>(operands);
+    accumulates_ ? move<true, float>(operands) : move<false, float>(operands);
   }
 
  private:
-  bool accumulates_;
+  template <bool Accumulate, class T>
+  void move(std::byte* const* operands) const {
+    const T* x = host::in<T>(operands, 0);
+    T* y = host::out<T>(operands, 1);
+    if (loops_.strides[1][0] == 1 || along_ == 0) copy<Accumulate>(loops_, y, x);
+    else transpose<Accumulate>(loops_, along_, y, x);
+  }
+
+  bool accumulates_, halves_;
   Loops<2> loops_;  // y, x
   size_t along_ = 0;      // the loop along which x is contiguous
 };
+
+// body(to, from): elements of operand 0 become those of operand 1.
+template <class Body>
+std::unique_ptr<Kernel> moved(std::span<const OperandDesc> operands, Body body) {
+  const auto kernel = [&](auto from, auto to) -> std::unique_ptr<Kernel> {
+    return host::flat_kernel([body](const RunContext&, std::byte* const* operand) {
+      body(host::out<decltype(to)>(operand, 1), host::in<decltype(from)>(operand, 0));
+    });
+  };
+  const DataType from = operands[0].tensor.type, to = operands[1].tensor.type;
+  if (from == to) return from == DataType::bf16 ? kernel(uint16_t{}, uint16_t{}) : kernel(float{}, float{});
+  return from == DataType::bf16 ? kernel(Bf16{}, float{}) : kernel(float{}, Bf16{});
+}
 
 }  // namespace
 
@@ -110,9 +130,7 @@ std::vector<Algorithm> Slice::algorithms(const Attrs&, std::span<const OperandDe
 
 std::unique_ptr<Kernel> Slice::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   const Window window(attrs, operands[1].tensor, operands[0].tensor);
-  return host::flat_kernel([window](const RunContext&, std::byte* const* operand) {
-    copy<false>(window.loops, host::out(operand, 1), host::in(operand, 0) + window.start);
-  });
+  return moved(operands, [window](auto* to, const auto* from) { copy<false>(window.loops, to, from + window.start); });
 }
 
 std::vector<Algorithm> SliceBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
@@ -122,11 +140,14 @@ std::unique_ptr<Kernel> SliceBackward::make(const Attrs& attrs, std::span<const 
   Window window(attrs, operands[0].tensor, operands[1].tensor);
   std::swap(window.loops.strides[0], window.loops.strides[1]);
   const bool accumulates = operands[1].access == Access::update;
-  return host::flat_kernel([window, accumulates](const RunContext&, std::byte* const* operand) {
-    const float* dy = host::in(operand, 0);
-    float* dx = host::out(operand, 1);
-    if (accumulates) return copy<true>(window.loops, dx + window.start, dy);
-    host::for_elements(window.elements, [=](int64_t i) { dx[i] = 0; });
+  if (accumulates)
+    return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+      return host::flat_kernel([window](const RunContext&, std::byte* const* operand) {
+        copy<true>(window.loops, host::out(operand, 1) + window.start, host::in<decltype(zero)>(operand, 0));
+      });
+    });
+  return moved(operands, [window](auto* dx, const auto* dy) {
+    host::for_elements(window.elements, [=](int64_t i) { dx[i] = {}; });
     copy<false>(window.loops, dx + window.start, dy);
   });
 }

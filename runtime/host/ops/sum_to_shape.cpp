@@ -10,24 +10,27 @@
 #include <utility>
 
 #include "runtime/host/flat_kernel.h"
-#include "runtime/loops.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
+#include "runtime/loops.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr int64_t kColumns = 128;  // accumulators of one thread, on its stack
 
-// y is the last operand; the preceding ones are multiplied.
-template <size_t Factors>
+// y is the last operand, in f32 or bf16; the preceding ones, of type T, are multiplied.
+template <size_t Factors, class T>
 class SumKernel final : public Kernel {
  public:
   static constexpr size_t kY = Factors;
 
   // `of_samples`: with the trainer's factor for an incomplete batch.
   SumKernel(double scale, std::span<const OperandDesc> operands, std::optional<SampleSumAttrs> of_samples = {})
-      : scale_(static_cast<float>(scale)), of_samples_(of_samples),
-        accumulates_(operands[kY].access == Access::update) {
+      : scale_(static_cast<float>(scale)),
+        of_samples_(of_samples),
+        accumulates_(operands[kY].access == Access::update),
+        rounds_(operands[kY].tensor.type == DataType::bf16) {
     std::array<TensorDesc, Factors + 1> descs;
     for (size_t k = 0; k <= Factors; ++k) descs[k] = operands[k].tensor;
     const Loops<Factors + 1> all = loops_over(descs);
@@ -53,35 +56,40 @@ class SumKernel final : public Kernel {
 
   void run(const RunContext& context, std::byte* const* operands, std::byte*) override {
     if (of_samples_) scale_ = of_samples_->of_batch(context.loss_scale);
-    std::array<const float*, Factors> x;
-    for (size_t k = 0; k < Factors; ++k) x[k] = host::in(operands, k);
-    float* y = host::out(operands, kY);
+    std::array<const T*, Factors> x;
+    for (size_t k = 0; k < Factors; ++k) x[k] = host::in<T>(operands, k);
     const int64_t kept = kept_.count(0);
     const int64_t blocks = inner_kept_ ? (inner_count_ + kColumns - 1) / kColumns : 1;
     const int64_t work = kept * inner_count_ * row_count_ * reduced_.count(0);
 #pragma omp parallel for schedule(static) if (work > 16384)
     for (int64_t i = 0; i < kept * blocks; ++i) {
-      std::array<const float*, Factors> from;
+      std::array<const T*, Factors> from;
       for (size_t k = 0; k < Factors; ++k) from[k] = x[k] + kept_.offset(k, i / blocks, 0);
-      float* to = y + kept_.offset(kY, i / blocks, 0);
+      const int64_t to = kept_.offset(kY, i / blocks, 0);
       if (inner_kept_) {
-        unit_ ? columns<true>(from, to, i % blocks * kColumns) : columns<false>(from, to, i % blocks * kColumns);
+        unit_ ? columns<true>(from, operands[kY], to, i % blocks * kColumns)
+              : columns<false>(from, operands[kY], to, i % blocks * kColumns);
       } else {
-        store(to, unit_ ? row_sums<true>(from) : row_sums<false>(from));
+        store(operands[kY], to, unit_ ? row_sums<true>(from) : row_sums<false>(from));
       }
     }
   }
 
  private:
-  void store(float* to, double sum) const {
+  void store(std::byte* y, int64_t at, double sum) const {
     const float value = scale_ * static_cast<float>(sum);
-    *to = accumulates_ ? *to + value : value;
+    if (rounds_) {
+      reinterpret_cast<Bf16*>(y)[at] = value;
+      return;
+    }
+    float& to = reinterpret_cast<float*>(y)[at];
+    to = accumulates_ ? to + value : value;
   }
 
   // The product of the factors at step j of the innermost loop. Unit: every stride is 1, which the compiler can use for
   // vectorization.
   template <bool Unit>
-  float at(const std::array<const float*, Factors>& row, int64_t j) const {
+  float at(const std::array<const T*, Factors>& row, int64_t j) const {
     float value = row[0][Unit ? j : j * inner_step_[0]];
     if constexpr (Factors == 2) value *= row[1][Unit ? j : j * inner_step_[1]];
     return value;
@@ -89,12 +97,12 @@ class SumKernel final : public Kernel {
 
   // The innermost loop is kept: up to kColumns sums at a time.
   template <bool Unit>
-  void columns(std::array<const float*, Factors> from, float* to, int64_t first) const {
+  void columns(std::array<const T*, Factors> from, std::byte* y, int64_t to, int64_t first) const {
     const int64_t n = std::min(kColumns, inner_count_ - first);
     double sums[kColumns] = {};
     const int64_t outer = reduced_.count(0);
     for (int64_t o = 0; o < outer; ++o) {
-      std::array<const float*, Factors> row;
+      std::array<const T*, Factors> row;
       for (size_t k = 0; k < Factors; ++k)
         row[k] = from[k] + reduced_.offset(k, o, 0) + first * inner_step_[k];
       for (int64_t r = 0; r < row_count_; ++r) {
@@ -102,17 +110,17 @@ class SumKernel final : public Kernel {
         for (size_t k = 0; k < Factors; ++k) row[k] += row_step_[k];
       }
     }
-    for (int64_t j = 0; j < n; ++j) store(to + first + j, sums[j]);
+    for (int64_t j = 0; j < n; ++j) store(y, to + first + j, sums[j]);
   }
 
   // The innermost loop is reduced: rows are summed in vector lanes.
   template <bool Unit>
-  double row_sums(std::array<const float*, Factors> from) const {
+  double row_sums(std::array<const T*, Factors> from) const {
     constexpr int64_t kSumLanes = 32;
     double sum = 0;
     const int64_t outer = reduced_.count(0);
     for (int64_t o = 0; o < outer * row_count_; ++o) {
-      std::array<const float*, Factors> row;
+      std::array<const T*, Factors> row;
       for (size_t k = 0; k < Factors; ++k)
         row[k] = from[k] + reduced_.offset(k, o / row_count_, 0) + o % row_count_ * row_step_[k];
       float lanes[kSumLanes] = {};
@@ -127,7 +135,7 @@ class SumKernel final : public Kernel {
 
   float scale_;  // in this run
   std::optional<SampleSumAttrs> of_samples_;
-  bool accumulates_;
+  bool accumulates_, rounds_;
   bool inner_kept_ = false, unit_ = false;
   int64_t inner_count_ = 1, row_count_ = 1;
   std::array<int64_t, Factors> inner_step_ = {};
@@ -135,25 +143,44 @@ class SumKernel final : public Kernel {
   Loops<Factors + 1> kept_, reduced_;  // without the innermost loop
 };
 
+template <size_t Factors>
+std::unique_ptr<Kernel> summed(double scale, std::span<const OperandDesc> operands,
+                               std::optional<SampleSumAttrs> of_samples = {}) {
+  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    return std::make_unique<SumKernel<Factors, decltype(zero)>>(scale, operands, of_samples);
+  });
+}
+
+template <class X, class Y>
 std::unique_ptr<Kernel> stretched(double plain_scale, std::span<const OperandDesc> operands,
-                                  std::optional<SampleSumAttrs> of_samples = {}) {
+                                  std::optional<SampleSumAttrs> of_samples) {
   const Loops<2> loops = loops_over<2>({operands[1].tensor, operands[0].tensor});
   const bool accumulates = operands[1].access == Access::update;
   return host::flat_kernel([=](const RunContext& context, std::byte* const* operand) {
     const float scale = of_samples ? of_samples->of_batch(context.loss_scale) : static_cast<float>(plain_scale);
-    const float* x = host::in(operand, 0);
-    float* y = host::out(operand, 1);
+    const X* x = host::in<X>(operand, 0);
+    Y* y = host::out<Y>(operand, 1);
     const int64_t rows = loops.count(1), length = loops.counts[0], step = loops.strides[1][0];
 #pragma omp parallel for schedule(static) if (rows * length > 16384)
     for (int64_t i = 0; i < rows; ++i) {
-      float* to = y + loops.offset(0, i, 1);
-      const float* from = x + loops.offset(1, i, 1);
+      Y* to = y + loops.offset(0, i, 1);
+      const X* from = x + loops.offset(1, i, 1);
       if (accumulates) {
-        for (int64_t j = 0; j < length; ++j) to[j] += scale * from[j * step];
+        for (int64_t j = 0; j < length; ++j) to[j] = to[j] + scale * from[j * step];
+      } else if (step == 0) {
+        std::fill_n(to, length, Y(scale * from[0]));
       } else {
         for (int64_t j = 0; j < length; ++j) to[j] = scale * from[j * step];
       }
     }
+  });
+}
+
+std::unique_ptr<Kernel> stretched(double scale, std::span<const OperandDesc> operands,
+                                  std::optional<SampleSumAttrs> of_samples = {}) {
+  return host::by_real(operands[0].tensor.type, [&](auto x) {
+    return host::by_real(operands[1].tensor.type,
+                         [&](auto y) { return stretched<decltype(x), decltype(y)>(scale, operands, of_samples); });
   });
 }
 
@@ -162,13 +189,13 @@ std::unique_ptr<Kernel> stretched(double plain_scale, std::span<const OperandDes
 std::vector<Algorithm> SumToShape::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> SumToShape::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return std::make_unique<SumKernel<1>>(attrs.scale, operands);
+  return summed<1>(attrs.scale, operands);
 }
 
 std::vector<Algorithm> ProductSum::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> ProductSum::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return std::make_unique<SumKernel<2>>(attrs.scale, operands);
+  return summed<2>(attrs.scale, operands);
 }
 
 std::vector<Algorithm> BroadcastTo::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
@@ -180,7 +207,7 @@ std::unique_ptr<Kernel> BroadcastTo::make(const Attrs& attrs, std::span<const Op
 std::vector<Algorithm> SumSamples::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> SumSamples::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return std::make_unique<SumKernel<1>>(0, operands, of_what_is_there(attrs, operands[0].tensor, operands[1].tensor));
+  return summed<1>(0, operands, of_what_is_there(attrs, operands[0].tensor, operands[1].tensor));
 }
 
 std::vector<Algorithm> SpreadSamples::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "runtime/host/flat_kernel.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 
@@ -18,28 +19,30 @@ std::unique_ptr<Kernel> gradient_of_operand(std::span<const OperandDesc> operand
       loops_over<4>({operands[3].tensor, operands[0].tensor, operands[1].tensor, operands[2].tensor});
   if (loops.count(0) != operands[3].tensor.padded_elements()) throw KernelError("operands larger than the result");
   const bool adds = operands[3].access == Access::update;
-  return host::flat_kernel([loops, adds, f](const RunContext&, std::byte* const* operand) {
-    const float *x = host::in(operand, 0), *other = host::in(operand, 1), *dy = host::in(operand, 2);
-    float* dx = host::out(operand, 3);
-    const int64_t rows = loops.count(1), length = loops.counts[0];
-    const int64_t x_step = loops.strides[1][0], other_step = loops.strides[2][0], dy_step = loops.strides[3][0];
-    if (loops.depth() == 1) {
-      host::for_elements(length, [=](int64_t j) {
-        const float slope = dy[j * dy_step] * f(x[j * x_step], other[j * other_step]);
-        dx[j] = adds ? dx[j] + slope : slope;
-      });
-      return;
-    }
-#pragma omp parallel for schedule(static) if (rows * length > 16384)
-    for (int64_t i = 0; i < rows; ++i) {
-      float* to = dx + loops.offset(0, i, 1);
-      const float *a = x + loops.offset(1, i, 1), *b = other + loops.offset(2, i, 1),
-                  *from = dy + loops.offset(3, i, 1);
-      for (int64_t j = 0; j < length; ++j) {
-        const float slope = from[j * dy_step] * f(a[j * x_step], b[j * other_step]);
-        to[j] = adds ? to[j] + slope : slope;
+  return host::by_real(operands[3].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    using T = decltype(zero);
+    return host::flat_kernel([loops, adds, f](const RunContext&, std::byte* const* operand) {
+      const T *x = host::in<T>(operand, 0), *other = host::in<T>(operand, 1), *dy = host::in<T>(operand, 2);
+      T* dx = host::out<T>(operand, 3);
+      const int64_t rows = loops.count(1), length = loops.counts[0];
+      const int64_t x_step = loops.strides[1][0], other_step = loops.strides[2][0], dy_step = loops.strides[3][0];
+      if (loops.depth() == 1) {
+        host::for_elements(length, [=](int64_t j) {
+          const float slope = dy[j * dy_step] * f(x[j * x_step], other[j * other_step]);
+          dx[j] = adds ? dx[j] + slope : slope;
+        });
+        return;
       }
-    }
+#pragma omp parallel for schedule(static) if (rows * length > 16384)
+      for (int64_t i = 0; i < rows; ++i) {
+        T* to = dx + loops.offset(0, i, 1);
+        const T *a = x + loops.offset(1, i, 1), *b = other + loops.offset(2, i, 1), *from = dy + loops.offset(3, i, 1);
+        for (int64_t j = 0; j < length; ++j) {
+          const float slope = from[j * dy_step] * f(a[j * x_step], b[j * other_step]);
+          to[j] = adds ? to[j] + slope : slope;
+        }
+      }
+    });
   });
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/attrs/whole.h"
 
 #include "runtime/host/flat_kernel.h"
+#include "runtime/host/real.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 #include "runtime/precision.h"
@@ -85,11 +86,17 @@ std::unique_ptr<Kernel> logic(const Loops<3>& loops, const PairAttrs& attrs) {
 // As in C++, except that values outside the range of T become the nearest representable value.
 template <class X, class Y>
 Y converted(X x) {
-  if constexpr (std::is_same_v<X, float> && !std::is_same_v<Y, float>) {
+  if constexpr (std::is_same_v<X, float> && std::is_integral_v<Y>) {
     if (!(x > static_cast<float>(std::numeric_limits<Y>::min()))) return x != x ? Y{0} : std::numeric_limits<Y>::min();
     if (x >= static_cast<float>(std::numeric_limits<Y>::max())) return std::numeric_limits<Y>::max();
   }
   return static_cast<Y>(x);
+}
+
+float as_number(Bf16 x) { return x; }
+template <class T>
+T as_number(T x) {
+  return x;
 }
 
 }  // namespace
@@ -99,19 +106,20 @@ std::vector<Algorithm> CastTo::algorithms(const Attrs&, std::span<const OperandD
 std::unique_ptr<Kernel> CastTo::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   const int64_t n = operands[1].tensor.padded_elements();
   const DataType from = operands[0].tensor.type, to = operands[1].tensor.type;
-  if (from == DataType::f32 && to == DataType::bf16)
+  if (from == DataType::f32 && to == DataType::bf16 && !attrs.truth)
     return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) { narrow_elements(context, operand[0], operand[1], n); });
-  if (from == DataType::bf16 && to == DataType::f32)
+  if (from == DataType::bf16 && to == DataType::f32 && !attrs.truth)
     return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) { widen_elements(context, operand[0], operand[1], n); });
-  return by_type(operands[0].tensor.type, [&](auto x) {
-    return by_type(operands[1].tensor.type, [&](auto y) -> std::unique_ptr<Kernel> {
+  return host::by_any_type(from, [&](auto x) {
+    return host::by_any_type(to, [&](auto y) -> std::unique_ptr<Kernel> {
       using X = decltype(x);
       using Y = decltype(y);
+      using Number = decltype(as_number(x));
       return host::flat_kernel([n, truth = attrs.truth](const RunContext&, std::byte* const* operand) {
         const X* from = typed<const X>(operand, 0);
         Y* to = typed<Y>(operand, 1);
-        if (truth) host::for_elements(n, [=](int64_t i) { to[i] = static_cast<Y>(from[i] != 0 ? 1 : 0); });
-        else host::for_elements(n, [=](int64_t i) { to[i] = converted<X, Y>(from[i]); });
+        if (truth) host::for_elements(n, [=](int64_t i) { to[i] = static_cast<Y>(as_number(from[i]) != 0 ? 1 : 0); });
+        else host::for_elements(n, [=](int64_t i) { to[i] = converted<Number, Y>(as_number(from[i])); });
       });
     });
   });
@@ -150,7 +158,7 @@ std::vector<Algorithm> Select::algorithms(const Attrs&, std::span<const OperandD
 
 std::unique_ptr<Kernel> Select::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   const Loops<4> loops = loops_over<4>({operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3].tensor});
-  return by_type(operands[3].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+  return host::by_any_type(operands[3].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);
     const T first = number_as<T>(attrs.first), second = number_as<T>(attrs.second);
     return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {

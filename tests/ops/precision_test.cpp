@@ -1,0 +1,224 @@
+// Kernels with operands in bf16 against the kernel for f32 on widened operands (runtime/precision.h): the same bytes,
+// except for products.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "executor.h"
+#include "runtime/backend.h"
+#include "runtime/bf16.h"
+#include "runtime/precision.h"
+
+namespace plimsoll::test {
+namespace {
+
+// The library adds up the products in another order.
+const std::set<std::string_view> kProductsInBf16 = {"ConvForward", "ConvBackwardData", "ConvBackwardWeights",
+                                                    "ConvTransposeForward", "MatMul"};
+
+// They depend on the machine's processor.
+const std::set<std::string_view> kInLibrary = {
+    "ConvForward",    "ConvBackwardData", "ConvBackwardWeights", "ConvTransposeForward", "MatMul",
+    "MaxPoolForward", "Reorder"};
+
+// The host's kernels that run on widened operands, and why that is no matter.
+const std::map<std::string_view, std::string_view> kWithoutForm = {
+    {"ArgPick", "gives positions"},
+    {"Compare", "gives truth values"},
+    {"GatherElementsBackward", "adds up in its result"},
+    {"GridSampleBackward", "rare"},
+    {"GridSampleBackwardGrid", "rare"},
+    {"GridSampleForward", "rare"},
+    {"NegativeLogLikelihood", "of f32, made by LogSoftmax"},
+    {"NegativeLogLikelihoodEach", "of f32, made by LogSoftmax"},
+    {"NegativeLogLikelihoodEachBackward", "of f32, made by LogSoftmax"},
+    {"OneHot", "reads positions"},
+    {"OutputLoss", "one number"},
+    {"RandomMask", "reads nothing"},
+    {"RandomNumbers", "reads nothing"},
+    {"ScatterElements", "adds up in its result"},
+    {"TopK", "gives positions"},
+};
+
+Buffer in_bf16(const Buffer& f32) {
+  Buffer made(f32.size() / 2);
+  const auto* from = reinterpret_cast<const float*>(f32.data());
+  auto* to = reinterpret_cast<Bf16*>(made.data());
+  for (int64_t i = 0; i < f32.size() / 4; ++i) to[i] = from[i];
+  return made;
+}
+
+bool is_f32(const OperandDesc& operand) {
+  return operand.access != Access::absent && operand.tensor.type == DataType::f32;
+}
+
+// Runs body(operands) for every way to have some of the f32 operands in bf16 for which there is a kernel.
+template <class Body>
+void for_each_bf16_kernel(const Task& task, const KernelCall& call, Body body) {
+  std::vector<size_t> real;
+  for (size_t i = 0; i < call.operands.size(); ++i)
+    if (is_f32(call.operands[i])) real.push_back(i);
+  for (size_t chosen = 1; chosen < size_t{1} << real.size(); ++chosen) {
+    std::vector<OperandDesc> operands = call.operands;
+    for (size_t bit = 0; bit < real.size(); ++bit)
+      if ((chosen >> bit & 1) != 0) operands[real[bit]].tensor.type = DataType::bf16;
+    std::map<TensorId, DataType> types;  // a tensor in two slots has one type
+    const bool agree = std::all_of(real.begin(), real.end(), [&](size_t i) {
+      return types.emplace(task.operands[i].tensor, operands[i].tensor.type).first->second == operands[i].tensor.type;
+    });
+    if (agree && has_bf16_kernel(call.name, operands)) body(operands);
+  }
+}
+
+struct KernelRun {
+  const Task& task;
+  const std::vector<OperandDesc>& operands;
+  const Buffers& before;
+  const RunContext& context;
+
+  // What the kernel leaves in the tensors. `shared`: {read, written} share bytes.
+  Buffers of(Kernel& kernel, int64_t workspace_bytes, const Task::InPlace* shared = nullptr) const {
+    Buffers buffers;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const TensorId id = task.operands[i].tensor;
+      if (operands[i].access == Access::absent || buffers.count(id)) continue;
+      const Buffer& given = before.at(id);
+      buffers.emplace(id, operands[i].tensor.type == DataType::bf16 ? in_bf16(given) : given);
+    }
+    std::vector<std::byte*> addresses;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const TensorId id = task.operands[i].tensor;
+      if (operands[i].access == Access::absent) addresses.push_back(nullptr);
+      else addresses.push_back(buffers.at(shared && shared->written == id ? shared->read : id).data());
+    }
+    Buffer workspace(workspace_bytes);
+    kernel.run(context, addresses.data(), workspace.data());
+    backend::finish(nullptr);
+    CHECK(workspace.guards_intact());
+    for (const auto& [id, buffer] : buffers) CHECK(buffer.guards_intact());
+    if (shared) buffers.at(shared->written).copy_from(buffers.at(shared->read));
+    return buffers;
+  }
+};
+
+std::string types_of(std::span<const OperandDesc> operands) {
+  std::string types;
+  for (const OperandDesc& operand : operands)
+    types += operand.access == Access::absent ? "- " : std::string(name_of(operand.tensor.type)) + " ";
+  return types;
+}
+
+void compare_with_widened(const Task& task, const KernelCall& call, const std::vector<OperandDesc>& operands,
+                          const Buffers& before, const RunContext& context) {
+  KernelCall native = call, single = call;
+  native.operands = operands;
+  single.operands = as_f32(operands);
+  const Algorithm offered = algorithms_of(native).front();
+  if (offered.name.starts_with(kWidened)) return;  // the library lacks the shape
+  const KernelRun run{task, operands, before, context};
+  const Buffers expected = run.of(*on_widened(make_kernel(single, ""), operands),
+                                  on_widened(algorithms_of(single), operands).front().workspace_bytes);
+  const std::unique_ptr<Kernel> kernel = make_kernel(native, offered.name);
+  const auto check = [&](const Buffers& got) {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].access == Access::absent || operands[i].access == Access::read) continue;
+      INFO("slot " << i);
+      const TensorId id = task.operands[i].tensor;
+      const Values values = load(operands[i].tensor, got.at(id).data()),
+                   wanted = load(operands[i].tensor, expected.at(id).data());
+      if (kProductsInBf16.contains(call.name)) {
+        CHECK(distance(values, wanted) < (operands[i].tensor.type == DataType::bf16 ? 2e-3 : 1e-5));
+      } else {
+        INFO("distance " << distance(values, wanted));
+        CHECK((got.at(id).contents() == expected.at(id).contents()));
+      }
+    }
+  };
+  check(run.of(*kernel, offered.workspace_bytes));
+  if (!context.training) return;  // a loss then writes no gradient
+  for (const Task::InPlace& pair : task.in_place) {
+    const auto type = [&](TensorId id) {
+      for (size_t i = 0; i < operands.size(); ++i)
+        if (task.operands[i].tensor == id) return operands[i].tensor.type;
+      return DataType::f32;
+    };
+    if (type(pair.read) != type(pair.written)) continue;
+    INFO("in place");
+    check(run.of(*kernel, offered.workspace_bytes, &pair));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a kernel in bf16 gives the bytes of the kernel for f32 on widened operands") {
+  for_each_instance([](const Instance& instance) {
+    Executor executor(instance, kSamples);
+    executor.run(instance.given, false, [&](const Task& task, const Buffers& before) {
+      for (const bool accumulate : {false, true}) {
+        const KernelCall call = executor.call_of(task, accumulate);
+        if (accumulate && std::none_of(call.operands.begin(), call.operands.end(),
+                                       [](const OperandDesc& o) { return o.access == Access::update; }))
+          continue;
+        Buffers filled = before;
+        for (size_t i = 0; i < call.operands.size(); ++i)  // finite, as a gradient that is accumulated
+          if (call.operands[i].access == Access::update && task.operands[i].access == Access::write)
+            filled.at(task.operands[i].tensor) = Buffer(filled.at(task.operands[i].tensor).size(), 0x3C);
+        for_each_bf16_kernel(task, call, [&](const std::vector<OperandDesc>& operands) {
+          INFO(task.name << ", " << task.kernel << " " << types_of(operands) << (accumulate ? ", accumulated" : ""));
+          for (const bool training : {true, false}) {
+            INFO((training ? "in training" : "in evaluation"));
+            RunContext context = executor.context;
+            context.training = training;
+            compare_with_widened(task, call, operands, filled, context);
+          }
+        });
+      }
+    });
+  });
+}
+
+#if !defined(PLIMSOLL_CHANNELS_LAST_BACKEND)
+TEST_CASE("every kernel of real numbers has a form for bf16, except a few") {
+  std::set<std::string> without, with;
+  const auto look_at = [&](const Executor& executor, const Task& task) {
+    const KernelCall call = executor.call_of(task, false);
+    if (std::any_of(call.operands.begin(), call.operands.end(), is_f32)) without.insert(task.kernel);
+    for_each_bf16_kernel(task, call, [&](const std::vector<OperandDesc>&) { with.insert(task.kernel); });
+  };
+  for (const Op* op : all_ops()) {
+    if (op->samples == nullptr) continue;
+    for (const Sample& sample : op->samples()) {
+      const Instance instance = make_instance(*op, sample);
+      const Executor executor(instance, kSamples);
+      for (const Task& task : instance.graph.tasks) look_at(executor, task);
+    }
+  }
+  for (const std::string& name : with) without.erase(name);
+  for (const std::string_view name : kInLibrary) without.erase(std::string(name));
+  std::set<std::string> expected;
+  for (const auto& [name, why] : kWithoutForm) expected.insert(std::string(name));
+  CHECK(without == expected);
+}
+#endif
+
+TEST_CASE("f32 is rounded to the nearest bf16, and ties to the even one") {
+  const auto rounded = [](uint32_t bits) { return narrowed(std::bit_cast<float>(bits)); };
+  CHECK(rounded(0x3F800000) == 0x3F80);  // 1
+  CHECK(rounded(0x3F807FFF) == 0x3F80);
+  CHECK(rounded(0x3F808000) == 0x3F80);  // ties
+  CHECK(rounded(0x3F818000) == 0x3F82);
+  CHECK(rounded(0x3F808001) == 0x3F81);
+  CHECK(rounded(0xBF818000) == 0xBF82);
+  CHECK(rounded(0x80000000) == 0x8000);  // -0
+  CHECK(rounded(0x00018000) == 0x0002);  // denormal
+  CHECK(rounded(0x7F7FFFFF) == 0x7F80);  // beyond the largest
+  CHECK(rounded(0xFF800000) == 0xFF80);  // -infinity
+  for (const uint32_t nan : {0x7F800001U, 0x7FFFFFFFU, 0xFF800001U, 0xFFFFFFFFU, 0x7FC00000U}) {
+    const float wide = widened(rounded(nan));
+    CHECK(wide != wide);
+  }
+}
+
+}  // namespace plimsoll::test
