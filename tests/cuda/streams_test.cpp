@@ -83,6 +83,7 @@ namespace {
 // A library's ReLU that cannot be recorded.
 struct NeverRecorded {
   using Attrs = ReluForward::Attrs;
+  static constexpr std::string_view kName = ReluForward::kName;
   static std::vector<Algorithm> algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) { return ReluForward::algorithms(attrs, operands); }
   static std::unique_ptr<Kernel> make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view algorithm) {
     return std::make_unique<Issued>(ReluForward::make(attrs, operands, algorithm));

@@ -40,6 +40,7 @@ float random_real(uint64_t stream, uint64_t i) {  // [-1, 1)
 // Kernels by their names, as generated code has them by their types.
 struct ByName {
   using Attrs = KernelCall;
+  static constexpr std::string_view kName = "ByName";
   static std::vector<Algorithm> algorithms(const KernelCall& call, std::span<const OperandDesc>) {
     return algorithms_of(call);
   }
