@@ -16,7 +16,7 @@ for command in $commands; do
   cp out help.$command
   expect 0 plimsoll help $command; diff help.$command out || fail "help $command and $command --help differ"
   options=$({ grep -o '^  --\?[a-z][a-z0-9-]*' out || true; } | sed 's/^ *-*//' | sort -u)
-  sed -n "/^\.SS plimsoll $command/,/^\.SS/p" page.1 | sed -n 's/^\.B \\-\(\\-\)\?\([a-z\\-]*\).*/\2/p' | tr -d '\\' | sort -u >listed
+  sed -n "/^\.SS plimsoll $command/,/^\.SS/p" page.1 | sed -n 's/^\.B \\-\(\\-\)\?\([a-z0-9\\-]*\).*/\2/p' | tr -d '\\' | sort -u >listed
   while read -r option; do
     grep -qx -- "$option" <<<"$options" || fail "$command has no --$option, but the man page does: $options"
     for file in completion.bash completion.zsh; do grep -q -- "-$option" $file || fail "--$option of $command is not in $file"; done
