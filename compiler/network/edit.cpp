@@ -1,5 +1,6 @@
 #include "compiler/network/edit.h"
 
+#include <fnmatch.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,6 +41,11 @@ IdVector<ValueId, bool> made_of(const Network& network, ValueId value) {
       if (input.valid()) parts[input] = true;
   }
   return parts;
+}
+
+bool node_matches(const Node& node, const std::string& pattern) {
+  const auto fits = [&](const std::string& name) { return !name.empty() && fnmatch(pattern.c_str(), name.c_str(), 0) == 0; };
+  return fits(node.name) || fits(node.module_path);
 }
 
 }  // namespace plimsoll

@@ -1,11 +1,11 @@
 #include "compiler/network/frozen_statistics.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <variant>
 
+#include "compiler/network/edit.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -15,11 +15,6 @@ bool is_in_training(const Node& node) {
   const auto mode = node.attributes.find("training_mode");
   const int64_t* training = mode == node.attributes.end() ? nullptr : std::get_if<int64_t>(&mode->second);
   return training && *training != 0;
-}
-
-bool matches(const std::string& pattern, const Node& node) {
-  return fnmatch(pattern.c_str(), node.name.c_str(), 0) == 0 ||
-         (!node.module_path.empty() && fnmatch(pattern.c_str(), node.module_path.c_str(), 0) == 0);
 }
 
 }  // namespace
@@ -40,7 +35,7 @@ Status freeze_statistics(Network& network, const std::vector<std::string>& patte
   for (const std::string& pattern : patterns) {
     bool any = false;
     for (Node* node : normalizations) {
-      if (!matches(pattern, *node)) continue;
+      if (!node_matches(*node, pattern)) continue;
       any = true;
       freeze(*node, by_pattern);
     }

@@ -1,19 +1,14 @@
 #include "compiler/network/precision.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 
+#include "compiler/network/edit.h"
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
 namespace {
-
-bool matches(const std::string& pattern, const Node& node) {
-  const auto fits = [&](const std::string& name) { return !name.empty() && fnmatch(pattern.c_str(), name.c_str(), 0) == 0; };
-  return fits(node.name) || fits(node.module_path);
-}
 
 // A single number is f32: it costs no memory, and may scale everything.
 bool is_number(const TensorType& type) { return type.elements() == Affine{.fixed = 1}; }
@@ -37,7 +32,7 @@ Status assign_precision(Network& network, const PrecisionRequest& request) {
   for (Node& node : network.nodes) {
     bool kept = false;
     for (size_t i = 0; i < request.keep_fp32.size(); ++i) {
-      if (!matches(request.keep_fp32[i], node)) continue;
+      if (!node_matches(node, request.keep_fp32[i])) continue;
       matched[i] = kept = true;
     }
     const bool reduced = !kept && has_reduced_result(network, node);
