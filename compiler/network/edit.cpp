@@ -1,7 +1,7 @@
 #include "compiler/network/edit.h"
 
-#include <fnmatch.h>
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 
