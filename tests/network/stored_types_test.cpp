@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-struct Builder {
+struct RealsBuilder {
   Network network;
 
   ValueId value(const std::string& name, ValueKind kind, Dims dims) {
@@ -42,7 +42,7 @@ struct Builder {
 }  // namespace
 
 TEST_CASE("a result is not written over an operand with elements of another size") {
-  Builder b;
+  RealsBuilder b;
   const ValueId x = b.value("x", ValueKind::input, {kBatch, {4}}), w = b.value("w", ValueKind::parameter, {{4}, {4}});
   const ValueId product = b.node("MatMul", {x, w}), f32 = b.node("Exp", {product});
   b.network.outputs = {b.node("ReduceMean", {b.node("Sub", {f32, product})}, {{"keepdims", int64_t{0}}})};
