@@ -36,10 +36,15 @@ TensorType TaskBuilder::stored_type(ValueId value) const {
   return meaning.reduced ? stored_as(meaning.type, DataType::bf16) : meaning.type;
 }
 
+bool TaskBuilder::has_reduced_result() const {
+  const std::vector<ValueId>& outputs = node_->node().outputs;
+  return std::any_of(outputs.begin(), outputs.end(), [&](ValueId id) { return id.valid() && network_.values[id].reduced; });
+}
+
 bool TaskBuilder::is_cast_factor(size_t input) const {
   const Node& node = node_->node();
   const FixedList<size_t, 3>& factors = find_op(node.op)->factors;
-  return network_.values[node.outputs[0]].reduced && std::find(factors.begin(), factors.end(), input) != factors.end() &&
+  return has_reduced_result() && std::find(factors.begin(), factors.end(), input) != factors.end() &&
          graph_.tensors[tensor_of_[node.inputs[input]]].type.type == DataType::f32;
 }
 
@@ -180,7 +185,7 @@ void TaskBuilder::give_gradient(size_t input, const Operand& made) {
 }
 
 Operand TaskBuilder::write_scratch(const std::string& what, const TensorType& type) {
-  const bool reduced = network_.values[node_->node().outputs[0]].reduced && type.type == DataType::f32;
+  const bool reduced = has_reduced_result() && type.type == DataType::f32;
   const TensorType stored = reduced ? stored_as(type, DataType::bf16) : type;
   const TensorId tensor =
       add_tensor({.name = node_->node().name + "." + what, .kind = TensorKind::activation_gradient, .type = stored});

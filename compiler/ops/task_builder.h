@@ -101,6 +101,7 @@ class TaskBuilder {
 
  private:
   TensorType stored_type(ValueId value) const;  // bf16 if Value::reduced
+  bool has_reduced_result() const;  // of the current node, whose first output may be unused
   bool is_cast_factor(size_t input) const;
   TensorId cast_factor(ValueId value);
   Operand operand(TensorId tensor, Access access, const TensorType& type) const;
