@@ -38,6 +38,14 @@ void tell(const ImportedModel& model, const std::vector<std::string>& notes, con
   for (const std::string& warning : model.warnings) messages.warning(warning);
 }
 
+// As Plan::precision. A dump that planning continues from may be in bf16 whatever the flags say, and the graphs of
+// papers are in fp32.
+std::string precision_of(const TaskGraph& graph, const ModelRequest& model) {
+  const auto in_bf16 = [](const Tensor& tensor) { return tensor.type.type == DataType::bf16; };
+  if (std::any_of(graph.tensors.begin(), graph.tensors.end(), in_bf16)) return "bf16";
+  return model.precision == "tf32" ? "tf32" : "";
+}
+
 }  // namespace
 
 Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Messages& messages) {
@@ -131,7 +139,7 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
                       .device = opened.device,
                       .costs = opened.source + (asked.rank_costs.empty() ? "" : ", ranks measured"),
                       .libraries = opened.libraries,
-                      .precision = of_model.precision == "fp32" ? "" : of_model.precision,
+                      .precision = precision_of(graph, of_model),
                       .layout = laid_out.layout};
   auto planner = std::make_unique<Planner>(graph, *opened.costs, batch);
   return Plannable{.model = std::move(model),
@@ -312,7 +320,7 @@ std::string note_on_statistics(const Plannable& plannable, bool splits) {
   return "no rounds: batch normalization computes over the whole batch (--batch-norm split: over a sub-batch)\n";
 }
 
-// "bf16; 3 of 94 tasks have kernels for f32 only": these are slower, and need workspace for f32 copies.
+// "precision bf16; 3 of 94 tasks have kernels for f32 only": these are slower, and need workspace for f32 copies.
 std::string described_precision(const Plan& plan) {
   if (plan.precision.empty()) return "";
   int64_t tasks = 0, widened = 0;

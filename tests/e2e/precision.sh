@@ -47,10 +47,12 @@ cmp tight.onnx conv-bf16.onnx || fail "another budget gives other bits"
 expect 0 plimsoll plan conv.onnx --batch 16 --precision bf16 --keep-fp32 'layer4.*' --costs modelled -o kept.json --dump dumps
 grep -q in_bf16 dumps/*.assign_precision.network || fail "the dump does not say what is in bf16"
 expect 0 plimsoll plan --from dumps/03.assign_precision.network --batch 16 --precision bf16 --keep-fp32 'layer4.*' --costs modelled -o again.json
+expect 0 plimsoll plan --from dumps/05.build_task_graph.tasks --costs modelled -o unsaid.json
 $python - <<'PY'
 import json
 kept, again = (json.load(open(name)) for name in ("kept.json", "again.json"))
 assert kept["tensors"] == again["tensors"]
+assert json.load(open("unsaid.json"))["target"]["precision"] == "bf16", "a dump in bf16 is planned as such"
 of_layer4 = [t for t in kept["tensors"] if t["kind"] == "activation" and "layer4" in t["name"]]
 assert of_layer4 and not any("type" in t for t in of_layer4), of_layer4
 PY
