@@ -19,6 +19,7 @@
 #include "compiler/ir/plan.h"
 #include "compiler/ir/task_graph.h"
 #include "compiler/support/status.h"
+#include "runtime/attrs/file_type.h"
 
 namespace plimsoll {
 
@@ -27,10 +28,15 @@ struct GeneratedFile {
   std::string contents;
 };
 
+struct InitializerInFile {
+  int64_t offset = 0;  // of its first byte
+  FileType type = FileType::same;
+};
+
 struct GenerateOptions {
   std::string command = {};                                // the command line that made it, for the README
   int64_t threads = 1;  // threads of the trainer, which affect the bits of its results; 0 on cuda, where they do not
-  std::map<std::string, int64_t> initializer_offsets = {};  // where the bytes of each initializer begin
+  std::map<std::string, InitializerInFile> initializers = {};  // by name
   int64_t model_bytes = 0;                                 // size of model.onnx in bytes
   std::string model_identity = {};                         // sha256_without() the values of the graph's parameters
   int64_t weights_bytes = 0;  // size of the external data file that the offsets refer to; 0: they refer to model.onnx

@@ -74,6 +74,8 @@ std::string inputs(const Source& source) {
   return text;
 }
 
+constexpr InitializerInFile kNotInFile = {.offset = -1};
+
 // Weights and statistics with their offsets in model.onnx; optimizer state starts at zero.
 Result<std::string> parameters(const Source& source, size_t& count) {
   std::set<TensorId> trained;
@@ -92,25 +94,28 @@ Result<std::string> parameters(const Source& source, size_t& count) {
     }
   }
   std::string text;
-  const auto add = [&](TensorId id, const std::string& name, int64_t file_offset) {
+  const auto add = [&](TensorId id, const std::string& name, const InitializerInFile& in_file) {
     const Tensor& tensor = source.graph.tensors[id];
     if (tensor.slice_of.valid()) return;  // listed with its whole
     if (source.addresses.all()[id].empty() && !trained.contains(id)) return;  // not read by any step
     const PlanTensor& planned = source.plan.tensors[id];
     const std::string where = planned.at_home_on_host() ? source.host_slots.name(id, planned.home_offset) : source.addresses.all()[id].front().name;
-    text += fmt::format("    {{{}, {}, {}, {}, ParameterRole::{}{}}},\n", string_literal(name), desc_literal(tensor.type, "0"), where,
-                        file_offset, role(id), planned.at_home_on_host() ? ", true" : "");
+    std::string rest = planned.at_home_on_host() ? ", true" : "";
+    if (in_file.type != FileType::same)
+      rest = fmt::format(", {}, FileType::{}", planned.at_home_on_host(), in_file.type == FileType::f16 ? "f16" : "bf16");
+    text += fmt::format("    {{{}, {}, {}, {}, ParameterRole::{}{}}},\n", string_literal(name),
+                        desc_literal(tensor.type, "0"), where, in_file.offset, role(id), rest);
     ++count;
   };
   for (const Parameter& parameter : source.graph.parameters) {
-    const auto found = source.options.initializer_offsets.find(parameter.initializer);
-    const bool given = found != source.options.initializer_offsets.end();
+    const auto found = source.options.initializers.find(parameter.initializer);
+    const bool given = found != source.options.initializers.end();
     if (!given && source.options.model_bytes > 0)
       return Error{ExitCode::internal, fmt::format("initializer '{}' is not in model.onnx", parameter.initializer)};
-    add(parameter.tensor, parameter.initializer, given ? found->second : -1);
+    add(parameter.tensor, parameter.initializer, given ? found->second : kNotInFile);
   }
   for (const TensorId id : ids_of(source.graph.tensors))
-    if (source.graph.tensors[id].kind == TensorKind::optimizer_state) add(id, source.graph.tensors[id].name, -1);
+    if (source.graph.tensors[id].kind == TensorKind::optimizer_state) add(id, source.graph.tensors[id].name, kNotInFile);
   return text;
 }
 

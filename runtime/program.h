@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "runtime/attrs/file_type.h"
 #include "runtime/kernel_set.h"
 #include "runtime/round.h"
 
@@ -38,9 +39,12 @@ struct ProgramParameter {
   const char* name;     // ONNX initializer, or Plimsoll's own name for optimizer state
   TensorDesc desc;      // as stored in the arena
   int64_t offset;       // in the arena, or in the host pool
-  int64_t file_offset;  // of its first value in the weights file (plain layout, same element type); -1: initially zero
+  int64_t file_offset;  // of its first value in the weights file (plain layout); -1: initially zero
   ParameterRole role;
   bool in_host_pool = false;  // where it resides when no task uses it
+  FileType file_type = FileType::same;  // its element type in the file; f32 in memory unless `same`
+
+  int64_t bytes_in_file() const { return plimsoll::bytes_in_file(file_type, desc.elements() * bytes_of(desc.type)); }
 };
 
 // The loss's input: the model's scores.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -42,10 +44,10 @@ Result<std::string> read_weights(const std::string& checkpoint) {
   return bytes;
 }
 
-// The safetensors name of an element type that trainers store.
+// The safetensors name of the type in which trainers hold elements of this type.
 std::string safetensors_type(int element) {
   switch (element) {
-    case onnx::TensorProto::FLOAT: return "F32";
+    case onnx::TensorProto::FLOAT: case onnx::TensorProto::FLOAT16: case onnx::TensorProto::BFLOAT16: return "F32";
     case onnx::TensorProto::INT32: return "I32";
     case onnx::TensorProto::INT64: return "I64";
     case onnx::TensorProto::UINT8: case onnx::TensorProto::BOOL: return "U8";
@@ -79,11 +81,18 @@ Status put_weights(ModelFile& file, const std::string& checkpoint) {
     } catch (const Json::exception&) {
       return refuse(fmt::format("'{}' has a malformed entry in weights.safetensors", tensor.name()));
     }
-    const size_t size = tensor.raw_data().size(), data = bytes.size() - 8 - length;
+    const FileType in_file = file_type_of(static_cast<ElementType>(tensor.data_type()));
+    const size_t size = tensor.raw_data().size() * (in_file == FileType::same ? 1 : 2), data = bytes.size() - 8 - length;
     const std::vector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
     if (type != safetensors_type(tensor.data_type()) || dims != shape || offsets.size() != 2 || offsets[0] > data || size > data - offsets[0])
       return refuse(fmt::format("'{}' differs in shape or element type", tensor.name()));
-    tensor.set_raw_data(bytes.substr(8 + length + offsets[0], size));
+    const std::string_view values = std::string_view(bytes).substr(8 + length + offsets[0], size);
+    if (const std::optional<float> large = too_large_for(in_file, std::as_bytes(std::span(values))))
+      return refuse(fmt::format("'{}' holds {}, and f16, the model's element type, ends at 65504", tensor.name(), *large));
+    if (in_file == FileType::same)
+      tensor.set_raw_data(values.data(), values.size());
+    else
+      narrow(in_file, std::as_bytes(std::span(values)), std::as_writable_bytes(std::span(*tensor.mutable_raw_data())));
     ++put;
   }
   const size_t held = header.size() - (header.contains("__metadata__") ? 1 : 0);

@@ -93,10 +93,17 @@ std::map<std::string, FileRange> find_ranges(std::string_view bytes) {
   return ranges;
 }
 
+void add_types(const onnx::GraphProto& graph, std::map<std::string, FileRange>& ranges) {
+  for (const onnx::TensorProto& tensor : graph.initializer())
+    if (const auto found = ranges.find(tensor.name()); found != ranges.end())
+      found->second.type = file_type_of(static_cast<ElementType>(tensor.data_type()));
+}
+
 // Real tensors are weights; integer tensors only if they are large.
 bool goes_outside(const onnx::TensorProto& tensor) {
   constexpr size_t kLeast = 1024;
-  return tensor.has_raw_data() && (tensor.data_type() == onnx::TensorProto::FLOAT || tensor.raw_data().size() >= kLeast);
+  return tensor.has_raw_data() &&
+         (is_real(static_cast<ElementType>(tensor.data_type())) || tensor.raw_data().size() >= kLeast);
 }
 
 Status write_bytes(int descriptor, std::string_view bytes, int64_t offset, const std::string& path) {
@@ -200,6 +207,7 @@ Result<TwoFiles> write_model_in_two(ModelFile& file, const std::string& path) {
   TwoFiles files;
   PLIMSOLL_ASSIGN(files.weights, write_pair({.path = path, .beside = {weights_name(name), weights_name(name + " ")}}, skeleton, fill));
   for (const auto& [tensor, taken] : outside) files.ranges[tensor] = taken.range;
+  add_types(graph, files.ranges);
   return files;
 }
 
@@ -228,6 +236,7 @@ Result<std::map<std::string, FileRange>> write_model(const ModelFile& file, cons
   if (mapped == MAP_FAILED) return unwritable_model(path, error);
   std::map<std::string, FileRange> ranges = find_ranges({static_cast<const char*>(mapped), size});
   ::munmap(mapped, size);
+  add_types(file.model.graph(), ranges);
   return ranges;
 }
 

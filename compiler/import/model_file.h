@@ -15,10 +15,11 @@ namespace plimsoll {
 
 struct ModelFile;  // the ONNX model in memory, with functions inlined and merged initializers separated
 
-// Bytes [offset, offset + bytes) of a file.
+// Bytes [offset, offset + bytes) of a file, and their element type.
 struct FileRange {
   int64_t offset = 0;
   int64_t bytes = 0;
+  FileType type = FileType::same;
   friend bool operator==(const FileRange&, const FileRange&) = default;
 };
 

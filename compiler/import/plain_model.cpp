@@ -1,6 +1,7 @@
 #include "compiler/import/plain_model.h"
 
 #include <algorithm>
+#include <span>
 
 #include "compiler/import/external_data.h"
 #include "compiler/import/load.h"
@@ -76,13 +77,26 @@ DeclaredValue declared(const onnx::ValueInfoProto& value) {
   return made;
 }
 
-onnx::TensorProto proto_of(const ModelTensor& tensor) {
+// `type`: of the file.
+onnx::TensorProto proto_of(const ModelTensor& tensor, ElementType type) {
   onnx::TensorProto made;
   made.set_name(tensor.name);
-  made.set_data_type(static_cast<int>(tensor.type));
+  made.set_data_type(static_cast<int>(type));
   for (const int64_t dim : tensor.dims) made.add_dims(dim);
-  if (tensor.data) made.set_raw_data(*tensor.data);
+  if (!tensor.data) return made;
+  if (type == tensor.type) {
+    made.set_raw_data(*tensor.data);
+  } else {
+    std::string narrow_data(tensor.data->size() / 2, '\0');
+    narrow(file_type_of(type), std::as_bytes(std::span(*tensor.data)), std::as_writable_bytes(std::span(narrow_data)));
+    made.set_raw_data(std::move(narrow_data));
+  }
   return made;
+}
+
+ElementType type_in_file(const Model& model, const ModelTensor& tensor) {
+  const auto found = model.in_file.find(tensor.name);
+  return found != model.in_file.end() && tensor.type == ElementType::f32 ? found->second : tensor.type;
 }
 
 // Before IR version 4 every initializer is an input of the graph too.
@@ -143,7 +157,7 @@ void write_back(Model model, ModelFile& file) {
   // The model's initializers are the file's, in order, followed by new ones. New ones are added first here, because
   // their elements may belong to nodes that are removed below.
   for (size_t i = static_cast<size_t>(graph.initializer_size()); i < model.initializers.size(); ++i)
-    add_initializer(file.model, proto_of(model.initializers[i]));
+    add_initializer(file.model, proto_of(model.initializers[i], type_in_file(model, model.initializers[i])));
   if (model.nodes.size() == static_cast<size_t>(graph.node_size())) return;
   std::unordered_set<std::string_view> made;
   for (const ModelNode& node : model.nodes) made.insert(node.outputs.begin(), node.outputs.end());

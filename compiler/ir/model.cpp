@@ -31,6 +31,12 @@ bool is_real(ElementType element) {
          element == ElementType::bf16;
 }
 
+bool is_narrow(ElementType element) { return element == ElementType::f16 || element == ElementType::bf16; }
+
+FileType file_type_of(ElementType element) {
+  return element == ElementType::f16 ? FileType::f16 : element == ElementType::bf16 ? FileType::bf16 : FileType::same;
+}
+
 std::string element_name(ElementType element) {
   const auto number = static_cast<size_t>(element);
   if (number >= kElementNames.size()) return fmt::format("type {}", static_cast<int>(element));

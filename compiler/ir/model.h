@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/attrs/file_type.h"
 #include "runtime/attrs/tensor.h"
 
 namespace plimsoll {
@@ -40,6 +41,8 @@ enum class ElementType : int {
 };
 
 bool is_real(ElementType element);
+bool is_narrow(ElementType element);  // f16 or bf16
+FileType file_type_of(ElementType element);
 std::string element_name(ElementType element);               // "f16"
 std::optional<DataType> data_type_of(ElementType element);  // nullopt: no kernel supports it
 
@@ -136,6 +139,8 @@ struct Model {
   std::vector<DeclaredValue> inputs = {}, outputs = {}, values = {};
   Metadata metadata = {};  // of the graph
   std::optional<AuthorNotes> author = {};
+  // After pass widen: values that are f16 or bf16 in the file, and f32 here.
+  std::unordered_map<std::string, ElementType> in_file = {};
 };
 
 }  // namespace plimsoll

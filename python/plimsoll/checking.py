@@ -47,6 +47,7 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
     """
     import torch
 
+    _check_types(torch, model)
     arguments = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     with open(os.path.join(trainer, "plan.json"), encoding="utf-8") as file:
         plan = json.load(file)
@@ -102,6 +103,16 @@ def _cross_entropy(outputs, labels):
     if outputs.dim() == 3:
         outputs, labels = outputs.flatten(0, 1), labels.flatten()
     return torch.nn.functional.cross_entropy(outputs, labels.long())
+
+
+def _check_types(torch, model):
+    """Gradients are read from saved weights, which have the type of the model's file."""
+    for name, tensor in model.state_dict().items():
+        if tensor.is_floating_point() and tensor.dtype != torch.float32:
+            raise ValueError(
+                f"'{name}' is {tensor.dtype}, which is too coarse to compare gradients; export model.float() and "
+                "compare that: the trainer computes the same"
+            )
 
 
 def _check_plan(plan, arguments, trainer):

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "runtime/bf16.h"
+#include "runtime/attrs/bf16.h"
 #include "runtime/kernel.h"
 
 namespace plimsoll::host {
@@ -135,7 +135,7 @@ struct Planes {
     const Upper upper = narrow(v);
     std::memcpy(to, &upper, static_cast<size_t>(count) * sizeof(Bf16));
   }
-  // As narrowed() in runtime/bf16.h.
+  // As narrowed() in runtime/attrs/bf16.h.
   static Upper narrow(Vector v) {
     const Bits bits = reinterpret_cast<Bits>(v);
     const Bits rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16, quiet = (bits >> 16) | 0x40;

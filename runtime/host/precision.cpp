@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/bf16.h"
+#include "runtime/attrs/bf16.h"
 #include "runtime/host/engine.h"
 #include "runtime/host/flat_kernel.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/attrs/tensor.h"
-#include "runtime/bf16.h"
+#include "runtime/attrs/bf16.h"
 #include "runtime/typed.h"
 
 namespace plimsoll::host {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/bf16.h"
+#include "runtime/attrs/bf16.h"
 #include "runtime/profile/device.h"
 
 namespace plimsoll::profile {

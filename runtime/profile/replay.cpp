@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "runtime/backend.h"
-#include "runtime/bf16.h"
+#include "runtime/attrs/bf16.h"
 #include "runtime/profile/device.h"
 #include "runtime/profile/measure.h"
 #include "runtime/profile/profiler.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/bf16.h"
+#include "runtime/attrs/bf16.h"
 #include "runtime/program.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/dataset.h"

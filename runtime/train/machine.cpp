@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/bf16.h"
+#include "runtime/attrs/bf16.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/diagnose.h"
 #include "runtime/train/layout.h"

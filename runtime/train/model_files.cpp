@@ -38,8 +38,7 @@ void add_around_parameters(const Program& program, const InputFile& file, int64_
   std::vector<std::pair<int64_t, int64_t>> values;  // [begin, end)
   for (const ProgramParameter& parameter : program.parameters)
     if (parameter.file_offset >= 0)
-      values.emplace_back(parameter.file_offset,
-                          parameter.file_offset + parameter.desc.elements() * bytes_of(parameter.desc.type));
+      values.emplace_back(parameter.file_offset, parameter.file_offset + parameter.bytes_in_file());
   values.emplace_back(bytes, bytes);
   std::sort(values.begin(), values.end());
   std::vector<std::byte> piece(size_t{1} << 16);

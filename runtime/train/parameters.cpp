@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -43,7 +44,7 @@ void write_with_parameters(const InputFile& from, int64_t bytes, const std::stri
   }
   for (const ProgramParameter& parameter : program.parameters) {
     if (parameter.file_offset < 0) continue;
-    const std::span<const std::byte> values = port.fetch(parameter);
+    const std::span<const std::byte> values = port.fetch_as_in_file(parameter);
     out.write(parameter.file_offset, values.data(), static_cast<int64_t>(values.size()));
   }
   if (!notes.empty())
@@ -98,6 +99,19 @@ std::span<const std::byte> ParameterPort::fetch(const ProgramParameter& paramete
   return std::span(plain_).first(static_cast<size_t>(plain_bytes(desc)));
 }
 
+std::span<const std::byte> ParameterPort::fetch_as_in_file(const ProgramParameter& parameter) {
+  const std::span<const std::byte> values = fetch(parameter);
+  if (parameter.file_type == FileType::same) return values;
+  if (const std::optional<float> large = too_large_for(parameter.file_type, values))
+    throw TrainerError(Exit::invalid_model,
+                       "'" + std::string(parameter.name) + "' holds " + std::to_string(*large) +
+                           ", and the model's file has it in f16, which ends at 65504: the model is not saved. A "
+                           "checkpoint has it in f32 (--checkpoint)");
+  const std::span<std::byte> in_file = room(parameter).first(static_cast<size_t>(parameter.bytes_in_file()));
+  narrow(parameter.file_type, values, in_file);  // in place
+  return in_file;
+}
+
 std::span<std::byte> ParameterPort::room(const ProgramParameter& parameter) {
   return std::span(plain_).first(static_cast<size_t>(plain_bytes(parameter.desc)));
 }
@@ -108,6 +122,12 @@ void ParameterPort::store(const ProgramParameter& parameter) {
   if (!plain) to_blocked(desc, floats(plain_), floats(laid_out_));
   copy_in(parameter, plain ? plain_.data() : laid_out_.data());
   backend::finish(nullptr);  // the buffers are reused
+}
+
+void read_from_file(const InputFile& file, const ProgramParameter& parameter, std::span<std::byte> values) {
+  file.read(parameter.file_offset, values.data(), parameter.bytes_in_file());
+  if (parameter.file_type == FileType::same) return;
+  widen(parameter.file_type, values.first(static_cast<size_t>(parameter.bytes_in_file())), values);  // in place
 }
 
 Statistics::Statistics(const Program& program, const backend::Arena& arena) {
@@ -169,7 +189,7 @@ void init_parameters(const Program& program, const std::string& init, const std:
     if (he && parameter.role == ParameterRole::trained && desc.rank() >= 2 && desc.type == DataType::f32)
       draw_he(parameter.name, desc, seed, reinterpret_cast<float*>(values.data()));
     else
-      file.read(parameter.file_offset, values.data(), static_cast<int64_t>(values.size()));
+      read_from_file(file, parameter, values);
     port.store(parameter);
   }
 }

@@ -20,6 +20,9 @@ class ParameterPort {
 
   // The values in plain order. Valid until the next call.
   std::span<const std::byte> fetch(const ProgramParameter& parameter);
+  // The same in the element type of the model's file. Throws TrainerError (invalid_model) if a number is too large for
+  // it.
+  std::span<const std::byte> fetch_as_in_file(const ProgramParameter& parameter);
   // A buffer for values in plain order. store() copies it to the parameter.
   std::span<std::byte> room(const ProgramParameter& parameter);
   void store(const ProgramParameter& parameter);
@@ -32,6 +35,9 @@ class ParameterPort {
   const backend::HostPool* const pool_;
   std::vector<std::byte> plain_, laid_out_;
 };
+
+// Reads a parameter's values from the model's file; `values` are those in memory, in plain order.
+void read_from_file(const InputFile& file, const ProgramParameter& parameter, std::span<std::byte> values);
 
 // A copy of the running statistics, to restore them after an iteration with bad samples.
 class Statistics {

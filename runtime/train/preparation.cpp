@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "runtime/train/counted.h"
 #include "runtime/train/error.h"
 #include "runtime/train/model_files.h"
+#include "runtime/train/parameters.h"
 #include "runtime/train/reporter.h"
 #include "runtime/train/trace.h"
 
@@ -73,8 +75,7 @@ ClassWeights class_weights_of(const Program& program, const std::string& model_f
       throw TrainerError(Exit::internal,
                          "the weights of the classes of '" + std::string(program.inputs[i].name) + "' are in no file");
     all[i].resize(static_cast<size_t>(found->desc.elements()));
-    open_weights(program, model_file)
-        .read(found->file_offset, reinterpret_cast<std::byte*>(all[i].data()), found->desc.bytes());
+    read_from_file(open_weights(program, model_file), *found, std::as_writable_bytes(std::span(all[i])));
   }
   return all;
 }

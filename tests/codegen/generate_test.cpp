@@ -65,7 +65,7 @@ TEST_CASE("the text of a small program is what it was") {
   auto files = generate(graph, naive_plan(graph, 3),
                         {.command = "plimsoll compile tower.onnx --batch 8 -o trainer",
                          .threads = 2,
-                         .initializer_offsets = {{"conv1.weight", 128}},
+                         .initializers = {{"conv1.weight", {128}}},
                          .model_bytes = 1000});
   REQUIRE(files.ok());
   check_golden("tower.expected", program_text(*files));

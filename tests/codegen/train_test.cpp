@@ -53,7 +53,7 @@ std::vector<GeneratedFile> generated(const TaskGraph& graph, int64_t sub_batch, 
   GenerateOptions options{.command = "plimsoll compile regression.onnx", .threads = 2, .model_bytes = model_bytes};
   int64_t offset = kHeader;
   for (const Parameter& parameter : graph.parameters) {
-    options.initializer_offsets[parameter.initializer] = offset;
+    options.initializers[parameter.initializer] = {offset};
     offset += parameter.stored.at(1).bytes();
   }
   auto files = generate(graph, naive_plan(graph, sub_batch), options);

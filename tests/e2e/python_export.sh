@@ -57,6 +57,7 @@ PY
 }
 check_as() {
   "$with_torch" - "$@" 2>log <<'PY' || { cat log; fail "the trainer is not PyTorch's"; }
+import copy
 import sys
 import plimsoll
 from network import make
@@ -73,6 +74,11 @@ try:
     raise SystemExit("another batch is not refused")
 except ValueError as error:
     assert "8 samples" in str(error), error
+try:
+    plimsoll.check(copy.deepcopy(model).half(), x, y, sys.argv[1], report=False)
+    raise SystemExit("a module in 16 bits is not refused")
+except ValueError as error:
+    assert "model.float()" in str(error), error
 doubled = plimsoll.check(model, x, y, sys.argv[1], loss=lambda scores, labels: 2 * plimsoll.checking._cross_entropy(scores, labels), report=False)
 assert not any(row.is_good(1e-4) for row in doubled if row.kind == "gradient"), "a gradient of half the size is good"
 PY

@@ -181,9 +181,9 @@ TEST_CASE("typed data is as good as raw") {
 TEST_CASE("weights of another element type") {
   ModelBuilder build = small_model();
   onnx::TensorProto& w = *build.graph().mutable_initializer(0);
-  w.set_data_type(onnx::TensorProto::FLOAT16);
-  w.mutable_raw_data()->resize(kWeightBytes / 2);
-  CHECK_THAT(outcome(build.import()), StartsWith("5: ") && Contains("initializer 'w' is f16") && Contains("float32"));
+  w.set_data_type(onnx::TensorProto::DOUBLE);
+  w.mutable_raw_data()->resize(kWeightBytes * 2);
+  CHECK_THAT(outcome(build.import()), StartsWith("5: ") && Contains("initializer 'w' is f64") && Contains("float32"));
 }
 
 TEST_CASE("attributes that an operator does not have, and words that an attribute does not have") {

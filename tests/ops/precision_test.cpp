@@ -8,7 +8,7 @@
 
 #include "executor.h"
 #include "runtime/backend.h"
-#include "runtime/bf16.h"
+#include "runtime/attrs/bf16.h"
 #include "runtime/precision.h"
 
 namespace plimsoll::test {

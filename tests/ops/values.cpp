@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/bf16.h"
+#include "runtime/attrs/bf16.h"
 
 namespace plimsoll::test {
 namespace {

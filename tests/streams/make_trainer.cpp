@@ -79,7 +79,7 @@ Status make(const std::string& model_path, const std::string& directory, Argumen
   const std::string file = directory + "/model.onnx";
   PLIMSOLL_ASSIGN(const auto ranges, write_model(*model.file, file));
   GenerateOptions options{.threads = threads, .model_bytes = static_cast<int64_t>(fs::file_size(file))};
-  for (const auto& [name, range] : ranges) options.initializer_offsets[name] = range.offset;
+  for (const auto& [name, range] : ranges) options.initializers[name] = {range.offset, range.type};
   PLIMSOLL_ASSIGN(std::vector<GeneratedFile> files, generate(graph, plan, options));
   files.push_back({"plan.json", to_json(plan)});
   for (const GeneratedFile& each : files) {

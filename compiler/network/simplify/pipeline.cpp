@@ -11,6 +11,7 @@
 #include "compiler/network/simplify/merged_weights.h"
 #include "compiler/network/simplify/unshare.h"
 #include "compiler/network/simplify/weight_reasons.h"
+#include "compiler/network/simplify/widen.h"
 
 namespace plimsoll {
 
@@ -22,6 +23,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   PLIMSOLL_TRY(check_attributes(model, model.opset));
   PLIMSOLL_ASSIGN(GraphOrder order, order_graph(model));
   notes_of_order(order, notes);
+  widen(model, order, notes);
   PLIMSOLL_ASSIGN(const bool lifted, lift_weights(model, order, notes));
   if (lifted) {
     PLIMSOLL_ASSIGN(order, order_graph(model));

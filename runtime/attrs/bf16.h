@@ -1,4 +1,4 @@
-// The element type bf16 on the host: the upper 16 bits of a float. Arithmetic happens in float.
+// The element type bf16: the upper 16 bits of a float. Arithmetic happens in float.
 #pragma once
 
 #include <bit>
