@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Tries the README's commands and the Debian package on bare Debian: in minbase chroots, which hold only what
-# debootstrap installs, as root and as a user with sudo. Packages of this machine cannot hide a missing dependency there.
+# Tries the README's commands, the Debian package and `pip install` on bare Debian: in minbase chroots, which hold only
+# what debootstrap installs, as root and as a user with sudo. Packages of this machine cannot hide a missing dependency
+# there.
 #   tools/bare.sh [--base DIR] [--mirror URL] [--ccache DIR] [--only PART]... [--deb FILE] [--keep] bookworm|trixie
 #     --base DIR    a minbase chroot to copy; it is made there if DIR does not exist (default: a temporary one)
 #     --mirror URL  where packages come from (default http://deb.debian.org/debian)
@@ -10,10 +11,13 @@
 #                              by root
 #                     package  tools/package.sh, and its .deb installed in another bare chroot, where a trainer is
 #                              compiled, built and run
+#                     pip      `pip install .` in a virtual environment, and the command and the package without
+#                              PyTorch
 #                     tests    tools/test.sh by root, which takes half an hour; a skip that has no reason fails
 #     --deb FILE    the package that the part `package` installs, instead of one that it builds
 #     --keep        keep the chroots and print where they are
-# It needs root, debootstrap and the network. It tries the commit at HEAD. The environment's proxies hold inside, too.
+# It needs root, debootstrap and the network. It tries the commit at HEAD. The environment's proxies and PIP_CERT hold
+# inside, too.
 # Exit code 0 if every step ended as it should. The last lines are a table of the steps. When a part ends, its table
 # replaces the part's last one in docs/installation.md. The output of each step is in build/bare/RELEASE/.
 set -euo pipefail
@@ -31,8 +35,8 @@ while (( $# > 0 )); do
     --ccache) cache=$(realpath "${2:?bare: --ccache needs a directory}"); shift ;;
     --only)
       case ${2:-} in
-        demo | package | tests) parts+=("$2") ;;
-        *) refuse "'${2:-}' is no part (demo, package, tests)" ;;
+        demo | package | pip | tests) parts+=("$2") ;;
+        *) refuse "'${2:-}' is no part (demo, package, pip, tests)" ;;
       esac
       shift ;;
     --deb) package=$(realpath -e "${2:?bare: --deb needs a file}"); shift ;;
@@ -96,6 +100,7 @@ bare() {
   mkdir "$root/ccache"
   mount --bind "$cache" "$root/ccache"
   for file in resolv.conf hosts; do cp -L "/etc/$file" "$root/etc/$file" 2>/dev/null || true; done
+  [[ -z ${PIP_CERT:-} ]] || cp -L "$PIP_CERT" "$root/etc/pip-cert.crt"
   echo "deb $mirror $suite main" >"$root/etc/apt/sources.list"
   chroot "$root" useradd -m -s /bin/bash someone
   mkdir "$root/home/someone/plimsoll"
@@ -143,6 +148,8 @@ carried=(CCACHE_DIR=/ccache CCACHE_UMASK=000)
 for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
   [[ -z ${!name:-} ]] || carried+=("$name=${!name}")
 done
+
+[[ -z ${PIP_CERT:-} ]] || carried+=(PIP_CERT=/etc/pip-cert.crt)
 
 if wants demo; then
   begin demo
@@ -192,6 +199,23 @@ if wants package; then
     step root 0 "apt-get remove -y -qq plimsoll && ! test -e /usr/lib/plimsoll"
   fi
   end "$of"
+fi
+
+if wants pip; then
+  begin pip
+  bare pip
+  step root 0 tools/setup.sh pip
+  step someone 0 "python3 -m venv ../env && ../env/bin/pip install ."
+  # Elsewhere: the sources cannot help.
+  step someone 0 "cd .. && env/bin/plimsoll --version"
+  step_says "commit $commit"
+  step someone 0 \
+    "cd .. && env/bin/python -c 'import plimsoll, sys; print(plimsoll.__file__); assert \"torch\" not in sys.modules'"
+  step_says "/home/someone/env/lib/python3"
+  step someone 0 "cd .. && env/bin/plimsoll model lenet -o net.onnx"
+  step someone 0 "cd .. && env/bin/plimsoll train net.onnx --batch 8 --budget 80% --data synthetic --steps 3"
+  step_says "arena planned"
+  end
 fi
 
 if wants tests; then

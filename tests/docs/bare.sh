@@ -5,11 +5,11 @@ page() { /usr/bin/python3 "$PLIMSOLL_SOURCE/tools/bare_page.py" "$@"; }
 
 cp "$PLIMSOLL_SOURCE/docs/installation.md" page.md
 for release in bookworm trixie; do
-  for part in demo package tests; do
+  for part in demo package pip tests; do
     echo "$release $part 1" | page page.md $release $part "commit 1"
   done
 done
-[[ $(grep -c ", commit 1, " page.md) -eq 6 ]] || fail "not every part of each release has a place in the page"
+[[ $(grep -c ", commit 1, " page.md) -eq 8 ]] || fail "not every part of each release has a place in the page"
 cp page.md before.md
 printf 'a \\1 table\nof two lines\n' | page page.md bookworm package "commit 2"
 diff before.md page.md >changed && fail "the page did not change"
@@ -29,4 +29,4 @@ mkdir nothing
 expect 2 "$PLIMSOLL_SOURCE/tools/bare.sh" --base nothing bookworm
 says "nothing is not a chroot of bookworm"
 expect 2 "$PLIMSOLL_SOURCE/tools/bare.sh" --only nothing bookworm
-says "is no part (demo, package, tests)"
+says "is no part (demo, package, pip, tests)"
