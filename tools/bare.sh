@@ -19,7 +19,8 @@
 # It needs root, debootstrap and the network. It tries the commit at HEAD. The environment's proxies and PIP_CERT hold
 # inside, too.
 # Exit code 0 if every step ended as it should. The last lines are a table of the steps. When a part ends, its table
-# replaces the part's last one in docs/installation.md. The output of each step is in build/bare/RELEASE/.
+# replaces the part's last one in docs/installation.md. The output of each step and the package are in
+# build/bare/RELEASE/.
 set -euo pipefail
 script=$(realpath "$0")
 
@@ -180,6 +181,7 @@ if wants package; then
     package=$(find "$root/home/someone/plimsoll/build/package" -maxdepth 1 -name '*.deb' 2>/dev/null | head -1)
   fi
   if [[ -n $package ]]; then
+    cp "$package" "$logs/"
     bare package
     find "$root/home/someone/plimsoll" -mindepth 1 -delete  # the sources cannot help
     cp "$package" "$root/home/someone/plimsoll.deb"
@@ -196,6 +198,23 @@ if wants package; then
     step someone 0 "cmake -S ../trainer -B ../carried && cmake --build ../carried -j \$(nproc)"
     step someone 0 ../carried/train --data synthetic --steps 3
     step_says "arena planned"
+    # The manual page and completions are where their readers look. Another project finds the library, and a program of
+    # other sources does not link with it.
+    step root 0 "cd /usr/share && cat man/man1/plimsoll.1 */*completions*/*plimsoll* zsh/site-functions/_plimsoll"
+    for text in ".TH PLIMSOLL 1" "-F _plimsoll plimsoll" "complete -c plimsoll" "#compdef plimsoll"; do step_says "$text"; done
+    mkdir "$root/home/someone/own"
+    cat >"$root/home/someone/own/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.20)
+project(own LANGUAGES CXX)
+find_package(Plimsoll 0.1.0 REQUIRED COMPONENTS host)
+plimsoll_add_trainer(fit ../trainer)
+CMAKE
+    chroot "$root" chown -R someone: /home/someone/own
+    step someone 0 "cmake -S ../own -B ../own/build && cmake --build ../own/build"
+    step someone 0 ../own/build/fit --data synthetic --steps 3
+    sed -i 's/plimsoll_runtime_[0-9a-f]*/plimsoll_runtime_0123456789abcdef/g' "$root"/home/someone/trainer/program.cpp
+    step someone 2 cmake --build ../own/build
+    step_says "undefined reference to \`plimsoll_runtime_0123456789abcdef'"
     step root 0 "apt-get remove -y -qq plimsoll && ! test -e /usr/lib/plimsoll"
   fi
   end "$of"
