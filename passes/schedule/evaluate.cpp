@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/analysis/buckets.h"
+#include "passes/analysis/liveness.h"
 
 namespace plimsoll::schedule {
 Evaluator::Evaluator(const Model& model) : model_(model), current_(model.tensors.size()) {}
@@ -103,8 +104,7 @@ void Evaluator::count_bytes(const Trace& trace) {
   for (const Pair& pair : pairs_) {
     const Life &read = lives_[at(pair.read)], &written = lives_[at(pair.written)];
     if (read.last != pair.at || written.first != pair.at || followed_[at(pair.read)] || follows_[at(pair.written)]) continue;
-    const int64_t from = model_.tensors[at(read.tensor)].copy_bytes, to = model_.tensors[at(written.tensor)].copy_bytes;
-    if (to > from || 2 * to < from) continue;  // the size rule of analysis/liveness.h
+    if (!may_take_over(model_.tensors[at(read.tensor)].copy_bytes, model_.tensors[at(written.tensor)].copy_bytes)) continue;
     followed_[at(pair.read)] = follows_[at(pair.written)] = 1;
     live_[at(pair.at)] -= model_.tensors[at(written.tensor)].bytes;
   }

@@ -72,14 +72,6 @@ double reduced_iteration(const Model& model) {
 
 bool cheaper(const Droppable& a, const Droppable& b) { return a.seconds * b.bytes < b.seconds * a.bytes; }
 
-bool touches(const Model& model, const Op& op, int32_t tensor) {
-  if (op.kind != StepKind::compute) return op.id == tensor;
-  for (const auto* lists : {&model.reads, &model.updates, &model.writes})
-    for (const int32_t id : (*lists)[op.id])
-      if (id == tensor) return true;
-  return false;
-}
-
 // The tensors that may be off the device while `step` runs, by rising cost per byte. The outputs of a task are
 // recomputed together, so they form one item.
 std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
@@ -90,7 +82,7 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
     // Saved tensors leave by copy only.
     const bool leaves = tensor.movable || (tensor.saved && !tensor.persistent);
     if (!leaves || tensor.gap_end == kNever || tensor.gap_begin >= step || tensor.gap_end <= step) continue;
-    if (touches(model, model.order[at(step)], id)) continue;
+    if (schedule::accesses(model, model.order[at(step)], id)) continue;
     const double bytes = static_cast<double>(tensor.bytes);
     if (tensor.input) found.push_back({bytes, 0});
     else if (!tensor.recomputable || tensor.saved) found.push_back({bytes, 1e30});

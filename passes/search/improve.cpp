@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "passes/search/price.h"
 #include "passes/search/relax.h"
-#include "passes/search/linked.h"
 #include "passes/search/twins.h"
 
 namespace plimsoll::search {
@@ -158,8 +158,9 @@ DecisionSpace find_decision_space(const Model& model) {
   });
   for (std::vector<int32_t>& twins : find_twins(model, space.items))
     if (twins.size() > 1) space.twins.push_back(std::move(twins));
+  RecomputePrice recompute(model);
   for (const int32_t id : space.items)
-    space.prices.push_back(std::max(0.0, seconds_again(model, id)) / static_cast<double>(model.tensors[at(id)].bytes));
+    space.prices.push_back(std::max(0.0, recompute.seconds(id)) / static_cast<double>(model.tensors[at(id)].bytes));
   return space;
 }
 
