@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/ir/streams.h"
 #include "passes/schedule/evaluate.h"
 #include "passes/schedule/lower.h"
 
@@ -53,21 +54,23 @@ double first_load_seconds(const Model& model) {
 
 // All tasks at their fastest, waiting only for sums over the ranks, which run one after another.
 double reduced_iteration(const Model& model) {
-  double compute = first_load_seconds(model), comm = 0;
+  Stream compute, comm;
   const bool rounds = model.rounds > 1;
+  double before = first_load_seconds(model);  // the last round
   if (rounds)
     for (const Op& op : model.order)
       if (op.kind == StepKind::compute && model.tasks[at(op.id)].kind != TaskKind::update)
-        compute += static_cast<double>(model.rounds - 1) * model.algorithms_of(op.id).front().seconds;
+        before += static_cast<double>(model.rounds - 1) * model.algorithms_of(op.id).front().seconds;
+  compute.issue(0, before);
   std::vector<double> ends(model.reductions.size(), 0);
   for (const Op& op : model.order) {
     if (op.kind != StepKind::compute) continue;
-    if (const int32_t sum = model.waits_for[at(op.id)]; sum >= 0) compute = std::max(compute, ends[at(sum)]);
+    const int32_t sum = model.waits_for[at(op.id)];
     const schedule::Algorithm& algorithm = model.algorithms_of(op.id).front();
-    compute += rounds ? algorithm.last_seconds : algorithm.seconds;
-    for (const int32_t sum : model.reduced_after[op.id]) ends[at(sum)] = comm = std::max(comm, compute) + model.reductions[at(sum)].seconds;
+    const Span task = compute.issue(sum >= 0 ? ends[at(sum)] : 0, rounds ? algorithm.last_seconds : algorithm.seconds);
+    for (const int32_t done : model.reduced_after[op.id]) ends[at(done)] = comm.issue(task.end, model.reductions[at(done)].seconds).end;
   }
-  return std::max(compute, comm);
+  return std::max(compute.end(), comm.end());
 }
 
 bool cheaper(const Droppable& a, const Droppable& b) { return a.seconds * b.bytes < b.seconds * a.bytes; }
