@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "compiler/ir/streams.h"
+
 namespace plimsoll {
 namespace {
 
@@ -48,18 +50,17 @@ class Rerun {
 
   template <class Factor>
   double round(Factor factor, bool first, bool last) {
-    std::array<double, 4> free{};
+    std::array<Stream, 4> streams;
     double end = 0;
     for (const StepId id : ids_of(plan_.steps)) {
       const Step& step = plan_.steps[id];
-      double& stream = free[static_cast<size_t>(step.stream)];
-      double start = stream;
-      for (const StepId wait : step.waits) start = std::max(start, ends_[static_cast<size_t>(wait.value)]);
+      double ready = 0;
+      for (const StepId wait : step.waits) ready = std::max(ready, ends_[static_cast<size_t>(wait.value)]);
       const double predicted =
-          has(step, id, first, last) ? std::max(0.0, step.end - step.start) * share(step, last) : 0;
-      stream = start + predicted * factor(id);
-      ends_[static_cast<size_t>(id.value)] = stream;
-      end = std::max(end, stream);
+            has(step, id, first, last) ? std::max(0.0, step.end - step.start) * share(step, last) : 0;
+      const Span span = streams[static_cast<size_t>(step.stream)].issue(ready, predicted * factor(id));
+      ends_[static_cast<size_t>(id.value)] = span.end;
+      end = std::max(end, span.end);
     }
     return end;
   }
