@@ -6,8 +6,13 @@ if(archived)
   string(SUBSTRING ${archived} 0 12 commit)
 endif()
 if(EXISTS ${ROOT}/.git)
-  execute_process(COMMAND git rev-parse --short=12 HEAD WORKING_DIRECTORY ${ROOT} OUTPUT_VARIABLE commit ERROR_QUIET
-    OUTPUT_STRIP_TRAILING_WHITESPACE)
+  # --git-dir: git looks in no folder above, and root may build in the clone of another user. If git does not know the
+  # commit, what is known otherwise stays.
+  execute_process(COMMAND git --git-dir=${ROOT}/.git rev-parse --short=12 HEAD
+    OUTPUT_VARIABLE found RESULT_VARIABLE failed ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT failed AND found)
+    set(commit "${found}")
+  endif()
 endif()
 set(text "// Made by cmake/commit.cmake.\n#include \"tools/plimsoll/commit.h\"\n\nnamespace plimsoll {\n\nconst char* commit() { return \"${commit}\"; }\n\n}  // namespace plimsoll\n")
 set(old "")

@@ -43,7 +43,9 @@ std::string example_files(const TaskGraph& graph) {
   std::string files;
   for (const TensorId id : graph.inputs) {
     std::string name = graph.tensors[id].onnx_name;
-    std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '.' && c != '-'; }, '_');
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '.' && c != '-'; },
+        '_');
     files += (files.empty() ? "" : ",") + name + ".npy";
   }
   return files;

@@ -33,10 +33,11 @@ std::string addresses(const Source& source) {
     const Tensor& tensor = source.graph.tensors[id];
     for (const Address& address : source.addresses.all()[id]) {
       const Residency& at = *address.residency;
-      text += place_row(address.name, at.offset,
-                        fmt::format("{}, {} bytes, {}", to_string(tensor.type.at(source.plan.rank_samples())), at.bytes,
-                                    at.first_step < 0 ? "always" : fmt::format("steps {} to {}", at.first_step, at.last_step)),
-                        tensor.name);
+      text += place_row(
+          address.name, at.offset,
+          fmt::format("{}, {} bytes, {}", to_string(tensor.type.at(source.plan.rank_samples())), at.bytes,
+                      at.first_step < 0 ? "always" : fmt::format("steps {} to {}", at.first_step, at.last_step)),
+          tensor.name);
     }
   }
   return text;
@@ -46,8 +47,8 @@ std::string host_slots(const Source& source) {
   std::string text;
   for (const TensorId id : ids_of(source.graph.tensors))
     for (const int64_t offset : source.host_slots.all()[id])
-      text += place_row(source.host_slots.name(id, offset), offset, fmt::format("{} bytes", source.plan.tensors[id].bytes),
-                        source.graph.tensors[id].name);
+      text += place_row(source.host_slots.name(id, offset), offset,
+                        fmt::format("{} bytes", source.plan.tensors[id].bytes), source.graph.tensors[id].name);
   return text;
 }
 
@@ -63,13 +64,15 @@ std::string inputs(const Source& source) {
   for (const TensorId id : source.graph.inputs) {
     const Tensor& tensor = source.graph.tensors[id];
     PLIMSOLL_CHECK(tensor.type.layout == Layout::plain, "inputs are plain");
-    text += fmt::format("    {{{}, {}{}}},\n", string_literal(tensor.onnx_name),
-                        desc_literal(tensor.type, fmt::format("{}", source.plan.rank_samples())),
-                        tensor.end_label > 0 || tensor.class_weights.valid() ? fmt::format(", {}, {}, true, {}", tensor.bound, tensor.ignored.value_or(-1), label_fields(source, tensor))
-                        : !tensor.type.depends_on_batch() ? fmt::format(", {}, {}, false", tensor.bound, tensor.ignored.value_or(-1))
-                        : tensor.ignored                ? fmt::format(", {}, {}", tensor.bound, *tensor.ignored)
-                        : tensor.bound > 0              ? fmt::format(", {}", tensor.bound)
-                                                        : "");
+    text += fmt::format(
+        "    {{{}, {}{}}},\n", string_literal(tensor.onnx_name),
+        desc_literal(tensor.type, fmt::format("{}", source.plan.rank_samples())),
+        tensor.end_label > 0 || tensor.class_weights.valid()
+            ? fmt::format(", {}, {}, true, {}", tensor.bound, tensor.ignored.value_or(-1), label_fields(source, tensor))
+        : !tensor.type.depends_on_batch() ? fmt::format(", {}, {}, false", tensor.bound, tensor.ignored.value_or(-1))
+        : tensor.ignored                  ? fmt::format(", {}, {}", tensor.bound, *tensor.ignored)
+        : tensor.bound > 0                ? fmt::format(", {}", tensor.bound)
+                                          : "");
   }
   return text;
 }
@@ -99,10 +102,12 @@ Result<std::string> parameters(const Source& source, size_t& count) {
     if (tensor.slice_of.valid()) return;  // listed with its whole
     if (source.addresses.all()[id].empty() && !trained.contains(id)) return;  // not read by any step
     const PlanTensor& planned = source.plan.tensors[id];
-    const std::string where = planned.at_home_on_host() ? source.host_slots.name(id, planned.home_offset) : source.addresses.all()[id].front().name;
+    const std::string where = planned.at_home_on_host() ? source.host_slots.name(id, planned.home_offset)
+                                                         : source.addresses.all()[id].front().name;
     std::string rest = planned.at_home_on_host() ? ", true" : "";
     if (in_file.type != FileType::same)
-      rest = fmt::format(", {}, FileType::{}", planned.at_home_on_host(), in_file.type == FileType::f16 ? "f16" : "bf16");
+      rest = fmt::format(", {}, FileType::{}", planned.at_home_on_host(),
+                         in_file.type == FileType::f16 ? "f16" : "bf16");
     text += fmt::format("    {{{}, {}, {}, {}, ParameterRole::{}{}}},\n", string_literal(name),
                         desc_literal(tensor.type, "0"), where, in_file.offset, role(id), rest);
     ++count;
@@ -135,14 +140,17 @@ std::string output(const Source& source) {
   }
   if (!seen || !made.valid()) return "";
   const Tensor& tensor = source.graph.tensors[id];
-  return fmt::format("      .output = {{{}, {}, trainer::{}, {}}},\n", string_literal(tensor.onnx_name.empty() ? tensor.name : tensor.onnx_name),
-                     desc_literal(seen->type, fmt::format("{}", source.plan.rank_samples())), source.addresses.at(id, made).name, made.value);
+  return fmt::format("      .output = {{{}, {}, trainer::{}, {}}},\n",
+                     string_literal(tensor.onnx_name.empty() ? tensor.name : tensor.onnx_name),
+                     desc_literal(seen->type, fmt::format("{}", source.plan.rank_samples())),
+                     source.addresses.at(id, made).name, made.value);
 }
 
 // The update kernel, which all trained weights share.
 std::string update_kernel(const TaskGraph& graph) {
   for (const Task& task : graph.tasks)
-    if (task.kind == TaskKind::update && !task.operands.empty() && task.operands.front().access == Access::update) return task.kernel;
+    if (task.kind == TaskKind::update && !task.operands.empty() && task.operands.front().access == Access::update)
+      return task.kernel;
   return "";
 }
 
@@ -150,7 +158,9 @@ std::string update_kernel(const TaskGraph& graph) {
 bool sees_fixed_batch(const TaskGraph& graph) {
   for (const Task& task : graph.tasks)
     for (const Operand& operand : task.operands)
-      if (operand.tensor.valid() && !operand.type.depends_on_batch() && graph.tensors[operand.tensor].type.depends_on_batch()) return true;
+      if (operand.tensor.valid() && !operand.type.depends_on_batch() &&
+          graph.tensors[operand.tensor].type.depends_on_batch())
+        return true;
   return false;
 }
 
@@ -158,7 +168,8 @@ bool sees_fixed_batch(const TaskGraph& graph) {
 int64_t classes(const TaskGraph& graph) {
   if (graph.inputs.empty() || !graph.output.valid() || !graph.tensors[graph.inputs.back()].ignored) return 0;
   for (const Task& task : graph.tasks)
-    if (task.kind == TaskKind::loss && task.operands.size() > 1 && task.operands[1].type.type != DataType::f32) return task.operands[0].type.dims[1].value;
+    if (task.kind == TaskKind::loss && task.operands.size() > 1 && task.operands[1].type.type != DataType::f32)
+      return task.operands[0].type.dims[1].value;
   return 0;
 }
 
@@ -180,19 +191,22 @@ std::string layer_of(const Source& source, const Residency& residency) {
 }  // namespace
 
 GeneratedFile lives_source(const Source& source) {
-  std::string text = "// Generated by Plimsoll. Each tensor's place, its bytes, the first and last step that touches it there,\n"
-                     "// its name and the layer of the first.\n"
-                     "#include \"program.h\"\n#include \"runtime/program.h\"\n\nnamespace plimsoll::trainer {\n\n"
-                     "extern const ProgramLife lives[];\nextern const size_t life_count;\n\nconst ProgramLife lives[] = {\n";
+  std::string text =
+      "// Generated by Plimsoll. Each tensor's place, its bytes, the first and last step that touches it there,\n"
+      "// its name and the layer of the first.\n"
+      "#include \"program.h\"\n#include \"runtime/program.h\"\n\nnamespace plimsoll::trainer {\n\n"
+      "extern const ProgramLife lives[];\nextern const size_t life_count;\n\nconst ProgramLife lives[] = {\n";
   size_t count = 0;
   for (const TensorId id : ids_of(source.graph.tensors))
     for (const Address& address : source.addresses.all()[id]) {
-      text += fmt::format("    {{{}, {}, {}, {}, {}, {}}},\n", address.name, address.residency->bytes, address.residency->first_step,
-                          address.residency->last_step, string_literal(source.graph.tensors[id].name),
+      text += fmt::format("    {{{}, {}, {}, {}, {}, {}}},\n", address.name, address.residency->bytes,
+                          address.residency->first_step, address.residency->last_step,
+                          string_literal(source.graph.tensors[id].name),
                           string_literal(layer_of(source, *address.residency)));
       ++count;
     }
-  return {"lives.cpp", text + fmt::format("}};\nconst size_t life_count = {};\n\n}}  // namespace plimsoll::trainer\n", count)};
+  return {"lives.cpp",
+          text + fmt::format("}};\nconst size_t life_count = {};\n\n}}  // namespace plimsoll::trainer\n", count)};
 }
 
 // "conv1.forward", "offload conv1.Y"
@@ -207,8 +221,8 @@ GeneratedFile names_source(const Source& source) {
                                  : fmt::format("{} {}", to_string(step.kind), source.graph.tensors[step.tensor].name);
     text += fmt::format("    {},\n", string_literal(comment_safe(name)));
   }
-  return {"names.cpp",
-          text + fmt::format("}};\nconst size_t step_count = {};\n\n}}  // namespace plimsoll::trainer\n", source.plan.steps.size())};
+  return {"names.cpp", text + fmt::format("}};\nconst size_t step_count = {};\n\n}}  // namespace plimsoll::trainer\n",
+                                          source.plan.steps.size())};
 }
 
 GeneratedFile program_header(const Source& source) {
@@ -218,17 +232,22 @@ GeneratedFile program_header(const Source& source) {
       "// Batch {}: {} of {}, the last of {}{}. Policy {}.\n"
       "#pragma once\n\n#include <cstddef>\n#include <cstdint>\n\nnamespace plimsoll::trainer {{\n\n",
       comment_safe(plan.generator), comment_safe(plan.model_name), plan.batch, counted(plan.rounds, "round"),
-      counted(plan.sub_batch, "sample"), plan.last_sub_batch, plan.ranks > 1 ? fmt::format(", shared by {} ranks", plan.ranks) : "", comment_safe(plan.policy));
-  text += fmt::format("inline constexpr int64_t arena_bytes = {};\ninline constexpr int64_t budget_bytes = {};  // {}\n",
-                      plan.summary.arena_bytes, plan.budget_bytes,
-                      plan.budget_bytes ? "of device memory" : "none was given");
+      counted(plan.sub_batch, "sample"), plan.last_sub_batch,
+      plan.ranks > 1 ? fmt::format(", shared by {} ranks", plan.ranks) : "", comment_safe(plan.policy));
+  text += fmt::format(
+      "inline constexpr int64_t arena_bytes = {};\ninline constexpr int64_t budget_bytes = {};  // {}\n",
+      plan.summary.arena_bytes, plan.budget_bytes, plan.budget_bytes ? "of device memory" : "none was given");
   if (plan.budget_bytes) text += "static_assert(arena_bytes <= budget_bytes);\n";
-  text += "\n// Where each tensor lies in the arena: its first byte, its shape and size, the first and the last step that touches it\n"
-          "// there, its name in the model. A tensor that comes back to another place is there as NAME_at2.\n";
+  text +=
+      "\n// Where each tensor lies in the arena: its first byte, its shape and size, the first and the last step that "
+      "touches it\n"
+      "// there, its name in the model. A tensor that comes back to another place is there as NAME_at2.\n";
   text += fmt::format("enum Place : int64_t {{\n{}}};\n", addresses(source));
   if (plan.summary.host_pool_bytes > 0) {
     text += fmt::format("\ninline constexpr int64_t host_pool_bytes = {};\n", plan.summary.host_pool_bytes);
-    text += fmt::format("\n// Where each offloaded tensor waits in the host pool.\nenum HostPlace : int64_t {{\n{}}};\n", host_slots(source));
+    text +=
+        fmt::format("\n// Where each offloaded tensor waits in the host pool.\nenum HostPlace : int64_t {{\n{}}};\n",
+                    host_slots(source));
   }
   text += "\n// The distinct kernels.\nenum KernelIndex : size_t {\n";
   for (const KernelUse& use : source.kernels.uses) text += fmt::format("  {},\n", use.name);
@@ -251,14 +270,16 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
   declared += "extern const ProgramLife lives[];\nextern const size_t life_count;\n"
               "extern const char* const step_names[];\nextern const size_t step_count;\n";
   std::string libraries;
-  for (const auto& [name, version] : plan.libraries) libraries += fmt::format("{}{} {}", libraries.empty() ? "" : ", ", name, version);
+  for (const auto& [name, version] : plan.libraries)
+    libraries += fmt::format("{}{} {}", libraries.empty() ? "" : ", ", name, version);
   size_t parameter_count = 0;
   PLIMSOLL_ASSIGN(const std::string parameter_rows, parameters(source, parameter_count));
 
-  std::string text = "// Generated by Plimsoll. What the training loop needs to know, and the program's functions in order.\n"
-                     "#include \"program.h\"\n#include \"runtime/program.h\"\n" +
-                     std::string(plan.ranks > 1 ? "#include \"runtime/dist/ranks.h\"\n" : "") +
-                     "\nnamespace plimsoll {\nnamespace trainer {\n\n" + declared;
+  std::string text =
+      "// Generated by Plimsoll. What the training loop needs to know, and the program's functions in order.\n"
+      "#include \"program.h\"\n#include \"runtime/program.h\"\n" +
+      std::string(plan.ranks > 1 ? "#include \"runtime/dist/ranks.h\"\n" : "") +
+      "\nnamespace plimsoll {\nnamespace trainer {\n\n" + declared;
   text += "\nvoid build([[maybe_unused]] KernelSet& k, [[maybe_unused]] int64_t n) {\n" + built + "}\n";
   text += "\nvoid forward([[maybe_unused]] Round& r) {\n" + forward + "}\n";
   text += "\nvoid backward([[maybe_unused]] Round& r) {\n" + backward + "}\n";
@@ -267,10 +288,13 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
     text += "\n// Name, as it lies in the arena, where, its first byte in the file of the weights, what it is.\n"
             "const ProgramParameter parameters[] = {\n" + parameter_rows + "};\n";
   const std::string stamp = fmt::format("plimsoll_runtime_{}", runtime_stamp());
-  text += fmt::format("\n}}  // namespace trainer\n\n"
-                      "// Only a runtime library of the sources in runtime/ defines this. Another does not link: build runtime/, as is done\n"
-                      "// without PLIMSOLL_RUNTIME, or generate the program anew with the compiler that the library came with.\n"
-                      "extern \"C\" const char {};\n\n", stamp);
+  text += fmt::format(
+      "\n}}  // namespace trainer\n\n"
+      "// Only a runtime library of the sources in runtime/ defines this. Another does not link: build runtime/, as is "
+      "done\n"
+      "// without PLIMSOLL_RUNTIME, or generate the program anew with the compiler that the library came with.\n"
+      "extern \"C\" const char {};\n\n",
+      stamp);
   text += fmt::format(
       "const Program& program() {{\n"
       "  static const Program the_program{{\n"
@@ -287,17 +311,24 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
       "  return the_program;\n}}\n\n}}  // namespace plimsoll\n",
       string_literal(plan.model_name), string_literal(plan.generator), plan.batch, plan.rank_samples(), plan.rounds,
       plan.last_sub_batch / plan.ranks, plan.summary.persistent_bytes,
-      plan.summary.host_pool_bytes > 0 ? "      .host_pool_bytes = trainer::host_pool_bytes,\n" : "", source.options.threads, source.options.model_bytes,
+      plan.summary.host_pool_bytes > 0 ? "      .host_pool_bytes = trainer::host_pool_bytes,\n" : "",
+      source.options.threads, source.options.model_bytes,
       (source.options.weights_bytes > 0 ? fmt::format(" .weights_bytes = {},", source.options.weights_bytes) : "") +
-          (source.options.model_identity.empty() ? "" : fmt::format("\n      .model_identity = {},", string_literal(source.options.model_identity))),
+          (source.options.model_identity.empty()
+               ? ""
+               : fmt::format("\n      .model_identity = {},", string_literal(source.options.model_identity))),
       classes(source.graph),
-      (source.graph.correct.valid() ? std::string("true") : "false") + (sees_fixed_batch(source.graph) ? ", .whole_batches_only = true" : ""), plan.summary.iteration_seconds,
-      string_literal(plan.costs),
-      update_kernel(source.graph).empty() ? "" : fmt::format("      .update_kernel = {},\n", string_literal(update_kernel(source.graph))),
+      (source.graph.correct.valid() ? std::string("true") : "false") +
+          (sees_fixed_batch(source.graph) ? ", .whole_batches_only = true" : ""),
+      plan.summary.iteration_seconds, string_literal(plan.costs),
+      update_kernel(source.graph).empty()
+          ? ""
+          : fmt::format("      .update_kernel = {},\n", string_literal(update_kernel(source.graph))),
       string_literal(libraries), stamp,
-      plan.ranks > 1 ? fmt::format("      .ranks = {}, .plan_hash = {:#x}, .predicted_reduce_seconds = {}, .join = dist::join,\n", plan.ranks,
-                                   hash_of(plan), plan.summary.reduce_seconds)
-                     : "",
+      plan.ranks > 1
+          ? fmt::format("      .ranks = {}, .plan_hash = {:#x}, .predicted_reduce_seconds = {}, .join = dist::join,\n",
+                        plan.ranks, hash_of(plan), plan.summary.reduce_seconds)
+          : "",
       output(source), parameter_count ? "      .parameters = trainer::parameters,\n" : "");
   return GeneratedFile{"program.cpp", text};
 }

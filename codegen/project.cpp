@@ -65,7 +65,8 @@ bool of_needless_ranks(std::string_view path, const Plan& plan) {
   constexpr std::string_view kRanks = "runtime/dist/";
   if (!path.starts_with(kRanks)) return false;
   if (plan.ranks == 1) return path != "runtime/dist/ranks.h";
-  return path.find('/', kRanks.size()) != std::string_view::npos && !path.starts_with(fmt::format("{}{}/", kRanks, plan.target_kind));
+  return path.find('/', kRanks.size()) != std::string_view::npos &&
+         !path.starts_with(fmt::format("{}{}/", kRanks, plan.target_kind));
 }
 
 // Replaces every occurrence.
@@ -89,10 +90,12 @@ std::vector<GeneratedFile> carried(const Source& source, const Backend& backend)
     const std::string path(file.path), stem = path.substr(0, path.rfind('.'));
     if (of_kernels.contains(stem) && !used.contains(stem)) continue;
     if (path == kStamp) {
-      files.push_back({"runtime/stamp.cpp", replaced(std::string(file.contents), "{STAMP}", std::string(runtime_stamp()))});
+      files.push_back(
+          {"runtime/stamp.cpp", replaced(std::string(file.contents), "{STAMP}", std::string(runtime_stamp()))});
       continue;
     }
-    if (path.ends_with(kTemplate) || of_another_backend(path, backend) || of_needless_ranks(path, source.plan)) continue;
+    if (path.ends_with(kTemplate) || of_another_backend(path, backend) || of_needless_ranks(path, source.plan))
+      continue;
     files.push_back({path, std::string(file.contents)});
   }
   return files;
@@ -146,13 +149,16 @@ std::string readme(const Source& source) {
       "    {}build/train --data npy:{} --epochs 10 --save trained.onnx\n\n"
       "`build/train --help` lists the rest. Inputs, N being the number of samples:\n\n{}\n"
       "Read `steps_0.cpp` first: it is the program, one step per line. `program.h` says where everything lies.\n\n"
-      "This program is yours. The parts of Plimsoll in it, `runtime/` above all, are under the Apache License 2.0 with the LLVM Exceptions "
+      "This program is yours. The parts of Plimsoll in it, `runtime/` above all, are under the Apache License 2.0 with "
+      "the LLVM Exceptions "
       "(`LICENSE`), which asks for nothing of what is compiled from them.\n",
-      comment_safe(plan.model_name), comment_safe(plan.generator), command, counted(plan.batch, "sample"), counted(plan.rounds, "round"), plan.sub_batch,
-      plan.last_sub_batch, plan.ranks > 1 ? fmt::format("; shared by {} ranks", plan.ranks) : "", budget, format_bytes(plan.summary.arena_bytes), format_grouped(plan.summary.arena_bytes),
+      comment_safe(plan.model_name), comment_safe(plan.generator), command, counted(plan.batch, "sample"),
+      counted(plan.rounds, "round"), plan.sub_batch, plan.last_sub_batch,
+      plan.ranks > 1 ? fmt::format("; shared by {} ranks", plan.ranks) : "", budget,
+      format_bytes(plan.summary.arena_bytes), format_grouped(plan.summary.arena_bytes),
       format_bytes(plan.summary.persistent_bytes), pool, comment_safe(plan.policy), plan.summary.iteration_seconds,
-      plan.costs.empty() ? "unknown" : comment_safe(plan.costs), threads, plan.ranks > 1 ? fmt::format("mpirun -np {} ", plan.ranks) : "",
-      example_files(source.graph),
+      plan.costs.empty() ? "unknown" : comment_safe(plan.costs), threads,
+      plan.ranks > 1 ? fmt::format("mpirun -np {} ", plan.ranks) : "", example_files(source.graph),
       inputs_text(source));
 }
 

@@ -90,13 +90,15 @@ HostSlotTable::HostSlotTable(const TaskGraph& graph, const Plan& plan, Identifie
   for (const TensorId tensor : ids_of(plan.tensors))
     for (size_t i = 0; i < of_tensor_[tensor].size(); ++i)
       names_[tensor].push_back(identifiers.claim(
-          i ? fmt::format("{}_at{}", names_[tensor][0], i + 1) : "host_" + identifier_of(graph.tensors[tensor].name), tensor.value));
+          i ? fmt::format("{}_at{}", names_[tensor][0], i + 1) : "host_" + identifier_of(graph.tensors[tensor].name),
+          tensor.value));
 }
 
 const std::string& HostSlotTable::name(TensorId tensor, int64_t host_offset) const {
   const std::vector<int64_t>& slots = of_tensor_[tensor];
   const auto at = std::find(slots.begin(), slots.end(), host_offset) - slots.begin();
-  PLIMSOLL_CHECK(static_cast<size_t>(at) < slots.size(), fmt::format("tensor {} is not in the host pool there", tensor.value));
+  PLIMSOLL_CHECK(static_cast<size_t>(at) < slots.size(),
+                 fmt::format("tensor {} is not in the host pool there", tensor.value));
   return names_[tensor][static_cast<size_t>(at)];
 }
 
@@ -123,7 +125,8 @@ IdVector<StepId, bool> steps_of_evaluation(const TaskGraph& graph, const Plan& p
     } else if (step.kind == StepKind::prefetch && taken[id]) {
       for (int32_t j = i - 1; j >= 0; --j) {
         const Step& other = plan.steps[StepId(j)];
-        if (other.kind != StepKind::offload || other.tensor != step.tensor || other.host_offset != step.host_offset) continue;
+        if (other.kind != StepKind::offload || other.tensor != step.tensor || other.host_offset != step.host_offset)
+          continue;
         taken[StepId(j)] = true;
         break;
       }

@@ -47,7 +47,8 @@ std::string broken(std::string_view code, size_t indent, size_t tail) {
   for (size_t room = kColumns;; room = kColumns - indent) {
     size_t at = code.size();
     for (const size_t after : breaks)
-      if (after > begin && code.size() - begin + tail > room && (at == code.size() || after - begin <= room)) at = after;
+      if (after > begin && code.size() - begin + tail > room && (at == code.size() || after - begin <= room))
+        at = after;
     text += code.substr(begin, at - begin);
     if (at == code.size()) return text;
     text += "\n" + std::string(indent, ' ');
@@ -72,10 +73,12 @@ std::string line_within_columns(std::string_view line) {
   if (line.size() <= kColumns) return std::string(line);
   const size_t indent = line.find_first_not_of(' ');
   const Breaks breaks = breaks_of(line);
-  if (breaks.comment == indent) return line.substr(indent).starts_with("// ") ? comment_lines(line.substr(indent), indent) : std::string(line);
+  if (breaks.comment == indent)
+    return line.substr(indent).starts_with("// ") ? comment_lines(line.substr(indent), indent) : std::string(line);
   if (breaks.comment == line.npos) return broken(line, indent + 4, 0);
   const std::string_view comment = line.substr(breaks.comment);
-  const std::string code = broken(line.substr(0, line.find_last_not_of(' ', breaks.comment - 1) + 1), indent + 4, comment.size() + 2);
+  const std::string code =
+      broken(line.substr(0, line.find_last_not_of(' ', breaks.comment - 1) + 1), indent + 4, comment.size() + 2);
   const size_t last = code.size() - (code.rfind('\n') + 1);
   if (last + 2 + comment.size() <= kColumns) return fmt::format("{}  {}", code, comment);
   return fmt::format("{}\n{}", comment_lines(comment, indent), code);

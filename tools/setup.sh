@@ -2,6 +2,7 @@
 # Installs what Plimsoll needs on a fresh Debian 12 or 13. It does nothing for packages that are installed already.
 #   tools/setup.sh                what building, training and the demo need
 #   tools/setup.sh build          without the demo's Python packages
+#   tools/setup.sh pip            what `build` installs, and Python with virtual environments, for `pip install .`
 #   tools/setup.sh package        what `build` installs, and what `cpack -G DEB` finds dependencies with
 #   tools/setup.sh test           what building, training, the demo and the tests need
 #   tools/setup.sh browser        and Chromium: tests open the pages of `plimsoll inspect --html` in it, and are skipped
@@ -59,10 +60,11 @@ wanted=("${packages[@]}")
 case "${1:-}" in
   "") wanted+=("${demo[@]}") ;;
   build) ;;
+  pip) wanted+=(python3 python3-venv) ;;
   package) wanted+=(dpkg-dev file) ;;
   test) wanted+=("${demo[@]}" "${tests[@]}") ;;
   browser) wanted+=("${demo[@]}" "${tests[@]}" chromium libjs-webcomponentsjs-custom-element-v0) ;;
-  *) echo "setup: '$1' is not a set of packages: build, package, test, browser, format or python" >&2; exit 2 ;;
+  *) echo "setup: '$1' is not a set of packages: build, pip, package, test, browser, format or python" >&2; exit 2 ;;
 esac
 
 install "${wanted[@]}"

@@ -9,7 +9,8 @@ namespace {
 
 Status check_marks(const NodeView& view, const Op& op) {
   const NodeMarks& marks = view.node().marks;
-  if (marks.relu && (!op.absorbs_relu || !op.absorbs_relu(view))) return view.invalid("no kernel of this operator applies a Relu to its output");
+  if (marks.relu && (!op.absorbs_relu || !op.absorbs_relu(view)))
+    return view.invalid("no kernel of this operator applies a Relu to its output");
   const NodeMarks& of_op = op.marks;
   const bool known = marks.classes_last <= of_op.classes_last && marks.transposed_a <= of_op.transposed_a &&
                      marks.transposed_b <= of_op.transposed_b && marks.detached <= of_op.detached &&
@@ -20,7 +21,8 @@ Status check_marks(const NodeView& view, const Op& op) {
 
 Status check_inputs(const NodeView& view, const Op& op) {
   if (op.of_onnx() && (view.opset() < op.first_opset || view.opset() > op.last_opset))
-    return view.invalid(fmt::format("supported in opsets {} to {}, not in {}", op.first_opset, op.last_opset, view.opset()));
+    return view.invalid(
+        fmt::format("supported in opsets {} to {}, not in {}", op.first_opset, op.last_opset, view.opset()));
   for (size_t i = 0; i < op.required_inputs; ++i)
     if (!view.has_input(i) && !op.samples()[0].inputs.empty())  // random numbers have no input
       return view.invalid(fmt::format("input {} is missing", i));
@@ -35,11 +37,14 @@ Status check_inputs(const NodeView& view, const Op& op) {
 
 // The requirements of the task graph.
 Status check_end(const Network& network) {
-  const auto invalid = [&](const char* what) { return Error{ExitCode::invalid_model, fmt::format("network '{}': {}", network.name, what)}; };
+  const auto invalid = [&](const char* what) {
+    return Error{ExitCode::invalid_model, fmt::format("network '{}': {}", network.name, what)};
+  };
   if (network.nodes.empty() || network.outputs.empty()) return invalid("it has no nodes or no outputs");
   if (network.stage == NetworkStage::imported) return {};
   const Node& last = network.nodes.back();
-  if (last.outputs[0] != network.outputs[0] || network.values[last.outputs[0]].type != TensorType{DataType::f32, {{1}}} || last.inputs.empty() ||
+  if (last.outputs[0] != network.outputs[0] ||
+      network.values[last.outputs[0]].type != TensorType{DataType::f32, {{1}}} || last.inputs.empty() ||
       !last.inputs[0].valid())
     return invalid("it does not end in a loss: the last node must produce the first output, a single number");
   return {};

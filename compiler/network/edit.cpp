@@ -44,7 +44,9 @@ IdVector<ValueId, bool> made_of(const Network& network, ValueId value) {
 }
 
 bool node_matches(const Node& node, const std::string& pattern) {
-  const auto fits = [&](const std::string& name) { return !name.empty() && fnmatch(pattern.c_str(), name.c_str(), 0) == 0; };
+  const auto fits = [&](const std::string& name) {
+    return !name.empty() && fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  };
   return fits(node.name) || fits(node.module_path);
 }
 

@@ -36,7 +36,8 @@ Error no_match(const Network& network, const char* option, const std::string& pa
   size_t count = 0;
   for (const Value& value : network.values)
     if (is_trained(value) && count++ < kShown) shown += (shown.empty() ? "" : ", ") + value.name;
-  error.notes.push_back(fmt::format("trainable weights: {}{}", shown, count > kShown ? ", …; `plimsoll inspect MODEL.onnx --weights` lists them" : ""));
+  error.notes.push_back(fmt::format("trainable weights: {}{}", shown,
+                                    count > kShown ? ", …; `plimsoll inspect MODEL.onnx --weights` lists them" : ""));
   return error;
 }
 
@@ -46,8 +47,8 @@ struct MatchedWeights {
   bool any_decided = false;
 };
 
-Result<MatchedWeights> matched(const Network& network, const IdVector<ValueId, std::vector<std::string>>& names, const char* option,
-                                        const std::vector<std::string>& patterns) {
+Result<MatchedWeights> matched(const Network& network, const IdVector<ValueId, std::vector<std::string>>& names,
+                               const char* option, const std::vector<std::string>& patterns) {
   MatchedWeights result{.found = IdVector<ValueId, bool>(network.values.size(), false)};
   for (const std::string& pattern : patterns) {
     bool any = false;
@@ -79,10 +80,13 @@ Status freeze_weights(Network& network, const WeightPatterns& patterns, std::vec
     if (only_these || unwanted.found[id] || wanted.found[id]) value.undecided = false;
   }
   if (trained == 0)
-    return Error{ExitCode::usage, fmt::format("{} leaves none of the model's {} to train",
-                                              patterns.trainable.empty() ? "--freeze" : "--freeze together with --trainable", counted(count, "weight"))};
+    return Error{ExitCode::usage,
+                 fmt::format("{} leaves none of the model's {} to train",
+                             patterns.trainable.empty() ? "--freeze" : "--freeze together with --trainable",
+                             counted(count, "weight"))};
   if (count > 0 || only_these)
-    notes.push_back(fmt::format("{} {} frozen, {} {} trained", counted(count, "weight"), is_or_are(count), trained, is_or_are(trained)));
+    notes.push_back(fmt::format("{} {} frozen, {} {} trained", counted(count, "weight"), is_or_are(count), trained,
+                                is_or_are(trained)));
   return {};
 }
 

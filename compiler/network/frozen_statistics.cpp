@@ -23,8 +23,8 @@ Status freeze_statistics(Network& network, const std::vector<std::string>& patte
   std::vector<Node*> normalizations;
   for (Node& node : network.nodes)
     if (node.op == "BatchNormalization") normalizations.push_back(&node);
-  const bool tells = network.modes_are_stated ||
-                     std::any_of(normalizations.begin(), normalizations.end(), [](const Node* node) { return is_in_training(*node); });
+  const bool tells = network.modes_are_stated || std::any_of(normalizations.begin(), normalizations.end(),
+                                                             [](const Node* node) { return is_in_training(*node); });
   int64_t by_file = 0, by_pattern = 0;
   const auto freeze = [](Node& node, int64_t& count) {
     if (node.attributes.emplace("frozen", int64_t{1}).second) ++count;
@@ -44,9 +44,11 @@ Status freeze_statistics(Network& network, const std::vector<std::string>& patte
     constexpr size_t kShown = 5;
     std::string shown;
     for (size_t i = 0; i < std::min(kShown, normalizations.size()); ++i)
-      shown += (i ? ", " : "") + (normalizations[i]->module_path.empty() ? normalizations[i]->name : normalizations[i]->module_path);
+      shown += (i ? ", " : "") +
+               (normalizations[i]->module_path.empty() ? normalizations[i]->name : normalizations[i]->module_path);
     error.notes.push_back(normalizations.empty() ? "the model has none"
-                                                 : fmt::format("batch normalizations: {}{}", shown, normalizations.size() > kShown ? ", …" : ""));
+                                                 : fmt::format("batch normalizations: {}{}", shown,
+                                                               normalizations.size() > kShown ? ", …" : ""));
     return error;
   }
   if (by_file > 0)
@@ -55,7 +57,8 @@ Status freeze_statistics(Network& network, const std::vector<std::string>& patte
                                 by_file == std::ssize(normalizations) ? "" : " (others are in training mode)",
                                 by_file == 1 ? "its" : "their"));
   if (by_pattern > 0)
-    notes.push_back(fmt::format("{} {} running statistics (--frozen-statistics)", counted(by_pattern, "batch normalization"),
+    notes.push_back(fmt::format("{} {} running statistics (--frozen-statistics)",
+                                counted(by_pattern, "batch normalization"),
                                 by_pattern == 1 ? "keeps its" : "keep their"));
   return {};
 }

@@ -15,7 +15,8 @@ void fuse_activations(Network& network) {
     if (relu.op != "Relu" || uses.readers[relu.inputs[0]] != 1 || !uses.maker[relu.inputs[0]].valid()) continue;
     Node& before = network.nodes[uses.maker[relu.inputs[0]]];
     const Op& op = *find_op(before.op);
-    if (!op.absorbs_relu || !op.absorbs_relu(NodeView(network, before)) || before.outputs[0] != relu.inputs[0]) continue;
+    if (!op.absorbs_relu || !op.absorbs_relu(NodeView(network, before)) || before.outputs[0] != relu.inputs[0])
+      continue;
     before.marks.relu = true;
     before.outputs[0] = relu.outputs[0];
     uses.maker[relu.outputs[0]] = uses.maker[relu.inputs[0]];

@@ -12,7 +12,8 @@ namespace {
 bool is_image(const TensorType& type) { return type.rank() == 4 && type.type == DataType::f32; }
 
 bool can_lie(const TensorType& type, Layout images) {
-  return is_image(type) && !type.dims[1].batch && (images == Layout::nhwc || type.dims[1].value % block_of(images) == 0);
+  return is_image(type) && !type.dims[1].batch &&
+         (images == Layout::nhwc || type.dims[1].value % block_of(images) == 0);
 }
 
 // Rebuilds the node list with Reorder nodes inserted; all other nodes keep their order.
@@ -68,7 +69,8 @@ class LayoutAssigner {
           op.weight_layout(view, i, images_) != type_of(input).layout)
         return false;  // another reader needs it plain
     }
-    return std::all_of(node.inputs.begin(), node.inputs.end(), fits) && std::all_of(node.outputs.begin(), node.outputs.end(), fits);
+    return std::all_of(node.inputs.begin(), node.inputs.end(), fits) &&
+           std::all_of(node.outputs.begin(), node.outputs.end(), fits);
   }
 
   // Image activations, to which layout rules apply. Weights have separate layouts.

@@ -44,10 +44,14 @@ struct AllLast {
 
 // The task of a Reorder of `type` to the other layout. Creates both tensors.
 Task reorder_task(TaskGraph& graph, const TensorType& type, Layout from, Layout to) {
-  Task task{.name = to_string(type) + " to " + std::string(name_of(to)), .op = "Reorder", .layer = "reorder", .kernel = "Reorder"};
+  Task task{.name = to_string(type) + " to " + std::string(name_of(to)),
+            .op = "Reorder",
+            .layer = "reorder",
+            .kernel = "Reorder"};
   for (const auto& [layout, access] : {std::pair(from, Access::read), {to, Access::write}}) {
     const TensorType lies = in_layout(type, layout);
-    const TensorId tensor = graph.tensors.push_back({.name = task.name + (access == Access::read ? ".x" : ".y"), .type = lies});
+    const TensorId tensor =
+        graph.tensors.push_back({.name = task.name + (access == Access::read ? ".x" : ".y"), .type = lies});
     task.operands.push_back({tensor, access, lies});
   }
   return task;
@@ -93,7 +97,8 @@ IdVector<ValueId, bool> find_differentiated(const Network& network) {
   for (const ValueId id : ids_of(network.values))
     differentiated[id] = network.values[id].kind == ValueKind::parameter && network.values[id].trainable;
   for (const Node& node : network.nodes) {
-    const bool any = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return v.valid() && differentiated[v]; });
+    const bool any =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return v.valid() && differentiated[v]; });
     for (const ValueId output : node.outputs)
       if (any && output.valid()) differentiated[output] = true;
   }
@@ -108,7 +113,10 @@ struct ReorderPrices {
 class Chooser {
  public:
   Chooser(const Network& network, const TaskGraph& reorders, const Costs& costs, int64_t samples)
-      : network_(network), differentiated_(find_differentiated(network)), maker_(network.values.size()), readers_(network.values.size()) {
+      : network_(network),
+        differentiated_(find_differentiated(network)),
+        maker_(network.values.size()),
+        readers_(network.values.size()) {
     for (const Task& task : reorders.tasks) {
       const TensorType& read = task.operands[0].type;
       ReorderPrices& prices = reorder_[to_string(in_layout(read, Layout::plain))];
@@ -229,8 +237,8 @@ Result<std::vector<TaskGraph>> graphs_of_layouts(const Network& network, const T
   return graphs;
 }
 
-Result<LayoutChoice> choose_layouts(const Network& network, const TrainingOptions& options, Costs& costs, int64_t samples,
-                                    bool in_rounds) {
+Result<LayoutChoice> choose_layouts(const Network& network, const TrainingOptions& options, Costs& costs,
+                                    int64_t samples, bool in_rounds) {
   PLIMSOLL_ASSIGN(std::vector<TaskGraph> graphs, graphs_of_layouts(network, options));
   for (TaskGraph& graph : graphs) {
     if (in_rounds) graph = accumulating(std::move(graph));
@@ -244,7 +252,8 @@ Result<LayoutChoice> choose_layouts(const Network& network, const TrainingOption
 
   for (const NodeId id : ids_of(network.nodes)) {
     const Node& node = network.nodes[id];
-    const bool touches_images = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return is_image(network, v); });
+    const bool touches_images =
+        std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return is_image(network, v); });
     if (touches_images && can_be_last[id]) ++choice.nodes;
     if (touches_images && choice.last[id]) ++choice.nodes_last;
   }

@@ -37,6 +37,7 @@ Result<std::vector<TaskGraph>> graphs_of_layouts(const Network& network, const T
 
 // Errors: from build_task_graph, and from Costs::prepare, for example if a profile has no times for one layout.
 // `in_rounds`: there are several rounds, so gradients are accumulated.
-Result<LayoutChoice> choose_layouts(const Network& network, const TrainingOptions& options, Costs& costs, int64_t samples, bool in_rounds);
+Result<LayoutChoice> choose_layouts(const Network& network, const TrainingOptions& options, Costs& costs,
+                                    int64_t samples, bool in_rounds);
 
 }  // namespace plimsoll

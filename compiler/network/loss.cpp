@@ -28,7 +28,8 @@ std::optional<ValueId> loss_of_all(const Network& network) {
   }
   if (!loss) return std::nullopt;
   const auto needed = made_of(network, *loss);
-  const bool all = std::all_of(network.outputs.begin(), network.outputs.end(), [&](ValueId output) { return needed[output]; });
+  const bool all =
+      std::all_of(network.outputs.begin(), network.outputs.end(), [&](ValueId output) { return needed[output]; });
   return all ? loss : std::nullopt;
 }
 
@@ -44,11 +45,13 @@ std::string outputs_in_words(const Network& network) {
 }
 
 // The loss takes scores; an activation that turns them into probabilities would be applied twice.
-ValueId without_activation(const Network& network, ValueId output, LossKind kind, size_t class_axis, std::vector<std::string>& notes) {
+ValueId without_activation(const Network& network, ValueId output, LossKind kind, size_t class_axis,
+                           std::vector<std::string>& notes) {
   const auto maker = maker_of(network, output);
   if (!maker) return output;
   const Node& node = network.nodes[*maker];
-  const bool includes = kind == LossKind::softmax_cross_entropy  ? normalises_axis(network, node, static_cast<int64_t>(class_axis))
+  const bool includes = kind == LossKind::softmax_cross_entropy
+                            ? normalises_axis(network, node, static_cast<int64_t>(class_axis))
                         : kind == LossKind::binary_cross_entropy ? node.op == "Sigmoid"
                                                                  : false;
   if (!includes) return output;
@@ -58,7 +61,9 @@ ValueId without_activation(const Network& network, ValueId output, LossKind kind
 
 // The value with its dimensions permuted.
 Result<ValueId> turned(Network& network, ValueId value, const char* why, const std::vector<int64_t>& order) {
-  Node node{.name = unused_name(network, fmt::format("{}/{}", network.values[value].name, why)), .op = "Transpose", .opset = 13,
+  Node node{.name = unused_name(network, fmt::format("{}/{}", network.values[value].name, why)),
+            .op = "Transpose",
+            .opset = 13,
             .inputs = {value}};
   node.attributes["perm"] = order;
   node.outputs.push_back(add_value(network, node.name, ValueKind::intermediate, network.values[value].type));
@@ -86,8 +91,9 @@ Result<ValueId> samples_first(Network& network, ValueId output, std::vector<std:
   if (samples == dims.begin() || samples == dims.end()) return output;
   const auto order = order_with(dims.size(), static_cast<size_t>(samples - dims.begin()), 0);
   PLIMSOLL_ASSIGN(const ValueId result, turned(network, output, "samples_first", order));
-  notes.push_back(fmt::format("output '{}' is {}; targets are read with the batch first: {}", network.values[output].name,
-                              to_string(dims), to_string(network.values[result].type.dims)));
+  notes.push_back(fmt::format("output '{}' is {}; targets are read with the batch first: {}",
+                              network.values[output].name, to_string(dims),
+                              to_string(network.values[result].type.dims)));
   return result;
 }
 
@@ -103,10 +109,15 @@ std::vector<std::string_view> asked_of_added_loss(const LossRequest& request) {
 
 Status check_weighing(const LossRequest& request, int64_t classes) {
   if (const auto index = request.ignore_index; index && *index >= classes)
-    return Error{ExitCode::usage, fmt::format("--ignore-index {} is not a label: there are {} classes (negative labels are always ignored)", *index, classes)};
+    return Error{
+        ExitCode::usage,
+        fmt::format("--ignore-index {} is not a label: there are {} classes (negative labels are always ignored)",
+                    *index, classes)};
   if (!request.class_weights.empty() && static_cast<int64_t>(request.class_weights.size()) != classes)
-    return Error{ExitCode::usage, fmt::format("--class-weights has {} weights, but there are {} classes", request.class_weights.size(), classes)};
-  if (std::any_of(request.class_weights.begin(), request.class_weights.end(), [](float w) { return !(w >= 0) || std::isinf(w); }))
+    return Error{ExitCode::usage, fmt::format("--class-weights has {} weights, but there are {} classes",
+                                              request.class_weights.size(), classes)};
+  if (std::any_of(request.class_weights.begin(), request.class_weights.end(),
+                  [](float w) { return !(w >= 0) || std::isinf(w); }))
     return Error{ExitCode::usage, "--class-weights must be at least 0"};
   if (const auto smoothing = request.label_smoothing; smoothing && !(*smoothing >= 0 && *smoothing <= 1))
     return Error{ExitCode::usage, fmt::format("--label-smoothing {} is not between 0 and 1", *smoothing)};
@@ -130,9 +141,11 @@ Status choose_output(Network& network, const std::string& name, std::vector<std:
   std::vector<ValueId>& outputs = network.outputs;
   std::optional<ValueId> chosen;
   if (!name.empty()) {
-    const auto named = std::find_if(outputs.begin(), outputs.end(), [&](ValueId id) { return network.values[id].name == name; });
+    const auto named =
+        std::find_if(outputs.begin(), outputs.end(), [&](ValueId id) { return network.values[id].name == name; });
     if (named == outputs.end())
-      return Error{ExitCode::usage, fmt::format("the model has no output '{}' (--output); outputs: {}", name, outputs_in_words(network))};
+      return Error{ExitCode::usage, fmt::format("the model has no output '{}' (--output); outputs: {}", name,
+                                                outputs_in_words(network))};
     chosen = *named;
   } else if (std::all_of(outputs.begin(), outputs.end(), [&](ValueId id) { return id == outputs[0]; })) {
     chosen = outputs[0];
@@ -140,13 +153,15 @@ Status choose_output(Network& network, const std::string& name, std::vector<std:
     chosen = loss_of_all(network);
   }
   if (!chosen)
-    return Error{ExitCode::invalid_model,
-                 fmt::format("the model has {} outputs: {}; choose the one that the loss reads, for example --output '{}'",
-                             outputs.size(), outputs_in_words(network), network.values[outputs[0]].name),
-                 {"layers that feed only the other outputs are then not trained"}};
+    return Error{
+        ExitCode::invalid_model,
+        fmt::format("the model has {} outputs: {}; choose the one that the loss reads, for example --output '{}'",
+                    outputs.size(), outputs_in_words(network), network.values[outputs[0]].name),
+        {"layers that feed only the other outputs are then not trained"}};
   for (const ValueId id : outputs)
     if (id != *chosen)
-      notes.push_back(fmt::format("output '{}' is ignored: the loss reads output '{}'", network.values[id].name, network.values[*chosen].name));
+      notes.push_back(fmt::format("output '{}' is ignored: the loss reads output '{}'", network.values[id].name,
+                                  network.values[*chosen].name));
   outputs = {*chosen};
   const auto needed = made_of(network, *chosen);
   for (const ValueId id : ids_of(network.values))
@@ -166,9 +181,10 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
   const bool classes = kind == LossKind::softmax_cross_entropy, binary = kind == LossKind::binary_cross_entropy;
   const auto own = own_loss(network, output);
   if (const auto flags = asked_of_added_loss(request); !flags.empty() && (own || !classes))
-    return Error{ExitCode::usage, own ? fmt::format("{} applies to a loss that Plimsoll adds; the model has its own loss, {}", flags[0],
-                                                    NodeView(network, network.nodes[*own]).describe())
-                                      : fmt::format("{} requires --loss softmax-cross-entropy", flags[0])};
+    return Error{ExitCode::usage,
+                 own ? fmt::format("{} applies to a loss that Plimsoll adds; the model has its own loss, {}", flags[0],
+                                   NodeView(network, network.nodes[*own]).describe())
+                     : fmt::format("{} requires --loss softmax-cross-entropy", flags[0])};
   if (is_output && !own) {
     end_in_output(network);
     return {};
@@ -178,10 +194,12 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
     return {};
   }
   if (kind == LossKind::none)
-    return Error{ExitCode::usage, "the model has no loss; choose one, for example --loss softmax-cross-entropy, or --loss output if an output is the loss"};
+    return Error{ExitCode::usage,
+                 "the model has no loss; choose one, for example --loss softmax-cross-entropy, or --loss output if an "
+                 "output is the loss"};
   if (const TensorType& type = network.values[output].type; type.type != DataType::f32)
-    return Error{ExitCode::invalid_model,
-                 fmt::format("output '{}' is {}: a loss needs an f32 output", network.values[output].name, to_string(type))};
+    return Error{ExitCode::invalid_model, fmt::format("output '{}' is {}: a loss needs an f32 output",
+                                                      network.values[output].name, to_string(type))};
 
   size_t axis = 0;
   bool tokens = false;
@@ -195,7 +213,8 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
   } else {
     const Dims dims = network.values[output].type.dims;
     if (!dims[0].batch) {
-      const auto samples = std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.batch; }) - dims.begin();
+      const auto samples =
+          std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.batch; }) - dims.begin();
       if (axis < static_cast<size_t>(samples)) ++axis;
       PLIMSOLL_ASSIGN(output, samples_first(network, output, notes));
     }

@@ -27,7 +27,8 @@ std::string all_with_types(const Network& network, const std::vector<ValueId>& i
 }
 
 Error no_number(const Network& network, ValueId id) {
-  Error error{ExitCode::invalid_model, fmt::format("output {} is not a loss: a loss is a single f32", with_type(network, id))};
+  Error error{ExitCode::invalid_model,
+              fmt::format("output {} is not a loss: a loss is a single f32", with_type(network, id))};
   if (network.values[id].type.depends_on_batch())
     error.notes.push_back("reduce the loss over all samples in the model, for example with .mean()");
   return error;
@@ -39,9 +40,11 @@ Result<std::string> find_output_loss(const Network& network, const std::string& 
   const std::vector<ValueId>& outputs = network.outputs;
   if (outputs.empty()) return Error{ExitCode::invalid_model, "the model has no output"};
   if (!name.empty()) {
-    const auto named = std::find_if(outputs.begin(), outputs.end(), [&](ValueId id) { return network.values[id].name == name; });
+    const auto named =
+        std::find_if(outputs.begin(), outputs.end(), [&](ValueId id) { return network.values[id].name == name; });
     if (named == outputs.end())
-      return Error{ExitCode::usage, fmt::format("--loss output:{}: the model has no such output; outputs: {}", name, all_with_types(network, outputs))};
+      return Error{ExitCode::usage, fmt::format("--loss output:{}: the model has no such output; outputs: {}", name,
+                                                all_with_types(network, outputs))};
     if (!is_number(network, *named)) return no_number(network, *named);
     return name;
   }
@@ -50,24 +53,29 @@ Result<std::string> find_output_loss(const Network& network, const std::string& 
     if (is_number(network, id) && std::find(numbers.begin(), numbers.end(), id) == numbers.end()) numbers.push_back(id);
   if (outputs.size() == 1 && numbers.empty()) return no_number(network, outputs[0]);
   if (numbers.size() != 1)
-    return Error{ExitCode::invalid_model,
-                 fmt::format("{} of the model's outputs are scalars: {}; choose the loss, for example --loss output:{}",
-                             numbers.empty() ? "none" : "several", all_with_types(network, numbers.empty() ? outputs : numbers),
-                             network.values[numbers.empty() ? outputs[0] : numbers[0]].name)};
+    return Error{
+        ExitCode::invalid_model,
+        fmt::format("{} of the model's outputs are scalars: {}; choose the loss, for example --loss output:{}",
+                    numbers.empty() ? "none" : "several", all_with_types(network, numbers.empty() ? outputs : numbers),
+                    network.values[numbers.empty() ? outputs[0] : numbers[0]].name)};
   const std::string& loss = network.values[numbers[0]].name;
   const auto parts = made_of(network, numbers[0]);
   for (const ValueId id : outputs)
     if (!parts[id])
-      return Error{ExitCode::invalid_model,
-                   fmt::format("output {} does not contribute to the loss '{}': layers that feed only this output would not be trained", with_type(network, id), loss),
-                   {fmt::format("--loss output:{} trains without them", loss)}};
+      return Error{
+          ExitCode::invalid_model,
+          fmt::format(
+              "output {} does not contribute to the loss '{}': layers that feed only this output would not be trained",
+              with_type(network, id), loss),
+          {fmt::format("--loss output:{} trains without them", loss)}};
   return loss;
 }
 
 void end_in_output(Network& network) {
   const ValueId number = network.outputs[0];
   const auto taken = [&](const std::string& name) {
-    return std::any_of(network.values.begin(), network.values.end(), [&](const Value& value) { return value.name == name; }) ||
+    return std::any_of(network.values.begin(), network.values.end(),
+                       [&](const Value& value) { return value.name == name; }) ||
            std::any_of(network.nodes.begin(), network.nodes.end(), [&](const Node& node) { return node.name == name; });
   };
   std::string name = "loss";

@@ -12,9 +12,11 @@ Status make_trainable(Network& network, const NetworkRequest& request, std::vect
   PLIMSOLL_TRY(attach_loss(network, request.loss, notes));
   const TrainedRequest& trained = request.trained;
   if (!network.perhaps_merged.empty() && !trained.assume_shared)
-    return Error{ExitCode::invalid_model, network.perhaps_merged,
-                 {"if the model shares them, use --assume-shared",
-                  "otherwise export it again without that optimizer: optimize=False, or plimsoll.export (docs/python.md)"}};
+    return Error{
+        ExitCode::invalid_model,
+        network.perhaps_merged,
+        {"if the model shares them, use --assume-shared",
+         "otherwise export it again without that optimizer: optimize=False, or plimsoll.export (docs/python.md)"}};
   PLIMSOLL_TRY(decide_modes(network, network.states_modes, trained.modes, !trained.frozen_statistics.empty()));
   PLIMSOLL_TRY(choose_what_is_trained(network, trained, notes));
   PLIMSOLL_TRY(decide_weights(network, trained.assume, notes));

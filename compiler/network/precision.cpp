@@ -17,7 +17,8 @@ bool has_reduced_result(const Network& network, const Node& node) {
   const auto reduced = [&](ValueId id) { return id.valid() && network.values[id].reduced; };
   switch (find_op(node.op)->precision) {
     case PrecisionRule::products: return true;
-    case PrecisionRule::rows: return network.values[node.inputs[0]].kind == ValueKind::parameter || reduced(node.inputs[0]);
+    case PrecisionRule::rows:
+      return network.values[node.inputs[0]].kind == ValueKind::parameter || reduced(node.inputs[0]);
     case PrecisionRule::single: return false;
     case PrecisionRule::follows: break;
   }

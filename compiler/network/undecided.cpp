@@ -101,8 +101,9 @@ Status decide_weights(Network& network, Assume assume, std::vector<std::string>&
   if (assume == Assume::nothing) {
     Error error{
         ExitCode::invalid_model,
-        fmt::format("the model does not say whether {} {} trained: the file does not distinguish parameters from buffers",
-                    counted(count, "tensor"), is_or_are(count))};
+        fmt::format(
+            "the model does not say whether {} {} trained: the file does not distinguish parameters from buffers",
+            counted(count, "tensor"), is_or_are(count))};
     for (const ValueId id : weights)
       error.notes.push_back(fmt::format("'{}' {}, read by {}", network.values[id].name,
                                         to_string(network.values[id].type), readers_of(network, id)));

@@ -9,7 +9,9 @@
 namespace plimsoll {
 namespace add {
 
-std::optional<double> number(const NodeView& node) { return number_at(node, 0) ? number_at(node, 0) : number_at(node, 1); }
+std::optional<double> number(const NodeView& node) {
+  return number_at(node, 0) ? number_at(node, 0) : number_at(node, 1);
+}
 
 void forward(TaskBuilder& build) {
   if (const auto shift = number(build.node())) return forward_scaled(build, 1, *shift);

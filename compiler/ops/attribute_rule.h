@@ -57,7 +57,8 @@ inline constexpr std::string_view kUpdates[] = {"none", "add", "mul", "max", "mi
 
 // Attributes shared by the reductions. The axes became an input in opset `axes_as_input`.
 constexpr AttributeRules of_reduction(int axes_as_input) {
-  return {integers("axes").until(axes_as_input - 1), integer("keepdims"), integer("noop_with_empty_axes").since(axes_as_input)};
+  return {integers("axes").until(axes_as_input - 1), integer("keepdims"),
+          integer("noop_with_empty_axes").since(axes_as_input)};
 }
 
 }  // namespace attribute

@@ -39,8 +39,9 @@ std::vector<Sample> samples() {
       pool_sample("padded", {kBatch, {2}, {5}, {6}}, {3, 3}, {{"pads", Ints{1, 1, 1, 1}}}),
       pool_sample("count_padding", {kBatch, {2}, {5}, {6}}, {3, 3},
                   {{"pads", Ints{1, 1, 1, 1}}, {"count_include_pad", yes}}),
-      pool_sample("ceil", {kBatch, {2}, {6}, {7}}, {3, 2},
-                  {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}, {"ceil_mode", yes}, {"count_include_pad", yes}}),
+      pool_sample(
+          "ceil", {kBatch, {2}, {6}, {7}}, {3, 2},
+          {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}, {"ceil_mode", yes}, {"count_include_pad", yes}}),
       pool_sample("ceil_of_one", {kBatch, {2}, {2}, {3}}, {3, 3}, {{"strides", Ints{2, 2}}, {"ceil_mode", yes}}),
       pool_sample("stepped_over", {kBatch, {1}, {1}, {4}}, {2, 2},
                   {{"dilations", Ints{2, 1}}, {"pads", Ints{1, 0, 1, 0}}}),
@@ -48,7 +49,10 @@ std::vector<Sample> samples() {
       pool_sample("volume", {kBatch, {2}, {4}, {5}, {4}}, {2, 3, 2},
                   {{"strides", Ints{2, 2, 1}}, {"pads", Ints{1, 1, 0, 0, 1, 1}}}),
       pool_sample("volume_counted", {kBatch, {2}, {5}, {4}, {3}}, {3, 2, 2},
-                  {{"strides", Ints{2, 2, 2}}, {"pads", Ints{1, 1, 1, 1, 1, 1}}, {"ceil_mode", yes}, {"count_include_pad", yes}}),
+                  {{"strides", Ints{2, 2, 2}},
+                   {"pads", Ints{1, 1, 1, 1, 1, 1}},
+                   {"ceil_mode", yes},
+                   {"count_include_pad", yes}}),
       pool_sample("nothing", {kBatch, {3}, {2}, {2}}, {1, 1}, {}),
   };
 }

@@ -66,13 +66,16 @@ void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
   const bool frozen = is_frozen(node);
   const auto stash = [&](const char* what) {
-    return trains_before_addition(build) && !frozen ? build.write_stash(what, {DataType::f32, {node.input_type(0).dims[1]}}) : Operand{};
+    return trains_before_addition(build) && !frozen
+               ? build.write_stash(what, {DataType::f32, {node.input_type(0).dims[1]}})
+               : Operand{};
   };
   TaskSpec task{.kernel = "BatchNormForward",
                 .attributes = to_attributes(attrs_of(node)),
                 .operands = {build.read_input(0), build.read_input(1), build.read_input(2),
                              frozen ? build.read_input(3) : build.update_input(3),
-                             frozen ? build.read_input(4) : build.update_input(4), build.write_output(0), stash("mean"), stash("var")},
+                             frozen ? build.read_input(4) : build.update_input(4), build.write_output(0), stash("mean"),
+                             stash("var")},
                 .in_place = {{0, 5}},
                 .flops = flops_per_element(node.input_type(0), 7),
                 .twice = {0},
@@ -100,8 +103,9 @@ void backward(TaskBuilder& build) {
               .attributes = to_attributes(attrs),
               .operands = {build.read_input(0), dy, build.read_input(1),
                            attrs.frozen ? build.read_input(3) : build.read_stash("mean"),
-                           attrs.frozen ? build.read_input(4) : build.read_stash("var"), attrs.relu ? build.read_output(0) : Operand{},
-                           build.write_gradient(0), build.write_gradient(1), build.write_gradient(2)},
+                           attrs.frozen ? build.read_input(4) : build.read_stash("var"),
+                           attrs.relu ? build.read_output(0) : Operand{}, build.write_gradient(0),
+                           build.write_gradient(1), build.write_gradient(2)},
               .in_place = {{1, 6}, {0, 6}},
               .flops = flops_per_element(build.node().input_type(0), 11),
               .twice = {0, 1, 5},
@@ -124,12 +128,17 @@ std::vector<Sample> samples() {
   };
   Sample many_kinks = sample("addend_large", {kBatch, {2}, {22}, {22}}, 1, true);
   many_kinks.check_gradient = false;
-  return {sample("image", {kBatch, {3}, {5}, {5}}, 0), sample("relu", {kBatch, {3}, {4}, {3}}, 1),
-          sample("flat", {kBatch, {5}}, 0), sample("blocked", {kBatch, {16}, {3}, {3}}, 0),
-          sample("blocked_relu", {kBatch, {32}, {2}, {3}}, 1), sample("large", {kBatch, {2}, {21}, {22}}, 0),
-          sample("addend", {kBatch, {3}, {5}, {5}}, 0, true), sample("addend_relu", {kBatch, {3}, {4}, {3}}, 1, true),
+  return {sample("image", {kBatch, {3}, {5}, {5}}, 0),
+          sample("relu", {kBatch, {3}, {4}, {3}}, 1),
+          sample("flat", {kBatch, {5}}, 0),
+          sample("blocked", {kBatch, {16}, {3}, {3}}, 0),
+          sample("blocked_relu", {kBatch, {32}, {2}, {3}}, 1),
+          sample("large", {kBatch, {2}, {21}, {22}}, 0),
+          sample("addend", {kBatch, {3}, {5}, {5}}, 0, true),
+          sample("addend_relu", {kBatch, {3}, {4}, {3}}, 1, true),
           sample("addend_blocked_relu", {kBatch, {16}, {2}, {3}}, 1, true),
-          sample("frozen", {kBatch, {3}, {5}, {5}}, 0, false, 1), sample("frozen_blocked_relu", {kBatch, {16}, {3}, {3}}, 1, false, 1),
+          sample("frozen", {kBatch, {3}, {5}, {5}}, 0, false, 1),
+          sample("frozen_blocked_relu", {kBatch, {16}, {3}, {3}}, 1, false, 1),
           sample("frozen_addend_relu", {kBatch, {3}, {4}, {3}}, 1, true, 1),
           many_kinks};
 }

@@ -24,7 +24,8 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
   build.task({.kernel = "RandomMask",
-              .attributes = to_attributes(RandomMaskAttrs{.probability = node.real("probability", 0), .key = random_key(node)}),
+              .attributes =
+                  to_attributes(RandomMaskAttrs{.probability = node.real("probability", 0), .key = random_key(node)}),
               .operands = {build.write_output(0)},
               .flops = flops_per_element(node.output_type(0), 1)});
 }
@@ -33,7 +34,8 @@ std::vector<Sample> samples() {
   const auto sample = [](std::string name, std::vector<int64_t> shape, double probability) {
     return Sample{.name = std::move(name), .attributes = {{"shape", std::move(shape)}, {"probability", probability}}};
   };
-  return {sample("of_samples", {-1, 1, 1, 1}, 0.8), sample("of_elements", {-1, 3, 5}, 0.3), sample("by_four", {-1, 3, 8}, 0.3), sample("always", {-1, 4}, 1)};
+  return {sample("of_samples", {-1, 1, 1, 1}, 0.8), sample("of_elements", {-1, 3, 5}, 0.3),
+          sample("by_four", {-1, 3, 8}, 0.3), sample("always", {-1, 4}, 1)};
 }
 
 }  // namespace bernoulli

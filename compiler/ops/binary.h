@@ -33,8 +33,8 @@ void give_product_gradient(TaskBuilder& build, size_t i, const Operand& other);
 // The gradient of the tensor operand: scale · dy.
 void give_scaled_gradient(TaskBuilder& build, double scale);
 
-// The gradient of operand `i` by a kernel {operand, the other operand, dy, dx}, whose dx has the dimensions of y. If `i`
-// was broadcast, a further task sums it.
+// The gradient of operand `i` by a kernel {operand, the other operand, dy, dx}, whose dx has the dimensions of y. If
+// `i` was broadcast, a further task sums it.
 void give_gradient_by_both(TaskBuilder& build, size_t i, std::string_view kernel);
 
 // Shapes that exercise broadcasting, with values drawn from [low, high).

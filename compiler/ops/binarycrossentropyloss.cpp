@@ -23,7 +23,8 @@ void forward(TaskBuilder& build) {
   build.task({.kernel = "BinaryCrossEntropy",
               .kind = TaskKind::loss,
               .attributes = to_attributes(BinaryCrossEntropyAttrs{.scale = 1.0 / static_cast<double>(elements)}),
-              .operands = {build.read_input(0), build.read_input(1), build.write_output(0), build.write_output(1), build.write_gradient(0)},
+              .operands = {build.read_input(0), build.read_input(1), build.write_output(0), build.write_output(1),
+                           build.write_gradient(0)},
               .in_place = {{0, 4}, {1, 4}},
               .flops = flops_per_element(logits, 12)});
 }
@@ -33,9 +34,10 @@ void backward(TaskBuilder&) {}
 
 std::vector<Sample> samples() {
   const auto of = [](std::string name, Dims dims, int outputs) {
-    return Sample{.name = std::move(name),
-                  .inputs = {{.dims = dims, .low = -4, .high = 4}, {.dims = dims, .kind = ValueKind::input, .low = 0, .high = 1}},
-                  .outputs = outputs};
+    return Sample{
+        .name = std::move(name),
+        .inputs = {{.dims = dims, .low = -4, .high = 4}, {.dims = dims, .kind = ValueKind::input, .low = 0, .high = 1}},
+        .outputs = outputs};
   };
   return {of("rows", {kBatch, {7}}, 2), of("alone", {kBatch}, 1), of("images", {kBatch, {3}, {40}, {41}}, 2)};
 }

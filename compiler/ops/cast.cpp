@@ -20,7 +20,9 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
     case kInt32: return std::vector{TensorType{DataType::i32, x.dims}};
     case kInt64: return std::vector{TensorType{DataType::i64, x.dims}};
     case kUint8: case kBool: return std::vector{TensorType{DataType::u8, x.dims}};
-    default: return node.unsupported("element type " + std::to_string(node.integer("to", 0)) + " of ONNX; f32, i32, i64, u8 and bool are supported");
+    default:
+      return node.unsupported("element type " + std::to_string(node.integer("to", 0)) +
+                              " of ONNX; f32, i32, i64, u8 and bool are supported");
   }
 }
 
@@ -51,11 +53,15 @@ std::optional<Moves> moves(const NodeView& node) {
 
 std::vector<Sample> samples() {
   const auto sample = [](std::string name, DataType from, int64_t to, double low, double high) {
-    return Sample{.name = std::move(name), .inputs = {{.dims = {kBatch, {7}}, .type = from, .low = low, .high = high}}, .attributes = {{"to", to}}};
+    return Sample{.name = std::move(name),
+                  .inputs = {{.dims = {kBatch, {7}}, .type = from, .low = low, .high = high}},
+                  .attributes = {{"to", to}}};
   };
-  return {sample("mask", DataType::i64, kBool, 0, 3), sample("mask_to_real", DataType::i64, kFloat, 0, 2), sample("truth", DataType::u8, kFloat, 0, 2),
-          sample("count", DataType::u8, kInt64, 0, 2), sample("narrow", DataType::i64, kInt32, -9, 9), sample("wide", DataType::i32, kInt64, -9, 9),
-          sample("cut_off", DataType::f32, kInt64, -9, 9), sample("set", DataType::f32, kBool, -1, 1), sample("bytes", DataType::u8, kBool, 0, 9)};
+  return {sample("mask", DataType::i64, kBool, 0, 3),      sample("mask_to_real", DataType::i64, kFloat, 0, 2),
+          sample("truth", DataType::u8, kFloat, 0, 2),     sample("count", DataType::u8, kInt64, 0, 2),
+          sample("narrow", DataType::i64, kInt32, -9, 9),  sample("wide", DataType::i32, kInt64, -9, 9),
+          sample("cut_off", DataType::f32, kInt64, -9, 9), sample("set", DataType::f32, kBool, -1, 1),
+          sample("bytes", DataType::u8, kBool, 0, 9)};
 }
 
 Known evaluate(const KnownCall& call) {

@@ -43,8 +43,10 @@ Known evaluate(const KnownCall& call) {
   for (size_t i = 1; i < call.inputs.size() && clipped; ++i) {
     if (!call.given(i)) continue;
     const std::vector<KnownInput> two = {{.known = &*clipped}, call.inputs[i]};
-    clipped = i == 1 ? evaluate_binary(two, {.ints = symbolic::largest, .reals = [](double a, double b) { return a < b ? b : a; }})
-                     : evaluate_binary(two, {.ints = symbolic::smallest, .reals = [](double a, double b) { return a > b ? b : a; }});
+    clipped = i == 1 ? evaluate_binary(
+                           two, {.ints = symbolic::largest, .reals = [](double a, double b) { return a < b ? b : a; }})
+                     : evaluate_binary(two, {.ints = symbolic::smallest,
+                                             .reals = [](double a, double b) { return a > b ? b : a; }});
   }
   return clipped;
 }

@@ -26,10 +26,12 @@ Result<Dims> concatenated(const std::vector<Dims>& parts, int64_t axis) {
     };
     if (parts[i].size() != result.size()) return misfit(", and input 0 is ");
     if (parts[i][along].batch) return dims::unsupported("concatenates along the batch");
-    if (__builtin_add_overflow(extent, parts[i][along].value, &extent)) return misfit(", too large to concatenate with ");
+    if (__builtin_add_overflow(extent, parts[i][along].value, &extent))
+      return misfit(", too large to concatenate with ");
     Dims others = parts[i];
     others[along] = result[along];
-    if (others != result) return misfit(", which cannot be concatenated along axis " + std::to_string(along) + " with ");
+    if (others != result)
+      return misfit(", which cannot be concatenated along axis " + std::to_string(along) + " with ");
   }
   result[along] = {extent};
   return result;
@@ -78,10 +80,12 @@ std::vector<Sample> samples() {
           {.name = "width", .inputs = {image(32), image(32)}, .attributes = {{"axis", int64_t{3}}}},
           {.name = "twice", .inputs = {image(2)}, .attributes = {{"axis", int64_t{2}}}},
           {.name = "ids",
-           .inputs = {{.dims = {kBatch, {2}, {5}}, .type = DataType::i64, .low = -9, .high = 9}, {.dims = {kBatch, {3}, {5}}, .type = DataType::i64, .low = -9, .high = 9}},
+           .inputs = {{.dims = {kBatch, {2}, {5}}, .type = DataType::i64, .low = -9, .high = 9},
+                      {.dims = {kBatch, {3}, {5}}, .type = DataType::i64, .low = -9, .high = 9}},
            .attributes = {{"axis", int64_t{1}}}},
           {.name = "masks",
-           .inputs = {{.dims = {kBatch, {5}}, .type = DataType::u8, .low = 0, .high = 2}, {.dims = {kBatch, {2}}, .type = DataType::u8, .low = 0, .high = 2}},
+           .inputs = {{.dims = {kBatch, {5}}, .type = DataType::u8, .low = 0, .high = 2},
+                      {.dims = {kBatch, {2}}, .type = DataType::u8, .low = 0, .high = 2}},
            .attributes = {{"axis", int64_t{1}}}},
           {.name = "parameter",
            .inputs = {{.dims = {kBatch, {2}, {5}}}, {.dims = {kBatch, {3}, {5}}}, {.dims = {kBatch, {1}, {5}}}},

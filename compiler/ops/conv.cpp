@@ -21,8 +21,11 @@ ConvAttrs attrs_of(const NodeView& node) {
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires an input and weights");
   const TensorType &x = node.input_type(0), &w = node.input_type(1);
-  if (!has_window_rank(x)) return node.unsupported("only convolutions over one, two or three dimensions have kernels, input is " + to_string(x.dims));
-  if (w.rank() != x.rank()) return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims));
+  if (!has_window_rank(x))
+    return node.unsupported("only convolutions over one, two or three dimensions have kernels, input is " +
+                            to_string(x.dims));
+  if (w.rank() != x.rank())
+    return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims));
   const int64_t group = node.integer("group", 1), channels = x.dims[1].value;
   if (group < 1 || channels % group != 0 || w.dims[1].value * group != channels || w.dims[0].value % group != 0)
     return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims) + " in " +
@@ -104,7 +107,8 @@ std::vector<Sample> samples() {
       conv("grouped", {kBatch, {4}, {5}, {5}}, {{6}, {2}, {3}, {3}}, {{"group", int64_t{2}}}, true),
       conv("depthwise", {kBatch, {4}, {5}, {5}}, {{4}, {1}, {3}, {3}},
            {{"group", int64_t{4}}, {"pads", Ints{1, 1, 1, 1}}}, true),
-      conv("same_upper", {kBatch, {2}, {5}, {5}}, {{3}, {2}, {2}, {2}}, {{"auto_pad", std::string("SAME_UPPER")}}, false),
+      conv("same_upper", {kBatch, {2}, {5}, {5}}, {{3}, {2}, {2}, {2}}, {{"auto_pad", std::string("SAME_UPPER")}},
+           false),
       conv("relu", {kBatch, {3}, {6}, {5}}, {{4}, {3}, {3}, {3}}, {{"relu", int64_t{1}}}, true),
       // Channel counts that fill blocks of 8 and 16.
       conv("blocked", {kBatch, {32}, {6}, {5}}, {{16}, {32}, {3}, {3}}, {{"pads", Ints{1, 1, 1, 1}}}, true),

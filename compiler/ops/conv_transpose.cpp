@@ -19,7 +19,8 @@ Result<Shape> shape_of(const NodeView& node) {
   const TensorType &x = node.input_type(0), &w = node.input_type(1);
   PLIMSOLL_ASSIGN(const Window window, window_of(node, spatial_of(w)));
   const size_t rank = window.rank();
-  const auto more = node.integers("output_padding", std::vector<int64_t>(rank, 0)), wanted = node.integers("output_shape");
+  const auto more = node.integers("output_padding", std::vector<int64_t>(rank, 0)),
+             wanted = node.integers("output_shape");
   const std::string auto_pad = node.text("auto_pad", "NOTSET");
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
   if (more.size() != rank) return node.invalid("output_padding must have " + std::to_string(rank) + " entries");
@@ -48,8 +49,11 @@ Result<Shape> shape_of(const NodeView& node) {
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires an input and weights");
   const TensorType &x = node.input_type(0), &w = node.input_type(1);
-  if (!has_window_rank(x)) return node.unsupported("only convolutions over one, two or three dimensions have kernels, input is " + to_string(x.dims));
-  if (w.rank() != x.rank()) return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims));
+  if (!has_window_rank(x))
+    return node.unsupported("only convolutions over one, two or three dimensions have kernels, input is " +
+                            to_string(x.dims));
+  if (w.rank() != x.rank())
+    return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims));
   const int64_t group = node.integer("group", 1);
   if (group < 1 || w.dims[0] != x.dims[1] || w.dims[0].value % group != 0)
     return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims) + " in " +
@@ -127,7 +131,11 @@ std::vector<Sample> samples() {
       sample("grouped", {kBatch, {4}, {3}, {3}}, {{4}, {3}, {3}, {3}}, {{"group", int64_t{2}}}, 6),
       sample("volume", {kBatch, {3}, {2}, {3}, {2}}, {{3}, {2}, {2}, {2}, {2}}, {{"strides", Ints{2, 2, 2}}}, 2),
       sample("volume_padded", {kBatch, {4}, {3}, {2}, {3}}, {{4}, {3}, {3}, {2}, {3}},
-             {{"strides", Ints{2, 1, 2}}, {"pads", Ints{1, 0, 1, 1, 1, 0}}, {"output_padding", Ints{1, 0, 0}}, {"group", int64_t{2}}}, 6),
+             {{"strides", Ints{2, 1, 2}},
+              {"pads", Ints{1, 0, 1, 1, 1, 0}},
+              {"output_padding", Ints{1, 0, 0}},
+              {"group", int64_t{2}}},
+             6),
       sample("volume_blocked", {kBatch, {16}, {2}, {2}, {3}}, {{16}, {32}, {2}, {1}, {2}}, {}, 32),
       sample("blocked", {kBatch, {32}, {3}, {3}}, {{32}, {16}, {3}, {3}}, {{"pads", Ints{1, 1, 1, 1}}}, 16),
   };

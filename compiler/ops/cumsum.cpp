@@ -64,7 +64,10 @@ std::vector<Sample> samples() {
                   .attributes = {{"exclusive", exclusive}, {"reverse", reverse}}};
   };
   const SampleInput words{.dims = {kBatch, {5}, {3}}};
-  return {sample("steps", words, 1, 0, 0), sample("exclusive", words, 1, 1, 0), sample("reverse", words, -1, 0, 1), sample("both", words, 1, 1, 1),
+  return {sample("steps", words, 1, 0, 0),
+          sample("exclusive", words, 1, 1, 0),
+          sample("reverse", words, -1, 0, 1),
+          sample("both", words, 1, 1, 1),
           sample("parameter", {.dims = {{4}, {3}}, .kind = ValueKind::parameter}, 0, 0, 0),
           sample("positions", {.dims = {kBatch, {9}}, .type = DataType::i64, .low = 0, .high = 2}, 1, 0, 0),
           sample("narrow", {.dims = {kBatch, {9}}, .type = DataType::i32, .low = -9, .high = 9}, -1, 1, 0)};
@@ -72,7 +75,8 @@ std::vector<Sample> samples() {
 
 Known evaluate(const KnownCall& call) {
   const KnownValue *data = call.known(0), *along = call.known(1);
-  if (!data || !along || along->real() || along->elements() != 1 || along->integer(0).batch || !data->elements() || *data->elements() > kKnownLimit)
+  if (!data || !along || along->real() || along->elements() != 1 || along->integer(0).batch || !data->elements() ||
+      *data->elements() > kKnownLimit)
     return std::nullopt;
   const auto axis = constants::axis_of(along->integer(0).value, data->dims.size());
   if (!axis) return std::nullopt;

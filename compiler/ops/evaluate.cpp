@@ -12,13 +12,15 @@ Extents extents(const Dims& dims, size_t axis) {
 }
 
 std::optional<Places> places_of(const KnownValue& data, const KnownValue& indices) {
-  if (!data.elements() || *data.elements() > kKnownLimit || indices.real() || !indices.elements() || indices.dims.empty() ||
-      *indices.elements() > kKnownLimit)
+  if (!data.elements() || *data.elements() > kKnownLimit || indices.real() || !indices.elements() ||
+      indices.dims.empty() || *indices.elements() > kKnownLimit)
     return std::nullopt;
-  const size_t depth = static_cast<size_t>(indices.dims.back().value), count = depth == 0 ? 0 : static_cast<size_t>(*indices.elements()) / depth;
+  const size_t depth = static_cast<size_t>(indices.dims.back().value),
+               count = depth == 0 ? 0 : static_cast<size_t>(*indices.elements()) / depth;
   if (depth == 0 || depth > data.dims.size()) return std::nullopt;
   Places places;
-  for (size_t axis = depth; axis < data.dims.size(); ++axis) places.length *= static_cast<size_t>(data.dims[axis].value);
+  for (size_t axis = depth; axis < data.dims.size(); ++axis)
+    places.length *= static_cast<size_t>(data.dims[axis].value);
   for (size_t i = 0; i < count; ++i) {
     size_t at = 0;
     for (size_t axis = 0; axis < depth; ++axis) {

@@ -89,7 +89,8 @@ Known evaluate_binary(const std::vector<KnownInput>& inputs, const OfTwo& op) {
 Known evaluate_two_by_two(const std::vector<KnownInput>& inputs, const OfTwo& op) {
   if (inputs.empty() || !inputs[0].known) return std::nullopt;
   Known so_far = *inputs[0].known;
-  for (size_t i = 1; i < inputs.size() && so_far; ++i) so_far = evaluate_binary({{&*so_far, nullptr, {}}, inputs[i]}, op);
+  for (size_t i = 1; i < inputs.size() && so_far; ++i)
+    so_far = evaluate_binary({{&*so_far, nullptr, {}}, inputs[i]}, op);
   return so_far;
 }
 

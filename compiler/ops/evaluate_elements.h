@@ -37,9 +37,11 @@ Known evaluate_binary(const std::vector<KnownInput>& inputs, const OfTwo& op);  
 Known evaluate_two_by_two(const std::vector<KnownInput>& inputs, const OfTwo& op);  // of any number of inputs
 template <class Holds>  // std::less<>
 Known evaluate_relation(const std::vector<KnownInput>& inputs) {
-  return evaluate_binary(inputs, {.ints = [](Dim a, Dim b) { return symbolic::compare(a, b, [](int64_t x, int64_t y) { return Holds{}(x, y); }); },
-                                  .reals = [](double a, double b) { return Holds{}(a, b) ? 1.0 : 0.0; },
-                                  .boolean = true});
+  return evaluate_binary(
+      inputs,
+      {.ints = [](Dim a, Dim b) { return symbolic::compare(a, b, [](int64_t x, int64_t y) { return Holds{}(x, y); }); },
+       .reals = [](double a, double b) { return Holds{}(a, b) ? 1.0 : 0.0; },
+       .boolean = true});
 }
 Known evaluate_unary(const std::vector<KnownInput>& inputs, const OfOne& op);
 

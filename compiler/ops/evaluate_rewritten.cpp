@@ -88,7 +88,8 @@ static Known real_range(const KnownCall& call) {
   if (!(count <= static_cast<double>(kKnownLimit))) return std::nullopt;  // also rejects NaN
   // it may be -inf
   KnownValue known{.element = call.known(0)->element, .dims = {{count > 0 ? static_cast<int64_t>(count) : 0}}};
-  for (int64_t i = 0; i < known.dims[0].value; ++i) known.reals.push_back(constants::rounded(start + static_cast<double>(i) * delta, known.element));
+  for (int64_t i = 0; i < known.dims[0].value; ++i)
+    known.reals.push_back(constants::rounded(start + static_cast<double>(i) * delta, known.element));
   return known;
 }
 
@@ -126,7 +127,8 @@ Known gather_nd(const KnownCall& call) {
 Known scatter_nd(const KnownCall& call) {
   const KnownValue *data = call.known(0), *indices = call.known(1), *updates = call.known(2);
   const auto* reduction = find_attribute(call.node, "reduction");
-  if (!data || !indices || !updates || data->element != updates->element || !updates->elements() || (reduction && reduction->text() != "none"))
+  if (!data || !indices || !updates || data->element != updates->element || !updates->elements() ||
+      (reduction && reduction->text() != "none"))
     return std::nullopt;
   const auto places = constants::places_of(*data, *indices);
   if (!places || places->at.size() * places->length != static_cast<size_t>(*updates->elements())) return std::nullopt;
@@ -144,7 +146,8 @@ Known scatter_nd(const KnownCall& call) {
 Known tile(const KnownCall& call) {
   const KnownValue* data = call.known(0);
   const auto repeats = call.list("", 1);
-  if (!data || !data->elements() || !call.known(1) || !repeats || repeats->size() != data->dims.size()) return std::nullopt;
+  if (!data || !data->elements() || !call.known(1) || !repeats || repeats->size() != data->dims.size())
+    return std::nullopt;
   Dims dims;
   int64_t count = 1;
   for (size_t i = 0; i < repeats->size(); ++i) {
@@ -170,7 +173,8 @@ Known tile(const KnownCall& call) {
 Known trilu(const KnownCall& call) {
   const KnownValue* data = call.known(0);
   const auto diagonal = call.list("", 1);
-  if (!data || !data->elements() || *data->elements() > kKnownLimit || data->dims.size() < 2 || !diagonal) return std::nullopt;
+  if (!data || !data->elements() || *data->elements() > kKnownLimit || data->dims.size() < 2 || !diagonal)
+    return std::nullopt;
   const int64_t k = diagonal->empty() ? 0 : (*diagonal)[0], columns = data->dims.back().value,
                 rows = data->dims[data->dims.size() - 2].value;
   const bool upper = call.integer("upper", 1) != 0;
@@ -187,7 +191,8 @@ Known trilu(const KnownCall& call) {
 }
 
 Known cast_like(const KnownCall& call) {
-  if (call.inputs.size() != 2 || !call.known(0) || call.inputs[1].element == ElementType::undefined) return std::nullopt;
+  if (call.inputs.size() != 2 || !call.known(0) || call.inputs[1].element == ElementType::undefined)
+    return std::nullopt;
   return cast_to(*call.known(0), call.inputs[1].element);
 }
 

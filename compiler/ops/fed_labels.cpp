@@ -17,7 +17,9 @@ constexpr int64_t kMostLabels = int64_t{1} << 22;  // per sample
 // For each element of one sample, the index of the element of the input that it is.
 using Positions = std::vector<int64_t>;
 
-bool is_class_loss(const Node& node) { return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss"; }
+bool is_class_loss(const Node& node) {
+  return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss";
+}
 
 const Node* maker_of(const Network& network, ValueId value) {
   for (const Node& node : network.nodes)
@@ -37,7 +39,8 @@ std::optional<Dims> of_one_sample(const Dims& dims) {
 }
 
 // `may_fill`: whether a fill value next to the labels is ignored by the loss.
-std::optional<Positions> moved(const Positions& given, const Dims& from, const Dims& to, const Moves& moves, bool may_fill) {
+std::optional<Positions> moved(const Positions& given, const Dims& from, const Dims& to, const Moves& moves,
+                               bool may_fill) {
   const auto x = of_one_sample(from), y = of_one_sample(to);
   if (!x || !y) return std::nullopt;
   std::vector<int64_t> strides(x->size(), 1);
@@ -74,7 +77,8 @@ std::optional<FedLabels> traced(const Network& network, ValueId labels, LeftOut 
   }
   const auto input = std::find(network.inputs.begin(), network.inputs.end(), labels);
   const TensorType& fed = network.values[labels].type;
-  if (input == network.inputs.end() || !fed.depends_on_batch() || fed.elements().per_sample > kMostLabels) return std::nullopt;
+  if (input == network.inputs.end() || !fed.depends_on_batch() || fed.elements().per_sample > kMostLabels)
+    return std::nullopt;
   Positions positions(static_cast<size_t>(fed.elements().per_sample));
   std::iota(positions.begin(), positions.end(), 0);
   for (auto node = way.rbegin(); node != way.rend(); ++node) {
@@ -83,14 +87,18 @@ std::optional<FedLabels> traced(const Network& network, ValueId labels, LeftOut 
     const NodeView view(network, **node);
     const auto moves = op && op->moves ? op->moves(view) : std::nullopt;
     if (!moves) return std::nullopt;
-    const auto next = moved(positions, view.input_type(0).dims, view.output_type(0).dims, *moves, left_out(moves->fill));
+    const auto next =
+        moved(positions, view.input_type(0).dims, view.output_type(0).dims, *moves, left_out(moves->fill));
     if (!next) return std::nullopt;
     positions = *next;
   }
   std::erase(positions, kNowhere);
   if (positions.empty()) return std::nullopt;
   std::sort(positions.begin(), positions.end());
-  const FedLabels found{.input = labels, .index = input - network.inputs.begin(), .first = positions.front(), .end = positions.back() + 1};
+  const FedLabels found{.input = labels,
+                        .index = input - network.inputs.begin(),
+                        .first = positions.front(),
+                        .end = positions.back() + 1};
   for (size_t i = 0; i < positions.size(); ++i)
     if (positions[i] != found.first + static_cast<int64_t>(i)) return std::nullopt;
   return found;
@@ -114,7 +122,8 @@ int64_t ignored_label(const NodeView& loss) {
 std::optional<FedLabels> fed_labels(const NodeView& loss) {
   const Network& network = loss.network();
   if (const ValueId weights = weights_of(loss); weights.valid())
-    if (const Value& value = network.values[weights]; value.kind != ValueKind::parameter || value.trainable || value.initializer.empty())
+    if (const Value& value = network.values[weights];
+        value.kind != ValueKind::parameter || value.trainable || value.initializer.empty())
       return std::nullopt;
   const auto found = alone(loss);
   if (!found || found->index >= static_cast<int64_t>(kLabelScales)) return std::nullopt;
@@ -123,7 +132,8 @@ std::optional<FedLabels> fed_labels(const NodeView& loss) {
     const NodeView other(network, node);
     const auto its = alone(other);
     if (!its || its->input != found->input) continue;
-    if (*its != *found || ignored_label(other) != ignored_label(loss) || weights_of(other) != weights_of(loss)) return std::nullopt;
+    if (*its != *found || ignored_label(other) != ignored_label(loss) || weights_of(other) != weights_of(loss))
+      return std::nullopt;
   }
   return found;
 }

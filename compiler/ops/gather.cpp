@@ -52,8 +52,8 @@ Result<Run> run_of(const NodeView& node, const std::vector<int64_t>& indices) {
   std::vector<int64_t> at;
   for (const int64_t index : indices) {
     if (index < -n || index >= n)
-      return node.invalid("index " + std::to_string(index) + " is out of range for axis " + std::to_string(run.axis) + " of " +
-                          to_string(x));
+      return node.invalid("index " + std::to_string(index) + " is out of range for axis " + std::to_string(run.axis) +
+                          " of " + to_string(x));
     at.push_back(index < 0 ? index + n : index);
   }
   if (at.empty()) return node.invalid("selects nothing");
@@ -87,7 +87,8 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
       return node.invalid("indices are " + to_string(indices) + "; expected integers");
     if (x.dims[axis].batch) return node.unsupported("indexes the batch");
     if (indices.depends_on_batch() && axis != 0)
-      return node.unsupported("selects along axis " + std::to_string(axis) + "; with indices of each sample only axis 0 is supported");
+      return node.unsupported("selects along axis " + std::to_string(axis) +
+                              "; with indices of each sample only axis 0 is supported");
     if (indices.depends_on_batch() && x.depends_on_batch())
       return node.unsupported("the table " + to_string(x) + " and its indices both depend on the batch");
     PLIMSOLL_TRY(table_of(node));
@@ -137,7 +138,8 @@ void forward(TaskBuilder& build) {
 
 void backward(TaskBuilder& build) {
   const NodeView& node = build.node();
-  const TaskKind kind = node.input(0).kind == ValueKind::parameter ? TaskKind::backward_weights : TaskKind::backward_data;
+  const TaskKind kind =
+      node.input(0).kind == ValueKind::parameter ? TaskKind::backward_weights : TaskKind::backward_data;
   if (const auto known = node.constant_integers(1)) {
     const Run run = run_of(node, *known).value();
     if (picks_all(node, run)) return backward_alias(build);
@@ -192,17 +194,24 @@ std::vector<Sample> samples() {
                       .marks = {.padding_index = 0}};
   const SampleInput sequence{.dims = {kBatch, {5}, {4}}}, positions{.dims = {{6}, {4}}, .kind = ValueKind::parameter};
   // More indices than rows, so that rows are selected repeatedly; and rows that are never selected.
-  return {fed("tokens", {{5}, {67}}, {kBatch, {9}}, DataType::i64), fed("few", {{99}, {8}}, {kBatch, {2}}, DataType::i32),
-          fed("labels", {{3}, {2}, {4}}, {kBatch}, DataType::i64), padded,
-          along("shuffled", {kBatch, {5}, {3}}, {{7}}, 5, 1), along("columns", {kBatch, {2}, {9}}, {{2}, {3}}, 9, -1),
-          along("table_of_rows", {{4}, {6}}, {{5}}, 6, 1), along("pixels", {{6}, kBatch, {3}}, {{4}, {2}}, 6, 0),
+  return {fed("tokens", {{5}, {67}}, {kBatch, {9}}, DataType::i64),
+          fed("few", {{99}, {8}}, {kBatch, {2}}, DataType::i32),
+          fed("labels", {{3}, {2}, {4}}, {kBatch}, DataType::i64),
+          padded,
+          along("shuffled", {kBatch, {5}, {3}}, {{7}}, 5, 1),
+          along("columns", {kBatch, {2}, {9}}, {{2}, {3}}, 9, -1),
+          along("table_of_rows", {{4}, {6}}, {{5}}, 6, 1),
+          along("pixels", {{6}, kBatch, {3}}, {{4}, {2}}, 6, 0),
           {.name = "ids",
-           .inputs = {{.dims = {kBatch, {5}}, .type = DataType::i64, .low = -9, .high = 99}, {.dims = {{3}}, .type = DataType::i64, .low = -5, .high = 5}},
+           .inputs = {{.dims = {kBatch, {5}}, .type = DataType::i64, .low = -9, .high = 99},
+                      {.dims = {{3}}, .type = DataType::i64, .low = -5, .high = 5}},
            .attributes = {{"axis", int64_t{1}}}},
           {.name = "flags",
-           .inputs = {{.dims = {{6}, {2}}, .kind = ValueKind::input, .type = DataType::u8, .low = 0, .high = 2}, {.dims = {kBatch, {3}}, .type = DataType::i32, .low = 0, .high = 6}}},
+           .inputs = {{.dims = {{6}, {2}}, .kind = ValueKind::input, .type = DataType::u8, .low = 0, .high = 2},
+                      {.dims = {kBatch, {3}}, .type = DataType::i32, .low = 0, .high = 6}}},
           known("first_flag", {.dims = {kBatch, {5}}, .type = DataType::u8, .low = 0, .high = 2}, {}, {0}, 1),
-          known("first_token", sequence, {}, {0}, 1), known("last_token", sequence, {}, {-1}, -2),
+          known("first_token", sequence, {}, {0}, 1),
+          known("last_token", sequence, {}, {-1}, -2),
           known("backwards", sequence, {{3}}, {4, 2, 0}, 1),
           known("positions", positions, {{4}}, {0, 1, 2, 3}, 0),
           known("positions_in_rows", positions, {{1}, {3}}, {2, 3, 4}, 0),

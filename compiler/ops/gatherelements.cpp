@@ -32,7 +32,8 @@ void backward(TaskBuilder& build) {
 }
 
 std::vector<Sample> samples() {
-  const auto sample = [](std::string name, SampleInput x, Dims dims, DataType type, double low, double high, int64_t axis) {
+  const auto sample = [](std::string name, SampleInput x, Dims dims, DataType type, double low, double high,
+                         int64_t axis) {
     return Sample{.name = std::move(name),
                   .inputs = {std::move(x), {.dims = std::move(dims), .type = type, .low = low, .high = high}},
                   .attributes = {{"axis", axis}}};
@@ -40,13 +41,15 @@ std::vector<Sample> samples() {
   return {sample("along_last", {.dims = {kBatch, {3}, {5}}}, {kBatch, {3}, {7}}, DataType::i64, -5, 5, -1),
           sample("along_middle", {.dims = {kBatch, {4}, {3}}}, {kBatch, {6}, {2}}, DataType::i32, 0, 4, 1),
           sample("parameter", {.dims = {{6}, {3}}, .kind = ValueKind::parameter}, {{9}, {3}}, DataType::i64, 0, 6, 0),
-          sample("token_types", {.dims = {kBatch, {9}}, .type = DataType::i64, .low = -9, .high = 9}, {kBatch, {5}}, DataType::i64, 0, 9, 1)};
+          sample("token_types", {.dims = {kBatch, {9}}, .type = DataType::i64, .low = -9, .high = 9}, {kBatch, {5}},
+                 DataType::i64, 0, 9, 1)};
 }
 
 // All elements are equal, so any selection gives that value (a table of token types that are all 0).
 bool is_one_number(const KnownValue& known) {
   if (!known.steps.empty() || !known.probes.empty() || (known.ints.empty() && known.reals.empty())) return false;
-  return std::all_of(known.ints.begin(), known.ints.end(), [&](Dim item) { return item == known.ints[0] && !item.batch; }) &&
+  return std::all_of(known.ints.begin(), known.ints.end(),
+                     [&](Dim item) { return item == known.ints[0] && !item.batch; }) &&
          std::all_of(known.reals.begin(), known.reals.end(), [&](double item) { return item == known.reals[0]; });
 }
 
@@ -59,8 +62,8 @@ Known evaluate(const KnownCall& call) {
     known.dims = *call.dims(1);
     return known;
   }
-  if (!data || !indices || indices->real() || !data->elements() || !indices->elements() || *indices->elements() > kKnownLimit ||
-      data->dims.size() != indices->dims.size())
+  if (!data || !indices || indices->real() || !data->elements() || !indices->elements() ||
+      *indices->elements() > kKnownLimit || data->dims.size() != indices->dims.size())
     return std::nullopt;
   const auto axis = constants::axis_of(call.integer("axis", 0), data->dims.size());
   if (!axis) return std::nullopt;
@@ -69,7 +72,8 @@ Known evaluate(const KnownCall& call) {
   std::vector<size_t> chosen;
   for (size_t flat = 0; flat < static_cast<size_t>(*indices->elements()); ++flat) {
     const Dim index = indices->integer(flat);
-    const auto along = index.batch ? std::nullopt : constants::axis_of(index.value, static_cast<size_t>(data->dims[*axis].value));
+    const auto along =
+        index.batch ? std::nullopt : constants::axis_of(index.value, static_cast<size_t>(data->dims[*axis].value));
     if (!along) return std::nullopt;
     size_t rest = flat, from = 0, stride = 1;
     for (size_t i = data->dims.size(); i-- > 0;) {

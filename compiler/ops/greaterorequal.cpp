@@ -5,16 +5,17 @@
 
 namespace plimsoll {
 
-const Op op_GreaterOrEqual{.name = "GreaterOrEqual",
-                           .first_opset = 12,
-                           .inputs = {Slot::number},
-                           .required_inputs = 2,
-                           .samples_rule = SamplesRule::broadcast,
-                           .evaluate = [](const KnownCall& call) { return evaluate_relation<std::greater_equal<>>(call.inputs); },
-                           .infer = infer_relation,
-                           .forward = [](TaskBuilder& build) { forward_relation(build, kLessOrEqual, true); },
-                           .backward = zero_gradient,
-                           .any_type = true,
-                           .samples = relation_samples};
+const Op op_GreaterOrEqual{
+    .name = "GreaterOrEqual",
+    .first_opset = 12,
+    .inputs = {Slot::number},
+    .required_inputs = 2,
+    .samples_rule = SamplesRule::broadcast,
+    .evaluate = [](const KnownCall& call) { return evaluate_relation<std::greater_equal<>>(call.inputs); },
+    .infer = infer_relation,
+    .forward = [](TaskBuilder& build) { forward_relation(build, kLessOrEqual, true); },
+    .backward = zero_gradient,
+    .any_type = true,
+    .samples = relation_samples};
 
 }  // namespace plimsoll

@@ -31,16 +31,17 @@ std::vector<Sample> samples() {
 
 }  // namespace group_normalization
 
-const Op op_GroupNormalization{.name = "GroupNormalization",
-                               .first_opset = 18,
-                               .inputs = {Slot::data, Slot::weight, Slot::weight},
-                               .required_inputs = 3,
-                               .attributes = {attribute::real("epsilon").since(18), attribute::integer("num_groups").since(18),
-                                              attribute::integer("stash_type").since(21)},
-                               .samples_rule = SamplesRule::first_input,
-                               .infer = group_normalization::infer,
-                               .forward = group_normalization::forward,
-                               .backward = group_normalization::backward,
-                               .samples = group_normalization::samples};
+const Op op_GroupNormalization{
+    .name = "GroupNormalization",
+    .first_opset = 18,
+    .inputs = {Slot::data, Slot::weight, Slot::weight},
+    .required_inputs = 3,
+    .attributes = {attribute::real("epsilon").since(18), attribute::integer("num_groups").since(18),
+                   attribute::integer("stash_type").since(21)},
+    .samples_rule = SamplesRule::first_input,
+    .infer = group_normalization::infer,
+    .forward = group_normalization::forward,
+    .backward = group_normalization::backward,
+    .samples = group_normalization::samples};
 
 }  // namespace plimsoll

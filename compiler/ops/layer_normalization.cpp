@@ -15,7 +15,8 @@ void backward(TaskBuilder& build) { backward_row_normalization(build, kernels())
 
 std::vector<Sample> samples() {
   const auto sample = row_normalization_sample;
-  return {sample("tokens", {kBatch, {3}, {37}}, {{37}}, -1, 3), sample("image", {kBatch, {2}, {3}, {4}}, {{2}, {3}, {4}}, 1, 3),
+  return {sample("tokens", {kBatch, {3}, {37}}, {{37}}, -1, 3),
+          sample("image", {kBatch, {2}, {3}, {4}}, {{2}, {3}, {4}}, 1, 3),
           sample("rows", {kBatch, {64}}, {{64}}, -1, 3), sample("unbiased", {kBatch, {5}, {8}}, {{8}}, 2, 2),
           sample("plain", {kBatch, {9}}, {{9}}, -1, 1)};
 }

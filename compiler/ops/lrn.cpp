@@ -16,7 +16,8 @@ LrnAttrs attrs_of(const NodeView& node) {
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
-  if (x.rank() < 3 || x.dims[1].batch) return node.unsupported("input is " + to_string(x.dims) + ", expected [N, C, spatial…]");
+  if (x.rank() < 3 || x.dims[1].batch)
+    return node.unsupported("input is " + to_string(x.dims) + ", expected [N, C, spatial…]");
   const LrnAttrs attrs = attrs_of(node);
   if (attrs.size < 1 || attrs.size > 65536) return node.invalid("size is " + std::to_string(attrs.size));
   if (!(attrs.bias > 0)) return node.unsupported("bias is " + std::to_string(attrs.bias) + ", not above 0");

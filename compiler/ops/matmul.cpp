@@ -49,7 +49,8 @@ Result<Shapes> shapes_of(const NodeView& node) {
     const Dim rows = rows_of(a);
     shapes.product = {.a = {rows, a.back()}, .b = b, .y = {rows, right.back()}, .transpose_b = tb};
   } else {
-    shapes.product = {.a = with_rank(a, y.size()), .b = with_rank(b, y.size()), .y = y, .transpose_a = ta, .transpose_b = tb};
+    shapes.product = {
+        .a = with_rank(a, y.size()), .b = with_rank(b, y.size()), .y = y, .transpose_a = ta, .transpose_b = tb};
   }
   return shapes;
 }
@@ -72,11 +73,15 @@ std::vector<Sample> samples() {
       {.name = "matrices", .inputs = {activation({kBatch, {7}}), parameter({{7}, {5}})}},
       {.name = "sequence", .inputs = {activation({kBatch, {3}, {7}}), parameter({{7}, {5}})}},
       {.name = "attention", .inputs = {activation({kBatch, {2}, {3}, {4}}), activation({kBatch, {2}, {4}, {5}})}},
-      {.name = "tied_head", .inputs = {activation({kBatch, {3}, {7}}), parameter({{5}, {7}})}, .marks = {.transposed_b = true}},
+      {.name = "tied_head",
+       .inputs = {activation({kBatch, {3}, {7}}), parameter({{5}, {7}})},
+       .marks = {.transposed_b = true}},
       {.name = "queries_by_keys",
        .inputs = {activation({kBatch, {2}, {3}, {4}}), activation({kBatch, {2}, {5}, {4}})},
        .marks = {.transposed_b = true}},
-      {.name = "left_turned", .inputs = {activation({kBatch, {4}, {3}}), parameter({{4}, {5}})}, .marks = {.transposed_a = true}},
+      {.name = "left_turned",
+       .inputs = {activation({kBatch, {4}, {3}}), parameter({{4}, {5}})},
+       .marks = {.transposed_a = true}},
       {.name = "stretched_left", .inputs = {parameter({{3}, {4}}), activation({kBatch, {4}, {5}})}},
       {.name = "stretched_both", .inputs = {activation({kBatch, {1}, {3}, {4}}), parameter({{2}, {4}, {5}})}},
       {.name = "vector_right", .inputs = {activation({kBatch, {3}, {4}}), parameter({{4}})}},
@@ -87,10 +92,12 @@ std::vector<Sample> samples() {
 // For real numbers: the product of two constants, as exporters compute the angles of positional encodings.
 Known evaluate(const KnownCall& call) {
   const KnownValue *a = call.known(0), *b = call.known(1);
-  if (!a || !b || !a->real() || a->element != b->element || !a->elements() || !b->elements() || a->dims.size() < 2 || b->dims.size() < 2) return std::nullopt;
+  if (!a || !b || !a->real() || a->element != b->element || !a->elements() || !b->elements() || a->dims.size() < 2 ||
+      b->dims.size() < 2)
+    return std::nullopt;
   const Dims in_front_a(a->dims.begin(), a->dims.end() - 2), in_front_b(b->dims.begin(), b->dims.end() - 2);
-  const size_t rows = static_cast<size_t>((a->dims.end() - 2)->value), inner = static_cast<size_t>(a->dims.back().value),
-               columns = static_cast<size_t>(b->dims.back().value);
+  const size_t rows = static_cast<size_t>((a->dims.end() - 2)->value),
+               inner = static_cast<size_t>(a->dims.back().value), columns = static_cast<size_t>(b->dims.back().value);
   const auto in_front = constants::broadcast({&in_front_a, &in_front_b});
   if (!in_front || (b->dims.end() - 2)->value != a->dims.back().value) return std::nullopt;
   Dims dims = *in_front;
@@ -103,7 +110,8 @@ Known evaluate(const KnownCall& call) {
   }
   if (inner > 0 && work > (int64_t{1} << 26) / static_cast<int64_t>(inner)) return std::nullopt;
   KnownValue known{.element = a->element, .dims = dims};
-  const auto at_a = constants::broadcast_indices(in_front_a, *in_front), at_b = constants::broadcast_indices(in_front_b, *in_front);
+  const auto at_a = constants::broadcast_indices(in_front_a, *in_front),
+             at_b = constants::broadcast_indices(in_front_b, *in_front);
   for (size_t of = 0; of < at_a.size(); ++of)
     for (size_t row = 0; row < rows; ++row)
       for (size_t column = 0; column < columns; ++column) {

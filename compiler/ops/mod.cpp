@@ -6,13 +6,15 @@ namespace plimsoll {
 namespace mod {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (node.integer("fmod", 0) != 0) return node.unsupported("fmod, the remainder with the sign of the dividend, is not supported");
+  if (node.integer("fmod", 0) != 0)
+    return node.unsupported("fmod, the remainder with the sign of the dividend, is not supported");
   return infer_whole(node);
 }
 
 std::vector<Sample> samples() {
   const auto sample = [](std::string name, DataType type, SampleInput divisor) {
-    return Sample{.name = std::move(name), .inputs = {{.dims = {kBatch, {9}}, .type = type, .low = -9, .high = 9}, std::move(divisor)}};
+    return Sample{.name = std::move(name),
+                  .inputs = {{.dims = {kBatch, {9}}, .type = type, .low = -9, .high = 9}, std::move(divisor)}};
   };
   return {sample("number", DataType::i64, {.kind = ValueKind::constant, .constant = {4}, .type = DataType::i64}),
           sample("tensor", DataType::i32, {.dims = {{9}}, .type = DataType::i32, .low = 1, .high = 5})};

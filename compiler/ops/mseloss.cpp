@@ -29,9 +29,10 @@ void forward(TaskBuilder& build) {
 void backward(TaskBuilder&) {}
 
 std::vector<Sample> samples() {
-  return {{.name = "rows", .inputs = {{.dims = {kBatch, {7}}}, {.dims = {kBatch, {7}}, .kind = ValueKind::input}}},
-          {.name = "images",
-           .inputs = {{.dims = {kBatch, {3}, {40}, {41}}}, {.dims = {kBatch, {3}, {40}, {41}}, .kind = ValueKind::input}}}};
+  return {
+      {.name = "rows", .inputs = {{.dims = {kBatch, {7}}}, {.dims = {kBatch, {7}}, .kind = ValueKind::input}}},
+      {.name = "images",
+       .inputs = {{.dims = {kBatch, {3}, {40}, {41}}}, {.dims = {kBatch, {3}, {40}, {41}}, .kind = ValueKind::input}}}};
 }
 
 }  // namespace mseloss

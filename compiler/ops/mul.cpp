@@ -6,7 +6,9 @@
 namespace plimsoll {
 namespace mul {
 
-std::optional<double> number(const NodeView& node) { return number_at(node, 0) ? number_at(node, 0) : number_at(node, 1); }
+std::optional<double> number(const NodeView& node) {
+  return number_at(node, 0) ? number_at(node, 0) : number_at(node, 1);
+}
 
 void forward(TaskBuilder& build) {
   if (const auto scale = number(build.node())) return forward_scaled(build, *scale, 0);

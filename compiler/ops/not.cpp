@@ -7,7 +7,8 @@ namespace negation {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("requires an input");
-  if (node.input_type(0).type != DataType::u8) return node.invalid("its input is " + to_string(node.input_type(0)) + ", not booleans");
+  if (node.input_type(0).type != DataType::u8)
+    return node.invalid("its input is " + to_string(node.input_type(0)) + ", not booleans");
   return std::vector{node.input_type(0)};
 }
 

@@ -20,7 +20,8 @@ struct Shape {
 Result<Shape> shape_of(const NodeView& node) {
   Shape shape;
   const auto depth = node.constant_real(1);
-  if (!depth || !node.has_input(2) || !node.input(2).constant) return node.unsupported("depth and values (inputs 1 and 2) are not known at compile time");
+  if (!depth || !node.has_input(2) || !node.input(2).constant)
+    return node.unsupported("depth and values (inputs 1 and 2) are not known at compile time");
   const ConstantData& values = *node.input(2).constant;
   if (values.ints.size() + values.reals.size() != 2) return node.invalid("values (input 2) are not two numbers");
   shape.off = values.reals.empty() ? static_cast<double>(values.ints[0]) : values.reals[0];
@@ -44,16 +45,20 @@ void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
   const Shape shape = shape_of(node).value();
   const Dims& x = node.input_type(0).dims;
-  const Dim outer = product_of(node, x, 0, shape.axis).value(), inner = product_of(node, x, shape.axis, x.size()).value();
+  const Dim outer = product_of(node, x, 0, shape.axis).value(),
+            inner = product_of(node, x, shape.axis, x.size()).value();
   build.task({.kernel = "OneHot",
               .attributes = to_attributes(OneHotAttrs{.off = shape.off, .on = shape.on}),
-              .operands = {viewed(build.read_input(0), {outer, inner}), viewed(build.write_output(0), {outer, {shape.depth}, inner})}});
+              .operands = {viewed(build.read_input(0), {outer, inner}),
+                           viewed(build.write_output(0), {outer, {shape.depth}, inner})}});
 }
 
 std::vector<Sample> samples() {
   const auto sample = [](std::string name, SampleInput indices, int64_t axis, SampleInput values) {
     return Sample{.name = std::move(name),
-                  .inputs = {std::move(indices), {.kind = ValueKind::constant, .constant = {5}, .type = DataType::i64}, std::move(values)},
+                  .inputs = {std::move(indices),
+                             {.kind = ValueKind::constant, .constant = {5}, .type = DataType::i64},
+                             std::move(values)},
                   .attributes = {{"axis", axis}}};
   };
   const SampleInput labels{.dims = {kBatch, {3}}, .type = DataType::i64, .low = -2, .high = 7};

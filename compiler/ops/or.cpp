@@ -10,9 +10,12 @@ const Op op_Or{.name = "Or",
                .required_inputs = 2,
                .samples_rule = SamplesRule::broadcast,
                .flat = true,
-               .evaluate = [](const KnownCall& call) {
-                 return evaluate_binary(call.inputs, {.ints = [](Dim a, Dim b) { return MaybeDim(Dim{a.value || b.value}); }, .boolean = true});
-               },
+               .evaluate =
+                   [](const KnownCall& call) {
+                     return evaluate_binary(
+                         call.inputs,
+                         {.ints = [](Dim a, Dim b) { return MaybeDim(Dim{a.value || b.value}); }, .boolean = true});
+                   },
                .infer = infer_logic,
                .forward = [](TaskBuilder& build) { forward_logic(build, kOr); },
                .any_type = true,

@@ -17,9 +17,10 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 
 void forward(TaskBuilder& build) {
   const Dims one = {{1}};
-  build.task({.kernel = "OutputLoss",
-              .kind = TaskKind::loss,
-              .operands = {viewed(build.read_input(0), one), build.write_output(0), viewed(build.write_gradient(0), one)}});
+  build.task(
+      {.kernel = "OutputLoss",
+       .kind = TaskKind::loss,
+       .operands = {viewed(build.read_input(0), one), build.write_output(0), viewed(build.write_gradient(0), one)}});
 }
 
 // Never called, because the loss itself receives no gradient. Defined so that the parameters upstream count as trained.

@@ -45,7 +45,8 @@ Result<Pads> pads_of(const NodeView& node) {
     return node.invalid(std::to_string(pads.size()) + " pads for " + std::to_string(axes.size()) + " axes");
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t axis = axes[i] < 0 ? axes[i] + static_cast<int64_t>(rank) : axes[i];
-    if (axis < 0 || axis >= static_cast<int64_t>(rank)) return node.invalid("axis " + std::to_string(axes[i]) + " is out of range");
+    if (axis < 0 || axis >= static_cast<int64_t>(rank))
+      return node.invalid("axis " + std::to_string(axes[i]) + " is out of range");
     found.begin[static_cast<size_t>(axis)] = pads[i];
     found.end[static_cast<size_t>(axis)] = pads[axes.size() + i];
   }
@@ -75,7 +76,8 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("requires an input");
   PLIMSOLL_ASSIGN(const Pads pads, pads_of(node));
   if (!is_constant(node)) PLIMSOLL_TRY(by_axis(node, pads));
-  if (!is_constant(node) && is_whole_input(node)) return node.unsupported("mode '" + node.text("mode", "") + "' is supported for f32 only");
+  if (!is_constant(node) && is_whole_input(node))
+    return node.unsupported("mode '" + node.text("mode", "") + "' is supported for f32 only");
   TensorType y = node.input_type(0);
   constexpr int64_t kLargest = int64_t{1} << 40;
   for (size_t axis = 0; axis < y.rank(); ++axis) {
@@ -159,10 +161,11 @@ std::optional<Moves> moves(const NodeView& node) {
 std::vector<Sample> samples() {
   const auto sample = [](std::string name, Dims x, std::vector<double> pads, double value) {
     const Dims count = {{static_cast<int64_t>(pads.size())}};
-    return Sample{.name = std::move(name),
-                  .inputs = {{.dims = std::move(x)},
-                             {.dims = count, .kind = ValueKind::constant, .constant = std::move(pads), .type = DataType::i64},
-                             {.kind = ValueKind::constant, .constant = {value}}}};
+    return Sample{
+        .name = std::move(name),
+        .inputs = {{.dims = std::move(x)},
+                   {.dims = count, .kind = ValueKind::constant, .constant = std::move(pads), .type = DataType::i64},
+                   {.kind = ValueKind::constant, .constant = {value}}}};
   };
   const auto like = [&](std::string name, const char* mode, Dims x, std::vector<double> pads) {
     Sample made = sample(std::move(name), std::move(x), std::move(pads), 0);

@@ -30,12 +30,15 @@ void forward_arg(TaskBuilder& build, bool least) {
   const PickView view = pick_view(node, node.integer("axis", 0)).value();
   build.task({.kernel = "ArgPick",
               .attributes = to_attributes(PickAttrs{.least = least, .last = node.integer("select_last_index", 0) != 0}),
-              .operands = {viewed(build.read_input(0), {view.outer, {view.n}, view.inner}), viewed(build.write_output(0), {view.outer, view.inner})},
+              .operands = {viewed(build.read_input(0), {view.outer, {view.n}, view.inner}),
+                           viewed(build.write_output(0), {view.outer, view.inner})},
               .flops = flops_per_element(node.input_type(0), 1)});
 }
 
 std::vector<Sample> arg_samples() {
-  return {{.name = "classes", .inputs = {{.dims = {kBatch, {9}}}}, .attributes = {{"axis", int64_t{-1}}, {"keepdims", int64_t{0}}}},
+  return {{.name = "classes",
+           .inputs = {{.dims = {kBatch, {9}}}},
+           .attributes = {{"axis", int64_t{-1}}, {"keepdims", int64_t{0}}}},
           {.name = "middle", .inputs = {{.dims = {kBatch, {5}, {3}}}}, .attributes = {{"axis", int64_t{1}}}},
           {.name = "tokens",
            .inputs = {{.dims = {kBatch, {7}}, .type = DataType::i64, .low = 0, .high = 3}},

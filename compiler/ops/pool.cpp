@@ -29,7 +29,8 @@ PoolAttrs pool_attrs(const NodeView& node) { return attrs_of(node).value(); }
 Result<TensorType> infer_pool(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
-  if (!has_window_rank(x)) return node.unsupported("only pools over one, two or three dimensions have kernels, input is " + to_string(x.dims));
+  if (!has_window_rank(x))
+    return node.unsupported("only pools over one, two or three dimensions have kernels, input is " + to_string(x.dims));
   PLIMSOLL_ASSIGN(const PoolAttrs attrs, attrs_of(node));
   const size_t rank = attrs.kernel.size();
   for (size_t i = 0; i < 2 * rank; ++i)

@@ -1,6 +1,7 @@
 // Pow: y = x^e.
 //   e a number known at compile time   PowForward {x, y}   PowBackward {x, dy, dx}: dx = dy · e · x^(e-1)
-//   e a tensor, also a learned number  BinaryPow {x, e, y}   PowBaseSlope, PowExponentSlope: runtime/host/ops/two_operands.cpp
+//   e a tensor, also a learned number  BinaryPow {x, e, y}   PowBaseSlope, PowExponentSlope:
+//   runtime/host/ops/two_operands.cpp
 #include <cmath>
 #include <utility>
 

@@ -8,7 +8,8 @@ namespace plimsoll {
 Result<std::vector<TensorType>> infer_random(const NodeView& node) {
   if (!node.has("shape")) return node.invalid("has no shape");
   if (const int64_t type = node.integer("dtype", 1); type != 1)
-    return node.unsupported("draws numbers of element type " + std::to_string(type) + " of ONNX; only f32 is supported");
+    return node.unsupported("draws numbers of element type " + std::to_string(type) +
+                            " of ONNX; only f32 is supported");
   TensorType y{DataType::f32, {}};
   for (const int64_t entry : node.integers("shape")) y.dims.push_back(entry == -1 ? kBatch : Dim{entry});
   return std::vector{y};
@@ -17,7 +18,8 @@ Result<std::vector<TensorType>> infer_random(const NodeView& node) {
 void forward_random(TaskBuilder& build, bool normal, double first, double second) {
   const NodeView& node = build.node();
   build.task({.kernel = "RandomNumbers",
-              .attributes = to_attributes(RandomNumbersAttrs{.normal = normal, .first = first, .second = second, .key = random_key(node)}),
+              .attributes = to_attributes(
+                  RandomNumbersAttrs{.normal = normal, .first = first, .second = second, .key = random_key(node)}),
               .operands = {build.write_output(0)},
               .flops = flops_per_element(node.output_type(0), normal ? 20 : 2)});
 }

@@ -4,11 +4,16 @@
 namespace plimsoll {
 
 const Op op_RandomNormal{.name = "RandomNormal",
-                         .attributes = {attribute::integer("dtype"), attribute::real("mean"),
-                                        attribute::real("scale"), attribute::real("seed"),
-                                        attribute::integers("shape")},
+                         .attributes = {attribute::integer("dtype"), attribute::real("mean"), attribute::real("scale"),
+                                        attribute::real("seed"), attribute::integers("shape")},
                          .infer = infer_random,
-                         .forward = [](TaskBuilder& build) { forward_random(build, true, build.node().real("mean", 0), build.node().real("scale", 1)); },
-                         .samples = [] { return random_samples({{"mean", 0.5}, {"scale", 2.0}}); }};
+                         .forward =
+                             [](TaskBuilder& build) {
+                               forward_random(build, true, build.node().real("mean", 0), build.node().real("scale", 1));
+                             },
+                         .samples =
+                             [] {
+                               return random_samples({{"mean", 0.5}, {"scale", 2.0}});
+                             }};
 
 }  // namespace plimsoll

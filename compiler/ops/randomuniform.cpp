@@ -7,7 +7,13 @@ const Op op_RandomUniform{.name = "RandomUniform",
                           .attributes = {attribute::integer("dtype"), attribute::real("high"), attribute::real("low"),
                                          attribute::real("seed"), attribute::integers("shape")},
                           .infer = infer_random,
-                          .forward = [](TaskBuilder& build) { forward_random(build, false, build.node().real("low", 0), build.node().real("high", 1)); },
-                          .samples = [] { return random_samples({{"low", -0.5}, {"high", 2.0}}); }};
+                          .forward =
+                              [](TaskBuilder& build) {
+                                forward_random(build, false, build.node().real("low", 0), build.node().real("high", 1));
+                              },
+                          .samples =
+                              [] {
+                                return random_samples({{"low", -0.5}, {"high", 2.0}});
+                              }};
 
 }  // namespace plimsoll

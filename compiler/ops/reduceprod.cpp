@@ -10,7 +10,8 @@ namespace reduceprod {
 Known evaluate(const KnownCall& call) {
   const KnownValue* data = call.known(0);
   const auto axes = call.list("axes", 1);
-  if (!data || data->real() || data->dims.size() != 1 || !data->elements() || !axes || axes->size() > 1) return std::nullopt;
+  if (!data || data->real() || data->dims.size() != 1 || !data->elements() || !axes || axes->size() > 1)
+    return std::nullopt;
   Dim product{1};
   for (size_t i = 0; i < static_cast<size_t>(*data->elements()); ++i) {
     const Dim item = data->integer(i);
@@ -18,7 +19,8 @@ Known evaluate(const KnownCall& call) {
     if (!value || (product.batch && item.batch)) return std::nullopt;
     product = {*value, product.batch || item.batch};
   }
-  return KnownValue{.element = data->element, .dims = call.integer("keepdims", 1) ? Dims{{1}} : Dims{}, .ints = {product}};
+  return KnownValue{
+      .element = data->element, .dims = call.integer("keepdims", 1) ? Dims{{1}} : Dims{}, .ints = {product}};
 }
 
 }  // namespace reduceprod

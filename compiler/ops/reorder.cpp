@@ -31,8 +31,8 @@ std::vector<Sample> samples() {
   const auto sample = [](std::string name, int64_t channels, int64_t height, int64_t width) {
     return Sample{.name = std::move(name), .inputs = {{.dims = {kBatch, {channels}, {height}, {width}}}}};
   };
-  return {sample("image", 32, 3, 2), sample("few", 3, 9, 8), sample("many_pixels", 68, 10, 10), sample("odd_pixels", 40, 5, 5),
-          sample("odd", 33, 9, 9), sample("one_channel", 1, 4, 3)};
+  return {sample("image", 32, 3, 2),      sample("few", 3, 9, 8),  sample("many_pixels", 68, 10, 10),
+          sample("odd_pixels", 40, 5, 5), sample("odd", 33, 9, 9), sample("one_channel", 1, 4, 3)};
 }
 
 }  // namespace reorder

@@ -34,7 +34,8 @@ Result<std::vector<double>> per_axis(const NodeView& node, const std::vector<dou
     }
   }
   if (given.size() != axes.size())
-    return node.invalid(std::to_string(given.size()) + " scales or sizes are given for " + std::to_string(axes.size()) + " axes");
+    return node.invalid(std::to_string(given.size()) + " scales or sizes are given for " + std::to_string(axes.size()) +
+                        " axes");
   for (size_t i = 0; i < axes.size(); ++i) all[axes[i]] = given[i];
   return all;
 }
@@ -56,13 +57,18 @@ Result<std::vector<Axis>> resized_axes(const NodeView& node) {
   }
   for (size_t i = 0; i < x.size(); ++i) {
     Axis axis{.in = x[i].value, .out = x[i].value};
-    const bool kept = has_sizes ? static_cast<int64_t>(given[i]) == kKeep || (given[i] == static_cast<double>(axis.in) && !x[i].batch) : given[i] == 1;
+    const bool kept =
+        has_sizes ? static_cast<int64_t>(given[i]) == kKeep || (given[i] == static_cast<double>(axis.in) && !x[i].batch)
+                  : given[i] == 1;
     if (!kept) {
       if (x[i].batch || i < 2)
-        return node.unsupported("resizes axis " + std::to_string(i) + " of " + to_string(x) + "; only spatial axes are supported");
-      if (!(given[i] > 0 && given[i] < 1e9)) return node.invalid("resizes axis " + std::to_string(i) + " by " + std::to_string(given[i]));
+        return node.unsupported("resizes axis " + std::to_string(i) + " of " + to_string(x) +
+                                "; only spatial axes are supported");
+      if (!(given[i] > 0 && given[i] < 1e9))
+        return node.invalid("resizes axis " + std::to_string(i) + " by " + std::to_string(given[i]));
       axis.scale = has_sizes ? given[i] / static_cast<double>(axis.in) : given[i];
-      axis.out = has_sizes ? static_cast<int64_t>(given[i]) : static_cast<int64_t>(std::floor(static_cast<double>(axis.in) * given[i]));
+      axis.out = has_sizes ? static_cast<int64_t>(given[i])
+                           : static_cast<int64_t>(std::floor(static_cast<double>(axis.in) * given[i]));
       if (axis.out < 1) return node.invalid("axis " + std::to_string(i) + " would have no pixels");
     }
     axes.push_back(axis);
@@ -92,8 +98,10 @@ Result<ResizeAttrs> attrs_of(const NodeView& node) {
   const Axis rows = axes.size() > 3 ? axes[axes.size() - 2] : Axis{1, 1, 1};
   PLIMSOLL_ASSIGN(const Line row, line_of(node, rows));
   PLIMSOLL_ASSIGN(const Line column, line_of(node, axes.back()));
-  ResizeAttrs attrs{.row_start = row.start, .row_step = row.step, .column_start = column.start, .column_step = column.step};
-  const std::string mode = node.text("mode", "nearest"), nearest = node.opset() < 11 ? "floor" : node.text("nearest_mode", "round_prefer_floor");
+  ResizeAttrs attrs{
+      .row_start = row.start, .row_step = row.step, .column_start = column.start, .column_step = column.step};
+  const std::string mode = node.text("mode", "nearest"),
+                    nearest = node.opset() < 11 ? "floor" : node.text("nearest_mode", "round_prefer_floor");
   if (mode == "linear") return attrs;
   if (mode != "nearest") return node.unsupported("mode " + mode + "; supported are nearest and linear");
   if (nearest == "floor") attrs.nearest = ResizeAttrs::kFloor;
@@ -108,9 +116,11 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
   if (x.type != DataType::f32) return node.unsupported("only f32 is supported, the input is " + to_string(x));
-  if (x.rank() != 3 && x.rank() != 4) return node.unsupported("the input is " + to_string(x) + "; supported are [N, C, W] and [N, C, H, W]");
+  if (x.rank() != 3 && x.rank() != 4)
+    return node.unsupported("the input is " + to_string(x) + "; supported are [N, C, W] and [N, C, H, W]");
   if (node.integer("antialias", 0) != 0) return node.unsupported("antialias");
-  if (node.text("keep_aspect_ratio_policy", "stretch") != "stretch") return node.unsupported("keep_aspect_ratio_policy");
+  if (node.text("keep_aspect_ratio_policy", "stretch") != "stretch")
+    return node.unsupported("keep_aspect_ratio_policy");
   if (node.integer("exclude_outside", 0) != 0) return node.unsupported("exclude_outside");
   PLIMSOLL_TRY(attrs_of(node));
   PLIMSOLL_ASSIGN(const std::vector<Axis> axes, resized_axes(node));
@@ -146,21 +156,29 @@ std::vector<Sample> samples() {
                          std::map<std::string, NodeAttribute> attributes) {
     const auto list = [](const std::vector<double>& items, DataType type) {
       if (items.empty()) return SampleInput{.kind = ValueKind::constant};
-      return SampleInput{.dims = {{static_cast<int64_t>(items.size())}}, .kind = ValueKind::constant, .constant = items, .type = type};
+      return SampleInput{
+          .dims = {{static_cast<int64_t>(items.size())}}, .kind = ValueKind::constant, .constant = items, .type = type};
     };
     return Sample{.name = std::move(name),
-                  .inputs = {{.dims = std::move(x)}, {.kind = ValueKind::constant}, list(scales, DataType::f32), list(sizes, DataType::i64)},
+                  .inputs = {{.dims = std::move(x)},
+                             {.kind = ValueKind::constant},
+                             list(scales, DataType::f32),
+                             list(sizes, DataType::i64)},
                   .attributes = std::move(attributes)};
   };
   const Dims image = {kBatch, {3}, {5}, {4}};
   const NodeAttribute linear = Text("linear"), asymmetric = Text("asymmetric"), floor = Text("floor");
   return {
-      sample("twice", image, {1, 1, 2, 2}, {}, {{"coordinate_transformation_mode", asymmetric}, {"nearest_mode", floor}}),
+      sample("twice", image, {1, 1, 2, 2}, {},
+             {{"coordinate_transformation_mode", asymmetric}, {"nearest_mode", floor}}),
       sample("linear", image, {1, 1, 2, 2}, {}, {{"mode", linear}}),
-      sample("corners", image, {}, {-1, 3, 8, 9}, {{"mode", linear}, {"coordinate_transformation_mode", Text("align_corners")}}),
-      sample("smaller", image, {}, {-1, 3, 2, 3}, {{"mode", linear}, {"coordinate_transformation_mode", Text("pytorch_half_pixel")}}),
+      sample("corners", image, {}, {-1, 3, 8, 9},
+             {{"mode", linear}, {"coordinate_transformation_mode", Text("align_corners")}}),
+      sample("smaller", image, {}, {-1, 3, 2, 3},
+             {{"mode", linear}, {"coordinate_transformation_mode", Text("pytorch_half_pixel")}}),
       sample("rounded", image, {}, {-1, 3, 7, 3}, {{"nearest_mode", Text("round_prefer_ceil")}}),
-      sample("symmetric", image, {1, 1, 1.3, 1.7}, {}, {{"mode", linear}, {"coordinate_transformation_mode", Text("half_pixel_symmetric")}}),
+      sample("symmetric", image, {1, 1, 1.3, 1.7}, {},
+             {{"mode", linear}, {"coordinate_transformation_mode", Text("half_pixel_symmetric")}}),
       sample("one_pixel", {kBatch, {3}, {1}, {1}}, {}, {-1, 3, 4, 5}, {{"mode", linear}}),
       sample("series", {kBatch, {2}, {6}}, {1, 1, 1.5}, {}, {{"mode", linear}}),
       sample("blocked", {kBatch, {32}, {3}, {4}}, {1, 1, 2, 3}, {}, {{"mode", linear}}),
@@ -172,8 +190,9 @@ std::vector<Sample> samples() {
 
 constexpr std::string_view kModes[] = {"nearest", "linear", "cubic"};
 constexpr std::string_view kRoundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
-constexpr std::string_view kCoordinates[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-                                             "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
+constexpr std::string_view kCoordinates[] = {"half_pixel",        "half_pixel_symmetric", "pytorch_half_pixel",
+                                             "align_corners",     "asymmetric",           "tf_half_pixel_for_nn",
+                                             "tf_crop_and_resize"};
 constexpr std::string_view kPolicies[] = {"stretch", "not_larger", "not_smaller"};
 
 }  // namespace resize

@@ -18,7 +18,8 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   const TensorType &x = node.input_type(0), &indices = node.input_type(1), &updates = node.input_type(2);
   PLIMSOLL_TRY(check_elements(node, indices));
   if (updates.type != x.type || updates.dims != indices.dims)
-    return node.invalid("updates are " + to_string(updates) + " for indices " + to_string(indices) + " into " + to_string(x));
+    return node.invalid("updates are " + to_string(updates) + " for indices " + to_string(indices) + " into " +
+                        to_string(x));
   if (!adds(node) && node.text("reduction", "none") != "none")
     return node.unsupported("reduction '" + node.text("reduction", "") + "' is not supported; 'none' and 'add' are");
   return std::vector{TensorType{x.type, x.dims}};
@@ -63,15 +64,19 @@ void backward(TaskBuilder& build) {
 
 std::vector<Sample> samples() {
   // One index per line, or several if updates are added: no element is replaced twice.
-  const auto sample = [](std::string name, SampleInput x, SampleInput updates, std::string reduction, int64_t axis, double rows) {
+  const auto sample = [](std::string name, SampleInput x, SampleInput updates, std::string reduction, int64_t axis,
+                         double rows) {
     const Dims dims = updates.dims;
-    return Sample{.name = std::move(name),
-                  .inputs = {std::move(x), {.dims = dims, .type = DataType::i64, .low = -rows, .high = rows}, std::move(updates)},
-                  .attributes = {{"axis", axis}, {"reduction", std::move(reduction)}}};
+    return Sample{
+        .name = std::move(name),
+        .inputs = {std::move(x), {.dims = dims, .type = DataType::i64, .low = -rows, .high = rows}, std::move(updates)},
+        .attributes = {{"axis", axis}, {"reduction", std::move(reduction)}}};
   };
   const SampleInput words{.dims = {kBatch, {5}, {3}}};
-  return {sample("written", words, {.dims = {kBatch, {1}, {3}}}, "none", 1, 5), sample("added", words, {.dims = {kBatch, {5}, {4}}}, "add", -1, 3),
-          sample("parameters", {.dims = {{4}, {3}}, .kind = ValueKind::parameter}, {.dims = {{4}, {1}}, .kind = ValueKind::parameter}, "none", 1, 3),
+  return {sample("written", words, {.dims = {kBatch, {1}, {3}}}, "none", 1, 5),
+          sample("added", words, {.dims = {kBatch, {5}, {4}}}, "add", -1, 3),
+          sample("parameters", {.dims = {{4}, {3}}, .kind = ValueKind::parameter},
+                 {.dims = {{4}, {1}}, .kind = ValueKind::parameter}, "none", 1, 3),
           sample("ids", {.dims = {kBatch, {5}}, .type = DataType::i64, .low = -9, .high = 9},
                  {.dims = {kBatch, {1}}, .type = DataType::i64, .low = -9, .high = 9}, "none", 1, 5)};
 }

@@ -164,11 +164,18 @@ std::vector<Sample> samples() {
           {.name = "steps", .inputs = {image, list({1, 6}), list({6, 0}), list({2, -1}), list({2, -2})}},
           {.name = "reversed", .inputs = {{.dims = {kBatch, {5}}}, list({-1}), list({-9e15}), list({1}), list({-1})}},
           {.name = "whole", .inputs = {image, list({0}), list({9e15}), list({1})}},
-          {.name = "parameter",
-           .inputs = {{.dims = {{5}, {4}}, .kind = ValueKind::parameter}, list({1}), list({3})}},
-          {.name = "ids", .inputs = {{.dims = {kBatch, {9}}, .type = DataType::i64, .low = -9, .high = 99}, list({1}), list({9}), list({1})}},
+          {.name = "parameter", .inputs = {{.dims = {{5}, {4}}, .kind = ValueKind::parameter}, list({1}), list({3})}},
+          {.name = "ids",
+           .inputs = {{.dims = {kBatch, {9}}, .type = DataType::i64, .low = -9, .high = 99},
+                      list({1}),
+                      list({9}),
+                      list({1})}},
           {.name = "mask",
-           .inputs = {{.dims = {{2}, kBatch, {9}}, .type = DataType::u8, .low = 0, .high = 2}, list({1, -1}), list({2, -9e15}), list({0, 2}), list({1, -2})}}};
+           .inputs = {{.dims = {{2}, kBatch, {9}}, .type = DataType::u8, .low = 0, .high = 2},
+                      list({1, -1}),
+                      list({2, -9e15}),
+                      list({0, 2}),
+                      list({1, -2})}}};
 }
 
 Known evaluate(const KnownCall& call) {

@@ -67,7 +67,8 @@ void forward_each(TaskBuilder& build, std::string kernel) {
                                    viewed(build.write_output(0), rows.labels)};
   add_weights(build, operands);
   build.task({.kernel = std::move(kernel),
-              .attributes = to_attributes(CrossEntropyEachAttrs{.ignore_index = ignored_label(node), .smoothing = smoothing(node)}),
+              .attributes = to_attributes(
+                  CrossEntropyEachAttrs{.ignore_index = ignored_label(node), .smoothing = smoothing(node)}),
               .operands = std::move(operands),
               .flops = flops_per_element(node.input_type(0), 8)});
 }
@@ -84,7 +85,8 @@ void backward_each(TaskBuilder& build) {
   add_weights(build, operands);
   build.task({.kernel = of_logits ? "SoftmaxCrossEntropyEachBackward" : "NegativeLogLikelihoodEachBackward",
               .kind = TaskKind::backward_data,
-              .attributes = to_attributes(CrossEntropyEachAttrs{.ignore_index = ignored_label(node), .smoothing = smoothing(node)}),
+              .attributes = to_attributes(
+                  CrossEntropyEachAttrs{.ignore_index = ignored_label(node), .smoothing = smoothing(node)}),
               .operands = std::move(operands),
               .in_place = of_logits ? std::vector<std::pair<int, int>>{{0, 3}} : std::vector<std::pair<int, int>>{},
               .flops = flops_per_element(node.input_type(0), 8)});
@@ -97,11 +99,13 @@ Result<std::vector<TensorType>> infer_class_loss(const NodeView& node) {
   const std::string reduction = softmaxcrossentropyloss::reduction_of(node);
   if (reduction != "mean" && reduction != "sum" && reduction != "none")
     return node.invalid("reduction '" + reduction + "' is not one of mean, sum, none");
-  if (softmaxcrossentropyloss::is_read(node, 1)) return node.unsupported("its second output, log_prob, is read by another node");
+  if (softmaxcrossentropyloss::is_read(node, 1))
+    return node.unsupported("its second output, log_prob, is read by another node");
   const TensorType &scores = node.input_type(0), &labels = node.input_type(1);
   if (scores.rank() < 2) return node.invalid("scores " + to_string(scores.dims) + " have no class dimension");
   const size_t axis = softmaxcrossentropyloss::axis_of_classes(node);
-  if (scores.dims[axis].batch) return node.unsupported("the class axis of scores " + to_string(scores.dims) + " is the batch");
+  if (scores.dims[axis].batch)
+    return node.unsupported("the class axis of scores " + to_string(scores.dims) + " is the batch");
   if (labels.type != DataType::i32 && labels.type != DataType::i64)
     return node.invalid("labels are " + to_string(labels) + "; expected integers");
   Dims expected = scores.dims;
@@ -111,8 +115,8 @@ Result<std::vector<TensorType>> infer_class_loss(const NodeView& node) {
     return node.invalid("labels are " + to_string(labels.dims) + " when scores " + to_string(scores.dims) +
                         " need " + to_string(expected));
   if (node.has_input(2) && node.input_type(2) != TensorType{DataType::f32, {scores.dims[axis]}})
-    return node.invalid("the class weights are " + to_string(node.input_type(2)) + ", expected " + std::to_string(scores.dims[axis].value) +
-                        " classes");
+    return node.invalid("the class weights are " + to_string(node.input_type(2)) + ", expected " +
+                        std::to_string(scores.dims[axis].value) + " classes");
   if (reduction == "none") return std::vector{TensorType{DataType::f32, labels.dims}};
   return std::vector{TensorType{DataType::f32, {}}, TensorType{DataType::f32, {{1}}}};
 }
@@ -128,12 +132,14 @@ void forward_class_loss(TaskBuilder& build, std::string kernel) {
   const TensorType& scores = node.input_type(0);
   const softmaxcrossentropyloss::Rows rows = softmaxcrossentropyloss::rows_of(node);
   const bool is_term = softmaxcrossentropyloss::is_read(node, 0);
-  const int64_t classes = scores.dims[softmaxcrossentropyloss::axis_of_classes(node)].value, ignored = ignored_label(node);
+  const int64_t classes = scores.dims[softmaxcrossentropyloss::axis_of_classes(node)].value,
+                ignored = ignored_label(node);
   const Operand weights = build.read_input(2);
   const auto fed = reduction == "mean" ? fed_labels(node) : std::nullopt;
   if (fed) build.feed_labels(*fed, classes, ignored, weights, is_term);
   else if (is_term) build.bound_labels(1, classes, ignored);
-  SoftmaxCrossEntropyAttrs attrs{.ignore_index = node.integer("ignore_index", -1), .smoothing = softmaxcrossentropyloss::smoothing(node)};
+  SoftmaxCrossEntropyAttrs attrs{.ignore_index = node.integer("ignore_index", -1),
+                                 .smoothing = softmaxcrossentropyloss::smoothing(node)};
   if (reduction == "sum") attrs.sum = true;
   else if (!fed) attrs.counts = true;
   else attrs.scale = 1.0 / static_cast<double>(build.batch() * (fed->end - fed->first));
@@ -142,8 +148,8 @@ void forward_class_loss(TaskBuilder& build, std::string kernel) {
     if (!is_term) return build.write_gradient(0);
     return build.wants_gradient(0) ? build.write_stash("slope", scores) : Operand{};
   };
-  std::vector<Operand> operands = {viewed(build.read_input(0), rows.scores), viewed(build.read_input(1), rows.labels), build.write_output(0),
-                                   build.write_output(1), viewed(gradient(), rows.scores)};
+  std::vector<Operand> operands = {viewed(build.read_input(0), rows.scores), viewed(build.read_input(1), rows.labels),
+                                   build.write_output(0), build.write_output(1), viewed(gradient(), rows.scores)};
   softmaxcrossentropyloss::add_weights(build, operands);
   build.task({.kernel = std::move(kernel),
               .kind = is_term ? TaskKind::forward : TaskKind::loss,
@@ -154,7 +160,8 @@ void forward_class_loss(TaskBuilder& build, std::string kernel) {
 }
 
 void backward_class_loss(TaskBuilder& build) {
-  if (softmaxcrossentropyloss::reduction_of(build.node()) == "none") return softmaxcrossentropyloss::backward_each(build);
+  if (softmaxcrossentropyloss::reduction_of(build.node()) == "none")
+    return softmaxcrossentropyloss::backward_each(build);
   const Operand slope = build.read_stash("slope");
   build.task({.kernel = "BinaryMul",
               .kind = TaskKind::backward_data,
@@ -171,7 +178,9 @@ std::vector<Sample> class_loss_samples() {
   SampleInput some = labels({kBatch, {3}}, 6, DataType::i64);
   some.low = -2;
   // Weights that are computed as far as this instance can tell, so the kernel counts.
-  const auto weights = [](int64_t classes) { return SampleInput{.dims = {{classes}}, .kind = ValueKind::statistic, .low = 0.5, .high = 2}; };
+  const auto weights = [](int64_t classes) {
+    return SampleInput{.dims = {{classes}}, .kind = ValueKind::statistic, .low = 0.5, .high = 2};
+  };
   return {
       {.name = "classes", .inputs = {{.dims = {kBatch, {37}}}, labels({kBatch}, 37, DataType::i32)}, .outputs = 2},
       {.name = "alone", .inputs = {{.dims = {kBatch, {5}}}, labels({kBatch}, 5, DataType::i64)}},
@@ -193,9 +202,14 @@ std::vector<Sample> class_loss_samples() {
        .inputs = {{.dims = {kBatch, {6}, {3}}}, some},
        .attributes = {{"ignore_index", int64_t{2}}},
        .outputs = 2},
-      {.name = "weighed", .inputs = {{.dims = {kBatch, {37}}}, labels({kBatch}, 37, DataType::i32), weights(37)}, .outputs = 2},
+      {.name = "weighed",
+       .inputs = {{.dims = {kBatch, {37}}}, labels({kBatch}, 37, DataType::i32), weights(37)},
+       .outputs = 2},
       {.name = "weighed_pixels", .inputs = {{.dims = {kBatch, {6}, {3}}}, some, weights(6)}, .outputs = 2},
-      {.name = "sum", .inputs = {{.dims = {kBatch, {36}}}, labels({kBatch}, 36, DataType::i64)}, .attributes = {{"reduction", std::string("sum")}}, .outputs = 2},
+      {.name = "sum",
+       .inputs = {{.dims = {kBatch, {36}}}, labels({kBatch}, 36, DataType::i64)},
+       .attributes = {{"reduction", std::string("sum")}},
+       .outputs = 2},
       {.name = "each",
        .inputs = {{.dims = {kBatch, {36}}}, labels({kBatch}, 36, DataType::i64)},
        .attributes = {{"reduction", std::string("none")}}},
@@ -224,22 +238,23 @@ std::vector<Sample> samples() {
 
 }  // namespace softmaxcrossentropyloss
 
-const Op op_SoftmaxCrossEntropyLoss{.name = "SoftmaxCrossEntropyLoss",
-                                    .first_opset = 12,
-                                    .required_inputs = 2,
-                                    .most_outputs = 2,
-                                    .unmade_output = "the log probabilities",
-                                    .attributes = {attribute::integer("ignore_index").since(12),
-                                                   attribute::text("reduction", attribute::kReductions).since(12)},
-                                    .without_gradient = {1, 2},
-                                    .infer = infer_class_loss,
-                                    .forward = [](TaskBuilder& build) { forward_class_loss(build, "SoftmaxCrossEntropy"); },
-                                    .backward = backward_class_loss,
-                                    .whole_numbers = 1,
-                                    .marks = {.classes_last = true, .label_smoothing = 1},
-                                    .sums_samples = true,
-                                    .wants_all_samples = class_loss_wants_all_samples,
-                                    .precision = PrecisionRule::single,
-                                    .samples = softmaxcrossentropyloss::samples};
+const Op op_SoftmaxCrossEntropyLoss{
+    .name = "SoftmaxCrossEntropyLoss",
+    .first_opset = 12,
+    .required_inputs = 2,
+    .most_outputs = 2,
+    .unmade_output = "the log probabilities",
+    .attributes = {attribute::integer("ignore_index").since(12),
+                   attribute::text("reduction", attribute::kReductions).since(12)},
+    .without_gradient = {1, 2},
+    .infer = infer_class_loss,
+    .forward = [](TaskBuilder& build) { forward_class_loss(build, "SoftmaxCrossEntropy"); },
+    .backward = backward_class_loss,
+    .whole_numbers = 1,
+    .marks = {.classes_last = true, .label_smoothing = 1},
+    .sums_samples = true,
+    .wants_all_samples = class_loss_wants_all_samples,
+    .precision = PrecisionRule::single,
+    .samples = softmaxcrossentropyloss::samples};
 
 }  // namespace plimsoll

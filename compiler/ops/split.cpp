@@ -96,27 +96,28 @@ std::vector<Sample> samples() {
   const SampleInput image{.dims = {kBatch, {48}, {3}, {2}}};
   const SampleInput lengths{.dims = {{2}}, .kind = ValueKind::constant, .constant = {16, 32}, .type = DataType::i64};
   const int64_t channels = 1;
-  return {{.name = "equal", .inputs = {image}, .attributes = {{"axis", channels}}, .opset = 13, .outputs = 3},
-          {.name = "lengths", .inputs = {image, lengths}, .attributes = {{"axis", channels}}, .opset = 13, .outputs = 2},
-          {.name = "attribute",
-           .inputs = {{.dims = {kBatch, {3}, {5}}}},
-           .attributes = {{"axis", int64_t{-1}}, {"split", std::vector<int64_t>{1, 4}}},
-           .opset = 11,
-           .outputs = 2},
-          {.name = "uneven",
-           .inputs = {{.dims = {kBatch, {7}}}},
-           .attributes = {{"axis", channels}, {"num_outputs", int64_t{3}}},
-           .opset = 18,
-           .outputs = 3},
-          {.name = "ids",
-           .inputs = {{.dims = {kBatch, {6}}, .type = DataType::i64, .low = -9, .high = 9}},
-           .attributes = {{"axis", channels}},
-           .opset = 13,
-           .outputs = 2},
-          {.name = "parameter",
-           .inputs = {{.dims = {{4}, {3}}, .kind = ValueKind::parameter}},
-           .attributes = {{"axis", int64_t{0}}},
-           .outputs = 2}};
+  return {
+      {.name = "equal", .inputs = {image}, .attributes = {{"axis", channels}}, .opset = 13, .outputs = 3},
+      {.name = "lengths", .inputs = {image, lengths}, .attributes = {{"axis", channels}}, .opset = 13, .outputs = 2},
+      {.name = "attribute",
+       .inputs = {{.dims = {kBatch, {3}, {5}}}},
+       .attributes = {{"axis", int64_t{-1}}, {"split", std::vector<int64_t>{1, 4}}},
+       .opset = 11,
+       .outputs = 2},
+      {.name = "uneven",
+       .inputs = {{.dims = {kBatch, {7}}}},
+       .attributes = {{"axis", channels}, {"num_outputs", int64_t{3}}},
+       .opset = 18,
+       .outputs = 3},
+      {.name = "ids",
+       .inputs = {{.dims = {kBatch, {6}}, .type = DataType::i64, .low = -9, .high = 9}},
+       .attributes = {{"axis", channels}},
+       .opset = 13,
+       .outputs = 2},
+      {.name = "parameter",
+       .inputs = {{.dims = {{4}, {3}}, .kind = ValueKind::parameter}},
+       .attributes = {{"axis", int64_t{0}}},
+       .outputs = 2}};
 }
 
 }  // namespace split_operator

@@ -52,10 +52,11 @@ void backward(TaskBuilder& build) {
 
 std::vector<Sample> samples() {
   const SampleInput image{.dims = {kBatch, {32}, {3}, {4}}}, row{.dims = {kBatch, {5}}};
-  return {{.name = "two", .inputs = {image, image}},
-          {.name = "three", .inputs = {image, image, image}},
-          {.name = "one", .inputs = {row}},
-          {.name = "stretched", .inputs = {row, {.dims = {{5}}, .kind = ValueKind::parameter}, {.dims = {kBatch, {1}}}}}};
+  return {
+      {.name = "two", .inputs = {image, image}},
+      {.name = "three", .inputs = {image, image, image}},
+      {.name = "one", .inputs = {row}},
+      {.name = "stretched", .inputs = {row, {.dims = {{5}}, .kind = ValueKind::parameter}, {.dims = {kBatch, {1}}}}}};
 }
 
 }  // namespace sum

@@ -27,7 +27,8 @@ Operand TaskBuilder::read_input(size_t i) {
   if (!node_->has_input(i)) return Operand{};
   const ValueId value = node_->node().inputs[i];
   PLIMSOLL_CHECK(tensor_of_[value].valid(), fmt::format("{}: input {} has no tensor", node_->describe(), i));
-  if (is_cast_factor(i)) return operand(cast_factor(value), Access::read, stored_as(network_.values[value].type, DataType::bf16));
+  if (is_cast_factor(i))
+    return operand(cast_factor(value), Access::read, stored_as(network_.values[value].type, DataType::bf16));
   return operand(tensor_of_[value], Access::read, stored_type(value));
 }
 
@@ -38,7 +39,8 @@ TensorType TaskBuilder::stored_type(ValueId value) const {
 
 bool TaskBuilder::has_reduced_result() const {
   const std::vector<ValueId>& outputs = node_->node().outputs;
-  return std::any_of(outputs.begin(), outputs.end(), [&](ValueId id) { return id.valid() && network_.values[id].reduced; });
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](ValueId id) { return id.valid() && network_.values[id].reduced; });
 }
 
 bool TaskBuilder::is_cast_factor(size_t input) const {
@@ -92,7 +94,8 @@ void TaskBuilder::bound_labels(size_t i, int64_t classes, int64_t ignored) {
   if (!tensor->ignored) tensor->ignored = ignored;
 }
 
-void TaskBuilder::feed_labels(const FedLabels& labels, int64_t classes, int64_t ignored, const Operand& weights, bool is_term) {
+void TaskBuilder::feed_labels(const FedLabels& labels, int64_t classes, int64_t ignored, const Operand& weights,
+                              bool is_term) {
   Tensor& tensor = graph_.tensors[tensor_of_[labels.input]];
   tensor.ignored = ignored;
   tensor.class_weights = weights.tensor;
@@ -196,7 +199,9 @@ void TaskBuilder::task(TaskSpec spec) {
   // the tensor that the task writes, and the tensor to which it is added
   std::vector<std::pair<Operand, Operand>> to_add;
   for (Operand& operand : spec.operands) {
-    if (spec.kind == TaskKind::backward_weights || operand.access == Access::read || !gradients_of_data_.contains(operand.tensor)) continue;
+    if (spec.kind == TaskKind::backward_weights || operand.access == Access::read ||
+        !gradients_of_data_.contains(operand.tensor))
+      continue;
     const Operand written = write_scratch("d" + graph_.tensors[operand.tensor].name, operand.type);
     to_add.push_back({written, std::exchange(operand, written)});
   }
@@ -216,8 +221,10 @@ void TaskBuilder::task(TaskSpec spec) {
   }
   for (const int slot : spec.twice) task.operands[static_cast<size_t>(slot)].twice = true;
   for (const int slot : spec.remembers)
-    if (const Operand& operand = task.operands[static_cast<size_t>(slot)]; operand.access == Access::write) task.remembers.push_back(operand.tensor);
-  if (is_forward(task.kind) && whole_.contains(node_id_) && whole_[node_id_]) task.mixes_samples = task.whole_batch = true;
+    if (const Operand& operand = task.operands[static_cast<size_t>(slot)]; operand.access == Access::write)
+      task.remembers.push_back(operand.tensor);
+  if (is_forward(task.kind) && whole_.contains(node_id_) && whole_[node_id_])
+    task.mixes_samples = task.whole_batch = true;
   task.name = unique(task.layer + "." + std::string(to_string(task.kind)), task_names_);
   graph_.tasks.push_back(std::move(task));
   for (const auto& [written, sum] : to_add)

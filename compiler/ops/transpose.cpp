@@ -109,23 +109,22 @@ std::optional<Moves> moves(const NodeView& node) {
 
 std::vector<Sample> samples() {
   using Ints = std::vector<int64_t>;
-  return {{.name = "matrix", .inputs = {{.dims = {{37}, {21}}, .kind = ValueKind::parameter}}},
-          {.name = "heads",
-           .inputs = {{.dims = {kBatch, {3}, {2}, {5}}}},
-           .attributes = {{"perm", Ints{0, 2, 1, 3}}}},
-          {.name = "heads_of_8",
-           .inputs = {{.dims = {kBatch, {3}, {2}, {8}}}},
-           .attributes = {{"perm", Ints{0, 2, 1, 3}}}},
-          {.name = "keys", .inputs = {{.dims = {kBatch, {2}, {18}, {5}}}}, .attributes = {{"perm", Ints{0, 2, 3, 1}}}},
-          {.name = "to_front", .inputs = {{.dims = {kBatch, {3}, {5}}}}, .attributes = {{"perm", Ints{2, 0, 1}}}},
-          {.name = "steps", .inputs = {{.dims = {kBatch, {7}}, .type = DataType::i64, .low = -9, .high = 1e9}}, .attributes = {{"perm", Ints{1, 0}}}},
-          {.name = "narrow_steps",
-           .inputs = {{.dims = {kBatch, {3}, {4}}, .type = DataType::i32, .low = -9, .high = 1e9}},
-           .attributes = {{"perm", Ints{1, 0, 2}}}},
-          {.name = "mask",
-           .inputs = {{.dims = {kBatch, {3}, {4}}, .type = DataType::u8, .low = 0, .high = 2}},
-           .attributes = {{"perm", Ints{2, 0, 1}}}},
-          {.name = "ones", .inputs = {{.dims = {kBatch, {1}, {5}}}}, .attributes = {{"perm", Ints{1, 0, 2}}}}};
+  return {
+      {.name = "matrix", .inputs = {{.dims = {{37}, {21}}, .kind = ValueKind::parameter}}},
+      {.name = "heads", .inputs = {{.dims = {kBatch, {3}, {2}, {5}}}}, .attributes = {{"perm", Ints{0, 2, 1, 3}}}},
+      {.name = "heads_of_8", .inputs = {{.dims = {kBatch, {3}, {2}, {8}}}}, .attributes = {{"perm", Ints{0, 2, 1, 3}}}},
+      {.name = "keys", .inputs = {{.dims = {kBatch, {2}, {18}, {5}}}}, .attributes = {{"perm", Ints{0, 2, 3, 1}}}},
+      {.name = "to_front", .inputs = {{.dims = {kBatch, {3}, {5}}}}, .attributes = {{"perm", Ints{2, 0, 1}}}},
+      {.name = "steps",
+       .inputs = {{.dims = {kBatch, {7}}, .type = DataType::i64, .low = -9, .high = 1e9}},
+       .attributes = {{"perm", Ints{1, 0}}}},
+      {.name = "narrow_steps",
+       .inputs = {{.dims = {kBatch, {3}, {4}}, .type = DataType::i32, .low = -9, .high = 1e9}},
+       .attributes = {{"perm", Ints{1, 0, 2}}}},
+      {.name = "mask",
+       .inputs = {{.dims = {kBatch, {3}, {4}}, .type = DataType::u8, .low = 0, .high = 2}},
+       .attributes = {{"perm", Ints{2, 0, 1}}}},
+      {.name = "ones", .inputs = {{.dims = {kBatch, {1}, {5}}}}, .attributes = {{"perm", Ints{1, 0, 2}}}}};
 }
 
 Known evaluate(const KnownCall& call) {

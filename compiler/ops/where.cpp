@@ -50,7 +50,8 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (node.input_type(0).type != DataType::u8)
     return node.unsupported("the condition is " + to_string(node.input_type(0)) + "; expected booleans");
   if (node.input_type(1).type != node.input_type(2).type)
-    return node.invalid("its operands are " + to_string(node.input_type(1)) + " and " + to_string(node.input_type(2)) + ", of different types");
+    return node.invalid("its operands are " + to_string(node.input_type(1)) + " and " + to_string(node.input_type(2)) +
+                        ", of different types");
   for (size_t i = 1; i < 3; ++i) PLIMSOLL_TRY(check_number(node, i));
   PLIMSOLL_ASSIGN(Dims dims, broadcast(node, node.input_type(0).dims, node.input_type(1).dims));
   PLIMSOLL_ASSIGN(dims, broadcast(node, dims, node.input_type(2).dims));
@@ -66,7 +67,8 @@ void select(TaskBuilder& build) {
                 .operands = {build.read_input(0), operand(1), operand(2), build.write_output(0)},
                 .flops = flops_per_element(node.output_type(0), 1)};
   for (int slot = 1; slot < 3; ++slot)
-    if (task.operands[static_cast<size_t>(slot)].access == Access::read && task.operands[static_cast<size_t>(slot)].type == node.output_type(0))
+    if (task.operands[static_cast<size_t>(slot)].access == Access::read &&
+        task.operands[static_cast<size_t>(slot)].type == node.output_type(0))
       task.in_place.push_back({slot, 3});
   build.task(std::move(task));
 }
@@ -101,10 +103,14 @@ void backward(TaskBuilder& build) {
 }
 
 std::vector<Sample> samples() {
-  const auto mask = [](Dims dims) { return SampleInput{.dims = std::move(dims), .type = DataType::u8, .low = 0, .high = 2}; };
+  const auto mask = [](Dims dims) {
+    return SampleInput{.dims = std::move(dims), .type = DataType::u8, .low = 0, .high = 2};
+  };
   const auto number = [](double value) { return SampleInput{.kind = ValueKind::constant, .constant = {value}}; };
   const SampleInput scores{.dims = {kBatch, {2}, {5}, {7}}}, by_four{.dims = {kBatch, {2}, {5}, {8}}};
-  const auto of = [](DataType type, Dims dims) { return SampleInput{.dims = std::move(dims), .type = type, .low = -9, .high = 9}; };
+  const auto of = [](DataType type, Dims dims) {
+    return SampleInput{.dims = std::move(dims), .type = type, .low = -9, .high = 9};
+  };
   const SampleInput parameter{.dims = {{8}}, .kind = ValueKind::parameter};
   return {{.name = "two", .inputs = {mask({kBatch, {1}, {5}, {8}}), by_four, by_four}},
           {.name = "stretched", .inputs = {mask({kBatch, {1}, {5}, {1}}), parameter, by_four}},
@@ -124,13 +130,14 @@ std::vector<Sample> samples() {
 }
 
 Known evaluate(const KnownCall& call) {
-  if (call.inputs.size() != 3 || !call.inputs[0].known || !call.inputs[1].known || !call.inputs[2].known) return std::nullopt;
+  if (call.inputs.size() != 3 || !call.inputs[0].known || !call.inputs[1].known || !call.inputs[2].known)
+    return std::nullopt;
   const KnownValue &condition = *call.inputs[0].known, &a = *call.inputs[1].known, &b = *call.inputs[2].known;
   if (condition.real() || a.element != b.element) return std::nullopt;
   const auto dims = constants::broadcast({&condition.dims, &a.dims, &b.dims});
   if (!dims) return std::nullopt;
-  const auto at = constants::broadcast_indices(condition.dims, *dims), at_a = constants::broadcast_indices(a.dims, *dims),
-             at_b = constants::broadcast_indices(b.dims, *dims);
+  const auto at = constants::broadcast_indices(condition.dims, *dims),
+             at_a = constants::broadcast_indices(a.dims, *dims), at_b = constants::broadcast_indices(b.dims, *dims);
   KnownValue known{.element = a.element, .dims = *dims};
   for (size_t i = 0; i < at.size(); ++i) {
     const bool first = condition.integer(at[i]).value != 0;

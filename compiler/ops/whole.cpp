@@ -14,7 +14,8 @@ constexpr std::array<std::pair<std::string_view, int64_t>, 7> kArithmetic = {
     {{"Add", kAdd}, {"Sub", kSub}, {"Mul", kMul}, {"Div", kDiv}, {"Mod", kMod}, {"Max", kMax}, {"Min", kMin}}};
 
 int64_t operation_of(const NodeView& node) {
-  const auto found = std::find_if(kArithmetic.begin(), kArithmetic.end(), [&](const auto& row) { return row.first == node.node().op; });
+  const auto found = std::find_if(kArithmetic.begin(), kArithmetic.end(),
+                                  [&](const auto& row) { return row.first == node.node().op; });
   PLIMSOLL_CHECK(found != kArithmetic.end(), node.describe() + ": no arithmetic of whole numbers");
   return found->second;
 }
@@ -25,9 +26,11 @@ bool is_number(const NodeView& node, size_t i) { return node.input(i).constant.h
 Result<Dims> dims_of_pair(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires two operands");
   const TensorType &a = node.input_type(0), &b = node.input_type(1);
-  if (a.type != b.type) return node.invalid("its operands are " + to_string(a) + " and " + to_string(b) + ", of different types");
+  if (a.type != b.type)
+    return node.invalid("its operands are " + to_string(a) + " and " + to_string(b) + ", of different types");
   for (size_t i = 0; i < 2; ++i)
-    if (is_number(node, i) && !node.constant_real(i)) return node.unsupported("operand " + std::to_string(i) + " is a constant with more than one element");
+    if (is_number(node, i) && !node.constant_real(i))
+      return node.unsupported("operand " + std::to_string(i) + " is a constant with more than one element");
   if (is_number(node, 0) && is_number(node, 1)) return node.unsupported("both operands are constants");
   return broadcast(node, a.dims, b.dims);
 }
@@ -62,7 +65,8 @@ void allow_in_place(const TaskBuilder& build, TaskSpec& task) {
 
 Sample pair_sample(std::string name, DataType type, Dims a, Dims b, double low, double high) {
   return {.name = std::move(name),
-          .inputs = {{.dims = std::move(a), .type = type, .low = low, .high = high}, {.dims = std::move(b), .type = type, .low = low, .high = high}}};
+          .inputs = {{.dims = std::move(a), .type = type, .low = low, .high = high},
+                     {.dims = std::move(b), .type = type, .low = low, .high = high}}};
 }
 
 }  // namespace
@@ -89,7 +93,8 @@ void forward_whole(TaskBuilder& build) {
 
 Result<std::vector<TensorType>> infer_logic(const NodeView& node) {
   PLIMSOLL_ASSIGN(const Dims dims, dims_of_pair(node));
-  if (node.input_type(0).type != DataType::u8) return node.invalid("its operands are " + to_string(node.input_type(0)) + ", not booleans");
+  if (node.input_type(0).type != DataType::u8)
+    return node.invalid("its operands are " + to_string(node.input_type(0)) + ", not booleans");
   return std::vector{TensorType{DataType::u8, dims}};
 }
 
@@ -121,14 +126,19 @@ std::vector<Sample> relation_samples() {
     sample.inputs[first ? 0 : 1] = {.kind = ValueKind::constant, .constant = {value}, .type = type};
     return sample;
   };
-  return {pair_sample("ids", DataType::i64, {kBatch, {6}, {1}}, {{1}, {7}}, -3, 4), pair_sample("narrow", DataType::i32, {kBatch, {5}}, {kBatch, {5}}, 0, 3),
+  return {pair_sample("ids", DataType::i64, {kBatch, {6}, {1}}, {{1}, {7}}, -3, 4),
+          pair_sample("narrow", DataType::i32, {kBatch, {5}}, {kBatch, {5}}, 0, 3),
           pair_sample("reals", DataType::f32, {kBatch, {3}, {4}}, {kBatch, {1}, {4}}, -1, 1),
-          pair_sample("booleans", DataType::u8, {kBatch, {9}}, {{9}}, 0, 2), number("padding", DataType::i64, 1, false),
-          number("number_left", DataType::i32, 1, true), number("threshold", DataType::f32, 0.25, false)};
+          pair_sample("booleans", DataType::u8, {kBatch, {9}}, {{9}}, 0, 2),
+          number("padding", DataType::i64, 1, false),
+          number("number_left", DataType::i32, 1, true),
+          number("threshold", DataType::f32, 0.25, false)};
 }
 
 void move_elements(TaskBuilder& build, const MoveAttrs& attrs, size_t output) {
-  build.task({.kernel = "Move", .attributes = to_attributes(attrs), .operands = {build.read_input(0), build.write_output(output)}});
+  build.task({.kernel = "Move",
+              .attributes = to_attributes(attrs),
+              .operands = {build.read_input(0), build.write_output(output)}});
 }
 
 MoveAttrs as_it_is(size_t rank) {

@@ -15,7 +15,9 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 
 // As many samples as the tests run with.
 std::vector<Sample> samples() {
-  return {{.name = "rows", .inputs = {{.dims = {kBatch, {3}}, .kind = ValueKind::input}}, .attributes = {{"samples", int64_t{4}}}}};
+  return {{.name = "rows",
+           .inputs = {{.dims = {kBatch, {3}}, .kind = ValueKind::input}},
+           .attributes = {{"samples", int64_t{4}}}}};
 }
 
 }  // namespace wholebatch

@@ -41,7 +41,8 @@ Result<Window> window_of(const NodeView& node, const IntList& kernel) {
   const auto strides = node.integers("strides", ones), dilations = node.integers("dilations", ones);
   const auto pads = node.integers("pads", std::vector<int64_t>(2 * rank, 0));
   if (strides.size() != rank || dilations.size() != rank || pads.size() != 2 * rank)
-    return node.invalid(fmt::format("strides, dilations and pads must have {}, {} and {} entries", rank, rank, 2 * rank));
+    return node.invalid(
+        fmt::format("strides, dilations and pads must have {}, {} and {} entries", rank, rank, 2 * rank));
   for (int64_t value : strides)
     if (value < 1) return node.invalid("a stride is below 1");
   for (int64_t value : dilations)
@@ -51,7 +52,8 @@ Result<Window> window_of(const NodeView& node, const IntList& kernel) {
   // Bounds them so that sums and products cannot overflow.
   for (const auto* list : {&strides, &dilations, &pads})
     for (int64_t value : *list)
-      if (value > kMostOfWindow) return node.invalid(fmt::format("{} is too large for a stride, a dilation or padding", value));
+      if (value > kMostOfWindow)
+        return node.invalid(fmt::format("{} is too large for a stride, a dilation or padding", value));
   if (const int64_t largest = *std::max_element(kernel.begin(), kernel.end()); largest > kMostOfWindow)
     return node.invalid(fmt::format("{} is too large for a window", largest));
   Window window{.kernel = kernel,
@@ -60,7 +62,8 @@ Result<Window> window_of(const NodeView& node, const IntList& kernel) {
                 .pads = to_list(pads),
                 .ceil_mode = node.integer("ceil_mode", 0) != 0};
   if (const auto said = node.integers("kernel_shape", window_size); said != window_size)
-    return node.invalid(fmt::format("kernel_shape is [{}] when the weights have [{}]", fmt::join(said, ","), fmt::join(window_size, ",")));
+    return node.invalid(fmt::format("kernel_shape is [{}] when the weights have [{}]", fmt::join(said, ","),
+                                    fmt::join(window_size, ",")));
   const std::string auto_pad = node.text("auto_pad", "NOTSET");
   if (auto_pad == "VALID") {
     for (int64_t& pad : window.pads.items) pad = 0;
@@ -95,8 +98,8 @@ Result<IntList> Window::output(const NodeView& node, const TensorType& x) const 
       continue;
     }
     if (room < 0)
-      return node.invalid(fmt::format("a window of {} does not fit into an input of {} padded by {}", reach, input.value,
-                                      pads[i] + pads[i + rank()]));
+      return node.invalid(fmt::format("a window of {} does not fit into an input of {} padded by {}", reach,
+                                      input.value, pads[i] + pads[i + rank()]));
     sizes[i] = room / strides[i] + 1;
     if (ceil_mode && room % strides[i] != 0) {
       // As in ONNX since opset 11 and in PyTorch: no window starts in the padding after the input.

@@ -4,18 +4,22 @@
 
 namespace plimsoll {
 
-const Op op_Xor{.name = "Xor",
-                .first_opset = 7,
-                .inputs = {Slot::number},
-                .required_inputs = 2,
-                .samples_rule = SamplesRule::broadcast,
-                .flat = true,
-                .evaluate = [](const KnownCall& call) {
-                  return evaluate_binary(call.inputs, {.ints = [](Dim a, Dim b) { return MaybeDim(Dim{(a.value != 0) != (b.value != 0)}); }, .boolean = true});
-                },
-                .infer = infer_logic,
-                .forward = [](TaskBuilder& build) { forward_logic(build, kXor); },
-                .any_type = true,
-                .samples = logic_samples};
+const Op op_Xor{
+    .name = "Xor",
+    .first_opset = 7,
+    .inputs = {Slot::number},
+    .required_inputs = 2,
+    .samples_rule = SamplesRule::broadcast,
+    .flat = true,
+    .evaluate =
+        [](const KnownCall& call) {
+          return evaluate_binary(
+              call.inputs,
+              {.ints = [](Dim a, Dim b) { return MaybeDim(Dim{(a.value != 0) != (b.value != 0)}); }, .boolean = true});
+        },
+    .infer = infer_logic,
+    .forward = [](TaskBuilder& build) { forward_logic(build, kXor); },
+    .any_type = true,
+    .samples = logic_samples};
 
 }  // namespace plimsoll

@@ -7,12 +7,13 @@ namespace {
 
 std::string layers(const PlanFacts& facts) {
   std::string text =
-      "layer,op,algorithm,forward_seconds,backward_seconds,recompute_seconds,slower_seconds,waiting_seconds,output_bytes,kept_bytes,"
+      "layer,op,algorithm,forward_seconds,backward_seconds,recompute_seconds,slower_seconds,waiting_seconds,output_"
+      "bytes,kept_bytes,"
       "offloaded_bytes,recomputed_bytes,workspace_bytes\n";
   for (const LayerFacts& layer : facts.layers)
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(layer.name), csv_field(layer.op), csv_field(layer.algorithm),
-                        layer.forward, layer.backward, layer.again, layer.slower, layer.waiting, layer.outputs, layer.kept,
-                        layer.offloaded, layer.recomputed, layer.workspace);
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(layer.name), csv_field(layer.op),
+                        csv_field(layer.algorithm), layer.forward, layer.backward, layer.again, layer.slower,
+                        layer.waiting, layer.outputs, layer.kept, layer.offloaded, layer.recomputed, layer.workspace);
   return text;
 }
 
@@ -23,9 +24,10 @@ std::string tensors(const Plan& plan, const PlanFacts& facts) {
   for (const TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& tensor = plan.tensors[id];
     const TensorFacts& known = facts.tensors[id];
-    const std::string line = fmt::format("{},{},{},{},{},{}", csv_field(tensor.name), to_string(tensor.kind),
-                                         known.maker.valid() ? csv_field(facts.layers[facts.layer_of[known.maker]].name) : "", tensor.bytes,
-                                         tensor.persistent ? 1 : 0, to_string(known.fate));
+    const std::string line =
+        fmt::format("{},{},{},{},{},{}", csv_field(tensor.name), to_string(tensor.kind),
+                    known.maker.valid() ? csv_field(facts.layers[facts.layer_of[known.maker]].name) : "", tensor.bytes,
+                    tensor.persistent ? 1 : 0, to_string(known.fate));
     if (known.residencies.empty()) text += line + ",,,\n";
     for (const size_t i : known.residencies) {
       const Residency& residency = plan.residencies[i];
@@ -36,12 +38,13 @@ std::string tensors(const Plan& plan, const PlanFacts& facts) {
 }
 
 std::string steps(const Plan& plan, const PlanFacts& facts) {
-  std::string text = "step,name,stream,kind,start_seconds,end_seconds,exposed_seconds,live_bytes,workspace_bytes,algorithm\n";
+  std::string text =
+      "step,name,stream,kind,start_seconds,end_seconds,exposed_seconds,live_bytes,workspace_bytes,algorithm\n";
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", id.value, csv_field(facts.step_names[id]), to_string(step.stream),
-                        step.recompute ? "recompute" : to_string(step.kind), step.start, step.end, facts.exposed[id], facts.live[id],
-                        step.workspace.bytes, csv_field(step.algorithm));
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", id.value, csv_field(facts.step_names[id]),
+                        to_string(step.stream), step.recompute ? "recompute" : to_string(step.kind), step.start,
+                        step.end, facts.exposed[id], facts.live[id], step.workspace.bytes, csv_field(step.algorithm));
   }
   return text;
 }

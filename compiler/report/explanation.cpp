@@ -32,37 +32,45 @@ class Explanation {
     for (const size_t i : facts.residencies) table.row({"address", placed(plan_.residencies[i])});
     if (facts.fate == Fate::home) table.row({"decision", fate(id)});
     else if (facts.fate != Fate::none) {
-      table.row({"gap", fmt::format("{} from {} to {}", format_seconds(gap_seconds(facts)), facts_.step_names[facts.gap_from],
-                                    facts_.step_names[facts.gap_to])});
+      table.row({"gap", fmt::format("{} from {} to {}", format_seconds(gap_seconds(facts)),
+                                    facts_.step_names[facts.gap_from], facts_.step_names[facts.gap_to])});
       table.row({"decision", fate(id)});
     }
-    std::string text = heading(fmt::format("{}: {}, {}", shortened(spelled_tensor(tensor.name), 60), to_string(tensor.kind), format_bytes(tensor.bytes)), color_);
+    std::string text = heading(fmt::format("{}: {}, {}", shortened(spelled_tensor(tensor.name), 60),
+                                           to_string(tensor.kind), format_bytes(tensor.bytes)),
+                               color_);
     text += table.print(color_);
     for (const std::string& line : why(id)) text += "  " + line + "\n";
     return text;
   }
 
   std::string layer(const LayerFacts& layer) const {
-    Table table({{"task", false, 38}, {"step", true}, {"time", true}, {"algorithm", false, 14}, {"workspace", true}, {}});
+    Table table(
+        {{"task", false, 38}, {"step", true}, {"time", true}, {"algorithm", false, 14}, {"workspace", true}, {}});
     for (const TaskId task : layer.tasks)
       for (const StepId id : ids_of(plan_.steps)) {
         const Step& step = plan_.steps[id];
         if (step.kind == StepKind::compute && step.task == task)
           table.row({plan_.tasks[task].name, std::to_string(id.value), format_seconds(step.end - step.start),
-                     step.algorithm.empty() ? "-" : step.algorithm, format_bytes_or_dash(step.workspace.bytes), step.recompute ? "recomputed" : ""});
+                     step.algorithm.empty() ? "-" : step.algorithm, format_bytes_or_dash(step.workspace.bytes),
+                     step.recompute ? "recomputed" : ""});
       }
-    std::string text = heading(fmt::format("layer {}, {}", shortened(layer.name, 60), layer.op), color_) + table.print(color_);
+    std::string text =
+        heading(fmt::format("layer {}, {}", shortened(layer.name, 60), layer.op), color_) + table.print(color_);
     for (const TaskId task : layer.tasks) {
       const FastestAlgorithm& fastest = plan_.tasks[task].fastest;
       if (fastest.algorithm.empty()) continue;
-      text += fmt::format("  {}: {} would take {} with {} of workspace\n", shortened(plan_.tasks[task].name, 40), shortened(fastest.algorithm, 14),
-                          format_seconds(fastest.seconds), format_bytes(fastest.workspace_bytes));
+      text += fmt::format("  {}: {} would take {} with {} of workspace\n", shortened(plan_.tasks[task].name, 40),
+                          shortened(fastest.algorithm, 14), format_seconds(fastest.seconds),
+                          format_bytes(fastest.workspace_bytes));
     }
-    const std::pair<const char*, double> losses[] = {{"recomputed", layer.again}, {"slower algorithms", layer.slower}, {"waiting for copies", layer.waiting}};
+    const std::pair<const char*, double> losses[] = {
+        {"recomputed", layer.again}, {"slower algorithms", layer.slower}, {"waiting for copies", layer.waiting}};
     std::string lost;
     for (const auto& [what, seconds] : losses)
       if (seconds > 0) lost += fmt::format("{}{} {}", lost.empty() ? "" : ", ", what, format_seconds(seconds));
-    text += lost.empty() ? "  the budget costs it no time\n" : fmt::format("  the budget costs it {}: {}\n", format_seconds(layer.lost()), lost);
+    text += lost.empty() ? "  the budget costs it no time\n"
+                         : fmt::format("  the budget costs it {}: {}\n", format_seconds(layer.lost()), lost);
     return text;
   }
 
@@ -72,7 +80,8 @@ class Explanation {
     std::string steps;
     for (const StepId at : ids_of(plan_.steps))
       if (plan_.steps[at].kind == StepKind::compute && plan_.steps[at].task == id)
-        steps += fmt::format("{}step {}{}", steps.empty() ? "" : ", ", at.value, plan_.steps[at].recompute ? " (recomputed)" : "");
+        steps += fmt::format("{}step {}{}", steps.empty() ? "" : ", ", at.value,
+                             plan_.steps[at].recompute ? " (recomputed)" : "");
     return fmt::format("{} ({})", shortened(task.name, 44), shortened(steps, 36));
   }
 
@@ -92,7 +101,8 @@ class Explanation {
 
   std::string placed(const Residency& residency) const {
     if (residency.first_step < 0) return fmt::format("{:#x}, for the whole run", residency.offset);
-    return fmt::format("{:#x}, {} to {}", residency.offset, moment(residency.first_step, true), moment(residency.last_step, false));
+    return fmt::format("{:#x}, {} to {}", residency.offset, moment(residency.first_step, true),
+                       moment(residency.last_step, false));
   }
 
   // "step 13 (made)", "step 50 (offload)"
@@ -100,11 +110,16 @@ class Explanation {
     const StepId id(at);
     if (!plan_.steps.contains(id)) return "the end of the round";
     const Step& step = plan_.steps[id];
-    const std::string_view what = step.kind != StepKind::compute ? to_string(step.kind) : !begins ? "last use" : step.recompute ? "recomputed" : "made";
+    const std::string_view what = step.kind != StepKind::compute ? to_string(step.kind)
+                                  : !begins                      ? "last use"
+                                  : step.recompute               ? "recomputed"
+                                                                 : "made";
     return fmt::format("step {} ({})", at, what);
   }
 
-  double gap_seconds(const TensorFacts& facts) const { return plan_.steps[facts.gap_to].start - plan_.steps[facts.gap_from].end; }
+  double gap_seconds(const TensorFacts& facts) const {
+    return plan_.steps[facts.gap_to].start - plan_.steps[facts.gap_from].end;
+  }
 
   std::string fate(TensorId id) const {
     const TensorFacts& facts = facts_.tensors[id];
@@ -120,12 +135,15 @@ class Explanation {
     }
     switch (facts.fate) {
       case Fate::offload:
-        return fmt::format("offload: {} of copying, compute waits {} for it", format_seconds(copying), format_seconds(exposed));
+        return fmt::format("offload: {} of copying, compute waits {} for it", format_seconds(copying),
+                           format_seconds(exposed));
       case Fate::recompute: return fmt::format("recompute: its task runs again, {}", format_seconds(again));
-      case Fate::reload: return fmt::format("reload: {} of copying, compute waits {} for it", format_seconds(copying), format_seconds(exposed));
+      case Fate::reload:
+        return fmt::format("reload: {} of copying, compute waits {} for it", format_seconds(copying),
+                           format_seconds(exposed));
       case Fate::home:
-        return fmt::format("kept on the host, at {:#x} of the host pool: {} of copying, compute waits {} for it", plan_.tensors[id].home_offset,
-                           format_seconds(copying), format_seconds(exposed));
+        return fmt::format("kept on the host, at {:#x} of the host pool: {} of copying, compute waits {} for it",
+                           plan_.tensors[id].home_offset, format_seconds(copying), format_seconds(exposed));
       case Fate::keep: return "keep";
       case Fate::none: break;
     }
@@ -154,18 +172,25 @@ class Explanation {
     const TensorFacts& facts = facts_.tensors[id];
     Worst worst;
     for (const StepId at : ids_of(plan_.steps))
-      if (const int64_t bytes = facts_.live[at] + tensor.bytes; bytes > worst.bytes && !residency_at(plan_, facts, at)) worst = {bytes, at};
-    std::vector<std::string> lines = {tensor.kind == TensorKind::weight
-                                          ? "prefetched before the tasks that read it, in every round; offloaded after its update, once per iteration"
-                                          : "prefetched before its update and offloaded after it, once per iteration"};
-    if (tensor.kind == TensorKind::weight && std::none_of(facts.touches.begin(), facts.touches.end(), [&](StepId at) { return plan_.steps[at].kind == StepKind::offload; }))
+      if (const int64_t bytes = facts_.live[at] + tensor.bytes; bytes > worst.bytes && !residency_at(plan_, facts, at))
+        worst = {bytes, at};
+    std::vector<std::string> lines = {
+        tensor.kind == TensorKind::weight
+            ? "prefetched before the tasks that read it, in every round; offloaded after its update, once per iteration"
+            : "prefetched before its update and offloaded after it, once per iteration"};
+    if (tensor.kind == TensorKind::weight && std::none_of(facts.touches.begin(), facts.touches.end(), [&](StepId at) {
+          return plan_.steps[at].kind == StepKind::offload;
+        }))
       lines.front() = "prefetched before the tasks that read it, in every round; it never changes";
     if (tensor.kind == TensorKind::weight_gradient)
-      lines.front() = "prefetched before the tasks that add to it, in every round but the first; offloaded after them, for the next round";
+      lines.front() =
+          "prefetched before the tasks that add to it, in every round but the first; offloaded after them, for the "
+          "next round";
     if (!worst.at.valid()) return lines;
     const int64_t over = worst.bytes - plan_.budget_bytes;
-    lines.push_back(fmt::format("if it stayed in the arena, {} would be live at {} (step {}), {} {} the budget", format_bytes(worst.bytes),
-                                shortened(facts_.step_names[worst.at], 34), worst.at.value, format_bytes(std::abs(over)), over > 0 ? "above" : "below"));
+    lines.push_back(fmt::format("if it stayed in the arena, {} would be live at {} (step {}), {} {} the budget",
+                                format_bytes(worst.bytes), shortened(facts_.step_names[worst.at], 34), worst.at.value,
+                                format_bytes(std::abs(over)), over > 0 ? "above" : "below"));
     return lines;
   }
 
@@ -174,17 +199,22 @@ class Explanation {
     const TensorFacts& facts = facts_.tensors[id];
     if (tensor.persistent) return {"persistent: it keeps its value from round to round, so it cannot leave the device"};
     if (facts.fate == Fate::home) return why_it_lives_on_the_host(id);
-    if (facts.fate == Fate::none) return {"short-lived: its uses are close together, in the forward pass or in the backward pass, so there is no gap to free its memory in"};
+    if (facts.fate == Fate::none)
+      return {
+          "short-lived: its uses are close together, in the forward pass or in the backward pass, so there is no gap "
+          "to free its memory in"};
     const Worst worst = worst_if_kept(id);
     if (!worst.at.valid()) return {"its gap is empty: the backward pass begins with it"};
     const std::string where = fmt::format("{} (step {})", shortened(facts_.step_names[worst.at], 34), worst.at.value);
     if (facts.fate != Fate::keep) return {why_it_leaves(worst, where)};
-    std::vector<std::string> lines = {fmt::format("with it, {} are live at {}, {} below the budget", format_bytes(worst.bytes), where,
-                                                  format_bytes(std::max<int64_t>(0, plan_.budget_bytes - worst.bytes)))};
+    std::vector<std::string> lines = {
+        fmt::format("with it, {} are live at {}, {} below the budget", format_bytes(worst.bytes), where,
+                    format_bytes(std::max<int64_t>(0, plan_.budget_bytes - worst.bytes)))};
     if (facts_.offload_rate > 0 && facts_.prefetch_rate > 0) {
       const double bytes = static_cast<double>(tensor.bytes);
       const double way = bytes / facts_.offload_rate + bytes / facts_.prefetch_rate;
-      lines.push_back(fmt::format("to offload and prefetch it would take {} of its gap of {}", format_seconds(way), format_seconds(gap_seconds(facts))));
+      lines.push_back(fmt::format("to offload and prefetch it would take {} of its gap of {}", format_seconds(way),
+                                  format_seconds(gap_seconds(facts))));
     }
     if (facts.maker.valid()) lines.push_back(to_make_again(facts.maker));
     return lines;
@@ -192,13 +222,18 @@ class Explanation {
 
   std::string why_it_leaves(const Worst& worst, const std::string& where) const {
     const int64_t over = worst.bytes - plan_.budget_bytes;
-    if (over > 0) return fmt::format("if it were kept, {} would be live at {}: {} above the budget", format_bytes(worst.bytes), where, format_bytes(over));
+    if (over > 0)
+      return fmt::format("if it were kept, {} would be live at {}: {} above the budget", format_bytes(worst.bytes),
+                         where, format_bytes(over));
     const int64_t beyond = worst.bytes - plan_.summary.live_bytes;
     if (beyond > 0)
-      return fmt::format("if it were kept, {} would be live at {}: within the budget, but {} more than now, which leaves less room for fragmentation", format_bytes(worst.bytes),
-                         where, format_bytes(beyond));
-    return fmt::format("if it were kept, at most {} would be live, at {}: policy {} frees its memory although there is room", format_bytes(worst.bytes), where,
-                       plan_.policy);
+      return fmt::format(
+          "if it were kept, {} would be live at {}: within the budget, but {} more than now, which leaves less room "
+          "for fragmentation",
+          format_bytes(worst.bytes), where, format_bytes(beyond));
+    return fmt::format(
+        "if it were kept, at most {} would be live, at {}: policy {} frees its memory although there is room",
+        format_bytes(worst.bytes), where, plan_.policy);
   }
 
   std::string to_make_again(TaskId maker) const {
@@ -267,7 +302,8 @@ std::vector<std::string> nearest_names(const std::string& name, const std::vecto
   std::vector<std::pair<size_t, const std::string*>> near;
   for (const std::string& other : names) {
     const size_t longer = other.size() > name.size() ? other.size() - name.size() : 0;
-    near.emplace_back(!name.empty() && other.find(name) != std::string::npos ? longer : 1000 + edit_distance(name, other), &other);
+    near.emplace_back(
+        !name.empty() && other.find(name) != std::string::npos ? longer : 1000 + edit_distance(name, other), &other);
   }
   std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> found;
@@ -283,7 +319,9 @@ Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std:
     if (all.size() > 1) {
       std::string list;
       for (size_t i = 0; i < std::min<size_t>(5, all.size()); ++i) list += (i ? ", " : "") + spelled(all[i]);
-      return Error{ExitCode::usage, fmt::format("'{}' matches {} names", shortened(name, 60), all.size()), {"candidates: " + list}};
+      return Error{ExitCode::usage,
+                   fmt::format("'{}' matches {} names", shortened(name, 60), all.size()),
+                   {"candidates: " + list}};
     }
     if (all.size() == 1) bare = all.front();
   }
@@ -302,13 +340,15 @@ Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std:
       // A layer is mostly looked up for the tensors that it saves for backward.
       for (const TaskId task : layer.tasks)
         for (const TensorId tensor : plan.tasks[task].writes)
-          if (facts.tensors[tensor].fate != Fate::none && plan.tensors[tensor].name != bare) add(explanation.tensor(tensor));
+          if (facts.tensors[tensor].fate != Fate::none && plan.tensors[tensor].name != bare)
+            add(explanation.tensor(tensor));
     }
   }
   if (text.empty()) {
     const std::vector<std::string> modules = modules_of(plan, facts);
     for (size_t layer = 0; layer < modules.size(); ++layer)
-      if (below_module(facts.layers[layer].name, bare) || modules[layer] == bare) add(explanation.layer(facts.layers[layer]));
+      if (below_module(facts.layers[layer].name, bare) || modules[layer] == bare)
+        add(explanation.layer(facts.layers[layer]));
   }
   if (text.empty())
     for (const TaskId id : ids_of(plan.tasks))
@@ -316,7 +356,9 @@ Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std:
   if (!text.empty()) return text;
   std::string near;
   for (const std::string& other : nearest_names(bare, names)) near += (near.empty() ? "" : ", ") + spelled(other);
-  return Error{ExitCode::usage, fmt::format("no tensor or layer is named '{}'", shortened(name, 60)), {"similar names: " + near}};
+  return Error{ExitCode::usage,
+               fmt::format("no tensor or layer is named '{}'", shortened(name, 60)),
+               {"similar names: " + near}};
 }
 
 }  // namespace plimsoll

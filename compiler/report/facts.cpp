@@ -26,7 +26,8 @@ void find_touches(const Plan& plan, PlanFacts& facts) {
     }
   for (const TaskId id : ids_of(plan.tasks))
     for (const TensorId tensor : plan.tasks[id].writes) facts.tensors[tensor].maker = id;
-  for (size_t i = 0; i < plan.residencies.size(); ++i) facts.tensors[plan.residencies[i].tensor].residencies.push_back(i);
+  for (size_t i = 0; i < plan.residencies.size(); ++i)
+    facts.tensors[plan.residencies[i].tensor].residencies.push_back(i);
   for (TensorFacts& tensor : facts.tensors)
     std::stable_sort(tensor.residencies.begin(), tensor.residencies.end(), [&](size_t a, size_t b) {
       return plan.residencies[a].first_step < plan.residencies[b].first_step;
@@ -142,7 +143,8 @@ int64_t taken_over(const Plan& plan, const PlanFacts& facts, StepId id) {
   for (const Task::InPlace& pair : plan.tasks[step.task].in_place) {
     const Residency* const read = residency_at(plan, facts.tensors[pair.read], id);
     const Residency* const written = residency_at(plan, facts.tensors[pair.written], id);
-    if (read && written && read->offset == written->offset && read->last_step == id.value && written->first_step == id.value)
+    if (read && written && read->offset == written->offset && read->last_step == id.value &&
+        written->first_step == id.value)
       bytes += std::min(read->bytes, written->bytes);
   }
   return bytes;
@@ -150,7 +152,8 @@ int64_t taken_over(const Plan& plan, const PlanFacts& facts, StepId id) {
 
 void find_live(const Plan& plan, PlanFacts& facts) {
   std::vector<Span> spans;
-  for (const Residency& residency : plan.residencies) spans.push_back({residency.first_step, residency.last_step, residency.bytes});
+  for (const Residency& residency : plan.residencies)
+    spans.push_back({residency.first_step, residency.last_step, residency.bytes});
   facts.live = summed(plan, spans);
   for (const StepId id : ids_of(plan.steps)) facts.live[id] -= taken_over(plan, facts, id);
 }
@@ -240,7 +243,8 @@ void find_layers(const Plan& plan, PlanFacts& facts) {
     const double seconds = step.end - step.start;
     const bool forward = is_forward(task.kind);
     (step.recompute ? layer.again : forward ? layer.forward : layer.backward) += seconds;
-    if (!step.recompute && !task.fastest.algorithm.empty()) layer.slower += std::max(0.0, seconds - task.fastest.seconds);
+    if (!step.recompute && !task.fastest.algorithm.empty())
+      layer.slower += std::max(0.0, seconds - task.fastest.seconds);
     layer.workspace = std::max(layer.workspace, step.workspace.bytes);
     if (layer.algorithm.empty() && forward) layer.algorithm = step.algorithm;
   }
@@ -306,7 +310,8 @@ const Residency* residency_at(const Plan& plan, const TensorFacts& tensor, StepI
 
 Lifetime lifetime_of(const Plan& plan, const PlanFacts& facts, const Residency& residency) {
   const StepId first(residency.first_step), last(residency.last_step);
-  return {plan.steps.contains(first) ? plan.steps[first].start : 0, plan.steps.contains(last) ? plan.steps[last].end : facts.round_seconds};
+  return {plan.steps.contains(first) ? plan.steps[first].start : 0,
+          plan.steps.contains(last) ? plan.steps[last].end : facts.round_seconds};
 }
 
 std::vector<MemoryPoint> memory_over_time(const Plan& plan, const PlanFacts& facts) {
@@ -320,7 +325,8 @@ std::vector<MemoryPoint> memory_over_time(const Plan& plan, const PlanFacts& fac
   for (const StepId id : ids_of(plan.steps))
     add({plan.steps[id].start, plan.steps[id].end}, plan.steps[id].workspace.bytes - taken_over(plan, facts, id));
   // At equal times, ends come before begins, because the bytes are the same.
-  std::stable_sort(changes.begin(), changes.end(), [](const MemoryPoint& a, const MemoryPoint& b) { return a.seconds < b.seconds; });
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const MemoryPoint& a, const MemoryPoint& b) { return a.seconds < b.seconds; });
   std::vector<MemoryPoint> points;
   int64_t sum = 0;
   for (const MemoryPoint& change : changes) {

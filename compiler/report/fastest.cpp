@@ -11,7 +11,8 @@ void note_fastest(Plan& plan, const TaskGraph& graph, const Costs& costs) {
   const auto serves = [&](const Task& task, const AlgorithmCost& algorithm) {
     if (last_samples == samples || last_samples == 0) return true;
     const auto last = costs.algorithms(task, last_samples);
-    return std::any_of(last.begin(), last.end(), [&](const AlgorithmCost& other) { return other.name == algorithm.name; });
+    return std::any_of(last.begin(), last.end(),
+                       [&](const AlgorithmCost& other) { return other.name == algorithm.name; });
   };
   for (PlanTask& task : plan.tasks) task.fastest = {};
   for (const Step& step : plan.steps) {
@@ -21,10 +22,12 @@ void note_fastest(Plan& plan, const TaskGraph& graph, const Costs& costs) {
     const AlgorithmCost* best = nullptr;
     for (const AlgorithmCost& algorithm : costs.algorithms(graph.tasks[step.task], samples))
       if (serves(graph.tasks[step.task], algorithm) &&
-          (!best || std::tuple(!algorithm.deterministic, algorithm.seconds) < std::tuple(!best->deterministic, best->seconds)))
+          (!best ||
+           std::tuple(!algorithm.deterministic, algorithm.seconds) < std::tuple(!best->deterministic, best->seconds)))
         best = &algorithm;
     if (!best || best->name == step.algorithm) continue;
-    plan.tasks[step.task].fastest = {.algorithm = best->name, .workspace_bytes = best->workspace_bytes, .seconds = best->seconds};
+    plan.tasks[step.task].fastest = {
+        .algorithm = best->name, .workspace_bytes = best->workspace_bytes, .seconds = best->seconds};
   }
 }
 

@@ -30,12 +30,22 @@ std::vector<LayerColumn> layer_columns() {
       {{"op", false, 9}, Shown::where_none_move, [](const LayerFacts& layer) { return layer.op; }},
       {{"forward", true}, Shown::where_none_move, [](const LayerFacts& layer) { return dashed(layer.forward); }},
       {{"backward", true}, Shown::where_none_move, [](const LayerFacts& layer) { return dashed(layer.backward); }},
-      {{"time", true}, Shown::where_some_move, [](const LayerFacts& layer) { return dashed(layer.forward + layer.backward + layer.again); }},
+      {{"time", true},
+       Shown::where_some_move,
+       [](const LayerFacts& layer) { return dashed(layer.forward + layer.backward + layer.again); }},
       {{"kept", true}, Shown::always, [](const LayerFacts& layer) { return format_bytes_or_dash(layer.kept); }},
-      {{"offloaded", true}, Shown::where_told, [](const LayerFacts& layer) { return format_bytes_or_dash(layer.offloaded); }},
-      {{"recomputed", true}, Shown::where_told, [](const LayerFacts& layer) { return format_bytes_or_dash(layer.recomputed); }},
-      {{"algorithm", false, 10}, Shown::always, [](const LayerFacts& layer) { return layer.algorithm.empty() ? "-" : layer.algorithm; }},
-      {{"workspace", true}, Shown::where_none_move, [](const LayerFacts& layer) { return format_bytes_or_dash(layer.workspace); }},
+      {{"offloaded", true},
+       Shown::where_told,
+       [](const LayerFacts& layer) { return format_bytes_or_dash(layer.offloaded); }},
+      {{"recomputed", true},
+       Shown::where_told,
+       [](const LayerFacts& layer) { return format_bytes_or_dash(layer.recomputed); }},
+      {{"algorithm", false, 10},
+       Shown::always,
+       [](const LayerFacts& layer) { return layer.algorithm.empty() ? "-" : layer.algorithm; }},
+      {{"workspace", true},
+       Shown::where_none_move,
+       [](const LayerFacts& layer) { return format_bytes_or_dash(layer.workspace); }},
       {{"lost", true}, Shown::where_told, [](const LayerFacts& layer) { return dashed(layer.lost()); }},
   };
 }
@@ -44,7 +54,8 @@ std::vector<LayerColumn> layer_columns() {
 
 std::string report_layers(const Plan& plan, const PlanFacts& facts, bool color) {
   if (plan.tasks.empty()) return "";
-  const bool moves = std::any_of(facts.layers.begin(), facts.layers.end(), [](const LayerFacts& layer) { return layer.offloaded + layer.recomputed > 0; });
+  const bool moves = std::any_of(facts.layers.begin(), facts.layers.end(),
+                                 [](const LayerFacts& layer) { return layer.offloaded + layer.recomputed > 0; });
   std::vector<LayerColumn> shown = layer_columns();
   std::erase_if(shown, [&](const LayerColumn& column) {
     switch (column.shown) {
@@ -52,7 +63,8 @@ std::string report_layers(const Plan& plan, const PlanFacts& facts, bool color) 
       case Shown::where_some_move: return !moves;
       case Shown::where_none_move: return moves;
       case Shown::where_told:
-        return std::none_of(facts.layers.begin(), facts.layers.end(), [&](const LayerFacts& layer) { return column.cell(layer) != "-"; });
+        return std::none_of(facts.layers.begin(), facts.layers.end(),
+                            [&](const LayerFacts& layer) { return column.cell(layer) != "-"; });
     }
     return false;
   });
@@ -65,10 +77,13 @@ std::string report_layers(const Plan& plan, const PlanFacts& facts, bool color) 
     table.row(std::move(cells));
   }
   std::string text = heading("layers, one round", color) + table.print(color);
-  text += "  kept" + std::string(moves ? ", offloaded, recomputed" : "") + ": outputs that the backward pass reads, by decision\n";
+  text += "  kept" + std::string(moves ? ", offloaded, recomputed" : "") +
+          ": outputs that the backward pass reads, by decision\n";
   double lost = 0;
   for (const LayerFacts& layer : facts.layers) lost += layer.lost();
-  if (lost > 0) text += fmt::format("  lost to the budget: recomputation, slower algorithms, waiting for copies; {} in total\n", format_seconds(lost));
+  if (lost > 0)
+    text += fmt::format("  lost to the budget: recomputation, slower algorithms, waiting for copies; {} in total\n",
+                        format_seconds(lost));
   return text;
 }
 

@@ -60,7 +60,8 @@ bool numbers_of_csv(std::string_view line, const std::vector<std::string>& head,
 void add_numbers(TrainingRun& run, const MetricsNumbers& numbers) {
   const int64_t iteration = whole_of(numbers, "iteration");
   if (numbers.contains("eval_loss") || numbers.contains("eval_accuracy")) {
-    run.evaluations.push_back({iteration, whole_of(numbers, "eval_samples"), number_of(numbers, "eval_loss"), number_of(numbers, "eval_accuracy")});
+    run.evaluations.push_back({iteration, whole_of(numbers, "eval_samples"), number_of(numbers, "eval_loss"),
+                               number_of(numbers, "eval_accuracy")});
     return;
   }
   run.lines.push_back({.iteration = iteration,
@@ -113,9 +114,14 @@ Result<TrainingRun> read_metrics(std::string_view text, std::string name) {
     const bool read = head.empty() ? numbers_of_json(line, numbers) : numbers_of_csv(line, head, numbers);
     if (read && numbers.contains("iteration")) add_numbers(run, numbers);
     else if (newline != std::string_view::npos)
-      return Error{ExitCode::unreadable_input, fmt::format("{}: line {} contains no metrics", run.name, place), {"a trainer writes them: train --metrics FILE.jsonl"}};
+      return Error{ExitCode::unreadable_input,
+                   fmt::format("{}: line {} contains no metrics", run.name, place),
+                   {"a trainer writes them: train --metrics FILE.jsonl"}};
   }
-  if (run.lines.empty()) return Error{ExitCode::unreadable_input, fmt::format("{} contains no iterations", run.name), {"a trainer writes them: train --metrics FILE.jsonl"}};
+  if (run.lines.empty())
+    return Error{ExitCode::unreadable_input,
+                 fmt::format("{} contains no iterations", run.name),
+                 {"a trainer writes them: train --metrics FILE.jsonl"}};
   return run;
 }
 
@@ -131,7 +137,8 @@ std::vector<std::string> run_names(const std::vector<std::string>& paths) {
     std::vector<std::string> names;
     for (const std::vector<std::string>& of : parts) {
       std::string name;
-      for (size_t i = of.size() - std::min(count, of.size()); i < of.size(); ++i) name += (name.empty() ? "" : "/") + of[i];
+      for (size_t i = of.size() - std::min(count, of.size()); i < of.size(); ++i)
+        name += (name.empty() ? "" : "/") + of[i];
       names.push_back(name);
     }
     std::vector<std::string> apart = names;

@@ -12,7 +12,8 @@ std::string module_by_name(std::string_view name) {
   std::string_view parent;
   for (size_t start = 1, end; (end = name.find('/', start)) != std::string_view::npos; start = end + 1) {
     const std::string_view scope = name.substr(start, end - start);
-    const bool repeats = !parent.empty() && scope.size() > parent.size() && scope.starts_with(parent) && scope[parent.size()] == '.';
+    const bool repeats =
+        !parent.empty() && scope.size() > parent.size() && scope.starts_with(parent) && scope[parent.size()] == '.';
     if (repeats) path.resize(path.size() - parent.size());
     else if (!path.empty()) path += '.';
     path += scope;
@@ -27,7 +28,8 @@ std::string module_by_weight(const Plan& plan, const LayerFacts& layer) {
     for (const TensorId tensor : plan.tasks[task].reads) {
       const std::string& name = plan.tensors[tensor].name;
       const size_t dot = name.rfind('.');
-      if (plan.tensors[tensor].kind == TensorKind::weight && dot != std::string::npos && dot > 0) return name.substr(0, dot);
+      if (plan.tensors[tensor].kind == TensorKind::weight && dot != std::string::npos && dot > 0)
+        return name.substr(0, dot);
     }
   return "";
 }

@@ -26,8 +26,10 @@ std::string operators(const Network& network, bool color) {
   const std::vector<OperatorCount> sorted = operator_counts(network);
   Table table({{}, {.right = true}, {}});
   for (const auto& [op, count] : sorted)
-    table.row({op, format_grouped(count), bar(static_cast<double>(count) / static_cast<double>(sorted.front().nodes), kBarWidth)});
-  return heading(fmt::format("operators, {}", counted(static_cast<int64_t>(network.nodes.size()), "node")), color) + table.print(color);
+    table.row({op, format_grouped(count),
+               bar(static_cast<double>(count) / static_cast<double>(sorted.front().nodes), kBarWidth)});
+  return heading(fmt::format("operators, {}", counted(static_cast<int64_t>(network.nodes.size()), "node")), color) +
+         table.print(color);
 }
 
 // For a network with several outputs: the number of outputs that depend on each value.
@@ -64,7 +66,9 @@ std::string parameters(const Network& network, bool color) {
   const Value* largest = nullptr;
   for (const ValueId id : ids_of(network.values)) {
     const Value& value = network.values[id];
-    if (makes[id] > 0 && value.kind == ValueKind::parameter && (!largest || value.type.at(1).bytes() > largest->type.at(1).bytes())) largest = &value;
+    if (makes[id] > 0 && value.kind == ValueKind::parameter &&
+        (!largest || value.type.at(1).bytes() > largest->type.at(1).bytes()))
+      largest = &value;
   }
   Table table({{}, {"tensors", true}, {"elements", true}, {"bytes", true}});
   bool may_be_trained = false;
@@ -76,7 +80,8 @@ std::string parameters(const Network& network, bool color) {
   text += groups.empty() ? "  none\n" : table.print(color);
   if (may_be_trained) text += "  --weights lists them\n";
   if (largest)
-    text += fmt::format("  largest: {}, {}, {}\n", shortened(largest->name, 40), to_string(largest->type), format_bytes(largest->type.at(1).bytes()));
+    text += fmt::format("  largest: {}, {}, {}\n", shortened(largest->name, 40), to_string(largest->type),
+                        format_bytes(largest->type.at(1).bytes()));
   return text;
 }
 
@@ -119,7 +124,8 @@ std::vector<OperatorCount> operator_counts(const Network& network) {
   for (const Node& node : network.nodes) ++counts[node.op];
   std::vector<OperatorCount> sorted;
   for (const auto& [op, count] : counts) sorted.push_back({op, count});
-  std::stable_sort(sorted.begin(), sorted.end(), [](const OperatorCount& a, const OperatorCount& b) { return a.nodes > b.nodes; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const OperatorCount& a, const OperatorCount& b) { return a.nodes > b.nodes; });
   return sorted;
 }
 
@@ -138,12 +144,15 @@ std::vector<WeightLine> weight_lines(const Network& network, const std::map<std:
     lines.push_back({.what = kind_of(network, value, makes[id]),
                      .name = value.name,
                      .type = to_string(value.type),
-                     .layer = !reader[id] ? "" : !reader[id]->module_path.empty() ? reader[id]->module_path : reader[id]->name,
+                     .layer = !reader[id]                        ? ""
+                              : !reader[id]->module_path.empty() ? reader[id]->module_path
+                                                                 : reader[id]->name,
                      .reason = reason == reasons.end() ? "" : reason->second});
     shown.insert(value.initializer);
   }
   for (const auto& [name, reason] : reasons)
-    if (!shown.contains(name)) lines.push_back({.what = "constant", .name = name, .type = "", .layer = "", .reason = reason});
+    if (!shown.contains(name))
+      lines.push_back({.what = "constant", .name = name, .type = "", .layer = "", .reason = reason});
   return lines;
 }
 
@@ -155,13 +164,15 @@ std::string report_weights(const Network& network, const std::map<std::string, s
     longest = std::max(longest, width_of(line.name));
     widest = std::max(widest, width_of(line.type));
   }
-  const auto padded = [](const std::string& text, size_t width) { return text + std::string(width - width_of(text), ' '); };
+  const auto padded = [](const std::string& text, size_t width) {
+    return text + std::string(width - width_of(text), ' ');
+  };
   std::string text;
   for (const WeightLine& line : lines) {
     if (line.type.empty()) text += fmt::format("{:<9}  {}: {}\n", line.what, line.name, line.reason);
     else
-      text += fmt::format("{:<9}  {}  {}  {}{}\n", line.what, padded(line.name, longest), padded(line.type, widest), line.layer,
-                          line.reason.empty() ? "" : ": " + line.reason);
+      text += fmt::format("{:<9}  {}  {}  {}{}\n", line.what, padded(line.name, longest), padded(line.type, widest),
+                          line.layer, line.reason.empty() ? "" : ": " + line.reason);
   }
   return text;
 }

@@ -34,8 +34,9 @@ std::string_view page_source(std::string_view name) {
 std::string pack(std::string_view text) {
   uLongf size = compressBound(static_cast<uLong>(text.size()));
   std::string packed(size, '\0');
-  const int outcome = compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(text.data()),
-                                static_cast<uLong>(text.size()), Z_BEST_COMPRESSION);
+  const int outcome =
+      compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(text.data()),
+                static_cast<uLong>(text.size()), Z_BEST_COMPRESSION);
   PLIMSOLL_CHECK(outcome == Z_OK, fmt::format("zlib could not compress {} bytes: {}", text.size(), outcome));
   packed.resize(size);
   return base64(packed);
@@ -60,11 +61,13 @@ std::string assemble_page(const PageParts& parts) {
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       // No resource is fetched, whatever the names in a model contain.
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n";
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "script-src 'unsafe-inline'; img-src data:\">\n";
   page += fmt::format("<title>{}</title>\n<style>\n", html_escaped(parts.title));
   for (const std::string_view style : parts.styles) page += page_source(style);
   page += "</style>\n</head>\n<body>\n" + parts.body;
-  if (!parts.data.empty()) page += fmt::format("<script type=\"application/octet-stream\" id=\"data\">{}</script>\n", parts.data);
+  if (!parts.data.empty())
+    page += fmt::format("<script type=\"application/octet-stream\" id=\"data\">{}</script>\n", parts.data);
   if (!parts.scripts.empty()) {
     page += "<script>\n\"use strict\";\n";
     for (const std::string_view script : parts.scripts) page += page_source(script);

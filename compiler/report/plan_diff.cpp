@@ -38,14 +38,17 @@ class Diff {
     found_.decisions = decisions();
     found_.algorithms = algorithms();
     const std::vector<std::string> before = names(before_), after = names(after_);
-    std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(found_.only_before));
-    std::set_difference(after.begin(), after.end(), before.begin(), before.end(), std::back_inserter(found_.only_after));
+    std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
+                        std::back_inserter(found_.only_before));
+    std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
+                        std::back_inserter(found_.only_after));
     return std::move(found_);
   }
 
  private:
   void find_figures() {
-    const auto row = [&](const char* what, const std::string& before, const std::string& after, const std::string& change) {
+    const auto row =
+        [&](const char* what, const std::string& before, const std::string& after, const std::string& change) {
       found_.figures_differ = found_.figures_differ || before != after;
       found_.figures.push_back({what, before, after, change});
     };
@@ -53,7 +56,9 @@ class Diff {
       if (before != after) row(what, before, after, "");
     };
     const auto bytes = [&](const char* what, int64_t before, int64_t after) {
-      if (before != 0 || after != 0) row(what, format_bytes_or_dash(before), format_bytes_or_dash(after), change_of(static_cast<double>(before), static_cast<double>(after)));
+      if (before != 0 || after != 0)
+        row(what, format_bytes_or_dash(before), format_bytes_or_dash(after),
+            change_of(static_cast<double>(before), static_cast<double>(after)));
     };
     const auto seconds = [&](const char* what, double before, double after) {
       if (before != 0 || after != 0) row(what, format_seconds(before), format_seconds(after), change_of(before, after));
@@ -85,7 +90,8 @@ class Diff {
   static std::vector<DiffGroup> listed(std::map<std::string, DiffGroup>& groups) {
     std::vector<DiffGroup> list;
     for (auto& [change, group] : groups) {
-      std::stable_sort(group.named.begin(), group.named.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+      std::stable_sort(group.named.begin(), group.named.end(),
+                       [](const auto& a, const auto& b) { return a.first > b.first; });
       group.change = change;
       list.push_back(std::move(group));
     }
@@ -125,7 +131,8 @@ class Diff {
   static std::unordered_map<std::string, Run> runs_of(const Plan& plan) {
     std::unordered_map<std::string, Run> runs;
     for (const Step& step : plan.steps)
-      if (step.kind == StepKind::compute && !step.recompute) runs.emplace(plan.tasks[step.task].name, Run{step.algorithm, step.end - step.start});
+      if (step.kind == StepKind::compute && !step.recompute)
+        runs.emplace(plan.tasks[step.task].name, Run{step.algorithm, step.end - step.start});
     return runs;
   }
 
@@ -134,13 +141,17 @@ class Diff {
     std::map<std::string, DiffGroup> groups;
     for (const PlanTask& task : before_.tasks) {
       const auto from = runs_before.find(task.name), to = runs_after.find(task.name);
-      if (from == runs_before.end() || to == runs_after.end() || from->second.algorithm == to->second.algorithm) continue;
-      const auto spelt = [](const std::string& algorithm) { return algorithm.empty() ? std::string("-") : shortened(algorithm, 15); };
+      if (from == runs_before.end() || to == runs_after.end() || from->second.algorithm == to->second.algorithm)
+        continue;
+      const auto spelt = [](const std::string& algorithm) {
+        return algorithm.empty() ? std::string("-") : shortened(algorithm, 15);
+      };
       DiffGroup& group = groups[fmt::format("{} → {}", spelt(from->second.algorithm), spelt(to->second.algorithm))];
       const double longer = to->second.seconds - from->second.seconds;
       ++group.count;
       group.seconds += longer;
-      group.named.emplace_back(static_cast<int64_t>(1e9 * std::max(from->second.seconds, to->second.seconds)), spelled(task.name));
+      group.named.emplace_back(static_cast<int64_t>(1e9 * std::max(from->second.seconds, to->second.seconds)),
+                               spelled(task.name));
     }
     return listed(groups);
   }
@@ -157,14 +168,20 @@ class Diff {
   PlanDifference found_;
 };
 
-std::string longer_by(double seconds) { return seconds == 0 ? "0" : (seconds > 0 ? "+" : "") + format_seconds(seconds); }
+std::string longer_by(double seconds) {
+  return seconds == 0 ? "0" : (seconds > 0 ? "+" : "") + format_seconds(seconds);
+}
 
-std::string print_groups(const char* what, const std::vector<DiffGroup>& groups, const char* noun, bool sized, bool color) {
+std::string print_groups(const char* what, const std::vector<DiffGroup>& groups, const char* noun, bool sized,
+                         bool color) {
   if (groups.empty()) return "";
   Table table({{what, false, 34}, {noun, true}, {sized ? "bytes" : "time", true}, {"the largest", false, 42}});
   for (const DiffGroup& group : groups)
     for (size_t i = 0; i < std::min(kNamed, group.named.size()); ++i)
-      table.row({i == 0 ? group.change : "", i == 0 ? format_grouped(group.count) : "", i > 0 ? "" : sized ? format_bytes(group.bytes) : longer_by(group.seconds),
+      table.row({i == 0 ? group.change : "", i == 0 ? format_grouped(group.count) : "",
+                 i > 0   ? ""
+                 : sized ? format_bytes(group.bytes)
+                         : longer_by(group.seconds),
                  group.named[i].second});
   return table.print(color);
 }
@@ -172,7 +189,8 @@ std::string print_groups(const char* what, const std::vector<DiffGroup>& groups,
 std::string one_sided(const std::vector<std::string>& tasks, const char* where) {
   if (tasks.empty()) return "";
   std::string list;
-  for (size_t i = 0; i < std::min<size_t>(2, tasks.size()); ++i) list += (i ? ", " : "") + shortened(spelled(tasks[i]), 28);
+  for (size_t i = 0; i < std::min<size_t>(2, tasks.size()); ++i)
+    list += (i ? ", " : "") + shortened(spelled(tasks[i]), 28);
   return fmt::format("only {}: {}, such as {}\n", where, counted(static_cast<int64_t>(tasks.size()), "task"), list);
 }
 
@@ -180,32 +198,45 @@ std::string one_sided(const std::vector<std::string>& tasks, const char* where) 
 std::string verdict_of_diff(const Plan& before, const Plan& after, const PlanDifference& found) {
   const int64_t more = after.summary.arena_bytes - before.summary.arena_bytes;
   std::string text = fmt::format("After takes {}, ", format_bytes(after.summary.arena_bytes));
-  text += more == 0 ? "as much as before" : fmt::format("{} {} than before", format_bytes(std::abs(more)), more > 0 ? "more" : "less");
+  text += more == 0 ? "as much as before"
+                    : fmt::format("{} {} than before", format_bytes(std::abs(more)), more > 0 ? "more" : "less");
   if (before.summary.iteration_seconds > 0 && after.summary.iteration_seconds > 0) {
     const double longer = after.summary.iteration_seconds / before.summary.iteration_seconds - 1;
-    text += std::abs(longer) < 5e-4 ? ", and is as fast" : fmt::format(", and is {:.1f}% {}", 100 * std::abs(longer), longer > 0 ? "slower" : "faster");
+    text += std::abs(longer) < 5e-4
+                ? ", and is as fast"
+                : fmt::format(", and is {:.1f}% {}", 100 * std::abs(longer), longer > 0 ? "slower" : "faster");
   }
   int64_t tensors = 0;
   for (const DiffGroup& group : found.decisions) tensors += group.count;
-  return text + (tensors > 0 ? fmt::format("; the decision on {} changed.", counted(tensors, "tensor")) : "; no decision changed.");
+  return text + (tensors > 0 ? fmt::format("; the decision on {} changed.", counted(tensors, "tensor"))
+                             : "; no decision changed.");
 }
 
 // Memory over time and the budgets of both plans, on one scale.
-std::string memory_chart(const Plan& before, const PlanFacts& facts_before, const Plan& after, const PlanFacts& facts_after, double width, double height, const char* kind) {
+std::string memory_chart(const Plan& before, const PlanFacts& facts_before, const Plan& after,
+                         const PlanFacts& facts_after, double width, double height, const char* kind) {
   constexpr double kLeft = 70, kRight = 12, kTop = 12, kBottom = 26;
   const double seconds = std::max({facts_before.round_seconds, facts_after.round_seconds, 1e-9});
-  const int64_t largest = std::max({before.budget_bytes, after.budget_bytes, before.summary.arena_bytes, after.summary.arena_bytes, int64_t{1}});
-  const double bytes = 1.04 * static_cast<double>(std::min(largest, 2 * std::max({before.summary.arena_bytes, after.summary.arena_bytes, int64_t{1}})));
+  const int64_t largest = std::max(
+      {before.budget_bytes, after.budget_bytes, before.summary.arena_bytes, after.summary.arena_bytes, int64_t{1}});
+  const double bytes =
+      1.04 * static_cast<double>(
+                 std::min(largest, 2 * std::max({before.summary.arena_bytes, after.summary.arena_bytes, int64_t{1}})));
   const auto x = [&](double at) { return kLeft + at / seconds * (width - kLeft - kRight); };
   const auto y = [&](double of) { return height - kBottom - of / bytes * (height - kTop - kBottom); };
-  std::string svg = fmt::format("<svg class=\"{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"memory over time, before and after\">\n", kind, width, height);
+  std::string svg = fmt::format(
+      "<svg class=\"{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"memory over time, before and after\">\n", kind,
+      width, height);
   double tick = 1;
   while (tick < bytes / 5) tick *= 2;
   for (double at = 0; at <= bytes; at += tick)
-    svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"muted\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft,
-                       width - kRight, y(at), y(at), kLeft - 8, y(at) + 4, format_bytes(static_cast<int64_t>(at)));
+    svg += fmt::format(
+        "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"muted\" x=\"{}\" "
+        "y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
+        kLeft, width - kRight, y(at), y(at), kLeft - 8, y(at) + 4, format_bytes(static_cast<int64_t>(at)));
   for (double at = 0, step = round_tick(seconds / (width / 130)); at < 0.97 * seconds; at += step)
-    svg += fmt::format("<text class=\"muted\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x(at), height - 8, at == 0 ? "0" : tick_text(at));
+    svg += fmt::format("<text class=\"muted\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x(at),
+                       height - 8, at == 0 ? "0" : tick_text(at));
   const auto curve = [&](const Plan& plan, const PlanFacts& facts, const char* colour, const char* name) {
     std::string path;
     // Points within one pixel are merged; the largest counts.
@@ -214,14 +245,18 @@ std::string memory_chart(const Plan& before, const PlanFacts& facts_before, cons
     for (const MemoryPoint& point : memory_over_time(plan, facts)) {
       const double at = std::floor(2 * x(point.seconds)) / 2;
       if (at == pixel && point.bytes <= most) continue;
-      path += path.empty() ? fmt::format("M{:.1f} {:.1f}", at, y(static_cast<double>(point.bytes))) : fmt::format("H{:.1f}V{:.1f}", at, y(static_cast<double>(point.bytes)));
+      path += path.empty() ? fmt::format("M{:.1f} {:.1f}", at, y(static_cast<double>(point.bytes)))
+                           : fmt::format("H{:.1f}V{:.1f}", at, y(static_cast<double>(point.bytes)));
       most = point.bytes;
       pixel = at;
     }
     svg += fmt::format("<path class=\"line\" d=\"{}\" style=\"stroke:var({})\"/>\n", path, colour);
     if (static_cast<double>(plan.budget_bytes) <= bytes)
-      svg += fmt::format("<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" style=\"stroke:var({});stroke-dasharray:6 4\"><title>budget {}</title></line>\n", kLeft, width - kRight,
-                         y(static_cast<double>(plan.budget_bytes)), y(static_cast<double>(plan.budget_bytes)), colour, name);
+      svg += fmt::format(
+          "<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" style=\"stroke:var({});stroke-dasharray:6 "
+          "4\"><title>budget {}</title></line>\n",
+          kLeft, width - kRight, y(static_cast<double>(plan.budget_bytes)), y(static_cast<double>(plan.budget_bytes)),
+          colour, name);
   };
   curve(before, facts_before, "--gradient", "before");
   curve(after, facts_after, "--accent", "after");
@@ -230,13 +265,19 @@ std::string memory_chart(const Plan& before, const PlanFacts& facts_before, cons
 
 std::string page_groups(const char* title, const std::vector<DiffGroup>& groups, const char* noun, bool sized) {
   if (groups.empty()) return "";
-  std::string text = fmt::format("<section class=\"long\"><h2>{}</h2><div class=\"scroll\"><table><thead><tr><th>change</th><th>{}</th><th>{}</th><th class=\"left\">the largest</th></tr></thead><tbody>\n",
-                                 title, noun, sized ? "bytes" : "time");
+  std::string text = fmt::format(
+      "<section class=\"long\"><h2>{}</h2><div "
+      "class=\"scroll\"><table><thead><tr><th>change</th><th>{}</th><th>{}</th><th class=\"left\">the "
+      "largest</th></tr></thead><tbody>\n",
+      title, noun, sized ? "bytes" : "time");
   for (const DiffGroup& group : groups) {
     std::string named;
-    for (size_t i = 0; i < std::min(kNamed, group.named.size()); ++i) named += (i ? "<br>" : "") + html_escaped(group.named[i].second);
-    if (group.named.size() > kNamed) named += fmt::format("<br><span class=\"muted\">and {} more</span>", group.named.size() - kNamed);
-    text += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"left\">{}</td></tr>\n", html_escaped(group.change), format_grouped(group.count),
+    for (size_t i = 0; i < std::min(kNamed, group.named.size()); ++i)
+      named += (i ? "<br>" : "") + html_escaped(group.named[i].second);
+    if (group.named.size() > kNamed)
+      named += fmt::format("<br><span class=\"muted\">and {} more</span>", group.named.size() - kNamed);
+    text += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"left\">{}</td></tr>\n",
+                        html_escaped(group.change), format_grouped(group.count),
                         sized ? format_bytes(group.bytes) : longer_by(group.seconds), named);
   }
   return text + "</tbody></table></div></section>\n";
@@ -244,7 +285,8 @@ std::string page_groups(const char* title, const std::vector<DiffGroup>& groups,
 
 }  // namespace
 
-PlanDifference difference_of(const Plan& before, const PlanFacts& facts_before, const Plan& after, const PlanFacts& facts_after) {
+PlanDifference difference_of(const Plan& before, const PlanFacts& facts_before, const Plan& after,
+                             const PlanFacts& facts_after) {
   return Diff(before, facts_before, after, facts_after).run();
 }
 
@@ -261,7 +303,8 @@ std::string report_diff(const Plan& before, const Plan& after, bool color) {
     if (!line.empty()) others += "  " + line;
   if (!others.empty()) others = heading("task graphs differ", color) + others;
   std::string text;
-  for (const std::string& part : {figures, print_groups("decision", found.decisions, "tensors", true, color), print_groups("algorithm", found.algorithms, "tasks", false, color), others})
+  for (const std::string& part : {figures, print_groups("decision", found.decisions, "tensors", true, color),
+                                  print_groups("algorithm", found.algorithms, "tasks", false, color), others})
     if (!part.empty()) text += (text.empty() ? "" : "\n") + part;
   return text.empty() ? "no figure, decision or algorithm differs\n" : text;
 }
@@ -269,26 +312,40 @@ std::string report_diff(const Plan& before, const Plan& after, bool color) {
 std::string diff_page(const Plan& before, const Plan& after) {
   const PlanFacts facts_before = facts_of(before), facts_after = facts_of(after);
   const PlanDifference found = difference_of(before, facts_before, after, facts_after);
-  const std::string model = before.model_name == after.model_name ? before.model_name : before.model_name + " and " + after.model_name;
-  std::string body = page_header(fmt::format("Two plans of {}", model), html_escaped(verdict_of_diff(before, after, found)),
-                             fmt::format("Before: {} in {}, batch {}. After: {} in {}, batch {}.", before.policy, format_bytes(before.budget_bytes), before.batch, after.policy,
-                                         format_bytes(after.budget_bytes), after.batch));
-  body += "<section><h2>Memory over one round</h2><div class=\"chart\">" + memory_chart(before, facts_before, after, facts_after, 1200, 260, "wide") +
+  const std::string model =
+      before.model_name == after.model_name ? before.model_name : before.model_name + " and " + after.model_name;
+  std::string body =
+      page_header(fmt::format("Two plans of {}", model), html_escaped(verdict_of_diff(before, after, found)),
+                  fmt::format("Before: {} in {}, batch {}. After: {} in {}, batch {}.", before.policy,
+                              format_bytes(before.budget_bytes), before.batch, after.policy,
+                              format_bytes(after.budget_bytes), after.batch));
+  body += "<section><h2>Memory over one round</h2><div class=\"chart\">" +
+          memory_chart(before, facts_before, after, facts_after, 1200, 260, "wide") +
           memory_chart(before, facts_before, after, facts_after, 400, 260, "narrow") + "</div>\n";
-  body += "<div class=\"legend\"><span><svg viewBox=\"0 -8 30 16\" width=\"30\" height=\"16\"><path class=\"line\" d=\"M0 0H30\" style=\"stroke:var(--gradient)\"/></svg>before</span>"
-          "<span><svg viewBox=\"0 -8 30 16\" width=\"30\" height=\"16\"><path class=\"line\" d=\"M0 0H30\" style=\"stroke:var(--accent)\"/></svg>after</span><span>dashed: budgets</span></div></section>\n";
-  body += "<section class=\"long\"><h2>Figures of an iteration</h2><div class=\"scroll\"><table><thead><tr><th></th><th>before</th><th>after</th><th>change</th></tr></thead><tbody>\n";
+  body +=
+      "<div class=\"legend\"><span><svg viewBox=\"0 -8 30 16\" width=\"30\" height=\"16\"><path class=\"line\" d=\"M0 "
+      "0H30\" style=\"stroke:var(--gradient)\"/></svg>before</span>"
+      "<span><svg viewBox=\"0 -8 30 16\" width=\"30\" height=\"16\"><path class=\"line\" d=\"M0 0H30\" "
+      "style=\"stroke:var(--accent)\"/></svg>after</span><span>dashed: budgets</span></div></section>\n";
+  body +=
+      "<section class=\"long\"><h2>Figures of an iteration</h2><div "
+      "class=\"scroll\"><table><thead><tr><th></th><th>before</th><th>after</th><th>change</th></tr></thead><tbody>\n";
   for (const DiffFigure& figure : found.figures)
-    body += fmt::format("<tr{}><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", figure.before == figure.after ? " class=\"same\"" : "", figure.what, html_escaped(figure.before),
-                        html_escaped(figure.after), figure.change);
+    body += fmt::format("<tr{}><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                        figure.before == figure.after ? " class=\"same\"" : "", figure.what,
+                        html_escaped(figure.before), html_escaped(figure.after), figure.change);
   body += "</tbody></table></div></section>\n";
-  body += page_groups("Decisions that changed", found.decisions, "tensors", true) + page_groups("Algorithms that changed", found.algorithms, "tasks", false);
+  body += page_groups("Decisions that changed", found.decisions, "tensors", true) +
+          page_groups("Algorithms that changed", found.algorithms, "tasks", false);
   std::string others;
   for (const std::string& line : {one_sided(found.only_before, "before"), one_sided(found.only_after, "after")})
     if (!line.empty()) others += "<p>" + html_escaped(line) + "</p>";
   if (!others.empty()) body += "<section><h2>Another task graph</h2>" + others + "</section>\n";
   body += "<footer>Tensors and tasks are matched by name. Made by plimsoll diff --html.</footer>\n";
-  return assemble_page({.title = fmt::format("Two plans of {}", model), .body = body, .styles = {"page.css", "chart.css"}, .scripts = {"page.js", "tip.js", "theme.js"}});
+  return assemble_page({.title = fmt::format("Two plans of {}", model),
+                        .body = body,
+                        .styles = {"page.css", "chart.css"},
+                        .scripts = {"page.js", "tip.js", "theme.js"}});
 }
 
 }  // namespace plimsoll

@@ -30,7 +30,8 @@ struct PlanDifference {
   std::vector<DiffGroup> decisions = {}, algorithms = {};
   std::vector<std::string> only_before = {}, only_after = {};  // tasks
 };
-PlanDifference difference_of(const Plan& before, const PlanFacts& facts_before, const Plan& after, const PlanFacts& facts_after);
+PlanDifference difference_of(const Plan& before, const PlanFacts& facts_before, const Plan& after,
+                             const PlanFacts& facts_after);
 
 // Figures side by side, then changed decisions, then changed algorithms, then tasks that only one plan has. At most
 // kReportWidth characters per line. If nothing differs, one sentence.

@@ -21,13 +21,16 @@ namespace {
 constexpr size_t kPlanBarWidth = 40;
 constexpr size_t kWhyWidth = 31;
 
-double ratio(int64_t part, int64_t whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
+double ratio(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
 
 std::string title(const Plan& plan) {
-  std::string rounds = plan.rounds == 1 ? "in one round"
-                       : plan.last_sub_batch == plan.sub_batch
-                           ? fmt::format("in {} rounds of {}", plan.rounds, plan.sub_batch)
-                           : fmt::format("in {} rounds of {}, the last of {}", plan.rounds, plan.sub_batch, plan.last_sub_batch);
+  std::string rounds =
+      plan.rounds == 1 ? "in one round"
+      : plan.last_sub_batch == plan.sub_batch
+          ? fmt::format("in {} rounds of {}", plan.rounds, plan.sub_batch)
+          : fmt::format("in {} rounds of {}, the last of {}", plan.rounds, plan.sub_batch, plan.last_sub_batch);
   if (plan.ranks > 1) rounds += fmt::format(", on {} ranks", plan.ranks);
   return fmt::format("{}: batch {} {}", shortened(plan.model_name, 40), plan.batch, rounds);
 }
@@ -47,13 +50,17 @@ std::string memory(const Plan& plan, bool color) {
   row("live at the peak", summary.live_bytes);
   row("persistent", summary.persistent_bytes);
   if (summary.minimum_bytes > 0) row("minimum", summary.minimum_bytes);
-  if (summary.unconstrained_bytes > 0) row("unlimited", summary.unconstrained_bytes, summary.unconstrained_bytes <= whole);
-  if (summary.network_wide_bytes > 0) row("without sharing memory", summary.network_wide_bytes, summary.network_wide_bytes <= whole);
+  if (summary.unconstrained_bytes > 0)
+    row("unlimited", summary.unconstrained_bytes, summary.unconstrained_bytes <= whole);
+  if (summary.network_wide_bytes > 0)
+    row("without sharing memory", summary.network_wide_bytes, summary.network_wide_bytes <= whole);
   if (summary.host_pool_bytes > 0) row("host pool", summary.host_pool_bytes, false);
   int64_t weights = 0, states = 0, gradients = 0;
   for (const PlanTensor& tensor : plan.tensors)
     if (tensor.at_home_on_host() && !tensor.slice_of.valid())
-      (tensor.kind == TensorKind::weight ? weights : tensor.kind == TensorKind::weight_gradient ? gradients : states) += tensor.bytes;
+      (tensor.kind == TensorKind::weight            ? weights
+       : tensor.kind == TensorKind::weight_gradient ? gradients
+                                                    : states) += tensor.bytes;
   if (weights > 0) row("weights kept on the host", weights, false);
   if (states > 0) row("state kept on the host", states, false);
   if (gradients > 0) row("gradients kept on the host", gradients, false);
@@ -83,7 +90,8 @@ std::string against_unlimited(double longer) {
 std::string bought(const PlanSummary& summary) {
   const double saved = summary.iteration_seconds - summary.more_seconds;
   if (saved <= 5e-4 * summary.iteration_seconds) return "would save nothing";
-  return fmt::format("would save {}, {} of an iteration", format_seconds(saved), format_share(saved / summary.iteration_seconds));
+  return fmt::format("would save {}, {} of an iteration", format_seconds(saved),
+                     format_share(saved / summary.iteration_seconds));
 }
 
 std::string times(const Plan& plan, bool color) {
@@ -99,7 +107,9 @@ std::string times(const Plan& plan, bool color) {
     table.row({"lower bound", format_seconds(summary.bound_seconds),
                fmt::format("within the budget; optimality gap {:.1f} %",
                            100 * (summary.iteration_seconds / summary.bound_seconds - 1))});
-  if (summary.stall_seconds > 0) table.row({plan.ranks > 1 ? "waiting for streams" : "waiting for copies", format_seconds(summary.stall_seconds), ""});
+  if (summary.stall_seconds > 0)
+    table.row(
+        {plan.ranks > 1 ? "waiting for streams" : "waiting for copies", format_seconds(summary.stall_seconds), ""});
   if (summary.recomputed_tasks > 0)
     table.row({"recomputing", format_seconds(summary.recompute_seconds),
                fmt::format("{} in each round", counted(summary.recomputed_tasks, "task"))});
@@ -108,15 +118,18 @@ std::string times(const Plan& plan, bool color) {
                fmt::format("{} per rank, concurrent with compute", format_bytes(summary.reduced_bytes))});
   if (summary.offloaded_bytes > 0 || summary.prefetched_bytes > 0)
     table.row({"offloaded", format_bytes(summary.offloaded_bytes),
-               fmt::format("and {} prefetched; {} in each round", format_bytes(summary.prefetched_bytes), counted(offloads, "tensor"))});
+               fmt::format("and {} prefetched; {} in each round", format_bytes(summary.prefetched_bytes),
+                           counted(offloads, "tensor"))});
   if (!plan.steps.empty() && summary.iteration_seconds > 0) {
     const Robustness robust = robustness_of(plan);
     table.row({"robust to ±20 %", format_overhead(worst_of(robust)),
-               fmt::format("random times {}, slower links {}, slower tasks {}", format_overhead(robust.by_chance), format_overhead(robust.slower_links),
-                           format_overhead(robust.slower_tasks))});
+               fmt::format("random times {}, slower links {}, slower tasks {}", format_overhead(robust.by_chance),
+                           format_overhead(robust.slower_links), format_overhead(robust.slower_tasks))});
   }
-  if (summary.more_bytes > 0) table.row({format_bytes(summary.more_bytes) + " more", format_seconds(summary.more_seconds), bought(summary)});
-  else if (plan.rules == "true") table.row({"256.0 MiB more", "?", "`plimsoll plan … --what-if 256MiB` plans again to answer"});
+  if (summary.more_bytes > 0)
+    table.row({format_bytes(summary.more_bytes) + " more", format_seconds(summary.more_seconds), bought(summary)});
+  else if (plan.rules == "true")
+    table.row({"256.0 MiB more", "?", "`plimsoll plan … --what-if 256MiB` plans again to answer"});
   if (summary.planning_seconds > 0) table.row({"planning took", format_seconds(summary.planning_seconds), ""});
   const std::string source = plan.costs.empty() ? "one iteration" : fmt::format("one iteration, times {}", plan.costs);
   return heading(source, color) + table.print(color);
@@ -148,7 +161,8 @@ std::string why(const Plan& plan, const PlanFacts& facts, const Residency& resid
   const char* const what = begun_early ? "back for" : "for";
   const std::string named = fmt::format("{} {}, {}", what, facts.step_names[next], wait);
   // A step number says more than the rest of a long name, unless the number itself is cut.
-  const std::string step_only = fmt::format("{} step {}", what, next.value), numbered = fmt::format("{}, {}", step_only, wait);
+  const std::string step_only = fmt::format("{} step {}", what, next.value),
+                    numbered = fmt::format("{}, {}", step_only, wait);
   return width_of(named) <= kWhyWidth ? named : width_of(numbered) <= kWhyWidth ? numbered : step_only;
 }
 
@@ -172,11 +186,14 @@ std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
     bytes += plan.tensors[id].bytes;
   }
   std::string text;
-  if (tensors > 0) text += fmt::format("  absent: {}, {}, offloaded or to be recomputed\n", counted(tensors, "tensor"), format_bytes(bytes));
+  if (tensors > 0)
+    text += fmt::format("  absent: {}, {}, offloaded or to be recomputed\n", counted(tensors, "tensor"),
+                        format_bytes(bytes));
   if (homes == 0) return text;
   std::string of;
-  for (const auto& [kind, what] : {std::pair(TensorKind::weight, "weights"), std::pair(TensorKind::optimizer_state, "optimizer state"),
-                                   std::pair(TensorKind::weight_gradient, "gradients")})
+  for (const auto& [kind, what] :
+       {std::pair(TensorKind::weight, "weights"), std::pair(TensorKind::optimizer_state, "optimizer state"),
+        std::pair(TensorKind::weight_gradient, "gradients")})
     if (home_bytes[kind] > 0) of += fmt::format(", {} of {}", format_bytes(home_bytes[kind]), what);
   text += fmt::format("  kept on the host: {}{}\n", counted(homes, "tensor"), of);
   return text;
@@ -195,7 +212,8 @@ std::string report_summary(const Plan& plan, const PlanFacts& facts, bool color)
   text += fmt::format("  policy {}, target {}{}{}\n", plan.policy, plan.target_kind, device, shortened(libraries, 40));
   if (!plan.precision.empty()) text += fmt::format("  precision {}\n", plan.precision);
   if (!plan.layout.empty()) text += fmt::format("  layout {}\n", plan.layout);
-  if (plan.rules != "true") text += fmt::format("  graph and figures by the rules of {}: a plan for reports, not for a trainer\n", plan.rules);
+  if (plan.rules != "true")
+    text += fmt::format("  graph and figures by the rules of {}: a plan for reports, not for a trainer\n", plan.rules);
   text += fmt::format("  {}, {} of {}\n\n", counted(static_cast<int64_t>(plan.tensors.size()), "tensor"),
                       counted(static_cast<int64_t>(plan.steps.size()), "step"),
                       counted(static_cast<int64_t>(plan.tasks.size()), "task"));
@@ -224,8 +242,10 @@ std::string report_peak(const Plan& plan, const PlanFacts& facts, bool color, si
     if (i >= most) others += items[i].bytes;
     else table.row({format_bytes(items[i].bytes), items[i].name, items[i].kind, items[i].why});
   }
-  std::string text = heading(fmt::format("the peak: {} at {}, step {} of {}", format_bytes(plan.summary.live_bytes),
-                                         shortened(facts.step_names[peak], 50), plan.summary.peak_step, plan.steps.size()), color);
+  std::string text =
+      heading(fmt::format("the peak: {} at {}, step {} of {}", format_bytes(plan.summary.live_bytes),
+                          shortened(facts.step_names[peak], 50), plan.summary.peak_step, plan.steps.size()),
+              color);
   text += table.print(color);
   if (items.size() > most) text += fmt::format("  and {} more, {}\n", items.size() - most, format_bytes(others));
   return text + absent(plan, facts, peak);
@@ -233,7 +253,8 @@ std::string report_peak(const Plan& plan, const PlanFacts& facts, bool color, si
 
 std::string report_plan(const Plan& plan, const PlanFacts& facts, bool color) {
   std::string text = report_summary(plan, facts, color);
-  for (const std::string& part : {report_peak(plan, facts, color), report_transfers(plan, facts, color), report_reductions(plan, facts, color), report_layers(plan, facts, color)})
+  for (const std::string& part : {report_peak(plan, facts, color), report_transfers(plan, facts, color),
+                                  report_reductions(plan, facts, color), report_layers(plan, facts, color)})
     if (!part.empty()) text += "\n" + part;
   return text;
 }

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "compiler/ir/streams.h"
+
 namespace plimsoll {
 namespace {
 
@@ -26,7 +28,8 @@ class Rerun {
   double iteration(Factor factor) {
     if (plan_.rounds <= 1) return round(factor, true, true);
     const double middles = static_cast<double>(plan_.rounds - 2);
-    return round(factor, true, false) + (middles > 0 ? middles * round(factor, false, false) : 0) + round(factor, false, true);
+    return round(factor, true, false) + (middles > 0 ? middles * round(factor, false, false) : 0) +
+           round(factor, false, true);
   }
 
  private:
@@ -47,17 +50,17 @@ class Rerun {
 
   template <class Factor>
   double round(Factor factor, bool first, bool last) {
-    std::array<double, 4> free{};
+    std::array<Stream, 4> streams;
     double end = 0;
     for (const StepId id : ids_of(plan_.steps)) {
       const Step& step = plan_.steps[id];
-      double& stream = free[static_cast<size_t>(step.stream)];
-      double start = stream;
-      for (const StepId wait : step.waits) start = std::max(start, ends_[static_cast<size_t>(wait.value)]);
-      const double predicted = has(step, id, first, last) ? std::max(0.0, step.end - step.start) * share(step, last) : 0;
-      stream = start + predicted * factor(id);
-      ends_[static_cast<size_t>(id.value)] = stream;
-      end = std::max(end, stream);
+      double ready = 0;
+      for (const StepId wait : step.waits) ready = std::max(ready, ends_[static_cast<size_t>(wait.value)]);
+      const double predicted =
+            has(step, id, first, last) ? std::max(0.0, step.end - step.start) * share(step, last) : 0;
+      const Span span = streams[static_cast<size_t>(step.stream)].issue(ready, predicted * factor(id));
+      ends_[static_cast<size_t>(id.value)] = span.end;
+      end = std::max(end, span.end);
     }
     return end;
   }
@@ -73,7 +76,8 @@ Robustness robustness_of(const Plan& plan) {
   Rerun rerun(plan);
   const auto is_link = [&](StepId id) { return plan.steps[id].kind != StepKind::compute; };
   const double predicted = rerun.iteration([](StepId) { return 1.0; });
-  Robustness result{.has_links = std::any_of(plan.steps.begin(), plan.steps.end(), [](const Step& step) { return step.kind != StepKind::compute; })};
+  Robustness result{.has_links = std::any_of(plan.steps.begin(), plan.steps.end(),
+                                             [](const Step& step) { return step.kind != StepKind::compute; })};
   if (predicted <= 0) return result;
   const auto over = [&](auto factor) { return rerun.iteration(factor) / predicted - 1; };
   result.slower_links = over([&](StepId id) { return is_link(id) ? 1 + kSpread : 1.0; });

@@ -40,27 +40,35 @@ std::string json_of(const TrainingRun& run) {
   std::vector<double> elapsed;
   double sum = 0;
   for (const MetricsLine& line : lines) elapsed.push_back(sum += std::isfinite(line.seconds) ? line.seconds : 0);
-  std::string text = fmt::format("{{\"name\":{},\"iterations\":{},\"averaged\":{},\"planned\":{},\"allocated\":{}", json_text(run.name), count, group,
-                                 run.arena_planned_bytes, run.arena_allocated_bytes);
-  const auto column = [&](const char* name, const std::function<double(size_t)>& value) { text += fmt::format(",\"{}\":{}", name, averaged(count, group, value)); };
+  std::string text = fmt::format("{{\"name\":{},\"iterations\":{},\"averaged\":{},\"planned\":{},\"allocated\":{}",
+                                 json_text(run.name), count, group, run.arena_planned_bytes, run.arena_allocated_bytes);
+  const auto column = [&](const char* name, const std::function<double(size_t)>& value) {
+    text += fmt::format(",\"{}\":{}", name, averaged(count, group, value));
+  };
   column("iteration", [&](size_t i) { return static_cast<double>(lines[i].iteration); });
   column("elapsed", [&](size_t i) { return elapsed[i]; });
   column("loss", [&](size_t i) { return lines[i].loss; });
   column("accuracy", [&](size_t i) { return lines[i].accuracy; });
   column("rate", [&](size_t i) { return lines[i].learning_rate; });
-  column("speed", [&](size_t i) { return lines[i].seconds > 0 ? static_cast<double>(lines[i].samples) / lines[i].seconds : NAN; });
-  column("resident", [&](size_t i) { return run.resident_bytes[i] > 0 ? static_cast<double>(run.resident_bytes[i]) : NAN; });
+  column("speed", [&](size_t i) {
+    return lines[i].seconds > 0 ? static_cast<double>(lines[i].samples) / lines[i].seconds : NAN;
+  });
+  column("resident",
+         [&](size_t i) { return run.resident_bytes[i] > 0 ? static_cast<double>(run.resident_bytes[i]) : NAN; });
   std::string iterations, times, losses, accuracies;
   for (const MetricsEvaluation& evaluation : run.evaluations) {
     const char* const comma = iterations.empty() ? "" : ",";
     // An evaluation takes the time of the iteration before it.
-    const auto after = std::upper_bound(lines.begin(), lines.end(), evaluation.iteration, [](int64_t at, const MetricsLine& line) { return at < line.iteration; });
+    const auto after = std::upper_bound(lines.begin(), lines.end(), evaluation.iteration,
+                                        [](int64_t at, const MetricsLine& line) { return at < line.iteration; });
     iterations += fmt::format("{}{}", comma, evaluation.iteration);
     times += comma + json_number(after == lines.begin() ? 0 : elapsed[static_cast<size_t>(after - lines.begin()) - 1]);
     losses += comma + json_number(evaluation.loss);
     accuracies += comma + json_number(evaluation.accuracy);
   }
-  return text + fmt::format(",\"evaluations\":{{\"iteration\":[{}],\"elapsed\":[{}],\"loss\":[{}],\"accuracy\":[{}]}}}}", iterations, times, losses, accuracies);
+  return text +
+         fmt::format(",\"evaluations\":{{\"iteration\":[{}],\"elapsed\":[{}],\"loss\":[{}],\"accuracy\":[{}]}}}}",
+                     iterations, times, losses, accuracies);
 }
 
 std::string accuracy_text(double share) { return fmt::format("{:.2f}%", 100 * share); }
@@ -69,7 +77,8 @@ std::string accuracy_text(double share) { return fmt::format("{:.2f}%", 100 * sh
 std::string verdict_of_run(const TrainingRun& run) {
   const RunFigures figures = run_figures(run);
   std::string text = run.name + ": ";
-  if (std::isfinite(figures.best_accuracy)) text += fmt::format("best test accuracy {}, ", accuracy_text(figures.best_accuracy));
+  if (std::isfinite(figures.best_accuracy))
+    text += fmt::format("best test accuracy {}, ", accuracy_text(figures.best_accuracy));
   else if (std::isfinite(figures.best_loss)) text += fmt::format("best test loss {:.4g}, ", figures.best_loss);
   text += std::isfinite(figures.loss) ? fmt::format("loss {:.4g}", figures.loss) : "the loss is not a number";
   text += fmt::format(" after {}", counted(static_cast<int64_t>(run.lines.size()), "iteration"));
@@ -82,12 +91,16 @@ std::string verdict_of_runs(const std::vector<TrainingRun>& runs) {
   const TrainingRun* best = nullptr;
   double most = NAN;
   for (const TrainingRun& run : runs)
-    if (const double accuracy = run_figures(run).best_accuracy; std::isfinite(accuracy) && !(accuracy <= most)) best = &run, most = accuracy;
-  if (best != nullptr) return fmt::format("{}. {} has the best test accuracy: {}.", counted(static_cast<int64_t>(runs.size()), "run"), best->name, accuracy_text(most));
+    if (const double accuracy = run_figures(run).best_accuracy; std::isfinite(accuracy) && !(accuracy <= most))
+      best = &run, most = accuracy;
+  if (best != nullptr)
+    return fmt::format("{}. {} has the best test accuracy: {}.", counted(static_cast<int64_t>(runs.size()), "run"),
+                       best->name, accuracy_text(most));
   for (const TrainingRun& run : runs)
     if (const double loss = run_figures(run).loss; std::isfinite(loss) && !(loss >= most)) best = &run, most = loss;
   return best == nullptr ? "No run has a loss that is a number."
-                         : fmt::format("{}. {} has the lowest loss: {:.4g}.", counted(static_cast<int64_t>(runs.size()), "run"), best->name, most);
+                         : fmt::format("{}. {} has the lowest loss: {:.4g}.",
+                                       counted(static_cast<int64_t>(runs.size()), "run"), best->name, most);
 }
 
 }  // namespace
@@ -111,12 +124,22 @@ RunFigures run_figures(const TrainingRun& run) {
 }
 
 std::string report_runs(const std::vector<TrainingRun>& runs, bool color) {
-  Table table({{"run", false, 28}, {"iterations", true}, {"loss", true}, {"test accuracy", true}, {"time", true}, {"samples/s", true}, {"arena", true}, {"process", true}});
+  Table table({{"run", false, 28},
+               {"iterations", true},
+               {"loss", true},
+               {"test accuracy", true},
+               {"time", true},
+               {"samples/s", true},
+               {"arena", true},
+               {"process", true}});
   for (const TrainingRun& run : runs) {
     const RunFigures figures = run_figures(run);
-    table.row({run.name, format_grouped(static_cast<int64_t>(run.lines.size())), std::isfinite(figures.loss) ? fmt::format("{:.4g}", figures.loss) : "not a number",
-               std::isfinite(figures.best_accuracy) ? accuracy_text(figures.best_accuracy) : "-", format_seconds(figures.seconds),
-               std::isfinite(figures.samples_per_second) ? fmt::format("{:.1f}", figures.samples_per_second) : "-", format_bytes_or_dash(run.arena_allocated_bytes), format_bytes_or_dash(figures.resident_bytes)});
+    table.row({run.name, format_grouped(static_cast<int64_t>(run.lines.size())),
+               std::isfinite(figures.loss) ? fmt::format("{:.4g}", figures.loss) : "not a number",
+               std::isfinite(figures.best_accuracy) ? accuracy_text(figures.best_accuracy) : "-",
+               format_seconds(figures.seconds),
+               std::isfinite(figures.samples_per_second) ? fmt::format("{:.1f}", figures.samples_per_second) : "-",
+               format_bytes_or_dash(run.arena_allocated_bytes), format_bytes_or_dash(figures.resident_bytes)});
   }
   return table.print(color) + "\nloss: mean of the last 5 %; test accuracy: best; process: largest resident size\n";
 }
@@ -125,11 +148,12 @@ std::string run_page(const std::vector<TrainingRun>& runs) {
   std::string data;
   for (const TrainingRun& run : runs) data += (data.empty() ? "" : ",\n") + json_of(run);
   const std::string title = runs.size() == 1 ? fmt::format("Training of {}", runs.front().name) : "Training runs";
-  return assemble_page({.title = title,
-                        .body = page_header(title, html_escaped(verdict_of_runs(runs)), "") + std::string(page_source("runs.html")),
-                        .styles = {"page.css", "runs.css"},
-                        .scripts = {"units.js", "page.js", "runs.js"},
-                        .data = pack("{\"runs\":[" + data + "]}")});
+  return assemble_page(
+      {.title = title,
+       .body = page_header(title, html_escaped(verdict_of_runs(runs)), "") + std::string(page_source("runs.html")),
+       .styles = {"page.css", "runs.css"},
+       .scripts = {"units.js", "page.js", "runs.js"},
+       .data = pack("{\"runs\":[" + data + "]}")});
 }
 
 }  // namespace plimsoll

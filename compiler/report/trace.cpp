@@ -21,7 +21,9 @@ int track_of(StreamKind stream) { return static_cast<int>(stream) + 1; }
 // Both ends of a slice are rounded the same way, so that slices that do not overlap stay separate.
 int64_t trace_nanoseconds(double seconds) { return std::llround(std::clamp(seconds, 0.0, 1e9) * 1e9); }
 
-std::string microseconds(int64_t nanoseconds) { return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000); }
+std::string microseconds(int64_t nanoseconds) {
+  return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
+}
 
 class Writer {
  public:
@@ -33,11 +35,13 @@ class Writer {
     for (const StepId id : ids_of(plan_.steps)) flow(id);
     for (size_t i = 0; i < plan_.residencies.size(); ++i) residency(i);
     for (const MemoryPoint& point : memory_over_time(plan_, facts_))
-      event(fmt::format(R"("ph":"C","name":"memory","cat":"memory","pid":{},"ts":{},"args":{{"live":{}}})", kStreamsProcess,
-                        microseconds(trace_nanoseconds(point.seconds)), point.bytes));
-    return fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"model\":{},\"source\":\"plan\",\"budget_bytes\":{},\"arena_bytes\":{}}},\n"
-                       "\"traceEvents\":[\n{}\n]}}\n",
-                       json_text(plan_.model_name), plan_.budget_bytes, plan_.summary.arena_bytes, events_);
+      event(fmt::format(R"("ph":"C","name":"memory","cat":"memory","pid":{},"ts":{},"args":{{"live":{}}})",
+                        kStreamsProcess, microseconds(trace_nanoseconds(point.seconds)), point.bytes));
+    return fmt::format(
+        "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"model\":{},\"source\":\"plan\",\"budget_bytes\":{},\"arena_"
+        "bytes\":{}}},\n"
+        "\"traceEvents\":[\n{}\n]}}\n",
+        json_text(plan_.model_name), plan_.budget_bytes, plan_.summary.arena_bytes, events_);
   }
 
  private:
@@ -45,15 +49,16 @@ class Writer {
 
   void name_tracks() {
     const auto named = [&](const char* what, int process, int track, std::string_view name) {
-      event(fmt::format(R"("ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}})", what, process, track, json_text(name)));
+      event(fmt::format(R"("ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}})", what, process, track,
+                        json_text(name)));
     };
     named("process_name", kStreamsProcess, 0, "streams");
     named("process_name", kTensorsProcess, 0, "tensors");
     for (const StreamKind stream : {StreamKind::compute, StreamKind::d2h, StreamKind::h2d, StreamKind::comm}) {
       if (stream == StreamKind::comm && plan_.ranks == 1) continue;
       named("thread_name", kStreamsProcess, track_of(stream), to_string(stream));
-      event(fmt::format(R"("ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}})", kStreamsProcess,
-                        track_of(stream), track_of(stream)));
+      event(fmt::format(R"("ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}})",
+                        kStreamsProcess, track_of(stream), track_of(stream)));
     }
   }
 
@@ -71,8 +76,9 @@ class Writer {
       for (const TensorId tensor : touched_by(plan_, step)) bytes += plan_.tensors[tensor].bytes;
       args += fmt::format(R"(,"bytes":{},"exposed_us":{:.3f})", bytes, facts_.exposed[id] * 1e6);
     }
-    event(fmt::format(R"("ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}})", json_text(facts_.step_names[id]),
-                      step.recompute ? "recompute" : to_string(step.kind), kStreamsProcess, track_of(step.stream), microseconds(start),
+    event(fmt::format(R"("ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}})",
+                      json_text(facts_.step_names[id]), step.recompute ? "recompute" : to_string(step.kind),
+                      kStreamsProcess, track_of(step.stream), microseconds(start),
                       microseconds(std::max<int64_t>(0, end - start)), args));
   }
 
@@ -87,20 +93,20 @@ class Writer {
     if (from == out_.end()) return;
     const Step& out = plan_.steps[from->second];
     const std::string name = json_text(plan_.tensors[step.tensor].name);
-    event(fmt::format(R"("ph":"s","name":{},"cat":"host pool","id":{},"pid":{},"tid":{},"ts":{})", name, id.value, kStreamsProcess,
-                      track_of(out.stream), microseconds(trace_nanoseconds(out.start))));
-    event(fmt::format(R"("ph":"f","bp":"e","name":{},"cat":"host pool","id":{},"pid":{},"tid":{},"ts":{})", name, id.value,
-                      kStreamsProcess, track_of(step.stream), microseconds(trace_nanoseconds(step.start))));
+    event(fmt::format(R"("ph":"s","name":{},"cat":"host pool","id":{},"pid":{},"tid":{},"ts":{})", name, id.value,
+                      kStreamsProcess, track_of(out.stream), microseconds(trace_nanoseconds(out.start))));
+    event(fmt::format(R"("ph":"f","bp":"e","name":{},"cat":"host pool","id":{},"pid":{},"tid":{},"ts":{})", name,
+                      id.value, kStreamsProcess, track_of(step.stream), microseconds(trace_nanoseconds(step.start))));
   }
 
   void residency(size_t i) {
     const Residency& residency = plan_.residencies[i];
     const PlanTensor& tensor = plan_.tensors[residency.tensor];
     const Lifetime life = lifetime_of(plan_, facts_, residency);
-    const std::string common = fmt::format(R"("name":{},"cat":"{}","id":"{:#x}","pid":{},"tid":0)", json_text(tensor.name), to_string(tensor.kind),
-                                           i + 1, kTensorsProcess);
-    event(fmt::format(R"("ph":"b",{},"ts":{},"args":{{"bytes":{},"offset":{}}})", common, microseconds(trace_nanoseconds(life.from)),
-                      residency.bytes, residency.offset));
+    const std::string common = fmt::format(R"("name":{},"cat":"{}","id":"{:#x}","pid":{},"tid":0)",
+                                           json_text(tensor.name), to_string(tensor.kind), i + 1, kTensorsProcess);
+    event(fmt::format(R"("ph":"b",{},"ts":{},"args":{{"bytes":{},"offset":{}}})", common,
+                      microseconds(trace_nanoseconds(life.from)), residency.bytes, residency.offset));
     event(fmt::format(R"("ph":"e",{},"ts":{})", common, microseconds(trace_nanoseconds(std::max(life.from, life.to)))));
   }
 
@@ -126,11 +132,14 @@ Result<MeasuredSteps> measured_from_trace(std::string_view text, const Plan& pla
     events = &*found;
     // Two plans of one model may have the same number of steps.
     if (const auto about = document.find("otherData"); about != document.end() && about->is_object())
-      if (const auto arena = about->find("arena_bytes"); arena != about->end() && arena->is_number_integer() && arena->get<int64_t>() != plan.summary.arena_bytes)
-        return wrong(fmt::format("its plan has an arena of {} bytes, but this plan has {}; is it a trace of this plan?", arena->dump(), plan.summary.arena_bytes));
+      if (const auto arena = about->find("arena_bytes");
+          arena != about->end() && arena->is_number_integer() && arena->get<int64_t>() != plan.summary.arena_bytes)
+        return wrong(fmt::format("its plan has an arena of {} bytes, but this plan has {}; is it a trace of this plan?",
+                                 arena->dump(), plan.summary.arena_bytes));
   }
   if (!events->is_array()) return wrong("traceEvents is not a list");
-  MeasuredSteps measured{.start = IdVector<StepId, double>(plan.steps.size(), -1), .end = IdVector<StepId, double>(plan.steps.size(), -1)};
+  MeasuredSteps measured{.start = IdVector<StepId, double>(plan.steps.size(), -1),
+                         .end = IdVector<StepId, double>(plan.steps.size(), -1)};
   const auto number = [](const Json& object, const char* key) {
     const auto found = object.find(key);
     return found != object.end() && found->is_number() ? found->get<double>() : -1.0;
@@ -143,8 +152,10 @@ Result<MeasuredSteps> measured_from_trace(std::string_view text, const Plan& pla
     if (args == event.end() || !args->is_object()) continue;
     const auto step = args->find("step");
     if (step == args->end()) continue;
-    if (!step->is_number_integer() || step->get<int64_t>() < 0 || step->get<int64_t>() >= static_cast<int64_t>(plan.steps.size()))
-      return wrong(fmt::format("args.step is {}, but the plan has {}; is it a trace of this plan?", step->dump(), counted(static_cast<int64_t>(plan.steps.size()), "step")));
+    if (!step->is_number_integer() || step->get<int64_t>() < 0 ||
+        step->get<int64_t>() >= static_cast<int64_t>(plan.steps.size()))
+      return wrong(fmt::format("args.step is {}, but the plan has {}; is it a trace of this plan?", step->dump(),
+                               counted(static_cast<int64_t>(plan.steps.size()), "step")));
     const StepId id(step->get<int64_t>());
     const double start = number(event, "ts"), duration = number(event, "dur");
     if (start < 0 || duration < 0) return wrong(fmt::format("the slice of step {} has no valid ts and dur", id.value));

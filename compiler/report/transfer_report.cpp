@@ -70,15 +70,19 @@ std::string report_reductions(const Plan& plan, const PlanFacts& facts, bool col
     if (facts.exposed[a.step] != facts.exposed[b.step]) return facts.exposed[a.step] > facts.exposed[b.step];
     return a.bytes > b.bytes;
   });
-  Table table({{"bucket", false, 34}, {"tensors", true}, {"bytes", true}, {"from", true}, {"takes", true}, {"exposed", true}});
+  Table table(
+      {{"bucket", false, 34}, {"tensors", true}, {"bytes", true}, {"from", true}, {"takes", true}, {"exposed", true}});
   for (size_t i = 0; i < std::min(most, reductions.size()); ++i) {
     const Step& step = plan.steps[reductions[i].step];
-    table.row({spelled_tensor(plan.tensors[step.tensor].name), format_grouped(static_cast<int64_t>(step.bucket.size())), format_bytes(reductions[i].bytes),
-               format_seconds(step.start), format_seconds(step.end - step.start), dashed(facts.exposed[reductions[i].step])});
+    table.row({spelled_tensor(plan.tensors[step.tensor].name), format_grouped(static_cast<int64_t>(step.bucket.size())),
+               format_bytes(reductions[i].bytes), format_seconds(step.start), format_seconds(step.end - step.start),
+               dashed(facts.exposed[reductions[i].step])});
   }
-  std::string text = heading(fmt::format("reductions over {} ranks: {} of {}; the compute stream waits {}", plan.ranks,
-                                         format_seconds(seconds), counted(static_cast<int64_t>(reductions.size()), "bucket"),
-                                         format_seconds(exposed)), color);
+  std::string text =
+      heading(fmt::format("reductions over {} ranks: {} of {}; the compute stream waits {}", plan.ranks,
+                          format_seconds(seconds), counted(static_cast<int64_t>(reductions.size()), "bucket"),
+                          format_seconds(exposed)),
+              color);
   text += table.print(color);
   if (reductions.size() > most) text += fmt::format("  and {} more\n", reductions.size() - most);
   return text;
@@ -87,7 +91,13 @@ std::string report_reductions(const Plan& plan, const PlanFacts& facts, bool col
 std::string report_transfers(const Plan& plan, const PlanFacts& facts, bool color, size_t most) {
   const std::vector<Transfer> transfers = transfers_of(plan, facts);
   if (transfers.empty()) return "";
-  Table table({{"tensor", false, 34}, {"bytes", true}, {"out", true}, {"away", true}, {"back", true}, {"exposed", true}, {"share", true}});
+  Table table({{"tensor", false, 34},
+               {"bytes", true},
+               {"out", true},
+               {"away", true},
+               {"back", true},
+               {"exposed", true},
+               {"share", true}});
   Transfer rest, sum;
   int64_t rest_bytes = 0;
   for (size_t i = 0; i < transfers.size(); ++i) {
@@ -97,8 +107,8 @@ std::string report_transfers(const Plan& plan, const PlanFacts& facts, bool colo
     sum.back += transfer.back;
     sum.exposed += transfer.exposed;
     if (i < most) {
-      table.row({spelled_tensor(plan.tensors[transfer.tensor].name), format_bytes(plan.tensors[transfer.tensor].bytes), dashed(transfer.out),
-                 dashed(transfer.away), dashed(transfer.back), dashed(transfer.exposed),
+      table.row({spelled_tensor(plan.tensors[transfer.tensor].name), format_bytes(plan.tensors[transfer.tensor].bytes),
+                 dashed(transfer.out), dashed(transfer.away), dashed(transfer.back), dashed(transfer.exposed),
                  copying > 0 ? format_share(transfer.exposed / copying) : ""});
       continue;
     }
@@ -106,12 +116,15 @@ std::string report_transfers(const Plan& plan, const PlanFacts& facts, bool colo
     rest_bytes += plan.tensors[transfer.tensor].bytes;
   }
   const double copying = sum.out + sum.back;
-  std::string text = heading(fmt::format("copies of one round: {} out, {} back; the compute stream waits {}{}", format_seconds(sum.out),
-                                         format_seconds(sum.back), format_seconds(sum.exposed),
-                                         copying > 0 ? fmt::format(", {} of it", format_share(sum.exposed / copying)) : ""), color);
+  std::string text =
+      heading(fmt::format("copies of one round: {} out, {} back; the compute stream waits {}{}",
+                          format_seconds(sum.out), format_seconds(sum.back), format_seconds(sum.exposed),
+                          copying > 0 ? fmt::format(", {} of it", format_share(sum.exposed / copying)) : ""),
+              color);
   text += table.print(color);
   if (transfers.size() > most)
-    text += fmt::format("  and {} more, {}, non-overlapped {}\n", transfers.size() - most, format_bytes(rest_bytes), format_seconds(rest.exposed));
+    text += fmt::format("  and {} more, {}, non-overlapped {}\n", transfers.size() - most, format_bytes(rest_bytes),
+                        format_seconds(rest.exposed));
   return text;
 }
 

@@ -23,7 +23,8 @@ std::string decisions_of(const Plan& plan, const PlanFacts& facts) {
     offloaded += leaves[id] && !on_host;
     host += on_host && !plan.tensors[id].slice_of.valid();
   }
-  const int64_t recomputed = std::count_if(plan.steps.begin(), plan.steps.end(), [](const Step& step) { return step.recompute; });
+  const int64_t recomputed =
+      std::count_if(plan.steps.begin(), plan.steps.end(), [](const Step& step) { return step.recompute; });
   std::string text;
   const auto add = [&](int64_t count, const char* what, const char* done) {
     if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counted(count, what), done);
@@ -31,7 +32,8 @@ std::string decisions_of(const Plan& plan, const PlanFacts& facts) {
   add(offloaded, "tensor", "offloaded");
   add(recomputed, "operation", "recomputed");
   add(host, "weight or state tensor", "kept on the host");
-  if (plan.rounds > 1) text += fmt::format("{}{} of {} samples", text.empty() ? "" : ", ", counted(plan.rounds, "round"), plan.sub_batch);
+  if (plan.rounds > 1)
+    text += fmt::format("{}{} of {} samples", text.empty() ? "" : ", ", counted(plan.rounds, "round"), plan.sub_batch);
   return text;
 }
 
@@ -41,10 +43,13 @@ std::string verdict_of(const Plan& plan, const PlanFacts& facts) {
   const PlanSummary& summary = plan.summary;
   const bool fits = summary.arena_bytes <= plan.budget_bytes;
   std::string text = fits ? fmt::format("Fits {}", format_bytes(plan.budget_bytes))
-                          : fmt::format("Takes {}, more than the budget of {}", format_bytes(summary.arena_bytes), format_bytes(plan.budget_bytes));
+                          : fmt::format("Takes {}, more than the budget of {}", format_bytes(summary.arena_bytes),
+                                        format_bytes(plan.budget_bytes));
   if (summary.unconstrained_bytes > plan.budget_bytes)
-    text += fmt::format(", {} of {}", format_share(static_cast<double>(plan.budget_bytes) / static_cast<double>(summary.unconstrained_bytes)),
-                        format_bytes(summary.unconstrained_bytes));
+    text += fmt::format(
+        ", {} of {}",
+        format_share(static_cast<double>(plan.budget_bytes) / static_cast<double>(summary.unconstrained_bytes)),
+        format_bytes(summary.unconstrained_bytes));
   const std::string decisions = decisions_of(plan, facts);
   if (summary.unconstrained_seconds > 0) {
     const double slower = summary.iteration_seconds / summary.unconstrained_seconds - 1;

@@ -10,12 +10,6 @@ namespace {
 
 constexpr int32_t kNone = -1;
 
-// A smaller tensor may take over the bytes of a larger one, but then holds all of them for its lifetime. That pays only
-// if it fills at least half.
-bool sizes_agree(const Residency& read, const Residency& written) {
-  return written.bytes <= read.bytes && 2 * written.bytes >= read.bytes;
-}
-
 }  // namespace
 
 std::vector<TensorId> kept_to_the_end(const TaskGraph& graph) {
@@ -73,7 +67,7 @@ std::vector<SharedPair> find_shared_pairs(const Plan& plan) {
     for (const Task::InPlace& pair : plan.tasks[step.task].in_place) {
       const auto read = find(ends, pair.read), written = find(begins, pair.written);
       if (read == ends.end() || written == begins.end() || followed[*read] || follows[*written]) continue;
-      if (!sizes_agree(plan.residencies[*read], plan.residencies[*written])) continue;
+      if (!may_take_over(plan.residencies[*read].bytes, plan.residencies[*written].bytes)) continue;
       followed[*read] = follows[*written] = true;
       pairs.push_back({*read, *written, id.value});
     }

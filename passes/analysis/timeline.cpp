@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/streams.h"
 #include "passes/analysis/buckets.h"
 
 namespace plimsoll {
@@ -37,29 +38,33 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Co
 
 Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
   Timeline line{std::vector<double>(plan.steps.size()), std::vector<double>(plan.steps.size())};
-  double free[4] = {0, 0, 0, 0};
+  Streams streams;
   const IdVector<StepId, CopyRounds> copies = plan.copy_rounds();
-  double taken = 0;  // slowdown of the next task by overlapping copies
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
-    double& stream = free[static_cast<size_t>(step.stream)];
-    double start = stream;
-    for (const StepId wait : step.waits) start = std::max(start, line.end[static_cast<size_t>(wait.value)]);
-    if (step.stream == StreamKind::compute) line.stall_seconds += start - stream;
-    double seconds = seconds_of(plan, context, step, copies[id], round);
-    if (step.stream == StreamKind::compute) {
-      seconds += taken;
-      taken = 0;
-    } else if (step.kind == StepKind::reduce) {
-      line.reduce_seconds += seconds;
-    } else if (step.kind != StepKind::load || free[static_cast<size_t>(StreamKind::compute)] > 0) {
-      taken += context.links.slowdown * std::max(0.0, seconds - context.links.latency_seconds);
+    double ready = 0;
+    for (const StepId wait : step.waits) ready = std::max(ready, line.end[static_cast<size_t>(wait.value)]);
+    const double seconds = seconds_of(plan, context, step, copies[id], round);
+    const CopySeconds copy = {.transfer = seconds,
+                              .slowdown = context.links.slowdown * std::max(0.0, seconds - context.links.latency_seconds)};
+    Span span;
+    switch (step.kind) {
+      case StepKind::compute:
+        line.stall_seconds += std::max(0.0, ready - streams.end(StreamKind::compute));
+        span = streams.compute(ready, seconds);
+        break;
+      case StepKind::reduce:
+        line.reduce_seconds += seconds;
+        span = streams.reduce(ready, seconds);
+        break;
+      case StepKind::offload: span = streams.offload(ready, copy); break;
+      case StepKind::prefetch: span = streams.prefetch(ready, copy); break;
+      case StepKind::load: span = streams.load(ready, copy); break;
     }
-    stream = start + seconds;
-    line.start[static_cast<size_t>(id.value)] = start;
-    line.end[static_cast<size_t>(id.value)] = stream;
-    line.seconds = std::max(line.seconds, stream);
+    line.start[static_cast<size_t>(id.value)] = span.start;
+    line.end[static_cast<size_t>(id.value)] = span.end;
   }
+  line.seconds = streams.end();
   return line;
 }
 

@@ -1,5 +1,5 @@
-// The event simulator: when each step runs if each stream runs in order and waits as the plan says. It serves to
-// compare plans; safety never depends on it.
+// When each step of a plan runs, by the event simulator (compiler/ir/streams.h): each stream runs in order and waits as
+// the plan says.
 #pragma once
 
 #include <algorithm>

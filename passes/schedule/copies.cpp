@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/ir/streams.h"
+
 namespace plimsoll::schedule {
 namespace {
 
@@ -24,7 +26,8 @@ void CopyTimer::delay_offloads(const Trace& trace, int64_t limit) {
   earliest_.assign(trace.size(), 0);
   offloads_.clear();
   const auto steps = static_cast<int32_t>(trace.size());
-  double stream = 0, waited = 0;  // delay of tasks relative to begins_
+  Stream d2h;
+  double waited = 0;  // delay of tasks relative to begins_
   for (int32_t step = 0; step < steps; ++step) {
     const Op& op = trace[at(step)];
     if (op.kind == StepKind::prefetch) earliest_[at(step)] = released_at_[at(op.id)];
@@ -32,13 +35,13 @@ void CopyTimer::delay_offloads(const Trace& trace, int64_t limit) {
     const auto returns = [&](const Op& other) { return other.kind == StepKind::prefetch && other.id == op.id; };
     const int64_t bytes = model_.tensors[at(op.id)].bytes;
     const int32_t maker = evaluator_.made_at(step);
-    stream = std::max(stream, begins_[at(maker) + 1] + waited) + seconds(op, model_.links.d2h_bytes_per_second);
+    const double end = d2h.issue(begins_[at(maker) + 1] + waited, seconds(op, model_.links.d2h_bytes_per_second)).end;
     int32_t position = step + 1;
-    while (position < steps && begins_[at(position)] + waited < stream && live_[at(position)] <= limit - bytes && !returns(trace[at(position)])) {
+    while (position < steps && begins_[at(position)] + waited < end && live_[at(position)] <= limit - bytes && !returns(trace[at(position)])) {
       live_[at(position)] += bytes;
       ++position;
     }
-    waited = std::max(waited, stream - begins_[at(position)]);
+    waited = std::max(waited, end - begins_[at(position)]);
     released_at_[at(op.id)] = position;
     offloads_.push_back({op, position});
   }

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "passes/analysis/buckets.h"
+#include "passes/analysis/liveness.h"
 
 namespace plimsoll::schedule {
+
 Evaluator::Evaluator(const Model& model) : model_(model), current_(model.tensors.size()) {}
 
 void Evaluator::find_lives(const Trace& trace) {
@@ -103,8 +105,7 @@ void Evaluator::count_bytes(const Trace& trace) {
   for (const Pair& pair : pairs_) {
     const Life &read = lives_[at(pair.read)], &written = lives_[at(pair.written)];
     if (read.last != pair.at || written.first != pair.at || followed_[at(pair.read)] || follows_[at(pair.written)]) continue;
-    const int64_t from = model_.tensors[at(read.tensor)].copy_bytes, to = model_.tensors[at(written.tensor)].copy_bytes;
-    if (to > from || 2 * to < from) continue;  // the size rule of analysis/liveness.h
+    if (!may_take_over(model_.tensors[at(read.tensor)].copy_bytes, model_.tensors[at(written.tensor)].copy_bytes)) continue;
     followed_[at(pair.read)] = follows_[at(pair.written)] = 1;
     live_[at(pair.at)] -= model_.tensors[at(written.tensor)].bytes;
   }
@@ -147,10 +148,12 @@ void Evaluator::choose_algorithms(const Trace& trace, int64_t limit, Outcome& ou
 
 // Persistent tensors are copied whole even in a round with fewer samples. A copy that a round does not have costs
 // nothing in it.
-Evaluator::Copied Evaluator::copied_by(const Trace& trace, size_t step, double share, Which which) const {
+CopySeconds Evaluator::seconds_of_copy(const Trace& trace, size_t step, double share, Which which) const {
   const ModelTensor& tensor = model_.tensors[at(trace[step].id)];
   if (which != Which::only && !has_copy(rounds_[step], which == Which::first, which == Which::last)) return {};
-  return {(tensor.persistent ? 1 : share) * static_cast<double>(tensor.copy_bytes), model_.links.latency_seconds};
+  const double bytes = (tensor.persistent ? 1 : share) * static_cast<double>(tensor.copy_bytes);
+  const double rate = trace[step].kind == StepKind::offload ? model_.links.d2h_bytes_per_second : model_.links.h2d_bytes_per_second;
+  return {.latency = model_.links.latency_seconds, .transfer = bytes / rate, .slowdown = model_.links.slowdown * bytes / rate};
 }
 
 // Calls body(which, times). The last round comes first, so that the per-step results remaining afterwards are those of
@@ -164,62 +167,74 @@ void Evaluator::for_each_round(Body body) const {
   if (model_.rounds - 1 > first) body(Which::middle, static_cast<double>(model_.rounds - 1 - first));
 }
 
+// With Waits::for_data, nothing waits for addresses or sums.
+template <Evaluator::Waits kWaits>
 double Evaluator::simulate_round(const Trace& trace, Which which) {
-  const bool updates = which == Which::only || which == Which::last, last = which == Which::last, ranks = !model_.reductions.empty();
+  constexpr bool kAddresses = kWaits == Waits::for_addresses_too;
+  const bool updates = which == Which::only || which == Which::last, last = which == Which::last;
+  const bool ranks = kAddresses && !model_.reductions.empty();
+  const double share = last ? model_.last_share : 1;
   start_.resize(trace.size());
   end_.resize(trace.size());
-  busy_ = 0;
-  // Taken: slowdown of the next task by overlapping copies.
-  double compute = 0, d2h = 0, h2d = 0, prefetched = 0, taken = 0;
-  double comm = 0, workspace_free = 0;  // workspace_free: when the workspace of all issued reductions is free
   reduced_.assign(model_.reductions.size(), 0);
   busy_reduced_.assign(model_.reductions.size(), 0);
-  double busy_comm = 0;
-  const double share = last ? model_.last_share : 1;
+  if (!kAddresses) parked_.assign(model_.tensors.size(), 0);
+  Streams streams;
+  Stream busy, busy_comm;     // the same if steps waited only for sums
+  double prefetched = 0;      // the end of the last prefetch
+  double workspace_free = 0;  // when the workspace of all issued reductions is free
   for (size_t step = 0; step < trace.size(); ++step) {
     const Op& op = trace[step];
-    if (op.kind == StepKind::compute) {
-      double start = std::max(compute, d2h);
-      if (ranks) {
-        start = std::max(start, workspace_free);
-        if (const int32_t sum = model_.waits_for[at(op.id)]; sum >= 0) {
-          start = std::max(start, reduced_[at(sum)]);
-          if (updates) busy_ = std::max(busy_, busy_reduced_[at(sum)]);
+    Span span;
+    switch (op.kind) {
+      case StepKind::compute: {
+        double ready = kAddresses ? std::max(streams.end(StreamKind::d2h), workspace_free) : 0, busy_ready = 0;
+        if (ranks)
+          if (const int32_t sum = model_.waits_for[at(op.id)]; sum >= 0) {
+            ready = std::max(ready, reduced_[at(sum)]);
+            if (updates) busy_ready = busy_reduced_[at(sum)];
+          }
+        if (came_from_[step] >= 0) ready = std::max(ready, end_[at(came_from_[step])]);
+        const Algorithm& algorithm = model_.algorithms[at(chosen_[step])];
+        const bool skipped = !updates && model_.tasks[at(op.id)].kind == TaskKind::update;
+        const double seconds = skipped ? 0 : last ? algorithm.last_seconds : algorithm.seconds;
+        if (kAddresses) busy.issue(busy_ready, streams.with_delay(seconds));
+        span = streams.compute(ready, seconds);
+        if (op.again || !ranks) break;
+        for (const int32_t sum : model_.reduced_after[op.id]) {
+          const Reduction& reduction = model_.reductions[at(sum)];
+          const double seconds_on_link = updates || reduction.of_every_round ? reduction.seconds : 0;
+          reduced_[at(sum)] = streams.reduce(span.end, seconds_on_link).end;
+          busy_reduced_[at(sum)] = busy_comm.issue(busy.end(), seconds_on_link).end;
+          if (at(sum) + 1 == reduced_.size()) workspace_free = reduced_[at(sum)];
         }
+        break;
       }
-      if (came_from_[step] >= 0) start = std::max(start, end_[at(came_from_[step])]);
-      const Algorithm& algorithm = model_.algorithms[at(chosen_[step])];
-      const bool skipped = !updates && model_.tasks[at(op.id)].kind == TaskKind::update;
-      const double seconds = taken + (skipped ? 0 : last ? algorithm.last_seconds : algorithm.seconds);
-      taken = 0;
-      busy_ += seconds;
-      start_[step] = start;
-      end_[step] = compute = start + seconds;
-      if (op.again || !ranks) continue;
-      for (const int32_t sum : model_.reduced_after[op.id]) {
-        const Reduction& reduction = model_.reductions[at(sum)];
-        const double seconds_on_link = updates || reduction.of_every_round ? reduction.seconds : 0;
-        reduced_[at(sum)] = comm = std::max(comm, compute) + seconds_on_link;
-        busy_reduced_[at(sum)] = busy_comm = std::max(busy_comm, busy_) + seconds_on_link;
-        if (at(sum) + 1 == reduced_.size()) workspace_free = comm;
+      case StepKind::offload: {
+        const double ready = kAddresses ? std::max(prefetched, workspace_free) : 0;
+        span = streams.offload(std::max(ready, end_[at(made_at_[step])]), seconds_of_copy(trace, step, share, which));
+        if (!kAddresses) parked_[at(op.id)] = span.end;
+        break;
       }
-      continue;
+      case StepKind::prefetch:
+      case StepKind::load: {
+        const bool load = op.kind == StepKind::load;
+        const double ready = kAddresses ? std::max({streams.end(StreamKind::compute), streams.end(StreamKind::d2h), workspace_free})
+                             : load     ? 0
+                                        : parked_[at(op.id)];
+        const CopySeconds copy = seconds_of_copy(trace, step, share, which);
+        span = load ? streams.load(ready, copy) : streams.prefetch(ready, copy);
+        if (!load) prefetched = span.end;
+        break;
+      }
+      case StepKind::reduce: break;
     }
-    const Copied copied = copied_by(trace, step, share, which);
-    if (op.kind == StepKind::offload) {
-      start_[step] = std::max({d2h, prefetched, end_[at(made_at_[step])], workspace_free});
-      taken += model_.links.slowdown * copied.bytes / model_.links.d2h_bytes_per_second;
-      end_[step] = d2h = start_[step] + copied.latency + copied.bytes / model_.links.d2h_bytes_per_second;
-    } else {
-      start_[step] = std::max({h2d, compute, d2h, workspace_free});
-      if (op.kind != StepKind::load || compute > 0) taken += model_.links.slowdown * copied.bytes / model_.links.h2d_bytes_per_second;
-      end_[step] = h2d = start_[step] + copied.latency + copied.bytes / model_.links.h2d_bytes_per_second;
-      if (op.kind == StepKind::prefetch) prefetched = h2d;
-    }
+    start_[step] = span.start;
+    end_[step] = span.end;
   }
   // Other rounds reduce only the loss, which the next round may overtake.
-  if (updates) busy_ = std::max(busy_, busy_comm);
-  return std::max({compute, d2h, h2d, comm});
+  if (kAddresses) busy_ = updates ? std::max(busy.end(), busy_comm.end()) : busy.end();
+  return streams.end();
 }
 
 Outcome Evaluator::measure(const Trace& trace, int64_t limit) {
@@ -233,7 +248,7 @@ Outcome Evaluator::measure(const Trace& trace, int64_t limit) {
 
 void Evaluator::simulate(const Trace& trace, Outcome& outcome) {
   for_each_round([&](Which which, double times) {
-    outcome.seconds += times * simulate_round(trace, which);
+    outcome.seconds += times * simulate_round<Waits::for_addresses_too>(trace, which);
     outcome.busy_seconds += times * busy_;
   });
 }
@@ -244,38 +259,9 @@ Outcome Evaluator::evaluate(const Trace& trace, int64_t limit) {
   return outcome;
 }
 
-double Evaluator::simulate_freely(const Trace& trace, Which which) const {
-  const bool updates = which == Which::only || which == Which::last, last = which == Which::last;
-  std::vector<double> end(trace.size()), parked(model_.tensors.size(), 0);
-  double compute = 0, d2h = 0, h2d = 0, taken = 0;
-  const double share = last ? model_.last_share : 1;
-  for (size_t step = 0; step < trace.size(); ++step) {
-    const Op& op = trace[step];
-    if (op.kind == StepKind::compute) {
-      if (came_from_[step] >= 0) compute = std::max(compute, end[at(came_from_[step])]);
-      const Algorithm& algorithm = model_.algorithms[at(chosen_[step])];
-      const bool skipped = !updates && model_.tasks[at(op.id)].kind == TaskKind::update;
-      end[step] = compute += taken + (skipped ? 0 : last ? algorithm.last_seconds : algorithm.seconds);
-      taken = 0;
-      continue;
-    }
-    const Copied copied = copied_by(trace, step, share, which);
-    if (op.kind == StepKind::offload) {
-      d2h = std::max(d2h, end[at(made_at_[step])]) + copied.latency + copied.bytes / model_.links.d2h_bytes_per_second;
-      taken += model_.links.slowdown * copied.bytes / model_.links.d2h_bytes_per_second;
-      end[step] = parked[at(op.id)] = d2h;
-    } else {
-      if (op.kind == StepKind::prefetch) h2d = std::max(h2d, parked[at(op.id)]);
-      if (op.kind != StepKind::load || compute > 0) taken += model_.links.slowdown * copied.bytes / model_.links.h2d_bytes_per_second;
-      end[step] = h2d += copied.latency + copied.bytes / model_.links.h2d_bytes_per_second;
-    }
-  }
-  return std::max({compute, d2h, h2d});
-}
-
-double Evaluator::least_seconds(const Trace& trace) const {
+double Evaluator::least_seconds(const Trace& trace) {
   double seconds = 0;
-  for_each_round([&](Which which, double times) { seconds += times * simulate_freely(trace, which); });
+  for_each_round([&](Which which, double times) { seconds += times * simulate_round<Waits::for_data>(trace, which); });
   return seconds;
 }
 

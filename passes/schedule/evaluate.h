@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "compiler/ir/streams.h"
 #include "passes/schedule/model.h"
 
 namespace plimsoll::schedule {
@@ -54,8 +55,8 @@ class Evaluator {
   int32_t left_at(int32_t step) const { return left_at_[static_cast<size_t>(step)]; }
   double seconds_of(const Trace& trace, int32_t at) const;     // of that step, in the first round
   // Seconds of an iteration of the last trace evaluated, if steps waited only for their data. A lower bound for every
-  // plan with these steps and algorithms.
-  double least_seconds(const Trace& trace) const;
+  // plan with these steps and algorithms. Overwrites start() and end().
+  double least_seconds(const Trace& trace);
   int64_t workspace_of(const Trace& trace, int32_t at) const;  // of that step, as chosen
 
  private:
@@ -63,14 +64,12 @@ class Evaluator {
   void count_bytes(const Trace& trace);
   void count_reductions(const Trace& trace, int64_t limit);
   void choose_algorithms(const Trace& trace, int64_t limit, Outcome& outcome);
-  struct Copied {
-    double bytes = 0, latency = 0;
-  };
   // The kinds of round. `only`: the single round of an iteration; it runs all steps.
   enum class Which { only, first, middle, last };
-  Copied copied_by(const Trace& trace, size_t step, double share, Which which) const;
+  CopySeconds seconds_of_copy(const Trace& trace, size_t step, double share, Which which) const;
+  enum class Waits { for_data, for_addresses_too };
+  template <Waits kWaits>
   double simulate_round(const Trace& trace, Which which);
-  double simulate_freely(const Trace& trace, Which which) const;
   template <class Body>
   void for_each_round(Body body) const;
 
@@ -96,6 +95,7 @@ class Evaluator {
   std::vector<int32_t> stored_;     // of each persistent tensor: its last copy to the host pool so far, or -1
   std::vector<int32_t> left_at_;    // of each fetch: the last step that accessed its tensor before
   std::vector<double> start_, end_;
+  std::vector<double> parked_;  // of each tensor: the end of its last offload
   std::vector<double> reduced_, busy_reduced_;  // of each reduction: its end; and its end if steps waited only for sums
   double busy_ = 0;  // of the round simulated last
 };

@@ -289,6 +289,14 @@ Model make_model(const Plan& plan, const Context& context) {
   return model;
 }
 
+bool accesses(const Model& model, const Op& op, int32_t tensor) {
+  if (op.kind != StepKind::compute) return op.id == tensor;
+  for (const Lists* lists : {&model.reads, &model.updates, &model.writes})
+    for (const int32_t id : (*lists)[op.id])
+      if (id == tensor) return true;
+  return false;
+}
+
 Trace trace_of(const Plan& plan) {
   Trace trace;
   trace.reserve(plan.steps.size());

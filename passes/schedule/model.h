@@ -152,6 +152,9 @@ struct Model {
   double seconds_again(int32_t task) const { return algorithms_of(task, true).front().seconds; }  // fastest algorithm
 };
 
+// True if the step accesses this transient tensor.
+bool accesses(const Model& model, const Op& op, int32_t tensor);
+
 // Before: the plan is ordered (passes/order.h).
 Model make_model(const Plan& plan, const Context& context);
 

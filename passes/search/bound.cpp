@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/ir/streams.h"
 #include "passes/schedule/evaluate.h"
 #include "passes/schedule/lower.h"
 
@@ -53,32 +54,26 @@ double first_load_seconds(const Model& model) {
 
 // All tasks at their fastest, waiting only for sums over the ranks, which run one after another.
 double reduced_iteration(const Model& model) {
-  double compute = first_load_seconds(model), comm = 0;
+  Stream compute, comm;
   const bool rounds = model.rounds > 1;
+  double before = first_load_seconds(model);  // the last round
   if (rounds)
     for (const Op& op : model.order)
       if (op.kind == StepKind::compute && model.tasks[at(op.id)].kind != TaskKind::update)
-        compute += static_cast<double>(model.rounds - 1) * model.algorithms_of(op.id).front().seconds;
+        before += static_cast<double>(model.rounds - 1) * model.algorithms_of(op.id).front().seconds;
+  compute.issue(0, before);
   std::vector<double> ends(model.reductions.size(), 0);
   for (const Op& op : model.order) {
     if (op.kind != StepKind::compute) continue;
-    if (const int32_t sum = model.waits_for[at(op.id)]; sum >= 0) compute = std::max(compute, ends[at(sum)]);
+    const int32_t sum = model.waits_for[at(op.id)];
     const schedule::Algorithm& algorithm = model.algorithms_of(op.id).front();
-    compute += rounds ? algorithm.last_seconds : algorithm.seconds;
-    for (const int32_t sum : model.reduced_after[op.id]) ends[at(sum)] = comm = std::max(comm, compute) + model.reductions[at(sum)].seconds;
+    const Span task = compute.issue(sum >= 0 ? ends[at(sum)] : 0, rounds ? algorithm.last_seconds : algorithm.seconds);
+    for (const int32_t done : model.reduced_after[op.id]) ends[at(done)] = comm.issue(task.end, model.reductions[at(done)].seconds).end;
   }
-  return std::max(compute, comm);
+  return std::max(compute.end(), comm.end());
 }
 
 bool cheaper(const Droppable& a, const Droppable& b) { return a.seconds * b.bytes < b.seconds * a.bytes; }
-
-bool touches(const Model& model, const Op& op, int32_t tensor) {
-  if (op.kind != StepKind::compute) return op.id == tensor;
-  for (const auto* lists : {&model.reads, &model.updates, &model.writes})
-    for (const int32_t id : (*lists)[op.id])
-      if (id == tensor) return true;
-  return false;
-}
 
 // The tensors that may be off the device while `step` runs, by rising cost per byte. The outputs of a task are
 // recomputed together, so they form one item.
@@ -90,7 +85,7 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
     // Saved tensors leave by copy only.
     const bool leaves = tensor.movable || (tensor.saved && !tensor.persistent);
     if (!leaves || tensor.gap_end == kNever || tensor.gap_begin >= step || tensor.gap_end <= step) continue;
-    if (touches(model, model.order[at(step)], id)) continue;
+    if (schedule::accesses(model, model.order[at(step)], id)) continue;
     const double bytes = static_cast<double>(tensor.bytes);
     if (tensor.input) found.push_back({bytes, 0});
     else if (!tensor.recomputable || tensor.saved) found.push_back({bytes, 1e30});

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "passes/search/levels.h"
+#include "passes/search/price.h"
 
 namespace plimsoll::search {
 namespace {
@@ -20,7 +21,7 @@ using schedule::ModelTensor;
 class Fitter {
  public:
   Fitter(Workbench& bench, const Means& means)
-      : bench_(bench), model_(bench.model), means_(means), stuck_(bench.model.tensors.size(), 0) {}
+      : bench_(bench), model_(bench.model), means_(means), stuck_(bench.model.tensors.size(), 0), recompute_(bench.model) {}
 
   State run(State state, int64_t limit) {
     constexpr auto kSeconds = Workbench::Seconds::where_it_fits;
@@ -44,7 +45,7 @@ class Fitter {
 
  private:
   static constexpr size_t kSwept = 50'000;  // steps of the order
-  static constexpr int kPeaksPerTurn = 32, kPatience = 8, kNearest = 64;
+  static constexpr int kPeaksPerTurn = 32, kPatience = 8;
   struct Candidate {
     int32_t tensor;
     int32_t first, last;  // range of steps during which it is evicted
@@ -54,24 +55,10 @@ class Fitter {
     int32_t number = 0;
   };
 
-  // Seconds that recomputing the tensor adds: the tasks between it and the resident tensors that are not recomputed
-  // already. Only the nearest ones are counted; the result is for comparison.
+  // Seconds that recomputing the tensor adds.
   double recompute_seconds(int32_t tensor, const Decisions& decisions) {
-    ++stamp_;
-    double seconds = 0;
-    stack_.assign(1, tensor);
-    for (int visited = 0; !stack_.empty() && visited < kNearest; ++visited) {
-      const ModelTensor& wanted = model_.tensors[at(stack_.back())];
-      stack_.pop_back();
-      if (wanted.input) continue;
-      if (wanted.producer < 0 || !wanted.recomputable) return -1;
-      if (seen_[at(wanted.producer)] == stamp_) continue;
-      seen_[at(wanted.producer)] = stamp_;
-      if (!again_[at(wanted.producer)]) seconds += model_.seconds_again(wanted.producer);
-      for (const int32_t read : model_.reads[wanted.producer])
-        if (decisions[at(read)].kind == DecisionKind::recompute) stack_.push_back(read);
-    }
-    return seconds;
+    const auto away = [&](int32_t id) { return decisions[at(id)].kind == DecisionKind::recompute; };
+    return recompute_.seconds(tensor, away, [&](int32_t task) { return again_[at(task)] != 0; });
   }
 
   double offload_seconds(int64_t bytes) const {
@@ -100,7 +87,6 @@ class Fitter {
     again_.assign(model_.tasks.size(), 0);
     parts_.resize(model_.tensors.size());
     for (const int32_t id : model_.all_host_residents) parts_[at(id)] = {};
-    seen_.resize(model_.tasks.size(), 0);
     offloaded_ = fetched_ = fetched_forward_ = 0;
     forward_ = backward_ = 0;
     bool backward = false;
@@ -302,9 +288,7 @@ class Fitter {
   const Means means_;
   std::vector<uint8_t> stuck_;    // of each tensor: cannot be recomputed (schedule/lower.h)
   std::vector<uint8_t> again_;    // of each task: currently recomputed
-  std::vector<int32_t> seen_;     // of each task: the stamp of the last walk
-  int32_t stamp_ = 0;
-  std::vector<int32_t> stack_;
+  RecomputePrice recompute_;
   Levels live_;                   // of each step, minus what this iteration has evicted
   std::vector<int32_t> touched_;  // of each tensor: the stamp of the last step that accesses it
   int32_t stamp_of_touch_ = 0;

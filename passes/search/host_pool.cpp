@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "passes/search/levels.h"
+#include "passes/search/price.h"
 
 namespace plimsoll::search {
 namespace {
@@ -67,7 +68,7 @@ double price_of(const Model& model, int32_t id) {
   const ModelTensor& tensor = model.tensors[at(id)];
   if (tensor.host_resident) return std::numeric_limits<double>::infinity();
   if (!tensor.recomputable || tensor.producer < 0) return std::numeric_limits<double>::max();
-  return model.seconds_again(tensor.producer) / static_cast<double>(std::max<int64_t>(1, tensor.bytes));
+  return price_of_one_run(model, tensor);
 }
 
 }  // namespace

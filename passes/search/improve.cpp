@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "passes/search/price.h"
 #include "passes/search/relax.h"
-#include "passes/search/linked.h"
 #include "passes/search/twins.h"
 
 namespace plimsoll::search {
@@ -24,19 +24,8 @@ class Improver {
   Improver(Workbench& bench, const DecisionSpace& space, const Means& means, std::mt19937_64& random)
       : model_(bench.model), means_(means), random_(random), items_(space.items), twins_(space.twins), price_(space.prices) {}
 
-  void disturb(Decisions& decisions) {
-    if (!twins_.empty() && draw(4) == 0) return flip_twins(decisions);
-    if (draw(4) == 0) return flip_priced(decisions);
-    if (draw(8) == 0) return swap(decisions);
-    switch (draw(10)) {
-      case 0: case 1: case 2: case 3: flip(decisions, draw(items_.size())); break;
-      case 4: case 5: for (uint64_t n = 2 + draw(3 + items_.size() / 100); n > 0; --n) flip(decisions, draw(items_.size())); break;
-      case 6: shift(decisions); break;
-      case 7: window(decisions, [&](int32_t id) { return other(id, DecisionKind::keep); }); break;
-      case 8: window(decisions, [&](int32_t id) { return other(id, DecisionKind::recompute); }); break;
-      case 9: relevel(decisions); break;
-    }
-  }
+  // Applies one move.
+  void disturb(Decisions& decisions);
 
  private:
   uint64_t draw(uint64_t below) { return random_() % below; }
@@ -49,6 +38,15 @@ class Improver {
     if (tensor.gap_end == kNever)
       return kind == DecisionKind::keep ? Decision{} : Decision{DecisionKind::recompute, kTransient, true};
     return {kind, 1, false};
+  }
+
+  struct Move;
+  static const Move kFirst[], kOthers[];
+
+  void flip_one(Decisions& decisions) { flip(decisions, draw(items_.size())); }
+
+  void flip_several(Decisions& decisions) {
+    for (uint64_t n = 2 + draw(3 + items_.size() / 100); n > 0; --n) flip_one(decisions);
   }
 
   void flip(Decisions& decisions, uint64_t item) {
@@ -70,7 +68,7 @@ class Improver {
       ++seen;
       if (best < 0 || (price_[item] > price_[at(best)]) == keep) best = static_cast<int32_t>(item);
     }
-    if (best < 0) return flip(decisions, draw(items_.size()));
+    if (best < 0) return flip_one(decisions);
     const int32_t id = items_[at(best)];
     decisions[at(id)] = other(id, keep           ? DecisionKind::keep
                                   : draw(3) == 0 ? DecisionKind::offload
@@ -87,7 +85,7 @@ class Improver {
       if (kind == DecisionKind::offload && (again < 0 || price_[item] <= price_[at(again)])) leaves = static_cast<int32_t>(item);
       if (kind == DecisionKind::recompute && (leaves < 0 || price_[item] >= price_[at(leaves)])) again = static_cast<int32_t>(item);
     }
-    if (leaves < 0 || again < 0) return flip(decisions, draw(items_.size()));
+    if (leaves < 0 || again < 0) return flip_one(decisions);
     decisions[at(items_[at(leaves)])] = other(items_[at(leaves)], DecisionKind::recompute);
     decisions[at(items_[at(again)])] = other(items_[at(again)], DecisionKind::offload);
   }
@@ -121,12 +119,14 @@ class Improver {
     }
   }
 
-  template <class Make>
-  void window(Decisions& decisions, Make make) {
+  void keep_window(Decisions& decisions) { set_window(decisions, DecisionKind::keep); }
+  void recompute_window(Decisions& decisions) { set_window(decisions, DecisionKind::recompute); }
+
+  void set_window(Decisions& decisions, DecisionKind kind) {
     const uint64_t width = 2 + draw(std::max<uint64_t>(items_.size() / 8, 4));
     const uint64_t start = draw(items_.size());
     for (uint64_t item = start; item < std::min<uint64_t>(start + width, items_.size()); ++item)
-      if (model_.tensors[at(items_[item])].gap_end != kNever) decisions[at(items_[item])] = make(items_[item]);
+      if (model_.tensors[at(items_[item])].gap_end != kNever) decisions[at(items_[item])] = other(items_[item], kind);
   }
 
   void relevel(Decisions& decisions) {
@@ -144,6 +144,43 @@ class Improver {
   const std::vector<double>& price_;
 };
 
+// The moves that are tried in turn, each with probability 1 / odds; if none is taken, one of the others, each with
+// probability odds / sum of their odds. The number of draws is part of what makes plans reproducible: a change of these
+// tables changes plans.
+struct Improver::Move {
+  uint64_t odds;
+  void (Improver::*apply)(Decisions& decisions);
+};
+
+const Improver::Move Improver::kFirst[] = {
+    {4, &Improver::flip_twins},
+    {4, &Improver::flip_priced},
+    {8, &Improver::swap},
+};
+
+const Improver::Move Improver::kOthers[] = {
+    {4, &Improver::flip_one},
+    {2, &Improver::flip_several},
+    {1, &Improver::shift},
+    {1, &Improver::keep_window},
+    {1, &Improver::recompute_window},
+    {1, &Improver::relevel},
+};
+
+void Improver::disturb(Decisions& decisions) {
+  for (const Move& move : kFirst) {
+    const bool possible = move.apply != &Improver::flip_twins || !twins_.empty();
+    if (possible && draw(move.odds) == 0) return (this->*move.apply)(decisions);
+  }
+  uint64_t all = 0;
+  for (const Move& move : kOthers) all += move.odds;
+  uint64_t drawn = draw(all);
+  for (const Move& move : kOthers) {
+    if (drawn < move.odds) return (this->*move.apply)(decisions);
+    drawn -= move.odds;
+  }
+}
+
 }  // namespace
 
 DecisionSpace find_decision_space(const Model& model) {
@@ -158,8 +195,9 @@ DecisionSpace find_decision_space(const Model& model) {
   });
   for (std::vector<int32_t>& twins : find_twins(model, space.items))
     if (twins.size() > 1) space.twins.push_back(std::move(twins));
+  RecomputePrice recompute(model);
   for (const int32_t id : space.items)
-    space.prices.push_back(std::max(0.0, seconds_again(model, id)) / static_cast<double>(model.tensors[at(id)].bytes));
+    space.prices.push_back(std::max(0.0, recompute.seconds(id)) / static_cast<double>(model.tensors[at(id)].bytes));
   return space;
 }
 

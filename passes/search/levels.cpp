@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
+#include "passes/schedule/model.h"
+
 namespace plimsoll::search {
-namespace {
-
-size_t at_index(int32_t i) { return static_cast<size_t>(i); }
-
-}  // namespace
-
 void Levels::assign(std::span<const int64_t> levels) {
   levels_.assign(levels.begin(), levels.end());
   blocks_.assign((levels.size() + kBlock - 1) / kBlock, {});
@@ -20,7 +16,7 @@ void Levels::assign(std::span<const int64_t> levels) {
 }
 
 void Levels::add_within(size_t block, int32_t begin, int32_t end, int64_t bytes) {
-  for (int32_t step = begin; step < end; ++step) levels_[at_index(step)] += bytes;
+  for (int32_t step = begin; step < end; ++step) levels_[schedule::at(step)] += bytes;
   const auto first = levels_.begin() + static_cast<std::ptrdiff_t>(block) * kBlock;
   const auto last = levels_.begin() + static_cast<std::ptrdiff_t>(std::min(levels_.size(), (block + 1) * kBlock));
   blocks_[block].highest = *std::max_element(first, last) + blocks_[block].added;
@@ -29,29 +25,29 @@ void Levels::add_within(size_t block, int32_t begin, int32_t end, int64_t bytes)
 void Levels::add(int32_t begin, int32_t end, int64_t bytes) {
   if (begin >= end) return;
   const int32_t first = begin / kBlock, last = (end - 1) / kBlock;
-  if (first == last) return add_within(at_index(first), begin, end, bytes);
-  add_within(at_index(first), begin, (first + 1) * kBlock, bytes);
+  if (first == last) return add_within(schedule::at(first), begin, end, bytes);
+  add_within(schedule::at(first), begin, (first + 1) * kBlock, bytes);
   for (int32_t block = first + 1; block < last; ++block) {
-    blocks_[at_index(block)].added += bytes;
-    blocks_[at_index(block)].highest += bytes;
+    blocks_[schedule::at(block)].added += bytes;
+    blocks_[schedule::at(block)].highest += bytes;
   }
-  add_within(at_index(last), last * kBlock, end, bytes);
+  add_within(schedule::at(last), last * kBlock, end, bytes);
 }
 
 bool Levels::exceeds(int32_t begin, int32_t end, int64_t limit) const {
   for (int32_t step = begin; step < end;) {
     const int32_t block = step / kBlock, stop = std::min(end, (block + 1) * kBlock);
-    const Block& whole = blocks_[at_index(block)];
+    const Block& whole = blocks_[schedule::at(block)];
     if (whole.highest > limit) {
       for (; step < stop; ++step)
-        if (levels_[at_index(step)] + whole.added > limit) return true;
+        if (levels_[schedule::at(step)] + whole.added > limit) return true;
     }
     step = stop;
   }
   return false;
 }
 
-int64_t Levels::at(int32_t step) const { return levels_[at_index(step)] + blocks_[at_index(step / kBlock)].added; }
+int64_t Levels::at(int32_t step) const { return levels_[schedule::at(step)] + blocks_[schedule::at(step / kBlock)].added; }
 
 int32_t Levels::highest() const {
   const auto block = std::max_element(blocks_.begin(), blocks_.end(), [](const Block& a, const Block& b) { return a.highest < b.highest; });

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "passes/search/levels.h"
+#include "passes/search/price.h"
 
 namespace plimsoll::search {
 namespace {
@@ -12,16 +13,6 @@ namespace {
 using schedule::at;
 using schedule::kNever;
 using schedule::ModelTensor;
-
-constexpr int kNearest = 64;  // tasks visited on the way to resident tensors
-
-bool uses(const Model& model, const Op& op, int32_t tensor) {
-  if (op.kind != StepKind::compute) return op.id == tensor;
-  for (const auto* lists : {&model.reads, &model.updates, &model.writes})
-    for (const int32_t id : (*lists)[op.id])
-      if (id == tensor) return true;
-  return false;
-}
 
 // Remaining idle time of a link. Copies queue up, so a copy takes time from all windows that it spans.
 class Slack {
@@ -43,23 +34,6 @@ class Slack {
 
 }  // namespace
 
-double seconds_again(const Model& model, int32_t tensor) {
-  std::vector<int32_t> stack = {tensor}, seen;
-  double seconds = 0;
-  while (!stack.empty() && seen.size() < kNearest) {
-    const ModelTensor& wanted = model.tensors[at(stack.back())];
-    stack.pop_back();
-    if (wanted.input) continue;
-    if (wanted.producer < 0 || !wanted.recomputable) return -1;
-    if (std::find(seen.begin(), seen.end(), wanted.producer) != seen.end()) continue;
-    seen.push_back(wanted.producer);
-    seconds += model.seconds_again(wanted.producer);
-    for (const int32_t read : model.reads[wanted.producer])
-      if (model.tensors[at(read)].movable && model.tensors[at(read)].gap_end == kNever) stack.push_back(read);
-  }
-  return seconds;
-}
-
 LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
   const State whole = bench.evaluate(schedule::keep_everything(model_), kNoLimit);
   const std::vector<double>&start = bench.evaluator.start(), &end = bench.evaluator.end();
@@ -69,11 +43,12 @@ LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
   if (start.empty()) return;
   peak_begin_ = start[at(peak)];
   peak_end_ = end[at(peak)];
+  RecomputePrice recompute(model_);
   for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
     const ModelTensor& tensor = model_.tensors[at(id)];
     if (!tensor.movable || tensor.bytes == 0 || tensor.gap_end == kNever || tensor.gap_begin >= peak || tensor.gap_end <= peak) continue;
-    if (uses(model_, model_.order[at(peak)], id)) continue;
-    const double bytes = static_cast<double>(tensor.copy_bytes), again = tensor.input ? 0 : seconds_again(model_, id);
+    if (schedule::accesses(model_, model_.order[at(peak)], id)) continue;
+    const double bytes = static_cast<double>(tensor.copy_bytes), again = tensor.input ? 0 : recompute.seconds(id);
     const double latency = model_.links.latency_seconds;
     items_.push_back({.tensor = id,
                       .made = tensor.producer < 0 ? 0 : end[at(model_.tasks[at(tensor.producer)].position)],

@@ -10,10 +10,6 @@
 
 namespace plimsoll::search {
 
-// Seconds to recompute a tensor if every tensor that the backward accesses is resident. Negative: it cannot be
-// recomputed.
-double seconds_again(const Model& model, int32_t tensor);
-
 class LinkedSeeds {
  public:
   // `bench` is used for one evaluation only.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/search/price.h"
+
 namespace plimsoll::search {
 namespace {
 
@@ -22,10 +24,6 @@ std::vector<int32_t> find_makers(const Model& model) {
   return made;
 }
 
-double seconds_per_byte(const Model& model, const ModelTensor& tensor) {
-  return model.seconds_again(tensor.producer) / static_cast<double>(std::max<int64_t>(tensor.bytes, 1));
-}
-
 }  // namespace
 
 Decisions segment_decisions(const Model& model, const SegmentSeed& seed) {
@@ -39,7 +37,7 @@ Decisions segment_decisions(const Model& model, const SegmentSeed& seed) {
     if (!tensor.movable || tensor.gap_end == kNever || made[id] < 0) continue;
     waiting[at(made[id])] += tensor.bytes;
     total += tensor.bytes;
-    if (tensor.recomputable && tensor.bytes > 0) prices.push_back(seconds_per_byte(model, tensor));
+    if (tensor.recomputable && tensor.bytes > 0) prices.push_back(price_of_one_run(model, tensor));
   }
   double price = 0;
   if (!prices.empty()) {
@@ -69,7 +67,7 @@ Decisions segment_decisions(const Model& model, const SegmentSeed& seed) {
     } else if (tensor.recomputable && from != to) {
       decision = {DecisionKind::recompute, 1, false};
     } else if (tensor.recomputable && tensor.gap_end != kNever) {
-      const bool give_up = !seed.cheap_only || seconds_per_byte(model, tensor) <= price;
+      const bool give_up = !seed.cheap_only || price_of_one_run(model, tensor) <= price;
       decision =
           give_up ? Decision{DecisionKind::recompute, static_cast<uint8_t>(seed.parts > 1 ? 2 : 1), false} : Decision{};
     }

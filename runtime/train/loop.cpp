@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -12,18 +13,18 @@
 #include "runtime/train/average.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/diagnose.h"
-#include "runtime/train/durations.h"
 #include "runtime/train/evaluation.h"
 #include "runtime/train/feeder.h"
 #include "runtime/train/machine.h"
 #include "runtime/train/model_notes.h"
-#include "runtime/train/pace.h"
 #include "runtime/train/parameters.h"
 #include "runtime/train/preparation.h"
 #include "runtime/train/range_test.h"
 #include "runtime/train/rank_rates.h"
 #include "runtime/train/reporter.h"
 #include "runtime/train/run_checkpoints.h"
+#include "runtime/train/run_figures.h"
+#include "runtime/train/run_watch.h"
 #include "runtime/train/schedule.h"
 #include "runtime/train/sharing.h"
 #include "runtime/train/signals.h"
@@ -46,7 +47,7 @@ class Loop {
         reporter_(reporter),
         team_(team),
         groups_(program, options.optimizer, options.schedule.rate),
-        device_use_(options.slack << 20),
+        watch_(program, options.slack << 20, reporter),
         machine_(program, team,
                  {.spill = options.spill,
                   .may_record = options.graph,
@@ -93,6 +94,7 @@ class Loop {
   // From here on, the training thread allocates nothing: an iteration uses only the plan's arena.
   void run() {
     watch_signals();
+    watch_.begin();
     for (int64_t epoch = progress_.iteration / length_.per_epoch; epoch < length_.epochs && !done(); ++epoch)
       run_epoch(epoch);
   }
@@ -132,17 +134,15 @@ class Loop {
     const bool saved = !options_.save.empty() && !keeps_best && attempt([&] { save_weights(); });
     const bool traced =
         !options_.trace.empty() && attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
-    warn_if(device_use_.ended(machine_.arena().allocated_bytes()));
-    if (!options_.quiet) {
-      print_end(program_, machine_.arena().allocated_bytes(), durations_.median(), reductions_.median());
-      device_use_.print(machine_.arena().allocated_bytes());
-    }
+    watch_.ended(machine_.arena().allocated_bytes());
+    if (!options_.quiet) watch_.print(machine_.arena().allocated_bytes());
     if (checkpoints_ && !checkpoints_.last_is_missing())
       reporter_.say("checkpoint " + checkpoints_.path_of(progress_.iteration));
     if (saved) reporter_.say("saved " + options_.save);
     if (traced)
       reporter_.say("traced " + options_.trace + "; `plimsoll inspect DIR --html report.html --measured " +
                     options_.trace + "` lays it beside the plan in DIR");
+    if (options_.json) print_figures(saved || (keeps_best && !save_error_));
     checkpoints_.warn_of_missing();
     if (stopping() && (!checkpoints_.failure() || progress_.iteration < schedule_.iterations))
       reporter_.warn("stopped after " + counted(progress_.iteration, "iteration"));
@@ -157,16 +157,6 @@ class Loop {
   int wanted_end() const { return checkpoints_.failure() ? kNoCheckpoint : interrupted_by(); }
   void agree() {
     if (team_.size() > 1) agreed_end_ = team_.highest(wanted_end());
-  }
-  void warn_if(const std::string& warning) {
-    if (!warning.empty()) reporter_.warn(warning);
-  }
-  // Warns once. Allocates only if iterations are slow.
-  void warn_of_pace(double seconds) {
-    if (pace_is_told_ || !pace_.looks_slow(seconds)) return;
-    const std::string warning = slower_than_predicted(pace_.pace(durations_.median()));
-    pace_is_told_ = !warning.empty();
-    warn_if(warning);
   }
   bool done() const {
     return progress_.iteration >= length_.steps || stopping() || stops_early_ || (range_test_ && range_test_->ended());
@@ -233,16 +223,10 @@ class Loop {
                                  .stall_seconds = totals.stall_seconds,
                                  .moved_bytes = totals.moved_bytes};
     if (range_test_) range_test_->add(rate, totals.finite ? totals.loss : NAN);
-    durations_.add(result.seconds);
-    reductions_.add(totals.reduce_seconds);
-    pace_.iteration_ended(totals.fetch_seconds, totals.stall_seconds, totals.reduce_seconds);
-    warn_of_pace(result.seconds);
+    watch_.iteration_ended(result.iteration - first_iteration_, result.seconds, totals,
+                           machine_.arena().allocated_bytes());
     agree();
-    warn_if(device_use_.iteration_ended(result.iteration - first_iteration_, machine_.arena().allocated_bytes()));
-    if (!totals.not_recorded.empty() && !std::exchange(not_recorded_is_told_, true))
-      reporter_.warn("warning: CUDA graph capture failed (" + std::string(totals.not_recorded) +
-                     "); launching kernels one by one: same results, slower");
-    reporter_.iteration(result);
+    reporter_.iteration(last_ = result);
     ++progress_.iteration;
     if (!totals.finite && options_.on_nan != OnNan::ignore) {
       leave_out(result, totals);
@@ -340,6 +324,25 @@ class Loop {
                   (options_.save.empty() || save_error_ ? "" : ", saved as " + options_.save));
   }
 
+  void print_figures(bool saved) const {
+    const bool kept = checkpoints_ && !checkpoints_.last_is_missing();
+    const std::string text =
+        as_json(program_, {.iterations = progress_.iteration,
+                           .epoch = last_.epoch + 1,
+                           .loss = last_.loss,
+                           .accuracy = last_.correct < 0 ? -1 : last_.correct / std::max<double>(1, last_.labels),
+                           .evaluation = last_evaluation_,
+                           .best = progress_.best,
+                           .best_by = options_.best,
+                           .stopped_early = stops_early_,
+                           .interrupted = stopping(),
+                           .median_seconds = watch_.median_seconds(),
+                           .allocated_bytes = machine_.arena().allocated_bytes(),
+                           .saved = saved ? options_.save : "",
+                           .checkpoint = kept ? checkpoints_.path_of(progress_.iteration) : ""});
+    std::printf("%s\n", text.c_str());
+  }
+
   const Program& program_;
   const Options& options_;
   const std::string& model_file_;
@@ -348,10 +351,9 @@ class Loop {
   Reporter& reporter_;
   Team& team_;
   static constexpr int kNoCheckpoint = 127;  // not the number of a signal
-  bool not_recorded_is_told_ = false;
   int agreed_end_ = 0;
   UpdateGroups groups_;
-  DeviceUse device_use_;  // constructed before the machine allocates memory
+  RunWatch watch_;  // constructed before the machine allocates memory
   Machine machine_;
   const double labels_ = static_cast<double>(labels_per_sample(program_));  // of a sample
   int64_t first_iteration_ = 0;  // of this process
@@ -361,15 +363,13 @@ class Loop {
   Progress progress_;
   RunCheckpoints checkpoints_;
   bool stops_early_ = false;
+  IterationResult last_ = {.loss = NAN};
   Evaluation last_evaluation_ = {};
   int64_t evaluated_at_ = -1;  // iterations that were done then
   std::optional<TrainerError> save_error_;  // of the best weights
   std::optional<RangeTest> range_test_;
   std::optional<WeightAverage> average_;
   std::optional<Feeder> feeder_, evaluation_feeder_;
-  Durations durations_, reductions_;
-  PaceWatch pace_{program_};
-  bool pace_is_told_ = false;
   StepTimes times_;  // of --trace
 };
 

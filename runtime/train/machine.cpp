@@ -179,7 +179,8 @@ std::span<const float> Machine::output_of(Feeder& feeder, const Samples& now, co
   std::byte* const raw = reinterpret_cast<std::byte*>(laid_out_.data());
   backend::copy_out(nullptr, raw, arena_.data() + output.offset, output.desc.bytes());
   if (output.desc.type == DataType::bf16)
-    for (size_t i = laid_out_.size(); i-- > 0;) {  // from the end: an element as a float covers two that are read already
+    for (size_t i = laid_out_.size();
+         i-- > 0;) {  // from the end: an element as a float covers two that are read already
       uint16_t bits;
       std::memcpy(&bits, raw + i * sizeof bits, sizeof bits);
       laid_out_[i] = widened(bits);

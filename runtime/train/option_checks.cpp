@@ -45,13 +45,17 @@ void check_together(const Options& options, const std::vector<std::string_view>&
   for (const std::string_view option : {"--html", "--tensorboard"})
     if (given(option) && !(options.predict.empty() && options.measure_ranks.empty()))
       throw TrainerError(Exit::usage, std::string(option) + " shows training, and " +
-                                          (options.predict.empty() ? "--measure-ranks" : "--predict") + " trains nothing");
+                                          (options.predict.empty() ? "--measure-ranks" : "--predict") +
+                                          " trains nothing");
   if (!options.predict.empty() && !options.checkpoint.empty() && options.resume == Resume::no)
     throw TrainerError(Exit::usage,
                        "--predict makes no checkpoints; --checkpoint DIR --resume predicts with the newest there");
   if (!options.measure_ranks.empty() &&
       !(options.save.empty() && options.checkpoint.empty() && options.predict.empty()))
     throw TrainerError(Exit::usage, "--measure-ranks trains nothing: leave out what is of training");
+  if (options.json && options.out == "-") throw TrainerError(Exit::usage, "--json and --out - both write to stdout");
+  if (options.json && !options.measure_ranks.empty())
+    throw TrainerError(Exit::usage, "--json prints figures of a run; --measure-ranks writes its own to a file");
   std::vector<std::pair<std::string, std::string>> outputs = {
       {"--save", options.save},
       {"--html", options.html},

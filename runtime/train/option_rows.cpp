@@ -322,6 +322,8 @@ constexpr OptionRow kRows[] = {
      [](Options& o, View, View) { o.graph = false; }},
     {"--no-overlap", "", "run each step on the calling thread when its line in steps_0.cpp is called; for debuggers",
      [](Options& o, View, View) { o.overlap = false; }},
+    {"--json", "", "print the figures of the run as one JSON object when it ends, and nothing else to stdout",
+     [](Options& o, View, View) { o.json = o.quiet = true; }},
     {"--quiet", "", "print errors only (also -q)", [](Options& o, View, View) { o.quiet = true; }},
     {"--help", "", "print this help", [](Options& o, View, View) { o.help = true; }},
 };

@@ -101,6 +101,7 @@ Options of_this_rank(const Options& given, bool speaks) {
   Options options = given;
   if (speaks) return options;
   options.quiet = true;
+  options.json = false;
   options.metrics.clear();
   options.html.clear();
   options.tensorboard.clear();

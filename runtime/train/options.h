@@ -66,6 +66,7 @@ struct Options {
   int64_t patience = 20;   // of several ranks: seconds without progress after which a rank is lost; 0: no limit
   std::string measure_ranks = {};  // file of measured reduction speeds; "": train
   bool quiet = false;
+  bool json = false;      // print the figures of the run as JSON, and nothing else to stdout
   std::string told = {};   // the command line
   bool help = false;
 };

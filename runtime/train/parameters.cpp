@@ -168,10 +168,11 @@ void refuse_bad_parameters(const Program& program, ParameterPort& port) {
 
 void refuse_bad_results(const Program& program, ParameterPort& port, int64_t iterations) {
   if (const ProgramParameter* const bad = find_bad_parameter(program, port))
-    throw TrainerError(Exit::invalid_model, "after " + counted(iterations, "iteration") + " '" + bad->name +
-                                                "' holds NaN or infinity, and nothing is saved: " +
-                                                (bad->role == ParameterRole::statistic ? "activations" : "its gradient") +
-                                                " overflowed. Lower --lr, or clip with `plimsoll compile --clip-norm`");
+    throw TrainerError(Exit::invalid_model,
+                       "after " + counted(iterations, "iteration") + " '" + bad->name +
+                           "' holds NaN or infinity, and nothing is saved: " +
+                           (bad->role == ParameterRole::statistic ? "activations" : "its gradient") +
+                           " overflowed. Lower --lr, or clip with `plimsoll compile --clip-norm`");
 }
 
 void init_parameters(const Program& program, const std::string& init, const std::string& model_file,

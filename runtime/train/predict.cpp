@@ -18,6 +18,7 @@
 #include "runtime/train/parameters.h"
 #include "runtime/train/prediction_file.h"
 #include "runtime/train/preparation.h"
+#include "runtime/train/run_figures.h"
 #include "runtime/train/summary.h"
 
 namespace plimsoll::train {
@@ -115,6 +116,7 @@ Exit predict(const Program& program, const Options& options, const std::string& 
   if (!options.quiet && options.out != "-")
     std::printf("%s %s of %s: %s\n", output.name, shape_text(output.desc).c_str(),
                 counted(data.samples, "sample").c_str(), options.out.c_str());
+  if (options.json) std::printf("%s\n", prediction_as_json(program, data.samples, options.out).c_str());
   return Exit::ok;
 }
 

@@ -49,7 +49,8 @@ Reporter::~Reporter() { clear_bar(); }
 
 void Reporter::also_write(const std::string& page, const std::string& events, const Program& program, int64_t steps) {
   if (!page.empty())
-    page_.emplace(page, program, RunPage::Length{.per_epoch = iterations_per_epoch_, .epochs = epochs_, .steps = steps});
+    page_.emplace(page, program,
+                  RunPage::Length{.per_epoch = iterations_per_epoch_, .epochs = epochs_, .steps = steps});
   if (!events.empty()) events_.emplace(events);
 }
 

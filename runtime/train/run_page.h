@@ -34,8 +34,8 @@ class RunPage {
   RunPage(const RunPage&) = delete;
   RunPage& operator=(const RunPage&) = delete;
 
-  // Once, before the first iteration. A resumed run keeps the curves of an earlier page at this path, up to `iteration`.
-  // Throws TrainerError (unwritable_output).
+  // Once, before the first iteration. A resumed run keeps the curves of an earlier page at this path, up to
+  // `iteration`. Throws TrainerError (unwritable_output).
   void start_at(int64_t iteration, int64_t allocated_bytes);
   void iteration(const IterationResult& result);
   void evaluation(int64_t iteration, const Evaluation& result);

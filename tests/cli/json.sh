@@ -1,4 +1,4 @@
-# --json: every command that prints figures also prints them as JSON, and nothing else to stdout.
+# --json: every command has it, and then prints JSON and nothing else to stdout.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 # is PYTHON: the last command's output is JSON, and this expression about it is true.
@@ -32,6 +32,15 @@ printf '{"iteration":0,"loss":2.5,"samples":20,"seconds":0.5}\n{"iteration":1,"l
 expect 0 plimsoll runs run.jsonl --json;                  is 'it[0]["iterations"] == 2 and it[0]["loss"] is None and it[0]["samples_per_second"] == 40 and it[0]["best_eval_accuracy"] is None'
 XDG_CACHE_HOME=$PWD/cache expect 0 plimsoll cache --json; is 'it["files"] == []'
 expect 0 plimsoll doctor --json;                          is 'it["healthy"] and any(row["what"] == "CMake" for row in it["findings"])'
+expect 0 plimsoll cache --json; is '"trainers" in it'
+expect 0 plimsoll completion bash --json;                 is 'it["shell"] == "bash" and "complete -o filenames" in it["script"]'
+expect 0 plimsoll man --json;                             is 'it["page"].startswith(".TH PLIMSOLL")'
+expect 0 plimsoll help plan --json;                       is 'it["subcommand"] == "plan" and any(row["option"] == "--budget" for row in it["options"])'
+expect 0 plimsoll train net.onnx --batch 8 --costs modelled --data synthetic --steps 1 --trainer here --dry-run --json
+is 'len(it["commands"]) == 3 and it["commands"][2].endswith("--steps 1 --json") and "--json" not in it["commands"][0]'
+# A command added later has it, too.
+expect 0 plimsoll help --json
+is 'len(it) >= 19 and [row["subcommand"] for row in it if not any(o["option"] == "--json" for o in row["options"])] == []'
 # An infeasible budget is answered in the first line, in readable units, before the reasons.
 expect 6 plimsoll plan net.onnx --batch 64 --budget 100KiB -o none.json
 head -1 err | grep -Eq 'needs at least [0-9.]+ [KM]iB at batch 64 \(budget: 100.0 KiB\)' || { cat err; fail "the first line does not state the minimum"; }

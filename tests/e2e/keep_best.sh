@@ -52,7 +52,7 @@ expect 2 train --epoch 3;         says "Did you mean '--epochs'?"
 expect 2 train --frobnicate;      says "--help lists the options"
 net/build/train --help | grep -o '^  --[a-z0-9-]*' | while read -r flag; do
   # Options that the compiler has, too, or names that are clear enough.
-  case $flag in --weight-decay | --momentum | --batch | --sub-batch | --clip-norm | --model | --out | --quiet | --help) continue ;; esac
+  case $flag in --weight-decay | --momentum | --batch | --sub-batch | --clip-norm | --model | --out | --json | --quiet | --help) continue ;; esac
   expect 2 plimsoll plan net.onnx --batch 8 $flag
   says "that is a trainer's flag"
 done

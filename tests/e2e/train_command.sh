@@ -31,6 +31,22 @@ expect 0 plimsoll train "${plan[@]}" "${run[@]}" --save second.onnx
 ! grep -q "building" err || fail "the second run builds again"
 [[ $(trainers) -eq 1 ]] || fail "there are $(trainers) trainers"
 cmp first.onnx second.onnx || fail "two runs differ"
+# --json: one object about the run, and nothing else on stdout.
+expect 0 plimsoll train "${plan[@]}" "${run[@]}" --eval-data npy:x.npy,y.npy --metrics m.jsonl --save 'a "quoted" name.onnx' --json
+$python - <<'PY'
+import json
+run, lines = json.load(open("out")), [json.loads(line) for line in open("m.jsonl")]
+steps, tests = [l for l in lines if "loss" in l], [l for l in lines if "eval_loss" in l]
+assert run["iterations"] == len(steps) == 8 and run["epoch"] == 2 and run["batch"] == 16, run
+assert run["loss"] == steps[-1]["loss"] and run["accuracy"] == steps[-1]["accuracy"], run
+assert run["eval_loss"] == tests[-1]["eval_loss"] and run["eval_samples"] == 64, run
+assert run["arena_planned_bytes"] <= run["budget_bytes"] and run["iteration_seconds"] > 0, run
+assert run["saved"] == 'a "quoted" name.onnx' and run["checkpoint"] is None and run["best_loss"] is None, run
+PY
+[[ $(trainers) -eq 1 ]] || fail "--json made another trainer"
+expect 0 plimsoll train "${plan[@]}" --predict x.npy --out p.npy --json
+$python -c 'import json; assert json.load(open("out"))["samples"] == 64'
+expect 2 plimsoll train "${plan[@]}" --predict x.npy --out - --json; says "both write to stdout"
 # The three steps by hand give the same training.
 build_trainer by_hand "${plan[@]}"
 by_hand/build/train "${run[@]}" --quiet --save third.onnx

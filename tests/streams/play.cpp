@@ -1,11 +1,12 @@
-// play_address, play_thread SPEC name=value…: plays a plan of a network of the zoo in this process, for sanitizers to watch.
-//   batch, sub-batch, iterations, spill (1: a file)
-//   policy=NAME, percent   a policy's plan, with so much of the way from its least arena to its arena without a budget; else a scattered one:
+// play_address, play_thread SPEC name=value…: plays a plan of a zoo network in this process, under a sanitizer.
+//   batch, sub-batch, iterations, spill (1: to a file)
+//   policy=NAME, percent   a plan of this policy. Its budget is `percent` % of the way from the minimum to the
+//                          unlimited arena. Without `policy`, a plan with random decisions, set by:
 //   seed, offload, recompute, gap, homes
-//   wait=N   leaves the Nth needed wait of the plan out
-//   life=N   lets the Nth tensor that is used twice end before its last use, for who watches lives; not in the plan, and
-//            not where another takes over its bytes in place
-// Says which were left out; exit 3 when there is no such.
+//   wait=N   removes the Nth necessary wait from the plan
+//   life=N   ends the lifetime of the Nth tensor that is used twice before its last use. The plan stays as it is; only
+//            the watched lifetimes change. Tensors whose bytes another one takes over in place do not count.
+// Prints what was removed. Exit code 3: there is no Nth.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// A plan played in this process, without generated code: many plans in the time that one trainer takes to build.
+// Plays a plan in this process, without generated code. Many plans are played in the time that one trainer takes to
+// build.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace plimsoll::test {
 
-// A network of the zoo as a task graph, with what its kernels need of workspace here.
+// A zoo network as a task graph, with the workspaces of the kernels on this machine.
 struct Network {
   TaskGraph graph = {};  // accumulating, with several rounds
   std::unique_ptr<Costs> costs = {};
@@ -21,8 +22,9 @@ struct Network {
 };
 Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub_batch);
 
-// What `policy` makes of it in rounds of `sub_batch`, with so much of the way from its least arena to its arena without a budget.
-// `network` is of one round; from then on it is that of the plan, and for no other. Tasks with a pin run that algorithm.
+// The plan of `policy` in rounds of `sub_batch`. The budget is this share of the way from the minimum to the unlimited
+// arena. Before: `network` is for one round. After: it is the network of this plan, and cannot be used for another.
+// Pinned tasks run their pinned algorithm.
 Result<Plan> plan_of_policy(Network& network, const std::string& policy, int64_t sub_batch, int64_t percent, const AlgorithmPins& pins = {});
 
 struct Played {
@@ -32,8 +34,8 @@ struct Played {
   friend bool operator==(const Played&, const Played&) = default;
 };
 
-// From the same first weights and samples on, whatever the plan. `lives` is what sanitized builds watch: those of the
-// plan. `spill`: a directory, or "" for memory.
+// Starts with the same weights and samples, whatever the plan. `lives`: the lifetimes that sanitized builds check.
+// `spill`: the directory of the host pool's file; "": the host pool is in memory.
 Played play(const Network& network, const Plan& plan, const std::vector<Residency>& lives, int iterations,
             const std::string& spill);
 

@@ -86,12 +86,17 @@ class CacheCommand final : public Command {
   }
 
   static Status list(const std::string& directory, const Files& files, const Trainers& trainers) {
-    fmt::print("{}: {}, {}\n", directory, counted(static_cast<int64_t>(files.size()), "file"), format_bytes(bytes_of(files)));
-    Table table({{.heading = "file", .most = 32}, {.heading = "tasks", .right = true}, {.heading = "size", .right = true}, {.heading = "measured on", .most = 60}});
+    fmt::print("{}: {}, {}\n", directory, counted(static_cast<int64_t>(files.size()), "file"),
+               format_bytes(bytes_of(files)));
+    Table table({{.heading = "file", .most = 32},
+                 {.heading = "tasks", .right = true},
+                 {.heading = "size", .right = true},
+                 {.heading = "measured on", .most = 60}});
     // The rest is the build of the profiler, which is not shown.
     const auto measured_on = [](const std::string& key) { return key.substr(0, key.rfind(", profiler ")); };
     for (const CacheFile& file : files)
-      table.row({fs::path(file.path).filename().string(), std::to_string(file.tasks), format_bytes(file.bytes), measured_on(file.key)});
+      table.row({fs::path(file.path).filename().string(), std::to_string(file.tasks), format_bytes(file.bytes),
+                 measured_on(file.key)});
     fmt::print("{}", table.print(Console::color(1)));
     list(trainers);
     return {};
@@ -100,8 +105,12 @@ class CacheCommand final : public Command {
   static Status list_as_json(const std::string& directory, const Files& files, const Trainers& trainers) {
     std::vector<std::string> objects;
     for (const CacheFile& file : files)
-      objects.push_back(JsonObject().add("file", fs::path(file.path).filename().string()).add("tasks", file.tasks).add("bytes", file.bytes)
-                            .add("measured_on", file.key).text());
+      objects.push_back(JsonObject()
+                            .add("file", fs::path(file.path).filename().string())
+                            .add("tasks", file.tasks)
+                            .add("bytes", file.bytes)
+                            .add("measured_on", file.key)
+                            .text());
     std::vector<std::string> made;
     for (const KeptTrainer& trainer : trainers)
       made.push_back(JsonObject()

@@ -28,29 +28,35 @@ cl::Option* find_option(const cl::SubCommand& sub, string_view name) {
 }
 
 Error unknown_option(const Command& command, const Commands& commands, string_view given, string_view name) {
-  std::string text = fmt::format("`plimsoll {1}` has no option '{0}'", given.substr(0, given.find('=')), command.sub.getName().str());
+  std::string text =
+      fmt::format("`plimsoll {1}` has no option '{0}'", given.substr(0, given.find('=')), command.sub.getName().str());
   if (const std::optional<std::string> meant = option_called(name); meant && find_option(command.sub, *meant))
     return wrong(fmt::format("{}\nDid you mean '{}'?", text, with_dashes(*meant)));
   std::vector<std::string> others;
   for (const auto& other : commands)
-    if (const cl::Option* const there = find_option(other->sub, name); there && is_own(other->sub, *there)) others.push_back(other->sub.getName().str());
-  const std::string elsewhere = others.empty() ? "" : fmt::format("; {} {} it", fmt::join(others, ", "), others.size() == 1 ? "has" : "have");
+    if (const cl::Option* const there = find_option(other->sub, name); there && is_own(other->sub, *there))
+      others.push_back(other->sub.getName().str());
+  const std::string elsewhere =
+      others.empty() ? "" : fmt::format("; {} {} it", fmt::join(others, ", "), others.size() == 1 ? "has" : "have");
   if (const auto flag = command.takes_trainer_flags ? nearest_trainer_flag(name) : std::nullopt)
     return wrong(fmt::format("{}, and neither has its trainer\nDid you mean '{}'?", text, with_dashes(*flag)));
   if (is_of_trainer(name))
-    return wrong(fmt::format("{}{}; that is a trainer's flag: `DIR/build/train {} …`, where DIR is the output of `plimsoll compile`", text, elsewhere,
-                             with_dashes(name)));
+    return wrong(fmt::format(
+        "{}{}; that is a trainer's flag: `DIR/build/train {} …`, where DIR is the output of `plimsoll compile`", text,
+        elsewhere, with_dashes(name)));
   unsigned nearest = static_cast<unsigned>(name.size()) / 3 + 1;
   const cl::Option* near = nullptr;
   const llvm::StringRef wanted(name.data(), name.size());
   for (const auto& entry : command.sub.OptionsMap) {
-    const unsigned distance = is_own(command.sub, *entry.second) && name.size() > 1 ? wanted.edit_distance(entry.first()) : nearest;
+    const unsigned distance =
+        is_own(command.sub, *entry.second) && name.size() > 1 ? wanted.edit_distance(entry.first()) : nearest;
     if (distance > nearest || (distance == nearest && (!near || near->ArgStr < entry.first()))) continue;
     if (distance == nearest && !is_own(command.sub, *entry.second)) continue;
     nearest = distance;
     near = entry.second;
   }
-  if (near && nearest <= name.size() / 3) return wrong(fmt::format("{}\nDid you mean '{}'?", text, with_dashes(near->ArgStr.str())));
+  if (near && nearest <= name.size() / 3)
+    return wrong(fmt::format("{}\nDid you mean '{}'?", text, with_dashes(near->ArgStr.str())));
   return wrong(text + elsewhere);
 }
 
@@ -64,24 +70,33 @@ bool is_whole_number(llvm::StringRef text) {
   return !text.getAsInteger(0, number);
 }
 
-bool is_one_of(const std::vector<std::string>& names, string_view value) { return std::find(names.begin(), names.end(), value) != names.end(); }
+bool is_one_of(const std::vector<std::string>& names, string_view value) {
+  return std::find(names.begin(), names.end(), value) != names.end();
+}
 
 // LLVM's own options, which exist only after it has parsed a command line.
 bool is_of_llvm(string_view name) {
-  constexpr string_view kNames[] = {"help", "h", "help-list", "help-hidden", "help-list-hidden", "version", "print-options", "print-all-options"};
+  constexpr string_view kNames[] = {
+      "help", "h", "help-list", "help-hidden", "help-list-hidden", "version", "print-options", "print-all-options"};
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
 // The suggested value. If the option also takes files, only a value that differs in case.
-std::optional<std::string> meant_value(const cl::Option& option, string_view value, const std::vector<std::string>& names) {
-  if (const std::optional<std::string> known = value_called(option.ArgStr.str(), value); known && is_one_of(names, *known)) return known;
+std::optional<std::string> meant_value(const cl::Option& option, string_view value,
+                                       const std::vector<std::string>& names) {
+  if (const std::optional<std::string> known = value_called(option.ArgStr.str(), value);
+      known && is_one_of(names, *known))
+    return known;
   const std::optional<std::string> near = nearest_name(value, names);
-  const bool may_be_a_file = option.ArgStr == "costs" && near && llvm::StringRef(*near).compare_insensitive(llvm::StringRef(value.data(), value.size())) != 0;
+  const bool may_be_a_file =
+      option.ArgStr == "costs" && near &&
+      llvm::StringRef(*near).compare_insensitive(llvm::StringRef(value.data(), value.size())) != 0;
   return may_be_a_file ? std::nullopt : near;
 }
 
 Error with_suggestion(Error error, const cl::Option& option, string_view value, const std::vector<std::string>& names) {
-  if (const std::optional<std::string> meant = meant_value(option, value, names)) error.message += fmt::format("\nDid you mean '{}'?", *meant);
+  if (const std::optional<std::string> meant = meant_value(option, value, names))
+    error.message += fmt::format("\nDid you mean '{}'?", *meant);
   return error;
 }
 
@@ -89,13 +104,16 @@ Error with_suggestion(Error error, const cl::Option& option, string_view value, 
 Status check_value(cl::Option& option, string_view value) {
   const std::string name = with_dashes(option.ArgStr.str());
   const llvm::StringRef text(value.data(), value.size());
-  const auto should_be = [&](const std::string& what) { return wrong(fmt::format("{} is '{}'; expected {}", name, value, what)); };
+  const auto should_be = [&](const std::string& what) {
+    return wrong(fmt::format("{} is '{}'; expected {}", name, value, what));
+  };
   if (reads<long long>(option) || reads<int>(option)) {
     llvm::SmallVector<llvm::StringRef, 4> parts;
     text.split(parts, ',');
     if (parts.size() > 1 && !(option.getMiscFlags() & cl::CommaSeparated)) return should_be("an integer");
     const bool too_large = !value.empty() && value.find_first_not_of("0123456789") == value.npos;
-    if (!std::all_of(parts.begin(), parts.end(), is_whole_number)) return should_be(too_large ? "a smaller number" : "an integer");
+    if (!std::all_of(parts.begin(), parts.end(), is_whole_number))
+      return should_be(too_large ? "a smaller number" : "an integer");
     return {};
   }
   double number;
@@ -108,9 +126,11 @@ Status check_value(cl::Option& option, string_view value) {
     return with_suggestion(should_be(fmt::format("one of {}", fmt::join(names, ", "))), option, value, names);
   }
   // Other values are checked later; names that are almost one of these are reported now.
-  if (const std::vector<std::string> names = values_of(option); !names.empty() && !is_one_of(names, value) && !(option.ArgStr == "policy" && find_policy(value).ok())) {
+  if (const std::vector<std::string> names = values_of(option);
+      !names.empty() && !is_one_of(names, value) && !(option.ArgStr == "policy" && find_policy(value).ok())) {
     if (const std::optional<std::string> meant = meant_value(option, value, names))
-      return wrong(fmt::format("{} is '{}'; expected {}\nDid you mean '{}'?", name, value, fmt::join(names, ", "), *meant));
+      return wrong(
+          fmt::format("{} is '{}'; expected {}\nDid you mean '{}'?", name, value, fmt::join(names, ", "), *meant));
   }
   return value.empty() ? Status(wrong(fmt::format("{} is empty", name))) : Status();
 }
@@ -132,7 +152,8 @@ class CommandLine {
     for (const auto& entry : command_.sub.OptionsMap)
       if (entry.second->getNumOccurrencesFlag() == cl::Required && !given_.contains(entry.second))
         return wrong(fmt::format("{}{} is required: {}", with_dashes(entry.first().str()),
-                                 entry.second->ValueStr.empty() ? "" : " " + entry.second->ValueStr.str(), first_line(entry.second->HelpStr.str())));
+                                 entry.second->ValueStr.empty() ? "" : " " + entry.second->ValueStr.str(),
+                                 first_line(entry.second->HelpStr.str())));
     return {};
   }
 
@@ -148,7 +169,8 @@ class CommandLine {
     string_view value = equals == argument.npos ? string_view() : argument.substr(equals + 1);
     if (option->getValueExpectedFlag() == cl::ValueRequired) {
       if (equals == argument.npos && (at_ + 1 == arguments_.size() || is_option(arguments_[at_ + 1])))
-        return wrong(fmt::format("{} needs a value: {}", with_dashes(name), option->ValueStr.empty() ? "VALUE" : option->ValueStr.str()));
+        return wrong(fmt::format("{} needs a value: {}", with_dashes(name),
+                                 option->ValueStr.empty() ? "VALUE" : option->ValueStr.str()));
       if (equals == argument.npos) value = arguments_[++at_];
       PLIMSOLL_TRY(check_value(*option, value));
     } else if (equals != argument.npos && !enumerated(*option).empty()) {
@@ -157,13 +179,17 @@ class CommandLine {
       return wrong(fmt::format("{} takes no value, but '{}' is given", with_dashes(name), value));
     }
     const auto [before, fresh] = given_.emplace(option, value);
-    const bool may_be_repeated = option->getNumOccurrencesFlag() == cl::ZeroOrMore || option->getNumOccurrencesFlag() == cl::OneOrMore;
+    const bool may_be_repeated =
+        option->getNumOccurrencesFlag() == cl::ZeroOrMore || option->getNumOccurrencesFlag() == cl::OneOrMore;
     if (fresh || may_be_repeated) return {};
-    return wrong(fmt::format("{} is given twice{}", with_dashes(name), value.empty() ? "" : fmt::format(": {} and {}", before->second, value)));
+    return wrong(fmt::format("{} is given twice{}", with_dashes(name),
+                             value.empty() ? "" : fmt::format(": {} and {}", before->second, value)));
   }
 
   // A value may begin with a dash: negative numbers.
-  bool is_option(string_view argument) const { return argument.starts_with("--") && find_option(command_.sub, option_name(argument)); }
+  bool is_option(string_view argument) const {
+    return argument.starts_with("--") && find_option(command_.sub, option_name(argument));
+  }
 
   Status check_positional() const {
     const auto& wanted = command_.sub.PositionalOpts;
@@ -171,27 +197,33 @@ class CommandLine {
       return option->getNumOccurrencesFlag() == cl::ZeroOrMore || option->getNumOccurrencesFlag() == cl::OneOrMore;
     });
     for (size_t i = 0; i < wanted.size(); ++i) {
-      const bool needed = wanted[i]->getNumOccurrencesFlag() == cl::Required || wanted[i]->getNumOccurrencesFlag() == cl::OneOrMore;
+      const bool needed =
+          wanted[i]->getNumOccurrencesFlag() == cl::Required || wanted[i]->getNumOccurrencesFlag() == cl::OneOrMore;
       if (i >= positional_.size() && needed) return wrong(fmt::format("{} is missing", wanted[i]->HelpStr.str()));
-      if (i < positional_.size() && positional_[i].empty()) return wrong(fmt::format("{} is empty", wanted[i]->HelpStr.str()));
+      if (i < positional_.size() && positional_[i].empty())
+        return wrong(fmt::format("{} is empty", wanted[i]->HelpStr.str()));
     }
     if (!positional_.empty())
       if (const std::vector<std::string> words = words_of(command_.sub.getName().str()); !words.empty()) {
         const string_view name = positional_[0].substr(0, positional_[0].find(':'));
-        if (const auto meant = nearest_name(name, words); meant && !is_one_of(words, name)) return wrong(fmt::format("`plimsoll {1}` has no '{0}'\nDid you mean '{2}'?", name, command_.sub.getName().str(), *meant));
+        if (const auto meant = nearest_name(name, words); meant && !is_one_of(words, name))
+          return wrong(fmt::format("`plimsoll {1}` has no '{0}'\nDid you mean '{2}'?", name,
+                                   command_.sub.getName().str(), *meant));
       }
     if (positional_.size() <= wanted.size() || endless) return {};
-    return wrong(fmt::format("unexpected argument '{}': `plimsoll {}` takes {}", positional_[wanted.size()], command_.sub.getName().str(),
-                             wanted.empty() ? "only options" : list_of_positional()));
+    return wrong(fmt::format("unexpected argument '{}': `plimsoll {}` takes {}", positional_[wanted.size()],
+                             command_.sub.getName().str(), wanted.empty() ? "only options" : list_of_positional()));
   }
 
   std::string list_of_positional() const {
     std::string list;
-    for (const cl::Option* option : command_.sub.PositionalOpts) list += (list.empty() ? "" : " ") + option->HelpStr.str();
+    for (const cl::Option* option : command_.sub.PositionalOpts)
+      list += (list.empty() ? "" : " ") + option->HelpStr.str();
     return list;
   }
 
-  static constexpr string_view kTruths[] = {"", "true", "TRUE", "True", "1", "false", "FALSE", "False", "0"};  // that LLVM accepts
+  static constexpr string_view kTruths[] = {"",      "true",  "TRUE",  "True", "1",
+                                            "false", "FALSE", "False", "0"};  // that LLVM accepts
 
   const Command& command_;
   const Commands& commands_;
@@ -212,7 +244,8 @@ string_view option_name(string_view argument) {
 
 Status check_command_line(const Command& command, const Commands& commands, std::span<const string_view> arguments) {
   // LLVM replaces @FILE by the contents of the file.
-  if (std::any_of(arguments.begin(), arguments.end(), [](string_view argument) { return argument.starts_with('@'); })) return {};
+  if (std::any_of(arguments.begin(), arguments.end(), [](string_view argument) { return argument.starts_with('@'); }))
+    return {};
   return CommandLine(command, commands, arguments).check();
 }
 

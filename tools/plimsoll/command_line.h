@@ -12,7 +12,8 @@
 namespace plimsoll {
 
 // `arguments`: those after the subcommand's name. Error: usage, for the first mistake.
-Status check_command_line(const Command& command, const Commands& commands, std::span<const std::string_view> arguments);
+Status check_command_line(const Command& command, const Commands& commands,
+                          std::span<const std::string_view> arguments);
 
 // Divides the arguments of a command that takes_trainer_flags into own_arguments and trainer_arguments, before LLVM
 // parses them. Options of the trainer and everything after "--" are the trainer's. An option that both have is the

@@ -25,14 +25,18 @@ namespace cl = llvm::cl;
 class CompareCommand final : public Command {
  public:
   CompareCommand()
-      : Command("compare", "compare all policies within given budgets: plimsoll compare net.onnx --batch 64 --budget 50% --budget 1GiB"),
+      : Command("compare",
+                "compare all policies within given budgets: plimsoll compare net.onnx --batch 64 --budget 50% --budget "
+                "1GiB"),
         options_(sub),
         budgets_("budget", cl::OneOrMore, cl::value_desc("SIZE"),
-                 cl::desc("limit of the arena, as for `plan`, except that a percentage is of the unlimited arena of auto, so that all policies get the same budget; may be repeated"),
+                 cl::desc("limit of the arena, as for `plan`, except that a percentage is of the unlimited arena of "
+                          "auto, so that all policies get the same budget; may be repeated"),
                  cl::sub(sub)),
         csv_("csv", cl::desc("print CSV: a line per budget and policy, in bytes and seconds"), cl::sub(sub)),
         json_("json", cl::desc("print the same as JSON"), cl::sub(sub)),
-        html_("html", cl::value_desc("FILE.html"), cl::desc("write a self-contained page with plots instead of tables"), cl::sub(sub)) {}
+        html_("html", cl::value_desc("FILE.html"), cl::desc("write a self-contained page with plots instead of tables"),
+              cl::sub(sub)) {}
 
   Status run() override {
     const Console console(options_.quiet, options_.verbose);
@@ -107,24 +111,36 @@ class CompareCommand final : public Command {
   static void mark_fastest(BudgetEntries& budget) {
     PolicyEntry* best = nullptr;
     for (PolicyEntry& entry : budget.entries)
-      if (entry.figures && (best == nullptr || entry.figures->iteration_seconds < best->figures->iteration_seconds)) best = &entry;
+      if (entry.figures && (best == nullptr || entry.figures->iteration_seconds < best->figures->iteration_seconds))
+        best = &entry;
     if (best != nullptr) best->fastest = true;
   }
 
-  static std::string print_tables(const Plannable& plannable, const std::vector<BudgetEntries>& budgets, int64_t unconstrained) {
+  static std::string print_tables(const Plannable& plannable, const std::vector<BudgetEntries>& budgets,
+                                  int64_t unconstrained) {
     const bool color = Console::color(STDOUT_FILENO);
-    std::string text = fmt::format("{}: batch {}, {} unlimited; times are {}{}\n", shortened(plannable.graph.name, 40),
-                                   plannable.request.batch, format_bytes(unconstrained), plannable.request.costs,
-                                   plannable.request.device.empty() ? "" : ", " + shortened(plannable.request.device, 24));
+    std::string text =
+        fmt::format("{}: batch {}, {} unlimited; times are {}{}\n", shortened(plannable.graph.name, 40),
+                    plannable.request.batch, format_bytes(unconstrained), plannable.request.costs,
+                    plannable.request.device.empty() ? "" : ", " + shortened(plannable.request.device, 24));
     bool splits = false;
     for (const BudgetEntries& budget : budgets) {
       const std::string bytes = format_bytes(budget.bytes);
-      text += "\n" + heading(budget.text == bytes ? "budget " + bytes : fmt::format("budget {}: {}", budget.text, bytes), color);
-      Table table({{"policy", false, 20}, {"fits"}, {"arena", true}, {"sub-batch", true}, {"time", true}, {"overhead", true},
-                   {"transferred", true}, {"recomputed", true}});
+      text +=
+          "\n" +
+          heading(budget.text == bytes ? "budget " + bytes : fmt::format("budget {}: {}", budget.text, bytes), color);
+      Table table({{"policy", false, 20},
+                   {"fits"},
+                   {"arena", true},
+                   {"sub-batch", true},
+                   {"time", true},
+                   {"overhead", true},
+                   {"transferred", true},
+                   {"recomputed", true}});
       for (const PolicyEntry& entry : budget.entries) {
         if (!entry.figures) {
-          table.row({entry.policy, "no", entry.least_bytes > 0 ? "≥ " + format_bytes(entry.least_bytes) : "none", "", "", "", "", ""});
+          table.row({entry.policy, "no", entry.least_bytes > 0 ? "≥ " + format_bytes(entry.least_bytes) : "none", "",
+                     "", "", "", ""});
           continue;
         }
         const PlanFigures& figures = *entry.figures;
@@ -148,8 +164,8 @@ class CompareCommand final : public Command {
     std::string text = "budget_bytes,policy,fits,fastest,splits_statistics,least_bytes," + header + "\n";
     for (const BudgetEntries& budget : budgets)
       for (const PolicyEntry& entry : budget.entries)
-        text += fmt::format("{},{},{},{},{},{},{}\n", budget.bytes, entry.policy, entry.figures ? 1 : 0, entry.fastest ? 1 : 0,
-                            entry.splits_statistics ? 1 : 0, entry.least_bytes,
+        text += fmt::format("{},{},{},{},{},{},{}\n", budget.bytes, entry.policy, entry.figures ? 1 : 0,
+                            entry.fastest ? 1 : 0, entry.splits_statistics ? 1 : 0, entry.least_bytes,
                             entry.figures ? csv_figures(*entry.figures) : nothing);
     return text;
   }

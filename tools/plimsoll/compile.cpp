@@ -17,12 +17,16 @@ namespace cl = llvm::cl;
 class CompileCommand final : public Command {
  public:
   CompileCommand()
-      : Command("compile", "plan, and generate the trainer: plimsoll compile net.onnx --batch 64 --budget 4GiB -o trainer"),
+      : Command("compile",
+                "plan, and generate the trainer: plimsoll compile net.onnx --batch 64 --budget 4GiB -o trainer"),
         options_(sub),
         one_(sub),
         output_("o", cl::Required, cl::value_desc("DIR"), cl::desc("the generated directory"), cl::sub(sub)),
-        force_("force", cl::desc("replace a non-empty directory that plimsoll did not write, and delete its contents"), cl::sub(sub)),
-        external_data_("external-data", cl::desc("keep the weights in a file next to the model, as is always done above 2 GiB"), cl::sub(sub)),
+        force_("force", cl::desc("replace a non-empty directory that plimsoll did not write, and delete its contents"),
+               cl::sub(sub)),
+        external_data_("external-data",
+                       cl::desc("keep the weights in a file next to the model, as is always done above 2 GiB"),
+                       cl::sub(sub)),
         dry_run_("dry-run", cl::desc("do everything except writing"), cl::sub(sub)),
         json_("json", cl::desc("print the plan's figures as JSON"), cl::sub(sub)) {
     one_.let_from_replace(options_);
@@ -46,11 +50,12 @@ class CompileCommand final : public Command {
     }
     console.say(describe(planned.plan));
     if (dry_run_) return last_word(planned);
-    console.say(fmt::format("\nwrote {}. Next:\n  cmake -S {} -B {}/build && cmake --build {}/build -j \"$(nproc)\"\n"
-                            "  {}{}/build/train --data npy:{} --epochs 1 --save trained.onnx",
-                            output_.getValue(), output_.getValue(), output_.getValue(), output_.getValue(),
-                            planned.plan.ranks > 1 ? fmt::format("mpirun -np {} ", planned.plan.ranks) : "", output_.getValue(),
-                            example_files(planned.graph)));
+    console.say(
+        fmt::format("\nwrote {}. Next:\n  cmake -S {} -B {}/build && cmake --build {}/build -j \"$(nproc)\"\n"
+                    "  {}{}/build/train --data npy:{} --epochs 1 --save trained.onnx",
+                    output_.getValue(), output_.getValue(), output_.getValue(), output_.getValue(),
+                    planned.plan.ranks > 1 ? fmt::format("mpirun -np {} ", planned.plan.ranks) : "", output_.getValue(),
+                    example_files(planned.graph)));
     return last_word(planned);
   }
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/json.h"
 #include "tools/plimsoll/option_table.h"
 
 namespace plimsoll {
@@ -37,8 +38,8 @@ std::string for_bash(const std::vector<CommandRow>& table) {
     for (const OptionRow& option : row.options) {
       options += " " + option.dashed();
       if (!option.values.empty() || (!option.value.empty() && !option.file))
-        values += fmt::format("    {}:{}) COMPREPLY=($(compgen {}-W '{}' -- \"$word\")); return ;;\n", row.name, option.dashed(),
-                              option.file ? "-f " : "", fmt::join(option.values, " "));
+        values += fmt::format("    {}:{}) COMPREPLY=($(compgen {}-W '{}' -- \"$word\")); return ;;\n", row.name,
+                              option.dashed(), option.file ? "-f " : "", fmt::join(option.values, " "));
     }
     if (!row.words.empty()) words += fmt::format("    {}) words='{}' ;;\n", row.name, fmt::join(row.words, " "));
     cases += fmt::format("    {}) options='{}' ;;\n", row.name, options);
@@ -47,7 +48,8 @@ std::string for_bash(const std::vector<CommandRow>& table) {
       "# eval \"$(plimsoll completion bash)\", or keep this in ~/.local/share/bash-completion/completions/plimsoll\n"
       "COMP_WORDBREAKS=${{COMP_WORDBREAKS//:}}  # policies have colons in their names\n"
       "_plimsoll() {{\n"
-      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} options= words=\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} "
+      "options= words=\n"
       "  if [[ $COMP_CWORD -eq 1 ]]; then COMPREPLY=($(compgen -W '{} --help --version' -- \"$word\")); return; fi\n"
       "  case $command:$before in\n{}  esac\n"
       "  case $command in\n{}  esac\n"
@@ -69,18 +71,21 @@ std::string for_zsh(const std::vector<CommandRow>& table) {
     for (const OptionRow& option : row.options) {
       std::string value;
       std::string names;  // escaped, because a colon ends the list
-      for (const char c : fmt::format("{}", fmt::join(option.values, " "))) names += c == ':' ? "\\:" : std::string(1, c);
+      for (const char c : fmt::format("{}", fmt::join(option.values, " ")))
+        names += c == ':' ? "\\:" : std::string(1, c);
       if (!option.value.empty())
         value = fmt::format(":{}:{}", option.value,
                             option.values.empty() ? (option.file ? "_files" : " ")
                             : option.file         ? "_plimsoll_" + option.name
                                                   : fmt::format("({})", names));
       if (option.file && !names.empty())
-        helpers[option.name] = fmt::format("_plimsoll_{}() {{ _alternative 'names:name:({})' 'files:file:_files' }}\n", option.name, names);
+        helpers[option.name] = fmt::format("_plimsoll_{}() {{ _alternative 'names:name:({})' 'files:file:_files' }}\n",
+                                           option.name, names);
       const std::string said = quoted(first_line(option.description), true);
       cases += fmt::format(" \\\n      '{}[{}]{}'", option.dashed(), said.substr(1, said.size() - 2), value);
     }
-    cases += row.words.empty() ? " \\\n      '*:file:_files' ;;\n" : fmt::format(" \\\n      '*:name:({})' ;;\n", fmt::join(row.words, " "));
+    cases += row.words.empty() ? " \\\n      '*:file:_files' ;;\n"
+                               : fmt::format(" \\\n      '*:name:({})' ;;\n", fmt::join(row.words, " "));
   }
   std::string all;
   for (const auto& [option, helper] : helpers) all += helper;
@@ -101,15 +106,19 @@ std::string for_zsh(const std::vector<CommandRow>& table) {
 std::string for_fish(const std::vector<CommandRow>& table) {
   std::string text = "# plimsoll completion fish > ~/.config/fish/completions/plimsoll.fish\n";
   for (const CommandRow& row : table)
-    text += fmt::format("complete -c plimsoll -n __fish_use_subcommand -f -a {} -d {}\n", row.name, quoted(row.summary));
+    text +=
+        fmt::format("complete -c plimsoll -n __fish_use_subcommand -f -a {} -d {}\n", row.name, quoted(row.summary));
   for (const CommandRow& row : table)
     if (!row.words.empty())
-      text += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -f -a {}\n", row.name, quoted(fmt::format("{}", fmt::join(row.words, " "))));
+      text += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -f -a {}\n", row.name,
+                          quoted(fmt::format("{}", fmt::join(row.words, " "))));
   for (const CommandRow& row : table)
     for (const OptionRow& option : row.options) {
-      text += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -{} {}", row.name, option.name.size() == 1 ? "s" : "l", option.name);
+      text += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -{} {}", row.name,
+                          option.name.size() == 1 ? "s" : "l", option.name);
       if (!option.value.empty()) text += option.file ? " -r" : " -x";
-      if (!option.values.empty()) text += fmt::format(" -a {}", quoted(fmt::format("{}", fmt::join(option.values, " "))));
+      if (!option.values.empty())
+        text += fmt::format(" -a {}", quoted(fmt::format("{}", fmt::join(option.values, " "))));
       text += fmt::format(" -d {}\n", quoted(first_line(option.description)));
     }
   return text;
@@ -120,24 +129,32 @@ class CompletionCommand final : public Command {
   explicit CompletionCommand(const Commands& commands)
       : Command("completion", "the completion script of a shell: plimsoll completion bash"),
         commands_(commands),
-        shell_(cl::Positional, cl::Required, cl::desc("bash|zsh|fish"), cl::sub(sub)) {}
+        shell_(cl::Positional, cl::Required, cl::desc("bash|zsh|fish"), cl::sub(sub)),
+        json_("json", cl::desc("print the script as a JSON string"), cl::sub(sub)) {}
 
   Status run() override {
     const std::vector<CommandRow> table = option_table(commands_);
-    if (shell_ == "bash") fmt::print("{}", for_bash(table));
-    else if (shell_ == "zsh") fmt::print("{}", for_zsh(table));
-    else if (shell_ == "fish") fmt::print("{}", for_fish(table));
-    else return Error{ExitCode::usage, fmt::format("no completion for '{}'; shells: bash, zsh, fish", shell_.getValue())};
+    std::string script;
+    if (shell_ == "bash") script = for_bash(table);
+    else if (shell_ == "zsh") script = for_zsh(table);
+    else if (shell_ == "fish") script = for_fish(table);
+    else
+      return Error{ExitCode::usage, fmt::format("no completion for '{}'; shells: bash, zsh, fish", shell_.getValue())};
+    if (json_) script = JsonObject().add("shell", shell_.getValue()).add("script", script).text() + "\n";
+    fmt::print("{}", script);
     return {};
   }
 
  private:
   const Commands& commands_;
   cl::opt<std::string> shell_;
+  cl::opt<bool> json_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> completion_command(const Commands& commands) { return std::make_unique<CompletionCommand>(commands); }
+std::unique_ptr<Command> completion_command(const Commands& commands) {
+  return std::make_unique<CompletionCommand>(commands);
+}
 
 }  // namespace plimsoll

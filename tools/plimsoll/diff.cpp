@@ -19,13 +19,18 @@ class DiffCommand final : public Command {
       : Command("diff", "compare two plans: plimsoll diff before.json after.json"),
         before_(cl::Positional, cl::Required, cl::desc("BEFORE"), cl::sub(sub)),
         after_(cl::Positional, cl::Required, cl::desc("AFTER (each a DIR or a plan.json)"), cl::sub(sub)),
-        html_("html", cl::value_desc("FILE.html"), cl::desc("write a self-contained page with the memory of both plans instead of the tables"), cl::sub(sub)),
+        html_("html", cl::value_desc("FILE.html"),
+              cl::desc("write a self-contained page with the memory of both plans instead of the tables"),
+              cl::sub(sub)),
         json_("json", cl::desc("print the figures of both as JSON"), cl::sub(sub)) {}
 
   Status run() override {
     PLIMSOLL_ASSIGN(const Plan before, read_plan(before_));
     PLIMSOLL_ASSIGN(const Plan after, read_plan(after_));
-    if (json_) fmt::print("{}\n", JsonObject().add_text("before", json_of(before).text()).add_text("after", json_of(after).text()).text());
+    if (json_)
+      fmt::print(
+          "{}\n",
+          JsonObject().add_text("before", json_of(before).text()).add_text("after", json_of(after).text()).text());
     if (!html_.empty()) {
       PLIMSOLL_TRY(write_file(html_, diff_page(before, after)));
       Console(false).say(fmt::format("wrote {}; open it in a browser", html_.getValue()));

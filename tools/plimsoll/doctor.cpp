@@ -24,7 +24,11 @@ namespace fs = std::filesystem;
 
 // One checked item: what was found; or why it is needed and how to install it.
 struct Finding {
-  enum class State { ok, missing, without } state = State::ok;  // missing: trainers cannot be built or run; without: some features are off
+  enum class State {
+    ok,
+    missing,
+    without
+  } state = State::ok;  // missing: trainers cannot be built or run; without: some features are off
   std::string what = {};
   std::string detail = {};
 };
@@ -48,7 +52,8 @@ std::vector<std::string> lines_of(const std::vector<std::string>& arguments) {
   const Result<ProcessResult> result = run_process(arguments);
   if (!result.ok() || result->exit_code != 0) return lines;
   std::string rest = result->output;
-  for (size_t end; (end = rest.find('\n')) != std::string::npos; rest = rest.substr(end + 1)) lines.push_back(rest.substr(0, end));
+  for (size_t end; (end = rest.find('\n')) != std::string::npos; rest = rest.substr(end + 1))
+    lines.push_back(rest.substr(0, end));
   if (!rest.empty()) lines.push_back(rest);
   return lines;
 }
@@ -72,7 +77,8 @@ class Doctor {
     section("this machine");
     machine();
     section("to plan");
-    profiler("profiler", "host", Finding::State::missing, "exact workspaces of this CPU's kernels: build the target plimsoll-profile-host");
+    profiler("profiler", "host", Finding::State::missing,
+             "exact workspaces of this CPU's kernels: build the target plimsoll-profile-host");
     cache();
     section("to build trainers");
     const char* const compiler = std::getenv("CXX");
@@ -80,9 +86,12 @@ class Doctor {
     program("C++ compiler", compiler_, "apt-get install g++");
     program("CMake", "cmake", "apt-get install cmake");
     build_program();
-    header("oneDNN", {"oneapi/dnnl/dnnl.hpp"}, Finding::State::missing, "trainers for this CPU: apt-get install libdnnl-dev");
-    header("PNG", {"png.h"}, Finding::State::without, "images of that kind (--data images:DIR): apt-get install libpng-dev");
-    header("JPEG", {"cstdio", "jpeglib.h"}, Finding::State::without, "images of that kind (--data images:DIR): apt-get install libjpeg62-turbo-dev");
+    header("oneDNN", {"oneapi/dnnl/dnnl.hpp"}, Finding::State::missing,
+           "trainers for this CPU: apt-get install libdnnl-dev");
+    header("PNG", {"png.h"}, Finding::State::without,
+           "images of that kind (--data images:DIR): apt-get install libpng-dev");
+    header("JPEG", {"cstdio", "jpeglib.h"}, Finding::State::without,
+           "images of that kind (--data images:DIR): apt-get install libjpeg62-turbo-dev");
     mpi();
     section("for GPUs");
     gpus();
@@ -90,7 +99,8 @@ class Doctor {
       add(Finding::State::without, "CUDA compiler", "none: trainers for GPUs must be built on a machine with nvcc");
     else add(Finding::State::ok, "CUDA compiler", release_of(nvcc));
     nccl();
-    profiler("profiler", "cuda", Finding::State::without, "none: planning for GPUs works (--costs h200), generating trainers for them does not");
+    profiler("profiler", "cuda", Finding::State::without,
+             "none: planning for GPUs works (--costs h200), generating trainers for them does not");
   }
 
   bool healthy() const { return healthy_; }
@@ -99,9 +109,19 @@ class Doctor {
     std::vector<std::string> findings;
     for (const auto& [title, section] : sections_)
       for (const Finding& finding : section)
-        findings.push_back(JsonObject().add("section", title).add("what", finding.what).add("detail", finding.detail)
-                               .add("state", finding.state == Finding::State::ok ? "ok" : finding.state == Finding::State::missing ? "missing" : "without").text());
-    return JsonObject().add("version", PLIMSOLL_VERSION).add("healthy", healthy_).add_text("findings", json_list(findings)).text();
+        findings.push_back(JsonObject()
+                               .add("section", title)
+                               .add("what", finding.what)
+                               .add("detail", finding.detail)
+                               .add("state", finding.state == Finding::State::ok        ? "ok"
+                                             : finding.state == Finding::State::missing ? "missing"
+                                                                                        : "without")
+                               .text());
+    return JsonObject()
+        .add("version", PLIMSOLL_VERSION)
+        .add("healthy", healthy_)
+        .add_text("findings", json_list(findings))
+        .text();
   }
 
   std::string print(bool color) const {
@@ -109,7 +129,10 @@ class Doctor {
     for (const auto& [title, findings] : sections_) {
       Table table({{}, {}, {.most = 74}});
       for (const Finding& finding : findings)
-        table.row({finding.state == Finding::State::ok ? "ok" : finding.state == Finding::State::missing ? "missing" : "without", finding.what, finding.detail});
+        table.row({finding.state == Finding::State::ok        ? "ok"
+                   : finding.state == Finding::State::missing ? "missing"
+                                                              : "without",
+                   finding.what, finding.detail});
       text += (text.empty() ? "" : "\n") + heading(title, color) + table.print(color);
     }
     return text;
@@ -123,21 +146,30 @@ class Doctor {
   }
 
   void machine() {
-    const std::string model = field_of("/proc/cpuinfo", "model name"), flags = " " + field_of("/proc/cpuinfo", "flags") + " ";
-    const char* const units = flags.find(" avx512f ") != std::string::npos ? ", AVX-512" : flags.find(" avx2 ") != std::string::npos ? ", AVX2" : "";
+    const std::string model = field_of("/proc/cpuinfo", "model name"),
+                      flags = " " + field_of("/proc/cpuinfo", "flags") + " ";
+    const char* const units = flags.find(" avx512f ") != std::string::npos ? ", AVX-512"
+                              : flags.find(" avx2 ") != std::string::npos  ? ", AVX2"
+                                                                           : "";
     const int64_t all_cores = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)), usable = processors();
-    add(Finding::State::ok, "CPU", fmt::format("{}, {}{}{}", model.empty() ? "unknown" : model, counted(all_cores, "core"),
-                                               usable < all_cores ? fmt::format(", {} of them available to this process", usable) : "", units));
-    const int64_t all = kibibytes(field_of("/proc/meminfo", "MemTotal")), free = kibibytes(field_of("/proc/meminfo", "MemAvailable"));
-    if (all > 0) add(Finding::State::ok, "memory", fmt::format("{}, {} available", format_bytes(all), format_bytes(free)));
+    add(Finding::State::ok, "CPU",
+        fmt::format("{}, {}{}{}", model.empty() ? "unknown" : model, counted(all_cores, "core"),
+                    usable < all_cores ? fmt::format(", {} of them available to this process", usable) : "", units));
+    const int64_t all = kibibytes(field_of("/proc/meminfo", "MemTotal")),
+                  free = kibibytes(field_of("/proc/meminfo", "MemAvailable"));
+    if (all > 0)
+      add(Finding::State::ok, "memory", fmt::format("{}, {} available", format_bytes(all), format_bytes(free)));
   }
 
   // The build program of CMake: that of CMAKE_GENERATOR, by default make.
   void build_program() {
     const char* const given = std::getenv("CMAKE_GENERATOR");
     const std::string generator = given && *given ? given : "Unix Makefiles";
-    if (generator.starts_with("Ninja")) return program("build program", "ninja", "for CMAKE_GENERATOR=" + generator + ": apt-get install ninja-build");
-    program("build program", "make", find_program("ninja").empty() ? "apt-get install make" : "apt-get install make, or export CMAKE_GENERATOR=Ninja");
+    if (generator.starts_with("Ninja"))
+      return program("build program", "ninja", "for CMAKE_GENERATOR=" + generator + ": apt-get install ninja-build");
+    program("build program", "make",
+            find_program("ninja").empty() ? "apt-get install make"
+                                          : "apt-get install make, or export CMAKE_GENERATOR=Ninja");
   }
 
   // The profiler reports its libraries, because the compiler is not linked with them.
@@ -149,9 +181,14 @@ class Doctor {
     if (access(path.c_str(), X_OK) != 0) return add(otherwise, what, advice);
     const Result<ProcessResult> result = run_process({path, "--describe"});
     if (!result.ok() || result->exit_code != 0)
-      return add(otherwise, what, fmt::format("{} fails: {}", name, result.ok() ? result->errors.substr(0, result->errors.find('\n')) : result.error().message));
+      return add(
+          otherwise, what,
+          fmt::format("{} fails: {}", name,
+                      result.ok() ? result->errors.substr(0, result->errors.find('\n')) : result.error().message));
     const Json described = json_or_null(result->output);
-    std::string detail = described.is_object() && described.contains("device") && described["device"].is_string() ? described["device"].get<std::string>() : name;
+    std::string detail = described.is_object() && described.contains("device") && described["device"].is_string()
+                             ? described["device"].get<std::string>()
+                             : name;
     if (described.is_object() && described.contains("libraries") && described["libraries"].is_object())
       for (const auto& [library, version] : described["libraries"].items())
         detail += fmt::format(", {} {}", library, version.is_string() ? version.get<std::string>() : dump(version));
@@ -167,18 +204,22 @@ class Doctor {
         ++files;
         bytes += static_cast<int64_t>(entry.file_size(failed));
       }
-    if (directory.empty()) return add(Finding::State::without, "cache", "neither HOME nor XDG_CACHE_HOME is set: measurements are not cached");
+    if (directory.empty())
+      return add(Finding::State::without, "cache",
+                 "neither HOME nor XDG_CACHE_HOME is set: measurements are not cached");
     add(Finding::State::ok, "cache", fmt::format("{}: {}, {}", directory, counted(files, "file"), format_bytes(bytes)));
   }
 
   void program(const char* what, const std::string& name, const std::string& advice) {
-    const std::vector<std::string> lines = lines_of({name.find('/') == std::string::npos ? find_program(name) : name, "--version"});
+    const std::vector<std::string> lines =
+        lines_of({name.find('/') == std::string::npos ? find_program(name) : name, "--version"});
     if (lines.empty()) add(Finding::State::missing, what, fmt::format("no {}: {}", name, advice));
     else add(Finding::State::ok, what, lines[0]);
   }
 
   // The C++ compiler reports its search path.
-  void header(const char* what, const std::vector<std::string>& names, Finding::State otherwise, const std::string& advice) {
+  void header(const char* what, const std::vector<std::string>& names, Finding::State otherwise,
+              const std::string& advice) {
     const std::string compiler = compiler_.find('/') == std::string::npos ? find_program(compiler_) : compiler_;
     if (compiler.empty()) return add(otherwise, what, "cannot be checked without a compiler");
     std::vector<std::string> command = {compiler, "-E", "-x", "c++", "-o", "/dev/null"};
@@ -195,7 +236,8 @@ class Doctor {
     const bool builds = !find_program("mpicxx").empty();
     if (!run.empty() && builds) return add(Finding::State::ok, "MPI", run[0]);
     add(Finding::State::without, "MPI",
-        fmt::format("no {}: trainers of several ranks (--ranks): apt-get install libopenmpi-dev openmpi-bin", builds ? "mpirun" : "mpicxx"));
+        fmt::format("no {}: trainers of several ranks (--ranks): apt-get install libopenmpi-dev openmpi-bin",
+                    builds ? "mpirun" : "mpicxx"));
   }
 
   // The places where a trainer's CMakeLists.txt searches.
@@ -203,13 +245,17 @@ class Doctor {
     std::vector<std::string> directories;
     for (const char* const name : {"NCCL_ROOT", "CUDA_HOME", "CUDA_PATH"})
       if (const char* const root = std::getenv(name)) directories.push_back(std::string(root) + "/include");
-    for (const char* const usual : {"/usr/include", "/usr/local/include", "/usr/local/cuda/include"}) directories.emplace_back(usual);
+    for (const char* const usual : {"/usr/include", "/usr/local/include", "/usr/local/cuda/include"})
+      directories.emplace_back(usual);
     for (const std::string& directory : directories) {
       const std::string file = directory + "/nccl.h";
       if (access(file.c_str(), R_OK) != 0) continue;
-      return add(Finding::State::ok, "NCCL", fmt::format("{}.{}.{}, {}", defined(file, "NCCL_MAJOR"), defined(file, "NCCL_MINOR"), defined(file, "NCCL_PATCH"), file));
+      return add(Finding::State::ok, "NCCL",
+                 fmt::format("{}.{}.{}, {}", defined(file, "NCCL_MAJOR"), defined(file, "NCCL_MINOR"),
+                             defined(file, "NCCL_PATCH"), file));
     }
-    add(Finding::State::without, "NCCL", "no nccl.h: trainers for several GPUs need NVIDIA's libnccl-dev, or NCCL_ROOT");
+    add(Finding::State::without, "NCCL",
+        "no nccl.h: trainers for several GPUs need NVIDIA's libnccl-dev, or NCCL_ROOT");
   }
 
   // "#define NAME 2": 2
@@ -228,8 +274,11 @@ class Doctor {
 
   void gpus() {
     const std::vector<std::string> lines =
-        lines_of({find_program("nvidia-smi"), "--query-gpu=name,driver_version,memory.total,memory.free", "--format=csv,noheader"});
-    if (lines.empty()) return add(Finding::State::without, "GPU", "nvidia-smi lists none: planning for GPUs works, running on them does not");
+        lines_of({find_program("nvidia-smi"), "--query-gpu=name,driver_version,memory.total,memory.free",
+                  "--format=csv,noheader"});
+    if (lines.empty())
+      return add(Finding::State::without, "GPU",
+                 "nvidia-smi lists none: planning for GPUs works, running on them does not");
     for (const std::string& line : lines) add(Finding::State::ok, "GPU", line);
   }
 
@@ -250,7 +299,9 @@ class DoctorCommand final : public Command {
     if (json_) fmt::print("{}\n", doctor.json());
     else fmt::print("plimsoll {}\n\n{}", PLIMSOLL_VERSION, doctor.print(Console::color(STDOUT_FILENO)));
     if (doctor.healthy()) return {};
-    return Error{ExitCode::environment, "trainers cannot be built on this machine: see what is missing above", {"on Debian, `tools/setup.sh` installs what a build needs"}};
+    return Error{ExitCode::environment,
+                 "trainers cannot be built on this machine: see what is missing above",
+                 {"on Debian, `tools/setup.sh` installs what a build needs"}};
   }
 
  private:

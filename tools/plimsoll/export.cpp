@@ -16,11 +16,15 @@ namespace cl = llvm::cl;
 class ExportCommand final : public Command {
  public:
   ExportCommand()
-      : Command("export", "write a model, or a checkpoint of a trainer, as one ONNX file: plimsoll export trainer --checkpoint ck/ckpt-000000500 -o trained.onnx"),
+      : Command("export",
+                "write a model, or a checkpoint of a trainer, as one ONNX file: plimsoll export trainer --checkpoint "
+                "ck/ckpt-000000500 -o trained.onnx"),
         what_(cl::Positional, cl::Required, cl::desc("DIR|MODEL.onnx"), cl::sub(sub)),
-        checkpoint_("checkpoint", cl::value_desc("DIR"), cl::desc("take weights and statistics from a trainer's checkpoint"),
-                    cl::sub(sub)),
-        inference_("inference", cl::desc("write the model for inference, with running statistics and without dropout, if it was exported for training"),
+        checkpoint_("checkpoint", cl::value_desc("DIR"),
+                    cl::desc("take weights and statistics from a trainer's checkpoint"), cl::sub(sub)),
+        inference_("inference",
+                   cl::desc("write the model for inference, with running statistics and without dropout, if it was "
+                            "exported for training"),
                    cl::sub(sub)),
         output_("o", cl::Required, cl::value_desc("FILE.onnx"), cl::desc("the file to write"), cl::sub(sub)),
         json_("json", cl::desc("print what was written as JSON"), cl::sub(sub)),
@@ -31,10 +35,15 @@ class ExportCommand final : public Command {
     std::error_code ignored;
     const std::string model = fs::is_directory(what_.getValue(), ignored) ? what_ + "/model.onnx" : what_.getValue();
     const SignalsWait signals;
-    PLIMSOLL_ASSIGN(const std::string weights, export_model({.model = model, .checkpoint = checkpoint_, .for_inference = inference_}, output_.getValue()));
+    PLIMSOLL_ASSIGN(
+        const std::string weights,
+        export_model({.model = model, .checkpoint = checkpoint_, .for_inference = inference_}, output_.getValue()));
     const std::string beside = weights.empty() ? "" : (fs::path(output_.getValue()).parent_path() / weights).string();
     if (json_) {
-      fmt::print("{}\n", JsonObject().add("file", output_.getValue()).add_text("weights_file", beside.empty() ? "null" : json_text(beside)).text());
+      fmt::print("{}\n", JsonObject()
+                             .add("file", output_.getValue())
+                             .add_text("weights_file", beside.empty() ? "null" : json_text(beside))
+                             .text());
       return {};
     }
     Console(quiet_).say(fmt::format("wrote {}{}", output_.getValue(), beside.empty() ? "" : ", weights in " + beside));

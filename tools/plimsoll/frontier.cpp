@@ -36,7 +36,8 @@ std::vector<int64_t> budgets_between(int64_t minimum, int64_t unconstrained) {
       budgets.push_back(bytes);
   const double ratio = static_cast<double>(unconstrained) / static_cast<double>(minimum);
   for (int step = 1; step < kSteps; ++step) {
-    const int64_t bytes = static_cast<int64_t>(static_cast<double>(minimum) * std::pow(ratio, static_cast<double>(step) / kSteps));
+    const int64_t bytes =
+        static_cast<int64_t>(static_cast<double>(minimum) * std::pow(ratio, static_cast<double>(step) / kSteps));
     const bool near = std::any_of(budgets.begin(), budgets.end(), [&](int64_t other) {
       return std::abs(static_cast<double>(bytes - other)) < 0.03 * static_cast<double>(other);
     });
@@ -51,10 +52,12 @@ class FrontierCommand final : public Command {
   FrontierCommand()
       : Command("frontier", "iteration time against budget: plimsoll frontier net.onnx --batch 64"),
         options_(sub),
-        policy_("policy", cl::init(kDefaultPolicy), cl::value_desc("NAME"), cl::desc(policy_help(kDefaultPolicy)), cl::sub(sub)),
+        policy_("policy", cl::init(kDefaultPolicy), cl::value_desc("NAME"), cl::desc(policy_help(kDefaultPolicy)),
+                cl::sub(sub)),
         csv_("csv", cl::desc("print CSV: a line per budget, in bytes and seconds"), cl::sub(sub)),
         json_("json", cl::desc("print the same as JSON"), cl::sub(sub)),
-        html_("html", cl::value_desc("FILE.html"), cl::desc("write a self-contained page with a plot instead of the table"), cl::sub(sub)) {}
+        html_("html", cl::value_desc("FILE.html"),
+              cl::desc("write a self-contained page with a plot instead of the table"), cl::sub(sub)) {}
 
   Status run() override {
     const Console console(options_.quiet, options_.verbose);
@@ -82,9 +85,11 @@ class FrontierCommand final : public Command {
     progress.say("planning unlimited");
     PLIMSOLL_ASSIGN(const Plan ideal, unconstrained_plan(plannable));
     PLIMSOLL_ASSIGN(Plan least, checked_plan(plannable, request));
-    const std::vector<int64_t> budgets = budgets_between(least.summary.minimum_bytes, least.summary.unconstrained_bytes);
+    const std::vector<int64_t> budgets =
+        budgets_between(least.summary.minimum_bytes, least.summary.unconstrained_bytes);
     for (const int64_t budget : budgets) {
-      progress.say(fmt::format("planning within {}, {} of {}", format_bytes(budget), points.size() + 1, budgets.size()));
+      progress.say(
+          fmt::format("planning within {}, {} of {}", format_bytes(budget), points.size() + 1, budgets.size()));
       request.budget_bytes = budget;
       PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
       points.push_back({budget, figures_of(plan, ideal.summary.iteration_seconds), plannable.splits_statistics(plan)});
@@ -93,20 +98,29 @@ class FrontierCommand final : public Command {
     return least;
   }
 
-  static std::string print_table(const Plannable& plannable, const Plan& least, const std::vector<FrontierPoint>& points) {
+  static std::string print_table(const Plannable& plannable, const Plan& least,
+                                 const std::vector<FrontierPoint>& points) {
     const bool color = Console::color(STDOUT_FILENO);
     const int64_t unconstrained = least.summary.unconstrained_bytes;
     double slowest = 0;
     for (const FrontierPoint& point : points) slowest = std::max(slowest, point.figures.iteration_seconds);
-    std::string text = fmt::format("{}: batch {}, policy {}; times are {}{}\n\n", shortened(least.model_name, 40), least.batch,
-                                   least.policy, least.costs, least.device.empty() ? "" : ", " + shortened(least.device, 24));
-    Table table({{"budget", true}, {"share", true}, {"sub-batch", true}, {"time", true}, {"overhead", true}, {"transferred", true},
-                 {"recomputed", true}, {}});
+    std::string text =
+        fmt::format("{}: batch {}, policy {}; times are {}{}\n\n", shortened(least.model_name, 40), least.batch,
+                    least.policy, least.costs, least.device.empty() ? "" : ", " + shortened(least.device, 24));
+    Table table({{"budget", true},
+                 {"share", true},
+                 {"sub-batch", true},
+                 {"time", true},
+                 {"overhead", true},
+                 {"transferred", true},
+                 {"recomputed", true},
+                 {}});
     bool splits = false;
     for (const FrontierPoint& point : points) {
       const PlanFigures& figures = point.figures;
       splits = splits || point.splits_statistics;
-      table.row({format_bytes(point.budget), format_share(static_cast<double>(point.budget) / static_cast<double>(unconstrained)),
+      table.row({format_bytes(point.budget),
+                 format_share(static_cast<double>(point.budget) / static_cast<double>(unconstrained)),
                  fmt::format("{}{}", figures.sub_batch, point.splits_statistics ? "†" : " "),
                  format_seconds(figures.iteration_seconds), format_overhead(figures.overhead),
                  format_bytes_or_dash(figures.moved_bytes()), format_bytes_or_dash(figures.recomputed_bytes),
@@ -116,7 +130,8 @@ class FrontierCommand final : public Command {
     text += "\nshare: of the unlimited arena; overhead: relative to unlimited auto;\n"
             "transferred: offloaded and prefetched per iteration\n";
     text += note_on_statistics(plannable, splits);
-    text += fmt::format("\nThe peak at the minimum of {}, in rounds of {}\n", format_bytes(points.front().budget), least.sub_batch);
+    text += fmt::format("\nThe peak at the minimum of {}, in rounds of {}\n", format_bytes(points.front().budget),
+                        least.sub_batch);
     return text + report_peak(least, facts_of(least), color);
   }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/json.h"
 
 namespace plimsoll {
 namespace {
@@ -22,19 +23,21 @@ struct NamedGroup {
 
 const std::vector<NamedGroup>& option_groups() {
   static const std::vector<NamedGroup> groups = {
-      {"basics", {"batch", "budget", "o", "target", "optimizer", "loss", "checkpoint", "inference", "explain", "clear", "list"}},
+      {"basics",
+       {"batch", "budget", "o", "target", "optimizer", "loss", "checkpoint", "inference", "explain", "clear", "list"}},
       {"what to train, and how",
-       {"trainable", "freeze", "frozen-statistics", "momentum", "nesterov", "weight-decay", "clip-norm", "class-axis", "class-weights", "ignore-index",
-        "label-smoothing", "output"}},
+       {"trainable", "freeze", "frozen-statistics", "momentum", "nesterov", "weight-decay", "clip-norm", "class-axis",
+        "class-weights", "ignore-index", "label-smoothing", "output"}},
       {"what the model leaves open", {"dim", "assume", "modes", "assume-shared", "strict", "require-bn"}},
-      {"how to meet the budget", {"policy", "sub-batch", "batch-norm", "process-budget", "host-budget", "algorithms-of", "capacity"}},
+      {"how to meet the budget",
+       {"policy", "sub-batch", "batch-norm", "process-budget", "host-budget", "algorithms-of", "capacity"}},
       {"several ranks", {"ranks", "rank-costs"}},
       {"planning effort", {"effort", "time-limit", "jobs", "quick"}},
       {"where costs come from", {"costs", "remeasure", "tasks-only", "spill"}},
       {"kernels and layouts", {"threads", "layout", "attention", "precision", "keep-fp32", "allow-nondeterministic"}},
       {"output",
-       {"json", "csv", "html", "trace", "measured", "weights", "markdown", "external-data", "trainer", "force", "dry-run",
-        "q", "v"}},
+       {"json", "csv", "html", "trace", "measured", "weights", "markdown", "external-data", "trainer", "force",
+        "dry-run", "q", "v"}},
       {"reports and debugging", {"what-if", "rules", "print-after", "dump", "from"}},
   };
   return groups;
@@ -90,9 +93,11 @@ std::string help_of(const OptionRow& option) {
                                all.substr(0, first), kHelpColumn);
   // Lines with columns keep them.
   for (size_t begin = first + 1; begin < all.size();) {
-    const size_t end = std::min(all.find('\n', begin), all.size()), name = std::min(all.find_first_not_of(' ', begin), end);
+    const size_t end = std::min(all.find('\n', begin), all.size()),
+                 name = std::min(all.find_first_not_of(' ', begin), end);
     const size_t gap = std::min(all.find("  ", name), end), meaning = std::min(all.find_first_not_of(' ', gap), end);
-    text += help_of(std::string(8, ' ') + all.substr(name, gap - name), std::string_view(all).substr(meaning, end - meaning), 8 + meaning - name);
+    text += help_of(std::string(8, ' ') + all.substr(name, gap - name),
+                    std::string_view(all).substr(meaning, end - meaning), 8 + meaning - name);
     begin = end + 1;
   }
   for (size_t i = 0; i < option.meanings.size(); ++i)
@@ -100,22 +105,51 @@ std::string help_of(const OptionRow& option) {
   return text;
 }
 
+std::string as_json(const CommandRow& row) {
+  const auto list_of = [](const std::vector<std::string>& texts) {
+    std::vector<std::string> quoted;
+    for (const std::string& text : texts) quoted.push_back(json_text(text));
+    return fmt::format("[{}]", fmt::join(quoted, ","));
+  };
+  std::vector<std::string> options;
+  for (const OptionGroup& group : grouped_options(row))
+    for (const OptionRow& option : group.options)
+      options.push_back(JsonObject()
+                            .add("option", option.dashed())
+                            .add("group", group.title)
+                            .add("value", option.value)
+                            .add("required", option.needed)
+                            .add("description", option.description)
+                            .add_text("values", list_of(option.values))
+                            .text());
+  return JsonObject()
+      .add("subcommand", row.name)
+      .add("summary", row.summary)
+      .add("example", row.example)
+      .add_text("arguments", list_of(row.positional))
+      .add_text("options", json_list(options))
+      .text();
+}
+
 class HelpCommand final : public Command {
  public:
   explicit HelpCommand(const Commands& commands)
       : Command("help", "list the subcommands, or explain one: plimsoll help compile"),
         commands_(commands),
-        about_(cl::Positional, cl::desc("[SUBCOMMAND]"), cl::sub(sub)) {}
+        about_(cl::Positional, cl::desc("[SUBCOMMAND]"), cl::sub(sub)),
+        json_("json", cl::desc("print the subcommands and their options as JSON"), cl::sub(sub)) {}
 
   Status run() override {
     const std::vector<CommandRow> table = option_table(commands_);
     if (about_.empty()) {
-      fmt::print("{}", general_help(table));
+      std::vector<std::string> all;
+      for (const CommandRow& row : table) all.push_back(as_json(row));
+      fmt::print("{}", json_ ? json_list(all) + "\n" : general_help(table));
       return {};
     }
     for (const CommandRow& row : table) {
       if (row.name != about_.getValue()) continue;
-      fmt::print("{}", command_help(row));
+      fmt::print("{}", json_ ? as_json(row) + "\n" : command_help(row));
       return {};
     }
     return unknown_command(about_, commands_);
@@ -124,6 +158,7 @@ class HelpCommand final : public Command {
  private:
   const Commands& commands_;
   cl::opt<std::string> about_;
+  cl::opt<bool> json_;
 };
 
 }  // namespace
@@ -163,7 +198,8 @@ std::string general_help(const std::vector<CommandRow>& commands) {
   }
   for (const CommandRow& row : commands)
     if (std::find(told.begin(), told.end(), row.name) == told.end()) tell(row);
-  return text + "\n`plimsoll help SUBCOMMAND` lists its options; `plimsoll --version` prints the version and the commit.\n";
+  return text +
+         "\n`plimsoll help SUBCOMMAND` lists its options; `plimsoll --version` prints the version and the commit.\n";
 }
 
 std::string command_help(const CommandRow& command) {
@@ -174,7 +210,10 @@ std::string command_help(const CommandRow& command) {
   std::string text = fmt::format("plimsoll {}: {}\n\nusage:   {}{}\n", command.name, command.summary, usage,
                                  command.options.empty() ? "" : " [options]");
   if (!command.example.empty()) text += fmt::format("example: {}\n", command.example);
-  if (!command.words.empty()) text += fmt::format("\n{}\n", wrapped(fmt::format("{} is one of {}", command.positional.front(), fmt::join(command.words, ", ")), 0));
+  if (!command.words.empty())
+    text += fmt::format(
+        "\n{}\n",
+        wrapped(fmt::format("{} is one of {}", command.positional.front(), fmt::join(command.words, ", ")), 0));
   const std::vector<OptionGroup> groups = grouped_options(command);
   for (const OptionGroup& group : groups) {
     text += groups.size() > 1 ? fmt::format("\n{}\n", group.title) : "\n";

@@ -31,35 +31,48 @@ class InspectCommand final : public Command {
   InspectCommand()
       : Command("inspect", "report on a model, a plan or a generated directory: plimsoll inspect trainer"),
         what_(cl::Positional, cl::Required, cl::desc("DIR|plan.json|MODEL.onnx"), cl::sub(sub)),
-        batch_("batch", cl::init(1), cl::value_desc("N"), cl::desc("for a model: the batch to size it for"), cl::sub(sub)),
-        explain_("explain", cl::value_desc("TENSOR|LAYER"), cl::desc("for a plan: explain the address and the decision of a tensor, or the tasks of a layer"), cl::sub(sub)),
+        batch_("batch", cl::init(1), cl::value_desc("N"), cl::desc("for a model: the batch to size it for"),
+               cl::sub(sub)),
+        explain_("explain", cl::value_desc("TENSOR|LAYER"),
+                 cl::desc("for a plan: explain the address and the decision of a tensor, or the tasks of a layer"),
+                 cl::sub(sub)),
         csv_("csv", cl::ValueOptional, cl::value_desc("TABLE"), cl::desc("for a plan: print CSV"),
              cl::values(clEnumValN(CsvTable::layers, "layers", "a line per layer (default)"),
                         clEnumValN(CsvTable::tensors, "tensors", "a line per residency of a tensor"),
                         clEnumValN(CsvTable::steps, "steps", "a line per step"), clEnumValN(CsvTable::layers, "", "")),
              cl::sub(sub)),
-        json_("json", cl::desc("print the figures as JSON; with --csv that table, with --weights that list"), cl::sub(sub)),
-        trace_("trace", cl::value_desc("FILE.json"), cl::desc("for a plan: write its timeline, for ui.perfetto.dev and chrome://tracing"), cl::sub(sub)),
+        json_("json", cl::desc("print the figures as JSON; with --csv that table, with --weights that list"),
+              cl::sub(sub)),
+        trace_("trace", cl::value_desc("FILE.json"),
+               cl::desc("for a plan: write its timeline, for ui.perfetto.dev and chrome://tracing"), cl::sub(sub)),
         html_("html", cl::value_desc("FILE.html"), cl::desc("for a plan: write a self-contained page"), cl::sub(sub)),
-        dims_("dim", cl::value_desc("NAME=SIZE"), cl::desc("for a model: size of a symbolic dimension other than the batch"), cl::sub(sub)),
+        dims_("dim", cl::value_desc("NAME=SIZE"),
+              cl::desc("for a model: size of a symbolic dimension other than the batch"), cl::sub(sub)),
         weights_("weights", cl::desc("for a model: list its weights, and which of them are trained"), cl::sub(sub)),
         patterns_(sub),
         measured_("measured", cl::value_desc("FILE.json"),
-                  cl::desc("for --html: compare the prediction with the output of `train --trace measured.json`; default for DIR: DIR/measured.json, if it exists"),
+                  cl::desc("for --html: compare the prediction with the output of `train --trace measured.json`; "
+                           "default for DIR: DIR/measured.json, if it exists"),
                   cl::sub(sub)) {}
 
   Status run() override {
     std::error_code ignored;
-    if (std::filesystem::is_directory(what_.getValue(), ignored) || what_.getValue().ends_with(".json") || what_.getValue().ends_with(".plan")) {
-      for (const cl::Option& option : std::initializer_list<std::reference_wrapper<const cl::Option>>{dims_, weights_, patterns_.trainable, patterns_.freeze,
-                                                                                                          patterns_.frozen_statistics, patterns_.assume, patterns_.output})
-        if (option.getNumOccurrences() > 0) return Error{ExitCode::usage, fmt::format("--{} applies to models, but {} is a plan", option.ArgStr.str(), what_.getValue())};
+    if (std::filesystem::is_directory(what_.getValue(), ignored) || what_.getValue().ends_with(".json") ||
+        what_.getValue().ends_with(".plan")) {
+      for (const cl::Option& option : std::initializer_list<std::reference_wrapper<const cl::Option>>{
+               dims_, weights_, patterns_.trainable, patterns_.freeze, patterns_.frozen_statistics, patterns_.assume,
+               patterns_.output})
+        if (option.getNumOccurrences() > 0)
+          return Error{ExitCode::usage,
+                       fmt::format("--{} applies to models, but {} is a plan", option.ArgStr.str(), what_.getValue())};
       PLIMSOLL_ASSIGN(const Plan plan, read_plan(what_));
       return inspect_plan(plan);
     }
-    for (const cl::Option* option : std::initializer_list<const cl::Option*>{&explain_, &csv_, &trace_, &html_, &measured_})
+    for (const cl::Option* option :
+         std::initializer_list<const cl::Option*>{&explain_, &csv_, &trace_, &html_, &measured_})
       if (option->getNumOccurrences() > 0)
-        return Error{ExitCode::usage, fmt::format("--{} applies to plans, but {} is not a plan", option->ArgStr.str(), what_.getValue()),
+        return Error{ExitCode::usage,
+                     fmt::format("--{} applies to plans, but {} is not a plan", option->ArgStr.str(), what_.getValue()),
                      {"`plimsoll plan MODEL.onnx --batch N --budget SIZE -o plan.json` writes one"}};
     return inspect_model();
   }
@@ -80,12 +93,14 @@ class InspectCommand final : public Command {
       fmt::print("{}", text);
     }
     if (json_) {
-      fmt::print("{}\n", csv_.getNumOccurrences() > 0 ? json_of_csv(report_csv(plan, facts, csv_)) : json_of(plan).text());
+      fmt::print("{}\n",
+                 csv_.getNumOccurrences() > 0 ? json_of_csv(report_csv(plan, facts, csv_)) : json_of(plan).text());
       return {};
     }
     if (csv_.getNumOccurrences() > 0) fmt::print("{}", report_csv(plan, facts, csv_));
     // Only the requested outputs are made.
-    if (trace_.empty() && html_.empty() && explain_.empty() && csv_.getNumOccurrences() == 0) fmt::print("{}", report_plan(plan, facts, color));
+    if (trace_.empty() && html_.empty() && explain_.empty() && csv_.getNumOccurrences() == 0)
+      fmt::print("{}", report_plan(plan, facts, color));
     return {};
   }
 
@@ -103,7 +118,8 @@ class InspectCommand final : public Command {
       else console.warning(fmt::format("{} is ignored: {}", from, read.error().message));
     }
     PLIMSOLL_TRY(write_file(html_, plan_page(plan, facts, measured ? &*measured : nullptr)));
-    console.say(fmt::format("wrote {}{}; open it in a browser", html_.getValue(), measured ? ", with the times measured in " + from : ""));
+    console.say(fmt::format("wrote {}{}; open it in a browser", html_.getValue(),
+                            measured ? ", with the times measured in " + from : ""));
     return {};
   }
 
@@ -117,7 +133,9 @@ class InspectCommand final : public Command {
     }
     const TrainedRequest request = patterns_.request();
     if (!model.perhaps_merged.empty() && !request.assume_shared) model.warnings.push_back(model.perhaps_merged);
-    if (const Status status = decide_modes(model.network, model.states_modes, request.modes, !request.frozen_statistics.empty()); !status.ok())
+    if (const Status status =
+            decide_modes(model.network, model.states_modes, request.modes, !request.frozen_statistics.empty());
+        !status.ok())
       model.warnings.push_back(status.error().message);
     PLIMSOLL_TRY(choose_what_is_trained(model.network, request, model.notes));
     // Undecided weights are shown as such; inspect does not ask.
@@ -132,7 +150,13 @@ class InspectCommand final : public Command {
   static std::string json_of_weights(const ImportedModel& model) {
     std::vector<std::string> objects;
     for (const WeightLine& line : weight_lines(model.network, model.reasons))
-      objects.push_back(JsonObject().add("what", line.what).add("name", line.name).add("type", line.type).add("layer", line.layer).add("reason", line.reason).text());
+      objects.push_back(JsonObject()
+                            .add("what", line.what)
+                            .add("name", line.name)
+                            .add("type", line.type)
+                            .add("layer", line.layer)
+                            .add("reason", line.reason)
+                            .text());
     return json_list(objects);
   }
 
@@ -141,13 +165,18 @@ class InspectCommand final : public Command {
     const auto signature = [&](const std::vector<ValueId>& values) {
       std::vector<std::string> objects;
       for (const ValueId value : values)
-        objects.push_back(JsonObject().add("name", network.values[value].name).add("type", to_string(network.values[value].type)).text());
+        objects.push_back(JsonObject()
+                              .add("name", network.values[value].name)
+                              .add("type", to_string(network.values[value].type))
+                              .text());
       return json_list(objects);
     };
     JsonObject operators, weights;
     for (const OperatorCount& one : operator_counts(network)) operators.add(one.op, one.nodes);
     for (const WeightGroup& group : weight_groups(network))
-      weights.add_text(group.name, JsonObject().add("tensors", group.tensors).add("elements", group.elements).add("bytes", group.bytes).text());
+      weights.add_text(
+          group.name,
+          JsonObject().add("tensors", group.tensors).add("elements", group.elements).add("bytes", group.bytes).text());
     std::vector<std::string> notes;
     for (const std::string& note : model.notes) notes.push_back(json_text(note));
     return JsonObject()

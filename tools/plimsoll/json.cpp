@@ -29,8 +29,9 @@ bool is_json_number(std::string_view text) {
   double value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
-  return failure == std::errc{} && end == text.data() + text.size() && !digits.empty() && digits[0] >= '0' && digits[0] <= '9' &&
-         (digits.size() == 1 || digits[0] != '0' || digits[1] == '.' || digits[1] == 'e') && text.back() != '.';
+  return failure == std::errc{} && end == text.data() + text.size() && !digits.empty() && digits[0] >= '0' &&
+         digits[0] <= '9' && (digits.size() == 1 || digits[0] != '0' || digits[1] == '.' || digits[1] == 'e') &&
+         text.back() != '.';
 }
 
 }  // namespace
@@ -65,10 +66,15 @@ std::string json_of_csv(std::string_view csv) {
 JsonObject json_of(const Plan& plan) {
   const PlanSummary& summary = plan.summary;
   JsonObject object;
-  object.add("model", plan.model_name).add("batch", plan.batch).add("sub_batch", plan.sub_batch).add("rounds", plan.rounds);
+  object.add("model", plan.model_name)
+      .add("batch", plan.batch)
+      .add("sub_batch", plan.sub_batch)
+      .add("rounds", plan.rounds);
   object.add("ranks", plan.ranks).add("target", plan.target_kind).add("device", plan.device).add("costs", plan.costs);
   object.add("policy", plan.policy).add("steps", plan.steps.size()).add("budget_bytes", plan.budget_bytes);
-  object.add("arena_bytes", summary.arena_bytes).add("persistent_bytes", summary.persistent_bytes).add("live_bytes", summary.live_bytes);
+  object.add("arena_bytes", summary.arena_bytes)
+      .add("persistent_bytes", summary.persistent_bytes)
+      .add("live_bytes", summary.live_bytes);
   object.add("minimum_bytes", summary.minimum_bytes).add("unconstrained_bytes", summary.unconstrained_bytes);
   object.add("host_pool_bytes", summary.host_pool_bytes).add("offloaded_bytes", summary.offloaded_bytes);
   object.add("prefetched_bytes", summary.prefetched_bytes).add("recomputed_tasks", summary.recomputed_tasks);

@@ -18,7 +18,8 @@ class LossParser : public llvm::cl::parser<LossKind> {
     constexpr llvm::StringRef kOutput = "output";
     output->clear();
     // LLVM 18 renamed its startswith.
-    if (!std::string_view(given.data(), given.size()).starts_with("output:")) return parser::parse(option, name, given, kind);
+    if (!std::string_view(given.data(), given.size()).starts_with("output:"))
+      return parser::parse(option, name, given, kind);
     *output = given.drop_front(kOutput.size() + 1).str();
     return parser::parse(option, name, kOutput, kind);
   }

@@ -50,7 +50,8 @@ int run(int argc, char** argv) {
   commands.push_back(man_command(commands));
   commands.push_back(help_command(commands));
   const auto named = [&](const std::string& name) {
-    return std::any_of(commands.begin(), commands.end(), [&](const auto& command) { return command->sub.getName() == name; });
+    return std::any_of(commands.begin(), commands.end(),
+                       [&](const auto& command) { return command->sub.getName() == name; });
   };
   const std::string verb = argc > 1 ? argv[1] : "";
   if (verb.empty() || (verb[0] != '-' && !named(verb))) {
@@ -89,7 +90,8 @@ int run(int argc, char** argv) {
   }
   for (const auto& command : commands)
     if (command->sub.getName() == verb)
-      if (const Status right = check_command_line(*command, commands, std::span(given).subspan(1)); !right.ok()) return ask_for_help(right.error());
+      if (const Status right = check_command_line(*command, commands, std::span(given).subspan(1)); !right.ok())
+        return ask_for_help(right.error());
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream& out) {
     out << "plimsoll " PLIMSOLL_VERSION;
     if (*commit() != '\0') out << " (commit " << commit() << ")";
@@ -102,7 +104,9 @@ int run(int argc, char** argv) {
   const int count = static_cast<int>(arguments.size());
   if (!llvm::cl::ParseCommandLineOptions(count, arguments.data(), kOverview, &complaints)) {
     complaints.flush();
-    return ask_for_help({ExitCode::usage, named(verb) ? complaint : fmt::format("unexpected '{}': the subcommand comes first, then its options", verb)});
+    return ask_for_help(
+        {ExitCode::usage,
+         named(verb) ? complaint : fmt::format("unexpected '{}': the subcommand comes first, then its options", verb)});
   }
   for (const auto& command : commands) {
     if (!command->sub) continue;
@@ -117,7 +121,8 @@ int run(int argc, char** argv) {
 
 [[noreturn]] void end_without_stdout(int why) {
   llvm::outs().clear_error();  // otherwise it aborts
-  Console(false).error({ExitCode::unwritable_output, fmt::format("cannot write to standard output: {}", std::strerror(why))});
+  Console(false).error(
+      {ExitCode::unwritable_output, fmt::format("cannot write to standard output: {}", std::strerror(why))});
   std::fflush(stderr);
   std::_Exit(static_cast<int>(ExitCode::unwritable_output));
 }
@@ -136,7 +141,9 @@ Error unknown_command(const std::string& name, const Commands& commands) {
   std::vector<std::string> names;
   for (const auto& command : commands) names.push_back(command->sub.getName().str());
   const std::string list = fmt::format("{}", fmt::join(names, ", "));
-  Error error{ExitCode::usage, name.empty() ? "a subcommand is required: " + list : fmt::format("'{}' is not a subcommand; expected one of {}", name, list),
+  Error error{ExitCode::usage,
+              name.empty() ? "a subcommand is required: " + list
+                           : fmt::format("'{}' is not a subcommand; expected one of {}", name, list),
               {"see `plimsoll --help` and `plimsoll SUBCOMMAND --help`"}};
   if (std::optional<std::string> meant = command_called(name); meant || (meant = nearest_name(name, names)))
     error.message += fmt::format("\nDid you mean '{}'?", *meant);

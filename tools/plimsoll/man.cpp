@@ -2,6 +2,7 @@
 
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/help.h"
+#include "tools/plimsoll/json.h"
 #include "tools/plimsoll/option_table.h"
 
 namespace plimsoll {
@@ -32,7 +33,8 @@ std::string man_entry(const OptionRow& option) {
   std::string text = fmt::format(".TP\n.B {}", roff(option.dashed()));
   if (!option.value.empty()) text += fmt::format(" \\fI{}\\fR", roff(option.value));
   text += "\n" + paragraph(option.description);
-  for (size_t i = 0; i < option.meanings.size(); ++i) text += fmt::format(".br\n{}: {}\n", roff(option.values[i]), roff(option.meanings[i]));
+  for (size_t i = 0; i < option.meanings.size(); ++i)
+    text += fmt::format(".br\n{}: {}\n", roff(option.values[i]), roff(option.meanings[i]));
   if (option.meanings.empty() && !option.values.empty() && option.description.find('\n') == std::string::npos)
     text += fmt::format(".br\n{}\n", roff(fmt::format("{}", fmt::join(option.values, ", "))));
   return text;
@@ -54,18 +56,27 @@ std::string described(const CommandRow& row) {
 
 class ManCommand final : public Command {
  public:
-  explicit ManCommand(const Commands& commands) : Command("man", "print the manual page: plimsoll man | man -l -"), commands_(commands) {}
+  explicit ManCommand(const Commands& commands)
+      : Command("man", "print the manual page: plimsoll man | man -l -"),
+        commands_(commands),
+        json_("json", llvm::cl::desc("print the page as a JSON string"), llvm::cl::sub(sub)) {}
 
   Status run() override {
-    fmt::print(".TH PLIMSOLL 1 \"\" \"plimsoll {}\" \"\"\n.SH NAME\nplimsoll \\- {}\n", PLIMSOLL_VERSION,
-               roff("compile an ONNX model into a training program within a memory budget"));
-    fmt::print(".SH SYNOPSIS\n.B plimsoll\n\\fISUBCOMMAND\\fR [options]\n.SH DESCRIPTION\n.nf\n{}.fi\n.SH SUBCOMMANDS\n", roff(kOverview));
-    for (const CommandRow& row : option_table(commands_)) fmt::print("{}", described(row));
+    std::string page =
+        fmt::format(".TH PLIMSOLL 1 \"\" \"plimsoll {}\" \"\"\n.SH NAME\nplimsoll \\- {}\n", PLIMSOLL_VERSION,
+                    roff("compile an ONNX model into a training program within a memory budget"));
+    page += fmt::format(
+        ".SH SYNOPSIS\n.B plimsoll\n\\fISUBCOMMAND\\fR [options]\n.SH DESCRIPTION\n.nf\n{}.fi\n.SH SUBCOMMANDS\n",
+        roff(kOverview));
+    for (const CommandRow& row : option_table(commands_)) page += described(row);
+    if (json_) page = JsonObject().add("page", page).text() + "\n";
+    fmt::print("{}", page);
     return {};
   }
 
  private:
   const Commands& commands_;
+  llvm::cl::opt<bool> json_;
 };
 
 }  // namespace

@@ -31,7 +31,10 @@ class ModelCommand final : public Command {
     if (spec_.empty()) return Error{ExitCode::usage, "a network is required; `plimsoll model --list` lists them"};
     if (output_.empty()) return Error{ExitCode::usage, "-o FILE.onnx is required"};
     PLIMSOLL_ASSIGN(const std::string line, write_zoo_model(spec_.getValue(), output_));
-    if (json_) fmt::print("{}\n", JsonObject().add("model", spec_.getValue()).add("file", output_.getValue()).add("summary", line).text());
+    if (json_)
+      fmt::print(
+          "{}\n",
+          JsonObject().add("model", spec_.getValue()).add("file", output_.getValue()).add("summary", line).text());
     else Console(quiet_).say(line);
     return {};
   }
@@ -50,8 +53,16 @@ class ModelCommand final : public Command {
     for (const ZooModel& model : zoo_models()) {
       std::vector<std::string> parameters;
       for (const ZooParameter& parameter : model.parameters)
-        parameters.push_back(JsonObject().add("name", parameter.name).add("default", parameter.fallback).add("meaning", parameter.meaning).text());
-      models.push_back(JsonObject().add("name", model.name).add("summary", model.summary).add_text("parameters", json_list(parameters)).text());
+        parameters.push_back(JsonObject()
+                                 .add("name", parameter.name)
+                                 .add("default", parameter.fallback)
+                                 .add("meaning", parameter.meaning)
+                                 .text());
+      models.push_back(JsonObject()
+                           .add("name", model.name)
+                           .add("summary", model.summary)
+                           .add_text("parameters", json_list(parameters))
+                           .text());
     }
     fmt::print("{}\n", json_list(models));
   }

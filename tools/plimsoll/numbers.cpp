@@ -19,7 +19,8 @@ static_assert(std::endian::native == std::endian::little, "npy files are read as
 std::optional<std::vector<float>> numbers_of(std::string_view text) {
   constexpr std::string_view kBetween = ", \t\r\n";
   std::vector<float> numbers;
-  for (size_t at = text.find_first_not_of(kBetween); at != std::string_view::npos; at = text.find_first_not_of(kBetween, at)) {
+  for (size_t at = text.find_first_not_of(kBetween); at != std::string_view::npos;
+       at = text.find_first_not_of(kBetween, at)) {
     const size_t end = std::min(text.find_first_of(kBetween, at), text.size());
     float number = 0;
     const auto [rest, failure] = std::from_chars(text.data() + at, text.data() + end, number);
@@ -51,7 +52,9 @@ std::optional<std::vector<float>> numbers_of_npy(std::string_view file) {
   const size_t shape = header.find("'shape': (");
   if (shape == std::string_view::npos) return std::nullopt;
   const std::string_view dims = header.substr(shape, header.find(')', shape) - shape);
-  if (dims.find(',') == std::string_view::npos || dims.find_first_not_of(' ', dims.find(',') + 1) != std::string_view::npos) return std::nullopt;
+  if (dims.find(',') == std::string_view::npos ||
+      dims.find_first_not_of(' ', dims.find(',') + 1) != std::string_view::npos)
+    return std::nullopt;
   if (header.find("'<f4'") != std::string_view::npos) return floats_of<float>(data);
   if (header.find("'<f8'") != std::string_view::npos) return floats_of<double>(data);
   return std::nullopt;
@@ -64,11 +67,13 @@ Result<std::vector<float>> read_numbers(const char* flag, const std::string& giv
   std::ifstream file(given, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file.good() && !file.eof())
-    return Error{ExitCode::unreadable_input, fmt::format("{} '{}' is neither a list of numbers nor a readable file", flag, given)};
+    return Error{ExitCode::unreadable_input,
+                 fmt::format("{} '{}' is neither a list of numbers nor a readable file", flag, given)};
   const bool npy = text.size() > 6 && text.compare(1, 5, "NUMPY") == 0;
   if (const auto numbers = npy ? numbers_of_npy(text) : numbers_of(text)) return *numbers;
-  return Error{ExitCode::unreadable_input, npy ? fmt::format("{}: '{}' is not a one-dimensional array of f32 or f64", flag, given)
-                                               : fmt::format("{}: '{}' contains something other than numbers", flag, given)};
+  return Error{ExitCode::unreadable_input,
+               npy ? fmt::format("{}: '{}' is not a one-dimensional array of f32 or f64", flag, given)
+                   : fmt::format("{}: '{}' contains something other than numbers", flag, given)};
 }
 
 }  // namespace plimsoll

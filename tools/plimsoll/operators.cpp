@@ -62,22 +62,30 @@ std::string as_text(const std::vector<Row>& rows) {
   size_t width = 0;
   for (const Row& row : rows) width = std::max(width, row.name.size());
   std::string text = fmt::format("{:<{}}  {:<8}  {:<8}  {}\n", "operator", width, "opsets", "gradient", "layouts");
-  for (const Row& row : rows) text += fmt::format("{:<{}}  {:<8}  {:<8}  {}\n", row.name, width, row.opsets, row.gradient, row.layouts);
-  return text + "\nrewritten as other operators:\n" + list_of(spelled_operators(), 100) + "\n\nfor constants and shapes only:\n" +
-         list_of(folded_operators(), 100) + "\n";
+  for (const Row& row : rows)
+    text += fmt::format("{:<{}}  {:<8}  {:<8}  {}\n", row.name, width, row.opsets, row.gradient, row.layouts);
+  return text + "\nrewritten as other operators:\n" + list_of(spelled_operators(), 100) +
+         "\n\nfor constants and shapes only:\n" + list_of(folded_operators(), 100) + "\n";
 }
 
 std::string as_page(const std::vector<Row>& rows) {
   std::string text =
       "# Operators\n\n"
-      "The operators that a model may use; `plimsoll operators --markdown` writes this page. Local functions are inlined. If a\n"
-      "model uses operators that are not listed here, the error names all of them (exit code 5). It is an error (exit code 4)\n"
-      "if a node has an attribute that ONNX does not define for its operator in the model's opset, or a value that ONNX does\n"
+      "The operators that a model may use; `plimsoll operators --markdown` writes this page. Local functions are "
+      "inlined. If a\n"
+      "model uses operators that are not listed here, the error names all of them (exit code 5). It is an error (exit "
+      "code 4)\n"
+      "if a node has an attribute that ONNX does not define for its operator in the model's opset, or a value that "
+      "ONNX does\n"
       "not define for that attribute. A local function of another opset than the model's is refused (5).\n\n"
-      "Every operator is one file in [compiler/ops](../compiler/ops/), which ends with small instances of the operator. The\n"
-      "generic tests run these instances: they compare gradients with finite differences and every backend with the CPU, and\n"
-      "test in-place results, recomputation and halves of the batch. Activations are stored in blocks of channels where that is\n"
-      "faster. An operator takes blocked activations *as they come*, has kernels for *blocked* ones *too*, or needs *plain*\n"
+      "Every operator is one file in [compiler/ops](../compiler/ops/), which ends with small instances of the "
+      "operator. The\n"
+      "generic tests run these instances: they compare gradients with finite differences and every backend with the "
+      "CPU, and\n"
+      "test in-place results, recomputation and halves of the batch. Activations are stored in blocks of channels "
+      "where that is\n"
+      "faster. An operator takes blocked activations *as they come*, has kernels for *blocked* ones *too*, or needs "
+      "*plain*\n"
       "ones. The compiler converts layouts where necessary.\n\n"
       "| operator | opsets | gradient | layouts | tested as |\n|---|---|---|---|---|\n";
   for (const Row& row : rows)
@@ -87,10 +95,12 @@ std::string as_page(const std::vector<Row>& rows) {
          "A network pass rewrites these as compositions of other operators\n"
          "([compiler/network/simplify/spellings.h](../compiler/network/simplify/spellings.h)):\n" +
          list_of(spelled_operators(), 120) +
-         ".\nConvolutions and pools over one dimension are rewritten, too. SplitToSequence with SequenceAt becomes Split.\n"
+         ".\nConvolutions and pools over one dimension are rewritten, too. SplitToSequence with SequenceAt becomes "
+         "Split.\n"
          "RandomUniformLike, Less and Cast, with which exporters draw masks, become Bernoulli.\n"
          "\n## Of constants and shapes only\n\n"
-         "Exporters compute shapes and masks with these operators. The compiler evaluates them if it knows their inputs up to the\n"
+         "Exporters compute shapes and masks with these operators. The compiler evaluates them if it knows their "
+         "inputs up to the\n"
          "batch:\n" +
          list_of(folded_operators(), 120) + ".\n";
 }
@@ -107,7 +117,12 @@ class OperatorsCommand final : public Command {
     if (json_) {
       std::vector<std::string> objects;
       for (const Row& row : rows)
-        objects.push_back(JsonObject().add("operator", row.name).add("opsets", row.opsets).add("gradient", row.gradient).add("layouts", row.layouts).text());
+        objects.push_back(JsonObject()
+                              .add("operator", row.name)
+                              .add("opsets", row.opsets)
+                              .add("gradient", row.gradient)
+                              .add("layouts", row.layouts)
+                              .text());
       fmt::print("{}\n", json_list(objects));
       return {};
     }

@@ -47,9 +47,11 @@ bool tell_meanings(cl::Option& option, const std::vector<std::string>& values, s
 
 std::vector<std::string> meanings_of(cl::Option& option, const std::vector<std::string>& values) {
   std::vector<std::string> meanings;
-  const bool told = tell_meanings<LossKind, LossParser>(option, values, meanings) || tell_meanings<OptimizerKind>(option, values, meanings) ||
+  const bool told = tell_meanings<LossKind, LossParser>(option, values, meanings) ||
+                    tell_meanings<OptimizerKind>(option, values, meanings) ||
                     tell_meanings<Assume>(option, values, meanings) || tell_meanings<Modes>(option, values, meanings) ||
-                    tell_meanings<BatchNorm>(option, values, meanings) || tell_meanings<CsvTable>(option, values, meanings);
+                    tell_meanings<BatchNorm>(option, values, meanings) ||
+                    tell_meanings<CsvTable>(option, values, meanings);
   return told ? meanings : std::vector<std::string>();
 }
 
@@ -101,7 +103,8 @@ std::vector<CommandRow> option_table(const Commands& commands) {
                    .words = words_of(command->sub.getName().str())};
     if (command->takes_trainer_flags)
       for (const std::string& flag : trainer_flags()) row.of_trainer.push_back("--" + flag);
-    for (const cl::Option* positional : command->sub.PositionalOpts) row.positional.push_back(positional->HelpStr.str());
+    for (const cl::Option* positional : command->sub.PositionalOpts)
+      row.positional.push_back(positional->HelpStr.str());
     for (const auto& entry : command->sub.OptionsMap) {
       cl::Option& option = *entry.second;
       if (option.ArgStr.empty() || !is_own(command->sub, option)) continue;
@@ -116,9 +119,11 @@ std::vector<CommandRow> option_table(const Commands& commands) {
                              .meanings = std::move(meanings),
                              .values = std::move(values),
                              .file = file,
-                             .needed = option.getNumOccurrencesFlag() == cl::Required || option.getNumOccurrencesFlag() == cl::OneOrMore});
+                             .needed = option.getNumOccurrencesFlag() == cl::Required ||
+                                       option.getNumOccurrencesFlag() == cl::OneOrMore});
     }
-    std::sort(row.options.begin(), row.options.end(), [](const OptionRow& a, const OptionRow& b) { return a.name < b.name; });
+    std::sort(row.options.begin(), row.options.end(),
+              [](const OptionRow& a, const OptionRow& b) { return a.name < b.name; });
     table.push_back(std::move(row));
   }
   return table;

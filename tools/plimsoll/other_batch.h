@@ -25,7 +25,7 @@ struct TrainerOfFamily {
 
 // A finished trainer below `kept` whose directory begins with `prefix`, of that family, whose plan allows the batch; of
 // several, the one with the nearest batch.
-std::optional<TrainerOfFamily> find_family(const std::string& kept, const std::string& prefix, const std::string& family,
-                                           int64_t batch);
+std::optional<TrainerOfFamily> find_family(const std::string& kept, const std::string& prefix,
+                                           const std::string& family, int64_t batch);
 
 }  // namespace plimsoll

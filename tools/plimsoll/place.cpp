@@ -18,7 +18,8 @@ class PlaceCommand final : public Command {
       : Command("place", "assign addresses to buffers with given lifetimes: plimsoll place buffers.csv -o placed.csv"),
         csv_(cl::Positional, cl::Required, cl::desc("FILE.csv (id,lower,upper,size)"), cl::sub(sub)),
         output_("o", cl::value_desc("FILE"), cl::desc("write the same rows with offsets; -: stdout"), cl::sub(sub)),
-        capacity_("capacity", cl::value_desc("SIZE"), cl::desc("stop as soon as the height fits SIZE; exit with 6 if it does not"), cl::sub(sub)),
+        capacity_("capacity", cl::value_desc("SIZE"),
+                  cl::desc("stop as soon as the height fits SIZE; exit with 6 if it does not"), cl::sub(sub)),
         json_("json", cl::desc(kJsonHelp), cl::sub(sub)),
         quick_("quick", cl::desc("search for at most a second"), cl::sub(sub)) {}
 
@@ -42,17 +43,25 @@ class PlaceCommand final : public Command {
 
     const int64_t bound = placement::lower_bound(problem);
     if (json_ && output_ == "-") return Error{ExitCode::usage, "--json and -o - both write to stdout"};
-    if (json_) fmt::print("{}\n", JsonObject().add("buffers", problem.buffers.size()).add("height", solution.height).add("lower_bound", bound).text());
-    else fmt::print(stderr, "{} buffers, height {}, lower bound {}: ratio {:.4f}\n", problem.buffers.size(), solution.height, bound,
-               bound > 0 ? static_cast<double>(solution.height) / static_cast<double>(bound) : 1.0);
+    if (json_)
+      fmt::print("{}\n", JsonObject()
+                             .add("buffers", problem.buffers.size())
+                             .add("height", solution.height)
+                             .add("lower_bound", bound)
+                             .text());
+    else
+      fmt::print(stderr, "{} buffers, height {}, lower bound {}: ratio {:.4f}\n", problem.buffers.size(),
+                 solution.height, bound,
+                 bound > 0 ? static_cast<double>(solution.height) / static_cast<double>(bound) : 1.0);
     if (output_ == "-") {
       fmt::print("{}", placement::to_csv(problem, solution));
     } else if (!output_.empty()) {
       PLIMSOLL_TRY(write_file(output_, placement::to_csv(problem, solution)));
     }
     if (capacity > 0 && solution.height > capacity)
-      return Error{ExitCode::budget_infeasible,
-                   fmt::format("the best placement found needs {}, more than the capacity of {}", solution.height, capacity)};
+      return Error{
+          ExitCode::budget_infeasible,
+          fmt::format("the best placement found needs {}, more than the capacity of {}", solution.height, capacity)};
     return {};
   }
 

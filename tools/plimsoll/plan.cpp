@@ -20,7 +20,8 @@ class PlanCommand final : public Command {
         options_(sub),
         one_(sub),
         output_("o", cl::init("-"), cl::value_desc("FILE"), cl::desc("plan.json; -: stdout (default)"), cl::sub(sub)),
-        json_("json", cl::desc("print the plan's figures as JSON; the plan itself is written only with -o"), cl::sub(sub)) {
+        json_("json", cl::desc("print the plan's figures as JSON; the plan itself is written only with -o"),
+              cl::sub(sub)) {
     one_.let_from_replace(options_);
   }
 
@@ -30,7 +31,8 @@ class PlanCommand final : public Command {
     PLIMSOLL_ASSIGN(const OnePlanRequest one, request_of(one_));
     PLIMSOLL_ASSIGN(const Planned planned, plan_model(request, one, console.messages(), PlanFor::report));
     const std::string json = to_json(planned.plan);
-    if (json_ && output_ == "-" && output_.getNumOccurrences() > 0) return Error{ExitCode::usage, "--json and -o - both write to stdout"};
+    if (json_ && output_ == "-" && output_.getNumOccurrences() > 0)
+      return Error{ExitCode::usage, "--json and -o - both write to stdout"};
     if (json_) fmt::print("{}\n", json_of(planned.plan).text());
     if (output_ == "-") {
       if (!json_) fmt::print("{}", json);

@@ -22,7 +22,8 @@ namespace cl = llvm::cl;
 class ProfileCommand final : public Command {
  public:
   ProfileCommand()
-      : Command("profile", "measure the kernels of a model: plimsoll profile net.onnx --batch 64 --sub-batch 64,32 -o P.json"),
+      : Command("profile",
+                "measure the kernels of a model: plimsoll profile net.onnx --batch 64 --sub-batch 64,32 -o P.json"),
         options_(sub),
         sub_batches_("sub-batch", cl::CommaSeparated, cl::value_desc("N,N…"),
                      cl::desc("sizes of a round to measure; default: the batch"), cl::sub(sub)),
@@ -37,7 +38,8 @@ class ProfileCommand final : public Command {
   Status run() override {
     const Console console(options_.quiet, options_.verbose);
     if (json_ && output_ == "-") return Error{ExitCode::usage, "--json and -o - both write to stdout"};
-    if (json_ && tasks_only_) return Error{ExitCode::usage, "--json prints measurements, but --tasks-only measures nothing"};
+    if (json_ && tasks_only_)
+      return Error{ExitCode::usage, "--json prints measurements, but --tasks-only measures nothing"};
     for (const long long samples : sub_batches_)
       if (samples < 1 || samples > options_.batch)
         return Error{ExitCode::usage, fmt::format("--sub-batch is {}; expected 1 to the batch, {}", samples,
@@ -54,15 +56,17 @@ class ProfileCommand final : public Command {
                                          .remeasure = request.remeasure,
                                          .spill_directory = spill_,
                                          .show_progress = console.messages().show_progress}));
-    PLIMSOLL_TRY(for_each_round(graphs, [&](const TaskGraph& graph, int64_t samples) { return costs->prepare(graph, samples); }));
+    PLIMSOLL_TRY(for_each_round(
+        graphs, [&](const TaskGraph& graph, int64_t samples) { return costs->prepare(graph, samples); }));
     const ProfileFile profile = costs->file();
     PLIMSOLL_TRY(write(profile_json(profile)));
     if (json_) fmt::print("{}\n", json_of(profile));
     else console.say(describe(profile));
     if (const int64_t disturbed = disturbed_of(profile); disturbed > 0)
-      console.warning(fmt::format("{} measured while other processes used the CPU, {} in '{}' and not cached: measure again on an idle machine",
-                                  disturbed == 1 ? "1 time was" : fmt::format("{} times were", disturbed),
-                                  disturbed == 1 ? "it is marked" : "they are marked", output_.getValue()));
+      console.warning(fmt::format(
+          "{} measured while other processes used the CPU, {} in '{}' and not cached: measure again on an idle machine",
+          disturbed == 1 ? "1 time was" : fmt::format("{} times were", disturbed),
+          disturbed == 1 ? "it is marked" : "they are marked", output_.getValue()));
     return {};
   }
 
@@ -115,7 +119,8 @@ class ProfileCommand final : public Command {
   static int64_t disturbed_of(const ProfileFile& profile) {
     int64_t disturbed = profile.links && profile.links->disturbed ? 1 : 0;
     for (const ProfiledTask& task : profile.tasks)
-      disturbed += std::count_if(task.algorithms.begin(), task.algorithms.end(), [](const AlgorithmCost& cost) { return cost.disturbed; });
+      disturbed += std::count_if(task.algorithms.begin(), task.algorithms.end(),
+                                 [](const AlgorithmCost& cost) { return cost.disturbed; });
     return disturbed;
   }
 
@@ -138,20 +143,24 @@ class ProfileCommand final : public Command {
 
   static std::string describe(const ProfileFile& profile) {
     const int64_t algorithms = algorithms_of(profile);
-    std::string text = fmt::format("profile  {}, {}, of {} with {}", counted(static_cast<int64_t>(profile.tasks.size()), "task"),
-                                   counted(algorithms, "algorithm"), profile.device, counted(profile.threads, "thread"));
+    std::string text =
+        fmt::format("profile  {}, {}, of {} with {}", counted(static_cast<int64_t>(profile.tasks.size()), "task"),
+                    counted(algorithms, "algorithm"), profile.device, counted(profile.threads, "thread"));
     std::vector<double> spreads;
     for (const ProfiledTask& task : profile.tasks)
       for (const AlgorithmCost& algorithm : task.algorithms)
         if (algorithm.seconds > 0) spreads.push_back(algorithm.spread_seconds / algorithm.seconds);
     std::sort(spreads.begin(), spreads.end());
     if (!spreads.empty())
-      text += fmt::format("\nspread   of the times: median {:.1f} %, 90th percentile {:.1f} %", 100 * spreads[spreads.size() / 2], 100 * spreads[spreads.size() * 9 / 10]);
+      text += fmt::format("\nspread   of the times: median {:.1f} %, 90th percentile {:.1f} %",
+                          100 * spreads[spreads.size() / 2], 100 * spreads[spreads.size() * 9 / 10]);
     if (!profile.links) return text;
     const auto line = [&](const char* name, const MeasuredLink& link) {
-      text += fmt::format("\n{:8} {:.1f} GB/s out, {:.1f} back; with kernels running: {:.1f} and {:.1f} at once, kernels {:.0f} % slower",
-                          name, link.alone_d2h / 1e9, link.alone_h2d / 1e9, link.beside_d2h / 1e9, link.beside_h2d / 1e9,
-                          100 * link.slowdown);
+      text += fmt::format(
+          "\n{:8} {:.1f} GB/s out, {:.1f} back; with kernels running: {:.1f} and {:.1f} at once, kernels {:.0f} % "
+          "slower",
+          name, link.alone_d2h / 1e9, link.alone_h2d / 1e9, link.beside_d2h / 1e9, link.beside_h2d / 1e9,
+          100 * link.slowdown);
     };
     line("memory", profile.links->ram);
     if (profile.links->spill) line("spill", *profile.links->spill);

@@ -16,8 +16,10 @@ class RunsCommand final : public Command {
  public:
   RunsCommand()
       : Command("runs", "summarize training runs, or plot their curves: plimsoll runs metrics.jsonl --html run.html"),
-        files_(cl::Positional, cl::OneOrMore, cl::desc("METRICS.jsonl|METRICS.csv … (what `train --metrics FILE` wrote)"), cl::sub(sub)),
-        html_("html", cl::value_desc("FILE.html"), cl::desc("write a self-contained page of curves instead of the table"), cl::sub(sub)),
+        files_(cl::Positional, cl::OneOrMore,
+               cl::desc("METRICS.jsonl|METRICS.csv … (what `train --metrics FILE` wrote)"), cl::sub(sub)),
+        html_("html", cl::value_desc("FILE.html"),
+              cl::desc("write a self-contained page of curves instead of the table"), cl::sub(sub)),
         json_("json", cl::desc(kJsonHelp), cl::sub(sub)) {}
 
   Status run() override {

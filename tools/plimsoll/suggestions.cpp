@@ -11,40 +11,92 @@ struct Called {
   std::string_view option, given, meant;
 };
 
-constexpr Called kOptions[] = {
-    {"", "batchsize", "batch"}, {"", "bs", "batch"}, {"", "memory", "budget"}, {"", "mem", "budget"}, {"", "maxmemory", "budget"},
-    {"", "memorylimit", "budget"}, {"", "memorybudget", "budget"}, {"", "device", "target"}, {"", "backend", "target"},
-    {"", "outdir", "o"}, {"", "outputdir", "o"}, {"", "out", "o"}, {"", "opt", "optimizer"}, {"", "optim", "optimizer"},
-    {"", "wd", "weight-decay"}, {"", "microbatch", "sub-batch"}, {"", "microbatchsize", "sub-batch"}, {"", "subbatchsize", "sub-batch"},
-    {"", "gradclip", "clip-norm"}, {"", "clipgradnorm", "clip-norm"}, {"", "maxgradnorm", "clip-norm"}, {"", "criterion", "loss"},
-    {"", "lossfn", "loss"}, {"", "frozen", "freeze"}, {"", "math", "precision"}, {"", "tf32", "precision"}, {"", "bf16", "precision"}, {"", "amp", "precision"}, {"", "autocast", "precision"}, {"", "quiet", "q"},
-    {"", "silent", "q"}, {"", "verbose", "v"}, {"", "timeout", "time-limit"}, {"", "worldsize", "ranks"}, {"", "npernode", "ranks"},
-    {"", "strategy", "policy"}, {"", "inputshape", "dim"}, {"", "dimension", "dim"}};
+constexpr Called kOptions[] = {{"", "batchsize", "batch"},
+                               {"", "bs", "batch"},
+                               {"", "memory", "budget"},
+                               {"", "mem", "budget"},
+                               {"", "maxmemory", "budget"},
+                               {"", "memorylimit", "budget"},
+                               {"", "memorybudget", "budget"},
+                               {"", "device", "target"},
+                               {"", "backend", "target"},
+                               {"", "outdir", "o"},
+                               {"", "outputdir", "o"},
+                               {"", "out", "o"},
+                               {"", "opt", "optimizer"},
+                               {"", "optim", "optimizer"},
+                               {"", "wd", "weight-decay"},
+                               {"", "microbatch", "sub-batch"},
+                               {"", "microbatchsize", "sub-batch"},
+                               {"", "subbatchsize", "sub-batch"},
+                               {"", "gradclip", "clip-norm"},
+                               {"", "clipgradnorm", "clip-norm"},
+                               {"", "maxgradnorm", "clip-norm"},
+                               {"", "criterion", "loss"},
+                               {"", "lossfn", "loss"},
+                               {"", "frozen", "freeze"},
+                               {"", "math", "precision"},
+                               {"", "tf32", "precision"},
+                               {"", "bf16", "precision"},
+                               {"", "amp", "precision"},
+                               {"", "autocast", "precision"},
+                               {"", "quiet", "q"},
+                               {"", "silent", "q"},
+                               {"", "verbose", "v"},
+                               {"", "timeout", "time-limit"},
+                               {"", "worldsize", "ranks"},
+                               {"", "npernode", "ranks"},
+                               {"", "strategy", "policy"},
+                               {"", "inputshape", "dim"},
+                               {"", "dimension", "dim"}};
 
-constexpr Called kValues[] = {
-    {"loss", "crossentropy", "softmax-cross-entropy"}, {"loss", "crossentropyloss", "softmax-cross-entropy"}, {"loss", "ce", "softmax-cross-entropy"},
-    {"loss", "softmax", "softmax-cross-entropy"}, {"loss", "categoricalcrossentropy", "softmax-cross-entropy"},
-    {"loss", "nll", "softmax-cross-entropy"}, {"loss", "bce", "bce-logits"}, {"loss", "bcewithlogits", "bce-logits"},
-    {"loss", "bcewithlogitsloss", "bce-logits"}, {"loss", "binarycrossentropy", "bce-logits"}, {"loss", "l2", "mse"},
-    {"loss", "mseloss", "mse"}, {"loss", "meansquarederror", "mse"},
-    {"optimizer", "sgdmomentum", "momentum"}, {"optimizer", "sgdm", "momentum"},
-    {"target", "gpu", "cuda"}, {"target", "nvidia", "cuda"}, {"target", "cuda0", "cuda"}, {"target", "cpu", "host"}, {"target", "x86", "host"},
-    {"precision", "float32", "fp32"}, {"precision", "f32", "fp32"}, {"precision", "bfloat16", "bf16"}, {"costs", "measured", "profiled"}, {"costs", "modeled", "modelled"},
-    {"costs", "estimated", "modelled"}};
+constexpr Called kValues[] = {{"loss", "crossentropy", "softmax-cross-entropy"},
+                              {"loss", "crossentropyloss", "softmax-cross-entropy"},
+                              {"loss", "ce", "softmax-cross-entropy"},
+                              {"loss", "softmax", "softmax-cross-entropy"},
+                              {"loss", "categoricalcrossentropy", "softmax-cross-entropy"},
+                              {"loss", "nll", "softmax-cross-entropy"},
+                              {"loss", "bce", "bce-logits"},
+                              {"loss", "bcewithlogits", "bce-logits"},
+                              {"loss", "bcewithlogitsloss", "bce-logits"},
+                              {"loss", "binarycrossentropy", "bce-logits"},
+                              {"loss", "l2", "mse"},
+                              {"loss", "mseloss", "mse"},
+                              {"loss", "meansquarederror", "mse"},
+                              {"optimizer", "sgdmomentum", "momentum"},
+                              {"optimizer", "sgdm", "momentum"},
+                              {"target", "gpu", "cuda"},
+                              {"target", "nvidia", "cuda"},
+                              {"target", "cuda0", "cuda"},
+                              {"target", "cpu", "host"},
+                              {"target", "x86", "host"},
+                              {"precision", "float32", "fp32"},
+                              {"precision", "f32", "fp32"},
+                              {"precision", "bfloat16", "bf16"},
+                              {"costs", "measured", "profiled"},
+                              {"costs", "modeled", "modelled"},
+                              {"costs", "estimated", "modelled"}};
 
-constexpr Called kVerbs[] = {{"", "build", "compile"}, {"", "generate", "compile"}, {"", "show", "inspect"}, {"", "info", "inspect"},
-                             {"", "explain", "inspect"}, {"", "check", "verify"}, {"", "bench", "profile"}, {"", "benchmark", "profile"},
-                             {"", "ops", "operators"}, {"", "zoo", "model"}, {"", "usage", "help"}, {"", "schedule", "plan"},
-                             {"", "run", "train"}, {"", "fit", "train"}};
+constexpr Called kVerbs[] = {{"", "build", "compile"}, {"", "generate", "compile"},  {"", "show", "inspect"},
+                             {"", "info", "inspect"},  {"", "explain", "inspect"},   {"", "check", "verify"},
+                             {"", "bench", "profile"}, {"", "benchmark", "profile"}, {"", "ops", "operators"},
+                             {"", "zoo", "model"},     {"", "usage", "help"},        {"", "schedule", "plan"},
+                             {"", "run", "train"},     {"", "fit", "train"}};
 
 // Options of the trainer with a value, without those that commands also have. "learning-rate" is a common guess.
 // tests/e2e/keep_best.sh compares the list with a trainer's --help.
-constexpr std::string_view kOfTrainer[] = {
-    "beta1", "beta2", "checkpoint", "checkpoint-every", "color-jitter", "cutmix", "data", "early-stop", "ema", "epochs", "epsilon",
-    "eval-data", "eval-every", "group", "html", "init", "keep", "keep-best", "last", "learning-rate", "lr", "lr-gamma", "lr-min",
-    "lr-range-test", "lr-schedule", "lr-step", "mean", "measure-ranks", "metrics", "mixup", "normalize", "on-nan", "out",
-    "patience", "predict", "resize", "save", "seed", "slack", "spill", "std", "steps", "tensorboard", "trace",
-    "warmup", "workers"};
+constexpr std::string_view kOfTrainer[] = {"beta1",        "beta2",     "checkpoint",  "checkpoint-every",
+                                           "color-jitter", "cutmix",    "data",        "early-stop",
+                                           "ema",          "epochs",    "epsilon",     "eval-data",
+                                           "eval-every",   "group",     "html",        "init",
+                                           "keep",         "keep-best", "last",        "learning-rate",
+                                           "lr",           "lr-gamma",  "lr-min",      "lr-range-test",
+                                           "lr-schedule",  "lr-step",   "mean",        "measure-ranks",
+                                           "metrics",      "mixup",     "normalize",   "on-nan",
+                                           "out",          "patience",  "predict",     "resize",
+                                           "save",         "seed",      "slack",       "spill",
+                                           "std",          "steps",     "tensorboard", "trace",
+                                           "warmup",       "workers"};
 // Options of the trainer without a value.
 constexpr std::string_view kSwitchesOfTrainer[] = {
     "checkpoint-optional", "flip", "no-decay-on-norms-and-biases", "no-graph", "no-overlap", "no-shuffle",
@@ -54,7 +106,8 @@ constexpr std::string_view kSwitchesOfTrainer[] = {
 std::string letters_of(std::string_view name) {
   std::string text;
   for (const char c : name)
-    if (c != '-' && c != '_' && c != ':' && c != ' ') text += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (c != '-' && c != '_' && c != ':' && c != ' ')
+      text += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return text;
 }
 
@@ -101,7 +154,9 @@ std::vector<std::string> trainer_flags() {
 
 std::optional<std::string> nearest_trainer_flag(std::string_view given) { return nearest_name(given, trainer_flags()); }
 
-std::optional<std::string> value_called(std::string_view option, std::string_view value) { return called_otherwise(kValues, option, value); }
+std::optional<std::string> value_called(std::string_view option, std::string_view value) {
+  return called_otherwise(kValues, option, value);
+}
 
 std::optional<std::string> command_called(std::string_view name) { return called_otherwise(kVerbs, "", name); }
 

@@ -20,6 +20,7 @@
 #include "tools/plimsoll/command_line.h"
 #include "tools/plimsoll/commit.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/json.h"
 #include "tools/plimsoll/other_batch.h"
 #include "tools/plimsoll/planning_options.h"
 #include "tools/plimsoll/suggestions.h"
@@ -66,7 +67,9 @@ class TrainCommand final : public Command {
         trainer_("trainer", cl::value_desc("DIR"),
                  cl::desc("build the trainer in DIR (default: in the cache, which `plimsoll cache` lists)"),
                  cl::sub(sub)),
-        dry_run_("dry-run", cl::desc("print the three commands instead of running them"), cl::sub(sub)) {
+        dry_run_("dry-run", cl::desc("print the three commands instead of running them"), cl::sub(sub)),
+        json_("json", cl::desc("print the figures of the run as JSON when it ends; with --dry-run, the commands"),
+              cl::sub(sub)) {
     one_.let_from_replace(options_);
     takes_trainer_flags = true;
   }
@@ -88,10 +91,7 @@ class TrainCommand final : public Command {
       const PlannedBatch& planned = other->planned;
       std::vector<std::string> run =
           run_line(trainer.ranks, other->directory, {"--batch", std::to_string(options_.batch)});
-      if (dry_run_) {
-        fmt::print("{}\n", for_shell(run));
-        return {};
-      }
+      if (dry_run_) return print_commands({for_shell(run)});
       console.say(fmt::format(
           "using the trainer that was planned for batch {}, in rounds of {}; --trainer DIR builds one for batch {}",
           planned.batch, planned.sub_batch, options_.batch.getValue()));
@@ -102,9 +102,10 @@ class TrainCommand final : public Command {
     const std::vector<std::string> run = run_line(trainer.ranks, trainer.directory, {});
     if (dry_run_) {
       const std::string tree = for_shell({trainer.directory + "/build"});
-      fmt::print("{}\ncmake -S {} -B {} && cmake --build {}\n{}\n", trainer.command, for_shell({trainer.directory}),
-                 tree, tree, for_shell(run));
-      return {};
+      return print_commands({trainer.command,
+                             fmt::format("cmake -S {} -B {} && cmake --build {}", for_shell({trainer.directory}), tree,
+                                         tree),
+                             for_shell(run)});
     }
     trainer.before_build = [&] { console.say(fmt::format("building the trainer in {}", trainer.directory)); };
     trainer.compile = [&]() -> Status {
@@ -123,6 +124,17 @@ class TrainCommand final : public Command {
   }
 
  private:
+  Status print_commands(const std::vector<std::string>& commands) const {
+    if (!json_) {
+      fmt::print("{}\n", fmt::join(commands, "\n"));
+      return {};
+    }
+    std::vector<std::string> quoted;
+    for (const std::string& command : commands) quoted.push_back(json_text(command));
+    fmt::print("{}\n", JsonObject().add_text("commands", json_list(quoted)).text());
+    return {};
+  }
+
   bool has_trainer_flag(std::string_view name) const {
     return std::any_of(trainer_arguments.begin(), trainer_arguments.end(), [&](const std::string& argument) {
       const std::string_view flag = std::string_view(argument).substr(0, argument.find('='));
@@ -135,7 +147,7 @@ class TrainCommand final : public Command {
     std::vector<std::string> arguments;
     for (size_t i = 0; i < own_arguments.size(); ++i) {
       const std::string_view argument = own_arguments[i], name = option_name(argument);
-      if (name == "q" || name == "v" || name == "dry-run") continue;
+      if (name == "q" || name == "v" || name == "dry-run" || name == "json") continue;
       if (name != "trainer") arguments.emplace_back(argument);
       else if (argument.find('=') == argument.npos) ++i;
     }
@@ -202,7 +214,8 @@ class TrainCommand final : public Command {
     line.push_back(directory + "/build/train");
     line.insert(line.end(), first.begin(), first.end());
     line.insert(line.end(), trainer_arguments.begin(), trainer_arguments.end());
-    if (options_.quiet) line.push_back("--quiet");
+    if (json_) line.push_back("--json");
+    else if (options_.quiet) line.push_back("--quiet");
     return line;
   }
 
@@ -219,7 +232,7 @@ class TrainCommand final : public Command {
   PlanningOptions options_;
   OnePlanOptions one_;
   cl::opt<std::string> trainer_;
-  cl::opt<bool> dry_run_;
+  cl::opt<bool> dry_run_, json_;
 };
 
 }  // namespace

@@ -27,7 +27,8 @@ class VerifyCommand final : public Command {
     if (json_) fmt::print("{}\n", json_of(plan).add("violations", violations.size()).text());
     if (!violations.empty()) return refusal(plan, violations);
     if (!quiet_ && !json_)
-      fmt::print("ok: {}, {} residencies, arena {} of budget {}\n", counted(static_cast<int64_t>(plan.steps.size()), "step"), plan.residencies.size(),
+      fmt::print("ok: {}, {} residencies, arena {} of budget {}\n",
+                 counted(static_cast<int64_t>(plan.steps.size()), "step"), plan.residencies.size(),
                  format_bytes(plan.summary.arena_bytes),
                  plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "unlimited");
     return {};

@@ -54,7 +54,8 @@ Status check_attributes(const Model& model, int64_t opset) {
       if (rule->kind != AttributeKind::any && kind_of(attribute) != rule->kind)
         return invalid(fmt::format("attribute '{}' is {}; expected {}", attribute.name, in_words(kind_of(attribute)),
                                    in_words(rule->kind)));
-      if (!rule->words.empty() && std::find(rule->words.begin(), rule->words.end(), attribute.text()) == rule->words.end())
+      if (!rule->words.empty() &&
+          std::find(rule->words.begin(), rule->words.end(), attribute.text()) == rule->words.end())
         return invalid(fmt::format("attribute '{}' is '{}'; ONNX allows {}", attribute.name, attribute.text(),
                                    fmt::join(rule->words, ", ")));
     }

@@ -55,19 +55,25 @@ std::optional<Count> count_of(const Dims& dims) {
 }
 
 // Each given number belongs to an existing dimension, and the sample dimension was not given a number.
-Status check_given_dims(const std::vector<const DeclaredValue*>& inputs, const ModelInputs& found, const SimplifyOptions& options) {
+Status check_given_dims(const std::vector<const DeclaredValue*>& inputs, const ModelInputs& found,
+                        const SimplifyOptions& options) {
   std::string symbols;
   for (const auto* input : inputs)
     for (size_t i = 0; input->dims && i < input->dims->size(); ++i)
-      if (const std::string shown = "'" + (*input->dims)[i].symbol + "'"; shown != "''" && symbols.find(shown) == std::string::npos)
+      if (const std::string shown = "'" + (*input->dims)[i].symbol + "'";
+          shown != "''" && symbols.find(shown) == std::string::npos)
         symbols += (symbols.empty() ? "" : ", ") + shown;
   for (const auto& [name, size] : options.dims)
     if (symbols.find("'" + name + "'") == std::string::npos)
-      return Error{ExitCode::usage, fmt::format("--dim {}={}: the model has no dimension of this name; {}", name, size,
-                                                symbols.empty() ? "it has no symbolic dimensions" : "symbolic dimensions: " + symbols)};
-  const bool any = std::any_of(found.inputs.begin(), found.inputs.end(), [](const ModelInput& input) { return input.type.depends_on_batch(); });
+      return Error{ExitCode::usage,
+                   fmt::format("--dim {}={}: the model has no dimension of this name; {}", name, size,
+                               symbols.empty() ? "it has no symbolic dimensions" : "symbolic dimensions: " + symbols)};
+  const bool any = std::any_of(found.inputs.begin(), found.inputs.end(),
+                               [](const ModelInput& input) { return input.type.depends_on_batch(); });
   if (!any && !options.dims.empty() && !found.inputs.empty())
-    return Error{ExitCode::usage, fmt::format("--dim sets every symbolic dimension, and none is left for the batch; the model has {}", symbols)};
+    return Error{
+        ExitCode::usage,
+        fmt::format("--dim sets every symbolic dimension, and none is left for the batch; the model has {}", symbols)};
   return {};
 }
 
@@ -85,7 +91,8 @@ Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& optio
       return Error{ExitCode::invalid_model, fmt::format("input '{}': {}", input->name, what)};
     };
     if (!input->is_tensor)
-      return Error{ExitCode::unsupported, fmt::format("input '{}' is not a tensor but a sequence, map or optional", input->name)};
+      return Error{ExitCode::unsupported,
+                   fmt::format("input '{}' is not a tensor but a sequence, map or optional", input->name)};
     const auto element = data_type_of(input->type);
     if (!element)
       return Error{ExitCode::unsupported, fmt::format("input '{}' is {}; inputs may be f32, i32, i64, u8 or bool",
@@ -115,8 +122,12 @@ Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& optio
       } else if (i == 0 && !looks_like_batch(symbol)) {
         type.dims.push_back(kBatch);
       } else {
-        const std::string shown = name.empty() ? fmt::format("dimension {} of input '{}', which has neither name nor size: export the model with a size", i, input->name)
-                                               : fmt::format("'{}' (dimension {} of input '{}')", name, i, input->name);
+        const std::string shown =
+            name.empty()
+                ? fmt::format(
+                      "dimension {} of input '{}', which has neither name nor size: export the model with a size", i,
+                      input->name)
+                : fmt::format("'{}' (dimension {} of input '{}')", name, i, input->name);
         open.push_back(shown);
         type.dims.push_back({1});
       }
@@ -133,7 +144,8 @@ Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& optio
     PLIMSOLL_TRY(check_given_dims(inputs, found, options));
     return found;
   }
-  Error error{ExitCode::usage, "the model has symbolic dimensions besides the batch; give each a size, for example --dim NAME=128"};
+  Error error{ExitCode::usage,
+              "the model has symbolic dimensions besides the batch; give each a size, for example --dim NAME=128"};
   error.notes = std::move(open);
   return error;
 }
@@ -195,8 +207,10 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
     result.rewritten = true;
     return true;
   };
-  const size_t axis = static_cast<size_t>(std::find_if(x.begin(), x.end(), [](Dim dim) { return dim.batch; }) - x.begin());
-  const bool same_before = axis < target.size() && std::equal(x.begin(), x.begin() + static_cast<int64_t>(axis), target.begin());
+  const size_t axis =
+      static_cast<size_t>(std::find_if(x.begin(), x.end(), [](Dim dim) { return dim.batch; }) - x.begin());
+  const bool same_before =
+      axis < target.size() && std::equal(x.begin(), x.begin() + static_cast<int64_t>(axis), target.begin());
   if (same_before && target[axis].value == x[axis].value * batch && !target[axis].batch) {
     const int64_t others = rest / target[axis].value, per_sample = elements->value / x[axis].value;
     if (open ? others != 0 && per_sample % others == 0 : per_sample == others) {
@@ -224,8 +238,10 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
     }
   }
   if (open) return result;  // the open entry takes the batch; the operator checks divisibility
-  return fail(fmt::format("it was exported for a batch of {}, and it is ambiguous which entry is the batch; export with a "
-                          "dynamic batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False", batch));
+  return fail(fmt::format(
+      "it was exported for a batch of {}, and it is ambiguous which entry is the batch; export with a "
+      "dynamic batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False",
+      batch));
 }
 
 }  // namespace plimsoll

@@ -114,7 +114,8 @@ Status NetworkBuilder::add_outputs() {
 Status NetworkBuilder::add_node(const ModelNode& source) {
   if (source.outputs.empty()) return {};
   PLIMSOLL_TRY(check_outputs(source));
-  if (const auto mask = masks_.by_output.find(source.outputs[0]); mask != masks_.by_output.end()) return add_mask(source, mask->second);
+  if (const auto mask = masks_.by_output.find(source.outputs[0]); mask != masks_.by_output.end())
+    return add_mask(source, mask->second);
   if (masks_.steps.contains(source.outputs[0])) return {};
   PLIMSOLL_ASSIGN(const bool guards, leave_out_guard(source));
   if (guards) return {};
@@ -163,7 +164,8 @@ Status NetworkBuilder::add_operator(const ModelNode& source) {
   // be folded: with known types they might not be nodes at all.
   const bool of_shapes = blocked && computes_shapes(source);
   if (source.op == "Constant" && is_of_onnx(source))
-    unsupported_.add_message(fmt::format("{}: its value is of an unsupported kind, such as a sparse tensor or a string", describe(source)));
+    unsupported_.add_message(
+        fmt::format("{}: its value is of an unsupported kind, such as a sparse tensor or a string", describe(source)));
   else if (!known && !(blocked && is_of_onnx(source) && can_fold(source.op)))
     unsupported_.add_operator(source, op);
   if (!known || blocked) {
@@ -172,7 +174,9 @@ Status NetworkBuilder::add_operator(const ModelNode& source) {
   }
   PLIMSOLL_TRY(check_inputs(source, *op));
   if (op->addend >= 0 && source.inputs.size() > static_cast<size_t>(op->addend))
-    return Error{ExitCode::invalid_model, fmt::format("{}: has {}, expected {}", describe(source), counted(static_cast<int64_t>(source.inputs.size()), "input"), op->addend)};
+    return Error{ExitCode::invalid_model,
+                 fmt::format("{}: has {}, expected {}", describe(source),
+                             counted(static_cast<int64_t>(source.inputs.size()), "input"), op->addend)};
   return place(source, *op);
 }
 
@@ -230,7 +234,8 @@ Status NetworkBuilder::infer(const ModelNode& given, const Op& op) {
     if (const auto padding = model_.author->padding.find(given.inputs[0]); padding != model_.author->padding.end())
       node.marks.padding_index = padding->second;
   node.marks.detached = is_detached(given, model_);
-  if (const auto zeros = !source.inputs.empty() ? absorbed_.find(source.inputs[0]) : absorbed_.end(); zeros != absorbed_.end())
+  if (const auto zeros = !source.inputs.empty() ? absorbed_.find(source.inputs[0]) : absorbed_.end();
+      zeros != absorbed_.end())
     absorb(zeros->second, node);
   for (size_t i = 0; i < source.inputs.size(); ++i) {
     Result<ValueId> input = inputs_.add(source, i);
@@ -270,7 +275,9 @@ Status NetworkBuilder::infer(const ModelNode& given, const Op& op) {
 }
 
 std::string NetworkBuilder::unique_name(const ModelNode& source) {
-  const std::string base = !source.name.empty() ? source.name : !source.outputs[0].empty() ? source.outputs[0] : source.op;
+  const std::string base = !source.name.empty()         ? source.name
+                           : !source.outputs[0].empty() ? source.outputs[0]
+                                                        : source.op;
   std::string name = base;
   for (int& copy = node_names_[base]; copy++ > 0;) {
     name = fmt::format("{}:{}", base, copy);
@@ -284,17 +291,20 @@ std::string NetworkBuilder::unique_name(const ModelNode& source) {
 
 void NetworkBuilder::say_what_was_rewritten() {
   if (exported_batch_)
-    notes_.push_back(fmt::format("the model was exported for a batch of {}; the first dimension of its inputs is taken as the batch",
-                                 *exported_batch_));
+    notes_.push_back(
+        fmt::format("the model was exported for a batch of {}; the first dimension of its inputs is taken as the batch",
+                    *exported_batch_));
   if (inputs_.reshapes_rewritten() > 0)
     notes_.push_back(fmt::format("{} with a fixed batch of {} in the target: adapted to any batch",
                                  counted(inputs_.reshapes_rewritten(), "Reshape node"), *exported_batch_));
   if (const int followed = fitted_.followed + inputs_.expands_rewritten() + masks_followed_; followed > 0)
-    notes_.push_back(fmt::format("{} with a fixed batch of {}: adapted to any batch", counted(followed, "node"), *exported_batch_));
+    notes_.push_back(
+        fmt::format("{} with a fixed batch of {}: adapted to any batch", counted(followed, "node"), *exported_batch_));
   if (guards_left_out_ > 0) {
     const bool one = guards_left_out_ == 1;
     notes_.push_back(fmt::format("{} that only {} NaN {} removed; training stops at the first NaN and names its origin",
-                                 counted(guards_left_out_, "Where node"), one ? "replaces" : "replace", one ? "is" : "are"));
+                                 counted(guards_left_out_, "Where node"), one ? "replaces" : "replace",
+                                 one ? "is" : "are"));
   }
 }
 
@@ -330,7 +340,8 @@ Result<Network> build_network(Model& model, const GraphOrder& order, const Simpl
     whole.fix_batches();
     if (Result<Network> fixed = whole.build(order); fixed.ok()) {
       notes = std::move(said_then);
-      notes.push_back(fmt::format("the batch is fixed to {}: the model is not valid for an arbitrary batch: {}", options.batch,
+      notes.push_back(fmt::format("the batch is fixed to {}: the model is not valid for an arbitrary batch: {}",
+                                  options.batch,
                                   network.error().notes.empty() ? network.error().message : network.error().notes[0]));
       return fixed;
     }
@@ -338,9 +349,11 @@ Result<Network> build_network(Model& model, const GraphOrder& order, const Simpl
   notes = std::move(said);
   if (network.ok() || network.error().code != ExitCode::invalid_model || !builder.exported_batch()) return network;
   Error error = network.error();
-  error.notes.push_back(fmt::format("the model was exported for a batch of {}, and some constants that depend on it cannot be adapted; export it with a dynamic "
-                                    "batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False",
-                                    *builder.exported_batch()));
+  error.notes.push_back(fmt::format(
+      "the model was exported for a batch of {}, and some constants that depend on it cannot be adapted; export it "
+      "with a dynamic "
+      "batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False",
+      *builder.exported_batch()));
   return error;
 }
 

@@ -25,7 +25,8 @@ bool is_detached(const ModelNode& node, const Model& model) {
   if (node.op != "Identity" || !is_of_onnx(node) || node.outputs.size() != 1) return false;
   if (model.author && model.author->detached.contains(node.outputs[0])) return true;
   return std::any_of(node.metadata.begin(), node.metadata.end(), [](const auto& entry) {
-    return entry.key == "pkg.torch.onnx.fx_node" && entry.value.find("torch.ops.aten.detach.default") != std::string::npos;
+    return entry.key == "pkg.torch.onnx.fx_node" &&
+           entry.value.find("torch.ops.aten.detach.default") != std::string::npos;
   });
 }
 
@@ -34,7 +35,8 @@ std::unordered_set<std::string> reached_by_gradients(const Model& model, const G
   for (const auto& output : model.outputs) reached.insert(output.name);
   for (auto index = order.nodes.rbegin(); index != order.nodes.rend(); ++index) {
     const ModelNode& node = model.nodes[*index];
-    if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](const std::string& name) { return reached.contains(name); }))
+    if (std::none_of(node.outputs.begin(), node.outputs.end(),
+                     [&](const std::string& name) { return reached.contains(name); }))
       continue;
     if (is_detached(node, model)) continue;
     for (size_t i = 0; i < node.inputs.size(); ++i)

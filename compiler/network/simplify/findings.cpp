@@ -25,7 +25,8 @@ constexpr int kConvolutions = 8;
 // "conv1.weight" and "conv1.bias", as a module names them. Folding creates tensors: onnx::Conv_497, conv1.weight_bias.
 bool are_siblings(std::string_view weight, std::string_view bias) {
   const size_t dot = weight.rfind('.');
-  return dot != std::string_view::npos && bias.substr(0, dot + 1) == weight.substr(0, dot + 1) && bias.substr(dot + 1) == "bias";
+  return dot != std::string_view::npos && bias.substr(0, dot + 1) == weight.substr(0, dot + 1) &&
+         bias.substr(dot + 1) == "bias";
 }
 
 // torch's dynamo exporter records on a node the optimizer rule that created it.
@@ -48,15 +49,20 @@ int64_t count_bad(const ModelTensor& tensor) {
 
 }  // namespace
 
-Status find_folded_normalization(const Model& model, const Network& network, bool required, std::vector<std::string>& warnings) {
+Status find_folded_normalization(const Model& model, const Network& network, bool required,
+                                 std::vector<std::string>& warnings) {
   const auto found = [&](std::string what) -> Status {
-    if (required) return Error{ExitCode::invalid_model, std::move(what), {"--require-bn asks for batch normalizations in training mode"}};
+    if (required)
+      return Error{
+          ExitCode::invalid_model, std::move(what), {"--require-bn asks for batch normalizations in training mode"}};
     warnings.push_back(std::move(what));
     return {};
   };
   if (const int64_t told = count_told_folded(model); told > 0)
-    return found(fmt::format("the exporter folded {} into the preceding layers, according to the model's "
-                             "metadata. Export it without folding: {}", counted(told, "batch normalization"), kDynamoLine));
+    return found(
+        fmt::format("the exporter folded {} into the preceding layers, according to the model's "
+                    "metadata. Export it without folding: {}",
+                    counted(told, "batch normalization"), kDynamoLine));
   int convolutions = 0, with_bias = 0, renamed = 0, frozen = 0;
   for (const Node& node : network.nodes) {
     if (node.op == "BatchNormalization") {
@@ -77,15 +83,22 @@ Status find_folded_normalization(const Model& model, const Network& network, boo
   // If the file states the modes, the user is asked (compiler/network/modes.h).
   if (frozen > 0 && !required && states_modes(model)) return {};
   if (frozen > 0)
-    return found(fmt::format("the model has {} in evaluation mode; training uses the "
-                             "statistics of each batch. To export it for training: {}", counted(frozen, "batch normalization"), kTorchLine));
+    return found(
+        fmt::format("the model has {} in evaluation mode; training uses the "
+                    "statistics of each batch. To export it for training: {}",
+                    counted(frozen, "batch normalization"), kTorchLine));
   const bool torch = model.producer == "pytorch";
   // VGG has biases and no normalization by design, and its weights keep their names.
   if (convolutions >= kConvolutions && with_bias * 4 >= convolutions * 3 && renamed * 2 >= convolutions && torch)
-    return found(fmt::format("{} of {} convolutions have a bias, none is followed by a batch normalization, and {} weights "
-                             "lost their names: the model was probably exported for evaluation, with its batch normalizations "
-                             "folded into the convolutions. Export it for training: {}", with_bias, convolutions, renamed, kTorchLine));
-  if (required) return found(fmt::format("the model has no batch normalization. If the original module has some, the exporter folded them: {}", kTorchLine));
+    return found(
+        fmt::format("{} of {} convolutions have a bias, none is followed by a batch normalization, and {} weights "
+                    "lost their names: the model was probably exported for evaluation, with its batch normalizations "
+                    "folded into the convolutions. Export it for training: {}",
+                    with_bias, convolutions, renamed, kTorchLine));
+  if (required)
+    return found(fmt::format(
+        "the model has no batch normalization. If the original module has some, the exporter folded them: {}",
+        kTorchLine));
   return {};
 }
 
@@ -94,14 +107,16 @@ bool states_modes(const Model& model) {
 }
 
 void find_nothing_to_train(const Network& network, std::vector<std::string>& warnings) {
-  const bool any = std::any_of(network.values.begin(), network.values.end(), [](const Value& value) { return value.trainable; });
+  const bool any =
+      std::any_of(network.values.begin(), network.values.end(), [](const Value& value) { return value.trainable; });
   if (!any) warnings.push_back("the model has nothing to train: no gradient reaches a float32 initializer");
 }
 
 Status find_bad_weights(const Model& model, const Network& network, bool strict, std::vector<std::string>& warnings) {
   std::unordered_set<std::string_view> read;
   for (const Value& value : network.values)
-    if (!value.initializer.empty() && (value.trainable || value.kind == ValueKind::statistic)) read.insert(value.initializer);
+    if (!value.initializer.empty() && (value.trainable || value.kind == ValueKind::statistic))
+      read.insert(value.initializer);
   int64_t bad = 0, tensors = 0;
   std::vector<std::string> lines;
   for (const ModelTensor& tensor : model.initializers) {
@@ -112,7 +127,8 @@ Status find_bad_weights(const Model& model, const Network& network, bool strict,
     if (++tensors <= 10) lines.push_back(fmt::format("'{}': {}", tensor.name, here));
   }
   if (bad == 0) return {};
-  const std::string message = fmt::format("{} in {} {} NaN or infinite", counted(bad, "weight"), counted(tensors, "tensor"), is_or_are(bad));
+  const std::string message =
+      fmt::format("{} in {} {} NaN or infinite", counted(bad, "weight"), counted(tensors, "tensor"), is_or_are(bad));
   if (strict) return Error{ExitCode::invalid_model, message, std::move(lines)};
   std::string shown;
   for (const std::string& line : lines) shown += (shown.empty() ? "" : ", ") + line;

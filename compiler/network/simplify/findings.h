@@ -14,7 +14,8 @@ namespace plimsoll {
 // export in which the normalizations were folded; it trains badly. Error if they are `required`: invalid_model, also
 // for a network that apparently never had any. torch's dynamo exporter records no training mode, so for its files the
 // presence of normalizations is sufficient.
-Status find_folded_normalization(const Model& model, const Network& network, bool required, std::vector<std::string>& warnings);
+Status find_folded_normalization(const Model& model, const Network& network, bool required,
+                                 std::vector<std::string>& warnings);
 
 // Whether the file records the mode of each BatchNormalization and Dropout module, as TorchScript's exporter does.
 bool states_modes(const Model& model);

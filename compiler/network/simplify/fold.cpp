@@ -19,9 +19,10 @@ Known by_rule(const KnownCall& call) {
 Known fold(const ModelNode& node, int64_t opset, const std::vector<KnownInput>& inputs) {
   if (Known known = fold_progression(node, inputs)) return known;
   const Op* op = find_onnx_op(node.op);
-  const bool numbered = !(op && op->reads_shapes) && std::any_of(inputs.begin(), inputs.end(), [](const KnownInput& input) {
-    return input.known && !(input.known->steps.empty() && input.known->probes.empty());
-  });
+  const bool numbered =
+      !(op && op->reads_shapes) && std::any_of(inputs.begin(), inputs.end(), [](const KnownInput& input) {
+        return input.known && !(input.known->steps.empty() && input.known->probes.empty());
+      });
   const KnownCall call{node, opset, inputs};
   if (Known known = numbered ? std::nullopt : by_rule(call)) return known;
   return folding::alike(call, by_rule);

@@ -27,7 +27,8 @@ Result<Makers> find_makers(const Model& model) {
                                                       describe_maker(model, first), describe_maker(model, second))};
   };
   for (const auto& input : model.inputs)
-    if (const auto [at, fresh] = makers.emplace(input.name, kInput); !fresh) return twice(input.name, at->second, kInput);
+    if (const auto [at, fresh] = makers.emplace(input.name, kInput); !fresh)
+      return twice(input.name, at->second, kInput);
   for (const auto& tensor : model.initializers) {
     if (tensor.name.empty()) return Error{ExitCode::invalid_model, "an initializer has no name"};
     const auto [at, fresh] = makers.emplace(tensor.name, kInitializer);
@@ -64,9 +65,11 @@ Result<std::vector<bool>> find_needed(const Model& model, const Makers& makers) 
     open.pop_back();
     for (const std::string& input : node.inputs)
       if (!input.empty() && !need(input))
-        return Error{ExitCode::invalid_model,
-                     fmt::format("{}: its input '{}' is neither an input of the model, nor an initializer, nor produced by a node",
-                                 describe(node), input)};
+        return Error{
+            ExitCode::invalid_model,
+            fmt::format(
+                "{}: its input '{}' is neither an input of the model, nor an initializer, nor produced by a node",
+                describe(node), input)};
   }
   return needed;
 }
@@ -83,10 +86,12 @@ Error cycle_error(const Model& model, const Makers& makers, const std::vector<in
       const int maker = input.empty() ? kInput : makers.at(input);
       if (maker >= 0 && waiting[static_cast<size_t>(maker)] > 0) next = maker;
     }
-    if (seen_at[static_cast<size_t>(next)] >= 0) path.erase(path.begin(), path.begin() + seen_at[static_cast<size_t>(next)]);
+    if (seen_at[static_cast<size_t>(next)] >= 0)
+      path.erase(path.begin(), path.begin() + seen_at[static_cast<size_t>(next)]);
     node = next;
   }
-  Error error{ExitCode::invalid_model, fmt::format("the graph has a cycle of {}", counted(static_cast<int64_t>(path.size()), "node"))};
+  Error error{ExitCode::invalid_model,
+              fmt::format("the graph has a cycle of {}", counted(static_cast<int64_t>(path.size()), "node"))};
   constexpr size_t kShown = 20;
   for (size_t i = 0; i < std::min(path.size(), kShown); ++i)
     error.notes.push_back(fmt::format("{} waits for {}", describe(model.nodes[path[i]]),

@@ -70,7 +70,8 @@ Result<bool> lift_weights(Model& model, const GraphOrder& order, std::vector<std
       if (!known || known->element != ElementType::f32 || !known->elements()) continue;
       bytes += *known->elements() * 4;
       if (bytes > kModelBytesLimit)
-        return Error{ExitCode::unsupported, fmt::format("{}: with it, the model's weights exceed 2 GiB", describe(node))};
+        return Error{ExitCode::unsupported,
+                     fmt::format("{}: with it, the model's weights exceed 2 GiB", describe(node))};
       lifted.push_back(to_tensor(*known, node.outputs[0]));
       ++filled;
     }
@@ -78,9 +79,11 @@ Result<bool> lift_weights(Model& model, const GraphOrder& order, std::vector<std
   }
   if (lifted.empty()) return false;
   const auto count = static_cast<int64_t>(lifted.size());
-  notes.push_back(fmt::format("{} {} written as nodes of the model and treated as initializers", counted(count, "weight"), is_or_are(count)));
+  notes.push_back(fmt::format("{} {} written as nodes of the model and treated as initializers",
+                              counted(count, "weight"), is_or_are(count)));
   if (filled > 0)
-    notes.push_back(fmt::format("{} of them with one value in all elements: train from random weights instead", counted(filled, "weight")));
+    notes.push_back(fmt::format("{} of them with one value in all elements: train from random weights instead",
+                                counted(filled, "weight")));
   remove_makers(model, names);
   for (ModelTensor& tensor : lifted) model.initializers.push_back(std::move(tensor));
   return true;

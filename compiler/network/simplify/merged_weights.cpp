@@ -97,13 +97,12 @@ Status find_merged_weights(const Model& model, const Network& network, std::stri
     const Value& value = network.values[id];
     const MergedReaders& of = readers[id];
     if (of.statistic && of.parameter)
-      return Error{
-          ExitCode::invalid_model,
-          fmt::format(
-              "initializer '{}' is a parameter of '{}' and a running statistic of '{}': the exporter's optimizer merged "
-              "equal tensors, and they can no longer be told apart",
-              value.initializer, of.parameter->name, of.statistic->name),
-          {fmt::format("export the model without that optimizer: {}", kDynamoExportLine)}};
+      return Error{ExitCode::invalid_model,
+                   fmt::format("initializer '{}' is a parameter of '{}' and a running statistic of '{}': the "
+                               "exporter's optimizer merged "
+                               "equal tensors, and they can no longer be told apart",
+                               value.initializer, of.parameter->name, of.statistic->name),
+                   {fmt::format("export the model without that optimizer: {}", kDynamoExportLine)}};
     const bool may_be_merged =
         (value.trainable || value.kind == ValueKind::statistic) && value.type.elements().fixed <= kMergedElements;
     if (!dynamo || !may_be_merged || of.modules.size() < 2) continue;

@@ -13,6 +13,7 @@ std::string module_path_of(const ModelNode& node);
 bool is_by_dynamo(const ModelNode& node);
 bool came_from_dynamo(const Model& model);  // whether it wrote a node of the model
 
-inline constexpr const char* kDynamoExportLine = "torch.onnx.export(model.train(), (x,), path, dynamo=True, optimize=False)";
+inline constexpr const char* kDynamoExportLine =
+    "torch.onnx.export(model.train(), (x,), path, dynamo=True, optimize=False)";
 
 }  // namespace plimsoll

@@ -83,7 +83,8 @@ class NetworkBuilder {
   Unsupported unsupported_ = {};
   std::optional<int64_t> exported_batch_ = {};
   RandomMasks masks_ = {};
-  std::unordered_map<std::string, const ModelNode*> guards_ = {};  // by the output of an IsNaN that serves only as a guard
+  std::unordered_map<std::string, const ModelNode*> guards_ =
+      {};  // by the output of an IsNaN that serves only as a guard
   std::unordered_map<std::string, int64_t> sample_counts_ = {};  // real numbers: this many times the number of samples
   int guards_left_out_ = 0;
   FittedInputs fitted_ = {};

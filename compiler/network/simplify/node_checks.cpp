@@ -55,7 +55,8 @@ Status check_type(const NodeView& view, const TensorType& type, int64_t batch) {
     of_samples += dim.batch;
   }
   if (of_samples > 1)
-    return view.unsupported(fmt::format("its output {} has the batch in more than one dimension", to_string(type.dims)));
+    return view.unsupported(
+        fmt::format("its output {} has the batch in more than one dimension", to_string(type.dims)));
   return {};
 }
 

@@ -13,7 +13,8 @@ namespace plimsoll {
 namespace {
 
 bool is_zero(const KnownValue* known) {
-  return known && known->real() && std::all_of(known->reals.begin(), known->reals.end(), [](double item) { return item == 0; });
+  return known && known->real() &&
+         std::all_of(known->reals.begin(), known->reals.end(), [](double item) { return item == 0; });
 }
 
 }  // namespace
@@ -66,7 +67,8 @@ bool NodeInputs::picks_rows_at_random(const ModelNode& source, const KnownValue&
 Result<ValueId> NodeInputs::add_reshape_target(const ModelNode& source, const KnownValue& known) {
   const Dims* x = table_.dims(table_.find(source.inputs[0]));
   if (!x || known.real() || known.dims.size() != 1 || !known.elements() || *known.elements() > kMaxRank)
-    return Error{ExitCode::invalid_model, fmt::format("its target '{}' is not a list of at most {} integers", source.inputs[1], kMaxRank)};
+    return Error{ExitCode::invalid_model,
+                 fmt::format("its target '{}' is not a list of at most {} integers", source.inputs[1], kMaxRank)};
   const ModelAttribute* allowzero = find_attribute(source, "allowzero");
   std::vector<Dim> entries;
   for (size_t i = 0; i < static_cast<size_t>(*known.elements()); ++i) entries.push_back(known.integer(i));
@@ -82,7 +84,8 @@ Result<ValueId> NodeInputs::add_reshape_target(const ModelNode& source, const Kn
 // batch is followed, it also applies where the input has one sample that is repeated.
 KnownValue NodeInputs::expand_target(const ModelNode& source, KnownValue known) {
   const Dims* x = table_.dims(table_.find(source.inputs[0]));
-  if (!x || known.real() || known.dims.size() != 1 || known.ints.size() != static_cast<size_t>(known.dims[0].value)) return known;
+  if (!x || known.real() || known.dims.size() != 1 || known.ints.size() != static_cast<size_t>(known.dims[0].value))
+    return known;
   bool has_samples = std::any_of(x->begin(), x->end(), [](Dim dim) { return dim.batch; });
   for (size_t j = 0; j < known.ints.size(); ++j) {
     const size_t behind = known.ints.size() - j;
@@ -104,12 +107,15 @@ KnownValue NodeInputs::expand_target(const ModelNode& source, KnownValue known) 
 // The batch size, read from a shape or hard-coded in the export, is not a size to resize to.
 Result<ValueId> NodeInputs::add_resize_target(const ModelNode& source, KnownValue known) {
   const Dims* x = table_.dims(table_.find(source.inputs[0]));
-  if (!x || known.real() || known.splat() || known.ints.size() != x->size()) return table_.add_constant(source.inputs[3], known);
+  if (!x || known.real() || known.splat() || known.ints.size() != x->size())
+    return table_.add_constant(source.inputs[3], known);
   for (size_t j = 0; j < known.ints.size(); ++j) {
     const Dim dim = (*x)[j], given = known.ints[j];
-    const bool same = given == dim || (dim.batch && !given.batch && exported_batch_ && given.value == dim.value * *exported_batch_);
+    const bool same =
+        given == dim || (dim.batch && !given.batch && exported_batch_ && given.value == dim.value * *exported_batch_);
     if (dim.batch && same) known.ints[j] = {-1};
-    else if (given.batch) return Error{ExitCode::unsupported, fmt::format("its input 3 ('{}') depends on the batch", source.inputs[3])};
+    else if (given.batch)
+      return Error{ExitCode::unsupported, fmt::format("its input 3 ('{}') depends on the batch", source.inputs[3])};
   }
   return table_.add_constant(source.inputs[3], known);
 }
@@ -118,7 +124,8 @@ Result<ValueId> NodeInputs::add_resize_target(const ModelNode& source, KnownValu
 Result<ValueId> NodeInputs::add_batch_constant(const ModelNode& source, size_t i, KnownValue known) {
   const Slot slot = slot_of(source.op, i);
   const Dims* x = table_.dims(table_.find(source.inputs[0]));
-  const bool listed = x && known.dims.size() == 1 && !known.dims[0].batch && known.ints.size() == static_cast<size_t>(known.dims[0].value);
+  const bool listed = x && known.dims.size() == 1 && !known.dims[0].batch &&
+                      known.ints.size() == static_cast<size_t>(known.dims[0].value);
   bool said = listed;
   for (size_t j = 0; said && j < known.ints.size(); ++j) {
     if (!known.ints[j].batch) continue;

@@ -26,7 +26,8 @@ std::optional<std::vector<int64_t>> spatial_zeros(const ModelNode& pad, const st
     pads = listed->integers();
   } else {
     const auto given = [&](size_t i) { return i < pad.inputs.size() && !pad.inputs[i].empty(); };
-    if (inputs.size() < 2 || !inputs[1] || inputs[1]->real() || inputs[1]->depends_on_batch() || given(3)) return std::nullopt;
+    if (inputs.size() < 2 || !inputs[1] || inputs[1]->real() || inputs[1]->depends_on_batch() || given(3))
+      return std::nullopt;
     if (given(2) && (!inputs[2] || !inputs[2]->real() || inputs[2]->elements() != 1 || inputs[2]->number(0) != 0))
       return std::nullopt;
     if (inputs[1]->elements() != 8) return std::nullopt;
@@ -46,7 +47,8 @@ bool can_absorb(const ModelNode& node, const std::vector<int64_t>& zeros) {
   if (node.op == "Conv") return true;
   if (node.op != "AveragePool" || integer(node, "ceil_mode", 0) != 0) return false;
   // A pool that excludes its own padding from the average would also exclude these zeros.
-  const bool padded = own && std::any_of(own->integers().begin(), own->integers().end(), [](int64_t n) { return n != 0; });
+  const bool padded =
+      own && std::any_of(own->integers().begin(), own->integers().end(), [](int64_t n) { return n != 0; });
   if (padded && integer(node, "count_include_pad", 0) == 0) return false;
   const ModelAttribute* kernel = find_attribute(node, "kernel_shape");
   if (!kernel || kernel->integers().size() != 2) return false;
@@ -70,7 +72,8 @@ bool readers_can_absorb(const Model& model, const GraphUses& uses, const std::st
 void absorb(const std::vector<int64_t>& zeros, Node& node) {
   std::vector<int64_t> pads(4, 0);
   if (const auto own = node.attributes.find("pads"); own != node.attributes.end())
-    if (const auto* listed = std::get_if<std::vector<int64_t>>(&own->second); listed && listed->size() == 4) pads = *listed;
+    if (const auto* listed = std::get_if<std::vector<int64_t>>(&own->second); listed && listed->size() == 4)
+      pads = *listed;
   for (size_t i = 0; i < 4; ++i) pads[i] += zeros[i];
   node.attributes["pads"] = pads;
   if (node.op == "AveragePool") node.attributes["count_include_pad"] = int64_t{1};

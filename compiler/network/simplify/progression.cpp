@@ -23,7 +23,8 @@ bool depends_on_batch(const Dims& dims) {
 
 // The progression of the elements, if they form one that does not contain the batch.
 std::optional<Progression> progression_of(const KnownValue* known) {
-  if (!known || known->real() || known->ints.empty() || known->ints[0].batch || !known->probes.empty()) return std::nullopt;
+  if (!known || known->real() || known->ints.empty() || known->ints[0].batch || !known->probes.empty())
+    return std::nullopt;
   Progression found{.dims = known->dims, .first = known->ints[0].value, .steps = known->steps};
   if (!found.steps.empty()) return found;
   found.steps.assign(found.dims.size(), 0);
@@ -31,7 +32,8 @@ std::optional<Progression> progression_of(const KnownValue* known) {
   Ints strides(found.dims.size(), 1);
   for (size_t axis = found.dims.size(); axis-- > 0;) {
     if (axis + 1 < found.dims.size()) strides[axis] = strides[axis + 1] * found.dims[axis + 1].value;
-    if (found.dims[axis].value > 1) found.steps[axis] = known->ints[static_cast<size_t>(strides[axis])].value - found.first;
+    if (found.dims[axis].value > 1)
+      found.steps[axis] = known->ints[static_cast<size_t>(strides[axis])].value - found.first;
   }
   for (size_t flat = 0; flat < known->ints.size(); ++flat) {
     int64_t expected = found.first, rest = static_cast<int64_t>(flat);
@@ -63,7 +65,8 @@ Known known_of(Progression from, ElementType element) {
       int64_t item = from.first, rest = flat;
       for (size_t axis = from.dims.size(); axis-- > 0;) {
         int64_t grown = 0;
-        if (__builtin_mul_overflow(rest % from.dims[axis].value, from.steps[axis], &grown) || __builtin_add_overflow(item, grown, &item))
+        if (__builtin_mul_overflow(rest % from.dims[axis].value, from.steps[axis], &grown) ||
+            __builtin_add_overflow(item, grown, &item))
           return std::nullopt;
         rest /= from.dims[axis].value;
       }
@@ -81,8 +84,10 @@ Known fold_range(const std::vector<KnownInput>& inputs) {
   for (const KnownInput& input : inputs)
     if (!input.known || input.known->real() || input.known->elements() != 1) return std::nullopt;
   if (inputs.size() != 3) return std::nullopt;
-  const Dim start = inputs[0].known->integer(0), limit = inputs[1].known->integer(0), step = inputs[2].known->integer(0);
-  if (start != Dim{0} || !limit.batch || step.batch || step.value <= 0 || limit.value % step.value != 0) return std::nullopt;
+  const Dim start = inputs[0].known->integer(0), limit = inputs[1].known->integer(0),
+            step = inputs[2].known->integer(0);
+  if (start != Dim{0} || !limit.batch || step.batch || step.value <= 0 || limit.value % step.value != 0)
+    return std::nullopt;
   return known_of({.dims = {{limit.value / step.value, true}}, .steps = {step.value}}, inputs[0].known->element);
 }
 
@@ -124,7 +129,9 @@ std::optional<Progression> sum(const Progression& a, const Progression& b, int64
 
 // One factor must be the same number everywhere.
 std::optional<Progression> product(const Progression& a, const Progression& b) {
-  const auto grows = [](const Progression& p) { return std::any_of(p.steps.begin(), p.steps.end(), [](int64_t step) { return step != 0; }); };
+  const auto grows = [](const Progression& p) {
+    return std::any_of(p.steps.begin(), p.steps.end(), [](int64_t step) { return step != 0; });
+  };
   const Progression &factor = grows(a) ? b : a, &other = grows(a) ? a : b;
   const auto dims = common_dims(a.dims, b.dims);
   std::optional<Progression> scaled = dims && !grows(factor) ? broadcast_to(other, *dims) : std::nullopt;
@@ -208,7 +215,8 @@ bool slices_nothing(const std::vector<KnownInput>& inputs) {
     if (i >= inputs.size() || !inputs[i].known) return i > 2;  // axes, which do not matter, and steps may be omitted
     const KnownValue& known = *inputs[i].known;
     return !known.real() && known.elements() && known.steps.empty() &&
-           std::all_of(known.ints.begin(), known.ints.end(), [&](Dim item) { return !item.batch && holds(item.value); });
+           std::all_of(known.ints.begin(), known.ints.end(),
+                       [&](Dim item) { return !item.batch && holds(item.value); });
   };
   constexpr auto from_first = [](int64_t start) { return start == 0; };
   constexpr auto to_last = [](int64_t end) { return end == INT64_MAX; };
@@ -227,7 +235,8 @@ Known fold_progression(const ModelNode& node, const std::vector<KnownInput>& inp
   const bool of_samples = std::any_of(inputs.begin(), inputs.end(), [](const KnownInput& input) {
     return input.known && depends_on_batch(input.known->dims);
   });
-  const bool to_samples = op == "Expand" && second && std::any_of(second->ints.begin(), second->ints.end(), [](Dim dim) { return dim.batch; });
+  const bool to_samples = op == "Expand" && second &&
+                          std::any_of(second->ints.begin(), second->ints.end(), [](Dim dim) { return dim.batch; });
   const auto first = of_samples || to_samples ? progression_of(inputs[0].known) : std::nullopt;
   if (!first) return std::nullopt;
   std::optional<Progression> made;
@@ -258,8 +267,11 @@ bool PicksOfEachSample::all() const {
 
 std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownValue& indices) {
   if (indices.steps.empty() || !samples.batch || !indices.dims[0].batch) return std::nullopt;
-  PicksOfEachSample picks{.groups = indices.dims[0], .length = indices.steps[0], .dims = {indices.dims.begin() + 1, indices.dims.end()}};
-  if (picks.length <= 0 || checked_mul(picks.groups.value, picks.length) != samples.value || depends_on_batch(picks.dims)) return std::nullopt;
+  PicksOfEachSample picks{
+      .groups = indices.dims[0], .length = indices.steps[0], .dims = {indices.dims.begin() + 1, indices.dims.end()}};
+  if (picks.length <= 0 || checked_mul(picks.groups.value, picks.length) != samples.value ||
+      depends_on_batch(picks.dims))
+    return std::nullopt;
   int64_t count = 1;
   for (const Dim dim : picks.dims) {
     const auto more = checked_mul(count, dim.value);
@@ -270,7 +282,8 @@ std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownVa
     int64_t at = indices.ints[0].value, rest = flat;
     for (size_t axis = picks.dims.size(); axis-- > 0;) {
       int64_t grown = 0;
-      if (__builtin_mul_overflow(rest % picks.dims[axis].value, indices.steps[axis + 1], &grown) || __builtin_add_overflow(at, grown, &at))
+      if (__builtin_mul_overflow(rest % picks.dims[axis].value, indices.steps[axis + 1], &grown) ||
+          __builtin_add_overflow(at, grown, &at))
         return std::nullopt;
       rest /= picks.dims[axis].value;
     }
@@ -281,10 +294,11 @@ std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownVa
 }
 
 std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownValue& indices, int64_t exported_batch) {
-  if (!samples.batch || indices.real() || !indices.steps.empty() || indices.depends_on_batch() || indices.dims.empty() ||
-      indices.dims[0] != Dim{exported_batch} || *indices.elements() > kKnownLimit)
+  if (!samples.batch || indices.real() || !indices.steps.empty() || indices.depends_on_batch() ||
+      indices.dims.empty() || indices.dims[0] != Dim{exported_batch} || *indices.elements() > kKnownLimit)
     return std::nullopt;
-  PicksOfEachSample picks{.groups = kBatch, .length = samples.value, .dims = {indices.dims.begin() + 1, indices.dims.end()}};
+  PicksOfEachSample picks{
+      .groups = kBatch, .length = samples.value, .dims = {indices.dims.begin() + 1, indices.dims.end()}};
   const int64_t count = *indices.elements() / exported_batch;
   for (int64_t flat = 0; flat < *indices.elements(); ++flat) {
     const int64_t sample = flat / count, at = indices.integer(static_cast<size_t>(flat)).value - sample * samples.value;

@@ -38,19 +38,25 @@ class Finder {
   std::optional<RandomMask> at(const ModelNode& last, std::unordered_set<std::string>& steps) const {
     if (is(&last, "Bernoulli") && last.inputs.size() == 1) return RandomMask{.like = last.inputs[0], .probability = {}};
     if (is(&last, "Floor") && last.inputs.size() == 1) return of_floor(last, steps);
-    if (!(is(&last, "Cast") || is(&last, "CastLike")) || last.inputs.empty() || !makes_floats(last)) return std::nullopt;
+    if (!(is(&last, "Cast") || is(&last, "CastLike")) || last.inputs.empty() || !makes_floats(last))
+      return std::nullopt;
     const ModelNode* compare = maker(last.inputs[0]);
     if (!compare || compare->inputs.size() != 2) return std::nullopt;
-    const bool less = is(compare, "Less") || is(compare, "LessOrEqual"), greater = is(compare, "Greater") || is(compare, "GreaterOrEqual");
+    const bool less = is(compare, "Less") || is(compare, "LessOrEqual"),
+               greater = is(compare, "Greater") || is(compare, "GreaterOrEqual");
     if (!less && !greater) return std::nullopt;
     const int drawn = less ? 0 : 1;
     const ModelNode* random = maker(compare->inputs[drawn]);
-    if (!is(random, "RandomUniformLike") || random->inputs.size() != 1 || !in_unit_interval(*random)) return std::nullopt;
+    if (!is(random, "RandomUniformLike") || random->inputs.size() != 1 || !in_unit_interval(*random))
+      return std::nullopt;
     // PyTorch 2 converts p to the type of the drawn numbers.
     const std::string& compared = compare->inputs[1 - drawn];
     const ModelNode* converted = maker(compared);
-    const bool like_drawn = is(converted, "CastLike") && converted->inputs.size() == 2 && converted->inputs[1] == random->outputs[0];
-    if (!read(compare->outputs[0], 1) || !read(random->outputs[0], like_drawn ? 2 : 1) || (like_drawn && !read(compared, 1))) return std::nullopt;
+    const bool like_drawn =
+        is(converted, "CastLike") && converted->inputs.size() == 2 && converted->inputs[1] == random->outputs[0];
+    if (!read(compare->outputs[0], 1) || !read(random->outputs[0], like_drawn ? 2 : 1) ||
+        (like_drawn && !read(compared, 1)))
+      return std::nullopt;
     steps.insert({compare->outputs[0], random->outputs[0]});
     if (like_drawn) steps.insert(compared);
     return RandomMask{.like = random->inputs[0], .probability = like_drawn ? converted->inputs[0] : compared};
@@ -63,7 +69,9 @@ class Finder {
     if (!is(sum, "Add") || sum->inputs.size() != 2 || !read(sum->outputs[0], 1)) return std::nullopt;
     for (int drawn = 0; drawn < 2; ++drawn) {
       const ModelNode* random = maker(sum->inputs[drawn]);
-      if (!is(random, "RandomUniformLike") || random->inputs.size() != 1 || !in_unit_interval(*random) || !read(random->outputs[0], 1)) continue;
+      if (!is(random, "RandomUniformLike") || random->inputs.size() != 1 || !in_unit_interval(*random) ||
+          !read(random->outputs[0], 1))
+        continue;
       steps.insert({sum->outputs[0], random->outputs[0]});
       return RandomMask{.like = random->inputs[0], .probability = sum->inputs[1 - drawn]};
     }

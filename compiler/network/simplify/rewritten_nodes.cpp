@@ -40,12 +40,13 @@ Status NetworkBuilder::check_divisor(const ModelNode& source) {
   if (!divisor || !divisor->real() || divisor->elements() != 1) return {};
   if (divisor->number(0) != static_cast<double>(*exported_batch_)) return {};
   if (!divided_by_samples(model_, uses_, table_, source, 1)) return {};
-  return Error{ExitCode::invalid_model,
-               fmt::format("{}: divides a sum over samples by {}, and the model was exported for a batch of {}: the file "
-                           "does not say whether the number of samples is meant",
-                           describe(source), *exported_batch_, *exported_batch_),
-               {fmt::format("if it is, export the model with a dynamic batch, or compile it with --batch {}", *exported_batch_),
-                fmt::format("if {} is meant, export the model for another batch", *exported_batch_)}};
+  return Error{
+      ExitCode::invalid_model,
+      fmt::format("{}: divides a sum over samples by {}, and the model was exported for a batch of {}: the file "
+                  "does not say whether the number of samples is meant",
+                  describe(source), *exported_batch_, *exported_batch_),
+      {fmt::format("if it is, export the model with a dynamic batch, or compile it with --batch {}", *exported_batch_),
+       fmt::format("if {} is meant, export the model for another batch", *exported_batch_)}};
 }
 
 // False: neither the number of samples as a real number, nor a division by it.

@@ -109,7 +109,8 @@ class MeanWriter {
   std::string write(const std::string& op, const std::vector<std::string>& inputs) {
     ModelNode& node = nodes_.emplace_back();
     node.op = op;
-    node.name = fmt::format("{}/{}_{}", division_.name.empty() ? division_.outputs[0] : division_.name, op, nodes_.size());
+    node.name =
+        fmt::format("{}/{}_{}", division_.name.empty() ? division_.outputs[0] : division_.name, op, nodes_.size());
     node.metadata = division_.metadata;
     node.inputs = inputs;
     node.outputs = {fmt::format("{}/of_samples_{}", division_.outputs[0], nodes_.size())};
@@ -136,7 +137,8 @@ std::optional<int64_t> counted_samples(ValueTable& table, const ModelNode& node)
   const ModelAttribute* const to = find_attribute(node, "to");
   if (!to || to->element() != ElementType::f32) return std::nullopt;
   const KnownValue* const known = table.known(table.find(node.inputs[0]));
-  if (!known || known->real() || known->elements() != 1 || !known->probes.empty() || !known->ints[0].batch) return std::nullopt;
+  if (!known || known->real() || known->elements() != 1 || !known->probes.empty() || !known->ints[0].batch)
+    return std::nullopt;
   return known->ints[0].value > 0 ? std::optional(known->ints[0].value) : std::nullopt;
 }
 

@@ -32,7 +32,8 @@ Result<SpelledSequence> spell_out(const ModelNode& split, const Dims& x, const K
   };
   const int64_t rank = static_cast<int64_t>(x.size());
   int64_t axis = integer_of(split, "axis", 0);
-  if (axis < -rank || axis >= rank) return invalid(fmt::format("axis {} is out of range for {}", axis, counted(rank, "dimension")));
+  if (axis < -rank || axis >= rank)
+    return invalid(fmt::format("axis {} is out of range for {}", axis, counted(rank, "dimension")));
   if (axis < 0) axis += rank;
   const Dim whole = x[static_cast<size_t>(axis)];
   if (whole.batch) return unsupported("splits the batch of " + to_string(x));
@@ -45,10 +46,12 @@ Result<SpelledSequence> spell_out(const ModelNode& split, const Dims& x, const K
     for (size_t i = 0; i < static_cast<size_t>(*lengths->elements()); ++i) parts.push_back(lengths->integer(i).value);
   } else {  // equal parts, except for the last
     const int64_t each = given ? lengths->integer(0).value : 1;
-    if (each < 1 || whole.value / each > kMostItems) return invalid(fmt::format("{} cannot be split into parts of {}", whole.value, each));
+    if (each < 1 || whole.value / each > kMostItems)
+      return invalid(fmt::format("{} cannot be split into parts of {}", whole.value, each));
     for (int64_t at = 0; at < whole.value; at += each) parts.push_back(std::min(each, whole.value - at));
   }
-  if (parts.empty() || static_cast<int64_t>(parts.size()) > kMostItems) return invalid(fmt::format("is split into {} parts", parts.size()));
+  if (parts.empty() || static_cast<int64_t>(parts.size()) > kMostItems)
+    return invalid(fmt::format("is split into {} parts", parts.size()));
 
   SpelledSequence spelled;
   ModelNode whole_split{.op = "Split",

@@ -44,7 +44,8 @@ class Writer {
   // A constant whose elements all equal that number.
   bool is_all(size_t i, double number) const {
     const KnownValue* known = this->known(i);
-    return known && known->real() && std::all_of(known->reals.begin(), known->reals.end(), [=](double item) { return item == number; });
+    return known && known->real() &&
+           std::all_of(known->reals.begin(), known->reals.end(), [=](double item) { return item == number; });
   }
   int64_t integer(std::string_view name, int64_t missing) const {
     const auto* found = find_attribute(node(), name);
@@ -82,7 +83,8 @@ class Writer {
     set_integer("axis", axis);
     set("split", lengths);
     std::vector<std::string> parts = {first};
-    for (size_t i = 1; i < lengths.size(); ++i) nodes_.back().outputs.push_back(parts.emplace_back(fmt::format("{}.{}", first, i)));
+    for (size_t i = 1; i < lengths.size(); ++i)
+      nodes_.back().outputs.push_back(parts.emplace_back(fmt::format("{}.{}", first, i)));
     return parts;
   }
   std::string concat(const std::vector<std::string>& parts, int64_t axis) {
@@ -126,8 +128,12 @@ class Writer {
   bool wants(size_t i) const { return i < node().outputs.size() && !node().outputs[i].empty(); }
   Nodes finish_given() { return std::move(nodes_); }
 
-  Error invalid(const std::string& what) const { return {ExitCode::invalid_model, fmt::format("{}: {}", describe(node()), what)}; }
-  Error unsupported(const std::string& what) const { return {ExitCode::unsupported, fmt::format("{}: {}", describe(node()), what)}; }
+  Error invalid(const std::string& what) const {
+    return {ExitCode::invalid_model, fmt::format("{}: {}", describe(node()), what)};
+  }
+  Error unsupported(const std::string& what) const {
+    return {ExitCode::unsupported, fmt::format("{}: {}", describe(node()), what)};
+  }
 
  private:
   std::string first_output() const {

@@ -28,14 +28,18 @@ Result<Nodes> widen(Writer& w) {
     if (!w.input(2).empty()) inputs.push_back(w.input(2));
   }
   const std::string wide = w.write(w.node().op.c_str(), inputs);
-  const std::map<std::string, int64_t> in_front = {{"kernel_shape", 1}, {"strides", 1}, {"dilations", 1}, {"output_shape", 1}, {"output_padding", 0}};
+  const std::map<std::string, int64_t> in_front = {
+      {"kernel_shape", 1}, {"strides", 1}, {"dilations", 1}, {"output_shape", 1}, {"output_padding", 0}};
   for (const ModelAttribute& attribute : w.node().attributes) {
     const Ints& items = attribute.integers();
     if (const auto found = in_front.find(attribute.name); found != in_front.end()) {
-      if (items.size() != 1) return w.invalid(fmt::format("{} has {}, expected 1", attribute.name, counted(static_cast<int64_t>(items.size()), "number")));
+      if (items.size() != 1)
+        return w.invalid(fmt::format("{} has {}, expected 1", attribute.name,
+                                     counted(static_cast<int64_t>(items.size()), "number")));
       w.set(attribute.name, {found->second, items[0]});
     } else if (attribute.name == "pads") {
-      if (items.size() != 2) return w.invalid(fmt::format("pads has {}, expected 2", counted(static_cast<int64_t>(items.size()), "number")));
+      if (items.size() != 2)
+        return w.invalid(fmt::format("pads has {}, expected 2", counted(static_cast<int64_t>(items.size()), "number")));
       w.set("pads", {0, items[0], 0, items[1]});
     } else {
       w.take_over(attribute);
@@ -169,9 +173,11 @@ Result<Nodes> spell_einsum(Writer& w) {
   for (const char c : w.text("equation", ""))
     if (c != ' ') equation += c;
   const size_t comma = equation.find(','), arrow = equation.find("->");
-  if (w.node().inputs.size() != 2 || comma == std::string::npos || arrow == std::string::npos || comma > arrow || equation.find('.') != std::string::npos)
+  if (w.node().inputs.size() != 2 || comma == std::string::npos || arrow == std::string::npos || comma > arrow ||
+      equation.find('.') != std::string::npos)
     return spelling::einsum(w, equation);
-  const std::string a = equation.substr(0, comma), b = equation.substr(comma + 1, arrow - comma - 1), y = equation.substr(arrow + 2);
+  const std::string a = equation.substr(0, comma), b = equation.substr(comma + 1, arrow - comma - 1),
+                    y = equation.substr(arrow + 2);
   if (!w.dims(1) || a.size() != w.dims(0)->size() || b.size() != w.dims(1)->size())
     return w.invalid(fmt::format("'{}' does not match its inputs", equation));
   const auto has = [](const std::string& letters, char c) { return letters.find(c) != std::string::npos; };
@@ -197,7 +203,8 @@ Result<Nodes> spell_einsum(Writer& w) {
     for (const char c : to) order.push_back(static_cast<int64_t>(from.find(c)));
     return w.write("Transpose", {name}, "perm", order);
   };
-  const std::string left = arranged(w.input(0), a, batch + rows + summed), right = arranged(w.input(1), b, batch + summed + columns);
+  const std::string left = arranged(w.input(0), a, batch + rows + summed),
+                    right = arranged(w.input(1), b, batch + summed + columns);
   arranged(w.write("MatMul", {left, right}), batch + rows + columns, y);
   return w.finish();
 }

@@ -26,23 +26,33 @@ Result<Heads> heads_of(const Writer& w) {
     const auto text = [](const Dims* dims) { return dims ? to_string(*dims) : std::string("unknown"); };
     return w.invalid(fmt::format("Q {}, K {} and V {}: {}", text(q), text(k), text(v), why));
   };
-  if (!q || !k || !v || q->size() != k->size() || q->size() != v->size() || (q->size() != 3 && q->size() != 4)) return wrong("each needs three or four dimensions");
+  if (!q || !k || !v || q->size() != k->size() || q->size() != v->size() || (q->size() != 3 && q->size() != 4))
+    return wrong("each needs three or four dimensions");
   for (const Dims* dims : {q, k, v})
     for (size_t i = 1; i < dims->size(); ++i)
       if ((*dims)[i].batch) return wrong("the batch must be the first dimension");
   Heads heads;
   if (q->size() == 4) {
-    heads = {.queries = (*q)[1].value, .keys = (*k)[1].value, .rows = (*q)[2].value, .columns = (*k)[2].value, .size = (*q)[3].value, .value_size = (*v)[3].value};
+    heads = {.queries = (*q)[1].value,
+             .keys = (*k)[1].value,
+             .rows = (*q)[2].value,
+             .columns = (*k)[2].value,
+             .size = (*q)[3].value,
+             .value_size = (*v)[3].value};
     if ((*v)[1] != (*k)[1] || (*v)[2] != (*k)[2] || (*k)[3] != (*q)[3]) return wrong("the shapes do not match");
   } else {
-    heads = {.queries = w.integer("q_num_heads", 0), .keys = w.integer("kv_num_heads", 0), .rows = (*q)[1].value, .columns = (*k)[1].value};
+    heads = {.queries = w.integer("q_num_heads", 0),
+             .keys = w.integer("kv_num_heads", 0),
+             .rows = (*q)[1].value,
+             .columns = (*k)[1].value};
     if (heads.queries < 1 || heads.keys < 1) return w.invalid("three dimensions need q_num_heads and kv_num_heads");
     if ((*q)[2].value % heads.queries != 0 || (*k)[2].value % heads.keys != 0 || (*v)[2].value % heads.keys != 0)
       return wrong(fmt::format("not divisible into {} and {} heads", heads.queries, heads.keys));
     heads.size = (*q)[2].value / heads.queries, heads.value_size = (*v)[2].value / heads.keys;
     if ((*k)[2].value / heads.keys != heads.size || (*v)[1] != (*k)[1]) return wrong("the shapes do not match");
   }
-  if (heads.queries % heads.keys != 0) return wrong(fmt::format("{} heads of queries cannot share {} of keys", heads.queries, heads.keys));
+  if (heads.queries % heads.keys != 0)
+    return wrong(fmt::format("{} heads of queries cannot share {} of keys", heads.queries, heads.keys));
   if ((*q)[0] != (*k)[0] || (*q)[0] != (*v)[0]) return wrong("they differ in the batch");
   return heads;
 }
@@ -50,7 +60,8 @@ Result<Heads> heads_of(const Writer& w) {
 // [samples, heads, length, size]
 std::string by_heads(Writer& w, size_t i, int64_t heads, int64_t length, int64_t size) {
   if (w.dims(i)->size() == 4) return w.input(i);
-  return w.write("Transpose", {w.write("Reshape", {w.input(i)}, "shape", {-1, length, heads, size})}, "perm", {0, 2, 1, 3});
+  return w.write("Transpose", {w.write("Reshape", {w.input(i)}, "shape", {-1, length, heads, size})}, "perm",
+                 {0, 2, 1, 3});
 }
 
 // How many keys before and after its own position a query attends to; -1: all.
@@ -69,7 +80,8 @@ Sight sight_of(const Writer& w) {
 KnownValue seen_keys(const Heads& heads, const Sight& sight) {
   KnownValue seen{.element = ElementType::boolean, .dims = {{heads.rows}, {heads.columns}}};
   for (int64_t i = 0; i < heads.rows; ++i)
-    for (int64_t j = 0; j < heads.columns; ++j) seen.ints.push_back({(sight.left < 0 || i - j <= sight.left) && (sight.right < 0 || j - i <= sight.right)});
+    for (int64_t j = 0; j < heads.columns; ++j)
+      seen.ints.push_back({(sight.left < 0 || i - j <= sight.left) && (sight.right < 0 || j - i <= sight.right)});
   return seen;
 }
 
@@ -79,7 +91,8 @@ Result<std::string> masked(Writer& w, const Heads& heads, std::string scores) {
     scores = w.write("Where", {seen, scores, hidden});
   };
   if (const Sight sight = sight_of(w); !sight.everything()) {
-    if (heads.rows > kKnownLimit / heads.columns) return w.unsupported(fmt::format("its mask of {} queries × {} keys is too large", heads.rows, heads.columns));
+    if (heads.rows > kKnownLimit / heads.columns)
+      return w.unsupported(fmt::format("its mask of {} queries × {} keys is too large", heads.rows, heads.columns));
     hide(w.constant(seen_keys(heads, sight)));
   }
   if (w.input(3).empty()) return scores;
@@ -129,12 +142,16 @@ Result<Nodes> finished(Writer& w, const Heads& heads) {
 Result<Nodes> attention(Writer& w) {
   for (size_t i = 4; i < 7; ++i)
     if (!w.input(i).empty())
-      return w.unsupported(fmt::format("reads {} (input {}), which only inference uses", i < 6 ? "a cache of past keys and values" : "the lengths of sequences", i));
+      return w.unsupported(fmt::format("reads {} (input {}), which only inference uses",
+                                       i < 6 ? "a cache of past keys and values" : "the lengths of sequences", i));
   for (size_t i = 1; i < 4; ++i)
-    if (w.wants(i)) return w.unsupported(fmt::format("its output {} ({}) is read, but not supported", i, i < 3 ? "present keys or values" : "scores"));
+    if (w.wants(i))
+      return w.unsupported(
+          fmt::format("its output {} ({}) is read, but not supported", i, i < 3 ? "present keys or values" : "scores"));
   PLIMSOLL_ASSIGN(const attending::Heads heads, attending::heads_of(w));
   std::string q = attending::by_heads(w, 0, heads.queries, heads.rows, heads.size);
-  const std::string k = attending::by_heads(w, 1, heads.keys, heads.columns, heads.size), v = attending::by_heads(w, 2, heads.keys, heads.columns, heads.value_size);
+  const std::string k = attending::by_heads(w, 1, heads.keys, heads.columns, heads.size),
+                    v = attending::by_heads(w, 2, heads.keys, heads.columns, heads.value_size);
   if (attending::is_fused(w, heads)) {
     attending::fused(w, heads, q, k, v);
     return attending::finished(w, heads);
@@ -166,23 +183,29 @@ Result<Nodes> rotary_embedding(Writer& w) {
   const int64_t heads = flat ? w.integer("num_heads", 0) : 0;
   if ((w.x().size() != 4 && !flat) || (flat && (heads < 1 || w.x()[2].value % heads != 0)))
     return w.invalid(fmt::format("its input is {} and num_heads is {}", to_string(w.x()), heads));
-  const int64_t size = flat ? w.x()[2].value / heads : w.x()[3].value, given = w.integer("rotary_embedding_dim", 0), turned = given == 0 ? size : given, half = turned / 2;
-  if (turned < 2 || turned % 2 != 0 || turned > size) return w.invalid(fmt::format("rotates {} of {} elements", turned, size));
+  const int64_t size = flat ? w.x()[2].value / heads : w.x()[3].value, given = w.integer("rotary_embedding_dim", 0),
+                turned = given == 0 ? size : given, half = turned / 2;
+  if (turned < 2 || turned % 2 != 0 || turned > size)
+    return w.invalid(fmt::format("rotates {} of {} elements", turned, size));
   const bool by_position = !w.input(3).empty(), interleaved = w.integer("interleaved", 0) != 0;
   for (size_t i = 1; i < 3; ++i)
     if (!w.dims(i) || w.dims(i)->size() != (by_position ? 2 : 3) || w.dims(i)->back() != Dim{half})
-      return w.invalid(fmt::format("input {} is {}, expected {} elements for each {}", i, w.dims(i) ? to_string(*w.dims(i)) : "unknown", half, by_position ? "position" : "token"));
+      return w.invalid(fmt::format("input {} is {}, expected {} elements for each {}", i,
+                                   w.dims(i) ? to_string(*w.dims(i)) : "unknown", half,
+                                   by_position ? "position" : "token"));
   const auto angles = [&](size_t i) {
     const std::string table = by_position ? w.write("Gather", {w.input(i), w.input(3)}) : w.input(i);
     return w.write("Unsqueeze", {table}, "axes", {flat ? 2 : 1});
   };
   const std::string cos = angles(1), sin = angles(2);
-  const std::string x = flat ? w.write("Reshape", {w.input(0)}, "shape", {-1, w.x()[1].value, heads, size}) : w.input(0);
+  const std::string x =
+      flat ? w.write("Reshape", {w.input(0)}, "shape", {-1, w.x()[1].value, heads, size}) : w.input(0);
   const std::vector<std::string> parts = turned < size ? w.split(x, 3, {turned, size - turned}) : std::vector{x};
   std::string a, b;
   if (interleaved) {
     const auto every_second = [&](int64_t first) {
-      const std::string from = w.integers({first}, {{1}}), to = w.integers({turned}, {{1}}), axis = w.integers({3}, {{1}}), step = w.integers({2}, {{1}});
+      const std::string from = w.integers({first}, {{1}}), to = w.integers({turned}, {{1}}),
+                        axis = w.integers({3}, {{1}}), step = w.integers({2}, {{1}});
       return w.write("Slice", {parts[0], from, to, axis, step});
     };
     a = every_second(0), b = every_second(1);
@@ -197,7 +220,8 @@ Result<Nodes> rotary_embedding(Writer& w) {
     real = w.write("Unsqueeze", {real}, "axes", {4}), imaginary = w.write("Unsqueeze", {imaginary}, "axes", {4});
     Ints shape = {-1};
     const int64_t tokens = w.x()[flat ? 1 : 2].value;
-    for (const int64_t entry : flat ? Ints{tokens, heads, turned} : Ints{w.x()[1].value, tokens, turned}) shape.push_back(entry);
+    for (const int64_t entry : flat ? Ints{tokens, heads, turned} : Ints{w.x()[1].value, tokens, turned})
+      shape.push_back(entry);
     y = w.write("Reshape", {w.concat({real, imaginary}, 4)}, "shape", shape);
   } else {
     y = w.concat({real, imaginary}, 3);
@@ -209,17 +233,22 @@ Result<Nodes> rotary_embedding(Writer& w) {
 
 Result<Nodes> tensor_scatter(Writer& w) {
   const Dims *past = w.dims(0), *update = w.dims(1);
-  const int64_t rank = past ? static_cast<int64_t>(past->size()) : 0, given = w.integer("axis", -2), axis = given < 0 ? given + rank : given;
-  if (!past || !update || past->size() != update->size() || axis < 1 || axis >= rank) return w.invalid("the shapes of its cache and its update do not match");
+  const int64_t rank = past ? static_cast<int64_t>(past->size()) : 0, given = w.integer("axis", -2),
+                axis = given < 0 ? given + rank : given;
+  if (!past || !update || past->size() != update->size() || axis < 1 || axis >= rank)
+    return w.invalid("the shapes of its cache and its update do not match");
   const int64_t all = (*past)[static_cast<size_t>(axis)].value, fresh = (*update)[static_cast<size_t>(axis)].value;
   int64_t first = 0;
   if (!w.input(2).empty()) {
     const KnownValue* places = w.known(2);
-    if (!places || places->real() || places->ints.empty() || std::any_of(places->ints.begin(), places->ints.end(), [&](Dim at) { return at != places->ints[0]; }) || places->ints[0].batch)
+    if (!places || places->real() || places->ints.empty() ||
+        std::any_of(places->ints.begin(), places->ints.end(), [&](Dim at) { return at != places->ints[0]; }) ||
+        places->ints[0].batch)
       return w.unsupported("writes each sample at a different index (write_indices, input 2)");
     first = places->ints[0].value;
   }
-  if (first < 0 || first + fresh > all) return w.unsupported(fmt::format("writes [{}, {}) of {}", first, first + fresh, all));
+  if (first < 0 || first + fresh > all)
+    return w.unsupported(fmt::format("writes [{}, {}) of {}", first, first + fresh, all));
   const std::vector<std::string> old = w.split(w.input(0), axis, [&] {
     Ints lengths;
     for (const int64_t length : {first, fresh, all - first - fresh})

@@ -15,7 +15,8 @@ bool depends_on_batch(const Dims& dims) {
 // By indices that are the same for each sample, from data without samples (position embeddings): gathered once, then
 // repeated.
 Result<Nodes> gather_once(Writer& w, const KnownValue& indices) {
-  const int64_t rank = static_cast<int64_t>(w.x().size()), given = w.integer("axis", 0), axis = given < 0 ? given + rank : given;
+  const int64_t rank = static_cast<int64_t>(w.x().size()), given = w.integer("axis", 0),
+                axis = given < 0 ? given + rank : given;
   if (axis < 0 || axis >= rank) return w.invalid(fmt::format("axis {} of {}", given, to_string(w.x())));
   KnownValue one = indices;
   if (std::count_if(one.dims.begin(), one.dims.end(), [](Dim dim) { return dim.batch; }) != 1)
@@ -36,7 +37,9 @@ Result<Nodes> gather_once(Writer& w, const KnownValue& indices) {
 // Written for each sample of the exporter's example, and the same for all of them.
 bool alike_for_example(const Writer& w, const KnownValue& indices) {
   const auto batch = w.exported_batch();
-  if (!batch || *batch < 2 || indices.depends_on_batch() || !indices.steps.empty() || indices.dims.empty() || indices.dims[0] != Dim{*batch}) return false;
+  if (!batch || *batch < 2 || indices.depends_on_batch() || !indices.steps.empty() || indices.dims.empty() ||
+      indices.dims[0] != Dim{*batch})
+    return false;
   const size_t count = static_cast<size_t>(*indices.elements() / *batch);
   for (size_t i = count; i < static_cast<size_t>(*indices.elements()); ++i)
     if (indices.integer(i) != indices.integer(i % count)) return false;
@@ -46,8 +49,10 @@ bool alike_for_example(const Writer& w, const KnownValue& indices) {
 // Indices [samples, …, depth] that begin with the sample's own number and are otherwise the same for each sample: what
 // they select within one sample, as indices into its first dimensions merged into one.
 std::optional<Ints> picks_within_sample(const KnownValue& indices, int64_t samples, const Dims& x) {
-  const size_t depth = static_cast<size_t>(indices.dims.back().value), all = static_cast<size_t>(indices.elements().value_or(0));
-  if (depth < 2 || indices.dims.size() < 2 || indices.dims[0] != Dim{samples} || samples < 2 || all % (static_cast<size_t>(samples) * depth) != 0)
+  const size_t depth = static_cast<size_t>(indices.dims.back().value),
+               all = static_cast<size_t>(indices.elements().value_or(0));
+  if (depth < 2 || indices.dims.size() < 2 || indices.dims[0] != Dim{samples} || samples < 2 ||
+      all % (static_cast<size_t>(samples) * depth) != 0)
     return std::nullopt;
   const size_t of_sample = all / static_cast<size_t>(samples);
   Ints at;
@@ -71,12 +76,14 @@ std::optional<Ints> picks_within_sample(const KnownValue& indices, int64_t sampl
 // first dimensions merged into one.
 std::optional<Nodes> gather_within_samples(Writer& w, const KnownValue& indices) {
   const Dims& x = w.x();
-  if (w.integer("batch_dims", 0) != 0 || indices.real() || indices.dims.empty() || x.empty() || x[0] != kBatch) return std::nullopt;
+  if (w.integer("batch_dims", 0) != 0 || indices.real() || indices.dims.empty() || x.empty() || x[0] != kBatch)
+    return std::nullopt;
   const size_t depth = static_cast<size_t>(indices.dims.back().value);
   if (depth < 2 || depth > x.size()) return std::nullopt;
   std::optional<Ints> at;
   if (indices.probes.size() > 1 && indices.dims[0] == kBatch) at = picks_within_sample(indices.probes[1], 2, x);
-  else if (!indices.depends_on_batch() && indices.steps.empty() && w.exported_batch()) at = picks_within_sample(indices, *w.exported_batch(), x);
+  else if (!indices.depends_on_batch() && indices.steps.empty() && w.exported_batch())
+    at = picks_within_sample(indices, *w.exported_batch(), x);
   if (!at) return std::nullopt;
   const Dims places(indices.dims.begin() + 1, indices.dims.end() - 1);
   Ints merged = {-1, 1}, shape = {-1};
@@ -104,7 +111,8 @@ std::optional<Nodes> gather_within_samples(Writer& w, const KnownValue& indices)
 Result<Nodes> cast_like(Writer& w) {
   const ElementType to = w.element(1);
   if (to == ElementType::undefined)
-    return w.unsupported(fmt::format("'{}' may hold booleans or bytes; use Cast with an explicit type instead", w.input(1)));
+    return w.unsupported(
+        fmt::format("'{}' may hold booleans or bytes; use Cast with an explicit type instead", w.input(1)));
   w.write("Cast", {w.input(0)});
   w.set_integer("to", static_cast<int64_t>(to));
   return w.finish();
@@ -129,7 +137,8 @@ Result<Nodes> gather(Writer& w) {
   if (!indices) return Nodes{};
   const int64_t axis = w.integer("axis", 0);
   const auto of_samples = std::find(indices->dims.begin(), indices->dims.end(), kBatch);
-  if (indices->alike_for_each_sample() && of_samples != indices->dims.end() && !depends_on_batch(w.x())) return gather_once(w, *indices);
+  if (indices->alike_for_each_sample() && of_samples != indices->dims.end() && !depends_on_batch(w.x()))
+    return gather_once(w, *indices);
   if (!depends_on_batch(w.x()) && alike_for_example(w, *indices) && w.follow()) {
     KnownValue alike = *indices;
     alike.dims[0] = kBatch;
@@ -137,11 +146,13 @@ Result<Nodes> gather(Writer& w) {
     return gather_once(w, alike);
   }
   auto picks = axis == 0 && !w.x().empty() ? picks_of_each_sample(w.x()[0], *indices) : std::nullopt;
-  if (!picks && axis == 0 && !w.x().empty() && w.exported_batch()) picks = picks_of_each_sample(w.x()[0], *indices, *w.exported_batch());
+  if (!picks && axis == 0 && !w.x().empty() && w.exported_batch())
+    picks = picks_of_each_sample(w.x()[0], *indices, *w.exported_batch());
   if (!picks && !indices->depends_on_batch()) return Nodes{};
   if (!picks)
-    return Error{ExitCode::unsupported, fmt::format("{}: its indices depend on the batch and differ between the samples of {}",
-                                                    describe(w.node()), to_string(w.x()))};
+    return Error{ExitCode::unsupported,
+                 fmt::format("{}: its indices depend on the batch and differ between the samples of {}",
+                             describe(w.node()), to_string(w.x()))};
   Ints shape = {-1};
   if (picks->all())
     for (const Dim dim : picks->dims) shape.push_back(dim.value);
@@ -176,7 +187,8 @@ Result<Nodes> gather_nd_computed(Writer& w) {
   }
   std::string row;
   for (int64_t k = 0; k < depth; ++k) {
-    const std::string first = w.integers({k}, {{1}}), end = w.integers({k + 1}, {{1}}), axis = w.integers({rank - 1}, {{1}});
+    const std::string first = w.integers({k}, {{1}}), end = w.integers({k + 1}, {{1}}),
+                      axis = w.integers({rank - 1}, {{1}});
     std::string at = w.write("Squeeze", {w.write("Slice", {w.input(1), first, end, axis})}, "axes", {rank - 1});
     if (depth == 1) {
       row = at;
@@ -200,7 +212,9 @@ Result<Nodes> gather_nd_computed(Writer& w) {
 
 // Along the first axes at once: they are merged into one.
 Result<Nodes> gather_nd(Writer& w) {
-  const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
+  const auto unsupported = [&](const std::string& why) {
+    return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)};
+  };
   if (const SampleIndices* indices = w.of_samples(1)) return gather_nd_of_samples(w, *indices);
   const KnownValue* indices = w.known(1);
   if (indices)
@@ -216,7 +230,8 @@ Result<Nodes> gather_nd(Writer& w) {
     return unsupported("its indices are not known at compile time");
   if (w.integer("batch_dims", 0) != 0) return unsupported("batch_dims above 0 is not supported");
   const size_t depth = static_cast<size_t>(indices->dims.back().value);
-  if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("indexes {} axes of {}", depth, to_string(w.x())));
+  if (depth < 1 || depth > w.x().size())
+    return w.invalid(fmt::format("indexes {} axes of {}", depth, to_string(w.x())));
   int64_t rows = 1;
   for (size_t i = 0; i < depth; ++i) {
     if (w.x()[i].batch) return unsupported("indexes the batch");
@@ -227,7 +242,8 @@ Result<Nodes> gather_nd(Writer& w) {
   Ints at((alike ? indices->ints.size() : static_cast<size_t>(*indices->elements())) / depth, 0);
   for (size_t i = 0; i < at.size() * depth; ++i) {
     const int64_t size = w.x()[i % depth].value, given = indices->integer(i).value;
-    if (given < -size || given >= size) return w.invalid(fmt::format("index {} is out of range for axis {} of {}", given, i % depth, to_string(w.x())));
+    if (given < -size || given >= size)
+      return w.invalid(fmt::format("index {} is out of range for axis {} of {}", given, i % depth, to_string(w.x())));
     at[i / depth] = at[i / depth] * size + (given < 0 ? given + size : given);
   }
   const Dims places(indices->dims.begin(), indices->dims.end() - 1);
@@ -248,8 +264,9 @@ namespace {
 // The samples 0, 1, 2, … one by one, all of them (torch's exporter writes x[:] = y like this).
 bool writes_all_samples(const Writer& w, const KnownValue& indices) {
   const Dims* updates = w.dims(2);
-  return updates && *updates == w.x() && !w.x().empty() && w.x()[0] == kBatch && w.text("reduction", "none") == "none" &&
-         indices.dims == Dims{kBatch, {1}} && indices.steps.size() == 2 && indices.steps[0] == 1 && indices.ints[0] == Dim{0};
+  return updates && *updates == w.x() && !w.x().empty() && w.x()[0] == kBatch &&
+         w.text("reduction", "none") == "none" && indices.dims == Dims{kBatch, {1}} && indices.steps.size() == 2 &&
+         indices.steps[0] == 1 && indices.ints[0] == Dim{0};
 }
 
 // Indices [samples, …, depth] that begin with the sample's number and are otherwise the same for each sample: their
@@ -281,7 +298,8 @@ Result<Ints> known_places(const Writer& w, const KnownValue& indices, size_t dep
 
 bool is_one_number(const KnownValue* updates) {
   return updates && updates->real() && !updates->reals.empty() &&
-         std::all_of(updates->reals.begin(), updates->reals.end(), [&](double item) { return item == updates->reals[0]; });
+         std::all_of(updates->reals.begin(), updates->reals.end(),
+                     [&](double item) { return item == updates->reals[0]; });
 }
 
 }  // namespace
@@ -299,7 +317,8 @@ Result<Nodes> scatter_nd(Writer& w) {
     const size_t depth = static_cast<size_t>(indices->dims.back().value);
     KnownPlaces places{.axis = 1, .around = {-1, 1}};
     for (size_t i = 1; i < x.size(); ++i) (i < depth ? places.length : places.around[1]) *= x[i].value;
-    if (places.length > kKnownLimit) return w.unsupported(fmt::format("selects from {} elements, too many", places.length));
+    if (places.length > kKnownLimit)
+      return w.unsupported(fmt::format("selects from {} elements, too many", places.length));
     return scatter_known(w, *at, places);
   }
   if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty())
@@ -311,7 +330,8 @@ Result<Nodes> scatter_nd(Writer& w) {
     if (x[i].batch) return w.unsupported("writes into the batch by index");
     places.length *= x[i].value;
   }
-  if (places.length > kKnownLimit) return w.unsupported(fmt::format("selects from {} elements, too many", places.length));
+  if (places.length > kKnownLimit)
+    return w.unsupported(fmt::format("selects from {} elements, too many", places.length));
   PLIMSOLL_ASSIGN(const Ints at, known_places(w, *indices, depth));
   if (w.text("reduction", "none") != "none" || !is_one_number(updates)) {
     for (size_t i = depth; i < x.size(); ++i) places.around.push_back(x[i].batch ? -1 : x[i].value);

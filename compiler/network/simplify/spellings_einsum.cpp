@@ -91,8 +91,10 @@ class EinsumWriter {
       return samples;
     };
     const std::string in_front = taken(rows), behind = taken(columns);
-    const std::string left = merged(arranged(a, in_front + both + rows + contracted), {in_front + both, rows, contracted}),
-                      right = merged(arranged(b, behind + both + contracted + columns), {behind + both, contracted, columns});
+    const std::string left =
+                          merged(arranged(a, in_front + both + rows + contracted), {in_front + both, rows, contracted}),
+                      right = merged(arranged(b, behind + both + contracted + columns),
+                                     {behind + both, contracted, columns});
     const std::string made = w_.write("MatMul", {left, right});
     const std::string letters = in_front + behind + both + rows + columns;
     return {reshaped(made, letters, rows.size() != 1 || columns.size() != 1), letters};
@@ -120,7 +122,8 @@ class EinsumWriter {
     order.insert(order.end(), {static_cast<int64_t>(first), static_cast<int64_t>(second)});
     const int64_t n = sizes_.at(c).value;
     shape.push_back(n * n);
-    const std::string turned = std::is_sorted(order.begin(), order.end()) ? term.name : w_.write("Transpose", {term.name}, "perm", order);
+    const std::string turned =
+        std::is_sorted(order.begin(), order.end()) ? term.name : w_.write("Transpose", {term.name}, "perm", order);
     const std::string flat = w_.write("Reshape", {turned}, "shape", shape);
     const Dims one = {{1}};
     const Ints axis = {static_cast<int64_t>(letters.size())};
@@ -151,7 +154,8 @@ class EinsumWriter {
     for (size_t i = 1; i < groups.size(); ++i) {
       int64_t size = 1;
       for (const char c : groups[i]) size *= sizes_.at(c).value;
-      const bool of_samples = std::any_of(groups[i].begin(), groups[i].end(), [&](char c) { return sizes_.at(c).batch; });
+      const bool of_samples =
+          std::any_of(groups[i].begin(), groups[i].end(), [&](char c) { return sizes_.at(c).batch; });
       shape.push_back(of_samples ? -1 : size);
     }
     return w_.write("Reshape", {term.name}, "shape", shape);
@@ -213,7 +217,8 @@ Result<Nodes> einsum(Writer& w, const std::string& equation) {
   std::string y;
   if (arrow != std::string::npos) {
     y = equation.substr(arrow + 2);
-    if (const size_t place = y.find("..."); place != std::string::npos) y = y.substr(0, place) + dots + y.substr(place + 3);
+    if (const size_t place = y.find("..."); place != std::string::npos)
+      y = y.substr(0, place) + dots + y.substr(place + 3);
   } else {  // the letters that occur once, in alphabetical order
     std::string sorted = without(all, dots);
     std::sort(sorted.begin(), sorted.end());
@@ -241,7 +246,8 @@ Result<Nodes> einsum(Writer& w, const std::string& equation) {
   Term so_far = terms[0];
   for (size_t i = 1; i < terms.size(); ++i) {
     const std::string later = wanted(i + 1);
-    const Term left = writer.summed(so_far, later + terms[i].letters), right = writer.summed(terms[i], later + left.letters);
+    const Term left = writer.summed(so_far, later + terms[i].letters),
+               right = writer.summed(terms[i], later + left.letters);
     so_far = writer.product(left, right, later);
   }
   so_far = writer.arranged(writer.summed(so_far, y), y);

@@ -36,7 +36,8 @@ Result<Nodes> class_loss_of_probabilities(Writer& w) {
   }
   const std::string likelihoods = reduce(w, "ReduceSum", products, {1});
   const std::string reduction = w.text("reduction", "mean");
-  w.write("Neg", {reduction == "none" ? likelihoods : reduce(w, reduction == "sum" ? "ReduceSum" : "ReduceMean", likelihoods, {})});
+  w.write("Neg", {reduction == "none" ? likelihoods
+                                      : reduce(w, reduction == "sum" ? "ReduceSum" : "ReduceMean", likelihoods, {})});
   return w.finish();
 }
 

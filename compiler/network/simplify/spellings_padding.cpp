@@ -125,7 +125,8 @@ Result<Nodes> tile(Writer& w) {
   }
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     const int64_t times = repeats->integer(axis).value;
-    if (dims[axis] != Dim{1} && !repeats->integer(axis).batch && times != 1) x = pad_axis(w, x, "wrap", axis, 0, (times - 1) * dims[axis].value);
+    if (dims[axis] != Dim{1} && !repeats->integer(axis).batch && times != 1)
+      x = pad_axis(w, x, "wrap", axis, 0, (times - 1) * dims[axis].value);
   }
   if (x == w.input(0)) w.write("Identity", {x});
   return w.finish();

@@ -46,7 +46,12 @@ struct State {
 class Unrolled {
  public:
   explicit Unrolled(Writer& writer)
-      : w_(writer), lstm_(writer.node().op == "LSTM"), gru_(writer.node().op == "GRU"), gates_(lstm_ ? 4 : gru_ ? 3 : 1) {}
+      : w_(writer),
+        lstm_(writer.node().op == "LSTM"),
+        gru_(writer.node().op == "GRU"),
+        gates_(lstm_  ? 4
+               : gru_ ? 3
+                      : 1) {}
 
   Result<Nodes> write() {
     PLIMSOLL_TRY(read_shapes());
@@ -65,7 +70,9 @@ class Unrolled {
       for (int64_t i = 0; i < steps_; ++i) {
         const size_t t = static_cast<size_t>(back ? steps_ - 1 - i : i);
         w_.enter(fmt::format("{}step_{}", part, t));
-        state = lstm_ ? lstm(all, d, inputs[t], state) : gru_ ? gru(all, d, inputs[t], state) : plain(all, d, inputs[t], state);
+        state = lstm_  ? lstm(all, d, inputs[t], state)
+                : gru_ ? gru(all, d, inputs[t], state)
+                       : plain(all, d, inputs[t], state);
         states[t] = state.h;
       }
       w_.enter(part.empty() ? "" : part.substr(0, part.size() - 1));
@@ -102,11 +109,14 @@ class Unrolled {
     const Dim steps = x[samples_first_ ? 1 : 0];
     samples_ = x[samples_first_ ? 0 : 1];
     if (steps.batch)
-      return w_.unsupported(fmt::format("the first dimension of its input {} is steps, not the batch: export the model with batch_first, "
-                                        "or with dynamic axes that name the batch as the second dimension", to_string(x)));
+      return w_.unsupported(
+          fmt::format("the first dimension of its input {} is steps, not the batch: export the model with batch_first, "
+                      "or with dynamic axes that name the batch as the second dimension",
+                      to_string(x)));
     steps_ = steps.value;
     if (steps_ > kMostSteps)
-      return w_.unsupported(fmt::format("has {}, which are unrolled; at most {} are supported: use shorter sequences", counted(steps_, "step"), kMostSteps));
+      return w_.unsupported(fmt::format("has {}, which are unrolled; at most {} are supported: use shorter sequences",
+                                        counted(steps_, "step"), kMostSteps));
     const Dims* r = w_.dims(2);
     if (!r || r->size() != 3 || (*r)[2].batch) return w_.invalid("its R does not have three dimensions");
     hidden_ = (*r)[2].value;
@@ -135,7 +145,8 @@ class Unrolled {
     if (w_.input(i).empty()) return {};
     const Dims* dims = w_.dims(i);
     if (!dims || *dims != wanted)
-      return w_.invalid(fmt::format("its {} is {}; expected {}", name, dims ? to_string(*dims) : "unknown", to_string(wanted)));
+      return w_.invalid(
+          fmt::format("its {} is {}; expected {}", name, dims ? to_string(*dims) : "unknown", to_string(wanted)));
     return {};
   }
 
@@ -145,37 +156,48 @@ class Unrolled {
     if (lstm_ && !w_.input(7).empty() && !w_.is_all(7, 0)) return w_.unsupported("has peepholes (P, input 7)");
     if (!w_.input(4).empty()) {
       const KnownValue* lengths = w_.known(4);
-      const bool full = lengths && !lengths->real() &&
-                        std::all_of(lengths->ints.begin(), lengths->ints.end(), [&](Dim length) { return length == Dim{steps_}; });
+      const bool full =
+          lengths && !lengths->real() &&
+          std::all_of(lengths->ints.begin(), lengths->ints.end(), [&](Dim length) { return length == Dim{steps_}; });
       if (!full)
-        return w_.unsupported(fmt::format("its sequences differ in length (sequence_lens, input 4): pad them to {} and omit "
-                                          "sequence_lens", counted(steps_, "step")));
+        return w_.unsupported(
+            fmt::format("its sequences differ in length (sequence_lens, input 4): pad them to {} and omit "
+                        "sequence_lens",
+                        counted(steps_, "step")));
     }
     return read_activations();
   }
 
   // ONNX lists those of all directions, one after the other.
   Status read_activations() {
-    static constexpr std::array<std::string_view, 7> kHad = {"Elu", "HardSigmoid", "LeakyRelu", "Relu", "Sigmoid", "Softplus", "Tanh"};
+    static constexpr std::array<std::string_view, 7> kHad = {"Elu",     "HardSigmoid", "LeakyRelu", "Relu",
+                                                             "Sigmoid", "Softplus",    "Tanh"};
     const size_t each = lstm_ ? 3 : gru_ ? 2 : 1;
     const auto* given = find_attribute(w_.node(), "activations");
     for (size_t i = 0; i < each * directions_; ++i)
       activations_.push_back({.op = i % each == 0 && each > 1 ? "Sigmoid" : "Tanh"});
-    const auto *alpha = find_attribute(w_.node(), "activation_alpha"), *beta = find_attribute(w_.node(), "activation_beta");
+    const auto *alpha = find_attribute(w_.node(), "activation_alpha"),
+               *beta = find_attribute(w_.node(), "activation_beta");
     if (!given || given->texts().empty()) return {};
     if (given->texts().size() != activations_.size())
-      return w_.invalid(fmt::format("has {} for {}", counted(static_cast<int64_t>(given->texts().size()), "activation"), counted(static_cast<int64_t>(activations_.size()), "place")));
+      return w_.invalid(fmt::format("has {} for {}", counted(static_cast<int64_t>(given->texts().size()), "activation"),
+                                    counted(static_cast<int64_t>(activations_.size()), "place")));
     for (size_t i = 0; i < activations_.size(); ++i) {
       Activation& activation = activations_[i];
       activation.op = given->texts()[i];
       if (std::find(kHad.begin(), kHad.end(), activation.op) == kHad.end())
-        return w_.unsupported(fmt::format("its activation {} is not one of Elu, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Tanh", activation.op));
+        return w_.unsupported(
+            fmt::format("its activation {} is not one of Elu, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Tanh",
+                        activation.op));
       const bool shaped = activation.op == "Elu" || activation.op == "HardSigmoid" || activation.op == "LeakyRelu";
       for (const auto& [numbers, to] : {std::pair{alpha, &activation.alpha}, {beta, &activation.beta}}) {
-        if (!shaped || !numbers || numbers->reals().empty() || (to == &activation.beta && activation.op != "HardSigmoid")) continue;
+        if (!shaped || !numbers || numbers->reals().empty() ||
+            (to == &activation.beta && activation.op != "HardSigmoid"))
+          continue;
         if (numbers->reals().size() != activations_.size())
           return w_.unsupported(fmt::format("{} has {} for {}: the assignment is ambiguous", numbers->name,
-                                            counted(static_cast<int64_t>(numbers->reals().size()), "number"), counted(static_cast<int64_t>(activations_.size()), "activation")));
+                                            counted(static_cast<int64_t>(numbers->reals().size()), "number"),
+                                            counted(static_cast<int64_t>(activations_.size()), "activation")));
         *to = numbers->reals()[i];
       }
     }
@@ -186,7 +208,8 @@ class Unrolled {
 
   // If rows [first, first + count) of an input are the rows of one whole value, in blocks of one gate each: its name,
   // and the position of each gate.
-  std::optional<std::pair<std::string, std::vector<size_t>>> one_value(const std::vector<Rows>& rows, int64_t first) const {
+  std::optional<std::pair<std::string, std::vector<size_t>>> one_value(const std::vector<Rows>& rows,
+                                                                       int64_t first) const {
     std::string name;
     std::vector<size_t> gate;
     for (int64_t k = 0; k < gates_; ++k) {
@@ -199,7 +222,8 @@ class Unrolled {
         }
         at -= part.count;
       }
-      if (!found || at + hidden_ > found->count || found->whole != gates_ * hidden_ || (k > 0 && found->name != name)) return std::nullopt;
+      if (!found || at + hidden_ > found->count || found->whole != gates_ * hidden_ || (k > 0 && found->name != name))
+        return std::nullopt;
       const int64_t there = found->first + at;
       if (there % hidden_ != 0) return std::nullopt;
       name = found->name;
@@ -220,9 +244,11 @@ class Unrolled {
     for (size_t d = 0; d < directions_; ++d) {
       const int64_t at = static_cast<int64_t>(d) * all;
       const auto of_w = one_value(w, at), of_r = one_value(r, at);
-      const auto from_input = biased ? one_value(b, 2 * at) : of_w, from_state = biased ? one_value(b, 2 * at + all) : of_w;
-      const bool same = of_w && of_r && from_input && from_state && of_r->second == of_w->second && from_input->second == of_w->second &&
-                        from_state->second == of_w->second && (!gru_ || of_w->second[2] == 2);
+      const auto from_input = biased ? one_value(b, 2 * at) : of_w,
+                 from_state = biased ? one_value(b, 2 * at + all) : of_w;
+      const bool same = of_w && of_r && from_input && from_state && of_r->second == of_w->second &&
+                        from_input->second == of_w->second && from_state->second == of_w->second &&
+                        (!gru_ || of_w->second[2] == 2);
       if (!same) return taken_apart();
       found.push_back({.w = of_w->first, .r = of_r->first, .gate = of_w->second});
       if (biased) found.back().from_input = from_input->first, found.back().from_state = from_state->first;
@@ -270,7 +296,8 @@ class Unrolled {
   std::vector<State> first_states() {
     w_.enter("initial");
     const auto parts = [&](size_t i) {
-      return w_.input(i).empty() || w_.is_all(i, 0) ? std::vector<std::string>(directions_) : by_direction(w_.input(i), samples_first_ ? 1 : 0);
+      return w_.input(i).empty() || w_.is_all(i, 0) ? std::vector<std::string>(directions_)
+                                                    : by_direction(w_.input(i), samples_first_ ? 1 : 0);
     };
     const std::vector<std::string> h = parts(5), c = lstm_ ? parts(6) : std::vector<std::string>(directions_);
     std::vector<State> states;
@@ -280,7 +307,8 @@ class Unrolled {
 
   // As many steps as give kRowsAtOnce rows, the same number each time except for the last.
   std::vector<std::string> input_chunks() {
-    const int64_t rows = samples_.value * (samples_.batch ? w_.batch() : 1), most = std::clamp<int64_t>(kRowsAtOnce / std::max<int64_t>(rows, 1), 1, steps_);
+    const int64_t rows = samples_.value * (samples_.batch ? w_.batch() : 1),
+                  most = std::clamp<int64_t>(kRowsAtOnce / std::max<int64_t>(rows, 1), 1, steps_);
     const int64_t count = (steps_ + most - 1) / most, each = (steps_ + count - 1) / count;
     for (int64_t left = steps_; left > 0; left -= each) lengths_.push_back(std::min(left, each));
     w_.enter("inputs");
@@ -291,18 +319,21 @@ class Unrolled {
   }
 
   // For every step: x W' + Wb, [samples, gates].
-  std::vector<std::string> products(const Weights& weights, const std::vector<std::string>& chunks, const std::string& part) {
+  std::vector<std::string> products(const Weights& weights, const std::vector<std::string>& chunks,
+                                    const std::string& part) {
     std::vector<std::string> steps;
     for (size_t i = 0; i < chunks.size(); ++i) {
       const int64_t first = static_cast<int64_t>(steps.size()), length = lengths_[i];
-      w_.enter(length == 1 ? fmt::format("{}step_{}", part, first) : fmt::format("{}steps_{}_to_{}", part, first, first + length - 1));
+      w_.enter(length == 1 ? fmt::format("{}step_{}", part, first)
+                           : fmt::format("{}steps_{}_to_{}", part, first, first + length - 1));
       const std::string product = affine(chunks[i], weights.w, weights.from_input);
       if (length == 1) {
         steps.push_back(product);
         continue;
       }
       const std::string apart = w_.write("Reshape", {product}, "shape", {length, -1, gates_ * hidden_});
-      for (const std::string& step : w_.split(apart, 0, Ints(static_cast<size_t>(length), 1))) steps.push_back(w_.write("Squeeze", {step}, "axes", {0}));
+      for (const std::string& step : w_.split(apart, 0, Ints(static_cast<size_t>(length), 1)))
+        steps.push_back(w_.write("Squeeze", {step}, "axes", {0}));
     }
     return steps;
   }
@@ -351,17 +382,20 @@ class Unrolled {
     std::string gates = in[0], candidate = in[1], z;
     if (linear_before_reset()) {
       std::vector<std::string> from_state;  // of gates and candidate: only a bias if the state is zero
-      if (!before.h.empty()) from_state = w_.split(affine(before.h, weights.r, weights.from_state), 1, {2 * hidden_, hidden_});
+      if (!before.h.empty())
+        from_state = w_.split(affine(before.h, weights.r, weights.from_state), 1, {2 * hidden_, hidden_});
       else if (!weights.from_state.empty()) from_state = w_.split(weights.from_state, 0, {2 * hidden_, hidden_});
       if (!from_state.empty()) gates = w_.write("Add", {gates, from_state[0]});
       const std::vector<std::string> open = w_.split(activate(d, 0, gates), 1, {hidden_, hidden_});
       z = open[weights.gate[0]];
-      if (!from_state.empty()) candidate = w_.write("Add", {candidate, w_.write("Mul", {open[weights.gate[1]], from_state[1]})});
+      if (!from_state.empty())
+        candidate = w_.write("Add", {candidate, w_.write("Mul", {open[weights.gate[1]], from_state[1]})});
     } else {
       if (!before.h.empty()) gates = affine(before.h, weights.parts_of_r[0], gates);
       const std::vector<std::string> open = w_.split(activate(d, 0, gates), 1, {hidden_, hidden_});
       z = open[weights.gate[0]];
-      if (!before.h.empty()) candidate = affine(w_.write("Mul", {open[weights.gate[1]], before.h}), weights.parts_of_r[1], candidate);
+      if (!before.h.empty())
+        candidate = affine(w_.write("Mul", {open[weights.gate[1]], before.h}), weights.parts_of_r[1], candidate);
     }
     const std::string fresh = activate(d, 1, candidate);
     if (before.h.empty()) return {.h = w_.write("Sub", {fresh, w_.write("Mul", {z, fresh})})};

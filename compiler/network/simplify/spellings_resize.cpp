@@ -23,7 +23,8 @@ std::optional<std::vector<ResizedAxis>> resized_axes_of(const Writer& w) {
   const bool by_scale = scales && scales->real() && scales->elements().value_or(0) > 0;
   const KnownValue* given = by_scale ? scales : sizes;
   if (!given || given->dims.size() != 1 || given->elements() != static_cast<int64_t>(x.size())) return std::nullopt;
-  if (find_attribute(w.node(), "axes") || w.text("keep_aspect_ratio_policy", "stretch") != "stretch") return std::nullopt;
+  if (find_attribute(w.node(), "axes") || w.text("keep_aspect_ratio_policy", "stretch") != "stretch")
+    return std::nullopt;
   std::vector<ResizedAxis> axes;
   for (size_t i = 0; i < x.size(); ++i) {
     ResizedAxis axis{.in = x[i].value, .out = x[i].value};
@@ -32,7 +33,8 @@ std::optional<std::vector<ResizedAxis>> resized_axes_of(const Writer& w) {
       axis.out = static_cast<int64_t>(std::floor(static_cast<double>(axis.in) * axis.scale));
     } else {
       const Dim size = sizes->integer(i);
-      const bool example = x[i].batch && !size.batch && w.exported_batch() && size.value == x[i].value * *w.exported_batch();
+      const bool example =
+          x[i].batch && !size.batch && w.exported_batch() && size.value == x[i].value * *w.exported_batch();
       if (size.batch != x[i].batch && !example) return std::nullopt;
       if (!example) axis.out = size.value;
       axis.scale = static_cast<double>(axis.out) / static_cast<double>(axis.in);
@@ -67,7 +69,8 @@ double weight_of(bool cubic, double a, double distance) {
 // [out, in], or [in, out] if turned.
 std::optional<KnownValue> matrix_of(const Writer& w, const ResizedAxis& axis, bool turned) {
   const bool cubic = w.text("mode", "nearest") == "cubic", outside = w.integer("exclude_outside", 0) == 0;
-  const double a = static_cast<double>(w.real("cubic_coeff_a", -0.75F)), squeezed = w.integer("antialias", 0) != 0 ? std::min(axis.scale, 1.0) : 1;
+  const double a = static_cast<double>(w.real("cubic_coeff_a", -0.75F)),
+               squeezed = w.integer("antialias", 0) != 0 ? std::min(axis.scale, 1.0) : 1;
   if (axis.in > kKnownLimit / axis.out) return std::nullopt;
   KnownValue matrix{.dims = turned ? Dims{{axis.in}, {axis.out}} : Dims{{axis.out}, {axis.in}}};
   matrix.reals.assign(static_cast<size_t>(axis.in * axis.out), 0);
@@ -77,14 +80,16 @@ std::optional<KnownValue> matrix_of(const Writer& w, const ResizedAxis& axis, bo
     if (!place) return std::nullopt;
     std::vector<double> row(static_cast<size_t>(axis.in), 0);
     double sum = 0;
-    for (int64_t i = static_cast<int64_t>(std::floor(*place - reach)); i <= static_cast<int64_t>(std::ceil(*place + reach)); ++i) {
+    for (int64_t i = static_cast<int64_t>(std::floor(*place - reach));
+         i <= static_cast<int64_t>(std::ceil(*place + reach)); ++i) {
       if (!outside && (i < 0 || i >= axis.in)) continue;
       const double weight = weight_of(cubic, a, (static_cast<double>(i) - *place) * squeezed);
       row[static_cast<size_t>(std::clamp<int64_t>(i, 0, axis.in - 1))] += weight;
       sum += weight;
     }
     for (int64_t i = 0; i < axis.in; ++i)
-      matrix.reals[static_cast<size_t>(turned ? i * axis.out + o : o * axis.in + i)] = constants::rounded(row[static_cast<size_t>(i)] / sum, matrix.element);
+      matrix.reals[static_cast<size_t>(turned ? i * axis.out + o : o * axis.in + i)] =
+          constants::rounded(row[static_cast<size_t>(i)] / sum, matrix.element);
   }
   return matrix;
 }

@@ -17,7 +17,9 @@ bool has_sizes(const Dims& x) {
   return std::none_of(x.begin() + 1, x.end(), [](Dim dim) { return dim.batch; });
 }
 
-std::string reshape(Writer& w, const std::string& x, const Ints& shape) { return w.write("Reshape", {x}, "shape", shape); }
+std::string reshape(Writer& w, const std::string& x, const Ints& shape) {
+  return w.write("Reshape", {x}, "shape", shape);
+}
 
 // Resizes height and width, then the depth; `step` writes one of the two: step(x, depth?).
 template <class Step>
@@ -39,7 +41,8 @@ void write_resize(Writer& w, const std::string& x, const KnownValue& given, bool
   KnownValue four{.element = given.element, .dims = {{4}}};
   const Dims& volume = w.x();
   if (given.real()) {
-    four.reals = depth ? std::vector<double>{1, 1, given.number(2), 1} : std::vector<double>{1, 1, given.number(3), given.number(4)};
+    four.reals = depth ? std::vector<double>{1, 1, given.number(2), 1}
+                       : std::vector<double>{1, 1, given.number(3), given.number(4)};
   } else if (depth) {
     four.ints = {{-1}, volume[1], given.integer(2), {given.integer(3).value * given.integer(4).value}};
   } else {
@@ -61,7 +64,8 @@ Result<Nodes> resize_volume(Writer& w, const KnownValue* given) {
   const Dims& x = w.x();
   const std::string mode = w.text("mode", "nearest");
   if (x.size() != kVolumeRank || !has_sizes(x) || (mode != "nearest" && mode != "linear")) return Nodes{};
-  if (!given || given->splat() || given->dims != Dims{{kVolumeRank}} || find_attribute(w.node(), "axes")) return Nodes{};
+  if (!given || given->splat() || given->dims != Dims{{kVolumeRank}} || find_attribute(w.node(), "axes"))
+    return Nodes{};
   for (size_t i = 0; i < kVolumeRank; ++i) {  // the operator rejects a change of samples or channels
     if (given->real() ? i < 2 && given->number(i) != 1 : i == 1 && given->integer(i) != x[i]) return Nodes{};
     if (!given->real() && i > 1 && given->integer(i).batch) return Nodes{};

@@ -150,7 +150,8 @@ Result<Nodes> scatter_nd_of_samples(Writer& w, const SampleIndices& indices) {
   if (!indices.box.empty() && fits) return write_box(w, indices.box);
   const std::string reduction = w.text("reduction", "none");
   if (reduction != "none" && reduction != "add")
-    return w.unsupported("reduction " + reduction + " with indices of each sample; only 'none' and 'add' are supported");
+    return w.unsupported("reduction " + reduction +
+                         " with indices of each sample; only 'none' and 'add' are supported");
   PLIMSOLL_ASSIGN(const WithinView view, view_of(w, indices, w.x(), indices.parts.size()));
   const std::string rows = as_rows(w, w.input(0), view.length, view.width), numbers = spread(w, view, indices);
   const std::string updates = as_rows(w, w.input(2), view.count, view.width);
@@ -215,7 +216,8 @@ Result<Nodes> scatter_known(Writer& w, const Ints& at, const KnownPlaces& places
     w.set_integer("axis", axis);
     w.take_over({.name = "reduction", .value = reduction});
   } else {
-    if (of_updates.twice && reduction != "none") return w.unsupported("writes an element twice with reduction " + reduction);
+    if (of_updates.twice && reduction != "none")
+      return w.unsupported("writes an element twice with reduction " + reduction);
     Ints rows = of_updates.of_row;
     KnownValue mask{.element = ElementType::boolean, .dims = {{places.length}}};
     mask.dims.resize(static_cast<size_t>(static_cast<int64_t>(shape.size()) - axis), Dim{1});

@@ -69,7 +69,8 @@ class Unsharer {
         if (found == root.end()) continue;
         const size_t initializer = found->second;
         if (is_merged) root.emplace(node.outputs[0], initializer);
-        else if (input != model_.initializers[initializer].name && !outputs.contains(input)) merged_.emplace(input, initializer);
+        else if (input != model_.initializers[initializer].name && !outputs.contains(input))
+          merged_.emplace(input, initializer);
       }
     }
   }

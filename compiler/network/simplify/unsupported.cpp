@@ -28,14 +28,18 @@ Status Unsupported::status(int64_t opset) const {
   Error error{ExitCode::unsupported, {}};
   const auto groups = static_cast<int64_t>(groups_.size());
   if (!groups_.empty())
-    error.message = fmt::format("{} of the model (opset {}) {} not supported", counted(groups, "operator"), opset, is_or_are(groups));
+    error.message = fmt::format("{} of the model (opset {}) {} not supported", counted(groups, "operator"), opset,
+                                is_or_are(groups));
   else
-    error.message = fmt::format("{} of the model are not supported", counted(static_cast<int64_t>(messages_.size()), "node"));
+    error.message =
+        fmt::format("{} of the model are not supported", counted(static_cast<int64_t>(messages_.size()), "node"));
   for (const Group& group : groups_)
-    error.notes.push_back(fmt::format("{}: {}, {}{}", group.title, counted(group.nodes, "node"), group.first, group.nodes > kNamesShown ? ", …" : ""));
+    error.notes.push_back(fmt::format("{}: {}, {}{}", group.title, counted(group.nodes, "node"), group.first,
+                                      group.nodes > kNamesShown ? ", …" : ""));
   for (size_t i = 0; i < std::min(messages_.size(), kMessagesShown); ++i) error.notes.push_back(messages_[i]);
   if (messages_.size() > kMessagesShown)
-    error.notes.push_back(fmt::format("… and {} more", counted(static_cast<int64_t>(messages_.size() - kMessagesShown), "node")));
+    error.notes.push_back(
+        fmt::format("… and {} more", counted(static_cast<int64_t>(messages_.size() - kMessagesShown), "node")));
   return error;
 }
 

@@ -16,7 +16,8 @@ namespace {
 bool is_lifted_by_dynamo(const ModelTensor& tensor) {
   const std::string& name = tensor.name;
   const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
-  return elements_of(tensor) == 1 && (begins("val_") || begins("scalar_tensor") || begins("lifted_tensor") || begins("_lifted"));
+  return elements_of(tensor) == 1 &&
+         (begins("val_") || begins("scalar_tensor") || begins("lifted_tensor") || begins("_lifted"));
 }
 
 // A scalar with the name of a constant. TorchScript's exporter also gives such names to parameters that it has
@@ -77,7 +78,8 @@ ValueId ValueTable::add(Value value) {
 
 bool ValueTable::is_constant(const ModelTensor& initializer) {
   if (is_lifted_by_dynamo(initializer) || !trained_.contains(initializer.name)) return true;
-  if (const auto role = roles_.find(initializer.name); role != roles_.end()) return role->second.kind == WeightRole::Kind::epsilon;
+  if (const auto role = roles_.find(initializer.name); role != roles_.end())
+    return role->second.kind == WeightRole::Kind::epsilon;
   if (is_named_as_constant(initializer)) return true;
   const auto [mask, unseen] = is_mask_.try_emplace(&initializer, false);
   if (unseen) mask->second = is_additive_mask(initializer);
@@ -130,8 +132,9 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
   const ElementType element = entry.initializer ? entry.initializer->type : entry.known->element;
   const auto type = data_type_of(element);
   if (!type)
-    return Error{ExitCode::unsupported, fmt::format("{} is {}; supported are f32, i32, i64 and u8: export the model in float32",
-                                                    what, element_name(element))};
+    return Error{ExitCode::unsupported,
+                 fmt::format("{} is {}; supported are f32, i32, i64 and u8: export the model in float32", what,
+                             element_name(element))};
   if (!entry.initializer && entry.known->depends_on_batch())
     return Error{ExitCode::unsupported, fmt::format("{} depends on the batch", what)};
   Value value{.name = entry.name, .type = {.type = *type, .dims = *dims(index)}, .initializer = entry.name};
@@ -139,7 +142,8 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
     return Error{ExitCode::unsupported, fmt::format("{} has {} dimensions; at most {} are supported", what,
                                                     value.type.rank(), kMaxRank)};
   if (std::any_of(value.type.dims.begin(), value.type.dims.end(), [](Dim dim) { return dim.value == 0; }))
-    return Error{ExitCode::invalid_model, fmt::format("{} is {}: it has no elements", what, to_string(value.type.dims))};
+    return Error{ExitCode::invalid_model,
+                 fmt::format("{} is {}: it has no elements", what, to_string(value.type.dims))};
 
   const bool real = *type == DataType::f32;
   value.kind = slot == Slot::statistic ? ValueKind::statistic : ValueKind::parameter;
@@ -154,7 +158,8 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
       value.causal = causal_mask_of(tensor);
       alike = &same_[std::hash<std::string>()(*tensor.data)];
       for (const Index other : *alike)
-        if (network_.values[entries_[other].data].kind == value.kind && is_same(tensor, to_tensor(*entries_[other].known, "")))
+        if (network_.values[entries_[other].data].kind == value.kind &&
+            is_same(tensor, to_tensor(*entries_[other].known, "")))
           return entry.data = entries_[other].data;
     }
     const int64_t bytes = entry.known->elements().value_or(kElementLimit) * bytes_of(*type);

@@ -45,8 +45,8 @@ class ValueTable {
   // The roles of initializers for their readers: they take precedence over names and elements.
   void set_roles(std::unordered_map<std::string, WeightRole> roles) { roles_ = std::move(roles); }
 
-  // Of exponents and bounds without a role: whether one with a name of its own may be a parameter. TorchScript's exporter
-  // marks no parameters; where the file marks them, all others are constants.
+  // Of exponents and bounds without a role: whether one with a name of its own may be a parameter. TorchScript's
+  // exporter marks no parameters; where the file marks them, all others are constants.
   void set_unmarked_numbers_may_be_learned(bool may) { unmarked_numbers_may_be_learned_ = may; }
 
   // A new value of the network; its name is made unique.

@@ -47,8 +47,9 @@ void complete_reasons(Network& network, std::map<std::string, std::string>& reas
     if (value.kind == ValueKind::statistic) reason->second = "a running statistic";
     else if (reason->second.empty()) {
       value.undecided = value.trainable;
-      reason->second = value.trainable ? "a gradient reaches it; the file does not say whether it is a parameter or a buffer"
-                                       : "its name or values suggest a constant or a mask";
+      reason->second = value.trainable
+                           ? "a gradient reaches it; the file does not say whether it is a parameter or a buffer"
+                           : "its name or values suggest a constant or a mask";
     }
   }
   for (auto& [name, reason] : reasons)

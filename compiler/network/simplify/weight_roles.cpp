@@ -113,7 +113,8 @@ class RoleFinder {
       if (op == "Mul" && node.inputs.size() == 2 && is_normalized(node.inputs[1 - i]))
         roles_.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
                                                      fmt::format("normalization scale, read by {}", describe(node))});
-      if (op == "Gather" && i == 0 && node.inputs.size() == 2 && fed_.contains(node.inputs[1]) && tensor.dims.size() == 2)
+      if (op == "Gather" && i == 0 && node.inputs.size() == 2 && fed_.contains(node.inputs[1]) &&
+          tensor.dims.size() == 2)
         roles_.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
                                                      fmt::format("embedding table of {}", describe(node))});
     }

@@ -1,0 +1,53 @@
+// The orders of the tasks, one file each. The pass order (passes/order.h) chooses among them.
+#pragma once
+
+#include <vector>
+
+#include "passes/context.h"
+
+namespace plimsoll::task_orders {
+
+// Dependencies between tasks, from the order of accesses in the graph. A reader follows the last change. A change
+// follows the previous change and every reader since.
+struct Dependencies {
+  IdVector<TaskId, std::vector<TaskId>> after;  // tasks that depend on this one; one entry per dependence
+  IdVector<TaskId, int32_t> open;               // dependences not yet satisfied
+};
+
+Dependencies find_dependencies(const Plan& plan);
+
+inline bool is_update(const Plan& plan, TaskId task) { return plan.tasks[task].kind == TaskKind::update; }
+
+// Moves updates behind all other tasks, in their order.
+std::vector<TaskId> updates_last(const Plan& plan, std::vector<TaskId> tasks);
+
+// Orders of all tasks. `kept`: tensors that outlive the round (analysis/liveness.h). With several rounds, updates come
+// last.
+//
+// The graph's order, with every update right after the last task that it depends on.
+std::vector<TaskId> depth_first(const Plan& plan, const std::vector<TensorId>& kept);
+// List scheduling that lowers the peak of live bytes.
+std::vector<TaskId> low_peak(const Plan& plan, const std::vector<TensorId>& kept);
+// Dymem's Algorithm 1.
+std::vector<TaskId> arrivals(const Plan& plan, const std::vector<TensorId>& kept);
+
+// Rewrites of an order.
+//
+// With several ranks, an update waits for the reduction of its gradient. So it is placed after tasks that run
+// meanwhile.
+//
+//   compute  | dw3 | dx3 | dw2 | dx2 | update 3 |  …          not: | dw3 | (waits) | update 3 | dx3 | …
+//   comm           |   reduce dw3    |
+//
+// `patient`: delayed by the predicted time of the reduction, which also keeps the gradient alive for that long.
+// Otherwise placed right after the bucket. Updates at the same place stay in the graph's order.
+std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks, bool patient);
+
+// For a layer that holds a large part of all weights and gradients and passes on little: runs its backward-data before
+// its backward-weights, if dependences permit. The weight is then read in forward and backward close together. If both
+// reside in the host pool, the weight can leave the device before its gradient arrives.
+//
+//   graph   fc.backward_weights  fc.backward_data      weight | gradient, weight |         here   weight | gradient |
+std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> tasks);
+
+}  // namespace plimsoll::task_orders

@@ -1,0 +1,48 @@
+// One request to a planner while it is served: the request with its budget resolved, and what every stage derives from
+// it. The stages are minimum.h, select_variant.h, rivals.h and infeasible.h; planner.cpp runs them in turn.
+#pragma once
+
+#include <vector>
+
+#include "passes/planner.h"
+#include "passes/recipe.h"
+
+namespace plimsoll {
+
+struct Planning {
+  Variants& variants;
+  const PlanRequest& request;
+  const Policy& policy;
+  bool trial = false;  // the caller only asks whether a plan exists
+  Deadline deadline = {};
+  int64_t budget_bytes = kNoLimit;
+  std::vector<int64_t> limits = {kNoLimit};  // live limits within the budget (recipe.h)
+  double one_plan_seconds = 0;               // duration of making one plan
+
+  int64_t host_budget() const { return request.host_budget_bytes; }
+  bool fits_host(int64_t pool_bytes) const { return pool_bytes <= host_budget(); }
+  bool fits(const Found& found) const { return found.arena() <= budget_bytes && fits_host(found.host_pool()); }
+  // The planner may choose several rounds.
+  bool may_split() const {
+    return request.batch > 1 && !variants.of_whole_batch() && (request.may_split_statistics || !variants.mixes_samples());
+  }
+  // The sub-batches to consider, most samples first.
+  std::vector<int64_t> sub_batches() const {
+    if (request.sub_batch != 0) return {request.sub_batch};
+    return may_split() ? worthwhile_sub_batches(request.batch) : std::vector<int64_t>{request.batch};
+  }
+  Recipe recipe(const Policy& policy) const { return recipe(policy, may_split()); }
+  Recipe recipe(const Policy& policy, bool may_split, const Deadline& deadline = {}) const {
+    return Recipe(variants, policy, {.budget_bytes = budget_bytes, .host_budget_bytes = host_budget(), .limits = limits, .sub_batch = request.sub_batch, .may_split = may_split, .deadline = deadline});
+  }
+};
+
+// The largest and the smallest sub-batch.
+inline std::vector<int64_t> ends_of(const std::vector<int64_t>& sizes) {
+  return sizes.size() > 1 ? std::vector{sizes.front(), sizes.back()} : sizes;
+}
+
+// Serves the request, from its check to the finished plan.
+Result<Plan> serve(Planning planning);
+
+}  // namespace plimsoll

@@ -1,0 +1,39 @@
+# tools/test.sh: it prints the ten slowest tests, the reason of each skip and ctest's count as the last line. In CI a
+# skip fails, unless the machine lacks what the test needs.
+. "$PLIMSOLL_CLI/common.sh"
+unset CI PLIMSOLL_NO_SKIPS PLIMSOLL_PYTHON
+
+# The script in a tree of its own: nothing is installed or built, and ctest runs these tests.
+mkdir -p tree/tools tree/build tree/bin
+cp "$PLIMSOLL_SOURCE/tools/test.sh" "$PLIMSOLL_SOURCE/tools/test_summary.py" tree/tools/
+printf '#!/bin/sh\n' | tee tree/tools/setup.sh >tree/bin/cmake
+chmod +x tree/tools/*.sh tree/bin/cmake
+tests() { cat >tree/build/CTestTestfile.cmake; }
+run() { expect "$1" env "${@:2}" PATH="$PWD/tree/bin:$PATH" PLIMSOLL_BUILD=build tree/tools/test.sh; }
+
+for n in {1..12}; do echo "add_test(\"some: pass $n\" true)"; done >passing
+{ echo 'add_test("some: slow" sleep 1)'; cat passing; } | tests
+run 0
+[[ $(grep -cE '^ +[0-9.]+ s  some: ' out) -eq 10 ]] || { cat out; fail "not ten slowest tests"; }
+[[ $(grep -A1 "^The slowest tests" out | tail -1) == *"some: slow" ]] || { cat out; fail "the slowest is not the first"; }
+says "Total Test time (real)"
+[[ $(tail -1 out) == "100% tests passed, 0 tests failed out of 13" ]] || { cat out; fail "the count is not the last line"; }
+
+{ echo 'add_test("some: broken" false)'; cat passing; } | tests
+run 8
+[[ $(tail -1 out) == *"1 tests failed out of 13" ]] || { cat out; fail "the count of failures is not the last line"; }
+
+# A skip that nothing explains: accepted at a desk, refused in CI.
+skip='set_tests_properties("%s" PROPERTIES SKIP_RETURN_CODE 77)\n'
+{ echo 'add_test("some: skips" sh -c "echo skipped: the moon is full; exit 77")'; printf "$skip" "some: skips"; } | tests
+run 0
+says "some: skips: the moon is full"
+for variable in CI=true PLIMSOLL_NO_SKIPS=1; do
+  run 1 "$variable"
+  says "test: skipped although this machine has what they need: some: skips"
+done
+# A skip of a test that needs what this machine lacks is accepted in CI too.
+{ echo 'add_test("e2e: dynamo" sh -c "exit 77")'; printf "$skip" "e2e: dynamo"; } | tests
+run 0 CI=true PLIMSOLL_PYTHON=/no/such/python
+says "accepted, because this machine does not have the Python packages of tools/setup.sh python"
+run 1 CI=true PLIMSOLL_PYTHON="$(command -v python3)"
