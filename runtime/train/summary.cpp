@@ -55,9 +55,9 @@ void print_start(const Program& program, const Dataset& data, int64_t iterations
 std::string replaced_kernels(const std::vector<KernelSet::Replaced>& replaced) {
   if (replaced.empty()) return "";
   constexpr size_t kNamed = 4;
-  std::string text = "warning: " + counted(static_cast<int64_t>(replaced.size()), "kernel") +
-                     (replaced.size() == 1 ? " is" : " are") +
-                     " not as planned, because this machine's library has other algorithms; they fit the planned memory:";
+  std::string text =
+      "warning: " + counted(static_cast<int64_t>(replaced.size()), "kernel") + (replaced.size() == 1 ? " is" : " are") +
+      " not as planned, because this machine's library has other algorithms. They fit the planned memory:";
   for (size_t i = 0; i < std::min(replaced.size(), kNamed); ++i)
     text += "\n  " + replaced[i].layers + ": " + (replaced[i].planned.empty() ? "the default" : replaced[i].planned) +
             " -> " + replaced[i].taken;
