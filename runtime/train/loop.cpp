@@ -247,7 +247,7 @@ class Loop {
     const bool ends = options_.on_nan == OnNan::stop || totals.weights_are_bad;
     if (ends && !team_.speaks()) throw TrainerError(Exit::invalid_model, "");  // rank 0 prints the error
     if (options_.on_nan == OnNan::stop) diverged(result, totals.bad, "; --on-nan skip leaves such iterations out");
-    if (totals.weights_are_bad) diverged(result, totals.bad, "; there is nothing to skip to");
+    if (totals.weights_are_bad) diverged(result, totals.bad, "; skipping iterations does not help then");
     statistics_.restore();
     reporter_.warn("warning: skipped, " + what_went_wrong(result, totals.bad));
   }

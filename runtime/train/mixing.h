@@ -3,11 +3,11 @@
 //   mixup   x = own * x_a + (1 - own) * x_b                            Zhang et al. 2018, arXiv:1710.09412
 //   cutmix  x = x_a with a rectangle of x_b; own is x_a's part of the area  Yun et al. 2019, arXiv:1905.04899
 //
-// `own` is drawn from Beta(ALPHA, ALPHA) for each sample, and b is any sample of the data. Where targets are
-// probabilities (bce-logits), they are mixed like the samples. Where labels are numbers of classes, the loss kernels
+// `own` is drawn from Beta(ALPHA, ALPHA) for each sample, and b is any sample of the data. Targets that are real
+// numbers are mixed like the samples, as in the papers: those of bce-logits and mse, and the probabilities of a model
+// that computes F.cross_entropy(scores, probabilities) itself. Where labels are numbers of classes, the loss kernels
 // take one label for each sample: it is a's label with probability `own`, else b's. The loss and the gradients are
-// linear in the label's distribution, so their expected values are those of the soft labels of the papers; their
-// variance is larger.
+// linear in the label's distribution, so their expected values are those of soft labels; their variance is larger.
 //
 // All that is drawn is a function of seed, epoch and sample: threads, rounds and ranks do not change it.
 #pragma once

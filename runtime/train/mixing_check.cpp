@@ -6,8 +6,9 @@
 namespace plimsoll::train {
 namespace {
 
-bool are_probabilities(const Program& program) {
-  return program.classes == 0 && program.counts_correct && program.inputs.back().desc.type == DataType::f32;
+bool are_real(const Program& program) {
+  const ProgramInput& targets = program.inputs.back();
+  return program.classes == 0 && targets.desc.type == DataType::f32 && targets.per_sample;
 }
 
 }  // namespace
@@ -22,8 +23,8 @@ void check_mixing(const Program& program, const MixOptions& options) {
   const ProgramInput &samples = program.inputs[0], &labels = program.inputs[1];
   if (samples.desc.type != DataType::f32 || !samples.per_sample)
     refuse("it mixes real numbers; input '" + std::string(samples.name) + "' takes " + shape_text(samples.desc));
-  if (!are_probabilities(program) && (program.classes == 0 || labels_of_sample(labels) != 1))
-    refuse("it needs one class for each sample, or targets from 0 to 1 (bce-logits); the labels of this model are " +
+  if (!are_real(program) && (program.classes == 0 || labels_of_sample(labels) != 1))
+    refuse("it needs one class for each sample, or targets that are real numbers; the labels of this model are " +
            shape_text(labels.desc) + (program.classes == 0 ? ", which are not classes" : " of classes"));
   if (options.cutmix > 0 && samples.desc.rank() != 4)
     throw TrainerError(Exit::usage, "--cutmix: it cuts rectangles out of images; input '" + std::string(samples.name) +

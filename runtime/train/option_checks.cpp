@@ -41,7 +41,7 @@ void check_together(const Options& options, const std::vector<std::string_view>&
     throw TrainerError(Exit::usage,
                        options.out.empty() ? "--predict needs --out FILE.npy" : "--out needs --predict SOURCE");
   if (!options.predict.empty() && !options.save.empty())
-    throw TrainerError(Exit::usage, "--save is of training; --predict moves no weight");
+    throw TrainerError(Exit::usage, "--save is of training; --predict changes no weight");
   for (const std::string_view option : {"--html", "--tensorboard"})
     if (given(option) && !(options.predict.empty() && options.measure_ranks.empty()))
       throw TrainerError(Exit::usage, std::string(option) + " shows training, and " +
@@ -52,7 +52,7 @@ void check_together(const Options& options, const std::vector<std::string_view>&
                        "--predict makes no checkpoints; --checkpoint DIR --resume predicts with the newest there");
   if (!options.measure_ranks.empty() &&
       !(options.save.empty() && options.checkpoint.empty() && options.predict.empty()))
-    throw TrainerError(Exit::usage, "--measure-ranks trains nothing: leave out what is of training");
+    throw TrainerError(Exit::usage, "--measure-ranks trains nothing: leave out --save, --checkpoint and --predict");
   if (options.json && options.out == "-") throw TrainerError(Exit::usage, "--json and --out - both write to stdout");
   if (options.json && !options.measure_ranks.empty())
     throw TrainerError(Exit::usage, "--json prints figures of a run; --measure-ranks writes its own to a file");
@@ -76,7 +76,7 @@ void check_together(const Options& options, const std::vector<std::string_view>&
           std::string(option) + " and --lr-range-test exclude each other: it sets the rate, and nothing is saved");
   for (const std::string_view option : {"--keep-best", "--early-stop"})
     if (given(option) && options.eval_data.empty())
-      throw TrainerError(Exit::usage, std::string(option) + " needs --eval-data SOURCE, which says what is better");
+      throw TrainerError(Exit::usage, std::string(option) + " needs --eval-data SOURCE, whose metric is compared");
   if (given("--keep-best") && options.save.empty() && options.checkpoint.empty())
     throw TrainerError(Exit::usage,
                        "--keep-best needs --save FILE or --checkpoint DIR, where the best weights are kept");

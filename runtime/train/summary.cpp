@@ -55,14 +55,14 @@ void print_start(const Program& program, const Dataset& data, int64_t iterations
 std::string replaced_kernels(const std::vector<KernelSet::Replaced>& replaced) {
   if (replaced.empty()) return "";
   constexpr size_t kNamed = 4;
-  std::string text = "warning: " + counted(static_cast<int64_t>(replaced.size()), "kernel") +
-                     (replaced.size() == 1 ? " is" : " are") +
-                     " not as planned, for this machine's library has other algorithms; within the planned memory:";
+  std::string text =
+      "warning: " + counted(static_cast<int64_t>(replaced.size()), "kernel") + (replaced.size() == 1 ? " is" : " are") +
+      " not as planned, because this machine's library has other algorithms. They fit the planned memory:";
   for (size_t i = 0; i < std::min(replaced.size(), kNamed); ++i)
     text += "\n  " + replaced[i].layers + ": " + (replaced[i].planned.empty() ? "the default" : replaced[i].planned) +
             " -> " + replaced[i].taken;
   if (replaced.size() > kNamed) text += "\n  and " + std::to_string(replaced.size() - kNamed) + " more";
-  return text + "\ncompile the model here for what is fastest here";
+  return text + "\ncompile the model on this machine to plan with its algorithms";
 }
 
 void print_end(const Program& program, int64_t allocated_bytes, double median_seconds, double reduce_seconds) {
@@ -76,7 +76,7 @@ void print_end(const Program& program, int64_t allocated_bytes, double median_se
                 100 * (median_seconds / program.predicted_seconds - 1));
   std::printf("\n");
   if (reduce_seconds > 0)
-    std::printf("of it adding up over ranks %.3f ms, with waiting for the slowest; predicted %.3f ms\n",
+    std::printf("of it reductions over ranks %.3f ms, including waiting for the slowest; predicted %.3f ms\n",
                 1e3 * reduce_seconds, 1e3 * program.predicted_reduce_seconds);
 }
 
@@ -114,9 +114,8 @@ std::string DeviceUse::ended(int64_t arena_bytes) {
   if (taken <= slack_) return "";
   char text[256];
   std::snprintf(text, sizeof text,
-                "warning: %.1f MiB of the device were taken since iteration %lld, above the slack of %.1f MiB: not by "
-                "this trainer's own hand, which allocates "
-                "nothing then, but by a library or another process",
+                "warning: %.1f MiB of the device were taken since iteration %lld, above the slack of %.1f MiB. The "
+                "trainer allocates nothing then: a library or another process took them",
                 mebibytes(taken), static_cast<long long>(kWarm + 1), mebibytes(slack_));
   return text;
 }

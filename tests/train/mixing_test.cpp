@@ -179,12 +179,17 @@ TEST_CASE("mixing is refused where samples or labels cannot be mixed") {
   const auto code = [](Mixable& c, const MixOptions& options) {
     return code_of([&] { check_mixing(c.program, options); });
   };
-  Mixable classes, probabilities(false), regression(false), tokens, several, pixels, vectors;
+  Mixable classes, probabilities(false), regression(false), integers, tokens, several, pixels, vectors;
   CHECK(code(classes, {.mixup = 1, .cutmix = 1}) == Exit::ok);
   CHECK(code(probabilities, {.mixup = 1}) == Exit::ok);
   regression.program.counts_correct = false;
+  CHECK(code(regression, {.mixup = 1}) == Exit::ok);
+  regression.inputs[1].per_sample = false;
   CHECK(code(regression, {.mixup = 1}) == Exit::usage);
   CHECK(code(regression, {}) == Exit::ok);
+  integers.program.counts_correct = false;
+  integers.program.classes = 0;
+  CHECK(code(integers, {.mixup = 1}) == Exit::usage);
   tokens.inputs[0].desc.type = DataType::i64;
   CHECK(code(tokens, {.mixup = 1}) == Exit::usage);
   several.inputs.insert(several.inputs.begin(), several.inputs[0]);

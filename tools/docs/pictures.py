@@ -1,4 +1,8 @@
-"""Takes screenshots of the reports that tools/docs/pictures.sh makes, as small PNG files of few colours."""
+"""Takes screenshots of the reports that tools/docs/pictures.sh makes, as small PNG files of few colours.
+
+usage: pictures.py WORK_DIRECTORY OUTPUT_DIRECTORY [measured]
+`measured`: only the report that tools/docs/measured.sh makes.
+"""
 import io, os, sys
 
 from PIL import Image
@@ -7,6 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../tests/browser"
 from chromium import Page
 
 work, out = sys.argv[1:3]
+measured = sys.argv[3:] == ["measured"]
 FIGURE = "document.getElementById('figure')"
 
 
@@ -26,6 +31,12 @@ def report(name, width, height, dark=False):
     return Page(os.path.join(work, name + ".html"), width=width, height=height, dark=dark)
 
 
+if measured:
+    with report("measured", 1240, 1000) as page:
+        page.wait_for("window.page !== undefined")
+        page.evaluate(f"{FIGURE}.scrollIntoView()")
+        take(page, "measured.png", of=FIGURE)
+    sys.exit()
 with report("auto", 1240, 1000) as page:
     page.wait_for("window.page !== undefined")
     take(page, "report.png")

@@ -22,7 +22,7 @@ function drawTiles(plan) {
   const change = s.unconstrained_seconds ? 100 * (s.iteration_seconds / s.unconstrained_seconds - 1) : 0;
   tile("arena", bytesText(s.arena_bytes), `of a budget of ${bytesText(plan.budget)}`, s.arena_bytes / plan.budget);
   if (s.minimum_bytes) tile("minimum", bytesText(s.minimum_bytes), "the smallest budget with a plan");
-  if (s.unconstrained_bytes) tile("unlimited", bytesText(s.unconstrained_bytes), s.unconstrained_seconds ? `${secondsText(s.unconstrained_seconds)} an iteration` : "without a budget");
+  if (s.unconstrained_bytes) tile("unlimited", bytesText(s.unconstrained_bytes), s.unconstrained_seconds ? `${secondsText(s.unconstrained_seconds)} an iteration` : "no limit");
   tile("iteration", secondsText(s.iteration_seconds), s.unconstrained_seconds ? `predicted; ${change >= 0 ? "+" : "−"}${Math.abs(change).toFixed(1)} % against unlimited` : "predicted");
   if (plan.measured) tile("round, measured", secondsText(plan.measured.seconds), `${secondsText(plan.seconds)} predicted${plan.seconds > 0 ? `: ${(plan.measured.seconds / plan.seconds).toFixed(2)} times that` : ""}`);
   const moved = s.offloaded_bytes + s.prefetched_bytes;

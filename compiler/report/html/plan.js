@@ -51,7 +51,7 @@ class Page {
 
   say(text) {
     const s = this.plan.summary;
-    byId("chosen").innerHTML = text || `<span class="muted">The peak: ${bytesText(s.live_bytes)} live at ${this.plan.peak >= 0 ? html(this.plan.stepName(this.plan.peak)) : "no step"}. Point at a block to see what it is and why it is there. Click it, or a layer, to follow it.</span>`;
+    byId("chosen").innerHTML = text || `<span class="muted">The peak: ${bytesText(s.live_bytes)} live at ${this.plan.peak >= 0 ? html(this.plan.stepName(this.plan.peak)) : "no step"}. ${matchMedia("(hover: none)").matches ? "Tap a block" : "Point at a block"} to see what it is and why it is there. ${matchMedia("(hover: none)").matches ? "Tap" : "Click"} it, or a layer, to follow it.</span>`;
   }
   chooseTensor(tensor, scroll = true) {
     if (tensor < 0) return this.letGo();
