@@ -1,7 +1,6 @@
 #include "passes/search/limits.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace plimsoll::search {
 namespace {
@@ -12,11 +11,27 @@ constexpr int64_t kWork[] = {500'000, 4'000'000, 40'000'000, 400'000'000};
 constexpr int64_t kEvaluations[] = {400, 20'000, 200'000, 2'000'000};
 constexpr int64_t kEvaluationsOfLimit = 40, kFewestLimits = 6, kMostLimits = 32;
 
+// The n-th root of x, 0 <= x <= 1, by Newton's method from 1, which descends to it. std::pow may differ in its last
+// bits between C libraries, and then plans would differ.
+double root(double x, int64_t n) {
+  if (x <= 0) return 0;
+  for (double y = 1;;) {
+    double power = 1;  // y to the power of n - 1
+    for (int64_t i = 1; i < n; ++i) power *= y;
+    const double next = y - (power * y - x) / (static_cast<double>(n) * power);
+    if (!(next < y)) return y;
+    y = next;
+  }
+}
+
 std::vector<int64_t> spread_limits(int64_t low, int64_t high, int64_t count) {
-  const double ratio = static_cast<double>(low) / static_cast<double>(high);
+  const double step = root(static_cast<double>(low) / static_cast<double>(high), count + 1);
   std::vector<int64_t> limits;
-  for (int64_t i = 1; i <= count; ++i)
-    limits.push_back(static_cast<int64_t>(static_cast<double>(high) * std::pow(ratio, static_cast<double>(i) / static_cast<double>(count + 1))));
+  double share = 1;
+  for (int64_t i = 1; i <= count; ++i) {
+    share *= step;
+    limits.push_back(static_cast<int64_t>(static_cast<double>(high) * share));
+  }
   for (const double above : {1.06, 1.03, 1.01, 1.0}) {
     const int64_t limit = static_cast<int64_t>(static_cast<double>(low) * above);
     if (limit < limits.back()) limits.push_back(limit);
