@@ -7,6 +7,7 @@
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "passes/explain.h"
+#include "passes/joint.h"
 #include "passes/minimum.h"
 
 namespace plimsoll {

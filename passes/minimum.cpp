@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "passes/joint.h"
 #include "passes/slices_gain.h"
 
 namespace plimsoll {

@@ -190,10 +190,18 @@ Result<Plan> serve(Planning planning) {
   return plan;
 }
 
+Planner::Planner(TaskGraph graph, Costs& costs, int64_t batch)
+    : variants_(std::make_unique<Variants>(std::move(graph), costs, batch)) {}
+Planner::~Planner() = default;
+
+const TaskGraph& Planner::graph_of(const Plan& plan) {
+  return variants_->graph_for(plan.rounds > 1 ? 0 : variants_->batch());
+}
+
 Result<Plan> Planner::plan(const PlanRequest& request) {
   PLIMSOLL_ASSIGN(Policy policy, find_policy(request.policy));
   if (request.keep_order) policy.order = OrderKind::depth_first;
-  return serve({.variants = variants_, .request = request, .policy = policy});
+  return serve({.variants = *variants_, .request = request, .policy = policy});
 }
 
 Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request) {

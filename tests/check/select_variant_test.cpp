@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "compiler/ir/plan_json.h"
+#include "passes/joint.h"
 #include "passes/select_variant.h"
 #include "passes/planner.h"
 #include "tests/random_graph.h"
