@@ -14,7 +14,8 @@ constexpr double kRounding = 1e-9;  // seconds
 
 Error broken(const Plan& plan, StepId id, std::string_view what) {
   const Step& step = plan.steps[id];
-  const std::string& name = step.kind == StepKind::compute ? plan.tasks[step.task].name : plan.tensors[step.tensor].name;
+  const std::string& name =
+      step.kind == StepKind::compute ? plan.tasks[step.task].name : plan.tensors[step.tensor].name;
   return {ExitCode::internal, fmt::format("step {} ({} {}): {}", id.value, to_string(step.kind), name, what), {}};
 }
 
@@ -109,7 +110,8 @@ Status verify_addresses(const Plan& plan, const Context& /*context*/) {
   };
   for (const Residency& residency : plan.residencies)
     if (wrong(residency.block()))
-      return Error{ExitCode::internal, fmt::format("{} has no address in the arena", plan.tensors[residency.tensor].name), {}};
+      return Error{
+          ExitCode::internal, fmt::format("{} has no address in the arena", plan.tensors[residency.tensor].name), {}};
   for (const StepId id : ids_of(plan.steps))
     if (plan.steps[id].workspace.bytes > 0 && wrong(plan.steps[id].workspace))
       return broken(plan, id, "has no workspace in the arena");
@@ -120,7 +122,8 @@ Status verify_slots(const Plan& plan, const Context& /*context*/) {
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
     if (step.kind != StepKind::offload && step.kind != StepKind::prefetch) continue;
-    if (step.host_offset < 0 || step.host_offset % kAlignment != 0) return broken(plan, id, "has no slot in the host pool");
+    if (step.host_offset < 0 || step.host_offset % kAlignment != 0)
+      return broken(plan, id, "has no slot in the host pool");
   }
   return {};
 }
@@ -160,9 +163,9 @@ struct Promise {
 };
 
 constexpr Promise kPromises[] = {
-    {"seed_plan", verify_facts},    {"order", verify_steps},       {"schedule", verify_steps},
-    {"reduce", verify_steps},       {"liveness", verify_residencies}, {"conv_algorithm", verify_algorithms},
-    {"place", verify_addresses},    {"host_pool", verify_slots},   {"sync", verify_waits},
+    {"seed_plan", verify_facts},       {"order", verify_steps},          {"schedule", verify_steps},
+    {"reduce", verify_steps},          {"liveness", verify_residencies}, {"conv_algorithm", verify_algorithms},
+    {"place", verify_addresses},       {"host_pool", verify_slots},      {"sync", verify_waits},
     {"prune_waits", verify_few_waits}, {"simulate", verify_times},
 };
 

@@ -1,6 +1,6 @@
-// Checks what each pass promises ("After" in its header), right after it has run. Builds with -DPLIMSOLL_HARDENED=ON, as
-// the tests use, run it in every pipeline. So the pass that broke a promise is named, and not a later one that relied on
-// it. It is no substitute for the checker (compiler/check), which judges finished plans in every build.
+// Checks what each pass promises ("After" in its header), right after it has run. Builds with -DPLIMSOLL_HARDENED=ON,
+// as the tests use, run it in every pipeline. So the pass that broke a promise is named, and not a later one that
+// relied on it. It is no substitute for the checker (compiler/check), which judges finished plans in every build.
 #pragma once
 
 #include <string_view>

@@ -155,7 +155,7 @@ class Lowering::Impl {
   Trace trace_;
   int32_t at_ = 0;
   std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags
-  bool any_again_ = false;  // some decision has `again` set
+  bool any_again_ = false;                                      // some decision has `again` set
   std::vector<int32_t> missing_, stack_, closure_, fresh_;
 };
 

@@ -45,14 +45,16 @@ std::vector<GradientCopy> find_gradient_copies(const Model& model, std::span<con
     for (const int32_t id : model.host_residents[op.id]) {
       if (!tensor(id).adds_up || decision(id).kind != DecisionKind::offload) continue;
       Stretch& stretch = stretches[at(id)];
-      const bool leaves = step - stretch.last > kNear && (decision(id).again || update != stretch.update) && !stretch.cleared;
+      const bool leaves =
+          step - stretch.last > kNear && (decision(id).again || update != stretch.update) && !stretch.cleared;
       if (stretch.last < 0 || leaves) {
         ends(id);
         stretch = {};
         copies.push_back({step, StepKind::prefetch, id});
       }
       const auto updated = model.updated[op.id];
-      stretch = {step, stretch.added || !update, update, stretch.cleared || std::find(updated.begin(), updated.end(), id) != updated.end()};
+      stretch = {step, stretch.added || !update, update,
+                 stretch.cleared || std::find(updated.begin(), updated.end(), id) != updated.end()};
     }
   }
   for (const int32_t id : model.all_host_residents) ends(id);
@@ -65,9 +67,7 @@ std::vector<GradientCopy> find_gradient_copies(const Model& model, std::span<con
 void fetch_residences(const Model& model, std::span<const Decision> decisions, Trace& trace) {
   const auto tensor = [&](int32_t id) -> const ModelTensor& { return model.tensors[at(id)]; };
   const auto decision = [&](int32_t id) -> const Decision& { return decisions[at(id)]; };
-  const auto away = [&](int32_t id) {
-    return tensor(id).always_on_host || decision(id).kind == DecisionKind::offload;
-  };
+  const auto away = [&](int32_t id) { return tensor(id).always_on_host || decision(id).kind == DecisionKind::offload; };
   if (std::none_of(model.all_host_residents.begin(), model.all_host_residents.end(), away)) return;
   const std::vector<double> ends = ends_of_tasks(model, trace);
   // A refetch would take longer than the tasks in between, so the tensor stays.
@@ -78,7 +78,8 @@ void fetch_residences(const Model& model, std::span<const Decision> decisions, T
   const std::vector<GradientCopy> gradients = find_gradient_copies(model, decisions, trace);
   const Trace input = std::exchange(trace, {});
   trace.reserve(2 * input.size());
-  std::vector<int32_t> touched_at(model.tensors.size(), -1);  // of each evicted tensor: the last step that accessed it, or -1
+  std::vector<int32_t> touched_at(model.tensors.size(),
+                                  -1);  // of each evicted tensor: the last step that accessed it, or -1
   enum class Part { forward, backward, update };
   int32_t backward = kNever;  // first step of the backward
   size_t next = 0;
@@ -97,13 +98,17 @@ void fetch_residences(const Model& model, std::span<const Decision> decisions, T
       if (!away(id)) continue;
       if (tensor(id).adds_up) continue;
       int32_t& touched = touched_at[at(id)];
-      if (touched < 0 || (step - touched > kNear && (decision(id).again || (part_at(touched) != here && !soon(id, touched, step))))) trace.push_back({id, StepKind::prefetch});
+      if (touched < 0 ||
+          (step - touched > kNear && (decision(id).again || (part_at(touched) != here && !soon(id, touched, step)))))
+        trace.push_back({id, StepKind::prefetch});
       touched = step;
     }
-    for (; next < gradients.size() && gradients[next].step == step && gradients[next].kind == StepKind::prefetch; ++next)
+    for (; next < gradients.size() && gradients[next].step == step && gradients[next].kind == StepKind::prefetch;
+         ++next)
       trace.push_back({gradients[next].id, StepKind::prefetch});
     trace.push_back(op);
-    for (; next < gradients.size() && gradients[next].step == step; ++next) trace.push_back({gradients[next].id, StepKind::offload});
+    for (; next < gradients.size() && gradients[next].step == step; ++next)
+      trace.push_back({gradients[next].id, StepKind::offload});
     for (const int32_t id : host_residents)
       if (away(id) && tensor(id).update == op.id) trace.push_back({id, StepKind::offload});
   }

@@ -13,7 +13,8 @@ class UpdateRule {
 
   bool comes_early(int32_t task) const {
     const auto early = [&](int32_t id) {
-      return (tensor(id).update == task || tensor(id).adds_up) && decision(id).kind == DecisionKind::offload && decision(id).level == kEarly;
+      return (tensor(id).update == task || tensor(id).adds_up) && decision(id).kind == DecisionKind::offload &&
+             decision(id).level == kEarly;
     };
     const auto host_residents = model_.host_residents[task];
     return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), early);
@@ -25,8 +26,8 @@ class UpdateRule {
     const auto host_residents = model_.host_residents[task];
     const auto mine = [&](int32_t id) { return tensor(id).always_on_host && tensor(id).update == task; };
     const auto free = [&](int32_t id) { return !mine(id) || decision(id).kind == DecisionKind::keep; };
-    return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), mine) && std::all_of(host_residents.begin(), host_residents.end(), free) &&
-           !comes_early(task);
+    return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), mine) &&
+           std::all_of(host_residents.begin(), host_residents.end(), free) && !comes_early(task);
   }
 
   // Seconds on the slower link for the tensors written back after the update.
@@ -34,8 +35,9 @@ class UpdateRule {
     double seconds = 0;
     for (const int32_t id : model_.host_residents[task])
       if (tensor(id).update == task)
-        seconds += model_.links.latency_seconds + static_cast<double>(tensor(id).copy_bytes) /
-                   std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
+        seconds += model_.links.latency_seconds +
+                   static_cast<double>(tensor(id).copy_bytes) /
+                       std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
     return seconds;
   }
 
@@ -68,8 +70,8 @@ void place_updates(const Model& model, std::span<const Decision> decisions, Trac
   for (const int32_t task : moved) last[at(task)] = ready(task);
   std::stable_sort(moved.begin(), moved.end(), [&](int32_t a, int32_t b) { return last[at(a)] < last[at(b)]; });
   const std::vector<double> ends = ends_of_tasks(model, trace);
-  double copied = 0;  // when the links have delivered the updates placed so far
-  std::vector<std::vector<int32_t>> behind(size);  // of each step: updates that follow it
+  double copied = 0;                                      // when the links have delivered the updates placed so far
+  std::vector<std::vector<int32_t>> behind(size);         // of each step: updates that follow it
   std::vector<uint8_t> moves(model.tasks.size(), false);  // of each task: an update away from its place in the order
   for (const int32_t task : moved) {
     int32_t step = ready(task);

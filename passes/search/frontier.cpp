@@ -20,11 +20,15 @@ constexpr int kParts = 4;  // steps from one limit up to the next
 // What all segments share. Constant once begin() has run.
 struct Descent::Common {
   Common(const Model& model, const FrontierOptions& options)
-      : model(model), options(options), starts(model, options.means, options.deadline, options.pool_limit), space(find_decision_space(model)) {}
+      : model(model),
+        options(options),
+        starts(model, options.means, options.deadline, options.pool_limit),
+        space(find_decision_space(model)) {}
 
   void begin(const Deadline& deadline) {
     starts.find(deadline);
-    limits = limits_between(starts.least_bytes(), starts.whole().outcome.peak_bytes, static_cast<int64_t>(model.order.size()), options.effort);
+    limits = limits_between(starts.least_bytes(), starts.whole().outcome.peak_bytes,
+                            static_cast<int64_t>(model.order.size()), options.effort);
     begun = true;
   }
 
@@ -39,7 +43,12 @@ struct Descent::Common {
 class Descent::Segment {
  public:
   Segment(const Common& common, size_t segment)
-      : common_(common), options_(common.options), bench_(common.model, {}, common.options.pool_limit), random_(segment + 1), archive_(common.starts.archive()), last_(common.starts.whole()),
+      : common_(common),
+        options_(common.options),
+        bench_(common.model, {}, common.options.pool_limit),
+        random_(segment + 1),
+        archive_(common.starts.archive()),
+        last_(common.starts.whole()),
         bottom_(segment + 1 == segments_of(common.limits)) {
     std::tie(begin_, end_) = limits_of(common.limits, segment);
     at_ = begin_ - std::min(kWarmUpLimits, begin_);
@@ -54,11 +63,16 @@ class Descent::Segment {
     do more = !over() && improve_below(common_.limits.bytes[at_]);
     while (more && ++at_ <= begin_);
     ended_ = !more || at_ == end_;
-    if (ended_ && bottom_ && !over() && (!options_.means.offload || bench_.pool_binds || common_.starts.pool_binds())) lower();
+    if (ended_ && bottom_ && !over() && (!options_.means.offload || bench_.pool_binds || common_.starts.pool_binds()))
+      lower();
     const bool complete = common_.starts.complete() && !over();
     const int64_t below = !complete || (ended_ && bottom_) ? -1 : ended_ ? common_.limits.bytes[end_ - 1] : above_;
     ended_ |= !complete;
-    return {.states = archive_.between(below, above), .below = below, .last = ended_, .complete = complete, .pool_binds = bench_.pool_binds};
+    return {.states = archive_.between(below, above),
+            .below = below,
+            .last = ended_,
+            .complete = complete,
+            .pool_binds = bench_.pool_binds};
   }
 
   bool ended() const { return ended_; }
@@ -122,7 +136,8 @@ class Descent::Segment {
   bool ended_ = false;
 };
 
-Descent::Descent(const Model& model, const FrontierOptions& options) : common_(std::make_unique<Common>(model, options)) {}
+Descent::Descent(const Model& model, const FrontierOptions& options)
+    : common_(std::make_unique<Common>(model, options)) {}
 Descent::~Descent() = default;
 
 int64_t Descent::minimum_bytes() const { return common_->starts.small().outcome.peak_bytes; }
@@ -139,7 +154,9 @@ size_t Descent::segments() const { return segments_.size(); }
 
 size_t Descent::segment_of(int64_t limit) const {
   size_t segment = 0;
-  while (segment + 1 < segments_.size() && common_->limits.bytes[limits_of(common_->limits, segment).second - 1] >= limit) ++segment;
+  while (segment + 1 < segments_.size() &&
+         common_->limits.bytes[limits_of(common_->limits, segment).second - 1] >= limit)
+    ++segment;
   return segment;
 }
 

@@ -52,7 +52,8 @@ void Starts::add_seeds() {
   const int64_t size = static_cast<int64_t>(model_.order.size());
   std::vector<SegmentSeed> seeds;
   for (double n = 1; n <= 256 && 4 * n <= static_cast<double>(size); n *= 1.5)
-    for (const bool cheap : {false, true}) seeds.push_back({.segments = static_cast<int>(std::ceil(n)), .cheap_only = cheap});
+    for (const bool cheap : {false, true})
+      seeds.push_back({.segments = static_cast<int>(std::ceil(n)), .cheap_only = cheap});
   for (const int segments : {2, 4, 8, 16, 32})
     for (const int parts : {2, 4, 8})
       if (4 * segments * parts <= size) seeds.push_back({.segments = segments, .parts = parts});
@@ -62,10 +63,12 @@ void Starts::add_seeds() {
     if (bench_.deadline.passed()) break;
     seeds_.push_back(bench_.evaluate(segment_decisions(model_, seed), kNoLimit));
   }
-  std::stable_sort(seeds_.begin(), seeds_.end(), [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
+  std::stable_sort(seeds_.begin(), seeds_.end(),
+                   [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
 }
 
-std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, const State& last, int64_t limit, int64_t work) const {
+std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, const State& last, int64_t limit,
+                                         int64_t work) const {
   const Means& all = means_;
   const auto over = [&] { return bench.deadline.passed(); };
   const int64_t enough = bench.work + work;

@@ -1,5 +1,5 @@
-// Start schedules of the search: rules (seeds.h), idle link time (linked.h), the optimum of chains (chain.h), everything
-// kept, and everything evicted. Those near a limit are fitted to it, and the best one is improved.
+// Start schedules of the search: rules (seeds.h), idle link time (linked.h), the optimum of chains (chain.h),
+// everything kept, and everything evicted. Those near a limit are fitted to it, and the best one is improved.
 #pragma once
 
 #include <optional>
@@ -29,7 +29,8 @@ class Starts {
 
   // The best of several start schedules within `limit`; nullopt: there is none. After the first that fits, more are
   // tried as far as `work` allows. `last`: where the previous limit ended. Every one that fits goes to the archive.
-  std::optional<State> best_within(Workbench& bench, Archive& archive, const State& last, int64_t limit, int64_t work) const;
+  std::optional<State> best_within(Workbench& bench, Archive& archive, const State& last, int64_t limit,
+                                   int64_t work) const;
 
  private:
   void add_seeds();
@@ -41,8 +42,8 @@ class Starts {
   Archive archive_;
   State whole_, small_;
   bool complete_ = true;
-  bool chain_ = false;             // the archive has optimal answers
-  std::vector<State> seeds_;       // fastest first
+  bool chain_ = false;        // the archive has optimal answers
+  std::vector<State> seeds_;  // fastest first
 };
 
 }  // namespace plimsoll::search

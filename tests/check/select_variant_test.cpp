@@ -3,8 +3,8 @@
 
 #include "compiler/ir/plan_json.h"
 #include "passes/joint.h"
-#include "passes/select_variant.h"
 #include "passes/planner.h"
+#include "passes/select_variant.h"
 #include "tests/random_graph.h"
 
 namespace plimsoll {

@@ -16,9 +16,11 @@ struct Damage {
 
 // Of the plan of a chain, right after the pass. Its last step is an update.
 const Damage kDamages[] = {
-    {"seed_plan", "tensors or tasks of the graph are missing", [](Plan& plan) { plan.tasks.resize(plan.tasks.size() - 1); }},
+    {"seed_plan", "tensors or tasks of the graph are missing",
+     [](Plan& plan) { plan.tasks.resize(plan.tasks.size() - 1); }},
     {"order", "never runs", [](Plan& plan) { plan.steps.resize(plan.steps.size() - 1); }},
-    {"order", "reads a tensor that was never made", [](Plan& plan) { std::swap(plan.steps[StepId(0)], plan.steps.back()); }},
+    {"order", "reads a tensor that was never made",
+     [](Plan& plan) { std::swap(plan.steps[StepId(0)], plan.steps.back()); }},
     {"schedule", "runs twice", [](Plan& plan) { plan.steps.push_back(plan.steps.back()); }},
     {"liveness", "accesses a tensor outside its residencies", [](Plan& plan) { plan.residencies.pop_back(); }},
     {"conv_algorithm", "has no algorithm of its task", [](Plan& plan) { plan.steps.back().algorithm = "none"; }},
@@ -32,7 +34,8 @@ const Damage kDamages[] = {
 TEST_CASE("the verifier names the pass that broke its promise") {
   TaskGraph graph = test::chain(3);
   graph.batch = 1;
-  const Choices choices(graph.tasks.size(), {Choice{.algorithm = "a", .workspace_bytes = 256, .seconds = 1, .last_seconds = 1}});
+  const Choices choices(graph.tasks.size(),
+                        {Choice{.algorithm = "a", .workspace_bytes = 256, .seconds = 1, .last_seconds = 1}});
   const Context context{.graph = graph, .choices = choices};
   for (const Damage& each : kDamages) {
     Plan plan;

@@ -15,7 +15,8 @@ namespace {
 
 const fs::path kProjectRoot = PLIMSOLL_SOURCE_DIR;
 
-// What a folder of passes/ may include from passes/ besides itself. Files outside these folders may include all of them.
+// What a folder of passes/ may include from passes/ besides itself. Files outside these folders may include all of
+// them.
 const std::set<std::string> kFacts = {"passes/context.h", "passes/policy.h", "passes/deadline.h"};
 const std::map<std::string, std::set<std::string>> kInnerArrows = {
     {"passes/analysis", {}},
