@@ -7,6 +7,7 @@
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "passes/explain.h"
+#include "passes/joint.h"
 #include "passes/minimum.h"
 
 namespace plimsoll {
@@ -26,10 +27,11 @@ Result<std::string> way_out_by_rounds(const Planning& planning, const Found& min
   if (found->arena() >= minimum.arena()) return std::string();
   const IdVector<TaskId, Task>& tasks = planning.variants.graph().tasks;
   const auto mixes = [](const Task& task) { return task.mixes_samples; };
-  return fmt::format("--batch-norm split fits from {} ({} bytes), but changes the result of training: {} then computes over "
-                     "as few as {}",
-                     format_bytes(found->arena()), found->arena(), std::find_if(tasks.begin(), tasks.end(), mixes)->layer,
-                     counted(found->candidate->sub_batch, "sample"));
+  return fmt::format(
+      "--batch-norm split fits from {} ({} bytes), but changes the result of training: {} then computes over "
+      "as few as {}",
+      format_bytes(found->arena()), found->arena(), std::find_if(tasks.begin(), tasks.end(), mixes)->layer,
+      counted(found->candidate->sub_batch, "sample"));
 }
 
 Error device_budget_too_small(const Planning& planning, const Found& minimum) {
@@ -43,8 +45,7 @@ Error device_budget_too_small(const Planning& planning, const Found& minimum) {
     if (!rounds.ok()) return rounds.error();
     if (!rounds->empty()) ways_out.push_back(*rounds);
   }
-  if (!planning.policy.share_memory)
-    ways_out.push_back("policy 'liveness' lets tensors share memory and needs less");
+  if (!planning.policy.share_memory) ways_out.push_back("policy 'liveness' lets tensors share memory and needs less");
   Error error =
       explain_infeasible(minimum.plan, *minimum.candidate->graph, planning.policy, planning.budget_bytes, ways_out);
   const std::string with_pool =
@@ -99,7 +100,10 @@ Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
 Result<std::optional<int64_t>> host_budget_of_recipe(const Planning& planning) {
   std::optional<int64_t> works;
   Recipe free(planning.variants, planning.policy,
-              {.budget_bytes = planning.budget_bytes, .limits = planning.limits, .sub_batch = planning.request.sub_batch, .may_split = planning.may_split()});
+              {.budget_bytes = planning.budget_bytes,
+               .limits = planning.limits,
+               .sub_batch = planning.request.sub_batch,
+               .may_split = planning.may_split()});
   PLIMSOLL_ASSIGN(const Found whole, free.unconstrained(planning.request.batch));
   PLIMSOLL_ASSIGN(const Found minimum, free.minimum(whole));
   if (minimum.arena() > planning.budget_bytes) return works;

@@ -6,6 +6,7 @@
 
 #include "passes/search/fit.h"
 #include "passes/search/host_pool.h"
+#include "passes/search/minimum_schedule.h"
 
 namespace plimsoll {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "passes/joint.h"
 #include "passes/slices_gain.h"
 
 namespace plimsoll {
@@ -18,7 +19,9 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
   std::optional<Found> found = std::move(known);
   int64_t bound = kNoLimit;
   for (const int64_t size : sub_batches) {
-    if (found && found->arena() <= planning.budget_bytes && planning.deadline.sooner(planning.one_plan_seconds).passed()) break;
+    if (found && found->arena() <= planning.budget_bytes &&
+        planning.deadline.sooner(planning.one_plan_seconds).passed())
+      break;
     PLIMSOLL_ASSIGN(const Candidate* candidate, planning.variants.candidate(size));
     PLIMSOLL_ASSIGN(MinimumPlan minimum, minimum_plan(*candidate, planning.policy, planning.host_budget()));
     bound = std::min(bound, minimum.bound_bytes);

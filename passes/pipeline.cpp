@@ -15,6 +15,7 @@
 #include "passes/simulate.h"
 #include "passes/summarize.h"
 #include "passes/sync.h"
+#include "passes/verify.h"
 
 namespace plimsoll {
 namespace {
@@ -63,6 +64,7 @@ Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& 
     const auto start = std::chrono::steady_clock::now();
     PLIMSOLL_TRY(pass.run(plan, context));
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    if (kVerifyPasses) PLIMSOLL_TRY(verify_after(pass.name, plan, context));
     if (observe) observe(pass.name, plan, spent.count());
   }
   return true;

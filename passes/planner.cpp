@@ -61,7 +61,8 @@ std::vector<Searched> searched_variants(const Planning& planning, const Found& u
   Variants& variants = planning.variants;
   Variants* const slices = minimum.in_slices ? variants.in_slices(false) : nullptr;
   const bool much_state = slices && has_much_state(variants.graph(), unlimited.arena());
-  if (Variants* const state = much_state ? variants.in_slices(true) : nullptr) found.push_back({state, planning.policy});
+  if (Variants* const state = much_state ? variants.in_slices(true) : nullptr)
+    found.push_back({state, planning.policy});
   if (minimum.whole.arena() <= planning.budget_bytes) {
     found.push_back({&variants, planning.policy});
     // With several ranks, also the order in which the whole batch is fastest, since it may differ (recipe.h).
@@ -190,10 +191,18 @@ Result<Plan> serve(Planning planning) {
   return plan;
 }
 
+Planner::Planner(TaskGraph graph, Costs& costs, int64_t batch)
+    : variants_(std::make_unique<Variants>(std::move(graph), costs, batch)) {}
+Planner::~Planner() = default;
+
+const TaskGraph& Planner::graph_of(const Plan& plan) {
+  return variants_->graph_for(plan.rounds > 1 ? 0 : variants_->batch());
+}
+
 Result<Plan> Planner::plan(const PlanRequest& request) {
   PLIMSOLL_ASSIGN(Policy policy, find_policy(request.policy));
   if (request.keep_order) policy.order = OrderKind::depth_first;
-  return serve({.variants = variants_, .request = request, .policy = policy});
+  return serve({.variants = *variants_, .request = request, .policy = policy});
 }
 
 Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request) {

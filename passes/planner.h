@@ -3,13 +3,18 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
-#include <vector>
 
-#include "passes/found.h"
-#include "passes/variants.h"
+#include "compiler/ir/plan.h"
+#include "compiler/ir/profile.h"
+#include "compiler/ir/task_graph.h"
+#include "compiler/support/status.h"
+#include "passes/context.h"
 
 namespace plimsoll {
+
+class Variants;
 
 struct PlanRequest {
   std::string policy = "liveness";  // a name of policies.h
@@ -44,7 +49,8 @@ struct PlanRequest {
 class Planner {
  public:
   // `costs` must outlive this.
-  Planner(TaskGraph graph, Costs& costs, int64_t batch) : variants_(std::move(graph), costs, batch) {}
+  Planner(TaskGraph graph, Costs& costs, int64_t batch);
+  ~Planner();
 
   // If no budget is given, the plan is the unlimited one, and budget_bytes is set to arena_bytes. Among several numbers
   // of rounds, the smallest that fits is taken, and the batch is split as evenly as it allows.
@@ -63,10 +69,10 @@ class Planner {
   Result<Plan> plan(const PlanRequest& request);
 
   // The graph of a plan of this planner. It accumulates gradients when the plan has several rounds.
-  const TaskGraph& graph_of(const Plan& plan) { return variants_.graph_for(plan.rounds > 1 ? 0 : variants_.batch()); }
+  const TaskGraph& graph_of(const Plan& plan);
 
  private:
-  Variants variants_;
+  std::unique_ptr<Variants> variants_;
 };
 
 // Makes a single plan.

@@ -24,7 +24,8 @@ struct Planning {
   bool fits(const Found& found) const { return found.arena() <= budget_bytes && fits_host(found.host_pool()); }
   // The planner may choose several rounds.
   bool may_split() const {
-    return request.batch > 1 && !variants.of_whole_batch() && (request.may_split_statistics || !variants.mixes_samples());
+    return request.batch > 1 && !variants.of_whole_batch() &&
+           (request.may_split_statistics || !variants.mixes_samples());
   }
   // The sub-batches to consider, most samples first.
   std::vector<int64_t> sub_batches() const {
@@ -33,7 +34,13 @@ struct Planning {
   }
   Recipe recipe(const Policy& policy) const { return recipe(policy, may_split()); }
   Recipe recipe(const Policy& policy, bool may_split, const Deadline& deadline = {}) const {
-    return Recipe(variants, policy, {.budget_bytes = budget_bytes, .host_budget_bytes = host_budget(), .limits = limits, .sub_batch = request.sub_batch, .may_split = may_split, .deadline = deadline});
+    return Recipe(variants, policy,
+                  {.budget_bytes = budget_bytes,
+                   .host_budget_bytes = host_budget(),
+                   .limits = limits,
+                   .sub_batch = request.sub_batch,
+                   .may_split = may_split,
+                   .deadline = deadline});
   }
 };
 

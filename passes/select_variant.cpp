@@ -6,6 +6,7 @@
 #include <queue>
 #include <tuple>
 
+#include "passes/joint.h"
 #include "passes/thread_pool.h"
 
 namespace plimsoll {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/support/bytes.h"
+#include "passes/joint.h"
 
 namespace plimsoll {
 namespace {
@@ -20,6 +21,16 @@ int64_t largest_updated(const TaskGraph& graph) {
 }
 
 }  // namespace
+
+struct Variants::Ordered {
+  schedule::Model model;
+  int64_t bound_bytes = 0;
+  std::unique_ptr<search::Bound> bound = nullptr;  // created on first use
+};
+
+Variants::Variants(TaskGraph graph, Costs& costs, int64_t batch)
+    : graph_(std::move(graph)), costs_(costs), batch_(batch) {}
+Variants::~Variants() = default;
 
 bool Variants::mixes_samples() const {
   return std::any_of(graph_.tasks.begin(), graph_.tasks.end(), [](const Task& task) { return task.mixes_samples; });
@@ -65,11 +76,12 @@ Result<Variants::Ordered*> Variants::ordered(int64_t sub_batch, const Policy& po
   const std::lock_guard lock(mutex_);
   const std::pair key(sub_batch, policy.order);
   const auto known = ordered_.find(key);
-  if (known != ordered_.end()) return &known->second;
+  if (known != ordered_.end()) return known->second.get();
   PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
   schedule::Model model = ordered_model(*variant, policy);
   const int64_t bytes = search::bound_bytes(model);
-  return &ordered_.emplace(key, Ordered{.model = std::move(model), .bound_bytes = bytes}).first->second;
+  auto made = std::make_unique<Ordered>(Ordered{.model = std::move(model), .bound_bytes = bytes});
+  return ordered_.emplace(key, std::move(made)).first->second.get();
 }
 
 Result<int64_t> Variants::bound_bytes(int64_t sub_batch, const Policy& policy) {

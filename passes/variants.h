@@ -12,14 +12,16 @@
 
 #include "passes/candidate.h"
 #include "passes/deadline.h"
-#include "passes/joint.h"
 
 namespace plimsoll {
+
+class Joint;
 
 class Variants {
  public:
   // `costs` must outlive this.
-  Variants(TaskGraph graph, Costs& costs, int64_t batch) : graph_(std::move(graph)), costs_(costs), batch_(batch) {}
+  Variants(TaskGraph graph, Costs& costs, int64_t batch);
+  ~Variants();
   Variants(const Variants&) = delete;
   Variants& operator=(const Variants&) = delete;
 
@@ -60,14 +62,10 @@ class Variants {
   std::optional<TaskGraph> accumulating_;
   std::unique_ptr<Variants> in_slices_, state_in_slices_;
   std::map<int64_t, Candidate> candidates_;
-  struct Ordered {
-    schedule::Model model;
-    int64_t bound_bytes = 0;
-    std::unique_ptr<search::Bound> bound = nullptr;  // created on first use
-  };
+  struct Ordered;  // the model in a policy's order, and its bounds
   Result<Ordered*> ordered(int64_t sub_batch, const Policy& policy);
 
-  std::map<std::pair<int64_t, OrderKind>, Ordered> ordered_;  // for policies that do not search
+  std::map<std::pair<int64_t, OrderKind>, std::unique_ptr<Ordered>> ordered_;  // for policies that do not search
   std::map<std::tuple<std::string_view, int64_t, int64_t>, Ceiling> known_;
   std::map<std::tuple<int64_t, OrderKind, int, int64_t>, std::unique_ptr<Joint>> joints_;
 };

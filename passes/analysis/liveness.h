@@ -21,8 +21,8 @@ std::vector<TensorId> kept_to_the_end(const TaskGraph& graph);
 // last_step is the number of steps.
 std::vector<Residency> find_residencies(const Plan& plan, const std::vector<TensorId>& kept);
 
-// True if a tensor may take over the bytes of another one. It then holds all of them for its lifetime, which pays only if
-// it fills at least half.
+// True if a tensor may take over the bytes of another one. It then holds all of them for its lifetime, which pays only
+// if it fills at least half.
 inline bool may_take_over(int64_t read_bytes, int64_t written_bytes) {
   return written_bytes <= read_bytes && 2 * written_bytes >= read_bytes;
 }

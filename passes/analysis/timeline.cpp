@@ -45,8 +45,9 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
     double ready = 0;
     for (const StepId wait : step.waits) ready = std::max(ready, line.end[static_cast<size_t>(wait.value)]);
     const double seconds = seconds_of(plan, context, step, copies[id], round);
-    const CopySeconds copy = {.transfer = seconds,
-                              .slowdown = context.links.slowdown * std::max(0.0, seconds - context.links.latency_seconds)};
+    const CopySeconds copy = {
+        .transfer = seconds,
+        .slowdown = context.links.slowdown * std::max(0.0, seconds - context.links.latency_seconds)};
     Span span;
     switch (step.kind) {
       case StepKind::compute:

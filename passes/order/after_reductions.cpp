@@ -6,7 +6,8 @@
 
 namespace plimsoll::task_orders {
 
-std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks, bool patient) {
+std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks,
+                                     bool patient) {
   const size_t count = tasks.size();
   std::vector<TaskId> backbone;
   for (const TaskId id : tasks)
@@ -23,7 +24,8 @@ std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, c
   double comm = 0;
   for (const Bucket& bucket : find_buckets(plan, context, tasks)) {
     const size_t closed = place[bucket.last];
-    comm = std::max(comm, ends[closed]) + reduction_seconds(context.links.ranks, plan.ranks, bytes_of(plan, bucket.tensors));
+    comm = std::max(comm, ends[closed]) +
+           reduction_seconds(context.links.ranks, plan.ranks, bytes_of(plan, bucket.tensors));
     const auto done = std::lower_bound(ends.begin() + static_cast<std::ptrdiff_t>(closed), ends.end(), comm);
     const size_t behind = done == ends.end() ? ends.size() - 1 : static_cast<size_t>(done - ends.begin());
     for (const TensorId tensor : bucket.tensors) reduced[tensor] = patient ? behind : closed;

@@ -13,8 +13,7 @@ namespace {
 // backward tasks, take one of the layer that ran last. Updates run as early as possible.
 class Arrivals {
  public:
-  explicit Arrivals(const Plan& plan)
-      : plan_(plan), dependencies_(find_dependencies(plan)) {}
+  explicit Arrivals(const Plan& plan) : plan_(plan), dependencies_(find_dependencies(plan)) {}
 
   std::vector<TaskId> run() {
     for (const TaskId id : ids_of(plan_.tasks))
@@ -65,9 +64,9 @@ class Arrivals {
   const Plan& plan_;
   Dependencies dependencies_;
   std::map<std::string_view, int32_t> layers_;
-  std::set<std::tuple<int32_t, TaskId>> backward_;      // ready tasks
+  std::set<std::tuple<int32_t, TaskId>> backward_;  // ready tasks
   std::vector<TaskId> roots_;
-  std::vector<std::pair<TaskId, size_t>> visited_;      // the path of the walk, with the next successor to visit
+  std::vector<std::pair<TaskId, size_t>> visited_;  // the path of the walk, with the next successor to visit
   std::vector<TaskId> tasks_;
 };
 

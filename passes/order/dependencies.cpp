@@ -6,7 +6,7 @@ namespace plimsoll::task_orders {
 
 Dependencies find_dependencies(const Plan& plan) {
   Dependencies found{IdVector<TaskId, std::vector<TaskId>>(plan.tasks.size()),
-                    IdVector<TaskId, int32_t>(plan.tasks.size(), 0)};
+                     IdVector<TaskId, int32_t>(plan.tasks.size(), 0)};
   IdVector<TensorId, TaskId> changer(plan.tensors.size());
   IdVector<TensorId, std::vector<TaskId>> readers(plan.tensors.size());
   const auto add = [&](TaskId before, TaskId after) {

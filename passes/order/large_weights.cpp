@@ -26,7 +26,9 @@ std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> 
     for (const auto* touched : {&plan.tasks[id].reads, &plan.tasks[id].updates, &plan.tasks[id].writes})
       for (const TensorId tensor : *touched) {
         const TensorKind kind = plan.tensors[tensor].kind;
-        if (gradients ? kind == TensorKind::weight_gradient : kind != TensorKind::weight_gradient && kind != TensorKind::weight) sum += plan.tensors[tensor].bytes;
+        if (gradients ? kind == TensorKind::weight_gradient
+                      : kind != TensorKind::weight_gradient && kind != TensorKind::weight)
+          sum += plan.tensors[tensor].bytes;
       }
     return sum;
   };
@@ -34,11 +36,13 @@ std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> 
     if (plan.tasks[weights].kind != TaskKind::backward_weights) continue;
     const int64_t gradient = bytes(weights, true);
     if (gradient == 0 || gradient < all / kPart) continue;
-    for (size_t behind = place[weights] + 1; behind < tasks.size() && plan.tasks[tasks[behind]].layer == plan.tasks[weights].layer; ++behind) {
+    for (size_t behind = place[weights] + 1;
+         behind < tasks.size() && plan.tasks[tasks[behind]].layer == plan.tasks[weights].layer; ++behind) {
       const TaskId data = tasks[behind];
       if (plan.tasks[data].kind != TaskKind::backward_data || !may_come_at(data, place[weights])) continue;
       if (kLittle * (bytes(weights, false) + bytes(data, false)) > gradient) break;
-      const auto begin = tasks.begin() + static_cast<std::ptrdiff_t>(place[weights]), end = tasks.begin() + static_cast<std::ptrdiff_t>(behind);
+      const auto begin = tasks.begin() + static_cast<std::ptrdiff_t>(place[weights]),
+                 end = tasks.begin() + static_cast<std::ptrdiff_t>(behind);
       std::rotate(begin, end, end + 1);
       for (size_t i = place[weights]; i <= behind; ++i) place[tasks[i]] = i;
       break;

@@ -13,8 +13,12 @@ namespace {
 class LowPeak {
  public:
   LowPeak(const Plan& plan, const std::vector<TensorId>& kept)
-      : plan_(plan), dependencies_(find_dependencies(plan)), uses_left_(plan.tensors.size(), 0),
-        users_(plan.tensors.size()), key_(plan.tasks.size(), 0), kept_(plan.tensors.size(), false) {
+      : plan_(plan),
+        dependencies_(find_dependencies(plan)),
+        uses_left_(plan.tensors.size(), 0),
+        users_(plan.tensors.size()),
+        key_(plan.tasks.size(), 0),
+        kept_(plan.tensors.size(), false) {
     for (const TensorId tensor : kept) kept_[tensor] = true;
     for (const TaskId id : ids_of(plan.tasks))
       for_each_use(id, [&](TensorId tensor) {

@@ -41,7 +41,8 @@ std::vector<TaskId> arrivals(const Plan& plan, const std::vector<TensorId>& kept
 //
 // `patient`: delayed by the predicted time of the reduction, which also keeps the gradient alive for that long.
 // Otherwise placed right after the bucket. Updates at the same place stay in the graph's order.
-std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks, bool patient);
+std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks,
+                                     bool patient);
 
 // For a layer that holds a large part of all weights and gradients and passes on little: runs its backward-data before
 // its backward-weights, if dependences permit. The weight is then read in forward and backward close together. If both

@@ -37,7 +37,8 @@ void CopyTimer::delay_offloads(const Trace& trace, int64_t limit) {
     const int32_t maker = evaluator_.made_at(step);
     const double end = d2h.issue(begins_[at(maker) + 1] + waited, seconds(op, model_.links.d2h_bytes_per_second)).end;
     int32_t position = step + 1;
-    while (position < steps && begins_[at(position)] + waited < end && live_[at(position)] <= limit - bytes && !returns(trace[at(position)])) {
+    while (position < steps && begins_[at(position)] + waited < end && live_[at(position)] <= limit - bytes &&
+           !returns(trace[at(position)])) {
       live_[at(position)] += bytes;
       ++position;
     }

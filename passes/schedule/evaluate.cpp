@@ -105,7 +105,8 @@ void Evaluator::count_bytes(const Trace& trace) {
   for (const Pair& pair : pairs_) {
     const Life &read = lives_[at(pair.read)], &written = lives_[at(pair.written)];
     if (read.last != pair.at || written.first != pair.at || followed_[at(pair.read)] || follows_[at(pair.written)]) continue;
-    if (!may_take_over(model_.tensors[at(read.tensor)].copy_bytes, model_.tensors[at(written.tensor)].copy_bytes)) continue;
+    if (!may_take_over(model_.tensors[at(read.tensor)].copy_bytes, model_.tensors[at(written.tensor)].copy_bytes))
+      continue;
     followed_[at(pair.read)] = follows_[at(pair.written)] = 1;
     live_[at(pair.at)] -= model_.tensors[at(written.tensor)].bytes;
   }
@@ -152,8 +153,11 @@ CopySeconds Evaluator::seconds_of_copy(const Trace& trace, size_t step, double s
   const ModelTensor& tensor = model_.tensors[at(trace[step].id)];
   if (which != Which::only && !has_copy(rounds_[step], which == Which::first, which == Which::last)) return {};
   const double bytes = (tensor.persistent ? 1 : share) * static_cast<double>(tensor.copy_bytes);
-  const double rate = trace[step].kind == StepKind::offload ? model_.links.d2h_bytes_per_second : model_.links.h2d_bytes_per_second;
-  return {.latency = model_.links.latency_seconds, .transfer = bytes / rate, .slowdown = model_.links.slowdown * bytes / rate};
+  const double rate =
+      trace[step].kind == StepKind::offload ? model_.links.d2h_bytes_per_second : model_.links.h2d_bytes_per_second;
+  return {.latency = model_.links.latency_seconds,
+          .transfer = bytes / rate,
+          .slowdown = model_.links.slowdown * bytes / rate};
 }
 
 // Calls body(which, times). The last round comes first, so that the per-step results remaining afterwards are those of
@@ -219,9 +223,10 @@ double Evaluator::simulate_round(const Trace& trace, Which which) {
       case StepKind::prefetch:
       case StepKind::load: {
         const bool load = op.kind == StepKind::load;
-        const double ready = kAddresses ? std::max({streams.end(StreamKind::compute), streams.end(StreamKind::d2h), workspace_free})
-                             : load     ? 0
-                                        : parked_[at(op.id)];
+        const double ready =
+            kAddresses ? std::max({streams.end(StreamKind::compute), streams.end(StreamKind::d2h), workspace_free})
+            : load     ? 0
+                       : parked_[at(op.id)];
         const CopySeconds copy = seconds_of_copy(trace, step, share, which);
         span = load ? streams.load(ready, copy) : streams.prefetch(ready, copy);
         if (!load) prefetched = span.end;

@@ -95,7 +95,7 @@ class Evaluator {
   std::vector<int32_t> stored_;     // of each persistent tensor: its last copy to the host pool so far, or -1
   std::vector<int32_t> left_at_;    // of each fetch: the last step that accessed its tensor before
   std::vector<double> start_, end_;
-  std::vector<double> parked_;  // of each tensor: the end of its last offload
+  std::vector<double> parked_;                  // of each tensor: the end of its last offload
   std::vector<double> reduced_, busy_reduced_;  // of each reduction: its end; and its end if steps waited only for sums
   double busy_ = 0;  // of the round simulated last
 };

@@ -68,7 +68,8 @@ double reduced_iteration(const Model& model) {
     const int32_t sum = model.waits_for[at(op.id)];
     const schedule::Algorithm& algorithm = model.algorithms_of(op.id).front();
     const Span task = compute.issue(sum >= 0 ? ends[at(sum)] : 0, rounds ? algorithm.last_seconds : algorithm.seconds);
-    for (const int32_t done : model.reduced_after[op.id]) ends[at(done)] = comm.issue(task.end, model.reductions[at(done)].seconds).end;
+    for (const int32_t done : model.reduced_after[op.id])
+      ends[at(done)] = comm.issue(task.end, model.reductions[at(done)].seconds).end;
   }
   return std::max(compute.end(), comm.end());
 }
@@ -96,7 +97,7 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
   }
   for (const Droppable& item : by_task)
     if (item.bytes > 0) found.push_back(item);
-  std::sort(found.begin(), found.end(), cheaper);
+  std::stable_sort(found.begin(), found.end(), cheaper);
   return found;
 }
 
@@ -152,7 +153,7 @@ double round_bound(const Model& model, const std::vector<Droppable>& items, cons
   const double taken = model.links.slowdown * (1 / d2h + 1 / h2d);
   std::vector<Droppable> all = items;
   all.insert(all.end(), host_residents.begin(), host_residents.end());
-  std::sort(all.begin(), all.end(), cheaper);
+  std::stable_sort(all.begin(), all.end(), cheaper);
   double on_host = 0;
   for (const Droppable& resident : host_residents) on_host += resident.bytes;
   const AgainSeconds again_of_items(items), again_of_all(all);

@@ -21,7 +21,11 @@ using schedule::ModelTensor;
 class Fitter {
  public:
   Fitter(Workbench& bench, const Means& means)
-      : bench_(bench), model_(bench.model), means_(means), stuck_(bench.model.tensors.size(), 0), recompute_(bench.model) {}
+      : bench_(bench),
+        model_(bench.model),
+        means_(means),
+        stuck_(bench.model.tensors.size(), 0),
+        recompute_(bench.model) {}
 
   State run(State state, int64_t limit) {
     constexpr auto kSeconds = Workbench::Seconds::where_it_fits;

@@ -21,11 +21,6 @@ struct Frontier {
   bool complete = true;  // false: the deadline ended the search
 };
 
-// The minimum-memory schedule: every tensor that may be evicted is evicted right after use. Without copies, or without
-// room for them in the host pool, this is the best of a few schedules, and find_frontier() may find a smaller one.
-// `bench` then holds its evaluation.
-State minimum_schedule(Workbench& bench, const Means& means = {});
-
 // The frontier of one sub-batch. Deterministic.
 Frontier find_frontier(const Model& model, const FrontierOptions& options);
 

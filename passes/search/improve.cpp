@@ -159,12 +159,8 @@ const Improver::Move Improver::kFirst[] = {
 };
 
 const Improver::Move Improver::kOthers[] = {
-    {4, &Improver::flip_one},
-    {2, &Improver::flip_several},
-    {1, &Improver::shift},
-    {1, &Improver::keep_window},
-    {1, &Improver::recompute_window},
-    {1, &Improver::relevel},
+    {4, &Improver::flip_one},    {2, &Improver::flip_several},     {1, &Improver::shift},
+    {1, &Improver::keep_window}, {1, &Improver::recompute_window}, {1, &Improver::relevel},
 };
 
 void Improver::disturb(Decisions& decisions) {

@@ -5,6 +5,7 @@
 #include "passes/schedule/model.h"
 
 namespace plimsoll::search {
+
 void Levels::assign(std::span<const int64_t> levels) {
   levels_.assign(levels.begin(), levels.end());
   blocks_.assign((levels.size() + kBlock - 1) / kBlock, {});
@@ -47,7 +48,9 @@ bool Levels::exceeds(int32_t begin, int32_t end, int64_t limit) const {
   return false;
 }
 
-int64_t Levels::at(int32_t step) const { return levels_[schedule::at(step)] + blocks_[schedule::at(step / kBlock)].added; }
+int64_t Levels::at(int32_t step) const {
+  return levels_[schedule::at(step)] + blocks_[schedule::at(step / kBlock)].added;
+}
 
 int32_t Levels::highest() const {
   const auto block = std::max_element(blocks_.begin(), blocks_.end(), [](const Block& a, const Block& b) { return a.highest < b.highest; });

@@ -1,0 +1,60 @@
+#include "passes/search/limits.h"
+
+#include <algorithm>
+
+namespace plimsoll::search {
+namespace {
+
+// By effort: steps evaluated in total (one evaluation of a network of 500 tasks counts 500), and evaluations, which end
+// the search of small networks sooner.
+constexpr int64_t kWork[] = {500'000, 4'000'000, 40'000'000, 400'000'000};
+constexpr int64_t kEvaluations[] = {400, 20'000, 200'000, 2'000'000};
+constexpr int64_t kEvaluationsOfLimit = 40, kFewestLimits = 6, kMostLimits = 32;
+
+// The n-th root of x, 0 <= x <= 1, by Newton's method from 1, which descends to it. std::pow may differ in its last
+// bits between C libraries, and then plans would differ.
+double root(double x, int64_t n) {
+  if (x <= 0) return 0;
+  for (double y = 1;;) {
+    double power = 1;  // y to the power of n - 1
+    for (int64_t i = 1; i < n; ++i) power *= y;
+    const double next = y - (power * y - x) / (static_cast<double>(n) * power);
+    if (!(next < y)) return y;
+    y = next;
+  }
+}
+
+std::vector<int64_t> spread_limits(int64_t low, int64_t high, int64_t count) {
+  const double step = root(static_cast<double>(low) / static_cast<double>(high), count + 1);
+  std::vector<int64_t> limits;
+  double share = 1;
+  for (int64_t i = 1; i <= count; ++i) {
+    share *= step;
+    limits.push_back(static_cast<int64_t>(static_cast<double>(high) * share));
+  }
+  for (const double above : {1.06, 1.03, 1.01, 1.0}) {
+    const int64_t limit = static_cast<int64_t>(static_cast<double>(low) * above);
+    if (limit < limits.back()) limits.push_back(limit);
+  }
+  limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
+  return limits;
+}
+
+}  // namespace
+
+Limits limits_between(int64_t low, int64_t high, int64_t steps, int effort) {
+  const size_t row = static_cast<size_t>(std::clamp(effort, 0, 3));
+  const int64_t work = std::min(kWork[row], kEvaluations[row] * steps);
+  const int64_t count = std::clamp<int64_t>(work / steps / kEvaluationsOfLimit, kFewestLimits, kMostLimits);
+  Limits limits{.bytes = spread_limits(low, high, count)};
+  limits.work = 2 * work / static_cast<int64_t>(limits.bytes.size());
+  return limits;
+}
+
+size_t segments_of(const Limits& limits) { return (limits.bytes.size() + kLimitsOfSegment - 1) / kLimitsOfSegment; }
+
+std::pair<size_t, size_t> limits_of(const Limits& limits, size_t segment) {
+  return {segment * kLimitsOfSegment, std::min((segment + 1) * kLimitsOfSegment, limits.bytes.size())};
+}
+
+}  // namespace plimsoll::search

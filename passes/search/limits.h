@@ -1,0 +1,29 @@
+// The memory limits of a search, and how much work each gets. They depend on the model and the effort, never on the
+// budget, so a larger budget never gives a slower plan.
+//
+//   bytes    high |  .   .   .  .  .  . . . .|....| low       geometric, and denser just above the minimum
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace plimsoll::search {
+
+struct Limits {
+  std::vector<int64_t> bytes = {};  // from high to low
+  int64_t work = 0;                 // steps evaluated per limit: half for start schedules, half for improvement
+};
+
+// `steps`: of the order. `effort`: 0 to 3 (FrontierOptions).
+Limits limits_between(int64_t low, int64_t high, int64_t steps, int effort);
+
+// Tighter limits start from the results of looser ones. Segments of limits are searched in parallel, each from a few
+// warm-up limits above it.
+inline constexpr size_t kLimitsOfSegment = 16, kWarmUpLimits = 4;
+
+size_t segments_of(const Limits& limits);
+std::pair<size_t, size_t> limits_of(const Limits& limits, size_t segment);  // half-open range
+
+}  // namespace plimsoll::search

@@ -1,0 +1,106 @@
+#include "passes/search/starts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "passes/search/chain.h"
+#include "passes/search/fit.h"
+#include "passes/search/minimum_schedule.h"
+#include "passes/search/relax.h"
+#include "passes/search/seeds.h"
+
+namespace plimsoll::search {
+namespace {
+
+constexpr int kRoundsFromLeast = 16, kRoundsOfSeed = 3;  // rounds of relax()
+constexpr int kSeedsTried = 2;    // seeds tried per limit: that many that fit, and that many that nearly fit
+constexpr size_t kNearTried = 6;  // schedules tried per limit that need somewhat more
+// Fractions of the links' idle time: in the lowered trace the links may have less than estimated.
+constexpr double kShares[] = {1.0, 0.75};
+
+}  // namespace
+
+Starts::Starts(const Model& model, const Means& means, const Deadline& deadline, int64_t pool_limit)
+    : model_(model), means_(means), bench_(model, deadline, pool_limit), linked_(bench_) {
+  whole_ = bench_.evaluate(schedule::keep_everything(model), kNoLimit);
+  small_ = minimum_schedule(bench_, means);
+  archive_.add(whole_);
+  archive_.add(small_);
+}
+
+void Starts::find(const Deadline& deadline) {
+  bench_.deadline = deadline;
+  add_seeds();
+  complete_ = !bench_.deadline.passed();
+}
+
+// The minimum-memory schedule may be impossible (state.h); then the smallest seed takes its place.
+int64_t Starts::least_bytes() const {
+  int64_t low = std::min(whole_.outcome.peak_bytes, small_.outcome.peak_bytes);
+  if (!small_.outcome.possible())
+    for (const State& seed : seeds_) low = std::min(low, seed.outcome.peak_bytes);
+  return low;
+}
+
+void Starts::add_seeds() {
+  if (!means_.recompute) return;
+  for (ChainSeed& seed : chain_seeds(model_)) {
+    if (bench_.deadline.passed()) return;
+    archive_.add(bench_.evaluate(std::move(seed.decisions), seed.limit));
+    chain_ = true;
+  }
+  const int64_t size = static_cast<int64_t>(model_.order.size());
+  std::vector<SegmentSeed> seeds;
+  for (double n = 1; n <= 256 && 4 * n <= static_cast<double>(size); n *= 1.5)
+    for (const bool cheap : {false, true})
+      seeds.push_back({.segments = static_cast<int>(std::ceil(n)), .cheap_only = cheap});
+  for (const int segments : {2, 4, 8, 16, 32})
+    for (const int parts : {2, 4, 8})
+      if (4 * segments * parts <= size) seeds.push_back({.segments = segments, .parts = parts});
+  if (means_.offload)
+    for (const int segments : {4, 8, 16, 32}) seeds.push_back({.segments = segments, .offload_checkpoints = true});
+  for (const SegmentSeed& seed : seeds) {
+    if (bench_.deadline.passed()) break;
+    seeds_.push_back(bench_.evaluate(segment_decisions(model_, seed), kNoLimit));
+  }
+  std::stable_sort(seeds_.begin(), seeds_.end(),
+                   [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
+}
+
+std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, const State& last, int64_t limit,
+                                         int64_t work) const {
+  const Means& all = means_;
+  const auto over = [&] { return bench.deadline.passed(); };
+  const int64_t enough = bench.work + work;
+  std::optional<State> best;
+  const auto consider = [&](State state) {
+    if (!state.outcome.fits(limit)) return;
+    archive.add(state);
+    if (!best || state.outcome.seconds < best->outcome.seconds) best = std::move(state);
+  };
+  const auto fitted = [&](const State& from, const Means& means) {
+    if (!over() && (!best || bench.work < enough)) consider(fit(bench, from, limit, means));
+  };
+  if (const State* known = archive.fastest(limit); chain_ && known) consider(bench.evaluate(known->decisions, limit));
+  for (const double share : kShares) fitted({.decisions = linked_.decisions(limit, share, all)}, all);
+  // Nearest first. A schedule just above the limit may be a dead end: the bytes that it would have to free are those
+  // that it has already freed.
+  for (const State& above : archive.nearest_above(limit, limit + limit / 3, kNearTried)) fitted(above, all);
+  for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
+    for (const State* from : {&last, &whole_}) fitted(*from, means);
+  int near = 0, inside = 0;
+  for (const State& seed : seeds_) {
+    if (over() || (best && bench.work >= enough)) break;
+    const bool fits = seed.outcome.fits(limit);
+    if (!fits && seed.outcome.peak_bytes / 2 > limit) continue;
+    if ((fits ? inside : near)++ >= kSeedsTried) continue;
+    consider(fits ? relax(bench, seed, limit, kRoundsOfSeed) : fit(bench, seed, limit, all));
+  }
+  if (best || !small_.outcome.fits(limit)) return best;
+  State minimum = bench.evaluate(small_.decisions, limit);
+  if (!minimum.outcome.fits(limit)) minimum = small_;
+  consider(relax(bench, std::move(minimum), limit, kRoundsFromLeast));
+  return best;
+}
+
+}  // namespace plimsoll::search

@@ -1,0 +1,49 @@
+// Start schedules of the search: rules (seeds.h), idle link time (linked.h), the optimum of chains (chain.h),
+// everything kept, and everything evicted. Those near a limit are fitted to it, and the best one is improved.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "passes/search/archive.h"
+#include "passes/search/linked.h"
+
+namespace plimsoll::search {
+
+// Constant once find() has run, so segments share it.
+class Starts {
+ public:
+  // `model` must outlive this. Evaluates the two ends: everything kept, and everything evicted.
+  Starts(const Model& model, const Means& means, const Deadline& deadline, int64_t pool_limit);
+
+  // Evaluates the seeds. Their own memory and time decide which of them to fit to a limit.
+  void find(const Deadline& deadline);
+  bool complete() const { return complete_; }  // false: the deadline ended find() early
+
+  const State& whole() const { return whole_; }  // everything kept
+  const State& small() const { return small_; }  // the minimum-memory schedule
+  int64_t least_bytes() const;                   // of the smallest possible start schedule, at most those of whole()
+  const Archive& archive() const { return archive_; }
+  bool pool_binds() const { return bench_.pool_binds; }
+  int64_t work() const { return bench_.work; }
+
+  // The best of several start schedules within `limit`; nullopt: there is none. After the first that fits, more are
+  // tried as far as `work` allows. `last`: where the previous limit ended. Every one that fits goes to the archive.
+  std::optional<State> best_within(Workbench& bench, Archive& archive, const State& last, int64_t limit,
+                                   int64_t work) const;
+
+ private:
+  void add_seeds();
+
+  const Model& model_;
+  const Means means_;
+  Workbench bench_;
+  const LinkedSeeds linked_;
+  Archive archive_;
+  State whole_, small_;
+  bool complete_ = true;
+  bool chain_ = false;        // the archive has optimal answers
+  std::vector<State> seeds_;  // fastest first
+};
+
+}  // namespace plimsoll::search
