@@ -276,6 +276,21 @@ void check_bucket(const Plan& plan, StepId id, Verdict& verdict) {
     verdict.refuse(Rule::form, id, step.tensor, fmt::format("the bucket of {} contains tensors other than gradients", verdict.name(id)));
 }
 
+// All rounds run a step, but for copies of what resides in the host pool.
+void check_rounds_of(const Plan& plan, StepId id, Verdict& verdict) {
+  const Step& step = plan.steps[id];
+  if (step.rounds == CopyRounds::all) return;
+  const bool copies = step.kind == StepKind::offload || step.kind == StepKind::prefetch;
+  if (!copies || !plan.tensors[step.tensor].at_home_on_host())
+    return verdict.refuse(Rule::form, id, {}, fmt::format("{} runs in rounds \"{}\", but only copies of a tensor that resides in the host pool may be left "
+                                                          "out of a round",
+                                                          verdict.name(id), to_string(step.rounds)));
+  const StepKind kind = step.rounds == CopyRounds::all_but_first ? StepKind::prefetch : StepKind::offload;
+  if (step.rounds != CopyRounds::last && (step.kind != kind || plan.tensors[step.tensor].kind != TensorKind::weight_gradient))
+    verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} runs in rounds \"{}\", which only the {} of a gradient may", verdict.name(id), to_string(step.rounds),
+                                                            to_string(kind)));
+}
+
 void check_steps(const Plan& plan, Verdict& verdict) {
   for (StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
@@ -301,6 +316,7 @@ void check_steps(const Plan& plan, Verdict& verdict) {
     if ((step.kind == StepKind::offload || step.kind == StepKind::prefetch) &&
         !fits(step.host_offset, plan.tensors[step.tensor].bytes))
       verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} has no slot in the host pool", verdict.name(id)));
+    check_rounds_of(plan, id, verdict);
     if (step.kind == StepKind::load && plan.tensors[step.tensor].kind != TensorKind::input)
       verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} loads a tensor of kind {}, not an input", verdict.name(id),
                                                               to_string(plan.tensors[step.tensor].kind)));

@@ -46,9 +46,6 @@ class Memory {
       claim_workspace(step);
     }
     check_ends();
-    for (TensorId tensor : ids_of(plan_.tensors))
-      if (residences_.has(tensor))
-        residences_.check_end(tensor, static_cast<int32_t>(updaters_[tensor].size()), parts(tensor));
     std::vector<Claim> claims;
     claims.reserve(lives_.size() + workspaces_.size());
     for (const Life& life : lives_) claims.push_back(life.claim);
@@ -208,7 +205,7 @@ class Memory {
     switch (step.kind) {
       case StepKind::load: life.version = 0; return;
       case StepKind::offload: {
-        if (residences_.has(tensor)) return residences_.store(id, life.version);
+        if (residences_.has(tensor)) return residences_.store(id);
         const Block slot{step.host_offset, plan_.tensors[tensor].bytes};
         if (slot.offset % kAlignment != 0)
           verdict_.refuse(Rule::bounds, id, tensor, fmt::format("the host pool slot of {} is not aligned to {} bytes", verdict_.name(id), kAlignment));
@@ -222,10 +219,7 @@ class Memory {
         return;
       }
       case StepKind::prefetch: {
-        if (residences_.has(tensor)) {
-          life.version = residences_.fetch(id);
-          return;
-        }
+        if (residences_.has(tensor)) return residences_.fetch(id);
         const auto copy = copies_.find({tensor, step.host_offset});
         if (copy == copies_.end()) {
           verdict_.refuse(Rule::host_slot, id, tensor,
@@ -248,6 +242,7 @@ class Memory {
       life.version = 0;
       return;
     }
+    if (residences_.has(tensor)) return;  // checked round by round (rounds.h)
     const int32_t wanted = wanted_version(tensor, step);
     const int32_t all = static_cast<int32_t>(updaters_[tensor].size()) + (added_up_[tensor] ? 1 : 0);
     if (life.version != wanted && (added_up_[tensor] || step.kind == StepKind::reduce)) {

@@ -102,6 +102,7 @@ struct Step {
   std::string algorithm = {};
   Block workspace = {};      // of compute steps and reductions
   int64_t host_offset = -1;  // of offload and prefetch
+  CopyRounds rounds = CopyRounds::all;  // of a copy to or from a host residence
   std::vector<StepId> waits = {};  // earlier steps of other streams that must have finished
   double start = 0;          // predicted
   double end = 0;
@@ -176,13 +177,10 @@ struct Plan {
 
   // The need of a compute step's algorithm; null: not listed by its task.
   const WorkspaceNeed* need_of(const Step& step) const;
-
-  // Per step: the rounds that have it, if it is a copy to or from a host residence. Derived from the tasks that access
-  // the copied tensor.
-  IdVector<StepId, CopyRounds> copy_rounds() const;
 };
 
 std::string_view to_string(StreamKind kind);
 std::string_view to_string(StepKind kind);
+std::string_view to_string(CopyRounds rounds);
 
 }  // namespace plimsoll

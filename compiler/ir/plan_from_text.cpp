@@ -244,6 +244,7 @@ class PlanParser {
       step.host_offset = read_count(cursor_, 0);
       if (!cursor_.error() && step.tensor.valid()) expect_fit(step.host_offset, plan_.tensors[step.tensor].bytes);
     }
+    if (cursor_.accept("rounds=")) step.rounds = read_word<CopyRounds>(cursor_);
     if (cursor_.accept("->"))
       do {
         Residency residency = placed();

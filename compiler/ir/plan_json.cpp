@@ -57,7 +57,13 @@ Json json_of(int64_t id, const PlanTask& task) {
   return json;
 }
 
-Json json_of(int64_t id, const Step& step) {
+// A copy between the arena and a host residence, which some rounds leave out.
+bool is_of_residence(const Plan& plan, const Step& step) {
+  return (step.kind == StepKind::offload || step.kind == StepKind::prefetch) && plan.tensors[step.tensor].at_home_on_host();
+}
+
+Json json_of(const Plan& plan, int64_t id) {
+  const Step& step = plan.steps[StepId(id)];
   Json json = {{"id", id}, {"stream", to_string(step.stream)}, {"kind", to_string(step.kind)}};
   if (step.kind == StepKind::compute) {
     json["task"] = step.task.value;
@@ -71,6 +77,7 @@ Json json_of(int64_t id, const Step& step) {
     } else {
       json["tensor"] = step.tensor.value;
       if (step.kind != StepKind::load) json["host_offset"] = step.host_offset;
+      if (is_of_residence(plan, step)) json["rounds"] = to_string(step.rounds);
     }
   }
   json["waits"] = ids(step.waits);
@@ -131,6 +138,8 @@ Step read_step(JsonReader& read, const Place& item, const Plan& plan, int64_t te
       if (!read.error() && step.host_offset > std::numeric_limits<int64_t>::max() - plan.tensors[step.tensor].bytes)
         read.complain(JsonReader::field(item, "host_offset"), "ends above 2^63");
     }
+    // Plans from before the format had this field do not say it, and it cannot be left out.
+    if (!read.error() && is_of_residence(plan, step)) step.rounds = read.word<CopyRounds>(item, "rounds");
   }
   step.waits = read.ids<StepId>(item, "waits", index);
   step.start = read.seconds(item, "start");
@@ -291,7 +300,7 @@ std::string to_json(const Plan& plan) {
   };
   list("tensors", plan.tensors.size(), [&](int64_t i) { return json_of(i, plan.tensors[TensorId(i)]); }, ",");
   list("tasks", plan.tasks.size(), [&](int64_t i) { return json_of(i, plan.tasks[TaskId(i)]); }, ",");
-  list("steps", plan.steps.size(), [&](int64_t i) { return json_of(i, plan.steps[StepId(i)]); }, ",");
+  list("steps", plan.steps.size(), [&](int64_t i) { return json_of(plan, i); }, ",");
   list("residencies", plan.residencies.size(), [&](int64_t i) { return json_of(plan.residencies[static_cast<size_t>(i)]); }, "");
   return text + "}\n";
 }

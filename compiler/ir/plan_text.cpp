@@ -109,6 +109,7 @@ std::string to_text(const Plan& plan) {
     text += fmt::format("{:<8} {}", to_string(step.stream), names[id]);
     if (step.bucket.size() > 1) text += list(plan, "with", {step.bucket.begin() + 1, step.bucket.end()});
     if (step.host_offset >= 0) text += fmt::format(" host@{:#x}", step.host_offset);
+    if (step.rounds != CopyRounds::all) text += fmt::format(" rounds={}", to_string(step.rounds));
     if (!placed[id].empty()) text += " ->" + placed[id];
     text += option("algorithm", step.algorithm);
     if (step.workspace != Block{}) text += fmt::format(" workspace={}@{:#x}", step.workspace.bytes, step.workspace.offset);

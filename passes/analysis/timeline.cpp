@@ -9,7 +9,7 @@ namespace {
 
 bool has_updates(Round round) { return round == Round::only || round == Round::last; }
 
-double seconds_of(const Plan& plan, const Context& context, const Step& step, CopyRounds copy, Round round) {
+double seconds_of(const Plan& plan, const Context& context, const Step& step, Round round) {
   if (step.kind == StepKind::reduce) {
     // Gradients are reduced when they are complete, the loss in every round.
     if (!has_updates(round) && plan.tensors[step.tensor].kind == TensorKind::weight_gradient) return 0;
@@ -17,7 +17,7 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Co
   }
   if (step.kind != StepKind::compute) {
     const bool host_resident = plan.tensors[step.tensor].at_home_on_host();
-    if (round != Round::only && !has_copy(copy, round == Round::first, round == Round::last)) return 0;
+    if (round != Round::only && !has_copy(step.rounds, round == Round::first, round == Round::last)) return 0;
     const double samples =
         static_cast<double>(round == Round::last && !host_resident ? plan.last_sub_batch : plan.sub_batch);
     const double share = samples / static_cast<double>(plan.sub_batch);
@@ -38,7 +38,6 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Co
 Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
   Timeline line{std::vector<double>(plan.steps.size()), std::vector<double>(plan.steps.size())};
   double free[4] = {0, 0, 0, 0};
-  const IdVector<StepId, CopyRounds> copies = plan.copy_rounds();
   double taken = 0;  // slowdown of the next task by overlapping copies
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
@@ -46,7 +45,7 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
     double start = stream;
     for (const StepId wait : step.waits) start = std::max(start, line.end[static_cast<size_t>(wait.value)]);
     if (step.stream == StreamKind::compute) line.stall_seconds += start - stream;
-    double seconds = seconds_of(plan, context, step, copies[id], round);
+    double seconds = seconds_of(plan, context, step, round);
     if (step.stream == StreamKind::compute) {
       seconds += taken;
       taken = 0;

@@ -1,4 +1,5 @@
 #include "compiler/check/check.h"
+#include "passes/copy_rounds.h"
 
 #include <catch2/catch.hpp>
 
@@ -106,6 +107,20 @@ Plan with_state_on_host() {
   return plan;
 }
 
+std::vector<CopyRounds> rounds_of(const Plan& plan) {
+  std::vector<CopyRounds> rounds;
+  for (const Step& step : plan.steps) rounds.push_back(step.rounds);
+  return rounds;
+}
+
+std::vector<CopyRounds> rounds_as_passes_choose(Plan plan) {
+  const TaskGraph graph;
+  const Choices choices;
+  for (Step& step : plan.steps) step.rounds = CopyRounds::all;
+  REQUIRE(copy_rounds(plan, {.graph = graph, .choices = choices}).ok());
+  return rounds_of(plan);
+}
+
 // The violations of a damaged plan, except those about summary figures.
 template <class Damage>
 std::string verdict_on(Plan plan, Damage damage) {
@@ -164,9 +179,10 @@ Plan with_weight_on_host() {
   steps.resize(7);
   steps.push_back(fetch);
   steps.push_back(update);
+  steps[StepId(7)].rounds = CopyRounds::last;
   steps[StepId(7)].waits = {StepId(2)};
   steps[StepId(8)].waits = {StepId(7)};
-  steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = w, .host_offset = 256, .waits = {StepId(8)}});
+  steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = w, .host_offset = 256, .rounds = CopyRounds::last, .waits = {StepId(8)}});
   plan.steps = steps;
   plan.residencies = {{w, 0, 256, 0, 2},      {x, 256, 256, 1, 2},   {y, 512, 256, 2, 4}, {loss, 768, 4, 4, 10},
                       {dy, 1024, 256, 4, 6}, {y, 256, 256, 5, 6}, {dw, 512, 256, 6, 8}, {w, 0, 256, 7, 9}};
@@ -183,8 +199,7 @@ Plan with_weight_on_host() {
 
 TEST_CASE("a weight that lives in the host pool is there for who reads it, and comes home with its update") {
   for (const Violation& violation : check_plan(with_weight_on_host())) CHECK(violation.message == "");
-  const IdVector<StepId, CopyRounds> copies = with_weight_on_host().copy_rounds();
-  for (StepId id : ids_of(copies)) CHECK(copies[id] == (id.value == 7 || id.value == 9 ? CopyRounds::last : CopyRounds::all));
+  CHECK(rounds_as_passes_choose(with_weight_on_host()) == rounds_of(with_weight_on_host()));
   CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.steps[StepId(2)].waits.clear(); }) ==
         "forward reads %x but does not wait for load:x, which writes it\n"
         "forward reads %w but does not wait for prefetch:w, which writes it\n");
@@ -237,10 +252,12 @@ Plan with_gradient_on_host() {
   plan.tasks[TaskId(3)].reads = {};
   plan.tasks[TaskId(3)].updates = {dw, w};
   plan.steps.resize(5);
-  plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = dw, .host_offset = 256, .waits = {StepId(3)}});
+  plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = dw, .host_offset = 256, .rounds = CopyRounds::all_but_first,
+                        .waits = {StepId(3)}});
   plan.steps.push_back({.task = TaskId(2), .waits = {StepId(5)}});
   plan.steps.push_back({.task = TaskId(3)});
-  plan.steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = dw, .host_offset = 256, .waits = {StepId(7)}});
+  plan.steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = dw, .host_offset = 256, .rounds = CopyRounds::all_but_last,
+                        .waits = {StepId(7)}});
   plan.residencies = {{w, 0, 256, -1, 9},    {x, 256, 256, 0, 1}, {y, 512, 256, 1, 3}, {loss, 768, 4, 3, 9},
                       {dy, 1024, 256, 3, 6}, {y, 256, 256, 4, 6}, {dw, 512, 256, 5, 8}};
   plan.summary.host_pool_bytes = 512;
@@ -252,9 +269,7 @@ Plan with_gradient_on_host() {
 
 TEST_CASE("a gradient that lives in the host pool adds up there from round to round") {
   CHECK(to_string(check_plan(with_gradient_on_host())) == "");
-  const IdVector<StepId, CopyRounds> copies = with_gradient_on_host().copy_rounds();
-  for (StepId id : ids_of(copies))
-    CHECK(copies[id] == (id.value == 5 ? CopyRounds::all_but_first : id.value == 8 ? CopyRounds::all_but_last : CopyRounds::all));
+  CHECK(rounds_as_passes_choose(with_gradient_on_host()) == rounds_of(with_gradient_on_host()));
   CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) {
           p.steps.resize(8);
           for (Residency& residency : p.residencies) residency.last_step = std::min(residency.last_step, residency.tensor == dw ? 7 : 8);
@@ -273,4 +288,42 @@ TEST_CASE("a gradient that lives in the host pool adds up there from round to ro
         "%dw resides in the host pool, which only gradients accumulated over several rounds of one rank may, but this is a plan of 1 round and 1 rank\n");
   CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) { p.batch = p.ranks = p.sub_batch = p.last_sub_batch = 2, p.rounds = 1; })
             .starts_with("%dw resides in the host pool, which only gradients accumulated over several rounds of one rank may, but this is a plan of 1 round and 2 ranks\n"));
+}
+
+TEST_CASE("each copy of a host-resident tensor runs in the rounds that need it, and in no other") {
+  const auto in = [](Plan plan, int64_t step, CopyRounds rounds) {
+    return verdict_on(std::move(plan), [&](Plan& p) { p.steps[StepId(step)].rounds = rounds; });
+  };
+  CHECK(in(with_gradient_on_host(), 5, CopyRounds::all) == "weights accesses %dw in the first round, of which no copy has fetched a value then\n");
+  CHECK(in(with_gradient_on_host(), 5, CopyRounds::last) ==
+        "weights accesses %dw in the first round, of which no copy has fetched a value then\n");
+  CHECK(in(with_gradient_on_host(), 8, CopyRounds::all) == "offload:dw writes %dw back in the last round, after which nothing reads it\n");
+  CHECK(in(with_gradient_on_host(), 8, CopyRounds::last) ==
+        "%dw resides in the host pool, but holds 0 of 1 part there for the next round\n"
+        "offload:dw writes %dw back in the last round, after which nothing reads it\n");
+  CHECK(in(with_gradient_on_host(), 5, CopyRounds::all_but_last) ==
+        "prefetch:dw runs in rounds \"all_but_last\", which only the offload of a gradient may\n");
+  CHECK(in(with_gradient_on_host(), 4, CopyRounds::last) ==
+        "prefetch:y runs in rounds \"last\", but only copies of a tensor that resides in the host pool may be left out of a round\n");
+  const auto several = [](Plan plan) {
+    plan.batch = plan.rounds = 3;
+    plan.tasks[TaskId(2)].writes = {};
+    plan.tasks[TaskId(2)].updates = {dw};
+    plan.tensors[dw].persistent = true;
+    plan.summary.arena_bytes = plan.budget_bytes = 1792;
+    plan.residencies[6] = {dw, 1536, 256, -1, static_cast<int32_t>(plan.steps.size())};
+    plan.tasks[TaskId(3)].reads = {};
+    plan.tasks[TaskId(3)].updates = {dw, w};
+    return plan;
+  };
+  REQUIRE(verdict_on(several(with_weight_on_host()), [](Plan&) {}) == "");
+  CHECK(in(several(with_weight_on_host()), 7, CopyRounds::all) ==
+        "prefetch:w~2 fetches %w in the first round, where no task accesses it\n"
+        "prefetch:w~2 fetches %w in the rounds in between, where no task accesses it\n");
+  CHECK(in(several(with_weight_on_host()), 0, CopyRounds::last) ==
+        "forward accesses %w in the first round, of which no copy has fetched a value then\n"
+        "forward accesses %w in the rounds in between, of which no copy has fetched a value then\n");
+  CHECK(in(several(with_weight_on_host()), 9, CopyRounds::all) ==
+        "offload:w writes %w back in the first round, which has no value on the device then\n"
+        "offload:w writes %w back in the rounds in between, which has no value on the device then\n");
 }
