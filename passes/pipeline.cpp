@@ -8,6 +8,7 @@
 #include "passes/copy_rounds.h"
 #include "passes/host_pool.h"
 #include "passes/liveness.h"
+#include "passes/needs.h"
 #include "passes/order.h"
 #include "passes/place.h"
 #include "passes/reduce.h"
@@ -47,6 +48,7 @@ constexpr Pass kPasses[] = {
 
     {"simulate", "predict when each step runs", simulate},
     {"summarize", "fill in the summary", summarize},
+    {"needs", "state the workspace that each algorithm needs", needs},
 };
 
 bool reaches(const Plan& plan, const Context& context, const Ceiling& ceiling) {

@@ -384,6 +384,7 @@ Result<Plan> Planning::run() {
   plan.layout = request_.layout;
   plan.policy = policy_.name;
   plan.budget_bytes = budget_ == kNoLimit ? plan.summary.arena_bytes : budget_;
+  if (host_budget_ != kNoLimit) plan.host_budget_bytes = host_budget_;
   plan.summary.minimum_bytes = minimum_->arena();
   plan.summary.unconstrained_bytes = whole.arena();
   plan.summary.unconstrained_seconds = whole.seconds();

@@ -274,13 +274,12 @@ class Memory {
     workspaces_.push_back(claim);
   }
 
-  // A plan without data on workspace needs, from before the format had it, is accepted as it is.
   void expect_enough(StepId id) {
     const Step& step = plan_.steps[id];
     const auto refuse = [&](std::string message) { verdict_.refuse(Rule::workspace, id, {}, std::move(message)); };
     if (step.kind == StepKind::reduce && step.workspace.bytes < plan_.reduction_needs_bytes)
       refuse(fmt::format("{} has a workspace of {} bytes, but a reduction needs {}", verdict_.name(id), step.workspace.bytes, plan_.reduction_needs_bytes));
-    if (step.kind != StepKind::compute || plan_.tasks[step.task].needs.empty()) return;
+    if (step.kind != StepKind::compute) return;
     const WorkspaceNeed* const need = plan_.need_of(step);
     if (!need)
       refuse(fmt::format("{} runs algorithm {}, whose workspace its task does not state", verdict_.name(id), spelled(step.algorithm)));
@@ -328,6 +327,9 @@ class Memory {
 
 void check_memory(const Plan& plan, Verdict& verdict) {
   Memory(plan, verdict).run();
+  if (plan.host_budget_bytes >= 0 && plan.summary.host_pool_bytes > plan.host_budget_bytes)
+    verdict.refuse(Rule::bounds, fmt::format("the host pool of {} bytes exceeds the host budget of {}", plan.summary.host_pool_bytes,
+                                             plan.host_budget_bytes));
   if (plan.summary.arena_bytes > plan.budget_bytes)
     verdict.refuse(Rule::bounds, fmt::format("the arena of {} bytes exceeds the budget of {}", plan.summary.arena_bytes,
                                              plan.budget_bytes));

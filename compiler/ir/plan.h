@@ -57,7 +57,7 @@ struct PlanTask {
   int64_t flops = 0;
   int64_t bytes_moved = 0;
   FastestAlgorithm fastest = {};  // if the plan's steps run another one
-  std::vector<WorkspaceNeed> needs = {};  // of every algorithm that its steps run; empty: unknown
+  std::vector<WorkspaceNeed> needs = {};  // of every algorithm that its steps run
 
   // The tensors that it writes in a first run, or in a recomputation.
   std::vector<TensorId> written(bool again) const;
@@ -160,6 +160,7 @@ struct Plan {
   std::string policy = {};
   std::string rules = "true";
   int64_t budget_bytes = 0;
+  int64_t host_budget_bytes = -1;  // largest host pool; -1: none was requested
   int64_t sub_batch = 0;
   int64_t rounds = 0;
   int64_t last_sub_batch = 0;

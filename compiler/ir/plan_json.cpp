@@ -166,6 +166,7 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
   plan.policy = read.text(root, "policy");
   if (JsonReader::field(root, "rules").json) plan.rules = read.text(root, "rules");
   plan.budget_bytes = read.bytes(root, "budget_bytes");
+  if (JsonReader::field(root, "host_budget_bytes").json) plan.host_budget_bytes = read.bytes(root, "host_budget_bytes");
   plan.sub_batch = read.integer(root, "sub_batch", 1, kMaxItems);
   plan.rounds = read.integer(root, "rounds", 1, kMaxItems);
   plan.last_sub_batch = read.integer(root, "last_sub_batch", 1, kMaxItems);
@@ -278,6 +279,7 @@ std::string to_json(const Plan& plan) {
   field("policy", plan.policy);
   field("rules", plan.rules);
   field("budget_bytes", plan.budget_bytes);
+  if (plan.host_budget_bytes >= 0) field("host_budget_bytes", plan.host_budget_bytes);
   field("sub_batch", plan.sub_batch);
   field("rounds", plan.rounds);
   field("last_sub_batch", plan.last_sub_batch);

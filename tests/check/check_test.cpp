@@ -2,6 +2,7 @@
 #include "passes/copy_rounds.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
 
 using namespace plimsoll;
 
@@ -20,21 +21,22 @@ Plan one_layer() {
   plan.tensors.push_back({.name = "loss", .bytes = 4});
   plan.tensors.push_back({.name = "dy", .bytes = 256, .kind = TensorKind::activation_gradient});
   plan.tensors.push_back({.name = "dw", .bytes = 256, .kind = TensorKind::weight_gradient});
-  plan.tasks.push_back({.name = "forward", .reads = {x, w}, .writes = {y}});
-  plan.tasks.push_back({.name = "loss", .kind = TaskKind::loss, .reads = {y}, .writes = {loss, dy}});
-  plan.tasks.push_back({.name = "weights", .kind = TaskKind::backward_weights, .reads = {y, dy}, .writes = {dw}});
-  plan.tasks.push_back({.name = "update", .kind = TaskKind::update, .reads = {dw}, .updates = {w}});
+  const std::vector<WorkspaceNeed> direct{{"direct", 0}};
+  plan.tasks.push_back({.name = "forward", .reads = {x, w}, .writes = {y}, .needs = {{"direct", 512}}});
+  plan.tasks.push_back({.name = "loss", .kind = TaskKind::loss, .reads = {y}, .writes = {loss, dy}, .needs = direct});
+  plan.tasks.push_back({.name = "weights", .kind = TaskKind::backward_weights, .reads = {y, dy}, .writes = {dw}, .needs = direct});
+  plan.tasks.push_back({.name = "update", .kind = TaskKind::update, .reads = {dw}, .updates = {w}, .needs = direct});
   const auto copy = [&](StreamKind stream, StepKind kind, TensorId tensor, int64_t host, int wait) {
     plan.steps.push_back({.stream = stream, .kind = kind, .tensor = tensor, .host_offset = host});
     if (wait >= 0) plan.steps.back().waits = {StepId(wait)};
   };
   copy(StreamKind::h2d, StepKind::load, x, -1, -1);
-  plan.steps.push_back({.task = TaskId(0), .workspace = {1024, 512}, .waits = {StepId(0)}});
+  plan.steps.push_back({.task = TaskId(0), .algorithm = "direct", .workspace = {1024, 512}, .waits = {StepId(0)}});
   copy(StreamKind::d2h, StepKind::offload, y, 0, 1);
-  plan.steps.push_back({.task = TaskId(1)});
+  plan.steps.push_back({.task = TaskId(1), .algorithm = "direct"});
   copy(StreamKind::h2d, StepKind::prefetch, y, 0, 2);
-  plan.steps.push_back({.task = TaskId(2), .waits = {StepId(4)}});
-  plan.steps.push_back({.task = TaskId(3)});
+  plan.steps.push_back({.task = TaskId(2), .algorithm = "direct", .waits = {StepId(4)}});
+  plan.steps.push_back({.task = TaskId(3), .algorithm = "direct"});
   plan.residencies = {{w, 0, 256, -1, 7},      {x, 256, 256, 0, 1},  {y, 512, 256, 1, 3}, {loss, 768, 4, 3, 7},
                       {dy, 1024, 256, 3, 5},   {y, 256, 256, 4, 5},  {dw, 512, 256, 5, 6}};
   plan.summary = {.arena_bytes = 1536,
@@ -95,7 +97,7 @@ Plan with_state_on_host() {
   Plan plan = one_layer();
   plan.tensors.push_back({.name = "v", .bytes = 256, .kind = TensorKind::optimizer_state, .home_offset = 256});
   plan.tasks[TaskId(3)].updates = {w, v};
-  const Step update{.task = TaskId(3), .waits = {StepId(6)}};
+  const Step update{.task = TaskId(3), .algorithm = "direct", .waits = {StepId(6)}};
   plan.steps.resize(6);
   plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = v, .host_offset = 256});
   plan.steps.push_back(update);
@@ -218,7 +220,7 @@ TEST_CASE("a weight that lives in the host pool is there for who reads it, and c
       "task weights of kind backward_weights changes %w, which resides in the host pool and may be changed by updates only\n"));
 }
 
-TEST_CASE("a workspace is as large as its step's algorithm needs, where the plan says so") {
+TEST_CASE("a workspace is as large as its step's algorithm needs, and every task states what that is") {
   const auto verdict = [](std::vector<WorkspaceNeed> needs, const char* algorithm, int64_t bytes) {
     return verdict_after([&](Plan& plan) {
       plan.tasks[TaskId(0)].needs = std::move(needs);
@@ -228,7 +230,8 @@ TEST_CASE("a workspace is as large as its step's algorithm needs, where the plan
   };
   CHECK(verdict({{"direct", 512}}, "direct", 512) == "");
   CHECK(verdict({{"direct", 500}, {"gemm", 4096}}, "direct", 512) == "");
-  CHECK(verdict({}, "direct", 512) == "");
+  CHECK(verdict({}, "direct", 512) == "workspace: forward runs algorithm direct, whose workspace its task does not state\n");
+  CHECK(verdict({}, "", 0).starts_with("workspace: forward runs algorithm \"\", whose workspace its task does not state\n"));
   CHECK(verdict({{"direct", 513}}, "direct", 512) == "workspace: forward has a workspace of 512 bytes, but direct needs 513\n");
   CHECK(verdict({{"direct", 512}}, "gemm", 512) == "workspace: forward runs algorithm gemm, whose workspace its task does not state\n");
   // A recomputation would be different work.
@@ -254,8 +257,8 @@ Plan with_gradient_on_host() {
   plan.steps.resize(5);
   plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = dw, .host_offset = 256, .rounds = CopyRounds::all_but_first,
                         .waits = {StepId(3)}});
-  plan.steps.push_back({.task = TaskId(2), .waits = {StepId(5)}});
-  plan.steps.push_back({.task = TaskId(3)});
+  plan.steps.push_back({.task = TaskId(2), .algorithm = "direct", .waits = {StepId(5)}});
+  plan.steps.push_back({.task = TaskId(3), .algorithm = "direct"});
   plan.steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = dw, .host_offset = 256, .rounds = CopyRounds::all_but_last,
                         .waits = {StepId(7)}});
   plan.residencies = {{w, 0, 256, -1, 9},    {x, 256, 256, 0, 1}, {y, 512, 256, 1, 3}, {loss, 768, 4, 3, 9},
@@ -326,4 +329,32 @@ TEST_CASE("each copy of a host-resident tensor runs in the rounds that need it, 
   CHECK(in(several(with_weight_on_host()), 9, CopyRounds::all) ==
         "offload:w writes %w back in the first round, which has no value on the device then\n"
         "offload:w writes %w back in the rounds in between, which has no value on the device then\n");
+}
+
+TEST_CASE("the host pool is within the host budget, if the plan states one") {
+  CHECK(verdict_after([](Plan& p) { p.host_budget_bytes = 256; }) == "");
+  CHECK(verdict_after([](Plan& p) { p.host_budget_bytes = 255; }) == "bounds: the host pool of 256 bytes exceeds the host budget of 255\n");
+  CHECK(verdict_after([](Plan& p) { p.host_budget_bytes = 0; }) == "bounds: the host pool of 256 bytes exceeds the host budget of 0\n");
+}
+
+TEST_CASE("tensors and tasks have names, each of its own") {
+  CHECK(verdict_after([](Plan& p) { p.tensors[x].name = ""; }) == "form: a tensor has an empty name\n");
+  CHECK(verdict_after([](Plan& p) { p.tensors[x].name = "w"; }) == "form: two tensors have the name w\n");
+  CHECK(verdict_after([](Plan& p) { p.tasks[TaskId(2)].name = ""; }) == "form: a task has an empty name\n");
+  CHECK(verdict_after([](Plan& p) { p.tasks[TaskId(2)].name = "forward"; }) == "form: two tasks have the name forward\n");
+}
+
+TEST_CASE("times are finite and not negative, and no step ends before it begins") {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  for (const double wrong : {-1.0, nan, infinity, -infinity}) {
+    CAPTURE(wrong);
+    CHECK(verdict_after([&](Plan& p) { p.steps[StepId(1)].start = wrong; }).starts_with("form: step 1 runs from "));
+    CHECK(verdict_after([&](Plan& p) { p.steps[StepId(1)].end = wrong; }).starts_with("form: step 1 runs from "));
+    CHECK(verdict_after([&](Plan& p) { p.tasks[TaskId(1)].fastest.seconds = wrong; }).starts_with("form: the fastest algorithm of task loss takes "));
+    for (const auto figure : {&PlanSummary::recompute_seconds, &PlanSummary::iteration_seconds, &PlanSummary::unconstrained_seconds,
+                              &PlanSummary::ideal_seconds, &PlanSummary::bound_seconds, &PlanSummary::stall_seconds, &PlanSummary::reduce_seconds,
+                              &PlanSummary::more_seconds, &PlanSummary::planning_seconds})
+      CHECK(verdict_after([&](Plan& p) { p.summary.*figure = wrong; }).find("_seconds is ") != std::string::npos);
+  }
+  CHECK(verdict_after([](Plan& p) { p.steps[StepId(1)].start = 2, p.steps[StepId(1)].end = 1; }) == "form: step 1 runs from 2 s to 1 s\n");
 }

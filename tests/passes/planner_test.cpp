@@ -238,7 +238,7 @@ TEST_CASE("the observer sees each pass of the plan that is returned, once") {
   };
   planned(chain(4), request);
   CHECK(passes == std::vector<std::string>{"seed_plan", "order", "schedule", "reduce", "copy_rounds", "liveness", "conv_algorithm", "place", "host_pool", "sync",
-                                           "prune_waits", "simulate", "summarize"});
+                                           "prune_waits", "simulate", "summarize", "needs"});
 }
 
 TEST_CASE("random graphs get sound plans under every budget that is possible") {
