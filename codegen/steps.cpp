@@ -81,7 +81,7 @@ std::string rounds_of(CopyRounds rounds) {
   return "";
 }
 
-Result<std::string> call(const Source& source, StepId id, CopyRounds rounds) {
+Result<std::string> call(const Source& source, StepId id) {
   const Step& step = source.plan.steps[id];
   switch (step.kind) {
     case StepKind::compute: return compute_call(source, id);
@@ -96,7 +96,7 @@ Result<std::string> call(const Source& source, StepId id, CopyRounds rounds) {
     }
     case StepKind::offload:
     case StepKind::prefetch:
-      return fmt::format("{}{}({}, {}, {})", rounds_of(rounds), to_string(step.kind),
+      return fmt::format("{}{}({}, {}, {})", rounds_of(step.rounds), to_string(step.kind),
                          source.addresses.at(step.tensor, id).name,
                          source.host_slots.name(step.tensor, step.host_offset), source.plan.tensors[step.tensor].bytes);
   }
@@ -231,12 +231,11 @@ Result<std::vector<GeneratedFile>> step_sources(const Source& source, std::vecto
   Writer writer(files, functions, source.plan);
   const StepId boundary = last_forward_step(source);
   const auto awaited = awaited_steps(source.plan);
-  const IdVector<StepId, CopyRounds> copies = source.plan.copy_rounds();
   const auto evaluated = steps_of_evaluation(source.graph, source.plan, source.addresses);
   for (const StepId id : ids_of(source.plan.steps)) {
     const Step& step = source.plan.steps[id];
     const bool forward = id <= boundary;
-    PLIMSOLL_ASSIGN(const std::string text, call(source, id, copies[id]));
+    PLIMSOLL_ASSIGN(const std::string text, call(source, id));
     const std::string line =
         fmt::format("  r.{}{}{}{};  // ", after(step), forward && !evaluated[id] ? "training()." : "", text,
                     awaited[id] ? fmt::format(".mark({})", id.value) : "");

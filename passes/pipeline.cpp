@@ -5,8 +5,10 @@
 
 #include "passes/analysis/floor.h"
 #include "passes/conv_algorithm.h"
+#include "passes/copy_rounds.h"
 #include "passes/host_pool.h"
 #include "passes/liveness.h"
+#include "passes/needs.h"
 #include "passes/order.h"
 #include "passes/place.h"
 #include "passes/reduce.h"
@@ -32,6 +34,7 @@ constexpr Pass kPasses[] = {
     {"reduce", "reduce loss and gradients over the ranks, concurrently with the backward pass", reduce},
     // From here on, steps are neither added nor moved, so lifetimes are fixed.
 
+    {"copy_rounds", "decide which rounds run each copy of what resides in the host pool", copy_rounds},
     {"liveness", "find the first and last step of each residency", liveness},
     {"conv_algorithm", "choose algorithms whose workspaces fit", conv_algorithm},
     // From here on, the size and lifetime of everything that takes bytes are known.
@@ -46,6 +49,7 @@ constexpr Pass kPasses[] = {
 
     {"simulate", "predict when each step runs", simulate},
     {"summarize", "fill in the summary", summarize},
+    {"needs", "state the workspace that each algorithm needs", needs},
 };
 
 bool reaches(const Plan& plan, const Context& context, const Ceiling& ceiling) {

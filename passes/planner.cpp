@@ -154,6 +154,7 @@ Plan finish(const Planning& planning, Found found, const Found& unlimited, const
   plan.layout = request.layout;
   plan.policy = planning.policy.name;
   plan.budget_bytes = planning.budget_bytes == kNoLimit ? plan.summary.arena_bytes : planning.budget_bytes;
+  if (planning.host_budget() != kNoLimit) plan.host_budget_bytes = planning.host_budget();
   plan.summary.minimum_bytes = minimum.arena();
   plan.summary.unconstrained_bytes = unlimited.arena();
   plan.summary.unconstrained_seconds = unlimited.seconds();

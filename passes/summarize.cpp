@@ -34,13 +34,11 @@ Status summarize(Plan& plan, const Context& context) {
 
   summary.offloaded_bytes = summary.prefetched_bytes = summary.recomputed_tasks = 0;
   summary.reduced_bytes = 0;
-  const IdVector<StepId, CopyRounds> copies = plan.copy_rounds();
-  for (const StepId id : ids_of(plan.steps)) {
-    const Step& step = plan.steps[id];
+  for (const Step& step : plan.steps) {
     if (step.kind == StepKind::reduce)
       summary.reduced_bytes += bytes_of(plan, step.bucket) * (plan.tensors[step.tensor].kind == TensorKind::weight_gradient ? 1 : plan.rounds);
     const int64_t bytes = step.tensor.valid() ? plan.tensors[step.tensor].bytes : 0;
-    const int64_t times = times_of(copies[id], plan.rounds);
+    const int64_t times = times_of(step.rounds, plan.rounds);
     if (step.kind == StepKind::offload) summary.offloaded_bytes += times * bytes;
     if (step.kind == StepKind::prefetch) summary.prefetched_bytes += times * bytes;
     if (step.host_offset >= 0) summary.host_pool_bytes = std::max(summary.host_pool_bytes, step.host_offset + bytes);

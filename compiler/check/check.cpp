@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/check/rounds.h"
 #include "compiler/check/verdict.h"
 
 namespace plimsoll {
@@ -37,6 +38,7 @@ std::vector<Violation> check_plan(const Plan& plan) {
   if (!verdict.clean()) return verdict.take();
   check_execution(plan, verdict);
   check_memory(plan, verdict);
+  check_rounds_of_copies(plan, verdict);
   check_summary(plan, verdict);
   return verdict.take();
 }

@@ -2,7 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "compiler/check/verdict.h"
 #include "compiler/support/counted.h"
@@ -130,6 +134,36 @@ void check_uses_of_slices(const Plan& plan, Verdict& verdict) {
   for (StepId id : ids_of(plan.steps))
     if (const TensorId tensor = plan.steps[id].tensor; plan.steps[id].kind == StepKind::offload && plan.tensors.contains(tensor) && first_slice[tensor].valid())
       verdict.refuse(Rule::form, id, tensor, fmt::format("{} writes {} back to the host pool, but its slices are written back", verdict.name(id), verdict.name(tensor)));
+}
+
+// Messages, text forms and generated programs refer to tensors and tasks by name.
+template <class List>
+void check_names(const List& list, const char* what, Verdict& verdict) {
+  std::set<std::string_view> known;
+  for (const auto& each : list) {
+    if (each.name.empty()) verdict.refuse(Rule::form, fmt::format("a {} has an empty name", what));
+    else if (!known.insert(each.name).second) verdict.refuse(Rule::form, fmt::format("two {}s have the name {}", what, spelled(each.name)));
+  }
+}
+
+// Times are predictions, and no other rule depends on them; but reports add them up.
+void check_times(const Plan& plan, Verdict& verdict) {
+  const auto is_time = [](double seconds) { return std::isfinite(seconds) && seconds >= 0; };
+  for (const StepId id : ids_of(plan.steps)) {
+    const Step& step = plan.steps[id];
+    if (!is_time(step.start) || !is_time(step.end) || step.end < step.start)
+      verdict.refuse(Rule::form, id, {}, fmt::format("step {} runs from {} s to {} s", id.value, step.start, step.end));
+  }
+  for (const TaskId id : ids_of(plan.tasks))
+    if (!is_time(plan.tasks[id].fastest.seconds))
+      verdict.refuse(Rule::form, fmt::format("the fastest algorithm of task {} takes {} s", verdict.name(id), plan.tasks[id].fastest.seconds));
+  const PlanSummary& sum = plan.summary;
+  for (const auto& [name, seconds] : {std::pair("recompute_seconds", sum.recompute_seconds), {"iteration_seconds", sum.iteration_seconds},
+                                      {"unconstrained_seconds", sum.unconstrained_seconds}, {"ideal_seconds", sum.ideal_seconds},
+                                      {"bound_seconds", sum.bound_seconds}, {"stall_seconds", sum.stall_seconds},
+                                      {"reduce_seconds", sum.reduce_seconds}, {"more_seconds", sum.more_seconds},
+                                      {"planning_seconds", sum.planning_seconds}})
+    if (!is_time(seconds)) verdict.refuse(Rule::form, fmt::format("{} is {}", name, seconds));
 }
 
 void check_tensors(const Plan& plan, Verdict& verdict) {
@@ -276,6 +310,21 @@ void check_bucket(const Plan& plan, StepId id, Verdict& verdict) {
     verdict.refuse(Rule::form, id, step.tensor, fmt::format("the bucket of {} contains tensors other than gradients", verdict.name(id)));
 }
 
+// All rounds run a step, but for copies of what resides in the host pool.
+void check_rounds_of(const Plan& plan, StepId id, Verdict& verdict) {
+  const Step& step = plan.steps[id];
+  if (step.rounds == CopyRounds::all) return;
+  const bool copies = step.kind == StepKind::offload || step.kind == StepKind::prefetch;
+  if (!copies || !plan.tensors[step.tensor].at_home_on_host())
+    return verdict.refuse(Rule::form, id, {}, fmt::format("{} runs in rounds \"{}\", but only copies of a tensor that resides in the host pool may be left "
+                                                          "out of a round",
+                                                          verdict.name(id), to_string(step.rounds)));
+  const StepKind kind = step.rounds == CopyRounds::all_but_first ? StepKind::prefetch : StepKind::offload;
+  if (step.rounds != CopyRounds::last && (step.kind != kind || plan.tensors[step.tensor].kind != TensorKind::weight_gradient))
+    verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} runs in rounds \"{}\", which only the {} of a gradient may", verdict.name(id), to_string(step.rounds),
+                                                            to_string(kind)));
+}
+
 void check_steps(const Plan& plan, Verdict& verdict) {
   for (StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
@@ -301,6 +350,7 @@ void check_steps(const Plan& plan, Verdict& verdict) {
     if ((step.kind == StepKind::offload || step.kind == StepKind::prefetch) &&
         !fits(step.host_offset, plan.tensors[step.tensor].bytes))
       verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} has no slot in the host pool", verdict.name(id)));
+    check_rounds_of(plan, id, verdict);
     if (step.kind == StepKind::load && plan.tensors[step.tensor].kind != TensorKind::input)
       verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} loads a tensor of kind {}, not an input", verdict.name(id),
                                                               to_string(plan.tensors[step.tensor].kind)));
@@ -325,6 +375,9 @@ void check_residencies(const Plan& plan, Verdict& verdict) {
 
 void check_form(const Plan& plan, Verdict& verdict) {
   check_rounds(plan, verdict);
+  check_names(plan.tensors, "tensor", verdict);
+  check_names(plan.tasks, "task", verdict);
+  check_times(plan, verdict);
   check_tensors(plan, verdict);
   check_tasks(plan, verdict);
   check_parts(plan, verdict);

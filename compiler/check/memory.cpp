@@ -46,9 +46,6 @@ class Memory {
       claim_workspace(step);
     }
     check_ends();
-    for (TensorId tensor : ids_of(plan_.tensors))
-      if (residences_.has(tensor))
-        residences_.check_end(tensor, static_cast<int32_t>(updaters_[tensor].size()), parts(tensor));
     std::vector<Claim> claims;
     claims.reserve(lives_.size() + workspaces_.size());
     for (const Life& life : lives_) claims.push_back(life.claim);
@@ -208,7 +205,7 @@ class Memory {
     switch (step.kind) {
       case StepKind::load: life.version = 0; return;
       case StepKind::offload: {
-        if (residences_.has(tensor)) return residences_.store(id, life.version);
+        if (residences_.has(tensor)) return residences_.store(id);
         const Block slot{step.host_offset, plan_.tensors[tensor].bytes};
         if (slot.offset % kAlignment != 0)
           verdict_.refuse(Rule::bounds, id, tensor, fmt::format("the host pool slot of {} is not aligned to {} bytes", verdict_.name(id), kAlignment));
@@ -222,10 +219,7 @@ class Memory {
         return;
       }
       case StepKind::prefetch: {
-        if (residences_.has(tensor)) {
-          life.version = residences_.fetch(id);
-          return;
-        }
+        if (residences_.has(tensor)) return residences_.fetch(id);
         const auto copy = copies_.find({tensor, step.host_offset});
         if (copy == copies_.end()) {
           verdict_.refuse(Rule::host_slot, id, tensor,
@@ -248,6 +242,7 @@ class Memory {
       life.version = 0;
       return;
     }
+    if (residences_.has(tensor)) return;  // checked round by round (rounds.h)
     const int32_t wanted = wanted_version(tensor, step);
     const int32_t all = static_cast<int32_t>(updaters_[tensor].size()) + (added_up_[tensor] ? 1 : 0);
     if (life.version != wanted && (added_up_[tensor] || step.kind == StepKind::reduce)) {
@@ -279,13 +274,12 @@ class Memory {
     workspaces_.push_back(claim);
   }
 
-  // A plan without data on workspace needs, from before the format had it, is accepted as it is.
   void expect_enough(StepId id) {
     const Step& step = plan_.steps[id];
     const auto refuse = [&](std::string message) { verdict_.refuse(Rule::workspace, id, {}, std::move(message)); };
     if (step.kind == StepKind::reduce && step.workspace.bytes < plan_.reduction_needs_bytes)
       refuse(fmt::format("{} has a workspace of {} bytes, but a reduction needs {}", verdict_.name(id), step.workspace.bytes, plan_.reduction_needs_bytes));
-    if (step.kind != StepKind::compute || plan_.tasks[step.task].needs.empty()) return;
+    if (step.kind != StepKind::compute) return;
     const WorkspaceNeed* const need = plan_.need_of(step);
     if (!need)
       refuse(fmt::format("{} runs algorithm {}, whose workspace its task does not state", verdict_.name(id), spelled(step.algorithm)));
@@ -333,6 +327,9 @@ class Memory {
 
 void check_memory(const Plan& plan, Verdict& verdict) {
   Memory(plan, verdict).run();
+  if (plan.host_budget_bytes >= 0 && plan.summary.host_pool_bytes > plan.host_budget_bytes)
+    verdict.refuse(Rule::bounds, fmt::format("the host pool of {} bytes exceeds the host budget of {}", plan.summary.host_pool_bytes,
+                                             plan.host_budget_bytes));
   if (plan.summary.arena_bytes > plan.budget_bytes)
     verdict.refuse(Rule::bounds, fmt::format("the arena of {} bytes exceeds the budget of {}", plan.summary.arena_bytes,
                                              plan.budget_bytes));

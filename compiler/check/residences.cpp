@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "compiler/support/bytes.h"
-#include "compiler/support/counted.h"
 
 namespace plimsoll {
 
@@ -28,7 +27,7 @@ void Residences::expect_at_residence(StepId step) {
                                                              plan_.steps[step].host_offset, verdict_.name(tensor), plan_.tensors[tensor].home_offset));
 }
 
-int32_t Residences::fetch(StepId step) {
+void Residences::fetch(StepId step) {
   expect_at_residence(step);
   const TensorId tensor = plan_.steps[step].tensor;
   Slot& slot = slots_[tensor];
@@ -40,18 +39,14 @@ int32_t Residences::fetch(StepId step) {
       verdict_.refuse(Rule::current, step, tensor, fmt::format("{} comes after {}, where {} is already updated", verdict_.name(step),
                                                                verdict_.name(slots_[slice].stored), verdict_.name(slice)));
   slot.fetched[static_cast<size_t>(plan_.steps[step].stream)] = step;
-  return slot.version;
 }
 
-void Residences::store(StepId step, int32_t version) {
+void Residences::store(StepId step) {
   expect_at_residence(step);
   const TensorId tensor = plan_.steps[step].tensor;
-  Slot& slot = slots_[tensor];
   expect_after_fetches(step, tensor);
   if (const TensorId whole = plan_.tensors[tensor].slice_of; whole.valid()) expect_after_fetches(step, whole);
-  slot.version = version;
-  if (copies_[step] != CopyRounds::last) slot.without_updates = version;
-  slot.stored = step;
+  slots_[tensor].stored = step;
 }
 
 void Residences::expect_after_fetches(StepId step, TensorId of) {
@@ -59,21 +54,6 @@ void Residences::expect_after_fetches(StepId step, TensorId of) {
     if (fetched.valid() && !before_(fetched, step))
       verdict_.refuse(Rule::host_slot, step, of, fmt::format("{} does not wait for {}, which reads the slot of {}", verdict_.name(step),
                                                              verdict_.name(fetched), verdict_.name(of)));
-}
-
-void Residences::check_end(TensorId tensor, int32_t updates, int32_t parts) {
-  const Slot& slot = slots_[tensor];
-  if (plan_.tensors[tensor].kind == TensorKind::weight_gradient) {
-    // In a round without updates, a write-back after updates has all parts: they come first (check_form).
-    if (slot.without_updates < parts)
-      verdict_.refuse(Rule::host_slot, slot.stored, tensor, fmt::format("{} resides in the host pool, but holds {} of {} there for the next round", verdict_.name(tensor),
-                                                                        slot.without_updates, counted(parts, "part")));
-    return;
-  }
-  if (slot.version == updates) return;
-  verdict_.refuse(Rule::host_slot, slots_[tensor].stored, tensor,
-                  fmt::format("{} resides in the host pool, but holds {} of {} updates there when the round ends", verdict_.name(tensor),
-                              slot.version, updates));
 }
 
 }  // namespace plimsoll

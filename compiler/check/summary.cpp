@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "compiler/check/rounds.h"
 #include "compiler/check/verdict.h"
 #include "compiler/support/bytes.h"
 
@@ -84,11 +85,9 @@ class Summary {
     }
     int64_t host = 0, offloaded = 0, prefetched = 0, recomputed = 0, reduced = 0;
     int64_t written_back = 0, fetched_from_host = 0;  // over all rounds, of whole tensors
-    const IdVector<StepId, CopyRounds> copies = plan_.copy_rounds();
     for (const PlanTensor& tensor : plan_.tensors)
       if (tensor.at_home_on_host()) host = std::max(host, plus(tensor.home_offset, tensor.bytes));
-    for (const StepId id : ids_of(plan_.steps)) {
-      const Step& step = plan_.steps[id];
+    for (const Step& step : plan_.steps) {
       if (step.workspace.bytes > 0) arena = std::max(arena, step.workspace.end());
       recomputed += step.recompute;
       for (TensorId tensor : step.bucket)
@@ -99,7 +98,7 @@ class Summary {
       host = std::max(host, plus(step.host_offset, bytes));
       const bool host_resident = plan_.tensors[step.tensor].at_home_on_host();
       int64_t& moved = step.kind == StepKind::offload ? host_resident ? written_back : offloaded : host_resident ? fetched_from_host : prefetched;
-      moved = plus(moved, host_resident ? times(bytes, times_of(copies[id], plan_.rounds)) : bytes);
+      moved = plus(moved, host_resident ? times(bytes, rounds_with(step.rounds, plan_.rounds)) : bytes);
     }
     const PlanSummary& said = plan_.summary;
     expect("arena_bytes", said.arena_bytes, arena, aligned(arena));

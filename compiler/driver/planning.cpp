@@ -150,7 +150,8 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
                    .threads = opened.threads,
                    .process = opened.process,
                    .as_paper = as_paper,
-                   .algorithms_of = std::move(other)};
+                   .algorithms_of = std::move(other),
+                   .host_budget_requested = asked.host_budget.has_value()};
 }
 
 Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {
@@ -165,6 +166,8 @@ Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request
   for (Violation& violation : check_against_graph(plan, graph))
     violations.push_back(std::move(violation));
   if (!violations.empty()) return refusal(plan, violations);
+  // A default follows from the memory that is free at this moment. It was checked, but equal requests give equal plans.
+  if (!plannable.host_budget_requested) plan.host_budget_bytes = -1;
   return plan;
 }
 

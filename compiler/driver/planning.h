@@ -35,6 +35,7 @@ struct Plannable {
   const PaperRules* as_paper = nullptr;  // null: rules "true"
   // --algorithms-of: the plan whose algorithms and sub-batch this plan should use.
   std::optional<Plan> algorithms_of = {};
+  bool host_budget_requested = false;  // else it is a default
 
   // With several rounds each task sees one sub-batch. If a task mixes samples, this trains something else.
   bool splits_statistics(const Plan& plan) const;

@@ -19,6 +19,8 @@ template <>
 inline constexpr int kCount<StreamKind> = static_cast<int>(StreamKind::comm) + 1;
 template <>
 inline constexpr int kCount<StepKind> = static_cast<int>(StepKind::reduce) + 1;
+template <>
+inline constexpr int kCount<CopyRounds> = static_cast<int>(CopyRounds::all_but_last) + 1;
 
 template <class Enum>
 std::optional<Enum> from_word(std::string_view word) {

@@ -57,7 +57,7 @@ struct PlanTask {
   int64_t flops = 0;
   int64_t bytes_moved = 0;
   FastestAlgorithm fastest = {};  // if the plan's steps run another one
-  std::vector<WorkspaceNeed> needs = {};  // of every algorithm that its steps run; empty: unknown
+  std::vector<WorkspaceNeed> needs = {};  // of every algorithm that its steps run
 
   // The tensors that it writes in a first run, or in a recomputation.
   std::vector<TensorId> written(bool again) const;
@@ -102,6 +102,7 @@ struct Step {
   std::string algorithm = {};
   Block workspace = {};      // of compute steps and reductions
   int64_t host_offset = -1;  // of offload and prefetch
+  CopyRounds rounds = CopyRounds::all;  // of a copy to or from a host residence
   std::vector<StepId> waits = {};  // earlier steps of other streams that must have finished
   double start = 0;          // predicted
   double end = 0;
@@ -159,6 +160,7 @@ struct Plan {
   std::string policy = {};
   std::string rules = "true";
   int64_t budget_bytes = 0;
+  int64_t host_budget_bytes = -1;  // largest host pool; -1: none was requested
   int64_t sub_batch = 0;
   int64_t rounds = 0;
   int64_t last_sub_batch = 0;
@@ -176,13 +178,10 @@ struct Plan {
 
   // The need of a compute step's algorithm; null: not listed by its task.
   const WorkspaceNeed* need_of(const Step& step) const;
-
-  // Per step: the rounds that have it, if it is a copy to or from a host residence. Derived from the tasks that access
-  // the copied tensor.
-  IdVector<StepId, CopyRounds> copy_rounds() const;
 };
 
 std::string_view to_string(StreamKind kind);
 std::string_view to_string(StepKind kind);
+std::string_view to_string(CopyRounds rounds);
 
 }  // namespace plimsoll

@@ -61,7 +61,7 @@ class PlanParser {
     if (cursor_.accept_word("precision")) return void(plan_.precision = cursor_.name());
     if (cursor_.accept_word("layout")) return void(plan_.layout = cursor_.name());
     if (cursor_.accept_word("policy")) return policy();
-    if (cursor_.accept_word("budget")) return void(plan_.budget_bytes = read_count(cursor_, 0));
+    if (cursor_.accept_word("budget")) return budget();
     if (cursor_.accept_word("summary")) return summary();
     cursor_.fail("expected tensor, task, hold, compute, d2h, h2d, comm, residency or a line of the header");
   }
@@ -81,6 +81,11 @@ class PlanParser {
     plan_.policy = cursor_.name();
     cursor_.expect("rules=");
     plan_.rules = cursor_.name();
+  }
+
+  void budget() {
+    plan_.budget_bytes = read_count(cursor_, 0);
+    if (cursor_.accept("host=")) plan_.host_budget_bytes = read_count(cursor_, 0);
   }
 
   void summary() {
@@ -244,6 +249,7 @@ class PlanParser {
       step.host_offset = read_count(cursor_, 0);
       if (!cursor_.error() && step.tensor.valid()) expect_fit(step.host_offset, plan_.tensors[step.tensor].bytes);
     }
+    if (cursor_.accept("rounds=")) step.rounds = read_word<CopyRounds>(cursor_);
     if (cursor_.accept("->"))
       do {
         Residency residency = placed();

@@ -57,7 +57,13 @@ Json json_of(int64_t id, const PlanTask& task) {
   return json;
 }
 
-Json json_of(int64_t id, const Step& step) {
+// A copy between the arena and a host residence, which some rounds leave out.
+bool is_of_residence(const Plan& plan, const Step& step) {
+  return (step.kind == StepKind::offload || step.kind == StepKind::prefetch) && plan.tensors[step.tensor].at_home_on_host();
+}
+
+Json json_of(const Plan& plan, int64_t id) {
+  const Step& step = plan.steps[StepId(id)];
   Json json = {{"id", id}, {"stream", to_string(step.stream)}, {"kind", to_string(step.kind)}};
   if (step.kind == StepKind::compute) {
     json["task"] = step.task.value;
@@ -71,6 +77,7 @@ Json json_of(int64_t id, const Step& step) {
     } else {
       json["tensor"] = step.tensor.value;
       if (step.kind != StepKind::load) json["host_offset"] = step.host_offset;
+      if (is_of_residence(plan, step)) json["rounds"] = to_string(step.rounds);
     }
   }
   json["waits"] = ids(step.waits);
@@ -131,6 +138,8 @@ Step read_step(JsonReader& read, const Place& item, const Plan& plan, int64_t te
       if (!read.error() && step.host_offset > std::numeric_limits<int64_t>::max() - plan.tensors[step.tensor].bytes)
         read.complain(JsonReader::field(item, "host_offset"), "ends above 2^63");
     }
+    // Plans from before the format had this field do not say it, and it cannot be left out.
+    if (!read.error() && is_of_residence(plan, step)) step.rounds = read.word<CopyRounds>(item, "rounds");
   }
   step.waits = read.ids<StepId>(item, "waits", index);
   step.start = read.seconds(item, "start");
@@ -157,6 +166,7 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
   plan.policy = read.text(root, "policy");
   if (JsonReader::field(root, "rules").json) plan.rules = read.text(root, "rules");
   plan.budget_bytes = read.bytes(root, "budget_bytes");
+  if (JsonReader::field(root, "host_budget_bytes").json) plan.host_budget_bytes = read.bytes(root, "host_budget_bytes");
   plan.sub_batch = read.integer(root, "sub_batch", 1, kMaxItems);
   plan.rounds = read.integer(root, "rounds", 1, kMaxItems);
   plan.last_sub_batch = read.integer(root, "last_sub_batch", 1, kMaxItems);
@@ -269,6 +279,7 @@ std::string to_json(const Plan& plan) {
   field("policy", plan.policy);
   field("rules", plan.rules);
   field("budget_bytes", plan.budget_bytes);
+  if (plan.host_budget_bytes >= 0) field("host_budget_bytes", plan.host_budget_bytes);
   field("sub_batch", plan.sub_batch);
   field("rounds", plan.rounds);
   field("last_sub_batch", plan.last_sub_batch);
@@ -291,7 +302,7 @@ std::string to_json(const Plan& plan) {
   };
   list("tensors", plan.tensors.size(), [&](int64_t i) { return json_of(i, plan.tensors[TensorId(i)]); }, ",");
   list("tasks", plan.tasks.size(), [&](int64_t i) { return json_of(i, plan.tasks[TaskId(i)]); }, ",");
-  list("steps", plan.steps.size(), [&](int64_t i) { return json_of(i, plan.steps[StepId(i)]); }, ",");
+  list("steps", plan.steps.size(), [&](int64_t i) { return json_of(plan, i); }, ",");
   list("residencies", plan.residencies.size(), [&](int64_t i) { return json_of(plan.residencies[static_cast<size_t>(i)]); }, "");
   return text + "}\n";
 }

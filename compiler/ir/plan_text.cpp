@@ -60,7 +60,8 @@ std::string header_of(const Plan& plan) {
   for (const auto& [name, version] : plan.libraries) text += fmt::format("library {} {}\n", spelled(name), spelled(version));
   if (!plan.precision.empty()) text += fmt::format("precision {}\n", spelled(plan.precision));
   if (!plan.layout.empty()) text += fmt::format("layout {}\n", spelled(plan.layout));
-  text += fmt::format("policy {} rules={}\nbudget {}\n", spelled(plan.policy), spelled(plan.rules), plan.budget_bytes);
+  text += fmt::format("policy {} rules={}\nbudget {}{}\n", spelled(plan.policy), spelled(plan.rules), plan.budget_bytes,
+                      plan.host_budget_bytes >= 0 ? fmt::format(" host={}", plan.host_budget_bytes) : "");
   std::string summary;
   const auto figure = [&](const char* key, const auto& field) {
     if (field != 0) summary += fmt::format(" {}={}", key, field);
@@ -109,6 +110,7 @@ std::string to_text(const Plan& plan) {
     text += fmt::format("{:<8} {}", to_string(step.stream), names[id]);
     if (step.bucket.size() > 1) text += list(plan, "with", {step.bucket.begin() + 1, step.bucket.end()});
     if (step.host_offset >= 0) text += fmt::format(" host@{:#x}", step.host_offset);
+    if (step.rounds != CopyRounds::all) text += fmt::format(" rounds={}", to_string(step.rounds));
     if (!placed[id].empty()) text += " ->" + placed[id];
     text += option("algorithm", step.algorithm);
     if (step.workspace != Block{}) text += fmt::format(" workspace={}@{:#x}", step.workspace.bytes, step.workspace.offset);

@@ -18,11 +18,12 @@
 //   d2h      offload:c1.Y host@0x0 after c1.forward
 //   h2d      prefetch:c1.Y host@0x0 -> %c1.Y@0x3200 after loss
 //   compute  recompute:c1.forward -> %c1.Y@0x3200
+//   h2d      prefetch:c1.W.momentum host@0x1000000 rounds=last -> %c1.W.momentum@0x1400 after c1.weights
 //
 // Lines are in issue order, and lines of one stream run in order. `after` names steps of other streams that must have
-// finished; `~2` is the second occurrence. A residency lasts until the last line that accesses the tensor before it
-// becomes resident again; a `kept` one lasts to the end of the round. Facts that later passes add are absent before
-// them.
+// finished; `~2` is the second occurrence. `rounds` is absent from steps of all rounds. A residency lasts until the
+// last line that accesses the tensor before it becomes resident again; a `kept` one lasts to the end of the round.
+// Facts that later passes add are absent before them.
 #pragma once
 
 #include <string>

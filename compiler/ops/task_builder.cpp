@@ -289,8 +289,10 @@ TensorId TaskBuilder::add_tensor(Tensor tensor) {
 
 // The second "dx" becomes "dx/2": names are unique, and stable when something is appended.
 std::string TaskBuilder::unique(std::string name, std::map<std::string, int>& taken) {
-  const int uses = ++taken[name];
-  return uses == 1 ? name : fmt::format("{}/{}", name, uses);
+  if (taken.try_emplace(name, 1).second) return name;
+  // The model itself may have a "dx/2".
+  for (;;)
+    if (std::string made = fmt::format("{}/{}", name, ++taken[name]); taken.try_emplace(made, 1).second) return made;
 }
 
 Affine flops_per_element(const TensorType& type, int64_t flops) {

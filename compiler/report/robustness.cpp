@@ -21,7 +21,7 @@ double drawn(uint64_t draw, uint64_t step) {
 
 class Rerun {
  public:
-  explicit Rerun(const Plan& plan) : plan_(plan), copies_(plan.copy_rounds()), ends_(plan.steps.size()) {}
+  explicit Rerun(const Plan& plan) : plan_(plan), ends_(plan.steps.size()) {}
 
   // factor(id): the factor applied to the step's predicted time.
   template <class Factor>
@@ -34,11 +34,11 @@ class Rerun {
 
  private:
   // With several rounds: whether this round contains the step.
-  bool has(const Step& step, StepId id, bool first, bool last) const {
+  bool has(const Step& step, bool first, bool last) const {
     if (plan_.rounds <= 1) return true;
     if (step.kind == StepKind::compute) return last || plan_.tasks[step.task].kind != TaskKind::update;
     if (step.kind == StepKind::reduce) return last || plan_.tensors[step.tensor].kind != TensorKind::weight_gradient;
-    return has_copy(copies_[id], first, last);
+    return has_copy(step.rounds, first, last);
   }
 
   double share(const Step& step, bool last) const {
@@ -57,7 +57,7 @@ class Rerun {
       double ready = 0;
       for (const StepId wait : step.waits) ready = std::max(ready, ends_[static_cast<size_t>(wait.value)]);
       const double predicted =
-            has(step, id, first, last) ? std::max(0.0, step.end - step.start) * share(step, last) : 0;
+          has(step, first, last) ? std::max(0.0, step.end - step.start) * share(step, last) : 0;
       const Span span = streams[static_cast<size_t>(step.stream)].issue(ready, predicted * factor(id));
       ends_[static_cast<size_t>(id.value)] = span.end;
       end = std::max(end, span.end);
@@ -66,7 +66,6 @@ class Rerun {
   }
 
   const Plan& plan_;
-  const IdVector<StepId, CopyRounds> copies_;
   std::vector<double> ends_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 bool has_updates(Round round) { return round == Round::only || round == Round::last; }
 
-double seconds_of(const Plan& plan, const Context& context, const Step& step, CopyRounds copy, Round round) {
+double seconds_of(const Plan& plan, const Context& context, const Step& step, Round round) {
   if (step.kind == StepKind::reduce) {
     // Gradients are reduced when they are complete, the loss in every round.
     if (!has_updates(round) && plan.tensors[step.tensor].kind == TensorKind::weight_gradient) return 0;
@@ -18,7 +18,7 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Co
   }
   if (step.kind != StepKind::compute) {
     const bool host_resident = plan.tensors[step.tensor].at_home_on_host();
-    if (round != Round::only && !has_copy(copy, round == Round::first, round == Round::last)) return 0;
+    if (round != Round::only && !has_copy(step.rounds, round == Round::first, round == Round::last)) return 0;
     const double samples =
         static_cast<double>(round == Round::last && !host_resident ? plan.last_sub_batch : plan.sub_batch);
     const double share = samples / static_cast<double>(plan.sub_batch);
@@ -39,12 +39,11 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Co
 Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
   Timeline line{std::vector<double>(plan.steps.size()), std::vector<double>(plan.steps.size())};
   Streams streams;
-  const IdVector<StepId, CopyRounds> copies = plan.copy_rounds();
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
     double ready = 0;
     for (const StepId wait : step.waits) ready = std::max(ready, line.end[static_cast<size_t>(wait.value)]);
-    const double seconds = seconds_of(plan, context, step, copies[id], round);
+    const double seconds = seconds_of(plan, context, step, round);
     const CopySeconds copy = {
         .transfer = seconds,
         .slowdown = context.links.slowdown * std::max(0.0, seconds - context.links.latency_seconds)};

@@ -1,6 +1,8 @@
 #include "compiler/check/check.h"
+#include "passes/copy_rounds.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
 
 using namespace plimsoll;
 
@@ -19,21 +21,22 @@ Plan one_layer() {
   plan.tensors.push_back({.name = "loss", .bytes = 4});
   plan.tensors.push_back({.name = "dy", .bytes = 256, .kind = TensorKind::activation_gradient});
   plan.tensors.push_back({.name = "dw", .bytes = 256, .kind = TensorKind::weight_gradient});
-  plan.tasks.push_back({.name = "forward", .reads = {x, w}, .writes = {y}});
-  plan.tasks.push_back({.name = "loss", .kind = TaskKind::loss, .reads = {y}, .writes = {loss, dy}});
-  plan.tasks.push_back({.name = "weights", .kind = TaskKind::backward_weights, .reads = {y, dy}, .writes = {dw}});
-  plan.tasks.push_back({.name = "update", .kind = TaskKind::update, .reads = {dw}, .updates = {w}});
+  const std::vector<WorkspaceNeed> direct{{"direct", 0}};
+  plan.tasks.push_back({.name = "forward", .reads = {x, w}, .writes = {y}, .needs = {{"direct", 512}}});
+  plan.tasks.push_back({.name = "loss", .kind = TaskKind::loss, .reads = {y}, .writes = {loss, dy}, .needs = direct});
+  plan.tasks.push_back({.name = "weights", .kind = TaskKind::backward_weights, .reads = {y, dy}, .writes = {dw}, .needs = direct});
+  plan.tasks.push_back({.name = "update", .kind = TaskKind::update, .reads = {dw}, .updates = {w}, .needs = direct});
   const auto copy = [&](StreamKind stream, StepKind kind, TensorId tensor, int64_t host, int wait) {
     plan.steps.push_back({.stream = stream, .kind = kind, .tensor = tensor, .host_offset = host});
     if (wait >= 0) plan.steps.back().waits = {StepId(wait)};
   };
   copy(StreamKind::h2d, StepKind::load, x, -1, -1);
-  plan.steps.push_back({.task = TaskId(0), .workspace = {1024, 512}, .waits = {StepId(0)}});
+  plan.steps.push_back({.task = TaskId(0), .algorithm = "direct", .workspace = {1024, 512}, .waits = {StepId(0)}});
   copy(StreamKind::d2h, StepKind::offload, y, 0, 1);
-  plan.steps.push_back({.task = TaskId(1)});
+  plan.steps.push_back({.task = TaskId(1), .algorithm = "direct"});
   copy(StreamKind::h2d, StepKind::prefetch, y, 0, 2);
-  plan.steps.push_back({.task = TaskId(2), .waits = {StepId(4)}});
-  plan.steps.push_back({.task = TaskId(3)});
+  plan.steps.push_back({.task = TaskId(2), .algorithm = "direct", .waits = {StepId(4)}});
+  plan.steps.push_back({.task = TaskId(3), .algorithm = "direct"});
   plan.residencies = {{w, 0, 256, -1, 7},      {x, 256, 256, 0, 1},  {y, 512, 256, 1, 3}, {loss, 768, 4, 3, 7},
                       {dy, 1024, 256, 3, 5},   {y, 256, 256, 4, 5},  {dw, 512, 256, 5, 6}};
   plan.summary = {.arena_bytes = 1536,
@@ -94,7 +97,7 @@ Plan with_state_on_host() {
   Plan plan = one_layer();
   plan.tensors.push_back({.name = "v", .bytes = 256, .kind = TensorKind::optimizer_state, .home_offset = 256});
   plan.tasks[TaskId(3)].updates = {w, v};
-  const Step update{.task = TaskId(3), .waits = {StepId(6)}};
+  const Step update{.task = TaskId(3), .algorithm = "direct", .waits = {StepId(6)}};
   plan.steps.resize(6);
   plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = v, .host_offset = 256});
   plan.steps.push_back(update);
@@ -104,6 +107,20 @@ Plan with_state_on_host() {
   plan.summary.host_pool_bytes = 512;
   plan.summary.offloaded_bytes = plan.summary.prefetched_bytes = 512;
   return plan;
+}
+
+std::vector<CopyRounds> rounds_of(const Plan& plan) {
+  std::vector<CopyRounds> rounds;
+  for (const Step& step : plan.steps) rounds.push_back(step.rounds);
+  return rounds;
+}
+
+std::vector<CopyRounds> rounds_as_passes_choose(Plan plan) {
+  const TaskGraph graph;
+  const Choices choices;
+  for (Step& step : plan.steps) step.rounds = CopyRounds::all;
+  REQUIRE(copy_rounds(plan, {.graph = graph, .choices = choices}).ok());
+  return rounds_of(plan);
 }
 
 // The violations of a damaged plan, except those about summary figures.
@@ -164,9 +181,10 @@ Plan with_weight_on_host() {
   steps.resize(7);
   steps.push_back(fetch);
   steps.push_back(update);
+  steps[StepId(7)].rounds = CopyRounds::last;
   steps[StepId(7)].waits = {StepId(2)};
   steps[StepId(8)].waits = {StepId(7)};
-  steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = w, .host_offset = 256, .waits = {StepId(8)}});
+  steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = w, .host_offset = 256, .rounds = CopyRounds::last, .waits = {StepId(8)}});
   plan.steps = steps;
   plan.residencies = {{w, 0, 256, 0, 2},      {x, 256, 256, 1, 2},   {y, 512, 256, 2, 4}, {loss, 768, 4, 4, 10},
                       {dy, 1024, 256, 4, 6}, {y, 256, 256, 5, 6}, {dw, 512, 256, 6, 8}, {w, 0, 256, 7, 9}};
@@ -183,8 +201,7 @@ Plan with_weight_on_host() {
 
 TEST_CASE("a weight that lives in the host pool is there for who reads it, and comes home with its update") {
   for (const Violation& violation : check_plan(with_weight_on_host())) CHECK(violation.message == "");
-  const IdVector<StepId, CopyRounds> copies = with_weight_on_host().copy_rounds();
-  for (StepId id : ids_of(copies)) CHECK(copies[id] == (id.value == 7 || id.value == 9 ? CopyRounds::last : CopyRounds::all));
+  CHECK(rounds_as_passes_choose(with_weight_on_host()) == rounds_of(with_weight_on_host()));
   CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.steps[StepId(2)].waits.clear(); }) ==
         "forward reads %x but does not wait for load:x, which writes it\n"
         "forward reads %w but does not wait for prefetch:w, which writes it\n");
@@ -203,7 +220,7 @@ TEST_CASE("a weight that lives in the host pool is there for who reads it, and c
       "task weights of kind backward_weights changes %w, which resides in the host pool and may be changed by updates only\n"));
 }
 
-TEST_CASE("a workspace is as large as its step's algorithm needs, where the plan says so") {
+TEST_CASE("a workspace is as large as its step's algorithm needs, and every task states what that is") {
   const auto verdict = [](std::vector<WorkspaceNeed> needs, const char* algorithm, int64_t bytes) {
     return verdict_after([&](Plan& plan) {
       plan.tasks[TaskId(0)].needs = std::move(needs);
@@ -213,7 +230,8 @@ TEST_CASE("a workspace is as large as its step's algorithm needs, where the plan
   };
   CHECK(verdict({{"direct", 512}}, "direct", 512) == "");
   CHECK(verdict({{"direct", 500}, {"gemm", 4096}}, "direct", 512) == "");
-  CHECK(verdict({}, "direct", 512) == "");
+  CHECK(verdict({}, "direct", 512) == "workspace: forward runs algorithm direct, whose workspace its task does not state\n");
+  CHECK(verdict({}, "", 0).starts_with("workspace: forward runs algorithm \"\", whose workspace its task does not state\n"));
   CHECK(verdict({{"direct", 513}}, "direct", 512) == "workspace: forward has a workspace of 512 bytes, but direct needs 513\n");
   CHECK(verdict({{"direct", 512}}, "gemm", 512) == "workspace: forward runs algorithm gemm, whose workspace its task does not state\n");
   // A recomputation would be different work.
@@ -237,10 +255,12 @@ Plan with_gradient_on_host() {
   plan.tasks[TaskId(3)].reads = {};
   plan.tasks[TaskId(3)].updates = {dw, w};
   plan.steps.resize(5);
-  plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = dw, .host_offset = 256, .waits = {StepId(3)}});
-  plan.steps.push_back({.task = TaskId(2), .waits = {StepId(5)}});
-  plan.steps.push_back({.task = TaskId(3)});
-  plan.steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = dw, .host_offset = 256, .waits = {StepId(7)}});
+  plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = dw, .host_offset = 256, .rounds = CopyRounds::all_but_first,
+                        .waits = {StepId(3)}});
+  plan.steps.push_back({.task = TaskId(2), .algorithm = "direct", .waits = {StepId(5)}});
+  plan.steps.push_back({.task = TaskId(3), .algorithm = "direct"});
+  plan.steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = dw, .host_offset = 256, .rounds = CopyRounds::all_but_last,
+                        .waits = {StepId(7)}});
   plan.residencies = {{w, 0, 256, -1, 9},    {x, 256, 256, 0, 1}, {y, 512, 256, 1, 3}, {loss, 768, 4, 3, 9},
                       {dy, 1024, 256, 3, 6}, {y, 256, 256, 4, 6}, {dw, 512, 256, 5, 8}};
   plan.summary.host_pool_bytes = 512;
@@ -252,9 +272,7 @@ Plan with_gradient_on_host() {
 
 TEST_CASE("a gradient that lives in the host pool adds up there from round to round") {
   CHECK(to_string(check_plan(with_gradient_on_host())) == "");
-  const IdVector<StepId, CopyRounds> copies = with_gradient_on_host().copy_rounds();
-  for (StepId id : ids_of(copies))
-    CHECK(copies[id] == (id.value == 5 ? CopyRounds::all_but_first : id.value == 8 ? CopyRounds::all_but_last : CopyRounds::all));
+  CHECK(rounds_as_passes_choose(with_gradient_on_host()) == rounds_of(with_gradient_on_host()));
   CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) {
           p.steps.resize(8);
           for (Residency& residency : p.residencies) residency.last_step = std::min(residency.last_step, residency.tensor == dw ? 7 : 8);
@@ -273,4 +291,70 @@ TEST_CASE("a gradient that lives in the host pool adds up there from round to ro
         "%dw resides in the host pool, which only gradients accumulated over several rounds of one rank may, but this is a plan of 1 round and 1 rank\n");
   CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) { p.batch = p.ranks = p.sub_batch = p.last_sub_batch = 2, p.rounds = 1; })
             .starts_with("%dw resides in the host pool, which only gradients accumulated over several rounds of one rank may, but this is a plan of 1 round and 2 ranks\n"));
+}
+
+TEST_CASE("each copy of a host-resident tensor runs in the rounds that need it, and in no other") {
+  const auto in = [](Plan plan, int64_t step, CopyRounds rounds) {
+    return verdict_on(std::move(plan), [&](Plan& p) { p.steps[StepId(step)].rounds = rounds; });
+  };
+  CHECK(in(with_gradient_on_host(), 5, CopyRounds::all) == "weights accesses %dw in the first round, of which no copy has fetched a value then\n");
+  CHECK(in(with_gradient_on_host(), 5, CopyRounds::last) ==
+        "weights accesses %dw in the first round, of which no copy has fetched a value then\n");
+  CHECK(in(with_gradient_on_host(), 8, CopyRounds::all) == "offload:dw writes %dw back in the last round, after which nothing reads it\n");
+  CHECK(in(with_gradient_on_host(), 8, CopyRounds::last) ==
+        "%dw resides in the host pool, but holds 0 of 1 part there for the next round\n"
+        "offload:dw writes %dw back in the last round, after which nothing reads it\n");
+  CHECK(in(with_gradient_on_host(), 5, CopyRounds::all_but_last) ==
+        "prefetch:dw runs in rounds \"all_but_last\", which only the offload of a gradient may\n");
+  CHECK(in(with_gradient_on_host(), 4, CopyRounds::last) ==
+        "prefetch:y runs in rounds \"last\", but only copies of a tensor that resides in the host pool may be left out of a round\n");
+  const auto several = [](Plan plan) {
+    plan.batch = plan.rounds = 3;
+    plan.tasks[TaskId(2)].writes = {};
+    plan.tasks[TaskId(2)].updates = {dw};
+    plan.tensors[dw].persistent = true;
+    plan.summary.arena_bytes = plan.budget_bytes = 1792;
+    plan.residencies[6] = {dw, 1536, 256, -1, static_cast<int32_t>(plan.steps.size())};
+    plan.tasks[TaskId(3)].reads = {};
+    plan.tasks[TaskId(3)].updates = {dw, w};
+    return plan;
+  };
+  REQUIRE(verdict_on(several(with_weight_on_host()), [](Plan&) {}) == "");
+  CHECK(in(several(with_weight_on_host()), 7, CopyRounds::all) ==
+        "prefetch:w~2 fetches %w in the first round, where no task accesses it\n"
+        "prefetch:w~2 fetches %w in the rounds in between, where no task accesses it\n");
+  CHECK(in(several(with_weight_on_host()), 0, CopyRounds::last) ==
+        "forward accesses %w in the first round, of which no copy has fetched a value then\n"
+        "forward accesses %w in the rounds in between, of which no copy has fetched a value then\n");
+  CHECK(in(several(with_weight_on_host()), 9, CopyRounds::all) ==
+        "offload:w writes %w back in the first round, which has no value on the device then\n"
+        "offload:w writes %w back in the rounds in between, which has no value on the device then\n");
+}
+
+TEST_CASE("the host pool is within the host budget, if the plan states one") {
+  CHECK(verdict_after([](Plan& p) { p.host_budget_bytes = 256; }) == "");
+  CHECK(verdict_after([](Plan& p) { p.host_budget_bytes = 255; }) == "bounds: the host pool of 256 bytes exceeds the host budget of 255\n");
+  CHECK(verdict_after([](Plan& p) { p.host_budget_bytes = 0; }) == "bounds: the host pool of 256 bytes exceeds the host budget of 0\n");
+}
+
+TEST_CASE("tensors and tasks have names, each of its own") {
+  CHECK(verdict_after([](Plan& p) { p.tensors[x].name = ""; }) == "form: a tensor has an empty name\n");
+  CHECK(verdict_after([](Plan& p) { p.tensors[x].name = "w"; }) == "form: two tensors have the name w\n");
+  CHECK(verdict_after([](Plan& p) { p.tasks[TaskId(2)].name = ""; }) == "form: a task has an empty name\n");
+  CHECK(verdict_after([](Plan& p) { p.tasks[TaskId(2)].name = "forward"; }) == "form: two tasks have the name forward\n");
+}
+
+TEST_CASE("times are finite and not negative, and no step ends before it begins") {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  for (const double wrong : {-1.0, nan, infinity, -infinity}) {
+    CAPTURE(wrong);
+    CHECK(verdict_after([&](Plan& p) { p.steps[StepId(1)].start = wrong; }).starts_with("form: step 1 runs from "));
+    CHECK(verdict_after([&](Plan& p) { p.steps[StepId(1)].end = wrong; }).starts_with("form: step 1 runs from "));
+    CHECK(verdict_after([&](Plan& p) { p.tasks[TaskId(1)].fastest.seconds = wrong; }).starts_with("form: the fastest algorithm of task loss takes "));
+    for (const auto figure : {&PlanSummary::recompute_seconds, &PlanSummary::iteration_seconds, &PlanSummary::unconstrained_seconds,
+                              &PlanSummary::ideal_seconds, &PlanSummary::bound_seconds, &PlanSummary::stall_seconds, &PlanSummary::reduce_seconds,
+                              &PlanSummary::more_seconds, &PlanSummary::planning_seconds})
+      CHECK(verdict_after([&](Plan& p) { p.summary.*figure = wrong; }).find("_seconds is ") != std::string::npos);
+  }
+  CHECK(verdict_after([](Plan& p) { p.steps[StepId(1)].start = 2, p.steps[StepId(1)].end = 1; }) == "form: step 1 runs from 2 s to 1 s\n");
 }

@@ -64,6 +64,7 @@ class Damager {
     other_recomputations();
     given_up();
     buckets();
+    rounds_of_copies();
     return std::move(damages_);
   }
 
@@ -385,6 +386,19 @@ class Damager {
           add(std::move(twice), "{} has {}, too", names_[other], spelled_tensor(good_.tensors[tensor].name));
         }
       }
+  }
+
+  void rounds_of_copies() {
+    for (StepId id : ids_of(good_.steps)) {
+      const Step& step = good_.steps[id];
+      if (step.kind != StepKind::offload && step.kind != StepKind::prefetch) continue;
+      for (const CopyRounds rounds : {CopyRounds::all, CopyRounds::last, CopyRounds::all_but_first, CopyRounds::all_but_last}) {
+        if (rounds == step.rounds) continue;
+        Plan plan = good_;
+        plan.steps[id].rounds = rounds;
+        add(std::move(plan), "{} runs in rounds {}", names_[id], to_string(rounds));
+      }
+    }
   }
 
   Plan good_;

@@ -67,7 +67,7 @@ class Run {
  public:
   Run(const Plan& plan, uint64_t seed, bool first, bool updates)
       : plan_(plan), first_(first), updates_(updates), random_(seed), names_(step_names(plan)) {
-    for (StepId id : ids_of(plan_.steps)) left_out_.push_back(updates_ ? plan_.rounds > 1 && is_for_next_round(id) : waits_for_updates(id));
+    for (StepId id : ids_of(plan_.steps)) left_out_.push_back(is_left_out(id));
   }
 
   std::string go() {
@@ -172,42 +172,17 @@ class Run {
     return count;
   }
 
-  // True for steps that a round without updates skips; only their position in the stream remains.
-  bool waits_for_updates(StepId id) const {
+  // True for steps that this round skips; only their position in the stream remains.
+  bool is_left_out(StepId id) const {
     const Step& step = plan_.steps[id];
-    if (step.kind == StepKind::compute) return plan_.tasks[step.task].kind == TaskKind::update;
-    if (step.kind == StepKind::reduce) return plan_.tensors[step.tensor].kind == TensorKind::weight_gradient;
-    if (!plan_.tensors[step.tensor].at_home_on_host()) return false;
-    const Residency* const at = residency_at(id, step.tensor);
-    if ((step.kind == StepKind::offload && !is_gradient(step.tensor)) || !at) return true;
-    for (int32_t i = at->first_step; i <= at->last_step && plan_.steps.contains(StepId(i)); ++i) {
-      const Step& other = plan_.steps[StepId(i)];
-      if (other.kind != StepKind::compute || plan_.tasks[other.task].kind == TaskKind::update) continue;
-      for (const auto* list : {&plan_.tasks[other.task].reads, &plan_.tasks[other.task].updates})
-        for (TensorId touched : *list)
-          if (touched == step.tensor) return false;
-    }
-    return true;
+    if (step.kind == StepKind::compute) return !updates_ && plan_.tasks[step.task].kind == TaskKind::update;
+    if (step.kind == StepKind::reduce) return !updates_ && plan_.tensors[step.tensor].kind == TensorKind::weight_gradient;
+    // The first fetch of a gradient is not left out of the first round: it writes zeros.
+    return (step.rounds == CopyRounds::last && !updates_) || (step.rounds == CopyRounds::all_but_last && updates_);
   }
 
   bool is_gradient(TensorId id) const { return plan_.tensors[id].kind == TensorKind::weight_gradient; }
-
-  // True for copies that are not needed in the last round.
-  bool is_for_next_round(StepId id) const {
-    const Step& step = plan_.steps[id];
-    if (step.kind != StepKind::offload || !plan_.tensors[step.tensor].at_home_on_host() || !is_gradient(step.tensor)) return false;
-    for (size_t i = static_cast<size_t>(id.value); i < plan_.steps.size(); ++i)
-      if (const Step& other = plan_.steps[StepId(static_cast<int64_t>(i))]; other.kind == StepKind::prefetch && other.tensor == step.tensor) return false;
-    return true;
-  }
-
-  // True if the first fetch of the first round yields zeros.
-  bool begins_with_zeros(StepId id) const {
-    if (!first_ || !is_gradient(plan_.steps[id].tensor)) return false;
-    for (int32_t i = 0; i < id.value; ++i)
-      if (const Step& other = plan_.steps[StepId(i)]; other.kind == StepKind::offload && other.tensor == plan_.steps[id].tensor) return false;
-    return true;
-  }
+  bool begins_with_zeros(StepId id) const { return first_ && plan_.steps[id].rounds == CopyRounds::all_but_first; }
 
   std::string gather(StepId id, std::vector<Piece>& reads, std::vector<Piece>& writes) {
     if (left_out_[id]) return "";
@@ -246,7 +221,7 @@ class Run {
       const int64_t bytes = plan_.tensors[step.tensor].bytes;
       // A tensor that changes is copied only if it resides in the host pool. A copy then contains the updates issued
       // before it.
-      const int32_t version = plan_.tensors[step.tensor].at_home_on_host() ? updates_before(step.tensor, id) : 0;
+      const int32_t version = plan_.tensors[step.tensor].at_home_on_host() && !begins_with_zeros(id) ? updates_before(step.tensor, id) : 0;
       const Piece device = piece(step.tensor, version), host{&host_, step.host_offset, step.host_offset + bytes, {step.tensor, version}};
       if (step.kind == StepKind::offload) reads.push_back(device), writes.push_back(host);
       if (step.kind == StepKind::prefetch) {

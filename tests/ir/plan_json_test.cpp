@@ -87,6 +87,20 @@ TEST_CASE("every step and residency is a line of its own") {
                   "\"start\":0.0,\"end\":0.0}\n") != std::string::npos);
 }
 
+TEST_CASE("a copy of a host-resident tensor states its rounds, other copies do not") {
+  Plan plan = small_plan();
+  plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = TensorId(3), .host_offset = 512, .rounds = CopyRounds::last});
+  const std::string text = to_json(plan), copy = "\"host_offset\":512,\"rounds\":\"last\"";
+  CHECK(text.find("\"host_offset\":0,\"waits\"") != std::string::npos);
+  const auto read = plan_from_json(text);
+  REQUIRE(read.ok());
+  CHECK(read->steps[StepId(3)].rounds == CopyRounds::last);
+  CHECK(to_json(*read) == text);
+  CHECK(complaint(replaced(text, copy, "\"host_offset\":512")) == "plan.json: steps[3].rounds is missing");
+  CHECK(complaint(replaced(text, copy, "\"host_offset\":512,\"rounds\":\"first\"")) ==
+        "plan.json: steps[3].rounds is 'first'; expected one of all, last, all_but_first, all_but_last");
+}
+
 TEST_CASE("slices come back from plan.json, and are of a tensor before them") {
   Plan plan = small_plan();
   plan.slice_bytes = 256;

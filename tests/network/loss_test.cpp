@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <optional>
+#include <set>
 
 #include "compiler/network/prune.h"
 #include "compiler/ops/op.h"
@@ -79,6 +80,29 @@ TEST_CASE("a loss is attached to the output that is named, and other heads go") 
                                           "Gemm0.backward_weights", "w.update"});
   CHECK(graph->tensors[graph->output].name == "Relu1.0");
   CHECK(graph->correct.valid());
+}
+
+TEST_CASE("no two tensors of a task graph have the same name, whatever the model calls its values") {
+  Builder b = classifier();
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, {LossKind::softmax_cross_entropy, "Relu1.0"}, notes).ok());
+  // The gradient of Gemm0.0 would be dGemm0.0, and the second of that name dGemm0.0/2. Both are taken.
+  const auto called = [&](const char* from) {
+    for (Value& value : b.network.values)
+      if (value.name == from) return &value;
+    FAIL(from);
+    return static_cast<Value*>(nullptr);
+  };
+  called("Relu1.0")->name = "dGemm0.0/2";
+  b.network.values[b.network.inputs.front()].name = "dGemm0.0";
+  const auto graph = build_task_graph(b.network, {.batch = 8});
+  REQUIRE(graph.ok());
+  std::set<std::string> names;
+  for (const Tensor& tensor : graph->tensors) {
+    INFO(tensor.name);
+    CHECK(names.insert(tensor.name).second);
+  }
+  CHECK(names.contains("dGemm0.0/3"));
 }
 
 TEST_CASE("of several outputs none is taken by its place") {

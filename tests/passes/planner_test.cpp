@@ -237,8 +237,8 @@ TEST_CASE("the observer sees each pass of the plan that is returned, once") {
     CHECK(plan.sub_batch == 8);
   };
   planned(chain(4), request);
-  CHECK(passes == std::vector<std::string>{"seed_plan", "order", "schedule", "reduce", "liveness", "conv_algorithm", "place", "host_pool", "sync",
-                                           "prune_waits", "simulate", "summarize"});
+  CHECK(passes == std::vector<std::string>{"seed_plan", "order", "schedule", "reduce", "copy_rounds", "liveness", "conv_algorithm", "place", "host_pool", "sync",
+                                           "prune_waits", "simulate", "summarize", "needs"});
 }
 
 TEST_CASE("random graphs get sound plans under every budget that is possible") {

@@ -66,7 +66,6 @@ void build(KernelSet& kernels, const KernelTable& table, int64_t samples) {
 void tell(Round& round, const TaskGraph& graph, const Plan& plan, const KernelTable& kernels) {
   const AddressTable addresses(plan);
   const auto evaluated = steps_of_evaluation(graph, plan, addresses);
-  const IdVector<StepId, CopyRounds> copies = plan.copy_rounds();
   StepId boundary;
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
@@ -95,9 +94,9 @@ void tell(Round& round, const TaskGraph& graph, const Plan& plan, const KernelTa
       round.load(static_cast<size_t>(input), at(step.tensor), graph.tensors[step.tensor].bytes(1));
     } else {
       const int64_t bytes = plan.tensors[step.tensor].bytes;
-      if (copies[id] == CopyRounds::last) round.last();
-      if (copies[id] == CopyRounds::all_but_first) round.from_zero();
-      if (copies[id] == CopyRounds::all_but_last) round.for_next();
+      if (step.rounds == CopyRounds::last) round.last();
+      if (step.rounds == CopyRounds::all_but_first) round.from_zero();
+      if (step.rounds == CopyRounds::all_but_last) round.for_next();
       if (step.kind == StepKind::offload) round.offload(at(step.tensor), step.host_offset, bytes);
       else round.prefetch(at(step.tensor), step.host_offset, bytes);
     }

@@ -5,8 +5,10 @@
 #include "passes/analysis/access.h"
 #include "passes/analysis/choices.h"
 #include "passes/conv_algorithm.h"
+#include "passes/copy_rounds.h"
 #include "passes/host_pool.h"
 #include "passes/liveness.h"
+#include "passes/needs.h"
 #include "passes/order.h"
 #include "passes/place.h"
 #include "passes/seed_plan.h"
@@ -163,7 +165,7 @@ Result<Plan> scattered_plan(const TaskGraph& graph, Costs& costs, const ScatterO
   PLIMSOLL_TRY(seed_plan(plan, context));
   PLIMSOLL_TRY(order(plan, context));
   Scatter(plan, graph, options).run();
-  for (const auto pass : {liveness, conv_algorithm, place, host_pool, sync, prune_waits, simulate, summarize})
+  for (const auto pass : {copy_rounds, liveness, conv_algorithm, place, host_pool, sync, prune_waits, simulate, summarize, needs})
     PLIMSOLL_TRY(pass(plan, context));
   plan.budget_bytes = plan.summary.arena_bytes;
   plan.summary.minimum_bytes = plan.summary.unconstrained_bytes = plan.summary.arena_bytes;
