@@ -9,7 +9,7 @@
 //   bias               only the bias is trained: no convolution
 //
 //   workspace   of an engine, or of the sums of a bias, one after the other | dw of an _add |
-#include "runtime/cuda/bias.h"
+#include "runtime/cuda/ops/bias.h"
 #include "runtime/cuda/cudnn/execution.h"
 #include "runtime/kernels.h"
 
@@ -121,7 +121,7 @@ class ConvKernel final : public Kernel {
       cuda::add_bias(context, floats(problem_.result), floats(problem_.b), problem_.relu, planes_of(problem_.output));
     if (problem_.db >= 0)
       cuda::bias_gradient(context, floats(problem_.y), floats(problem_.db), problem_.db_accumulates,
-                          reinterpret_cast<float*>(workspace), planes_of(problem_.output));
+                          workspace, planes_of(problem_.output));
   }
 
  private:

@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "runtime/backend.h"
-#include "runtime/cuda/check.h"
+#include "runtime/cuda/device/check.h"
 #include "runtime/cuda/cudnn/device.h"
 #include "runtime/profile/cuda/device_props.h"
 #include "runtime/profile/kernel_registry.h"

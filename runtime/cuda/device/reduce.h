@@ -1,5 +1,5 @@
 // Device code for sums over a block of threads, by a tree whose shape depends only on the block's size: the same bits
-// every time. No sum of this backend uses atomics.
+// every time. Atomics only count the blocks that have arrived (arrival.h); no sum uses them.
 #pragma once
 
 #include <cuda_runtime.h>

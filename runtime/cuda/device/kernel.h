@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "runtime/cuda/launch.h"
+#include "runtime/cuda/device/launch.h"
 
 namespace plimsoll::cuda {
 

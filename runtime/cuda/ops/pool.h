@@ -3,9 +3,9 @@
 #pragma once
 
 #include "runtime/attrs/pool.h"
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/vector.h"
 
 namespace plimsoll::cuda {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "runtime/cuda/check.h"
+#include "runtime/cuda/device/check.h"
 #include "runtime/kernel.h"
 
 namespace plimsoll::cuda {

@@ -1,4 +1,4 @@
-#include "runtime/cuda/holders.h"
+#include "runtime/cuda/device/memory_users.h"
 
 #include <cuda_runtime.h>
 #include <dlfcn.h>
@@ -111,7 +111,7 @@ std::string held_text(unsigned long long bytes) {
 
 }  // namespace
 
-std::string who_holds_memory() {
+std::string memory_users() {
   char bus[32] = "";
   int device = 0;
   if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetPCIBusId(bus, sizeof bus, device) != cudaSuccess) {
