@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/cuda/device/check.h"
 #include "runtime/cuda/device/changing.h"
+#include "runtime/cuda/device/check.h"
 #include "runtime/cuda/device/handles.h"
 #include "runtime/cuda/device/memory_users.h"
 
@@ -33,7 +33,9 @@ __global__ void watch_loss_kernel(Changing* changing, const float* loss) {
 // An empty kernel that tells whether the program has an image for the device.
 __global__ void probe() {}
 
-std::string toolkit_version(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+std::string toolkit_version(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
 
 std::string mebibytes(size_t bytes) {
   char text[32];
@@ -50,8 +52,9 @@ void find_device() {
   if (driver == 0)
     throw backend::DeviceError("there is no NVIDIA driver; this trainer is for a GPU: compile the model with --target host for this machine");
   if (found == cudaErrorInsufficientDriver)
-    throw backend::DeviceError("the driver is of CUDA " + toolkit_version(driver) + ", this trainer was built with CUDA " +
-                               toolkit_version(runtime) + ": update the driver, or build with an older toolkit");
+    throw backend::DeviceError("the driver is of CUDA " + toolkit_version(driver) +
+                               ", this trainer was built with CUDA " + toolkit_version(runtime) +
+                               ": update the driver, or build with an older toolkit");
   if (found == cudaErrorNoDevice || (found == cudaSuccess && devices == 0))
     throw backend::DeviceError("there is no GPU (driver of CUDA " + toolkit_version(driver) +
                                "); CUDA_VISIBLE_DEVICES may hide one");
@@ -164,11 +167,13 @@ HostPool::~HostPool() = default;
 std::byte* HostPool::data() const { return memory_->pinned.data(); }
 
 void HostPool::store(int64_t offset, const std::byte* from, int64_t bytes) const {
-  check(cudaMemcpy(data() + offset, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost), "cudaMemcpy of an offload");
+  check(cudaMemcpy(data() + offset, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost),
+        "cudaMemcpy of an offload");
 }
 
 void HostPool::fetch(int64_t offset, std::byte* to, int64_t bytes) const {
-  check(cudaMemcpy(to, data() + offset, static_cast<size_t>(bytes), cudaMemcpyHostToDevice), "cudaMemcpy of a prefetch");
+  check(cudaMemcpy(to, data() + offset, static_cast<size_t>(bytes), cudaMemcpyHostToDevice),
+        "cudaMemcpy of a prefetch");
 }
 
 StagingBuffer::StagingBuffer(int64_t bytes) {

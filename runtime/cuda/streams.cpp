@@ -31,8 +31,8 @@
 #include <vector>
 
 #include "runtime/cuda/device/changing.h"
-#include "runtime/cuda/device/handles.h"
 #include "runtime/cuda/device/combined.h"
+#include "runtime/cuda/device/handles.h"
 #include "runtime/program.h"
 
 namespace plimsoll::backend {

@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KIB = 1024
@@ -100,6 +101,11 @@ def arguments_bytes(arch, constant):
     return max(0, constant - {80: 0x160, 90: 0x210, 100: 0x380}[arch])
 
 
+def listed(introduction, items, otherwise):
+    text = f"{introduction} {', '.join(items)}." if items else otherwise
+    return [*textwrap.wrap(text, 120, break_on_hyphens=False), ""]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library")
@@ -146,9 +152,9 @@ def main():
              "- *blocks*: how many fit a multiprocessor at the same time; *occupancy*: their warps, of 64.",
              "- *shared* and *local*: bytes of shared memory per block, and of local memory per thread (stack and spilled registers).",
              "- *arguments*: bytes that a launch passes. *load* and *store*: the widest access of a thread, in bytes.", "",
-             f"cuobjdump {version}, {len(names)} instances of {len(groups)} kernels. "
-             + (f"Local memory is used by {', '.join(spilled)}." if spilled else "No kernel uses local memory."),
-             "Only one block fits a multiprocessor of " + ", ".join(few) + "." if few else "Of each kernel, at least two blocks fit a multiprocessor.", "",
+             f"cuobjdump {version}, {len(names)} instances of {len(groups)} kernels.", "",
+             *listed("Local memory, of the stack or of spilled registers, is used by", spilled, "No kernel uses local memory."),
+             *listed("Only one block fits a multiprocessor, of", few, "Of each kernel, at least two blocks fit a multiprocessor."),
              f"| kernel | instances | threads | {heads} | shared | local | arguments | load | store |",
              "|" + "---|" * (8 + 3 * len(DEVICES)), *rows]
     with open(args.out, "w") as out:

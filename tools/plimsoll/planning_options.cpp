@@ -54,60 +54,105 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
     : model(cl::Positional, cl::Required, cl::desc("MODEL.onnx"), cl::sub(sub)),
       batch("batch", cl::Required, cl::value_desc("N"), cl::desc("samples in one training iteration"), cl::sub(sub)),
       loss("loss", cl::init(LossKind::softmax_cross_entropy), cl::desc("the loss"),
-           cl::values(clEnumValN(LossKind::softmax_cross_entropy, "softmax-cross-entropy", "of logits and class labels"),
-                      clEnumValN(LossKind::mse, "mse", "mean squared error of outputs and targets"),
-                      clEnumValN(LossKind::binary_cross_entropy, "bce-logits", "binary cross entropy of logits and targets from 0 to 1"),
-                      clEnumValN(LossKind::none, "none", "the model computes its loss itself"),
-                      clEnumValN(LossKind::output, "output", "output[:NAME]: an output of the model, a scalar, is the loss")),
+           cl::values(
+               clEnumValN(LossKind::softmax_cross_entropy, "softmax-cross-entropy", "of logits and class labels"),
+               clEnumValN(LossKind::mse, "mse", "mean squared error of outputs and targets"),
+               clEnumValN(LossKind::binary_cross_entropy, "bce-logits",
+                          "binary cross entropy of logits and targets from 0 to 1"),
+               clEnumValN(LossKind::none, "none", "the model computes its loss itself"),
+               clEnumValN(LossKind::output, "output", "output[:NAME]: an output of the model, a scalar, is the loss")),
            cl::sub(sub)),
       class_axis("class-axis", cl::init(1), cl::value_desc("K"),
-                 cl::desc("for --loss softmax-cross-entropy: the class axis of the logits, if the model does not say; negative: counted "
+                 cl::desc("for --loss softmax-cross-entropy: the class axis of the logits, if the model does not say; "
+                          "negative: counted "
                           "from the end"),
                  cl::sub(sub)),
       ignore_index("ignore-index", cl::init(-100), cl::value_desc("I"),
-                   cl::desc("for --loss softmax-cross-entropy: the label to ignore (default -100); negative labels are always ignored"), cl::sub(sub)),
+                   cl::desc("for --loss softmax-cross-entropy: the label to ignore (default -100); negative labels are "
+                            "always ignored"),
+                   cl::sub(sub)),
       class_weights("class-weights", cl::value_desc("FILE|W,W,…"),
-                    cl::desc("for --loss softmax-cross-entropy: a weight for each class; numbers, a .npy file, or a text file of numbers"), cl::sub(sub)),
+                    cl::desc("for --loss softmax-cross-entropy: a weight for each class; numbers, a .npy file, or a "
+                             "text file of numbers"),
+                    cl::sub(sub)),
       label_smoothing("label-smoothing", cl::init(0.0), cl::value_desc("S"),
-                      cl::desc("for --loss softmax-cross-entropy: the share of the label's probability to spread over all classes; from 0 to 1"), cl::sub(sub)),
-      optimizer("optimizer", cl::init(OptimizerKind::momentum), cl::desc("the optimizer"),
-                cl::values(clEnumValN(OptimizerKind::sgd, "sgd", "plain"),
-                           clEnumValN(OptimizerKind::momentum, "momentum", "SGD with momentum (default)"),
-                           clEnumValN(OptimizerKind::adam, "adam", "Adam"),
-                           clEnumValN(OptimizerKind::adamw, "adamw", "Adam with decoupled weight decay"),
-                           clEnumValN(OptimizerKind::lamb, "lamb", "AdamW with a step scaled to the norm of the weight: for large batches"),
-                           clEnumValN(OptimizerKind::lion, "lion", "the sign of the momentum, with decoupled weight decay")),
-                cl::sub(sub)),
-      momentum("momentum", cl::init(0.9), cl::desc("for --optimizer momentum; the trainer has a flag of the same name to change it"), cl::sub(sub)),
-      weight_decay("weight-decay", cl::init(0.0), cl::desc("L2 penalty, decoupled for adamw, lamb and lion; the trainer has a flag of the same name to change it"), cl::sub(sub)),
-      clip_norm("clip-norm", cl::init(0.0), cl::value_desc("X"),
-                cl::desc("scale all gradients so that their global 2-norm is at most X; this keeps all of them in memory at once"), cl::sub(sub)),
+                      cl::desc("for --loss softmax-cross-entropy: the share of the label's probability to spread over "
+                               "all classes; from 0 to 1"),
+                      cl::sub(sub)),
+      optimizer(
+          "optimizer", cl::init(OptimizerKind::momentum), cl::desc("the optimizer"),
+          cl::values(clEnumValN(OptimizerKind::sgd, "sgd", "plain"),
+                     clEnumValN(OptimizerKind::momentum, "momentum", "SGD with momentum (default)"),
+                     clEnumValN(OptimizerKind::adam, "adam", "Adam"),
+                     clEnumValN(OptimizerKind::adamw, "adamw", "Adam with decoupled weight decay"),
+                     clEnumValN(OptimizerKind::lamb, "lamb",
+                                "AdamW with a step scaled to the norm of the weight: for large batches"),
+                     clEnumValN(OptimizerKind::lion, "lion", "the sign of the momentum, with decoupled weight decay")),
+          cl::sub(sub)),
+      momentum("momentum", cl::init(0.9),
+               cl::desc("for --optimizer momentum; the trainer has a flag of the same name to change it"),
+               cl::sub(sub)),
+      weight_decay(
+          "weight-decay", cl::init(0.0),
+          cl::desc(
+              "L2 penalty, decoupled for adamw, lamb and lion; the trainer has a flag of the same name to change it"),
+          cl::sub(sub)),
+      clip_norm(
+          "clip-norm", cl::init(0.0), cl::value_desc("X"),
+          cl::desc(
+              "scale all gradients so that their global 2-norm is at most X; this keeps all of them in memory at once"),
+          cl::sub(sub)),
       nesterov("nesterov", cl::desc("Nesterov momentum, for --optimizer momentum"), cl::sub(sub)),
       weights(sub),
       target("target", cl::init("host"), cl::value_desc("NAME"),
-             cl::desc("host: this CPU, with oneDNN (default); cuda: an NVIDIA GPU, in this machine or another"), cl::sub(sub)),
-      precision("precision", cl::value_desc("NAME"),
-                cl::desc("fp32 (default on host); tf32 (cuda, default there): convolutions and matrix products on tensor cores, with 10 bits of "
-                         "mantissa; bf16: activations and their gradients take half of the memory, and weights stay fp32"),
-                cl::sub(sub)),
-      keep_fp32("keep-fp32", cl::value_desc("GLOB"),
-                cl::desc("with --precision bf16: store the results of these nodes in fp32, by name or module path; repeatable"), cl::sub(sub)),
-      nondeterministic("allow-nondeterministic", cl::desc("cuda: permit algorithms whose results differ in bits from run to run"), cl::sub(sub)),
-      remeasure("remeasure", cl::desc("measure again and replace the cached measurements (`plimsoll cache` lists them)"), cl::sub(sub)),
-      threads("threads", cl::init(0), cl::value_desc("N"),
-              cl::desc("threads of the trainer, fixed because the bits of its results depend on the number; default: the processors that this process may use"), cl::sub(sub)),
-      dims("dim", cl::value_desc("NAME=SIZE"), cl::desc("size of a symbolic dimension other than the batch"), cl::sub(sub)),
-      layout("layout", cl::init("auto"), cl::value_desc("NAME"),
-             cl::desc("tensor layout for images: auto (default) chooses by the times of the tasks; on the host plain, nChw8c, nChw16c; on cuda nchw, nhwc"),
+             cl::desc("host: this CPU, with oneDNN (default); cuda: an NVIDIA GPU, in this machine or another"),
              cl::sub(sub)),
-      attention("attention", cl::init(Attention::spelled), cl::desc("how to compute attention that a model spells out"),
-                cl::values(clEnumValN(Attention::spelled, "spelled", "as matrix products and a softmax, as in the model (default)"),
-                           clEnumValN(Attention::fused, "fused", "in tiles by one kernel, which stores no score matrix, if the pattern is recognized")),
+      precision(
+          "precision", cl::value_desc("NAME"),
+          cl::desc("fp32 (default on host); tf32 (cuda, default there): convolutions and matrix products on tensor "
+                   "cores, with 10 bits of "
+                   "mantissa; bf16: activations and their gradients take half of the memory, and weights stay fp32"),
+          cl::sub(sub)),
+      keep_fp32(
+          "keep-fp32", cl::value_desc("GLOB"),
+          cl::desc(
+              "with --precision bf16: store the results of these nodes in fp32, by name or module path; repeatable"),
+          cl::sub(sub)),
+      nondeterministic("allow-nondeterministic",
+                       cl::desc("cuda: permit algorithms whose results differ in bits from run to run"), cl::sub(sub)),
+      remeasure("remeasure",
+                cl::desc("measure again and replace the cached measurements (`plimsoll cache` lists them)"),
                 cl::sub(sub)),
-      strict("strict", cl::desc("refuse what otherwise gets a warning: NaN in weights, nothing to train, an export in evaluation mode"), cl::sub(sub)),
-      require_bn("require-bn", cl::desc("refuse a model without batch normalizations, or with ones that were folded or exported in evaluation mode"), cl::sub(sub)),
+      threads("threads", cl::init(0), cl::value_desc("N"),
+              cl::desc("threads of the trainer, fixed because the bits of its results depend on the number; default: "
+                       "the processors that this process may use"),
+              cl::sub(sub)),
+      dims("dim", cl::value_desc("NAME=SIZE"), cl::desc("size of a symbolic dimension other than the batch"),
+           cl::sub(sub)),
+      layout("layout", cl::init("auto"), cl::value_desc("NAME"),
+             cl::desc("tensor layout for images: auto (default) chooses by the times of the tasks; on the host plain, "
+                      "nChw8c, nChw16c; on cuda nchw, nhwc"),
+             cl::sub(sub)),
+      attention(
+          "attention", cl::init(Attention::spelled), cl::desc("how to compute attention that a model spells out"),
+          cl::values(
+              clEnumValN(Attention::spelled, "spelled", "as matrix products and a softmax, as in the model (default)"),
+              clEnumValN(Attention::fused, "fused",
+                         "in tiles by one kernel, which stores no score matrix, if the pattern is recognized")),
+          cl::sub(sub)),
+      strict(
+          "strict",
+          cl::desc(
+              "refuse what otherwise gets a warning: NaN in weights, nothing to train, an export in evaluation mode"),
+          cl::sub(sub)),
+      require_bn("require-bn",
+                 cl::desc("refuse a model without batch normalizations, or with ones that were folded or exported in "
+                          "evaluation mode"),
+                 cl::sub(sub)),
       quiet("q", cl::desc("print nothing but errors and warnings (also --quiet)"), cl::sub(sub)),
-      verbose("v", cl::desc("print each step with the seconds since the start, and the details of errors (also --verbose)"), cl::sub(sub)) {
+      verbose("v",
+              cl::desc("print each step with the seconds since the start, and the details of errors (also --verbose)"),
+              cl::sub(sub)) {
   loss.getParser().output = &loss_output;
 }
 
@@ -245,27 +290,28 @@ Result<ModelRequest> request_of(const ModelOptions& options) {
     return usage("--loss output:NAME and --output NAME are mutually exclusive");
   // As in PyTorch, whose convolutions are in TF32 by default where the device has it.
   const std::string by_default = options.target == "cuda" ? "tf32" : "fp32";
-  return ModelRequest{.model = options.model,
-                      .batch = options.batch,
-                      .network = {.loss = std::move(loss),
-                                  .trained = options.weights.request(),
-                                  .attention = options.attention,
-                                  .precision = {.precision = options.precision == "bf16" ? Precision::bf16 : Precision::fp32,
-                                                .keep_fp32 = {options.keep_fp32.begin(), options.keep_fp32.end()}}},
-                      .optimizer = options.optimizer,
-                      .momentum = options.momentum,
-                      .nesterov = options.nesterov,
-                      .weight_decay = options.weight_decay,
-                      .clip_norm = given<double>(options.clip_norm),
-                      .target = options.target,
-                      .precision = options.precision.empty() ? by_default : options.precision,
-                      .nondeterministic = options.nondeterministic,
-                      .threads = given<int64_t>(options.threads),
-                      .dims = std::move(dims),
-                      .layout = options.layout,
-                      .strict = options.strict,
-                      .require_batch_norm = options.require_bn,
-                      .remeasure = options.remeasure};
+  return ModelRequest{
+      .model = options.model,
+      .batch = options.batch,
+      .network = {.loss = std::move(loss),
+                  .trained = options.weights.request(),
+                  .attention = options.attention,
+                  .precision = {.precision = options.precision == "bf16" ? Precision::bf16 : Precision::fp32,
+                                .keep_fp32 = {options.keep_fp32.begin(), options.keep_fp32.end()}}},
+      .optimizer = options.optimizer,
+      .momentum = options.momentum,
+      .nesterov = options.nesterov,
+      .weight_decay = options.weight_decay,
+      .clip_norm = given<double>(options.clip_norm),
+      .target = options.target,
+      .precision = options.precision.empty() ? by_default : options.precision,
+      .nondeterministic = options.nondeterministic,
+      .threads = given<int64_t>(options.threads),
+      .dims = std::move(dims),
+      .layout = options.layout,
+      .strict = options.strict,
+      .require_batch_norm = options.require_bn,
+      .remeasure = options.remeasure};
 }
 
 Result<PlanningRequest> request_of(const PlanningOptions& options) {

@@ -1,8 +1,8 @@
-// Sums over the rows of a matrix whose columns are contiguous: a bias's gradient over the pixels of channels last, batch
-// statistics, the gradients of a row normalization's parameters, a sum over leading dimensions.
+// Sums over the rows of a matrix whose columns are contiguous: a bias's gradient over the pixels of channels last,
+// batch statistics, the gradients of a row normalization's parameters, a sum over leading dimensions.
 //
 //   columns →      groups of kAtOnce columns, `width` of them side by side
-//   rows     part 0   | line 0 | line 0 | …     a block has a part of the rows: its line 0 the first, the 1 + lines-th, …
+//   rows     part 0   | line 0 | line 0 | …     a block has a part of the rows, and a line every n-th of them
 //     ↓               | line 1 | line 1 | …
 //            part 1   | …                       the block that arrives last combines the parts
 //
@@ -14,7 +14,7 @@
 //   kAtOnce, kAhead   columns and rows that a thread processes at once
 //   Row               what is loaded of a row
 //   at(group)         an object with load(row) → Row, for that group of columns
-//   Running           a thread's sums: add(rows, count, column object) and partial(k) → Partial, for column k of the group
+//   Running           a thread's sums: add(rows, count, column object) and partial(k) → Partial, of column k
 //   Partial           a column's sum over some rows; Partial::Total combines several (below)
 //   finish(column, Partial)   the end: called once per column
 #pragma once
@@ -71,7 +71,7 @@ struct ColumnParts {
 
   ColumnParts() = default;
   ColumnParts(int64_t rows_, int64_t columns, int64_t at_once) : rows(rows_), groups(columns / at_once) {
-    // As many blocks as a large device runs at the same time, unless a thread would have fewer rows than it loads ahead.
+    // As many blocks as a large device runs at the same time, unless a thread would have too few rows to load ahead.
     constexpr int64_t kBlocks = 512, kLeastRows = 16;
     for (width = 8; width < 32 && width < groups;) width *= 2;
     parts = std::clamp<int64_t>(kBlocks / std::max<int64_t>(bands(), 1), 1,
@@ -83,16 +83,20 @@ struct ColumnParts {
 
 template <class Work>
 int64_t column_sum_workspace(const ColumnParts& shape) {
-  return shape.parts == 1 ? 0 : shape.parts * shape.groups * Work::kAtOnce * static_cast<int64_t>(sizeof(typename Work::Partial));
+  return shape.parts == 1
+             ? 0
+             : shape.parts * shape.groups * Work::kAtOnce * static_cast<int64_t>(sizeof(typename Work::Partial));
 }
 
 template <class Work>
-__global__ void __launch_bounds__(kThreads, 2) column_sums_kernel(ColumnParts shape, Work work, typename Work::Partial* partial) {
+__global__ void __launch_bounds__(kThreads, 2)
+    column_sums_kernel(ColumnParts shape, Work work, typename Work::Partial* partial) {
   using Partial = typename Work::Partial;
   using Total = typename Partial::Total;
   constexpr int kAtOnce = Work::kAtOnce, kAhead = Work::kAhead;
   __shared__ Partial held[kThreads * kAtOnce];
-  const int thread = static_cast<int>(threadIdx.x), width = shape.width, lines = kThreads / width, columns = width * kAtOnce;
+  const int thread = static_cast<int>(threadIdx.x), width = shape.width, lines = kThreads / width,
+            columns = width * kAtOnce;
   const int64_t band = int64_t{blockIdx.x} / shape.parts, part = int64_t{blockIdx.x} % shape.parts;
   const int64_t end = shape.rows * (part + 1) / shape.parts, group = band * width + thread % width;
   typename Work::Running running;
@@ -138,7 +142,8 @@ __global__ void __launch_bounds__(kThreads, 2) column_sums_kernel(ColumnParts sh
 
 // `workspace` has column_sum_workspace() bytes.
 template <class Work>
-void sum_columns(const char* name, const RunContext& context, const ColumnParts& shape, const Work& work, void* workspace) {
+void sum_columns(const char* name, const RunContext& context, const ColumnParts& shape, const Work& work,
+                 void* workspace) {
   static_assert(kThreads / 8 <= 32 && 32 * Work::kAtOnce <= kThreads);
   launch(name, column_sums_kernel<Work>, shape.blocks(), kThreads, context, shape, work,
          static_cast<typename Work::Partial*>(workspace));

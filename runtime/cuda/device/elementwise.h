@@ -57,8 +57,8 @@ std::unique_ptr<Kernel> map2(std::span<const OperandDesc> operands, F f) {
   const int64_t n = operands[2].tensor.padded_elements();
   return by_flag(adds(operands[2]), [&](auto add) -> std::unique_ptr<Kernel> {
     return kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      launch("elementwise kernel", map2_kernel<decltype(add)::value, F>, blocks_for(divided_up(n, 4)), kThreads, context,
-             n, in(operand, 0), in(operand, 1), out(operand, 2), f);
+      launch("elementwise kernel", map2_kernel<decltype(add)::value, F>, blocks_for(divided_up(n, 4)), kThreads,
+             context, n, in(operand, 0), in(operand, 1), out(operand, 2), f);
     });
   });
 }

@@ -70,7 +70,8 @@ class Graph {
     Graph graph;
     graph.captured_ = Captured(captured);
     cudaGraphExec_t playable = nullptr;
-    if (!has_room(cudaGraphInstantiateWithFlags(&playable, captured, 0), "cudaGraphInstantiateWithFlags of a round")) return {};
+    if (!has_room(cudaGraphInstantiateWithFlags(&playable, captured, 0), "cudaGraphInstantiateWithFlags of a round"))
+      return {};
     graph.playable_ = Playable(playable);
     if (!has_room(cudaGraphUpload(playable, stream), "cudaGraphUpload of a round")) return {};
     return graph;
@@ -97,7 +98,8 @@ inline cudaGraphNode_t last_node(cudaStream_t stream) {
   const cudaGraphNode_t* behind = nullptr;
   size_t count = 0;
 #if CUDART_VERSION >= 13000
-  check(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &behind, nullptr, &count), "cudaStreamGetCaptureInfo");
+  check(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &behind, nullptr, &count),
+        "cudaStreamGetCaptureInfo");
 #else
   check(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &behind, &count), "cudaStreamGetCaptureInfo");
 #endif

@@ -31,7 +31,8 @@ struct DoubleSum {
 
 template <int kThreads>
 __device__ double block_sum(double value) {
-  return block_reduce<kThreads>(DoubleSum{value}, [](DoubleSum a, DoubleSum b) { return DoubleSum{a.sum + b.sum}; }).sum;
+  return block_reduce<kThreads>(DoubleSum{value}, [](DoubleSum a, DoubleSum b) { return DoubleSum{a.sum + b.sum}; })
+      .sum;
 }
 
 struct FloatMax {

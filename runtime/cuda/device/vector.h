@@ -1,6 +1,6 @@
-// Device code for adjacent floats that a thread processes at once: one access of up to 16 bytes. Addresses are multiples
-// of the access: operands are aligned to 256, and code that traverses rows takes four at a time only if the length of a
-// row is a multiple of four.
+// Device code for adjacent floats that a thread processes at once: one access of up to 16 bytes. Addresses are
+// multiples of the access: operands are aligned to 256, and code that traverses rows takes four at a time only if the
+// length of a row is a multiple of four.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,9 +2,9 @@
 // BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
 //
 // Each takes two launches: the sums of every channel, whose last block also computes what follows from them
-// (batch_norm.h), and one pass over all elements, which adds the addend and applies the fused Relu. When recomputed, the
-// forward reads mean and var. The normalization always uses mean and var as they are stored, so that both ways give the
-// same bits.
+// (batch_norm.h), and one pass over all elements, which adds the addend and applies the fused Relu. When recomputed,
+// the forward reads mean and var. The normalization always uses mean and var as they are stored, so that both ways give
+// the same bits.
 #include <algorithm>
 
 #include "runtime/cuda/device/reduce.h"
@@ -41,7 +41,8 @@ __device__ MomentsOfThread plus(const MomentsOfThread& a, const MomentsOfThread&
 struct SumsOfThread {
   GradientSums sums;
   __device__ SumsOfThread from(int, int distance) const {
-    return {{{__shfl_down_sync(0xFFFFFFFFU, sums.of[0], distance), __shfl_down_sync(0xFFFFFFFFU, sums.of[1], distance)}}};
+    return {
+        {{__shfl_down_sync(0xFFFFFFFFU, sums.of[0], distance), __shfl_down_sync(0xFFFFFFFFU, sums.of[1], distance)}}};
   }
 };
 
@@ -51,8 +52,8 @@ __device__ SumsOfThread plus(const SumsOfThread& a, const SumsOfThread& b) {
 
 // A block per stretch of a channel, from channel `first` on. The last one of a channel merges the stretches.
 template <int kAtOnce, class Index>
-__global__ void __launch_bounds__(cuda::kThreads) moments_kernel(Channels shape, int64_t first, const float* x, Moments* moments,
-                                                                 ForwardEnd end) {
+__global__ void __launch_bounds__(cuda::kThreads)
+    moments_kernel(Channels shape, int64_t first, const float* x, Moments* moments, ForwardEnd end) {
   constexpr int kGroups = kValuesOfThread / kAtOnce;
   const int64_t c = first + int64_t{blockIdx.x} / shape.stretches, stretch = int64_t{blockIdx.x} % shape.stretches;
   const int64_t begin = stretch * kStretch;
@@ -61,7 +62,8 @@ __global__ void __launch_bounds__(cuda::kThreads) moments_kernel(Channels shape,
 #pragma unroll
   for (int k = 0; k < kGroups; ++k) {
     const int64_t i = element_of_thread<kAtOnce>(begin, k);
-    held[k] = i < shape.count ? cuda::load_few<kAtOnce>(x + shape.at(c, static_cast<Index>(i))) : cuda::few_of<kAtOnce>(0.0F);
+    held[k] =
+        i < shape.count ? cuda::load_few<kAtOnce>(x + shape.at(c, static_cast<Index>(i))) : cuda::few_of<kAtOnce>(0.0F);
     for (const float v : held[k].of) sum += v;
   }
   const int64_t left = shape.count - begin;
@@ -88,8 +90,9 @@ __global__ void __launch_bounds__(cuda::kThreads) moments_kernel(Channels shape,
   if (!cuda::arrives_last(c - first, static_cast<unsigned>(shape.stretches))) return;
   Moments::Total mine(of_channel[0]);
   for (int64_t i = threadIdx.x; i < shape.stretches; i += cuda::kThreads) mine.add(of_channel[i]);
-  const MomentsOfThread all = cuda::block_reduce<cuda::kThreads>(
-      MomentsOfThread{mine.count, mine.sum, mine.squares}, [](const MomentsOfThread& a, const MomentsOfThread& b) { return plus(a, b); });
+  const MomentsOfThread all =
+      cuda::block_reduce<cuda::kThreads>(MomentsOfThread{mine.count, mine.sum, mine.squares},
+                                         [](const MomentsOfThread& a, const MomentsOfThread& b) { return plus(a, b); });
   mine.count = all.count, mine.sum = all.sum, mine.squares = all.squares;
   if (threadIdx.x == 0) end.finish(c, mine.get());
 }
@@ -101,8 +104,8 @@ __global__ void statistics_kernel(int64_t channels, const float* mean, const flo
 }
 
 template <Step kStep, bool kAdd, bool kRelu, class Index>
-__global__ void normalize_kernel(Index n, Index pixels, Index channels, const float* x, const float* factor, const float* offset,
-                                 const float* addend, float* y) {
+__global__ void normalize_kernel(Index n, Index pixels, Index channels, const float* x, const float* factor,
+                                 const float* offset, const float* addend, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const ChannelsOfThread<kStep, Index> c(static_cast<Index>(number), pixels, channels);
@@ -110,10 +113,12 @@ __global__ void normalize_kernel(Index n, Index pixels, Index channels, const fl
   const Few<kAtOnce> v = cuda::load_few<kAtOnce>(x + kAtOnce * number);
   Few<kAtOnce> more = v;
   if constexpr (kAdd) more = cuda::load_few<kAtOnce>(addend + kAtOnce * number);
-  cuda::store_few(y + kAtOnce * number, cuda::by_element([](float from, float slope, float constant, float added) {
-                    const float value = kAdd ? from * slope + constant + added : from * slope + constant;
-                    return kRelu ? (value > 0 ? value : 0) : value;
-                  }, v, c.load(factor), c.load(offset), more));
+  cuda::store_few(y + kAtOnce * number, cuda::by_element(
+                                            [](float from, float slope, float constant, float added) {
+    const float value = kAdd ? from * slope + constant + added : from * slope + constant;
+    return kRelu ? (value > 0 ? value : 0) : value;
+                                            },
+                                            v, c.load(factor), c.load(offset), more));
 }
 
 // For the passes over all elements: body(the number of elements of a thread, index, steps, step).
@@ -129,13 +134,15 @@ void by_step(const Channels& shape, Body body) {
   with(std::integral_constant<Step, Step::one>{});
 }
 
-// For the passes over a channel's stretches, if channels are not contiguous: body(at_once, index, first channel, blocks),
-// for as many channels at once as arrivals are counted.
+// For the passes over a channel's stretches, if channels are not contiguous: body(at_once, index, first channel,
+// blocks), for as many channels at once as arrivals are counted.
 template <class Body>
 void by_stretch(const Channels& shape, Body body) {
   for (int64_t first = 0; first < shape.channels; first += cuda::kArrivals) {
     const int64_t blocks = std::min<int64_t>(shape.channels - first, cuda::kArrivals) * shape.stretches;
-    cuda::by_row(shape.pixels, [&](auto at_once) { cuda::by_index(shape.count, [&](auto index) { body(at_once, index, first, blocks); }); });
+    cuda::by_row(shape.pixels, [&](auto at_once) {
+      cuda::by_index(shape.count, [&](auto index) { body(at_once, index, first, blocks); });
+    });
   }
 }
 
@@ -157,7 +164,8 @@ int64_t moments_bytes(const BatchNormAttrs& attrs, const Channels& shape, std::s
   return shape.by_four() ? bytes_of_parts<MomentsOfColumns<4>>(shape) : bytes_of_parts<MomentsOfColumns<1>>(shape);
 }
 int64_t sums_bytes(const Channels& shape) {
-  return shape.by_four() ? bytes_of_parts<GradientSumsOfColumns<4, false>>(shape) : bytes_of_parts<GradientSumsOfColumns<1, false>>(shape);
+  return shape.by_four() ? bytes_of_parts<GradientSumsOfColumns<4, false>>(shape)
+                         : bytes_of_parts<GradientSumsOfColumns<1, false>>(shape);
 }
 
 std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands) {
@@ -170,22 +178,29 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
     float* const factor = reinterpret_cast<float*>(workspace + before_factor);
     const float* const x = cuda::in(operand, 0);
     const bool taken = context.training && !again && !attrs.frozen, moves = taken && !context.recompute;
-    const ForwardEnd end{.count = static_cast<double>(shape.count), .epsilon = attrs.epsilon, .momentum = attrs.momentum,
-                         .scale = cuda::in(operand, 1), .bias = cuda::in(operand, 2),
-                         .running_mean = moves ? cuda::out(operand, 3) : nullptr, .running_var = moves ? cuda::out(operand, 4) : nullptr,
-                         .saved_mean = again ? nullptr : cuda::out(operand, 6), .saved_var = again ? nullptr : cuda::out(operand, 7),
-                         .factor = factor, .offset = factor + shape.channels};
+    const ForwardEnd end{.count = static_cast<double>(shape.count),
+                         .epsilon = attrs.epsilon,
+                         .momentum = attrs.momentum,
+                         .scale = cuda::in(operand, 1),
+                         .bias = cuda::in(operand, 2),
+                         .running_mean = moves ? cuda::out(operand, 3) : nullptr,
+                         .running_var = moves ? cuda::out(operand, 4) : nullptr,
+                         .saved_mean = again ? nullptr : cuda::out(operand, 6),
+                         .saved_var = again ? nullptr : cuda::out(operand, 7),
+                         .factor = factor,
+                         .offset = factor + shape.channels};
     if (!taken)
-      cuda::launch("batch statistics", statistics_kernel, cuda::blocks_for(shape.channels), cuda::kThreads, context, shape.channels,
-                   cuda::in(operand, again ? 6 : 3), cuda::in(operand, again ? 7 : 4), end);
+      cuda::launch("batch statistics", statistics_kernel, cuda::blocks_for(shape.channels), cuda::kThreads, context,
+                   shape.channels, cuda::in(operand, again ? 6 : 3), cuda::in(operand, again ? 7 : 4), end);
     else if (shape.beside)
       cuda::by_row(shape.channels, [&](auto at_once) {
-        cuda::sum_columns("moments", context, shape.columns, MomentsOfColumns<decltype(at_once)::value>{x, shape.channels, end}, workspace);
+        cuda::sum_columns("moments", context, shape.columns,
+                          MomentsOfColumns<decltype(at_once)::value>{x, shape.channels, end}, workspace);
       });
     else
       by_stretch(shape, [&](auto at_once, auto index, int64_t first, int64_t blocks) {
-        cuda::launch("moments", moments_kernel<decltype(at_once)::value, decltype(index)>, blocks, cuda::kThreads, context, shape, first, x,
-                     moments, end);
+        cuda::launch("moments", moments_kernel<decltype(at_once)::value, decltype(index)>, blocks, cuda::kThreads,
+                     context, shape, first, x, moments, end);
       });
     const float* const addend = adds ? cuda::in(operand, kForwardAddend) : nullptr;
     float* const y = cuda::out(operand, 5);
@@ -198,10 +213,12 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
         cuda::by_flag(attrs.relu, [&](auto relu) {
           constexpr bool kAdd = decltype(add)::value, kRelu = decltype(relu)::value;
           if (shape.beside)
-            return cuda::launch("batch normalization", normalize_columns_kernel<kAtOnce, kAdd, kRelu, Index>, cuda::blocks_for(steps),
-                                cuda::kThreads, context, n, channels / kAtOnce, x, factor, factor + shape.channels, addend, y);
-          cuda::launch("batch normalization", normalize_kernel<kStep, kAdd, kRelu, Index>, cuda::blocks_for(steps), cuda::kThreads, context,
-                       n, static_cast<Index>(shape.pixels), channels, x, factor, factor + shape.channels, addend, y);
+            return cuda::launch("batch normalization", normalize_columns_kernel<kAtOnce, kAdd, kRelu, Index>,
+                                cuda::blocks_for(steps), cuda::kThreads, context, n, channels / kAtOnce, x, factor,
+                                factor + shape.channels, addend, y);
+          cuda::launch("batch normalization", normalize_kernel<kStep, kAdd, kRelu, Index>, cuda::blocks_for(steps),
+                       cuda::kThreads, context, n, static_cast<Index>(shape.pixels), channels, x, factor,
+                       factor + shape.channels, addend, y);
         });
       });
     });
@@ -209,8 +226,9 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
 }
 
 template <int kAtOnce, bool kRelu, class Index>
-__global__ void __launch_bounds__(cuda::kThreads) batch_norm_sums_kernel(Channels shape, int64_t first, const float* x, const float* dy,
-                                                                         const float* y, GradientSums* sums, BackwardEnd end) {
+__global__ void __launch_bounds__(cuda::kThreads)
+    batch_norm_sums_kernel(Channels shape, int64_t first, const float* x, const float* dy, const float* y,
+                           GradientSums* sums, BackwardEnd end) {
   constexpr int kGroups = kValuesOfThread / kAtOnce, kAhead = kGroups < 4 ? kGroups : 4;
   const int64_t c = first + int64_t{blockIdx.x} / shape.stretches, stretch = int64_t{blockIdx.x} % shape.stretches;
   const int64_t begin = stretch * kStretch;
@@ -255,18 +273,22 @@ __global__ void __launch_bounds__(cuda::kThreads) batch_norm_sums_kernel(Channel
 }
 
 template <Step kStep, bool kRelu, class Index>
-__global__ void gradient_kernel(Index n, Index pixels, Index channels, const float* x, const float* dy, const float* y, const float* p,
-                                float* dx) {
+__global__ void gradient_kernel(Index n, Index pixels, Index channels, const float* x, const float* dy, const float* y,
+                                const float* p, float* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const ChannelsOfThread<kStep, Index> c(static_cast<Index>(number), pixels, channels);
   constexpr int kAtOnce = c.kAtOnce;
-  const Few<kAtOnce> u = cuda::load_few<kAtOnce>(x + kAtOnce * number), v = cuda::load_few<kAtOnce>(dy + kAtOnce * number);
+  const Few<kAtOnce> u = cuda::load_few<kAtOnce>(x + kAtOnce * number),
+                     v = cuda::load_few<kAtOnce>(dy + kAtOnce * number);
   Few<kAtOnce> w = v;
   if constexpr (kRelu) w = cuda::load_few<kAtOnce>(y + kAtOnce * number);
-  cuda::store_few(dx + kAtOnce * number, cuda::by_element([](float from, float slope, float result, float of_slope, float of_x, float constant) {
-                    return masked<kRelu>(slope, result) * of_slope + (from * of_x + constant);
-                  }, u, v, w, c.load(p), c.load(p + channels), c.load(p + 2 * channels)));
+  cuda::store_few(dx + kAtOnce * number,
+                  cuda::by_element(
+                      [](float from, float slope, float result, float of_slope, float of_x, float constant) {
+    return masked<kRelu>(slope, result) * of_slope + (from * of_x + constant);
+                      },
+                      u, v, w, c.load(p), c.load(p + channels), c.load(p + 2 * channels)));
 }
 
 std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands) {
@@ -276,20 +298,31 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     const float *x = cuda::in(operand, 0), *dy = cuda::in(operand, 1), *y = cuda::in(operand, 5);
     float* const p = reinterpret_cast<float*>(workspace + sums_bytes(shape));
-    const BackwardEnd end{.count = static_cast<double>(shape.count), .epsilon = attrs.epsilon, .frozen = attrs.frozen,
-                          .adds_scale = adds_scale, .adds_bias = adds_bias, .scale = cuda::in(operand, 2), .mean = cuda::in(operand, 3),
-                          .var = cuda::in(operand, 4), .dscale = cuda::out(operand, 7), .dbias = cuda::out(operand, 8), .p = p,
-                          .q = p + shape.channels, .r = p + 2 * shape.channels};
+    const BackwardEnd end{.count = static_cast<double>(shape.count),
+                          .epsilon = attrs.epsilon,
+                          .frozen = attrs.frozen,
+                          .adds_scale = adds_scale,
+                          .adds_bias = adds_bias,
+                          .scale = cuda::in(operand, 2),
+                          .mean = cuda::in(operand, 3),
+                          .var = cuda::in(operand, 4),
+                          .dscale = cuda::out(operand, 7),
+                          .dbias = cuda::out(operand, 8),
+                          .p = p,
+                          .q = p + shape.channels,
+                          .r = p + 2 * shape.channels};
     cuda::by_flag(attrs.relu, [&](auto relu) {
       constexpr bool kRelu = decltype(relu)::value;
       if (shape.beside)
         return cuda::by_row(shape.channels, [&](auto at_once) {
           cuda::sum_columns("sums of a batch's gradients", context, shape.columns,
-                            GradientSumsOfColumns<decltype(at_once)::value, kRelu>{x, dy, y, shape.channels, end}, workspace);
+                            GradientSumsOfColumns<decltype(at_once)::value, kRelu>{x, dy, y, shape.channels, end},
+                            workspace);
         });
       by_stretch(shape, [&](auto at_once, auto index, int64_t first, int64_t blocks) {
-        cuda::launch("sums of a batch's gradients", batch_norm_sums_kernel<decltype(at_once)::value, kRelu, decltype(index)>, blocks,
-                     cuda::kThreads, context, shape, first, x, dy, y, reinterpret_cast<GradientSums*>(workspace), end);
+        cuda::launch("sums of a batch's gradients",
+                     batch_norm_sums_kernel<decltype(at_once)::value, kRelu, decltype(index)>, blocks, cuda::kThreads,
+                     context, shape, first, x, dy, y, reinterpret_cast<GradientSums*>(workspace), end);
       });
     });
     if (operand[6] == nullptr) return;
@@ -302,10 +335,11 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
       cuda::by_flag(attrs.relu, [&](auto relu) {
         constexpr bool kRelu = decltype(relu)::value;
         if (shape.beside)
-          return cuda::launch("batch normalization's gradient", gradient_of_columns_kernel<kAtOnce, kRelu, Index>, cuda::blocks_for(steps),
-                              cuda::kThreads, context, n, channels / kAtOnce, shape.channels, x, dy, y, p, dx);
-        cuda::launch("batch normalization's gradient", gradient_kernel<kStep, kRelu, Index>, cuda::blocks_for(steps), cuda::kThreads, context,
-                     n, static_cast<Index>(shape.pixels), channels, x, dy, y, p, dx);
+          return cuda::launch("batch normalization's gradient", gradient_of_columns_kernel<kAtOnce, kRelu, Index>,
+                              cuda::blocks_for(steps), cuda::kThreads, context, n, channels / kAtOnce, shape.channels,
+                              x, dy, y, p, dx);
+        cuda::launch("batch normalization's gradient", gradient_kernel<kStep, kRelu, Index>, cuda::blocks_for(steps),
+                     cuda::kThreads, context, n, static_cast<Index>(shape.pixels), channels, x, dy, y, p, dx);
       });
     });
   });

@@ -1,8 +1,8 @@
 // Shared by the batch normalization kernels: the partition of the work, and what follows from a channel's sums.
 //
-// If the pixels of a channel are contiguous, they are divided into stretches. A stretch fits the registers of a block, so
-// its moments can be computed mean first although x is read from memory once; sums of squares without subtracting the
-// mean would cancel. Moments are merged as in Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
+// If the pixels of a channel are contiguous, they are divided into stretches. A stretch fits the registers of a block,
+// so its moments can be computed mean first although x is read from memory once; sums of squares without subtracting
+// the mean would cancel. Moments are merged as in Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
 // computing sample variances", 1979. If the channels of a pixel are contiguous (channels last; samples without pixels),
 // the sums are those of a matrix's columns (device/column_sum.h).
 #pragma once
@@ -20,10 +20,10 @@ inline constexpr int64_t kStretch = kThreads * kValuesOfThread;  // per channel:
 // The elements of a channel, sample by sample.
 struct Channels {
   int64_t samples, channels, pixels, count, stretches;
-  bool beside;         // the channels of a pixel are contiguous
+  bool beside;          // the channels of a pixel are contiguous
   ColumnParts columns;  // if they are
 
-  explicit Channels(const TensorDesc& x) {
+  explicit Channels(const TensorDesc &x) {
     const PlaneShape shape(x);
     samples = shape.samples;
     channels = shape.channels;
@@ -59,7 +59,7 @@ struct ForwardEnd {
     factor[c] = static_cast<float>(a);
     offset[c] = static_cast<float>(bias[c] - static_cast<double>(mean) * a);
   }
-  __device__ void finish(int64_t c, const Moments& m) const {
+  __device__ void finish(int64_t c, const Moments &m) const {
     if (running_mean) {
       // As in PyTorch: normalized by the biased variance; the running variance is updated with the unbiased one.
       const double unbiased = m.squares / (count > 2 ? count - 1 : 1);
@@ -85,7 +85,7 @@ struct BackwardEnd {
   float *dscale, *dbias;  // may be nullptr
   float *p, *q, *r;       // dx = p * g + q * x + r
 
-  __device__ void finish(int64_t c, const GradientSums& sums) const {
+  __device__ void finish(int64_t c, const GradientSums &sums) const {
     const double g = sums.of[0], g_off = sums.of[1], deviation = sqrt(static_cast<double>(var[c]) + epsilon);
     const double slope = scale[c] / deviation, across = g_off / (deviation * deviation * count);
     p[c] = static_cast<float>(slope);

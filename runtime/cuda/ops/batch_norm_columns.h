@@ -1,5 +1,5 @@
-// Batch normalization with contiguous channels (batch_norm.h): the sums of columns, and the passes over all elements, in
-// which adjacent threads read the parameters of adjacent channels.
+// Batch normalization with contiguous channels (batch_norm.h): the sums of columns, and the passes over all elements,
+// in which adjacent threads read the parameters of adjacent channels.
 #pragma once
 
 #include "runtime/cuda/ops/batch_norm.h"
@@ -117,32 +117,38 @@ struct GradientSumsOfColumns {
 // Four channels of a pixel, or one: adjacent threads read the parameters of adjacent channels. If the number of
 // channels is a multiple of four, all accesses are aligned to 16 bytes.
 template <int kAtOnce, bool kAdd, bool kRelu, class Index>
-__global__ void normalize_columns_kernel(Index n, Index steps_of_pixel, const float* x, const float* factor, const float* offset,
-                                         const float* addend, float* y) {
+__global__ void normalize_columns_kernel(Index n, Index steps_of_pixel, const float* x, const float* factor,
+                                         const float* offset, const float* addend, float* y) {
   const int64_t number = thread_number(), at = kAtOnce * number;
   if (number >= static_cast<int64_t>(n)) return;
   const int64_t c = kAtOnce * static_cast<int64_t>(static_cast<Index>(number) % steps_of_pixel);
-  const Few<kAtOnce> v = load_few<kAtOnce>(x + at), a = load_few<kAtOnce>(factor + c), b = load_few<kAtOnce>(offset + c);
+  const Few<kAtOnce> v = load_few<kAtOnce>(x + at), a = load_few<kAtOnce>(factor + c),
+                     b = load_few<kAtOnce>(offset + c);
   Few<kAtOnce> more = v;
   if constexpr (kAdd) more = load_few<kAtOnce>(addend + at);
-  store_few(y + at, by_element([](float from, float slope, float constant, float added) {
-              const float value = kAdd ? from * slope + constant + added : from * slope + constant;
-              return kRelu ? (value > 0 ? value : 0) : value;
-            }, v, a, b, more));
+  store_few(y + at, by_element(
+                        [](float from, float slope, float constant, float added) {
+    const float value = kAdd ? from * slope + constant + added : from * slope + constant;
+    return kRelu ? (value > 0 ? value : 0) : value;
+                        },
+                        v, a, b, more));
 }
 
 template <int kAtOnce, bool kRelu, class Index>
-__global__ void gradient_of_columns_kernel(Index n, Index steps_of_pixel, int64_t channels, const float* x, const float* dy,
-                                           const float* y, const float* p, float* dx) {
+__global__ void gradient_of_columns_kernel(Index n, Index steps_of_pixel, int64_t channels, const float* x,
+                                           const float* dy, const float* y, const float* p, float* dx) {
   const int64_t number = thread_number(), at = kAtOnce * number;
   if (number >= static_cast<int64_t>(n)) return;
   const float* const of = p + kAtOnce * static_cast<int64_t>(static_cast<Index>(number) % steps_of_pixel);
   const Few<kAtOnce> u = load_few<kAtOnce>(x + at), v = load_few<kAtOnce>(dy + at);
   Few<kAtOnce> w = v;
   if constexpr (kRelu) w = load_few<kAtOnce>(y + at);
-  store_few(dx + at, by_element([](float from, float slope, float result, float of_slope, float of_x, float constant) {
-              return masked<kRelu>(slope, result) * of_slope + (from * of_x + constant);
-            }, u, v, w, load_few<kAtOnce>(of), load_few<kAtOnce>(of + channels), load_few<kAtOnce>(of + 2 * channels)));
+  store_few(dx + at, by_element(
+                         [](float from, float slope, float result, float of_slope, float of_x, float constant) {
+    return masked<kRelu>(slope, result) * of_slope + (from * of_x + constant);
+                         },
+                         u, v, w, load_few<kAtOnce>(of), load_few<kAtOnce>(of + channels),
+                         load_few<kAtOnce>(of + 2 * channels)));
 }
 
 }  // namespace plimsoll::cuda::batch_norm

@@ -15,15 +15,18 @@ constexpr int kWarp = 32;
 
 template <int kAtOnce>
 __device__ Few<kAtOnce> with_bias(const Few<kAtOnce>& y, const Few<kAtOnce>& bias, bool relu) {
-  return by_element([=](float value, float more) {
+  return by_element(
+      [=](float value, float more) {
     const float sum = value + more;
     return relu ? (sum > 0 ? sum : 0.0F) : sum;
-  }, y, bias);
+      },
+      y, bias);
 }
 
 // `across` threads of a block process a plane, the other threads process other planes.
 template <int kAtOnce>
-__global__ void add_bias_kernel(float* y, const float* b, bool relu, int64_t planes, int64_t channels, int64_t pixels, int across) {
+__global__ void add_bias_kernel(float* y, const float* b, bool relu, int64_t planes, int64_t channels, int64_t pixels,
+                                int across) {
   const int64_t beside = blockDim.x / across;
   const int64_t plane = blockIdx.x * beside + threadIdx.x / across;
   if (plane >= planes) return;
@@ -101,8 +104,8 @@ ColumnParts columns_of(const Planes& shape) {
   return ColumnParts(shape.samples * shape.plane, shape.channels, shape.channels % 4 == 0 ? 4 : 1);
 }
 
-// Contiguous planes: enough blocks for a large device, each with at least one sample. With several parts there are fewer
-// channels than arrivals are counted for.
+// Contiguous planes: enough blocks for a large device, each with at least one sample. With several parts there are
+// fewer channels than arrivals are counted for.
 int64_t parts_of(const Planes& shape) {
   constexpr int64_t kBlocks = 1024;
   static_assert(kBlocks <= kArrivals);
@@ -112,7 +115,8 @@ int64_t parts_of(const Planes& shape) {
 // A block sums a channel over a part of the samples in a tree. Its threads traverse the part's planes as if they were
 // one, because many planes are smaller than a block, with several loads per thread in flight.
 template <int kAtOnce, class Index>
-__global__ void sum_planes_kernel(const float* dy, double* parts, int64_t samples, int64_t channels, Index plane, int64_t count, BiasEnd end) {
+__global__ void sum_planes_kernel(const float* dy, double* parts, int64_t samples, int64_t channels, Index plane,
+                                  int64_t count, BiasEnd end) {
   constexpr int kUnderWay = 4, kStep = kAtOnce * kThreads;
   const int64_t channel = blockIdx.x / count, part = blockIdx.x % count;
   const int64_t first = samples * part / count, last = samples * (part + 1) / count;
@@ -125,7 +129,8 @@ __global__ void sum_planes_kernel(const float* dy, double* parts, int64_t sample
       const int64_t i = begin + k * kStep;
       if (i >= all) continue;
       const Index row = static_cast<Index>(i) / plane, at = static_cast<Index>(i) - row * plane;
-      const Few<kAtOnce> few = load_few<kAtOnce>(rows + static_cast<int64_t>(row) * channels * static_cast<int64_t>(plane) + at);
+      const Few<kAtOnce> few =
+          load_few<kAtOnce>(rows + static_cast<int64_t>(row) * channels * static_cast<int64_t>(plane) + at);
       for (const float v : few.of) of_load[k] += v;
     }
   }
@@ -160,40 +165,44 @@ void add_bias(const RunContext& context, float* y, const float* b, bool relu, co
   if (shape.channels_last)
     return by_row(shape.channels, [&](auto at_once) {
       constexpr int kAtOnce = decltype(at_once)::value;
-      launch("bias", add_bias_of_channels_kernel<kAtOnce>, blocks_for(elements / kAtOnce), kThreads, context, y, b, relu,
-             elements / kAtOnce, shape.channels / kAtOnce);
+      launch("bias", add_bias_of_channels_kernel<kAtOnce>, blocks_for(elements / kAtOnce), kThreads, context, y, b,
+             relu, elements / kAtOnce, shape.channels / kAtOnce);
     });
   if (shape.plane % 4 != 0 && elements % 4 == 0)
     return by_index(elements, [&](auto index) {
       using Index = decltype(index);
-      launch("bias", add_bias_across_kernel<Index>, blocks_for(elements / 4), kThreads, context, y, b, relu, static_cast<Index>(elements / 4),
-             static_cast<Index>(shape.plane), static_cast<Index>(shape.channels));
+      launch("bias", add_bias_across_kernel<Index>, blocks_for(elements / 4), kThreads, context, y, b, relu,
+             static_cast<Index>(elements / 4), static_cast<Index>(shape.plane), static_cast<Index>(shape.channels));
     });
   by_row(shape.plane, [&](auto at_once) {
     constexpr int kAtOnce = decltype(at_once)::value;
     const int across = shape.plane / kAtOnce >= 4 * kThreads ? kThreads : kWarp;
-    launch("bias", add_bias_kernel<kAtOnce>, divided_up(planes, kThreads / across), kThreads, context, y, b, relu, planes, shape.channels,
-           shape.plane, across);
+    launch("bias", add_bias_kernel<kAtOnce>, divided_up(planes, kThreads / across), kThreads, context, y, b, relu,
+           planes, shape.channels, shape.plane, across);
   });
 }
 
 int64_t bias_gradient_workspace(const Planes& shape) {
   if (!shape.channels_last) return parts_of(shape) * shape.channels * static_cast<int64_t>(sizeof(double));
-  return shape.channels % 4 == 0 ? column_sum_workspace<BiasSums<4>>(columns_of(shape)) : column_sum_workspace<BiasSums<1>>(columns_of(shape));
+  return shape.channels % 4 == 0 ? column_sum_workspace<BiasSums<4>>(columns_of(shape))
+                                 : column_sum_workspace<BiasSums<1>>(columns_of(shape));
 }
 
-void bias_gradient(const RunContext& context, const float* dy, float* db, bool accumulate, void* workspace, const Planes& shape) {
+void bias_gradient(const RunContext& context, const float* dy, float* db, bool accumulate, void* workspace,
+                   const Planes& shape) {
   const BiasEnd end{db, accumulate};
   if (shape.channels_last)
     return by_row(shape.channels, [&](auto at_once) {
-      sum_columns("bias gradient", context, columns_of(shape), BiasSums<decltype(at_once)::value>{dy, shape.channels, end}, workspace);
+      sum_columns("bias gradient", context, columns_of(shape),
+                  BiasSums<decltype(at_once)::value>{dy, shape.channels, end}, workspace);
     });
   const int64_t count = parts_of(shape);
   by_row(shape.plane, [&](auto at_once) {
     by_index(shape.samples * shape.plane, [&](auto index) {
       using Index = decltype(index);
-      launch("bias gradient", sum_planes_kernel<decltype(at_once)::value, Index>, shape.channels * count, kThreads, context, dy,
-             static_cast<double*>(workspace), shape.samples, shape.channels, static_cast<Index>(shape.plane), count, end);
+      launch("bias gradient", sum_planes_kernel<decltype(at_once)::value, Index>, shape.channels * count, kThreads,
+             context, dy, static_cast<double*>(workspace), shape.samples, shape.channels,
+             static_cast<Index>(shape.plane), count, end);
     });
   });
 }

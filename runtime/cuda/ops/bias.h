@@ -16,7 +16,8 @@ void add_bias(const RunContext& context, float* y, const float* b, bool relu, co
 
 // db[channel] = Σ dy over samples and plane, or += with `accumulate`. `workspace` has bias_gradient_workspace() bytes.
 int64_t bias_gradient_workspace(const Planes& shape);
-void bias_gradient(const RunContext& context, const float* dy, float* db, bool accumulate, void* workspace, const Planes& shape);
+void bias_gradient(const RunContext& context, const float* dy, float* db, bool accumulate, void* workspace,
+                   const Planes& shape);
 
 // to[i] += from[i]; both begin at a multiple of 16 bytes.
 void add_to(const RunContext& context, float* to, const float* from, int64_t count);

@@ -48,7 +48,8 @@ __global__ void broadcast_kernel(Index steps, cuda::DeviceLoops<3> loops, const 
   const cuda::Places<3> at = cuda::place(loops, static_cast<Index>(number));
   float* const to = y + at.of[0];
   if constexpr (kFour) {
-    cuda::put_few<kAdd>(to, cuda::by_element(f, four(a + at.of[1], loops.strides[1][0]), four(b + at.of[2], loops.strides[2][0])));
+    cuda::put_few<kAdd>(
+        to, cuda::by_element(f, four(a + at.of[1], loops.strides[1][0]), four(b + at.of[2], loops.strides[2][0])));
   } else {
     const float result = f(a[at.of[1]], b[at.of[2]]);
     *to = kAdd ? *to + result : result;

@@ -10,9 +10,9 @@
 // shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not written. The
 // gradient may overwrite the scores.
 #include "runtime/cuda/device/kernel.h"
-#include "runtime/cuda/ops/loss_share.h"
 #include "runtime/cuda/device/reduce.h"
 #include "runtime/cuda/device/vector.h"
+#include "runtime/cuda/ops/loss_share.h"
 #include "runtime/cuda/ops/weighed_entropy.h"
 #include "runtime/kernels.h"
 

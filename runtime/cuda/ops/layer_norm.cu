@@ -66,10 +66,13 @@ struct ScaleSums {
     const float *x, *dy, *means, *deviations;
     int64_t step;
     __device__ Row load(int64_t row) const {
-      return {cuda::load_few<kAtOnce>(x + row * step), cuda::load_few<kAtOnce>(dy + row * step), means ? means[row] : 0.0F, deviations[row]};
+      return {cuda::load_few<kAtOnce>(x + row * step), cuda::load_few<kAtOnce>(dy + row * step),
+              means ? means[row] : 0.0F, deviations[row]};
     }
   };
-  __device__ Column at(int64_t group) const { return {x + kAtOnce * group, dy + kAtOnce * group, means, deviations, columns}; }
+  __device__ Column at(int64_t group) const {
+    return {x + kAtOnce * group, dy + kAtOnce * group, means, deviations, columns};
+  }
 
   struct Running {
     double along[kAtOnce] = {}, sum[kAtOnce] = {};
@@ -161,11 +164,13 @@ std::unique_ptr<Kernel> row_norm_backward(std::span<const OperandDesc> operands)
     cuda::by_row(columns, [&](auto at_once) {
       constexpr int kAtOnce = decltype(at_once)::value;
       cuda::sum_columns("sums of a normalization of rows", context, sums,
-                        ScaleSums<kAtOnce>{x, dy, means, deviations, columns, add_scale, add_bias, cuda::out(operand, 6), cuda::out(operand, 7)},
+                        ScaleSums<kAtOnce>{x, dy, means, deviations, columns, add_scale, add_bias,
+                                           cuda::out(operand, 6), cuda::out(operand, 7)},
                         workspace);
       if (operand[5])
-        cuda::launch("gradient of a normalization of rows", layer_norm_backward_kernel<kAtOnce, kCentered>, rows, kNormThreads, context,
-                     columns, x, dy, cuda::in(operand, 2), means, deviations, cuda::out(operand, 5));
+        cuda::launch("gradient of a normalization of rows", layer_norm_backward_kernel<kAtOnce, kCentered>, rows,
+                     kNormThreads, context, columns, x, dy, cuda::in(operand, 2), means, deviations,
+                     cuda::out(operand, 5));
     });
   });
 }

@@ -56,10 +56,12 @@ class LtDescriptor {
  private:
   Raw raw_ = nullptr;
 };
-using MatrixLayout = LtDescriptor<cublasLtMatrixLayoutCreate, cublasLtMatrixLayoutDestroy, cublasLtMatrixLayoutSetAttribute, cublasLtMatrixLayout_t>;
-using Product = LtDescriptor<cublasLtMatmulDescCreate, cublasLtMatmulDescDestroy, cublasLtMatmulDescSetAttribute, cublasLtMatmulDesc_t>;
-using Preference = LtDescriptor<cublasLtMatmulPreferenceCreate, cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreferenceSetAttribute,
-                         cublasLtMatmulPreference_t>;
+using MatrixLayout = LtDescriptor<cublasLtMatrixLayoutCreate, cublasLtMatrixLayoutDestroy,
+                                  cublasLtMatrixLayoutSetAttribute, cublasLtMatrixLayout_t>;
+using Product = LtDescriptor<cublasLtMatmulDescCreate, cublasLtMatmulDescDestroy, cublasLtMatmulDescSetAttribute,
+                             cublasLtMatmulDesc_t>;
+using Preference = LtDescriptor<cublasLtMatmulPreferenceCreate, cublasLtMatmulPreferenceDestroy,
+                                cublasLtMatmulPreferenceSetAttribute, cublasLtMatmulPreference_t>;
 
 int64_t rows_of(const TensorDesc& matrix) { return matrix.dim(matrix.rank() - 2); }
 int64_t columns_of(const TensorDesc& matrix) { return matrix.dim(matrix.rank() - 1); }
@@ -138,8 +140,8 @@ class MatMulKernel final : public Kernel {
     const int64_t of_call = batches_.count * rows_of(y_desc_) * columns_of(y_desc_);
     for (size_t i = 0; i < batches_.calls(); ++i) {
       float* const y = floats(3) + static_cast<int64_t>(i) * of_call;
-      check(cublasLtMatmul(handle(), product_.raw(), &alpha_, floats(1) + batches_.b[i], b_.raw(), floats(0) + batches_.a[i], a_.raw(),
-                           &kept, y, y_.raw(), y, y_.raw(), &algorithm_, workspace,
+      check(cublasLtMatmul(handle(), product_.raw(), &alpha_, floats(1) + batches_.b[i], b_.raw(),
+                           floats(0) + batches_.a[i], a_.raw(), &kept, y, y_.raw(), y, y_.raw(), &algorithm_, workspace,
                            static_cast<size_t>(workspace_bytes_), stream),
             "a matrix product failed");
     }

@@ -5,8 +5,8 @@
 
 namespace plimsoll::cuda {
 
-// How a thread's elements lie in planes of contiguous pixels: four of one plane; four that may be of adjacent planes, if
-// the number of pixels is odd and that of all elements is a multiple of four; or one.
+// How a thread's elements lie in planes of contiguous pixels: four of one plane; four that may be of adjacent planes,
+// if the number of pixels is odd and that of all elements is a multiple of four; or one.
 enum class Step { four, across, one };
 
 // The parameter of a channel for each of the elements of a thread.

@@ -5,9 +5,9 @@
 // SpreadSamples {dy, dx}     its gradient, like BroadcastTo
 //
 // y may be an `update` operand: the result is accumulated. The loops over x are split into those that y keeps and those
-// that are summed over. If the innermost is kept (a bias of a matrix), they are sums of columns (device/column_sum.h). If
-// it is not (a channel of an image), a block has one element of y, and a thread takes four contiguous terms at once if
-// possible. Long sums are split into parts, which the block that arrives last adds in order.
+// that are summed over. If the innermost is kept (a bias of a matrix), they are sums of columns (device/column_sum.h).
+// If it is not (a channel of an image), a block has one element of y, and a thread takes four contiguous terms at once
+// if possible. Long sums are split into parts, which the block that arrives last adds in order.
 #include "runtime/attrs/scale.h"
 
 #include <algorithm>
@@ -112,7 +112,8 @@ SumShape<kFactors> shape_of(const SumScale& scale, std::span<const OperandDesc> 
   // arrivals are counted for.
   constexpr int64_t kLeast = 4096, kBlocks = 1024;
   static_assert(kBlocks <= cuda::kArrivals);
-  shape.parts = std::max<int64_t>(1, std::min(shape.terms / kLeast, cuda::divided_up(kBlocks, std::max<int64_t>(1, shape.results))));
+  shape.parts = std::max<int64_t>(
+      1, std::min(shape.terms / kLeast, cuda::divided_up(kBlocks, std::max<int64_t>(1, shape.results))));
   shape.part = shape.at_once * cuda::divided_up(shape.terms, shape.at_once * shape.parts);
   return shape;
 }
@@ -193,9 +194,10 @@ std::unique_ptr<Kernel> sum(const SumScale& scale, std::span<const OperandDesc> 
         for (int k = 0; k < kFactors; ++k) factors.of[k] = cuda::in(operand, static_cast<size_t>(k));
         float* const y = cuda::out(operand, kFactors);
         if (shape.columns)
-          return cuda::sum_columns("sum", context, shape.column_parts(), ColumnTerms<kFactors, kAtOnce, Index>{shape, factors, y}, workspace);
-        cuda::launch("sum", sum_rows_kernel<kFactors, kAtOnce, Index>, shape.results * shape.parts, cuda::kThreads, context, shape,
-                     factors, y, reinterpret_cast<double*>(workspace));
+          return cuda::sum_columns("sum", context, shape.column_parts(),
+                                   ColumnTerms<kFactors, kAtOnce, Index>{shape, factors, y}, workspace);
+        cuda::launch("sum", sum_rows_kernel<kFactors, kAtOnce, Index>, shape.results * shape.parts, cuda::kThreads,
+                     context, shape, factors, y, reinterpret_cast<double*>(workspace));
       });
     });
   });
@@ -228,9 +230,9 @@ std::unique_ptr<Kernel> stretched(const SumScale& scale, std::span<const Operand
       return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
         using Index = decltype(index);
         return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-          cuda::launch("broadcast", stretch_kernel<decltype(at_once)::value, decltype(add)::value, Index>, cuda::blocks_for(n),
-                       cuda::kThreads, context, static_cast<Index>(n), nest, scale.with(context), cuda::in(operand, 0),
-                       cuda::out(operand, 1));
+          cuda::launch("broadcast", stretch_kernel<decltype(at_once)::value, decltype(add)::value, Index>,
+                       cuda::blocks_for(n), cuda::kThreads, context, static_cast<Index>(n), nest, scale.with(context),
+                       cuda::in(operand, 0), cuda::out(operand, 1));
         });
       });
     });

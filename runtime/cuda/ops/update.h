@@ -8,17 +8,17 @@
 // g, float& s0, float& s1)`.
 #pragma once
 
+#include "runtime/cuda/device/combined.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/tensors.h"
-#include "runtime/cuda/device/combined.h"
 #include "runtime/cuda/device/vector.h"
 #include "runtime/update_numbers.h"
 
 namespace plimsoll::cuda {
 
 template <int kStates, bool kClear, class Optimizer>
-__global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tensors, const float* factor, Optimizer optimizer,
-                              ChangingArgument changing) {
+__global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tensors, const float* factor,
+                              Optimizer optimizer, ChangingArgument changing) {
   __shared__ typename Optimizer::Step step;
   __shared__ float scale;
   __shared__ bool discard;
@@ -36,7 +36,8 @@ __global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tenso
   const int64_t first = stretch.begin + 4 * static_cast<int64_t>(threadIdx.x);
   const auto clear = [=](int64_t i) {
     if (i + 4 <= stretch.end) store_few(g + i, few_of<4>(0.0F));
-    else for (; i < stretch.end; ++i) g[i] = 0;
+    else
+      for (; i < stretch.end; ++i) g[i] = 0;
   };
   if (discard) {
     for (int k = 0; kClear && k < kFoursOfThread; ++k) clear(first + 4 * k * kThreads);
@@ -76,7 +77,9 @@ template <int kStates, class Optimizer, class Attrs>
 class UpdateKernel final : public Kernel, public Combinable {
  public:
   UpdateKernel(std::span<const OperandDesc> operands, const Attrs& attrs)
-      : attrs_(attrs), elements_(operands[0].tensor.padded_elements()), clears_(adds(operands[1])),
+      : attrs_(attrs),
+        elements_(operands[0].tensor.padded_elements()),
+        clears_(adds(operands[1])),
         scaled_(operands.size() > kFactor) {}
 
   void run(const RunContext& context, std::byte* const* operands, std::byte*) override {
@@ -100,8 +103,8 @@ class UpdateKernel final : public Kernel, public Combinable {
     };
     by_flag(clears_, [&](auto clear) {
       for_tensors<kTensors>(members.size(), entry, [&](const Tensors<kTensors>& tensors) {
-        launch("optimizer kernel", update_kernel<kStates, decltype(clear)::value, Optimizer>, tensors.blocks(), kThreads, context,
-               tensors, factor, optimizer, changing(context));
+        launch("optimizer kernel", update_kernel<kStates, decltype(clear)::value, Optimizer>, tensors.blocks(),
+               kThreads, context, tensors, factor, optimizer, changing(context));
       });
     });
   }
@@ -109,7 +112,9 @@ class UpdateKernel final : public Kernel, public Combinable {
  private:
   static constexpr size_t kTensors = kStates + 2, kFactor = kTensors;
 
-  Optimizer with(const RunContext& context) const { return Optimizer(with_numbers(attrs_, context.numbers), rate_scale_of(context)); }
+  Optimizer with(const RunContext& context) const {
+    return Optimizer(with_numbers(attrs_, context.numbers), rate_scale_of(context));
+  }
 
   Attrs attrs_;
   int64_t elements_;

@@ -4,8 +4,8 @@
 
 #include "runtime/attrs/loss.h"
 #include "runtime/cuda/device/kernel.h"
-#include "runtime/cuda/ops/loss_share.h"
 #include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/ops/loss_share.h"
 
 namespace plimsoll::cuda {
 
