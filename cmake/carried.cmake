@@ -8,6 +8,7 @@ file(GLOB carried CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/runtime/host/ops/*.h ${PROJECT_SOURCE_DIR}/runtime/host/ops/*.cpp
   ${PROJECT_SOURCE_DIR}/runtime/cuda/*.h ${PROJECT_SOURCE_DIR}/runtime/cuda/*.cpp ${PROJECT_SOURCE_DIR}/runtime/cuda/*.cu
   ${PROJECT_SOURCE_DIR}/runtime/cuda/*.cmake
+  ${PROJECT_SOURCE_DIR}/runtime/cuda/device/*.h ${PROJECT_SOURCE_DIR}/runtime/cuda/device/*.cpp
   ${PROJECT_SOURCE_DIR}/runtime/cuda/cudnn/*.h ${PROJECT_SOURCE_DIR}/runtime/cuda/cudnn/*.cpp
   ${PROJECT_SOURCE_DIR}/runtime/cuda/ops/*.h ${PROJECT_SOURCE_DIR}/runtime/cuda/ops/*.cpp ${PROJECT_SOURCE_DIR}/runtime/cuda/ops/*.cu
   ${PROJECT_SOURCE_DIR}/runtime/dist/*.h ${PROJECT_SOURCE_DIR}/runtime/dist/*.cpp

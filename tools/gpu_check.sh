@@ -12,27 +12,29 @@
 # The parts are:
 #
 #   1 operators: every sample, cuda compared with the host; a small network in every way; sanitizers
-#   2 three iterations compared with PyTorch; budgets; compute-sanitizer
+#   2 three iterations compared with PyTorch in fp32, TF32 and bf16; budgets; compute-sanitizer
 #   3 profiles; predicted and measured times at five budgets
-#   4 throughput compared with PyTorch
+#   4 throughput compared with PyTorch in the same precision; Nsight Compute (ncu) on six of the own kernels
 #   5 networks beyond the memory of the card
 #
 # Images have the layout that the compiler chooses. Parts 1, 2 and 4 repeat with the other layout: each network has a
 # trainer in nchw and one in nhwc, compared with PyTorch's two memory formats.
 #
-# A part takes under ten minutes, or continues when it is run again (exit code 10: time is up). Failures are reported and
-# skipped, and so is a step that hangs or ends its process. Without --part all parts are run: the most informative steps
-# first, and the steps that failed before at last, so that limited time is used well. Steps that have passed and
+# A part takes under ten minutes, or continues when it is run again (exit code 10: time is up). Failures are reported
+# and skipped, and so is a step that hangs or ends its process. Without --part all parts are run: the most informative
+# steps first, and the steps that failed before at last, so that limited time is used well. Steps that have passed and
 # measurements are not repeated; to repeat one, remove it from DIR/results/part-N.json.
 #
-# After each step all results so far are in O/results.tar.gz. Unpacked in DIR, they let a run on another machine continue.
-# `report` shows them. `prepare --part 3` and `--part 4` plan with them: with the profiles, and with the memory that
-# PyTorch used. Profiles are measured before throughput; trainers of part 4 that were planned without them come last.
+# After each step all results so far are in O/results.tar.gz. Unpacked in DIR, they let a run on another machine
+# continue. `report` shows them. `prepare --part 3` and `--part 4` plan with them: with the profiles, and with the
+# memory that PyTorch used. Profiles are measured before throughput; trainers of part 4 that were planned without them
+# come last.
 #
-# A run builds only the trainers that have no result yet. It builds outside DIR, in W, so DIR can be copied to the machine
-# again without losing the builds; the default is a folder in the system's folder for temporary files. `prepare` keeps the
-# ONNX files in the build directory. --dry-run needs no GPU: it builds everything, lists engines for a described device
-# and runs PyTorch's networks on the CPU.
+# A run builds only the trainers that have no result yet. It builds outside DIR, in W, so DIR can be copied to the
+# machine again without losing the builds; the default is a folder in the system's folder for temporary files. `prepare`
+# keeps the ONNX files in the build directory. --dry-run needs no GPU: it builds everything, lists engines for a
+# described device and runs PyTorch's networks on the CPU. With PLIMSOLL_GPU_CHECK_BUILT=DIR, a build directory of
+# Plimsoll, the runtime is linked from there instead of being built.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 

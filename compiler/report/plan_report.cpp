@@ -207,10 +207,12 @@ std::string report_summary(const Plan& plan, const PlanFacts& facts, bool color)
   const std::string device = plan.device.empty() ? "" : ", times of " + shortened(plan.device, 20);
   std::string libraries;
   for (const auto& [name, version] : plan.libraries) libraries += fmt::format(", {} {}", name, version);
-  std::string text = heading(title(plan), color);
+  // The default of a GPU is not the strict one, so the first line says so.
+  const std::string coarse = plan.precision == "tf32" ? ", products in TF32 (--precision fp32: none)" : "";
+  std::string text = heading(title(plan) + coarse, color);
   text += wrapped(verdict_of(plan, facts), 96);
   text += fmt::format("  policy {}, target {}{}{}\n", plan.policy, plan.target_kind, device, shortened(libraries, 40));
-  if (!plan.precision.empty()) text += fmt::format("  precision {}\n", plan.precision);
+  if (!plan.precision.empty() && coarse.empty()) text += fmt::format("  precision {}\n", plan.precision);
   if (!plan.layout.empty()) text += fmt::format("  layout {}\n", plan.layout);
   if (plan.rules != "true")
     text += fmt::format("  graph and figures by the rules of {}: a plan for reports, not for a trainer\n", plan.rules);

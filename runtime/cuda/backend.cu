@@ -4,11 +4,15 @@
 #include <cublasLt.h>
 #include <cudnn.h>
 
+#include <algorithm>
 #include <cstring>
+#include <thread>
+#include <vector>
 
-#include "runtime/cuda/check.h"
-#include "runtime/cuda/control.h"
-#include "runtime/cuda/holders.h"
+#include "runtime/cuda/device/changing.h"
+#include "runtime/cuda/device/check.h"
+#include "runtime/cuda/device/handles.h"
+#include "runtime/cuda/device/memory_users.h"
 
 namespace plimsoll::cuda {
 
@@ -29,7 +33,9 @@ __global__ void watch_loss_kernel(Changing* changing, const float* loss) {
 // An empty kernel that tells whether the program has an image for the device.
 __global__ void probe() {}
 
-std::string version_text(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+std::string toolkit_version(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
 
 std::string mebibytes(size_t bytes) {
   char text[32];
@@ -46,10 +52,11 @@ void find_device() {
   if (driver == 0)
     throw backend::DeviceError("there is no NVIDIA driver; this trainer is for a GPU: compile the model with --target host for this machine");
   if (found == cudaErrorInsufficientDriver)
-    throw backend::DeviceError("the driver is of CUDA " + version_text(driver) + ", this trainer was built with CUDA " +
-                               version_text(runtime) + ": update the driver, or build with an older toolkit");
+    throw backend::DeviceError("the driver is of CUDA " + toolkit_version(driver) +
+                               ", this trainer was built with CUDA " + toolkit_version(runtime) +
+                               ": update the driver, or build with an older toolkit");
   if (found == cudaErrorNoDevice || (found == cudaSuccess && devices == 0))
-    throw backend::DeviceError("there is no GPU (driver of CUDA " + version_text(driver) +
+    throw backend::DeviceError("there is no GPU (driver of CUDA " + toolkit_version(driver) +
                                "); CUDA_VISIBLE_DEVICES may hide one");
   check(found, "cudaGetDeviceCount");
 }
@@ -103,7 +110,7 @@ Arena::Arena(int64_t bytes) : bytes_(bytes), allocated_(bytes) {
     cudaGetLastError();
     size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    const std::string holders = cuda::who_holds_memory();
+    const std::string holders = cuda::memory_users();
     throw NoMemory("the planned arena is " + cuda::mebibytes(static_cast<size_t>(bytes)) + " (" + std::to_string(bytes) +
                    " bytes); " + device_name() + " has " + cuda::mebibytes(free) + " free of " + cuda::mebibytes(total) +
                    (holders.empty() ? "" : "; " + holders) + ": compile the model with a smaller --budget, or end what holds the rest");
@@ -120,23 +127,34 @@ Arena::Arena(int64_t bytes) : bytes_(bytes), allocated_(bytes) {
 
 Arena::~Arena() { cudaFree(data_); }
 
-struct HostPool::Memory {
-  std::byte* data = nullptr;
+namespace {
 
-  explicit Memory(int64_t bytes) {
-    void* address = nullptr;
-    const cudaError_t result = cudaHostAlloc(&address, static_cast<size_t>(bytes), cudaHostAllocDefault);
-    if (result == cudaErrorMemoryAllocation) {
-      cudaGetLastError();
+// Pinned memory need not begin with zeros. One thread takes seconds for tens of GB, so several share them.
+void fill_with_zeros(std::byte* data, int64_t bytes) {
+  constexpr int64_t kLeast = int64_t{64} << 20, kThreadsAtMost = 16;
+  const int64_t usable = std::max<int64_t>(1, static_cast<int64_t>(std::thread::hardware_concurrency()));
+  const int64_t shares = std::clamp<int64_t>(bytes / kLeast, 1, std::min(usable, kThreadsAtMost));
+  std::vector<std::jthread> others;
+  for (int64_t i = 1; i < shares; ++i)
+    others.emplace_back([=] {
+      const int64_t begin = bytes * i / shares;
+      std::memset(data + begin, 0, static_cast<size_t>(bytes * (i + 1) / shares - begin));
+    });
+  std::memset(data, 0, static_cast<size_t>(bytes / shares));
+}
+
+}  // namespace
+
+struct HostPool::Memory {
+  cuda::PinnedMemory pinned;
+
+  explicit Memory(int64_t bytes) : pinned(bytes, "cudaHostAlloc of the host pool") {
+    if (!pinned)
       throw DeviceError("the host pool is " + cuda::mebibytes(static_cast<size_t>(bytes)) + " (" + std::to_string(bytes) +
                         " bytes) of pinned memory, which this machine does not give: see `ulimit -l`, free memory, or compile "
                         "the model with a smaller --host-budget or a larger --budget");
-    }
-    check(result, "cudaHostAlloc of the host pool");
-    data = static_cast<std::byte*>(address);
-    std::memset(data, 0, static_cast<size_t>(bytes));
+    fill_with_zeros(pinned.data(), bytes);
   }
-  ~Memory() { cudaFreeHost(data); }
 };
 
 HostPool::HostPool(int64_t bytes, const std::string& directory) {
@@ -146,14 +164,16 @@ HostPool::HostPool(int64_t bytes, const std::string& directory) {
 
 HostPool::~HostPool() = default;
 
-std::byte* HostPool::data() const { return memory_->data; }
+std::byte* HostPool::data() const { return memory_->pinned.data(); }
 
 void HostPool::store(int64_t offset, const std::byte* from, int64_t bytes) const {
-  check(cudaMemcpy(memory_->data + offset, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost), "cudaMemcpy of an offload");
+  check(cudaMemcpy(data() + offset, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost),
+        "cudaMemcpy of an offload");
 }
 
 void HostPool::fetch(int64_t offset, std::byte* to, int64_t bytes) const {
-  check(cudaMemcpy(to, memory_->data + offset, static_cast<size_t>(bytes), cudaMemcpyHostToDevice), "cudaMemcpy of a prefetch");
+  check(cudaMemcpy(to, data() + offset, static_cast<size_t>(bytes), cudaMemcpyHostToDevice),
+        "cudaMemcpy of a prefetch");
 }
 
 StagingBuffer::StagingBuffer(int64_t bytes) {
@@ -205,7 +225,7 @@ std::string library_version() {
   const auto three = [](size_t version) {
     return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
   };
-  return "cublaslt " + three(blas) + ", cuda " + cuda::version_text(runtime) + ", cudnn " + three(dnn);
+  return "cublaslt " + three(blas) + ", cuda " + cuda::toolkit_version(runtime) + ", cudnn " + three(dnn);
 }
 
 }  // namespace plimsoll::backend

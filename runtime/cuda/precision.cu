@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/vector.h"
 
 namespace plimsoll {
 namespace {

@@ -30,9 +30,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/cuda/control.h"
-#include "runtime/cuda/handles.h"
-#include "runtime/cuda/together.h"
+#include "runtime/cuda/device/changing.h"
+#include "runtime/cuda/device/combined.h"
+#include "runtime/cuda/device/handles.h"
 #include "runtime/program.h"
 
 namespace plimsoll::backend {
@@ -220,7 +220,7 @@ class Streams::Player final : CommandRunner {
     for (size_t w = first_wait_[i]; w < first_wait_[i + 1]; ++w) wait(on, events_[waits_[w]]);
     if (wanted(command)) {
       const NamedRange range(name_of(command));
-      if (command.kind == Command::Kind::update && !job_.times && !program_ && update_together(i)) return;
+      if (command.kind == Command::Kind::update && !job_.times && !program_ && update_combined(i)) return;
       if (job_.times) act_timed(i, command, on, round);
       else act(i, command, on, round, records);
     }
@@ -230,9 +230,9 @@ class Streams::Player final : CommandRunner {
 
   // Launches the update `first` and the following ones that can be combined with it as one. False: none can, and
   // nothing was launched.
-  bool update_together(size_t first) {
+  bool update_combined(size_t first) {
     const std::vector<Command>& commands = round_.commands();
-    const auto* const kernel = dynamic_cast<const cuda::Together*>(&(*job_.kernels)[commands[first].index]);
+    const auto* const kernel = dynamic_cast<const cuda::Combinable*>(&(*job_.kernels)[commands[first].index]);
     if (!kernel) return false;
     members_.clear();
     size_t last = first;
@@ -240,7 +240,7 @@ class Streams::Player final : CommandRunner {
       if (commands[i].stream() != Stream::compute) continue;
       if (commands[i].kind != Command::Kind::update || (i > first && first_wait_[i] != first_wait_[i + 1])) break;
       const Kernel& other = (*job_.kernels)[commands[i].index];
-      if (i > first && (commands[i].numbers != commands[first].numbers || !kernel->goes_with(other))) break;
+      if (i > first && (commands[i].numbers != commands[first].numbers || !kernel->combines_with(other))) break;
       members_.push_back({&other, addresses_.data() + operands_of_[i]});
       last = i;
     }
@@ -249,7 +249,7 @@ class Streams::Player final : CommandRunner {
     context.stream = compute();
     context.changing = changing_;
     context.numbers = commands[first].numbers;
-    kernel->run_together(context, members_);
+    kernel->run_combined(context, members_);
     for (size_t i = first; i <= last; ++i) {
       if (commands[i].stream() != Stream::compute) continue;
       issued_[i] = true;
@@ -424,7 +424,7 @@ class Streams::Player final : CommandRunner {
   std::vector<dist::Stretch> buckets_;
   std::vector<size_t> first_wait_, waits_;    // by command, in waits_: commands
   std::vector<bool> issued_;                  // by command: in one launch with a preceding command
-  std::vector<cuda::Together::Member> members_;
+  std::vector<cuda::Combinable::Member> members_;
   cuda::Event round_began_;                   // for a timed round
   std::vector<Timed> timed_;                  // by command
   cuda::Pinned<Exchange> exchange_;

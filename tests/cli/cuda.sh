@@ -4,9 +4,14 @@ profiler=$(dirname "$(command -v plimsoll)")/plimsoll-profile-cuda
 [[ -x $profiler ]] || { echo "skipped: this build has no CUDA runtime"; exit 77; }
 small_model
 
-expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 -o trainer
+# TF32 is the default, as in PyTorch, and the first line of a report says so.
+expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 --precision fp32 -o trainer
 expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 --precision tf32 -o tf32
-expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs t4 -o t4
+expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs t4 --precision fp32 -o t4
+expect 0 plimsoll inspect tf32
+[[ $(head -1 out) == *"products in TF32 (--precision fp32: none)"* ]] || { cat out; fail "the first line does not say TF32"; }
+expect 0 plimsoll inspect trainer
+grep -q TF32 out && { cat out; fail "a plan in fp32 says TF32"; }
 /usr/bin/python3 - <<'PY'
 import json
 def algorithms(path):
@@ -21,13 +26,13 @@ assert fp32 != tf32 and fp32 != t4
 target = json.load(open("trainer/plan.json"))["target"]
 assert target["device"] == "h200" and target["costs"] == "modelled" and target["libraries"]["cudnn"], target
 PY
-expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 -o again
+expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 --precision fp32 -o again
 cmp trainer/kernels_0.cpp again/kernels_0.cpp || fail "the same command gives another trainer"
 
 # Without --costs a local GPU is measured. Without a GPU, a trainer is for an H200, and the compiler says so.
 if ! nvidia-smi >/dev/null 2>&1; then
   expect 0 plimsoll compile net.onnx --batch 64 --target cuda -o default;        says "no GPU found"; says "--costs h200"; says "(modelled)"
-  cmp trainer/kernels_0.cpp default/kernels_0.cpp || fail "without a GPU the default is not --costs h200"
+  cmp tf32/kernels_0.cpp default/kernels_0.cpp || fail "without a GPU the default is not --costs h200"
   expect 0 plimsoll compile net.onnx --batch 64 --target cuda -q -o default
   [[ ! -s err ]] || { cat err; fail "not quiet with -q"; }
   expect 0 plimsoll plan net.onnx --batch 64 --target cuda -o plan.json

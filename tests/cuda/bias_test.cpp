@@ -8,8 +8,8 @@
 
 #include "executor.h"
 #include "runtime/backend.h"
-#include "runtime/cuda/bias.h"
-#include "runtime/cuda/broadcast.h"
+#include "runtime/cuda/ops/bias.h"
+#include "runtime/cuda/ops/broadcast.h"
 
 namespace plimsoll::test {
 namespace {

@@ -121,7 +121,7 @@ cat says >&2
 """)
 os.chmod("warns", 0o755)
 warning = Warns(args, 3, time.time() + 600)
-trainer = {"name": "resnet18", "tag": "net", "batch": 2, "math": "fp32", "costs": "h200",
+trainer = {"name": "resnet18", "tag": "net", "batch": 2, "precision": "fp32", "costs": "h200",
            "summary": {"iteration_seconds": 0.1, "arena_bytes": 7}}
 for number, (text, passes) in enumerate((("warning: 600.0 MiB of the device are taken beside the arena\n", True), ("", True),
                                          ("warning: 2 kernels are not as planned, because:\n  conv1: a -> b\nnote: no\n", False),
@@ -138,6 +138,20 @@ sources = "".join(open(f"{sys.argv[1]}/runtime/train/{name}").read() for name in
                   if name.endswith((".cpp", ".h")))
 for words in ("not as planned", "waiting for samples", "CUDA graph capture failed"):
     assert words in sources and session.DEVIATION.search(f"warning: 2 kernels are {words}"), words
+
+# Nsight Compute's table: of several launches of a kernel the longest counts, and other kernels do not.
+import parts
+lines = ['==PROF== Connected', '"ID","Kernel Name",' + ",".join(f'"{metric}"' for metric in parts.NCU_METRICS), '"","","ns","byte","%","%",""',
+         '"0","void column_sums_kernel<MomentsOfColumns<4>>(int)","1,000","2,000","40.5","70","60"',
+         '"1","void column_sums_kernel<BiasSums<4>>(int)","5,000","20,000","80.5","90","50"', '"2","void other(int)","9","9","9","9","9"']
+told = parts.of_ncu("\n".join(lines))
+assert set(told["kernels"]) == {"column_sums_kernel"} and told["kernels"]["column_sums_kernel"]["launches"] == 2, told
+assert told["kernels"]["column_sums_kernel"]["percent_of_bandwidth"] == 80.5 and len(told["table"]) == 2, told
+try:
+    parts.of_ncu("==ERROR== ERR_NVGPUCTRPERM")
+    raise SystemExit("a report without a table is accepted")
+except RuntimeError as error:
+    assert "ERR_NVGPUCTRPERM" in str(error)
 
 # Throughput is planned with measured profiles: they come first, and a plan without them waits until the end.
 import check as script, workplace

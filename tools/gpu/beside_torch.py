@@ -1,4 +1,5 @@
 """The same networks in PyTorch: their results, and their speed in either memory format."""
+import contextlib
 import gc
 import importlib
 import statistics
@@ -11,13 +12,19 @@ from torch.utils.checkpoint import checkpoint
 from session import LR
 
 
-def set_math(name):
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = name == "tf32"
+def set_precision(name):
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = name != "fp32"
 
 
-def torch_steps(check, name, batch, size, math_name, steps=3, channels_last=False):
+def loss_of(forward, images, labels, precision):
+    """bf16: as users run it, under automatic mixed precision."""
+    with torch.autocast(images.device.type, torch.bfloat16) if precision == "bf16" else contextlib.nullcontext():
+        return torch.nn.functional.cross_entropy(forward(images), labels)
+
+
+def torch_steps(check, name, batch, size, precision, steps=3, channels_last=False):
     """Losses and final state of `steps` iterations of SGD with momentum."""
-    set_math(math_name)
+    set_precision(precision)
     torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
     files = check.data(batch, size, steps)
     x, y = torch.from_numpy(np.load(files[0])), torch.from_numpy(np.load(files[1])).long()
@@ -32,7 +39,7 @@ def torch_steps(check, name, batch, size, math_name, steps=3, channels_last=Fals
         if channels_last:
             images = images.to(memory_format=torch.channels_last)
         optimizer.zero_grad(set_to_none=True)
-        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        loss = loss_of(model, images, labels, precision)
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
@@ -51,11 +58,11 @@ def distance(a, b):
     return float(np.linalg.norm(a - b) / max(np.linalg.norm(b), 1e-30))
 
 
-def torch_throughput(check, name, batch, size, math_name, how, channels_last, steps=20):
+def torch_throughput(check, name, batch, size, precision, how, channels_last, steps=20):
     """Samples per second, and the peak memory of PyTorch's allocator."""
     if how in ("compile", "activation_memory_budget") and not hasattr(torch, "compile"):
         return {"skipped": f"PyTorch {torch.__version__} has no torch.compile"}
-    set_math(math_name)
+    set_precision(precision)
     torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = False, not check.dry
     device = check.device()
     if check.dry:
@@ -81,9 +88,9 @@ def torch_throughput(check, name, batch, size, math_name, how, channels_last, st
         optimizer.zero_grad(set_to_none=True)
         if how == "save_on_cpu":
             with torch.autograd.graph.save_on_cpu(pin_memory=not check.dry):
-                loss = torch.nn.functional.cross_entropy(forward(images), labels)
+                loss = loss_of(forward, images, labels, precision)
         else:
-            loss = torch.nn.functional.cross_entropy(forward(images), labels)
+            loss = loss_of(forward, images, labels, precision)
         loss.backward()
         optimizer.step()
 

@@ -1,5 +1,7 @@
 """The five parts of gpu_check.sh: what each builds, runs and compares."""
 import concurrent.futures
+import csv
+import glob
 import gzip
 import json
 import os
@@ -9,16 +11,16 @@ import time
 import networks
 from beside_torch import distance, moved, torch_steps, torch_throughput
 from replayed import forget_unended, replay_table
-from session import choices, may_be_planned_better, measured, profiled, shell
+from session import choices, image_size, may_be_planned_better, measured, profiled, shell
 
 SLACK = 3.0  # permitted difference, as a multiple of the difference between PyTorch's own two memory formats
 
 
 def part1(check):
     mine = check.of_part(1)
-    check.prepare_part({t["tag"]: named("resnet18", t["math"], t["layout"]) for t in mine})
+    check.prepare_part({t["tag"]: named("resnet18", t["precision"], t["layout"]) for t in mine})
     program = f"{check.dir}/build/bin/plimsoll-replay-cuda"
-    of = {t["math"]: t for t in mine if t["layout"] == "auto"}
+    of = {t["precision"]: t for t in mine if t["layout"] == "auto"}
 
     # Several processes at once, because building the library's plans takes most of the time. A process that a kernel
     # ended continues after that kernel; a process that the time limit ended continues with the case that it was at.
@@ -96,8 +98,8 @@ def part1(check):
                 "output": (done[-1].stdout + done[-1].stderr).strip().splitlines()[-60:]}
 
     for trainer in mine:
-        check.step(named("resnet18", trainer["math"], trainer["layout"]),
-                   lambda: three_iterations(check, [trainer], "resnet18", trainer["math"], trainer["batch"]), 0, 400)
+        check.step(named("resnet18", trainer["precision"], trainer["layout"]),
+                   lambda: three_iterations(check, [trainer], "resnet18", trainer["precision"], trainer["batch"]), 0, 400)
     check.step("resnet18 as a graph", ways)
     check.step("operators", replay)
     check.step("resnet18 profile", profile)
@@ -105,19 +107,19 @@ def part1(check):
         check.step(f"operators, {tool}", lambda: sanitized(tool))
 
 
-def named(name, math_name, layout):
-    return f"{name} {math_name}" + ("" if layout == "auto" else f" {layout}")
+def named(name, precision, layout):
+    return f"{name} {precision}" + ("" if layout == "auto" else f" {layout}")
 
 
-def three_iterations(check, trainers, name, math_name, batch):
+def three_iterations(check, trainers, name, precision, batch):
     """Compares losses and weights with PyTorch's on the same device, from the same initial bits."""
     size = networks.NETWORKS[name][1]
     used = 2 if check.dry else batch
-    theirs, state = torch_steps(check, name, used, size, math_name, 1 if check.dry else 3)
+    theirs, state = torch_steps(check, name, used, size, precision, 1 if check.dry else 3)
     if check.dry:
         check.train(trainers[0], 3, ())
         return {"torch_losses": theirs, "built": True}
-    other_losses, other = torch_steps(check, name, batch, size, math_name, 3, True)
+    other_losses, other = torch_steps(check, name, batch, size, precision, 3, True)
     ours = check.train(trainers[0], 3, check.data(batch, size), save=True)
     weights = networks.read_weights(ours["saved"])
     start = {k: v.float().numpy() for k, v in check.twin(name).state_dict().items()}
@@ -128,28 +130,28 @@ def three_iterations(check, trainers, name, math_name, batch):
     loss_spread = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(other_losses, theirs))
     # The first loss is that of the same weights. Then rounding differences grow, also between PyTorch's two formats.
     first_apart, first_spread = (abs(losses[0] - theirs[0]) / abs(theirs[0]) for losses in (ours["losses"], other_losses))
-    if math_name == "tf32":  # the scale of TF32's rounding in this loss: what PyTorch's own differs from its f32
+    if precision != "fp32":  # the scale of its rounding in this loss: what PyTorch's own differs from its f32
         exact = torch_steps(check, name, batch, size, "fp32", 1)[0][0]
         first_spread = max(first_spread, abs(exact - theirs[0]) / abs(theirs[0]))
-    first, later, weight = (1e-5, 1e-3, 1e-4) if math_name == "fp32" else (2e-3, 5e-3, 5e-3)
+    first, later, weight = {"fp32": (1e-5, 1e-3, 1e-4), "tf32": (2e-3, 5e-3, 5e-3), "bf16": (1e-2, 3e-2, 5e-2)}[precision]
     return {"losses": ours["losses"], "torch_losses": theirs, "first_loss_apart": first_apart, "first_torch_spread": first_spread, "loss_apart": loss_apart,
             "torch_loss_spread": loss_spread,
             "weights_apart": apart, "torch_spread": spread, "compared": len(keys), "of": len(state),
-            "passed": first_apart <= max(first, SLACK * first_spread if math_name == "tf32" else 0) and loss_apart <= max(later, SLACK * loss_spread)
+            "passed": first_apart <= max(first, SLACK * first_spread if precision != "fp32" else 0) and loss_apart <= max(later, SLACK * loss_spread)
             and apart <= max(weight, SLACK * spread)}
 
 
 def part2(check):
     groups, step_of = {}, {}
     for trainer in check.of_part(2):
-        name, math_name, layout = (trainer[key] for key in ("name", "math", "layout"))
-        group = groups.setdefault((name, math_name, trainer["batch"], layout), [])
-        step_of[trainer["tag"]] = f"{name} {math_name} {trainer['budget']}" if group else named(name, math_name, layout)
+        name, precision, layout = (trainer[key] for key in ("name", "precision", "layout"))
+        group = groups.setdefault((name, precision, trainer["batch"], layout), [])
+        step_of[trainer["tag"]] = f"{name} {precision} {trainer['budget']}" if group else named(name, precision, layout)
         group.append(trainer)
     check.prepare_part(step_of)
-    for (name, math_name, batch, layout), trainers in groups.items():
+    for (name, precision, batch, layout), trainers in groups.items():
         size = networks.NETWORKS[name][1]
-        check.step(named(name, math_name, layout), lambda: three_iterations(check, trainers, name, math_name, batch), 0, 400)
+        check.step(named(name, precision, layout), lambda: three_iterations(check, trainers, name, precision, batch), 0, 400)
         for trainer in trainers[1:]:
             def same_bits(trainer=trainer):
                 if check.dry:
@@ -183,6 +185,47 @@ def part3(check):
     profiles(check)
     for trainer in check.of_part(3):
         check.step(trainer["tag"], lambda trainer=trainer: measured(check, trainer))
+
+
+# What the own kernels of a residual network spend their time in, and what is asked of each.
+NCU_KERNELS = ("column_sums_kernel", "normalize_columns_kernel", "gradient_of_columns_kernel", "moments_kernel", "update_kernel", "max_pool")
+NCU_METRICS = {"gpu__time_duration.sum": "nanoseconds", "dram__bytes.sum": "bytes",
+               "dram__throughput.avg.pct_of_peak_sustained_elapsed": "percent_of_bandwidth",
+               "sm__warps_active.avg.pct_of_peak_sustained_active": "percent_of_warps", "launch__registers_per_thread": "registers"}
+
+
+def of_ncu(text):
+    """`ncu --csv --page raw` → for each of the kernels: launches, and the figures of its longest launch."""
+    lines = [line for line in text.splitlines() if line.startswith('"')]
+    rows = list(csv.DictReader(lines))
+    if not rows:
+        raise RuntimeError(f"ncu reports nothing: {text.strip()[-500:]}")
+    found = {}
+    for row in rows[1:]:  # the first has the units
+        name = next((kernel for kernel in NCU_KERNELS if kernel in row["Kernel Name"]), None)
+        if name is None:
+            continue
+        figures = {key: float(row[metric].replace(",", "")) for metric, key in NCU_METRICS.items()}
+        before = found.get(name, {"launches": 0, "nanoseconds": -1})
+        found[name] = {**(figures if figures["nanoseconds"] > before["nanoseconds"] else before), "launches": before["launches"] + 1}
+    table = [f"{'kernel':28} {'launches':>8} {'us':>9} {'GB/s':>7} {'of peak':>8} {'warps':>7} {'registers':>9}"]
+    for name, one in found.items():
+        table.append(f"{name:28} {one['launches']:8} {one['nanoseconds'] / 1e3:9.1f} {one['bytes'] / max(one['nanoseconds'], 1):7.0f} "
+                     f"{one['percent_of_bandwidth']:6.0f} % {one['percent_of_warps']:5.0f} % {one['registers']:9.0f}")
+    return {"kernels": found, "table": table}
+
+
+def ncu(check, trainer):
+    """One iteration, step by step, under Nsight Compute."""
+    if check.dry:
+        return check.train(trainer, 1, ())
+    tool = shutil.which("ncu") or next(iter(sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu") + glob.glob("/usr/local/cuda*/bin/ncu"))), None)
+    if tool is None:
+        return {"skipped": "there is no ncu here"}
+    command = [tool, "--csv", "--page", "raw", "--kernel-name", f"regex:{'|'.join(NCU_KERNELS)}", "--metrics", ",".join(NCU_METRICS),
+               "--print-units", "base"]
+    data = check.data(trainer["batch"], image_size(trainer), 2)
+    return of_ncu(check.train(trainer, 1, data, prefix=command, extra=["--no-graph"])["whole_output"])
 
 
 def profiles(check):
@@ -233,24 +276,31 @@ def part4(check):
     later = [] if check.dry or check.last else [t["tag"] for t in check.of_part(4) if may_be_planned_better(check, t)]
     check.prepare_part(without=later)
     trainers = check.of_part(4)
-    kinds = list(dict.fromkeys((t["name"], t["math"], t["batch"]) for t in trainers))
+    kinds = list(dict.fromkeys((t["name"], t["precision"], t["batch"]) for t in trainers))
 
     def pytorch(kind, hows, seconds=0, patience=180):
-        name, math_name, batch = kind
+        name, precision, batch = kind
         for how, channels_last in hows:
-            check.step(f"{name} {math_name} torch {how}{' channels_last' if channels_last else ''}",
-                       lambda: torch_throughput(check, name, batch, networks.NETWORKS[name][1], math_name, how, channels_last),
+            check.step(f"{name} {precision} torch {how}{' channels_last' if channels_last else ''}",
+                       lambda: torch_throughput(check, name, batch, networks.NETWORKS[name][1], precision, how, channels_last),
                        0 if check.dry else seconds, patience)
 
     # Most of the time is torch.compile's, so the steps without it come first.
     for kind in kinds:
         for trainer in trainers:
-            if (trainer["name"], trainer["math"], trainer["batch"]) == kind and trainer["tag"] not in later:
+            if (trainer["name"], trainer["precision"], trainer["batch"]) == kind and trainer["tag"] not in later:
                 check.step(trainer["tag"], lambda: measured(check, trainer))
         pytorch(kind, [("eager", False), ("eager", True), ("checkpoint", False), ("save_on_cpu", False)])
     for hows in ([("compile", True)], [("compile", False), ("activation_memory_budget", False)]) if check.thorough else ():
         for kind in kinds:
             pytorch(kind, hows, 60, 300)
+    if check.thorough and kinds:
+        named_kind = kinds[0]
+        for layout in ("nhwc", "nchw"):  # the layout decides which kernels there are
+            trainer = next((t for t in trainers if (t["name"], t["batch"]) == (named_kind[0], named_kind[2]) and t["precision"] != "bf16"
+                            and t["layout"] == layout), None)
+            if trainer:
+                check.step(f"{trainer['name']} ncu {layout}", lambda trainer=trainer: ncu(check, trainer), 0 if check.dry else 60)
     check.results.pop("aims", None)  # recomputed at no cost, perhaps from more results
     check.only = None
     check.step("aims", lambda: {"skipped": "nothing is measured"} if check.dry else aims(check.results, check.of_part(4)), -600)
@@ -264,12 +314,12 @@ def aims(results, trainers):
     more memory: that of the fastest trainer whose arena is no larger than the peak of PyTorch's allocator."""
     lines = [f"{'times as fast as':24}" + "".join(f"{title:>15}" for title in ("eager", "compile", *(how.split("_")[0] for how in LESS_MEMORY)))]
     figures = {}
-    for kind in dict.fromkeys((t["name"], t["math"], t["batch"]) for t in trainers):
-        name, math_name, batch = kind
-        ours = [results[t["tag"]] for t in trainers if (t["name"], t["math"], t["batch"]) == kind and "seconds" in results.get(t["tag"], {})]
+    for kind in dict.fromkeys((t["name"], t["precision"], t["batch"]) for t in trainers):
+        name, precision, batch = kind
+        ours = [results[t["tag"]] for t in trainers if (t["name"], t["precision"], t["batch"]) == kind and "seconds" in results.get(t["tag"], {})]
 
         def theirs(how):
-            told = [results.get(f"{name} {math_name} torch {how}{form}", {}) for form in ("", " channels_last")]
+            told = [results.get(f"{name} {precision} torch {how}{form}", {}) for form in ("", " channels_last")]
             return min((one for one in told if "seconds" in one), key=lambda one: one["seconds"], default=None)
 
         row = {}
@@ -277,8 +327,8 @@ def aims(results, trainers):
             other = theirs(how)
             fitting = [one["seconds"] for one in ours if other and (how not in LESS_MEMORY or one["arena_bytes"] <= other["peak_bytes"])]
             row[how] = other["seconds"] / min(fitting) if fitting else None
-        figures[f"{name} {math_name}"] = row
-        lines.append(f"{name + ' ' + math_name:24}" + "".join(f"{'—' if ratio is None else format(ratio, '.2f'):>15}" for ratio in row.values()))
+        figures[f"{name} {precision}"] = row
+        lines.append(f"{name + ' ' + precision:24}" + "".join(f"{'—' if ratio is None else format(ratio, '.2f'):>15}" for ratio in row.values()))
     return {"times_as_fast": figures, "table": lines}
 
 

@@ -115,15 +115,15 @@ class Folder:
             run([self.args.plimsoll, "model", model, "-o", path])
         return path
 
-    def trainer(self, part, name, model, batch, math, budget, costs="h200", policy="auto", layout="auto", size=None):
+    def trainer(self, part, name, model, batch, precision, budget, costs="h200", policy="auto", layout="auto", size=None):
         """One generated trainer, packed, without the shared runtime and without the weights."""
-        tag = f"{name}-b{batch}-{math}-{str(budget).replace('%', '')}" + ("-profiled" if costs.endswith(".json") else "")
+        tag = f"{name}-b{batch}-{precision}-{str(budget).replace('%', '')}" + ("-profiled" if costs.endswith(".json") else "")
         tag += "" if layout == "auto" else f"-{layout}"
         target = f"{self.out}/trainers/{tag}"
-        entry = {"part": part, "name": name, "tag": tag, "batch": batch, "math": math, "budget": budget, "costs": costs,
+        entry = {"part": part, "name": name, "tag": tag, "batch": batch, "precision": precision, "budget": budget, "costs": costs,
                  "layout": layout, **({"size": size} if size else {})}
         command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
-                   "--precision", math, "--costs", costs, "--policy", policy, "--layout", layout, "-o", target, "-q"]
+                   "--precision", precision, "--costs", costs, "--policy", policy, "--layout", layout, "-o", target, "-q"]
         if costs.endswith(".json"):  # it has the tasks of the whole batch
             command += ["--sub-batch", batch]
         if not self.is_made(f"{target}.tar.gz", tag, command):
@@ -138,9 +138,9 @@ class Folder:
                 print(f"  {tag}: {entry['refused']}", flush=True)
                 # A share of the arena may be less than the weights. Then the minimum is used instead, once.
                 least = re.search(r"the minimum is (\d+) bytes", str(error))
-                if least and not any(t["part"] == part and t["name"] == name and t["math"] == math and t["budget"] == least[1]
+                if least and not any(t["part"] == part and t["name"] == name and t["precision"] == precision and t["budget"] == least[1]
                                      for t in self.trainers):
-                    self.trainer(part, name, model, batch, math, least[1], costs, policy, layout, size)
+                    self.trainer(part, name, model, batch, precision, least[1], costs, policy, layout, size)
                 return
             packed = f"{self.out}/networks/{name}"
             if not os.path.exists(f"{packed}/model.onnx.gz"):
@@ -181,16 +181,16 @@ class Folder:
         raise RuntimeError("nlohmann/json.hpp is not installed")
 
 
-def other_layout(math):
+def other_layout(precision):
     """The layout other than the one that the device model chooses for most of the network."""
-    return "nhwc" if math == "fp32" else "nchw"
+    return "nhwc" if precision == "fp32" else "nchw"
 
 
 def part1(folder):
     model = folder.export("resnet18")
-    for math in ("fp32", "tf32"):
-        folder.trainer(1, "resnet18", model, 8, math, "50%")
-        folder.trainer(1, "resnet18", model, 8, math, "100%", layout=other_layout(math))
+    for precision in ("fp32", "tf32"):
+        folder.trainer(1, "resnet18", model, 8, precision, "50%")
+        folder.trainer(1, "resnet18", model, 8, precision, "100%", layout=other_layout(precision))
     folder.tasks("resnet18", model, 8)
     cases = f"{folder.out}/cases.json"
     run([folder.args.test_ops, "[.cases]"], env={**os.environ, "PLIMSOLL_CASES": cases, "PLIMSOLL_CASES_NHWC": "1"})
@@ -202,10 +202,12 @@ def part1(folder):
 def part2(folder):
     for name in folder.args.networks:
         model = folder.export(name)
-        for math in ("fp32", "tf32"):
+        for precision in ("fp32", "tf32"):
             for budget in ("100%", "50%", "33%"):
-                folder.trainer(2, name, model, folder.args.batch2, math, budget)
-            folder.trainer(2, name, model, folder.args.batch2, math, "100%", layout=other_layout(math))
+                folder.trainer(2, name, model, folder.args.batch2, precision, budget)
+            folder.trainer(2, name, model, folder.args.batch2, precision, "100%", layout=other_layout(precision))
+        for budget in ("100%", "50%"):
+            folder.trainer(2, name, model, folder.args.batch2, "bf16", budget)
     if "resnet18" not in folder.args.networks:
         folder.trainer(2, "resnet18", folder.export("resnet18"), 8, "fp32", "50%")  # for compute-sanitizer
 
@@ -221,23 +223,25 @@ def part3(folder):
         folder.tasks(name, model, folder.args.batch3)
 
 
-def held_by_torch(folder, name, math):
+def held_by_torch(folder, name, precision):
     """The measured memory of PyTorch's ways to save memory. Trainers with the same memory are made for comparison."""
     path = f"{folder.out}/results/part-4.json"
     results = json.load(open(path)) if os.path.exists(path) else {}
-    peaks = {results.get(f"{name} {math} torch {how}", {}).get("peak_bytes") for how in ("checkpoint", "activation_memory_budget", "save_on_cpu")}
+    peaks = {results.get(f"{name} {precision} torch {how}", {}).get("peak_bytes") for how in ("checkpoint", "activation_memory_budget", "save_on_cpu")}
     return sorted(peak for peak in peaks if peak)
 
 
 def part4(folder):
     for name in folder.args.networks:
         model = folder.export(name)
-        for math in ("fp32", "tf32"):
-            profile = f"{folder.out}/results/profile-{name}{'' if math == 'fp32' else '-' + math}.json"
+        for precision in ("fp32", "tf32"):
+            profile = f"{folder.out}/results/profile-{name}{'' if precision == 'fp32' else '-' + precision}.json"
             costs = profile if os.path.exists(profile) else "h200"
-            for budget in ("100%", "50%", *held_by_torch(folder, name, math)):
-                folder.trainer(4, name, model, folder.args.batch3, math, budget, costs)
-            folder.trainer(4, name, model, folder.args.batch3, math, "100%", costs, layout=other_layout(math))
+            for budget in ("100%", "50%", *held_by_torch(folder, name, precision)):
+                folder.trainer(4, name, model, folder.args.batch3, precision, budget, costs)
+            folder.trainer(4, name, model, folder.args.batch3, precision, "100%", costs, layout=other_layout(precision))
+        for budget in ("100%", "50%"):  # against PyTorch's automatic mixed precision; no profile has its tasks
+            folder.trainer(4, name, model, folder.args.batch3, "bf16", budget)
 
 
 def part5(folder):

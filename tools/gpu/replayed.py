@@ -22,10 +22,10 @@ def replay_table(paths):
                 row["bad"].append(f"{told['case']}: {told['error']}")
             elif "far" in told:
                 row["algorithms"] += 1
-                math = "tf32" if told["tf32"] else "fp32"
+                precision = "tf32" if told["tf32"] else "fp32"
                 far = told["far"] if isinstance(told["far"], (int, float)) else float("inf")
-                row[math] = max(row[math], far)
-                if far > BOUNDS[math]:
+                row[precision] = max(row[precision], far)
+                if far > BOUNDS[precision]:
                     row["bad"].append(f"{told['case']}, {told['algorithm']}, operand {told['operand']}: {far:.1e}")
     lines = [f"{'kernel':26} {'cases':>5} {'algorithms':>10} {'fp32':>9} {'tf32':>9}"]
     for kernel, row in sorted(kernels.items()):

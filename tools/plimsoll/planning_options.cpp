@@ -117,11 +117,12 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
       target("target", cl::init("host"), cl::value_desc("NAME"),
              cl::desc("host: this CPU, with oneDNN (default); cuda: an NVIDIA GPU, in this machine or another"),
              cl::sub(sub)),
-      precision("precision", cl::init("fp32"), cl::value_desc("NAME"),
-                cl::desc("fp32 (default); bf16: activations and their gradients take half of the memory, and weights "
-                         "stay fp32; on cuda "
-                         "also tf32: matrix products on tensor cores, with 10 bits of mantissa"),
-                cl::sub(sub)),
+      precision(
+          "precision", cl::value_desc("NAME"),
+          cl::desc("fp32 (default on host); tf32 (cuda, default there): convolutions and matrix products on tensor "
+                   "cores, with 10 bits of mantissa; bf16: activations and their gradients take half of the memory, and "
+                   "weights stay fp32"),
+          cl::sub(sub)),
       keep_fp32(
           "keep-fp32", cl::value_desc("GLOB"),
           cl::desc(
@@ -329,6 +330,8 @@ Result<ModelRequest> request_of(const ModelOptions& options) {
   PLIMSOLL_ASSIGN(LossRequest loss, loss_request(options));
   if (!options.loss_output.empty() && !options.weights.output.empty())
     return usage("--loss output:NAME and --output NAME are mutually exclusive");
+  // As in PyTorch, whose convolutions are in TF32 by default where the device has it.
+  const std::string by_default = options.target == "cuda" ? "tf32" : "fp32";
   return ModelRequest{
       .model = options.model,
       .batch = options.batch,
@@ -343,7 +346,7 @@ Result<ModelRequest> request_of(const ModelOptions& options) {
       .weight_decay = options.weight_decay,
       .clip_norm = given<double>(options.clip_norm),
       .target = options.target,
-      .precision = options.precision,
+      .precision = options.precision.empty() ? by_default : options.precision,
       .nondeterministic = options.nondeterministic,
       .threads = given<int64_t>(options.threads),
       .dims = std::move(dims),

@@ -1,5 +1,5 @@
 // The device for which engines are listed: the present one, or one described by a text, on a machine without it. cuDNN
-// 9.11 and later list engines with exact workspaces for both.
+// 9.8 and later list engines with exact workspaces for both.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input if the output is not
 // sufficient.
-#include "runtime/cuda/elementwise.h"
-#include "runtime/cuda/gates.h"
+#include "runtime/cuda/device/elementwise.h"
+#include "runtime/cuda/ops/gates.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

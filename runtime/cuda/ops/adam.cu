@@ -1,6 +1,6 @@
 // AdamUpdate {w, g, m, v, factor?}: torch.optim.Adam, or AdamW if decoupled. The step count is iteration + 1; m and v
 // are initially zero. An `update` gradient is cleared.
-#include "runtime/cuda/update.h"
+#include "runtime/cuda/ops/update.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

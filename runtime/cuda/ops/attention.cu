@@ -15,8 +15,8 @@
 
 #include <algorithm>
 
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

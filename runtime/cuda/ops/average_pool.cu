@@ -1,6 +1,6 @@
 // AveragePoolForward {x, y}   AveragePoolBackward {dy, dx}
 // The backward gathers: each pixel sums the shares of the windows that cover it, in order.
-#include "runtime/cuda/pool.h"
+#include "runtime/cuda/ops/pool.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

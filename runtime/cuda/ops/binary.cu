@@ -1,8 +1,8 @@
 // BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin, BinaryPow {a, b, y}: y = a op b; a and b broadcast to
 // y. BinaryAdd may apply a Relu to its result.
 // ScaleShift {x, y}: y = scale · x + shift
-#include "runtime/cuda/elementwise.h"
-#include "runtime/cuda/strided.h"
+#include "runtime/cuda/device/elementwise.h"
+#include "runtime/cuda/device/strided.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -36,8 +36,8 @@ struct BinaryScale {
 };
 
 // Four adjacent elements of an operand that varies along the innermost loop, or one value four times.
-__device__ float4 four(const float* from, int64_t step) {
-  return step != 0 ? cuda::load4(from) : make_float4(*from, *from, *from, *from);
+__device__ cuda::Few<4> four(const float* from, int64_t step) {
+  return step != 0 ? cuda::load_few<4>(from) : cuda::few_of<4>(*from);
 }
 
 // One thread per step of the loops {y, a, b}, with four adjacent elements or one.
@@ -48,9 +48,8 @@ __global__ void broadcast_kernel(Index steps, cuda::DeviceLoops<3> loops, const 
   const cuda::Places<3> at = cuda::place(loops, static_cast<Index>(number));
   float* const to = y + at.of[0];
   if constexpr (kFour) {
-    const float4 u = four(a + at.of[1], loops.strides[1][0]), v = four(b + at.of[2], loops.strides[2][0]);
-    const float4 result = make_float4(f(u.x, v.x), f(u.y, v.y), f(u.z, v.z), f(u.w, v.w));
-    cuda::store4(to, kAdd ? cuda::operator+(cuda::load4(to), result) : result);
+    cuda::put_few<kAdd>(
+        to, cuda::by_element(f, four(a + at.of[1], loops.strides[1][0]), four(b + at.of[2], loops.strides[2][0])));
   } else {
     const float result = f(a[at.of[1]], b[at.of[2]]);
     *to = kAdd ? *to + result : result;

@@ -2,10 +2,10 @@
 // max_norm / (norm + 1e-6)), with the 2-norm over all of them together.
 //
 // Each stretch of a gradient writes its sum to the workspace, in double precision; another block adds them in order.
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/reduce.h"
-#include "runtime/cuda/tensors.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/device/tensors.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 #include "runtime/update_numbers.h"
 
@@ -22,8 +22,7 @@ __global__ void squares_kernel(const __grid_constant__ cuda::Tensors<1> gradient
   for (int k = 0; k < cuda::kFoursOfThread; ++k) {
     const int64_t first = stretch.begin + 4 * (static_cast<int64_t>(threadIdx.x) + k * cuda::kThreads);
     if (first + 4 <= stretch.end) {
-      const float4 v = cuda::load4(g + first);
-      sum += square(v.x) + square(v.y) + square(v.z) + square(v.w);
+      for (const float v : cuda::load_few<4>(g + first).of) sum += square(v);
     } else {
       for (int64_t i = first; i < stretch.end; ++i) sum += square(g[i]);
     }
@@ -49,7 +48,7 @@ std::vector<int64_t> sizes_of(std::span<const OperandDesc> operands) {
 
 int64_t stretches(const std::vector<int64_t>& sizes) {
   int64_t count = 0;
-  for (const int64_t size : sizes) count += cuda::divided_up(size, cuda::kStretch);
+  for (const int64_t size : sizes) count += cuda::divided_up(size, cuda::kElementsOfBlock);
   return count;
 }
 

@@ -9,8 +9,8 @@
 //   bias               only the bias is trained: no convolution
 //
 //   workspace   of an engine, or of the sums of a bias, one after the other | dw of an _add |
-#include "runtime/cuda/bias.h"
 #include "runtime/cuda/cudnn/execution.h"
+#include "runtime/cuda/ops/bias.h"
 #include "runtime/kernels.h"
 
 #include <algorithm>
@@ -120,8 +120,8 @@ class ConvKernel final : public Kernel {
     if (!is_fused_ && (problem_.b >= 0 || problem_.relu))
       cuda::add_bias(context, floats(problem_.result), floats(problem_.b), problem_.relu, planes_of(problem_.output));
     if (problem_.db >= 0)
-      cuda::bias_gradient(context, floats(problem_.y), floats(problem_.db), problem_.db_accumulates,
-                          reinterpret_cast<float*>(workspace), planes_of(problem_.output));
+      cuda::bias_gradient(context, floats(problem_.y), floats(problem_.db), problem_.db_accumulates, workspace,
+                          planes_of(problem_.output));
   }
 
  private:

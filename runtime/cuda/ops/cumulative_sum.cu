@@ -1,9 +1,9 @@
 // CumulativeSum {x, y}: [outer, n, inner] along the middle dimension, for f32, i32 or i64. One thread processes a line
 // of n, so that elements are added in order, as on the host: such lines are as short as a sentence.
 #include "runtime/attrs/cumulative.h"
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 #include "runtime/typed.h"
 

@@ -1,10 +1,10 @@
 // Dropout {x, y}: the masks are the host's, bit for bit. An element's mask depends on its position in the order of the
 // dimensions, regardless of the layout.
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/random.h"
-#include "runtime/cuda/strided.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/random.h"
+#include "runtime/cuda/device/strided.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -22,9 +22,9 @@ __global__ void dropout_kernel(int64_t n, const float* x, float* y, Mask mask, c
   const uint64_t stream = mask.random.start(changing.get());
   const int64_t first = 4 * cuda::thread_number();
   if (first + 4 <= n) {
-    const float4 v = cuda::load4(x + first);
-    cuda::store4(y + first, make_float4(v.x * mask.of(stream, first), v.y * mask.of(stream, first + 1),
-                                        v.z * mask.of(stream, first + 2), v.w * mask.of(stream, first + 3)));
+    cuda::Few<4> few = cuda::load_few<4>(x + first);
+    for (int k = 0; k < 4; ++k) few.of[k] *= mask.of(stream, first + k);
+    cuda::store_few(y + first, few);
   } else {
     for (int64_t i = first; i < n; ++i) y[i] = x[i] * mask.of(stream, i);
   }

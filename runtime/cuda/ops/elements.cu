@@ -6,10 +6,10 @@
 // Kernels that write by index process each line along the axis in order, with one thread: no atomics, the same bits
 // every time. An index out of range writes nothing, and reads NaN or the smallest integer.
 #include "runtime/attrs/elements.h"
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/strided.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/strided.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 #include "runtime/typed.h"
 

@@ -1,7 +1,7 @@
 // GatedProductForward {a, b, y}: y = g(a) · b
 // GatedProductBackward {a, b, dy, da, db}: da = dy · b · g'(a), db = dy · g(a)
-#include "runtime/cuda/elementwise.h"
-#include "runtime/cuda/gates.h"
+#include "runtime/cuda/device/elementwise.h"
+#include "runtime/cuda/ops/gates.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

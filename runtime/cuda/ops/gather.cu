@@ -5,8 +5,8 @@
 // In the backward, the rows of each table are distributed: a block has the rows whose number modulo kDecks is its own,
 // and as many columns as it has threads. It reads all indices and adds its rows in order. No atomics: the same bits
 // every time. An invalid index gives NaN: the error is visible, and no memory outside the arrays is accessed.
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

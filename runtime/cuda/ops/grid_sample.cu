@@ -3,9 +3,12 @@
 // position. The gradient with respect to the image scatters, so a thread owns a stretch of one channel's pixels and
 // processes all positions in order: no atomics, the same bits every time, whatever the number of stretches.
 #include "runtime/attrs/grid_sample.h"
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/vector.h"
+
+#include <algorithm>
+
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

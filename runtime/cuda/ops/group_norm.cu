@@ -10,11 +10,11 @@
 // computed before dx, because dx may overwrite dy or x.
 #include "runtime/attrs/group_norm.h"
 
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/reduce.h"
-#include "runtime/cuda/row_statistics.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/device/row_statistics.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

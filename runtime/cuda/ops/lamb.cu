@@ -5,8 +5,8 @@
 // The first launch updates m and v, and writes the sums of squares of each stretch of w and u to the workspace, in
 // double precision. One block then adds them in order and computes the ratio. The third launch recomputes u and updates
 // w.
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/reduce.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/reduce.h"
 #include "runtime/kernels.h"
 #include "runtime/update_numbers.h"
 

@@ -6,25 +6,22 @@
 //
 // RmsNormForward, RmsNormBackward: the same slots and formulas with a mean of 0 and without Σg; slot `mean` is absent.
 //
-// Each row is processed by one block. dscale and dbias are sums over rows: a thread has a column of a chunk of rows;
-// the shares of the chunks are in the workspace and are added in order. They are computed before dx, because dx may
-// overwrite dy or x.
+// Each row is processed by one block. dscale and dbias are sums over rows (device/column_sum.h), computed before dx,
+// because dx may overwrite dy or x.
 #include "runtime/attrs/layer_norm.h"
 
-#include <algorithm>
-
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/reduce.h"
-#include "runtime/cuda/row_statistics.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/column_sum.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/device/row_statistics.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr int kNormThreads = 128;
-constexpr int64_t kMostChunks = 64;
 
 // One value per column, or the same for all.
 template <int kAtOnce>
@@ -50,39 +47,56 @@ __global__ void layer_norm_kernel(int64_t n, double epsilon, const float* from, 
   if (deviations) deviations[blockIdx.x] = d;
 }
 
-struct Chunks {
-  int64_t rows, columns, count;
-  int64_t floats() const { return count * 2 * columns; }
+// dscale and dbias: the sums of g · h and of g = dy over the rows.
+template <int kColumns>
+struct ScaleSums {
+  static constexpr int kAtOnce = kColumns, kAhead = 4;
+  using Partial = cuda::Sums<2>;
+  struct Row {
+    cuda::Few<kAtOnce> x, dy;
+    float mean, deviation;
+  };
+
+  const float *x, *dy, *means, *deviations;
+  int64_t columns;
+  bool add_scale, add_bias;
+  float *dscale, *dbias;
+
+  struct Column {
+    const float *x, *dy, *means, *deviations;
+    int64_t step;
+    __device__ Row load(int64_t row) const {
+      return {cuda::load_few<kAtOnce>(x + row * step), cuda::load_few<kAtOnce>(dy + row * step),
+              means ? means[row] : 0.0F, deviations[row]};
+    }
+  };
+  __device__ Column at(int64_t group) const {
+    return {x + kAtOnce * group, dy + kAtOnce * group, means, deviations, columns};
+  }
+
+  struct Running {
+    double along[kAtOnce] = {}, sum[kAtOnce] = {};
+    __device__ void add(const Row* rows, int there, const Column&) {
+      for (int c = 0; c < kAtOnce; ++c) {
+        float of_products = 0, of_rows = 0;
+#pragma unroll
+        for (int k = 0; k < kAhead; ++k) {
+          const float g = k < there ? rows[k].dy.of[c] : 0;
+          of_products += g * ((rows[k].x.of[c] - rows[k].mean) * rows[k].deviation);
+          of_rows += g;
+        }
+        along[c] += static_cast<double>(of_products);
+        sum[c] += static_cast<double>(of_rows);
+      }
+    }
+    __device__ Partial partial(int c) const { return {{along[c], sum[c]}}; }
+  };
+
+  __device__ void finish(int64_t column, const Partial& sums) const {
+    if (dscale) dscale[column] = static_cast<float>(sums.of[0]) + (add_scale ? dscale[column] : 0.0F);
+    if (dbias) dbias[column] = static_cast<float>(sums.of[1]) + (add_bias ? dbias[column] : 0.0F);
+  }
 };
-
-// The shares of dscale and dbias, for one column of one chunk.
-__global__ void shares_kernel(Chunks c, const float* x, const float* dy, const float* means, const float* deviations,
-                              float* shares) {
-  const int64_t number = cuda::thread_number();
-  if (number >= c.count * c.columns) return;
-  const int64_t chunk = number / c.columns, column = number % c.columns;
-  float along = 0, sum = 0;
-  for (int64_t i = chunk * c.rows / c.count; i < (chunk + 1) * c.rows / c.count; ++i) {
-    const float g = dy[i * c.columns + column];
-    along += g * ((x[i * c.columns + column] - (means ? means[i] : 0.0F)) * deviations[i]);
-    sum += g;
-  }
-  shares[chunk * 2 * c.columns + column] = along;
-  shares[(chunk * 2 + 1) * c.columns + column] = sum;
-}
-
-__global__ void layer_norm_sums_kernel(Chunks c, const float* shares, bool add_scale, bool add_bias, float* dscale,
-                                       float* dbias) {
-  const int64_t column = cuda::thread_number();
-  if (column >= c.columns) return;
-  double along = 0, sum = 0;
-  for (int64_t chunk = 0; chunk < c.count; ++chunk) {
-    along += static_cast<double>(shares[chunk * 2 * c.columns + column]);
-    sum += static_cast<double>(shares[(chunk * 2 + 1) * c.columns + column]);
-  }
-  if (dscale) dscale[column] = static_cast<float>(along) + (add_scale ? dscale[column] : 0.0F);
-  if (dbias) dbias[column] = static_cast<float>(sum) + (add_bias ? dbias[column] : 0.0F);
-}
 
 template <int kAtOnce, bool kCentered>
 __global__ void layer_norm_backward_kernel(int64_t n, const float* from, const float* slope, const float* scale,
@@ -111,10 +125,11 @@ __global__ void layer_norm_backward_kernel(int64_t n, const float* from, const f
   });
 }
 
-Chunks chunks_of(std::span<const OperandDesc> operands) {
+// Of the sums over rows; no rows: neither gradient is wanted.
+cuda::ColumnParts sums_of(std::span<const OperandDesc> operands) {
   const int64_t rows = operands[0].tensor.dim(0), columns = operands[0].tensor.dim(1);
-  const bool sums = operands[6].access != Access::absent || operands[7].access != Access::absent;
-  return {rows, columns, sums ? std::min(rows, kMostChunks) : 0};
+  const bool wanted = operands[6].access != Access::absent || operands[7].access != Access::absent;
+  return wanted ? cuda::ColumnParts(rows, columns, columns % 4 == 0 ? 4 : 1) : cuda::ColumnParts();
 }
 
 template <bool kCentered>
@@ -132,29 +147,30 @@ std::unique_ptr<Kernel> row_norm_forward(const LayerNormAttrs& attrs, std::span<
 }
 
 std::vector<Algorithm> row_norm_backward_algorithms(std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = chunks_of(operands).floats() * static_cast<int64_t>(sizeof(float))}};
+  const cuda::ColumnParts sums = sums_of(operands);
+  return {{.workspace_bytes = operands[0].tensor.dim(1) % 4 == 0 ? cuda::column_sum_workspace<ScaleSums<4>>(sums)
+                                                                 : cuda::column_sum_workspace<ScaleSums<1>>(sums)}};
 }
 
 template <bool kCentered>
 std::unique_ptr<Kernel> row_norm_backward(std::span<const OperandDesc> operands) {
   cuda::need_plain(operands);
-  const Chunks chunks = chunks_of(operands);
+  const cuda::ColumnParts sums = sums_of(operands);
+  const int64_t rows = operands[0].tensor.dim(0), columns = operands[0].tensor.dim(1);
   const bool add_scale = cuda::adds(operands[6]), add_bias = cuda::adds(operands[7]);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     const float *const x = cuda::in(operand, 0), *const dy = cuda::in(operand, 1);
     const float *const means = cuda::in(operand, 3), *const deviations = cuda::in(operand, 4);
-    float* const shares = reinterpret_cast<float*>(workspace);
-    cuda::launch("shares of a normalization of rows", shares_kernel, cuda::blocks_for(chunks.count * chunks.columns),
-                 cuda::kThreads, context, chunks, x, dy, means, deviations, shares);
-    if (chunks.count > 0)
-      cuda::launch("sums of a normalization of rows", layer_norm_sums_kernel, cuda::blocks_for(chunks.columns),
-                   cuda::kThreads, context, chunks, shares, add_scale, add_bias, cuda::out(operand, 6),
-                   cuda::out(operand, 7));
-    if (!operand[5]) return;
-    cuda::by_row(chunks.columns, [&](auto at_once) {
-      cuda::launch("gradient of a normalization of rows",
-                   layer_norm_backward_kernel<decltype(at_once)::value, kCentered>, chunks.rows, kNormThreads, context,
-                   chunks.columns, x, dy, cuda::in(operand, 2), means, deviations, cuda::out(operand, 5));
+    cuda::by_row(columns, [&](auto at_once) {
+      constexpr int kAtOnce = decltype(at_once)::value;
+      cuda::sum_columns("sums of a normalization of rows", context, sums,
+                        ScaleSums<kAtOnce>{x, dy, means, deviations, columns, add_scale, add_bias,
+                                           cuda::out(operand, 6), cuda::out(operand, 7)},
+                        workspace);
+      if (operand[5])
+        cuda::launch("gradient of a normalization of rows", layer_norm_backward_kernel<kAtOnce, kCentered>, rows,
+                     kNormThreads, context, columns, x, dy, cuda::in(operand, 2), means, deviations,
+                     cuda::out(operand, 5));
     });
   });
 }

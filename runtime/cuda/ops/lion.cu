@@ -1,6 +1,6 @@
 // LionUpdate {w, g, m, factor?}: Chen et al. 2023, as in timm.optim.Lion. m is initially zero. An `update` gradient is
 // cleared.
-#include "runtime/cuda/update.h"
+#include "runtime/cuda/ops/update.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

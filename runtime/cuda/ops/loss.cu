@@ -5,10 +5,10 @@
 // Loss, hits and gradient in one launch; each block writes its share to the workspace, and another block adds the
 // shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not written. The
 // gradient may overwrite the operand that it belongs to.
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/loss_share.h"
-#include "runtime/cuda/reduce.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/device/vector.h"
+#include "runtime/cuda/ops/loss_share.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

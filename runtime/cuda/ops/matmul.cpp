@@ -13,8 +13,9 @@
 
 #include <algorithm>
 
-#include "runtime/cuda/broadcast.h"
 #include "runtime/cuda/cudnn/device.h"
+#include "runtime/cuda/ops/broadcast.h"
+#include "runtime/cuda/ops/matrix_batches.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -37,15 +38,15 @@ cublasLtHandle_t handle() {
 
 // All descriptors set their attributes the same way.
 template <auto make, auto destroy, auto set, class Raw>
-class Owned {
+class LtDescriptor {
  public:
   template <class... Arguments>
-  explicit Owned(Arguments... arguments) {
+  explicit LtDescriptor(Arguments... arguments) {
     check(make(&raw_, arguments...), "cannot describe a matrix product");
   }
-  ~Owned() { destroy(raw_); }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
+  ~LtDescriptor() { destroy(raw_); }
+  LtDescriptor(const LtDescriptor&) = delete;
+  LtDescriptor& operator=(const LtDescriptor&) = delete;
   template <class Name, class T>
   void with(Name name, const T& value) const {
     check(set(raw_, name, &value, sizeof value), "cannot describe a matrix product");
@@ -55,35 +56,15 @@ class Owned {
  private:
   Raw raw_ = nullptr;
 };
-using MatrixLayout = Owned<cublasLtMatrixLayoutCreate, cublasLtMatrixLayoutDestroy, cublasLtMatrixLayoutSetAttribute, cublasLtMatrixLayout_t>;
-using Product = Owned<cublasLtMatmulDescCreate, cublasLtMatmulDescDestroy, cublasLtMatmulDescSetAttribute, cublasLtMatmulDesc_t>;
-using Preference = Owned<cublasLtMatmulPreferenceCreate, cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreferenceSetAttribute,
-                         cublasLtMatmulPreference_t>;
+using MatrixLayout = LtDescriptor<cublasLtMatrixLayoutCreate, cublasLtMatrixLayoutDestroy,
+                                  cublasLtMatrixLayoutSetAttribute, cublasLtMatrixLayout_t>;
+using Product = LtDescriptor<cublasLtMatmulDescCreate, cublasLtMatmulDescDestroy, cublasLtMatmulDescSetAttribute,
+                             cublasLtMatmulDesc_t>;
+using Preference = LtDescriptor<cublasLtMatmulPreferenceCreate, cublasLtMatmulPreferenceDestroy,
+                                cublasLtMatmulPreferenceSetAttribute, cublasLtMatmulPreference_t>;
 
 int64_t rows_of(const TensorDesc& matrix) { return matrix.dim(matrix.rank() - 2); }
 int64_t columns_of(const TensorDesc& matrix) { return matrix.dim(matrix.rank() - 1); }
-
-// For each matrix of y in turn, the offset of the corresponding matrix of `from`, in elements.
-std::vector<int64_t> offsets_of(const TensorDesc& from, const TensorDesc& y) {
-  std::vector<int64_t> offsets = {0};
-  const size_t leading = y.rank() - 2;
-  std::vector<int64_t> strides(leading);
-  int64_t stride = rows_of(from) * columns_of(from);
-  for (size_t axis = leading; axis-- > 0; stride *= from.dim(axis)) strides[axis] = from.dim(axis) == 1 ? 0 : stride;
-  for (size_t axis = 0; axis < leading; ++axis) {
-    std::vector<int64_t> longer;
-    for (const int64_t offset : offsets)
-      for (int64_t i = 0; i < y.dim(axis); ++i) longer.push_back(offset + i * strides[axis]);
-    offsets = std::move(longer);
-  }
-  return offsets;
-}
-
-bool even(const std::vector<int64_t>& offsets) {
-  for (size_t i = 2; i < offsets.size(); ++i)
-    if (offsets[i] - offsets[i - 1] != offsets[1]) return false;
-  return true;
-}
 
 struct Way {
   std::string name;
@@ -129,9 +110,7 @@ class MatMulKernel final : public Kernel {
         workspace_bytes_(way.workspace_bytes),
         c_desc_(operands[2].tensor),
         y_desc_(operands[3].tensor),
-        a_offsets_(offsets_of(operands[0].tensor, y_desc_)),
-        b_offsets_(offsets_of(operands[1].tensor, y_desc_)),
-        is_batched_(even(a_offsets_) && even(b_offsets_)),
+        batches_(cuda::matrix_batches(operands[0].tensor, operands[1].tensor, y_desc_)),
         product_(way.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
         a_(CUDA_R_32F, columns_of(operands[0].tensor), rows_of(operands[0].tensor), columns_of(operands[0].tensor)),
         b_(CUDA_R_32F, columns_of(operands[1].tensor), rows_of(operands[1].tensor), columns_of(operands[1].tensor)),
@@ -144,9 +123,9 @@ class MatMulKernel final : public Kernel {
       // The choice of an algorithm depends on the operands' alignment, which is at least this.
       product_.with(CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<void*>(uintptr_t{256}));
     }
-    if (is_batched_ && a_offsets_.size() > 1) {
-      batched(a_, a_offsets_[1]);
-      batched(b_, b_offsets_[1]);
+    if (batches_.count > 1) {
+      batched(a_, batches_.a_step);
+      batched(b_, batches_.b_step);
       batched(y_, rows_of(y_desc_) * columns_of(y_desc_));
     }
     if (!cudnn::device_is_described()) choose(way);
@@ -158,11 +137,11 @@ class MatMulKernel final : public Kernel {
     if (addend_ == Addend::seed) cuda::seed_with(context, floats(3), y_desc_, floats(2), c_desc_, beta_);
     if (addend_ == Addend::row) product_.with(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<void*>(operands[2]));
     const float kept = addend_ == Addend::seed || addend_ == Addend::result ? 1.0F : 0.0F;
-    const int64_t matrix = rows_of(y_desc_) * columns_of(y_desc_);
-    for (size_t i = 0; i < (is_batched_ ? 1 : a_offsets_.size()); ++i) {
-      float* const y = floats(3) + static_cast<int64_t>(i) * matrix;
-      check(cublasLtMatmul(handle(), product_.raw(), &alpha_, floats(1) + b_offsets_[i], b_.raw(), floats(0) + a_offsets_[i],
-                           a_.raw(), &kept, y, y_.raw(), y, y_.raw(), &algorithm_, workspace,
+    const int64_t of_call = batches_.count * rows_of(y_desc_) * columns_of(y_desc_);
+    for (size_t i = 0; i < batches_.calls(); ++i) {
+      float* const y = floats(3) + static_cast<int64_t>(i) * of_call;
+      check(cublasLtMatmul(handle(), product_.raw(), &alpha_, floats(1) + batches_.b[i], b_.raw(),
+                           floats(0) + batches_.a[i], a_.raw(), &kept, y, y_.raw(), y, y_.raw(), &algorithm_, workspace,
                            static_cast<size_t>(workspace_bytes_), stream),
             "a matrix product failed");
     }
@@ -170,7 +149,7 @@ class MatMulKernel final : public Kernel {
 
  private:
   void batched(const MatrixLayout& layout, int64_t stride) const {
-    layout.with(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<int32_t>(a_offsets_.size()));
+    layout.with(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<int32_t>(batches_.count));
     layout.with(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);
   }
 
@@ -180,7 +159,7 @@ class MatMulKernel final : public Kernel {
     preference.with(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(way.workspace_bytes));
     preference.with(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                     static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
-    if (!is_batched_)
+    if (batches_.calls() > 1)  // a call may begin at any matrix
       for (const auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                                CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
         preference.with(which, static_cast<uint32_t>(sizeof(float)));
@@ -198,8 +177,7 @@ class MatMulKernel final : public Kernel {
   float alpha_, beta_;
   int64_t workspace_bytes_;
   TensorDesc c_desc_, y_desc_;
-  std::vector<int64_t> a_offsets_, b_offsets_;
-  bool is_batched_;  // one call for all matrices: their offsets are evenly spaced
+  cuda::MatrixBatches batches_;
   Product product_;
   MatrixLayout a_, b_, y_;
   cublasLtMatmulAlgo_t algorithm_{};

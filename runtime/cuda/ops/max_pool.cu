@@ -2,7 +2,7 @@
 // `indices` records for each output which position of its window was the largest: the first of equal ones, row by row.
 // The backward gathers: each pixel reads the windows that cover it, in order, so no two threads add to the same
 // element.
-#include "runtime/cuda/pool.h"
+#include "runtime/cuda/ops/pool.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

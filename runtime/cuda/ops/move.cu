@@ -1,10 +1,10 @@
 // Move {x, y}   Join {x0, x1, …, y}   GatherWhole {table, indices, y}: moves elements of any width. GatherWhole has the
 // shapes of GatherForward (gather.cu). An invalid index gives the smallest integer, which is not a valid index either.
 #include "runtime/attrs/whole.h"
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/strided.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/strided.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 #include "runtime/typed.h"
 

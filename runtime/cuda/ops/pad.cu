@@ -1,8 +1,8 @@
 // Pad {x, y}: each element of y is one of x, or the fill value.
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/strided.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/strided.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 #include "runtime/typed.h"
 

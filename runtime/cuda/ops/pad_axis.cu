@@ -1,9 +1,9 @@
 // PadAxis {x, y}            pads one axis with elements of x: [outer, n, inner] → [outer, m, inner]
 // PadAxisBackward {dy, dx}  an element of dx is the sum of all elements of dy that are copies of it, in a fixed order
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/strided.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/strided.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

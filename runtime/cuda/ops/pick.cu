@@ -4,9 +4,9 @@
 // OneHot {indices, y}          indices [outer, inner], y [outer, depth, inner]
 // One thread processes a line of n, as on the host.
 #include "runtime/attrs/elements.h"
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 #include "runtime/typed.h"
 

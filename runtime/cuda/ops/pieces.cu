@@ -7,11 +7,11 @@
 //   blocks  | 0 1 2 3 | 4 | 5 6 |      a block has a stretch of one piece
 #include <algorithm>
 
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/strided.h"
-#include "runtime/cuda/tensors.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/strided.h"
+#include "runtime/cuda/device/tensors.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -47,7 +47,7 @@ __global__ void pieces_kernel(const __grid_constant__ PieceList pieces, int64_t 
   float* const to = kGather ? in_whole : in_piece;
   const float* const from = kGather ? in_piece : in_whole;
   if constexpr (kFour) {
-    cuda::store4(to, kAdd ? cuda::operator+(cuda::load4(to), cuda::load4(from)) : cuda::load4(from));
+    cuda::put_few<kAdd>(to, cuda::load_few<4>(from));
   } else {
     *to = kAdd ? *to + *from : *from;
   }

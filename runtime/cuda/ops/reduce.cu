@@ -6,10 +6,10 @@
 // processes a group, and adjacent threads read adjacent addresses. Both orders are fixed: the same bits every time. A
 // struct with add() and join() accumulates over a group; its from() returns that of the lane `distance` further on
 // (reduce.h).
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/reduce.h"
-#include "runtime/cuda/strided.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/device/strided.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

@@ -1,5 +1,5 @@
 // ReluForward {x, y}   ReluBackward {y, dy, dx}: dx is 0 where y is 0.
-#include "runtime/cuda/elementwise.h"
+#include "runtime/cuda/device/elementwise.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

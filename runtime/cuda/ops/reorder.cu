@@ -7,9 +7,11 @@
 //
 //   x  lines × columns      plain ─► nhwc: lines are channels, columns pixels;   nhwc ─► plain: the other way round
 //   y  columns × lines
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/vector.h"
+#include <algorithm>
+
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -33,8 +35,8 @@ __global__ void reorder_transpose_kernel(int64_t lines, int64_t columns, const f
     const float* const source = x + (line + i) * columns + column + a;
     if constexpr (kFourIn) {
       if (column + a >= columns) continue;
-      const float4 v = cuda::load4(source);
-      tile[i][a] = v.x, tile[i][a + 1] = v.y, tile[i][a + 2] = v.z, tile[i][a + 3] = v.w;
+      const cuda::Few<4> few = cuda::load_few<4>(source);
+      for (int k = 0; k < 4; ++k) tile[i][a + k] = few.of[k];
     } else {
       for (int k = 0; k < 4 && column + a + k < columns; ++k) tile[i][a + k] = source[k];
     }
@@ -46,7 +48,9 @@ __global__ void reorder_transpose_kernel(int64_t lines, int64_t columns, const f
     float* const target = y + (column + i) * lines + line + a;
     if constexpr (kFourOut) {
       if (line + a >= lines) continue;
-      cuda::store4(target, make_float4(tile[a][i], tile[a + 1][i], tile[a + 2][i], tile[a + 3][i]));
+      cuda::Few<4> few;
+      for (int k = 0; k < 4; ++k) few.of[k] = tile[a + k][i];
+      cuda::store_few(target, few);
     } else {
       for (int k = 0; k < 4 && line + a + k < lines; ++k) target[k] = tile[a + k][i];
     }

@@ -4,7 +4,7 @@
 // element.
 #include "runtime/attrs/resize.h"
 
-#include "runtime/cuda/pool.h"
+#include "runtime/cuda/ops/pool.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

@@ -1,6 +1,6 @@
 // SgdUpdate {w, g, factor?}: w -= lr * (g + decay * w), as torch.optim.SGD without momentum. An `update` gradient is
 // cleared.
-#include "runtime/cuda/update.h"
+#include "runtime/cuda/ops/update.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

@@ -3,9 +3,9 @@
 // A row that contains only -∞ (an attention query that sees no key) becomes a row of zeros, as in PyTorch's
 // scaled_dot_product_attention. If classes are contiguous, a block processes a row; otherwise a thread does, and
 // adjacent threads process adjacent rows.
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/reduce.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

@@ -1,8 +1,8 @@
 // Slice {x, y}   SliceBackward {dy, dx}   Transpose {x, y}: the same elements, traversed with other strides.
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/strided.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/strided.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

@@ -5,16 +5,18 @@
 // SpreadSamples {dy, dx}     its gradient, like BroadcastTo
 //
 // y may be an `update` operand: the result is accumulated. The loops over x are split into those that y keeps and those
-// that are summed over. If the innermost is kept (a bias of a matrix), a block has 32 adjacent elements of y, or 32
-// times four, and sums eight steps of the other loops in parallel. If it is not (a channel of an image), a block has
-// one element of y, and a thread takes four contiguous terms at once if possible. Long sums are split into parts, whose
-// sums are in the workspace and are added in order.
+// that are summed over. If the innermost is kept (a bias of a matrix), they are sums of columns (device/column_sum.h).
+// If it is not (a channel of an image), a block has one element of y, and a thread takes four contiguous terms at once
+// if possible. Long sums are split into parts, which the block that arrives last adds in order.
 #include "runtime/attrs/scale.h"
 
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/reduce.h"
-#include "runtime/cuda/strided.h"
-#include "runtime/cuda/vector.h"
+#include <algorithm>
+
+#include "runtime/cuda/device/column_sum.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/device/strided.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -34,8 +36,6 @@ struct SumScale {
     return static_cast<float>(attrs.mean || of_batch != of_batch ? attrs.scale * of_batch : attrs.scale);
   }
 };
-
-constexpr int kSumColumns = 32, kSumLines = cuda::kThreads / kSumColumns;
 
 // The inputs of one sum: `kFactors` operands, multiplied.
 template <int kFactors>
@@ -57,14 +57,17 @@ template <int kFactors>
 struct SumShape {
   cuda::DeviceLoops<kFactors> kept, reduced;
   int64_t results = 1, terms = 1;  // elements of y, and terms of each sum
-  int64_t parts = 1, part = 1;     // parts per sum, and terms per part
+  int64_t parts = 1, part = 1;     // without columns: parts per sum, and terms per part
   int64_t at_once = 1;             // adjacent elements per thread: of y with columns, else of the terms
   bool columns = false;
   SumScale scale = {};
   bool adds = false;
 
-  int64_t blocks() const { return (columns ? cuda::divided_up(results, at_once * kSumColumns) : results) * parts; }
-  int64_t workspace_bytes() const { return parts == 1 ? 0 : results * parts * static_cast<int64_t>(sizeof(double)); }
+  cuda::ColumnParts column_parts() const { return cuda::ColumnParts(terms, results, at_once); }
+  int64_t workspace_bytes() const {
+    const int64_t count = columns ? column_parts().parts : parts;
+    return count == 1 ? 0 : results * count * static_cast<int64_t>(sizeof(cuda::Sums<1>));
+  }
 };
 
 // Whether four adjacent elements of the innermost loop are contiguous in every factor, at every step of the other
@@ -104,19 +107,19 @@ SumShape<kFactors> shape_of(const SumScale& scale, std::span<const OperandDesc> 
   shape.reduced = cuda::on_device(reduced, shape.columns ? 1 : shape.at_once);
   shape.scale = scale;
   shape.adds = cuda::adds(operands[kY]);
-  // At least 4096 terms per part (64 per row of threads with columns), and enough blocks for a large device.
-  const int64_t least = shape.columns ? 64 * kSumLines : 4096, blocks = shape.blocks();
-  shape.parts = std::max<int64_t>(1, std::min(shape.terms / least, cuda::divided_up(1024, std::max<int64_t>(1, blocks))));
+  if (shape.columns) return shape;
+  // At least 4096 terms per part, and enough blocks for a large device. With several parts there are fewer results than
+  // arrivals are counted for.
+  constexpr int64_t kLeast = 4096, kBlocks = 1024;
+  static_assert(kBlocks <= cuda::kArrivals);
+  shape.parts = std::max<int64_t>(
+      1, std::min(shape.terms / kLeast, cuda::divided_up(kBlocks, std::max<int64_t>(1, shape.results))));
   shape.part = shape.at_once * cuda::divided_up(shape.terms, shape.at_once * shape.parts);
   return shape;
 }
 
 template <int kFactors>
-__device__ void put(const SumShape<kFactors>& shape, int64_t result, int64_t part, double sum, float* y, double* partial) {
-  if (shape.parts > 1) {
-    partial[part * shape.results + result] = sum;
-    return;
-  }
+__device__ void put(const SumShape<kFactors>& shape, int64_t result, double sum, float* y) {
   const float value = shape.scale.get() * static_cast<float>(sum);
   y[result] = shape.adds ? y[result] + value : value;
 }
@@ -131,41 +134,51 @@ __global__ void sum_rows_kernel(SumShape<kFactors> shape, Factors<kFactors> x, f
     for (const float term : x.template at<kAtOnce>(base, cuda::place(shape.reduced, static_cast<Index>(i))).of)
       sum += static_cast<double>(term);
   sum = cuda::block_sum<cuda::kThreads>(sum);
-  if (threadIdx.x == 0) put(shape, result, part, sum, y, partial);
+  if (shape.parts == 1) {
+    if (threadIdx.x == 0) put(shape, result, sum, y);
+    return;
+  }
+  double* const of_result = partial + result * shape.parts;
+  if (threadIdx.x == 0) of_result[part] = sum;
+  if (!cuda::arrives_last(result, static_cast<unsigned>(shape.parts))) return;
+  sum = 0;
+  for (int64_t i = threadIdx.x; i < shape.parts; i += cuda::kThreads) sum += of_result[i];
+  sum = cuda::block_sum<cuda::kThreads>(sum);
+  if (threadIdx.x == 0) put(shape, result, sum, y);
 }
 
-template <int kFactors, int kAtOnce, class Index>
-__global__ void columns_kernel(SumShape<kFactors> shape, Factors<kFactors> x, float* y, double* partial) {
-  __shared__ double of_line[kAtOnce][kSumLines][kSumColumns];
-  const int column = static_cast<int>(threadIdx.x) % kSumColumns, line = static_cast<int>(threadIdx.x) / kSumColumns;
-  const int64_t group = int64_t{blockIdx.x} / shape.parts * kSumColumns + column, part = int64_t{blockIdx.x} % shape.parts;
-  const int64_t end = min(shape.terms, (part + 1) * shape.part);
-  double sums[kAtOnce] = {};
-  if (kAtOnce * group < shape.results) {
-    const cuda::Places<kFactors> base = cuda::place(shape.kept, static_cast<Index>(group));
-    for (int64_t i = part * shape.part + line; i < end; i += kSumLines) {
-      const auto terms = x.template at<kAtOnce>(base, cuda::place(shape.reduced, static_cast<Index>(i)));
-      for (int k = 0; k < kAtOnce; ++k) sums[k] += static_cast<double>(terms.of[k]);
+// The innermost loop is kept: the sums of columns.
+template <int kFactors, int kColumns, class Index>
+struct ColumnTerms {
+  static constexpr int kAtOnce = kColumns, kAhead = 4;
+  using Partial = cuda::Sums<1>;
+  using Row = cuda::Few<kAtOnce>;
+
+  SumShape<kFactors> shape;
+  Factors<kFactors> x;
+  float* y;
+
+  struct Column {
+    const ColumnTerms& terms;
+    cuda::Places<kFactors> base;
+    __device__ Row load(int64_t row) const {
+      return terms.x.template at<kAtOnce>(base, cuda::place(terms.shape.reduced, static_cast<Index>(row)));
     }
-  }
-  for (int k = 0; k < kAtOnce; ++k) of_line[k][line][column] = sums[k];
-  __syncthreads();
-  if (line != 0 || kAtOnce * group >= shape.results) return;
-  for (int k = 0; k < kAtOnce; ++k) {
-    for (int other = 1; other < kSumLines; ++other) sums[k] += of_line[k][other][column];
-    put(shape, kAtOnce * group + k, part, sums[k], y, partial);
-  }
-}
+  };
+  __device__ Column at(int64_t group) const { return {*this, cuda::place(shape.kept, static_cast<Index>(group))}; }
 
-template <int kFactors>
-__global__ void parts_kernel(SumShape<kFactors> shape, const double* partial, float* y) {
-  const int64_t result = cuda::thread_number();
-  if (result >= shape.results) return;
-  double sum = 0;
-  for (int64_t part = 0; part < shape.parts; ++part) sum += partial[part * shape.results + result];
-  const float value = shape.scale.get() * static_cast<float>(sum);
-  y[result] = shape.adds ? y[result] + value : value;
-}
+  struct Running {
+    double sums[kAtOnce] = {};
+    __device__ void add(const Row* rows, int there, const Column&) {
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k)
+        for (int c = 0; c < kAtOnce; ++c) sums[c] += k < there ? static_cast<double>(rows[k].of[c]) : 0;
+    }
+    __device__ Partial partial(int c) const { return {{sums[c]}}; }
+  };
+
+  __device__ void finish(int64_t column, const Partial& sum) const { put(shape, column, sum.of[0], y); }
+};
 
 template <int kFactors>
 std::unique_ptr<Kernel> sum(const SumScale& scale, std::span<const OperandDesc> operands) {
@@ -180,18 +193,17 @@ std::unique_ptr<Kernel> sum(const SumScale& scale, std::span<const OperandDesc> 
         Factors<kFactors> factors;
         for (int k = 0; k < kFactors; ++k) factors.of[k] = cuda::in(operand, static_cast<size_t>(k));
         float* const y = cuda::out(operand, kFactors);
-        double* const partial = reinterpret_cast<double*>(workspace);
-        cuda::launch("sum", shape.columns ? columns_kernel<kFactors, kAtOnce, Index> : sum_rows_kernel<kFactors, kAtOnce, Index>,
-                     shape.blocks(), cuda::kThreads, context, shape, factors, y, partial);
-        if (shape.parts > 1)
-          cuda::launch("sum of parts", parts_kernel<kFactors>, cuda::blocks_for(shape.results), cuda::kThreads, context, shape,
-                       partial, y);
+        if (shape.columns)
+          return cuda::sum_columns("sum", context, shape.column_parts(),
+                                   ColumnTerms<kFactors, kAtOnce, Index>{shape, factors, y}, workspace);
+        cuda::launch("sum", sum_rows_kernel<kFactors, kAtOnce, Index>, shape.results * shape.parts, cuda::kThreads,
+                     context, shape, factors, y, reinterpret_cast<double*>(workspace));
       });
     });
   });
 }
 
-template <bool kFour, bool kAdd, class Index>
+template <int kAtOnce, bool kAdd, class Index>
 __global__ void stretch_kernel(Index n, cuda::DeviceLoops<2> loops, SumScale scaled, const float* x, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
@@ -199,13 +211,8 @@ __global__ void stretch_kernel(Index n, cuda::DeviceLoops<2> loops, SumScale sca
   float* const to = y + at.of[0];
   const float* const from = x + at.of[1];
   const float scale = scaled.get();
-  if constexpr (kFour) {
-    const float4 v = loops.strides[1][0] != 0 ? cuda::load4(from) : make_float4(*from, *from, *from, *from);
-    const float4 result = make_float4(scale * v.x, scale * v.y, scale * v.z, scale * v.w);
-    cuda::store4(to, kAdd ? cuda::operator+(cuda::load4(to), result) : result);
-  } else {
-    *to = kAdd ? *to + scale * *from : scale * *from;
-  }
+  const auto v = loops.strides[1][0] != 0 ? cuda::load_few<kAtOnce>(from) : cuda::few_of<kAtOnce>(*from);
+  cuda::put_few<kAdd>(to, cuda::by_element([=](float value) { return scale * value; }, v));
 }
 
 SumScale fixed_scale(const ScaleAttrs& attrs) { return {{.scale = attrs.scale}, false}; }
@@ -218,14 +225,14 @@ std::unique_ptr<Kernel> stretched(const SumScale& scale, std::span<const Operand
   const bool by_four = cuda::four_at_once(loops);
   const int64_t n = loops.count(0) / (by_four ? 4 : 1);
   const cuda::DeviceLoops<2> nest = cuda::on_device(loops, by_four ? 4 : 1);
-  return cuda::by_flag(by_four, [&](auto four) {
+  return cuda::by_row(by_four ? 4 : 1, [&](auto at_once) {
     return cuda::by_flag(cuda::adds(operands[1]), [&](auto add) {
       return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
         using Index = decltype(index);
         return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-          cuda::launch("broadcast", stretch_kernel<decltype(four)::value, decltype(add)::value, Index>, cuda::blocks_for(n),
-                       cuda::kThreads, context, static_cast<Index>(n), nest, scale.with(context), cuda::in(operand, 0),
-                       cuda::out(operand, 1));
+          cuda::launch("broadcast", stretch_kernel<decltype(at_once)::value, decltype(add)::value, Index>,
+                       cuda::blocks_for(n), cuda::kThreads, context, static_cast<Index>(n), nest, scale.with(context),
+                       cuda::in(operand, 0), cuda::out(operand, 1));
         });
       });
     });

@@ -3,9 +3,9 @@
 //   PowBaseSlope {base, exponent, dy, dx}: dx = dy · exponent · base^(exponent - 1), and 0 where the exponent is 0
 //   PowExponentSlope {exponent, base, dy, dx}: dx = dy · base^exponent · ln(base), and 0 where the base is 0 and the
 //   exponent is not negative
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/strided.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/strided.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

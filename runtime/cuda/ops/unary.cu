@@ -2,7 +2,7 @@
 // sufficient.
 #include "runtime/attrs/pow.h"
 
-#include "runtime/cuda/elementwise.h"
+#include "runtime/cuda/device/elementwise.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {

@@ -11,8 +11,8 @@
 #include <stdexcept>
 
 #include "runtime/backend.h"
-#include "runtime/cuda/check.h"
 #include "runtime/cuda/cudnn/device.h"
+#include "runtime/cuda/device/check.h"
 #include "runtime/profile/cuda/device_props.h"
 #include "runtime/profile/kernel_registry.h"
 #include "runtime/profile/measure.h"

@@ -4,10 +4,11 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 #include "runtime/backend.h"
-#include "runtime/cuda/check.h"
+#include "runtime/cuda/device/handles.h"
 #include "runtime/profile/device.h"
 #include "runtime/profile/kernel_registry.h"
 #include "runtime/profile/measure.h"
@@ -22,45 +23,22 @@ using nlohmann::json;
 constexpr int64_t kPiece = int64_t{16} << 20;
 constexpr int kPieces = 16;
 
-class Pinned {
- public:
-  explicit Pinned(int64_t bytes) { check(cudaMallocHost(&data_, static_cast<size_t>(bytes)), "cannot pin memory"); }
-  ~Pinned() { cudaFreeHost(data_); }
-  Pinned(const Pinned&) = delete;
-  Pinned& operator=(const Pinned&) = delete;
-  std::byte* data() const { return static_cast<std::byte*>(data_); }
-
- private:
-  void* data_ = nullptr;
-};
-
 // A stream with an event at the beginning and the end of its work.
 class Track {
  public:
-  Track() {
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cannot make a stream");
-    for (cudaEvent_t* event : {&began_, &ended_}) check(cudaEventCreate(event), "cannot make an event");
-  }
-  ~Track() {
-    for (const cudaEvent_t event : {began_, ended_}) cudaEventDestroy(event);
-    cudaStreamDestroy(stream_);
-  }
-  Track(const Track&) = delete;
-  Track& operator=(const Track&) = delete;
-
-  cudaStream_t stream() const { return stream_; }
-  void begin() { check(cudaEventRecord(began_, stream_), "cannot measure"); }
-  void end() { check(cudaEventRecord(ended_, stream_), "cannot measure"); }
+  cudaStream_t stream() const { return stream_.get(); }
+  void begin() { check(cudaEventRecord(began_.get(), stream_.get()), "cannot measure"); }
+  void end() { check(cudaEventRecord(ended_.get(), stream_.get()), "cannot measure"); }
   double seconds() {
-    check(cudaEventSynchronize(ended_), "a copy failed");
+    check(cudaEventSynchronize(ended_.get()), "a copy failed");
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, began_, ended_), "cannot measure");
+    check(cudaEventElapsedTime(&milliseconds, began_.get(), ended_.get()), "cannot measure");
     return 1e-3 * static_cast<double>(milliseconds);
   }
 
  private:
-  cudaStream_t stream_ = nullptr;
-  cudaEvent_t began_ = nullptr, ended_ = nullptr;
+  cuda::Stream stream_ = cuda::Stream::make();
+  cuda::Event began_ = cuda::Event::make_timed(), ended_ = cuda::Event::make_timed();
 };
 
 struct Copy {
@@ -115,7 +93,8 @@ class Busy {
 
 json measure_links(const std::string&) {
   const backend::Arena arena(2 * kPiece * kPieces);
-  const Pinned pool(2 * kPiece * kPieces);
+  const cuda::PinnedMemory pool(2 * kPiece * kPieces, "cannot pin memory");
+  if (!pool) throw std::runtime_error("this machine does not give pinned memory: see `ulimit -l`");
   Track out, in;
   const Copy store{cudaMemcpyDeviceToHost, pool.data(), arena.data()};
   // To the other half, as in a plan: the two directions never share a byte.

@@ -39,11 +39,6 @@ struct dim3 {
   dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-struct alignas(16) float4 {
-  float x, y, z, w;
-};
-inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
-
 using std::isfinite;
 inline int min(int a, int b) { return a < b ? a : b; }
 inline int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -151,6 +146,14 @@ uint64_t shuffle_down(uint64_t value, unsigned distance);
 extern dim3 threadIdx, blockIdx, blockDim;  // of the running fiber
 
 inline void __syncthreads() { emulation::sync_block(); }
+
+inline void __threadfence() {}
+// Blocks run one after another, in ascending or descending order.
+inline unsigned atomicInc(unsigned* at, unsigned limit) {
+  const unsigned before = *at;
+  *at = before >= limit ? 0 : before + 1;
+  return before;
+}
 
 template <class T>
 T __shfl_down_sync(unsigned, T value, unsigned distance) {

@@ -1,9 +1,9 @@
 // Computes what NVIDIA's libraries compute, as plain loops, so that whole trainers run on the emulation. These are
 // stand-ins: they say nothing about cuDNN or cuBLASLt. They are launched like kernels, to keep their position in the
 // streams.
-#include "runtime/cuda/bias.h"
-#include "runtime/cuda/broadcast.h"
-#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/ops/bias.h"
+#include "runtime/cuda/ops/broadcast.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/cuda/holders.h"
+#include "runtime/cuda/device/memory_users.h"
 
 #include <cuda_runtime.h>
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ struct ManagedProcess {
   unsigned long long bytes;  // kBytesUnknown: the driver does not report it
   unsigned gpu_instance, compute_instance;
 };
-constexpr int kManaged = 0, kInsufficientSize = 7;  // NVML_SUCCESS, NVML_ERROR_INSUFFICIENT_SIZE
+constexpr int kManaged = 0, kInsufficientSize = 7;   // NVML_SUCCESS, NVML_ERROR_INSUFFICIENT_SIZE
 constexpr unsigned long long kBytesUnknown = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
 
 class Management {
@@ -54,7 +54,8 @@ class Management {
     for (const ListFunction list : {computing_, drawing_}) {
       if (!list) continue;
       for (const ManagedProcess& one : list_of(list, device)) {
-        const bool known = std::any_of(all.begin(), all.end(), [&](const ManagedProcess& other) { return other.pid == one.pid; });
+        const bool known =
+            std::any_of(all.begin(), all.end(), [&](const ManagedProcess& other) { return other.pid == one.pid; });
         if (!known) all.push_back(one);
       }
     }
@@ -111,7 +112,7 @@ std::string held_text(unsigned long long bytes) {
 
 }  // namespace
 
-std::string who_holds_memory() {
+std::string memory_users() {
   char bus[32] = "";
   int device = 0;
   if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetPCIBusId(bus, sizeof bus, device) != cudaSuccess) {
@@ -122,14 +123,17 @@ std::string who_holds_memory() {
   std::vector<ManagedProcess> others = management.processes_on(bus);
   std::erase_if(others, [](const ManagedProcess& one) { return one.pid == static_cast<unsigned>(getpid()); });
   const auto held = [](const ManagedProcess& one) { return one.bytes == kBytesUnknown ? 0 : one.bytes; };
-  std::stable_sort(others.begin(), others.end(), [&](const ManagedProcess& a, const ManagedProcess& b) { return held(a) > held(b); });
+  std::stable_sort(others.begin(), others.end(),
+                   [&](const ManagedProcess& a, const ManagedProcess& b) { return held(a) > held(b); });
   std::string text;
   for (size_t i = 0; i < std::min(others.size(), kNamedHolders); ++i) {
     const std::string name = management.name_of(others[i].pid);
-    text += (text.empty() ? "process " : ", process ") + std::to_string(others[i].pid) + (name.empty() ? "" : " (" + name + ")") + " holds " +
+    text += (text.empty() ? "process " : ", process ") + std::to_string(others[i].pid) +
+            (name.empty() ? "" : " (" + name + ")") + " holds " +
             (others[i].bytes == kBytesUnknown ? "an unknown part" : held_text(others[i].bytes));
   }
-  if (others.size() > kNamedHolders) text += ", and " + std::to_string(others.size() - kNamedHolders) + " more hold memory";
+  if (others.size() > kNamedHolders)
+    text += ", and " + std::to_string(others.size() - kNamedHolders) + " more hold memory";
   return text;
 }
 

@@ -1,6 +1,6 @@
-#include "runtime/cuda/broadcast.h"
+#include "runtime/cuda/ops/broadcast.h"
 
-#include "runtime/cuda/launch.h"
+#include "runtime/cuda/device/launch.h"
 
 namespace plimsoll::cuda {
 namespace {

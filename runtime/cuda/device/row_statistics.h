@@ -2,8 +2,8 @@
 // normalizations.
 #pragma once
 
-#include "runtime/cuda/reduce.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/device/vector.h"
 
 namespace plimsoll::cuda {
 

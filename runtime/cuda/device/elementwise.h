@@ -5,8 +5,8 @@
 // A function on elements is a struct with `__device__ float operator()(float) const`.
 #pragma once
 
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/vector.h"
 
 namespace plimsoll::cuda {
 
@@ -21,9 +21,7 @@ template <bool kAdd, class F>
 __global__ void map_kernel(int64_t n, const float* x, float* y, F f) {
   const int64_t first = 4 * thread_number();
   if (first + 4 <= n) {
-    const float4 v = load4(x + first);
-    const float4 result = make_float4(f(v.x), f(v.y), f(v.z), f(v.w));
-    store4(y + first, kAdd ? load4(y + first) + result : result);
+    put_few<kAdd>(y + first, by_element(f, load_few<4>(x + first)));
   } else {
     for (int64_t i = first; i < n; ++i) y[i] = kAdd ? y[i] + f(x[i]) : f(x[i]);
   }
@@ -33,9 +31,7 @@ template <bool kAdd, class F>
 __global__ void map2_kernel(int64_t n, const float* a, const float* b, float* y, F f) {
   const int64_t first = 4 * thread_number();
   if (first + 4 <= n) {
-    const float4 u = load4(a + first), v = load4(b + first);
-    const float4 result = make_float4(f(u.x, v.x), f(u.y, v.y), f(u.z, v.z), f(u.w, v.w));
-    store4(y + first, kAdd ? load4(y + first) + result : result);
+    put_few<kAdd>(y + first, by_element(f, load_few<4>(a + first), load_few<4>(b + first)));
   } else {
     for (int64_t i = first; i < n; ++i) y[i] = kAdd ? y[i] + f(a[i], b[i]) : f(a[i], b[i]);
   }
@@ -61,8 +57,8 @@ std::unique_ptr<Kernel> map2(std::span<const OperandDesc> operands, F f) {
   const int64_t n = operands[2].tensor.padded_elements();
   return by_flag(adds(operands[2]), [&](auto add) -> std::unique_ptr<Kernel> {
     return kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      launch("elementwise kernel", map2_kernel<decltype(add)::value, F>, blocks_for(divided_up(n, 4)), kThreads, context,
-             n, in(operand, 0), in(operand, 1), out(operand, 2), f);
+      launch("elementwise kernel", map2_kernel<decltype(add)::value, F>, blocks_for(divided_up(n, 4)), kThreads,
+             context, n, in(operand, 0), in(operand, 1), out(operand, 2), f);
     });
   });
 }

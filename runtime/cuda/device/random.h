@@ -2,7 +2,7 @@
 // splittable pseudorandom number generators", 2014), so any thread can compute any element's.
 #pragma once
 
-#include "runtime/cuda/launch.h"
+#include "runtime/cuda/device/launch.h"
 
 namespace plimsoll::cuda {
 

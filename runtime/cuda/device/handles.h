@@ -1,12 +1,14 @@
 // Owning wrappers of the CUDA runtime's handles.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
 
-#include "runtime/cuda/check.h"
+#include "runtime/cuda/device/check.h"
 
 namespace plimsoll::cuda {
 
@@ -68,7 +70,8 @@ class Graph {
     Graph graph;
     graph.captured_ = Captured(captured);
     cudaGraphExec_t playable = nullptr;
-    if (!has_room(cudaGraphInstantiateWithFlags(&playable, captured, 0), "cudaGraphInstantiateWithFlags of a round")) return {};
+    if (!has_room(cudaGraphInstantiateWithFlags(&playable, captured, 0), "cudaGraphInstantiateWithFlags of a round"))
+      return {};
     graph.playable_ = Playable(playable);
     if (!has_room(cudaGraphUpload(playable, stream), "cudaGraphUpload of a round")) return {};
     return graph;
@@ -95,12 +98,35 @@ inline cudaGraphNode_t last_node(cudaStream_t stream) {
   const cudaGraphNode_t* behind = nullptr;
   size_t count = 0;
 #if CUDART_VERSION >= 13000
-  check(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &behind, nullptr, &count), "cudaStreamGetCaptureInfo");
+  check(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &behind, nullptr, &count),
+        "cudaStreamGetCaptureInfo");
 #else
   check(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &behind, &count), "cudaStreamGetCaptureInfo");
 #endif
   return count == 0 ? nullptr : behind[0];
 }
+
+// Pinned memory of the host. After a failure for lack of memory it is empty.
+class PinnedMemory {
+ public:
+  PinnedMemory() = default;
+  PinnedMemory(int64_t bytes, const char* what) {
+    void* address = nullptr;
+    const cudaError_t result = cudaHostAlloc(&address, static_cast<size_t>(bytes), cudaHostAllocDefault);
+    if (result == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      return;
+    }
+    check(result, what);
+    memory_ = Memory(address);
+  }
+  std::byte* data() const { return static_cast<std::byte*>(memory_.get()); }
+  explicit operator bool() const { return static_cast<bool>(memory_); }
+
+ private:
+  using Memory = Owned<void*, cudaFreeHost>;
+  Memory memory_;
+};
 
 // One value in pinned memory.
 template <class T>
@@ -108,17 +134,14 @@ class Pinned {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  Pinned() {
-    void* address = nullptr;
-    check(cudaHostAlloc(&address, sizeof(T), cudaHostAllocDefault), "cudaHostAlloc");
-    value_ = new (address) T();
+  Pinned() : memory_(sizeof(T), "cudaHostAlloc") {
+    if (!memory_) check(cudaErrorMemoryAllocation, "cudaHostAlloc");
+    value_ = new (memory_.data()) T();
   }
-  ~Pinned() { cudaFreeHost(value_); }
-  Pinned(const Pinned&) = delete;
-  Pinned& operator=(const Pinned&) = delete;
   T* operator->() const { return value_; }
 
  private:
+  PinnedMemory memory_;
   T* value_;
 };
 

@@ -1,7 +1,7 @@
 // The values that kernels of a recorded round read because they change, and the kernel that changes one of them.
 #pragma once
 
-#include "runtime/cuda/launch.h"
+#include "runtime/cuda/device/launch.h"
 
 namespace plimsoll::cuda {
 

@@ -8,17 +8,17 @@
 // g, float& s0, float& s1)`.
 #pragma once
 
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/tensors.h"
-#include "runtime/cuda/together.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/combined.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/tensors.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/update_numbers.h"
 
 namespace plimsoll::cuda {
 
 template <int kStates, bool kClear, class Optimizer>
-__global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tensors, const float* factor, Optimizer optimizer,
-                              ChangingArgument changing) {
+__global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tensors, const float* factor,
+                              Optimizer optimizer, ChangingArgument changing) {
   __shared__ typename Optimizer::Step step;
   __shared__ float scale;
   __shared__ bool discard;
@@ -35,34 +35,32 @@ __global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tenso
   float* const s1 = kStates > 1 ? tensors.of[kStates > 1 ? 3 : 0][stretch.tensor] : nullptr;
   const int64_t first = stretch.begin + 4 * static_cast<int64_t>(threadIdx.x);
   const auto clear = [=](int64_t i) {
-    if (i + 4 <= stretch.end) store4(g + i, make_float4(0, 0, 0, 0));
-    else for (; i < stretch.end; ++i) g[i] = 0;
+    if (i + 4 <= stretch.end) store_few(g + i, few_of<4>(0.0F));
+    else
+      for (; i < stretch.end; ++i) g[i] = 0;
   };
   if (discard) {
     for (int k = 0; kClear && k < kFoursOfThread; ++k) clear(first + 4 * k * kThreads);
     return;
   }
-  float4 weight[kFoursOfThread], gradient[kFoursOfThread], a[kFoursOfThread], b[kFoursOfThread];
+  Few<4> weight[kFoursOfThread], gradient[kFoursOfThread], a[kFoursOfThread], b[kFoursOfThread];
 #pragma unroll
   for (int k = 0; k < kFoursOfThread; ++k) {
     const int64_t i = first + 4 * k * kThreads;
     if (i + 4 > stretch.end) continue;
-    weight[k] = load4(w + i);
-    gradient[k] = load4(g + i);
-    a[k] = kStates > 0 ? load4(s0 + i) : make_float4(0, 0, 0, 0);
-    b[k] = kStates > 1 ? load4(s1 + i) : make_float4(0, 0, 0, 0);
+    weight[k] = load_few<4>(w + i);
+    gradient[k] = load_few<4>(g + i);
+    a[k] = kStates > 0 ? load_few<4>(s0 + i) : few_of<4>(0.0F);
+    b[k] = kStates > 1 ? load_few<4>(s1 + i) : few_of<4>(0.0F);
   }
 #pragma unroll
   for (int k = 0; k < kFoursOfThread; ++k) {
     const int64_t i = first + 4 * k * kThreads;
     if (i + 4 <= stretch.end) {
-      step(weight[k].x, scale * gradient[k].x, a[k].x, b[k].x);
-      step(weight[k].y, scale * gradient[k].y, a[k].y, b[k].y);
-      step(weight[k].z, scale * gradient[k].z, a[k].z, b[k].z);
-      step(weight[k].w, scale * gradient[k].w, a[k].w, b[k].w);
-      store4(w + i, weight[k]);
-      if (kStates > 0) store4(s0 + i, a[k]);
-      if (kStates > 1) store4(s1 + i, b[k]);
+      for (int j = 0; j < 4; ++j) step(weight[k].of[j], scale * gradient[k].of[j], a[k].of[j], b[k].of[j]);
+      store_few(w + i, weight[k]);
+      if (kStates > 0) store_few(s0 + i, a[k]);
+      if (kStates > 1) store_few(s1 + i, b[k]);
     } else {
       for (int64_t j = i; j < stretch.end; ++j) {
         float first_state = kStates > 0 ? s0[j] : 0, second_state = kStates > 1 ? s1[j] : 0;
@@ -76,24 +74,26 @@ __global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tenso
 }
 
 template <int kStates, class Optimizer, class Attrs>
-class UpdateKernel final : public Kernel, public Together {
+class UpdateKernel final : public Kernel, public Combinable {
  public:
   UpdateKernel(std::span<const OperandDesc> operands, const Attrs& attrs)
-      : attrs_(attrs), elements_(operands[0].tensor.padded_elements()), clears_(adds(operands[1])),
+      : attrs_(attrs),
+        elements_(operands[0].tensor.padded_elements()),
+        clears_(adds(operands[1])),
         scaled_(operands.size() > kFactor) {}
 
   void run(const RunContext& context, std::byte* const* operands, std::byte*) override {
     const Member alone{this, operands};
-    run_together(context, {&alone, 1});
+    run_combined(context, {&alone, 1});
   }
 
-  bool goes_with(const Kernel& other) const override {
+  bool combines_with(const Kernel& other) const override {
     const auto* const same = dynamic_cast<const UpdateKernel*>(&other);
     return same && same->clears_ == clears_ && same->scaled_ == scaled_ && same->with({}) == with({});
   }
 
   // One factor clips all gradients.
-  void run_together(const RunContext& context, std::span<const Member> members) const override {
+  void run_combined(const RunContext& context, std::span<const Member> members) const override {
     const Optimizer optimizer = with(context);
     const float* const factor = scaled_ ? in(members.front().operands, kFactor) : nullptr;
     const auto entry = [&](size_t i) {
@@ -103,8 +103,8 @@ class UpdateKernel final : public Kernel, public Together {
     };
     by_flag(clears_, [&](auto clear) {
       for_tensors<kTensors>(members.size(), entry, [&](const Tensors<kTensors>& tensors) {
-        launch("optimizer kernel", update_kernel<kStates, decltype(clear)::value, Optimizer>, tensors.blocks(), kThreads, context,
-               tensors, factor, optimizer, changing(context));
+        launch("optimizer kernel", update_kernel<kStates, decltype(clear)::value, Optimizer>, tensors.blocks(),
+               kThreads, context, tensors, factor, optimizer, changing(context));
       });
     });
   }
@@ -112,7 +112,9 @@ class UpdateKernel final : public Kernel, public Together {
  private:
   static constexpr size_t kTensors = kStates + 2, kFactor = kTensors;
 
-  Optimizer with(const RunContext& context) const { return Optimizer(with_numbers(attrs_, context.numbers), rate_scale_of(context)); }
+  Optimizer with(const RunContext& context) const {
+    return Optimizer(with_numbers(attrs_, context.numbers), rate_scale_of(context));
+  }
 
   Attrs attrs_;
   int64_t elements_;

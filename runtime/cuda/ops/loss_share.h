@@ -1,8 +1,8 @@
 // A block's share of a loss, and the block that adds the shares in a fixed order.
 #pragma once
 
-#include "runtime/cuda/launch.h"
-#include "runtime/cuda/reduce.h"
+#include "runtime/cuda/device/launch.h"
+#include "runtime/cuda/device/reduce.h"
 
 namespace plimsoll::cuda {
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "runtime/attrs/pool.h"
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/layout.h"
-#include "runtime/cuda/vector.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/vector.h"
 
 namespace plimsoll::cuda {
 
@@ -41,8 +41,13 @@ inline PoolAxis pool_axis(const PoolAttrs& a, const TensorDesc& x, const TensorD
     if (value < 0 || value > (int64_t{1} << 28)) throw KernelError("a pool over too many pixels");
     return static_cast<int32_t>(value);
   };
-  return {narrow(x.dim(2 + i)),   narrow(y.dim(2 + i)), narrow(a.kernel[i]), narrow(a.strides[i]),
-          narrow(a.dilations[i]), narrow(a.pads[i]),    narrow(a.pads[i + a.kernel.size()])};
+  return {narrow(x.dim(2 + i)),
+          narrow(y.dim(2 + i)),
+          narrow(a.kernel[i]),
+          narrow(a.strides[i]),
+          narrow(a.dilations[i]),
+          narrow(a.pads[i]),
+          narrow(a.pads[i + a.kernel.size()])};
 }
 
 // Two spatial dimensions.
@@ -52,11 +57,13 @@ struct PoolShape {
   PoolAxis rows, columns;
 
   PoolShape(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y)
-      : planes(x.dim(0) * x.dim(1)), step(is_channels_last(x) ? x.dim(1) : 1), rows(pool_axis(a, x, y, 0)), columns(pool_axis(a, x, y, 1)) {}
+      : planes(x.dim(0) * x.dim(1)),
+        step(is_channels_last(x) ? x.dim(1) : 1),
+        rows(pool_axis(a, x, y, 0)),
+        columns(pool_axis(a, x, y, 1)) {}
 
   __host__ __device__ int64_t inputs() const { return planes * rows.in * columns.in; }
   __host__ __device__ int64_t outputs() const { return planes * rows.out * columns.out; }
-
 };
 
 // Three spatial dimensions. These tensors are plain: number = ((plane · depth + layer) · height + row) · width +
@@ -66,7 +73,10 @@ struct VolumePoolShape {
   PoolAxis layers, rows, columns;
 
   VolumePoolShape(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y)
-      : planes(x.dim(0) * x.dim(1)), layers(pool_axis(a, x, y, 0)), rows(pool_axis(a, x, y, 1)), columns(pool_axis(a, x, y, 2)) {}
+      : planes(x.dim(0) * x.dim(1)),
+        layers(pool_axis(a, x, y, 0)),
+        rows(pool_axis(a, x, y, 1)),
+        columns(pool_axis(a, x, y, 2)) {}
 
   __host__ __device__ int64_t inputs() const { return planes * layers.in * rows.in * columns.in; }
   __host__ __device__ int64_t outputs() const { return planes * layers.out * rows.out * columns.out; }
@@ -80,7 +90,8 @@ struct VolumePixel {
 
 __device__ inline VolumePixel volume_pixel_of(int64_t number, int depth, int height, int width) {
   const int64_t row = number / width, layer = row / height;
-  return {layer / depth, static_cast<int>(layer % depth), static_cast<int>(row % height), static_cast<int>(number % width)};
+  return {layer / depth, static_cast<int>(layer % depth), static_cast<int>(row % height),
+          static_cast<int>(number % width)};
 }
 
 // The coordinates of a thread's pixel. Adjacent threads have adjacent memory:
@@ -94,7 +105,9 @@ struct Pixel {
 
   // The offset of the plane in a tensor with planes of height · width. Its pixel (r, c) is (r · width + c) · step
   // further on.
-  __device__ int64_t plane(int64_t step, int64_t height, int64_t width) const { return outer * height * width * step + channel; }
+  __device__ int64_t plane(int64_t step, int64_t height, int64_t width) const {
+    return outer * height * width * step + channel;
+  }
 };
 
 template <int kAtOnce>

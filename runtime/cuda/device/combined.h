@@ -8,18 +8,18 @@
 
 namespace plimsoll::cuda {
 
-class Together {
+class Combinable {
  public:
-  virtual ~Together() = default;
+  virtual ~Combinable() = default;
 
   struct Member {
     const Kernel* kernel;
     std::byte* const* operands;
   };
   // Whether the other kernel does the same work as this one.
-  virtual bool goes_with(const Kernel& other) const = 0;
-  // All members satisfy goes_with() this one. None reads what another writes.
-  virtual void run_together(const RunContext& context, std::span<const Member> members) const = 0;
+  virtual bool combines_with(const Kernel& other) const = 0;
+  // All members satisfy combines_with() this one. None reads what another writes.
+  virtual void run_combined(const RunContext& context, std::span<const Member> members) const = 0;
 };
 
 }  // namespace plimsoll::cuda

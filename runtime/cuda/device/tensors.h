@@ -10,12 +10,12 @@
 #include <array>
 #include <span>
 
-#include "runtime/cuda/launch.h"
+#include "runtime/cuda/device/launch.h"
 
 namespace plimsoll::cuda {
 
 inline constexpr int kFoursOfThread = 2;  // accesses of 16 bytes in flight before the first is used
-inline constexpr int64_t kStretch = int64_t{4} * kFoursOfThread * kThreads;
+inline constexpr int64_t kElementsOfBlock = int64_t{4} * kFoursOfThread * kThreads;
 
 // K addresses for each: a weight, its gradient, its state. All are aligned to 16 bytes.
 template <size_t K>
@@ -31,7 +31,7 @@ struct Tensors {
   // false: it does not fit and must go into the next launch.
   bool add(const std::array<float*, K>& addresses, int64_t size) {
     constexpr int64_t kMostBlocks = int64_t{1} << 30;
-    const int64_t end = blocks() + divided_up(size, kStretch);
+    const int64_t end = blocks() + divided_up(size, kElementsOfBlock);
     if (count == kAtMost || (count > 0 && end > kMostBlocks)) return false;
     if (end > kMostBlocks) throw KernelError("a tensor of " + std::to_string(size) + " elements in one launch");
     ends[count] = static_cast<int32_t>(end);
@@ -69,8 +69,8 @@ struct StretchOfTensor {
 template <size_t K>
 __device__ StretchOfTensor stretch_of_block(const Tensors<K>& tensors) {
   const auto [number, block] = share_of_block(tensors);
-  const int64_t begin = block * kStretch, size = tensors.sizes[number];
-  return {number, begin, min(begin + kStretch, size)};
+  const int64_t begin = block * kElementsOfBlock, size = tensors.sizes[number];
+  return {number, begin, min(begin + kElementsOfBlock, size)};
 }
 
 // body(tensors) for each launch; entry(i) gives {addresses, size}.

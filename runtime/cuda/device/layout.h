@@ -40,7 +40,9 @@ inline void need_one_order(std::span<const OperandDesc> operands) {
 inline IntList as_it_lies(const IntList& list, Layout layout) {
   return layout == Layout::nhwc ? IntList{list[0], list[2], list[3], list[1]} : list;
 }
-inline TensorDesc as_it_lies(const TensorDesc& desc) { return {desc.type, as_it_lies(desc.dims, desc.layout), Layout::plain}; }
+inline TensorDesc as_it_lies(const TensorDesc& desc) {
+  return {desc.type, as_it_lies(desc.dims, desc.layout), Layout::plain};
+}
 inline size_t axis_as_it_lies(size_t axis, Layout layout) {
   constexpr size_t kPlace[] = {0, 3, 1, 2};
   return layout == Layout::nhwc ? kPlace[axis] : axis;
@@ -51,7 +53,8 @@ struct PlaneShape {
   int64_t samples = 0, channels = 0, pixels = 1;
   bool channels_last = false;
   PlaneShape() = default;
-  explicit PlaneShape(const TensorDesc& desc) : samples(desc.dim(0)), channels(desc.dim(1)), channels_last(is_channels_last(desc)) {
+  explicit PlaneShape(const TensorDesc& desc)
+      : samples(desc.dim(0)), channels(desc.dim(1)), channels_last(is_channels_last(desc)) {
     for (size_t axis = 2; axis < desc.rank(); ++axis) pixels *= desc.dim(axis);
   }
   int64_t planes() const { return samples * channels; }

@@ -14,9 +14,10 @@ struct Planes {
 // y += b[channel], and then y = max(y, 0) with `relu`. `b` may be nullptr.
 void add_bias(const RunContext& context, float* y, const float* b, bool relu, const Planes& shape);
 
-// db[channel] = Σ dy over samples and plane, or += with `accumulate`. `parts` has bias_gradient_workspace() bytes.
+// db[channel] = Σ dy over samples and plane, or += with `accumulate`. `workspace` has bias_gradient_workspace() bytes.
 int64_t bias_gradient_workspace(const Planes& shape);
-void bias_gradient(const RunContext& context, const float* dy, float* db, bool accumulate, float* parts, const Planes& shape);
+void bias_gradient(const RunContext& context, const float* dy, float* db, bool accumulate, void* workspace,
+                   const Planes& shape);
 
 // to[i] += from[i]; both begin at a multiple of 16 bytes.
 void add_to(const RunContext& context, float* to, const float* from, int64_t count);

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "runtime/attrs/loss.h"
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/loss_share.h"
-#include "runtime/cuda/reduce.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/ops/loss_share.h"
 
 namespace plimsoll::cuda {
 

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "runtime/cuda/launch.h"
+#include "runtime/cuda/device/launch.h"
 
 namespace plimsoll::cuda {
 
@@ -26,7 +26,9 @@ std::unique_ptr<Kernel> kernel(Body body) {
   return std::make_unique<LaunchingKernel<Body>>(std::move(body));
 }
 
-inline const float* in(std::byte* const* operands, size_t slot) { return reinterpret_cast<const float*>(operands[slot]); }
+inline const float* in(std::byte* const* operands, size_t slot) {
+  return reinterpret_cast<const float*>(operands[slot]);
+}
 inline float* out(std::byte* const* operands, size_t slot) { return reinterpret_cast<float*>(operands[slot]); }
 
 inline bool adds(const OperandDesc& operand) { return operand.access == Access::update; }
@@ -44,11 +46,11 @@ decltype(auto) by_row(int64_t columns, Body body) {
 }
 
 // Defines the two functions of a kernel that has one algorithm and needs no workspace.
-#define PLIMSOLL_CUDA_KERNEL(name, ...)                                                                \
-  std::vector<Algorithm> name::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; } \
-  std::unique_ptr<Kernel> name::make([[maybe_unused]] const Attrs& attrs,                              \
-                                     std::span<const OperandDesc> operands, std::string_view) {        \
-    __VA_ARGS__                                                                                        \
+#define PLIMSOLL_CUDA_KERNEL(name, ...)                                                                          \
+  std::vector<Algorithm> name::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }           \
+  std::unique_ptr<Kernel> name::make([[maybe_unused]] const Attrs& attrs, std::span<const OperandDesc> operands, \
+                                     std::string_view) {                                                         \
+    __VA_ARGS__                                                                                                  \
   }
 
 }  // namespace plimsoll::cuda

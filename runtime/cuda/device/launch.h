@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "runtime/cuda/check.h"
+#include "runtime/cuda/device/check.h"
 #include "runtime/kernel.h"
 
 namespace plimsoll::cuda {
@@ -25,7 +25,8 @@ template <class... Parameters>
 void launch(const char* name, void (*kernel)(Parameters...), int64_t blocks, int threads, const RunContext& context,
             std::type_identity_t<Parameters>... arguments) {
   if (blocks == 0) return;
-  if (blocks > 0x7FFFFFFF) throw KernelError(std::string(name) + ": " + std::to_string(blocks) + " blocks are more than a grid has");
+  if (blocks > 0x7FFFFFFF)
+    throw KernelError(std::string(name) + ": " + std::to_string(blocks) + " blocks are more than a grid has");
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
   config.blockDim = dim3(static_cast<unsigned>(threads));
@@ -52,8 +53,12 @@ struct ChangingArgument {
 };
 
 inline Changing changing_values(const RunContext& context) {
-  Changing values{.seed = context.seed, .iteration = context.iteration, .round = context.round,
-                  .learning_rate = context.learning_rate, .loss_scale = context.loss_scale, .discard = context.discard};
+  Changing values{.seed = context.seed,
+                  .iteration = context.iteration,
+                  .round = context.round,
+                  .learning_rate = context.learning_rate,
+                  .loss_scale = context.loss_scale,
+                  .discard = context.discard};
   for (size_t i = 0; i < kLabelScales; ++i) values.label_scales[i] = context.label_scales[i];
   return values;
 }

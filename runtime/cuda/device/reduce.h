@@ -1,5 +1,5 @@
 // Device code for sums over a block of threads, by a tree whose shape depends only on the block's size: the same bits
-// every time. No sum of this backend uses atomics.
+// every time. Atomics only count the blocks that have arrived (arrival.h); no sum uses them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,7 +31,8 @@ struct DoubleSum {
 
 template <int kThreads>
 __device__ double block_sum(double value) {
-  return block_reduce<kThreads>(DoubleSum{value}, [](DoubleSum a, DoubleSum b) { return DoubleSum{a.sum + b.sum}; }).sum;
+  return block_reduce<kThreads>(DoubleSum{value}, [](DoubleSum a, DoubleSum b) { return DoubleSum{a.sum + b.sum}; })
+      .sum;
 }
 
 struct FloatMax {

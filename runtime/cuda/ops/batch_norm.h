@@ -1,0 +1,104 @@
+// Shared by the batch normalization kernels: the partition of the work, and what follows from a channel's sums.
+//
+// If the pixels of a channel are contiguous, they are divided into stretches. A stretch fits the registers of a block,
+// so its moments can be computed mean first although x is read from memory once; sums of squares without subtracting
+// the mean would cancel. Moments are merged as in Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
+// computing sample variances", 1979. If the channels of a pixel are contiguous (channels last; samples without pixels),
+// the sums are those of a matrix's columns (device/column_sum.h).
+#pragma once
+
+#include "runtime/attrs/batch_norm.h"
+#include "runtime/cuda/device/column_sum.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/layout.h"
+
+namespace plimsoll::cuda::batch_norm {
+
+inline constexpr int kValuesOfThread = 16;
+inline constexpr int64_t kStretch = kThreads * kValuesOfThread;  // per channel: 16 KiB
+
+// The elements of a channel, sample by sample.
+struct Channels {
+  int64_t samples, channels, pixels, count, stretches;
+  bool beside;          // the channels of a pixel are contiguous
+  ColumnParts columns;  // if they are
+
+  explicit Channels(const TensorDesc &x) {
+    const PlaneShape shape(x);
+    samples = shape.samples;
+    channels = shape.channels;
+    pixels = shape.pixels;
+    count = samples * pixels;
+    beside = shape.channels_last || pixels == 1;
+    stretches = divided_up(count, kStretch);
+    columns = ColumnParts(count, channels, channels % 4 == 0 ? 4 : 1);
+  }
+  int64_t elements() const { return count * channels; }
+  // Whether four adjacent elements of a channel are contiguous and aligned to 16 bytes.
+  bool by_four() const { return (beside ? channels : pixels) % 4 == 0; }
+  // The offset of element i of channel c.
+  template <class Index>
+  __device__ int64_t at(int64_t c, Index i) const {
+    const Index sample = i / static_cast<Index>(pixels), pixel = i - sample * static_cast<Index>(pixels);
+    return (static_cast<int64_t>(sample) * channels + c) * pixels + static_cast<int64_t>(pixel);
+  }
+};
+
+// What the forward computes of a channel once its moments are known.
+struct ForwardEnd {
+  double count, epsilon, momentum;
+  const float *scale, *bias;
+  float *running_mean, *running_var;  // nullptr: they do not move
+  float *saved_mean, *saved_var;      // may be nullptr
+  float *factor, *offset;             // y = factor * x + offset
+
+  __device__ void put(int64_t c, float mean, float var) const {
+    if (saved_mean) saved_mean[c] = mean;
+    if (saved_var) saved_var[c] = var;
+    const double a = scale[c] / sqrt(static_cast<double>(var) + epsilon);
+    factor[c] = static_cast<float>(a);
+    offset[c] = static_cast<float>(bias[c] - static_cast<double>(mean) * a);
+  }
+  __device__ void finish(int64_t c, const Moments &m) const {
+    if (running_mean) {
+      // As in PyTorch: normalized by the biased variance; the running variance is updated with the unbiased one.
+      const double unbiased = m.squares / (count > 2 ? count - 1 : 1);
+      running_mean[c] = static_cast<float>(momentum * running_mean[c] + (1 - momentum) * m.mean);
+      running_var[c] = static_cast<float>(momentum * running_var[c] + (1 - momentum) * unbiased);
+    }
+    put(c, static_cast<float>(m.mean), static_cast<float>(m.squares / count));
+  }
+};
+
+// The sums of a channel's gradient: of g = dy, masked by a fused Relu, and of g * (x - mean).
+using GradientSums = Sums<2>;
+
+// What the backward computes of them, with z = (x - mean) / std:
+//
+//   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
+//
+// For frozen statistics, which do not depend on x, dx = scale / std * g.
+struct BackwardEnd {
+  double count, epsilon;
+  bool frozen, adds_scale, adds_bias;
+  const float *scale, *mean, *var;
+  float *dscale, *dbias;  // may be nullptr
+  float *p, *q, *r;       // dx = p * g + q * x + r
+
+  __device__ void finish(int64_t c, const GradientSums &sums) const {
+    const double g = sums.of[0], g_off = sums.of[1], deviation = sqrt(static_cast<double>(var[c]) + epsilon);
+    const double slope = scale[c] / deviation, across = g_off / (deviation * deviation * count);
+    p[c] = static_cast<float>(slope);
+    q[c] = frozen ? 0 : static_cast<float>(-slope * across);
+    r[c] = frozen ? 0 : static_cast<float>(slope * (across * mean[c] - g / count));
+    if (dscale) dscale[c] = static_cast<float>(g_off / deviation) + (adds_scale ? dscale[c] : 0);
+    if (dbias) dbias[c] = static_cast<float>(g) + (adds_bias ? dbias[c] : 0);
+  }
+};
+
+template <bool kRelu>
+__device__ float masked(float slope, float result) {
+  return kRelu && !(result > 0) ? 0 : slope;
+}
+
+}  // namespace plimsoll::cuda::batch_norm
