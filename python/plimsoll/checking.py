@@ -57,7 +57,7 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
     single, double = _gradients(torch, model, arguments, labels, loss), _gradients(
         torch, model, arguments, labels, loss, double=True
     )
-    before, after, value = _one_step(torch, model, arguments, labels, trainer)
+    before, after, value = _one_step(torch, model, arguments, labels, plan, trainer)
 
     rows = [Comparison("loss", "loss", _distance(value, single.loss), _distance(single.loss, double.loss))]
     for name, tensor in after.items():
@@ -117,7 +117,7 @@ def _check_types(torch, model):
 
 def _check_plan(plan, arguments, trainer):
     batch = plan["model"]["batch"]
-    samples = {a.shape[0] for a in arguments if a.dim() > 0}
+    samples = {a.shape[0] for a in arguments if getattr(a, "shape", ())}
     if samples != {batch}:
         raise ValueError(
             f"'{trainer}' trains batches of {batch} samples, and the example has {', '.join(map(str, sorted(samples)))}"
@@ -176,7 +176,7 @@ def _gradients(torch, model, arguments, labels, loss, double=False):
     model = copy.deepcopy(model)
     if double:
         model = model.double()
-        arguments = tuple(a.double() if a.is_floating_point() else a for a in arguments)
+        arguments = tuple(a.double() if torch.is_tensor(a) and a.is_floating_point() else a for a in arguments)
         labels = labels.double() if labels is not None and labels.is_floating_point() else labels
     model.zero_grad()
     value = loss(model(*arguments), labels)
@@ -184,7 +184,21 @@ def _gradients(torch, model, arguments, labels, loss, double=False):
     return _Step(model, value)
 
 
-def _one_step(torch, model, arguments, labels, trainer):
+def _fed(plan, proto, tensors):
+    """The tensors among the example's that the trainer reads: an input that no output depends on has no data."""
+    from .exporting import METADATA_KEY
+
+    names = [value.name for value in proto.graph.input]
+    for entry in proto.metadata_props:
+        if entry.key == METADATA_KEY:
+            names = json.loads(entry.value).get("inputs", names)
+    if len(names) != len(tensors):
+        return tensors
+    fed = {tensor["name"] for tensor in plan["tensors"] if tensor["kind"] == "input"}
+    return [tensor for name, tensor in zip(names, tensors) if name in fed]
+
+
+def _one_step(torch, model, arguments, labels, plan, trainer):
     """Runs the trainer for one step from the module's weights: the initializers before and after, and the loss."""
     import onnx
     from onnx import numpy_helper
@@ -193,6 +207,7 @@ def _one_step(torch, model, arguments, labels, trainer):
     with tempfile.TemporaryDirectory() as work:
         start, end, metrics = (os.path.join(work, name) for name in ("start.onnx", "end.onnx", "metrics.jsonl"))
         proto = onnx.load(os.path.join(trainer, "model.onnx"))
+        arguments = _fed(plan, proto, [a for a in arguments if isinstance(a, torch.Tensor)])
         for initializer in proto.graph.initializer:
             if initializer.name in state and initializer.data_type == onnx.TensorProto.FLOAT:
                 initializer.CopyFrom(

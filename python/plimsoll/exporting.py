@@ -63,7 +63,7 @@ def export(
             write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
         try:
             custom_gradients.check(torch, model, arguments, functions)
-            _annotate(model, str(path), allow_unused)
+            _annotate(torch, model, arguments, str(path), input_names, allow_unused)
         except ValueError:
             os.remove(path)  # no file is better than a file that trains something else
             raise
@@ -168,13 +168,13 @@ def _as_parameters(model, values):
 
 
 def _by_torchscript(torch, model, arguments, path, dynamic_batch, input_names, output_names, opset_version):
+    # Only tensors become inputs of the file: the exporter keeps other arguments as constants.
+    tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
     if input_names is None:
-        input_names = _names_of_inputs(model, len(arguments))
+        input_names = _names_of_tensors(torch, model, arguments)
     axes = {}
     if dynamic_batch:
-        axes = {
-            name: {0: "batch"} for name, a in zip(input_names, arguments) if isinstance(a, torch.Tensor) and a.dim() > 0
-        }
+        axes = {name: {0: "batch"} for name, a in zip(input_names, tensors) if a.dim() > 0}
     options = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
     opset = opset_version or (17 if _is_torch_2(torch) else 15)
     # TorchScript's exporter drops detach(). So it is exported as a node of our own, and _annotate makes it an Identity.
@@ -218,7 +218,13 @@ def _names_of_inputs(model, count):
     return names[:count] if len(names) >= count else [f"input_{i}" for i in range(count)]
 
 
-def _annotate(model, path, allow_unused):
+def _names_of_tensors(torch, model, arguments):
+    """The names of the tensors among the arguments, as the file's inputs are called if the caller does not name them."""
+    names = _names_of_inputs(model, len(arguments))
+    return [name for name, a in zip(names, arguments) if isinstance(a, torch.Tensor)]
+
+
+def _annotate(torch, model, arguments, path, input_names, allow_unused):
     import onnx
 
     proto = onnx.load(path, load_external_data=False)
@@ -243,6 +249,7 @@ def _annotate(model, path, allow_unused):
         "trained": trained,
         "frozen": [name for name, p in parameters.items() if not p.requires_grad and name in initializers],
         "buffers": [name for name in buffers if name in initializers],
+        "inputs": _inputs(torch, proto, model, arguments, input_names),
     }
     if detached := _detached(proto):
         notes["detached"] = detached
@@ -259,6 +266,13 @@ def _annotate(model, path, allow_unused):
         proto.metadata_props.remove(entry)
     proto.metadata_props.add(key=METADATA_KEY, value=json.dumps(notes))
     onnx.save(proto, path)
+
+
+def _inputs(torch, proto, model, arguments, input_names):
+    """The name of each tensor argument, in order. TorchScript's exporter leaves inputs out that nothing reads."""
+    names = [value.name for value in proto.graph.input]
+    tensors = sum(isinstance(a, torch.Tensor) for a in arguments)
+    return names if len(names) == tensors else list(input_names or _names_of_tensors(torch, model, arguments))
 
 
 def _detached(proto):

@@ -8,7 +8,8 @@ commit_is() {
   local expected=$1
   shift
   rm -f commit.cpp
-  env "$@" cmake -DROOT="$PWD/root" -DOUT="$PWD/commit.cpp" -P "$PLIMSOLL_SOURCE/cmake/commit.cmake" || fail "commit.cmake"
+  env "$@" cmake -DROOT="$PWD/root" -DOUT="$PWD/commit.cpp" -P "$PLIMSOLL_SOURCE/cmake/commit.cmake" ||
+    fail "commit.cmake"
   grep -qF "return \"$expected\";" commit.cpp || { cat commit.cpp; fail "the commit is not '$expected'"; }
 }
 
@@ -20,7 +21,8 @@ echo aaaaaaaaaaaabbbbbbbbbbbbccccccccccccdddd >root/cmake/archived_commit
 commit_is aaaaaaaaaaaa
 commit_is aaaaaaaaaaaa PLIMSOLL_COMMIT=0123456789ab
 
-# A repository where git cannot say the commit: it may not be installed, or the repository was copied without its history.
+# A repository where git cannot say the commit: it may not be installed, or the repository was copied without its
+# history.
 mkdir root/.git
 commit_is aaaaaaaaaaaa
 

@@ -172,3 +172,32 @@ try:
 except ValueError:
     pass
 PY
+
+# An input that nothing reads, and an argument that is absent. TorchScript's exporter leaves the former out of the file.
+cat >unread.py <<'PY'
+import torch
+from torch import nn
+
+
+class Unread(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 5)
+
+    def forward(self, x, token_types, mask=None, z=None):
+        return self.b(torch.tanh(self.a(x) + z) if mask is None else x)
+
+
+def make():
+    torch.manual_seed(0)
+    return Unread().train(), (torch.randn(8, 8), torch.ones(8, 3), None, torch.randn(8, 8)), torch.randint(0, 5, (8,))
+PY
+for exporter in $exporters; do
+  with_torch=$(python_with torch onnx numpy)
+  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
+  "$with_torch" -c "import sys, plimsoll; from unread import make; plimsoll.export(*make()[:2], 'unread.onnx', exporter='$exporter')" \
+    2>log || { cat log; fail "the exporter"; }
+  build_trainer "unread_$exporter" unread.onnx --batch 8 --budget 100%
+  "$with_torch" -c "import plimsoll; from unread import make; assert all(r.is_good(1e-4) for r in plimsoll.check(*make(), 'unread_$exporter'))" \
+    2>log || { cat log; fail "an input that nothing reads"; }
+done

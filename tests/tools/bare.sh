@@ -13,8 +13,10 @@ done
 cp page.md before.md
 printf 'a \\1 table\nof two lines\n' | page page.md bookworm package "commit 2"
 diff before.md page.md >changed && fail "the page did not change"
-[[ $(grep '^<' changed) == *"commit 1"*$'\n'"< bookworm package 1" ]] || { cat changed; fail "more than one table is lost"; }
-[[ $(grep '^>' changed) == *"commit 2"*$'\n'"> a \\1 table"$'\n'"> of two lines" ]] || { cat changed; fail "another table"; }
+[[ $(grep '^<' changed) == *"commit 1"*$'\n'"< bookworm package 1" ]] ||
+  { cat changed; fail "more than one table is lost"; }
+[[ $(grep '^>' changed) == *"commit 2"*$'\n'"> a \\1 table"$'\n'"> of two lines" ]] ||
+  { cat changed; fail "another table"; }
 ! echo | page page.md bookworm nothing "commit 2" 2>err || fail "a part that the page does not have"
 grep -q "0 places for the part nothing of bookworm" err || { cat err; fail "the missing place is not named"; }
 

@@ -15,13 +15,16 @@ for n in {1..12}; do echo "add_test(\"some: pass $n\" true)"; done >passing
 { echo 'add_test("some: slow" sleep 1)'; cat passing; } | tests
 run 0
 [[ $(grep -cE '^ +[0-9.]+ s  some: ' out) -eq 10 ]] || { cat out; fail "not ten slowest tests"; }
-[[ $(grep -A1 "^The slowest tests" out | tail -1) == *"some: slow" ]] || { cat out; fail "the slowest is not the first"; }
+[[ $(grep -A1 "^The slowest tests" out | tail -1) == *"some: slow" ]] ||
+  { cat out; fail "the slowest is not the first"; }
 says "Total Test time (real)"
-[[ $(tail -1 out) == "100% tests passed, 0 tests failed out of 13" ]] || { cat out; fail "the count is not the last line"; }
+[[ $(tail -1 out) == "100% tests passed, 0 tests failed out of 13" ]] ||
+  { cat out; fail "the count is not the last line"; }
 
 { echo 'add_test("some: broken" false)'; cat passing; } | tests
 run 8
-[[ $(tail -1 out) == *"1 tests failed out of 13" ]] || { cat out; fail "the count of failures is not the last line"; }
+[[ $(tail -1 out) == *"1 tests failed out of 13" ]] ||
+  { cat out; fail "the count of failures is not the last line"; }
 
 # A skip that nothing explains: accepted at a desk, refused in CI.
 skip='set_tests_properties("%s" PROPERTIES SKIP_RETURN_CODE 77)\n'
