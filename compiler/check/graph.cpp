@@ -1,77 +1,205 @@
-// Does the plan implement this graph?
+// Does the plan implement this graph? With several rounds, tasks add to gradients and the last update task that sees a
+// part of a gradient clears it. An update task may be replaced by tasks that update its weight slice by slice. Both
+// follow from the plan's own data here; nothing is shared with the planner, which makes graphs of that form.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "compiler/check/verdict.h"
 
 namespace plimsoll {
 namespace {
 
-template <class T>
-void expect_equal(Verdict& verdict, const std::string& of, const char* field, const T& said, const T& wanted) {
-  if (said != wanted)
-    verdict.refuse(Rule::graph, fmt::format("{}: {} is {} in the plan, but {} in the graph", of, field, said, wanted));
-}
+class Implements {
+ public:
+  Implements(const Plan& plan, const TaskGraph& graph, Verdict& verdict) : plan_(plan), graph_(graph), verdict_(verdict) {
+    for (const TaskId id : ids_of(graph_.tasks))
+      if (graph_.tasks[id].kind == TaskKind::update)
+        for (const Operand& operand : graph_.tasks[id].operands)
+          if (operand.access != Access::absent) last_look_[{operand.tensor, operand.begin}] = id;
+  }
 
-std::string listed(const TaskGraph& graph, const std::vector<TensorId>& tensors) {
-  std::string text = "[";
-  for (TensorId tensor : tensors)
-    text += (text.size() > 1 ? " " : "") + (graph.tensors.contains(tensor) ? spelled_tensor(graph.tensors[tensor].name) : "?");
-  return text + "]";
-}
+  void run() {
+    expect_equal("batch", "samples", plan_.batch, graph_.batch);
+    expect_equal("batch", "ranks", plan_.ranks, graph_.ranks);
+    if (plan_.tensors.size() < graph_.tensors.size()) expect_equal("tensors", "count", plan_.tensors.size(), graph_.tensors.size());
+    if (!verdict_.clean()) return;
+    for (const TensorId id : ids_of(plan_.tensors)) {
+      if (graph_.tensors.contains(id)) compare(id);
+      else check_slice(id);
+    }
+    if (!verdict_.clean()) return;
+    size_t next = 0;
+    for (const TaskId id : ids_of(graph_.tasks)) next = match(id, next);
+    if (next != plan_.tasks.size()) expect_equal("tasks", "count", plan_.tasks.size(), next);
+    check_recomputations();
+  }
+
+ private:
+  template <class T>
+  void expect_equal(const std::string& of, const char* field, const T& said, const T& wanted) {
+    if (said != wanted)
+      verdict_.refuse(Rule::graph, fmt::format("{}: {} is {} in the plan, but {} in the graph", of, field, said, wanted));
+  }
+
+  std::string listed(const std::vector<TensorId>& tensors) const {
+    std::string text = "[";
+    for (TensorId tensor : tensors)
+      text += (text.size() > 1 ? " " : "") + (plan_.tensors.contains(tensor) ? spelled_tensor(plan_.tensors[tensor].name) : "?");
+    return text + "]";
+  }
+
+  bool accumulates(TensorId id) const { return plan_.rounds > 1 && graph_.tensors[id].kind == TensorKind::weight_gradient; }
+
+  void compare(TensorId id) {
+    const PlanTensor& said = plan_.tensors[id];
+    const Tensor& tensor = graph_.tensors[id];
+    const std::string of = "tensor " + spelled_tensor(tensor.name);
+    expect_equal(of, "name", said.name, tensor.name);
+    expect_equal(of, "kind", to_string(said.kind), to_string(tensor.kind));
+    expect_equal(of, "bytes", said.bytes, tensor.bytes(plan_.rank_samples()));
+    expect_equal(of, "in bf16", said.in_bf16, tensor.type.type == DataType::bf16);
+    expect_equal(of, "slice_begin", said.slice_begin, tensor.slice_begin);
+    expect_equal(of, "slice_of", listed({said.slice_of}), listed({tensor.slice_of}));
+    expect_equal(of, "persistent", said.persistent || said.at_home_on_host(), tensor.persistent || accumulates(id));
+  }
+
+  // A tensor of the plan alone: it must be a slice of one of the graph's.
+  void check_slice(TensorId id) {
+    const PlanTensor& slice = plan_.tensors[id];
+    const auto refuse = [&](std::string_view why) {
+      verdict_.refuse(Rule::graph, {}, id, fmt::format("tensor {}: is not in the graph, {}", spelled_tensor(slice.name), why));
+    };
+    if (!graph_.tensors.contains(slice.slice_of)) return refuse("and no slice of one of its tensors");
+    const PlanTensor& whole = plan_.tensors[slice.slice_of];
+    const bool may_be_cut = whole.kind == TensorKind::optimizer_state || (whole.kind == TensorKind::weight && !plan_.whole_weights);
+    if (!may_be_cut || slice.kind != whole.kind || slice.in_bf16 != whole.in_bf16)
+      return refuse(fmt::format("and {} cannot have such a slice", spelled_tensor(whole.name)));
+    if (slice.bytes < 1 || slice.bytes > plan_.slice_bytes || slice.slice_begin < 0 || slice.slice_begin > whole.bytes - slice.bytes)
+      return refuse(fmt::format("and {} bytes from byte {} on are no slice of at most {} of {}", slice.bytes, slice.slice_begin, plan_.slice_bytes,
+                                spelled_tensor(whole.name)));
+    if (!slice.persistent && !slice.at_home_on_host()) refuse("and a slice of what lives through the run, but does not live as long");
+  }
+
+  // The slice that a task of the plan works on: all its slices are the same part of their wholes. No bytes: it has none.
+  Block part_of(const PlanTask& task) {
+    Block part;
+    for (const auto* list : {&task.reads, &task.updates})
+      for (const TensorId id : *list) {
+        if (!plan_.tensors.contains(id) || graph_.tensors.contains(id)) continue;
+        const Block one{plan_.tensors[id].slice_begin, plan_.tensors[id].bytes};
+        if (part.bytes > 0 && part != one)
+          verdict_.refuse(Rule::graph, {}, id, fmt::format("task {}: updates different parts of its tensors", spelled(task.name)));
+        part = one;
+      }
+    return part;
+  }
+
+  // Matches the plan's tasks from `next` on with one task of the graph, and returns the task after them.
+  size_t match(TaskId id, size_t next) {
+    const Task& task = graph_.tasks[id];
+    if (next >= plan_.tasks.size()) {
+      verdict_.refuse(Rule::graph, fmt::format("task {}: is in the graph, but not in the plan", spelled(task.name)));
+      return next + 1;
+    }
+    const bool whole = task.kind != TaskKind::update || task.operands.empty() || part_of(plan_.tasks[TaskId(static_cast<int64_t>(next))]).bytes == 0;
+    if (whole) {
+      compare(id, TaskId(static_cast<int64_t>(next)), {});
+      return next + 1;
+    }
+    const int64_t bytes = task.operands.front().type.at(1).bytes();
+    int64_t covered = 0;
+    while (covered < bytes && next < plan_.tasks.size()) {
+      const TaskId piece(static_cast<int64_t>(next));
+      const Block part = part_of(plan_.tasks[piece]);
+      if (part.bytes <= 0 || part.offset != covered || part.bytes > bytes - covered) break;
+      compare(id, piece, part);
+      covered += part.bytes;
+      ++next;
+    }
+    if (covered != bytes)
+      verdict_.refuse(Rule::graph, fmt::format("task {}: its slices cover {} of {} bytes of the weight", spelled(task.name), covered, bytes));
+    return covered > 0 ? next : next + 1;
+  }
+
+  // How the plan's tasks access this operand.
+  Access access_of(TaskId id, const Operand& operand) const {
+    if (operand.access == Access::absent || !accumulates(operand.tensor)) return operand.access;
+    if (graph_.tasks[id].kind != TaskKind::update) return operand.access == Access::write ? Access::update : operand.access;
+    return operand.access == Access::read && last_look_.at({operand.tensor, operand.begin}) == id ? Access::update : operand.access;
+  }
+
+  // `part`: what a piece of the task updates; none if the plan's task is the whole one.
+  void compare(TaskId id, TaskId planned, Block part) {
+    const PlanTask& said = plan_.tasks[planned];
+    const Task& task = graph_.tasks[id];
+    planned_as_.push_back(id);
+    const std::string of = "task " + spelled(task.name);
+    if (part.bytes == 0 || !said.name.starts_with(task.name)) expect_equal(of, "name", said.name, task.name);
+    expect_equal(of, "op", said.op, task.op);
+    expect_equal(of, "kind", to_string(said.kind), to_string(task.kind));
+    expect_equal(of, "layer", said.layer, task.layer);
+    std::map<Access, std::vector<TensorId>> wanted;
+    int64_t moved = 0;
+    for (const Operand& operand : task.operands) {
+      const Access access = access_of(id, operand);
+      if (access == Access::absent) continue;
+      const bool cut = part.bytes > 0 && operand.begin == 0 && operand.type == task.operands.front().type;
+      moved += (cut ? part.bytes : operand.type.at(plan_.rank_samples()).bytes()) * (access == Access::update || operand.twice ? 2 : 1);
+      std::vector<TensorId>& list = wanted[access];
+      if (std::find(list.begin(), list.end(), operand.tensor) == list.end()) list.push_back(operand.tensor);
+    }
+    expect_equal(of, "reads", listed(wholes(said.reads)), listed(wanted[Access::read]));
+    expect_equal(of, "writes", listed(wholes(said.writes)), listed(wanted[Access::write]));
+    expect_equal(of, "updates", listed(wholes(said.updates)), listed(wanted[Access::update]));
+    expect_equal(of, "remembers", listed(said.remembers), listed(task.remembers));
+    // A weight, and so a slice of it, does not depend on the number of samples.
+    const int64_t flops = part.bytes == 0 ? task.flops.at(plan_.rank_samples()) : task.flops.fixed;
+    if (part.bytes == 0) {
+      expect_equal(of, "flops", said.flops, flops);
+    } else {
+      const auto all = static_cast<__int128>(task.operands.front().type.at(1).bytes()), share = static_cast<__int128>(flops) * part.bytes;
+      if (const __int128 gap = share - static_cast<__int128>(said.flops) * all; gap < -all || gap > all) expect_equal(of, "flops", said.flops, static_cast<int64_t>(share / all));
+    }
+    if (task.whole_batch && plan_.rounds * plan_.ranks > 1)
+      verdict_.refuse(Rule::graph, fmt::format("{} needs the whole batch at once, but the plan splits it", of));
+    expect_equal(of, "bytes_moved", said.bytes_moved, moved);
+    // A plan may use fewer permissions than the graph gives. What accumulates shares no bytes with anything.
+    for (const Task::InPlace& pair : said.in_place)
+      if (std::find(task.in_place.begin(), task.in_place.end(), pair) == task.in_place.end() || accumulates(pair.read) || accumulates(pair.written))
+        verdict_.refuse(Rule::graph, fmt::format("{}: {} in place is allowed in the plan, but not in the graph", of, listed({pair.read, pair.written})));
+  }
+
+  // With each slice replaced by the tensor that it is a part of.
+  std::vector<TensorId> wholes(std::vector<TensorId> list) const {
+    for (TensorId& id : list)
+      if (plan_.tensors.contains(id) && !graph_.tensors.contains(id)) id = plan_.tensors[id].slice_of;
+    return list;
+  }
+
+  void check_recomputations() {
+    for (const StepId id : ids_of(plan_.steps)) {
+      const Step& step = plan_.steps[id];
+      if (step.kind == StepKind::compute && step.recompute && planned_as_.contains(step.task) && !graph_.tasks[planned_as_[step.task]].may_run_again)
+        verdict_.refuse(Rule::graph, id, {}, fmt::format("{} recomputes a task that must not be recomputed", verdict_.name(id)));
+    }
+  }
+
+  const Plan& plan_;
+  const TaskGraph& graph_;
+  Verdict& verdict_;
+  // The last update task that sees the part of a tensor that begins at this byte.
+  std::map<std::pair<TensorId, int64_t>, TaskId> last_look_;
+  IdVector<TaskId, TaskId> planned_as_;  // of each of the plan's tasks: the graph's
+};
 
 }  // namespace
 
-std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& given) {
+std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& graph) {
   Verdict verdict(plan);
-  const TaskGraph graph = planned_graph(given, plan.rounds, plan.slice_bytes, plan.whole_weights);
-  expect_equal(verdict, "batch", "samples", plan.batch, graph.batch);
-  expect_equal(verdict, "batch", "ranks", plan.ranks, graph.ranks);
-  expect_equal(verdict, "tensors", "count", plan.tensors.size(), graph.tensors.size());
-  expect_equal(verdict, "tasks", "count", plan.tasks.size(), graph.tasks.size());
-  if (!verdict.clean()) return verdict.take();
-
-  for (TensorId id : ids_of(graph.tensors)) {
-    const PlanTensor& said = plan.tensors[id];
-    const Tensor& tensor = graph.tensors[id];
-    const std::string of = "tensor " + spelled_tensor(tensor.name);
-    expect_equal(verdict, of, "name", said.name, tensor.name);
-    expect_equal(verdict, of, "kind", to_string(said.kind), to_string(tensor.kind));
-    expect_equal(verdict, of, "bytes", said.bytes, tensor.bytes(plan.rank_samples()));
-    expect_equal(verdict, of, "in bf16", said.in_bf16, tensor.type.type == DataType::bf16);
-    expect_equal(verdict, of, "slice_begin", said.slice_begin, tensor.slice_begin);
-    expect_equal(verdict, of, "slice_of", listed(graph, {said.slice_of}), listed(graph, {tensor.slice_of}));
-    expect_equal(verdict, of, "persistent", said.persistent || said.at_home_on_host(), tensor.persistent);
-  }
-  for (TaskId id : ids_of(graph.tasks)) {
-    const PlanTask& said = plan.tasks[id];
-    const Task& task = graph.tasks[id];
-    const std::string of = "task " + spelled(task.name);
-    expect_equal(verdict, of, "name", said.name, task.name);
-    expect_equal(verdict, of, "op", said.op, task.op);
-    expect_equal(verdict, of, "kind", to_string(said.kind), to_string(task.kind));
-    expect_equal(verdict, of, "layer", said.layer, task.layer);
-    expect_equal(verdict, of, "reads", listed(graph, said.reads), listed(graph, task.reads()));
-    expect_equal(verdict, of, "writes", listed(graph, said.writes), listed(graph, task.writes()));
-    expect_equal(verdict, of, "updates", listed(graph, said.updates), listed(graph, task.updates()));
-    expect_equal(verdict, of, "remembers", listed(graph, said.remembers), listed(graph, task.remembers));
-    expect_equal(verdict, of, "flops", said.flops, task.flops.at(plan.rank_samples()));
-    if (task.whole_batch && plan.rounds * plan.ranks > 1)
-      verdict.refuse(Rule::graph, fmt::format("{} needs the whole batch at once, but the plan splits it", of));
-    expect_equal(verdict, of, "bytes_moved", said.bytes_moved, task.bytes_moved(plan.rank_samples()));
-    // A plan may use fewer permissions than the graph gives.
-    for (const Task::InPlace& pair : said.in_place)
-      if (std::find(task.in_place.begin(), task.in_place.end(), pair) == task.in_place.end())
-        verdict.refuse(Rule::graph, fmt::format("{}: {} in place is allowed in the plan, but not in the graph", of,
-                                                listed(graph, {pair.read, pair.written})));
-  }
-  for (StepId id : ids_of(plan.steps)) {
-    const Step& step = plan.steps[id];
-    if (step.kind == StepKind::compute && step.recompute && graph.tasks.contains(step.task) &&
-        !graph.tasks[step.task].may_run_again)
-      verdict.refuse(Rule::graph, id, {}, fmt::format("{} recomputes a task that must not be recomputed", verdict.name(id)));
-  }
+  Implements(plan, graph, verdict).run();
   return verdict.take();
 }
 

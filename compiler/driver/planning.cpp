@@ -163,7 +163,7 @@ Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request
   note_fastest(plan, graph, *plannable.costs);
   note_needs(plan, graph, *plannable.costs);
   std::vector<Violation> violations = check_plan(plan);
-  for (Violation& violation : check_against_graph(plan, graph))
+  for (Violation& violation : check_against_graph(plan, whole))
     violations.push_back(std::move(violation));
   if (!violations.empty()) return refusal(plan, violations);
   // A default follows from the memory that is free at this moment. It was checked, but equal requests give equal plans.

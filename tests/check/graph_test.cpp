@@ -89,6 +89,35 @@ TEST_CASE("what a plan says of its tensors and tasks is what the graph says") {
   CHECK(again > 0);
 }
 
+TEST_CASE("slices are those of the graph's update tasks, each byte of a weight once") {
+  int slices = 0;
+  for (const uint64_t seed : {6, 22}) {
+    const int64_t batch = 1 + static_cast<int64_t>(seed % 7);
+    const TaskGraph graph = shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch}), 1 + seed % 3);
+    RandomCosts costs(seed);
+    const Plan free = make_plan(graph, costs, {.policy = "auto", .batch = batch}).value();
+    const Plan good = make_plan(graph, costs, {.policy = "auto", .batch = batch, .budget_bytes = free.summary.minimum_bytes, .effort = 0}).value();
+    REQUIRE(to_string(check_against_graph(good, graph)) == "");
+    const auto refused = [&](const char* what, auto damage) {
+      CAPTURE(seed, what);
+      Plan plan = good;
+      damage(plan);
+      CHECK(names_a(Rule::graph, check_against_graph(plan, graph)));
+    };
+    for (const TensorId id : ids_of(good.tensors)) {
+      if (graph.tensors.contains(id)) continue;
+      ++slices;
+      INFO(good.tensors[id].name);
+      refused("begins later", [&](Plan& p) { p.tensors[id].slice_begin += 256; });
+      refused("smaller", [&](Plan& p) { p.tensors[id].bytes -= 4; });
+      refused("of another tensor", [&](Plan& p) { p.tensors[id].slice_of = graph.inputs.empty() ? TensorId(0) : graph.inputs.front(); });
+      refused("of another kind", [&](Plan& p) { p.tensors[id].kind = TensorKind::stash; });
+    }
+    if (good.slice_bytes > 0) refused("smaller slices", [](Plan& p) { p.slice_bytes = 4; });
+  }
+  CHECK(slices > 0);
+}
+
 TEST_CASE("each figure of bytes in the summary, and of tasks run again, is judged") {
   int64_t moved = 0, again = 0;
   for (const uint64_t seed : seeds(4))

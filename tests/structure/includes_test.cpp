@@ -130,3 +130,19 @@ TEST_CASE("no source has grown past a thousand lines") {
     CHECK(lines <= 1000);
   }
 }
+
+TEST_CASE("the checker derives from plan.json by itself what the planner has decided") {
+  const std::regex shared(R"(\b(copy_rounds|planned_graph|sliced|accumulating|times_of|has_copy)\s*\()");
+  size_t seen = 0;
+  for (const std::string& path : sources()) {
+    if (!path.starts_with("compiler/check/")) continue;
+    std::ifstream file(kRoot / path);
+    for (std::string line; std::getline(file, line);) {
+      INFO(path << ": " << line);
+      CHECK_FALSE(std::regex_search(line, shared));
+      CHECK(line.find("#include \"passes/") == std::string::npos);
+      ++seen;
+    }
+  }
+  CHECK(seen > 1000);
+}
