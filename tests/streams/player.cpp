@@ -137,7 +137,7 @@ void fill(const Tensor& tensor, uint64_t stream, float* to) {
 
 }  // namespace
 
-Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub_batch) {
+Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub_batch, Precision precision) {
   std::string path = (std::filesystem::temp_directory_path() / "plimsoll-model-XXXXXX").string();
   const int file = mkstemp(path.data());
   if (file >= 0) close(file);
@@ -149,6 +149,7 @@ Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub
   PLIMSOLL_TRY(attach_loss(model->network, LossKind::softmax_cross_entropy, notes));
   fuse_additions(model->network);
   fuse_activations(model->network);
+  PLIMSOLL_TRY(assign_precision(model->network, {.precision = precision}));
   assign_layouts(model->network, __builtin_cpu_supports("avx512f") ? Layout::nChw16c : __builtin_cpu_supports("avx2") ? Layout::nChw8c : Layout::plain);
   Network network{.batch = batch, .sub_batch = sub_batch};
   PLIMSOLL_ASSIGN(network.graph, build_task_graph(model->network, {.batch = batch}));

@@ -10,6 +10,7 @@
 #include "compiler/ir/plan.h"
 #include "compiler/ir/profile.h"
 #include "compiler/ir/task_graph.h"
+#include "compiler/network/precision.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll::test {
@@ -20,7 +21,8 @@ struct Network {
   std::unique_ptr<Costs> costs = {};
   int64_t batch = 1, sub_batch = 1;
 };
-Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub_batch);
+Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub_batch,
+                             Precision precision = Precision::fp32);
 
 // The plan of `policy` in rounds of `sub_batch`. The budget is this share of the way from the minimum to the unlimited
 // arena. Before: `network` is for one round. After: it is the network of this plan, and cannot be used for another.
