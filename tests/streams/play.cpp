@@ -23,7 +23,7 @@ namespace {
 
 using Arguments = std::map<std::string, int64_t>;
 
-Result<Plan> make(Network& network, const std::string& policy, const Arguments& given) {
+Result<Plan> make(ZooNetwork& network, const std::string& policy, const Arguments& given) {
   const auto argument = [&](const char* name, int64_t otherwise) { return given.contains(name) ? given.at(name) : otherwise; };
   if (!policy.empty()) return plan_of_policy(network, policy, argument("sub-batch", network.batch), argument("percent", 0));
   return scattered_plan(network.graph, *network.costs,
@@ -70,7 +70,7 @@ int run(const std::string& spec, const std::string& policy, Arguments given) {
     return given.contains(name) ? given.at(name) : otherwise;
   };
   const int64_t batch = argument("batch", 4);
-  Result<Network> network = make_network(spec, batch, policy.empty() ? argument("sub-batch", batch) : batch,
+  Result<ZooNetwork> network = make_network(spec, batch, policy.empty() ? argument("sub-batch", batch) : batch,
                                          argument("bf16", 0) ? Precision::bf16 : Precision::fp32);
   if (!network.ok()) return fmt::print(stderr, "error: {}\n", network.error().message), 1;
   Result<Plan> plan = make(*network, policy, given);

@@ -17,7 +17,7 @@ using namespace plimsoll::test;
 
 namespace {
 
-Plan plan_of(Network& network, ScatterOptions options) {
+Plan plan_of(ZooNetwork& network, ScatterOptions options) {
   options.batch = network.batch;
   options.sub_batch = network.sub_batch;
   Result<Plan> plan = scattered_plan(network.graph, *network.costs, options);
@@ -27,7 +27,7 @@ Plan plan_of(Network& network, ScatterOptions options) {
   return *plan;
 }
 
-Played played(const Network& network, const Plan& plan, const std::string& spill) {
+Played played(const ZooNetwork& network, const Plan& plan, const std::string& spill) {
   return play(network, plan, plan.residencies, 3, spill);
 }
 
@@ -51,9 +51,9 @@ TEST_CASE("offloaded, prefetched and recomputed values are the same values") {
                              Case{"resnet18:input=16,stem=cifar,width=16,classes=10", 5, 2, Precision::bf16},
                              Case{"lstm:steps=6,features=8,hidden=16,classes=5,layers=2", 4, 4, Precision::bf16});
   CAPTURE(each.spec, each.batch, each.sub_batch);
-  Result<Network> made = make_network(each.spec, each.batch, each.sub_batch, each.precision);
+  Result<ZooNetwork> made = make_network(each.spec, each.batch, each.sub_batch, each.precision);
   if (!made.ok()) FAIL(made.error().message);
-  Network& network = *made;
+  ZooNetwork& network = *made;
   const Played kept = played(network, plan_of(network, {}), "");
   REQUIRE(!kept.persistent.empty());
   REQUIRE(std::all_of(kept.persistent.begin(), kept.persistent.end(), [](float value) { return std::isfinite(value); }));
@@ -88,7 +88,7 @@ void expect_same_bits(const Case& each) {
   int64_t moved = 0, again = 0, homes = 0, plans = 0;
   const auto try_out = [&](const std::string& policy, int64_t percent) {
     CAPTURE(policy, percent);
-    Result<Network> network = make_network(each.spec, each.batch, each.batch, each.precision);
+    Result<ZooNetwork> network = make_network(each.spec, each.batch, each.batch, each.precision);
     if (!network.ok()) FAIL(network.error().message);
     const Result<Plan> plan = plan_of_policy(*network, policy, each.sub_batch, percent, pins);
     if (!plan.ok()) FAIL(plan.error().message);
