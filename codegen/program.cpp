@@ -120,7 +120,8 @@ Result<std::string> parameters(const Source& source, size_t& count) {
     add(parameter.tensor, parameter.initializer, given ? found->second : kNotInFile);
   }
   for (const TensorId id : ids_of(source.graph.tensors))
-    if (source.graph.tensors[id].kind == TensorKind::optimizer_state) add(id, source.graph.tensors[id].name, kNotInFile);
+    if (const Tensor& tensor = source.graph.tensors[id]; tensor.kind == TensorKind::optimizer_state)
+      add(id, tensor.name, kNotInFile);
   return text;
 }
 

@@ -28,9 +28,9 @@ plan = json.load(open("plan.json"))
 del next(s for s in plan["steps"] if s.get("workspace", {}).get("bytes", 0) > 0)["workspace"]
 json.dump(plan, open("damaged.json", "w"))
 for task in plan["tasks"]: del task["needs"]
-json.dump(plan, open("old.json", "w"))
+json.dump(plan, open("unstated.json", "w"))
 PY
 expect 9 plimsoll verify damaged.json;   says "has a workspace of 0 bytes, but"
-expect 0 plimsoll verify old.json
+expect 9 plimsoll verify unstated.json;  says "whose workspace its task does not state"
 expect 0 plimsoll plan net.onnx --batch 16 -o - -q
 /usr/bin/python3 -c 'import json; assert json.load(open("out"))["schema"] == 1'

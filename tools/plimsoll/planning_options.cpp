@@ -120,8 +120,8 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
       precision(
           "precision", cl::value_desc("NAME"),
           cl::desc("fp32 (default on host); tf32 (cuda, default there): convolutions and matrix products on tensor "
-                   "cores, with 10 bits of mantissa; bf16: activations and their gradients take half of the memory, and "
-                   "weights stay fp32"),
+                   "cores, with 10 bits of mantissa; bf16: activations and their gradients take half of the memory, "
+                   "and weights stay fp32"),
           cl::sub(sub)),
       keep_fp32(
           "keep-fp32", cl::value_desc("GLOB"),

@@ -45,7 +45,8 @@ void widen_tensor(ModelTensor& tensor) {
 
 void widen_attribute(ModelAttribute& attribute) {
   if (auto* const tensor = std::get_if<ModelTensor>(&attribute.value)) widen_tensor(*tensor);
-  if (states_type(attribute) && is_narrow(attribute.element())) attribute.value = static_cast<int64_t>(ElementType::f32);
+  if (states_type(attribute) && is_narrow(attribute.element()))
+    attribute.value = static_cast<int64_t>(ElementType::f32);
 }
 
 }  // namespace
@@ -71,11 +72,13 @@ void widen(Model& model, const GraphOrder& order, std::vector<std::string>& note
   for (std::vector<DeclaredValue>* const values : {&model.inputs, &model.outputs, &model.values})
     for (DeclaredValue& value : *values)
       if (is_narrow(value.type)) value.type = ElementType::f32;
-  notes.push_back(weights == 0
-                      ? "the file computes in 16 bits; --precision says what the trainer computes in"
-                      : fmt::format("{} of the file {} 16 bits: trained in f32, and saved in the file's type; --precision "
-                                    "says what the trainer computes in",
-                                    counted(weights, "tensor"), weights == 1 ? "has" : "have"));
+  if (weights == 0)
+    notes.push_back("the file computes in 16 bits; --precision says what the trainer computes in");
+  else
+    notes.push_back(fmt::format(
+        "{} of the file {} 16 bits: trained in f32, and saved in the file's type; --precision says what the trainer "
+        "computes in",
+        counted(weights, "tensor"), weights == 1 ? "has" : "have"));
 }
 
 }  // namespace plimsoll
