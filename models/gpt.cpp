@@ -11,10 +11,12 @@ namespace {
 using Value = GraphWriter::Value;
 
 void build_gpt(GraphWriter& graph, const Arguments& arguments) {
-  const int64_t layers = arguments.integer("layers"), heads = arguments.integer("heads"), width = arguments.integer("width");
+  const int64_t layers = arguments.integer("layers"), heads = arguments.integer("heads"),
+                width = arguments.integer("width");
   const int64_t context = arguments.integer("context"), vocab = arguments.integer("vocab");
   if (width % heads != 0)
-    return graph.fail("transformer", std::to_string(heads) + " heads do not divide a width of " + std::to_string(width));
+    return graph.fail("transformer",
+                      std::to_string(heads) + " heads do not divide a width of " + std::to_string(width));
   constexpr double kDeviation = 0.02;
   // for weights whose output is added to the residual stream
   const double ends = kDeviation / std::sqrt(2.0 * static_cast<double>(layers));
@@ -36,7 +38,8 @@ void build_gpt(GraphWriter& graph, const Arguments& arguments) {
     x = graph.add(module, x, dense(module + ".mlp.c_proj", graph.gelu(module + ".mlp.act", wide, true), width, ends));
   }
   x = graph.layer_norm("transformer.ln_f", x);
-  const InitialWeight head = arguments.flag("tied") ? table : graph.weight("lm_head.weight", {vocab, width}, kDeviation);
+  const InitialWeight head =
+      arguments.flag("tied") ? table : graph.weight("lm_head.weight", {vocab, width}, kDeviation);
   graph.output(graph.project("lm_head", x, head, true, {}), "output");
 }
 

@@ -296,7 +296,8 @@ GraphWriter::Value GraphWriter::concat(const std::string& module, const std::vec
   return joined;
 }
 
-std::vector<GraphWriter::Value> GraphWriter::split(const std::string& module, const Value& x, int64_t parts, size_t axis) {
+std::vector<GraphWriter::Value> GraphWriter::split(const std::string& module, const Value& x, int64_t parts,
+                                                   size_t axis) {
   const int64_t each = x.dims.at(axis) / parts;
   const std::string sizes = constant(module, std::vector<int64_t>(static_cast<size_t>(parts), each));
   onnx::NodeProto& made = node(module, "Split", {x.name, sizes});

@@ -15,15 +15,16 @@ GraphWriter::Value GraphWriter::embedding(const std::string& module, const Value
 
 GraphWriter::Value GraphWriter::layer_norm(const std::string& module, const Value& x, double epsilon) {
   const int64_t width = x.dims.back();
-  onnx::NodeProto& made = node(module, "LayerNormalization",
-                               {x.name, weight(module + ".weight", {width}, 0, 1).name, weight(module + ".bias", {width}, 0).name});
+  onnx::NodeProto& made =
+      node(module, "LayerNormalization",
+           {x.name, weight(module + ".weight", {width}, 0, 1).name, weight(module + ".bias", {width}, 0).name});
   set(made, "axis", int64_t{-1});
   set(made, "epsilon", epsilon);
   return {made.output(0), x.dims};
 }
 
-GraphWriter::Value GraphWriter::project(const std::string& module, const Value& x, const InitialWeight& weight, bool transposed,
-                                        const InitialWeight& bias) {
+GraphWriter::Value GraphWriter::project(const std::string& module, const Value& x, const InitialWeight& weight,
+                                        bool transposed, const InitialWeight& bias) {
   std::string matrix = weight.name;
   if (transposed) {
     onnx::NodeProto& turned = node(module, "Transpose", {matrix});
@@ -63,7 +64,8 @@ GraphWriter::Value GraphWriter::matmul(const std::string& module, const Value& a
   return y;
 }
 
-GraphWriter::Value GraphWriter::by_number(const std::string& module, const std::string& op, const Value& x, double number) {
+GraphWriter::Value GraphWriter::by_number(const std::string& module, const std::string& op, const Value& x,
+                                          double number) {
   const std::string given = constant(module, scalar(static_cast<float>(number)));
   return {node(module, op, {x.name, given}).output(0), x.dims};
 }
@@ -106,7 +108,8 @@ GraphWriter::Value GraphWriter::gelu(const std::string& module, const Value& x, 
   return mul(module, scale(module, x, 0.5), gate);
 }
 
-GraphWriter::Value GraphWriter::for_every_sample(const std::string& module, const InitialWeight& weight, const Value& like) {
+GraphWriter::Value GraphWriter::for_every_sample(const std::string& module, const InitialWeight& weight,
+                                                 const Value& like) {
   onnx::NodeProto& count = node(module, "Shape", {like.name});
   set(count, "start", int64_t{0});
   set(count, "end", int64_t{1});

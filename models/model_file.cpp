@@ -76,8 +76,8 @@ int64_t describe_outside(onnx::GraphProto& graph, const std::vector<InitialWeigh
 }
 
 // The name of the data file, as in onnx's own tools: the model's name with ".data" appended.
-Result<std::string> write_outside(const onnx::ModelProto& model, const std::vector<InitialWeight>& weights, const InitOptions& options,
-                                  const std::string& path) {
+Result<std::string> write_outside(const onnx::ModelProto& model, const std::vector<InitialWeight>& weights,
+                                  const InitOptions& options, const std::string& path) {
   int64_t bytes = 0;
   const auto skeleton = [&](const std::string& name) {
     onnx::ModelProto described = model;
@@ -89,7 +89,8 @@ Result<std::string> write_outside(const onnx::ModelProto& model, const std::vect
     const std::string padding(kPage, '\0');
     for (const InitialWeight& weight : weights) {
       PLIMSOLL_TRY(write_elements(data, weight, options.seed));
-      PLIMSOLL_TRY(data.write(std::string_view(padding).substr(0, static_cast<size_t>(align_up(4 * weight.elements(), kPage) - 4 * weight.elements()))));
+      PLIMSOLL_TRY(data.write(std::string_view(padding).substr(
+          0, static_cast<size_t>(align_up(4 * weight.elements(), kPage) - 4 * weight.elements()))));
     }
     return {};
   };

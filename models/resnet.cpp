@@ -94,17 +94,18 @@ void build_resnet(GraphWriter& graph, const Arguments& arguments, Block kind, co
 // `stems`: the first is the default.
 std::vector<ZooParameter> parameters(int64_t input, int64_t classes, int64_t width, std::vector<std::string> stems) {
   return image_parameters(input, 3, classes) +
-         std::vector{integer_parameter("width", width, "channels of the first stage; each stage doubles them", 1, 4096),
-                     word_parameter("stem", std::move(stems),
-                                    "imagenet: 7x7 with stride 2 and a pool; cifar: 3x3 with stride 1 and none"),
-                     integer_parameter("pool1_pad", 1, "padding of the pool behind the first convolution", 0, 1),
-                     word_parameter("stride_on", {"usual", "conv2", "conv1"},
-                                    "which convolution of a bottleneck has the stride; usual: conv2 as in torchvision, "
-                                    "but conv1 with pool1_pad=0, as the paper's authors have both"),
-                     word_parameter("relu_on", {"sum", "branches"},
-                                    "where a block ends in a Relu; branches: before the sum, as in the example that goes "
-                                    "with Chen et al.'s sublinear plans"),
-                     word_parameter("norm", {"batch", "none"}, "what follows a convolution; none: its bias")};
+         std::vector{
+             integer_parameter("width", width, "channels of the first stage; each stage doubles them", 1, 4096),
+             word_parameter("stem", std::move(stems),
+                            "imagenet: 7x7 with stride 2 and a pool; cifar: 3x3 with stride 1 and none"),
+             integer_parameter("pool1_pad", 1, "padding of the pool behind the first convolution", 0, 1),
+             word_parameter("stride_on", {"usual", "conv2", "conv1"},
+                            "which convolution of a bottleneck has the stride; usual: conv2 as in torchvision, "
+                            "but conv1 with pool1_pad=0, as the paper's authors have both"),
+             word_parameter("relu_on", {"sum", "branches"},
+                            "where a block ends in a Relu; branches: before the sum, as in the example that goes "
+                            "with Chen et al.'s sublinear plans"),
+             word_parameter("norm", {"batch", "none"}, "what follows a convolution; none: its bias")};
 }
 
 ZooEntry entry(const std::string& name, const std::string& summary, Block kind, std::vector<int64_t> blocks,

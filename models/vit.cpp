@@ -11,12 +11,15 @@ namespace {
 using Value = GraphWriter::Value;
 
 void build_vit(GraphWriter& graph, const Arguments& arguments) {
-  const int64_t size = arguments.integer("input"), patch = arguments.integer("patch"), width = arguments.integer("width");
+  const int64_t size = arguments.integer("input"), patch = arguments.integer("patch"),
+                width = arguments.integer("width");
   const int64_t heads = arguments.integer("heads"), side = size / patch, tokens = side * side + 1;
   if (size % patch != 0 || width % heads != 0)
-    return graph.fail("conv_proj", std::to_string(size) + " pixels in patches of " + std::to_string(patch) + " and a width of " +
-                                       std::to_string(width) + " in " + std::to_string(heads) + " heads do not divide");
-  const auto dense = [&](const std::string& module, const Value& x, int64_t out, const std::string& weight, const std::string& bias) {
+    return graph.fail("conv_proj", std::to_string(size) + " pixels in patches of " + std::to_string(patch) +
+                                       " and a width of " + std::to_string(width) + " in " + std::to_string(heads) +
+                                       " heads do not divide");
+  const auto dense =
+      [&](const std::string& module, const Value& x, int64_t out, const std::string& weight, const std::string& bias) {
     const double deviation = std::sqrt(1.0 / static_cast<double>(x.dims.back()));
     const InitialWeight matrix = graph.weight(weight, {out, x.dims.back()}, deviation);
     return graph.project(module, x, matrix, true, graph.weight(bias, {out}, 0));
@@ -34,7 +37,8 @@ void build_vit(GraphWriter& graph, const Arguments& arguments) {
   x = graph.add_weight("encoder", x, graph.weight("encoder.pos_embedding", {1, tokens, width}, 0.02));
   for (int64_t l = 0; l < arguments.integer("layers"); ++l) {
     const std::string module = "encoder.layers.encoder_layer_" + std::to_string(l), self = module + ".self_attention";
-    const Value qkv = dense(self, graph.layer_norm(module + ".ln_1", x, 1e-6), 3 * width, self + ".in_proj_weight", self + ".in_proj_bias");
+    const Value qkv = dense(self, graph.layer_norm(module + ".ln_1", x, 1e-6), 3 * width, self + ".in_proj_weight",
+                            self + ".in_proj_bias");
     x = graph.add(module, linear(self + ".out_proj", attention(graph, self, qkv, heads, false), width), x);
     const Value wide = linear(module + ".mlp.0", graph.layer_norm(module + ".ln_2", x, 1e-6), arguments.integer("mlp"));
     x = graph.add(module, x, linear(module + ".mlp.3", graph.gelu(module + ".mlp.1", wide, false), width));

@@ -89,7 +89,8 @@ Result<std::string> write_zoo_model(std::string_view spec, const std::string& pa
   PLIMSOLL_ASSIGN(const std::string beside, write_model_file(built.model, built.weights, built.init, path));
   return "wrote " + std::string(spec) + " to " + path + ": " + std::to_string(built.facts.nodes) + " nodes, " +
          format_grouped(built.facts.parameters) + " parameters" +
-         (beside.empty() ? std::string() : ", weights in " + (std::filesystem::path(path).parent_path() / beside).string());
+         (beside.empty() ? std::string()
+                         : ", weights in " + (std::filesystem::path(path).parent_path() / beside).string());
 }
 
 }  // namespace plimsoll

@@ -17,8 +17,8 @@ Status check_request(const PlanRequest& request, Variants& variants) {
     return Error{ExitCode::usage,
                  fmt::format("the batch of {} must stay whole, but {} splits it: layer '{}' ({}) does not sum over "
                              "samples, so the loss of the batch is not the sum of the losses of its parts",
-                             request.batch * variants.graph().ranks, variants.graph().ranks > 1 ? "--ranks" : "--sub-batch",
-                             whole->layer, whole->op)};
+                             request.batch * variants.graph().ranks,
+                             variants.graph().ranks > 1 ? "--ranks" : "--sub-batch", whole->layer, whole->op)};
   if (request.budget_bytes < 0 || request.budget_percent < 0 || !std::isfinite(request.budget_percent))
     return Error{ExitCode::usage, "the budget is negative"};
   if (request.host_budget_bytes < 0) return Error{ExitCode::usage, "the host budget is negative"};

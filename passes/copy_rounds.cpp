@@ -24,10 +24,12 @@ Status copy_rounds(Plan& plan, const Context&) {
       const StepId source = fetched[step.tensor];
       step.rounds = CopyRounds::last;
       if (step.kind == StepKind::prefetch) {
-        if (const StepId put = stored[step.tensor]; put.valid() && rounds_of(put) == CopyRounds::all_but_last) rounds_of(put) = CopyRounds::all;
+        if (const StepId put = stored[step.tensor]; put.valid() && rounds_of(put) == CopyRounds::all_but_last)
+          rounds_of(put) = CopyRounds::all;
         fetched[step.tensor] = id;
       } else {
-        const bool kept = plan.tensors[step.tensor].kind == TensorKind::weight_gradient && source.valid() && rounds_of(source) != CopyRounds::last;
+        const bool kept = plan.tensors[step.tensor].kind == TensorKind::weight_gradient && source.valid() &&
+                          rounds_of(source) != CopyRounds::last;
         if (kept) step.rounds = CopyRounds::all_but_last;
         stored[step.tensor] = id;
       }

@@ -16,7 +16,8 @@ class Deadline {
   // `seconds` from now. Capped at 1e9 seconds (about thirty years), which the clock can represent.
   static Deadline in(double seconds) {
     Deadline deadline;
-    deadline.at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, 1e9)));
+    deadline.at_ = Clock::now() +
+                   std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, 1e9)));
     return deadline;
   }
   // An earlier deadline, which reserves `seconds` for the work after the search.

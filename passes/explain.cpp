@@ -37,19 +37,23 @@ std::string why_it_stays(const Plan& plan, const Policy& policy, const Residency
 }
 
 std::string both(int64_t bytes) {
-  return bytes < 1024 ? counted(bytes, "byte") : fmt::format("{} ({} bytes)", format_bytes(bytes), format_grouped(bytes));
+  return bytes < 1024 ? counted(bytes, "byte")
+                      : fmt::format("{} ({} bytes)", format_bytes(bytes), format_grouped(bytes));
 }
 
 // In rounded units, plus the exact bytes if rounding makes the two values look the same.
-std::string apart_from(int64_t bytes, int64_t other) { return format_bytes(bytes) == format_bytes(other) ? both(bytes) : format_bytes(bytes); }
+std::string apart_from(int64_t bytes, int64_t other) {
+  return format_bytes(bytes) == format_bytes(other) ? both(bytes) : format_bytes(bytes);
+}
 
 // Tensor bytes live at the peak; the rest of the arena is fragmentation.
 std::string peak_bytes(const Plan& plan) {
   int64_t persistent = 0;
   for (const PlanTensor& tensor : plan.tensors) persistent += tensor.persistent ? tensor.bytes : 0;
   const int64_t lost = plan.summary.arena_bytes - plan.summary.live_bytes;
-  return fmt::format("{} live, {} of it persistent{}", format_bytes(plan.summary.live_bytes), format_bytes(persistent),
-                     lost * 20 > plan.summary.arena_bytes ? fmt::format("; fragmentation takes {}", format_bytes(lost)) : "");
+  return fmt::format(
+      "{} live, {} of it persistent{}", format_bytes(plan.summary.live_bytes), format_bytes(persistent),
+      lost * 20 > plan.summary.arena_bytes ? fmt::format("; fragmentation takes {}", format_bytes(lost)) : "");
 }
 
 }  // namespace
@@ -64,12 +68,14 @@ Error explain_infeasible(const Plan& minimum, const TaskGraph& graph, const Poli
                           apart_from(budget_bytes, minimum.summary.arena_bytes))};
   if (!minimum.steps.contains(peak)) return error;
   error.notes.push_back(fmt::format("the peak is {}{}: {}", describe(minimum, peak),
-                                    minimum.rounds > 1 ? fmt::format(" with a sub-batch of {}", minimum.sub_batch) : "", peak_bytes(minimum)));
+                                    minimum.rounds > 1 ? fmt::format(" with a sub-batch of {}", minimum.sub_batch) : "",
+                                    peak_bytes(minimum)));
   std::vector<const Residency*> live;
   for (const Residency& residency : minimum.residencies)
     if (!policy.share_memory || (residency.first_step <= peak.value && peak.value <= residency.last_step))
       live.push_back(&residency);
-  std::stable_sort(live.begin(), live.end(), [](const Residency* a, const Residency* b) { return a->bytes > b->bytes; });
+  std::stable_sort(live.begin(), live.end(),
+                   [](const Residency* a, const Residency* b) { return a->bytes > b->bytes; });
   int64_t rest = 0;
   for (size_t i = 0; i < live.size(); ++i) {
     const PlanTensor& tensor = minimum.tensors[live[i]->tensor];
@@ -82,7 +88,8 @@ Error explain_infeasible(const Plan& minimum, const TaskGraph& graph, const Poli
   }
   if (live.size() > kShown)
     error.notes.push_back(fmt::format("{}{} of {} together", kLiveAtPeak,
-                                      counted(static_cast<int64_t>(live.size() - kShown), "other tensor"), format_bytes(rest)));
+                                      counted(static_cast<int64_t>(live.size() - kShown), "other tensor"),
+                                      format_bytes(rest)));
   if (const int64_t workspace = minimum.steps[peak].workspace.bytes; workspace > 0)
     error.notes.push_back(minimum.steps[peak].kind == StepKind::reduce
                               ? fmt::format("{}workspace of {} for the exchange between ranks", kLiveAtPeak,
@@ -96,13 +103,16 @@ Error explain_infeasible(const Plan& minimum, const TaskGraph& graph, const Poli
 Error explain_host_budget(const HostBudgetTooSmall& found) {
   const std::string within = found.budget_bytes == kNoLimit ? "" : fmt::format(" within {}", both(found.budget_bytes));
   Error error{ExitCode::budget_infeasible,
-              fmt::format("{}: no plan of policy '{}'{} fits its host pool into {}{}: the host budget is too small", found.name, found.policy, within,
-                          both(found.host_budget_bytes),
-                          found.host_budget_source.empty() ? "" : fmt::format(", {}", found.host_budget_source)), {}};
-  error.notes.push_back(fmt::format("--host-budget {} works{}: {}", found.working_host_budget, found.budget_bytes == kNoLimit ? "" : " with this budget",
+              fmt::format("{}: no plan of policy '{}'{} fits its host pool into {}{}: the host budget is too small",
+                          found.name, found.policy, within, both(found.host_budget_bytes),
+                          found.host_budget_source.empty() ? "" : fmt::format(", {}", found.host_budget_source)),
+              {}};
+  error.notes.push_back(fmt::format("--host-budget {} works{}: {}", found.working_host_budget,
+                                    found.budget_bytes == kNoLimit ? "" : " with this budget",
                                     format_bytes(found.working_host_budget)));
   if (found.minimum_arena_bytes > 0)
-    error.notes.push_back(fmt::format("--budget {} fits with this host budget; the minimum is {} bytes", format_budget(found.minimum_arena_bytes), found.minimum_arena_bytes));
+    error.notes.push_back(fmt::format("--budget {} fits with this host budget; the minimum is {} bytes",
+                                      format_budget(found.minimum_arena_bytes), found.minimum_arena_bytes));
   return error;
 }
 

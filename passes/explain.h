@@ -13,9 +13,9 @@ namespace plimsoll {
 // The notes that begin so list what is live at the peak: details that the command line prints with -v only.
 inline constexpr std::string_view kLiveAtPeak = "live at the peak: ";
 
-// Error: budget_infeasible. `minimum` is the plan with the smallest arena. `graph` is its graph, accumulating when it has
-// several rounds. The notes name the step at the peak and the largest tensors live there, each with its bytes, its kind
-// and the reason why it cannot leave. Then come `ways_out`.
+// Error: budget_infeasible. `minimum` is the plan with the smallest arena. `graph` is its graph, accumulating when it
+// has several rounds. The notes name the step at the peak and the largest tensors live there, each with its bytes, its
+// kind and the reason why it cannot leave. Then come `ways_out`.
 Error explain_infeasible(const Plan& minimum, const TaskGraph& graph, const Policy& policy, int64_t budget_bytes,
                          const std::vector<std::string>& ways_out);
 

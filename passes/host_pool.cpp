@@ -34,7 +34,8 @@ Status host_pool(Plan& plan, const Context&) {
       continue;
     }
     slot[id] = current[step.tensor];
-    PLIMSOLL_CHECK(slot[id] != kNone, "tensor '" + plan.tensors[step.tensor].name + "' is fetched before it is offloaded");
+    PLIMSOLL_CHECK(slot[id] != kNone,
+                   "tensor '" + plan.tensors[step.tensor].name + "' is fetched before it is offloaded");
     problem.buffers[slot[id]].upper = id.value + 1;
   }
   if (problem.buffers.empty()) return {};

@@ -34,7 +34,8 @@ Result<std::optional<JointPlan>> plan_of(const search::State& state, const searc
 
 // Under a binding host budget, the minimum-memory schedule needs a search. Effort 0 suffices: the caller wants one plan
 // only.
-Result<MinimumPlan> minimum_plan_within_pool(const Candidate& candidate, const Policy& policy, const schedule::Model& model, int64_t host_budget) {
+Result<MinimumPlan> minimum_plan_within_pool(const Candidate& candidate, const Policy& policy,
+                                             const schedule::Model& model, int64_t host_budget) {
   const int64_t pool_limit = pool_limit_of(model, host_budget);
   search::Descent descent(model, {.effort = 0, .pool_limit = pool_limit});
   std::vector<search::State> found;
@@ -42,7 +43,8 @@ Result<MinimumPlan> minimum_plan_within_pool(const Candidate& candidate, const P
   for (size_t segment = 0; segment < descent.segments(); ++segment) {
     while (!descent.ended(segment)) {
       search::Stretch more = descent.next(segment);
-      found.insert(found.end(), std::make_move_iterator(more.states.begin()), std::make_move_iterator(more.states.end()));
+      found.insert(found.end(), std::make_move_iterator(more.states.begin()),
+                   std::make_move_iterator(more.states.end()));
     }
     descent.forget(segment);
   }
@@ -53,7 +55,9 @@ Result<MinimumPlan> minimum_plan_within_pool(const Candidate& candidate, const P
     const search::State& state = found[found.size() - 1 - i];
     if (!bench.evaluate(state.decisions, state.limit).outcome.possible()) continue;
     PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, state.limit, {}, &bench.trace));
-    if (minimum && (!fits(plan) || (fits(minimum->joint.plan) && minimum->joint.plan.summary.arena_bytes <= plan.summary.arena_bytes))) continue;
+    if (minimum && (!fits(plan) ||
+                    (fits(minimum->joint.plan) && minimum->joint.plan.summary.arena_bytes <= plan.summary.arena_bytes)))
+      continue;
     minimum = MinimumPlan{{std::move(plan), state.limit, bench.trace}, search::bound_bytes(model)};
   }
   if (minimum) return std::move(*minimum);
@@ -75,8 +79,13 @@ Result<MinimumPlan> minimum_plan(const Candidate& candidate, const Policy& polic
 }
 
 Joint::Joint(const Candidate& candidate, const Policy& policy, int effort, int64_t host_budget)
-    : candidate_(candidate), policy_(policy), model_(ordered_model(candidate, policy)), host_budget_(host_budget),
-      pool_limit_(pool_limit_of(model_, host_budget)), bound_(model_), descent_(model_, {.effort = effort, .pool_limit = pool_limit_}) {}
+    : candidate_(candidate),
+      policy_(policy),
+      model_(ordered_model(candidate, policy)),
+      host_budget_(host_budget),
+      pool_limit_(pool_limit_of(model_, host_budget)),
+      bound_(model_),
+      descent_(model_, {.effort = effort, .pool_limit = pool_limit_}) {}
 
 void Joint::begin(const Deadline& deadline) {
   if (!segments_.empty()) return;
@@ -111,7 +120,8 @@ double Joint::bound_seconds(int64_t budget_bytes) {
 // The arena may exceed the live bytes because of fragmentation. The schedule is then retried under tighter limits,
 // which do not depend on the budget. A tighter variant that is faster than the looser one before it is skipped: a
 // larger budget would take the looser one and be slower.
-Result<std::optional<JointPlan>> Joint::plan(const search::State& state, int64_t budget_bytes, double seconds, const Deadline& deadline) const {
+Result<std::optional<JointPlan>> Joint::plan(const search::State& state, int64_t budget_bytes, double seconds,
+                                             const Deadline& deadline) const {
   constexpr int64_t kTighter[] = {0, 64, 32, 16}, kTighterOfLarge[] = {0, 8};  // limit reduced by 1/64, 1/32, 1/16
   search::Workbench bench(model_, deadline, pool_limit_);
   double looser = 0;
@@ -127,7 +137,8 @@ Result<std::optional<JointPlan>> Joint::plan(const search::State& state, int64_t
       bench.evaluate(tight.decisions, limit);
     }
     if (bench.evaluator.least_seconds(bench.trace) >= seconds) break;
-    PLIMSOLL_ASSIGN(std::optional<JointPlan> made, plan_of(tight, bench, candidate_, policy_, {.seconds = seconds, .deadline = deadline}));
+    PLIMSOLL_ASSIGN(std::optional<JointPlan> made,
+                    plan_of(tight, bench, candidate_, policy_, {.seconds = seconds, .deadline = deadline}));
     if (!made || made->plan.summary.iteration_seconds >= seconds) break;
     if (made->plan.summary.iteration_seconds < looser) continue;
     looser = made->plan.summary.iteration_seconds;

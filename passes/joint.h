@@ -55,12 +55,15 @@ class Joint {
 
   // The fastest plan of `state` whose arena is within the budget, among the plans made before the deadline. nullopt:
   // none is faster than `seconds`.
-  Result<std::optional<JointPlan>> plan(const search::State& state, int64_t budget_bytes, double seconds, const Deadline& deadline) const;
+  Result<std::optional<JointPlan>> plan(const search::State& state, int64_t budget_bytes, double seconds,
+                                        const Deadline& deadline) const;
 
   // Lower bound in seconds for every schedule of this sub-batch, in this order, within `budget_bytes` (search/bound.h).
   double bound_seconds(int64_t budget_bytes);
   // The same, restricted to the schedules of one segment.
-  double bound_seconds_of(size_t segment, int64_t budget_bytes) { return bound_seconds(std::min(budget_bytes, descent_.above(segment))); }
+  double bound_seconds_of(size_t segment, int64_t budget_bytes) {
+    return bound_seconds(std::min(budget_bytes, descent_.above(segment)));
+  }
   // Bytes of the minimum-memory schedule; kNoLimit: unknown.
   int64_t minimum_bytes() const { return descent_.minimum_bytes(); }
   // The host budget excluded some schedule.

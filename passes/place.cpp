@@ -91,7 +91,8 @@ Status place(Plan& plan, const Context& context) {
     buffer.size = std::max(buffer.size, align_up(step.workspace.bytes));
     if (step.kind == StepKind::reduce) of_reductions = mine;
   }
-  if (const Status status = placement::check(problem); !status.ok()) internal_error(__FILE__, __LINE__, status.error().message);
+  if (const Status status = placement::check(problem); !status.ok())
+    internal_error(__FILE__, __LINE__, status.error().message);
 
   soon.resize(problem.buffers.size(), true);
   // The unlimited plan is the reference for budgets in percent, and is placed only once.

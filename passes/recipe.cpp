@@ -44,7 +44,8 @@ std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_b
 Result<std::optional<Found>> Recipe::attempt(int64_t sub_batch, int64_t live_limit) {
   PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
   if (ideal_seconds(*variant) >= interesting_) return std::optional<Found>();
-  PLIMSOLL_ASSIGN(std::optional<Plan> plan, plan_below(*variant, policy_, live_limit, {.seconds = interesting_, .deadline = request_.deadline}));
+  PLIMSOLL_ASSIGN(std::optional<Plan> plan,
+                  plan_below(*variant, policy_, live_limit, {.seconds = interesting_, .deadline = request_.deadline}));
   if (!plan) return std::optional<Found>();
   return std::optional(Found{std::move(*plan), variant, live_limit, policy_});
 }
@@ -108,7 +109,8 @@ Result<std::optional<Found>> Recipe::fit_schedule(int64_t sub_batch) {
       too_high = next + 1;
       if (!best) {
         const int64_t lower = limits[next] - std::max<int64_t>(found->arena() - request_.budget_bytes, 1);
-        next = static_cast<size_t>(std::find_if(limits.begin(), limits.end(), [&](int64_t each) { return each <= lower; }) - limits.begin());
+        next = static_cast<size_t>(
+            std::find_if(limits.begin(), limits.end(), [&](int64_t each) { return each <= lower; }) - limits.begin());
         continue;
       }
     }
@@ -167,7 +169,8 @@ Result<Found> Recipe::minimum(const Found& unconstrained) {
   PLIMSOLL_ASSIGN(Found minimum, make(first, 0));
   const auto take_smaller = [&](Found other) {
     const bool both = fits_host(other) && fits_host(minimum);
-    if (both ? other.arena() < minimum.arena() : fits_host(other) || other.host_pool() < minimum.host_pool()) minimum = std::move(other);
+    if (both ? other.arena() < minimum.arena() : fits_host(other) || other.host_pool() < minimum.host_pool())
+      minimum = std::move(other);
   };
   // The smallest workspaces do not always give the smallest arena: fragmentation may be lower with others.
   if (first == variants_.batch() && !policy_.schedule) take_smaller(unconstrained);
@@ -190,11 +193,12 @@ Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::spa
     PLIMSOLL_ASSIGN(Ceiling* const known, variants_.known_of(policy_, sub_batch, live_limit));
     if (known->arena_bytes >= arena_bytes) return {};
     PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
-    PLIMSOLL_ASSIGN(std::optional<Plan> plan,
-                    plan_below(*variant, policy_, live_limit, {.arena_bytes = arena_bytes, .deadline = request_.deadline}));
+    PLIMSOLL_ASSIGN(std::optional<Plan> plan, plan_below(*variant, policy_, live_limit,
+                                                         {.arena_bytes = arena_bytes, .deadline = request_.deadline}));
     if (!plan && request_.deadline.passed()) return {};  // interrupted: nothing is known
     known->arena_bytes = plan ? plan->summary.arena_bytes : arena_bytes;
-    if (!plan || plan->summary.arena_bytes >= arena_bytes || plan->summary.host_pool_bytes > request_.host_budget_bytes) return {};
+    if (!plan || plan->summary.arena_bytes >= arena_bytes || plan->summary.host_pool_bytes > request_.host_budget_bytes)
+      return {};
     arena_bytes = plan->summary.arena_bytes;
     minimum = Found{std::move(*plan), variant, live_limit, policy_};
     return {};
@@ -236,7 +240,8 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
   const auto look_at = [&](int64_t limit, int64_t most_live) -> Status {
     PLIMSOLL_ASSIGN(Ceiling* const ceiling, variants_.known_of(policy_, sub_batch, limit));
     Ceiling& known = *ceiling;
-    if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes || request_.deadline.passed()) return {};
+    if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes || request_.deadline.passed())
+      return {};
     PLIMSOLL_ASSIGN(std::optional<Plan> plan,
                     plan_below(*variant, policy_, limit, {.seconds = interesting_, .deadline = request_.deadline}));
     if (!plan && request_.deadline.passed()) return {};  // interrupted: nothing is known

@@ -37,6 +37,7 @@ struct Selection {
 // Returns the fastest plan among the sub-batches `sizes` and `known`, which is within the budget. Only candidates that
 // could not win are skipped. So a larger budget never gives a slower plan: it considers what a smaller budget
 // considers, or something faster.
-Result<Selection> select_variant(Variants& variants, const Policy& policy, std::span<const int64_t> sizes, const SelectionLimits& limits, Found known);
+Result<Selection> select_variant(Variants& variants, const Policy& policy, std::span<const int64_t> sizes,
+                                 const SelectionLimits& limits, Found known);
 
 }  // namespace plimsoll

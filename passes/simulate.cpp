@@ -22,7 +22,9 @@ Status simulate(Plan& plan, const Context& context) {
     plan.steps[id].start = shown.start[static_cast<size_t>(id.value)];
     plan.steps[id].end = shown.end[static_cast<size_t>(id.value)];
   }
-  for_each_round(plan, [&](Round round, int64_t times) { add(round == Round::only ? shown : simulate_round(plan, context, round), times); });
+  for_each_round(plan, [&](Round round, int64_t times) {
+    add(round == Round::only ? shown : simulate_round(plan, context, round), times);
+  });
   return {};
 }
 

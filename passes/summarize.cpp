@@ -28,7 +28,8 @@ Status summarize(Plan& plan, const Context& context) {
   for (const PlanTensor& tensor : plan.tensors)
     if (!tensor.slice_of.valid()) summary.network_wide_bytes += align_up(tensor.bytes);
   for (const PlanTensor& tensor : plan.tensors)
-    if (tensor.at_home_on_host()) summary.host_pool_bytes = std::max(summary.host_pool_bytes, tensor.home_offset + tensor.bytes);
+    if (tensor.at_home_on_host())
+      summary.host_pool_bytes = std::max(summary.host_pool_bytes, tensor.home_offset + tensor.bytes);
   for (const Step& step : plan.steps) workspace = std::max(workspace, align_up(step.workspace.bytes));
   summary.network_wide_bytes += workspace;
 
@@ -36,7 +37,8 @@ Status summarize(Plan& plan, const Context& context) {
   summary.reduced_bytes = 0;
   for (const Step& step : plan.steps) {
     if (step.kind == StepKind::reduce)
-      summary.reduced_bytes += bytes_of(plan, step.bucket) * (plan.tensors[step.tensor].kind == TensorKind::weight_gradient ? 1 : plan.rounds);
+      summary.reduced_bytes += bytes_of(plan, step.bucket) *
+                               (plan.tensors[step.tensor].kind == TensorKind::weight_gradient ? 1 : plan.rounds);
     const int64_t bytes = step.tensor.valid() ? plan.tensors[step.tensor].bytes : 0;
     const int64_t times = times_of(step.rounds, plan.rounds);
     if (step.kind == StepKind::offload) summary.offloaded_bytes += times * bytes;

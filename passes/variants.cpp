@@ -16,7 +16,8 @@ int64_t largest_updated(const TaskGraph& graph) {
   int64_t most = 0;
   for (const Task& task : graph.tasks)
     for (const Operand& operand : task.operands)
-      if (task.kind == TaskKind::update && operand.access == Access::update) most = std::max(most, graph.tensors[operand.tensor].bytes(1));
+      if (task.kind == TaskKind::update && operand.access == Access::update)
+        most = std::max(most, graph.tensors[operand.tensor].bytes(1));
   return most;
 }
 
@@ -37,7 +38,8 @@ bool Variants::mixes_samples() const {
 }
 
 const Task* Variants::of_whole_batch() const {
-  const auto found = std::find_if(graph_.tasks.begin(), graph_.tasks.end(), [](const Task& task) { return task.whole_batch; });
+  const auto found =
+      std::find_if(graph_.tasks.begin(), graph_.tasks.end(), [](const Task& task) { return task.whole_batch; });
   return found == graph_.tasks.end() ? nullptr : &*found;
 }
 
@@ -135,7 +137,8 @@ std::vector<int64_t> even_sub_batches(int64_t batch) {
   for (int64_t size = (batch + 1) / 2; size >= 1;) {
     sizes.push_back(size);
     const int64_t rounds = (batch + size - 1) / size, next = std::min(size - 1, (batch + rounds) / (rounds + 1)),
-                  apart = std::min(next, size - size / kAlike), rounds_apart = apart < 1 ? 1 : (batch + apart - 1) / apart;
+                  apart = std::min(next, size - size / kAlike),
+                  rounds_apart = apart < 1 ? 1 : (batch + apart - 1) / apart;
     size = std::min(next, (batch + rounds_apart - 1) / rounds_apart);
   }
   return sizes;

@@ -35,7 +35,8 @@ void KernelSet::count(int64_t needed_bytes, int64_t planned_bytes) {
 KernelSet::Touched KernelSet::touched(std::span<const OperandDesc> operands, int64_t workspace_bytes) {
   Touched all{.operands = {}, .workspace_bytes = workspace_bytes};
   for (const OperandDesc& operand : operands)
-    all.operands.push_back({operand.access, operand.access == Access::absent ? 0 : operand.tensor.bytes(), operand.tensor.type});
+    all.operands.push_back(
+        {operand.access, operand.access == Access::absent ? 0 : operand.tensor.bytes(), operand.tensor.type});
   return all;
 }
 

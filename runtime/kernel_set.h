@@ -11,9 +11,9 @@ namespace plimsoll {
 
 // A kernel never exceeds its planned bytes, on whatever machine the program runs. If this machine's library does not
 // have an algorithm, or not within the planned workspace, the first suitable one replaces it: a deterministic one, in
-// the planned arithmetic. A plan in TF32 was asked for with --precision tf32: TF32 replaces it, or else f32. A plan in f32
-// is never replaced by TF32. If there is none, `add` throws a KernelError that names the layers. If held to the plan,
-// nothing is replaced: deviations are listed in refused(), and the set must not be used.
+// the planned arithmetic. A plan in TF32 was asked for with --precision tf32: TF32 replaces it, or else f32. A plan in
+// f32 is never replaced by TF32. If there is none, `add` throws a KernelError that names the layers. If held to the
+// plan, nothing is replaced: deviations are listed in refused(), and the set must not be used.
 class KernelSet {
  public:
   enum class Where { may_differ, held_to_plan };
@@ -72,15 +72,17 @@ class KernelSet {
 
  private:
   template <class K>
-  void make(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands, std::string_view algorithm,
-            int64_t workspace_bytes) {
+  void make(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands,
+            std::string_view algorithm, int64_t workspace_bytes) {
     kernels_[index] = InAnyPrecision<K>::make(attrs, operands, algorithm);
     // A library's list of algorithms may differ between machines, and an algorithm that is not listed may still be
     // buildable.
     if (const int64_t needed = kernels_[index]->workspace_found(); needed >= 0)
-      count(check_workspace({{.name = std::string(algorithm), .workspace_bytes = needed}}, algorithm, workspace_bytes), workspace_bytes);
+      count(check_workspace({{.name = std::string(algorithm), .workspace_bytes = needed}}, algorithm, workspace_bytes),
+            workspace_bytes);
     else
-      count(check_workspace(InAnyPrecision<K>::algorithms(attrs, operands), algorithm, workspace_bytes), workspace_bytes);
+      count(check_workspace(InAnyPrecision<K>::algorithms(attrs, operands), algorithm, workspace_bytes),
+            workspace_bytes);
   }
   template <class K>
   bool make_another(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands,
@@ -109,7 +111,8 @@ class KernelSet {
   // The algorithms that may replace the planned one, in the order of preference.
   static std::vector<Algorithm> in_arithmetic_of(std::string_view planned, std::vector<Algorithm> offered);
   // Returns the bytes that it needs.
-  static int64_t check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm, int64_t planned_bytes);
+  static int64_t check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm,
+                                 int64_t planned_bytes);
   void count(int64_t needed_bytes, int64_t planned_bytes);
   static Touched touched(std::span<const OperandDesc> operands, int64_t workspace_bytes);
   [[noreturn]] static void refuse(const char* layers, const KernelError& error);

@@ -27,12 +27,14 @@ inline std::vector<int64_t> physical_dims(const TensorDesc& desc, size_t rank, L
   std::vector<int64_t> dims(rank - std::min(rank, desc.rank()), 1);
   dims.insert(dims.end(), desc.dims.begin(), desc.dims.end());
   if (around == Layout::plain) return dims;
-  if (rank != 4) throw KernelError("layout " + std::string(name_of(around)) + " among operands of rank " + std::to_string(rank));
+  if (rank != 4)
+    throw KernelError("layout " + std::string(name_of(around)) + " among operands of rank " + std::to_string(rank));
   if (desc.layout != around && dims[2] * dims[3] != 1) throw KernelError("operands of different layouts");
   if (around == Layout::nhwc) return {dims[0], dims[2], dims[3], dims[1]};
   const int64_t block = block_of(around);
   if (dims[1] == 1) return {dims[0], 1, dims[2], dims[3], 1};
-  if (dims[1] % block != 0) throw KernelError(std::to_string(dims[1]) + " channels in blocks of " + std::to_string(block));
+  if (dims[1] % block != 0)
+    throw KernelError(std::to_string(dims[1]) + " channels in blocks of " + std::to_string(block));
   return {dims[0], dims[1] / block, dims[2], dims[3], block};
 }
 

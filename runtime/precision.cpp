@@ -54,7 +54,9 @@ class WidenedKernel final : public Kernel {
 
 }  // namespace
 
-bool uses_bf16(std::span<const OperandDesc> operands) { return std::any_of(operands.begin(), operands.end(), is_widened); }
+bool uses_bf16(std::span<const OperandDesc> operands) {
+  return std::any_of(operands.begin(), operands.end(), is_widened);
+}
 
 std::vector<OperandDesc> as_f32(std::span<const OperandDesc> operands) {
   std::vector<OperandDesc> all(operands.begin(), operands.end());

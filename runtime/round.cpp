@@ -54,7 +54,8 @@ Round& Round::mark(int32_t step) {
 }
 
 void Round::end_forward_at(int32_t step) {
-  const auto behind = std::find_if(commands_.begin(), commands_.end(), [&](const Command& command) { return command.step > step; });
+  const auto behind =
+      std::find_if(commands_.begin(), commands_.end(), [&](const Command& command) { return command.step > step; });
   commands_.erase(behind, commands_.end());
   end_forward();
 }
@@ -108,7 +109,8 @@ Round& Round::prefetch(int64_t offset, int64_t host_offset, int64_t bytes) {
   return tell({.kind = Command::Kind::prefetch, .offset = offset, .host_offset = host_offset, .bytes = bytes});
 }
 
-Round& Round::add_up(Command::Kind kind, std::initializer_list<BucketPart> bucket, int64_t workspace, int64_t workspace_bytes) {
+Round& Round::add_up(Command::Kind kind, std::initializer_list<BucketPart> bucket, int64_t workspace,
+                     int64_t workspace_bytes) {
   if (runner_) return tell({});
   std::vector<int64_t> operands;
   for (const BucketPart& part : bucket) operands.insert(operands.end(), {part.offset, part.bytes});

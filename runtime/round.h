@@ -67,7 +67,9 @@ struct Command {
   // Steps that only the last round of an iteration has.
   bool of_last_round() const { return with_updates || kind == Kind::update || kind == Kind::reduce; }
   // Whether a round runs the step; `last`: it is the last round of its iteration.
-  bool wanted(bool training, bool last) const { return (training || !training_only) && (last ? !for_next : !of_last_round()); }
+  bool wanted(bool training, bool last) const {
+    return (training || !training_only) && (last ? !for_next : !of_last_round());
+  }
   bool is_step() const { return kind != Kind::read_loss && kind != Kind::read_correct; }
 };
 
@@ -141,7 +143,8 @@ class Round {
   }
 
  private:
-  Round& add_up(Command::Kind kind, std::initializer_list<BucketPart> bucket, int64_t workspace, int64_t workspace_bytes);
+  Round& add_up(Command::Kind kind, std::initializer_list<BucketPart> bucket, int64_t workspace,
+                int64_t workspace_bytes);
   // The stream that computes the loss: a kernel's, or that of the sum over ranks after it.
   Stream stream_of_loss() const {
     return !commands_.empty() && commands_.back().stream() == Stream::comm ? Stream::comm : Stream::compute;

@@ -55,7 +55,8 @@ enum class Overlap {
 class Streams {
  public:
   // Keeps references, copies nothing. `pool` may be null if the program offloads nothing.
-  Streams(const Program& program, const Round& round, const Arena& arena, HostPool* pool, Overlap overlap = Overlap::streams);
+  Streams(const Program& program, const Round& round, const Arena& arena, HostPool* pool,
+          Overlap overlap = Overlap::streams);
   ~Streams();
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;

@@ -63,7 +63,8 @@ std::string_view to_string(Rule rule) {
 
 std::string to_string(const std::vector<Violation>& violations) {
   std::string text;
-  for (const Violation& violation : violations) text += fmt::format("{}: {}\n", to_string(violation.rule), violation.message);
+  for (const Violation& violation : violations)
+    text += fmt::format("{}: {}\n", to_string(violation.rule), violation.message);
   return text;
 }
 

@@ -48,9 +48,9 @@ struct Violation {
 // violations.
 std::vector<Violation> check_plan(const Plan& plan);
 
-// Returns an empty list if tensors and tasks of the plan are those of the graph for the plan's sub-batch, and only tasks
-// that may be recomputed are. With more than one round they accumulate gradients, whether or not the graph does. The
-// plan may have slices of the graph's weights and optimizer state, each with an update task of its own.
+// Returns an empty list if tensors and tasks of the plan are those of the graph for the plan's sub-batch, and only
+// tasks that may be recomputed are. With more than one round they accumulate gradients, whether or not the graph does.
+// The plan may have slices of the graph's weights and optimizer state, each with an update task of its own.
 std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& graph);
 
 std::string_view to_string(Rule rule);

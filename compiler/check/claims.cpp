@@ -54,7 +54,10 @@ class Handovers {
 
   void compare(const Claim& earlier, const Claim& later) {
     if (earlier.forever || earlier.to_the_end) {
-      verdict_.refuse(!earlier.forever ? Rule::result : host_ ? Rule::host_slot : Rule::overlap, step_of(later), later.tensor,
+      verdict_.refuse(!earlier.forever ? Rule::result
+                      : host_          ? Rule::host_slot
+                                       : Rule::overlap,
+                      step_of(later), later.tensor,
                       fmt::format("{} and {} share {}, but {} holds them {}", described(earlier), described(later),
                                   shared(earlier, later), described(earlier),
                                   earlier.forever ? "for the whole run" : "until the round ends"));
@@ -83,10 +86,11 @@ class Handovers {
     const std::string where = shared(earlier, later);
     std::string message;
     if (a == b)
-      message = fmt::format("{} uses {} for {} and for {} at the same time", verdict_.name(a), where, described(earlier), described(later));
+      message = fmt::format("{} uses {} for {} and for {} at the same time", verdict_.name(a), where,
+                            described(earlier), described(later));
     else if (a < b)
-      message = fmt::format("{} uses {} for {} but does not wait for {}, which uses them for {}", verdict_.name(b), where,
-                            described(later), verdict_.name(a), described(earlier));
+      message = fmt::format("{} uses {} for {} but does not wait for {}, which uses them for {}", verdict_.name(b),
+                            where, described(later), verdict_.name(a), described(earlier));
     else
       message = fmt::format("{} uses {} for {} while they still hold {}, which {} needs", verdict_.name(b), where,
                             described(later), described(earlier), verdict_.name(a));
@@ -94,8 +98,8 @@ class Handovers {
   }
 
   std::string shared(const Claim& a, const Claim& b) const {
-    return fmt::format("bytes {}[{:#x}, {:#x})", host_ ? "of the host pool " : "", std::max(a.block.offset, b.block.offset),
-                       std::min(a.block.end(), b.block.end()));
+    return fmt::format("bytes {}[{:#x}, {:#x})", host_ ? "of the host pool " : "",
+                       std::max(a.block.offset, b.block.offset), std::min(a.block.end(), b.block.end()));
   }
   static StepId step_of(const Claim& claim) { return claim.from >= 0 ? StepId(claim.from) : StepId{}; }
   std::string described(const Claim& claim) const {
@@ -111,7 +115,8 @@ class Handovers {
 
 }  // namespace
 
-void check_handovers(const Plan& plan, const HappensBefore& before, std::vector<Claim> claims, bool host, Verdict& verdict) {
+void check_handovers(const Plan& plan, const HappensBefore& before, std::vector<Claim> claims, bool host,
+                     Verdict& verdict) {
   std::stable_sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) { return a.from < b.from; });
   Handovers(plan, before, host, verdict).run(claims);
 }

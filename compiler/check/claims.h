@@ -35,6 +35,7 @@ struct Claim {
 //         └─────────────────▶ offset
 //
 // So only neighbours in time are compared, and the work is O(n log n) in the number of claims.
-void check_handovers(const Plan& plan, const HappensBefore& before, std::vector<Claim> claims, bool host, Verdict& verdict);
+void check_handovers(const Plan& plan, const HappensBefore& before, std::vector<Claim> claims, bool host,
+                     Verdict& verdict);
 
 }  // namespace plimsoll

@@ -67,8 +67,8 @@ void check_execution(const Plan& plan, Verdict& verdict) {
       ran[step.task] = id;
     } else if (plan.tasks[step.task].kind != TaskKind::forward) {
       verdict.refuse(Rule::execution, id, {},
-                     fmt::format("{} recomputes a task of kind {}; only forward tasks may be recomputed", verdict.name(id),
-                                 to_string(plan.tasks[step.task].kind)));
+                     fmt::format("{} recomputes a task of kind {}; only forward tasks may be recomputed",
+                                 verdict.name(id), to_string(plan.tasks[step.task].kind)));
     } else if (!ran[step.task].valid()) {
       verdict.refuse(Rule::execution, id, {},
                      fmt::format("{}, step {}, precedes the first run of its task", verdict.name(id), id.value));

@@ -45,13 +45,17 @@ void check_rounds(const Plan& plan, Verdict& verdict) {
     return;
   }
   if (plan.ranks < 1 || plan.batch % plan.ranks != 0 || plan.sub_batch % plan.ranks != 0)
-    verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {} on {}", plan.batch, plan.sub_batch, counted(plan.ranks, "rank")));
-  if (plan.sub_batch > plan.batch) verdict.refuse(Rule::form, fmt::format("a batch of {} in sub-batches of {}", plan.batch, plan.sub_batch));
+    verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {} on {}", plan.batch, plan.sub_batch,
+                                           counted(plan.ranks, "rank")));
+  if (plan.sub_batch > plan.batch)
+    verdict.refuse(Rule::form, fmt::format("a batch of {} in sub-batches of {}", plan.batch, plan.sub_batch));
   const int64_t rounds = plan.batch / plan.sub_batch + (plan.batch % plan.sub_batch != 0);
   const int64_t last = plan.batch - (rounds - 1) * plan.sub_batch;
   if (plan.rounds != rounds || plan.last_sub_batch != last)
-    verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {} needs {}, the last of {}, not {}, the last of {}", plan.batch,
-                                           plan.sub_batch, counted(rounds, "round"), last, counted(plan.rounds, "round"), plan.last_sub_batch));
+    verdict.refuse(Rule::form,
+                   fmt::format("batch {} in sub-batches of {} needs {}, the last of {}, not {}, the last of {}",
+                               plan.batch, plan.sub_batch, counted(rounds, "round"), last,
+                               counted(plan.rounds, "round"), plan.last_sub_batch));
 }
 
 void check_residence(const Plan& plan, TensorId id, Verdict& verdict) {
@@ -59,17 +63,25 @@ void check_residence(const Plan& plan, TensorId id, Verdict& verdict) {
   if (tensor.kind == TensorKind::weight_gradient) {
     // At the beginning of a round it holds the parts of earlier rounds; a sum over ranks has no such value.
     if (plan.rounds == 1 || plan.ranks > 1)
-      verdict.refuse(Rule::form, {}, id, fmt::format("{} resides in the host pool, which only gradients accumulated over several rounds of one rank may, but this is a "
-                                                     "plan of {} and {}",
-                                                     verdict.name(id), counted(plan.rounds, "round"), counted(plan.ranks, "rank")));
+      verdict.refuse(Rule::form, {}, id,
+                     fmt::format("{} resides in the host pool, which only gradients accumulated over several rounds of "
+                                 "one rank may, but this is a "
+                                 "plan of {} and {}",
+                                 verdict.name(id), counted(plan.rounds, "round"), counted(plan.ranks, "rank")));
   } else if (tensor.kind != TensorKind::optimizer_state && tensor.kind != TensorKind::weight) {
-    verdict.refuse(Rule::form, {}, id, fmt::format("{} resides in the host pool and is of kind {}, neither weight nor optimizer_state nor weight_gradient",
-                                                   verdict.name(id), to_string(tensor.kind)));
+    verdict.refuse(
+        Rule::form, {}, id,
+        fmt::format(
+            "{} resides in the host pool and is of kind {}, neither weight nor optimizer_state nor weight_gradient",
+            verdict.name(id), to_string(tensor.kind)));
   }
   if (tensor.persistent)
-    verdict.refuse(Rule::form, {}, id, fmt::format("{} resides in the host pool, but has a residency for the whole run", verdict.name(id)));
+    verdict.refuse(Rule::form, {}, id,
+                   fmt::format("{} resides in the host pool, but has a residency for the whole run", verdict.name(id)));
   if (!fits(tensor.home_offset, tensor.bytes))
-    verdict.refuse(Rule::form, {}, id, fmt::format("{} resides at offset {} of the host pool with {} bytes", verdict.name(id), tensor.home_offset, tensor.bytes));
+    verdict.refuse(Rule::form, {}, id,
+                   fmt::format("{} resides at offset {} of the host pool with {} bytes", verdict.name(id),
+                               tensor.home_offset, tensor.bytes));
 }
 
 // A slice is part of its whole's host residence. The slices of a whole cover it exactly, without overlap.
@@ -79,30 +91,39 @@ void check_slices(const Plan& plan, Verdict& verdict) {
     const PlanTensor& slice = plan.tensors[id];
     if (!slice.slice_of.valid()) continue;
     if (!plan.tensors.contains(slice.slice_of) || plan.tensors[slice.slice_of].slice_of.valid()) {
-      verdict.refuse(Rule::form, {}, id, fmt::format("{} is a slice of a tensor that does not exist or is itself a slice", verdict.name(id)));
+      verdict.refuse(
+          Rule::form, {}, id,
+          fmt::format("{} is a slice of a tensor that does not exist or is itself a slice", verdict.name(id)));
       continue;
     }
     const PlanTensor& whole = plan.tensors[slice.slice_of];
     slices[slice.slice_of].push_back(id);
     if (slice.kind != whole.kind)
-      verdict.refuse(Rule::form, {}, id, fmt::format("{} is of kind {}, but a slice of {} of kind {}", verdict.name(id), to_string(slice.kind),
-                                                     verdict.name(slice.slice_of), to_string(whole.kind)));
+      verdict.refuse(Rule::form, {}, id,
+                     fmt::format("{} is of kind {}, but a slice of {} of kind {}", verdict.name(id),
+                                 to_string(slice.kind), verdict.name(slice.slice_of), to_string(whole.kind)));
     if (!slice.at_home_on_host() || !whole.at_home_on_host() || !fits(whole.home_offset, slice.slice_begin) ||
         slice.home_offset != whole.home_offset + slice.slice_begin)
-      verdict.refuse(Rule::form, {}, id, fmt::format("{} is the slice of {} from byte {} on, but resides at {} while that tensor resides at {}", verdict.name(id),
-                                                     verdict.name(slice.slice_of), slice.slice_begin, slice.home_offset, whole.home_offset));
+      verdict.refuse(
+          Rule::form, {}, id,
+          fmt::format("{} is the slice of {} from byte {} on, but resides at {} while that tensor resides at {}",
+                      verdict.name(id), verdict.name(slice.slice_of), slice.slice_begin, slice.home_offset,
+                      whole.home_offset));
   }
   for (TensorId whole : ids_of(plan.tensors)) {
     std::vector<TensorId>& parts = slices[whole];
     if (parts.empty()) continue;
-    std::stable_sort(parts.begin(), parts.end(), [&](TensorId a, TensorId b) { return plan.tensors[a].slice_begin < plan.tensors[b].slice_begin; });
+    std::stable_sort(parts.begin(), parts.end(),
+                     [&](TensorId a, TensorId b) { return plan.tensors[a].slice_begin < plan.tensors[b].slice_begin; });
     int64_t covered = 0;
     for (TensorId part : parts) {
       if (plan.tensors[part].slice_begin != covered) break;
       covered = fits(covered, plan.tensors[part].bytes) ? covered + plan.tensors[part].bytes : -1;
     }
     if (covered != plan.tensors[whole].bytes || plan.tensors[parts.back()].slice_begin >= plan.tensors[whole].bytes)
-      verdict.refuse(Rule::form, {}, whole, fmt::format("the slices of {} do not cover its {} bytes exactly once", verdict.name(whole), plan.tensors[whole].bytes));
+      verdict.refuse(Rule::form, {}, whole,
+                     fmt::format("the slices of {} do not cover its {} bytes exactly once", verdict.name(whole),
+                                 plan.tensors[whole].bytes));
   }
 }
 
@@ -111,29 +132,38 @@ void check_slices(const Plan& plan, Verdict& verdict) {
 void check_uses_of_slices(const Plan& plan, Verdict& verdict) {
   IdVector<TensorId, TensorId> first_slice(plan.tensors.size());
   for (TensorId id : ids_of(plan.tensors))
-    if (const TensorId whole = plan.tensors[id].slice_of; plan.tensors.contains(whole) && !first_slice[whole].valid()) first_slice[whole] = id;
+    if (const TensorId whole = plan.tensors[id].slice_of; plan.tensors.contains(whole) && !first_slice[whole].valid())
+      first_slice[whole] = id;
   IdVector<TensorId, TaskId> updated(plan.tensors.size());  // of a whole: the first task that changes one of its slices
   for (TaskId id : ids_of(plan.tasks)) {
     const PlanTask& task = plan.tasks[id];
     for (TensorId tensor : task.updates) {
       if (!plan.tensors.contains(tensor)) continue;
       if (first_slice[tensor].valid())
-        verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} updates {} as a whole, but it is updated in slices", verdict.name(id), verdict.name(tensor)));
-      if (const TensorId whole = plan.tensors[tensor].slice_of; plan.tensors.contains(whole) && !updated[whole].valid()) updated[whole] = id;
+        verdict.refuse(Rule::form, {}, tensor,
+                       fmt::format("task {} updates {} as a whole, but it is updated in slices", verdict.name(id),
+                                   verdict.name(tensor)));
+      if (const TensorId whole = plan.tensors[tensor].slice_of; plan.tensors.contains(whole) && !updated[whole].valid())
+        updated[whole] = id;
     }
     for (TensorId tensor : task.reads) {
       if (!plan.tensors.contains(tensor)) continue;
       if (updated[tensor].valid())
-        verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} reads {} after {}, which updates a slice of it", verdict.name(id),
-                                                           verdict.name(tensor), verdict.name(updated[tensor])));
+        verdict.refuse(Rule::form, {}, tensor,
+                       fmt::format("task {} reads {} after {}, which updates a slice of it", verdict.name(id),
+                                   verdict.name(tensor), verdict.name(updated[tensor])));
       if (plan.tensors[tensor].slice_of.valid() && task.kind != TaskKind::update)
-        verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} of kind {} reads {}, a slice, which only updates may read", verdict.name(id),
-                                                           to_string(task.kind), verdict.name(tensor)));
+        verdict.refuse(Rule::form, {}, tensor,
+                       fmt::format("task {} of kind {} reads {}, a slice, which only updates may read",
+                                   verdict.name(id), to_string(task.kind), verdict.name(tensor)));
     }
   }
   for (StepId id : ids_of(plan.steps))
-    if (const TensorId tensor = plan.steps[id].tensor; plan.steps[id].kind == StepKind::offload && plan.tensors.contains(tensor) && first_slice[tensor].valid())
-      verdict.refuse(Rule::form, id, tensor, fmt::format("{} writes {} back to the host pool, but its slices are written back", verdict.name(id), verdict.name(tensor)));
+    if (const TensorId tensor = plan.steps[id].tensor;
+        plan.steps[id].kind == StepKind::offload && plan.tensors.contains(tensor) && first_slice[tensor].valid())
+      verdict.refuse(Rule::form, id, tensor,
+                     fmt::format("{} writes {} back to the host pool, but its slices are written back",
+                                 verdict.name(id), verdict.name(tensor)));
 }
 
 // Messages, text forms and generated programs refer to tensors and tasks by name.
@@ -142,7 +172,8 @@ void check_names(const List& list, const char* what, Verdict& verdict) {
   std::set<std::string_view> known;
   for (const auto& each : list) {
     if (each.name.empty()) verdict.refuse(Rule::form, fmt::format("a {} has an empty name", what));
-    else if (!known.insert(each.name).second) verdict.refuse(Rule::form, fmt::format("two {}s have the name {}", what, spelled(each.name)));
+    else if (!known.insert(each.name).second)
+      verdict.refuse(Rule::form, fmt::format("two {}s have the name {}", what, spelled(each.name)));
   }
 }
 
@@ -156,12 +187,17 @@ void check_times(const Plan& plan, Verdict& verdict) {
   }
   for (const TaskId id : ids_of(plan.tasks))
     if (!is_time(plan.tasks[id].fastest.seconds))
-      verdict.refuse(Rule::form, fmt::format("the fastest algorithm of task {} takes {} s", verdict.name(id), plan.tasks[id].fastest.seconds));
+      verdict.refuse(Rule::form, fmt::format("the fastest algorithm of task {} takes {} s", verdict.name(id),
+                                             plan.tasks[id].fastest.seconds));
   const PlanSummary& sum = plan.summary;
-  for (const auto& [name, seconds] : {std::pair("recompute_seconds", sum.recompute_seconds), {"iteration_seconds", sum.iteration_seconds},
-                                      {"unconstrained_seconds", sum.unconstrained_seconds}, {"ideal_seconds", sum.ideal_seconds},
-                                      {"bound_seconds", sum.bound_seconds}, {"stall_seconds", sum.stall_seconds},
-                                      {"reduce_seconds", sum.reduce_seconds}, {"more_seconds", sum.more_seconds},
+  for (const auto& [name, seconds] : {std::pair("recompute_seconds", sum.recompute_seconds),
+                                      {"iteration_seconds", sum.iteration_seconds},
+                                      {"unconstrained_seconds", sum.unconstrained_seconds},
+                                      {"ideal_seconds", sum.ideal_seconds},
+                                      {"bound_seconds", sum.bound_seconds},
+                                      {"stall_seconds", sum.stall_seconds},
+                                      {"reduce_seconds", sum.reduce_seconds},
+                                      {"more_seconds", sum.more_seconds},
                                       {"planning_seconds", sum.planning_seconds}})
     if (!is_time(seconds)) verdict.refuse(Rule::form, fmt::format("{} is {}", name, seconds));
 }
@@ -177,10 +213,11 @@ void check_tensors(const Plan& plan, Verdict& verdict) {
       continue;
     }
     if ((lives_through_the_run(tensor.kind) || accumulates) && !tensor.persistent)
-      verdict.refuse(Rule::form, {}, id,
-                     fmt::format("{} is of kind {}, but has no residency for the whole run{}", verdict.name(id),
-                                 to_string(tensor.kind),
-                                 accumulates ? fmt::format(", although {} add to it", counted(plan.rounds, "round")) : ""));
+      verdict.refuse(
+          Rule::form, {}, id,
+          fmt::format("{} is of kind {}, but has no residency for the whole run{}", verdict.name(id),
+                      to_string(tensor.kind),
+                      accumulates ? fmt::format(", although {} add to it", counted(plan.rounds, "round")) : ""));
     if (tensor.persistent && !may_change_in_place(tensor.kind))
       verdict.refuse(Rule::form, {}, id,
                      fmt::format("{} is persistent, but of kind {}, which lives for one round only", verdict.name(id),
@@ -203,7 +240,8 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
       continue;
     }
     seen.clear();
-    for (const auto* list : {&task.reads, &task.writes, &task.updates}) seen.insert(seen.end(), list->begin(), list->end());
+    for (const auto* list : {&task.reads, &task.writes, &task.updates})
+      seen.insert(seen.end(), list->begin(), list->end());
     std::sort(seen.begin(), seen.end());
     const auto twice = std::adjacent_find(seen.begin(), seen.end());
     if (twice != seen.end())
@@ -214,25 +252,32 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
       const PlanTensor& written = plan.tensors[tensor];
       if (maker[tensor].valid())
         verdict.refuse(Rule::form, {}, tensor,
-                       fmt::format("{} is written by two tasks, {} and {}", verdict.name(tensor), verdict.name(maker[tensor]),
-                                   verdict.name(id)));
+                       fmt::format("{} is written by two tasks, {} and {}", verdict.name(tensor),
+                                   verdict.name(maker[tensor]), verdict.name(id)));
       else if (written.persistent || written.at_home_on_host() || written.kind == TensorKind::input)
-        verdict.refuse(Rule::form, {}, tensor,
-                       fmt::format("task {} writes {}, which {}", verdict.name(id), verdict.name(tensor),
-                                   written.persistent || written.at_home_on_host() ? "is persistent and can only be updated" : "is an input"));
+        verdict.refuse(
+            Rule::form, {}, tensor,
+            fmt::format("task {} writes {}, which {}", verdict.name(id), verdict.name(tensor),
+                        written.persistent || written.at_home_on_host() ? "is persistent and can only be updated"
+                                                                        : "is an input"));
       maker[tensor] = id;
     }
     // A round without updates writes back only gradients, and fetches no optimizer state.
     for (TensorId tensor : task.updates)
-      if (task.kind != TaskKind::update && plan.tensors[tensor].at_home_on_host() && plan.tensors[tensor].kind != TensorKind::weight_gradient)
-        verdict.refuse(Rule::form, {}, tensor,
-                       fmt::format("task {} of kind {} changes {}, which resides in the host pool and may be changed by updates only",
-                                   verdict.name(id), to_string(task.kind), verdict.name(tensor)));
+      if (task.kind != TaskKind::update && plan.tensors[tensor].at_home_on_host() &&
+          plan.tensors[tensor].kind != TensorKind::weight_gradient)
+        verdict.refuse(
+            Rule::form, {}, tensor,
+            fmt::format(
+                "task {} of kind {} changes {}, which resides in the host pool and may be changed by updates only",
+                verdict.name(id), to_string(task.kind), verdict.name(tensor)));
     for (TensorId tensor : task.reads)
-      if (task.kind != TaskKind::update && plan.tensors[tensor].at_home_on_host() && plan.tensors[tensor].kind == TensorKind::optimizer_state)
-        verdict.refuse(Rule::form, {}, tensor,
-                       fmt::format("task {} of kind {} reads {}, which resides in the host pool and is fetched for updates only",
-                                   verdict.name(id), to_string(task.kind), verdict.name(tensor)));
+      if (task.kind != TaskKind::update && plan.tensors[tensor].at_home_on_host() &&
+          plan.tensors[tensor].kind == TensorKind::optimizer_state)
+        verdict.refuse(
+            Rule::form, {}, tensor,
+            fmt::format("task {} of kind {} reads {}, which resides in the host pool and is fetched for updates only",
+                        verdict.name(id), to_string(task.kind), verdict.name(tensor)));
     // Some papers accumulate gradients in place; order and copies of such tensors are checked like those of a gradient.
     for (TensorId tensor : task.updates)
       if (plan.rules == "true" && !may_change_in_place(plan.tensors[tensor].kind))
@@ -266,7 +311,8 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
 void check_parts(const Plan& plan, Verdict& verdict) {
   IdVector<TensorId, TaskId> taken(plan.tensors.size()), added(plan.tensors.size());
   const auto on_host = [&](TensorId id) {
-    return plan.tensors.contains(id) && plan.tensors[id].at_home_on_host() && plan.tensors[id].kind == TensorKind::weight_gradient;
+    return plan.tensors.contains(id) && plan.tensors[id].at_home_on_host() &&
+           plan.tensors[id].kind == TensorKind::weight_gradient;
   };
   for (TaskId id : ids_of(plan.tasks)) {
     const bool update = plan.tasks[id].kind == TaskKind::update;
@@ -279,35 +325,44 @@ void check_parts(const Plan& plan, Verdict& verdict) {
         }
         added[tensor] = id;
         if (taken[tensor].valid())
-          verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} accesses {} after {}, which uses its sum", verdict.name(id), verdict.name(tensor),
-                                                             verdict.name(taken[tensor])));
+          verdict.refuse(Rule::form, {}, tensor,
+                         fmt::format("task {} accesses {} after {}, which uses its sum", verdict.name(id),
+                                     verdict.name(tensor), verdict.name(taken[tensor])));
       }
   }
   for (TensorId id : ids_of(plan.tensors))
     if (on_host(id) && !added[id].valid())
-      verdict.refuse(Rule::form, {}, id, fmt::format("{} resides in the host pool, but no task accumulates into it", verdict.name(id)));
+      verdict.refuse(Rule::form, {}, id,
+                     fmt::format("{} resides in the host pool, but no task accumulates into it", verdict.name(id)));
 }
 
 // A bucket holds either gradients, reduced when they are complete, or results of the loss task, reduced in every round.
 void check_bucket(const Plan& plan, StepId id, Verdict& verdict) {
   const Step& step = plan.steps[id];
-  if (plan.ranks == 1) verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} reduces over ranks, but there is only one", verdict.name(id)));
+  if (plan.ranks == 1)
+    verdict.refuse(Rule::form, id, step.tensor,
+                   fmt::format("{} reduces over ranks, but there is only one", verdict.name(id)));
   if (step.bucket.empty() || step.bucket.front() != step.tensor)
-    verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} is not named after the first tensor of its bucket", verdict.name(id)));
+    verdict.refuse(Rule::form, id, step.tensor,
+                   fmt::format("{} is not named after the first tensor of its bucket", verdict.name(id)));
   std::vector<TensorId> seen = step.bucket;
   std::sort(seen.begin(), seen.end());
   if (std::adjacent_find(seen.begin(), seen.end()) != seen.end())
-    verdict.refuse(Rule::form, id, step.tensor, fmt::format("the bucket of {} contains a tensor twice", verdict.name(id)));
+    verdict.refuse(Rule::form, id, step.tensor,
+                   fmt::format("the bucket of {} contains a tensor twice", verdict.name(id)));
   int64_t gradients = 0;
   for (TensorId tensor : step.bucket) {
-    if (!plan.tensors.contains(tensor)) return verdict.refuse(Rule::form, id, {}, fmt::format("{} names a tensor that does not exist", verdict.name(id)));
+    if (!plan.tensors.contains(tensor))
+      return verdict.refuse(Rule::form, id, {}, fmt::format("{} names a tensor that does not exist", verdict.name(id)));
     gradients += plan.tensors[tensor].kind == TensorKind::weight_gradient;
     if (plan.tensors[tensor].kind != TensorKind::weight_gradient && plan.tensors[tensor].kind != TensorKind::activation)
-      verdict.refuse(Rule::form, id, tensor, fmt::format("{} reduces {} of kind {}, which is private to each rank", verdict.name(id),
-                                                         verdict.name(tensor), to_string(plan.tensors[tensor].kind)));
+      verdict.refuse(Rule::form, id, tensor,
+                     fmt::format("{} reduces {} of kind {}, which is private to each rank", verdict.name(id),
+                                 verdict.name(tensor), to_string(plan.tensors[tensor].kind)));
   }
   if (gradients != 0 && gradients != static_cast<int64_t>(step.bucket.size()))
-    verdict.refuse(Rule::form, id, step.tensor, fmt::format("the bucket of {} contains tensors other than gradients", verdict.name(id)));
+    verdict.refuse(Rule::form, id, step.tensor,
+                   fmt::format("the bucket of {} contains tensors other than gradients", verdict.name(id)));
 }
 
 // All rounds run a step, but for copies of what resides in the host pool.
@@ -316,13 +371,17 @@ void check_rounds_of(const Plan& plan, StepId id, Verdict& verdict) {
   if (step.rounds == CopyRounds::all) return;
   const bool copies = step.kind == StepKind::offload || step.kind == StepKind::prefetch;
   if (!copies || !plan.tensors[step.tensor].at_home_on_host())
-    return verdict.refuse(Rule::form, id, {}, fmt::format("{} runs in rounds \"{}\", but only copies of a tensor that resides in the host pool may be left "
-                                                          "out of a round",
-                                                          verdict.name(id), to_string(step.rounds)));
+    return verdict.refuse(
+        Rule::form, id, {},
+        fmt::format("{} runs in rounds \"{}\", but only copies of a tensor that resides in the host pool may be left "
+                    "out of a round",
+                    verdict.name(id), to_string(step.rounds)));
   const StepKind kind = step.rounds == CopyRounds::all_but_first ? StepKind::prefetch : StepKind::offload;
-  if (step.rounds != CopyRounds::last && (step.kind != kind || plan.tensors[step.tensor].kind != TensorKind::weight_gradient))
-    verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} runs in rounds \"{}\", which only the {} of a gradient may", verdict.name(id), to_string(step.rounds),
-                                                            to_string(kind)));
+  if (step.rounds != CopyRounds::last &&
+      (step.kind != kind || plan.tensors[step.tensor].kind != TensorKind::weight_gradient))
+    verdict.refuse(Rule::form, id, step.tensor,
+                   fmt::format("{} runs in rounds \"{}\", which only the {} of a gradient may", verdict.name(id),
+                               to_string(step.rounds), to_string(kind)));
 }
 
 void check_steps(const Plan& plan, Verdict& verdict) {
@@ -330,7 +389,8 @@ void check_steps(const Plan& plan, Verdict& verdict) {
     const Step& step = plan.steps[id];
     const bool computes = step.kind == StepKind::compute, reduces = step.kind == StepKind::reduce;
     if (computes ? !plan.tasks.contains(step.task) : !plan.tensors.contains(step.tensor)) {
-      verdict.refuse(Rule::form, id, {}, fmt::format("step {} names a {} that does not exist", id.value, computes ? "task" : "tensor"));
+      verdict.refuse(Rule::form, id, {},
+                     fmt::format("step {} names a {} that does not exist", id.value, computes ? "task" : "tensor"));
       continue;
     }
     if (step.stream != stream_of(step.kind))
@@ -341,7 +401,8 @@ void check_steps(const Plan& plan, Verdict& verdict) {
         verdict.refuse(Rule::form, id, {}, fmt::format("{}, step {}, waits for step {}, which does not precede it",
                                                        verdict.name(id), id.value, wait.value));
       else if (plan.steps[wait].stream == step.stream)
-        verdict.refuse(Rule::form, id, {}, fmt::format("{} waits for {} on its own stream", verdict.name(id), verdict.name(wait)));
+        verdict.refuse(Rule::form, id, {},
+                       fmt::format("{} waits for {} on its own stream", verdict.name(id), verdict.name(wait)));
     }
     if (reduces) check_bucket(plan, id, verdict);
     if ((computes || reduces) && !fits(step.workspace.offset, step.workspace.bytes))
@@ -352,10 +413,12 @@ void check_steps(const Plan& plan, Verdict& verdict) {
       verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} has no slot in the host pool", verdict.name(id)));
     check_rounds_of(plan, id, verdict);
     if (step.kind == StepKind::load && plan.tensors[step.tensor].kind != TensorKind::input)
-      verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} loads a tensor of kind {}, not an input", verdict.name(id),
-                                                              to_string(plan.tensors[step.tensor].kind)));
+      verdict.refuse(Rule::form, id, step.tensor,
+                     fmt::format("{} loads a tensor of kind {}, not an input", verdict.name(id),
+                                 to_string(plan.tensors[step.tensor].kind)));
     if (!computes && !reduces && plan.tensors[step.tensor].persistent)
-      verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} copies a tensor that is resident for the whole run", verdict.name(id)));
+      verdict.refuse(Rule::form, id, step.tensor,
+                     fmt::format("{} copies a tensor that is resident for the whole run", verdict.name(id)));
   }
 }
 
@@ -366,7 +429,8 @@ void check_residencies(const Plan& plan, Verdict& verdict) {
       verdict.refuse(Rule::form, fmt::format("residency {} is of a tensor that does not exist", i));
     } else if (!fits(residency.offset, residency.bytes)) {
       verdict.refuse(Rule::form, {}, residency.tensor,
-                     fmt::format("{} is at offset {} with {} bytes", verdict.name(residency.tensor), residency.offset, residency.bytes));
+                     fmt::format("{} is at offset {} with {} bytes", verdict.name(residency.tensor), residency.offset,
+                                 residency.bytes));
     }
   }
 }

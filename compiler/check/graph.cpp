@@ -14,7 +14,8 @@ namespace {
 
 class Implements {
  public:
-  Implements(const Plan& plan, const TaskGraph& graph, Verdict& verdict) : plan_(plan), graph_(graph), verdict_(verdict) {
+  Implements(const Plan& plan, const TaskGraph& graph, Verdict& verdict)
+      : plan_(plan), graph_(graph), verdict_(verdict) {
     for (const TaskId id : ids_of(graph_.tasks))
       if (graph_.tasks[id].kind == TaskKind::update)
         for (const Operand& operand : graph_.tasks[id].operands)
@@ -24,7 +25,8 @@ class Implements {
   void run() {
     expect_equal("batch", "samples", plan_.batch, graph_.batch);
     expect_equal("batch", "ranks", plan_.ranks, graph_.ranks);
-    if (plan_.tensors.size() < graph_.tensors.size()) expect_equal("tensors", "count", plan_.tensors.size(), graph_.tensors.size());
+    if (plan_.tensors.size() < graph_.tensors.size())
+      expect_equal("tensors", "count", plan_.tensors.size(), graph_.tensors.size());
     if (!verdict_.clean()) return;
     for (const TensorId id : ids_of(plan_.tensors)) {
       if (graph_.tensors.contains(id)) compare(id);
@@ -41,17 +43,21 @@ class Implements {
   template <class T>
   void expect_equal(const std::string& of, const char* field, const T& said, const T& wanted) {
     if (said != wanted)
-      verdict_.refuse(Rule::graph, fmt::format("{}: {} is {} in the plan, but {} in the graph", of, field, said, wanted));
+      verdict_.refuse(Rule::graph,
+                      fmt::format("{}: {} is {} in the plan, but {} in the graph", of, field, said, wanted));
   }
 
   std::string listed(const std::vector<TensorId>& tensors) const {
     std::string text = "[";
     for (TensorId tensor : tensors)
-      text += (text.size() > 1 ? " " : "") + (plan_.tensors.contains(tensor) ? spelled_tensor(plan_.tensors[tensor].name) : "?");
+      text += (text.size() > 1 ? " " : "") +
+              (plan_.tensors.contains(tensor) ? spelled_tensor(plan_.tensors[tensor].name) : "?");
     return text + "]";
   }
 
-  bool accumulates(TensorId id) const { return plan_.rounds > 1 && graph_.tensors[id].kind == TensorKind::weight_gradient; }
+  bool accumulates(TensorId id) const {
+    return plan_.rounds > 1 && graph_.tensors[id].kind == TensorKind::weight_gradient;
+  }
 
   void compare(TensorId id) {
     const PlanTensor& said = plan_.tensors[id];
@@ -70,20 +76,25 @@ class Implements {
   void check_slice(TensorId id) {
     const PlanTensor& slice = plan_.tensors[id];
     const auto refuse = [&](std::string_view why) {
-      verdict_.refuse(Rule::graph, {}, id, fmt::format("tensor {}: is not in the graph, {}", spelled_tensor(slice.name), why));
+      verdict_.refuse(Rule::graph, {}, id,
+                      fmt::format("tensor {}: is not in the graph, {}", spelled_tensor(slice.name), why));
     };
     if (!graph_.tensors.contains(slice.slice_of)) return refuse("and no slice of one of its tensors");
     const PlanTensor& whole = plan_.tensors[slice.slice_of];
-    const bool may_be_cut = whole.kind == TensorKind::optimizer_state || (whole.kind == TensorKind::weight && !plan_.whole_weights);
+    const bool may_be_cut =
+        whole.kind == TensorKind::optimizer_state || (whole.kind == TensorKind::weight && !plan_.whole_weights);
     if (!may_be_cut || slice.kind != whole.kind || slice.in_bf16 != whole.in_bf16)
       return refuse(fmt::format("and {} cannot have such a slice", spelled_tensor(whole.name)));
-    if (slice.bytes < 1 || slice.bytes > plan_.slice_bytes || slice.slice_begin < 0 || slice.slice_begin > whole.bytes - slice.bytes)
-      return refuse(fmt::format("and {} bytes from byte {} on are no slice of at most {} of {}", slice.bytes, slice.slice_begin, plan_.slice_bytes,
-                                spelled_tensor(whole.name)));
-    if (!slice.persistent && !slice.at_home_on_host()) refuse("and a slice of what lives through the run, but does not live as long");
+    if (slice.bytes < 1 || slice.bytes > plan_.slice_bytes || slice.slice_begin < 0 ||
+        slice.slice_begin > whole.bytes - slice.bytes)
+      return refuse(fmt::format("and {} bytes from byte {} on are no slice of at most {} of {}", slice.bytes,
+                                slice.slice_begin, plan_.slice_bytes, spelled_tensor(whole.name)));
+    if (!slice.persistent && !slice.at_home_on_host())
+      refuse("and a slice of what lives through the run, but does not live as long");
   }
 
-  // The slice that a task of the plan works on: all its slices are the same part of their wholes. No bytes: it has none.
+  // The slice that a task of the plan works on: all its slices are the same part of their wholes. No bytes: it has
+  // none.
   Block part_of(const PlanTask& task) {
     Block part;
     for (const auto* list : {&task.reads, &task.updates})
@@ -91,7 +102,8 @@ class Implements {
         if (!plan_.tensors.contains(id) || graph_.tensors.contains(id)) continue;
         const Block one{plan_.tensors[id].slice_begin, plan_.tensors[id].bytes};
         if (part.bytes > 0 && part != one)
-          verdict_.refuse(Rule::graph, {}, id, fmt::format("task {}: updates different parts of its tensors", spelled(task.name)));
+          verdict_.refuse(Rule::graph, {}, id,
+                          fmt::format("task {}: updates different parts of its tensors", spelled(task.name)));
         part = one;
       }
     return part;
@@ -104,7 +116,8 @@ class Implements {
       verdict_.refuse(Rule::graph, fmt::format("task {}: is in the graph, but not in the plan", spelled(task.name)));
       return next + 1;
     }
-    const bool whole = task.kind != TaskKind::update || task.operands.empty() || part_of(plan_.tasks[TaskId(static_cast<int64_t>(next))]).bytes == 0;
+    const bool whole = task.kind != TaskKind::update || task.operands.empty() ||
+                       part_of(plan_.tasks[TaskId(static_cast<int64_t>(next))]).bytes == 0;
     if (whole) {
       compare(id, TaskId(static_cast<int64_t>(next)), {});
       return next + 1;
@@ -120,15 +133,18 @@ class Implements {
       ++next;
     }
     if (covered != bytes)
-      verdict_.refuse(Rule::graph, fmt::format("task {}: its slices cover {} of {} bytes of the weight", spelled(task.name), covered, bytes));
+      verdict_.refuse(Rule::graph, fmt::format("task {}: its slices cover {} of {} bytes of the weight",
+                                               spelled(task.name), covered, bytes));
     return covered > 0 ? next : next + 1;
   }
 
   // How the plan's tasks access this operand.
   Access access_of(TaskId id, const Operand& operand) const {
     if (operand.access == Access::absent || !accumulates(operand.tensor)) return operand.access;
-    if (graph_.tasks[id].kind != TaskKind::update) return operand.access == Access::write ? Access::update : operand.access;
-    return operand.access == Access::read && last_look_.at({operand.tensor, operand.begin}) == id ? Access::update : operand.access;
+    if (graph_.tasks[id].kind != TaskKind::update)
+      return operand.access == Access::write ? Access::update : operand.access;
+    return operand.access == Access::read && last_look_.at({operand.tensor, operand.begin}) == id ? Access::update
+                                                                                                  : operand.access;
   }
 
   // `part`: what a piece of the task updates; none if the plan's task is the whole one.
@@ -147,7 +163,8 @@ class Implements {
       const Access access = access_of(id, operand);
       if (access == Access::absent) continue;
       const bool cut = part.bytes > 0 && operand.begin == 0 && operand.type == task.operands.front().type;
-      moved += (cut ? part.bytes : operand.type.at(plan_.rank_samples()).bytes()) * (access == Access::update || operand.twice ? 2 : 1);
+      moved += (cut ? part.bytes : operand.type.at(plan_.rank_samples()).bytes()) *
+               (access == Access::update || operand.twice ? 2 : 1);
       std::vector<TensorId>& list = wanted[access];
       if (std::find(list.begin(), list.end(), operand.tensor) == list.end()) list.push_back(operand.tensor);
     }
@@ -160,16 +177,20 @@ class Implements {
     if (part.bytes == 0) {
       expect_equal(of, "flops", said.flops, flops);
     } else {
-      const auto all = static_cast<__int128>(task.operands.front().type.at(1).bytes()), share = static_cast<__int128>(flops) * part.bytes;
-      if (const __int128 gap = share - static_cast<__int128>(said.flops) * all; gap < -all || gap > all) expect_equal(of, "flops", said.flops, static_cast<int64_t>(share / all));
+      const auto all = static_cast<__int128>(task.operands.front().type.at(1).bytes()),
+                 share = static_cast<__int128>(flops) * part.bytes;
+      if (const __int128 gap = share - static_cast<__int128>(said.flops) * all; gap < -all || gap > all)
+        expect_equal(of, "flops", said.flops, static_cast<int64_t>(share / all));
     }
     if (task.whole_batch && plan_.rounds * plan_.ranks > 1)
       verdict_.refuse(Rule::graph, fmt::format("{} needs the whole batch at once, but the plan splits it", of));
     expect_equal(of, "bytes_moved", said.bytes_moved, moved);
     // A plan may use fewer permissions than the graph gives. What accumulates shares no bytes with anything.
     for (const Task::InPlace& pair : said.in_place)
-      if (std::find(task.in_place.begin(), task.in_place.end(), pair) == task.in_place.end() || accumulates(pair.read) || accumulates(pair.written))
-        verdict_.refuse(Rule::graph, fmt::format("{}: {} in place is allowed in the plan, but not in the graph", of, listed({pair.read, pair.written})));
+      if (std::find(task.in_place.begin(), task.in_place.end(), pair) == task.in_place.end() ||
+          accumulates(pair.read) || accumulates(pair.written))
+        verdict_.refuse(Rule::graph, fmt::format("{}: {} in place is allowed in the plan, but not in the graph", of,
+                                                 listed({pair.read, pair.written})));
   }
 
   // With each slice replaced by the tensor that it is a part of.
@@ -182,8 +203,10 @@ class Implements {
   void check_recomputations() {
     for (const StepId id : ids_of(plan_.steps)) {
       const Step& step = plan_.steps[id];
-      if (step.kind == StepKind::compute && step.recompute && planned_as_.contains(step.task) && !graph_.tasks[planned_as_[step.task]].may_run_again)
-        verdict_.refuse(Rule::graph, id, {}, fmt::format("{} recomputes a task that must not be recomputed", verdict_.name(id)));
+      if (step.kind == StepKind::compute && step.recompute && planned_as_.contains(step.task) &&
+          !graph_.tasks[planned_as_[step.task]].may_run_again)
+        verdict_.refuse(Rule::graph, id, {},
+                        fmt::format("{} recomputes a task that must not be recomputed", verdict_.name(id)));
     }
   }
 

@@ -32,7 +32,8 @@ struct HostCopy {
 
 class Memory {
  public:
-  Memory(const Plan& plan, Verdict& verdict) : plan_(plan), verdict_(verdict), before_(plan), residences_(plan, before_, verdict) {}
+  Memory(const Plan& plan, Verdict& verdict)
+      : plan_(plan), verdict_(verdict), before_(plan), residences_(plan, before_, verdict) {}
 
   void run() {
     find_makers();
@@ -73,7 +74,8 @@ class Memory {
   int32_t wanted_version(TensorId tensor, const Step& step) const {
     const std::vector<TaskId>& updaters = updaters_[tensor];
     if (step.kind == StepKind::reduce) return parts(tensor);
-    const auto before = static_cast<int32_t>(std::lower_bound(updaters.begin(), updaters.end(), step.task) - updaters.begin());
+    const auto before =
+        static_cast<int32_t>(std::lower_bound(updaters.begin(), updaters.end(), step.task) - updaters.begin());
     return before + (added_up_[tensor] && plan_.tasks[step.task].kind == TaskKind::update);
   }
   int32_t parts(TensorId tensor) const {
@@ -85,8 +87,10 @@ class Memory {
   std::string out_of_order(StepId id, TensorId tensor, int32_t version, int32_t wanted) const {
     const int32_t own = parts(tensor);
     const std::string name = verdict_.name(tensor), step = verdict_.name(id);
-    if (version <= own && wanted > own) return fmt::format("{} reads {} before it is reduced over the ranks", step, name);
-    if (version > own && wanted <= own) return fmt::format("{} accesses {} after it was reduced over the ranks", step, name);
+    if (version <= own && wanted > own)
+      return fmt::format("{} reads {} before it is reduced over the ranks", step, name);
+    if (version > own && wanted <= own)
+      return fmt::format("{} accesses {} after it was reduced over the ranks", step, name);
     return fmt::format("{} accesses {} when it holds {} of its updates, expected {}", step, name, version, wanted);
   }
 
@@ -100,14 +104,16 @@ class Memory {
         verdict_.refuse(rule, {}, residency.tensor, fmt::format("{} at {:#x} {}", name, residency.offset, what));
       };
       if (residency.bytes != tensor.bytes)
-        refuse(Rule::residency, fmt::format("has {} bytes there, but the tensor has {}", residency.bytes, tensor.bytes));
-      if (residency.offset % kAlignment != 0) refuse(Rule::bounds, fmt::format("is not aligned to {} bytes", kAlignment));
+        refuse(Rule::residency,
+               fmt::format("has {} bytes there, but the tensor has {}", residency.bytes, tensor.bytes));
+      if (residency.offset % kAlignment != 0)
+        refuse(Rule::bounds, fmt::format("is not aligned to {} bytes", kAlignment));
       if (residency.block().end() > plan_.summary.arena_bytes)
         refuse(Rule::bounds, fmt::format("ends at {:#x}, outside the arena of {} bytes", residency.block().end(),
                                          plan_.summary.arena_bytes));
       if (tensor.persistent && !forever)
-        refuse(Rule::residency, fmt::format("is persistent, from -1 to {}, but resident from {} to {} only", step_count(),
-                                            residency.first_step, residency.last_step));
+        refuse(Rule::residency, fmt::format("is persistent, from -1 to {}, but resident from {} to {} only",
+                                            step_count(), residency.first_step, residency.last_step));
       else if (!tensor.persistent && (residency.first_step < 0 || residency.first_step > residency.last_step ||
                                       residency.first_step >= step_count() || residency.last_step > step_count()))
         refuse(Rule::residency, fmt::format("is resident from step {} to {} of {}", residency.first_step,
@@ -122,8 +128,9 @@ class Memory {
     }
     for (TensorId tensor : ids_of(plan_.tensors)) {
       std::vector<size_t>& mine = of_tensor_[tensor];
-      std::stable_sort(mine.begin(), mine.end(),
-                       [&](size_t a, size_t b) { return plan_.residencies[a].first_step < plan_.residencies[b].first_step; });
+      std::stable_sort(mine.begin(), mine.end(), [&](size_t a, size_t b) {
+        return plan_.residencies[a].first_step < plan_.residencies[b].first_step;
+      });
       for (size_t i = 1; i < mine.size(); ++i) {
         const Residency &a = plan_.residencies[mine[i - 1]], &b = plan_.residencies[mine[i]];
         if (b.first_step <= a.last_step)
@@ -132,7 +139,8 @@ class Memory {
                                       b.first_step, a.offset, b.offset));
       }
       if (plan_.tensors[tensor].persistent && mine.empty())
-        verdict_.refuse(Rule::residency, {}, tensor, fmt::format("{} is persistent, but has no residency", verdict_.name(tensor)));
+        verdict_.refuse(Rule::residency, {}, tensor,
+                        fmt::format("{} is persistent, but has no residency", verdict_.name(tensor)));
     }
   }
 
@@ -159,14 +167,15 @@ class Memory {
     Life* life = residency_at(step, tensor);
     if (!life) {
       verdict_.refuse(Rule::residency, step, tensor,
-                      fmt::format("{} {} {}, which is not resident then", verdict_.name(step), verb(touch.access), verdict_.name(tensor)));
+                      fmt::format("{} {} {}, which is not resident then", verdict_.name(step), verb(touch.access),
+                                  verdict_.name(tensor)));
       return;
     }
     const bool persistent = plan_.tensors[tensor].persistent, changes = touch.access != Access::read;
     if (life->first_touch < 0 && !persistent && touch.access != Access::write)
       verdict_.refuse(Rule::value, step, tensor,
-                      fmt::format("{} {} {} at {:#x}, where it was never written", verdict_.name(step), verb(touch.access),
-                                  verdict_.name(tensor), life->claim.block.offset));
+                      fmt::format("{} {} {} at {:#x}, where it was never written", verdict_.name(step),
+                                  verb(touch.access), verdict_.name(tensor), life->claim.block.offset));
     expect_order(step, touch, life->changed);
     if (changes) expect_order(step, touch, life->read);
     expect_version(step, touch, *life);
@@ -183,10 +192,10 @@ class Memory {
   void expect_order(StepId step, const Touch& touch, const PerStream& earlier) {
     for (StepId other : earlier) {
       if (!other.valid() || other == step || before_(other, step)) continue;
-      verdict_.refuse(Rule::value, step, touch.tensor,
-                      fmt::format("{} {} {} but does not wait for {}, which {} it", verdict_.name(step), verb(touch.access),
-                                  verdict_.name(touch.tensor), verdict_.name(other),
-                                  verb_of(other, touch.tensor)));
+      verdict_.refuse(
+          Rule::value, step, touch.tensor,
+          fmt::format("{} {} {} but does not wait for {}, which {} it", verdict_.name(step), verb(touch.access),
+                      verdict_.name(touch.tensor), verdict_.name(other), verb_of(other, touch.tensor)));
     }
   }
 
@@ -208,11 +217,13 @@ class Memory {
         if (residences_.has(tensor)) return residences_.store(id);
         const Block slot{step.host_offset, plan_.tensors[tensor].bytes};
         if (slot.offset % kAlignment != 0)
-          verdict_.refuse(Rule::bounds, id, tensor, fmt::format("the host pool slot of {} is not aligned to {} bytes", verdict_.name(id), kAlignment));
+          verdict_.refuse(
+              Rule::bounds, id, tensor,
+              fmt::format("the host pool slot of {} is not aligned to {} bytes", verdict_.name(id), kAlignment));
         if (slot.end() > plan_.summary.host_pool_bytes)
           verdict_.refuse(Rule::bounds, id, tensor,
-                          fmt::format("{} ends at {:#x}, outside the host pool of {} bytes", verdict_.name(id), slot.end(),
-                                      plan_.summary.host_pool_bytes));
+                          fmt::format("{} ends at {:#x}, outside the host pool of {} bytes", verdict_.name(id),
+                                      slot.end(), plan_.summary.host_pool_bytes));
         copies_[{tensor, step.host_offset}] = {host_slots_.size(), id, life.version};
         host_slots_.push_back({.block = slot, .tensor = tensor, .from = id.value});
         host_slots_.back().touch(id, step.stream);
@@ -249,11 +260,12 @@ class Memory {
       verdict_.refuse(Rule::current, id, tensor, out_of_order(id, tensor, life.version, wanted));
     } else if (life.version != wanted) {
       const bool late = life.version > wanted;
-      verdict_.refuse(Rule::current, id, tensor,
-                      fmt::format("{} {} {} {} {}: it holds {} of {} updates, expected {}", verdict_.name(id),
-                                  verb(touch.access), verdict_.name(tensor), late ? "after the update by" : "before the update by",
-                                  verdict_.name(updaters_[tensor][static_cast<size_t>(late ? wanted : life.version)]),
-                                  life.version, all, wanted));
+      verdict_.refuse(
+          Rule::current, id, tensor,
+          fmt::format("{} {} {} {} {}: it holds {} of {} updates, expected {}", verdict_.name(id), verb(touch.access),
+                      verdict_.name(tensor), late ? "after the update by" : "before the update by",
+                      verdict_.name(updaters_[tensor][static_cast<size_t>(late ? wanted : life.version)]), life.version,
+                      all, wanted));
     }
     if (touch.access == Access::update) life.version = std::min(life.version + 1, all);
   }
@@ -267,8 +279,9 @@ class Memory {
       verdict_.refuse(Rule::bounds, id, {}, fmt::format("the workspace of {} at {:#x} is not aligned to {} bytes",
                                                         verdict_.name(id), block.offset, kAlignment));
     if (block.end() > plan_.summary.arena_bytes)
-      verdict_.refuse(Rule::bounds, id, {}, fmt::format("the workspace of {} ends at {:#x}, outside the arena of {} bytes",
-                                                        verdict_.name(id), block.end(), plan_.summary.arena_bytes));
+      verdict_.refuse(Rule::bounds, id, {},
+                      fmt::format("the workspace of {} ends at {:#x}, outside the arena of {} bytes", verdict_.name(id),
+                                  block.end(), plan_.summary.arena_bytes));
     Claim claim{.block = block, .from = id.value};
     claim.touch(id, step.stream);
     workspaces_.push_back(claim);
@@ -278,14 +291,16 @@ class Memory {
     const Step& step = plan_.steps[id];
     const auto refuse = [&](std::string message) { verdict_.refuse(Rule::workspace, id, {}, std::move(message)); };
     if (step.kind == StepKind::reduce && step.workspace.bytes < plan_.reduction_needs_bytes)
-      refuse(fmt::format("{} has a workspace of {} bytes, but a reduction needs {}", verdict_.name(id), step.workspace.bytes, plan_.reduction_needs_bytes));
+      refuse(fmt::format("{} has a workspace of {} bytes, but a reduction needs {}", verdict_.name(id),
+                         step.workspace.bytes, plan_.reduction_needs_bytes));
     if (step.kind != StepKind::compute) return;
     const WorkspaceNeed* const need = plan_.need_of(step);
     if (!need)
-      refuse(fmt::format("{} runs algorithm {}, whose workspace its task does not state", verdict_.name(id), spelled(step.algorithm)));
+      refuse(fmt::format("{} runs algorithm {}, whose workspace its task does not state", verdict_.name(id),
+                         spelled(step.algorithm)));
     else if (step.workspace.bytes < need->workspace_bytes)
-      refuse(fmt::format("{} has a workspace of {} bytes, but {} needs {}", verdict_.name(id), step.workspace.bytes, spelled(step.algorithm),
-                         need->workspace_bytes));
+      refuse(fmt::format("{} has a workspace of {} bytes, but {} needs {}", verdict_.name(id), step.workspace.bytes,
+                         spelled(step.algorithm), need->workspace_bytes));
   }
 
   void check_ends() {
@@ -328,8 +343,8 @@ class Memory {
 void check_memory(const Plan& plan, Verdict& verdict) {
   Memory(plan, verdict).run();
   if (plan.host_budget_bytes >= 0 && plan.summary.host_pool_bytes > plan.host_budget_bytes)
-    verdict.refuse(Rule::bounds, fmt::format("the host pool of {} bytes exceeds the host budget of {}", plan.summary.host_pool_bytes,
-                                             plan.host_budget_bytes));
+    verdict.refuse(Rule::bounds, fmt::format("the host pool of {} bytes exceeds the host budget of {}",
+                                             plan.summary.host_pool_bytes, plan.host_budget_bytes));
   if (plan.summary.arena_bytes > plan.budget_bytes)
     verdict.refuse(Rule::bounds, fmt::format("the arena of {} bytes exceeds the budget of {}", plan.summary.arena_bytes,
                                              plan.budget_bytes));

@@ -32,7 +32,8 @@ bool is_run(CopyRounds rounds, const Played& round) {
 
 class RoundOfCopies {
  public:
-  RoundOfCopies(const Plan& plan, const IdVector<TensorId, std::vector<TaskId>>& updaters, Played round, Verdict& verdict)
+  RoundOfCopies(const Plan& plan, const IdVector<TensorId, std::vector<TaskId>>& updaters, Played round,
+                Verdict& verdict)
       : plan_(plan), updaters_(updaters), round_(round), verdict_(verdict), states_(plan.tensors.size()) {}
 
   void play() {
@@ -61,13 +62,17 @@ class RoundOfCopies {
 
   // A part is what a task other than an update adds.
   int64_t parts(TensorId id) const {
-    return std::count_if(updaters_[id].begin(), updaters_[id].end(), [&](TaskId task) { return plan_.tasks[task].kind != TaskKind::update; });
+    return std::count_if(updaters_[id].begin(), updaters_[id].end(),
+                         [&](TaskId task) { return plan_.tasks[task].kind != TaskKind::update; });
   }
   // The value when this round begins.
   int64_t before(TensorId id) const { return is_gradient(id) ? round_.index * parts(id) : 0; }
 
   std::string when() const {
-    return plan_.rounds == 1 ? "" : round_.first ? " in the first round" : round_.last ? " in the last round" : " in the rounds in between";
+    return plan_.rounds == 1 ? ""
+           : round_.first    ? " in the first round"
+           : round_.last     ? " in the last round"
+                             : " in the rounds in between";
   }
 
   void fetch(StepId id) {
@@ -91,11 +96,13 @@ class RoundOfCopies {
     if (!is_run(plan_.steps[id].rounds, round_)) return;
     state.used = true;
     if (!state.device)
-      return verdict_.refuse(Rule::host_slot, id, tensor, fmt::format("{} writes {} back{}, which has no value on the device then", verdict_.name(id),
-                                                                      verdict_.name(tensor), when()));
+      return verdict_.refuse(Rule::host_slot, id, tensor,
+                             fmt::format("{} writes {} back{}, which has no value on the device then",
+                                         verdict_.name(id), verdict_.name(tensor), when()));
     if (state.slot == state.device)
-      verdict_.refuse(Rule::host_slot, id, tensor, fmt::format("{} writes {} back{}, although it has not changed", verdict_.name(id),
-                                                               verdict_.name(tensor), when()));
+      verdict_.refuse(Rule::host_slot, id, tensor,
+                      fmt::format("{} writes {} back{}, although it has not changed", verdict_.name(id),
+                                  verdict_.name(tensor), when()));
     state.slot = state.device;
     state.stored = id;
     state.slot_used = false;
@@ -119,19 +126,23 @@ class RoundOfCopies {
     const int64_t base = before(tensor), wanted = base + own;
     state.used = true;
     if (!state.device)
-      verdict_.refuse(Rule::current, id, tensor, fmt::format("{} accesses {}{}, of which no copy has fetched a value then", verdict_.name(id),
-                                                             verdict_.name(tensor), when()));
+      verdict_.refuse(Rule::current, id, tensor,
+                      fmt::format("{} accesses {}{}, of which no copy has fetched a value then", verdict_.name(id),
+                                  verdict_.name(tensor), when()));
     else if (*state.device != wanted)
-      verdict_.refuse(Rule::current, id, tensor, fmt::format("{} accesses {}{} when it holds {} of {}, expected {}", verdict_.name(id), verdict_.name(tensor),
-                                                             when(), *state.device, counted(base + static_cast<int64_t>(updaters.size()), "update"), wanted));
+      verdict_.refuse(
+          Rule::current, id, tensor,
+          fmt::format("{} accesses {}{} when it holds {} of {}, expected {}", verdict_.name(id), verdict_.name(tensor),
+                      when(), *state.device, counted(base + static_cast<int64_t>(updaters.size()), "update"), wanted));
     if (updates) state.device = wanted + 1;  // one message for each mistake
   }
 
   void expect_use(TensorId tensor) {
     const State& state = states_[tensor];
     if (!state.used)
-      verdict_.refuse(Rule::host_slot, state.fetched, tensor, fmt::format("{} fetches {}{}, where no task accesses it", verdict_.name(state.fetched),
-                                                                          verdict_.name(tensor), when()));
+      verdict_.refuse(Rule::host_slot, state.fetched, tensor,
+                      fmt::format("{} fetches {}{}, where no task accesses it", verdict_.name(state.fetched),
+                                  verdict_.name(tensor), when()));
   }
 
   void end(TensorId tensor) {
@@ -139,17 +150,23 @@ class RoundOfCopies {
     expect_use(tensor);
     if (is_gradient(tensor) && round_.last) {
       if (!state.slot_used)
-        verdict_.refuse(Rule::host_slot, state.stored, tensor, fmt::format("{} writes {} back{}, after which nothing reads it", verdict_.name(state.stored),
-                                                                           verdict_.name(tensor), when()));
+        verdict_.refuse(Rule::host_slot, state.stored, tensor,
+                        fmt::format("{} writes {} back{}, after which nothing reads it", verdict_.name(state.stored),
+                                    verdict_.name(tensor), when()));
       return;
     }
-    const int64_t updates = is_gradient(tensor) ? parts(tensor) : round_.last ? static_cast<int64_t>(updaters_[tensor].size()) : 0;
+    const int64_t updates = is_gradient(tensor) ? parts(tensor)
+                            : round_.last       ? static_cast<int64_t>(updaters_[tensor].size())
+                                                : 0;
     const int64_t base = before(tensor), held = state.slot.value_or(base) - base;
     if (state.slot && held == updates) return;
-    verdict_.refuse(Rule::host_slot, state.stored, tensor,
-                    is_gradient(tensor)
-                        ? fmt::format("{} resides in the host pool, but holds {} of {} there for the next round", verdict_.name(tensor), held, counted(updates, "part"))
-                        : fmt::format("{} resides in the host pool, but holds {} of {} updates there when the round ends", verdict_.name(tensor), held, updates));
+    verdict_.refuse(
+        Rule::host_slot, state.stored, tensor,
+        is_gradient(tensor)
+            ? fmt::format("{} resides in the host pool, but holds {} of {} there for the next round",
+                          verdict_.name(tensor), held, counted(updates, "part"))
+            : fmt::format("{} resides in the host pool, but holds {} of {} updates there when the round ends",
+                          verdict_.name(tensor), held, updates));
   }
 
   const Plan& plan_;
@@ -162,7 +179,9 @@ class RoundOfCopies {
 }  // namespace
 
 void check_rounds_of_copies(const Plan& plan, Verdict& verdict) {
-  if (std::none_of(plan.tensors.begin(), plan.tensors.end(), [](const PlanTensor& tensor) { return tensor.at_home_on_host(); })) return;
+  if (std::none_of(plan.tensors.begin(), plan.tensors.end(),
+                   [](const PlanTensor& tensor) { return tensor.at_home_on_host(); }))
+    return;
   IdVector<TensorId, std::vector<TaskId>> updaters(plan.tensors.size());
   for (const TaskId task : ids_of(plan.tasks))
     for (const TensorId tensor : plan.tasks[task].updates) updaters[tensor].push_back(task);

@@ -42,7 +42,8 @@ std::vector<Live> live_at_steps(const Plan& plan) {
   int64_t tensors = 0;
   for (size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
-    const int64_t first = std::max<int64_t>(residency.first_step, 0), last = std::min<int64_t>(residency.last_step, count - 1);
+    const int64_t first = std::max<int64_t>(residency.first_step, 0),
+                  last = std::min<int64_t>(residency.last_step, count - 1);
     if (first > last) continue;
     beginning[static_cast<size_t>(first)].push_back(i);
     ending[static_cast<size_t>(last)].push_back(i);
@@ -91,13 +92,16 @@ class Summary {
       if (step.workspace.bytes > 0) arena = std::max(arena, step.workspace.end());
       recomputed += step.recompute;
       for (TensorId tensor : step.bucket)
-        reduced = plus(reduced, times(plan_.tensors[tensor].bytes, plan_.tensors[tensor].kind == TensorKind::weight_gradient ? 1 : plan_.rounds));
+        reduced = plus(reduced, times(plan_.tensors[tensor].bytes,
+                                      plan_.tensors[tensor].kind == TensorKind::weight_gradient ? 1 : plan_.rounds));
       if (step.kind == StepKind::compute || step.kind == StepKind::reduce) continue;
       if (step.kind == StepKind::load) continue;
       const int64_t bytes = plan_.tensors[step.tensor].bytes;
       host = std::max(host, plus(step.host_offset, bytes));
       const bool host_resident = plan_.tensors[step.tensor].at_home_on_host();
-      int64_t& moved = step.kind == StepKind::offload ? host_resident ? written_back : offloaded : host_resident ? fetched_from_host : prefetched;
+      int64_t& moved = step.kind == StepKind::offload ? host_resident ? written_back : offloaded
+                       : host_resident                ? fetched_from_host
+                                                      : prefetched;
       moved = plus(moved, host_resident ? times(bytes, rounds_with(step.rounds, plan_.rounds)) : bytes);
     }
     const PlanSummary& said = plan_.summary;
@@ -106,7 +110,8 @@ class Summary {
     expect("host_pool_bytes", said.host_pool_bytes, host, aligned(host));
     // The last round may be smaller, and the plan does not state the size of a tensor in it.
     const int64_t full = plan_.last_sub_batch == plan_.sub_batch ? plan_.rounds : plan_.rounds - 1;
-    expect("offloaded_bytes", said.offloaded_bytes, plus(written_back, times(offloaded, full)), plus(written_back, times(offloaded, plan_.rounds)));
+    expect("offloaded_bytes", said.offloaded_bytes, plus(written_back, times(offloaded, full)),
+           plus(written_back, times(offloaded, plan_.rounds)));
     expect("prefetched_bytes", said.prefetched_bytes, plus(fetched_from_host, times(prefetched, full)),
            plus(fetched_from_host, times(prefetched, plan_.rounds)));
     expect("reduced_bytes", said.reduced_bytes, reduced, reduced);

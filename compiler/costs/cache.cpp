@@ -81,7 +81,8 @@ void CostCache::append(Kept& news, const Again& again) const {
     else if (news.links && !news.links->disturbed) text += links_json(*news.links) + "\n";
     for (ProfiledTask& task : news.tasks) {
       const bool disturbed = task.disturbed();
-      if (const auto found = there.find(task.signature); found != there.end() && (!again.tasks || disturbed)) task = found->second;
+      if (const auto found = there.find(task.signature); found != there.end() && (!again.tasks || disturbed))
+        task = found->second;
       else if (!disturbed) text += profiled_task_json(task) + "\n";
     }
     [[maybe_unused]] const ssize_t written = ::write(file, text.data(), text.size());

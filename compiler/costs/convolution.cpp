@@ -93,14 +93,16 @@ std::optional<Work> implicit_gemm(const ConvShape& s) { return Work{.flops = dir
 
 // Offsets of the filter's elements and of the outputs, computed in advance.
 std::optional<Work> implicit_precomp_gemm(const ConvShape& s) {
-  const int64_t indices = s.in_channels / s.groups * s.kernel_depth * s.kernel_height * s.kernel_width + s.out_depth * s.out_height * s.out_width;
+  const int64_t indices = s.in_channels / s.groups * s.kernel_depth * s.kernel_height * s.kernel_width +
+                          s.out_depth * s.out_height * s.out_width;
   return Work{.flops = direct_flops(s), .workspace = 4 * indices};
 }
 
 // im2col for one sample at a time, then a matrix product.
 std::optional<Work> gemm(const ConvShape& s) {
   if (s.direction != ConvDirection::forward || s.groups != 1) return {};
-  const int64_t columns = 4 * s.in_channels * s.kernel_depth * s.kernel_height * s.kernel_width * s.out_depth * s.out_height * s.out_width;
+  const int64_t columns =
+      4 * s.in_channels * s.kernel_depth * s.kernel_height * s.kernel_width * s.out_depth * s.out_height * s.out_width;
   return Work{.flops = direct_flops(s), .bytes = 2.0 * real(columns) * real(s.samples), .workspace = columns,
               .launches = 2 * s.samples};
 }
@@ -119,9 +121,10 @@ std::optional<Work> fft(const ConvShape& s) {
 // Tiles of 32×32 that overlap by the filter size.
 std::optional<Work> fft_tiling(const ConvShape& s) {
   constexpr int64_t kTile = 32;
-  if (s.groups != 1 || !s.dense_steps || !has_area(s) || std::max(s.kernel_height, s.kernel_width) > kTile / 2) return {};
-  return fourier(s, cut(s.out_height, kTile - s.kernel_height + 1) * cut(s.out_width, kTile - s.kernel_width + 1), kTile,
-                 kTile);
+  if (s.groups != 1 || !s.dense_steps || !has_area(s) || std::max(s.kernel_height, s.kernel_width) > kTile / 2)
+    return {};
+  return fourier(s, cut(s.out_height, kTile - s.kernel_height + 1) * cut(s.out_width, kTile - s.kernel_width + 1),
+                 kTile, kTile);
 }
 
 bool winograd_fits(const ConvShape& s, int64_t kernel) {
@@ -186,13 +189,16 @@ double share_of(const Device& device, const ConvShape& s, double algorithm) {
 }  // namespace
 
 std::optional<ConvShape> convolution_of(const Task& task, int64_t samples) {
-  const auto slots = std::find_if(kSlots.begin(), kSlots.end(), [&](const Slots& s) { return s.kernel == task.kernel; });
+  const auto slots =
+      std::find_if(kSlots.begin(), kSlots.end(), [&](const Slots& s) { return s.kernel == task.kernel; });
   // If only the bias is trained, this is a sum over dy.
   if (slots == kSlots.end() || task.operands[slots->w].access == Access::absent) return {};
   const ConvAttrs attrs = attributes_of(task);
   const TensorDesc x = task.operands[slots->x].type.at(samples), w = task.operands[slots->w].type.at(samples),
                    y = task.operands[slots->y].type.at(samples);
-  const auto are_ones = [](const IntList& list) { return std::all_of(list.begin(), list.end(), [](int64_t item) { return item == 1; }); };
+  const auto are_ones = [](const IntList& list) {
+    return std::all_of(list.begin(), list.end(), [](int64_t item) { return item == 1; });
+  };
   const size_t rows = x.rank() - 2, columns = x.rank() - 1, spatial = x.rank() - 2;
   const bool is_volume = x.rank() == 5;
   return ConvShape{.direction = slots->direction,

@@ -41,15 +41,17 @@ Device device_from(const Json& text) {
 
 // The first invalid figure; "" if all are valid.
 std::string fault_of(const Device& device) {
-  for (const double figure : {static_cast<double>(device.memory_bytes), device.flops_per_second,
-                              device.memory_bytes_per_second, device.ranks.bytes_per_second, device.d2h_bytes_per_second, device.h2d_bytes_per_second,
-                              static_cast<double>(device.units)})
+  for (const double figure :
+       {static_cast<double>(device.memory_bytes), device.flops_per_second, device.memory_bytes_per_second,
+        device.ranks.bytes_per_second, device.d2h_bytes_per_second, device.h2d_bytes_per_second,
+        static_cast<double>(device.units)})
     if (!(figure > 0)) return "its values must be positive";
-  if (device.process_bytes < 0 || device.tf32_flops_per_second < 0 || device.launch_seconds < 0 || device.link_latency_seconds < 0 ||
-      device.ranks.latency_seconds < 0)
+  if (device.process_bytes < 0 || device.tf32_flops_per_second < 0 || device.launch_seconds < 0 ||
+      device.link_latency_seconds < 0 || device.ranks.latency_seconds < 0)
     return "its values must be positive";
   const Efficiency& e = device.efficiency;
-  std::vector<double> shares = {e.memory, e.tf32, e.matrix_product, e.grouped, e.depthwise, e.backward_data, e.backward_weights};
+  std::vector<double> shares = {e.memory,    e.tf32,          e.matrix_product,  e.grouped,
+                                e.depthwise, e.backward_data, e.backward_weights};
   for (const auto& [name, share] : device.algorithms) {
     if (!is_convolution_algorithm(name)) return "there is no cost model for algorithm '" + name + "'";
     shares.push_back(share);

@@ -35,7 +35,8 @@ Json operand_json(const Operand& operand, int64_t samples, int64_t reuse) {
 
 std::string task_json(const Task& task, int64_t samples, const std::vector<int64_t>& reuse) {
   Json operands = Json::array();
-  for (size_t i = 0; i < task.operands.size(); ++i) operands.push_back(operand_json(task.operands[i], samples, reuse[i]));
+  for (size_t i = 0; i < task.operands.size(); ++i)
+    operands.push_back(operand_json(task.operands[i], samples, reuse[i]));
   return dump({{"signature", signature(task, samples)},
                {"kernel", task.kernel},
                {"attributes", json_of(task.attributes)},
@@ -45,7 +46,8 @@ std::string task_json(const Task& task, int64_t samples, const std::vector<int64
 using Place = JsonReader::Place;
 
 JsonReader reader() {
-  return {"profile.json", ExitCode::unreadable_input, "run `plimsoll profile` again; docs/profile-format.md documents the format"};
+  return {"profile.json", ExitCode::unreadable_input,
+          "run `plimsoll profile` again; docs/profile-format.md documents the format"};
 }
 
 AlgorithmCost algorithm_from(JsonReader& read, const Place& entry) {
@@ -60,16 +62,20 @@ AlgorithmCost algorithm_from(JsonReader& read, const Place& entry) {
   cost.seconds = read.seconds(entry, "seconds");
   if (cost.time_measured) cost.spread_seconds = read.seconds(entry, "spread_seconds");
   cost.disturbed = read.flag(entry, "disturbed");
-  if (!std::isfinite(cost.seconds) || cost.seconds < 0) read.complain(JsonReader::field(entry, "seconds"), "is negative");
+  if (!std::isfinite(cost.seconds) || cost.seconds < 0)
+    read.complain(JsonReader::field(entry, "seconds"), "is negative");
   return cost;
 }
 
 ProfiledTask task_from(JsonReader& read, const Place& entry) {
   read.object(entry);
-  ProfiledTask task{.signature = read.text(entry, "signature", true), .algorithms = {}, .error = read.text(entry, "error")};
+  ProfiledTask task{
+      .signature = read.text(entry, "signature", true), .algorithms = {}, .error = read.text(entry, "error")};
   if (!task.error.empty()) return task;
-  read.array(entry, "algorithms", true, [&](const Place& algorithm) { task.algorithms.push_back(algorithm_from(read, algorithm)); });
-  if (task.algorithms.empty()) read.complain(JsonReader::field(entry, "algorithms"), "is empty: no algorithm runs '" + task.signature + "'");
+  read.array(entry, "algorithms", true,
+             [&](const Place& algorithm) { task.algorithms.push_back(algorithm_from(read, algorithm)); });
+  if (task.algorithms.empty())
+    read.complain(JsonReader::field(entry, "algorithms"), "is empty: no algorithm runs '" + task.signature + "'");
   return task;
 }
 
@@ -94,7 +100,8 @@ MeasuredLinks links_from(JsonReader& read, const Place& links) {
   MeasuredLinks measured{.ram = link_from(read, JsonReader::field(links, "ram")),
                          .latency_seconds = positive(read, links, "latency_seconds", "seconds")};
   if (spill.json) measured.spill = link_from(read, spill);
-  if (JsonReader::field(links, "launch_seconds").json) measured.launch_seconds = positive(read, links, "launch_seconds", "seconds");
+  if (JsonReader::field(links, "launch_seconds").json)
+    measured.launch_seconds = positive(read, links, "launch_seconds", "seconds");
   measured.process_bytes = read.bytes(links, "process_bytes", false);
   measured.disturbed = read.flag(links, "disturbed");
   return measured;
@@ -186,7 +193,8 @@ std::string profile_json(const ProfileFile& profile) {
 std::string links_json(const MeasuredLinks& links) { return dump({{"links", as_json(links)}}); }
 
 Result<MeasuredLinks> parse_links(std::string_view text) {
-  return read_all(text, [](JsonReader& read, const Place& root) { return links_from(read, JsonReader::field(root, "links")); });
+  return read_all(
+      text, [](JsonReader& read, const Place& root) { return links_from(read, JsonReader::field(root, "links")); });
 }
 
 std::string profiled_task_json(const ProfiledTask& task) {
@@ -210,7 +218,8 @@ std::string profiled_task_json(const ProfiledTask& task) {
 Result<ProfiledTask> parse_profiled_task(std::string_view text) { return read_all(text, task_from); }
 
 Result<MeasuredRanks> parse_rank_rates(std::string_view text) {
-  JsonReader read{"rates between ranks", ExitCode::unreadable_input, "measure them with a trainer of several ranks: train --measure-ranks FILE.json"};
+  JsonReader read{"rates between ranks", ExitCode::unreadable_input,
+                  "measure them with a trainer of several ranks: train --measure-ranks FILE.json"};
   const Json document = read.parse(text);
   const Place root = JsonReader::root(document);
   read.object(root);
@@ -220,8 +229,10 @@ Result<MeasuredRanks> parse_rank_rates(std::string_view text) {
     return RankLink{.bytes_per_second = positive(read, rates, "bytes_per_second", "bytes per second"),
                     .latency_seconds = positive(read, rates, "latency_seconds", "seconds")};
   };
-  const MeasuredRanks measured{.ranks = read.integer(root, "ranks", 2, int64_t{1} << 20), .engine = read.text(root, "engine"),
-                               .alone = link("alone"), .beside = link("beside")};
+  const MeasuredRanks measured{.ranks = read.integer(root, "ranks", 2, int64_t{1} << 20),
+                               .engine = read.text(root, "engine"),
+                               .alone = link("alone"),
+                               .beside = link("beside")};
   if (read.error()) return *read.error();
   return measured;
 }

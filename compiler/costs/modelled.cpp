@@ -15,7 +15,8 @@ constexpr double kDenseFlopsPerByte = 8;
 
 std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task& task, int64_t samples) {
   if (const auto shape = convolution_of(task, samples)) return convolution_algorithms(device, *shape);
-  const double flops = static_cast<double>(task.flops.at(samples)), bytes = static_cast<double>(task.bytes_moved(samples));
+  const double flops = static_cast<double>(task.flops.at(samples)),
+               bytes = static_cast<double>(task.bytes_moved(samples));
   const double move = bytes / (device.memory_bytes_per_second * device.efficiency.memory);
   const bool dense = task.kernel == "MatMul" || flops >= kDenseFlopsPerByte * bytes;
   const double compute = dense ? compute_seconds(device, flops, device.efficiency.matrix_product) : 0;
@@ -37,7 +38,8 @@ std::optional<AlgorithmCost> tf32_algorithm(const Device& device, const Task& ta
   const int64_t turned = shape ? bytes_turned_around(*shape, true) : 0;
   return AlgorithmCost{.name = "tensor_cores",
                        .workspace_bytes = align_up(turned),
-                       .seconds = std::max(compute_seconds(tensor_cores, flops, share), move) + 2 * static_cast<double>(turned) / memory +
+                       .seconds = std::max(compute_seconds(tensor_cores, flops, share), move) +
+                                  2 * static_cast<double>(turned) / memory +
                                   (turned > 0 ? 3 : 1) * device.launch_seconds,
                        .tf32 = true};
 }
@@ -61,7 +63,8 @@ Status ModelledCosts::prepare(const TaskGraph& graph, int64_t samples) {
     const std::optional<AlgorithmCost> tf32 = admits_tf32_ ? tf32_algorithm(device_, task, samples) : std::nullopt;
     if (!tf32) return;
     costs.push_back(*tf32);
-    std::stable_sort(costs.begin(), costs.end(), [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
+    std::stable_sort(costs.begin(), costs.end(),
+                     [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
   });
   return {};
 }

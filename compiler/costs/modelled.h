@@ -23,7 +23,8 @@ LinkRates link_rates(const Device& device);
 
 class ModelledCosts final : public Costs {
  public:
-  explicit ModelledCosts(Device device, bool admits_tf32 = false) : device_(std::move(device)), admits_tf32_(admits_tf32) {}
+  explicit ModelledCosts(Device device, bool admits_tf32 = false)
+      : device_(std::move(device)), admits_tf32_(admits_tf32) {}
   Status prepare(const TaskGraph& graph, int64_t samples) override;
   std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const override;
   LinkRates links() const override { return link_rates(device_); }

@@ -6,7 +6,8 @@ namespace plimsoll {
 namespace {
 
 // The maximum over both rounds; -1 if the costs do not know the algorithm.
-int64_t needed_by(const Costs& costs, const Task& task, const std::string& algorithm, std::initializer_list<int64_t> rounds) {
+int64_t needed_by(const Costs& costs, const Task& task, const std::string& algorithm,
+                  std::initializer_list<int64_t> rounds) {
   int64_t most = -1;
   for (const int64_t samples : rounds)
     for (const AlgorithmCost& known : costs.algorithms(task, samples))
@@ -23,7 +24,8 @@ void note_needs(Plan& plan, const TaskGraph& graph, const Costs& costs) {
     PlanTask& task = plan.tasks[step.task];
     const bool again = step.recompute && !task.remembers.empty();
     const Task& work = graph.tasks[step.task];
-    const int64_t bytes = needed_by(costs, again ? as_run_again(work) : work, step.algorithm, {plan.rank_samples(), plan.last_sub_batch / plan.ranks});
+    const int64_t bytes = needed_by(costs, again ? as_run_again(work) : work, step.algorithm,
+                                    {plan.rank_samples(), plan.last_sub_batch / plan.ranks});
     if (bytes >= 0) task.needs.push_back({.algorithm = step.algorithm, .workspace_bytes = bytes, .recompute = again});
   }
   // If ranks exchange pieces through the workspace, each half holds at least one element per rank.

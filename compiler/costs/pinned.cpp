@@ -14,7 +14,8 @@ class PinnedCosts final : public Costs {
     const std::span<const AlgorithmCost> all = source_->algorithms(task, samples);
     const auto pin = pins_.find(task.name);
     if (pin == pins_.end()) return all;
-    const auto found = std::find_if(all.begin(), all.end(), [&](const AlgorithmCost& cost) { return cost.name == pin->second; });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const AlgorithmCost& cost) { return cost.name == pin->second; });
     return found == all.end() ? all : all.subspan(static_cast<size_t>(found - all.begin()), 1);
   }
   LinkRates links() const override { return source_->links(); }

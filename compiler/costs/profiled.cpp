@@ -50,15 +50,18 @@ std::string last_line(const std::string& text) {
   const size_t end = text.find_last_not_of('\n');
   if (end == std::string::npos) return "";
   const size_t begin = text.rfind('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
 }
 
 // Advice if the profiler does not run.
 std::vector<std::string> advice(const ProfiledOptions& options) {
   if (access(options.profiler.c_str(), X_OK) == 0) return {};
-  std::vector<std::string> notes = {fmt::format("it determines workspaces{}: set PLIMSOLL_PROFILER to its path", options.measure ? " and measures" : ", with modelled times too")};
+  std::vector<std::string> notes = {fmt::format("it determines workspaces{}: set PLIMSOLL_PROFILER to its path",
+                                                options.measure ? " and measures" : ", with modelled times too")};
   if (options.target != "cuda") return notes;
-  notes.emplace_back("it is built with Plimsoll if CMake finds nvcc and cuDNN 9.8 or later; `plimsoll doctor` looks for them");
+  notes.emplace_back(
+      "it is built with Plimsoll if CMake finds nvcc and cuDNN 9.8 or later; `plimsoll doctor` looks for them");
   notes.emplace_back("`plimsoll plan --target cuda --costs h200` works without it, with modelled workspaces");
   return notes;
 }
@@ -93,7 +96,8 @@ Result<ProfileFile> read_profile(const std::string& path) {
   Result<ProfileFile> file = parse_profile(text.str());
   if (!file.ok()) return Error{ExitCode::unreadable_input, path + ": " + file.error().message, file.error().notes};
   if (!file->links)
-    return Error{ExitCode::unreadable_input, path + ": has no links (the times of copies)", {"run `plimsoll profile` again"}};
+    return Error{
+        ExitCode::unreadable_input, path + ": has no links (the times of copies)", {"run `plimsoll profile` again"}};
   for (const ProfiledTask& task : file->tasks)
     for (const AlgorithmCost& cost : task.algorithms)
       if (!cost.time_measured)
@@ -107,8 +111,9 @@ Result<ProfileFile> read_profile(const std::string& path) {
 ProfiledCosts::ProfiledCosts(const ProfiledOptions& options, const ProfileFile& made_by, const std::string& identity)
     : options_(options),
       cache_(options.cache_directory,
-             fmt::format("{}{}, {}, {}{}{}, profiler {}", made_by.device, in_words(made_by.libraries), counted(options.threads, "thread"),
-                         options.measure ? "measured" : "workspaces only", options.arithmetic.tf32 ? ", tf32" : "",
+             fmt::format("{}{}, {}, {}{}{}, profiler {}", made_by.device, in_words(made_by.libraries),
+                         counted(options.threads, "thread"), options.measure ? "measured" : "workspaces only",
+                         options.arithmetic.tf32 ? ", tf32" : "",
                          options.arithmetic.nondeterministic ? ", nondeterministic" : "", identity)),
       profile_{.device = made_by.device, .libraries = made_by.libraries, .threads = options.threads} {}
 
@@ -120,7 +125,8 @@ Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions
     PLIMSOLL_ASSIGN(file, read_profile(given.profile_file));
     options.threads = file->threads;
     if (file->tf32 != options.arithmetic.tf32)
-      return Error{ExitCode::usage, fmt::format("'{}' was measured with --precision {}", options.profile_file, file->tf32 ? "tf32" : "fp32")};
+      return Error{ExitCode::usage, fmt::format("'{}' was measured with --precision {}", options.profile_file,
+                                                file->tf32 ? "tf32" : "fp32")};
   }
   std::vector<std::string> described_by = {options.profiler, "--describe"};
   for (const std::string& argument : which_device(options)) described_by.push_back(argument);
@@ -177,7 +183,8 @@ Status ProfiledCosts::ask(const Question& question) {
 Status ProfiledCosts::ask_for_links() {
   return ask({.threads = options_.threads,
               .arithmetic = options_.arithmetic,
-              .spill_directory = options_.spill_directory.empty() ? directory_for_temporary_files() : options_.spill_directory});
+              .spill_directory =
+                  options_.spill_directory.empty() ? directory_for_temporary_files() : options_.spill_directory});
 }
 
 // Measures in portions and stores each in the cache before the next, so an interrupted run keeps its results.
@@ -207,12 +214,14 @@ void ProfiledCosts::remember(const ProfiledTask& profiled, const Task& task, int
   const auto on_tensor_cores = options_.measure ? std::nullopt : tf32_algorithm(options_.device, task, samples);
   const double tf32 = on_tensor_cores ? std::min(f32, on_tensor_cores->seconds) : f32;
   const auto place = [&](const AlgorithmCost& cost) {  // within its kind
-    return cost.order - std::count_if(profiled.algorithms.begin(), profiled.algorithms.end(), [&](const AlgorithmCost& other) {
+    return cost.order - std::count_if(profiled.algorithms.begin(), profiled.algorithms.end(),
+                                      [&](const AlgorithmCost& other) {
       return other.tf32 != cost.tf32 && other.order < cost.order;
-    });
+           });
   };
   for (AlgorithmCost& cost : costs)
-    if (!cost.time_measured) cost.seconds = (cost.tf32 ? tf32 : f32) * (1 + kPerPlace * static_cast<double>(place(cost)));
+    if (!cost.time_measured)
+      cost.seconds = (cost.tf32 ? tf32 : f32) * (1 + kPerPlace * static_cast<double>(place(cost)));
   std::stable_sort(costs.begin(), costs.end(),
                    [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
   profile_.costs[profiled.signature] = std::move(costs);
@@ -232,8 +241,8 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
   if (!unknown.empty() && elsewhere_)
     return Error{ExitCode::environment,
                  fmt::format("'{}' lacks {} of rounds of {}, and was measured on another machine: {}, {}",
-                             options_.profile_file, counted(static_cast<int64_t>(unknown.size()), "task"), counted(samples, "sample"), profile_.device,
-                             counted(profile_.threads, "thread")),
+                             options_.profile_file, counted(static_cast<int64_t>(unknown.size()), "task"),
+                             counted(samples, "sample"), profile_.device, counted(profile_.threads, "thread")),
                  {fmt::format("profile the model on that machine with --sub-batch {}", samples)}};
   if (!unknown.empty() && options_.measure && options_.before_measuring) options_.before_measuring(unknown.size());
   PLIMSOLL_TRY(ask_for(std::move(unknown)));
@@ -246,8 +255,10 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
     else remember(found->second, task, samples);
   }
   if (!refused.notes.empty()) return refused;
-  const auto disturbed = std::count_if(wanted.begin(), wanted.end(), [&](const auto& entry) { return known_.at(entry.first).disturbed(); });
-  if (disturbed > 0 && options_.after_disturbed) options_.after_disturbed(static_cast<size_t>(disturbed), wanted.size());
+  const auto disturbed = std::count_if(wanted.begin(), wanted.end(),
+                                       [&](const auto& entry) { return known_.at(entry.first).disturbed(); });
+  if (disturbed > 0 && options_.after_disturbed)
+    options_.after_disturbed(static_cast<size_t>(disturbed), wanted.size());
   return {};
 }
 

@@ -32,15 +32,17 @@ std::vector<TaskId> order_of(const TaskGraph& graph) {
     }
     places.push_back({after, position, id});
   }
-  std::stable_sort(places.begin(), places.end(),
-                   [](const Place& a, const Place& b) { return std::pair(a.after, a.own) < std::pair(b.after, b.own); });
+  std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return std::pair(a.after, a.own) < std::pair(b.after, b.own);
+  });
   std::vector<TaskId> order;
   for (const Place& place : places) order.push_back(place.task);
   return order;
 }
 
 bool is_backward(const Task& task) {
-  return task.kind == TaskKind::backward || task.kind == TaskKind::backward_data || task.kind == TaskKind::backward_weights;
+  return task.kind == TaskKind::backward || task.kind == TaskKind::backward_data ||
+         task.kind == TaskKind::backward_weights;
 }
 
 // Of each tensor that recomputing a task writes: that task, if it saved something in its first run.

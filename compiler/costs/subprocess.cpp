@@ -24,7 +24,8 @@ class UnnamedFile {
   UnnamedFile& operator=(const UnnamedFile&) = delete;
   int descriptor() const { return file_ ? fileno(file_) : -1; }
   bool write(std::string_view text) const {
-    if (!file_ || std::fwrite(text.data(), 1, text.size(), file_) != text.size() || std::fflush(file_) != 0) return false;
+    if (!file_ || std::fwrite(text.data(), 1, text.size(), file_) != text.size() || std::fflush(file_) != 0)
+      return false;
     std::rewind(file_);
     return true;
   }
@@ -46,7 +47,8 @@ class UnnamedFile {
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments, std::string_view input, bool show_errors) {
   const UnnamedFile given, output, errors;
   if (!given.write(input) || output.descriptor() < 0)
-    return Error{ExitCode::unwritable_output, "cannot create temporary files for '" + arguments[0] + "': " + std::strerror(errno)};
+    return Error{ExitCode::unwritable_output,
+                 "cannot create temporary files for '" + arguments[0] + "': " + std::strerror(errno)};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, given.descriptor(), STDIN_FILENO);

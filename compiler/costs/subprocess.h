@@ -17,6 +17,7 @@ struct ProcessResult {
 
 // arguments[0] is the program's path, `input` its stdin. With `show_errors` it inherits stderr, and `errors` stays
 // empty. Error: environment, if it cannot be started; unwritable_output, if there is no space for its input.
-Result<ProcessResult> run_process(const std::vector<std::string>& arguments, std::string_view input = {}, bool show_errors = false);
+Result<ProcessResult> run_process(const std::vector<std::string>& arguments, std::string_view input = {},
+                                  bool show_errors = false);
 
 }  // namespace plimsoll

@@ -68,7 +68,8 @@ Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, 
           asked.from));
   }
   if (made.asked.of_model.batch == 0 && !asked.from.empty())
-    return usage(fmt::format("--batch N is required: {} does not contain the number of samples in an iteration", asked.from));
+    return usage(
+        fmt::format("--batch N is required: {} does not contain the number of samples in an iteration", asked.from));
   PLIMSOLL_TRY(check_usage(made.asked));
   if (!asked.of_model.model.empty()) {
     PLIMSOLL_ASSIGN(made.model, import_model(made.asked.of_model, purpose != PlanFor::report));

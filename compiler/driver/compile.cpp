@@ -34,7 +34,8 @@ Status write(const CompileRequest& request, const Planned& planned) {
   };
   const bool on_host = request.planning.of_model.target == "host";
   GenerateOptions generate_options{.command = request.invocation, .threads = on_host ? planned.threads : 0};
-  for (const auto& [name, range] : files_of_model.ranges) generate_options.initializers[name] = {range.offset, range.type};
+  for (const auto& [name, range] : files_of_model.ranges)
+    generate_options.initializers[name] = {range.offset, range.type};
   generate_options.model_bytes = bytes_of_file(model_path);
   if (apart) generate_options.weights_bytes = bytes_of_file(directory.path_of(files_of_model.weights));
   std::set<std::string> initializers;

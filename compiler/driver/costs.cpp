@@ -18,10 +18,11 @@ namespace {
 Result<RankLink> measured_ranks(const PlanningRequest& request, const RankLink& assumed) {
   PLIMSOLL_ASSIGN(const std::string text, read_file(request.rank_costs));
   Result<MeasuredRanks> measured = parse_rank_rates(text);
-  if (!measured.ok()) return Error{measured.error().code, request.rank_costs + ": " + measured.error().message, measured.error().notes};
+  if (!measured.ok())
+    return Error{measured.error().code, request.rank_costs + ": " + measured.error().message, measured.error().notes};
   if (measured->ranks != request.ranks)
-    return usage(fmt::format("'{}' was measured with {} ranks, but --ranks is {}: measure with that number", request.rank_costs,
-                             measured->ranks, request.ranks));
+    return usage(fmt::format("'{}' was measured with {} ranks, but --ranks is {}: measure with that number",
+                             request.rank_costs, measured->ranks, request.ranks));
   RankLink link = measured->beside;
   link.staging_bytes = assumed.staging_bytes;
   return link;
@@ -43,10 +44,16 @@ std::function<void(size_t, size_t)> disturbance(const std::string& profile_file,
   return [messages, profile_file, told = false](size_t disturbed, size_t tasks) mutable {
     if (told) return;
     told = true;
-    const std::string which = fmt::format("of {}, {} {} measured while other processes used the CPU: these times, and the predicted time, may be too long",
-                                          counted(static_cast<int64_t>(tasks), "task"), disturbed, disturbed == 1 ? "was" : "were");
-    messages.warning(profile_file.empty() ? which + "; they are not cached, so the next command measures them again (--costs modelled skips measuring)"
-                                         : which + fmt::format("; write '{}' again on an idle machine, with `plimsoll profile --remeasure`", profile_file));
+    const std::string which = fmt::format(
+        "of {}, {} {} measured while other processes used the CPU: these times, and the predicted time, may be too "
+        "long",
+        counted(static_cast<int64_t>(tasks), "task"), disturbed, disturbed == 1 ? "was" : "were");
+    messages.warning(
+        profile_file.empty()
+            ? which +
+                  "; they are not cached, so the next command measures them again (--costs modelled skips measuring)"
+            : which + fmt::format("; write '{}' again on an idle machine, with `plimsoll profile --remeasure`",
+                                  profile_file));
   };
 }
 
@@ -69,11 +76,13 @@ Result<OpenedCosts> open_costs(const PlanningRequest& request, PlanFor purpose, 
   const ModelRequest& model = request.of_model;
   const int64_t threads = threads_of(request);
   if (const PaperRules* const rules = find_rules(request.rules)) {
-    return OpenedCosts{.costs = rules->costs(), .source = "modelled", .device = std::string(rules->device), .threads = threads};
+    return OpenedCosts{
+        .costs = rules->costs(), .source = "modelled", .device = std::string(rules->device), .threads = threads};
   }
   const bool cuda = model.target == "cuda";
   const CostSource source = costs_of(request, purpose);
-  const bool filed = source.names_a_file(), named = source.names_a_device(), if_here = source.kind == CostSource::Kind::profiled_if_here;
+  const bool filed = source.names_a_file(), named = source.names_a_device(),
+             if_here = source.kind == CostSource::Kind::profiled_if_here;
   const bool measure = filed || if_here || source.kind == CostSource::Kind::profiled;
   // For modelled times without a named device, cuda means an H200.
   PLIMSOLL_ASSIGN(Device device, find_device(named ? source.name : cuda ? "h200" : "host"));
@@ -110,13 +119,17 @@ Result<OpenedCosts> open_costs(const PlanningRequest& request, PlanFor purpose, 
   if (filed && model.threads && profile.threads != threads)
     return usage(fmt::format("--threads is {}, but '{}' was measured with {}", threads, source.name, profile.threads));
   if (if_here && !costs->measures())
-    messages.note(fmt::format("no GPU found: workspaces are cuDNN's for an {0}, and times are modelled, as with --costs {0}", device.name));
+    messages.note(fmt::format(
+        "no GPU found: workspaces are cuDNN's for an {0}, and times are modelled, as with --costs {0}", device.name));
   const int64_t of_process = costs->process_bytes();
   OpenedCosts result{.source = costs->measures() ? "profiled" : "modelled",
                      .device = named ? device.name : profile.device,
                      .libraries = profile.libraries,
                      .threads = profile.threads,
-                     .process = {.bytes = of_process > 0 ? of_process : cuda ? device.process_bytes : 0, .measured = of_process > 0}};
+                     .process = {.bytes = of_process > 0 ? of_process
+                                          : cuda         ? device.process_bytes
+                                                         : 0,
+                                 .measured = of_process > 0}};
   result.costs = std::move(costs);
   if (!result.costs->measures()) result.model = std::make_unique<ModelledCosts>(device, arithmetic_of(model).tf32);
   return result;
@@ -125,27 +138,37 @@ Result<OpenedCosts> open_costs(const PlanningRequest& request, PlanFor purpose, 
 Result<HostBudget> host_budget_of(const PlanningRequest& request, PlanFor purpose) {
   constexpr double kDefaultPercent = 50;
   const bool given = request.host_budget.has_value();
-  if (given && request.rules != "true") return usage(fmt::format("--rules {} does not support --host-budget", request.rules));
+  if (given && request.rules != "true")
+    return usage(fmt::format("--rules {} does not support --host-budget", request.rules));
   if (const CostSource source = costs_of(request, purpose);
       !given && (source.names_a_device() || source.names_a_file() || request.rules != "true"))
     return HostBudget{};
-  const SizeSpec size = request.host_budget.value_or(SizeSpec{.kind = SizeSpec::Kind::percent, .percent = kDefaultPercent});
+  const SizeSpec size =
+      request.host_budget.value_or(SizeSpec{.kind = SizeSpec::Kind::percent, .percent = kDefaultPercent});
   if (size.kind == SizeSpec::Kind::automatic) return HostBudget{};
   if (size.kind == SizeSpec::Kind::bytes) return HostBudget{.bytes = size.bytes};
   const std::optional<HostMemory> memory = host_memory();
   if (!memory && !given) return HostBudget{};
-  if (!memory) return Error{ExitCode::environment, fmt::format("--host-budget {:g}%: the available memory is unknown; specify a number of bytes, for example 8GiB", size.percent)};
+  if (!memory)
+    return Error{
+        ExitCode::environment,
+        fmt::format("--host-budget {:g}%: the available memory is unknown; specify a number of bytes, for example 8GiB",
+                    size.percent)};
   const int64_t bytes = static_cast<int64_t>(static_cast<double>(memory->available) * size.percent / 100);
-  const char* const whose = memory->limited_by_group ? "the memory that the control group of this process has left" : "the memory available on this machine";
-  return HostBudget{.bytes = bytes, .source = fmt::format("{:g} % of {}{}", size.percent, whose, given ? "" : " (--host-budget)")};
+  const char* const whose = memory->limited_by_group ? "the memory that the control group of this process has left"
+                                                     : "the memory available on this machine";
+  return HostBudget{.bytes = bytes,
+                    .source = fmt::format("{:g} % of {}{}", size.percent, whose, given ? "" : " (--host-budget)")};
 }
 
 Result<int64_t> arena_within(int64_t process_budget, const ProcessBytes& process, const Messages& messages) {
   if (process.bytes == 0) return usage("--process-budget includes a GPU's context; on the host, use --budget");
-  const std::string overhead = fmt::format("{} for the context and the libraries ({})", format_bytes(process.bytes),
-                                           process.measured ? "measured" : "assumed; `plimsoll profile` measures it on the device");
+  const std::string overhead =
+      fmt::format("{} for the context and the libraries ({})", format_bytes(process.bytes),
+                  process.measured ? "measured" : "assumed; `plimsoll profile` measures it on the device");
   if (process_budget <= process.bytes)
-    return Error{ExitCode::budget_infeasible, fmt::format("--process-budget {} leaves nothing for the arena: {}", format_bytes(process_budget), overhead)};
+    return Error{ExitCode::budget_infeasible, fmt::format("--process-budget {} leaves nothing for the arena: {}",
+                                                          format_bytes(process_budget), overhead)};
   messages.note(fmt::format("--process-budget {}: {}, {} for the arena", format_bytes(process_budget), overhead,
                            format_bytes(process_budget - process.bytes)));
   return process_budget - process.bytes;

@@ -36,7 +36,8 @@ Status PassDump::finish(const TaskGraph& graph) {
     known += (known.empty() ? "" : ", ") + made.pass;
     if (print_after_ == "all" || print_after_ == made.pass) {
       const bool same = made.text == previous;
-      if (print_) print_(fmt::format("# after {}{}\n{}", made.pass, same ? " (unchanged)\n" : "", same ? "" : made.text));
+      if (print_)
+        print_(fmt::format("# after {}{}\n{}", made.pass, same ? " (unchanged)\n" : "", same ? "" : made.text));
       printed = true;
     }
     previous = made.text;
@@ -46,7 +47,8 @@ Status PassDump::finish(const TaskGraph& graph) {
   if (directory_.empty()) return {};
   std::error_code failure;
   std::filesystem::create_directories(directory_, failure);
-  if (failure) return Error{ExitCode::unwritable_output, fmt::format("cannot create {}: {}", directory_, failure.message())};
+  if (failure)
+    return Error{ExitCode::unwritable_output, fmt::format("cannot create {}: {}", directory_, failure.message())};
   int number = 0;
   for (const Text& made : texts)
     PLIMSOLL_TRY(write_file(fmt::format("{}/{:02}.{}.{}", directory_, number++, made.pass, made.suffix), made.text));

@@ -14,7 +14,8 @@ std::string_view first_word(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     const size_t begin = line.find_first_not_of(" \t\r");
-    if (begin != std::string_view::npos && line[begin] != '#') return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
+    if (begin != std::string_view::npos && line[begin] != '#')
+      return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
     text.remove_prefix(std::min(text.size(), line.size() + 1));
   }
   return {};
@@ -37,8 +38,11 @@ Result<Dump> read_dump(const std::string& path) {
     PLIMSOLL_ASSIGN(Plan plan, plan_from_text(text, path));
     return Dump(std::move(plan));
   }
-  return Error{ExitCode::unreadable_input,
-               fmt::format("{} is not a dump of a network, a task graph or a plan: its first word must be network, graph or plan", path)};
+  return Error{
+      ExitCode::unreadable_input,
+      fmt::format(
+          "{} is not a dump of a network, a task graph or a plan: its first word must be network, graph or plan",
+          path)};
 }
 
 }  // namespace plimsoll

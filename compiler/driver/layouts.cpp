@@ -28,13 +28,14 @@ std::string told(const LayoutChoice& choice, const std::string& source) {
   if (choice.nodes_last == 0)
     return fmt::format("nchw: tasks of a round take {}, in nhwc {} ({})", plain, last, source);
   return fmt::format("nhwc in {} of {}, with {}: tasks of a round take {}, all in nchw {} ({})", choice.nodes_last,
-                     counted(choice.nodes, "node"), counted(choice.reorders, "reorder"), milliseconds(choice.seconds), plain, source);
+                     counted(choice.nodes, "node"), counted(choice.reorders, "reorder"), milliseconds(choice.seconds),
+                     plain, source);
 }
 
 }  // namespace
 
-Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool plain, Costs& costs, const std::string& source,
-                        const Messages& messages) {
+Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool plain, Costs& costs,
+                        const std::string& source, const Messages& messages) {
   const ModelRequest& model = request.of_model;
   const TrainingOptions training = training_options_of(model);
   LaidOut result;

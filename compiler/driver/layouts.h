@@ -19,8 +19,8 @@ struct LaidOut {
 
 // Chooses the layouts of a network, which is plain so far, and builds its task graph. On the host, the layout depends
 // on this machine's vector units (`plain`: ignore them). On a GPU it depends on `costs`, which come from `source`.
-Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool plain, Costs& costs, const std::string& source,
-                        const Messages& messages);
+Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool plain, Costs& costs,
+                        const std::string& source, const Messages& messages);
 
 // All task graphs whose tasks must be measured for this choice.
 Result<std::vector<TaskGraph>> graphs_to_measure(const ModelRequest& request, Network& network);

@@ -28,7 +28,8 @@ namespace {
 bool wants_plain_layout(const PlanningRequest& request, PlanFor purpose) {
   const ModelRequest& model = request.of_model;
   const CostSource source = costs_of(request, purpose);
-  if (model.target != "host" || purpose != PlanFor::report || model.layout != "auto" || !source.names_a_device()) return false;
+  if (model.target != "host" || purpose != PlanFor::report || model.layout != "auto" || !source.names_a_device())
+    return false;
   const Result<Device> device = find_device(source.name);
   return device.ok() && device->kind != "host";
 }
@@ -65,7 +66,8 @@ bool Plannable::mixes_samples() const {
   return std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.mixes_samples; });
 }
 
-Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& messages, PlanFor purpose, const NetworkObserver& observe) {
+Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& messages, PlanFor purpose,
+                                const NetworkObserver& observe) {
   PLIMSOLL_ASSIGN(Beginning beginning, begin_planning(given, purpose, messages));
   const PlanningRequest& asked = beginning.asked;
   const ModelRequest& of_model = asked.of_model;
@@ -81,7 +83,8 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
     PLIMSOLL_TRY(make_trainable(model.network, of_model.network, notes));
     after("make_trainable");
     // The trainer reads class weights from its model, like all tensors that are read but not written by a task.
-    if (const auto& weights = of_model.network.loss.class_weights; !weights.empty()) put_initializer(*model.file, kClassWeights, weights);
+    if (const auto& weights = of_model.network.loss.class_weights; !weights.empty())
+      put_initializer(*model.file, kClassWeights, weights);
   } else if (as_paper) {
     PLIMSOLL_TRY(choose_output(model.network, of_model.network.loss.output, notes));
   }
@@ -105,7 +108,8 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
       PLIMSOLL_TRY(assign_precision(model.network, of_model.network.precision));
       after("assign_precision");
     }
-    PLIMSOLL_ASSIGN(LaidOut made, lay_out(asked, model.network, wants_plain_layout(asked, purpose), opened.of_layouts(), opened.source, messages));
+    PLIMSOLL_ASSIGN(LaidOut made, lay_out(asked, model.network, wants_plain_layout(asked, purpose), opened.of_layouts(),
+                                          opened.source, messages));
     after("assign_layouts");
     return made;
   };
@@ -158,7 +162,8 @@ Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request
   PLIMSOLL_ASSIGN(Plan plan, plannable.planner->plan(request));
   if (plannable.as_paper) plannable.as_paper->count(plan, plannable.graph);
   const TaskGraph& whole = plannable.planner->graph_of(plan);
-  const std::optional<TaskGraph> slices = plan.slice_bytes > 0 ? std::optional(sliced(whole, plan.slice_bytes, plan.whole_weights)) : std::nullopt;
+  const std::optional<TaskGraph> slices =
+      plan.slice_bytes > 0 ? std::optional(sliced(whole, plan.slice_bytes, plan.whole_weights)) : std::nullopt;
   const TaskGraph& graph = slices ? *slices : whole;
   note_fastest(plan, graph, *plannable.costs);
   note_needs(plan, graph, *plannable.costs);
@@ -206,13 +211,15 @@ Status note_what_more_would_buy(const Plannable& plannable, PlanRequest request,
   constexpr size_t kFewTasks = 2000;
   if (plannable.as_paper || request.time_limit_seconds > 0) return {};
   PLIMSOLL_ASSIGN(const Policy policy, find_policy(request.policy));
-  const bool stays_whole = request.batch == 1 || request.sub_batch > 0 || (plannable.mixes_samples() && !request.may_split_statistics);
+  const bool stays_whole =
+      request.batch == 1 || request.sub_batch > 0 || (plannable.mixes_samples() && !request.may_split_statistics);
   const bool gets_all = plan.budget_bytes + kMore >= plan.summary.unconstrained_bytes;
   if (!gets_all && plannable.graph.tasks.size() > kFewTasks) return {};
   if (policy.searches && !stays_whole && !gets_all) request.effort = 0;
   const Status asked = ask_for_more(plannable, request, kMore, plan);
   if (asked.ok()) {
-    if (policy.searches) plan.summary.more_seconds = std::min(plan.summary.more_seconds, plan.summary.iteration_seconds);
+    if (policy.searches)
+      plan.summary.more_seconds = std::min(plan.summary.more_seconds, plan.summary.iteration_seconds);
     return {};
   }
   plan.summary.more_bytes = 0;
@@ -224,22 +231,27 @@ Status note_what_more_would_buy(const Plannable& plannable, PlanRequest request,
 // --algorithms-of promises the bits of another plan. Warns if this plan cannot keep the promise.
 void warn_of_other_bits(const Plan& plan, const Plan& other, const Messages& messages) {
   if (plan.sub_batch != other.sub_batch)
-    messages.warning(fmt::format("the weights will differ in bits from the plan of --algorithms-of: its rounds have {}, those of this plan {}; "
-                                "use --sub-batch {} to make them equal",
-                                counted(other.sub_batch, "sample"), counted(plan.sub_batch, "sample"), other.sub_batch));
+    messages.warning(fmt::format(
+        "the weights will differ in bits from the plan of --algorithms-of: its rounds have {}, those of this plan {}; "
+        "use --sub-batch {} to make them equal",
+        counted(other.sub_batch, "sample"), counted(plan.sub_batch, "sample"), other.sub_batch));
   const std::vector<std::string> tasks = pins_not_kept(plan, algorithms_of(other));
   if (!tasks.empty())
-    messages.warning(fmt::format("the weights may differ in bits from the plan of --algorithms-of: {} {} an algorithm that is not available "
-                                "here, the first is '{}'",
-                                counted(static_cast<int64_t>(tasks.size()), "task"), tasks.size() == 1 ? "has" : "have", tasks.front()));
+    messages.warning(fmt::format(
+        "the weights may differ in bits from the plan of --algorithms-of: {} {} an algorithm that is not available "
+        "here, the first is '{}'",
+        counted(static_cast<int64_t>(tasks.size()), "task"), tasks.size() == 1 ? "has" : "have", tasks.front()));
 }
 
 // Explains why the batch is not split into rounds, if splitting would be wrong.
 std::string note_on_whole_batch(const TaskGraph& graph) {
   for (const Task& task : graph.tasks)
     if (task.whole_batch)
-      return fmt::format("the batch stays whole: layer '{}' ({}) does not sum over samples, so the losses of rounds would not sum to that of "
-                         "the batch", task.layer, task.op);
+      return fmt::format(
+          "the batch stays whole: layer '{}' ({}) does not sum over samples, so the losses of rounds would not sum to "
+          "that of "
+          "the batch",
+          task.layer, task.op);
   return "";
 }
 
@@ -248,8 +260,9 @@ void warn_of_small_device(const CostSource& source, const Plan& plan, const Mess
   if (!source.names_a_device()) return;
   const Result<Device> device = find_device(source.name);
   if (!device.ok() || device->kind == "host" || plan.summary.arena_bytes <= device->memory_bytes) return;
-  messages.warning(fmt::format("the arena of {} exceeds the memory of {}, {}: a trainer would not start there; set --budget",
-                              format_bytes(plan.summary.arena_bytes), device->name, format_bytes(device->memory_bytes)));
+  messages.warning(
+      fmt::format("the arena of {} exceeds the memory of {}, {}: a trainer would not start there; set --budget",
+                  format_bytes(plan.summary.arena_bytes), device->name, format_bytes(device->memory_bytes)));
 }
 
 }  // namespace
@@ -260,8 +273,9 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
   PLIMSOLL_TRY(check_usage(one));
   PLIMSOLL_TRY(find_policy(one.policy));
   PassDump dump(one.print_after, one.dump, messages.on_text);
-  PLIMSOLL_ASSIGN(Plannable plannable, prepare_plans(asked, messages, purpose,
-                                                     [&](const std::string& pass, const Network& network) { dump.after(pass, network); }));
+  PLIMSOLL_ASSIGN(Plannable plannable,
+                  prepare_plans(asked, messages, purpose,
+                                [&](const std::string& pass, const Network& network) { dump.after(pass, network); }));
   PlanRequest request = plannable.request;
   request.policy = one.policy;
   if (one.process_budget) {
@@ -283,28 +297,36 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
   PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
   dump.after("check", plan);
   PLIMSOLL_TRY(dump.finish(plannable.graph));
-  messages.detail(fmt::format("planned by {} and checked: {}, arena of {}", plan.policy, counted(static_cast<int64_t>(plan.steps.size()), "step"),
+  messages.detail(fmt::format("planned by {} and checked: {}, arena of {}", plan.policy,
+                              counted(static_cast<int64_t>(plan.steps.size()), "step"),
                               format_bytes(plan.summary.arena_bytes)));
   // Without the time of the what-if plan.
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
   plan.summary.planning_seconds = elapsed.count();
-  PLIMSOLL_TRY(one.what_if ? ask_for_more(plannable, request, *one.what_if, plan) : note_what_more_would_buy(plannable, request, plan));
+  PLIMSOLL_TRY(one.what_if ? ask_for_more(plannable, request, *one.what_if, plan)
+                           : note_what_more_would_buy(plannable, request, plan));
 
   // From here on, the plan is known to be safe.
 
   if (plannable.algorithms_of) warn_of_other_bits(plan, *plannable.algorithms_of, messages);
   if (!plannable.as_paper) warn_of_small_device(costs_of(asked, purpose), plan, messages);
   if (host_budget_binds)
-    messages.note(fmt::format("the host pool takes {} of a host budget of {}{}; a larger host budget may be faster", format_bytes(plan.summary.host_pool_bytes),
-                             format_bytes(request.host_budget_bytes), request.host_budget_source.empty() ? "" : ", " + request.host_budget_source));
-  if (plan.batch > 1 && !note_on_whole_batch(plannable.graph).empty()) messages.note(note_on_whole_batch(plannable.graph));
+    messages.note(fmt::format("the host pool takes {} of a host budget of {}{}; a larger host budget may be faster",
+                              format_bytes(plan.summary.host_pool_bytes), format_bytes(request.host_budget_bytes),
+                              request.host_budget_source.empty() ? "" : ", " + request.host_budget_source));
+  if (plan.batch > 1 && !note_on_whole_batch(plannable.graph).empty())
+    messages.note(note_on_whole_batch(plannable.graph));
   if (plannable.splits_statistics(plan))
-    messages.warning(fmt::format("batch normalization computes over {} at a time, not {}: statistics are per sub-batch, which changes the result of "
-                                "training ({})",
-                                counted(plan.rank_samples(), "sample"), plan.batch,
-                                asked.sub_batch ? "requested by --sub-batch" : "--batch-norm whole prevents this"));
+    messages.warning(
+        fmt::format("batch normalization computes over {} at a time, not {}: statistics are per sub-batch, which "
+                    "changes the result of "
+                    "training ({})",
+                    counted(plan.rank_samples(), "sample"), plan.batch,
+                    asked.sub_batch ? "requested by --sub-batch" : "--batch-norm whole prevents this"));
   if (plan.ranks > 1 && plannable.mixes_samples())
-    messages.note(fmt::format("batch normalization computes over {} at a time, on each rank separately, of the batch of {}", counted(plan.rank_samples(), "sample"), plan.batch));
+    messages.note(
+        fmt::format("batch normalization computes over {} at a time, on each rank separately, of the batch of {}",
+                    counted(plan.rank_samples(), "sample"), plan.batch));
   TaskGraph whole = plan.rounds > 1 ? plannable.planner->graph_of(plan) : std::move(plannable.graph);
   TaskGraph graph = planned_graph(std::move(whole), plan.rounds, plan.slice_bytes, plan.whole_weights);
   return Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short};
@@ -312,12 +334,15 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
 
 Status last_word(const Planned& planned) {
   if (!planned.cut_short) return {};
-  return Error{ExitCode::time_limit, fmt::format("--time-limit ended the search after {:.1f} s: the plan is valid, but a longer "
-                                                 "search may find a faster one", planned.plan.summary.planning_seconds)};
+  return Error{ExitCode::time_limit,
+               fmt::format("--time-limit ended the search after {:.1f} s: the plan is valid, but a longer "
+                           "search may find a faster one",
+                           planned.plan.summary.planning_seconds)};
 }
 
 std::string note_on_statistics(const Plannable& plannable, bool splits) {
-  if (const std::string whole = note_on_whole_batch(plannable.graph); !whole.empty() && plannable.request.batch > 1) return "no rounds: " + whole + "\n";
+  if (const std::string whole = note_on_whole_batch(plannable.graph); !whole.empty() && plannable.request.batch > 1)
+    return "no rounds: " + whole + "\n";
   if (splits) return "† batch normalization computes over a sub-batch, which changes the result of training\n";
   if (!plannable.mixes_samples() || plannable.request.may_split_statistics || plannable.request.batch == 1) return "";
   return "no rounds: batch normalization computes over the whole batch (--batch-norm split: over a sub-batch)\n";
@@ -332,34 +357,39 @@ std::string described_precision(const Plan& plan) {
     ++tasks;
     if (step.algorithm.starts_with("widened")) ++widened;
   }
-  return fmt::format("precision {}{}\n", plan.precision, widened == 0 ? "" : fmt::format("; {} of {} have kernels for f32 only", widened, counted(tasks, "task")));
+  return fmt::format(
+      "precision {}{}\n", plan.precision,
+      widened == 0 ? "" : fmt::format("; {} of {} have kernels for f32 only", widened, counted(tasks, "task")));
 }
 
 std::string describe(const Plan& plan) {
   const PlanSummary& sum = plan.summary;
-  const std::string rounds =
-      plan.rounds == 1 ? counted(plan.batch, "sample") + " at once"
-                       : fmt::format("{} in {} rounds of {}", counted(plan.batch, "sample"), plan.rounds, plan.sub_batch);
+  const std::string rounds = plan.rounds == 1 ? counted(plan.batch, "sample") + " at once"
+                                              : fmt::format("{} in {} rounds of {}", counted(plan.batch, "sample"),
+                                                            plan.rounds, plan.sub_batch);
   const std::string bound =
       sum.bound_seconds > 0 ? fmt::format("\nlower bound {:.1f} ms  (optimality gap {:.1f} %)", 1e3 * sum.bound_seconds,
                                           100 * (sum.iteration_seconds / sum.bound_seconds - 1))
                             : "";
-  const std::string ranks = plan.ranks == 1 ? "" : fmt::format(" on {} ranks, {} on each", plan.ranks, plan.batch / plan.ranks);
-  const std::string reductions =
-      plan.ranks == 1 ? "" : fmt::format("\nranks    {} reduced per rank, {:.1f} ms on the comm stream", format_bytes(sum.reduced_bytes), 1e3 * sum.reduce_seconds);
+  const std::string ranks =
+      plan.ranks == 1 ? "" : fmt::format(" on {} ranks, {} on each", plan.ranks, plan.batch / plan.ranks);
+  const std::string reductions = plan.ranks == 1
+                                     ? ""
+                                     : fmt::format("\nranks    {} reduced per rank, {:.1f} ms on the comm stream",
+                                                   format_bytes(sum.reduced_bytes), 1e3 * sum.reduce_seconds);
   return fmt::format(
       "arena    {:>10}  ({} bytes; peak at step {}; fragmentation {:.2f} %)\n"
       "budget   {:>10}  (unlimited {}, minimum {})\n"
       "batch    {}{}\n{}{}"
       "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({}){}{}",
       format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes), sum.peak_step,
-      sum.live_bytes > 0 ? 100.0 * static_cast<double>(sum.arena_bytes - sum.live_bytes) / static_cast<double>(sum.live_bytes)
-                         : 0.0,
+      sum.live_bytes > 0
+          ? 100.0 * static_cast<double>(sum.arena_bytes - sum.live_bytes) / static_cast<double>(sum.live_bytes)
+          : 0.0,
       plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "none", format_bytes(sum.unconstrained_bytes),
-      format_bytes(sum.minimum_bytes), rounds, ranks,
-      described_precision(plan),
-      plan.layout.empty() ? "" : fmt::format("layout   {}\n", plan.layout),
-      plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs, reductions, bound);
+      format_bytes(sum.minimum_bytes), rounds, ranks, described_precision(plan),
+      plan.layout.empty() ? "" : fmt::format("layout   {}\n", plan.layout), plan.steps.size(), sum.planning_seconds,
+      sum.iteration_seconds * 1e3, plan.costs, reductions, bound);
 }
 
 }  // namespace plimsoll

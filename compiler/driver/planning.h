@@ -47,7 +47,8 @@ using NetworkObserver = std::function<void(const std::string& pass, const Networ
 
 // Imports a model and builds its task graph, or continues from the text form of either (PlanningRequest::from). Notes
 // and warnings go to `messages`.
-Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& messages, PlanFor purpose, const NetworkObserver& observe = {});
+Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& messages, PlanFor purpose,
+                                const NetworkObserver& observe = {});
 
 // Makes and checks a plan. `request`: plannable.request with a policy and a budget.
 Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request);

@@ -24,7 +24,8 @@ bool chooses_weights(const TrainedRequest& trained) {
 Status check_ranks(const PlanningRequest& request) {
   const int64_t ranks = request.ranks;
   if (ranks < 1 || ranks > 1024) return usage(fmt::format("--ranks is {}; expected 1 to 1024", ranks));
-  if (ranks > 1 && request.rules != "true") return usage(fmt::format("--rules {} supports one rank only", request.rules));
+  if (ranks > 1 && request.rules != "true")
+    return usage(fmt::format("--rules {} supports one rank only", request.rules));
   if (ranks == 1 && !request.rank_costs.empty()) return usage("--rank-costs requires several ranks: --ranks N");
   const int64_t sub_batch = request.sub_batch.value_or(0);
   for (const auto& [flag, samples] : {std::pair{"--batch", request.of_model.batch}, {"--sub-batch", sub_batch}}) {
@@ -110,7 +111,8 @@ Status check_usage(const PlanningRequest& request) {
   const bool as_paper = request.rules != "true";
   if (as_paper && find_rules(request.rules) == nullptr)
     return usage(fmt::format("unknown rules '{}'; rules: {}", request.rules, names_of_rules()));
-  if (as_paper && request.sub_batch) return usage(fmt::format("--rules {} does not support --sub-batch", request.rules));
+  if (as_paper && request.sub_batch)
+    return usage(fmt::format("--rules {} does not support --sub-batch", request.rules));
   if (as_paper && (chooses_weights(model.network.trained) || model.clip_norm))
     return usage(fmt::format("--rules {} does not support --freeze, --trainable, --frozen-statistics or --clip-norm",
                              request.rules));

@@ -24,12 +24,13 @@ Result<std::optional<AuthorNotes>> author_notes_of(const onnx::ModelProto& model
     if (!json.is_object() || !json.contains("schema") || !json["schema"].is_number_integer())
       return invalid("is not a JSON object with a schema");
     if (const Json& schema = json["schema"]; schema != kSchema)
-      return Error{
-          ExitCode::unsupported,
-          fmt::format("the model's metadata entry '{}' has schema {}; this compiler reads schema {}", kKey, dump(schema), kSchema),
-          {"use a compiler of the same version as the Python package, or export with an older package"}};
+      return Error{ExitCode::unsupported,
+                   fmt::format("the model's metadata entry '{}' has schema {}; this compiler reads schema {}", kKey,
+                               dump(schema), kSchema),
+                   {"use a compiler of the same version as the Python package, or export with an older package"}};
     AuthorNotes notes;
-    if (!json.contains("trained") || !json["trained"].is_array()) return invalid("does not list the trained parameters");
+    if (!json.contains("trained") || !json["trained"].is_array())
+      return invalid("does not list the trained parameters");
     for (const Json& name : json["trained"]) {
       if (!name.is_string()) return invalid("lists a trained parameter whose name is not a string");
       notes.trained.insert(name.get<std::string>());

@@ -27,7 +27,8 @@ using GraphNodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 Result<std::string> read_whole(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-  if (size < 0) return Error{ExitCode::unreadable_input, fmt::format("cannot read '{}': {}", path, std::strerror(errno))};
+  if (size < 0)
+    return Error{ExitCode::unreadable_input, fmt::format("cannot read '{}': {}", path, std::strerror(errno))};
   std::string bytes(static_cast<size_t>(size), '\0');
   file.seekg(0);
   if (!file.read(bytes.data(), size)) return Error{ExitCode::unreadable_input, fmt::format("cannot read '{}'", path)};
@@ -82,13 +83,16 @@ Status put_weights(ModelFile& file, const std::string& checkpoint) {
       return refuse(fmt::format("'{}' has a malformed entry in weights.safetensors", tensor.name()));
     }
     const FileType in_file = file_type_of(static_cast<ElementType>(tensor.data_type()));
-    const size_t size = tensor.raw_data().size() * (in_file == FileType::same ? 1 : 2), data = bytes.size() - 8 - length;
+    const size_t size = tensor.raw_data().size() * (in_file == FileType::same ? 1 : 2),
+                 data = bytes.size() - 8 - length;
     const std::vector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
-    if (type != safetensors_type(tensor.data_type()) || dims != shape || offsets.size() != 2 || offsets[0] > data || size > data - offsets[0])
+    if (type != safetensors_type(tensor.data_type()) || dims != shape || offsets.size() != 2 || offsets[0] > data ||
+        size > data - offsets[0])
       return refuse(fmt::format("'{}' differs in shape or element type", tensor.name()));
     const std::string_view values = std::string_view(bytes).substr(8 + length + offsets[0], size);
     if (const std::optional<float> large = too_large_for(in_file, std::as_bytes(std::span(values))))
-      return refuse(fmt::format("'{}' holds {}, and f16, the model's element type, ends at 65504", tensor.name(), *large));
+      return refuse(
+          fmt::format("'{}' holds {}, and f16, the model's element type, ends at 65504", tensor.name(), *large));
     if (in_file == FileType::same)
       tensor.set_raw_data(values.data(), values.size());
     else
@@ -97,7 +101,9 @@ Status put_weights(ModelFile& file, const std::string& checkpoint) {
   }
   const size_t held = header.size() - (header.contains("__metadata__") ? 1 : 0);
   const auto missing = static_cast<int64_t>(held - put);
-  if (missing != 0) return refuse(fmt::format("{} of its {} {} not in the model", missing, counted(static_cast<int64_t>(held), "weight"), is_or_are(missing)));
+  if (missing != 0)
+    return refuse(fmt::format("{} of its {} {} not in the model", missing,
+                              counted(static_cast<int64_t>(held), "weight"), is_or_are(missing)));
   return {};
 }
 

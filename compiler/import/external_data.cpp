@@ -98,10 +98,12 @@ Result<ModelDirectory::OpenFile> ModelDirectory::open(const std::string& locatio
                  {"external data must be a regular file in the model's directory or below"}};
   };
   const auto unreadable = [&](int error) {
-    if (error == ELOOP || error == ENOTDIR) return refuse("a component of the path is a symbolic link or not a directory");
-    return Error{ExitCode::unreadable_input,
-                 fmt::format("cannot open '{}/{}', the external data of {}: {}", path_, location, who, std::strerror(error)),
-                 {"the model keeps its weights in a separate file: copy it next to the .onnx file"}};
+    if (error == ELOOP || error == ENOTDIR)
+      return refuse("a component of the path is a symbolic link or not a directory");
+    return Error{
+        ExitCode::unreadable_input,
+        fmt::format("cannot open '{}/{}', the external data of {}: {}", path_, location, who, std::strerror(error)),
+        {"the model keeps its weights in a separate file: copy it next to the .onnx file"}};
   };
   const auto components = components_of(location);
   if (!components) return refuse("the path is absolute or leaves the model's directory");
@@ -148,8 +150,8 @@ Status ModelDirectory::pass_over(const onnx::TensorProto& tensor, int64_t bytes,
   }
   OpenFile& file = found->second;
   if (reference.length && *reference.length != bytes)
-    return Error{ExitCode::invalid_model,
-                 fmt::format("{}: its shape needs {} bytes, but its external data has {}", who, bytes, *reference.length)};
+    return Error{ExitCode::invalid_model, fmt::format("{}: its shape needs {} bytes, but its external data has {}", who,
+                                                      bytes, *reference.length)};
   if (reference.offset > file.bytes || bytes > file.bytes - reference.offset)
     return Error{ExitCode::unreadable_input,
                  fmt::format("{}: its external data is {} bytes at offset {} of '{}', which has {} bytes", who, bytes,
@@ -158,13 +160,14 @@ Status ModelDirectory::pass_over(const onnx::TensorProto& tensor, int64_t bytes,
   file.handed_out += bytes;
   if (file.handed_out / 4 > file.bytes)
     return Error{ExitCode::invalid_model,
-                 fmt::format("{}: the tensors in '{}' overlap: together they exceed four times the file's {} bytes", who,
-                             reference.location, file.bytes)};
+                 fmt::format("{}: the tensors in '{}' overlap: together they exceed four times the file's {} bytes",
+                             who, reference.location, file.bytes)};
   piece_.resize(static_cast<size_t>(kPiece));
   for (int64_t done = 0; done < bytes;) {
     const int64_t size = std::min(kPiece, bytes - done);
     for (int64_t filled = 0; filled < size;) {
-      const ssize_t got = ::pread(file.descriptor, piece_.data() + filled, static_cast<size_t>(size - filled), reference.offset + done + filled);
+      const ssize_t got = ::pread(file.descriptor, piece_.data() + filled, static_cast<size_t>(size - filled),
+                                  reference.offset + done + filled);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0)
         return Error{ExitCode::unreadable_input,

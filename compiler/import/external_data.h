@@ -25,7 +25,8 @@ class ModelDirectory {
   // invalid_model, if a reference violates a rule above; unreadable_input, if the file does not exist.
   Result<std::string> read(const onnx::TensorProto& tensor, int64_t bytes, const std::string& who);
   // Reads the same bytes in pieces without keeping them; each piece except the last is a multiple of a megabyte.
-  Status pass_over(const onnx::TensorProto& tensor, int64_t bytes, const std::string& who, const std::function<void(std::string_view)>& look);
+  Status pass_over(const onnx::TensorProto& tensor, int64_t bytes, const std::string& who,
+                   const std::function<void(std::string_view)>& look);
 
  private:
   struct OpenFile {

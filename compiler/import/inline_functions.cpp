@@ -29,7 +29,8 @@ struct Frame {
 
 class Inliner {
  public:
-  Inliner(const onnx::ModelProto& model, google::protobuf::RepeatedPtrField<onnx::NodeProto>& result) : model_(model), result_(result) {
+  Inliner(const onnx::ModelProto& model, google::protobuf::RepeatedPtrField<onnx::NodeProto>& result)
+      : model_(model), result_(result) {
     for (const onnx::FunctionProto& function : model.functions())
       functions_.emplace(Key{domain_of(function.domain()), function.name(), function.overload()}, &function);
   }
@@ -56,7 +57,8 @@ class Inliner {
  private:
   Status place(onnx::NodeProto node) {
     if (++placed_ > kNodeLimit)
-      return Error{ExitCode::unsupported, fmt::format("with its functions inlined, the model has more than {} nodes", kNodeLimit)};
+      return Error{ExitCode::unsupported,
+                   fmt::format("with its functions inlined, the model has more than {} nodes", kNodeLimit)};
     const auto found = functions_.find({domain_of(node.domain()), node.op_type(), node.overload()});
     if (found == functions_.end()) {
       *result_.Add() = std::move(node);
@@ -70,8 +72,9 @@ class Inliner {
       if (stack_[i].function == &function) return cycle(i);
     if (call.input_size() > function.input_size() || call.output_size() > function.output_size())
       return Error{ExitCode::invalid_model,
-                   fmt::format("{}: calls function '{}' with {} and {}, but it has {} and {}", describe(plain_node(call)),
-                               function.name(), counted(call.input_size(), "input"), counted(call.output_size(), "output"), function.input_size(), function.output_size())};
+                   fmt::format("{}: calls function '{}' with {} and {}, but it has {} and {}",
+                               describe(plain_node(call)), function.name(), counted(call.input_size(), "input"),
+                               counted(call.output_size(), "output"), function.input_size(), function.output_size())};
     ++calls_;
     Frame frame{.function = &function, .prefix = prefix_of(call)};
     for (int i = 0; i < function.input_size(); ++i)
@@ -125,7 +128,8 @@ class Inliner {
       return at->second;
     };
     onnx::NodeProto node = body;
-    node.set_name(frame.prefix + "/" + (body.name().empty() ? fmt::format("{}_{}", body.op_type(), frame.next - 1) : body.name()));
+    node.set_name(frame.prefix + "/" +
+                  (body.name().empty() ? fmt::format("{}_{}", body.op_type(), frame.next - 1) : body.name()));
     for (std::string& name : *node.mutable_input()) name = name_here(name);
     for (std::string& name : *node.mutable_output()) name = name_here(name);
     if (node.metadata_props_size() == 0) *node.mutable_metadata_props() = frame.call->metadata_props();
@@ -160,8 +164,10 @@ class Inliner {
 
 // The meaning of a node depends on its opset, and the network has one opset for all nodes.
 Status check_opsets(const onnx::ModelProto& model) {
-  Error error{ExitCode::unsupported, fmt::format("functions use another opset than the model's, {}; operators may differ between "
-                                                 "opsets", opset_of(model))};
+  Error error{ExitCode::unsupported,
+              fmt::format("functions use another opset than the model's, {}; operators may differ between "
+                          "opsets",
+                          opset_of(model))};
   for (const onnx::FunctionProto& function : model.functions())
     for (const auto& import : function.opset_import())
       if (is_onnx_domain(import.domain()) && import.version() != opset_of(model))
@@ -176,15 +182,16 @@ Status check_opsets(const onnx::ModelProto& model) {
 Status inline_functions(ModelFile& file, std::vector<std::string>& notes) {
   onnx::ModelProto& model = file.model;
   if (model.graph().node_size() > kNodeLimit)
-    return Error{ExitCode::unsupported, fmt::format("the model has {} nodes; at most {} are supported", model.graph().node_size(), kNodeLimit)};
+    return Error{ExitCode::unsupported, fmt::format("the model has {} nodes; at most {} are supported",
+                                                    model.graph().node_size(), kNodeLimit)};
   if (model.functions_size() == 0) return {};
   PLIMSOLL_TRY(check_opsets(model));
   google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
   Inliner inliner(model, nodes);
   PLIMSOLL_TRY(inliner.run());
   model.mutable_graph()->mutable_node()->Swap(&nodes);
-  notes.push_back(fmt::format("{} of {} {} inlined", counted(inliner.calls(), "call"), counted(model.functions_size(), "local function"),
-                              inliner.calls() == 1 ? "is" : "are"));
+  notes.push_back(fmt::format("{} of {} {} inlined", counted(inliner.calls(), "call"),
+                              counted(model.functions_size(), "local function"), inliner.calls() == 1 ? "is" : "are"));
   model.clear_functions();
   return {};
 }

@@ -100,7 +100,8 @@ Error not_a_model(const std::string& path, const std::string& bytes, int64_t siz
                  {"convert it: onnx.save(onnx.load(path, format='textproto'), 'model.onnx') "
                   "(or format='onnxtxt')"});
   if (bytes.starts_with("PK"))
-    return error("it is a zip archive, as torch.save writes", {"export the module: torch.onnx.export(model.train(), x, path, …)"});
+    return error("it is a zip archive, as torch.save writes",
+                 {"export the module: torch.onnx.export(model.train(), x, path, …)"});
   if (bytes.starts_with("version https://git-lfs"))
     return error("it is a Git LFS pointer; the model itself was not downloaded", {"git lfs pull"});
   if (bytes[0] == '\x08')
@@ -111,16 +112,20 @@ Error not_a_model(const std::string& path, const std::string& bytes, int64_t siz
 
 Status check_versions(const onnx::ModelProto& model, const std::string& path) {
   if (model.ir_version() < kOldestIr || model.ir_version() > kNewestIr)
-    return Error{ExitCode::unsupported, fmt::format("model '{}' has IR version {}; supported are {} to {}", path,
-                                                    model.ir_version(), kOldestIr, kNewestIr),
-                 {"export it again with a current exporter, or set the version if only the number differs: model.ir_version = 8"}};
+    return Error{ExitCode::unsupported,
+                 fmt::format("model '{}' has IR version {}; supported are {} to {}", path, model.ir_version(),
+                             kOldestIr, kNewestIr),
+                 {"export it again with a current exporter, or set the version if only the number differs: "
+                  "model.ir_version = 8"}};
   const int64_t opset = opset_of(model);
   if (opset == 0)
-    return Error{ExitCode::invalid_model, fmt::format("model '{}' does not import an opset of the domain ai.onnx", path)};
+    return Error{ExitCode::invalid_model,
+                 fmt::format("model '{}' does not import an opset of the domain ai.onnx", path)};
   if (opset < kOldestOpset || opset > kNewestOpset)
-    return Error{ExitCode::unsupported,
-                 fmt::format("model '{}' uses opset {}; supported are {} to {}", path, opset, kOldestOpset, kNewestOpset),
-                 {"export it again with opset_version=17, or convert it: onnx.version_converter.convert_version(model, 17)"}};
+    return Error{
+        ExitCode::unsupported,
+        fmt::format("model '{}' uses opset {}; supported are {} to {}", path, opset, kOldestOpset, kNewestOpset),
+        {"export it again with opset_version=17, or convert it: onnx.version_converter.convert_version(model, 17)"}};
   return {};
 }
 
@@ -128,8 +133,8 @@ Status check_versions(const onnx::ModelProto& model, const std::string& path) {
 // read at once.
 bool may_stay_outside(const onnx::TensorProto& tensor) {
   constexpr int64_t kSmall = 1 << 14;  // elements
-  if (tensor.data_location() != onnx::TensorProto::EXTERNAL || tensor.data_type() != onnx::TensorProto::FLOAT || tensor.has_raw_data() ||
-      tensor.float_data_size() > 0 || tensor.has_segment())
+  if (tensor.data_location() != onnx::TensorProto::EXTERNAL || tensor.data_type() != onnx::TensorProto::FLOAT ||
+      tensor.has_raw_data() || tensor.float_data_size() > 0 || tensor.has_segment())
     return false;
   int longer = 0;
   for (const int64_t dim : tensor.dims()) longer += dim != 1;
@@ -167,9 +172,11 @@ Result<std::shared_ptr<ModelFile>> load_model(const std::string& path) {
   if (S_ISDIR(info.st_mode)) return unreadable("it is a directory, not an .onnx file");
   if (!S_ISREG(info.st_mode)) return unreadable("it is not a regular file");
   if (info.st_size > kModelBytesLimit)
-    return Error{ExitCode::invalid_model,
-                 fmt::format("model '{}' has {} bytes; ONNX files are limited to 2 GiB", path, static_cast<int64_t>(info.st_size)),
-                 {"larger models keep their weights in a separate file: onnx.save(model, path, save_as_external_data=True)"}};
+    return Error{
+        ExitCode::invalid_model,
+        fmt::format("model '{}' has {} bytes; ONNX files are limited to 2 GiB", path,
+                    static_cast<int64_t>(info.st_size)),
+        {"larger models keep their weights in a separate file: onnx.save(model, path, save_as_external_data=True)"}};
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return unreadable(std::strerror(errno));
   HashedFile bytes(descriptor);
@@ -183,7 +190,8 @@ Result<std::shared_ptr<ModelFile>> load_model(const std::string& path) {
     parsed = file->model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
   }
   if (bytes.error() != 0) return unreadable(std::strerror(bytes.error()));
-  if (!parsed || !file->model.has_graph() || !file->model.has_ir_version()) return not_a_model(path, bytes.head(), info.st_size);
+  if (!parsed || !file->model.has_graph() || !file->model.has_ir_version())
+    return not_a_model(path, bytes.head(), info.st_size);
   if (bytes.bytes() != info.st_size) return unreadable("the file changed while being read");
   PLIMSOLL_TRY(check_versions(file->model, path));
   PLIMSOLL_ASSIGN(file->author, author_notes_of(file->model));
@@ -201,7 +209,8 @@ Status load_data(ModelFile& file, bool holds_weights) {
     if (!holds_weights && may_stay_outside(tensor)) {
       WeightLook look;
       const int64_t bytes = *elements_of(tensor) * static_cast<int64_t>(sizeof(float));
-      PLIMSOLL_TRY(directory.pass_over(tensor, bytes, describe_initializer(tensor), [&](std::string_view piece) { look.add(piece); }));
+      PLIMSOLL_TRY(directory.pass_over(tensor, bytes, describe_initializer(tensor),
+                                       [&](std::string_view piece) { look.add(piece); }));
       if (!look.is_additive_mask() && file.looked_at.emplace(tensor.name(), look).second) continue;
     }
     PLIMSOLL_TRY(normalise_data(tensor, directory, describe_initializer(tensor)));

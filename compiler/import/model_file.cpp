@@ -84,7 +84,8 @@ std::map<std::string, FileRange> find_ranges(std::string_view bytes) {
       std::string name;
       FileRange range{.offset = -1};
       while (tensor.next()) {
-        if (tensor.field == kName) name = bytes.substr(static_cast<size_t>(tensor.begin), static_cast<size_t>(tensor.end - tensor.begin));
+        if (tensor.field == kName)
+          name = bytes.substr(static_cast<size_t>(tensor.begin), static_cast<size_t>(tensor.end - tensor.begin));
         if (tensor.field == kRawData) range = {tensor.begin, tensor.end - tensor.begin};
       }
       if (range.offset >= 0) ranges[name] = range;
@@ -111,7 +112,8 @@ Status write_bytes(int descriptor, std::string_view bytes, int64_t offset, const
     const ssize_t put = ::pwrite(descriptor, bytes.data(), bytes.size(), offset);
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0)
-      return Error{ExitCode::unwritable_output, fmt::format("cannot write '{}': {}", path, std::strerror(put < 0 ? errno : ENOSPC))};
+      return Error{ExitCode::unwritable_output,
+                   fmt::format("cannot write '{}': {}", path, std::strerror(put < 0 ? errno : ENOSPC))};
     bytes.remove_prefix(static_cast<size_t>(put));
     offset += put;
   }
@@ -130,7 +132,8 @@ std::map<std::string, Outside> take_outside(onnx::GraphProto& graph) {
   int64_t end = 0;
   for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
     if (!goes_outside(tensor)) continue;
-    const int64_t offset = (end + kAlignment - 1) / kAlignment * kAlignment, bytes = static_cast<int64_t>(tensor.raw_data().size());
+    const int64_t offset = (end + kAlignment - 1) / kAlignment * kAlignment,
+                  bytes = static_cast<int64_t>(tensor.raw_data().size());
     end = offset + bytes;
     taken[tensor.name()] = {{offset, bytes}, std::move(*tensor.mutable_raw_data())};
     tensor.clear_raw_data();
@@ -144,7 +147,8 @@ void describe_outside(onnx::GraphProto& graph, const std::map<std::string, Outsi
     const auto found = outside.find(tensor.name());
     if (found == outside.end()) continue;
     tensor.clear_external_data();
-    for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", name}, {"offset", std::to_string(found->second.range.offset)},
+    for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", name},
+                                     {"offset", std::to_string(found->second.range.offset)},
                                      {"length", std::to_string(found->second.range.bytes)}}) {
       onnx::StringStringEntryProto& entry = *tensor.add_external_data();
       entry.set_key(key);
@@ -159,7 +163,9 @@ Error unwritable_model(const std::string& path, int error) {
 
 }  // namespace
 
-std::string weights_name(std::string_view skeleton_name) { return sha256_hex(std::string(skeleton_name)).substr(0, 16) + ".weights"; }
+std::string weights_name(std::string_view skeleton_name) {
+  return sha256_hex(std::string(skeleton_name)).substr(0, 16) + ".weights";
+}
 
 void put_initializer(ModelFile& file, const std::string& name, const std::vector<float>& values) {
   onnx::TensorProto tensor;
@@ -194,18 +200,22 @@ Result<TwoFiles> write_model_in_two(ModelFile& file, const std::string& path) {
   onnx::GraphProto& graph = *file.model.mutable_graph();
   const std::map<std::string, Outside> outside = take_outside(graph);
   if (is_too_large_for_one_file(file))
-    return Error{ExitCode::unsupported, fmt::format("without its weights, the model has {} bytes; ONNX files are limited to 2 GiB", file.model.ByteSizeLong())};
+    return Error{ExitCode::unsupported,
+                 fmt::format("without its weights, the model has {} bytes; ONNX files are limited to 2 GiB",
+                             file.model.ByteSizeLong())};
   const auto skeleton = [&](const std::string& name) {
     describe_outside(graph, outside, name);
     return file.model.SerializeAsString();
   };
   const auto fill = [&](NewFile& weights) -> Status {
-    for (const auto& [tensor, taken] : outside) PLIMSOLL_TRY(write_bytes(weights.descriptor(), taken.bytes, taken.range.offset, path));
+    for (const auto& [tensor, taken] : outside)
+      PLIMSOLL_TRY(write_bytes(weights.descriptor(), taken.bytes, taken.range.offset, path));
     return {};
   };
   const std::string name = std::filesystem::path(path).filename().string();
   TwoFiles files;
-  PLIMSOLL_ASSIGN(files.weights, write_pair({.path = path, .beside = {weights_name(name), weights_name(name + " ")}}, skeleton, fill));
+  PLIMSOLL_ASSIGN(files.weights,
+                  write_pair({.path = path, .beside = {weights_name(name), weights_name(name + " ")}}, skeleton, fill));
   for (const auto& [tensor, taken] : outside) files.ranges[tensor] = taken.range;
   add_types(graph, files.ranges);
   return files;
@@ -214,7 +224,8 @@ Result<TwoFiles> write_model_in_two(ModelFile& file, const std::string& path) {
 Status write_model(const ModelFile& file, int descriptor, const std::string& path) {
   if (is_too_large_for_one_file(file))
     return Error{ExitCode::unsupported,
-                 fmt::format("with its weights, the model would have {} bytes; ONNX files are limited to 2 GiB", file.model.ByteSizeLong()),
+                 fmt::format("with its weights, the model would have {} bytes; ONNX files are limited to 2 GiB",
+                             file.model.ByteSizeLong()),
                  {"keep it in two files, the model and the weights next to it; every tool reads both"}};
   google::protobuf::io::FileOutputStream stream(descriptor);
   if (file.model.SerializeToZeroCopyStream(&stream) && stream.Flush()) return {};

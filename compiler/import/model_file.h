@@ -33,8 +33,8 @@ Status write_model(const ModelFile& file, int descriptor, const std::string& pat
 // Adds an f32 initializer with one dimension to the model, or replaces the one with that name.
 void put_initializer(ModelFile& file, const std::string& name, const std::vector<float>& values);
 
-// Takes the notes of an earlier training (runtime/train/model_notes.h) out of the model. Returns them as bytes that may be
-// appended to the model's file: a trainer replaces them when it saves the model, and needs them at its end.
+// Takes the notes of an earlier training (runtime/train/model_notes.h) out of the model. Returns them as bytes that may
+// be appended to the model's file: a trainer replaces them when it saves the model, and needs them at its end.
 std::string take_trainer_notes(ModelFile& file);
 
 // Whether write_model() would reject the model because of its size. Then it is written as two files.
@@ -55,7 +55,8 @@ Result<TwoFiles> write_model_in_two(ModelFile& file, const std::string& path);
 // SHA-256 of a model without the values of these initializers, computed as a trainer does
 // (runtime/train/model_files.h): over the skeleton, with zeros in place of the name of its weights file, if there is
 // one, then over the bytes of the weights file around the values. Error: unreadable_input.
-Result<std::string> sha256_without(const std::string& path, const TwoFiles& files, const std::set<std::string>& initializers);
+Result<std::string> sha256_without(const std::string& path, const TwoFiles& files,
+                                   const std::set<std::string>& initializers);
 
 // The name of the weights file for the skeleton with this file name: the first digits of the name's SHA-256. If a
 // skeleton that is replaced already uses that name, a space is appended before hashing.

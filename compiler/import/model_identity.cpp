@@ -11,7 +11,9 @@
 namespace plimsoll {
 namespace {
 
-Error unreadable(const std::string& path) { return {ExitCode::unreadable_input, fmt::format("cannot read '{}'", path)}; }
+Error unreadable(const std::string& path) {
+  return {ExitCode::unreadable_input, fmt::format("cannot read '{}'", path)};
+}
 
 Status add_around(const std::string& path, std::vector<FileRange> ranges, Sha256& sum) {
   std::ifstream file(path, std::ios::binary);
@@ -34,7 +36,8 @@ Status add_around(const std::string& path, std::vector<FileRange> ranges, Sha256
 
 }  // namespace
 
-Result<std::string> sha256_without(const std::string& path, const TwoFiles& files, const std::set<std::string>& initializers) {
+Result<std::string> sha256_without(const std::string& path, const TwoFiles& files,
+                                   const std::set<std::string>& initializers) {
   std::vector<FileRange> ranges;
   for (const auto& [name, range] : files.ranges)
     if (initializers.contains(name)) ranges.push_back(range);
@@ -49,7 +52,8 @@ Result<std::string> sha256_without(const std::string& path, const TwoFiles& file
   for (size_t at = skeleton.find(files.weights); at != std::string::npos; at = skeleton.find(files.weights, at))
     skeleton.replace(at, files.weights.size(), files.weights.size(), '0');
   sum.add(skeleton);
-  PLIMSOLL_TRY(add_around((std::filesystem::path(path).parent_path() / files.weights).string(), std::move(ranges), sum));
+  PLIMSOLL_TRY(
+      add_around((std::filesystem::path(path).parent_path() / files.weights).string(), std::move(ranges), sum));
   return sum.hex();
 }
 

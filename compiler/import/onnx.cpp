@@ -29,7 +29,9 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
                             .may_fix_batch = options.may_fix_batch,
                             .strict = options.strict,
                             .require_normalization = options.require_normalization};
-  const auto hold = [&](Model& of, const std::unordered_set<std::string>& trained) { return hold_constants(file, of, trained); };
+  const auto hold = [&](Model& of, const std::unordered_set<std::string>& trained) {
+    return hold_constants(file, of, trained);
+  };
   PLIMSOLL_ASSIGN(SimplifiedModel simplified, simplify(model, how, hold, imported.notes));
   write_back(std::move(model), *file);
 

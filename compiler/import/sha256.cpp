@@ -10,7 +10,8 @@
 namespace plimsoll {
 
 Sha256::Sha256() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
-  PLIMSOLL_CHECK(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1, "the library has no SHA-256");
+  PLIMSOLL_CHECK(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1,
+                 "the library has no SHA-256");
 }
 
 void Sha256::add(std::string_view bytes) {

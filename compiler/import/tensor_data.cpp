@@ -73,7 +73,8 @@ std::optional<int64_t> elements_of(const TensorProto& tensor) {
 Status normalise_data(TensorProto& tensor, ModelDirectory& directory, const std::string& who) {
   const std::optional<int64_t> elements = elements_of(tensor);
   if (!elements)
-    return Error{ExitCode::invalid_model, fmt::format("{}: the shape {} is negative or too large", who, shape_text(tensor))};
+    return Error{ExitCode::invalid_model,
+                 fmt::format("{}: the shape {} is negative or too large", who, shape_text(tensor))};
   if (tensor.has_segment())
     return Error{ExitCode::unsupported, fmt::format("{}: segmented tensors are not supported", who)};
   if (!onnx::TensorProto_DataType_IsValid(tensor.data_type()) || tensor.data_type() == TensorProto::UNDEFINED)

@@ -113,14 +113,16 @@ void JsonReader::object(const Place& place) {
 void JsonReader::schema(const Place& document, int64_t known) {
   const int64_t found = integer(document, "schema", 0, std::numeric_limits<int32_t>::max());
   if (found != known)
-    complain(field(document, "schema"), fmt::format("is {}, but only {} is supported; use the version of plimsoll that wrote it", found, known));
+    complain(field(document, "schema"),
+             fmt::format("is {}, but only {} is supported; use the version of plimsoll that wrote it", found, known));
 }
 
 int64_t JsonReader::integer(const Place& place, int64_t least, int64_t most, bool need) {
   if (!is_there(place, need)) return least;
   constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
   // Unsigned numbers of 2^63 and above would become negative in get<int64_t>().
-  const bool too_large = place.json->is_number_unsigned() && place.json->get<uint64_t>() > static_cast<uint64_t>(kLargest);
+  const bool too_large =
+      place.json->is_number_unsigned() && place.json->get<uint64_t>() > static_cast<uint64_t>(kLargest);
   if (!place.json->is_number_integer() || too_large) {
     complain(place, fmt::format("is {}; expected an integer", shown(*place.json)));
     return least;

@@ -56,7 +56,9 @@ class JsonReader {
     return integer(object, key, 0, std::numeric_limits<int64_t>::max(), need);
   }
   double number(const Place& object, const char* key, const char* unit, bool need = false);
-  double seconds(const Place& object, const char* key, bool need = false) { return number(object, key, "seconds", need); }
+  double seconds(const Place& object, const char* key, bool need = false) {
+    return number(object, key, "seconds", need);
+  }
   bool flag(const Place& object, const char* key, bool need = false);
   std::string text(const Place& object, const char* key, bool need = false);
   void object(const Place& place);  // must be an object

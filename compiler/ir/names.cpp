@@ -47,8 +47,9 @@ IdVector<StepId, std::string> step_names(const Plan& plan) {
       name = (step.recompute ? "recompute:" : "") +
              (plan.tasks.contains(step.task) ? spelled(plan.tasks[step.task].name) : std::string("?"));
     else
-      name = fmt::format("{}:{}", to_string(step.kind),
-                         plan.tensors.contains(step.tensor) ? spelled(plan.tensors[step.tensor].name) : std::string("?"));
+      name =
+          fmt::format("{}:{}", to_string(step.kind),
+                      plan.tensors.contains(step.tensor) ? spelled(plan.tensors[step.tensor].name) : std::string("?"));
     const int times = ++taken[name];
     if (times > 1) name += fmt::format("~{}", times);
     names.push_back(std::move(name));

@@ -16,11 +16,12 @@ constexpr std::array<std::string_view, 5> kValueKinds = {"input", "intermediate"
 constexpr std::array<std::string_view, 4> kCausalMasks = {"none", "seen", "hidden", "added"};
 constexpr std::array<std::string_view, 4> kStages = {"imported", "trainable", "fused", "laid_out"};
 // In print order.
-constexpr std::array<std::pair<std::string_view, bool NodeMarks::*>, 5> kMarks = {{{"relu", &NodeMarks::relu},
-                                                                                   {"classes_last", &NodeMarks::classes_last},
-                                                                                   {"transposed_a", &NodeMarks::transposed_a},
-                                                                                   {"transposed_b", &NodeMarks::transposed_b},
-                                                                                   {"detached", &NodeMarks::detached}}};
+constexpr std::array<std::pair<std::string_view, bool NodeMarks::*>, 5> kMarks = {
+    {{"relu", &NodeMarks::relu},
+     {"classes_last", &NodeMarks::classes_last},
+     {"transposed_a", &NodeMarks::transposed_a},
+     {"transposed_b", &NodeMarks::transposed_b},
+     {"detached", &NodeMarks::detached}}};
 
 // ---------------------------------------------------------------------------------------------------- printing
 
@@ -56,7 +57,8 @@ struct AttributePrinter {
 };
 
 std::string line_of(const Value& value) {
-  std::string line = fmt::format("value {} {} {}", spelled_tensor(value.name), kValueKinds[static_cast<size_t>(value.kind)], to_string(value.type));
+  std::string line = fmt::format("value {} {} {}", spelled_tensor(value.name),
+                                 kValueKinds[static_cast<size_t>(value.kind)], to_string(value.type));
   if (value.reduced) line += " in_bf16";
   if (value.trainable) line += " trainable";
   if (value.undecided) line += " undecided";
@@ -70,14 +72,17 @@ std::string line_of(const Value& value) {
 std::string line_of(const Network& network, const Node& node) {
   const auto names = [&](const char* word, const std::vector<ValueId>& values) {
     std::string text = values.empty() ? "" : word;
-    for (const ValueId value : values) text += value.valid() ? " " + spelled_tensor(network.values[value].name) : " absent";
+    for (const ValueId value : values)
+      text += value.valid() ? " " + spelled_tensor(network.values[value].name) : " absent";
     return text;
   };
-  std::string line = fmt::format("node {} {} opset={}{}", spelled(node.name), spelled(node.op), node.opset, option("module", node.module_path));
+  std::string line = fmt::format("node {} {} opset={}{}", spelled(node.name), spelled(node.op), node.opset,
+                                 option("module", node.module_path));
   line += names(" read", node.inputs) + names(" write", node.outputs);
   std::string attributes;
   for (const auto& [name, value] : node.attributes)
-    attributes += fmt::format("{}{}={}", attributes.empty() ? "" : " ", spelled(name), std::visit(AttributePrinter{}, value));
+    attributes +=
+        fmt::format("{}{}={}", attributes.empty() ? "" : " ", spelled(name), std::visit(AttributePrinter{}, value));
   if (!attributes.empty()) line += " {" + attributes + "}";
   for (const auto& [word, mark] : kMarks)
     if (node.marks.*mark) line += fmt::format(" {}", word);
@@ -143,7 +148,8 @@ class NetworkParser {
     if (cursor_.accept("=")) value.constant = constant();
     if (!cursor_.error() && value.constant.has_value() != (value.kind == ValueKind::constant))
       cursor_.fail("only constants have elements");
-    if (!cursor_.error() && value.reduced && (value.kind != ValueKind::intermediate || value.type.type != DataType::f32))
+    if (!cursor_.error() && value.reduced &&
+        (value.kind != ValueKind::intermediate || value.type.type != DataType::f32))
       cursor_.fail("only f32 outputs of nodes are stored in bf16");
     if (!cursor_.error() && value.constant) check_size(value);
     made_.push_back(value.kind != ValueKind::intermediate);
@@ -167,7 +173,8 @@ class NetworkParser {
   // Reads the name of a value that must be defined already.
   ValueId there(const char* reader) {
     const ValueId id = known();
-    if (!cursor_.error() && !made_[id]) cursor_.fail(fmt::format("{} reads {} before it is written", reader, spelled_tensor(network_.values[id].name)));
+    if (!cursor_.error() && !made_[id])
+      cursor_.fail(fmt::format("{} reads {} before it is written", reader, spelled_tensor(network_.values[id].name)));
     return id;
   }
 
@@ -200,7 +207,8 @@ class NetworkParser {
   ValueId written() {
     const ValueId id = known();
     if (cursor_.error()) return id;
-    if (network_.values[id].kind != ValueKind::intermediate) cursor_.fail("a node can only produce intermediate values");
+    if (network_.values[id].kind != ValueKind::intermediate)
+      cursor_.fail("a node can only produce intermediate values");
     else if (made_[id]) cursor_.fail("this value is already produced by another node");
     else made_[id] = true;
     return id;
@@ -211,7 +219,8 @@ class NetworkParser {
       const std::string name = cursor_.name();
       cursor_.expect("=");
       NodeAttribute value = attribute();
-      if (!cursor_.error() && !node.attributes.emplace(name, std::move(value)).second) cursor_.fail(fmt::format("attribute '{}' is duplicated", name));
+      if (!cursor_.error() && !node.attributes.emplace(name, std::move(value)).second)
+        cursor_.fail(fmt::format("attribute '{}' is duplicated", name));
     }
   }
 
@@ -245,11 +254,13 @@ class NetworkParser {
     for (const std::string& digits : texts) {
       if (cursor_.error()) return {};
       const bool real = digits.find_first_of(".en") != std::string::npos;
-      if (!texts.empty() && real != (texts[0].find_first_of(".en") != std::string::npos)) cursor_.fail("a list must hold either integers or real numbers");
+      if (!texts.empty() && real != (texts[0].find_first_of(".en") != std::string::npos))
+        cursor_.fail("a list must hold either integers or real numbers");
       const char* const end = digits.data() + digits.size();
       double as_real = 0;
       int64_t as_whole = 0;
-      const auto [after, failure] = real ? std::from_chars(digits.data(), end, as_real) : std::from_chars(digits.data(), end, as_whole);
+      const auto [after, failure] =
+          real ? std::from_chars(digits.data(), end, as_real) : std::from_chars(digits.data(), end, as_whole);
       if (failure != std::errc{} || after != end) cursor_.fail(fmt::format("'{}' is not a number", digits));
       if (real) data.reals.push_back(as_real);
       else data.ints.push_back(as_whole);
@@ -267,16 +278,21 @@ class NetworkParser {
 }  // namespace
 
 std::string to_text(const Network& network) {
-  std::string text = fmt::format("network {} v1 {}{}{}{}\n", spelled(network.name), kStages[static_cast<size_t>(network.stage)],
-                                 network.modes_are_stated ? " modes_are_stated" : "", network.states_modes ? " states_modes" : "",
-                                 option("perhaps_merged", network.perhaps_merged));
+  std::string text =
+      fmt::format("network {} v1 {}{}{}{}\n", spelled(network.name), kStages[static_cast<size_t>(network.stage)],
+                  network.modes_are_stated ? " modes_are_stated" : "", network.states_modes ? " states_modes" : "",
+                  option("perhaps_merged", network.perhaps_merged));
   for (const Value& value : network.values) text += line_of(value) + "\n";
   for (const Node& node : network.nodes) text += line_of(network, node) + "\n";
-  for (const ValueId input : network.inputs) text += fmt::format("input {}\n", spelled_tensor(network.values[input].name));
-  for (const ValueId output : network.outputs) text += fmt::format("output {}\n", spelled_tensor(network.values[output].name));
+  for (const ValueId input : network.inputs)
+    text += fmt::format("input {}\n", spelled_tensor(network.values[input].name));
+  for (const ValueId output : network.outputs)
+    text += fmt::format("output {}\n", spelled_tensor(network.values[output].name));
   return text;
 }
 
-Result<Network> network_from_text(std::string_view text, const std::string& what) { return NetworkParser(text, what).run(); }
+Result<Network> network_from_text(std::string_view text, const std::string& what) {
+  return NetworkParser(text, what).run();
+}
 
 }  // namespace plimsoll

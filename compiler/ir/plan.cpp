@@ -6,15 +6,19 @@ namespace plimsoll {
 
 std::vector<TensorId> PlanTask::written(bool again) const {
   std::vector<TensorId> list = writes;
-  if (again) std::erase_if(list, [&](TensorId tensor) { return std::find(remembers.begin(), remembers.end(), tensor) != remembers.end(); });
+  if (again)
+    std::erase_if(list, [&](TensorId tensor) {
+      return std::find(remembers.begin(), remembers.end(), tensor) != remembers.end();
+    });
   return list;
 }
 
 const WorkspaceNeed* Plan::need_of(const Step& step) const {
   const PlanTask& task = tasks[step.task];
   const bool again = step.recompute && !task.remembers.empty();
-  const auto found = std::find_if(task.needs.begin(), task.needs.end(),
-                                  [&](const WorkspaceNeed& need) { return need.algorithm == step.algorithm && need.recompute == again; });
+  const auto found = std::find_if(task.needs.begin(), task.needs.end(), [&](const WorkspaceNeed& need) {
+    return need.algorithm == step.algorithm && need.recompute == again;
+  });
   return found == task.needs.end() ? nullptr : &*found;
 }
 

@@ -75,7 +75,8 @@ enum class CopyRounds : uint8_t {
   all_but_last,   // stores the sum so far for the next round
 };
 inline bool has_copy(CopyRounds rounds, bool first, bool last) {
-  return !(rounds == CopyRounds::last && !last) && !(rounds == CopyRounds::all_but_first && first) && !(rounds == CopyRounds::all_but_last && last);
+  return !(rounds == CopyRounds::last && !last) && !(rounds == CopyRounds::all_but_first && first) &&
+         !(rounds == CopyRounds::all_but_last && last);
 }
 inline int64_t times_of(CopyRounds copy, int64_t rounds) {
   return copy == CopyRounds::all ? rounds : copy == CopyRounds::last ? 1 : rounds - 1;

@@ -122,7 +122,8 @@ class PlanParser {
     if (cursor_.accept_word("slice")) {
       tensor.slice_of = known_tensor();
       if (cursor_.accept_word("from")) tensor.slice_begin = read_count(cursor_, 1);
-      if (tensor.slice_of == TensorId(static_cast<int64_t>(plan_.tensors.size()))) cursor_.fail("a tensor cannot be a slice of itself");
+      if (tensor.slice_of == TensorId(static_cast<int64_t>(plan_.tensors.size())))
+        cursor_.fail("a tensor cannot be a slice of itself");
     }
     plan_.tensors.push_back(std::move(tensor));
   }
@@ -203,7 +204,8 @@ class PlanParser {
 
   int32_t step_number() {
     const int64_t number = read_count(cursor_, -1);
-    if (!cursor_.error() && number > static_cast<int64_t>(plan_.steps.size())) cursor_.fail("there are fewer steps above");
+    if (!cursor_.error() && number > static_cast<int64_t>(plan_.steps.size()))
+      cursor_.fail("there are fewer steps above");
     return static_cast<int32_t>(number);
   }
 

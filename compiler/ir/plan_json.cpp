@@ -48,7 +48,8 @@ Json json_of(int64_t id, const PlanTask& task) {
   if (!task.remembers.empty()) json["remembers"] = ids(task.remembers);
   const FastestAlgorithm& fastest = task.fastest;
   if (!fastest.algorithm.empty())
-    json["fastest"] = {{"algorithm", fastest.algorithm}, {"workspace_bytes", fastest.workspace_bytes}, {"seconds", fastest.seconds}};
+    json["fastest"] = {
+        {"algorithm", fastest.algorithm}, {"workspace_bytes", fastest.workspace_bytes}, {"seconds", fastest.seconds}};
   if (!task.needs.empty()) json["needs"] = Json::array();
   for (const WorkspaceNeed& need : task.needs) {
     json["needs"].push_back({{"algorithm", need.algorithm}, {"workspace_bytes", need.workspace_bytes}});
@@ -59,7 +60,8 @@ Json json_of(int64_t id, const PlanTask& task) {
 
 // A copy between the arena and a host residence, which some rounds leave out.
 bool is_of_residence(const Plan& plan, const Step& step) {
-  return (step.kind == StepKind::offload || step.kind == StepKind::prefetch) && plan.tensors[step.tensor].at_home_on_host();
+  return (step.kind == StepKind::offload || step.kind == StepKind::prefetch) &&
+         plan.tensors[step.tensor].at_home_on_host();
 }
 
 Json json_of(const Plan& plan, int64_t id) {
@@ -188,7 +190,9 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
 void read_lists(JsonReader& read, const Place& root, Plan& plan) {
   read.array(root, "tensors", true, [&](const Place& item) {
     expect_id(read, item);
-    PlanTensor tensor{.name = read.text(item, "name", true), .bytes = read.bytes(item, "bytes"), .kind = read.word<TensorKind>(item, "kind")};
+    PlanTensor tensor{.name = read.text(item, "name", true),
+                      .bytes = read.bytes(item, "bytes"),
+                      .kind = read.word<TensorKind>(item, "kind")};
     if (const Place type = JsonReader::field(item, "type"); type.json) {
       tensor.in_bf16 = read.text(item, "type") == name_of(DataType::bf16);
       if (!read.error() && !tensor.in_bf16) read.complain(type, "is not bf16");
@@ -196,7 +200,8 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
     const Place home = JsonReader::field(item, "home_offset");
     if (home.json) {
       tensor.home_offset = read.bytes(item, "home_offset");
-      if (!read.error() && tensor.home_offset > std::numeric_limits<int64_t>::max() - tensor.bytes) read.complain(home, "ends above 2^63");
+      if (!read.error() && tensor.home_offset > std::numeric_limits<int64_t>::max() - tensor.bytes)
+        read.complain(home, "ends above 2^63");
     }
     if (JsonReader::field(item, "slice_of").json) {
       tensor.slice_of = TensorId(read.integer(item, "slice_of", 0, static_cast<int64_t>(item.index) - 1));
@@ -219,7 +224,8 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
     if (JsonReader::field(item, "remembers").json) task.remembers = read.ids<TensorId>(item, "remembers", tensors);
     read.array(item, "in_place", false, [&](const Place& pair) {
       std::vector<TensorId> both;
-      read.array(pair, true, [&](const Place& id) { both.push_back(TensorId(read.integer(id, 0, tensors - 1, true))); });
+      read.array(pair, true,
+                 [&](const Place& id) { both.push_back(TensorId(read.integer(id, 0, tensors - 1, true))); });
       if (both.size() != 2) read.complain(pair, "is not a pair [read, written]");
       else task.in_place.push_back({both[0], both[1]});
     });
@@ -250,7 +256,8 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
                         .bytes = read.bytes(item, "bytes"),
                         .first_step = static_cast<int32_t>(read.integer(item, "first_step", -1, steps)),
                         .last_step = static_cast<int32_t>(read.integer(item, "last_step", -1, steps))};
-    if (residency.offset > std::numeric_limits<int64_t>::max() - residency.bytes) read.complain(item, "ends above 2^63");
+    if (residency.offset > std::numeric_limits<int64_t>::max() - residency.bytes)
+      read.complain(item, "ends above 2^63");
     if (read.error()) return;
     if (residency.first_step == -1) plan.tensors[residency.tensor].persistent = true;
     plan.residencies.push_back(residency);
@@ -268,7 +275,9 @@ std::string to_json(const Plan& plan) {
   if (plan.ranks > 1) visit_summary_of_ranks(plan.summary, figure);
 
   std::string text = "{\n";
-  const auto field = [&](const char* key, const Json& value) { text += fmt::format("  \"{}\": {},\n", key, dump(value)); };
+  const auto field = [&](const char* key, const Json& value) {
+    text += fmt::format("  \"{}\": {},\n", key, dump(value));
+  };
   field("schema", kPlanSchema);
   field("generator", plan.generator);
   field("model", {{"name", plan.model_name}, {"sha256", plan.model_sha256}, {"batch", plan.batch}});
@@ -297,13 +306,16 @@ std::string to_json(const Plan& plan) {
 
   const auto list = [&](const char* key, size_t count, auto item, const char* after) {
     text += fmt::format("  \"{}\": [", key);
-    for (size_t i = 0; i < count; ++i) text += fmt::format("{}\n    {}", i ? "," : "", dump(item(static_cast<int64_t>(i))));
+    for (size_t i = 0; i < count; ++i)
+      text += fmt::format("{}\n    {}", i ? "," : "", dump(item(static_cast<int64_t>(i))));
     text += fmt::format("{}]{}\n", count ? "\n  " : "", after);
   };
   list("tensors", plan.tensors.size(), [&](int64_t i) { return json_of(i, plan.tensors[TensorId(i)]); }, ",");
   list("tasks", plan.tasks.size(), [&](int64_t i) { return json_of(i, plan.tasks[TaskId(i)]); }, ",");
   list("steps", plan.steps.size(), [&](int64_t i) { return json_of(plan, i); }, ",");
-  list("residencies", plan.residencies.size(), [&](int64_t i) { return json_of(plan.residencies[static_cast<size_t>(i)]); }, "");
+  list(
+      "residencies", plan.residencies.size(),
+      [&](int64_t i) { return json_of(plan.residencies[static_cast<size_t>(i)]); }, "");
   return text + "}\n";
 }
 

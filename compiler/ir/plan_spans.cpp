@@ -41,7 +41,8 @@ IdVector<TensorId, std::vector<Span>> spans_of(const Plan& plan) {
 
 // Spans are in ascending order of `first`.
 const Span* span_from(const std::vector<Span>& spans, int32_t first) {
-  const auto found = std::lower_bound(spans.begin(), spans.end(), first, [](const Span& span, int32_t at) { return span.first < at; });
+  const auto found =
+      std::lower_bound(spans.begin(), spans.end(), first, [](const Span& span, int32_t at) { return span.first < at; });
   return found != spans.end() && found->first == first ? &*found : nullptr;
 }
 

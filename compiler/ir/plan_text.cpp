@@ -10,7 +10,8 @@ namespace {
 
 std::string slice_of_plan(const Plan& plan, const PlanTensor& tensor) {
   if (!tensor.slice_of.valid()) return "";
-  return " slice " + spelled_tensor(plan.tensors[tensor.slice_of].name) + (tensor.slice_begin > 0 ? fmt::format(" from {}", tensor.slice_begin) : "");
+  return " slice " + spelled_tensor(plan.tensors[tensor.slice_of].name) +
+         (tensor.slice_begin > 0 ? fmt::format(" from {}", tensor.slice_begin) : "");
 }
 
 enum class Shown { hold, on_step, kept_on_step, apart };
@@ -50,14 +51,17 @@ std::string at(const Plan& plan, const Residency& residency) {
 }
 
 std::string header_of(const Plan& plan) {
-  std::string text = fmt::format("plan {} v1 batch={} sub_batch={} rounds={} last={}{}{}{}\n", spelled(plan.model_name), plan.batch,
-                                 plan.sub_batch, plan.rounds, plan.last_sub_batch, plan.ranks > 1 ? fmt::format(" ranks={}", plan.ranks) : "",
-                                 plan.reduction_needs_bytes > 0 ? fmt::format(" reductions_need={}", plan.reduction_needs_bytes) : "",
-                                 plan.slice_bytes > 0 ? fmt::format(" slices={}{}", plan.slice_bytes, plan.whole_weights ? " of=state" : "") : "");
+  std::string text = fmt::format(
+      "plan {} v1 batch={} sub_batch={} rounds={} last={}{}{}{}\n", spelled(plan.model_name), plan.batch,
+      plan.sub_batch, plan.rounds, plan.last_sub_batch, plan.ranks > 1 ? fmt::format(" ranks={}", plan.ranks) : "",
+      plan.reduction_needs_bytes > 0 ? fmt::format(" reductions_need={}", plan.reduction_needs_bytes) : "",
+      plan.slice_bytes > 0 ? fmt::format(" slices={}{}", plan.slice_bytes, plan.whole_weights ? " of=state" : "") : "");
   if (!plan.generator.empty()) text += fmt::format("generator {}\n", spelled(plan.generator));
   if (!plan.model_sha256.empty()) text += fmt::format("sha256 {}\n", spelled(plan.model_sha256));
-  text += fmt::format("target {}{}{}\n", spelled(plan.target_kind), option("device", plan.device), option("costs", plan.costs));
-  for (const auto& [name, version] : plan.libraries) text += fmt::format("library {} {}\n", spelled(name), spelled(version));
+  text += fmt::format("target {}{}{}\n", spelled(plan.target_kind), option("device", plan.device),
+                      option("costs", plan.costs));
+  for (const auto& [name, version] : plan.libraries)
+    text += fmt::format("library {} {}\n", spelled(name), spelled(version));
   if (!plan.precision.empty()) text += fmt::format("precision {}\n", spelled(plan.precision));
   if (!plan.layout.empty()) text += fmt::format("layout {}\n", spelled(plan.layout));
   text += fmt::format("policy {} rules={}\nbudget {}{}\n", spelled(plan.policy), spelled(plan.rules), plan.budget_bytes,
@@ -72,16 +76,20 @@ std::string header_of(const Plan& plan) {
 }
 
 std::string line_of(const Plan& plan, const PlanTask& task) {
-  std::string line = fmt::format("task {} {} {}{}", spelled(task.name), spelled(task.op), to_string(task.kind), option("layer", task.layer));
-  line += list(plan, "read", task.reads) + list(plan, "write", task.writes) + list(plan, "update", task.updates) + list(plan, "remember", task.remembers);
+  std::string line = fmt::format("task {} {} {}{}", spelled(task.name), spelled(task.op), to_string(task.kind),
+                                 option("layer", task.layer));
+  line += list(plan, "read", task.reads) + list(plan, "write", task.writes) + list(plan, "update", task.updates) +
+          list(plan, "remember", task.remembers);
   for (const Task::InPlace& pair : task.in_place) line += list(plan, "in_place", {pair.read, pair.written});
   if (task.flops != 0) line += fmt::format(" flops={}", task.flops);
   if (task.bytes_moved != 0) line += fmt::format(" bytes_moved={}", task.bytes_moved);
   const FastestAlgorithm& fastest = task.fastest;
   if (!fastest.algorithm.empty())
-    line += fmt::format(" fastest={} workspace={} seconds={}", spelled(fastest.algorithm), fastest.workspace_bytes, fastest.seconds);
+    line += fmt::format(" fastest={} workspace={} seconds={}", spelled(fastest.algorithm), fastest.workspace_bytes,
+                        fastest.seconds);
   for (const WorkspaceNeed& need : task.needs)
-    line += fmt::format(" {}={} workspace={}", need.recompute ? "recompute_needs" : "needs", spelled(need.algorithm), need.workspace_bytes);
+    line += fmt::format(" {}={} workspace={}", need.recompute ? "recompute_needs" : "needs", spelled(need.algorithm),
+                        need.workspace_bytes);
   return line + "\n";
 }
 
@@ -91,9 +99,9 @@ std::string to_text(const Plan& plan) {
   std::string text = header_of(plan);
   for (const PlanTensor& tensor : plan.tensors)
     text += fmt::format("tensor {} {} {}{}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), tensor.bytes,
-                        tensor.in_bf16 ? " in_bf16" : "",
-                        tensor.persistent ? " persistent" : "",
-                        tensor.at_home_on_host() ? fmt::format(" home@{:#x}", tensor.home_offset) : "", slice_of_plan(plan, tensor));
+                        tensor.in_bf16 ? " in_bf16" : "", tensor.persistent ? " persistent" : "",
+                        tensor.at_home_on_host() ? fmt::format(" home@{:#x}", tensor.home_offset) : "",
+                        slice_of_plan(plan, tensor));
   for (const PlanTask& task : plan.tasks) text += line_of(plan, task);
 
   const std::vector<Shown> shown = how_shown(plan);
@@ -102,7 +110,8 @@ std::string to_text(const Plan& plan) {
     const Residency& residency = plan.residencies[i];
     if (shown[i] == Shown::hold) text += fmt::format("hold     {}\n", at(plan, residency));
     if (shown[i] == Shown::on_step || shown[i] == Shown::kept_on_step)
-      placed[StepId(residency.first_step)] += " " + at(plan, residency) + (shown[i] == Shown::kept_on_step ? " kept" : "");
+      placed[StepId(residency.first_step)] +=
+          " " + at(plan, residency) + (shown[i] == Shown::kept_on_step ? " kept" : "");
   }
   const IdVector<StepId, std::string> names = step_names(plan);
   for (StepId id : ids_of(plan.steps)) {
@@ -113,15 +122,16 @@ std::string to_text(const Plan& plan) {
     if (step.rounds != CopyRounds::all) text += fmt::format(" rounds={}", to_string(step.rounds));
     if (!placed[id].empty()) text += " ->" + placed[id];
     text += option("algorithm", step.algorithm);
-    if (step.workspace != Block{}) text += fmt::format(" workspace={}@{:#x}", step.workspace.bytes, step.workspace.offset);
+    if (step.workspace != Block{})
+      text += fmt::format(" workspace={}@{:#x}", step.workspace.bytes, step.workspace.offset);
     if (step.start != 0 || step.end != 0) text += fmt::format(" time={}:{}", step.start, step.end);
     for (size_t i = 0; i < step.waits.size(); ++i) text += (i ? " " : " after ") + names[step.waits[i]];
     text += "\n";
   }
   for (size_t i = 0; i < shown.size(); ++i)
     if (shown[i] == Shown::apart)
-      text += fmt::format("residency {} bytes={} steps={}:{}\n", at(plan, plan.residencies[i]), plan.residencies[i].bytes,
-                          plan.residencies[i].first_step, plan.residencies[i].last_step);
+      text += fmt::format("residency {} bytes={} steps={}:{}\n", at(plan, plan.residencies[i]),
+                          plan.residencies[i].bytes, plan.residencies[i].first_step, plan.residencies[i].last_step);
   return text;
 }
 

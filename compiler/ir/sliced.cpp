@@ -56,14 +56,16 @@ class Slicing {
   bool large(const Task& task) const {
     if (task.kind != TaskKind::update || task.operands.empty()) return false;
     const Operand& weight = task.operands.front();
-    if (weight.access != Access::update || weight.type.depends_on_batch() || weight.type.type != DataType::f32) return false;
+    if (weight.access != Access::update || weight.type.depends_on_batch() || weight.type.type != DataType::f32)
+      return false;
     if (graph_.tensors[weight.tensor].bytes(1) <= slice_bytes_) return false;
     bool something = false;
     for (const Operand& operand : task.operands) {
       something = something || (operand.access != Access::absent && is_cut(operand.tensor));
       const bool for_good = operand.access != Access::absent && lives_through_the_run(operand.tensor);
       const bool changed = operand.access == Access::update;
-      if (operand.access == Access::write || (for_good && !changed) || (for_good && changers_[operand.tensor] > 1)) return false;
+      if (operand.access == Access::write || (for_good && !changed) || (for_good && changers_[operand.tensor] > 1))
+        return false;
       if (changed && !goes_along(operand, weight.type)) return false;
     }
     return something;
@@ -96,7 +98,12 @@ class Slicing {
           continue;
         }
         const Tensor& of = graph_.tensors[operand.tensor];
-        Tensor slice{.name = fresh(of.name, number), .kind = of.kind, .type = type, .persistent = true, .slice_of = operand.tensor, .slice_begin = begin};
+        Tensor slice{.name = fresh(of.name, number),
+                     .kind = of.kind,
+                     .type = type,
+                     .persistent = true,
+                     .slice_of = operand.tensor,
+                     .slice_begin = begin};
         operand.tensor = TensorId(static_cast<int64_t>(graph_.tensors.size()));
         graph_.tensors.push_back(std::move(slice));
       }

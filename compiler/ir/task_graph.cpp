@@ -33,7 +33,8 @@ Task as_run_again(const Task& task) {
       continue;
     }
     operand.twice = false;
-    if (std::find(task.remembers.begin(), task.remembers.end(), operand.tensor) != task.remembers.end()) operand.access = Access::read;
+    if (std::find(task.remembers.begin(), task.remembers.end(), operand.tensor) != task.remembers.end())
+      operand.access = Access::read;
   }
   return again;
 }
@@ -52,12 +53,14 @@ TaskGraph accumulating(TaskGraph graph) {
     Task& task = graph.tasks[id];
     const auto changes = [&](const Operand& operand) {
       if (operand.access == Access::absent || !is_gradient(operand.tensor)) return false;
-      return task.kind == TaskKind::update ? operand.access == Access::read && last_look.at({operand.tensor, operand.begin}) == id
-                                           : operand.access == Access::write;
+      return task.kind == TaskKind::update
+                 ? operand.access == Access::read && last_look.at({operand.tensor, operand.begin}) == id
+                 : operand.access == Access::write;
     };
     for (Operand& operand : task.operands)
       if (changes(operand)) operand.access = Access::update;
-    std::erase_if(task.in_place, [&](const Task::InPlace& pair) { return is_gradient(pair.read) || is_gradient(pair.written); });
+    std::erase_if(task.in_place,
+                  [&](const Task::InPlace& pair) { return is_gradient(pair.read) || is_gradient(pair.written); });
   }
   return graph;
 }

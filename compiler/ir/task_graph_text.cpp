@@ -16,13 +16,15 @@ namespace {
 // "12N", "5", "5+12N"
 std::string in_samples(const Affine& affine) {
   if (affine.per_sample == 0) return fmt::format("{}", affine.fixed);
-  return affine.fixed == 0 ? fmt::format("{}N", affine.per_sample) : fmt::format("{}+{}N", affine.fixed, affine.per_sample);
+  return affine.fixed == 0 ? fmt::format("{}N", affine.per_sample)
+                           : fmt::format("{}+{}N", affine.fixed, affine.per_sample);
 }
 
 // " slice %fc.weight from 4096"
 std::string slice_text(const TaskGraph& graph, const Tensor& tensor) {
   if (!tensor.slice_of.valid()) return "";
-  return " slice " + spelled_tensor(graph.tensors[tensor.slice_of].name) + (tensor.slice_begin > 0 ? fmt::format(" from {}", tensor.slice_begin) : "");
+  return " slice " + spelled_tensor(graph.tensors[tensor.slice_of].name) +
+         (tensor.slice_begin > 0 ? fmt::format(" from {}", tensor.slice_begin) : "");
 }
 
 std::string labels_text(const TaskGraph& graph, const Tensor& tensor) {
@@ -47,7 +49,8 @@ std::string line_of(const TaskGraph& graph, const Task& task) {
     if (operand.type != graph.tensors[operand.tensor].type) line += " as " + to_string(operand.type);
     if (operand.begin > 0) line += fmt::format(" from {}", operand.begin);
   }
-  for (const Task::InPlace& pair : task.in_place) line += fmt::format(" in_place {} {}", name(pair.read), name(pair.written));
+  for (const Task::InPlace& pair : task.in_place)
+    line += fmt::format(" in_place {} {}", name(pair.read), name(pair.written));
   if (!task.remembers.empty()) line += " remember";
   for (const TensorId remembered : task.remembers) line += " " + name(remembered);
   if (task.flops != Affine{}) line += " flops=" + in_samples(task.flops);
@@ -116,7 +119,8 @@ class TaskGraphParser {
       tensor.end_label = read_count(cursor_, tensor.first_label + 1);
     }
     if (cursor_.accept_word("weighed_by")) tensor.class_weights = known_tensor();
-    if (!cursor_.error() && tensor.class_weights.valid() && !graph_.tensors.contains(tensor.class_weights)) cursor_.fail("a tensor cannot weight itself");
+    if (!cursor_.error() && tensor.class_weights.valid() && !graph_.tensors.contains(tensor.class_weights))
+      cursor_.fail("a tensor cannot weight itself");
     if (cursor_.accept("onnx=")) tensor.onnx_name = cursor_.name();
     if (cursor_.accept_word("slice")) slice(tensor);
     graph_.tensors.push_back(std::move(tensor));
@@ -125,12 +129,15 @@ class TaskGraphParser {
   void slice(Tensor& tensor) {
     tensor.slice_of = known_tensor();
     if (cursor_.accept_word("from")) tensor.slice_begin = read_count(cursor_, 1);
-    if (!cursor_.error() && !graph_.tensors.contains(tensor.slice_of)) cursor_.fail("a tensor cannot be a slice of itself");
+    if (!cursor_.error() && !graph_.tensors.contains(tensor.slice_of))
+      cursor_.fail("a tensor cannot be a slice of itself");
     if (cursor_.error()) return;
     const Tensor& whole = graph_.tensors[tensor.slice_of];
-    if (whole.type.depends_on_batch() || tensor.type.depends_on_batch()) return cursor_.fail("a slice and its tensor have a fixed size");
+    if (whole.type.depends_on_batch() || tensor.type.depends_on_batch())
+      return cursor_.fail("a slice and its tensor have a fixed size");
     if (tensor.slice_begin > whole.bytes(1) - tensor.bytes(1))
-      cursor_.fail(fmt::format("a slice of {} bytes from {} on ends beyond {} bytes", tensor.bytes(1), tensor.slice_begin, whole.bytes(1)));
+      cursor_.fail(fmt::format("a slice of {} bytes from {} on ends beyond {} bytes", tensor.bytes(1),
+                               tensor.slice_begin, whole.bytes(1)));
   }
 
   void parameter() {
@@ -177,15 +184,19 @@ class TaskGraphParser {
     if (cursor_.accept_word("from")) {
       operand.begin = read_count(cursor_, 1);
       const Tensor& tensor = graph_.tensors[operand.tensor];
-      if (!cursor_.error() && (tensor.type.depends_on_batch() || operand.type.depends_on_batch() || operand.begin > tensor.bytes(1) - operand.type.at(1).bytes()))
-        cursor_.fail(fmt::format("{} from byte {} on is not part of {}", to_string(operand.type), operand.begin, spelled_tensor(tensor.name)));
+      if (!cursor_.error() && (tensor.type.depends_on_batch() || operand.type.depends_on_batch() ||
+                               operand.begin > tensor.bytes(1) - operand.type.at(1).bytes()))
+        cursor_.fail(fmt::format("{} from byte {} on is not part of {}", to_string(operand.type), operand.begin,
+                                 spelled_tensor(tensor.name)));
     }
     task.operands.push_back(operand);
   }
 
   void remembered(Task& task) {
     const TensorId tensor = known_tensor();
-    const auto writes = [&](const Operand& operand) { return operand.access == Access::write && operand.tensor == tensor; };
+    const auto writes = [&](const Operand& operand) {
+      return operand.access == Access::write && operand.tensor == tensor;
+    };
     if (!cursor_.error() && std::none_of(task.operands.begin(), task.operands.end(), writes))
       cursor_.fail("a task can only save tensors that it writes");
     task.remembers.push_back(tensor);
@@ -253,26 +264,31 @@ class TaskGraphParser {
 }  // namespace
 
 std::string to_text(const TaskGraph& graph) {
-  std::string text = fmt::format("graph {} v1 batch={}{}{}\n", spelled(graph.name), graph.batch,
-                                 graph.ranks > 1 ? fmt::format(" ranks={}", graph.ranks) : "",
-                                 graph.slice_bytes > 0 ? fmt::format(" slices={}{}", graph.slice_bytes, graph.whole_weights ? " of=state" : "") : "");
+  std::string text = fmt::format(
+      "graph {} v1 batch={}{}{}\n", spelled(graph.name), graph.batch,
+      graph.ranks > 1 ? fmt::format(" ranks={}", graph.ranks) : "",
+      graph.slice_bytes > 0 ? fmt::format(" slices={}{}", graph.slice_bytes, graph.whole_weights ? " of=state" : "")
+                            : "");
   for (const Tensor& tensor : graph.tensors)
-    text += fmt::format("tensor {} {} {}{}{}{}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), to_string(tensor.type),
-                        tensor.persistent ? " persistent" : "", tensor.bound > 0 ? fmt::format(" bound={}", tensor.bound) : "",
+    text += fmt::format("tensor {} {} {}{}{}{}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind),
+                        to_string(tensor.type), tensor.persistent ? " persistent" : "",
+                        tensor.bound > 0 ? fmt::format(" bound={}", tensor.bound) : "",
                         tensor.ignored ? fmt::format(" ignored={}", *tensor.ignored) : "", labels_text(graph, tensor),
                         option("onnx", tensor.onnx_name), slice_text(graph, tensor));
   for (const Task& task : graph.tasks) text += line_of(graph, task) + "\n";
   const auto name = [&](TensorId id) { return spelled_tensor(graph.tensors[id].name); };
   for (TensorId input : graph.inputs) text += fmt::format("input {}\n", name(input));
   for (const Parameter& parameter : graph.parameters)
-    text += fmt::format("parameter {}{} stored={}\n", name(parameter.tensor), option("initializer", parameter.initializer),
-                        to_string(parameter.stored));
+    text += fmt::format("parameter {}{} stored={}\n", name(parameter.tensor),
+                        option("initializer", parameter.initializer), to_string(parameter.stored));
   if (graph.loss.valid()) text += fmt::format("loss {}\n", name(graph.loss));
   if (graph.correct.valid()) text += fmt::format("correct {}\n", name(graph.correct));
   if (graph.output.valid()) text += fmt::format("output {}\n", name(graph.output));
   return text;
 }
 
-Result<TaskGraph> graph_from_text(std::string_view text, const std::string& what) { return TaskGraphParser(text, what).run(); }
+Result<TaskGraph> graph_from_text(std::string_view text, const std::string& what) {
+  return TaskGraphParser(text, what).run();
+}
 
 }  // namespace plimsoll

@@ -47,7 +47,8 @@ TensorType read_type(TextCursor& cursor, int64_t batch) {
       const int64_t value = read_count(cursor, 0);
       type.dims.push_back({value, cursor.accept("N")});
     }
-    if (type.dims.size() > static_cast<size_t>(kMaxRank)) cursor.fail(fmt::format("a tensor has {} dimensions at most", kMaxRank));
+    if (type.dims.size() > static_cast<size_t>(kMaxRank))
+      cursor.fail(fmt::format("a tensor has {} dimensions at most", kMaxRank));
   }
   if (cursor.accept(":")) {
     const std::string layout = cursor.word();

@@ -41,7 +41,8 @@ constexpr std::array<ChenMeaning, 22> kChenMeanings = {{{"Conv", Reads::x},
                                                 {"SoftmaxCrossEntropyLoss", Reads::y, false, true}}};
 
 const ChenMeaning& meaning_of(const ReadLayer& layer) {
-  return *std::find_if(kChenMeanings.begin(), kChenMeanings.end(), [&](const ChenMeaning& meaning) { return meaning.op == layer.op; });
+  return *std::find_if(kChenMeanings.begin(), kChenMeanings.end(),
+                       [&](const ChenMeaning& meaning) { return meaning.op == layer.op; });
 }
 
 class ChenBuilder {
@@ -107,7 +108,8 @@ class ChenBuilder {
     const TensorId y = layer.y[0].valid() ? output_[layer.y[0]] : softmax_;
     if (dy.empty() && !is_softmax(layer)) return;
     Task task = make_.task(layer, "backward", layer.op, TaskKind::backward);
-    if (meaning.reads == Reads::x && !layer.parameters.empty()) task.flops = {2 * layer.flops.fixed, 2 * layer.flops.per_sample};
+    if (meaning.reads == Reads::x && !layer.parameters.empty())
+      task.flops = {2 * layer.flops.fixed, 2 * layer.flops.per_sample};
     if (meaning.reads == Reads::x || meaning.reads == Reads::both)
       for (const ValueId x : layer.x) make_.use(task, output_[x], Access::read);
     if (meaning.reads == Reads::y || meaning.reads == Reads::both) make_.use(task, y, Access::read);
@@ -139,7 +141,8 @@ class ChenBuilder {
 // tensors after their last use are freed.
 class Matcher {
  public:
-  explicit Matcher(const Plan& plan) : plan_(plan), block_of_(plan.tensors.size(), -1), ends_(plan.steps.size()), begins_(plan.steps.size()) {
+  explicit Matcher(const Plan& plan)
+      : plan_(plan), block_of_(plan.tensors.size(), -1), ends_(plan.steps.size()), begins_(plan.steps.size()) {
     for (const Residency& residency : plan.residencies) {
       if (plan.tensors[residency.tensor].persistent) continue;
       begins_[static_cast<size_t>(residency.first_step)].push_back(residency.tensor);
@@ -162,7 +165,8 @@ class Matcher {
         int64_t& size = sizes_[static_cast<size_t>(block_of_[tensor])];
         size = std::max(size, bytes);
       }
-      for (const TensorId tensor : leaving) free_.emplace(sizes_[static_cast<size_t>(block_of_[tensor])], block_of_[tensor]);
+      for (const TensorId tensor : leaving)
+        free_.emplace(sizes_[static_cast<size_t>(block_of_[tensor])], block_of_[tensor]);
     }
     return std::accumulate(sizes_.begin(), sizes_.end(), int64_t{0});
   }
@@ -209,12 +213,14 @@ Result<TaskGraph> chen_graph(const Network& network, int64_t batch) {
 }
 
 ChenFigures chen_figures(const Plan& plan) {
-  ChenFigures figures{.all_bytes = bytes_of(plan, TensorKind::activation) + bytes_of(plan, TensorKind::activation_gradient),
-                      .planned_bytes = plan.summary.arena_bytes - plan.summary.persistent_bytes,
-                      .matched_bytes = Matcher(plan).run(),
-                      .parameter_bytes = bytes_of(plan, TensorKind::weight) + bytes_of(plan, TensorKind::weight_gradient)};
+  ChenFigures figures{
+      .all_bytes = bytes_of(plan, TensorKind::activation) + bytes_of(plan, TensorKind::activation_gradient),
+      .planned_bytes = plan.summary.arena_bytes - plan.summary.persistent_bytes,
+      .matched_bytes = Matcher(plan).run(),
+      .parameter_bytes = bytes_of(plan, TensorKind::weight) + bytes_of(plan, TensorKind::weight_gradient)};
   figures.live_bytes = plan.summary.live_bytes - (plan.rules == "chen" ? 0 : figures.parameter_bytes);
-  if (plan.summary.ideal_seconds > 0) figures.recompute_share = plan.summary.recompute_seconds / plan.summary.ideal_seconds;
+  if (plan.summary.ideal_seconds > 0)
+    figures.recompute_share = plan.summary.recompute_seconds / plan.summary.ideal_seconds;
   return figures;
 }
 

@@ -62,14 +62,20 @@ class ModnnBuilder {
   void forward(const Task& task) {
     const std::vector<TensorId> written = task.writes();
     Layer layer{.task = &task, .x = blocks_read(task), .y = {}, .weights = {}, .gradients = {}};
-    const bool in_place = task.op == "FORK" || task.op == "DROPOUT" || (task.op == "ACT" && relu_ == ModnnRelu::in_place);
+    const bool in_place =
+        task.op == "FORK" || task.op == "DROPOUT" || (task.op == "ACT" && relu_ == ModnnRelu::in_place);
     if (in_place)
       for (const TensorId y : written) block_[y] = layer.x[0];
     if (in_place || task.op == "SOFTMAX") return;
     layer.y = add(layers_.tensors[written.at(0)].name, TensorKind::activation, layers_.tensors[written[0]].type);
     block_[written[0]] = layer.y;
     if (has_weights(task.op)) add_weights(layer);
-    Task fp{.name = task.layer + ".FP", .op = task.op, .kind = TaskKind::forward, .layer = task.layer, .kernel = task.op, .flops = task.flops};
+    Task fp{.name = task.layer + ".FP",
+            .op = task.op,
+            .kind = TaskKind::forward,
+            .layer = task.layer,
+            .kernel = task.op,
+            .flops = task.flops};
     for (const TensorId x : layer.x) operand(fp, x, Access::read);
     for (const TensorId weight : layer.weights) operand(fp, weight, Access::read);
     operand(fp, layer.y, Access::write);
@@ -95,7 +101,8 @@ class ModnnBuilder {
   void gradient_to(Task& task, TensorId block) {
     if (block == images_) return;
     if (gradient_[block].valid()) return operand(task, gradient_[block], Access::read);
-    const TensorId delta = add("d" + graph_.tensors[block].name, TensorKind::activation_gradient, graph_.tensors[block].type);
+    const TensorId delta =
+        add("d" + graph_.tensors[block].name, TensorKind::activation_gradient, graph_.tensors[block].type);
     gradient_[block] = delta;
     operand(task, delta, Access::write);
   }
@@ -104,7 +111,12 @@ class ModnnBuilder {
     const std::string& op = layer.task->op;
     const TensorId dy = gradient_[layer.y];
     if (std::any_of(layer.x.begin(), layer.x.end(), [&](TensorId x) { return x != images_; })) {
-      Task bp1{.name = layer.task->layer + ".BP1", .op = op, .kind = TaskKind::backward_data, .layer = layer.task->layer, .kernel = op, .flops = layer.task->flops};
+      Task bp1{.name = layer.task->layer + ".BP1",
+               .op = op,
+               .kind = TaskKind::backward_data,
+               .layer = layer.task->layer,
+               .kernel = op,
+               .flops = layer.task->flops};
       operand(bp1, dy, Access::read);
       for (const TensorId weight : layer.weights) operand(bp1, weight, Access::read);
       if (op != "JOIN" && op != "CONCAT" && op != "ACT")
@@ -114,7 +126,12 @@ class ModnnBuilder {
       graph_.tasks.push_back(std::move(bp1));
     }
     if (layer.weights.empty()) return;
-    Task bp2{.name = layer.task->layer + ".BP2", .op = op, .kind = TaskKind::backward_weights, .layer = layer.task->layer, .kernel = op, .flops = layer.task->flops};
+    Task bp2{.name = layer.task->layer + ".BP2",
+             .op = op,
+             .kind = TaskKind::backward_weights,
+             .layer = layer.task->layer,
+             .kernel = op,
+             .flops = layer.task->flops};
     operand(bp2, dy, Access::read);
     for (const TensorId x : layer.x) operand(bp2, x, Access::read);
     for (const TensorId gradient : layer.gradients) operand(bp2, gradient, Access::update);

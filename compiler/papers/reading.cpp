@@ -38,7 +38,8 @@ IdVector<NodeId, bool> find_needed(const Network& network) {
   for (size_t i = network.nodes.size(); i-- > 0;) {
     const NodeId id(static_cast<int64_t>(i));
     const Node& node = network.nodes[id];
-    needed[id] = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId y) { return y.valid() && wanted[y]; });
+    needed[id] =
+        std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId y) { return y.valid() && wanted[y]; });
     if (!needed[id]) continue;
     for (const ValueId input : node.inputs)
       if (input.valid()) wanted[input] = true;
@@ -48,7 +49,8 @@ IdVector<NodeId, bool> find_needed(const Network& network) {
 
 }  // namespace
 
-Result<ReadNetwork> read_network(const Network& network, std::string_view whose, std::span<const std::string_view> known) {
+Result<ReadNetwork> read_network(const Network& network, std::string_view whose,
+                                 std::span<const std::string_view> known) {
   if (network.outputs.empty()) return Error{ExitCode::invalid_model, "the model has no output"};
   ReadNetwork read{.root = IdVector<ValueId, ValueId>(network.values.size())};
   for (const ValueId value : ids_of(network.values)) read.root[value] = value;

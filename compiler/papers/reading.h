@@ -33,7 +33,8 @@ struct ReadNetwork {
 
 // If the network has neither a softmax nor a loss, a layer "softmax" with an invalid y is appended. Error: unsupported,
 // listing each operator that is neither a view nor in `known`; `whose` names the rules.
-Result<ReadNetwork> read_network(const Network& network, std::string_view whose, std::span<const std::string_view> known);
+Result<ReadNetwork> read_network(const Network& network, std::string_view whose,
+                                 std::span<const std::string_view> known);
 
 // Builds the task graph of such rules.
 class RuleGraph {
@@ -58,7 +59,9 @@ class RuleGraph {
 int64_t bytes_of(const Plan& plan, TensorKind kind);
 int64_t largest_of(const Plan& plan, TensorKind kind);
 
-inline bool is_softmax(const ReadLayer& layer) { return layer.op == "Softmax" || layer.op == "SoftmaxCrossEntropyLoss"; }
+inline bool is_softmax(const ReadLayer& layer) {
+  return layer.op == "Softmax" || layer.op == "SoftmaxCrossEntropyLoss";
+}
 
 // No workspaces. A task takes the maximum of its compute and memory times (modelled). Tasks are identified by name;
 // their kernels are ignored.

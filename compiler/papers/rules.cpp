@@ -46,7 +46,8 @@ constexpr PaperRules kRules[] = {
 }  // namespace
 
 const PaperRules* find_rules(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kRules), std::end(kRules), [&](const PaperRules& each) { return each.name == name; });
+  const auto* found =
+      std::find_if(std::begin(kRules), std::end(kRules), [&](const PaperRules& each) { return each.name == name; });
   return found == std::end(kRules) ? nullptr : found;
 }
 

@@ -142,7 +142,8 @@ class SuperNeuronsBuilder {
       if (!needed_[id]) continue;
       const Node& node = network_.nodes[id];
       const std::vector<ValueId> data = data_of(node);
-      if (data.empty()) return NodeView(network_, node).unsupported("reads weights only, which these rules do not count");
+      if (data.empty())
+        return NodeView(network_, node).unsupported("reads weights only, which these rules do not count");
       if (meaning_of(node)->alias) {
         root_[node.outputs[0]] = data[0];
       } else {
@@ -332,7 +333,9 @@ std::vector<int64_t> numbers_of(const Plan& plan) {
 
 }  // namespace
 
-Result<TaskGraph> superneurons_graph(const Network& network, int64_t batch) { return SuperNeuronsBuilder(network, batch).run(); }
+Result<TaskGraph> superneurons_graph(const Network& network, int64_t batch) {
+  return SuperNeuronsBuilder(network, batch).run();
+}
 
 SuperNeuronsFigures superneurons_figures(const Plan& plan) {
   SuperNeuronsFigures figures{.layers = static_cast<int64_t>(plan.tasks.size()) / 2,

@@ -30,7 +30,9 @@ constexpr std::array<VdnnMeaning, 18> kVdnnMeanings = {{{"Conv", "CONV"},
                                                 {"SoftmaxCrossEntropyLoss", "SOFTMAX"}}};
 
 std::string_view layer_of(std::string_view op) {
-  return std::find_if(kVdnnMeanings.begin(), kVdnnMeanings.end(), [&](const VdnnMeaning& meaning) { return meaning.op == op; })->layer;
+  return std::find_if(kVdnnMeanings.begin(), kVdnnMeanings.end(),
+                      [&](const VdnnMeaning& meaning) { return meaning.op == op; })
+      ->layer;
 }
 
 class VdnnBuilder {
@@ -66,7 +68,8 @@ class VdnnBuilder {
       task.operands.push_back({map_[layer.x[i]], Access::read, layer.x_types[i]});
     make_.use_parameters(task, layer, false);
     const bool in_place = (kind == "ACTV" || kind == "DROPOUT") && readers_[layer.x[0]] == 1;
-    const TensorId y = in_place ? map_[layer.x[0]] : make_.tensor(layer.name + ".Y", TensorKind::activation, type_of(layer));
+    const TensorId y =
+        in_place ? map_[layer.x[0]] : make_.tensor(layer.name + ".Y", TensorKind::activation, type_of(layer));
     if (!in_place) make_.use(task, y, Access::write);
     if (layer.y[0].valid()) map_[layer.y[0]] = y;
     outputs_.push_back(y);

@@ -30,7 +30,8 @@ fs::path folder_of(const fs::path& target) { return target.has_parent_path() ? t
 void sweep_staging(const fs::path& target) {
   const std::string prefix = staging_prefix(target);
   std::error_code failure;
-  for (fs::directory_iterator entry(folder_of(target), failure), end; !failure && entry != end; entry.increment(failure)) {
+  for (fs::directory_iterator entry(folder_of(target), failure), end; !failure && entry != end;
+       entry.increment(failure)) {
     const std::string name = entry->path().filename().string();
     if (!name.starts_with(prefix) || name.find_first_not_of("0123456789", prefix.size()) != std::string::npos) continue;
     const int left = ::open(entry->path().c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -72,7 +73,8 @@ NewFile::~NewFile() {
 Result<NewFile> NewFile::create(const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return no_new_file(path, "it is a directory");
-  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) return no_new_file(path, "it is there and no file");
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
+    return no_new_file(path, "it is there and no file");
   const fs::path target(path), folder = folder_of(target);
   sweep_staging(target);
   const std::string staging = (target.parent_path() / fmt::format("{}{}", staging_prefix(target), ::getpid())).string();

@@ -22,7 +22,8 @@ std::string first_of_pair_at(const std::string& path) {
 
 }  // namespace
 
-Result<std::string> write_pair(const PairNames& names, const std::function<std::string(const std::string& beside)>& text,
+Result<std::string> write_pair(const PairNames& names,
+                               const std::function<std::string(const std::string& beside)>& text,
                                const std::function<Status(NewFile&)>& fill) {
   const std::string there = first_of_pair_at(names.path);
   std::string name = names.beside[0], other = names.beside[1];

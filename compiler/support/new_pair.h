@@ -19,7 +19,8 @@ struct PairNames {
 
 // `text` returns the first file for a given name of the second; `fill` writes the second. Returns the name of the
 // second. Error: unwritable_output, or that of `fill`; the old files are then unchanged.
-Result<std::string> write_pair(const PairNames& names, const std::function<std::string(const std::string& beside)>& text,
+Result<std::string> write_pair(const PairNames& names,
+                               const std::function<std::string(const std::string& beside)>& text,
                                const std::function<Status(NewFile&)>& fill);
 
 }  // namespace plimsoll

@@ -53,7 +53,8 @@ std::string old_name(const fs::path& target) { return staging_name(target) + "-o
 // Keeps the build tree across compiles, so that only changed files are rebuilt.
 void keep_build_tree(const fs::path& from, const fs::path& to) {
   std::error_code failure;
-  if (fs::is_directory(from / "build", failure) && !fs::exists(to / "build", failure)) fs::rename(from / "build", to / "build", failure);
+  if (fs::is_directory(from / "build", failure) && !fs::exists(to / "build", failure))
+    fs::rename(from / "build", to / "build", failure);
 }
 
 // Removes the remains of a killed process.
@@ -81,7 +82,8 @@ SignalsWait::~SignalsWait() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 bool SignalsWait::pending() {
   sigset_t set;
   sigpending(&set);
-  return std::any_of(std::begin(kHeldBack), std::end(kHeldBack), [&](int signal) { return sigismember(&set, signal) == 1; });
+  return std::any_of(std::begin(kHeldBack), std::end(kHeldBack),
+                     [&](int signal) { return sigismember(&set, signal) == 1; });
 }
 
 Status write_file(const std::string& path, std::string_view contents) {
@@ -110,7 +112,10 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 OutputDirectory::OutputDirectory(std::string target, std::string staging, int lock)
-    : signals_(std::make_unique<SignalsWait>()), target_(std::move(target)), staging_(std::move(staging)), lock_(lock) {}
+    : signals_(std::make_unique<SignalsWait>()),
+      target_(std::move(target)),
+      staging_(std::move(staging)),
+      lock_(lock) {}
 
 OutputDirectory::OutputDirectory(OutputDirectory&& other) noexcept
     : signals_(std::move(other.signals_)),
@@ -135,7 +140,8 @@ Result<OutputDirectory> OutputDirectory::create(const std::string& path, bool fo
     if (!fs::is_directory(target, failure)) return cannot_write(target, "it is a file, a directory is needed");
     const bool ours = fs::exists(fs::path(target) / "manifest.json", failure);
     if (!ours && !fs::is_empty(target, failure) && !force)
-      return cannot_write(target, "the directory is not empty and was not made by plimsoll; name another, or use --force");
+      return cannot_write(target,
+                          "the directory is not empty and was not made by plimsoll; name another, or use --force");
   }
   const int lock = open((target + ".lock").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (lock < 0) return cannot_write(target, std::strerror(errno));

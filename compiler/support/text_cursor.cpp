@@ -19,7 +19,9 @@ std::optional<unsigned char> hex_digit(char c) {
 
 }  // namespace
 
-bool is_bare(char c) { return is_letter(c) || is_digit(c) || std::string_view("./:+-*'$&?!^|;").find(c) != std::string_view::npos; }
+bool is_bare(char c) {
+  return is_letter(c) || is_digit(c) || std::string_view("./:+-*'$&?!^|;").find(c) != std::string_view::npos;
+}
 
 void TextCursor::skip_spaces() {
   while (at_ < end_ && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
@@ -32,7 +34,8 @@ bool TextCursor::done() {
 
 bool TextCursor::next_line() {
   for (;;) {
-    if (!done()) fail(fmt::format("'{}' is not expected here", rest().substr(0, std::min<size_t>(rest().find(' '), 40))));
+    if (!done())
+      fail(fmt::format("'{}' is not expected here", rest().substr(0, std::min<size_t>(rest().find(' '), 40))));
     const bool first = line_ == 0;
     if (error_ || (first ? text_.empty() : end_ >= text_.size())) return false;
     begin_ = at_ = first ? 0 : end_ + 1;
@@ -92,7 +95,8 @@ std::string TextCursor::name() {
         name += text_[++i];
       } else {
         const bool room = i + 3 < end_ && text_[i + 1] == 'x';
-        const auto high = room ? hex_digit(text_[i + 2]) : std::nullopt, low = room ? hex_digit(text_[i + 3]) : std::nullopt;
+        const auto high = room ? hex_digit(text_[i + 2]) : std::nullopt,
+                   low = room ? hex_digit(text_[i + 3]) : std::nullopt;
         if (!high || !low) {
           at_ = i;
           fail("expected \\\", \\\\ or \\x and two hexadecimal digits");
@@ -142,14 +146,18 @@ double TextCursor::real() {
 std::string TextCursor::number_text() {
   skip_spaces();
   const size_t from = at_;
-  while (!error_ && at_ < end_ && (is_letter(text_[at_]) || is_digit(text_[at_]) || std::string_view("+-.").find(text_[at_]) != std::string_view::npos)) ++at_;
+  while (!error_ && at_ < end_ &&
+         (is_letter(text_[at_]) || is_digit(text_[at_]) ||
+          std::string_view("+-.").find(text_[at_]) != std::string_view::npos))
+    ++at_;
   if (at_ == from) fail("expected a number");
   return std::string(text_.substr(from, at_ - from));
 }
 
 void TextCursor::fail(const std::string& complaint) {
   if (!error_)
-    error_ = Error{ExitCode::invalid_model, fmt::format("{}: line {}, column {}: {}", what_, std::max<int64_t>(line_, 1), at_ - begin_ + 1, complaint)};
+    error_ = Error{ExitCode::invalid_model, fmt::format("{}: line {}, column {}: {}", what_,
+                                                        std::max<int64_t>(line_, 1), at_ - begin_ + 1, complaint)};
 }
 
 }  // namespace plimsoll

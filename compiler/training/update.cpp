@@ -72,7 +72,8 @@ void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, 
       task.operands.push_back(state("m"));
       task.operands.push_back(state("v"));
       task.operands.push_back(
-          {builder.add_tensor({.name = parameter + ".ratio", .kind = TensorKind::stash, .type = kNumber}), Access::write, kNumber});
+          {builder.add_tensor({.name = parameter + ".ratio", .kind = TensorKind::stash, .type = kNumber}),
+           Access::write, kNumber});
       break;
     case OptimizerKind::lion:
       task.kernel = "LionUpdate";

@@ -28,19 +28,22 @@ std::vector<Choice> common(std::span<const AlgorithmCost> usual, std::span<const
   return found;
 }
 
-Result<std::vector<Choice>> choices_of(const Task& task, const Costs& costs, int64_t sub_batch, int64_t last_sub_batch) {
+Result<std::vector<Choice>> choices_of(const Task& task, const Costs& costs, int64_t sub_batch,
+                                       int64_t last_sub_batch) {
   const auto usual = costs.algorithms(task, sub_batch);
   const auto last = last_sub_batch == sub_batch ? usual : costs.algorithms(task, last_sub_batch);
   std::vector<Choice> all = common(usual, last, !costs.admits_nondeterministic());
   if (all.empty()) all = common(usual, last, false);
   if (all.empty())
-    return Error{ExitCode::environment,
-                 fmt::format("{}: no algorithm supports both {} and {} samples; choose a sub-batch that divides the batch",
-                             task.name, sub_batch, last_sub_batch)};
+    return Error{
+        ExitCode::environment,
+        fmt::format("{}: no algorithm supports both {} and {} samples; choose a sub-batch that divides the batch",
+                    task.name, sub_batch, last_sub_batch)};
   std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
   std::vector<Choice> worthwhile;
   for (Choice& choice : all)
-    if (worthwhile.empty() || choice.workspace_bytes < worthwhile.back().workspace_bytes) worthwhile.push_back(std::move(choice));
+    if (worthwhile.empty() || choice.workspace_bytes < worthwhile.back().workspace_bytes)
+      worthwhile.push_back(std::move(choice));
   return worthwhile;
 }
 

@@ -33,7 +33,9 @@ void wait_for_data(Plan& plan) {
 double least_iteration_seconds(Plan plan, const Context& context) {
   wait_for_data(plan);
   double seconds = 0;
-  for_each_round(plan, [&](Round round, int64_t times) { seconds += static_cast<double>(times) * simulate_round(plan, context, round).seconds; });
+  for_each_round(plan, [&](Round round, int64_t times) {
+    seconds += static_cast<double>(times) * simulate_round(plan, context, round).seconds;
+  });
   return seconds;
 }
 

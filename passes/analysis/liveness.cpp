@@ -87,7 +87,8 @@ std::vector<int64_t> live_bytes(const Plan& plan, const std::vector<SharedPair>&
   live.resize(steps);
   for (const SharedPair& pair : shared)
     live[static_cast<size_t>(pair.step)] -= size(plan.residencies[pair.written].bytes);
-  for (const StepId id : ids_of(plan.steps)) live[static_cast<size_t>(id.value)] += size(plan.steps[id].workspace.bytes);
+  for (const StepId id : ids_of(plan.steps))
+    live[static_cast<size_t>(id.value)] += size(plan.steps[id].workspace.bytes);
   return live;
 }
 

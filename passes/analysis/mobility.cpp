@@ -29,7 +29,8 @@ std::vector<bool> ends_soon(const Plan& plan) {
     const Residency& residency = plan.residencies[i];
     if (residency.first_step < 0 || !plan.steps.contains(StepId(residency.last_step))) continue;
     const int32_t last = std::max(last_task[i], residency.first_step);
-    soon[i] = tasks_before[static_cast<size_t>(last) + 1] - tasks_before[static_cast<size_t>(residency.first_step) + 1] <= 1;
+    soon[i] =
+        tasks_before[static_cast<size_t>(last) + 1] - tasks_before[static_cast<size_t>(residency.first_step) + 1] <= 1;
   }
   return soon;
 }

@@ -16,7 +16,8 @@ constexpr size_t kId = 0, kLower = 1, kUpper = 2, kSize = 3, kOffset = 4;
 std::string_view trimmed(std::string_view text) {
   const char* const blank = " \t\r";
   const size_t first = text.find_first_not_of(blank);
-  return first == std::string_view::npos ? std::string_view() : text.substr(first, text.find_last_not_of(blank) - first + 1);
+  return first == std::string_view::npos ? std::string_view()
+                                         : text.substr(first, text.find_last_not_of(blank) - first + 1);
 }
 
 std::vector<std::string_view> fields_of(std::string_view line) {
@@ -46,7 +47,8 @@ Result<std::vector<size_t>> parse_header(std::string_view line, size_t number) {
   }
   for (const size_t column : {kId, kLower, kUpper, kSize})
     if (std::find(columns.begin(), columns.end(), column) == columns.end())
-      return refuse(number, fmt::format("missing column '{}'; a header is id,lower,upper,size[,offset]", kColumns[column]));
+      return refuse(number,
+                    fmt::format("missing column '{}'; a header is id,lower,upper,size[,offset]", kColumns[column]));
   return columns;
 }
 

@@ -40,9 +40,9 @@ int64_t Pile::find(int32_t lower, int32_t upper, int64_t size, Gap gap) {
 }
 
 void Pile::insert(const Entry& entry) {
-  const auto after = std::upper_bound(chunks_.begin(), chunks_.end(), entry.offset, [](int64_t offset, const Chunk& chunk) {
-    return offset < chunk.entries.front().offset;
-  });
+  const auto after =
+      std::upper_bound(chunks_.begin(), chunks_.end(), entry.offset,
+                       [](int64_t offset, const Chunk& chunk) { return offset < chunk.entries.front().offset; });
   if (chunks_.empty()) {
     chunks_.push_back({{entry}, entry.lower, entry.upper});
     return;

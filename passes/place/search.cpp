@@ -98,7 +98,8 @@ class Search {
     pool_.resize(problem_.items.size());
     std::iota(pool_.begin(), pool_.end(), 0);
     nodes_ = &nodes;
-    return pile({0, pool_.size()}, {0, sections_.count - 1}) && solve_parts({0, pool_.size()}, {0, sections_.count - 1});
+    return pile({0, pool_.size()}, {0, sections_.count - 1}) &&
+           solve_parts({0, pool_.size()}, {0, sections_.count - 1});
   }
 
   const std::vector<int64_t>& offsets() const { return floor_; }  // the floor of a placed item is its offset
@@ -236,7 +237,8 @@ class Search {
         if (--*nodes_ < 0) break;
         saved_tops_.insert(saved_tops_.end(), tops_.begin() + where.first, tops_.begin() + where.last + 1);
         found = place(range, where, chosen);
-        std::copy(saved_tops_.begin() + static_cast<std::ptrdiff_t>(saved), saved_tops_.end(), tops_.begin() + where.first);
+        std::copy(saved_tops_.begin() + static_cast<std::ptrdiff_t>(saved), saved_tops_.end(),
+                  tops_.begin() + where.first);
         saved_tops_.resize(saved);
         if (found || *nodes_ < 0) break;
       }
@@ -245,7 +247,8 @@ class Search {
         if (!placed_[other]) floor = std::min(floor, top_of(other));
       if (floor == kNowhere) break;
       raise(chosen, floor, kNone);
-      auto at = std::find(pool_.begin() + static_cast<std::ptrdiff_t>(range.begin), pool_.end(), chosen) - pool_.begin();
+      auto at =
+          std::find(pool_.begin() + static_cast<std::ptrdiff_t>(range.begin), pool_.end(), chosen) - pool_.begin();
       for (; static_cast<size_t>(at) + 1 < range.end && floor_[pool_[static_cast<size_t>(at) + 1]] < floor; ++at)
         std::swap(pool_[static_cast<size_t>(at)], pool_[static_cast<size_t>(at) + 1]);
       if (!pile(range, sections_.spans[chosen])) break;
@@ -263,7 +266,8 @@ class Search {
     for (const uint32_t other : meets_[chosen]) {
       if (placed_[other] || floor_[other] >= top) continue;
       raise(other, top, chosen);
-      changed = {std::min(changed.first, sections_.spans[other].first), std::max(changed.last, sections_.spans[other].last)};
+      changed = {std::min(changed.first, sections_.spans[other].first),
+                 std::max(changed.last, sections_.spans[other].last)};
     }
     // All raised items now have floor `top`, and the others are unchanged: one merge restores the order.
     const Range rest{pool_.size(), pool_.size() + (range.end - range.begin) - 1};
@@ -307,7 +311,8 @@ class Search {
     }
     for (size_t k = range.begin; k < range.end; ++k)
       parts[part_of[static_cast<size_t>(sections_.spans[pool_[k]].first)]].items.push_back(pool_[k]);
-    std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.items.size() < b.items.size(); });
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const Part& a, const Part& b) { return a.items.size() < b.items.size(); });
     const size_t mark = undo_.size();
     for (const Part& part : parts) {
       if (part.items.empty()) continue;
@@ -321,7 +326,8 @@ class Search {
         if (&done == &part) break;
         for (const uint32_t i : done.items) {
           placed_[i] = 0;
-          for (int32_t s = sections_.spans[i].first; s < sections_.spans[i].last; ++s) ++crossing_[static_cast<size_t>(s)];
+          for (int32_t s = sections_.spans[i].first; s < sections_.spans[i].last; ++s)
+            ++crossing_[static_cast<size_t>(s)];
         }
       }
       return false;

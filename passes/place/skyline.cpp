@@ -24,7 +24,8 @@ Skyline::Skyline(const Compact& problem)
   for (uint32_t place = 0; place < places_.size(); ++place) place_of_[places_[place]] = place;
   for (uint32_t place = static_cast<uint32_t>(places_.size()); place-- > 0;)
     first_at_[static_cast<size_t>(problem.items[places_[place]].lower)] = place;
-  for (size_t time = first_at_.size() - 1; time-- > 0;) first_at_[time] = std::min(first_at_[time], first_at_[time + 1]);
+  for (size_t time = first_at_.size() - 1; time-- > 0;)
+    first_at_[time] = std::min(first_at_[time], first_at_[time + 1]);
   while (leaves_ < places_.size()) leaves_ *= 2;
   tree_.resize(2 * static_cast<size_t>(leaves_));
 }

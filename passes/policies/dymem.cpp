@@ -22,8 +22,14 @@ constexpr int32_t kWindow = 256;    // maximum length of a window, in tasks
 class DymemReplay {
  public:
   DymemReplay(const TaskGraph& graph, int64_t samples, const Model& model, int64_t capacity, bool early)
-      : graph_(graph), model_(model), early_(early), uses_(model), pool_(std::max<int64_t>(capacity, 0)), blocks_(model.tensors.size()) {
-    for (const Task& task : graph.tasks) expensive_.push_back(task.flops.at(samples) > kExpensive * task.bytes_moved(samples));
+      : graph_(graph),
+        model_(model),
+        early_(early),
+        uses_(model),
+        pool_(std::max<int64_t>(capacity, 0)),
+        blocks_(model.tensors.size()) {
+    for (const Task& task : graph.tasks)
+      expensive_.push_back(task.flops.at(samples) > kExpensive * task.bytes_moved(samples));
   }
 
   Trace run() {
@@ -99,7 +105,8 @@ class DymemReplay {
 
   void bring(int32_t id, int64_t offset, End end) {
     trace_.push_back({id, model_.tensors[at(id)].input ? StepKind::load : StepKind::prefetch});
-    block(id) = {.offset = offset, .bytes = model_.tensors[at(id)].bytes, .end = end, .resident = true, .on_host = true};
+    block(id) = {
+        .offset = offset, .bytes = model_.tensors[at(id)].bytes, .end = end, .resident = true, .on_host = true};
   }
 
   // Algorithm 3 for a block allocated at this position: low if its first access is also the last before it leaves.
@@ -221,8 +228,10 @@ class DymemReplay {
 Status dymem(Plan& plan, const Context& context) {
   std::optional<Model> made;
   const Model& model = schedule::model_of(plan, context, made);
-  const int64_t capacity = context.live_limit == kNoLimit ? pool::kUnbounded : context.live_limit - model.persistent_bytes;
-  schedule::put_steps(plan, DymemReplay(context.graph, plan.rank_samples(), model, capacity, context.live_limit > 0).run());
+  const int64_t capacity =
+      context.live_limit == kNoLimit ? pool::kUnbounded : context.live_limit - model.persistent_bytes;
+  schedule::put_steps(plan,
+                      DymemReplay(context.graph, plan.rank_samples(), model, capacity, context.live_limit > 0).run());
   return {};
 }
 

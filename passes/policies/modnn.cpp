@@ -161,7 +161,8 @@ class ModnnReplay {
 
   void slide_together() {
     std::erase_if(residents_, [&](int32_t id) { return !block(id).resident; });
-    std::sort(residents_.begin(), residents_.end(), [&](int32_t a, int32_t b) { return block(a).offset < block(b).offset; });
+    std::sort(residents_.begin(), residents_.end(),
+              [&](int32_t a, int32_t b) { return block(a).offset < block(b).offset; });
     residents_.erase(std::unique(residents_.begin(), residents_.end()), residents_.end());
     pool_ = pool::ListPool(pool_.capacity());
     for (const int32_t id : residents_) block(id).offset = *pool_.allocate(block(id).bytes);
@@ -276,7 +277,8 @@ Needs needs_of(const Candidate& variant) {
 Status modnn(Plan& plan, const Context& context) {
   std::optional<Model> made;
   const Model& model = schedule::model_of(plan, context, made);
-  const int64_t capacity = context.live_limit == kNoLimit ? pool::kUnbounded : context.live_limit - model.persistent_bytes;
+  const int64_t capacity =
+      context.live_limit == kNoLimit ? pool::kUnbounded : context.live_limit - model.persistent_bytes;
   schedule::put_steps(plan, ModnnReplay(model, capacity).run());
   return {};
 }
@@ -287,7 +289,8 @@ Result<int64_t> modnn_sub_batch(const CandidateOf& candidate, int64_t batch, int
     PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
     const Needs needs = needs_of(*variant);
     const double room = static_cast<double>(std::max<int64_t>(budget - needs.resident, 0));
-    const int64_t next = static_cast<int64_t>(static_cast<double>(sub_batch) * room / static_cast<double>(std::max<int64_t>(needs.largest_task, 1)));
+    const int64_t next = static_cast<int64_t>(static_cast<double>(sub_batch) * room /
+                                              static_cast<double>(std::max<int64_t>(needs.largest_task, 1)));
     if (next >= sub_batch) break;
     sub_batch = std::max<int64_t>(next, 1);
   }

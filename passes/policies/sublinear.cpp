@@ -33,7 +33,9 @@ struct Chain {
 };
 
 Chain find_chain(const Model& model) {
-  Chain chain{.places = {}, .made = std::vector<int32_t>(model.tensors.size(), -1), .read = std::vector<int32_t>(model.tensors.size(), -1)};
+  Chain chain{.places = {},
+              .made = std::vector<int32_t>(model.tensors.size(), -1),
+              .read = std::vector<int32_t>(model.tensors.size(), -1)};
   for (const schedule::Op& op : model.order) {
     if (op.kind != StepKind::compute || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
     const int32_t place = chain.size();
@@ -51,7 +53,8 @@ Chain find_chain(const Model& model) {
     ++chain.places[at(chain.made[id])].crossing;
     --chain.places[at(chain.read[id])].crossing;
   }
-  for (size_t place = 1; place < chain.places.size(); ++place) chain.places[place].crossing += chain.places[place - 1].crossing;
+  for (size_t place = 1; place < chain.places.size(); ++place)
+    chain.places[place].crossing += chain.places[place - 1].crossing;
   return chain;
 }
 
@@ -62,7 +65,8 @@ std::vector<bool> find_candidates(const Chain& chain, bool narrow) {
   const auto crossing = [&](int32_t place) { return chain.places[at(place)].crossing; };
   for (int32_t begin = 0, end = 0; begin < chain.size(); begin = end) {
     while (end < chain.size() && crossing(end) == crossing(begin)) ++end;
-    const bool low = (begin == 0 || crossing(begin - 1) > crossing(begin)) && (end == chain.size() || crossing(end) > crossing(begin));
+    const bool low = (begin == 0 || crossing(begin - 1) > crossing(begin)) &&
+                     (end == chain.size() || crossing(end) > crossing(begin));
     std::fill(candidates.begin() + begin, candidates.begin() + end, low);
   }
   return candidates;
@@ -158,7 +162,8 @@ class Splitter {
 
 class Search {
  public:
-  Search(const Model& model, int64_t limit) : model_(model), lowering_(model), evaluator_(model), limit_(limit), chain_(find_chain(model)) {}
+  Search(const Model& model, int64_t limit)
+      : model_(model), lowering_(model), evaluator_(model), limit_(limit), chain_(find_chain(model)) {}
 
   Trace run() {
     if (chain_.places.empty()) return model_.order;
@@ -176,12 +181,14 @@ class Search {
       const std::vector<bool> candidates = find_candidates(chain_, narrow);
       Splitter splitter(model_, chain_, candidates);
       const Splitter::Sizes sizes = splitter.sizes(0);
-      const double x = static_cast<double>(std::max<int64_t>(sizes.x, 1)), y = static_cast<double>(std::max<int64_t>(sizes.y, 1));
+      const double x = static_cast<double>(std::max<int64_t>(sizes.x, 1)),
+                   y = static_cast<double>(std::max<int64_t>(sizes.y, 1));
       for (int i = 0; i < kGrid; ++i) {
         const double scale = std::exp2(static_cast<double>(i) / (kGrid - 1) - 0.5);  // 1/sqrt 2 … sqrt 2
         std::vector<int64_t> budgets;
         for (int level = 1; level <= levels; ++level)
-          budgets.push_back(static_cast<int64_t>(scale * x * std::pow(y / x, static_cast<double>(level) / (levels + 1))));
+          budgets.push_back(
+              static_cast<int64_t>(scale * x * std::pow(y / x, static_cast<double>(level) / (levels + 1))));
         consider(splitter.split(budgets));
       }
     }

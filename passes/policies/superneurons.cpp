@@ -66,7 +66,8 @@ class SuperNeuronsLayers {
     for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
       const schedule::ModelTensor& tensor = model_.tensors[at(id)];
       if (tensor.persistent) continue;
-      checkpoint_[at(id)] = tensor.producer < 0 || !tensor.recomputable || readers[at(id)] > 1 || makes_checkpoints(tensor.producer);
+      checkpoint_[at(id)] =
+          tensor.producer < 0 || !tensor.recomputable || readers[at(id)] > 1 || makes_checkpoints(tensor.producer);
     }
   }
   bool makes_checkpoints(int32_t task) const {
@@ -86,7 +87,8 @@ class SuperNeuronsLayers {
     for (const Op& op : model_.order) {
       if (op.kind != StepKind::compute || model_.tasks[at(op.id)].kind != TaskKind::forward) continue;
       const auto writes = model_.writes[op.id];
-      if (writes.empty() || std::any_of(writes.begin(), writes.end(), [&](int32_t id) { return is_checkpoint(id); })) continue;
+      if (writes.empty() || std::any_of(writes.begin(), writes.end(), [&](int32_t id) { return is_checkpoint(id); }))
+        continue;
       for (const int32_t read : model_.reads[op.id])
         if (!is_checkpoint(read)) segment_[at(op.id)] = segment_[at(model_.tensors[at(read)].producer)];
       if (segment_[at(op.id)] == kNone) {
@@ -144,8 +146,9 @@ std::vector<int32_t> least_recently_used(const Model& model, const SuperNeuronsL
     if (strategy == Strategy::offload && !layers.is_checkpoint(id)) continue;
     list.push_back(id);
   }
-  std::stable_sort(list.begin(), list.end(),
-                   [&](int32_t a, int32_t b) { return model.tensors[at(a)].gap_begin < model.tensors[at(b)].gap_begin; });
+  std::stable_sort(list.begin(), list.end(), [&](int32_t a, int32_t b) {
+    return model.tensors[at(a)].gap_begin < model.tensors[at(b)].gap_begin;
+  });
   return list;
 }
 
@@ -159,7 +162,8 @@ Decision decision_of(int32_t tensor, const SuperNeuronsLayers& layers, Strategy 
 // before the reader. Before: copies are where lower_to_steps() puts them.
 class PaperCopies {
  public:
-  PaperCopies(const Model& model, const SuperNeuronsLayers& layers, const Trace& trace) : model_(model), layers_(layers), trace_(trace) {}
+  PaperCopies(const Model& model, const SuperNeuronsLayers& layers, const Trace& trace)
+      : model_(model), layers_(layers), trace_(trace) {}
 
   Trace run() {
     const size_t count = trace_.size();
@@ -170,7 +174,8 @@ class PaperCopies {
       const Op& op = trace_[step];
       if (op.kind == StepKind::compute) continue;
       if (op.kind == StepKind::load && !started(step)) continue;
-      const size_t to = op.kind == StepKind::offload ? behind_next_forward(step) : std::max(behind_last_backward(step), left[at(op.id)]);
+      const size_t to = op.kind == StepKind::offload ? behind_next_forward(step)
+                                                     : std::max(behind_last_backward(step), left[at(op.id)]);
       if (op.kind == StepKind::offload) left[at(op.id)] = to;
       moved[step] = true;
       before[to].push_back(op);
@@ -205,7 +210,8 @@ class PaperCopies {
     for (size_t last = step; last-- > 0;) {
       if (!is_compute(last) || trace_[last].again) continue;
       if (!is_backward(kind(last))) break;
-      if (layers_.is_heavy(trace_[last].id) && layers_.layer(trace_[last].id) != layers_.layer(trace_[user].id)) return last + 1;
+      if (layers_.is_heavy(trace_[last].id) && layers_.layer(trace_[last].id) != layers_.layer(trace_[user].id))
+        return last + 1;
     }
     return step;
   }

@@ -36,7 +36,8 @@ bool is_heavy(const Task& task, const TaskGraph& graph) {
   return std::any_of(task.operands.begin(), task.operands.end(), [&](const Operand& operand) {
     if (operand.access != Access::read) return false;
     const Tensor& tensor = graph.tensors[operand.tensor];
-    return tensor.kind == TensorKind::weight && tensor.type.rank() >= 2 && task.flops.at(1) >= 2 * tensor.type.elements().fixed;
+    return tensor.kind == TensorKind::weight && tensor.type.rank() >= 2 &&
+           task.flops.at(1) >= 2 * tensor.type.elements().fixed;
   });
 }
 
@@ -66,7 +67,8 @@ VdnnLayers find_layers(const Model& model, const TaskGraph& graph) {
 }
 
 void choose_kinds(std::vector<Layer>& layers, Offload offload) {
-  const bool maps = std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.heavy && layer.over_maps; });
+  const bool maps =
+      std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.heavy && layer.over_maps; });
   size_t last_conv = 0;
   for (size_t i = 0; i < layers.size(); ++i) {
     layers[i].conv = layers[i].heavy && (layers[i].over_maps || !maps);
@@ -94,7 +96,8 @@ void choose_tensors(VdnnLayers& layers, const Model& model) {
   }
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     const schedule::ModelTensor& tensor = model.tensors[at(id)];
-    if (!wanted[at(id)] || last_reader[at(id)] == kNone || !tensor.movable || tensor.gap_end == schedule::kNever) continue;
+    if (!wanted[at(id)] || last_reader[at(id)] == kNone || !tensor.movable || tensor.gap_end == schedule::kNever)
+      continue;
     layers.list[at(last_reader[at(id)])].x.push_back(id);
     layers.list[at(last_reader[at(id)])].away = true;
   }
@@ -158,7 +161,8 @@ class Writer {
   void offload(int32_t layer, int32_t task) {
     const auto reads = model_.reads[task];
     for (const int32_t id : layers_.list[at(layer)].x) {
-      if (left_[at(id)] || model_.tensors[at(id)].input || std::find(reads.begin(), reads.end(), id) == reads.end()) continue;
+      if (left_[at(id)] || model_.tensors[at(id)].input || std::find(reads.begin(), reads.end(), id) == reads.end())
+        continue;
       left_[at(id)] = true;
       program_.emit({id, StepKind::offload}, after_last_task());
       copies_.push_back(program_.last());
@@ -207,7 +211,8 @@ Program program_of(const Model& model, const TaskGraph& graph, Offload offload) 
 void put(Plan& plan, const Program& program) {
   schedule::put_steps(plan, program.trace);
   for (size_t i = 0; i < program.waits.size(); ++i)
-    for (const int32_t wait : program.waits[i]) plan.steps[StepId(static_cast<int64_t>(i))].waits.push_back(StepId(wait));
+    for (const int32_t wait : program.waits[i])
+      plan.steps[StepId(static_cast<int64_t>(i))].waits.push_back(StepId(wait));
 }
 
 Status apply(Plan& plan, const Context& context, Offload offload) {
@@ -227,9 +232,12 @@ Status vdnn_dyn(Plan& plan, const Context& context) {
   std::optional<Model> made;
   const Model& model = schedule::model_of(plan, context, made);
   schedule::Evaluator evaluator(model);
-  const auto peak = [&](const Program& program, int64_t limit) { return evaluator.measure(program.trace, limit).peak_bytes; };
+  const auto peak = [&](const Program& program, int64_t limit) {
+    return evaluator.measure(program.trace, limit).peak_bytes;
+  };
   const Program none{.trace = model.order, .waits = std::vector<std::vector<int32_t>>(model.order.size())};
-  const Program conv = program_of(model, context.graph, Offload::conv), all = program_of(model, context.graph, Offload::all);
+  const Program conv = program_of(model, context.graph, Offload::conv),
+                all = program_of(model, context.graph, Offload::all);
   // First the fastest algorithms, then algorithms under the limit.
   for (const int64_t algorithms : {kNoLimit, context.live_limit})
     for (const Program* program : {&none, &conv, &all}) {

@@ -75,13 +75,15 @@ void CopyTimer::hasten_fetches(const Trace& trace, int64_t limit) {
 void CopyTimer::merge(const Trace& trace) {
   const auto by_position = [](const Copy& a, const Copy& b) { return a.position < b.position; };
   for (std::vector<Copy>* copies : {&offloads_, &fetches_})
-    if (!std::is_sorted(copies->begin(), copies->end(), by_position)) std::stable_sort(copies->begin(), copies->end(), by_position);
+    if (!std::is_sorted(copies->begin(), copies->end(), by_position))
+      std::stable_sort(copies->begin(), copies->end(), by_position);
   const auto steps = static_cast<int32_t>(trace.size());
   timed_.clear();
   timed_.reserve(trace.size());
   size_t offload = 0, fetch = 0;
   for (int32_t step = 0; step <= steps; ++step) {
-    for (; offload < offloads_.size() && offloads_[offload].position <= step; ++offload) timed_.push_back(offloads_[offload].op);
+    for (; offload < offloads_.size() && offloads_[offload].position <= step; ++offload)
+      timed_.push_back(offloads_[offload].op);
     for (; fetch < fetches_.size() && fetches_[fetch].position <= step; ++fetch) timed_.push_back(fetches_[fetch].op);
     if (step < steps && (is_task(trace[at(step)]) || step < first_task_)) timed_.push_back(trace[at(step)]);
   }
@@ -99,7 +101,8 @@ Outcome CopyTimer::time(Trace& trace, int64_t limit, Seconds wanted) {
   merge(trace);
   Outcome better = evaluator_.measure(timed_, limit);
   if (wanted == Seconds::always || better.fits(limit)) evaluator_.simulate(timed_, better);
-  if (lowered.fits(limit) && (!better.fits(limit) || better.seconds > lowered.seconds)) return evaluator_.evaluate(trace, limit);
+  if (lowered.fits(limit) && (!better.fits(limit) || better.seconds > lowered.seconds))
+    return evaluator_.evaluate(trace, limit);
   trace.swap(timed_);
   return better;
 }

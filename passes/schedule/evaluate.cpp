@@ -36,7 +36,8 @@ void Evaluator::find_lives(const Trace& trace) {
         left_at_[at(step)] = before < 0 ? -1 : lives_[at(before)].last;
         if (before < 0 && tensor.persistent) host_resident_bytes_ += tensor.bytes;
         if (tensor.persistent) rounds_[at(step)] = CopyRounds::last;
-        if (const int32_t put = stored_[at(op.id)]; put >= 0 && rounds_[at(put)] == CopyRounds::all_but_last) rounds_[at(put)] = CopyRounds::all;
+        if (const int32_t put = stored_[at(op.id)]; put >= 0 && rounds_[at(put)] == CopyRounds::all_but_last)
+          rounds_[at(put)] = CopyRounds::all;
         begin(op.id, step, step);
         continue;
       }
@@ -77,7 +78,8 @@ void Evaluator::find_lives(const Trace& trace) {
       fetched = zeros ? CopyRounds::all_but_first : CopyRounds::all;
     }
     const size_t first_pair = pairs_.size();
-    for (int32_t i = bounds.in_place; i < bounds.writes; i += 2) pairs_.push_back({current_[at(items[i])].life, items[i + 1], step});
+    for (int32_t i = bounds.in_place; i < bounds.writes; i += 2)
+      pairs_.push_back({current_[at(items[i])].life, items[i + 1], step});
     for (int32_t i = bounds.writes; i < bounds.end; ++i) {
       if (op.again && model_.tensors[at(items[i])].saved) touch(items[i]);
       else begin(items[i], step, -1);
@@ -86,7 +88,8 @@ void Evaluator::find_lives(const Trace& trace) {
     came_from_[at(step)] = came_from;
   }
   for (Life& life : lives_)
-    if (model_.tensors[at(life.tensor)].kept && current_[at(life.tensor)].life == &life - lives_.data()) life.last = steps;
+    if (model_.tensors[at(life.tensor)].kept && current_[at(life.tensor)].life == &life - lives_.data())
+      life.last = steps;
 }
 
 void Evaluator::count_bytes(const Trace& trace) {
@@ -104,7 +107,8 @@ void Evaluator::count_bytes(const Trace& trace) {
   follows_.assign(lives_.size(), 0);
   for (const Pair& pair : pairs_) {
     const Life &read = lives_[at(pair.read)], &written = lives_[at(pair.written)];
-    if (read.last != pair.at || written.first != pair.at || followed_[at(pair.read)] || follows_[at(pair.written)]) continue;
+    if (read.last != pair.at || written.first != pair.at || followed_[at(pair.read)] || follows_[at(pair.written)])
+      continue;
     if (!may_take_over(model_.tensors[at(read.tensor)].copy_bytes, model_.tensors[at(written.tensor)].copy_bytes))
       continue;
     followed_[at(pair.read)] = follows_[at(pair.written)] = 1;

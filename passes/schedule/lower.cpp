@@ -142,7 +142,8 @@ class Lowering::Impl {
     };
     uint8_t lowest = kTransient;
     for (const int32_t id : fresh_)
-      if (decision(id).kind == DecisionKind::recompute && (!own(id) || decision(id).level >= kNested)) lowest = std::min(lowest, decision(id).level);
+      if (decision(id).kind == DecisionKind::recompute && (!own(id) || decision(id).level >= kNested))
+        lowest = std::min(lowest, decision(id).level);
     for (const int32_t id : fresh_) {
       if (own(id) || decision(id).kind == DecisionKind::keep) continue;
       if (decision(id).level > lowest || decision(id).level == kTransient) resident_[static_cast<size_t>(id)] = false;

@@ -24,11 +24,13 @@ void find_host_residents(Model& model, const Plan& plan, const Context& context)
   const auto of = [&](TensorId tensor) -> ModelTensor& { return model.tensors[static_cast<size_t>(tensor.value)]; };
   std::map<TensorKind, int64_t> all;
   for (const PlanTensor& tensor : plan.tensors) all[tensor.kind] += tensor.bytes;
-  const bool gradients_matter = plan.ranks == 1 && all[TensorKind::activation] <= kActivationFactor * all[TensorKind::weight_gradient];
+  const bool gradients_matter =
+      plan.ranks == 1 && all[TensorKind::activation] <= kActivationFactor * all[TensorKind::weight_gradient];
   for (const TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& tensor = plan.tensors[id];
     const bool gradient = tensor.kind == TensorKind::weight_gradient;
-    if (!context.policy.searches || !tensor.persistent || tensor.bytes == 0 || (gradient && !gradients_matter)) continue;
+    if (!context.policy.searches || !tensor.persistent || tensor.bytes == 0 || (gradient && !gradients_matter))
+      continue;
     if (!gradient && tensor.kind != TensorKind::weight && tensor.kind != TensorKind::optimizer_state) continue;
     of(id).host_resident = tensor.bytes >= all[tensor.kind] / kLittle;
     of(id).adds_up = of(id).host_resident && gradient;
@@ -67,7 +69,8 @@ void find_host_residents(Model& model, const Plan& plan, const Context& context)
     // Tensors that no task accesses stay on the device.
     tensor.host_resident = tensor.host_resident && touched[static_cast<size_t>(id)];
     tensor.adds_up = tensor.adds_up && tensor.host_resident;
-    tensor.for_update = tensor.host_resident && (plan.tensors[TensorId(id)].kind == TensorKind::optimizer_state || plan.tensors[TensorId(id)].slice_of.valid());
+    tensor.for_update = tensor.host_resident && (plan.tensors[TensorId(id)].kind == TensorKind::optimizer_state ||
+                                                 plan.tensors[TensorId(id)].slice_of.valid());
     if (!tensor.host_resident) tensor.update = -1;
     else if (tensor.update < 0) model.all_host_residents.push_back(id);
   }
@@ -122,7 +125,8 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
       list.push_back(pair.written.value);
     }
     model.in_place.add(list);
-    model.tasks.push_back({.kind = task.kind, .recomputable = task.kind == TaskKind::forward && context.graph.tasks[id].may_run_again});
+    model.tasks.push_back(
+        {.kind = task.kind, .recomputable = task.kind == TaskKind::forward && context.graph.tasks[id].may_run_again});
     for (const TensorId changed : task.updates) model.tensors[static_cast<size_t>(changed.value)].changed = true;
     for (const TensorId saved : task.remembers) model.tensors[static_cast<size_t>(saved.value)].saved = true;
     for (const TensorId written : task.writes) {
@@ -315,7 +319,8 @@ void put_steps(Plan& plan, const Trace& trace) {
   for (const Op& op : trace) {
     switch (op.kind) {
       case StepKind::compute:
-        plan.steps.push_back({.stream = StreamKind::compute, .kind = op.kind, .task = TaskId(op.id), .recompute = op.again});
+        plan.steps.push_back(
+            {.stream = StreamKind::compute, .kind = op.kind, .task = TaskId(op.id), .recompute = op.again});
         break;
       case StepKind::offload:
         plan.steps.push_back({.stream = StreamKind::d2h, .kind = op.kind, .tensor = TensorId(op.id)});

@@ -56,8 +56,8 @@ class Touched {
   struct Bounds {
     int32_t reads = 0, updates = 0, host_residents = 0, in_place = 0, writes = 0, end = 0;  // where each part begins
   };
-  void add(std::span<const int32_t> reads, std::span<const int32_t> updates, std::span<const int32_t> host_residents, std::span<const int32_t> in_place,
-           std::span<const int32_t> writes);
+  void add(std::span<const int32_t> reads, std::span<const int32_t> updates, std::span<const int32_t> host_residents,
+           std::span<const int32_t> in_place, std::span<const int32_t> writes);
   const Bounds& bounds(int32_t task) const { return bounds_[at(task)]; }
   const int32_t* items() const { return items_.data(); }
 

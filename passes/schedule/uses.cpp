@@ -22,7 +22,8 @@ int32_t Uses::next(int32_t tensor, int32_t position) const {
 }
 
 bool Uses::may_take_over(int32_t read, int32_t written, int32_t position) const {
-  const ModelTensor &from = model_.tensors[static_cast<size_t>(read)], &to = model_.tensors[static_cast<size_t>(written)];
+  const ModelTensor &from = model_.tensors[static_cast<size_t>(read)],
+                    &to = model_.tensors[static_cast<size_t>(written)];
   return next(read, position) == kNever && !from.kept && plimsoll::may_take_over(from.copy_bytes, to.copy_bytes);
 }
 

@@ -41,7 +41,8 @@ double fastest_iteration(const Model& model) {
 
 // In every round, the part of the batch that the first task reads is loaded before anything is computed.
 double first_load_seconds(const Model& model) {
-  const auto first = std::find_if(model.order.begin(), model.order.end(), [](const Op& op) { return op.kind == StepKind::compute; });
+  const auto first =
+      std::find_if(model.order.begin(), model.order.end(), [](const Op& op) { return op.kind == StepKind::compute; });
   if (first == model.order.end()) return 0;
   int64_t bytes = -1;
   for (const int32_t id : model.reads[first->id])
@@ -132,7 +133,8 @@ class AgainSeconds {
   double of(double bytes) const {
     if (bytes <= 0) return 0;
     // Whole items.
-    const size_t whole = static_cast<size_t>(std::upper_bound(bytes_.begin(), bytes_.end(), bytes) - bytes_.begin()) - 1;
+    const size_t whole =
+        static_cast<size_t>(std::upper_bound(bytes_.begin(), bytes_.end(), bytes) - bytes_.begin()) - 1;
     const double rest = bytes - bytes_[whole];
     if (whole == items_.size()) return rest > 1e-6 ? 1e30 : seconds_[whole];
     return seconds_[whole] + rest / items_[whole].bytes * items_[whole].seconds;
@@ -146,8 +148,9 @@ class AgainSeconds {
 // The minimum of T over the offloaded bytes, a convex function, by its corner points and ternary search. Host
 // residences only reduce what else must be evicted: as free bytes in one term, at the cost of their copies in the
 // other. Returns `enough` as soon as the minimum is known not to exceed it.
-double round_bound(const Model& model, const std::vector<Droppable>& items, const std::vector<Droppable>& host_residents, double over, double before,
-                   double after, double enough) {
+double round_bound(const Model& model, const std::vector<Droppable>& items,
+                   const std::vector<Droppable>& host_residents, double over, double before, double after,
+                   double enough) {
   const double d2h = model.links.d2h_bytes_per_second, h2d = model.links.h2d_bytes_per_second;
   // Slowdown of overlapping tasks per byte copied off and back.
   const double taken = model.links.slowdown * (1 / d2h + 1 / h2d);
@@ -189,7 +192,9 @@ struct Bound::Full {
 Bound::~Bound() = default;
 
 Bound::Bound(const Model& model)
-    : model_(model), ideal_(fastest_iteration(model) + first_load_seconds(model)), reduced_(model.reductions.empty() ? 0 : reduced_iteration(model)) {
+    : model_(model),
+      ideal_(fastest_iteration(model) + first_load_seconds(model)),
+      reduced_(model.reductions.empty() ? 0 : reduced_iteration(model)) {
   schedule::Evaluator evaluator(model);
   schedule::Trace trace;
   schedule::lower_to_steps(model, schedule::keep_everything(model), trace);
@@ -199,16 +204,18 @@ Bound::Bound(const Model& model)
     if (trace[step].kind == StepKind::compute) live[step] -= model.algorithms_of(trace[step].id).back().workspace_bytes;
 
   std::vector<double> until(model.order.size() + 1, 0);
-  for (size_t step = 0; step < model.order.size(); ++step) until[step + 1] = until[step] + fastest(model, model.order[step]);
+  for (size_t step = 0; step < model.order.size(); ++step)
+    until[step + 1] = until[step] + fastest(model, model.order[step]);
   std::vector<int32_t> steps(model.order.size());
   std::iota(steps.begin(), steps.end(), 0);
   const size_t tried = std::min(kStepsTried, steps.size());
-  std::partial_sort(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(tried), steps.end(), [&](int32_t a, int32_t b) {
-    return live[at(a)] != live[at(b)] ? live[at(a)] > live[at(b)] : a < b;
-  });
+  std::partial_sort(
+      steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(tried), steps.end(),
+      [&](int32_t a, int32_t b) { return live[at(a)] != live[at(b)] ? live[at(a)] > live[at(b)] : a < b; });
   for (size_t i = 0; i < tried; ++i) {
     const double before = until[at(steps[i])];
-    fullest_.push_back({.step = steps[i], .live = live[at(steps[i])], .before = before, .after = until.back() - before});
+    fullest_.push_back(
+        {.step = steps[i], .live = live[at(steps[i])], .before = before, .after = until.back() - before});
   }
 }
 
@@ -226,7 +233,9 @@ double Bound::seconds(int64_t limit) {
       full.looked_at = true;
     }
     const double ideal = full.before + full.after;
-    best = std::max(best, round_bound(model_, full.items, full.host_residents, over, full.before, full.after, best + ideal) - ideal);
+    best = std::max(
+        best,
+        round_bound(model_, full.items, full.host_residents, over, full.before, full.after, best + ideal) - ideal);
   }
   const double rounds = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
   return known->second = std::max(ideal_ + std::min(best, 1e6) * rounds, reduced_);

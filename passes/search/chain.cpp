@@ -56,7 +56,8 @@ std::optional<std::vector<Stage>> find_stages(const Model& model) {
 
 class Recurrence {
  public:
-  Recurrence(const Model& model, std::vector<Stage> stages) : model_(model), stages_(std::move(stages)), end_(static_cast<int32_t>(stages_.size())) {
+  Recurrence(const Model& model, std::vector<Stage> stages)
+      : model_(model), stages_(std::move(stages)), end_(static_cast<int32_t>(stages_.size())) {
     int64_t all = 0;
     for (const Stage& stage : stages_) all += bytes_of(stage) + 2 * model_.tensors[at(stage.output)].bytes;
     unit_ = std::max<int64_t>(256, (all / kUnits + 255) / 256 * 256);
@@ -105,8 +106,12 @@ class Recurrence {
     return bytes;
   }
   int32_t in_units(int64_t bytes) const { return static_cast<int32_t>((bytes + unit_ - 1) / unit_); }
-  Cell& cell(int32_t s, int32_t t, int32_t units) { return table_[at(s * (end_ + 1) + t) * at(units_ + 1) + at(units)]; }
-  const Cell& cell(int32_t s, int32_t t, int32_t units) const { return table_[at(s * (end_ + 1) + t) * at(units_ + 1) + at(units)]; }
+  Cell& cell(int32_t s, int32_t t, int32_t units) {
+    return table_[at(s * (end_ + 1) + t) * at(units_ + 1) + at(units)];
+  }
+  const Cell& cell(int32_t s, int32_t t, int32_t units) const {
+    return table_[at(s * (end_ + 1) + t) * at(units_ + 1) + at(units)];
+  }
   int32_t y(int32_t i) const { return i < end_ ? y_[at(i)] : 0; }
 
   void solve() {
@@ -121,7 +126,8 @@ class Recurrence {
   void begin(int32_t s, int32_t t) {
     int32_t need = y(s) + stash_[at(t)] + y(t) + y(s);
     if (stash_[at(t)] > 0) need = std::max(need, y(s) + y(t) + y(t) + stash_[at(t)]);
-    for (int32_t units = need; units <= units_; ++units) cell(s, t, units) = {stash_[at(t)] > 0 ? seconds_[at(t)] : 0.0F, t};
+    for (int32_t units = need; units <= units_; ++units)
+      cell(s, t, units) = {stash_[at(t)] > 0 ? seconds_[at(t)] : 0.0F, t};
   }
   void join(int32_t s, int32_t t) {
     const auto take = [&](int32_t units, float seconds, int32_t split) {

@@ -32,7 +32,9 @@ class Fitter {
     State best = state = bench_.evaluate(std::move(state.decisions), limit, kSeconds);
     // Each iteration evicts something more. An eviction may be undone by the need of another, so the number of
     // iterations without progress is limited.
-    for (int vain = 0; state.outcome.possible() && !state.outcome.fits(limit) && vain < kPatience && !bench_.deadline.passed(); ++vain) {
+    for (int vain = 0;
+         state.outcome.possible() && !state.outcome.fits(limit) && vain < kPatience && !bench_.deadline.passed();
+         ++vain) {
       Decisions decisions = state.decisions;
       if (!evict(decisions, state.outcome, limit)) break;
       state = bench_.evaluate(decisions, limit, kSeconds);
@@ -66,8 +68,10 @@ class Fitter {
   }
 
   double offload_seconds(int64_t bytes) const {
-    const double copy = static_cast<double>(bytes) / std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
-    const double queued = static_cast<double>(offloaded_) / std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
+    const double copy =
+        static_cast<double>(bytes) / std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
+    const double queued = static_cast<double>(offloaded_) /
+                          std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
     const double hidden = std::clamp((forward_ - queued) / std::max(copy, 1e-12), 0.0, 1.0);
     return copy * (1 - hidden) + 0.02 * copy;
   }
@@ -83,7 +87,8 @@ class Fitter {
       return copy * (1 - hidden) + 0.02 * copy;
     };
     if (tensor.for_update) return shown(backward_, fetched_) / static_cast<double>(model_.rounds);
-    if (tensor.adds_up) return shown(backward_, fetched_) * static_cast<double>(model_.rounds - 1) / static_cast<double>(model_.rounds);
+    if (tensor.adds_up)
+      return shown(backward_, fetched_) * static_cast<double>(model_.rounds - 1) / static_cast<double>(model_.rounds);
     return shown(forward_, fetched_forward_) + shown(backward_, fetched_);
   }
 
@@ -96,8 +101,10 @@ class Fitter {
     bool backward = false;
     for (size_t step = 0; step < bench_.trace.size(); ++step) {
       const Op& op = bench_.trace[step];
-      if (op.kind == StepKind::offload && !model_.tensors[at(op.id)].host_resident) offloaded_ += model_.tensors[at(op.id)].copy_bytes;
-      if (op.kind == StepKind::prefetch) (backward ? fetched_ : fetched_forward_) += model_.tensors[at(op.id)].copy_bytes;
+      if (op.kind == StepKind::offload && !model_.tensors[at(op.id)].host_resident)
+        offloaded_ += model_.tensors[at(op.id)].copy_bytes;
+      if (op.kind == StepKind::prefetch)
+        (backward ? fetched_ : fetched_forward_) += model_.tensors[at(op.id)].copy_bytes;
       if (op.kind != StepKind::compute) continue;
       if (op.again) again_[at(op.id)] = 1;
       const TaskKind kind = model_.tasks[at(op.id)].kind;
@@ -134,12 +141,17 @@ class Fitter {
   // wherever too much is live.
   void lower_all(Decisions& decisions, int64_t limit) {
     const auto& lives = bench_.evaluator.lives();
-    std::vector<std::vector<int32_t>> from(bench_.trace.size() + 1);  // of each step: lives that may leave from there on
+    std::vector<std::vector<int32_t>> from(bench_.trace.size() +
+                                           1);  // of each step: lives that may leave from there on
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
       const ModelTensor& tensor = model_.tensors[at(lives[at(life)].tensor)];
-      if (tensor.movable && !tensor.host_resident && tensor.bytes > 0 && lives[at(life)].last > lives[at(life)].first + 1) from[at(lives[at(life)].first) + 1].push_back(life);
+      if (tensor.movable && !tensor.host_resident && tensor.bytes > 0 &&
+          lives[at(life)].last > lives[at(life)].first + 1)
+        from[at(lives[at(life)].first) + 1].push_back(life);
     }
-    const auto dearer = [&](const Candidate& a, const Candidate& b) { return std::tie(a.score, a.tensor, a.first) > std::tie(b.score, b.tensor, b.first); };
+    const auto dearer = [&](const Candidate& a, const Candidate& b) {
+      return std::tie(a.score, a.tensor, a.first) > std::tie(b.score, b.tensor, b.first);
+    };
     std::priority_queue<Candidate, std::vector<Candidate>, decltype(dearer)> there(dearer);
     std::vector<Candidate> used;
     for (int32_t step = 0; step < static_cast<int32_t>(bench_.trace.size()); ++step) {
@@ -178,11 +190,14 @@ class Fitter {
       const auto& [tensor, first, last] = lives[at(life)];
       if (first >= peak || last <= peak || evicted_[at(tensor)] || touched_[at(tensor)] == stamp_of_touch_) continue;
       if (model_.tensors[at(tensor)].host_resident) consider_more(lives[at(life)], decisions, candidates);
-      else if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0) consider(lives[at(life)], decisions, candidates);
+      else if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0)
+        consider(lives[at(life)], decisions, candidates);
     }
     if (means_.offload) consider_host_residents(peak, decisions, candidates);
     for (size_t i = 0; i < candidates.size(); ++i) candidates[i].number = static_cast<int32_t>(i);
-    const auto dearer = [](const Candidate& a, const Candidate& b) { return a.score != b.score ? a.score > b.score : a.number > b.number; };
+    const auto dearer = [](const Candidate& a, const Candidate& b) {
+      return a.score != b.score ? a.score > b.score : a.number > b.number;
+    };
     std::make_heap(candidates.begin(), candidates.end(), dearer);  // mostly a few suffice, so no full sort
     const bool any = !candidates.empty();
     while (live_.at(peak) > limit && !candidates.empty()) {
@@ -192,7 +207,8 @@ class Fitter {
       const int64_t bytes = model_.tensors[at(candidate.tensor)].bytes;
       decisions[at(candidate.tensor)] = candidate.decision;
       evicted_[at(candidate.tensor)] = 1;
-      if (candidate.lives_on_host) for_each_absence(candidate.tensor, [&](int32_t begin, int32_t end) { live_.add(begin, end, -bytes); });
+      if (candidate.lives_on_host)
+        for_each_absence(candidate.tensor, [&](int32_t begin, int32_t end) { live_.add(begin, end, -bytes); });
       else live_.add(candidate.first + 1, candidate.last, -bytes);
     }
     return any;
@@ -223,7 +239,9 @@ class Fitter {
 
   // True if the update of this tensor comes early or in turn.
   bool comes_before_its_place(int32_t id, const Decision& decision) const {
-    return decision.kind == DecisionKind::offload ? decision.level == kEarly : decision.kind == DecisionKind::keep && model_.tensors[at(id)].always_on_host;
+    return decision.kind == DecisionKind::offload
+               ? decision.level == kEarly
+               : decision.kind == DecisionKind::keep && model_.tensors[at(id)].always_on_host;
   }
 
   // Candidates among tensors that reside on the device and are not accessed near the peak. Also, an early update at the
@@ -233,15 +251,28 @@ class Fitter {
     const int32_t here = op.kind == StepKind::compute ? op.id : model_.tensors[at(op.id)].update;
     if (here >= 0 && !model_.update_after[here].empty())
       for (const int32_t id : model_.host_residents[here])
-        if ((model_.tensors[at(id)].update == here || model_.tensors[at(id)].adds_up) && comes_before_its_place(id, decisions[at(id)]) && !evicted_[at(id)])
-          candidates.push_back({id, peak - 1, peak + 1, {DecisionKind::offload, 1, decisions[at(id)].again},
-                                1e-3 * host_residence_seconds(model_.tensors[at(id)]) / static_cast<double>(model_.tensors[at(id)].bytes)});
+        if ((model_.tensors[at(id)].update == here || model_.tensors[at(id)].adds_up) &&
+            comes_before_its_place(id, decisions[at(id)]) && !evicted_[at(id)])
+          candidates.push_back({id,
+                                peak - 1,
+                                peak + 1,
+                                {DecisionKind::offload, 1, decisions[at(id)].again},
+                                1e-3 * host_residence_seconds(model_.tensors[at(id)]) /
+                                    static_cast<double>(model_.tensors[at(id)].bytes)});
     for (const int32_t id : model_.all_host_residents) {
       const ModelTensor& tensor = model_.tensors[at(id)];
-      if (tensor.always_on_host || decisions[at(id)].kind != DecisionKind::keep || evicted_[at(id)] || touched_[at(id)] == stamp_of_touch_) continue;
+      if (tensor.always_on_host || decisions[at(id)].kind != DecisionKind::keep || evicted_[at(id)] ||
+          touched_[at(id)] == stamp_of_touch_)
+        continue;
       bool away = false;
       for_each_absence(id, [&](int32_t begin, int32_t end) { away = away || (begin <= peak && peak < end); });
-      if (away) candidates.push_back({id, 0, 0, {DecisionKind::offload, kEarly, false}, host_residence_seconds(tensor) / static_cast<double>(tensor.bytes), true});
+      if (away)
+        candidates.push_back({id,
+                              0,
+                              0,
+                              {DecisionKind::offload, kEarly, false},
+                              host_residence_seconds(tensor) / static_cast<double>(tensor.bytes),
+                              true});
     }
   }
 
@@ -250,7 +281,11 @@ class Fitter {
     const Decision& decision = decisions[at(life.tensor)];
     const ModelTensor& tensor = model_.tensors[at(life.tensor)];
     if (!decision.again && !tensor.for_update)
-      candidates.push_back({life.tensor, life.first, life.last, {DecisionKind::offload, decision.level, true}, 2 * host_residence_seconds(tensor) / static_cast<double>(tensor.bytes)});
+      candidates.push_back({life.tensor,
+                            life.first,
+                            life.last,
+                            {DecisionKind::offload, decision.level, true},
+                            2 * host_residence_seconds(tensor) / static_cast<double>(tensor.bytes)});
   }
 
   // The next decision for a tensor that takes bytes at the peak, and its cost.
@@ -259,7 +294,9 @@ class Fitter {
     const ModelTensor& tensor = model_.tensors[at(id)];
     const Decision& decision = decisions[at(id)];
     const double bytes = static_cast<double>(tensor.bytes);
-    const auto add = [&](Decision next, double seconds) { candidates.push_back({id, life.first, life.last, next, seconds / bytes}); };
+    const auto add = [&](Decision next, double seconds) {
+      candidates.push_back({id, life.first, life.last, next, seconds / bytes});
+    };
     if (tensor.gap_end == kNever) {  // only a source of recomputations
       if (decision.kind == DecisionKind::keep)
         add({DecisionKind::recompute, kTransient, true}, recompute_seconds(id, decisions));

@@ -100,7 +100,8 @@ bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Decision
   std::vector<std::pair<double, size_t>> order;
   for (size_t i = 0; i < waits.size(); ++i) order.emplace_back(price_of(model, waits[i].tensor), i);
   std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
-    return std::tuple(a.first, -model.tensors[at(waits[a.second].tensor)].bytes) < std::tuple(b.first, -model.tensors[at(waits[b.second].tensor)].bytes);
+    return std::tuple(a.first, -model.tensors[at(waits[a.second].tensor)].bytes) <
+           std::tuple(b.first, -model.tensors[at(waits[b.second].tensor)].bytes);
   });
   bool any = false;
   for (const auto& [price, i] : order) {

@@ -22,7 +22,12 @@ constexpr double kGain = 1e-4;
 class Improver {
  public:
   Improver(Workbench& bench, const DecisionSpace& space, const Means& means, std::mt19937_64& random)
-      : model_(bench.model), means_(means), random_(random), items_(space.items), twins_(space.twins), price_(space.prices) {}
+      : model_(bench.model),
+        means_(means),
+        random_(random),
+        items_(space.items),
+        twins_(space.twins),
+        price_(space.prices) {}
 
   // Applies one move.
   void disturb(Decisions& decisions);
@@ -32,9 +37,12 @@ class Improver {
 
   Decision other(int32_t id, DecisionKind kind) const {
     const ModelTensor& tensor = model_.tensors[at(id)];
-    if (tensor.host_resident) return kind == DecisionKind::keep || !means_.offload ? Decision{} : Decision{DecisionKind::offload, schedule::kEarly, false};
+    if (tensor.host_resident)
+      return kind == DecisionKind::keep || !means_.offload ? Decision{}
+                                                           : Decision{DecisionKind::offload, schedule::kEarly, false};
     if (kind == DecisionKind::recompute && !(tensor.recomputable && means_.recompute)) kind = DecisionKind::offload;
-    if (kind == DecisionKind::offload && !(means_.offload || tensor.input)) kind = tensor.recomputable && means_.recompute ? DecisionKind::recompute : DecisionKind::keep;
+    if (kind == DecisionKind::offload && !(means_.offload || tensor.input))
+      kind = tensor.recomputable && means_.recompute ? DecisionKind::recompute : DecisionKind::keep;
     if (tensor.gap_end == kNever)
       return kind == DecisionKind::keep ? Decision{} : Decision{DecisionKind::recompute, kTransient, true};
     return {kind, 1, false};
@@ -82,8 +90,10 @@ class Improver {
       const uint64_t item = draw(items_.size());
       const DecisionKind kind = decisions[at(items_[item])].kind;
       if (model_.tensors[at(items_[item])].gap_end == kNever) continue;
-      if (kind == DecisionKind::offload && (again < 0 || price_[item] <= price_[at(again)])) leaves = static_cast<int32_t>(item);
-      if (kind == DecisionKind::recompute && (leaves < 0 || price_[item] >= price_[at(leaves)])) again = static_cast<int32_t>(item);
+      if (kind == DecisionKind::offload && (again < 0 || price_[item] <= price_[at(again)]))
+        leaves = static_cast<int32_t>(item);
+      if (kind == DecisionKind::recompute && (leaves < 0 || price_[item] >= price_[at(leaves)]))
+        again = static_cast<int32_t>(item);
     }
     if (leaves < 0 || again < 0) return flip_one(decisions);
     decisions[at(items_[at(leaves)])] = other(items_[at(leaves)], DecisionKind::recompute);
@@ -183,7 +193,8 @@ DecisionSpace find_decision_space(const Model& model) {
   DecisionSpace space;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     const ModelTensor& tensor = model.tensors[at(id)];
-    if (tensor.movable && tensor.bytes > 0 && (tensor.gap_end != kNever || tensor.recomputable)) space.items.push_back(id);
+    if (tensor.movable && tensor.bytes > 0 && (tensor.gap_end != kNever || tensor.recomputable))
+      space.items.push_back(id);
     if (tensor.for_update) space.items.push_back(id);
   }
   std::stable_sort(space.items.begin(), space.items.end(), [&](int32_t a, int32_t b) {
@@ -197,8 +208,8 @@ DecisionSpace find_decision_space(const Model& model) {
   return space;
 }
 
-State improve(Workbench& bench, State state, int64_t limit, int64_t work, const DecisionSpace& space, const Means& means,
-              std::mt19937_64& random, Archive& archive) {
+State improve(Workbench& bench, State state, int64_t limit, int64_t work, const DecisionSpace& space,
+              const Means& means, std::mt19937_64& random, Archive& archive) {
   if (space.items.empty()) return state;
   Improver improver(bench, space, means, random);
   State best = state;

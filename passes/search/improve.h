@@ -19,7 +19,7 @@ DecisionSpace find_decision_space(const Model& model);
 
 // `state` fits `limit`, and so does the result. Every fitting schedule on the way goes to the archive. Ends after
 // `work` more units of work on the bench, or after half of that without a gain.
-State improve(Workbench& bench, State state, int64_t limit, int64_t work, const DecisionSpace& space, const Means& means,
-              std::mt19937_64& random, Archive& archive);
+State improve(Workbench& bench, State state, int64_t limit, int64_t work, const DecisionSpace& space,
+              const Means& means, std::mt19937_64& random, Archive& archive);
 
 }  // namespace plimsoll::search

@@ -53,7 +53,8 @@ int64_t Levels::at(int32_t step) const {
 }
 
 int32_t Levels::highest() const {
-  const auto block = std::max_element(blocks_.begin(), blocks_.end(), [](const Block& a, const Block& b) { return a.highest < b.highest; });
+  const auto block = std::max_element(blocks_.begin(), blocks_.end(),
+                                      [](const Block& a, const Block& b) { return a.highest < b.highest; });
   const size_t begin = static_cast<size_t>(block - blocks_.begin()) * kBlock;
   for (size_t step = begin; step < levels_.size(); ++step)
     if (levels_[step] + block->added == block->highest) return static_cast<int32_t>(step);

@@ -46,16 +46,19 @@ LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
   RecomputePrice recompute(model_);
   for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
     const ModelTensor& tensor = model_.tensors[at(id)];
-    if (!tensor.movable || tensor.bytes == 0 || tensor.gap_end == kNever || tensor.gap_begin >= peak || tensor.gap_end <= peak) continue;
+    if (!tensor.movable || tensor.bytes == 0 || tensor.gap_end == kNever || tensor.gap_begin >= peak ||
+        tensor.gap_end <= peak)
+      continue;
     if (schedule::accesses(model_, model_.order[at(peak)], id)) continue;
     const double bytes = static_cast<double>(tensor.copy_bytes), again = tensor.input ? 0 : recompute.seconds(id);
     const double latency = model_.links.latency_seconds;
-    items_.push_back({.tensor = id,
-                      .made = tensor.producer < 0 ? 0 : end[at(model_.tasks[at(tensor.producer)].position)],
-                      .wanted = start[at(tensor.gap_end)],
-                      .out = tensor.input ? 0 : latency + bytes / model_.links.d2h_bytes_per_second,
-                      .back = latency + bytes / model_.links.h2d_bytes_per_second,
-                      .price = again < 0 ? std::numeric_limits<double>::infinity() : again / static_cast<double>(tensor.bytes)});
+    items_.push_back(
+        {.tensor = id,
+         .made = tensor.producer < 0 ? 0 : end[at(model_.tasks[at(tensor.producer)].position)],
+         .wanted = start[at(tensor.gap_end)],
+         .out = tensor.input ? 0 : latency + bytes / model_.links.d2h_bytes_per_second,
+         .back = latency + bytes / model_.links.h2d_bytes_per_second,
+         .price = again < 0 ? std::numeric_limits<double>::infinity() : again / static_cast<double>(tensor.bytes)});
   }
   std::stable_sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) { return a.price > b.price; });
 }
@@ -66,7 +69,8 @@ Decisions LinkedSeeds::decisions(int64_t limit, double share, const Means& means
   std::iota(by_made.begin(), by_made.end(), size_t{0});
   std::vector<size_t> by_wanted = by_made;
   std::stable_sort(by_made.begin(), by_made.end(), [&](size_t a, size_t b) { return items_[a].made < items_[b].made; });
-  std::stable_sort(by_wanted.begin(), by_wanted.end(), [&](size_t a, size_t b) { return items_[a].wanted < items_[b].wanted; });
+  std::stable_sort(by_wanted.begin(), by_wanted.end(),
+                   [&](size_t a, size_t b) { return items_[a].wanted < items_[b].wanted; });
   std::vector<int32_t> rank_made(items_.size()), rank_wanted(items_.size());
   std::vector<double> before, behind;
   for (size_t rank = 0; rank < items_.size(); ++rank) {
@@ -90,7 +94,8 @@ Decisions LinkedSeeds::decisions(int64_t limit, double share, const Means& means
   for (size_t i = items_.size(); i-- > 0 && over > 0 && means.recompute;) {
     const Item& item = items_[i];
     if (decisions[at(item.tensor)].kind != DecisionKind::keep || !std::isfinite(item.price)) continue;
-    decisions[at(item.tensor)] = model_.tensors[at(item.tensor)].input ? Decision{DecisionKind::offload, 1, false} : Decision{DecisionKind::recompute, 1, false};
+    decisions[at(item.tensor)] = model_.tensors[at(item.tensor)].input ? Decision{DecisionKind::offload, 1, false}
+                                                                       : Decision{DecisionKind::recompute, 1, false};
     over -= model_.tensors[at(item.tensor)].bytes;
   }
   return decisions;

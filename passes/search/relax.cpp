@@ -61,18 +61,23 @@ class Relaxer {
       int32_t last = first;
       const int32_t tensor = lives_[at(first)].tensor;
       while (last + 1 < static_cast<int32_t>(lives_.size()) && lives_[at(last + 1)].tensor == tensor) ++last;
-      if ((last > first || model_.tensors[at(tensor)].host_resident) && decisions[at(tensor)].kind != DecisionKind::keep && model_.tensors[at(tensor)].bytes > 0)
-        absences_.push_back({tensor, first, last, seconds_of(tensor, last - first + 1, decisions) / static_cast<double>(model_.tensors[at(tensor)].bytes)});
+      if ((last > first || model_.tensors[at(tensor)].host_resident) &&
+          decisions[at(tensor)].kind != DecisionKind::keep && model_.tensors[at(tensor)].bytes > 0)
+        absences_.push_back(
+            {tensor, first, last,
+             seconds_of(tensor, last - first + 1, decisions) / static_cast<double>(model_.tensors[at(tensor)].bytes)});
       first = last + 1;
     }
-    std::stable_sort(absences_.begin(), absences_.end(), [](const Absence& a, const Absence& b) { return a.score > b.score; });
+    std::stable_sort(absences_.begin(), absences_.end(),
+                     [](const Absence& a, const Absence& b) { return a.score > b.score; });
   }
 
   double seconds_of(int32_t id, int32_t lives, const Decisions& decisions) const {
     const ModelTensor& tensor = model_.tensors[at(id)];
     const double copy = static_cast<double>(tensor.copy_bytes) /
                         std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
-    if (tensor.host_resident) return tensor.for_update ? copy / static_cast<double>(model_.rounds) : copy * static_cast<double>(lives);
+    if (tensor.host_resident)
+      return tensor.for_update ? copy / static_cast<double>(model_.rounds) : copy * static_cast<double>(lives);
     if (tensor.input) return 0;  // loaded again, whatever its decision
     if (decisions[at(id)].kind == DecisionKind::offload) return copy;
     return static_cast<double>(runs_[at(tensor.producer)]) * model_.seconds_again(tensor.producer);
@@ -85,7 +90,8 @@ class Relaxer {
       body(0, lives_[at(absence.first)].first);
       body(lives_[at(absence.last)].last + 1, static_cast<int32_t>(steps_.size()));
     }
-    for (int32_t life = absence.first; life < absence.last; ++life) body(lives_[at(life)].last + 1, lives_[at(life + 1)].first);
+    for (int32_t life = absence.first; life < absence.last; ++life)
+      body(lives_[at(life)].last + 1, lives_[at(life + 1)].first);
   }
 
   bool has_room(const Absence& absence, int64_t most) const {

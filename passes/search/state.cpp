@@ -18,7 +18,8 @@ constexpr int kShrinkings = 8;  // attempts to shrink the host pool; the last on
 bool Workbench::keep_pool(State& state, size_t longest, Seconds wanted) {
   for (int turn = 1; pool_bytes(model, trace) > pool_limit; ++turn) {
     pool_binds = true;
-    if (turn > kShrinkings || !shrink_pool(model, trace, turn < kShrinkings ? pool_limit : -1, state.decisions)) return false;
+    if (turn > kShrinkings || !shrink_pool(model, trace, turn < kShrinkings ? pool_limit : -1, state.decisions))
+      return false;
     work += static_cast<int64_t>(trace.size());
     if (!lower_possible(lowering_, state.decisions, trace, longest)) return false;
     state.outcome = timer_.time(trace, state.limit, wanted);
@@ -29,7 +30,8 @@ bool Workbench::keep_pool(State& state, size_t longest, Seconds wanted) {
 State Workbench::evaluate(Decisions decisions, int64_t limit, Seconds wanted) {
   constexpr double never = std::numeric_limits<double>::infinity();
   const bool simulated = last_.outcome.seconds < never || !last_.outcome.possible();
-  if (last_.work > 0 && limit == last_.limit && decisions == last_.decisions && (simulated || wanted == Seconds::where_it_fits)) {
+  if (last_.work > 0 && limit == last_.limit && decisions == last_.decisions &&
+      (simulated || wanted == Seconds::where_it_fits)) {
     work += last_.work;
     return last_;
   }

@@ -33,7 +33,12 @@ struct State {
 class Workbench {
  public:
   explicit Workbench(const Model& model, const Deadline& deadline = {}, int64_t pool_limit = kNoLimit)
-      : model(model), evaluator(model), deadline(deadline), pool_limit(pool_limit), lowering_(model), timer_(model, evaluator) {}
+      : model(model),
+        evaluator(model),
+        deadline(deadline),
+        pool_limit(pool_limit),
+        lowering_(model),
+        timer_(model, evaluator) {}
 
   // Repeating the last request returns the cached state, but counts its work again. Impossible decisions are corrected
   // (lower.h), and so are decisions that exceed the host pool's limit (host_pool.h). If the outcome is not possible(),

@@ -20,7 +20,8 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 uint64_t color_of_task(const Model& model, int32_t task) {
   uint64_t color = static_cast<uint64_t>(model.tasks[at(task)].kind);
   for (const schedule::Algorithm& algorithm : model.algorithms_of(task))
-    color = mix(mix(color, std::bit_cast<uint64_t>(algorithm.seconds)), static_cast<uint64_t>(algorithm.workspace_bytes));
+    color =
+        mix(mix(color, std::bit_cast<uint64_t>(algorithm.seconds)), static_cast<uint64_t>(algorithm.workspace_bytes));
   return color;
 }
 
@@ -28,7 +29,8 @@ uint64_t color_of_task(const Model& model, int32_t task) {
 
 std::vector<std::vector<int32_t>> find_twins(const Model& model, const std::vector<int32_t>& tensors) {
   std::vector<uint64_t> tasks;
-  for (int32_t task = 0; task < static_cast<int32_t>(model.tasks.size()); ++task) tasks.push_back(color_of_task(model, task));
+  for (int32_t task = 0; task < static_cast<int32_t>(model.tasks.size()); ++task)
+    tasks.push_back(color_of_task(model, task));
   std::vector<uint64_t> colors;
   for (const schedule::ModelTensor& tensor : model.tensors)
     colors.push_back(mix(static_cast<uint64_t>(tensor.bytes), tensor.producer < 0 ? 0 : tasks[at(tensor.producer)]));

@@ -1,4 +1,5 @@
-// The element type f16 (IEEE 754 binary16), which only files hold. Integer arithmetic: the same bits on every processor.
+// The element type f16 (IEEE 754 binary16), which only files hold. Integer arithmetic: the same bits on every
+// processor.
 #pragma once
 
 #include <bit>

@@ -24,7 +24,9 @@ constexpr int64_t bytes_in_file(FileType type, int64_t bytes_in_memory) {
   return type == FileType::same ? bytes_in_memory : bytes_in_memory / 2;
 }
 
-constexpr float widened(FileType type, uint16_t bits) { return type == FileType::f16 ? widened_f16(bits) : widened(bits); }
+constexpr float widened(FileType type, uint16_t bits) {
+  return type == FileType::f16 ? widened_f16(bits) : widened(bits);
+}
 constexpr uint16_t narrowed(FileType type, float value) {
   return type == FileType::f16 ? narrowed_f16(value) : narrowed(value);
 }

@@ -35,8 +35,8 @@ enum class Layout : uint8_t {
   nhwc,                     // channels last: activations, and convolution weights as [O, H, W, I]
 };
 
-inline constexpr std::array<std::string_view, 10> kLayoutNames = {"plain",   "nChw8c",  "nChw16c", "OIhw8i8o", "OIhw16i16o",
-                                                                   "Ohwi8o", "Ohwi16o", "Goihw8g", "Goihw16g", "nhwc"};
+inline constexpr std::array<std::string_view, 10> kLayoutNames = {
+    "plain", "nChw8c", "nChw16c", "OIhw8i8o", "OIhw16i16o", "Ohwi8o", "Ohwi16o", "Goihw8g", "Goihw16g", "nhwc"};
 inline constexpr std::array<std::string_view, 5> kDataTypeNames = {"f32", "i32", "i64", "u8", "bf16"};
 
 constexpr std::string_view name_of(Layout layout) { return kLayoutNames[static_cast<size_t>(layout)]; }

@@ -15,7 +15,8 @@ struct CastAttrs {
 
 // The operations of Compare and WholeArithmetic. Attributes are numbers, so these are named numbers.
 inline constexpr int64_t kEqual = 0, kLess = 1, kLessOrEqual = 2;
-inline constexpr int64_t kAdd = 0, kSub = 1, kMul = 2, kDiv = 3, kMod = 4, kMax = 5, kMin = 6, kAnd = 7, kOr = 8, kXor = 9;
+inline constexpr int64_t kAdd = 0, kSub = 1, kMul = 2, kDiv = 3, kMod = 4, kMax = 5, kMin = 6, kAnd = 7, kOr = 8,
+                         kXor = 9;
 
 // An absent operand is a number: `real` if the other is f32 (attributes are finite; a value beyond the range of float
 // means infinity), else `whole`.

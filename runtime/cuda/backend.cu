@@ -19,7 +19,8 @@ namespace plimsoll::cuda {
 void check(cudaError_t result, const char* call) {
   if (result == cudaSuccess) return;
   cudaGetLastError();  // clears the error for later calls
-  throw backend::DeviceError(std::string(call) + ": " + cudaGetErrorString(result) + " (" + std::to_string(result) + ")");
+  throw backend::DeviceError(std::string(call) + ": " + cudaGetErrorString(result) + " (" + std::to_string(result) +
+                             ")");
 }
 
 namespace {
@@ -50,7 +51,8 @@ void find_device() {
   cudaRuntimeGetVersion(&runtime);
   const cudaError_t found = cudaGetDeviceCount(&devices);
   if (driver == 0)
-    throw backend::DeviceError("there is no NVIDIA driver; this trainer is for a GPU: compile the model with --target host for this machine");
+    throw backend::DeviceError(
+        "there is no NVIDIA driver; this trainer is for a GPU: compile the model with --target host for this machine");
   if (found == cudaErrorInsufficientDriver)
     throw backend::DeviceError("the driver is of CUDA " + toolkit_version(driver) +
                                ", this trainer was built with CUDA " + toolkit_version(runtime) +
@@ -111,9 +113,10 @@ Arena::Arena(int64_t bytes) : bytes_(bytes), allocated_(bytes) {
     size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
     const std::string holders = cuda::memory_users();
-    throw NoMemory("the planned arena is " + cuda::mebibytes(static_cast<size_t>(bytes)) + " (" + std::to_string(bytes) +
-                   " bytes); " + device_name() + " has " + cuda::mebibytes(free) + " free of " + cuda::mebibytes(total) +
-                   (holders.empty() ? "" : "; " + holders) + ": compile the model with a smaller --budget, or end what holds the rest");
+    throw NoMemory("the planned arena is " + cuda::mebibytes(static_cast<size_t>(bytes)) + " (" +
+                   std::to_string(bytes) + " bytes); " + device_name() + " has " + cuda::mebibytes(free) + " free of " +
+                   cuda::mebibytes(total) + (holders.empty() ? "" : "; " + holders) +
+                   ": compile the model with a smaller --budget, or end what holds the rest");
   }
   check(result, "cudaMalloc of the arena");
   data_ = static_cast<std::byte*>(address);
@@ -150,15 +153,17 @@ struct HostPool::Memory {
 
   explicit Memory(int64_t bytes) : pinned(bytes, "cudaHostAlloc of the host pool") {
     if (!pinned)
-      throw DeviceError("the host pool is " + cuda::mebibytes(static_cast<size_t>(bytes)) + " (" + std::to_string(bytes) +
-                        " bytes) of pinned memory, which this machine does not give: see `ulimit -l`, free memory, or compile "
-                        "the model with a smaller --host-budget or a larger --budget");
+      throw DeviceError(
+          "the host pool is " + cuda::mebibytes(static_cast<size_t>(bytes)) + " (" + std::to_string(bytes) +
+          " bytes) of pinned memory, which this machine does not give: see `ulimit -l`, free memory, or compile "
+          "the model with a smaller --host-budget or a larger --budget");
     fill_with_zeros(pinned.data(), bytes);
   }
 };
 
 HostPool::HostPool(int64_t bytes, const std::string& directory) {
-  if (!directory.empty()) throw HostPoolError("the host pool of a trainer on a GPU is pinned memory: leave --spill out");
+  if (!directory.empty())
+    throw HostPoolError("the host pool of a trainer on a GPU is pinned memory: leave --spill out");
   memory_ = std::make_unique<Memory>(bytes);
 }
 
@@ -196,13 +201,15 @@ std::optional<DeviceMemory> device_memory() {
 
 void copy_in(void* stream, std::byte* to, const std::byte* from, int64_t bytes) {
   const cudaStream_t on = static_cast<cudaStream_t>(stream);
-  check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, on), "cudaMemcpyAsync to the device");
+  check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, on),
+        "cudaMemcpyAsync to the device");
   check(cudaStreamSynchronize(on), "cudaStreamSynchronize");
 }
 
 void copy_out(void* stream, std::byte* to, const std::byte* from, int64_t bytes) {
   const cudaStream_t on = static_cast<cudaStream_t>(stream);
-  check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, on), "cudaMemcpyAsync from the device");
+  check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, on),
+        "cudaMemcpyAsync from the device");
   check(cudaStreamSynchronize(on), "cudaStreamSynchronize");
 }
 
@@ -223,7 +230,8 @@ std::string library_version() {
   cudaRuntimeGetVersion(&runtime);
   const size_t dnn = cudnnGetVersion(), blas = cublasLtGetVersion();
   const auto three = [](size_t version) {
-    return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
+    return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+           std::to_string(version % 100);
   };
   return "cublaslt " + three(blas) + ", cuda " + cuda::toolkit_version(runtime) + ", cudnn " + three(dnn);
 }

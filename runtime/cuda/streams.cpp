@@ -92,8 +92,14 @@ struct Timed {
 class Streams::Player final : CommandRunner {
  public:
   Player(const Program& program, const Round& round, const Arena& arena, HostPool* pool, Overlap overlap)
-      : program_(overlap == Overlap::none ? &program : nullptr), arena_(arena.data()), pool_(pool), names_(program.step_names), round_(round),
-        changing_(cuda::changing_on_device()), operands_of_(round.commands().size()), issued_(round.commands().size()) {
+      : program_(overlap == Overlap::none ? &program : nullptr),
+        arena_(arena.data()),
+        pool_(pool),
+        names_(program.step_names),
+        round_(round),
+        changing_(cuda::changing_on_device()),
+        operands_of_(round.commands().size()),
+        issued_(round.commands().size()) {
     for (const Command& command : round.commands()) {
       if (command.is_step()) used_[static_cast<size_t>(command.stream())] = true;
       begins_with_zeros_ = begins_with_zeros_ || command.from_zero;
@@ -176,7 +182,9 @@ class Streams::Player final : CommandRunner {
   void wait(cudaStream_t on, const cuda::Event& event) const {
     check(cudaStreamWaitEvent(on, event.get(), 0), "cudaStreamWaitEvent");
   }
-  void mark(cudaStream_t on, const cuda::Event& event) const { check(cudaEventRecord(event.get(), on), "cudaEventRecord"); }
+  void mark(cudaStream_t on, const cuda::Event& event) const {
+    check(cudaEventRecord(event.get(), on), "cudaEventRecord");
+  }
 
   // Issues the whole round, on streams that run or record.
   void issue(Recording& round, bool records) {
@@ -336,7 +344,8 @@ class Streams::Player final : CommandRunner {
         break;
       case Command::Kind::reduce:
       case Command::Kind::total:
-        job_.ranks->add_up(std::span(buckets_).subspan(operands_of_[i], command.operands / 2), tensor, command.bytes, on);
+        job_.ranks->add_up(std::span(buckets_).subspan(operands_of_[i], command.operands / 2), tensor, command.bytes,
+                           on);
         break;
       case Command::Kind::read_loss:
         read(&exchange_->loss[next(round.losses)], tensor, on);
@@ -367,7 +376,8 @@ class Streams::Player final : CommandRunner {
     recording.loads.clear();
     try {
       recording.graph = cuda::Graph::instantiate(captured(recording), compute());
-      if (!recording.graph) recording.why_not = "the device has no memory left for its graph; something else has taken what was free";
+      if (!recording.graph)
+        recording.why_not = "the device has no memory left for its graph; something else has taken what was free";
     } catch (const std::exception& error) {
       recording.why_not = error.what();
     }
@@ -415,10 +425,12 @@ class Streams::Player final : CommandRunner {
   cuda::Changing* const changing_;
   std::array<bool, kStreams> used_{};
   bool begins_with_zeros_ = false;            // the first round of an iteration issues other commands
-  std::array<cuda::Stream, kStreams> streams_{cuda::Stream::make(), cuda::Stream::make(), cuda::Stream::make(), cuda::Stream::make()};
+  std::array<cuda::Stream, kStreams> streams_{cuda::Stream::make(), cuda::Stream::make(), cuda::Stream::make(),
+                                              cuda::Stream::make()};
   std::vector<cuda::Event> events_;  // by command; empty if no command waits for it
   cuda::Event begun_ = cuda::Event::make();
-  std::array<cuda::Event, kStreams> ended_{cuda::Event::make(), cuda::Event::make(), cuda::Event::make(), cuda::Event::make()};
+  std::array<cuda::Event, kStreams> ended_{cuda::Event::make(), cuda::Event::make(), cuda::Event::make(),
+                                           cuda::Event::make()};
   std::vector<std::byte*> addresses_;
   std::vector<size_t> operands_of_;           // by command, in addresses_; for a reduction, in buckets_
   std::vector<dist::Stretch> buckets_;

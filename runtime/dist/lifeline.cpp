@@ -24,7 +24,8 @@ constexpr int64_t kNobody = -1;
 
 }  // namespace
 
-Lifeline::Lifeline(const Rank& rank, const std::vector<Spoke>& spokes, const Pulse& pulse, int64_t patience, EngineFailure engine_failure)
+Lifeline::Lifeline(const Rank& rank, const std::vector<Spoke>& spokes, const Pulse& pulse, int64_t patience,
+                   EngineFailure engine_failure)
     : rank_(rank), pulse_(pulse), patience_(patience), engine_failure_(std::move(engine_failure)) {
   for (const Spoke& spoke : spokes) peers_.push_back({.rank = spoke.rank, .socket = spoke.socket});
   thread_ = std::thread([this] { serve(); });
@@ -99,8 +100,9 @@ bool Lifeline::is_idle(const State& state, Pulse::Doing doing) const {
 // Only rank 0 hears from all ranks.
 bool Lifeline::all_wait() const {
   constexpr Pulse::Doing kWait = Pulse::Doing::wait_for_ranks;
-  return rank_.number == 0 && is_idle(mine_, kWait) &&
-         std::all_of(peers_.begin(), peers_.end(), [&](const Peer& peer) { return !peer.gone && is_idle(peer.state, kWait); });
+  return rank_.number == 0 && is_idle(mine_, kWait) && std::all_of(peers_.begin(), peers_.end(), [&](const Peer& peer) {
+           return !peer.gone && is_idle(peer.state, kWait);
+         });
 }
 
 void Lifeline::tick() {
@@ -162,7 +164,8 @@ void Lifeline::lost(int64_t rank, int64_t iteration, How how, bool told) {
                             : how == How::idle   ? "it lives, but did nothing" + seconds
                             : how == How::engine_failed ? "what adds up over the ranks failed there"
                                                         : "all wait for each other" + seconds;
-    std::fprintf(stderr, "error: %s, %s: %s; %s end\n", who.c_str(), when.c_str(), why.c_str(), rank == kNobody ? "all" : "all others");
+    std::fprintf(stderr, "error: %s, %s: %s; %s end\n", who.c_str(), when.c_str(), why.c_str(),
+                 rank == kNobody ? "all" : "all others");
   }
   _exit(kExitRankLost);
 }

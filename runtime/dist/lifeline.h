@@ -43,7 +43,8 @@ class Lifeline {
   using EngineFailure = std::function<std::string()>;
 
   // Call this on all ranks at once; it takes over the connections. `patience`: seconds; 0: unlimited.
-  Lifeline(const Rank& rank, const std::vector<Spoke>& spokes, const Pulse& pulse, int64_t patience, EngineFailure engine_failure = {});
+  Lifeline(const Rank& rank, const std::vector<Spoke>& spokes, const Pulse& pulse, int64_t patience,
+           EngineFailure engine_failure = {});
   // Without goodbye(): the others are told that this rank ends with an error, which it prints itself.
   ~Lifeline();
   Lifeline(const Lifeline&) = delete;

@@ -33,7 +33,8 @@ std::vector<Spoke> meet_at(const Place& place, int port) {
 
 }  // namespace
 
-Meeting::Meeting(int64_t expected, const Place& place, Pulse& pulse, int64_t patience, Lifeline::EngineFailure engine_failure)
+Meeting::Meeting(int64_t expected, const Place& place, Pulse& pulse, int64_t patience,
+                 Lifeline::EngineFailure engine_failure)
     : place_(place), pulse_(pulse) {
   expect_ranks(expected, place.size, place.rank);
   spokes_ = meet_at(place, place.port);
@@ -48,7 +49,8 @@ Meeting::~Meeting() {
 void Meeting::broadcast(void* data, int64_t bytes) const {
   const Pulse::Wait wait(pulse_);
   for (const Spoke& spoke : spokes_)
-    whole(place_.rank == 0 ? send_whole(spoke.socket, data, static_cast<size_t>(bytes)) : receive_whole(spoke.socket, data, static_cast<size_t>(bytes)),
+    whole(place_.rank == 0 ? send_whole(spoke.socket, data, static_cast<size_t>(bytes))
+                           : receive_whole(spoke.socket, data, static_cast<size_t>(bytes)),
           spoke.rank);
 }
 
@@ -57,7 +59,8 @@ void Meeting::gather(const void* mine, int64_t bytes, void* all) const {
   auto* const parts = static_cast<std::byte*>(all);
   std::memmove(parts + place_.rank * bytes, mine, static_cast<size_t>(bytes));
   for (const Spoke& spoke : spokes_) {
-    if (place_.rank == 0) whole(receive_whole(spoke.socket, parts + spoke.rank * bytes, static_cast<size_t>(bytes)), spoke.rank);
+    if (place_.rank == 0)
+      whole(receive_whole(spoke.socket, parts + spoke.rank * bytes, static_cast<size_t>(bytes)), spoke.rank);
     else whole(send_whole(spoke.socket, mine, static_cast<size_t>(bytes)), spoke.rank);
   }
   broadcast(all, bytes * place_.size);

@@ -17,7 +17,8 @@ class Meeting {
  public:
   // Call this on all ranks at once. Throws RanksError, also if the number of ranks is not `expected`. The other
   // parameters are for the lifeline.
-  Meeting(int64_t expected, const Place& place, Pulse& pulse, int64_t patience, Lifeline::EngineFailure engine_failure = {});
+  Meeting(int64_t expected, const Place& place, Pulse& pulse, int64_t patience,
+          Lifeline::EngineFailure engine_failure = {});
   ~Meeting();
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;

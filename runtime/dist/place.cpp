@@ -47,18 +47,21 @@ Place place_in_environment() {
   if (const char* const host = std::getenv("MASTER_ADDR")) place.host = host;
   place.port = static_cast<int>(number("MASTER_PORT", place.port));
   // torchrun itself listens on that port.
-  if (const char* const taken = std::getenv("TORCHELASTIC_USE_AGENT_STORE"); taken && std::strcmp(taken, "True") == 0) ++place.port;
+  if (const char* const taken = std::getenv("TORCHELASTIC_USE_AGENT_STORE"); taken && std::strcmp(taken, "True") == 0)
+    ++place.port;
   if (place.rank >= place.size)
-    throw RanksError("rank " + std::to_string(place.rank) + " of " + std::to_string(place.size) + " is what the environment says");
+    throw RanksError("rank " + std::to_string(place.rank) + " of " + std::to_string(place.size) +
+                     " is what the environment says");
   return place;
 }
 
 void expect_ranks(int64_t expected, int64_t started, int64_t rank) {
   if (started == expected) return;
   if (rank > 0) throw RanksError("");
-  throw RanksError("this trainer is of " + std::to_string(expected) + " ranks and was started as " + std::to_string(started) +
-                   (started == 1 ? ": start it by `mpirun -np " + std::to_string(expected) + " …`"
-                                 : "; `plimsoll compile --ranks " + std::to_string(started) + "` makes one for so many"));
+  throw RanksError(
+      "this trainer is of " + std::to_string(expected) + " ranks and was started as " + std::to_string(started) +
+      (started == 1 ? ": start it by `mpirun -np " + std::to_string(expected) + " …`"
+                    : "; `plimsoll compile --ranks " + std::to_string(started) + "` makes one for so many"));
 }
 
 std::string launcher_in_environment() {

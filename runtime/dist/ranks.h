@@ -87,7 +87,8 @@ class Ranks {
   // Replaces the contents of each stretch by the sum over all ranks: the same bits on every rank and in every run. The
   // host's engines add in the order of ranks, NCCL along a pinned ring. Called on the backend's comm stream, and from
   // nowhere else while a round is played. `workspace` is the plan's.
-  virtual void add_up(std::span<const Stretch> stretches, std::byte* workspace, int64_t workspace_bytes, void* stream) = 0;
+  virtual void add_up(std::span<const Stretch> stretches, std::byte* workspace, int64_t workspace_bytes,
+                      void* stream) = 0;
 
   // Between rounds, for host memory: distributes the data of rank 0; collects the data of all ranks in rank order.
   virtual void broadcast(void* data, int64_t bytes) = 0;

@@ -82,15 +82,18 @@ std::vector<Spoke> receive_all(int64_t size, int listening) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
     pollfd waiting{.fd = listening, .events = POLLIN, .revents = 0};
     if (left <= 0 || poll(&waiting, 1, static_cast<int>(left)) == 0)
-      throw RanksError("only " + std::to_string(spokes.size() + 1) + " of " + std::to_string(size) + " ranks have come");
+      throw RanksError("only " + std::to_string(spokes.size() + 1) + " of " + std::to_string(size) +
+                       " ranks have come");
     const int socket = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
     if (socket < 0) continue;
     // An unknown client may never send anything.
     const timeval soon{.tv_sec = 5, .tv_usec = 0};
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
     Hello hello{.greeting = 0};
-    const bool told = receive_whole(socket, &hello, sizeof hello) && hello.greeting == kGreeting && hello.rank >= 1 && hello.rank < size;
-    const bool known = std::any_of(spokes.begin(), spokes.end(), [&](const Spoke& spoke) { return spoke.rank == hello.rank; });
+    const bool told = receive_whole(socket, &hello, sizeof hello) && hello.greeting == kGreeting && hello.rank >= 1 &&
+                      hello.rank < size;
+    const bool known =
+        std::any_of(spokes.begin(), spokes.end(), [&](const Spoke& spoke) { return spoke.rank == hello.rank; });
     if (!told || known) {
       close(socket);
       continue;
@@ -116,7 +119,8 @@ Door open_door(int port, bool beyond) {
   address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(beyond ? INADDR_ANY : INADDR_LOOPBACK);
   socklen_t length = sizeof address;
-  if (bind(door.listening, reinterpret_cast<sockaddr*>(&address), length) != 0) fail("bind to port " + std::to_string(port));
+  if (bind(door.listening, reinterpret_cast<sockaddr*>(&address), length) != 0)
+    fail("bind to port " + std::to_string(port));
   if (listen(door.listening, SOMAXCONN) != 0) fail("listen");
   if (getsockname(door.listening, reinterpret_cast<sockaddr*>(&address), &length) != 0) fail("getsockname");
   door.port = ntohs(address.sin_port);

@@ -31,7 +31,8 @@ void start(int64_t threads) {
 Arena::Arena(int64_t bytes) : bytes_(bytes) {
   allocated_ = (std::max<int64_t>(bytes, 1) + kPage - 1) / kPage * kPage;
   const int64_t reserved = allocated_ + kHugePage;
-  void* address = mmap(nullptr, static_cast<size_t>(reserved), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* address =
+      mmap(nullptr, static_cast<size_t>(reserved), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED) throw std::bad_alloc();
   std::byte* const begin = static_cast<std::byte*>(address);
   const int64_t skipped = -static_cast<int64_t>(reinterpret_cast<uintptr_t>(begin)) & (kHugePage - 1);

@@ -92,7 +92,8 @@ class CrossEntropyRows {
   LossShare likelihood(const T* x, int64_t label, T* dx, double scale) const {
     if (!labels_.counts(label)) return none(dx);
     LossShare share{0, best_of(x) == label ? 1.0 : 0.0};
-    share.loss -= label < classes_ ? weight_of(label) * static_cast<double>(x[label * step_]) : std::numeric_limits<double>::quiet_NaN();
+    share.loss -= label < classes_ ? weight_of(label) * static_cast<double>(x[label * step_])
+                                   : std::numeric_limits<double>::quiet_NaN();
     if (dx) likelihood_slope(label, dx, scale);
     return share;
   }

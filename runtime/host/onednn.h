@@ -34,7 +34,8 @@ typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dn
 // The descriptors of all implementations, in oneDNN's order of preference. oneDNN 2 reads the operation for each of
 // them, so it must outlive the loop.
 template <class Primitive, class... Parameters>
-std::vector<typename Primitive::primitive_desc> describe_all(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+std::vector<typename Primitive::primitive_desc> describe_all(const dnnl::engine& engine,
+                                                             const dnnl::primitive_attr& attr,
                                                              const Parameters&... parameters) {
   const typename Primitive::desc operation(parameters...);
   typename Primitive::primitive_desc next(operation, attr, engine);
@@ -78,7 +79,8 @@ typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dn
 
 // oneDNN 3 modifies the descriptor in place, and C++ copies share it.
 template <class Primitive, class... Parameters>
-std::vector<typename Primitive::primitive_desc> describe_all(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+std::vector<typename Primitive::primitive_desc> describe_all(const dnnl::engine& engine,
+                                                             const dnnl::primitive_attr& attr,
                                                              const Parameters&... parameters) {
   typename Primitive::primitive_desc next = describe<Primitive>(engine, attr, parameters...);
   std::vector<typename Primitive::primitive_desc> all;

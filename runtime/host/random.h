@@ -26,7 +26,9 @@ class RandomStream {
   void skip(int64_t elements) { stream_ += kGolden * static_cast<uint64_t>(elements); }
 
   // The 32 random bits of element i.
-  uint32_t at(int64_t i) const { return static_cast<uint32_t>(mixed(stream_ + kGolden * static_cast<uint64_t>(i)) >> 32); }
+  uint32_t at(int64_t i) const {
+    return static_cast<uint32_t>(mixed(stream_ + kGolden * static_cast<uint64_t>(i)) >> 32);
+  }
 
  private:
   uint64_t stream_;

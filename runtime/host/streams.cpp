@@ -89,7 +89,10 @@ struct Lane {
 class Streams::Player final : CommandRunner {
  public:
   Player(const Program& program, const Round& round, const Arena& arena, HostPool* pool, Overlap overlap)
-      : program_(overlap == Overlap::none ? &program : nullptr), arena_(arena.data()), pool_(pool), watch_(program.lives, arena.data(), program.arena_bytes),
+      : program_(overlap == Overlap::none ? &program : nullptr),
+        arena_(arena.data()),
+        pool_(pool),
+        watch_(program.lives, arena.data(), program.arena_bytes),
         beside_{false, program.host_pool_bytes > 0, program.host_pool_bytes > 0, program.ranks > 1} {
     if (host::Watch::in_order_of_issue() || program_) beside_ = {};
     fill(round);
@@ -138,7 +141,8 @@ class Streams::Player final : CommandRunner {
       Lane& lane = lanes_[stream];
       Item item{&command, command.adds_up() ? buckets_.size() : operands_.size(), waits_.size(), 0};
       const std::span<const int64_t> operands = round.operands(command);
-      for (size_t k = 0; command.adds_up() && k < operands.size(); k += 2) buckets_.push_back({at(operands[k]), operands[k + 1]});
+      for (size_t k = 0; command.adds_up() && k < operands.size(); k += 2)
+        buckets_.push_back({at(operands[k]), operands[k + 1]});
       for (size_t k = 0; !command.adds_up() && k < operands.size(); ++k) operands_.push_back(at(operands[k]));
       for (const size_t other : round.waits(command)) {
         const Wait& place = places[other];
@@ -251,7 +255,8 @@ class Streams::Player final : CommandRunner {
         RunContext context = job_.context;
         context.recompute = command.kind == Command::Kind::again;
         context.numbers = command.numbers;
-        if (command.kind == Command::Kind::update && job_.guarded && !std::isfinite(result_.loss)) context.discard = true;
+        if (command.kind == Command::Kind::update && job_.guarded && !std::isfinite(result_.loss))
+          context.discard = true;
         std::byte* const* operands = operands_.data() + item.first_operand;
         watch_.touch(command, *job_.kernels, operands, tensor);
         (*job_.kernels)[command.index].run(context, operands, tensor);
@@ -268,7 +273,8 @@ class Streams::Player final : CommandRunner {
       case Command::Kind::reduce:
       case Command::Kind::total: {
         const auto began = std::chrono::steady_clock::now();
-        job_.ranks->add_up(std::span(buckets_).subspan(item.first_operand, command.operands / 2), tensor, command.bytes, nullptr);
+        job_.ranks->add_up(std::span(buckets_).subspan(item.first_operand, command.operands / 2), tensor, command.bytes,
+                           nullptr);
         result_.reduce_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
         break;
       }

@@ -13,7 +13,8 @@ void wait_briefly(char** arguments) {
     if (std::getenv(said)) return;
   // If started as `ld.so program`, /proc/self/exe is ld.so.
   if (getauxval(AT_BASE) == 0) return;
-  if (setenv("GOMP_SPINCOUNT", kSpins, 1) == 0 && setenv("KMP_BLOCKTIME", kMilliseconds, 1) == 0) execv("/proc/self/exe", arguments);
+  if (setenv("GOMP_SPINCOUNT", kSpins, 1) == 0 && setenv("KMP_BLOCKTIME", kMilliseconds, 1) == 0)
+    execv("/proc/self/exe", arguments);
 }
 
 }  // namespace plimsoll::host

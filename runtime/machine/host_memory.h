@@ -86,10 +86,12 @@ inline std::optional<HostMemory> host_memory(const std::string& root = "") {
   for_each_line(root + "/proc/self/cgroup", [&](std::string_view line) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == line.npos || second == line.npos) return;
-    const std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",", path(line.substr(second + 1));
+    const std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",",
+                      path(line.substr(second + 1));
     if (!path.starts_with('/')) return;
     if (controllers == ",,") {
-      for (const char* mounted : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) limit_by(root + mounted, path, kSecond, memory);
+      for (const char* mounted : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"})
+        limit_by(root + mounted, path, kSecond, memory);
     } else if (controllers.find(",memory,") != controllers.npos) {
       limit_by(root + "/sys/fs/cgroup/memory", path, kFirst, memory);
     }

@@ -21,7 +21,8 @@ inline double of_quota(const std::string& file) {
   double processors = -1;
   host_memory_files::for_each_line(file, [&](std::string_view line) {
     double quota = 0, period = 0;
-    if (std::sscanf(std::string(line).c_str(), "%lf %lf", &quota, &period) == 2 && quota > 0 && period > 0) processors = quota / period;
+    if (std::sscanf(std::string(line).c_str(), "%lf %lf", &quota, &period) == 2 && quota > 0 && period > 0)
+      processors = quota / period;
   });
   return processors;
 }
@@ -49,7 +50,8 @@ inline int processors(const std::string& root = "") {
     for (;;) {
       while (!path.empty() && path.back() == '/') path.pop_back();
       if (unified) {
-        for (const char* mounted : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) limit_by(processors_files::of_quota(root + mounted + path + "/cpu.max"));
+        for (const char* mounted : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"})
+          limit_by(processors_files::of_quota(root + mounted + path + "/cpu.max"));
       } else {
         for (const char* mounted : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) {
           const double quota = static_cast<double>(number_in(root + mounted + path + "/cpu.cfs_quota_us", "")),
@@ -73,7 +75,8 @@ inline double queued_seconds(const std::string& root = "") {
   for (std::filesystem::directory_iterator task(tasks, failed), end; !failed && task != end; task.increment(failed)) {
     host_memory_files::for_each_line(task->path() / "schedstat", [&](std::string_view line) {
       unsigned long long ran = 0, waited = 0;
-      if (std::sscanf(std::string(line).c_str(), "%llu %llu", &ran, &waited) == 2) seconds += 1e-9 * static_cast<double>(waited);
+      if (std::sscanf(std::string(line).c_str(), "%llu %llu", &ran, &waited) == 2)
+        seconds += 1e-9 * static_cast<double>(waited);
     });
   }
   return seconds;

@@ -22,7 +22,8 @@ constexpr const char* kHelp =
     "       %s --dump-device-props\n"
     "\n"
     "Says what each kernel of TASKS.json costs on this machine: its algorithms, their exact workspaces and, without\n"
-    "--no-measure, their times. - is stdin and stdout. --describe prints device and libraries. 'plimsoll' calls it by itself.\n"
+    "--no-measure, their times. - is stdin and stdout. --describe prints device and libraries. 'plimsoll' calls it by "
+    "itself.\n"
     "\n"
     "--device-props h200, or a .json file: the exact workspaces of that device, which need not be here; no times.\n"
     "--else-device-props likewise, but only where there is no device at hand.\n"
@@ -33,8 +34,8 @@ void silent(size_t, size_t) {}
 void print_progress(size_t done, size_t all) {
   constexpr size_t kWidth = 40;
   const size_t full = all > 0 ? kWidth * done / all : kWidth;
-  std::fprintf(stderr, "\rprofiling [%s%s] %zu/%zu%s", std::string(full, '#').c_str(), std::string(kWidth - full, '.').c_str(), done, all,
-               done == all ? "\n" : "");
+  std::fprintf(stderr, "\rprofiling [%s%s] %zu/%zu%s", std::string(full, '#').c_str(),
+               std::string(kWidth - full, '.').c_str(), done, all, done == all ? "\n" : "");
   std::fflush(stderr);
 }
 
@@ -47,7 +48,8 @@ void end_with_parent() {
 // For an answer on stdout: until then, stdout is redirected to stderr, because verbose libraries print to stdout.
 int keep_stdout() {
   const int kept = dup(STDOUT_FILENO);
-  if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) throw std::runtime_error("cannot keep standard output for the answer");
+  if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    throw std::runtime_error("cannot keep standard output for the answer");
   return kept;
 }
 

@@ -67,7 +67,8 @@ void lay_out(std::span<const OperandDesc> operands, const std::vector<std::byte*
   const auto touch_those = [&](int64_t from, int64_t to) {
     std::vector<std::pair<int64_t, size_t>> order;  // most recently used last
     for (size_t i = 0; i < reuse_bytes.size(); ++i)
-      if (operands[i].access != Access::absent && reuse_bytes[i] >= from && reuse_bytes[i] < to) order.emplace_back(-reuse_bytes[i], i);
+      if (operands[i].access != Access::absent && reuse_bytes[i] >= from && reuse_bytes[i] < to)
+        order.emplace_back(-reuse_bytes[i], i);
     std::sort(order.begin(), order.end());
     for (const auto& [ago, i] : order) touch(addresses[i], operands[i].tensor.bytes());
     return !order.empty();
@@ -150,8 +151,8 @@ Timing time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<
   return timing;
 }
 
-Timing undisturbed_time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes, const Workpiece& workpiece,
-                           Interlude* between, Retakes& retakes) {
+Timing undisturbed_time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes,
+                           const Workpiece& workpiece, Interlude* between, Retakes& retakes) {
   Timing best = time_of(kernel, operands, reuse_bytes, workpiece, between);
   int takes = 1;
   while (best.disturbed && retakes.may_try_again(takes)) {

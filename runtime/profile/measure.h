@@ -56,7 +56,7 @@ Timing time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<
 
 // The same, but repeated while other processes disturb it, as far as `retakes` permits. Returns the shortest
 // measurement, because a disturbance only adds time.
-Timing undisturbed_time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes, const Workpiece& workpiece,
-                           Interlude* between, Retakes& retakes);
+Timing undisturbed_time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes,
+                           const Workpiece& workpiece, Interlude* between, Retakes& retakes);
 
 }  // namespace plimsoll::profile

@@ -104,7 +104,8 @@ Wanted read_wanted(const json& tasks) {
 }
 
 bool is_grouped_convolution(const KernelCall& call) {
-  return call.name.starts_with("Conv") && std::any_of(call.attributes.begin(), call.attributes.end(), [](const KernelAttribute& attribute) {
+  return call.name.starts_with("Conv") &&
+         std::any_of(call.attributes.begin(), call.attributes.end(), [](const KernelAttribute& attribute) {
            return attribute.name == "group" && attribute.value != decltype(attribute.value)(int64_t{1});
          });
 }
@@ -136,7 +137,8 @@ std::vector<Candidate> measured(const KernelCall& call, const std::vector<int64_
     try {
       const std::unique_ptr<Kernel> kernel = make_kernel(call, candidate.algorithm.name);
       const Workpiece& workpiece = workbench.workpiece(call, candidate.algorithm.workspace_bytes);
-      candidate.timing = undisturbed_time_of(*kernel, call.operands, reuse_bytes, workpiece, workbench.interlude(), workbench.retakes());
+      candidate.timing = undisturbed_time_of(*kernel, call.operands, reuse_bytes, workpiece, workbench.interlude(),
+                                             workbench.retakes());
       done.push_back(std::move(candidate));
     } catch (const KernelError& error) {
       reason = error.what();
@@ -169,7 +171,8 @@ json profile_task(const json& task, bool measure, const Wanted& wanted, Workbenc
   const KernelCall call = read_call(task);
   const std::vector<Candidate> candidates = candidates_of(call, wanted);
   json algorithms = json::array();
-  for (const Candidate& one : measure ? measured(call, read_reuse(task), candidates, workbench) : buildable(call, candidates)) {
+  for (const Candidate& one :
+       measure ? measured(call, read_reuse(task), candidates, workbench) : buildable(call, candidates)) {
     json entry = {{"name", one.algorithm.name},
                   {"workspace_bytes", one.algorithm.workspace_bytes},
                   {"deterministic", one.algorithm.deterministic}};
@@ -189,7 +192,8 @@ json profile_task(const json& task, bool measure, const Wanted& wanted, Workbenc
 
 KernelCall read_call(const json& task) {
   KernelCall call{.name = task.at("kernel").get<std::string>()};
-  for (const auto& [name, value] : task.at("attributes").items()) call.attributes.push_back(read_attribute(name, value));
+  for (const auto& [name, value] : task.at("attributes").items())
+    call.attributes.push_back(read_attribute(name, value));
   for (const json& operand : task.at("operands")) call.operands.push_back(read_operand(operand));
   return call;
 }

@@ -136,7 +136,8 @@ class Record {
                   ok ? "" : "  FAILED at ", ok ? "" : f.where.c_str());
       if (!f.refused.empty()) std::printf("  not built: %s\n", f.refused.c_str());
     }
-    std::printf("%zu kernels on %s, %zu of them too far\n", by_kernel_.size(), profile::device_name().c_str(), failures);
+    std::printf("%zu kernels on %s, %zu of them too far\n", by_kernel_.size(), profile::device_name().c_str(),
+                failures);
     return failures == 0 ? 0 : 9;
   }
 
@@ -151,10 +152,11 @@ class Record {
   std::map<std::string, Figures> by_kernel_;
 };
 
-void replay(const json& one, const KernelCall& call, const Algorithm& algorithm, Kernel& kernel, const RunContext& context,
-            Record& record) {
+void replay(const json& one, const KernelCall& call, const Algorithm& algorithm, Kernel& kernel,
+            const RunContext& context, Record& record) {
   const std::string name = one.at("name").get<std::string>();
-  const backend::Arena arena(std::max<int64_t>(256, profile::bytes_to_measure(call.operands, algorithm.workspace_bytes)));
+  const backend::Arena arena(
+      std::max<int64_t>(256, profile::bytes_to_measure(call.operands, algorithm.workspace_bytes)));
   // NaN, so that a result shows it if a kernel reads workspace that it has not written. The arena begins with zeros.
   const Bytes poison(static_cast<size_t>(algorithm.workspace_bytes), std::byte{0xFF});
   if (!poison.empty()) backend::copy_in(context.stream, arena.data(), poison.data(), algorithm.workspace_bytes);
@@ -166,8 +168,10 @@ void replay(const json& one, const KernelCall& call, const Algorithm& algorithm,
     if (operand.access == Access::absent) continue;
     at += (operand.tensor.bytes() + 255) / 256 * 256;
     const json& given = one.at("operands")[i];
-    const Bytes before = given.contains("before") ? bytes_of_text(given["before"]) : Bytes(size_t(operand.tensor.bytes()), std::byte{0xFF});
-    if (!before.empty()) backend::copy_in(context.stream, addresses.back(), before.data(), static_cast<int64_t>(before.size()));
+    const Bytes before = given.contains("before") ? bytes_of_text(given["before"])
+                                                  : Bytes(size_t(operand.tensor.bytes()), std::byte{0xFF});
+    if (!before.empty())
+      backend::copy_in(context.stream, addresses.back(), before.data(), static_cast<int64_t>(before.size()));
   }
   kernel.run(context, addresses.data(), arena.data());
   backend::finish(context.stream);
@@ -178,7 +182,8 @@ void replay(const json& one, const KernelCall& call, const Algorithm& algorithm,
     if (!given.contains("after")) continue;
     const Bytes expected = bytes_of_text(given["after"]);
     Bytes result(expected.size());
-    if (!result.empty()) backend::copy_out(context.stream, result.data(), addresses[i], static_cast<int64_t>(result.size()));
+    if (!result.empty())
+      backend::copy_out(context.stream, result.data(), addresses[i], static_cast<int64_t>(result.size()));
     const double far = distance(call.operands[i].tensor.type, result, expected);
     if (far > farthest) where = i;
     farthest = std::max(farthest, far);
@@ -245,7 +250,8 @@ Options options_of(int argc, char** argv) {
     else if (argument == "--skip") options.skipped.push_back(value(i));
     else if (argument == "--share") {
       const std::string share = value(i);
-      if (std::sscanf(share.c_str(), "%zu/%zu", &options.share, &options.shares) != 2 || options.share >= options.shares)
+      if (std::sscanf(share.c_str(), "%zu/%zu", &options.share, &options.shares) != 2 ||
+          options.share >= options.shares)
         throw std::invalid_argument("--share");
     } else if (options.cases.empty() && !argument.starts_with("-")) options.cases = argument;
     else throw std::invalid_argument(std::string(argument));
@@ -261,7 +267,10 @@ int main(int argc, char** argv) {
   try {
     return run(options_of(argc, argv));
   } catch (const std::invalid_argument& error) {
-    return std::fprintf(stderr, "usage: %s CASES.json [--results FILE] [--share K/N] [--skip PREFIX]…; not understood: %s\n", argv[0], error.what()), 2;
+    return std::fprintf(stderr,
+                        "usage: %s CASES.json [--results FILE] [--share K/N] [--skip PREFIX]…; not understood: %s\n",
+                        argv[0], error.what()),
+           2;
   } catch (const json::exception& error) {
     return std::fprintf(stderr, "error: '%s' holds no cases: %s\n", argv[1], error.what()), 3;
   } catch (const std::exception& error) {

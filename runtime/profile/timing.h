@@ -23,7 +23,8 @@ inline bool are_enough(const std::vector<double>& seconds) {
   if (runs == 0) return false;
   const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
   if (*least >= kLongSeconds) return runs >= kMostLongRuns || (runs > 1 && *most <= kAgree * *least);
-  return runs >= kMostRuns || (runs >= kFewestRuns && std::accumulate(seconds.begin(), seconds.end(), 0.0) >= kEnoughSeconds);
+  return runs >= kMostRuns ||
+         (runs >= kFewestRuns && std::accumulate(seconds.begin(), seconds.end(), 0.0) >= kEnoughSeconds);
 }
 
 struct Timing {
@@ -51,7 +52,9 @@ inline Timing timing_of(std::vector<double> seconds) {
   // If most runs take the same number of clock ticks, the deviation is 0 and says nothing.
   if (gate > 0) std::erase_if(seconds, [&](double each) { return std::fabs(each - median) > gate; });
   const size_t count = seconds.size();
-  return {.median = seconds[count / 2], .spread = (seconds[(3 * count) / 4] - seconds[count / 4]) / 2, .left_out = static_cast<int>(runs - count)};
+  return {.median = seconds[count / 2],
+          .spread = (seconds[(3 * count) / 4] - seconds[count / 4]) / 2,
+          .left_out = static_cast<int>(runs - count)};
 }
 
 // If other processes compete for the processors, runs of one kernel differ by half; otherwise by a few percent. For

@@ -11,8 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kHeld[] = {"codegen",         "compiler/network", "compiler/ops",
-                                 "compiler/report", "runtime/train",    "tools/plimsoll"};
+constexpr const char* kHeld[] = {"codegen", "compiler", "models", "passes", "runtime", "tools/plimsoll"};
 constexpr std::ptrdiff_t kColumns = 120;
 
 // A character of several bytes is one column.
@@ -43,7 +42,7 @@ TEST_CASE("lines end at 120 columns") {
       ++files;
       for (const std::string& line : long_lines(entry.path())) all += line + "\n";
     }
-  CHECK(files > 300);
+  CHECK(files > 600);
   INFO(all);
   CHECK(all.empty());
 }

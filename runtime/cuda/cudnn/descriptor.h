@@ -38,7 +38,8 @@ template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnBackendHeu
 template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnHandle_t> = CUDNN_TYPE_HANDLE;
 template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnBackendKnobType_t> = CUDNN_TYPE_KNOB_TYPE;
 template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnPointwiseMode_t> = CUDNN_TYPE_POINTWISE_MODE;
-template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnBackendNumericalNote_t> = CUDNN_TYPE_NUMERICAL_NOTE;
+template <>
+inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnBackendNumericalNote_t> = CUDNN_TYPE_NUMERICAL_NOTE;
 
 class Descriptor {
  public:
@@ -95,9 +96,11 @@ class Descriptor {
   explicit operator bool() const { return raw_ != nullptr; }
 
  private:
-  Descriptor& set_raw(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count, const void* values);
+  Descriptor& set_raw(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
+                      const void* values);
   // Returns the number of elements, of which at most `count` were written.
-  int64_t get_raw(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count, void* values) const;
+  int64_t get_raw(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
+                  void* values) const;
 
   cudnnBackendDescriptor_t raw_ = nullptr;
 };

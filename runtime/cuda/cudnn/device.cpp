@@ -19,7 +19,8 @@ int32_t device_at_hand() {
 }
 
 std::string version_text(size_t version) {
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
 }
 
 // The loader may find an older library than the headers belong to, which would reject attributes with only a number as
@@ -27,7 +28,8 @@ std::string version_text(size_t version) {
 void check_library() {
   const size_t loaded = cudnnGetVersion();
   if (loaded < 90800)
-    throw KernelError("the cuDNN that is loaded is " + version_text(loaded) + "; 9.8 or later is needed (built with " + version_text(CUDNN_VERSION) +
+    throw KernelError("the cuDNN that is loaded is " + version_text(loaded) + "; 9.8 or later is needed (built with " +
+                      version_text(CUDNN_VERSION) +
                       "): LD_LIBRARY_PATH, or a Python environment's own copy, may name an older one first");
 }
 

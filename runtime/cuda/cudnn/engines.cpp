@@ -55,7 +55,8 @@ int64_t taken(std::string_view& rest, std::string_view prefix, const std::string
 }  // namespace
 
 bool is_coarse(std::span<const cudnnBackendNumericalNote_t> notes) {
-  return has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) || has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) ||
+  return has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) ||
+         has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) ||
          has(notes, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13);
 }
 
@@ -64,14 +65,16 @@ std::vector<Engine> engines_for(const Graph& graph) {
   std::string why;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
     for (const Descriptor& configuration : configurations(graph, mode, why)) {
-      const Descriptor engine = configuration.get_descriptor(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+      const Descriptor engine =
+          configuration.get_descriptor(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
       const auto notes = notes_of(engine);
       if (is_coarse(notes)) continue;
       Engine one{.name = name_of(configuration, engine),
                  .workspace_bytes = configuration.get<int64_t>(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE),
                  .deterministic = !has(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC),
                  .tf32 = has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE)};
-      const bool known = std::any_of(engines.begin(), engines.end(), [&](const Engine& e) { return e.name == one.name; });
+      const bool known =
+          std::any_of(engines.begin(), engines.end(), [&](const Engine& e) { return e.name == one.name; });
       if (!known) engines.push_back(std::move(one));
     }
   return engines;
@@ -110,7 +113,8 @@ Plan::Plan(const Graph& graph, const std::string& name)
   if (!knobs_.empty()) configuration_.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, knobs_);
   configuration_.finalize(("the knobs of '" + name + "'").c_str());
   if (!device_is_described()) plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle());
-  plan_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration_).finalize(("'" + name + "' cannot be built").c_str());
+  plan_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration_)
+      .finalize(("'" + name + "' cannot be built").c_str());
   workspace_bytes_ = plan_.get<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
 }
 

@@ -16,7 +16,10 @@ const Descriptor& Execution::bound_to(const Addresses& addresses) {
   std::vector<void*> pointers;
   for (const Uid uid : graph_.tensors()) {
     uids.push_back(static_cast<int64_t>(uid));
-    pointers.push_back(uid == Uid::x ? addresses.x : uid == Uid::w ? addresses.w : uid == Uid::y ? addresses.y : addresses.b);
+    pointers.push_back(uid == Uid::x   ? addresses.x
+                       : uid == Uid::w ? addresses.w
+                       : uid == Uid::y ? addresses.y
+                                       : addresses.b);
   }
   Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, uids)

@@ -10,7 +10,11 @@ struct Adam {
   double scale, beta1, beta2, epsilon, weight_decay;
   bool decoupled;
   Adam(const AdamAttrs& attrs, double rate_scale)
-      : scale(rate_scale), beta1(attrs.beta1), beta2(attrs.beta2), epsilon(attrs.epsilon), weight_decay(attrs.weight_decay),
+      : scale(rate_scale),
+        beta1(attrs.beta1),
+        beta2(attrs.beta2),
+        epsilon(attrs.epsilon),
+        weight_decay(attrs.weight_decay),
         decoupled(attrs.decoupled) {}
   friend bool operator==(const Adam&, const Adam&) = default;
 

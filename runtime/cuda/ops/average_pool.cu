@@ -38,7 +38,8 @@ __global__ void average_pool_kernel(PoolShape shape, bool count_padding, const f
     for (int j = shape.columns.first_place(at.column); j < shape.columns.kernel; ++j) {
       const int column = left + j * shape.columns.dilation;
       if (column >= shape.columns.in) break;
-      const auto value = cuda::load_few<kAtOnce>(plane + (static_cast<int64_t>(row) * shape.columns.in + column) * shape.step);
+      const auto value =
+          cuda::load_few<kAtOnce>(plane + (static_cast<int64_t>(row) * shape.columns.in + column) * shape.step);
       for (int k = 0; k < kAtOnce; ++k) sum.of[k] += value.of[k];
     }
   }
@@ -58,7 +59,8 @@ __global__ void average_pool_backward_kernel(PoolShape shape, bool count_padding
     if (shape.rows.place_of(at.row, h) < 0) continue;
     for (int w = shape.columns.first_window(at.column); w <= shape.columns.last_window(at.column); ++w) {
       if (shape.columns.place_of(at.column, w) < 0) continue;
-      const auto slope = cuda::load_few<kAtOnce>(plane + (static_cast<int64_t>(h) * shape.columns.out + w) * shape.step);
+      const auto slope =
+          cuda::load_few<kAtOnce>(plane + (static_cast<int64_t>(h) * shape.columns.out + w) * shape.step);
       const float factor = share(shape, h, w, count_padding);
       for (int k = 0; k < kAtOnce; ++k) sum.of[k] += slope.of[k] * factor;
     }
@@ -95,7 +97,8 @@ __global__ void average_pool_volume_kernel(VolumePoolShape shape, bool count_pad
   y[number] = sum * share(shape, at.layer, at.row, at.column, count_padding);
 }
 
-__global__ void average_pool_volume_backward_kernel(VolumePoolShape shape, bool count_padding, const float* dy, float* dx) {
+__global__ void average_pool_volume_backward_kernel(VolumePoolShape shape, bool count_padding, const float* dy,
+                                                    float* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.inputs()) return;
   const cuda::VolumePixel at = cuda::volume_pixel_of(number, shape.layers.in, shape.rows.in, shape.columns.in);
@@ -122,15 +125,15 @@ PLIMSOLL_CUDA_KERNEL(AveragePoolForward, {
   if (operands[0].tensor.rank() == 5)
     return cuda::kernel([=, volume = VolumePoolShape(attrs, operands[0].tensor, operands[1].tensor)](
                             const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("average pool of a volume", average_pool_volume_kernel, cuda::blocks_for(volume.outputs()), cuda::kThreads, context,
-                   volume, count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
+      cuda::launch("average pool of a volume", average_pool_volume_kernel, cuda::blocks_for(volume.outputs()),
+                   cuda::kThreads, context, volume, count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
     });
   const PoolShape shape(attrs, operands[0].tensor, operands[1].tensor);
   return cuda::by_row(shape.step, [&](auto at_once) -> std::unique_ptr<Kernel> {
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
       constexpr int kAtOnce = decltype(at_once)::value;
-      cuda::launch("average pool", average_pool_kernel<kAtOnce>, cuda::blocks_for(shape.outputs() / kAtOnce), cuda::kThreads, context,
-                   shape, count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
+      cuda::launch("average pool", average_pool_kernel<kAtOnce>, cuda::blocks_for(shape.outputs() / kAtOnce),
+                   cuda::kThreads, context, shape, count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
     });
   });
 })
@@ -141,15 +144,17 @@ PLIMSOLL_CUDA_KERNEL(AveragePoolBackward, {
   if (operands[1].tensor.rank() == 5)
     return cuda::kernel([=, volume = VolumePoolShape(attrs, operands[1].tensor, operands[0].tensor)](
                             const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("average pool's gradient of a volume", average_pool_volume_backward_kernel, cuda::blocks_for(volume.inputs()),
-                   cuda::kThreads, context, volume, count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
+      cuda::launch("average pool's gradient of a volume", average_pool_volume_backward_kernel,
+                   cuda::blocks_for(volume.inputs()), cuda::kThreads, context, volume, count_padding,
+                   cuda::in(operand, 0), cuda::out(operand, 1));
     });
   const PoolShape shape(attrs, operands[1].tensor, operands[0].tensor);
   return cuda::by_row(shape.step, [&](auto at_once) -> std::unique_ptr<Kernel> {
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
       constexpr int kAtOnce = decltype(at_once)::value;
-      cuda::launch("average pool's gradient", average_pool_backward_kernel<kAtOnce>, cuda::blocks_for(shape.inputs() / kAtOnce),
-                   cuda::kThreads, context, shape, count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
+      cuda::launch("average pool's gradient", average_pool_backward_kernel<kAtOnce>,
+                   cuda::blocks_for(shape.inputs() / kAtOnce), cuda::kThreads, context, shape, count_padding,
+                   cuda::in(operand, 0), cuda::out(operand, 1));
     });
   });
 })

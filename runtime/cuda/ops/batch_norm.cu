@@ -349,10 +349,12 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
 
 std::vector<Algorithm> BatchNormForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
   const Channels shape(operands[0].tensor);
-  return {{.workspace_bytes = moments_bytes(attrs, shape, operands) + 2 * shape.channels * static_cast<int64_t>(sizeof(float))}};
+  return {{.workspace_bytes =
+               moments_bytes(attrs, shape, operands) + 2 * shape.channels * static_cast<int64_t>(sizeof(float))}};
 }
 
-std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                               std::string_view) {
   return forward(attrs, operands);
 }
 
@@ -361,7 +363,8 @@ std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs&, std::span<con
   return {{.workspace_bytes = sums_bytes(shape) + 3 * shape.channels * static_cast<int64_t>(sizeof(float))}};
 }
 
-std::unique_ptr<Kernel> BatchNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> BatchNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                std::string_view) {
   return backward(attrs, operands);
 }
 

@@ -1,6 +1,5 @@
-// BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin, BinaryPow {a, b, y}: y = a op b; a and b broadcast to
-// y. BinaryAdd may apply a Relu to its result.
-// ScaleShift {x, y}: y = scale · x + shift
+// BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin, BinaryPow {a, b, y}: y = a op b; a and b broadcast
+// to y. BinaryAdd may apply a Relu to its result. ScaleShift {x, y}: y = scale · x + shift
 #include "runtime/cuda/device/elementwise.h"
 #include "runtime/cuda/device/strided.h"
 #include "runtime/kernels.h"
@@ -42,7 +41,8 @@ __device__ cuda::Few<4> four(const float* from, int64_t step) {
 
 // One thread per step of the loops {y, a, b}, with four adjacent elements or one.
 template <bool kFour, bool kAdd, class Index, class F>
-__global__ void broadcast_kernel(Index steps, cuda::DeviceLoops<3> loops, const float* a, const float* b, float* y, F f) {
+__global__ void broadcast_kernel(Index steps, cuda::DeviceLoops<3> loops, const float* a, const float* b, float* y,
+                                 F f) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(steps)) return;
   const cuda::Places<3> at = cuda::place(loops, static_cast<Index>(number));
@@ -95,6 +95,7 @@ PLIMSOLL_CUDA_KERNEL(BinaryDiv, return binary(operands, Div{});)
 PLIMSOLL_CUDA_KERNEL(BinaryMax, return binary(operands, Larger{});)
 PLIMSOLL_CUDA_KERNEL(BinaryMin, return binary(operands, Smaller{});)
 PLIMSOLL_CUDA_KERNEL(BinaryPow, return binary(operands, ToThePower{});)
-PLIMSOLL_CUDA_KERNEL(ScaleShift, return cuda::map(operands, BinaryScale{static_cast<float>(attrs.scale), static_cast<float>(attrs.shift)});)
+PLIMSOLL_CUDA_KERNEL(ScaleShift, return cuda::map(operands, BinaryScale{static_cast<float>(attrs.scale),
+                                                                        static_cast<float>(attrs.shift)});)
 
 }  // namespace plimsoll

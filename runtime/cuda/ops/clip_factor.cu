@@ -42,7 +42,8 @@ __global__ void factor_kernel(int64_t count, double max_norm, const double* sums
 
 std::vector<int64_t> sizes_of(std::span<const OperandDesc> operands) {
   std::vector<int64_t> sizes;
-  for (const OperandDesc& gradient : operands.first(operands.size() - 1)) sizes.push_back(gradient.tensor.padded_elements());
+  for (const OperandDesc& gradient : operands.first(operands.size() - 1))
+    sizes.push_back(gradient.tensor.padded_elements());
   return sizes;
 }
 
@@ -59,16 +60,18 @@ std::vector<Algorithm> ClipFactor::algorithms(const Attrs&, std::span<const Oper
 }
 
 std::unique_ptr<Kernel> ClipFactor::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return cuda::kernel([sizes = sizes_of(operands), max_norm = attrs.max_norm](const RunContext& context,
-                                                                              std::byte* const* operand, std::byte* workspace) {
+  return cuda::kernel([sizes = sizes_of(operands), max_norm = attrs.max_norm](
+                          const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     double* const sums = reinterpret_cast<double*>(workspace);
     int64_t done = 0;
     const auto entry = [&](size_t i) { return std::pair{std::array{cuda::out(operand, i)}, sizes[i]}; };
     cuda::for_tensors<1>(sizes.size(), entry, [&](const cuda::Tensors<1>& gradients) {
-      cuda::launch("squares of gradients", squares_kernel, gradients.blocks(), cuda::kThreads, context, gradients, sums + done);
+      cuda::launch("squares of gradients", squares_kernel, gradients.blocks(), cuda::kThreads, context, gradients,
+                   sums + done);
       done += gradients.blocks();
     });
-    cuda::launch("clip factor", factor_kernel, 1, cuda::kThreads, context, done, max_norm_of(context, max_norm), sums, cuda::out(operand, sizes.size()));
+    cuda::launch("clip factor", factor_kernel, 1, cuda::kThreads, context, done, max_norm_of(context, max_norm), sums,
+                 cuda::out(operand, sizes.size()));
   });
 }
 

@@ -49,7 +49,13 @@ int slot_if(std::span<const OperandDesc> operands, int slot) {
 
 Problem forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
   return {.convolution = {Direction::forward, operands[0].tensor, operands[1].tensor, operands[3].tensor, attrs},
-          .x = 0, .w = 1, .y = 3, .result = 3, .b = slot_if(operands, 2), .relu = attrs.relu, .output = operands[3].tensor};
+          .x = 0,
+          .w = 1,
+          .y = 3,
+          .result = 3,
+          .b = slot_if(operands, 2),
+          .relu = attrs.relu,
+          .output = operands[3].tensor};
 }
 
 Problem backward_data(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
@@ -59,10 +65,15 @@ Problem backward_data(const ConvAttrs& attrs, std::span<const OperandDesc> opera
 
 Problem backward_weights(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
   const int dw = slot_if(operands, 2);
-  return {.convolution = {Direction::backward_weights, operands[0].tensor, operands[2].tensor, operands[1].tensor, attrs,
-                          false, false, operands[2].access == Access::update},
-          .x = 0, .w = dw, .y = 1, .result = dw, .db = slot_if(operands, 3),
-          .db_accumulates = operands[3].access == Access::update, .output = operands[1].tensor};
+  return {.convolution = {Direction::backward_weights, operands[0].tensor, operands[2].tensor, operands[1].tensor,
+                          attrs, false, false, operands[2].access == Access::update},
+          .x = 0,
+          .w = dw,
+          .y = 1,
+          .result = dw,
+          .db = slot_if(operands, 3),
+          .db_accumulates = operands[3].access == Access::update,
+          .output = operands[1].tensor};
 }
 
 Problem transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
@@ -98,7 +109,10 @@ class ConvKernel final : public Kernel {
     if (is_fused_) engine.remove_prefix(kFused.size());
     adds_ = engine.ends_with(kAdd);
     if (adds_) engine.remove_suffix(kAdd.size());
-    execution_.emplace(is_fused_ ? fused(problem) : adds_ ? overwriting(problem) : problem.convolution, std::string(engine));
+    execution_.emplace(is_fused_ ? fused(problem)
+                       : adds_   ? overwriting(problem)
+                                 : problem.convolution,
+                       std::string(engine));
     if (execution_->tf32() && !tf32) throw KernelError("'" + std::string(name) + "' multiplies in TF32 here");
   }
 
@@ -115,7 +129,8 @@ class ConvKernel final : public Kernel {
                                      is_fused_ ? operand(problem_.b) : nullptr, workspace};
       if (adds_) at.w = workspace + result_offset();
       execution_->run(context.stream, at);
-      if (adds_) cuda::add_to(context, floats(problem_.w), reinterpret_cast<float*>(at.w), problem_.convolution.w.elements());
+      if (adds_)
+        cuda::add_to(context, floats(problem_.w), reinterpret_cast<float*>(at.w), problem_.convolution.w.elements());
     }
     if (!is_fused_ && (problem_.b >= 0 || problem_.relu))
       cuda::add_bias(context, floats(problem_.result), floats(problem_.b), problem_.relu, planes_of(problem_.output));
@@ -137,10 +152,11 @@ void offer(std::vector<Algorithm>& all, const Problem& problem, const Convolutio
   for (const cudnn::Engine& engine : cudnn::engines_for(cudnn::Graph(convolution))) {
     const int64_t result = suffix == kAdd ? problem.convolution.w.bytes() : 0;
     const int64_t bytes = result > 0 ? aligned(engine.workspace_bytes) + result : engine.workspace_bytes;
-    all.push_back({.name = std::string(engine.tf32 ? kTf32 : "") + std::string(prefix) + engine.name + std::string(suffix),
-                   .workspace_bytes = std::max(bytes, bias_bytes(problem)),
-                   .deterministic = engine.deterministic,
-                   .tf32 = engine.tf32});
+    all.push_back(
+        {.name = std::string(engine.tf32 ? kTf32 : "") + std::string(prefix) + engine.name + std::string(suffix),
+         .workspace_bytes = std::max(bytes, bias_bytes(problem)),
+         .deterministic = engine.deterministic,
+         .tf32 = engine.tf32});
   }
 }
 

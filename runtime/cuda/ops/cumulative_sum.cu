@@ -18,7 +18,8 @@ __device__ T summed(T a, T b) {
 }
 
 template <class T>
-__global__ void cumulate_kernel(int64_t lines, int64_t n, int64_t inner, bool exclusive, bool reverse, bool add, const T* x, T* y) {
+__global__ void cumulate_kernel(int64_t lines, int64_t n, int64_t inner, bool exclusive, bool reverse, bool add,
+                                const T* x, T* y) {
   const int64_t line = cuda::thread_number();
   if (line >= lines) return;
   const int64_t first = line / inner * n * inner + line % inner;
@@ -37,7 +38,8 @@ __global__ void cumulate_kernel(int64_t lines, int64_t n, int64_t inner, bool ex
 PLIMSOLL_CUDA_KERNEL(CumulativeSum, {
   cuda::need_plain(operands);
   const TensorDesc& desc = operands[1].tensor;
-  if (desc.rank() != 3 || desc.type == DataType::u8) throw KernelError("CumulativeSum of " + std::string(name_of(desc.type)));
+  if (desc.rank() != 3 || desc.type == DataType::u8)
+    throw KernelError("CumulativeSum of " + std::string(name_of(desc.type)));
   const int64_t lines = desc.dim(0) * desc.dim(2);
   const int64_t n = desc.dim(1);
   const int64_t inner = desc.dim(2);
@@ -45,8 +47,9 @@ PLIMSOLL_CUDA_KERNEL(CumulativeSum, {
   return by_type(desc.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("cumulative sum", cumulate_kernel<T>, cuda::blocks_for(lines), cuda::kThreads, context, lines, n, inner, attrs.exclusive,
-                   attrs.reverse, add, reinterpret_cast<const T*>(operand[0]), reinterpret_cast<T*>(operand[1]));
+      cuda::launch("cumulative sum", cumulate_kernel<T>, cuda::blocks_for(lines), cuda::kThreads, context, lines, n,
+                   inner, attrs.exclusive, attrs.reverse, add, reinterpret_cast<const T*>(operand[0]),
+                   reinterpret_cast<T*>(operand[1]));
     });
   });
 })

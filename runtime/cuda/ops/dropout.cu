@@ -37,10 +37,12 @@ __global__ void dropout_of_channels_kernel(Index n, Index channels, Index pixels
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const uint64_t stream = mask.random.start(changing.get());
-  const Index at = kAtOnce * static_cast<Index>(number), column = at / channels, c = at - column * channels, sample = column / pixels;
+  const Index at = kAtOnce * static_cast<Index>(number), column = at / channels, c = at - column * channels,
+              sample = column / pixels;
   const Index place = (sample * channels + c) * pixels + (column - sample * pixels);  // in the order of the dimensions
   auto few = cuda::load_few<kAtOnce>(x + at);
-  for (int k = 0; k < kAtOnce; ++k) few.of[k] *= mask.of(stream, static_cast<int64_t>(place + static_cast<Index>(k) * pixels));
+  for (int k = 0; k < kAtOnce; ++k)
+    few.of[k] *= mask.of(stream, static_cast<int64_t>(place + static_cast<Index>(k) * pixels));
   cuda::store_few(y + at, few);
 }
 
@@ -48,7 +50,8 @@ __global__ void dropout_of_channels_kernel(Index n, Index channels, Index pixels
 
 PLIMSOLL_CUDA_KERNEL(Dropout, {
   cuda::need_one_order(operands);
-  const cuda::PlaneShape shape = operands[0].tensor.rank() < 2 ? cuda::PlaneShape() : cuda::PlaneShape(operands[0].tensor);
+  const cuda::PlaneShape shape =
+      operands[0].tensor.rank() < 2 ? cuda::PlaneShape() : cuda::PlaneShape(operands[0].tensor);
   const int64_t n = operands[0].tensor.elements();
   const size_t bytes = static_cast<size_t>(operands[0].tensor.bytes());
   const Mask mask{{attrs.key}, static_cast<uint32_t>(attrs.ratio * 0xFFFFFFFFp0),
@@ -62,9 +65,10 @@ PLIMSOLL_CUDA_KERNEL(Dropout, {
           cuda::by_index(n, [&](auto index) {
             using Index = decltype(index);
             constexpr int kAtOnce = decltype(at_once)::value;
-            cuda::launch("dropout", dropout_of_channels_kernel<kAtOnce, Index>, cuda::blocks_for(n / kAtOnce), cuda::kThreads, context,
-                         static_cast<Index>(n / kAtOnce), static_cast<Index>(shape.channels), static_cast<Index>(shape.pixels),
-                         cuda::in(operand, 0), cuda::out(operand, 1), of_rank, cuda::changing(context));
+            cuda::launch("dropout", dropout_of_channels_kernel<kAtOnce, Index>, cuda::blocks_for(n / kAtOnce),
+                         cuda::kThreads, context, static_cast<Index>(n / kAtOnce), static_cast<Index>(shape.channels),
+                         static_cast<Index>(shape.pixels), cuda::in(operand, 0), cuda::out(operand, 1), of_rank,
+                         cuda::changing(context));
           });
         });
       cuda::launch("dropout", dropout_kernel, cuda::blocks_for(cuda::divided_up(n, 4)), cuda::kThreads, context, n,

@@ -35,7 +35,8 @@ ElementLines lines_of(int64_t axis, const TensorDesc& picked, const TensorDesc& 
   int64_t in_picked = 1, in_table = 1;
   for (size_t i = picked.rank(); i-- > 0; in_picked *= picked.dim(i), in_table *= table.dim(i)) {
     if (static_cast<int64_t>(i) == axis) {
-      result.length = picked.dim(i), result.picked_step = in_picked, result.size = table.dim(i), result.table_step = in_table;
+      result.length = picked.dim(i), result.picked_step = in_picked, result.size = table.dim(i),
+      result.table_step = in_table;
     } else {
       lines.around(picked.dim(i), {in_picked, in_table});
     }
@@ -92,9 +93,9 @@ PLIMSOLL_CUDA_KERNEL(GatherElementsForward, {
       using I = decltype(index);
       const T none = nothing<T>();
       return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-        cuda::launch("gather of elements", gather_elements_kernel<T, I>, cuda::blocks_for(lines.count * lines.length), cuda::kThreads, context,
-                     lines, none, reinterpret_cast<const T*>(operand[0]), reinterpret_cast<const I*>(operand[1]),
-                     reinterpret_cast<T*>(operand[2]));
+        cuda::launch("gather of elements", gather_elements_kernel<T, I>, cuda::blocks_for(lines.count * lines.length),
+                     cuda::kThreads, context, lines, none, reinterpret_cast<const T*>(operand[0]),
+                     reinterpret_cast<const I*>(operand[1]), reinterpret_cast<T*>(operand[2]));
       });
     });
   });
@@ -108,8 +109,9 @@ PLIMSOLL_CUDA_KERNEL(GatherElementsBackward, {
     using I = decltype(index);
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
       if (bytes > 0) cuda::check(cudaMemsetAsync(operand[2], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
-      cuda::launch("gradient of elements", scatter_elements_kernel<float, I>, cuda::blocks_for(lines.count), cuda::kThreads, context, lines,
-                   true, reinterpret_cast<const I*>(operand[0]), cuda::in(operand, 1), cuda::out(operand, 2));
+      cuda::launch("gradient of elements", scatter_elements_kernel<float, I>, cuda::blocks_for(lines.count),
+                   cuda::kThreads, context, lines, true, reinterpret_cast<const I*>(operand[0]), cuda::in(operand, 1),
+                   cuda::out(operand, 2));
     });
   });
 })
@@ -124,9 +126,12 @@ PLIMSOLL_CUDA_KERNEL(ScatterElements, {
       using I = decltype(index);
       return cuda::kernel([=, add = attrs.add](const RunContext& context, std::byte* const* operand, std::byte*) {
         if (operand[0] != operand[3])
-          cuda::check(cudaMemcpyAsync(operand[3], operand[0], bytes, cudaMemcpyDeviceToDevice, cuda::stream_of(context)), "cudaMemcpyAsync");
-        cuda::launch("scatter of elements", scatter_elements_kernel<T, I>, cuda::blocks_for(lines.count), cuda::kThreads, context, lines, add,
-                     reinterpret_cast<const I*>(operand[1]), reinterpret_cast<const T*>(operand[2]), reinterpret_cast<T*>(operand[3]));
+          cuda::check(
+              cudaMemcpyAsync(operand[3], operand[0], bytes, cudaMemcpyDeviceToDevice, cuda::stream_of(context)),
+              "cudaMemcpyAsync");
+        cuda::launch("scatter of elements", scatter_elements_kernel<T, I>, cuda::blocks_for(lines.count),
+                     cuda::kThreads, context, lines, add, reinterpret_cast<const I*>(operand[1]),
+                     reinterpret_cast<const T*>(operand[2]), reinterpret_cast<T*>(operand[3]));
       });
     });
   });

@@ -51,7 +51,8 @@ __global__ void gather_kernel(GatherShape shape, Indices indices, const float* t
 }
 
 template <int kAtOnce>
-__global__ void scatter_kernel(GatherShape shape, int64_t blocks, int64_t left_out, Indices indices, const void* at, const float* dy, float* dtables) {
+__global__ void scatter_kernel(GatherShape shape, int64_t blocks, int64_t left_out, Indices indices, const void* at,
+                               const float* dy, float* dtables) {
   const int64_t deck = int64_t{blockIdx.x} % kDecks, block = int64_t{blockIdx.x} / kDecks;
   const int64_t table = block / blocks, column = (block - table * blocks) * kGatherColumns + threadIdx.x;
   if (column >= shape.width) return;
@@ -75,8 +76,8 @@ PLIMSOLL_CUDA_KERNEL(GatherForward, {
     constexpr int kAtOnce = decltype(at_once)::value;
     const GatherShape few = by_few(shape, kAtOnce);
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("gather", gather_kernel<kAtOnce>, cuda::blocks_for(few.tables * few.count * few.width), cuda::kThreads, context, few,
-                   indices, cuda::in(operand, 0), operand[1], cuda::out(operand, 2));
+      cuda::launch("gather", gather_kernel<kAtOnce>, cuda::blocks_for(few.tables * few.count * few.width),
+                   cuda::kThreads, context, few, indices, cuda::in(operand, 0), operand[1], cuda::out(operand, 2));
     });
   });
 })
@@ -93,8 +94,8 @@ std::unique_ptr<Kernel> gather_backward(std::span<const OperandDesc> operands, i
     const int64_t blocks = cuda::divided_up(few.width, kGatherColumns);  // per table
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
       if (bytes > 0) cuda::check(cudaMemsetAsync(operand[2], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
-      cuda::launch("gather's gradient", scatter_kernel<kAtOnce>, few.tables * blocks * kDecks, kGatherColumns, context, few, blocks,
-                   left_out, indices, operand[0], cuda::in(operand, 1), cuda::out(operand, 2));
+      cuda::launch("gather's gradient", scatter_kernel<kAtOnce>, few.tables * blocks * kDecks, kGatherColumns, context,
+                   few, blocks, left_out, indices, operand[0], cuda::in(operand, 1), cuda::out(operand, 2));
     });
   });
 }

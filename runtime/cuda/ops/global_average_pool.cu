@@ -28,7 +28,8 @@ __global__ void forward_of_channels_kernel(int64_t channels, int64_t pixels, con
   __shared__ cuda::Few<kAtOnce> of_line[kPoolLines][kPoolColumns];
   const int column = static_cast<int>(threadIdx.x) % kPoolColumns, line = static_cast<int>(threadIdx.x) / kPoolColumns;
   const int64_t groups = (channels + kAtOnce * kPoolColumns - 1) / (kAtOnce * kPoolColumns);
-  const int64_t sample = int64_t{blockIdx.x} / groups, c = kAtOnce * (int64_t{blockIdx.x} % groups * kPoolColumns + column);
+  const int64_t sample = int64_t{blockIdx.x} / groups,
+                c = kAtOnce * (int64_t{blockIdx.x} % groups * kPoolColumns + column);
   cuda::Few<kAtOnce> sum{};
   if (c < channels)
     for (int64_t i = line; i < pixels; i += kPoolLines) {
@@ -46,11 +47,13 @@ __global__ void forward_of_channels_kernel(int64_t channels, int64_t pixels, con
 
 // `n` and `channels` count groups of kAtOnce elements.
 template <int kAtOnce, class Index>
-__global__ void backward_of_channels_kernel(Index n, Index channels, Index pixels, float factor, const float* dy, float* dx) {
+__global__ void backward_of_channels_kernel(Index n, Index channels, Index pixels, float factor, const float* dy,
+                                            float* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const Index at = static_cast<Index>(number), column = at / channels;
-  auto slope = cuda::load_few<kAtOnce>(dy + kAtOnce * static_cast<int64_t>(column / pixels * channels + (at - column * channels)));
+  auto slope = cuda::load_few<kAtOnce>(
+      dy + kAtOnce * static_cast<int64_t>(column / pixels * channels + (at - column * channels)));
   for (int k = 0; k < kAtOnce; ++k) slope.of[k] *= factor;
   cuda::store_few(dx + kAtOnce * number, slope);
 }
@@ -76,13 +79,13 @@ PLIMSOLL_CUDA_KERNEL(GlobalAveragePoolForward, {
       return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
         constexpr int kAtOnce = decltype(at_once)::value;
         cuda::launch("global average pool", forward_of_channels_kernel<kAtOnce>,
-                     shape.samples * cuda::divided_up(shape.channels, kAtOnce * kPoolColumns), cuda::kThreads, context, shape.channels,
-                     shape.pixels, cuda::in(operand, 0), cuda::out(operand, 1));
+                     shape.samples * cuda::divided_up(shape.channels, kAtOnce * kPoolColumns), cuda::kThreads, context,
+                     shape.channels, shape.pixels, cuda::in(operand, 0), cuda::out(operand, 1));
       });
     });
   return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("global average pool", global_average_pool_kernel, cuda::blocks_for(32 * shape.planes()), cuda::kThreads, context,
-                 shape.planes(), shape.pixels, cuda::in(operand, 0), cuda::out(operand, 1));
+    cuda::launch("global average pool", global_average_pool_kernel, cuda::blocks_for(32 * shape.planes()),
+                 cuda::kThreads, context, shape.planes(), shape.pixels, cuda::in(operand, 0), cuda::out(operand, 1));
   });
 })
 
@@ -97,12 +100,13 @@ PLIMSOLL_CUDA_KERNEL(GlobalAveragePoolBackward, {
       const int64_t n = shape.elements() / kAtOnce;
       return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
         if (shape.channels_last)
-          return cuda::launch("global average pool's gradient", backward_of_channels_kernel<kAtOnce, Index>, cuda::blocks_for(n),
-                              cuda::kThreads, context, static_cast<Index>(n), static_cast<Index>(shape.channels / kAtOnce),
-                              static_cast<Index>(shape.pixels), factor, cuda::in(operand, 0), cuda::out(operand, 1));
-        cuda::launch("global average pool's gradient", global_average_pool_backward_kernel<kAtOnce, Index>, cuda::blocks_for(n),
-                     cuda::kThreads, context, static_cast<Index>(n), static_cast<Index>(shape.pixels), factor,
-                     cuda::in(operand, 0), cuda::out(operand, 1));
+          return cuda::launch("global average pool's gradient", backward_of_channels_kernel<kAtOnce, Index>,
+                              cuda::blocks_for(n), cuda::kThreads, context, static_cast<Index>(n),
+                              static_cast<Index>(shape.channels / kAtOnce), static_cast<Index>(shape.pixels), factor,
+                              cuda::in(operand, 0), cuda::out(operand, 1));
+        cuda::launch("global average pool's gradient", global_average_pool_backward_kernel<kAtOnce, Index>,
+                     cuda::blocks_for(n), cuda::kThreads, context, static_cast<Index>(n),
+                     static_cast<Index>(shape.pixels), factor, cuda::in(operand, 0), cuda::out(operand, 1));
       });
     });
   });

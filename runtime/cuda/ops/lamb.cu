@@ -45,7 +45,8 @@ struct Lamb {
   }
 };
 
-__global__ void lamb_moments_kernel(LambTensors t, const float* factor, Lamb lamb, cuda::ChangingArgument changing, double* squares) {
+__global__ void lamb_moments_kernel(LambTensors t, const float* factor, Lamb lamb, cuda::ChangingArgument changing,
+                                    double* squares) {
   const cuda::Changing now = changing.get();
   if (now.discard) return;
   const Lamb::Step step = lamb.at(now);
@@ -67,7 +68,8 @@ __global__ void lamb_moments_kernel(LambTensors t, const float* factor, Lamb lam
   squares[2 * blockIdx.x + 1] = of_u;
 }
 
-__global__ void lamb_ratio_kernel(int64_t count, bool adapts, cuda::ChangingArgument changing, const double* squares, float* ratio) {
+__global__ void lamb_ratio_kernel(int64_t count, bool adapts, cuda::ChangingArgument changing, const double* squares,
+                                  float* ratio) {
   double of_w = 0, of_u = 0;
   if (!changing.get().discard)
     for (int64_t i = threadIdx.x; i < count; i += cuda::kThreads) of_w += squares[2 * i], of_u += squares[2 * i + 1];
@@ -103,17 +105,19 @@ std::unique_ptr<Kernel> LambUpdate::make(const Attrs& attrs, std::span<const Ope
   const int64_t elements = operands[0].tensor.padded_elements(), stretches = lamb_stretches(operands);
   const bool clears = cuda::adds(operands[1]), scaled = operands.size() > kFactor;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-    const LambTensors t{cuda::out(operand, 0), cuda::out(operand, 1), cuda::out(operand, 2), cuda::out(operand, 3), elements};
+    const LambTensors t{cuda::out(operand, 0), cuda::out(operand, 1), cuda::out(operand, 2), cuda::out(operand, 3),
+                        elements};
     const Lamb lamb{rate_scale_of(context), with_numbers(attrs, context.numbers)};
     const cuda::ChangingArgument changing = cuda::changing(context);
     double* const squares = reinterpret_cast<double*>(workspace);
     float* const ratio = cuda::out(operand, kRatio);
     cuda::launch("moments of LAMB", lamb_moments_kernel, stretches, cuda::kThreads, context, t,
                  scaled ? cuda::in(operand, kFactor) : nullptr, lamb, changing, squares);
-    cuda::launch("ratio of LAMB", lamb_ratio_kernel, 1, cuda::kThreads, context, stretches, lamb.attrs.weight_decay != 0, changing,
-                 squares, ratio);
+    cuda::launch("ratio of LAMB", lamb_ratio_kernel, 1, cuda::kThreads, context, stretches,
+                 lamb.attrs.weight_decay != 0, changing, squares, ratio);
     cuda::by_flag(clears, [&](auto clear) {
-      cuda::launch("step of LAMB", lamb_step_kernel<decltype(clear)::value>, stretches, cuda::kThreads, context, t, lamb, changing, ratio);
+      cuda::launch("step of LAMB", lamb_step_kernel<decltype(clear)::value>, stretches, cuda::kThreads, context, t,
+                   lamb, changing, ratio);
     });
   });
 }

@@ -19,7 +19,8 @@ constexpr int64_t kPart = cuda::kThreads * kHeld;
 
 // slope_of(x, t, share) adds an element's contribution to the loss and returns its slope.
 template <int kAtOnce, class SlopeOf>
-__device__ void loss_of_elements(int64_t n, const float* x, const float* t, float* dx, cuda::LossShare* shares, SlopeOf slope_of) {
+__device__ void loss_of_elements(int64_t n, const float* x, const float* t, float* dx, cuda::LossShare* shares,
+                                 SlopeOf slope_of) {
   cuda::LossShare share{0, 0};
   for (int k = 0; k < kHeld / kAtOnce; ++k) {
     const int64_t i = blockIdx.x * kPart + kAtOnce * (k * cuda::kThreads + threadIdx.x);
@@ -34,7 +35,8 @@ __device__ void loss_of_elements(int64_t n, const float* x, const float* t, floa
 }
 
 template <int kAtOnce>
-__global__ void mse_kernel(int64_t n, cuda::LossScale scale, const float* x, const float* t, float* dx, cuda::LossShare* shares) {
+__global__ void mse_kernel(int64_t n, cuda::LossScale scale, const float* x, const float* t, float* dx,
+                           cuda::LossShare* shares) {
   const float factor = static_cast<float>(2 * scale.exact());
   loss_of_elements<kAtOnce>(n, x, t, dx, shares, [factor](float given, float target, cuda::LossShare& share) {
     const float difference = given - target;
@@ -45,7 +47,8 @@ __global__ void mse_kernel(int64_t n, cuda::LossScale scale, const float* x, con
 
 // max(x, 0) - x·t + ln(1 + e^-|x|), which never overflows; its slope is sigmoid(x) - t.
 template <int kAtOnce>
-__global__ void binary_loss_kernel(int64_t n, cuda::LossScale scale, const float* x, const float* t, float* dx, cuda::LossShare* shares) {
+__global__ void binary_loss_kernel(int64_t n, cuda::LossScale scale, const float* x, const float* t, float* dx,
+                                   cuda::LossShare* shares) {
   const float factor = scale.rounded();
   loss_of_elements<kAtOnce>(n, x, t, dx, shares, [factor](float logit, float target, cuda::LossShare& share) {
     const float above = logit > 0 ? logit : 0;
@@ -74,10 +77,11 @@ std::unique_ptr<Kernel> Mse::make(const Attrs& attrs, std::span<const OperandDes
     const cuda::LossScale scale{attrs.scale, cuda::changing(context)};
     cuda::by_row(n, [&](auto at_once) {
       cuda::launch("squared error", mse_kernel<decltype(at_once)::value>, blocks, cuda::kThreads, context, n, scale,
-                   cuda::in(operand, 0), cuda::in(operand, 1), context.training ? cuda::out(operand, 3) : nullptr, shares);
+                   cuda::in(operand, 0), cuda::in(operand, 1), context.training ? cuda::out(operand, 3) : nullptr,
+                   shares);
     });
-    cuda::launch("sum of the loss", cuda::total_kernel<cuda::LossScale>, 1, cuda::kThreads, context, blocks, scale, shares,
-                 cuda::out(operand, 2), nullptr);
+    cuda::launch("sum of the loss", cuda::total_kernel<cuda::LossScale>, 1, cuda::kThreads, context, blocks, scale,
+                 shares, cuda::out(operand, 2), nullptr);
   });
 }
 
@@ -92,11 +96,12 @@ std::unique_ptr<Kernel> BinaryCrossEntropy::make(const Attrs& attrs, std::span<c
     cuda::LossShare* const shares = reinterpret_cast<cuda::LossShare*>(workspace);
     const cuda::LossScale scale{attrs.scale, cuda::changing(context)};
     cuda::by_row(n, [&](auto at_once) {
-      cuda::launch("binary cross entropy", binary_loss_kernel<decltype(at_once)::value>, blocks, cuda::kThreads, context, n, scale,
-                   cuda::in(operand, 0), cuda::in(operand, 1), context.training ? cuda::out(operand, 4) : nullptr, shares);
+      cuda::launch("binary cross entropy", binary_loss_kernel<decltype(at_once)::value>, blocks, cuda::kThreads,
+                   context, n, scale, cuda::in(operand, 0), cuda::in(operand, 1),
+                   context.training ? cuda::out(operand, 4) : nullptr, shares);
     });
-    cuda::launch("sum of the loss", cuda::total_kernel<cuda::LossScale>, 1, cuda::kThreads, context, blocks, scale, shares,
-                 cuda::out(operand, 2), cuda::out(operand, 3));
+    cuda::launch("sum of the loss", cuda::total_kernel<cuda::LossScale>, 1, cuda::kThreads, context, blocks, scale,
+                 shares, cuda::out(operand, 2), cuda::out(operand, 3));
   });
 }
 
@@ -104,8 +109,8 @@ PLIMSOLL_CUDA_KERNEL(OutputLoss, {
   static_cast<void>(attrs);
   static_cast<void>(operands);
   return cuda::kernel([](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("the loss", output_loss_kernel, 1, cuda::kThreads, context, cuda::in(operand, 0), cuda::out(operand, 1),
-                 context.training ? cuda::out(operand, 2) : nullptr);
+    cuda::launch("the loss", output_loss_kernel, 1, cuda::kThreads, context, cuda::in(operand, 0),
+                 cuda::out(operand, 1), context.training ? cuda::out(operand, 2) : nullptr);
   });
 })
 

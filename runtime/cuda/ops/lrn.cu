@@ -36,7 +36,9 @@ struct Geometry {
   // Windows of other lengths are kept in the workspace.
   bool in_registers() const { return size == 3 || size == 5 || size == 7 || size == 9; }
   // Pixels per thread; for longer windows, four would need more registers than two blocks of a multiprocessor have.
-  int64_t at_once() const { return in_registers() && size <= 5 && !shape.channels_last && shape.pixels % 4 == 0 ? 4 : 1; }
+  int64_t at_once() const {
+    return in_registers() && size <= 5 && !shape.channels_last && shape.pixels % 4 == 0 ? 4 : 1;
+  }
   int64_t workspace_bytes(int64_t values) const {
     return in_registers() ? 0 : values * pixels() * static_cast<int64_t>(sizeof(float));
   }
@@ -71,7 +73,8 @@ struct SlidingFar {
   int64_t threads;
   int length, oldest = 0;
 
-  __device__ SlidingFar(float* ring, int64_t thread, int64_t all, int values) : first(ring + thread), threads(all), length(values) {
+  __device__ SlidingFar(float* ring, int64_t thread, int64_t all, int values)
+      : first(ring + thread), threads(all), length(values) {
     for (int i = 0; i < length; ++i) first[i * threads] = 0;
   }
   __device__ cuda::Few<1> operator[](int i) const { return {{first[(oldest + i) % length * threads]}}; }
@@ -174,8 +177,10 @@ template <class Body>
 std::unique_ptr<Kernel> by_window(const Geometry& g, Body body) {
   const auto one = std::integral_constant<int, 1>{};
   switch (g.in_registers() ? g.size : 0) {
-    case 3: return cuda::by_row(g.at_once(), [&](auto at_once) { return body(at_once, std::integral_constant<int, 3>{}); });
-    case 5: return cuda::by_row(g.at_once(), [&](auto at_once) { return body(at_once, std::integral_constant<int, 5>{}); });
+    case 3:
+      return cuda::by_row(g.at_once(), [&](auto at_once) { return body(at_once, std::integral_constant<int, 3>{}); });
+    case 5:
+      return cuda::by_row(g.at_once(), [&](auto at_once) { return body(at_once, std::integral_constant<int, 5>{}); });
     case 7: return body(one, std::integral_constant<int, 7>{});
     case 9: return body(one, std::integral_constant<int, 9>{});
     default: return body(one, std::integral_constant<int, 0>{});
@@ -195,8 +200,9 @@ std::unique_ptr<Kernel> LrnForward::make(const Attrs& attrs, std::span<const Ope
   return by_window(g, [&](auto at_once, auto size) -> std::unique_ptr<Kernel> {
     return cuda::kernel([g](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
       constexpr int kAtOnce = decltype(at_once)::value, kSize = decltype(size)::value;
-      cuda::launch("local response normalization", lrn_kernel<kAtOnce, kSize>, cuda::blocks_for(g.pixels() / kAtOnce), cuda::kThreads,
-                   context, g, cuda::in(operand, 0), cuda::out(operand, 1), reinterpret_cast<float*>(workspace));
+      cuda::launch("local response normalization", lrn_kernel<kAtOnce, kSize>, cuda::blocks_for(g.pixels() / kAtOnce),
+                   cuda::kThreads, context, g, cuda::in(operand, 0), cuda::out(operand, 1),
+                   reinterpret_cast<float*>(workspace));
     });
   });
 }
@@ -213,8 +219,8 @@ std::unique_ptr<Kernel> LrnBackward::make(const Attrs& attrs, std::span<const Op
     return cuda::kernel([g](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
       constexpr int kAtOnce = decltype(at_once)::value, kSize = decltype(size)::value;
       cuda::launch("local response normalization's gradient", lrn_backward_kernel<kAtOnce, kSize>,
-                   cuda::blocks_for(g.pixels() / kAtOnce), cuda::kThreads, context, g, cuda::in(operand, 0), cuda::in(operand, 1),
-                   cuda::out(operand, 2), reinterpret_cast<float*>(workspace));
+                   cuda::blocks_for(g.pixels() / kAtOnce), cuda::kThreads, context, g, cuda::in(operand, 0),
+                   cuda::in(operand, 1), cuda::out(operand, 2), reinterpret_cast<float*>(workspace));
     });
   });
 }

@@ -56,8 +56,8 @@ PLIMSOLL_CUDA_KERNEL(MaskedFill, {
         using Index = decltype(index);
         constexpr int kAtOnce = decltype(four)::value ? 4 : 1;
         return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-          cuda::launch("masked fill", masked_fill_kernel<kAtOnce, decltype(add)::value, Index>, cuda::blocks_for(n), cuda::kThreads,
-                       context, static_cast<Index>(n), loops, keep, value, cuda::in(operand, 0),
+          cuda::launch("masked fill", masked_fill_kernel<kAtOnce, decltype(add)::value, Index>, cuda::blocks_for(n),
+                       cuda::kThreads, context, static_cast<Index>(n), loops, keep, value, cuda::in(operand, 0),
                        reinterpret_cast<const unsigned char*>(operand[1]), cuda::out(operand, 2));
         });
       });

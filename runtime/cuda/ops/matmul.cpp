@@ -82,7 +82,9 @@ std::vector<Way> ways(const TensorDesc& y) {
       const int64_t bytes = std::min(bound, (kParts * y.bytes() + 255) / 256 * 256);
       if (bytes == last) continue;
       last = bytes;
-      all.push_back({(tf32 ? "tf32_" : "fp32_") + (bound == 0 ? std::string("0") : std::to_string(bound / kMiB) + "MiB"), bytes, tf32});
+      all.push_back(
+          {(tf32 ? "tf32_" : "fp32_") + (bound == 0 ? std::string("0") : std::to_string(bound / kMiB) + "MiB"), bytes,
+           tf32});
     }
   }
   return all;
@@ -157,16 +159,17 @@ class MatMulKernel final : public Kernel {
   void choose(const Way& way) {
     const Preference preference;
     preference.with(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(way.workspace_bytes));
-    preference.with(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                    static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
+    preference.with(
+        CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+        static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
     if (batches_.calls() > 1)  // a call may begin at any matrix
       for (const auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                                CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
         preference.with(which, static_cast<uint32_t>(sizeof(float)));
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;
-    check(cublasLtMatmulAlgoGetHeuristic(handle(), product_.raw(), b_.raw(), a_.raw(), y_.raw(), y_.raw(), preference.raw(), 1,
-                                         &found, &count),
+    check(cublasLtMatmulAlgoGetHeuristic(handle(), product_.raw(), b_.raw(), a_.raw(), y_.raw(), y_.raw(),
+                                         preference.raw(), 1, &found, &count),
           ("no algorithm for '" + way.name + "'").c_str());
     if (count == 0 || found.workspaceSize > static_cast<size_t>(way.workspace_bytes))
       throw KernelError("cuBLASLt has no algorithm for '" + way.name + "'");
@@ -192,7 +195,8 @@ std::vector<Algorithm> MatMul::algorithms(const Attrs&, std::span<const OperandD
   return all;
 }
 
-std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view algorithm) {
+std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                     std::string_view algorithm) {
   for (const Way& way : ways(operands[3].tensor))
     if (algorithm.empty() || algorithm == way.name) return std::make_unique<MatMulKernel>(attrs, operands, way);
   throw KernelError("MatMul: no algorithm '" + std::string(algorithm) + "'");

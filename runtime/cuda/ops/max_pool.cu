@@ -27,7 +27,8 @@ __global__ void max_pool_kernel(PoolShape shape, const float* x, float* y, Place
     for (int j = shape.columns.first_place(at.column); j < shape.columns.kernel; ++j) {
       const int column = left + j * shape.columns.dilation;
       if (column >= shape.columns.in) break;
-      const auto value = cuda::load_few<kAtOnce>(plane + (static_cast<int64_t>(row) * shape.columns.in + column) * shape.step);
+      const auto value =
+          cuda::load_few<kAtOnce>(plane + (static_cast<int64_t>(row) * shape.columns.in + column) * shape.step);
       for (int k = 0; k < kAtOnce; ++k) {
         // a NaN remains the largest
         if (!first && !(value.of[k] > largest.of[k]) && value.of[k] == value.of[k]) continue;
@@ -98,7 +99,8 @@ __global__ void max_pool_volume_kernel(VolumePoolShape shape, const float* x, fl
 }
 
 template <class Place>
-__global__ void max_pool_volume_backward_kernel(VolumePoolShape shape, const Place* indices, const float* dy, float* dx) {
+__global__ void max_pool_volume_backward_kernel(VolumePoolShape shape, const Place* indices, const float* dy,
+                                                float* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.inputs()) return;
   const cuda::VolumePixel at = cuda::volume_pixel_of(number, shape.layers.in, shape.rows.in, shape.columns.in);
@@ -113,7 +115,8 @@ __global__ void max_pool_volume_backward_kernel(VolumePoolShape shape, const Pla
       for (int w = shape.columns.first_window(at.column); w <= shape.columns.last_window(at.column); ++w) {
         const int j = shape.columns.place_of(at.column, w);
         if (j < 0) continue;
-        if (static_cast<int>(indices[line + w]) == (k * shape.rows.kernel + i) * shape.columns.kernel + j) sum += dy[line + w];
+        if (static_cast<int>(indices[line + w]) == (k * shape.rows.kernel + i) * shape.columns.kernel + j)
+          sum += dy[line + w];
       }
     }
   }
@@ -123,17 +126,18 @@ __global__ void max_pool_volume_backward_kernel(VolumePoolShape shape, const Pla
 template <class Place>
 std::unique_ptr<Kernel> max_pool_volume(const VolumePoolShape& shape) {
   return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("max pool of a volume", max_pool_volume_kernel<Place>, cuda::blocks_for(shape.outputs()), cuda::kThreads, context,
-                 shape, cuda::in(operand, 0), cuda::out(operand, 1), reinterpret_cast<Place*>(operand[2]));
+    cuda::launch("max pool of a volume", max_pool_volume_kernel<Place>, cuda::blocks_for(shape.outputs()),
+                 cuda::kThreads, context, shape, cuda::in(operand, 0), cuda::out(operand, 1),
+                 reinterpret_cast<Place*>(operand[2]));
   });
 }
 
 template <class Place>
 std::unique_ptr<Kernel> max_pool_volume_backward(const VolumePoolShape& shape) {
   return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("max pool's gradient of a volume", max_pool_volume_backward_kernel<Place>, cuda::blocks_for(shape.inputs()),
-                 cuda::kThreads, context, shape, reinterpret_cast<const Place*>(operand[0]), cuda::in(operand, 1),
-                 cuda::out(operand, 2));
+    cuda::launch("max pool's gradient of a volume", max_pool_volume_backward_kernel<Place>,
+                 cuda::blocks_for(shape.inputs()), cuda::kThreads, context, shape,
+                 reinterpret_cast<const Place*>(operand[0]), cuda::in(operand, 1), cuda::out(operand, 2));
   });
 }
 
@@ -151,15 +155,17 @@ PLIMSOLL_CUDA_KERNEL(MaxPoolForward, {
   cuda::need_one_order(operands);
   if (operands[0].tensor.rank() == 5) {
     const VolumePoolShape volume(attrs, operands[0].tensor, operands[1].tensor);
-    return operands[2].tensor.type == DataType::i32 ? max_pool_volume<int32_t>(volume) : max_pool_volume<uint8_t>(volume);
+    return operands[2].tensor.type == DataType::i32 ? max_pool_volume<int32_t>(volume)
+                                                    : max_pool_volume<uint8_t>(volume);
   }
   const PoolShape shape(attrs, operands[0].tensor, operands[1].tensor);
   return by_place(shape, operands[2].tensor.type, [&](auto at_once, auto place) -> std::unique_ptr<Kernel> {
     using Place = decltype(place);
     return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
       constexpr int kAtOnce = decltype(at_once)::value;
-      cuda::launch("max pool", max_pool_kernel<kAtOnce, Place>, cuda::blocks_for(shape.outputs() / kAtOnce), cuda::kThreads, context,
-                   shape, cuda::in(operand, 0), cuda::out(operand, 1), reinterpret_cast<Place*>(operand[2]));
+      cuda::launch("max pool", max_pool_kernel<kAtOnce, Place>, cuda::blocks_for(shape.outputs() / kAtOnce),
+                   cuda::kThreads, context, shape, cuda::in(operand, 0), cuda::out(operand, 1),
+                   reinterpret_cast<Place*>(operand[2]));
     });
   });
 })
@@ -168,16 +174,17 @@ PLIMSOLL_CUDA_KERNEL(MaxPoolBackward, {
   cuda::need_one_order(operands);
   if (operands[2].tensor.rank() == 5) {
     const VolumePoolShape volume(attrs, operands[2].tensor, operands[1].tensor);
-    return operands[0].tensor.type == DataType::i32 ? max_pool_volume_backward<int32_t>(volume) : max_pool_volume_backward<uint8_t>(volume);
+    return operands[0].tensor.type == DataType::i32 ? max_pool_volume_backward<int32_t>(volume)
+                                                    : max_pool_volume_backward<uint8_t>(volume);
   }
   const PoolShape shape(attrs, operands[2].tensor, operands[1].tensor);
   return by_place(shape, operands[0].tensor.type, [&](auto at_once, auto place) -> std::unique_ptr<Kernel> {
     using Place = decltype(place);
     return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
       constexpr int kAtOnce = decltype(at_once)::value;
-      cuda::launch("max pool's gradient", max_pool_backward_kernel<kAtOnce, Place>, cuda::blocks_for(shape.inputs() / kAtOnce),
-                   cuda::kThreads, context, shape, reinterpret_cast<const Place*>(operand[0]), cuda::in(operand, 1),
-                   cuda::out(operand, 2));
+      cuda::launch("max pool's gradient", max_pool_backward_kernel<kAtOnce, Place>,
+                   cuda::blocks_for(shape.inputs() / kAtOnce), cuda::kThreads, context, shape,
+                   reinterpret_cast<const Place*>(operand[0]), cuda::in(operand, 1), cuda::out(operand, 2));
     });
   });
 })

@@ -37,9 +37,11 @@ template <class T, class I>
 __global__ void gather_whole_kernel(TableShape shape, T none, const T* tables, const I* indices, T* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.tables * shape.count * shape.width) return;
-  const int64_t i = number / shape.width, table = i / shape.count, given = static_cast<int64_t>(indices[i - table * shape.count]);
+  const int64_t i = number / shape.width, table = i / shape.count,
+                given = static_cast<int64_t>(indices[i - table * shape.count]);
   const int64_t row = given < 0 ? given + shape.rows : given;
-  y[number] = row < 0 || row >= shape.rows ? none : tables[(table * shape.rows + row) * shape.width + number - i * shape.width];
+  y[number] =
+      row < 0 || row >= shape.rows ? none : tables[(table * shape.rows + row) * shape.width + number - i * shape.width];
 }
 
 }  // namespace
@@ -66,8 +68,8 @@ PLIMSOLL_CUDA_KERNEL(Move, {
       using T = decltype(zero);
       using Index = decltype(index);
       return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-        cuda::launch("move", move_kernel<T, Index>, cuda::blocks_for(n), cuda::kThreads, context, static_cast<Index>(n), on_device,
-                     reinterpret_cast<const T*>(operand[0]) + start, reinterpret_cast<T*>(operand[1]));
+        cuda::launch("move", move_kernel<T, Index>, cuda::blocks_for(n), cuda::kThreads, context, static_cast<Index>(n),
+                     on_device, reinterpret_cast<const T*>(operand[0]) + start, reinterpret_cast<T*>(operand[1]));
       });
     });
   });
@@ -90,8 +92,9 @@ PLIMSOLL_CUDA_KERNEL(Join, {
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
       int64_t at = 0;
       for (size_t i = 0; i < widths.size(); at += widths[i++])
-        cuda::launch("join", join_kernel<T>, cuda::blocks_for(rows * widths[i]), cuda::kThreads, context, rows * widths[i], widths[i],
-                     pitch, at, reinterpret_cast<const T*>(operand[i]), reinterpret_cast<T*>(operand[widths.size()]));
+        cuda::launch("join", join_kernel<T>, cuda::blocks_for(rows * widths[i]), cuda::kThreads, context,
+                     rows * widths[i], widths[i], pitch, at, reinterpret_cast<const T*>(operand[i]),
+                     reinterpret_cast<T*>(operand[widths.size()]));
     });
   });
 })
@@ -99,15 +102,17 @@ PLIMSOLL_CUDA_KERNEL(Join, {
 PLIMSOLL_CUDA_KERNEL(GatherWhole, {
   const TensorDesc& table = operands[0].tensor;
   const TensorDesc& y = operands[2].tensor;
-  const TableShape shape{table.rank() == 3 ? table.dim(0) : 1, table.dim(table.rank() - 2), y.dim(y.rank() - 2), y.dim(y.rank() - 1)};
+  const TableShape shape{table.rank() == 3 ? table.dim(0) : 1, table.dim(table.rank() - 2), y.dim(y.rank() - 2),
+                         y.dim(y.rank() - 1)};
   return by_type(table.type, [&](auto zero) {
     return by_type(operands[1].tensor.type, [&](auto index) -> std::unique_ptr<Kernel> {
       using T = decltype(zero);
       using I = decltype(index);
       const T none = std::numeric_limits<T>::lowest();
       return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-        cuda::launch("gather of whole numbers", gather_whole_kernel<T, I>, cuda::blocks_for(shape.tables * shape.count * shape.width),
-                     cuda::kThreads, context, shape, none, reinterpret_cast<const T*>(operand[0]), reinterpret_cast<const I*>(operand[1]),
+        cuda::launch("gather of whole numbers", gather_whole_kernel<T, I>,
+                     cuda::blocks_for(shape.tables * shape.count * shape.width), cuda::kThreads, context, shape, none,
+                     reinterpret_cast<const T*>(operand[0]), reinterpret_cast<const I*>(operand[1]),
                      reinterpret_cast<T*>(operand[2]));
       });
     });

@@ -36,7 +36,8 @@ __global__ void pad_kernel(PadShape shape, T value, const T* x, T* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.elements) return;
   Index rest = static_cast<Index>(number) / static_cast<Index>(shape.unit);
-  int64_t source = static_cast<int64_t>(static_cast<Index>(number) % static_cast<Index>(shape.unit)), stride = shape.unit;
+  int64_t source = static_cast<int64_t>(static_cast<Index>(number) % static_cast<Index>(shape.unit)),
+          stride = shape.unit;
   for (int axis = shape.axes - 1; axis >= 0; --axis) {
     const Index next = rest / static_cast<Index>(shape.out[axis]);
     const int64_t at = static_cast<int64_t>(rest - next * static_cast<Index>(shape.out[axis])) - shape.begin[axis];
@@ -52,8 +53,8 @@ __global__ void pad_kernel(PadShape shape, T value, const T* x, T* y) {
 template <class T>
 std::unique_ptr<Kernel> pad_as_it_is(const PadShape& shape, double value) {
   return cuda::kernel([shape, value](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("pad", pad_kernel<1, int64_t, T>, cuda::blocks_for(shape.elements), cuda::kThreads, context, shape, static_cast<T>(value),
-                 reinterpret_cast<const T*>(operand[0]), reinterpret_cast<T*>(operand[1]));
+    cuda::launch("pad", pad_kernel<1, int64_t, T>, cuda::blocks_for(shape.elements), cuda::kThreads, context, shape,
+                 static_cast<T>(value), reinterpret_cast<const T*>(operand[0]), reinterpret_cast<T*>(operand[1]));
   });
 }
 
@@ -73,8 +74,8 @@ PLIMSOLL_CUDA_KERNEL(Pad, {
       few.unit /= kAtOnce;
       few.elements /= kAtOnce;
       return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-        cuda::launch("pad", pad_kernel<kAtOnce, Index, float>, cuda::blocks_for(few.elements), cuda::kThreads, context, few, value,
-                     cuda::in(operand, 0), cuda::out(operand, 1));
+        cuda::launch("pad", pad_kernel<kAtOnce, Index, float>, cuda::blocks_for(few.elements), cuda::kThreads, context,
+                     few, value, cuda::in(operand, 0), cuda::out(operand, 1));
       });
     });
   });

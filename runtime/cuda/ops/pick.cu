@@ -28,18 +28,21 @@ __device__ bool goes_first(bool least, T a, T b) {
 }
 
 template <class T>
-__global__ void arg_pick_kernel(int64_t lines, int64_t n, int64_t inner, bool least, bool last, const T* x, int64_t* y) {
+__global__ void arg_pick_kernel(int64_t lines, int64_t n, int64_t inner, bool least, bool last, const T* x,
+                                int64_t* y) {
   const int64_t line = cuda::thread_number();
   if (line >= lines) return;
   const T* const at = x + line / inner * n * inner + line % inner;
   int64_t best = 0;
   for (int64_t i = 1; i < n; ++i)
-    if (last ? !goes_first(least, at[best * inner], at[i * inner]) : goes_first(least, at[i * inner], at[best * inner])) best = i;
+    if (last ? !goes_first(least, at[best * inner], at[i * inner]) : goes_first(least, at[i * inner], at[best * inner]))
+      best = i;
   y[line] = best;
 }
 
 template <class T>
-__global__ void top_k_kernel(int64_t lines, int64_t n, int64_t inner, int64_t k, bool least, const T* x, T* values, int64_t* indices) {
+__global__ void top_k_kernel(int64_t lines, int64_t n, int64_t inner, int64_t k, bool least, const T* x, T* values,
+                             int64_t* indices) {
   const int64_t line = cuda::thread_number();
   if (line >= lines) return;
   const T* const from = x + line / inner * n * inner + line % inner;
@@ -78,8 +81,9 @@ PLIMSOLL_CUDA_KERNEL(ArgPick, {
     using T = decltype(zero);
     return cuda::kernel([attrs, n = desc.dim(1), inner = desc.dim(2), lines = desc.dim(0) * desc.dim(2)](
                             const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("pick", arg_pick_kernel<T>, cuda::blocks_for(lines), cuda::kThreads, context, lines, n, inner, attrs.least, attrs.last,
-                   reinterpret_cast<const T*>(operand[0]), reinterpret_cast<int64_t*>(operand[1]));
+      cuda::launch("pick", arg_pick_kernel<T>, cuda::blocks_for(lines), cuda::kThreads, context, lines, n, inner,
+                   attrs.least, attrs.last, reinterpret_cast<const T*>(operand[0]),
+                   reinterpret_cast<int64_t*>(operand[1]));
     });
   });
 })
@@ -90,10 +94,12 @@ PLIMSOLL_CUDA_KERNEL(TopK, {
   const int64_t k = operands[2].tensor.dim(1);  // the values may be absent
   return by_type(desc.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);
-    return cuda::kernel([k, least = attrs.least, n = desc.dim(1), inner = desc.dim(2), lines = desc.dim(0) * desc.dim(2)](
-                            const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("top k", top_k_kernel<T>, cuda::blocks_for(lines), cuda::kThreads, context, lines, n, inner, k, least,
-                   reinterpret_cast<const T*>(operand[0]), reinterpret_cast<T*>(operand[1]), reinterpret_cast<int64_t*>(operand[2]));
+    return cuda::kernel(
+        [k, least = attrs.least, n = desc.dim(1), inner = desc.dim(2), lines = desc.dim(0) * desc.dim(2)](
+            const RunContext& context, std::byte* const* operand, std::byte*) {
+      cuda::launch("top k", top_k_kernel<T>, cuda::blocks_for(lines), cuda::kThreads, context, lines, n, inner, k,
+                   least, reinterpret_cast<const T*>(operand[0]), reinterpret_cast<T*>(operand[1]),
+                   reinterpret_cast<int64_t*>(operand[2]));
     });
   });
 })
@@ -107,10 +113,10 @@ PLIMSOLL_CUDA_KERNEL(OneHot, {
       using I = decltype(index);
       const T off = number_as<T>(attrs.off);
       const T on = number_as<T>(attrs.on);
-      return cuda::kernel([=, n = desc.elements(), depth = desc.dim(1), inner = desc.dim(2)](const RunContext& context,
-                                                                                             std::byte* const* operand, std::byte*) {
-        cuda::launch("one hot", one_hot_kernel<T, I>, cuda::blocks_for(n), cuda::kThreads, context, n, depth, inner, off, on,
-                     reinterpret_cast<const I*>(operand[0]), reinterpret_cast<T*>(operand[1]));
+      return cuda::kernel([=, n = desc.elements(), depth = desc.dim(1), inner = desc.dim(2)](
+                              const RunContext& context, std::byte* const* operand, std::byte*) {
+        cuda::launch("one hot", one_hot_kernel<T, I>, cuda::blocks_for(n), cuda::kThreads, context, n, depth, inner,
+                     off, on, reinterpret_cast<const I*>(operand[0]), reinterpret_cast<T*>(operand[1]));
       });
     });
   });

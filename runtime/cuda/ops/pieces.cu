@@ -73,7 +73,8 @@ struct Pieces {
     cuda::need_one_order(operands);
     const Layout layout = operands[whole].tensor.layout;
     const TensorDesc all = cuda::as_it_lies(operands[whole].tensor);
-    if (attrs.axis < 0 || static_cast<size_t>(attrs.axis) >= all.rank()) throw KernelError("an axis outside of the tensor");
+    if (attrs.axis < 0 || static_cast<size_t>(attrs.axis) >= all.rank())
+      throw KernelError("an axis outside of the tensor");
     const size_t axis = cuda::axis_as_it_lies(static_cast<size_t>(attrs.axis), layout);
     for (size_t i = 0; i < axis; ++i) rows *= all.dim(i);
     for (size_t i = axis; i < all.rank(); ++i) width *= all.dim(i);
@@ -83,7 +84,8 @@ struct Pieces {
       const int64_t piece = cuda::as_it_lies(operands[slot].tensor).dim(axis) * inside;
       const bool by_four = piece % 4 == 0 && at % 4 == 0 && width % 4 == 0;
       pieces.push_back({slot, at, piece, cuda::adds(operands[gather ? whole : slot]), by_four});
-      if (pieces.back().blocks(rows) > kMostBlocks) throw KernelError("a piece of " + std::to_string(rows * piece) + " elements in one launch");
+      if (pieces.back().blocks(rows) > kMostBlocks)
+        throw KernelError("a piece of " + std::to_string(rows * piece) + " elements in one launch");
       at += piece;
     }
     if (at > width) throw KernelError("pieces longer than the whole");
@@ -100,9 +102,10 @@ struct Pieces {
       cuda::by_flag(like.by_four, [&](auto four) {
         cuda::by_flag(like.adds, [&](auto add) {
           cuda::by_index(most, [&](auto index) {
-            cuda::launch("copy of pieces",
-                         pieces_kernel<decltype(gathers)::value, decltype(four)::value, decltype(add)::value, decltype(index)>,
-                         list.blocks(), cuda::kThreads, context, list, rows, width, of_whole);
+            cuda::launch(
+                "copy of pieces",
+                pieces_kernel<decltype(gathers)::value, decltype(four)::value, decltype(add)::value, decltype(index)>,
+                list.blocks(), cuda::kThreads, context, list, rows, width, of_whole);
           });
         });
       });
@@ -115,7 +118,8 @@ struct Pieces {
     for (size_t i = 0; i < pieces.size(); ++i) {
       const Piece& piece = pieces[i];
       const int64_t blocks = piece.blocks(rows);
-      if (list.count == PieceList::kAtMost || list.blocks() + blocks > kMostBlocks || (list.count > 0 && kind(pieces[i - 1]) != kind(piece))) {
+      if (list.count == PieceList::kAtMost || list.blocks() + blocks > kMostBlocks ||
+          (list.count > 0 && kind(pieces[i - 1]) != kind(piece))) {
         launch(list, pieces[i - 1], context, of_whole);
         list.count = 0;
       }
@@ -130,12 +134,14 @@ struct Pieces {
 };
 
 std::unique_ptr<Kernel> copy_of(const Pieces& pieces) {
-  return cuda::kernel([pieces](const RunContext& context, std::byte* const* operands, std::byte*) { pieces.run(context, operands); });
+  return cuda::kernel(
+      [pieces](const RunContext& context, std::byte* const* operands, std::byte*) { pieces.run(context, operands); });
 }
 
 }  // namespace
 
-PLIMSOLL_CUDA_KERNEL(Concat, return copy_of(Pieces(attrs, operands, operands.size() - 1, 0, operands.size() - 1, true));)
+PLIMSOLL_CUDA_KERNEL(Concat,
+                     return copy_of(Pieces(attrs, operands, operands.size() - 1, 0, operands.size() - 1, true));)
 PLIMSOLL_CUDA_KERNEL(Split, return copy_of(Pieces(attrs, operands, 0, 1, operands.size(), false));)
 
 PLIMSOLL_CUDA_KERNEL(Zero, {

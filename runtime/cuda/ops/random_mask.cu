@@ -10,7 +10,8 @@ namespace {
 
 // `n` counts groups of kAtOnce elements.
 template <int kAtOnce>
-__global__ void mask_kernel(int64_t n, float* y, cuda::RandomStream random, uint32_t one_below, cuda::ChangingArgument changing) {
+__global__ void mask_kernel(int64_t n, float* y, cuda::RandomStream random, uint32_t one_below,
+                            cuda::ChangingArgument changing) {
   const int64_t number = cuda::thread_number();
   if (number >= n) return;
   const uint64_t stream = random.start(changing.get());
@@ -36,11 +37,11 @@ PLIMSOLL_CUDA_KERNEL(RandomMask, {
       const int64_t n = elements / kAtOnce;
       float* const y = cuda::out(operand, 0);
       if (!context.training || attrs.probability >= 1)
-        return cuda::launch("random mask's mean", mean_kernel<kAtOnce>, cuda::blocks_for(n), cuda::kThreads, context, n, y,
-                            static_cast<float>(attrs.probability));
+        return cuda::launch("random mask's mean", mean_kernel<kAtOnce>, cuda::blocks_for(n), cuda::kThreads, context, n,
+                            y, static_cast<float>(attrs.probability));
       cuda::launch("random mask", mask_kernel<kAtOnce>, cuda::blocks_for(n), cuda::kThreads, context, n, y,
-                   cuda::RandomStream{attrs.key, context.rank * elements}, static_cast<uint32_t>(attrs.probability * 0xFFFFFFFFp0),
-                   cuda::changing(context));
+                   cuda::RandomStream{attrs.key, context.rank * elements},
+                   static_cast<uint32_t>(attrs.probability * 0xFFFFFFFFp0), cuda::changing(context));
     });
   });
 })

@@ -8,7 +8,8 @@
 namespace plimsoll {
 namespace {
 
-__global__ void uniform_kernel(int64_t n, float* y, cuda::RandomStream random, float first, float second, cuda::ChangingArgument changing) {
+__global__ void uniform_kernel(int64_t n, float* y, cuda::RandomStream random, float first, float second,
+                               cuda::ChangingArgument changing) {
   const int64_t i = cuda::thread_number();
   if (i >= n) return;
   const uint64_t stream = random.start(changing.get());
@@ -16,7 +17,8 @@ __global__ void uniform_kernel(int64_t n, float* y, cuda::RandomStream random, f
   y[i] = first + (second - first) * (static_cast<float>(random.at(stream, i) >> 8) * 0x1p-24F);
 }
 
-__global__ void normal_kernel(int64_t n, float* y, cuda::RandomStream random, float mean, float deviation, cuda::ChangingArgument changing) {
+__global__ void normal_kernel(int64_t n, float* y, cuda::RandomStream random, float mean, float deviation,
+                              cuda::ChangingArgument changing) {
   const int64_t i = cuda::thread_number();
   if (i >= n) return;
   const uint64_t stream = random.start(changing.get());
@@ -32,9 +34,9 @@ PLIMSOLL_CUDA_KERNEL(RandomNumbers, {
   const int64_t n = operands[0].tensor.elements();
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
     const cuda::RandomStream random{attrs.key, (attrs.normal ? 2 : 1) * context.rank * n};
-    cuda::launch(attrs.normal ? "normal numbers" : "uniform numbers", attrs.normal ? normal_kernel : uniform_kernel, cuda::blocks_for(n),
-                 cuda::kThreads, context, n, cuda::out(operand, 0), random, static_cast<float>(attrs.first), static_cast<float>(attrs.second),
-                 cuda::changing(context));
+    cuda::launch(attrs.normal ? "normal numbers" : "uniform numbers", attrs.normal ? normal_kernel : uniform_kernel,
+                 cuda::blocks_for(n), cuda::kThreads, context, n, cuda::out(operand, 0), random,
+                 static_cast<float>(attrs.first), static_cast<float>(attrs.second), cuda::changing(context));
   });
 })
 

@@ -85,22 +85,23 @@ PLIMSOLL_CUDA_KERNEL(Reorder, {
     });
   const cuda::PlaneShape shape(x);
   const int64_t samples = shape.samples;
-  const int64_t lines = shape.channels_last ? shape.pixels : shape.channels, columns = shape.channels_last ? shape.channels : shape.pixels;
+  const int64_t lines = shape.channels_last ? shape.pixels : shape.channels,
+                columns = shape.channels_last ? shape.channels : shape.pixels;
   if (std::min(lines, columns) <= kFew)
     return cuda::by_flag(lines <= columns, [&](auto few_are_lines) -> std::unique_ptr<Kernel> {
       return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
         constexpr bool kFewAreLines = decltype(few_are_lines)::value;
         const int64_t few = kFewAreLines ? lines : columns, many = kFewAreLines ? columns : lines;
-        cuda::launch("reorder", narrow_kernel<kFewAreLines>, cuda::blocks_for(samples * many), cuda::kThreads, context, samples, few,
-                     many, cuda::in(operand, 0), cuda::out(operand, 1));
+        cuda::launch("reorder", narrow_kernel<kFewAreLines>, cuda::blocks_for(samples * many), cuda::kThreads, context,
+                     samples, few, many, cuda::in(operand, 0), cuda::out(operand, 1));
       });
     });
   const int64_t blocks = samples * cuda::divided_up(lines, kReorderTile) * cuda::divided_up(columns, kReorderTile);
   return cuda::by_flag(columns % 4 == 0, [&](auto four_in) {
     return cuda::by_flag(lines % 4 == 0, [&](auto four_out) -> std::unique_ptr<Kernel> {
       return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-        cuda::launch("reorder", reorder_transpose_kernel<decltype(four_in)::value, decltype(four_out)::value>, blocks, cuda::kThreads, context,
-                     lines, columns, cuda::in(operand, 0), cuda::out(operand, 1));
+        cuda::launch("reorder", reorder_transpose_kernel<decltype(four_in)::value, decltype(four_out)::value>, blocks,
+                     cuda::kThreads, context, lines, columns, cuda::in(operand, 0), cuda::out(operand, 1));
       });
     });
   });

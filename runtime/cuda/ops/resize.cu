@@ -61,7 +61,8 @@ struct ResizeShape {
   int64_t step;  // from one pixel of a plane to the next
   Line rows, columns;
 
-  ResizeShape(const ResizeAttrs& a, const TensorDesc& x, const TensorDesc& y) : planes(x.dim(0) * x.dim(1)), step(cuda::is_channels_last(x) ? x.dim(1) : 1) {
+  ResizeShape(const ResizeAttrs& a, const TensorDesc& x, const TensorDesc& y)
+      : planes(x.dim(0) * x.dim(1)), step(cuda::is_channels_last(x) ? x.dim(1) : 1) {
     const bool image = x.rank() == 4;
     const auto line = [&](double start, double step, int64_t in, int64_t out) {
       if (in > (int64_t{1} << 28) || out > (int64_t{1} << 28)) throw KernelError("too many pixels to resize");
@@ -77,7 +78,8 @@ struct ResizeShape {
 // The interpolated value between two pixels of a row.
 template <int kAtOnce>
 __device__ cuda::Few<kAtOnce> along(const float* row, const Between& column, int64_t step) {
-  const auto low = cuda::load_few<kAtOnce>(row + column.low * step), high = cuda::load_few<kAtOnce>(row + column.high * step);
+  const auto low = cuda::load_few<kAtOnce>(row + column.low * step),
+             high = cuda::load_few<kAtOnce>(row + column.high * step);
   cuda::Few<kAtOnce> value;
   for (int k = 0; k < kAtOnce; ++k) value.of[k] = low.of[k] * (1 - column.share) + high.of[k] * column.share;
   return value;
@@ -90,8 +92,10 @@ __global__ void resize_kernel(ResizeShape shape, const float* x, float* y) {
   const cuda::Pixel at = cuda::pixel_of<kAtOnce>(number, shape.step, shape.rows.out, shape.columns.out);
   const float* const plane = x + at.plane(shape.step, shape.rows.in, shape.columns.in);
   const Between row = shape.rows.between(at.row), column = shape.columns.between(at.column);
-  const auto above = along<kAtOnce>(plane + static_cast<int64_t>(row.low) * shape.columns.in * shape.step, column, shape.step),
-             below = along<kAtOnce>(plane + static_cast<int64_t>(row.high) * shape.columns.in * shape.step, column, shape.step);
+  const auto above = along<kAtOnce>(plane + static_cast<int64_t>(row.low) * shape.columns.in * shape.step, column,
+                                    shape.step),
+             below = along<kAtOnce>(plane + static_cast<int64_t>(row.high) * shape.columns.in * shape.step, column,
+                                    shape.step);
   cuda::Few<kAtOnce> value;
   for (int k = 0; k < kAtOnce; ++k) value.of[k] = above.of[k] * (1 - row.share) + below.of[k] * row.share;
   cuda::store_few(y + kAtOnce * number, value);
@@ -133,8 +137,8 @@ PLIMSOLL_CUDA_KERNEL(ResizeForward, {
   return cuda::by_row(shape.step, [&](auto at_once) -> std::unique_ptr<Kernel> {
     return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
       constexpr int kAtOnce = decltype(at_once)::value;
-      cuda::launch("resize", resize_kernel<kAtOnce>, cuda::blocks_for(shape.outputs() / kAtOnce), cuda::kThreads, context, shape,
-                   cuda::in(operand, 0), cuda::out(operand, 1));
+      cuda::launch("resize", resize_kernel<kAtOnce>, cuda::blocks_for(shape.outputs() / kAtOnce), cuda::kThreads,
+                   context, shape, cuda::in(operand, 0), cuda::out(operand, 1));
     });
   });
 })

@@ -116,8 +116,8 @@ __global__ void log_kernel(int64_t columns, int64_t classes, int64_t inner, cons
 }
 
 template <bool kAdd>
-__global__ void log_gradient_kernel(int64_t columns, int64_t classes, int64_t inner, const float* result, const float* slope,
-                                    float* to) {
+__global__ void log_gradient_kernel(int64_t columns, int64_t classes, int64_t inner, const float* result,
+                                    const float* slope, float* to) {
   const int64_t number = cuda::thread_number();
   if (number >= columns) return;
   const int64_t start = number / inner * classes * inner + number % inner;
@@ -140,10 +140,11 @@ PLIMSOLL_CUDA_KERNEL(SoftmaxForward, {
     float* const y = cuda::out(operand, 1);
     if (s.inner == 1)
       return cuda::by_row(s.classes, [&](auto at_once) {
-        cuda::launch("softmax", row_kernel<decltype(at_once)::value>, s.outer, kSoftmaxThreads, context, s.classes, x, y);
+        cuda::launch("softmax", row_kernel<decltype(at_once)::value>, s.outer, kSoftmaxThreads, context, s.classes, x,
+                     y);
       });
-    cuda::launch("softmax", column_kernel, cuda::blocks_for(s.columns()), cuda::kThreads, context, s.columns(), s.classes,
-                 s.inner, x, y);
+    cuda::launch("softmax", column_kernel, cuda::blocks_for(s.columns()), cuda::kThreads, context, s.columns(),
+                 s.classes, s.inner, x, y);
   });
 })
 
@@ -156,11 +157,11 @@ PLIMSOLL_CUDA_KERNEL(SoftmaxBackward, {
       float* const dx = cuda::out(operand, 2);
       if (s.inner == 1)
         return cuda::by_row(s.classes, [&](auto at_once) {
-          cuda::launch("softmax's gradient", row_gradient_kernel<decltype(at_once)::value, kAdd>, s.outer, kSoftmaxThreads, context,
-                       s.classes, y, dy, dx);
+          cuda::launch("softmax's gradient", row_gradient_kernel<decltype(at_once)::value, kAdd>, s.outer,
+                       kSoftmaxThreads, context, s.classes, y, dy, dx);
         });
-      cuda::launch("softmax's gradient", column_gradient_kernel<kAdd>, cuda::blocks_for(s.columns()), cuda::kThreads, context,
-                   s.columns(), s.classes, s.inner, y, dy, dx);
+      cuda::launch("softmax's gradient", column_gradient_kernel<kAdd>, cuda::blocks_for(s.columns()), cuda::kThreads,
+                   context, s.columns(), s.classes, s.inner, y, dy, dx);
     });
   });
 })
@@ -168,8 +169,8 @@ PLIMSOLL_CUDA_KERNEL(SoftmaxBackward, {
 PLIMSOLL_CUDA_KERNEL(LogSoftmaxForward, {
   const SoftmaxShape s(operands[0].tensor);
   return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("log softmax", log_kernel, cuda::blocks_for(s.columns()), cuda::kThreads, context, s.columns(), s.classes, s.inner,
-                 cuda::in(operand, 0), cuda::out(operand, 1));
+    cuda::launch("log softmax", log_kernel, cuda::blocks_for(s.columns()), cuda::kThreads, context, s.columns(),
+                 s.classes, s.inner, cuda::in(operand, 0), cuda::out(operand, 1));
   });
 })
 
@@ -177,8 +178,9 @@ PLIMSOLL_CUDA_KERNEL(LogSoftmaxBackward, {
   const SoftmaxShape s(operands[0].tensor);
   return cuda::by_flag(cuda::adds(operands[2]), [&](auto add) -> std::unique_ptr<Kernel> {
     return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("log softmax's gradient", log_gradient_kernel<decltype(add)::value>, cuda::blocks_for(s.columns()), cuda::kThreads,
-                   context, s.columns(), s.classes, s.inner, cuda::in(operand, 0), cuda::in(operand, 1), cuda::out(operand, 2));
+      cuda::launch("log softmax's gradient", log_gradient_kernel<decltype(add)::value>, cuda::blocks_for(s.columns()),
+                   cuda::kThreads, context, s.columns(), s.classes, s.inner, cuda::in(operand, 0), cuda::in(operand, 1),
+                   cuda::out(operand, 2));
     });
   });
 })

@@ -43,8 +43,8 @@ struct StridedCopy {
       cuda::by_flag(add, [&](auto adds) {
         cuda::by_index(steps, [&](auto index) {
           using Index = decltype(index);
-          cuda::launch("strided copy", copy_kernel<decltype(four)::value ? 4 : 1, decltype(adds)::value, Index>, cuda::blocks_for(steps),
-                       cuda::kThreads, context, static_cast<Index>(steps), loops, to, from);
+          cuda::launch("strided copy", copy_kernel < decltype(four)::value ? 4 : 1, decltype(adds)::value, Index >,
+                       cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps), loops, to, from);
         });
       });
     });
@@ -115,12 +115,13 @@ std::unique_ptr<Kernel> transpose(const Turned& turned, bool add) {
     if (i != turned.along) others.around(loops.counts[i], {loops.strides[0][i], loops.strides[1][i]});
   const int64_t columns = loops.counts[0], lines = loops.counts[turned.along];
   const int64_t x_step = loops.strides[1][0], y_step = loops.strides[0][turned.along];
-  const int64_t blocks = others.count(0) * cuda::divided_up(columns, kStridedTile) * cuda::divided_up(lines, kStridedTile);
+  const int64_t blocks =
+      others.count(0) * cuda::divided_up(columns, kStridedTile) * cuda::divided_up(lines, kStridedTile);
   const cuda::DeviceLoops<2> around = cuda::on_device(others);
   return cuda::by_flag(add, [&](auto adds) -> std::unique_ptr<Kernel> {
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("transpose", strided_transpose_kernel<decltype(adds)::value>, blocks, kStridedTile * kTileRows, context, columns, lines,
-                   x_step, y_step, around, cuda::out(operand, 1), cuda::in(operand, 0));
+      cuda::launch("transpose", strided_transpose_kernel<decltype(adds)::value>, blocks, kStridedTile * kTileRows,
+                   context, columns, lines, x_step, y_step, around, cuda::out(operand, 1), cuda::in(operand, 0));
     });
   });
 }
@@ -140,8 +141,8 @@ PLIMSOLL_CUDA_KERNEL(SliceBackward, {
   cuda::need_plain(operands);
   Window window(attrs, operands[0].tensor, operands[1].tensor);
   std::swap(window.loops.strides[0], window.loops.strides[1]);
-  return cuda::kernel([copy = StridedCopy(window.loops, window.start), start = window.start, add = cuda::adds(operands[1]),
-                       bytes = static_cast<size_t>(operands[1].tensor.bytes())](
+  return cuda::kernel([copy = StridedCopy(window.loops, window.start), start = window.start,
+                       add = cuda::adds(operands[1]), bytes = static_cast<size_t>(operands[1].tensor.bytes())](
                           const RunContext& context, std::byte* const* operand, std::byte*) {
     if (!add) cuda::check(cudaMemsetAsync(operand[1], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
     copy.run(context, add, cuda::out(operand, 1) + start, cuda::in(operand, 0));
@@ -153,7 +154,8 @@ PLIMSOLL_CUDA_KERNEL(Transpose, {
   const Turned turned(attrs, operands[0].tensor, operands[1].tensor);
   const bool add = cuda::adds(operands[1]);
   if (turned.along != 0 && turned.loops.strides[1][0] != 1) return transpose(turned, add);
-  return cuda::kernel([copy = StridedCopy(turned.loops), add](const RunContext& context, std::byte* const* operand, std::byte*) {
+  return cuda::kernel(
+      [copy = StridedCopy(turned.loops), add](const RunContext& context, std::byte* const* operand, std::byte*) {
     copy.run(context, add, cuda::out(operand, 1), cuda::in(operand, 0));
   });
 })

@@ -52,9 +52,9 @@ std::unique_ptr<Kernel> gradient_of_operand(std::span<const OperandDesc> operand
     return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
       using Index = decltype(index);
       return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-        cuda::launch("gradient of an operand", gradient_of_operand_kernel<decltype(add)::value, Index, F>, cuda::blocks_for(n),
-                     cuda::kThreads, context, static_cast<Index>(n), nest, cuda::in(operand, 0), cuda::in(operand, 1),
-                     cuda::in(operand, 2), cuda::out(operand, 3), f);
+        cuda::launch("gradient of an operand", gradient_of_operand_kernel<decltype(add)::value, Index, F>,
+                     cuda::blocks_for(n), cuda::kThreads, context, static_cast<Index>(n), nest, cuda::in(operand, 0),
+                     cuda::in(operand, 1), cuda::in(operand, 2), cuda::out(operand, 3), f);
       });
     });
   });

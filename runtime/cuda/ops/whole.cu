@@ -39,7 +39,9 @@ struct LessThan { template <class T> __device__ bool operator()(T a, T b) const 
 struct LessOrEqualTo { template <class T> __device__ bool operator()(T a, T b) const { return a <= b; } };
 struct BothSet { __device__ bool operator()(unsigned char a, unsigned char b) const { return a != 0 && b != 0; } };
 struct OneSet { __device__ bool operator()(unsigned char a, unsigned char b) const { return a != 0 || b != 0; } };
-struct OneSetOnly { __device__ bool operator()(unsigned char a, unsigned char b) const { return (a != 0) != (b != 0); } };
+struct OneSetOnly {
+  __device__ bool operator()(unsigned char a, unsigned char b) const { return (a != 0) != (b != 0); }
+};
 
 // For integers; overflow wraps around, and division by 0 gives 0.
 template <class T>
@@ -83,8 +85,9 @@ std::unique_ptr<Kernel> pairs(std::span<const OperandDesc> operands, T number, F
   return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
     using Index = decltype(index);
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("pairs", pairs_kernel<T, Y, F, Index>, cuda::blocks_for(n), cuda::kThreads, context, static_cast<Index>(n), loops,
-                   or_number(operand[0], number), or_number(operand[1], number), reinterpret_cast<Y*>(operand[2]), f);
+      cuda::launch("pairs", pairs_kernel<T, Y, F, Index>, cuda::blocks_for(n), cuda::kThreads, context,
+                   static_cast<Index>(n), loops, or_number(operand[0], number), or_number(operand[1], number),
+                   reinterpret_cast<Y*>(operand[2]), f);
     });
   });
 }
@@ -116,7 +119,8 @@ __global__ void cast_kernel(int64_t n, bool truth, X least, X most, const X* x, 
 
 // Loops over {mask, a, b, y}; y is contiguous.
 template <class T, class Index>
-__global__ void select_kernel(Index n, cuda::DeviceLoops<4> loops, const unsigned char* mask, OrNumber<T> a, OrNumber<T> b, T* y) {
+__global__ void select_kernel(Index n, cuda::DeviceLoops<4> loops, const unsigned char* mask, OrNumber<T> a,
+                              OrNumber<T> b, T* y) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const cuda::Places<4> at = cuda::place(loops, static_cast<Index>(number));
@@ -163,11 +167,13 @@ PLIMSOLL_CUDA_KERNEL(WholeArithmetic, {
       case kAnd: return pairs<unsigned char, unsigned char>(operands, number, BothSet{});
       case kOr: return pairs<unsigned char, unsigned char>(operands, number, OneSet{});
       case kXor: return pairs<unsigned char, unsigned char>(operands, number, OneSetOnly{});
-      default: throw KernelError("WholeArithmetic has no operation " + std::to_string(attrs.operation) + " of booleans");
+      default:
+        throw KernelError("WholeArithmetic has no operation " + std::to_string(attrs.operation) + " of booleans");
     }
   }
   if (type == DataType::f32 || attrs.operation < kAdd || attrs.operation > kMin)
-    throw KernelError("WholeArithmetic has no operation " + std::to_string(attrs.operation) + " of " + std::string(name_of(type)));
+    throw KernelError("WholeArithmetic has no operation " + std::to_string(attrs.operation) + " of " +
+                      std::string(name_of(type)));
   if (type == DataType::i32)
     return pairs<int32_t, int32_t>(operands, number_of<int32_t>(attrs), Arithmetic<int32_t>{attrs.operation});
   return pairs<int64_t, int64_t>(operands, number_of<int64_t>(attrs), Arithmetic<int64_t>{attrs.operation});
@@ -175,7 +181,8 @@ PLIMSOLL_CUDA_KERNEL(WholeArithmetic, {
 
 PLIMSOLL_CUDA_KERNEL(Select, {
   cuda::need_plain(operands);
-  const auto loops = cuda::on_device(loops_over<4>({operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3].tensor}));
+  const auto loops =
+      cuda::on_device(loops_over<4>({operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3].tensor}));
   const int64_t n = operands[3].tensor.elements();
   return by_type(operands[3].tensor.type, [&](auto zero) {
     return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
@@ -184,9 +191,9 @@ PLIMSOLL_CUDA_KERNEL(Select, {
       const T first = number_as<T>(attrs.first);
       const T second = number_as<T>(attrs.second);
       return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-        cuda::launch("select", select_kernel<T, Index>, cuda::blocks_for(n), cuda::kThreads, context, static_cast<Index>(n), loops,
-                     reinterpret_cast<const unsigned char*>(operand[0]), or_number(operand[1], first), or_number(operand[2], second),
-                     reinterpret_cast<T*>(operand[3]));
+        cuda::launch("select", select_kernel<T, Index>, cuda::blocks_for(n), cuda::kThreads, context,
+                     static_cast<Index>(n), loops, reinterpret_cast<const unsigned char*>(operand[0]),
+                     or_number(operand[1], first), or_number(operand[2], second), reinterpret_cast<T*>(operand[3]));
       });
     });
   });

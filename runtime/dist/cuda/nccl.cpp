@@ -27,7 +27,8 @@ void take_device(int64_t local) {
     for (int64_t i = 0; i < local; ++i) {
       const size_t comma = list.find(',');
       if (comma == std::string::npos)
-        throw RanksError("rank " + std::to_string(local) + " of this machine has no device: CUDA_VISIBLE_DEVICES is " + seen);
+        throw RanksError("rank " + std::to_string(local) + " of this machine has no device: CUDA_VISIBLE_DEVICES is " +
+                         seen);
       list.erase(0, comma + 1);
     }
     mine = list.substr(0, list.find(','));
@@ -65,8 +66,8 @@ class ByNccl final : public Ranks {
     const Pulse::Wait wait(pulse_);  // the first call of each kind connects
     check(ncclGroupStart(), "ncclGroupStart");
     for (const Stretch& stretch : stretches)
-      check(ncclAllReduce(stretch.data, stretch.data, static_cast<size_t>(stretch.bytes) / sizeof(float), ncclFloat32, ncclSum, comm_,
-                          static_cast<cudaStream_t>(stream)),
+      check(ncclAllReduce(stretch.data, stretch.data, static_cast<size_t>(stretch.bytes) / sizeof(float), ncclFloat32,
+                          ncclSum, comm_, static_cast<cudaStream_t>(stream)),
             "ncclAllReduce");
     check(ncclGroupEnd(), "ncclGroupEnd");
   }
@@ -99,6 +100,8 @@ class ByNccl final : public Ranks {
 
 }  // namespace
 
-std::unique_ptr<Ranks> join(int64_t ranks, int64_t patience) { return std::make_unique<ByNccl>(ranks, place_in_environment(), patience); }
+std::unique_ptr<Ranks> join(int64_t ranks, int64_t patience) {
+  return std::make_unique<ByNccl>(ranks, place_in_environment(), patience);
+}
 
 }  // namespace plimsoll::dist

@@ -72,19 +72,24 @@ class ByMpi final : public Ranks {
     if (room == 0) throw RanksError("a reduction was planned without a workspace");
     float* const send = reinterpret_cast<float*>(workspace);
     float* const receive = reinterpret_cast<float*>(workspace + workspace_bytes / 2);
-    for (int64_t first = 0; first < row.count(); first += room) add_up_piece(row, first, std::min(room, row.count() - first), send, receive);
+    for (int64_t first = 0; first < row.count(); first += room)
+      add_up_piece(row, first, std::min(room, row.count() - first), send, receive);
   }
 
   void broadcast(void* data, int64_t bytes) override {
     const Pulse::Wait others(pulse_);
     constexpr int64_t kMost = int64_t{1} << 30;  // counts are int
     for (int64_t at = 0; at < bytes; at += kMost)
-      check(MPI_Bcast(static_cast<std::byte*>(data) + at, static_cast<int>(std::min(kMost, bytes - at)), MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast");
+      check(MPI_Bcast(static_cast<std::byte*>(data) + at, static_cast<int>(std::min(kMost, bytes - at)), MPI_BYTE, 0,
+                      MPI_COMM_WORLD),
+            "MPI_Bcast");
   }
 
   void gather(const void* mine, int64_t bytes, void* all) override {
     MPI_Request request;
-    check(MPI_Iallgather(mine, static_cast<int>(bytes), MPI_BYTE, all, static_cast<int>(bytes), MPI_BYTE, MPI_COMM_WORLD, &request), "MPI_Iallgather");
+    check(MPI_Iallgather(mine, static_cast<int>(bytes), MPI_BYTE, all, static_cast<int>(bytes), MPI_BYTE,
+                         MPI_COMM_WORLD, &request),
+          "MPI_Iallgather");
     wait(request, "MPI_Iallgather", pulse_);
   }
 
@@ -113,7 +118,8 @@ class ByMpi final : public Ranks {
     if (rank_ == 0) door = open_door(0, !alone);
     broadcast(host, sizeof host);
     broadcast(&door.port, sizeof door.port);
-    lifeline_.emplace(Lifeline::Rank{.number = rank_, .first_here = place == 0}, meet(rank_, size_, host, door), pulse_, patience);
+    lifeline_.emplace(Lifeline::Rank{.number = rank_, .first_here = place == 0}, meet(rank_, size_, host, door), pulse_,
+                      patience);
   }
 
   void add_up_piece(const Row& row, int64_t first, int64_t count, float* send, float* receive) {
@@ -121,12 +127,16 @@ class ByMpi final : public Ranks {
     row.take(first, count, send);
     std::fill(send + count, send + part * size_, 0.0F);
     MPI_Request request;
-    check(MPI_Ialltoall(send, static_cast<int>(part), MPI_FLOAT, receive, static_cast<int>(part), MPI_FLOAT, MPI_COMM_WORLD, &request), "MPI_Ialltoall");
+    check(MPI_Ialltoall(send, static_cast<int>(part), MPI_FLOAT, receive, static_cast<int>(part), MPI_FLOAT,
+                        MPI_COMM_WORLD, &request),
+          "MPI_Ialltoall");
     wait(request, "MPI_Ialltoall", pulse_);
     std::memcpy(send, receive, static_cast<size_t>(part) * sizeof(float));
     for (int64_t rank = 1; rank < size_; ++rank)
       for (int64_t i = 0; i < part; ++i) send[i] += receive[rank * part + i];
-    check(MPI_Iallgather(send, static_cast<int>(part), MPI_FLOAT, receive, static_cast<int>(part), MPI_FLOAT, MPI_COMM_WORLD, &request), "MPI_Iallgather");
+    check(MPI_Iallgather(send, static_cast<int>(part), MPI_FLOAT, receive, static_cast<int>(part), MPI_FLOAT,
+                         MPI_COMM_WORLD, &request),
+          "MPI_Iallgather");
     wait(request, "MPI_Iallgather", pulse_);
     row.put(first, count, receive);
   }

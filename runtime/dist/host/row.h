@@ -18,10 +18,14 @@ class Row {
 
   // Copies numbers [first, first + count) to a buffer, and back.
   void take(int64_t first, int64_t count, float* to) const {
-    for_each(first, count, [&](std::byte* from, int64_t at, int64_t n) { std::memcpy(to + at, from, static_cast<size_t>(n * kNumber)); });
+    for_each(first, count, [&](std::byte* from, int64_t at, int64_t n) {
+      std::memcpy(to + at, from, static_cast<size_t>(n * kNumber));
+    });
   }
   void put(int64_t first, int64_t count, const float* from) const {
-    for_each(first, count, [&](std::byte* to, int64_t at, int64_t n) { std::memcpy(to, from + at, static_cast<size_t>(n * kNumber)); });
+    for_each(first, count, [&](std::byte* to, int64_t at, int64_t n) {
+      std::memcpy(to, from + at, static_cast<size_t>(n * kNumber));
+    });
   }
 
  private:
@@ -32,7 +36,8 @@ class Row {
   void for_each(int64_t first, int64_t count, Body body) const {
     int64_t begin = 0;
     for (const Stretch& stretch : stretches_) {
-      const int64_t end = begin + stretch.bytes / kNumber, from = std::max(begin, first), to = std::min(end, first + count);
+      const int64_t end = begin + stretch.bytes / kNumber, from = std::max(begin, first),
+                    to = std::min(end, first + count);
       if (from < to) body(stretch.data + (from - begin) * kNumber, from - first, to - from);
       begin = end;
     }

@@ -8,7 +8,8 @@
 namespace plimsoll {
 
 PLIMSOLL_ELEMENTWISE(SigmoidForward, return host::map(operands, [](float x) { return host::sigmoid_of(x); });)
-PLIMSOLL_ELEMENTWISE(SigmoidBackward, return host::map2(operands, [](float y, float dy) { return dy * y * (1.0F - y); });)
+PLIMSOLL_ELEMENTWISE(SigmoidBackward,
+                     return host::map2(operands, [](float y, float dy) { return dy * y * (1.0F - y); });)
 
 PLIMSOLL_ELEMENTWISE(TanhForward, return host::map(operands, [](float x) { return host::tanh_of(x); });)
 PLIMSOLL_ELEMENTWISE(TanhBackward, return host::map2(operands, [](float y, float dy) { return dy * (1.0F - y * y); });)
@@ -68,7 +69,8 @@ PLIMSOLL_ELEMENTWISE(HardSwishBackward, return host::map2(operands, [](float x, 
 PLIMSOLL_ELEMENTWISE(SoftplusForward, return host::map(operands, [](float x) {
           return (x > 0 ? x : 0.0F) + std::log1p(host::exp_of(-std::fabs(x)));
         });)
-PLIMSOLL_ELEMENTWISE(SoftplusBackward, return host::map2(operands, [](float x, float dy) { return dy * host::sigmoid_of(x); });)
+PLIMSOLL_ELEMENTWISE(SoftplusBackward,
+                     return host::map2(operands, [](float x, float dy) { return dy * host::sigmoid_of(x); });)
 
 PLIMSOLL_ELEMENTWISE(SoftsignForward, return host::map(operands, [](float x) { return x / (1.0F + std::fabs(x)); });)
 PLIMSOLL_ELEMENTWISE(SoftsignBackward, return host::map2(operands, [](float x, float dy) {

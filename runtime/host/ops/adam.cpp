@@ -14,7 +14,8 @@ std::unique_ptr<Kernel> AdamUpdate::make(const Attrs& attrs, std::span<const Ope
   return host::update_kernel(operands, 2, [=](const RunContext& context, std::byte* const* operand) {
     const AdamAttrs now = with_numbers(attrs, context.numbers);
     // Scalars are double, as in Python; elements are float.
-    const double step = static_cast<double>(context.iteration + 1), rate = context.learning_rate * rate_scale_of(context);
+    const double step = static_cast<double>(context.iteration + 1),
+                 rate = context.learning_rate * rate_scale_of(context);
     const double seen1 = 1 - std::pow(now.beta1, step), seen2 = 1 - std::pow(now.beta2, step);
     const float step_size = static_cast<float>(rate / seen1), root = static_cast<float>(std::sqrt(seen2));
     const float beta1 = static_cast<float>(now.beta1), rest1 = static_cast<float>(1 - now.beta1);

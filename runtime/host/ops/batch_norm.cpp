@@ -66,7 +66,8 @@ class BatchNormForwardKernel final : public Kernel {
         has_addend_(operands.size() > kAddend) {}
 
   int64_t workspace_bytes() const {
-    return moment_count() * static_cast<int64_t>(sizeof(Moments)) + 2 * shape_.channels * static_cast<int64_t>(sizeof(float));
+    return moment_count() * static_cast<int64_t>(sizeof(Moments)) +
+           2 * shape_.channels * static_cast<int64_t>(sizeof(float));
   }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
@@ -121,7 +122,8 @@ class BatchNormForwardKernel final : public Kernel {
   };
 
   // For one channel: merges the samples' moments, and updates the running statistics.
-  Statistics find_statistics(const RunContext& context, std::byte* const* operands, const Moments* moments, int64_t c) const {
+  Statistics find_statistics(const RunContext& context, std::byte* const* operands, const Moments* moments,
+                             int64_t c) const {
     float *running_mean = host::out(operands, 3), *running_var = host::out(operands, 4);
     if (!context.training || attrs_.frozen) return {running_mean[c], running_var[c]};
     const double pixels = static_cast<double>(shape_.pixels), count = pixels * static_cast<double>(shape_.samples);
@@ -144,7 +146,8 @@ class BatchNormForwardKernel final : public Kernel {
     float *saved_mean = host::out(operands, 6), *saved_var = host::out(operands, 7);
 #pragma omp parallel for schedule(static)
     for (int64_t c = 0; c < shape_.channels; ++c) {
-      const Statistics found = remembered_ ? Statistics{saved_mean[c], saved_var[c]} : find_statistics(context, operands, moments, c);
+      const Statistics found =
+          remembered_ ? Statistics{saved_mean[c], saved_var[c]} : find_statistics(context, operands, moments, c);
       if (saved_mean && !remembered_) saved_mean[c] = found.mean;
       if (saved_var && !remembered_) saved_var[c] = found.var;
       const double a = scale[c] / std::sqrt(static_cast<double>(found.var) + attrs_.epsilon);

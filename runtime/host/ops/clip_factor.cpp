@@ -23,10 +23,12 @@ struct Stretch {
 
 class ClipFactorKernel final : public Kernel {
  public:
-  ClipFactorKernel(double max_norm, std::span<const OperandDesc> operands) : max_norm_(max_norm), factor_slot_(operands.size() - 1) {
+  ClipFactorKernel(double max_norm, std::span<const OperandDesc> operands)
+      : max_norm_(max_norm), factor_slot_(operands.size() - 1) {
     for (size_t slot = 0; slot < factor_slot_; ++slot) {
       const int64_t n = operands[slot].tensor.padded_elements();
-      for (int64_t begin = 0; begin < n; begin += kClipStretch) stretches_.push_back({slot, begin, std::min(n, begin + kClipStretch)});
+      for (int64_t begin = 0; begin < n; begin += kClipStretch)
+        stretches_.push_back({slot, begin, std::min(n, begin + kClipStretch)});
     }
   }
 

@@ -29,7 +29,9 @@ bool has_weights(std::span<const OperandDesc> operands) {
   return operands.size() > kWeightsOfLoss && operands[kWeightsOfLoss].access != Access::absent;
 }
 
-const float* weights_in(std::byte* const* operands, bool has_weights) { return has_weights ? host::in(operands, kWeightsOfLoss) : nullptr; }
+const float* weights_in(std::byte* const* operands, bool has_weights) {
+  return has_weights ? host::in(operands, kWeightsOfLoss) : nullptr;
+}
 
 // A sum needs no correction, but must signal a bad batch: `loss_scale` is then NaN.
 double of_trainer(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context) {
@@ -39,8 +41,8 @@ double of_trainer(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& conte
 }
 
 // The factor of the sum over labels. If no label counts, the loss is 0.
-double scale_of(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context, const host::CrossEntropyRows& rows, const std::byte* labels,
-                int64_t count) {
+double scale_of(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context, const host::CrossEntropyRows& rows,
+                const std::byte* labels, int64_t count) {
   if (!attrs.counts) return attrs.scale * of_trainer(attrs, context);
   const double divisor = rows.counted(labels, count);
   return (divisor == 0 ? 0 : 1 / divisor) * of_trainer(attrs, context);
@@ -50,9 +52,14 @@ template <class T>
 class SoftmaxCrossEntropyKernel final : public Kernel {
  public:
   SoftmaxCrossEntropyKernel(const SoftmaxCrossEntropyAttrs& attrs, std::span<const OperandDesc> operands)
-      : attrs_(attrs), labels_{operands[1].tensor.type == DataType::i64, attrs.ignore_index}, shape_(operands[0].tensor),
-        batch_(shape_.batch), classes_(shape_.classes), pixels_(shape_.pixels),
-        has_weights_(has_weights(operands)), is_plain_(attrs.smoothing == 0 && !has_weights_) {
+      : attrs_(attrs),
+        labels_{operands[1].tensor.type == DataType::i64, attrs.ignore_index},
+        shape_(operands[0].tensor),
+        batch_(shape_.batch),
+        classes_(shape_.classes),
+        pixels_(shape_.pixels),
+        has_weights_(has_weights(operands)),
+        is_plain_(attrs.smoothing == 0 && !has_weights_) {
     stretches_ = pixels_ == 1 ? 1 : (pixels_ + kLossStretch - 1) / kLossStretch;
   }
 
@@ -152,7 +159,8 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
       const bool counted = labels_.counts(wanted[p]);
       factor[p] = counted ? scale_ / sum[p] : 0;
       if (!counted) continue;
-      share.loss += std::log(static_cast<double>(sum[p])) + static_cast<double>(largest[p]) - static_cast<double>(mine[p]);
+      share.loss +=
+          std::log(static_cast<double>(sum[p])) + static_cast<double>(largest[p]) - static_cast<double>(mine[p]);
       share.hits += best[p] == wanted[p] ? 1 : 0;
     }
     if (dx == nullptr) return share;
@@ -178,7 +186,9 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
 class NegativeLogLikelihoodKernel final : public Kernel {
  public:
   NegativeLogLikelihoodKernel(const SoftmaxCrossEntropyAttrs& attrs, std::span<const OperandDesc> operands)
-      : attrs_(attrs), labels_{operands[1].tensor.type == DataType::i64, attrs.ignore_index}, shape_(operands[0].tensor),
+      : attrs_(attrs),
+        labels_{operands[1].tensor.type == DataType::i64, attrs.ignore_index},
+        shape_(operands[0].tensor),
         has_weights_(has_weights(operands)) {}
 
   int64_t workspace_bytes() const { return parts() * static_cast<int64_t>(sizeof(LossShare)); }
@@ -194,7 +204,8 @@ class NegativeLogLikelihoodKernel final : public Kernel {
       shares[i] = {};
       for (int64_t row = i * kRowsOfPart; row < std::min(shape_.rows(), (i + 1) * kRowsOfPart); ++row) {
         const int64_t first = shape_.first_of(row);
-        const LossShare one = rows.likelihood(x + first, labels_.at(operands[1], row), dx ? dx + first : nullptr, scale);
+        const LossShare one =
+            rows.likelihood(x + first, labels_.at(operands[1], row), dx ? dx + first : nullptr, scale);
         shares[i].loss += one.loss;
         shares[i].hits += one.hits;
       }
@@ -216,15 +227,16 @@ class NegativeLogLikelihoodKernel final : public Kernel {
 
 // for_row(rows, row, label) for every label. `scores`: the slot with their shape; labels and weights have theirs.
 template <class ForRow>
-std::unique_ptr<Kernel> each_row_kernel(const CrossEntropyEachAttrs& attrs, std::span<const OperandDesc> descs, size_t scores, size_t labels,
-                                        size_t weights, ForRow for_row) {
+std::unique_ptr<Kernel> each_row_kernel(const CrossEntropyEachAttrs& attrs, std::span<const OperandDesc> descs,
+                                        size_t scores, size_t labels, size_t weights, ForRow for_row) {
   const host::ScoreShape shape(descs[scores].tensor);
   const host::ClassLabels of{descs[labels].tensor.type == DataType::i64, attrs.ignore_index};
   const bool weighed = descs.size() > weights && descs[weights].access != Access::absent;
   return host::flat_kernel([=](const RunContext&, std::byte* const* operands) {
     const host::CrossEntropyRows rows(shape, of, weighed ? host::in(operands, weights) : nullptr, attrs.smoothing);
 #pragma omp parallel for schedule(static) if (shape.rows() * shape.classes > 4096)
-    for (int64_t row = 0; row < shape.rows(); ++row) for_row(operands, rows, row, shape.first_of(row), of.at(operands[labels], row));
+    for (int64_t row = 0; row < shape.rows(); ++row)
+      for_row(operands, rows, row, shape.first_of(row), of.at(operands[labels], row));
   });
 }
 
@@ -252,7 +264,8 @@ std::unique_ptr<Kernel> NegativeLogLikelihood::make(const Attrs& attrs, std::spa
 
 std::vector<Algorithm> SoftmaxCrossEntropyEach::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> SoftmaxCrossEntropyEach::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
+std::unique_ptr<Kernel> SoftmaxCrossEntropyEach::make(const Attrs& attrs, std::span<const OperandDesc> descs,
+                                                      std::string_view) {
   return host::by_real(descs[0].tensor.type, [&](auto zero) {
     using T = decltype(zero);
     return each_row_kernel(
@@ -265,9 +278,12 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropyEach::make(const Attrs& attrs, std::s
   });
 }
 
-std::vector<Algorithm> SoftmaxCrossEntropyEachBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+std::vector<Algorithm> SoftmaxCrossEntropyEachBackward::algorithms(const Attrs&, std::span<const OperandDesc>) {
+  return {{}};
+}
 
-std::unique_ptr<Kernel> SoftmaxCrossEntropyEachBackward::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
+std::unique_ptr<Kernel> SoftmaxCrossEntropyEachBackward::make(const Attrs& attrs, std::span<const OperandDesc> descs,
+                                                              std::string_view) {
   return host::by_real(descs[0].tensor.type, [&](auto zero) {
     using T = decltype(zero);
     return each_row_kernel(
@@ -279,9 +295,12 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropyEachBackward::make(const Attrs& attrs
   });
 }
 
-std::vector<Algorithm> NegativeLogLikelihoodEach::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+std::vector<Algorithm> NegativeLogLikelihoodEach::algorithms(const Attrs&, std::span<const OperandDesc>) {
+  return {{}};
+}
 
-std::unique_ptr<Kernel> NegativeLogLikelihoodEach::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
+std::unique_ptr<Kernel> NegativeLogLikelihoodEach::make(const Attrs& attrs, std::span<const OperandDesc> descs,
+                                                        std::string_view) {
   return each_row_kernel(
       attrs, descs, 0, 1, 3,
       [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
@@ -290,13 +309,17 @@ std::unique_ptr<Kernel> NegativeLogLikelihoodEach::make(const Attrs& attrs, std:
       });
 }
 
-std::vector<Algorithm> NegativeLogLikelihoodEachBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+std::vector<Algorithm> NegativeLogLikelihoodEachBackward::algorithms(const Attrs&, std::span<const OperandDesc>) {
+  return {{}};
+}
 
-std::unique_ptr<Kernel> NegativeLogLikelihoodEachBackward::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
-  return each_row_kernel(attrs, descs, 2, 0, 3,
-                         [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
-                           rows.likelihood_slope(label, host::out(operands, 2) + first, static_cast<double>(host::in(operands, 1)[row]));
-                         });
+std::unique_ptr<Kernel> NegativeLogLikelihoodEachBackward::make(const Attrs& attrs, std::span<const OperandDesc> descs,
+                                                                std::string_view) {
+  return each_row_kernel(
+      attrs, descs, 2, 0, 3,
+      [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
+    rows.likelihood_slope(label, host::out(operands, 2) + first, static_cast<double>(host::in(operands, 1)[row]));
+      });
 }
 
 }  // namespace plimsoll

@@ -38,9 +38,11 @@ void cumulate(const CumulativeSumAttrs& attrs, int64_t outer, int64_t n, int64_t
 
 std::vector<Algorithm> CumulativeSum::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> CumulativeSum::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> CumulativeSum::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                            std::string_view) {
   const TensorDesc& desc = operands[1].tensor;
-  if (desc.rank() != 3 || desc.type == DataType::u8) throw KernelError("CumulativeSum of " + std::string(name_of(desc.type)));
+  if (desc.rank() != 3 || desc.type == DataType::u8)
+    throw KernelError("CumulativeSum of " + std::string(name_of(desc.type)));
   const bool adds = operands[1].access == Access::update;
   const auto kernel = [&](auto sum, auto from, auto to) -> std::unique_ptr<Kernel> {
     using T = decltype(sum);

@@ -68,7 +68,8 @@ decltype(auto) by_index_type(DataType type, Body body) {
 
 std::vector<Algorithm> GatherElementsForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> GatherElementsForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> GatherElementsForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                    std::string_view) {
   const ElementLines lines(attrs.axis, operands[2].tensor, operands[0].tensor);
   return host::by_any_type(operands[0].tensor.type, [&](auto zero) {
     return by_index_type(operands[1].tensor.type, [&](auto index) -> std::unique_ptr<Kernel> {
@@ -91,7 +92,8 @@ std::unique_ptr<Kernel> GatherElementsForward::make(const Attrs& attrs, std::spa
 
 std::vector<Algorithm> GatherElementsBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> GatherElementsBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> GatherElementsBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                     std::string_view) {
   const ElementLines lines(attrs.axis, operands[1].tensor, operands[2].tensor);
   const int64_t n = operands[2].tensor.elements();
   const bool adds = operands[2].access == Access::update;
@@ -112,7 +114,8 @@ std::unique_ptr<Kernel> GatherElementsBackward::make(const Attrs& attrs, std::sp
 
 std::vector<Algorithm> ScatterElements::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> ScatterElements::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> ScatterElements::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                              std::string_view) {
   const ElementLines lines(attrs.axis, operands[1].tensor, operands[3].tensor);
   const size_t bytes = static_cast<size_t>(operands[3].tensor.bytes());
   return by_type(operands[3].tensor.type, [&](auto zero) {

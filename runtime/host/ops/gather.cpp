@@ -24,7 +24,8 @@ struct Indices {
 
   // -1: there is no such row.
   int64_t at(const std::byte* indices, int64_t i) const {
-    const int64_t index = wide ? reinterpret_cast<const int64_t*>(indices)[i] : reinterpret_cast<const int32_t*>(indices)[i];
+    const int64_t index =
+        wide ? reinterpret_cast<const int64_t*>(indices)[i] : reinterpret_cast<const int32_t*>(indices)[i];
     const int64_t row = index < 0 ? index + rows : index;
     return row >= 0 && row < rows ? row : -1;
   }
@@ -80,7 +81,8 @@ std::unique_ptr<Kernel> GatherBackward::make(const Attrs&, std::span<const Opera
 
 std::vector<Algorithm> PaddedGatherBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> PaddedGatherBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> PaddedGatherBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                   std::string_view) {
   return gather_backward(operands, attrs.row);
 }
 

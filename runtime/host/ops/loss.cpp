@@ -77,7 +77,8 @@ class BinaryCrossEntropyKernel final : public Kernel {
       shares[i] = {};
       for (int64_t j = i * kPart; j < std::min(n_, (i + 1) * kPart); ++j) {
         const float logit = x[j], target = t[j];
-        shares[i].loss += static_cast<double>((logit > 0 ? logit : 0) - logit * target) + std::log1p(static_cast<double>(host::exp_of(-std::fabs(logit))));
+        shares[i].loss += static_cast<double>((logit > 0 ? logit : 0) - logit * target) +
+                          std::log1p(static_cast<double>(host::exp_of(-std::fabs(logit))));
         shares[i].hits += (logit > 0) == (target > 0.5F) ? 1 : 0;
         if (dx) dx[j] = factor * (host::sigmoid_of(logit) - target);
       }

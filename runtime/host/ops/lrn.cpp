@@ -99,7 +99,8 @@ void backward(const LrnGeometry& g, const T* x, const T* dy, T* dx, std::byte* w
     g.for_channels<kBlock>(pixel, [=](int64_t c, int64_t at) { shares[c] = dy[at] * x[at] * power[c] / scale[c]; });
     g.slide(shares, g.after, g.before, scale);
     const float factor = 2 * g.alpha * g.beta;
-    g.for_channels<kBlock>(pixel, [=](int64_t c, int64_t at) { dx[at] = dy[at] * power[c] - factor * x[at] * scale[c]; });
+    g.for_channels<kBlock>(pixel,
+                           [=](int64_t c, int64_t at) { dx[at] = dy[at] * power[c] - factor * x[at] * scale[c]; });
   });
 }
 

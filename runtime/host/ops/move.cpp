@@ -43,7 +43,8 @@ std::unique_ptr<Kernel> Move::make(const Attrs& attrs, std::span<const OperandDe
       const Loops<2>& loops = moved.loops;
       const T* x = reinterpret_cast<const T*>(operand[0]) + moved.start;
       T* y = reinterpret_cast<T*>(operand[1]);
-      const int64_t rows = loops.count(1), length = loops.counts[0], y_step = loops.strides[0][0], x_step = loops.strides[1][0];
+      const int64_t rows = loops.count(1), length = loops.counts[0], y_step = loops.strides[0][0],
+                    x_step = loops.strides[1][0];
 #pragma omp parallel for schedule(static) if (rows * length > 16384)
       for (int64_t i = 0; i < rows; ++i) {
         T* to = y + loops.offset(0, i, 1);
@@ -74,7 +75,8 @@ std::unique_ptr<Kernel> Join::make(const Attrs& attrs, std::span<const OperandDe
 #pragma omp parallel for schedule(static) if (rows * pitch > 65536)
     for (int64_t row = 0; row < rows; ++row)
       for (size_t i = 0; i < parts.size(); ++i)
-        std::memcpy(y + row * pitch + parts[i].at, operand[i] + row * parts[i].bytes, static_cast<size_t>(parts[i].bytes));
+        std::memcpy(y + row * pitch + parts[i].at, operand[i] + row * parts[i].bytes,
+                    static_cast<size_t>(parts[i].bytes));
   });
 }
 
@@ -82,8 +84,8 @@ std::vector<Algorithm> GatherWhole::algorithms(const Attrs&, std::span<const Ope
 
 std::unique_ptr<Kernel> GatherWhole::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
   const TensorDesc &table = operands[0].tensor, &y = operands[2].tensor;
-  const int64_t tables = table.rank() == 3 ? table.dim(0) : 1, rows = table.dim(table.rank() - 2), count = y.dim(y.rank() - 2),
-                width = y.dim(y.rank() - 1);
+  const int64_t tables = table.rank() == 3 ? table.dim(0) : 1, rows = table.dim(table.rank() - 2),
+                count = y.dim(y.rank() - 2), width = y.dim(y.rank() - 1);
   return by_type(table.type, [&](auto zero) {
     return by_type(operands[1].tensor.type, [&](auto index) -> std::unique_ptr<Kernel> {
       using T = decltype(zero);

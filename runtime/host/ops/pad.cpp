@@ -17,7 +17,8 @@ struct PadGeometry {
   IntList in, out, begin;  // the axes before the rows
   int64_t row_in = 1, row_out = 1, row_begin = 0, unit = 1;
 
-  PadGeometry(const PadAttrs& attrs, const TensorDesc& x, const TensorDesc& y) : in(x.dims), out(y.dims), begin(attrs.begin) {
+  PadGeometry(const PadAttrs& attrs, const TensorDesc& x, const TensorDesc& y)
+      : in(x.dims), out(y.dims), begin(attrs.begin) {
     if (begin.size() != in.size()) throw KernelError("Pad: as many pads as axes are needed");
     host::by_block(x.layout, [&](auto block) {
       if constexpr (block > 1) {

@@ -32,7 +32,8 @@ std::unique_ptr<Kernel> ArgPick::make(const Attrs& attrs, std::span<const Operan
   const TensorDesc& desc = operands[0].tensor;
   return by_type(desc.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);
-    return host::flat_kernel([attrs, outer = desc.dim(0), n = desc.dim(1), inner = desc.dim(2)](const RunContext&, std::byte* const* operand) {
+    return host::flat_kernel([attrs, outer = desc.dim(0), n = desc.dim(1), inner = desc.dim(2)](
+                                 const RunContext&, std::byte* const* operand) {
       const T* x = reinterpret_cast<const T*>(operand[0]);
       int64_t* y = reinterpret_cast<int64_t*>(operand[1]);
 #pragma omp parallel for schedule(static) if (outer * n * inner > 16384)
@@ -40,7 +41,8 @@ std::unique_ptr<Kernel> ArgPick::make(const Attrs& attrs, std::span<const Operan
         const T* at = x + line / inner * n * inner + line % inner;
         int64_t best = 0;
         for (int64_t i = 1; i < n; ++i)
-          if (attrs.last ? !goes_first(attrs.least, at[best * inner], at[i * inner]) : goes_first(attrs.least, at[i * inner], at[best * inner]))
+          if (attrs.last ? !goes_first(attrs.least, at[best * inner], at[i * inner])
+                         : goes_first(attrs.least, at[i * inner], at[best * inner]))
             best = i;
         y[line] = best;
       }
@@ -55,8 +57,8 @@ std::unique_ptr<Kernel> TopK::make(const Attrs& attrs, std::span<const OperandDe
   const int64_t k = operands[2].tensor.dim(1);  // the values may be absent
   return by_type(desc.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);
-    return host::flat_kernel([least = attrs.least, outer = desc.dim(0), n = desc.dim(1), inner = desc.dim(2), k](const RunContext&,
-                                                                                                             std::byte* const* operand) {
+    return host::flat_kernel([least = attrs.least, outer = desc.dim(0), n = desc.dim(1), inner = desc.dim(2), k](
+                                 const RunContext&, std::byte* const* operand) {
       const T* x = reinterpret_cast<const T*>(operand[0]);
       T* values = reinterpret_cast<T*>(operand[1]);
       int64_t* indices = reinterpret_cast<int64_t*>(operand[2]);
@@ -93,12 +95,14 @@ std::unique_ptr<Kernel> OneHot::make(const Attrs& attrs, std::span<const Operand
       using T = decltype(zero);
       using Index = decltype(index);
       const T off = number_as<T>(attrs.off), on = number_as<T>(attrs.on);
-      return host::flat_kernel([=, depth = desc.dim(1), inner = desc.dim(2), n = desc.elements()](const RunContext&, std::byte* const* operand) {
+      return host::flat_kernel([=, depth = desc.dim(1), inner = desc.dim(2), n = desc.elements()](
+                                   const RunContext&, std::byte* const* operand) {
         const Index* indices = reinterpret_cast<const Index*>(operand[0]);
         T* y = reinterpret_cast<T*>(operand[1]);
 #pragma omp parallel for schedule(static) if (n > 16384)
         for (int64_t i = 0; i < n; ++i) {
-          const int64_t at = i / inner % depth, given = static_cast<int64_t>(indices[i / inner / depth * inner + i % inner]);
+          const int64_t at = i / inner % depth,
+                        given = static_cast<int64_t>(indices[i / inner / depth * inner + i % inner]);
           y[i] = (given < 0 ? given + depth : given) == at ? on : off;
         }
       });

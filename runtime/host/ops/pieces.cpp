@@ -50,7 +50,8 @@ class PiecesKernel final : public Kernel {
       const int64_t chunks = (piece.width + kPieceChunk - 1) / kPieceChunk;
 #pragma omp parallel for schedule(static) if (rows_ * piece.width > 16384)
       for (int64_t i = 0; i < rows_ * chunks; ++i) {
-        const int64_t row = i / chunks, first = i % chunks * kPieceChunk, n = std::min(kPieceChunk, piece.width - first);
+        const int64_t row = i / chunks, first = i % chunks * kPieceChunk,
+                      n = std::min(kPieceChunk, piece.width - first);
         const int64_t in_whole = row * width_ + piece.at + first, in_piece = row * piece.width + first;
         const Place of_whole{operands[whole_], type_, in_whole}, of_piece{operands[piece.slot], piece.type, in_piece};
         if (gather_) copy(of_piece, of_whole, n, piece.adds);

@@ -13,7 +13,8 @@ std::unique_ptr<Kernel> RandomMask::make(const Attrs& attrs, std::span<const Ope
   const int64_t n = operands[0].tensor.elements();
   return host::flat_kernel([=](const RunContext& context, std::byte* const* operand) {
     float* y = host::out(operand, 0);
-    if (!context.training || attrs.probability >= 1) return void(std::fill_n(y, n, static_cast<float>(attrs.probability)));
+    if (!context.training || attrs.probability >= 1)
+      return void(std::fill_n(y, n, static_cast<float>(attrs.probability)));
     const uint32_t one_below = static_cast<uint32_t>(attrs.probability * 0xFFFFFFFFp0);
     host::RandomStream stream(context, attrs.key);
     stream.skip(context.rank * n);

@@ -10,7 +10,8 @@ namespace plimsoll {
 
 std::vector<Algorithm> RandomNumbers::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> RandomNumbers::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> RandomNumbers::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                            std::string_view) {
   const int64_t n = operands[0].tensor.elements();
   const float first = static_cast<float>(attrs.first), second = static_cast<float>(attrs.second);
   return host::flat_kernel([=](const RunContext& context, std::byte* const* operand) {
@@ -19,12 +20,14 @@ std::unique_ptr<Kernel> RandomNumbers::make(const Attrs& attrs, std::span<const 
     if (!attrs.normal) {
       stream.skip(context.rank * n);
       // 24 bits, the precision of a float, so that the upper bound is never reached.
-      return host::for_elements(n, [=](int64_t i) { y[i] = first + (second - first) * (static_cast<float>(stream.at(i) >> 8) * 0x1p-24F); });
+      return host::for_elements(
+          n, [=](int64_t i) { y[i] = first + (second - first) * (static_cast<float>(stream.at(i) >> 8) * 0x1p-24F); });
     }
     stream.skip(2 * context.rank * n);
     constexpr float kTurn = 2 * std::numbers::pi_v<float>;
     host::for_elements(n, [=](int64_t i) {
-      const float u = (static_cast<float>(stream.at(2 * i) >> 8) + 1) * 0x1p-24F, v = static_cast<float>(stream.at(2 * i + 1) >> 8) * 0x1p-24F;
+      const float u = (static_cast<float>(stream.at(2 * i) >> 8) + 1) * 0x1p-24F,
+                  v = static_cast<float>(stream.at(2 * i + 1) >> 8) * 0x1p-24F;
       y[i] = first + second * std::sqrt(-2 * std::log(u)) * std::cos(kTurn * v);
     });
   });

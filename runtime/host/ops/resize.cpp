@@ -158,7 +158,8 @@ class ResizeBackwardKernel final : public Kernel {
 
 std::vector<Algorithm> ResizeForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> ResizeForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> ResizeForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                            std::string_view) {
   const TensorDesc& x = operands[0].tensor;
   return host::by_block(x.layout, [&](auto block) -> std::unique_ptr<Kernel> {
     return host::by_real(x.type, [&](auto zero) -> std::unique_ptr<Kernel> {
@@ -175,7 +176,8 @@ std::vector<Algorithm> ResizeBackward::algorithms(const Attrs&, std::span<const 
   return {{.workspace_bytes = ResizeBackwardKernel::workspace_bytes(operands[1].tensor)}};
 }
 
-std::unique_ptr<Kernel> ResizeBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> ResizeBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                             std::string_view) {
   return std::make_unique<ResizeBackwardKernel>(attrs, operands);
 }
 

@@ -19,7 +19,10 @@ constexpr int64_t kSoftmaxLanes = 16;
 struct SoftmaxShape {
   int64_t outer, classes, inner, stretches;
   explicit SoftmaxShape(const TensorDesc& x)
-      : outer(x.dim(0)), classes(x.dim(1)), inner(x.dim(2)), stretches((inner + kSoftmaxStretch - 1) / kSoftmaxStretch) {}
+      : outer(x.dim(0)),
+        classes(x.dim(1)),
+        inner(x.dim(2)),
+        stretches((inner + kSoftmaxStretch - 1) / kSoftmaxStretch) {}
   int64_t units() const { return outer * stretches; }
   int64_t work() const { return outer * classes * inner; }
 };
@@ -153,7 +156,8 @@ std::unique_ptr<Kernel> backward(const SoftmaxShape s) {
       if (s.inner == 1) {
         backward_row<Accumulate>(y + at, dy + at, dx + at, s.classes);
       } else {
-        backward_stretch<Accumulate>(y + at, dy + at, dx + at, s.classes, s.inner, std::min(kSoftmaxStretch, s.inner - first));
+        backward_stretch<Accumulate>(y + at, dy + at, dx + at, s.classes, s.inner,
+                                     std::min(kSoftmaxStretch, s.inner - first));
       }
     }
   });
@@ -220,7 +224,8 @@ std::unique_ptr<Kernel> LogSoftmaxForward::make(const Attrs&, std::span<const Op
 
 std::vector<Algorithm> LogSoftmaxBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> LogSoftmaxBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> LogSoftmaxBackward::make(const Attrs&, std::span<const OperandDesc> operands,
+                                                 std::string_view) {
   const SoftmaxShape s(operands[0].tensor);
   const bool adds = operands[2].access == Access::update;
   return host::by_real(operands[2].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {

@@ -212,7 +212,8 @@ std::unique_ptr<Kernel> SumSamples::make(const Attrs& attrs, std::span<const Ope
 
 std::vector<Algorithm> SpreadSamples::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> SpreadSamples::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> SpreadSamples::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                            std::string_view) {
   return stretched(0, operands, of_what_is_there(attrs, operands[1].tensor, operands[0].tensor));
 }
 

@@ -51,13 +51,17 @@ std::unique_ptr<Kernel> gradient_of_operand(std::span<const OperandDesc> operand
 std::vector<Algorithm> MaxShare::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> MaxShare::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  return gradient_of_operand(operands, [](float x, float other) { return x > other ? 1.0F : x == other ? 0.5F : 0.0F; });
+  return gradient_of_operand(operands, [](float x, float other) {
+    return x > other ? 1.0F : x == other ? 0.5F : 0.0F;
+  });
 }
 
 std::vector<Algorithm> MinShare::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> MinShare::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  return gradient_of_operand(operands, [](float x, float other) { return x < other ? 1.0F : x == other ? 0.5F : 0.0F; });
+  return gradient_of_operand(operands, [](float x, float other) {
+    return x < other ? 1.0F : x == other ? 0.5F : 0.0F;
+  });
 }
 
 std::vector<Algorithm> PowBaseSlope::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }

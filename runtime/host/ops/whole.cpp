@@ -15,7 +15,8 @@ namespace {
 // y = f(a, b) along loops over {a, b, y}; y is contiguous.
 template <class T, class Y, class F>
 void map_pairs(const Loops<3>& loops, const T* a, const T* b, Y* y, F f) {
-  const int64_t rows = loops.count(1), length = loops.counts[0], a_step = loops.strides[0][0], b_step = loops.strides[1][0];
+  const int64_t rows = loops.count(1), length = loops.counts[0], a_step = loops.strides[0][0],
+                b_step = loops.strides[1][0];
 #pragma omp parallel for schedule(static) if (rows * length > 16384)
   for (int64_t i = 0; i < rows; ++i) {
     const T *from_a = a + loops.offset(0, i, 1), *from_b = b + loops.offset(1, i, 1);
@@ -32,7 +33,8 @@ T* typed(std::byte* const* operands, size_t slot) {
 template <class T, class Y, class F>
 std::unique_ptr<Kernel> pairs_kernel(const Loops<3>& loops, T number, F f) {
   return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
-    const T *a = operand[0] ? typed<const T>(operand, 0) : &number, *b = operand[1] ? typed<const T>(operand, 1) : &number;
+    const T *a = operand[0] ? typed<const T>(operand, 0) : &number,
+            *b = operand[1] ? typed<const T>(operand, 1) : &number;
     map_pairs(loops, a, b, typed<Y>(operand, 2), f);
   });
 }
@@ -61,7 +63,10 @@ std::unique_ptr<Kernel> arithmetic(const Loops<3>& loops, const PairAttrs& attrs
     case kAdd: return of([](T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); });
     case kSub: return of([](T a, T b) { return static_cast<T>(static_cast<U>(a) - static_cast<U>(b)); });
     case kMul: return of([](T a, T b) { return static_cast<T>(static_cast<U>(a) * static_cast<U>(b)); });
-    case kDiv: return of([](T a, T b) { return b == 0 ? T{0} : b == T(-1) ? static_cast<T>(U{0} - static_cast<U>(a)) : static_cast<T>(a / b); });
+    case kDiv:
+      return of([](T a, T b) {
+        return b == 0 ? T{0} : b == T(-1) ? static_cast<T>(U{0} - static_cast<U>(a)) : static_cast<T>(a / b);
+      });
     case kMod: return of([](T a, T b) {
       if (b == 0 || b == T(-1)) return T{0};
       const T rest = static_cast<T>(a % b);
@@ -107,9 +112,13 @@ std::unique_ptr<Kernel> CastTo::make(const Attrs& attrs, std::span<const Operand
   const int64_t n = operands[1].tensor.padded_elements();
   const DataType from = operands[0].tensor.type, to = operands[1].tensor.type;
   if (from == DataType::f32 && to == DataType::bf16 && !attrs.truth)
-    return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) { narrow_elements(context, operand[0], operand[1], n); });
+    return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) {
+      narrow_elements(context, operand[0], operand[1], n);
+    });
   if (from == DataType::bf16 && to == DataType::f32 && !attrs.truth)
-    return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) { widen_elements(context, operand[0], operand[1], n); });
+    return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) {
+      widen_elements(context, operand[0], operand[1], n);
+    });
   return host::by_any_type(from, [&](auto x) {
     return host::by_any_type(to, [&](auto y) -> std::unique_ptr<Kernel> {
       using X = decltype(x);
@@ -143,7 +152,8 @@ std::unique_ptr<Kernel> Compare::make(const Attrs& attrs, std::span<const Operan
 
 std::vector<Algorithm> WholeArithmetic::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> WholeArithmetic::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> WholeArithmetic::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                              std::string_view) {
   const Loops<3> loops = loops_of_pair(operands);
   switch (type_of_pair(operands)) {
     case DataType::i32: return arithmetic<int32_t>(loops, attrs);
@@ -157,13 +167,15 @@ std::unique_ptr<Kernel> WholeArithmetic::make(const Attrs& attrs, std::span<cons
 std::vector<Algorithm> Select::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> Select::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  const Loops<4> loops = loops_over<4>({operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3].tensor});
+  const Loops<4> loops =
+      loops_over<4>({operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3].tensor});
   return host::by_any_type(operands[3].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);
     const T first = number_as<T>(attrs.first), second = number_as<T>(attrs.second);
     return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
       const uint8_t* mask = typed<const uint8_t>(operand, 0);
-      const T *a = operand[1] ? typed<const T>(operand, 1) : &first, *b = operand[2] ? typed<const T>(operand, 2) : &second;
+      const T *a = operand[1] ? typed<const T>(operand, 1) : &first,
+              *b = operand[2] ? typed<const T>(operand, 2) : &second;
       T* y = typed<T>(operand, 3);
       const int64_t rows = loops.count(1), length = loops.counts[0];
       const int64_t mask_step = loops.strides[0][0], a_step = loops.strides[1][0], b_step = loops.strides[2][0];
@@ -171,7 +183,8 @@ std::unique_ptr<Kernel> Select::make(const Attrs& attrs, std::span<const Operand
       for (int64_t i = 0; i < rows; ++i) {
         const uint8_t* m = mask + loops.offset(0, i, 1);
         const T *from_a = a + loops.offset(1, i, 1), *from_b = b + loops.offset(2, i, 1);
-        for (int64_t j = 0; j < length; ++j) y[i * length + j] = m[j * mask_step] != 0 ? from_a[j * a_step] : from_b[j * b_step];
+        for (int64_t j = 0; j < length; ++j)
+          y[i * length + j] = m[j * mask_step] != 0 ? from_a[j * a_step] : from_b[j * b_step];
       }
     });
   });

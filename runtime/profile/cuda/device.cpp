@@ -131,7 +131,8 @@ double waited_for_processors() { return 0; }
 void start(int64_t threads) {
   if (device_is_described()) return;
   if (!device_is_here())
-    throw std::runtime_error("there is no GPU to profile; --device-props NAME lists the workspaces of one that is elsewhere");
+    throw std::runtime_error(
+        "there is no GPU to profile; --device-props NAME lists the workspaces of one that is elsewhere");
   backend::start(threads);
 }
 
@@ -144,9 +145,10 @@ json measure_overheads() {
 // Runs one kernel of each library, because libraries load their code on first use. The arenas are freed at once.
 void hold_device() {
   backend::start(1);
-  const KernelCall convolution{.name = "ConvForward",
-                               .attributes = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}},
-                               .operands = {read(f32({8, 16, 16, 16})), read(f32({16, 16, 3, 3})), absent(), write(f32({8, 16, 16, 16}))}};
+  const KernelCall convolution{
+      .name = "ConvForward",
+      .attributes = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+      .operands = {read(f32({8, 16, 16, 16})), read(f32({16, 16, 3, 3})), absent(), write(f32({8, 16, 16, 16}))}};
   const KernelCall product{.name = "MatMul",
                            .operands = {read(f32({64, 64})), read(f32({64, 64})), absent(), write(f32({64, 64}))}};
   std::vector<std::unique_ptr<Kernel>> kernels;

@@ -51,7 +51,8 @@ void copy_all(Track& track, const Copy& copy, int64_t piece, int rounds) {
   track.begin();
   for (int i = 0; i < rounds * kPieces; ++i) {
     const int64_t at = i % kPieces * piece;
-    check(cudaMemcpyAsync(copy.to + at, copy.from + at, static_cast<size_t>(piece), copy.kind, track.stream()), "cannot copy");
+    check(cudaMemcpyAsync(copy.to + at, copy.from + at, static_cast<size_t>(piece), copy.kind, track.stream()),
+          "cannot copy");
   }
   track.end();
 }
@@ -74,7 +75,8 @@ double alone(Track& track, const Copy& copy) {
 // A memory-bound kernel, run repeatedly, so that a concurrent copy slows it down measurably.
 class Busy {
  public:
-  Busy() : arena_(bytes_to_measure(call_.operands, 0)), kernel_(make_kernel(call_, algorithms_of(call_).front().name)) {}
+  Busy()
+      : arena_(bytes_to_measure(call_.operands, 0)), kernel_(make_kernel(call_, algorithms_of(call_).front().name)) {}
   double seconds(int runs) {
     std::byte* const operands[] = {arena_.data(), arena_.data() + call_.operands[0].tensor.bytes()};
     watch_.start();
@@ -107,7 +109,8 @@ json measure_links(const std::string&) {
   constexpr int kRounds = 8;
   busy.seconds(3);
   const double one = busy.seconds(10) / 10;
-  const double expected = static_cast<double>(kPiece) * kPieces * kRounds / ram["alone"]["d2h_bytes_per_second"].get<double>();
+  const double expected =
+      static_cast<double>(kPiece) * kPieces * kRounds / ram["alone"]["d2h_bytes_per_second"].get<double>();
   const int runs = std::max(4, static_cast<int>(0.5 * expected / one));
   copy_all(out, store, kPiece, kRounds);
   copy_all(in, fetch, kPiece, kRounds);

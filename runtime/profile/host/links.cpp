@@ -35,8 +35,9 @@ struct Pool {
 };
 
 Pool in_memory(const backend::Arena& memory) {
-  return {[&](int64_t offset, const std::byte* from) { backend::copy_out(nullptr, memory.data() + offset, from, kPiece); },
-          [&](int64_t offset, std::byte* to) { backend::copy_in(nullptr, to, memory.data() + offset, kPiece); }};
+  return {
+      [&](int64_t offset, const std::byte* from) { backend::copy_out(nullptr, memory.data() + offset, from, kPiece); },
+      [&](int64_t offset, std::byte* to) { backend::copy_in(nullptr, to, memory.data() + offset, kPiece); }};
 }
 
 // An unlinked file that disappears with its descriptor.
@@ -70,7 +71,8 @@ class SpillFile {
   static void all(const Some& some) {
     for (int64_t done = 0; done < kPiece;) {
       const ssize_t moved = some(done);
-      if (moved <= 0 && errno != EINTR) throw std::runtime_error(std::string("the spill file: ") + std::strerror(errno));
+      if (moved <= 0 && errno != EINTR)
+        throw std::runtime_error(std::string("the spill file: ") + std::strerror(errno));
       done += std::max<ssize_t>(moved, 0);
     }
   }
@@ -80,7 +82,8 @@ class SpillFile {
 // Copies piece after piece until told to stop; returns the number of bytes.
 int64_t copy_until(const std::atomic<bool>& end, const std::function<void(int64_t piece)>& copy) {
   int64_t copied = 0;
-  for (int64_t piece = 0; !end.load(std::memory_order_relaxed); piece = (piece + 1) % kPieces, copied += kPiece) copy(piece);
+  for (int64_t piece = 0; !end.load(std::memory_order_relaxed); piece = (piece + 1) % kPieces, copied += kPiece)
+    copy(piece);
   return copied;
 }
 
@@ -99,7 +102,9 @@ double alone(const std::function<void(int64_t piece)>& copy) {
 // A kernel that keeps every core busy, and the number of its runs.
 class Busy {
  public:
-  Busy() : arena_(bytes_to_measure(call_.operands, workspace())), kernel_(make_kernel(call_, algorithms_of(call_).front().name)) {
+  Busy()
+      : arena_(bytes_to_measure(call_.operands, workspace())),
+        kernel_(make_kernel(call_, algorithms_of(call_).front().name)) {
     per_run_ = time_of(*kernel_, call_.operands, {}, workpiece_, nullptr).median;
   }
   // The average increase of a run's time.
