@@ -12,7 +12,7 @@
 
 namespace plimsoll {
 
-struct Span {
+struct TimeSpan {
   double start = 0, end = 0;  // seconds
 };
 
@@ -20,7 +20,7 @@ struct Span {
 class Stream {
  public:
   // Appends a step that may start at `ready`. A duration in two parts is added part by part.
-  Span issue(double ready, double seconds, double more_seconds = 0) {
+  TimeSpan issue(double ready, double seconds, double more_seconds = 0) {
     const double start = std::max(end_, ready);
     return {start, end_ = start + seconds + more_seconds};
   }
@@ -47,28 +47,28 @@ class Streams {
   }
 
   // A task of `seconds`, plus the delay by copies.
-  Span compute(double ready, double seconds) {
+  TimeSpan compute(double ready, double seconds) {
     const double delayed = with_delay(seconds);
     delay_ = 0;
     return at(StreamKind::compute).issue(ready, delayed);
   }
   double with_delay(double seconds) const { return delay_ + seconds; }  // of the next task
 
-  Span offload(double ready, const CopySeconds& copy) {
+  TimeSpan offload(double ready, const CopySeconds& copy) {
     delay_ += copy.slowdown;
     return at(StreamKind::d2h).issue(ready, copy.latency, copy.transfer);
   }
-  Span prefetch(double ready, const CopySeconds& copy) {
+  TimeSpan prefetch(double ready, const CopySeconds& copy) {
     delay_ += copy.slowdown;
     return at(StreamKind::h2d).issue(ready, copy.latency, copy.transfer);
   }
   // A load of the model's input. Before the first task, it overlaps with none.
-  Span load(double ready, const CopySeconds& copy) {
+  TimeSpan load(double ready, const CopySeconds& copy) {
     if (end(StreamKind::compute) > 0) delay_ += copy.slowdown;
     return at(StreamKind::h2d).issue(ready, copy.latency, copy.transfer);
   }
 
-  Span reduce(double ready, double seconds) { return at(StreamKind::comm).issue(ready, seconds); }
+  TimeSpan reduce(double ready, double seconds) { return at(StreamKind::comm).issue(ready, seconds); }
 
  private:
   Stream& at(StreamKind kind) { return streams_[static_cast<size_t>(kind)]; }

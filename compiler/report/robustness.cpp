@@ -58,7 +58,7 @@ class Rerun {
       for (const StepId wait : step.waits) ready = std::max(ready, ends_[static_cast<size_t>(wait.value)]);
       const double predicted =
           has(step, first, last) ? std::max(0.0, step.end - step.start) * share(step, last) : 0;
-      const Span span = streams[static_cast<size_t>(step.stream)].issue(ready, predicted * factor(id));
+      const TimeSpan span = streams[static_cast<size_t>(step.stream)].issue(ready, predicted * factor(id));
       ends_[static_cast<size_t>(id.value)] = span.end;
       end = std::max(end, span.end);
     }

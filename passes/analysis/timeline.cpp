@@ -47,7 +47,7 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
     const CopySeconds copy = {
         .transfer = seconds,
         .slowdown = context.links.slowdown * std::max(0.0, seconds - context.links.latency_seconds)};
-    Span span;
+    TimeSpan span;
     switch (step.kind) {
       case StepKind::compute:
         line.stall_seconds += std::max(0.0, ready - streams.end(StreamKind::compute));

@@ -68,7 +68,8 @@ double reduced_iteration(const Model& model) {
     if (op.kind != StepKind::compute) continue;
     const int32_t sum = model.waits_for[at(op.id)];
     const schedule::Algorithm& algorithm = model.algorithms_of(op.id).front();
-    const Span task = compute.issue(sum >= 0 ? ends[at(sum)] : 0, rounds ? algorithm.last_seconds : algorithm.seconds);
+    const TimeSpan task =
+        compute.issue(sum >= 0 ? ends[at(sum)] : 0, rounds ? algorithm.last_seconds : algorithm.seconds);
     for (const int32_t done : model.reduced_after[op.id])
       ends[at(done)] = comm.issue(task.end, model.reductions[at(done)].seconds).end;
   }
