@@ -193,7 +193,7 @@ double Evaluator::simulate_round(const Trace& trace, Which which) {
   double workspace_free = 0;  // when the workspace of all issued reductions is free
   for (size_t step = 0; step < trace.size(); ++step) {
     const Op& op = trace[step];
-    Span span;
+    TimeSpan span;
     switch (op.kind) {
       case StepKind::compute: {
         double ready = kAddresses ? std::max(streams.end(StreamKind::d2h), workspace_free) : 0, busy_ready = 0;
