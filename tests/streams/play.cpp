@@ -1,5 +1,5 @@
 // play_address, play_thread SPEC name=value…: plays a plan of a zoo network in this process, under a sanitizer.
-//   batch, sub-batch, iterations, spill (1: to a file), bf16 (1: --precision bf16)
+//   batch, sub-batch, iterations, spill (1: to a file)
 //   policy=NAME, percent   a plan of this policy. Its budget is `percent` % of the way from the minimum to the
 //                          unlimited arena. Without `policy`, a plan with random decisions, set by:
 //   seed, offload, recompute, gap, homes
@@ -23,7 +23,7 @@ namespace {
 
 using Arguments = std::map<std::string, int64_t>;
 
-Result<Plan> make(ZooNetwork& network, const std::string& policy, const Arguments& given) {
+Result<Plan> make(Network& network, const std::string& policy, const Arguments& given) {
   const auto argument = [&](const char* name, int64_t otherwise) { return given.contains(name) ? given.at(name) : otherwise; };
   if (!policy.empty()) return plan_of_policy(network, policy, argument("sub-batch", network.batch), argument("percent", 0));
   return scattered_plan(network.graph, *network.costs,
@@ -70,8 +70,7 @@ int run(const std::string& spec, const std::string& policy, Arguments given) {
     return given.contains(name) ? given.at(name) : otherwise;
   };
   const int64_t batch = argument("batch", 4);
-  Result<ZooNetwork> network = make_network(spec, batch, policy.empty() ? argument("sub-batch", batch) : batch,
-                                         argument("bf16", 0) ? Precision::bf16 : Precision::fp32);
+  Result<Network> network = make_network(spec, batch, policy.empty() ? argument("sub-batch", batch) : batch);
   if (!network.ok()) return fmt::print(stderr, "error: {}\n", network.error().message), 1;
   Result<Plan> plan = make(*network, policy, given);
   if (!plan.ok()) return fmt::print(stderr, "error: {}\n", plan.error().message), 1;

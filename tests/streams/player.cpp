@@ -137,7 +137,7 @@ void fill(const Tensor& tensor, uint64_t stream, float* to) {
 
 }  // namespace
 
-Result<ZooNetwork> make_network(const std::string& spec, int64_t batch, int64_t sub_batch, Precision precision) {
+Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub_batch) {
   std::string path = (std::filesystem::temp_directory_path() / "plimsoll-model-XXXXXX").string();
   const int file = mkstemp(path.data());
   if (file >= 0) close(file);
@@ -149,9 +149,8 @@ Result<ZooNetwork> make_network(const std::string& spec, int64_t batch, int64_t 
   PLIMSOLL_TRY(attach_loss(model->network, LossKind::softmax_cross_entropy, notes));
   fuse_additions(model->network);
   fuse_activations(model->network);
-  PLIMSOLL_TRY(assign_precision(model->network, {.precision = precision}));
   assign_layouts(model->network, __builtin_cpu_supports("avx512f") ? Layout::nChw16c : __builtin_cpu_supports("avx2") ? Layout::nChw8c : Layout::plain);
-  ZooNetwork network{.batch = batch, .sub_batch = sub_batch};
+  Network network{.batch = batch, .sub_batch = sub_batch};
   PLIMSOLL_ASSIGN(network.graph, build_task_graph(model->network, {.batch = batch}));
   if (sub_batch < batch) network.graph = accumulating(std::move(network.graph));
   PLIMSOLL_ASSIGN(const Device device, find_device("host"));
@@ -159,7 +158,7 @@ Result<ZooNetwork> make_network(const std::string& spec, int64_t batch, int64_t 
   return network;
 }
 
-Result<Plan> plan_of_policy(ZooNetwork& network, const std::string& policy, int64_t sub_batch, int64_t percent, const AlgorithmPins& pins) {
+Result<Plan> plan_of_policy(Network& network, const std::string& policy, int64_t sub_batch, int64_t percent, const AlgorithmPins& pins) {
   network.costs = pinned(std::move(network.costs), pins);
   const auto planned = [&](int64_t budget) {
     return make_plan(network.graph, *network.costs, {.policy = policy, .batch = network.batch, .sub_batch = sub_batch,
@@ -173,7 +172,7 @@ Result<Plan> plan_of_policy(ZooNetwork& network, const std::string& policy, int6
   return plan;
 }
 
-Played play(const ZooNetwork& network, const Plan& plan, const std::vector<Residency>& watched, int iterations,
+Played play(const Network& network, const Plan& plan, const std::vector<Residency>& watched, int iterations,
             const std::string& spill) {
   const TaskGraph& graph = network.graph;
   backend::start(kThreads);

@@ -10,24 +10,22 @@
 #include "compiler/ir/plan.h"
 #include "compiler/ir/profile.h"
 #include "compiler/ir/task_graph.h"
-#include "compiler/network/precision.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll::test {
 
 // A zoo network as a task graph, with the workspaces of the kernels on this machine.
-struct ZooNetwork {
+struct Network {
   TaskGraph graph = {};  // accumulating, with several rounds
   std::unique_ptr<Costs> costs = {};
   int64_t batch = 1, sub_batch = 1;
 };
-Result<ZooNetwork> make_network(const std::string& spec, int64_t batch, int64_t sub_batch,
-                             Precision precision = Precision::fp32);
+Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub_batch);
 
 // The plan of `policy` in rounds of `sub_batch`. The budget is this share of the way from the minimum to the unlimited
 // arena. Before: `network` is for one round. After: it is the network of this plan, and cannot be used for another.
 // Pinned tasks run their pinned algorithm.
-Result<Plan> plan_of_policy(ZooNetwork& network, const std::string& policy, int64_t sub_batch, int64_t percent, const AlgorithmPins& pins = {});
+Result<Plan> plan_of_policy(Network& network, const std::string& policy, int64_t sub_batch, int64_t percent, const AlgorithmPins& pins = {});
 
 struct Played {
   std::vector<float> persistent = {};  // weights, optimizer state and statistics, in the order of the tensors
@@ -38,7 +36,7 @@ struct Played {
 
 // Starts with the same weights and samples, whatever the plan. `lives`: the lifetimes that sanitized builds check.
 // `spill`: the directory of the host pool's file; "": the host pool is in memory.
-Played play(const ZooNetwork& network, const Plan& plan, const std::vector<Residency>& lives, int iterations,
+Played play(const Network& network, const Plan& plan, const std::vector<Residency>& lives, int iterations,
             const std::string& spill);
 
 }  // namespace plimsoll::test
