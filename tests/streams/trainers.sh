@@ -31,8 +31,8 @@ echo "arena $arena pool $pool resident: in memory $(resident memory), in a file 
 (( $(resident file) <= arena + 2 * 48 * 3 * 32 * 32 * 4 + 48 * 1048576 )) || fail "more than the arena, the samples and 48 MiB are resident"
 (( $(resident memory) - $(resident file) >= pool / 2 )) || fail "the file's pool is resident too"
 
-# While it trains, its own code allocates nothing. The least of three runs: on a loaded machine, an iteration may be so slow
-# that the trainer composes a warning.
+# While it trains, its own code allocates nothing. The least of three runs: if an iteration is far slower than predicted,
+# as on a loaded machine, the trainer reads how long its threads had to wait for a processor, which allocates a buffer.
 allocations() {
   for run in 1 2 3; do
     LD_PRELOAD="$PLIMSOLL_ALLOCATION_COUNTER" mixed/build/train --data npy:x.npy,y.npy --quiet --spill . --steps "$@" 2>&1

@@ -22,9 +22,8 @@ std::string reason(cudnnStatus_t status, const char* what) {
   // 9.28 is linked with the driver library (9.19 is not), so it lists no engines without a driver.
   const char* const hint = status == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED
                                ? ": one of its libraries is not beside it, or asks for the driver's libcuda.so.1; to "
-                                 "plan for a described device "
-                                 "where there is no driver, have LD_LIBRARY_PATH name a folder with the toolkit's "
-                                 "lib64/stubs/libcuda.so under that name"
+                                 "plan for a described device where there is no driver, have LD_LIBRARY_PATH name a "
+                                 "folder with the toolkit's lib64/stubs/libcuda.so under that name"
                                : "";
   return std::string("cuDNN: ") + what + ": " + cudnnGetErrorString(status) + (why.empty() ? "" : ", " + why) + hint;
 }
