@@ -6,6 +6,7 @@ probabilities) on mixed samples and mixed one-hot labels.
 
 What is drawn is defined by runtime/train/random.h and mixing.cpp; this is a second implementation of it.
 """
+import inspect
 import math
 import sys
 
@@ -18,6 +19,8 @@ from torch import nn
 
 SAMPLES, BATCH, SEED, RATE, SIDE, CLASSES = 24, 8, 3, 0.5, 6, 4
 MASK = (1 << 64) - 1
+# PyTorch 1 has one exporter, and no option to choose it.
+CHOICE = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
 
 
 class Model(nn.Module):
@@ -27,7 +30,11 @@ class Model(nn.Module):
         self.fc = nn.Linear(3 * (SIDE - 2) ** 2, CLASSES)
 
     def forward(self, x, y):
-        return F.cross_entropy(self.fc(torch.tanh(self.conv(x)).flatten(1)), y)
+        scores = self.fc(torch.tanh(self.conv(x)).flatten(1))
+        # PyTorch 1 exports F.cross_entropy of probabilities as SoftmaxCrossEntropyLoss, which takes class numbers only.
+        if torch.onnx.is_in_onnx_export() and not CHOICE:
+            return -(y * F.log_softmax(scores, 1)).sum(1).mean()
+        return F.cross_entropy(scores, y)
 
 
 def bits(seed, counter):
@@ -99,9 +106,9 @@ def export():
     model = Model()
     x = torch.randn(SAMPLES, 1, SIDE, SIDE)
     y = F.one_hot(torch.randint(0, CLASSES, (SAMPLES,)), CLASSES).float()
-    torch.onnx.export(model.train(), (x[:BATCH], y[:BATCH]), "soft.onnx", dynamo=False, do_constant_folding=False,
+    torch.onnx.export(model.train(), (x[:BATCH], y[:BATCH]), "soft.onnx", do_constant_folding=False,
                       training=torch.onnx.TrainingMode.TRAINING, input_names=["x", "y"], output_names=["loss"],
-                      dynamic_axes={"x": {0: "N"}, "y": {0: "N"}})
+                      dynamic_axes={"x": {0: "N"}, "y": {0: "N"}}, **CHOICE)
     np.save("x.npy", x.numpy())
     np.save("y.npy", y.numpy())
     torch.save(model.state_dict(), "model.pt")
