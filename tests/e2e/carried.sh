@@ -8,7 +8,7 @@ for build in g++:Release:x86-64 clang++:Debug:native; do
   IFS=: read -r compiler type processor <<<"$build"
   [[ $(uname -m) == x86_64 ]] || processor=native
   command -v $compiler >/dev/null || { echo "$compiler is not there"; continue; }
-  cmake -S trainer -B build-$compiler -G Ninja -DPLIMSOLL_WERROR=ON -DCMAKE_CXX_COMPILER=$compiler -DCMAKE_BUILD_TYPE=$type -DPLIMSOLL_PROCESSOR=$processor >log 2>&1 || { cat log; fail "cmake with $compiler"; }
+  cmake -S trainer -B build-$compiler -G Ninja -DCMAKE_CXX_COMPILER=$compiler -DCMAKE_BUILD_TYPE=$type -DPLIMSOLL_PROCESSOR=$processor >log 2>&1 || { cat log; fail "cmake with $compiler"; }
   cmake --build build-$compiler >log 2>&1 || { cat log; fail "build with $compiler"; }
   grep -q 'warning:' log && { cat log; fail "$compiler warns"; }
   build-$compiler/train --data synthetic --steps 2 --quiet
@@ -18,9 +18,11 @@ done
 cmp trainer/LICENSE "$PLIMSOLL_SOURCE/LICENSE" || fail "the license of what is carried is not there"
 grep -q "This program is yours" trainer/README.md || fail "the README does not say whose the program is"
 
-# A new compiler warning must not fail a user's build; it fails ours, on request.
+# A new compiler warning must not fail a user's build; it fails ours, on request. Only the changed source is compiled.
 sed -i '1i static int nobody_calls_this() { return 1; }' trainer/runtime/train/main.cpp
-cmake -S trainer -B build-warned >log 2>&1 && cmake --build build-warned --target train >log 2>&1 || { cat log; fail "a warning ended the build"; }
+changed=$PWD/trainer/runtime/train/main.cpp^
+cmake --build build-g++ --target "$changed" >log 2>&1 || { cat log; fail "a warning ended the build"; }
 grep -q "warning:.*nobody_calls_this" log || fail "there is no warning"
-cmake -S trainer -B build-warned -DPLIMSOLL_WERROR=ON >log 2>&1
-! cmake --build build-warned --target train >log 2>&1 || fail "PLIMSOLL_WERROR=ON let a warning through"
+cmake build-g++ -DPLIMSOLL_WERROR=ON >log 2>&1 || { cat log; fail "cmake with PLIMSOLL_WERROR=ON"; }
+! cmake --build build-g++ --target "$changed" >log 2>&1 || fail "PLIMSOLL_WERROR=ON let a warning through"
+grep -q "error:.*nobody_calls_this" log || { cat log; fail "the build ends, but not for the warning"; }
