@@ -34,6 +34,31 @@ std::optional<Places> places_of(const KnownValue& data, const KnownValue& indice
   return places;
 }
 
+std::optional<std::vector<size_t>> places_along(const Dims& data, const KnownValue& indices, int64_t axis) {
+  const auto along_axis = axis_of(axis, data.size());
+  if (!along_axis || indices.real() || !indices.elements() || *indices.elements() > kKnownLimit ||
+      data.size() != indices.dims.size())
+    return std::nullopt;
+  for (size_t i = 0; i < data.size(); ++i)
+    if (data[i].batch || (i != *along_axis && indices.dims[i].value > data[i].value)) return std::nullopt;
+  std::vector<size_t> places;
+  for (size_t flat = 0; flat < static_cast<size_t>(*indices.elements()); ++flat) {
+    const Dim index = indices.integer(flat);
+    const auto along =
+        index.batch ? std::nullopt : axis_of(index.value, static_cast<size_t>(data[*along_axis].value));
+    if (!along) return std::nullopt;
+    size_t rest = flat, place = 0, stride = 1;
+    for (size_t i = data.size(); i-- > 0;) {
+      const auto size = static_cast<size_t>(indices.dims[i].value);
+      place += (i == *along_axis ? *along : rest % size) * stride;
+      rest /= size;
+      stride *= static_cast<size_t>(data[i].value);
+    }
+    places.push_back(place);
+  }
+  return places;
+}
+
 double rounded(double value, ElementType element) {
   return element == ElementType::f32 ? static_cast<double>(static_cast<float>(value)) : value;
 }

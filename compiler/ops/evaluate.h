@@ -97,6 +97,10 @@ struct Places {
 };
 std::optional<Places> places_of(const KnownValue& data, const KnownValue& indices);
 
+// GatherElements, ScatterElements: for each index, the place of its element in data of that shape. nullopt, where an
+// index is out of range, or where the shapes do not fit.
+std::optional<std::vector<size_t>> places_along(const Dims& data, const KnownValue& indices, int64_t axis);
+
 // The value as the element type represents it.
 double rounded(double value, ElementType element);
 

@@ -62,29 +62,9 @@ Known evaluate(const KnownCall& call) {
     known.dims = *call.dims(1);
     return known;
   }
-  if (!data || !indices || indices->real() || !data->elements() || !indices->elements() ||
-      *indices->elements() > kKnownLimit || data->dims.size() != indices->dims.size())
-    return std::nullopt;
-  const auto axis = constants::axis_of(call.integer("axis", 0), data->dims.size());
-  if (!axis) return std::nullopt;
-  for (size_t i = 0; i < data->dims.size(); ++i)
-    if (i != *axis && indices->dims[i].value > data->dims[i].value) return std::nullopt;
-  std::vector<size_t> chosen;
-  for (size_t flat = 0; flat < static_cast<size_t>(*indices->elements()); ++flat) {
-    const Dim index = indices->integer(flat);
-    const auto along =
-        index.batch ? std::nullopt : constants::axis_of(index.value, static_cast<size_t>(data->dims[*axis].value));
-    if (!along) return std::nullopt;
-    size_t rest = flat, from = 0, stride = 1;
-    for (size_t i = data->dims.size(); i-- > 0;) {
-      const auto size = static_cast<size_t>(indices->dims[i].value);
-      from += (i == *axis ? *along : rest % size) * stride;
-      rest /= size;
-      stride *= static_cast<size_t>(data->dims[i].value);
-    }
-    chosen.push_back(from);
-  }
-  return constants::picked(*data, indices->dims, chosen);
+  if (!data || !indices || !data->elements()) return std::nullopt;
+  const auto chosen = constants::places_along(data->dims, *indices, call.integer("axis", 0));
+  return chosen ? Known(constants::picked(*data, indices->dims, *chosen)) : std::nullopt;
 }
 
 }  // namespace gather_elements

@@ -4,8 +4,11 @@
 //   dx = dy, but 0 where an update replaced x    ScatterElements {dy, indices, absent, dx}
 //   dupdates = dy at the index                   GatherElementsForward {dy, indices, dupdates}
 // ONNX forbids duplicate indices in a line unless updates are added.
+#include <numeric>
+
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/elements.h"
+#include "compiler/ops/evaluate.h"
 
 namespace plimsoll {
 namespace scatter_elements {
@@ -81,6 +84,35 @@ std::vector<Sample> samples() {
                  {.dims = {kBatch, {1}}, .type = DataType::i64, .low = -9, .high = 9}, "none", 1, 5)};
 }
 
+// A mask that a module makes of its table of indices: mask[order[:n]] = 0.
+Known evaluate(const KnownCall& call) {
+  const KnownValue *data = call.known(0), *indices = call.known(1), *updates = call.known(2);
+  const ModelAttribute* const reduction = find_attribute(call.node, "reduction");
+  const bool add = reduction && reduction->text() == "add";
+  if (!data || !indices || !updates || (reduction && !add && reduction->text() != "none")) return std::nullopt;
+  for (const KnownValue* known : {data, indices, updates})
+    if (!known->elements() || *known->elements() > kKnownLimit || !known->steps.empty() || !known->probes.empty())
+      return std::nullopt;
+  const auto places = constants::places_along(data->dims, *indices, call.integer("axis", 0));
+  if (!places || updates->dims != indices->dims || updates->real() != data->real()) return std::nullopt;
+  std::vector<size_t> all(static_cast<size_t>(*data->elements()));
+  std::iota(all.begin(), all.end(), size_t{0});
+  KnownValue known = constants::picked(*data, data->dims, all);
+  for (size_t i = 0; i < places->size(); ++i) {
+    const size_t at = (*places)[i];
+    if (known.real()) {
+      const double sum = add ? known.reals[at] + updates->number(i) : updates->number(i);
+      known.reals[at] = constants::rounded(sum, known.element);
+    } else if (!add) {
+      known.ints[at] = updates->integer(i);
+    } else if (known.ints[at].batch || updates->integer(i).batch ||
+               __builtin_add_overflow(known.ints[at].value, updates->integer(i).value, &known.ints[at].value)) {
+      return std::nullopt;
+    }
+  }
+  return known;
+}
+
 }  // namespace scatter_elements
 
 const Op op_ScatterElements{.name = "ScatterElements",
@@ -89,6 +121,7 @@ const Op op_ScatterElements{.name = "ScatterElements",
                             .attributes = {attribute::integer("axis"),
                                            attribute::text("reduction", attribute::kUpdates).since(16)},
                             .without_gradient = {1},
+                            .evaluate = scatter_elements::evaluate,
                             .infer = scatter_elements::infer,
                             .forward = scatter_elements::forward,
                             .backward = scatter_elements::backward,

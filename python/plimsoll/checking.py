@@ -43,6 +43,8 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
                     three axes; without labels, the model's output.
     report          print a line for each tensor, and how many are good
 
+    A module whose forward() converts to float32 cannot run in double precision. Then `pytorch` is 0 in all rows.
+
     Raises ValueError if the trainer cannot be compared, and RuntimeError with the trainer's messages if it fails.
     """
     import torch
@@ -54,9 +56,8 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
     _check_plan(plan, arguments, trainer)
     loss = loss or (_cross_entropy if labels is not None else lambda output, _: output)
 
-    single, double = _gradients(torch, model, arguments, labels, loss), _gradients(
-        torch, model, arguments, labels, loss, double=True
-    )
+    single = _gradients(torch, model, arguments, labels, loss)
+    double = _gradients_in_double(torch, model, arguments, labels, loss) or single
     before, after, value = _one_step(torch, model, arguments, labels, plan, trainer)
 
     rows = [Comparison("loss", "loss", _distance(value, single.loss), _distance(single.loss, double.loss))]
@@ -172,16 +173,29 @@ class _Step:
         return any(self._identities[other] == self._identities[name] for other in others if other in self._identities)
 
 
-def _gradients(torch, model, arguments, labels, loss, double=False):
+def _gradients(torch, model, arguments, labels, loss):
     model = copy.deepcopy(model)
-    if double:
-        model = model.double()
-        arguments = tuple(a.double() if torch.is_tensor(a) and a.is_floating_point() else a for a in arguments)
-        labels = labels.double() if labels is not None and labels.is_floating_point() else labels
     model.zero_grad()
     value = loss(model(*arguments), labels)
     value.backward()
     return _Step(model, value)
+
+
+def _gradients_in_double(torch, model, arguments, labels, loss):
+    """The same in double precision. None if forward() asks for float32 itself, and PyTorch refuses to mix the two."""
+
+    def widened(value):
+        return value.double() if torch.is_tensor(value) and value.is_floating_point() else value
+
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)  # for the tensors that forward() makes
+    try:
+        model = copy.deepcopy(model).double()
+        return _gradients(torch, model, tuple(map(widened, arguments)), widened(labels), loss)
+    except RuntimeError:
+        return None
+    finally:
+        torch.set_default_dtype(before)
 
 
 def _fed(plan, proto, tensors):

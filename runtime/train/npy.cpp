@@ -26,20 +26,22 @@ std::string_view value_of(const InputFile& file, std::string_view header, std::s
   return header.substr(at);
 }
 
-DataType type_of(const InputFile& file, std::string_view value, bool shorts, int64_t& width) {
+DataType type_of(const InputFile& file, std::string_view value, bool shorts, NpyHeader& npy) {
   if (value.size() < 2 || value[0] != '\'') refuse(file, "structured npy arrays are not supported");
   const std::string_view type = value.substr(1, value.find('\'', 1) - 1);
   const auto of_width = [&](DataType found, int64_t bytes) {
-    width = bytes;
+    npy.width = bytes;
     return found;
   };
   if (type == "<f4") return of_width(DataType::f32, 4);
   if (type == "<i4") return of_width(DataType::i32, 4);
   if (type == "<i8") return of_width(DataType::i64, 8);
   if (type == "|u1" || type == "<u1") return of_width(DataType::u8, 1);
+  npy.boolean = type == "|b1";
+  if (npy.boolean) return of_width(DataType::u8, 1);
   if (type == "<u2" && shorts) return of_width(DataType::i32, 2);
   refuse(file, "elements are '" + std::string(type) +
-                   "' when they should be float32, int32, int64 or uint8; convert with numpy's astype");
+                   "' when they should be float32, int32, int64, uint8 or bool; convert with numpy's astype");
 }
 
 IntList dims_of(const InputFile& file, std::string_view value) {
@@ -77,7 +79,7 @@ NpyHeader read_npy_header(const InputFile& file, bool shorts) {
   if (value_of(file, header, "fortran_order").substr(0, 5) != "False")
     refuse(file, "the array is in Fortran order; save numpy.ascontiguousarray of it");
   NpyHeader npy{.desc = {}, .data_offset = begin + length};
-  npy.desc.type = type_of(file, value_of(file, header, "descr"), shorts, npy.width);
+  npy.desc.type = type_of(file, value_of(file, header, "descr"), shorts, npy);
   npy.desc.dims = dims_of(file, value_of(file, header, "shape"));
   int64_t bytes = npy.width;
   for (const int64_t dim : npy.desc.dims)

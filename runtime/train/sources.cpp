@@ -167,9 +167,9 @@ std::vector<std::unique_ptr<Column>> npy_columns(const std::string& paths, std::
                                                   "' takes " + shape_text(want, per_sample) +
                                                   (per_sample ? "" : ", the same for all samples"));
     const int64_t elements = elements_of(inputs[i]);
-    // Bytes are images: 0…255 is scaled to 0…1.
+    // Bytes are images: 0…255 is scaled to 0…1. Booleans are 0 and 1.
     Scaling scaling;
-    if (npy.desc.type == DataType::u8 && want.type == DataType::f32) scaling.scale = {1.0f / 255};
+    if (npy.desc.type == DataType::u8 && !npy.boolean && want.type == DataType::f32) scaling.scale = {1.0f / 255};
     columns.push_back(std::make_unique<FileColumn>(one_file(std::move(file)), per_sample ? npy.desc.dim(0) : 1,
                                                    npy.data_offset, elements * bytes_of(npy.desc.type), npy.desc.type,
                                                    want.type, elements, std::move(scaling)));

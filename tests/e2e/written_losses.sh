@@ -20,6 +20,13 @@ for name in "${whole[@]}"; do
   "${losses[@]}" check $name $name || fail "$name: not as PyTorch"
 done
 
+# torch's dynamo exporter leaves label_smoothing out of the loss, and writes it into the node's metadata.
+"${losses[@]}" export dynamo smoothed weighted_smoothed smoothed_probabilities >log 2>&1 || { cat log; fail "the exporter"; }
+for name in smoothed weighted_smoothed smoothed_probabilities; do
+  build_trainer $name $name.onnx --batch 8 --loss output --optimizer sgd
+  "${losses[@]}" check $name $name || fail "$name: not as PyTorch"
+done
+
 # The flags of the built-in loss correspond to PyTorch's arguments, whatever the rounds: five iterations of 8 samples,
 # the last of 5.
 "$with_torch" - <<'PY'

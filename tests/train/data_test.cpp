@@ -115,6 +115,22 @@ TEST_CASE("npy headers are read, and whatever else stands there is refused") {
   }
 }
 
+TEST_CASE("npy booleans are zeros and ones, in an input of bytes and of real numbers") {
+  const TemporaryDirectory place;
+  const std::string labels(4, '\0');
+  write(place / "x.npy", npy(dictionary("|b1", "1, 4"), std::string("\0\1\1\0", 4)));
+  write(place / "y.npy", npy(dictionary("<i4", "1,"), labels));
+  Classifier reals({1, 4});
+  Dataset data = open_dataset("npy:" + (place / "x.npy") + "," + (place / "y.npy"), Part::training, reals.program);
+  CHECK(read_floats(*data.columns[0], 0, 4) == std::vector<float>{0, 1, 1, 0});
+  Classifier bytes({1, 4});
+  bytes.inputs[0].desc.type = DataType::u8;
+  data = open_dataset("npy:" + (place / "x.npy") + "," + (place / "y.npy"), Part::training, bytes.program);
+  std::array<std::byte, 4> sample = {};
+  data.columns[0]->read(0, sample.data());
+  CHECK(sample == std::array{std::byte{0}, std::byte{1}, std::byte{1}, std::byte{0}});
+}
+
 TEST_CASE("npy samples arrive as the program's element types") {
   const TemporaryDirectory place;
   Classifier c({2, 4});

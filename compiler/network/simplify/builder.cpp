@@ -8,6 +8,7 @@
 #include "compiler/network/simplify/batch.h"
 #include "compiler/network/simplify/differentiable.h"
 #include "compiler/network/simplify/empty.h"
+#include "compiler/network/simplify/fx_node.h"
 #include "compiler/network/simplify/graph_edit.h"
 #include "compiler/network/simplify/module_path.h"
 #include "compiler/network/simplify/network_builder.h"
@@ -234,6 +235,7 @@ Status NetworkBuilder::infer(const ModelNode& given, const Op& op) {
     if (const auto padding = model_.author->padding.find(given.inputs[0]); padding != model_.author->padding.end())
       node.marks.padding_index = padding->second;
   node.marks.detached = is_detached(given, model_);
+  if (op.marks.label_smoothing > 0) node.marks.label_smoothing = smoothing_of_call(given);
   if (const auto zeros = !source.inputs.empty() ? absorbed_.find(source.inputs[0]) : absorbed_.end();
       zeros != absorbed_.end())
     absorb(zeros->second, node);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "compiler/network/simplify/fold.h"
+#include "compiler/network/simplify/fx_node.h"
 #include "compiler/network/simplify/graph_edit.h"
 #include "compiler/ir/known_value.h"
 #include "compiler/network/simplify/weight_roles.h"
@@ -24,10 +25,7 @@ bool has_slope(const ModelNode& node, size_t input) {
 bool is_detached(const ModelNode& node, const Model& model) {
   if (node.op != "Identity" || !is_of_onnx(node) || node.outputs.size() != 1) return false;
   if (model.author && model.author->detached.contains(node.outputs[0])) return true;
-  return std::any_of(node.metadata.begin(), node.metadata.end(), [](const auto& entry) {
-    return entry.key == "pkg.torch.onnx.fx_node" &&
-           entry.value.find("torch.ops.aten.detach.default") != std::string::npos;
-  });
+  return is_call_of(node, "aten.detach.default");
 }
 
 std::unordered_set<std::string> reached_by_gradients(const Model& model, const GraphOrder& order) {

@@ -1,5 +1,9 @@
 #include "compiler/network/simplify/node_values.h"
 
+#include <algorithm>
+#include <array>
+#include <string>
+
 #include "compiler/network/simplify/differentiable.h"
 #include "compiler/network/simplify/fold.h"
 
@@ -33,6 +37,36 @@ ElementType cast_to(const Network& network, ValueTable& table, const ModelNode& 
 }
 
 }  // namespace
+
+bool is_boolean(const Model& model, const GraphUses& uses, std::string_view name) {
+  constexpr std::array kTests = {"Not",  "And",         "Or",    "Xor",   "Equal", "Greater", "GreaterOrEqual",
+                                 "Less", "LessOrEqual", "IsNaN", "IsInf"};
+  constexpr std::array kMoves = {"Identity", "Slice",     "Gather",    "GatherElements", "GatherND", "Reshape", "Flatten",
+                                 "Squeeze",  "Unsqueeze", "Transpose", "Expand",         "Tile",     "Concat",  "Split",
+                                 "Pad"};
+  const auto is_one_of = [](const auto& names, const std::string& op) {
+    return std::find(names.begin(), names.end(), op) != names.end();
+  };
+  // A graph has no cycle, so this ends.
+  for (std::string value(name);;) {
+    const auto maker = uses.maker.find(value);
+    if (maker == uses.maker.end() || maker->second < 0) {
+      const auto input = std::find_if(model.inputs.begin(), model.inputs.end(),
+                                      [&](const DeclaredValue& input) { return input.name == value; });
+      return input != model.inputs.end() && input->type == ElementType::boolean;
+    }
+    const ModelNode& node = model.nodes[static_cast<size_t>(maker->second)];
+    if (!is_of_onnx(node) || node.inputs.empty()) return false;
+    if (is_one_of(kTests, node.op)) return true;
+    if (node.op == "Cast") {
+      const ModelAttribute* const to = find_attribute(node, "to");
+      return to && to->element() == ElementType::boolean;
+    }
+    const size_t like = node.op == "CastLike" || node.op == "Where" ? 1 : 0;
+    if ((like == 0 && !is_one_of(kMoves, node.op)) || node.inputs.size() <= like) return false;
+    value = node.inputs[like];
+  }
+}
 
 bool is_alias(const Model& model, const Network& network, ValueTable& table, const ModelNode& source) {
   if (!is_of_onnx(source) || source.inputs.empty() || source.outputs.size() != 1 || source.inputs[0].empty())

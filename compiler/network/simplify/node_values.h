@@ -1,10 +1,12 @@
 // What is known about the values that a node reads, before it is added to the network.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "compiler/ir/model.h"
 #include "compiler/ir/network.h"
+#include "compiler/network/simplify/graph_uses.h"
 #include "compiler/network/simplify/values.h"
 #include "compiler/ops/evaluate.h"
 
@@ -12,6 +14,10 @@ namespace plimsoll {
 
 // undefined: unknown, or u8 or boolean, which DataType does not distinguish.
 ElementType element_of(const Network& network, const Entry& entry);
+
+// Whether the value holds booleans, which element_of does not tell from u8: a comparison, a declared input, or what
+// Slice, Reshape and their like make of one. False if the nodes do not say so.
+bool is_boolean(const Model& model, const GraphUses& uses, std::string_view name);
 
 // Whether the node's output equals its input: an Identity, or a cast to the same type.
 bool is_alias(const Model& model, const Network& network, ValueTable& table, const ModelNode& source);

@@ -98,7 +98,12 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
                        return is_constant(slot) ? table_.known_constant(index(i)) : table_.known(index(i));
                      },
                  .computed = [&](size_t i) { return !table_[index(i)].initializer && !table_[index(i)].known; },
-                 .element = [&](size_t i) { return element_of(network_, table_[index(i)]); },
+                 .element =
+                     [&](size_t i) {
+                       const ElementType element = element_of(network_, table_[index(i)]);
+                       if (element != ElementType::undefined) return element;
+                       return is_boolean(model_, uses_, source.inputs[i]) ? ElementType::boolean : element;
+                     },
                  .rows = [&](size_t i) { return rows_of(model_, uses_, table_, source.inputs[i]); },
                  .of_samples =
                      [&](size_t i) {

@@ -60,7 +60,7 @@ Result<Nodes> triangle(Writer& w) {
     for (int64_t column = 0; column < columns.value; ++column)
       mask.ints.push_back({upper ? column - row >= k : column - row <= k});
   const std::string kept = w.constant(mask);
-  if (w.element(0) == ElementType::undefined) {  // booleans
+  if (w.element(0) == ElementType::boolean || w.element(0) == ElementType::undefined) {
     w.write("And", {kept, w.input(0)});
     return w.finish();
   }

@@ -1,5 +1,6 @@
 // SoftmaxCrossEntropyLoss with probabilities as labels. ONNX allows only class indices; nevertheless PyTorch's
 // exporters write this node for F.cross_entropy(scores, probabilities), the loss of mixup and distillation.
+#include "compiler/network/simplify/fx_node.h"
 #include "compiler/network/simplify/spelling_writer.h"
 
 namespace plimsoll::spelling {
@@ -20,14 +21,22 @@ std::string reduce(Writer& w, const char* op, const std::string& x, const Ints& 
 }  // namespace
 
 // As torch.nn.CrossEntropyLoss: for each pixel -Σ_c weight_c · label_c · log softmax(scores)_c. The mean divides by the
-// number of pixels, regardless of the weights, and no label is ignored.
+// number of pixels, regardless of the weights, and no label is ignored. label_smoothing moves the labels towards
+// 1 / (number of classes).
 Result<Nodes> class_loss_of_probabilities(Writer& w) {
   const Dims* const labels = w.dims(1);
   if (!labels || w.element(1) != ElementType::f32 || *labels != w.x() || labels->size() < 2) return Nodes{};
   w.write("LogSoftmax", {w.input(0)});
   w.set_integer("axis", 1);
   w.give(1);
-  std::string products = w.write("Mul", {w.last(), w.input(1)});
+  const std::string of_classes = w.last();
+  std::string labels_used = w.input(1);
+  if (const double smoothing = smoothing_of_call(w.node()); smoothing > 0) {
+    const auto classes = static_cast<double>((*labels)[1].value);
+    labels_used = w.write("Mul", {labels_used, w.number(static_cast<float>(1 - smoothing))});
+    labels_used = w.write("Add", {labels_used, w.number(static_cast<float>(smoothing / classes))});
+  }
+  std::string products = w.write("Mul", {of_classes, labels_used});
   if (!w.input(2).empty()) {
     Ints of_channels(labels->size(), 1);
     of_channels[1] = -1;
