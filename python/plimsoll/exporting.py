@@ -253,11 +253,7 @@ def _annotate(torch, model, arguments, path, input_names, allow_unused):
     }
     if detached := _detached(proto):
         notes["detached"] = detached
-    padding = {
-        f"{name}.weight": module.padding_idx
-        for name, module in model.named_modules(remove_duplicate=False)
-        if isinstance(getattr(module, "padding_idx", None), int) and f"{name}.weight" in initializers
-    }
+    padding = _padding(model, parameters, initializers)
     if padding:
         notes["padding"] = padding
     if _state_modes(onnx, proto, model):
@@ -287,6 +283,16 @@ def _detached(proto):
     for domain in [domain for domain in proto.opset_import if domain.domain == DOMAIN]:
         proto.opset_import.remove(domain)
     return names
+
+
+def _padding(model, parameters, initializers):
+    """The padding row of each embedding, by the names that the file has for its table, which another module may share."""
+    rows = {
+        id(module.weight): module.padding_idx
+        for module in model.modules()
+        if isinstance(getattr(module, "padding_idx", None), int) and getattr(module, "weight", None) is not None
+    }
+    return {name: rows[id(p)] for name, p in parameters.items() if id(p) in rows and name in initializers}
 
 
 def _parameters_of(model):

@@ -98,7 +98,8 @@ for exporter in $exporters; do
   ! grep "warning" err || fail "a warning about a model that was exported right"
 done
 
-# Values cut off from the gradient, and the padding row of an embedding.
+# Values cut off from the gradient, and the padding row of an embedding, also where a layer without padding shares the
+# table and gives it its name.
 cat >cut.py <<'PY'
 import torch
 from torch import nn
@@ -108,14 +109,17 @@ class Cut(nn.Module):
     def __init__(self):
         super().__init__()
         self.embed = nn.Embedding(9, 8, padding_idx=1)
-        self.a, self.b, self.c, self.d = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 5)
+        self.a, self.b, self.c, self.d = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 9)
+        self.scores = nn.Linear(5, 9, bias=False)
+        self.tied = nn.Embedding(9, 5, padding_idx=1)
+        self.tied.weight = self.scores.weight
 
     def forward(self, ids):
         x = self.embed(ids).mean(1)
         h = self.a(x)
         with torch.no_grad():
             fixed = torch.tanh(self.b(x)) * 2
-        return self.d(h * torch.sigmoid(h).detach() + fixed + self.c(x).data)
+        return self.d(h * torch.sigmoid(h).detach() + fixed + self.c(x).data) + self.scores(self.tied(ids).mean(1))
 
 
 def make():
@@ -136,7 +140,8 @@ plimsoll.export(model, x, "cut.onnx", exporter=sys.argv[1])
 assert "forward" not in vars(model), "the module is changed"
 proto = onnx.load("cut.onnx")
 notes = json.loads(next(e.value for e in proto.metadata_props if e.key == "plimsoll.export"))
-assert notes["padding"] == {"embed.weight": 1} and len(notes["detached"]) >= 3, notes
+assert set(notes["padding"]) - {"scores.weight", "tied.weight"} == {"embed.weight"}, notes
+assert list(notes["padding"].values()) == [1, 1] and len(notes["detached"]) >= 3, notes
 assert not any("plimsoll" in i.domain for i in proto.opset_import), proto.opset_import
 onnx.checker.check_model(proto)
 PY

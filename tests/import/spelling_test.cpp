@@ -266,6 +266,25 @@ TEST_CASE("the label smoothing of the call that a loss comes from") {
   CHECK(probabilities.said() == "LogSoftmax Mul Add Mul ReduceSum ReduceMean Neg []");
 }
 
+TEST_CASE("the padding of the call that an embedding comes from") {
+  const auto padding_of = [](const std::string& arguments) {
+    ModelBuilder build(18);
+    build.weight("table", {9, 4}).input("ids", {"N", "3"}, onnx::TensorProto::INT64).output("y");
+    onnx::StringStringEntryProto& call =
+        *build.node("Gather", {"table", "ids"}, {"y"}, "rows").add_metadata_props();
+    call.set_key("pkg.torch.onnx.fx_node");
+    call.set_value("%rows : [num_users=1] = call_function[target=torch.ops.aten." + arguments);
+    const auto imported = build.import();
+    REQUIRE(outcome(imported) == "ok");
+    return find_node(imported->network, "rows")->marks.padding_index;
+  };
+  CHECK(padding_of("embedding.default](args = (%table, %ids, 1), kwargs = {})") == 1);
+  CHECK(padding_of("embedding.default](args = (%table, %ids), kwargs = {padding_idx: 2})") == 2);
+  CHECK_FALSE(padding_of("embedding.default](args = (%table, %ids), kwargs = {})").has_value());
+  CHECK_FALSE(padding_of("embedding.default](args = (%table, %ids, -1), kwargs = {})").has_value());
+  CHECK_FALSE(padding_of("index.Tensor](args = (%table, %ids, 1), kwargs = {})").has_value());
+}
+
 TEST_CASE("activations and rearrangements are what they are made of") {
   const auto said = [](const std::string& op, const std::function<void(onnx::NodeProto&)>& set = [](onnx::NodeProto&) {}) {
     Spelled spelled;

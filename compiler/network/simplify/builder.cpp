@@ -222,6 +222,14 @@ Status NetworkBuilder::write_in_front(const std::vector<ModelNode>& nodes) {
   return {};
 }
 
+// The call says it for each node; plimsoll.export for a table, which a node without padding may share.
+std::optional<int64_t> NetworkBuilder::padding_of(const ModelNode& source) const {
+  if (const CalledPadding called = padding_of_call(source); called.is_embedding) return called.row;
+  if (!model_.author || slot_of(source.op, 1) != Slot::indices || source.inputs.empty()) return std::nullopt;
+  const auto row = model_.author->padding.find(source.inputs[0]);
+  return row != model_.author->padding.end() ? std::optional(row->second) : std::nullopt;
+}
+
 Status NetworkBuilder::infer(const ModelNode& given, const Op& op) {
   ModelNode source = given;
   PLIMSOLL_TRY(write_in_front(fit_inputs(source, table_, inputs_, fitted_)));
@@ -231,9 +239,7 @@ Status NetworkBuilder::infer(const ModelNode& given, const Op& op) {
             .opset = static_cast<int>(opset_),
             .attributes = attributes_of(source),
             .module_path = module_path_of(source)};
-  if (model_.author && slot_of(node.op, 1) == Slot::indices && !given.inputs.empty())
-    if (const auto padding = model_.author->padding.find(given.inputs[0]); padding != model_.author->padding.end())
-      node.marks.padding_index = padding->second;
+  if (op.marks.padding_index) node.marks.padding_index = padding_of(given);
   node.marks.detached = is_detached(given, model_);
   if (op.marks.label_smoothing > 0) node.marks.label_smoothing = smoothing_of_call(given);
   if (const auto zeros = !source.inputs.empty() ? absorbed_.find(source.inputs[0]) : absorbed_.end();

@@ -8,7 +8,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kSmoothing = 5;  // its position among the arguments of aten::cross_entropy_loss
+// Positions among the arguments of aten::cross_entropy_loss and aten::embedding.
+constexpr size_t kSmoothing = 5, kPadding = 2;
 
 std::string_view call_of(const ModelNode& node) {
   const auto entry = std::find_if(node.metadata.begin(), node.metadata.end(),
@@ -22,12 +23,22 @@ std::string_view after(std::string_view text, std::string_view mark) {
   return at == text.npos ? std::string_view() : text.substr(at + mark.size());
 }
 
-// The share that the text begins with; 0 if it begins with no number from 0 to 1.
-double share(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  double value = 0;
+// The argument of that name, or at that position; empty if the call has neither. No argument of these calls holds a
+// comma or a parenthesis: they are names, numbers and None.
+std::string_view argument(std::string_view call, std::string_view name, size_t position) {
+  if (const std::string_view named = after(call, fmt::format("{}: ", name)); !named.empty()) return named;
+  std::string_view arguments = after(call, "args = (");
+  arguments = arguments.substr(0, arguments.find(')'));
+  for (size_t i = 0; i < position; ++i) arguments = after(arguments, ",");
+  arguments.remove_prefix(std::min(arguments.find_first_not_of(' '), arguments.size()));
+  return arguments;
+}
+
+template <class T>
+std::optional<T> number(std::string_view text) {
+  T value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && value >= 0 && value <= 1 ? value : 0;
+  return error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
@@ -38,13 +49,14 @@ bool is_call_of(const ModelNode& node, std::string_view target) {
 
 double smoothing_of_call(const ModelNode& node) {
   if (!is_call_of(node, "aten.cross_entropy_loss.default")) return 0;
-  const std::string_view call = call_of(node);
-  if (const std::string_view named = after(call, "label_smoothing: "); !named.empty()) return share(named);
-  // No argument holds a comma or a parenthesis: they are names, numbers and None.
-  std::string_view arguments = after(call, "args = (");
-  arguments = arguments.substr(0, arguments.find(')'));
-  for (size_t i = 0; i < kSmoothing; ++i) arguments = after(arguments, ",");
-  return share(arguments);
+  const double share = number<double>(argument(call_of(node), "label_smoothing", kSmoothing)).value_or(0);
+  return share >= 0 && share <= 1 ? share : 0;
+}
+
+CalledPadding padding_of_call(const ModelNode& node) {
+  if (!is_call_of(node, "aten.embedding.default")) return {};
+  const auto row = number<int64_t>(argument(call_of(node), "padding_idx", kPadding));
+  return {.is_embedding = true, .row = row && *row >= 0 ? row : std::nullopt};  // -1: there is none
 }
 
 }  // namespace plimsoll

@@ -6,6 +6,8 @@
 // It says what ONNX has no place for.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "compiler/ir/model.h"
@@ -18,5 +20,12 @@ bool is_call_of(const ModelNode& node, std::string_view target);
 // The label_smoothing of the F.cross_entropy that the node comes from; 0 if there is none. The exporter leaves it out of
 // the node SoftmaxCrossEntropyLoss.
 double smoothing_of_call(const ModelNode& node);
+
+// What the file says of the padding_idx of the F.embedding that the node comes from.
+struct CalledPadding {
+  bool is_embedding = false;           // false: the node comes from no such call
+  std::optional<int64_t> row = {};  // nullopt: the call has no padding_idx
+};
+CalledPadding padding_of_call(const ModelNode& node);
 
 }  // namespace plimsoll

@@ -67,6 +67,7 @@ class NetworkBuilder {
   Status add_operator(const ModelNode& source);
   Status place(const ModelNode& source, const Op& op);
   Status infer(const ModelNode& given, const Op& op);
+  std::optional<int64_t> padding_of(const ModelNode& source) const;
   Status write_in_front(const std::vector<ModelNode>& nodes);
   std::string unique_name(const ModelNode& source);
   bool is_blocked(const ModelNode& source);
