@@ -24,14 +24,16 @@ struct Candidate {
 // Queries `costs` for the choices and link rates. `graph` must outlive the candidate. Requires 1 <= sub_batch <= batch.
 Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t batch, int64_t sub_batch);
 
-// Runs all passes. `live_limit` is in bytes of live tensors and workspaces. `decided`: the steps that a search has
-// chosen, or null (see Context).
+// The policy that always decides on this schedule.
+Policy with_schedule(const Policy& policy, schedule::Trace trace);
+
+// Runs all passes. `live_limit` is in bytes of live tensors and workspaces.
 Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
-                         const PassObserver& observe = {}, const schedule::Trace* decided = nullptr);
+                         const PassObserver& observe = {});
 
 // The same, but returns nullopt as soon as the plan is known to reach the ceiling. A returned plan may still reach it.
 Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
-                                       const Ceiling& ceiling, const schedule::Trace* decided = nullptr);
+                                       const Ceiling& ceiling);
 
 // Lower bounds on the seconds and arena bytes of such a plan, for a policy that does not search. They come from the
 // plan's steps alone, at a fraction of the cost of a plan. `ordered`: the result of ordered_model() for the same

@@ -32,7 +32,7 @@ std::string why_it_stays(const Plan& plan, const Policy& policy, const Residency
   for (StepId next(peak.value + 1); next.value <= residency.last_step && plan.steps.contains(next); ++next.value)
     if (touches(plan, next, residency.tensor))
       return fmt::format("still needed by {}, and policy '{}' {}", describe(plan, next), policy.name,
-                         policy.schedule ? "does not evict it before" : "offloads and recomputes nothing");
+                         policy.schedule || policy.searches ? "does not evict it before" : "offloads and recomputes nothing");
   return "read by the trainer after the round";
 }
 

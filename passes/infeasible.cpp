@@ -78,9 +78,9 @@ Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
     for (const int64_t size : ends_of(planning.sub_batches())) {
       PLIMSOLL_ASSIGN(const Candidate* candidate, planning.variants.candidate(size));
       PLIMSOLL_ASSIGN(const MinimumPlan minimum, minimum_plan(*candidate, planning.policy, host_budget));
-      const PlanSummary& summary = minimum.joint.plan.summary;
-      if (summary.arena_bytes > planning.budget_bytes || summary.host_pool_bytes > host_budget) continue;
-      works = host_budget == kNoLimit ? summary.host_pool_bytes : host_budget;
+      const Found& found = minimum.found;
+      if (found.arena() > planning.budget_bytes || found.host_pool() > host_budget) continue;
+      works = host_budget == kNoLimit ? found.host_pool() : host_budget;
       return true;
     }
     return false;

@@ -6,13 +6,6 @@
 #include "passes/slices_gain.h"
 
 namespace plimsoll {
-namespace {
-
-Found found_of(MinimumPlan minimum, const Candidate* candidate, const Policy& policy) {
-  return {std::move(minimum.joint.plan), candidate, minimum.joint.live_limit, policy, std::move(minimum.joint.decided)};
-}
-
-}  // namespace
 
 Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_batches, bool may_split, int64_t below,
                        std::optional<Found> known) {
@@ -25,13 +18,12 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
     PLIMSOLL_ASSIGN(const Candidate* candidate, planning.variants.candidate(size));
     PLIMSOLL_ASSIGN(MinimumPlan minimum, minimum_plan(*candidate, planning.policy, planning.host_budget()));
     bound = std::min(bound, minimum.bound_bytes);
-    if (!planning.fits_host(minimum.joint.plan.summary.host_pool_bytes)) {
+    if (!planning.fits_host(minimum.found.host_pool())) {
       if (found) continue;
       PLIMSOLL_ASSIGN(found, planning.recipe(planning.policy).unconstrained(size));
       continue;
     }
-    if (!found || minimum.joint.plan.summary.arena_bytes < found->arena())
-      found = found_of(std::move(minimum), candidate, planning.policy);
+    if (!found || minimum.found.arena() < found->arena()) found = std::move(minimum.found);
   }
   const std::vector<int64_t> fewest_first(sub_batches.rbegin(), sub_batches.rend());
   for (const Policy& policy : all_policies()) {
@@ -55,10 +47,9 @@ Result<std::optional<Found>> least_in_slices(const Planning& planning, std::span
   for (const int64_t size : sub_batches) {
     PLIMSOLL_ASSIGN(const Candidate* candidate, slices->candidate(size));
     PLIMSOLL_ASSIGN(MinimumPlan minimum, minimum_plan(*candidate, planning.policy, planning.host_budget()));
-    const PlanSummary& summary = minimum.joint.plan.summary;
-    if (below <= summary.arena_bytes || !planning.fits_host(summary.host_pool_bytes)) continue;
-    below = summary.arena_bytes;
-    found = found_of(std::move(minimum), candidate, planning.policy);
+    if (below <= minimum.found.arena() || !planning.fits_host(minimum.found.host_pool())) continue;
+    below = minimum.found.arena();
+    found = std::move(minimum.found);
   }
   return found;
 }

@@ -134,8 +134,7 @@ Status observe(const PlanRequest& request, const Found& found) {
     if (request.observe) request.observe(std::string(pass), plan);
     if (request.timed) request.timed(std::string(pass), seconds);
   };
-  const schedule::Trace* decided = found.decided.empty() ? nullptr : &found.decided;
-  const Result<Plan> again = plan_within(*found.candidate, found.policy, found.live_limit, hear, decided);
+  const Result<Plan> again = plan_within(*found.candidate, found.policy, found.live_limit, hear);
   return again.ok() ? Status() : Status(again.error());
 }
 

@@ -45,7 +45,7 @@ class Selector {
       else if (entry.seconds < best_.seconds()) PLIMSOLL_TRY(search(entry, pool));
     }
     for (const VariantSearch& variant : searches_)
-      host_budget_binds_ |= variant.ready && variant.schedules->host_budget_binds();
+      host_budget_binds_ |= variant.ready && variant.joint->host_budget_binds();
     return !searches_.empty();
   }
 
@@ -61,7 +61,8 @@ class Selector {
     WorkItem* setup = nullptr;
     // Valid once `setup` has run:
     Status status = {};
-    Joint* schedules = nullptr;
+    Joint* joint = nullptr;
+    search::Descent* schedules = nullptr;
     std::vector<WorkItem*> segments = {};  // null: nothing left to search; empty vector: nothing in them fits
     // State of the selection loop:
     bool ready = false;
@@ -83,19 +84,25 @@ class Selector {
     Result<Joint*> joint =
         variants_.joint(variant.candidate->sub_batch, policy_, limits_.effort, limits_.host_budget_bytes);
     if (!joint.ok()) return void(variant.status = joint.error());
-    Joint* const schedules = variant.schedules = *joint;
+    variant.joint = *joint;
+    search::Descent* const schedules = variant.schedules = &variant.joint->schedules();
     const int64_t least = schedules->minimum_bytes();
     if (!alone && least != kNoLimit && least > limits_.budget_bytes) return;
     schedules->begin(limits_.search);
     for (size_t segment = 0; segment < schedules->segments(); ++segment) {
       const auto search = [this, schedules, segment](const std::stop_token& stop) {
-        return schedules->search_on(segment, limits_.search.unless(stop));
+        return !schedules->next(segment, limits_.search.unless(stop)).last;
       };
       const bool wanted = segment >= schedules->segment_of(limits_.budget_bytes) && !schedules->ended(segment);
-      variant.segments.push_back(wanted ? &pool.add(schedules->bound_seconds_of(segment, limits_.budget_bytes), search,
-                                                    schedules->searched(segment))
-                                        : nullptr);
+      variant.segments.push_back(
+          wanted ? &pool.add(bound_seconds_of(variant, segment), search,
+                             static_cast<int64_t>(schedules->searched(segment))) : nullptr);
     }
+  }
+
+  // Lower bound for the schedules of one segment.
+  double bound_seconds_of(const VariantSearch& variant, size_t segment) const {
+    return variant.joint->bound_seconds(std::min(limits_.budget_bytes, variant.schedules->above(segment)));
   }
 
   Status search(const Entry& entry, ThreadPool& pool) {
@@ -108,10 +115,10 @@ class Selector {
       pool.reach(*variant.setup, 1);
       PLIMSOLL_TRY(variant.status);
       variant.ready = true;
-      bound_ = std::min(bound_, variant.schedules->bound_seconds(limits_.budget_bytes));
+      bound_ = std::min(bound_, variant.joint->bound_seconds(limits_.budget_bytes));
       if (variant.segments.empty()) return {};
       variant.segment = variant.schedules->segment_of(limits_.budget_bytes);
-      next_.push({variant.schedules->bound_seconds_of(variant.segment, limits_.budget_bytes), entry.variant, kSearch});
+      next_.push({bound_seconds_of(variant, variant.segment), entry.variant, kSearch});
       return {};
     }
     if (WorkItem* const segment = variant.segments[variant.segment])
@@ -124,8 +131,7 @@ class Selector {
       variant.found.push_back(&state);
     }
     if (stretch.below < 0) return {};
-    next_.push(
-        {variant.schedules->bound_seconds(std::min(limits_.budget_bytes, stretch.below)), entry.variant, kSearch});
+    next_.push({variant.joint->bound_seconds(std::min(limits_.budget_bytes, stretch.below)), entry.variant, kSearch});
     ++variant.stretch;
     if (!stretch.last) return {};
     ++variant.segment;
@@ -139,10 +145,10 @@ class Selector {
     const VariantSearch& variant = searches_[entry.variant];
     const search::State& state = *variant.found[entry.schedule];
     if (limits_.deadline.passed() || state.outcome.busy_seconds >= best_.seconds()) return {};
-    PLIMSOLL_ASSIGN(std::optional<JointPlan> made,
-                    variant.schedules->plan(state, limits_.budget_bytes, best_.seconds(), limits_.deadline));
+    PLIMSOLL_ASSIGN(std::optional<Found> made,
+                    variant.joint->plan(state, limits_.budget_bytes, best_.seconds(), limits_.deadline));
     if (!made) return {};
-    best_ = {std::move(made->plan), variant.candidate, made->live_limit, policy_, std::move(made->decided)};
+    best_ = std::move(*made);
     pool.limit_priority(best_.seconds());
     return {};
   }

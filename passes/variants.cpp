@@ -119,7 +119,7 @@ Result<Joint*> Variants::joint(int64_t sub_batch, const Policy& policy, int effo
 }
 
 void Variants::forget_unfinished() {
-  std::erase_if(joints_, [](auto& each) { return !each.second->forget_unfinished(); });
+  std::erase_if(joints_, [](auto& each) { return !each.second->schedules().forget_unfinished(); });
 }
 
 double ideal_seconds(const Candidate& candidate) {

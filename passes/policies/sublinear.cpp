@@ -221,11 +221,8 @@ class Search {
 
 }  // namespace
 
-Status sublinear(Plan& plan, const Context& context) {
-  std::optional<Model> made;
-  const Model& model = schedule::model_of(plan, context, made);
-  schedule::put_steps(plan, Search(model, context.live_limit).run());
-  return {};
+schedule::Program sublinear(const ScheduleRequest& request) {
+  return {.trace = Search(request.model, request.live_limit).run()};
 }
 
 }  // namespace plimsoll

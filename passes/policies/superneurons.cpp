@@ -222,10 +222,9 @@ class PaperCopies {
   size_t first_task_ = 0;
 };
 
-Status run(Plan& plan, const Context& context, Strategy strategy) {
-  std::optional<Model> made;
-  const Model& model = schedule::model_of(plan, context, made);
-  const SuperNeuronsLayers layers(model, context.graph, plan.rank_samples());
+schedule::Program run(const ScheduleRequest& request, Strategy strategy) {
+  const Model& model = request.model;
+  const SuperNeuronsLayers layers(model, request.graph, request.samples);
   const std::vector<int32_t> list = least_recently_used(model, layers, strategy);
   schedule::Evaluator evaluator(model);
   schedule::Lowering lowering(model);
@@ -237,11 +236,11 @@ Status run(Plan& plan, const Context& context, Strategy strategy) {
   };
   const auto fits = [&](size_t count) {
     give_up(count);
-    return evaluator.measure(trace, context.live_limit).fits(context.live_limit);
+    return evaluator.measure(trace, request.live_limit).fits(request.live_limit);
   };
 
   size_t least = 0, most = list.size();
-  if (context.live_limit == kNoLimit || context.live_limit == 0 || !fits(most)) least = most;
+  if (request.live_limit == kNoLimit || request.live_limit == 0 || !fits(most)) least = most;
   while (least < most) {
     const size_t middle = (least + most) / 2;
     if (fits(middle)) most = middle;
@@ -249,20 +248,19 @@ Status run(Plan& plan, const Context& context, Strategy strategy) {
   }
   give_up(least);
   // Recomputation serves to lower the peak. So without a limit, copies ahead of their need must not raise it.
-  int64_t limit = context.live_limit;
+  int64_t limit = request.live_limit;
   if (limit == kNoLimit && strategy != Strategy::offload) limit = evaluator.measure(trace, limit).peak_bytes;
   Trace as_paper = PaperCopies(model, layers, trace).run();
   if (evaluator.measure(as_paper, limit).fits(limit)) trace = std::move(as_paper);
   else schedule::time_copies(model, evaluator, trace, limit);
-  schedule::put_steps(plan, trace);
-  return {};
+  return {.trace = std::move(trace)};
 }
 
 }  // namespace
 
-Status superneurons_offload(Plan& plan, const Context& context) { return run(plan, context, Strategy::offload); }
-Status superneurons_speed(Plan& plan, const Context& context) { return run(plan, context, Strategy::speed); }
-Status superneurons_memory(Plan& plan, const Context& context) { return run(plan, context, Strategy::memory); }
-Status superneurons_cost(Plan& plan, const Context& context) { return run(plan, context, Strategy::cost); }
+schedule::Program superneurons_offload(const ScheduleRequest& request) { return run(request, Strategy::offload); }
+schedule::Program superneurons_speed(const ScheduleRequest& request) { return run(request, Strategy::speed); }
+schedule::Program superneurons_memory(const ScheduleRequest& request) { return run(request, Strategy::memory); }
+schedule::Program superneurons_cost(const ScheduleRequest& request) { return run(request, Strategy::cost); }
 
 }  // namespace plimsoll

@@ -17,16 +17,4 @@ bool lower_possible(Lowering& lowering, Decisions& decisions, Trace& trace, size
   return true;
 }
 
-void apply_decisions(Plan& plan, const Context& context, Decisions decisions, CopyTiming timing) {
-  std::optional<Model> made;
-  const Model& model = model_of(plan, context, made);
-  Trace trace;
-  lower_possible(model, decisions, trace);
-  if (timing == CopyTiming::overlapped) {
-    Evaluator evaluator(model);
-    time_copies(model, evaluator, trace, context.live_limit);
-  }
-  put_steps(plan, trace);
-}
-
 }  // namespace plimsoll::schedule

@@ -279,7 +279,8 @@ Model make_model(const Plan& plan, const Context& context) {
   model.last_share = static_cast<double>(plan.last_sub_batch) / static_cast<double>(plan.sub_batch);
   model.links = context.links;
   model.in_place_allowed = context.policy.in_place;
-  model.order = trace_of(plan);
+  for (const Step& step : plan.steps)
+    model.order.push_back({step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind});
   copy_facts(model, plan, context);
   find_host_residents(model, plan, context);
   for (int32_t task = 0; task < static_cast<int32_t>(model.tasks.size()); ++task) {
@@ -301,22 +302,10 @@ bool accesses(const Model& model, const Op& op, int32_t tensor) {
   return false;
 }
 
-Trace trace_of(const Plan& plan) {
-  Trace trace;
-  trace.reserve(plan.steps.size());
-  for (const Step& step : plan.steps)
-    trace.push_back({step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind, step.recompute});
-  return trace;
-}
-
-const Model& model_of(const Plan& plan, const Context& context, std::optional<Model>& made) {
-  return context.model ? *context.model : made.emplace(make_model(plan, context));
-}
-
-void put_steps(Plan& plan, const Trace& trace) {
+void put_steps(Plan& plan, const Program& program) {
   plan.steps = {};
-  plan.steps.reserve(trace.size());
-  for (const Op& op : trace) {
+  plan.steps.reserve(program.trace.size());
+  for (const Op& op : program.trace) {
     switch (op.kind) {
       case StepKind::compute:
         plan.steps.push_back(
@@ -335,6 +324,9 @@ void put_steps(Plan& plan, const Trace& trace) {
       case StepKind::reduce: break;  // inserted by a later pass
     }
   }
+  for (size_t step = 0; step < program.waits.size(); ++step)
+    for (const int32_t earlier : program.waits[step])
+      plan.steps[StepId(static_cast<int64_t>(step))].waits.push_back(StepId(earlier));
   for (const PlanTensor& tensor : plan.tensors) {
     if (!tensor.slice_of.valid()) continue;
     PlanTensor& whole = plan.tensors[tensor.slice_of];

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,6 +30,12 @@ struct Op {
   bool again = false;  // a recomputation
 };
 using Trace = std::vector<Op>;
+
+// A schedule, as a policy decides it.
+struct Program {
+  Trace trace = {};
+  std::vector<std::vector<int32_t>> waits = {};  // of each step: earlier steps. Empty: none
+};
 
 // A list of short lists in one contiguous array.
 class Lists {
@@ -158,13 +163,7 @@ bool accesses(const Model& model, const Op& op, int32_t tensor);
 // Before: the plan is ordered (passes/order.h).
 Model make_model(const Plan& plan, const Context& context);
 
-// The model in the context if present; otherwise `made`, which is computed from the plan.
-const Model& model_of(const Plan& plan, const Context& context, std::optional<Model>& made);
-
-// Writes a trace as the plan's steps. From here on, persistent tensors that are copied reside in the host pool.
-void put_steps(Plan& plan, const Trace& trace);
-
-// The trace that put_steps has written.
-Trace trace_of(const Plan& plan);
+// Writes a schedule as the plan's steps. From here on, persistent tensors that are copied reside in the host pool.
+void put_steps(Plan& plan, const Program& program);
 
 }  // namespace plimsoll::schedule

@@ -20,11 +20,9 @@ using schedule::Decision;
 using schedule::DecisionKind;
 
 struct Drawn {
-  uint64_t seed = 0;
   schedule::Outcome outcome = {};
   double least_seconds = 0;
 };
-Drawn drawn;  // input and output of the policy below, because a policy is a stateless function
 
 schedule::Decisions random_decisions(const schedule::Model& model, uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -45,17 +43,16 @@ schedule::Decisions random_decisions(const schedule::Model& model, uint64_t seed
   return decisions;
 }
 
-Status random_schedule(Plan& plan, const Context& context) {
-  const schedule::Model model = schedule::make_model(plan, context);
+schedule::Program random_schedule(const ScheduleRequest& request, uint64_t seed, Drawn& drawn) {
+  const schedule::Model& model = request.model;
   schedule::Evaluator evaluator(model);
-  schedule::Decisions decisions = random_decisions(model, drawn.seed);
+  schedule::Decisions decisions = random_decisions(model, seed);
   schedule::Trace trace;
   schedule::lower_possible(model, decisions, trace);
-  drawn.outcome = schedule::time_copies(model, evaluator, trace, context.live_limit);
-  evaluator.evaluate(trace, context.live_limit);
+  drawn.outcome = schedule::time_copies(model, evaluator, trace, request.live_limit);
+  evaluator.evaluate(trace, request.live_limit);
   drawn.least_seconds = evaluator.least_seconds(trace);
-  schedule::put_steps(plan, trace);
-  return {};
+  return {.trace = std::move(trace)};
 }
 
 int64_t count(const Plan& plan, StepKind kind, bool recompute) {
@@ -76,9 +73,10 @@ TEST_CASE("whatever becomes of tensors, the plan is sound, no slower than the ev
     RandomCosts costs(seed);
     const auto candidate = make_candidate(graph, costs, batch, sub_batch);
     REQUIRE(candidate.ok());
-    drawn.seed = seed;
     for (const int64_t limit : {kNoLimit, int64_t{0}, int64_t{200'000}}) {
-      const auto plan = plan_within(*candidate, {.name = "random", .schedule = random_schedule, .searches = true}, limit);
+      Drawn drawn;
+      const auto schedule = [&](const ScheduleRequest& request) { return random_schedule(request, seed, drawn); };
+      const auto plan = plan_within(*candidate, {.name = "random", .schedule = schedule, .searches = true}, limit);
       REQUIRE(plan.ok());
       Plan judged = *plan;
       judged.budget_bytes = judged.summary.arena_bytes;

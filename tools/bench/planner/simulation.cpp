@@ -122,7 +122,7 @@ Status run(int layers) {
   schedule::lower_possible(model, decisions, trace);
   schedule::Evaluator evaluator(model);
   const schedule::Outcome outcome = schedule::time_copies(model, evaluator, trace, kNoLimit);
-  PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, outcome.peak_bytes, {}, &trace));
+  PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, with_schedule(policy, trace), outcome.peak_bytes));
   const Context context{.graph = graph, .choices = candidate.choices, .policy = policy, .links = candidate.links};
   double seconds = 0;
   const std::string search = row("search", trace.size(), [&] { seconds += evaluator.evaluate(trace, outcome.peak_bytes).seconds; });
