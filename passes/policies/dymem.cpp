@@ -104,7 +104,7 @@ class DymemReplay {
   }
 
   void bring(int32_t id, int64_t offset, End end) {
-    trace_.push_back({id, model_.tensors[at(id)].input ? StepKind::load : StepKind::prefetch});
+    trace_.push_back({id, model_.tensors[at(id)].input() ? StepKind::load : StepKind::prefetch});
     block(id) = {
         .offset = offset, .bytes = model_.tensors[at(id)].bytes, .end = end, .resident = true, .on_host = true};
   }

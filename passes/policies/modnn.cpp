@@ -97,7 +97,7 @@ class ModnnReplay {
   }
 
   void bring(int32_t id, int64_t offset) {
-    trace_.push_back({id, model_.tensors[at(id)].input ? StepKind::load : StepKind::prefetch});
+    trace_.push_back({id, model_.tensors[at(id)].input() ? StepKind::load : StepKind::prefetch});
     Block& mine = block(id);
     mine.offset = offset;
     mine.bytes = model_.tensors[at(id)].bytes;
@@ -153,7 +153,7 @@ class ModnnReplay {
   }
 
   void leave(int32_t id) {
-    if (!block(id).on_host && !model_.tensors[at(id)].input) trace_.push_back({id, StepKind::offload});
+    if (!block(id).on_host && !model_.tensors[at(id)].input()) trace_.push_back({id, StepKind::offload});
     block(id).on_host = true;
     release(id);
   }

@@ -83,12 +83,12 @@ class Splitter {
 
   // Algorithm 3 with one budget per level, largest first.
   Decisions split(const std::vector<int64_t>& budgets) {
-    Decisions decisions(model_.tensors.size());  // kept tensors without readers are freed in any case
+    Decisions decisions(model_);  // kept tensors without readers are freed in any case
     stay_.assign(chain_.made.size(), 0);
     split({0, chain_.size()}, budgets, 0, 0);
-    for (size_t id = 0; id < decisions.size(); ++id)
+    for (size_t id = 0; id < stay_.size(); ++id)
       if (stay_[id] > 0 && model_.tensors[id].recomputable)
-        decisions[id] = {.kind = DecisionKind::recompute, .level = stay_[id]};
+        decisions.activations[id] = {.kind = DecisionKind::recompute, .level = {.depth = stay_[id]}};
     return decisions;
   }
 

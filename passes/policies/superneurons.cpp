@@ -9,8 +9,8 @@
 namespace plimsoll {
 namespace {
 
+using schedule::ActivationDecision;
 using schedule::at;
-using schedule::Decision;
 using schedule::DecisionKind;
 using schedule::Decisions;
 using schedule::Model;
@@ -65,7 +65,7 @@ class SuperNeuronsLayers {
     }
     for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
       const schedule::ModelTensor& tensor = model_.tensors[at(id)];
-      if (tensor.persistent) continue;
+      if (tensor.persistent()) continue;
       checkpoint_[at(id)] =
           tensor.producer < 0 || !tensor.recomputable || readers[at(id)] > 1 || makes_checkpoints(tensor.producer);
     }
@@ -152,10 +152,10 @@ std::vector<int32_t> least_recently_used(const Model& model, const SuperNeuronsL
   return list;
 }
 
-Decision decision_of(int32_t tensor, const SuperNeuronsLayers& layers, Strategy strategy) {
+ActivationDecision decision_of(int32_t tensor, const SuperNeuronsLayers& layers, Strategy strategy) {
   if (layers.is_checkpoint(tensor)) return {.kind = DecisionKind::offload};
   const bool nothing_stays = strategy == Strategy::memory || (strategy == Strategy::cost && layers.is_costly(tensor));
-  return {.kind = DecisionKind::recompute, .level = nothing_stays ? schedule::kTransient : uint8_t{1}};
+  return {.kind = DecisionKind::recompute, .level = nothing_stays ? schedule::kTransient : schedule::Level{}};
 }
 
 // Copies as in section 3.3.1: offload after the forward of the next CONV, prefetch after the backward of the CONV
@@ -231,7 +231,7 @@ schedule::Program run(const ScheduleRequest& request, Strategy strategy) {
   Trace trace;
   const auto give_up = [&](size_t count) {
     Decisions decisions = schedule::keep_everything(model);
-    for (size_t i = 0; i < count; ++i) decisions[at(list[i])] = decision_of(list[i], layers, strategy);
+    for (size_t i = 0; i < count; ++i) decisions.activations[at(list[i])] = decision_of(list[i], layers, strategy);
     schedule::lower_possible(lowering, decisions, trace);
   };
   const auto fits = [&](size_t count) {

@@ -155,7 +155,7 @@ class Writer {
   void offload(int32_t layer, int32_t task) {
     const auto reads = model_.reads[task];
     for (const int32_t id : layers_.list[at(layer)].x) {
-      if (left_[at(id)] || model_.tensors[at(id)].input || std::find(reads.begin(), reads.end(), id) == reads.end())
+      if (left_[at(id)] || model_.tensors[at(id)].input() || std::find(reads.begin(), reads.end(), id) == reads.end())
         continue;
       left_[at(id)] = true;
       emit({id, StepKind::offload}, after_last_task());
@@ -166,7 +166,7 @@ class Writer {
   void fetch(int32_t id) {
     if (resident_[at(id)]) return;
     resident_[at(id)] = true;
-    emit({id, model_.tensors[at(id)].input ? StepKind::load : StepKind::prefetch}, after_last_task());
+    emit({id, model_.tensors[at(id)].input() ? StepKind::load : StepKind::prefetch}, after_last_task());
     copies_.push_back(last_step());
   }
 

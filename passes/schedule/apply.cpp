@@ -10,7 +10,7 @@ bool lower_possible(const Model& model, Decisions& decisions, Trace& trace, size
 bool lower_possible(Lowering& lowering, Decisions& decisions, Trace& trace, size_t longest) {
   while (const std::optional<int32_t> stuck = lowering.lower_to_steps(decisions, trace, longest)) {
     if (*stuck == kTooLong) return false;
-    Decision& decision = decisions[static_cast<size_t>(*stuck)];
+    ActivationDecision& decision = decisions.activations[static_cast<size_t>(*stuck)];
     PLIMSOLL_CHECK(decision.kind != DecisionKind::keep, "a tensor is missing that was never given up");
     decision = {};
   }

@@ -12,13 +12,13 @@ class Lowering::Impl {
   explicit Impl(const Model& model) : model_(model) {}
 
   std::optional<int32_t> run(const Decisions& decisions, size_t longest) {
-    decisions_ = decisions;
+    decisions_ = decisions.activations;
     resident_.assign(model_.tensors.size(), 0);
     on_host_.assign(model_.tensors.size(), 0);
     updated_.assign(model_.tensors.size(), 0);
     wanted_.assign(model_.tasks.size(), 0);
     any_again_ =
-        std::any_of(decisions.begin(), decisions.end(), [](const Decision& decision) { return decision.again; });
+        std::any_of(decisions_.begin(), decisions_.end(), [](const ActivationDecision& each) { return each.again; });
     fresh_.clear();
     trace_.clear();
     trace_.reserve(model_.order.size() * 3 / 2);
@@ -33,8 +33,8 @@ class Lowering::Impl {
       for (const int32_t tensor : model_.gaps_at[at_]) leave(tensor);
       if (trace_.size() > longest) return kTooLong;
     }
-    place_updates(model_, decisions_, trace_);
-    fetch_residences(model_, decisions_, trace_);
+    place_updates(model_, decisions.residences, trace_);
+    fetch_residences(model_, decisions.residences, trace_);
     return std::nullopt;
   }
 
@@ -42,7 +42,7 @@ class Lowering::Impl {
 
  private:
   bool resident(int32_t tensor) const { return resident_[static_cast<size_t>(tensor)]; }
-  const Decision& decision(int32_t tensor) const { return decisions_[static_cast<size_t>(tensor)]; }
+  const ActivationDecision& decision(int32_t tensor) const { return decisions_[static_cast<size_t>(tensor)]; }
   const ModelTensor& tensor(int32_t id) const { return model_.tensors[static_cast<size_t>(id)]; }
 
   std::optional<int32_t> step(const Op& op) {
@@ -66,7 +66,7 @@ class Lowering::Impl {
       case DecisionKind::keep: return;
       case DecisionKind::offload:
         if (tensor(id).gap_end == kNever) break;  // no later step needs the copy
-        if (!tensor(id).input && !on_host_[static_cast<size_t>(id)]) trace_.push_back({id, StepKind::offload});
+        if (!tensor(id).input() && !on_host_[static_cast<size_t>(id)]) trace_.push_back({id, StepKind::offload});
         on_host_[static_cast<size_t>(id)] = true;
         break;
       case DecisionKind::recompute: break;
@@ -84,7 +84,7 @@ class Lowering::Impl {
     if (next != uses.end() && *next - at_ > kNear) resident_[static_cast<size_t>(id)] = false;
   }
 
-  bool comes_by_copy(int32_t id) const { return tensor(id).input || on_host_[static_cast<size_t>(id)]; }
+  bool comes_by_copy(int32_t id) const { return tensor(id).input() || on_host_[static_cast<size_t>(id)]; }
 
   // Makes missing_ resident by copies and by recomputations in graph order. Each recomputation reads tensors that are
   // resident, arrive by copy, or were just recomputed.
@@ -126,7 +126,7 @@ class Lowering::Impl {
 
   void fetch(int32_t id) {
     if (resident(id)) return;
-    trace_.push_back({id, tensor(id).input ? StepKind::load : StepKind::prefetch});
+    trace_.push_back({id, tensor(id).input() ? StepKind::load : StepKind::prefetch});
     resident_[static_cast<size_t>(id)] = true;
   }
   void made(int32_t id) {
@@ -140,9 +140,9 @@ class Lowering::Impl {
       const auto reads = model_.reads[for_task];
       return std::find(reads.begin(), reads.end(), id) != reads.end();
     };
-    uint8_t lowest = kTransient;
+    Level lowest = kTransient;
     for (const int32_t id : fresh_)
-      if (decision(id).kind == DecisionKind::recompute && (!own(id) || decision(id).level >= kNested))
+      if (decision(id).kind == DecisionKind::recompute && (!own(id) || decision(id).level.kind >= Level::Kind::nested))
         lowest = std::min(lowest, decision(id).level);
     for (const int32_t id : fresh_) {
       if (own(id) || decision(id).kind == DecisionKind::keep) continue;
@@ -152,7 +152,7 @@ class Lowering::Impl {
   }
 
   const Model& model_;
-  std::span<const Decision> decisions_;
+  std::span<const ActivationDecision> decisions_;
   Trace trace_;
   int32_t at_ = 0;
   std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags
@@ -170,10 +170,10 @@ std::optional<int32_t> Lowering::lower_to_steps(const Decisions& decisions, Trac
 }
 
 Decisions keep_everything(const Model& model) {
-  Decisions decisions(model.tensors.size());
-  for (size_t id = 0; id < decisions.size(); ++id)
+  Decisions decisions(model);
+  for (size_t id = 0; id < model.tensors.size(); ++id)
     if (model.tensors[id].movable && model.tensors[id].gap_end == kNever)
-      decisions[id] = {.kind = DecisionKind::recompute, .level = kTransient};
+      decisions.activations[id] = {.kind = DecisionKind::recompute, .level = kTransient};
   return decisions;
 }
 

@@ -26,12 +26,12 @@ std::vector<double> ends_of_tasks(const Model& model, const Trace& trace) {
   return ends;
 }
 
-std::vector<GradientCopy> find_gradient_copies(const Model& model, std::span<const Decision> decisions,
+std::vector<GradientCopy> find_gradient_copies(const Model& model, std::span<const ResidenceDecision> decisions,
                                                const Trace& trace) {
   const auto tensor = [&](int32_t id) -> const ModelTensor& { return model.tensors[at(id)]; };
-  const auto decision = [&](int32_t id) -> const Decision& { return decisions[at(id)]; };
+  const auto decision = [&](int32_t id) -> const ResidenceDecision& { return decisions[at(tensor(id).residence)]; };
   std::vector<GradientCopy> copies;
-  const auto offloaded = [&](int32_t id) { return tensor(id).adds_up && decision(id).kind == DecisionKind::offload; };
+  const auto offloaded = [&](int32_t id) { return tensor(id).adds_up() && decision(id).on_host; };
   if (std::none_of(model.all_host_residents.begin(), model.all_host_residents.end(), offloaded)) return copies;
   std::vector<Stretch> stretches(model.tensors.size());
   const auto ends = [&](int32_t id) {
@@ -43,7 +43,7 @@ std::vector<GradientCopy> find_gradient_copies(const Model& model, std::span<con
     if (op.kind != StepKind::compute) continue;
     const bool update = model.tasks[at(op.id)].kind == TaskKind::update;
     for (const int32_t id : model.host_residents[op.id]) {
-      if (!tensor(id).adds_up || decision(id).kind != DecisionKind::offload) continue;
+      if (!tensor(id).adds_up() || !decision(id).on_host) continue;
       Stretch& stretch = stretches[at(id)];
       const bool leaves =
           step - stretch.last > kNear && (decision(id).again || update != stretch.update) && !stretch.cleared;
@@ -64,10 +64,10 @@ std::vector<GradientCopy> find_gradient_copies(const Model& model, std::span<con
   return copies;
 }
 
-void fetch_residences(const Model& model, std::span<const Decision> decisions, Trace& trace) {
+void fetch_residences(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace) {
   const auto tensor = [&](int32_t id) -> const ModelTensor& { return model.tensors[at(id)]; };
-  const auto decision = [&](int32_t id) -> const Decision& { return decisions[at(id)]; };
-  const auto away = [&](int32_t id) { return tensor(id).always_on_host || decision(id).kind == DecisionKind::offload; };
+  const auto decision = [&](int32_t id) -> const ResidenceDecision& { return decisions[at(tensor(id).residence)]; };
+  const auto away = [&](int32_t id) { return tensor(id).always_on_host() || decision(id).on_host; };
   if (std::none_of(model.all_host_residents.begin(), model.all_host_residents.end(), away)) return;
   const std::vector<double> ends = ends_of_tasks(model, trace);
   // A refetch would take longer than the tasks in between, so the tensor stays.
@@ -96,7 +96,7 @@ void fetch_residences(const Model& model, std::span<const Decision> decisions, T
     const auto host_residents = model.host_residents[op.id];
     for (const int32_t id : host_residents) {
       if (!away(id)) continue;
-      if (tensor(id).adds_up) continue;
+      if (tensor(id).adds_up()) continue;
       int32_t& touched = touched_at[at(id)];
       if (touched < 0 ||
           (step - touched > kNear && (decision(id).again || (part_at(touched) != here && !soon(id, touched, step)))))

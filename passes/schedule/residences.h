@@ -13,13 +13,13 @@ namespace plimsoll::schedule {
 
 // Moves each early update right after the last step that it depends on, which may be another early update. Updates
 // taken in turn keep the order in which they become ready, and are placed no earlier than the links can have delivered
-// them (Decision::level).
-void place_updates(const Model& model, std::span<const Decision> decisions, Trace& trace);
+// them (ResidenceDecision::early).
+void place_updates(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace);
 
 // Fetches host-resident tensors before each run of tasks that access them. After the run the device copy is dropped,
 // because the host copy still has the same value. It is written back after its update. This step comes last, when every
 // task is known, because recomputations read weights too.
-void fetch_residences(const Model& model, std::span<const Decision> decisions, Trace& trace);
+void fetch_residences(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace);
 
 // Where an accumulated gradient is fetched (before `step`) or written back (after it).
 struct GradientCopy {
@@ -29,7 +29,7 @@ struct GradientCopy {
 };
 // By step, fetches first. A gradient is written back if a task other than an update has added to it. It stays until all
 // its slices are updated, because each update clears its part.
-std::vector<GradientCopy> find_gradient_copies(const Model& model, std::span<const Decision> decisions,
+std::vector<GradientCopy> find_gradient_copies(const Model& model, std::span<const ResidenceDecision> decisions,
                                                const Trace& trace);
 
 // When each step ends if every task is at its fastest and nothing waits; in seconds.

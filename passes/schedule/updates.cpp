@@ -9,12 +9,11 @@ namespace {
 // When an update comes.
 class UpdateRule {
  public:
-  UpdateRule(const Model& model, std::span<const Decision> decisions) : model_(model), decisions_(decisions) {}
+  UpdateRule(const Model& model, std::span<const ResidenceDecision> decisions) : model_(model), decisions_(decisions) {}
 
   bool comes_early(int32_t task) const {
     const auto early = [&](int32_t id) {
-      return (tensor(id).update == task || tensor(id).adds_up) && decision(id).kind == DecisionKind::offload &&
-             decision(id).level == kEarly;
+      return (tensor(id).update == task || tensor(id).adds_up()) && decision(id).on_host && decision(id).early;
     };
     const auto host_residents = model_.host_residents[task];
     return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), early);
@@ -24,8 +23,8 @@ class UpdateRule {
   // previous one.
   bool comes_in_turn(int32_t task) const {
     const auto host_residents = model_.host_residents[task];
-    const auto mine = [&](int32_t id) { return tensor(id).always_on_host && tensor(id).update == task; };
-    const auto free = [&](int32_t id) { return !mine(id) || decision(id).kind == DecisionKind::keep; };
+    const auto mine = [&](int32_t id) { return tensor(id).always_on_host() && tensor(id).update == task; };
+    const auto free = [&](int32_t id) { return !mine(id) || !decision(id).on_host; };
     return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), mine) &&
            std::all_of(host_residents.begin(), host_residents.end(), free) && !comes_early(task);
   }
@@ -42,16 +41,16 @@ class UpdateRule {
   }
 
  private:
-  const Decision& decision(int32_t id) const { return decisions_[at(id)]; }
+  const ResidenceDecision& decision(int32_t id) const { return decisions_[at(tensor(id).residence)]; }
   const ModelTensor& tensor(int32_t id) const { return model_.tensors[at(id)]; }
 
   const Model& model_;
-  std::span<const Decision> decisions_;
+  std::span<const ResidenceDecision> decisions_;
 };
 
 }  // namespace
 
-void place_updates(const Model& model, std::span<const Decision> decisions, Trace& trace) {
+void place_updates(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace) {
   const UpdateRule rule(model, decisions);
   std::vector<int32_t> moved;
   for (const int32_t task : model.early_updates)

@@ -46,7 +46,7 @@ double first_load_seconds(const Model& model) {
   if (first == model.order.end()) return 0;
   int64_t bytes = -1;
   for (const int32_t id : model.reads[first->id])
-    if (model.tensors[at(id)].input) bytes = std::max(bytes, model.tensors[at(id)].copy_bytes);
+    if (model.tensors[at(id)].input()) bytes = std::max(bytes, model.tensors[at(id)].copy_bytes);
   if (bytes < 0) return 0;
   const double copy = static_cast<double>(bytes) / model.links.h2d_bytes_per_second;
   const double rounds = static_cast<double>(model.rounds);
@@ -86,11 +86,11 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     const ModelTensor& tensor = model.tensors[at(id)];
     // Saved tensors leave by copy only.
-    const bool leaves = tensor.movable || (tensor.saved && !tensor.persistent);
+    const bool leaves = tensor.movable || (tensor.saved && !tensor.persistent());
     if (!leaves || tensor.gap_end == kNever || tensor.gap_begin >= step || tensor.gap_end <= step) continue;
     if (schedule::accesses(model, model.order[at(step)], id)) continue;
     const double bytes = static_cast<double>(tensor.bytes);
-    if (tensor.input) found.push_back({bytes, 0});
+    if (tensor.input()) found.push_back({bytes, 0});
     else if (!tensor.recomputable || tensor.saved) found.push_back({bytes, 1e30});
     else {
       by_task[at(tensor.producer)].bytes += bytes;
@@ -114,7 +114,7 @@ std::vector<Droppable> host_residents_at(const Model& model, int32_t step) {
   for (const int32_t id : model.all_host_residents) {
     const ModelTensor& tensor = model.tensors[at(id)];
     if (std::find(here.begin(), here.end(), id) != here.end()) continue;
-    const bool fetched = model.rounds == 1 || !(tensor.for_update || tensor.adds_up);
+    const bool fetched = model.rounds == 1 || !(tensor.for_update() || tensor.adds_up());
     found.push_back({static_cast<double>(tensor.bytes), fetched ? taken * static_cast<double>(tensor.copy_bytes) : 0});
   }
   return found;
@@ -179,8 +179,6 @@ double round_bound(const Model& model, const std::vector<Droppable>& items,
 }
 
 }  // namespace
-
-double bound_seconds(const Model& model, int64_t limit) { return Bound(model).seconds(limit); }
 
 struct Bound::Full {
   int32_t step = 0;

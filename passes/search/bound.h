@@ -22,9 +22,6 @@ namespace plimsoll::search {
 // Copies also slow overlapping tasks (LinkRates::slowdown), so T >= ideal + again + slowdown caused by the offloaded
 // tensors. Treating bytes as divisible, the best split between dropping and offloading bounds all schedules. The step
 // with the largest bound counts.
-double bound_seconds(const schedule::Model& model, int64_t limit);
-
-// The same for many limits: the droppable tensors of a step are found once.
 class Bound {
  public:
   // `model` must outlive this.

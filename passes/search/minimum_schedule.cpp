@@ -8,20 +8,19 @@ namespace plimsoll::search {
 
 State minimum_schedule(Workbench& bench, const Means& means) {
   Decisions away = schedule::keep_everything(bench.model);
-  for (size_t id = 0; id < away.size(); ++id) {
+  for (size_t id = 0; id < away.activations.size(); ++id) {
     const schedule::ModelTensor& tensor = bench.model.tensors[id];
     if (!tensor.movable || tensor.gap_end == schedule::kNever) continue;
-    if (means.offload || tensor.input) away[id] = {DecisionKind::offload, 1, true};
-    else if (means.recompute && tensor.recomputable) away[id] = {DecisionKind::recompute, schedule::kTransient, true};
+    if (means.offload || tensor.input()) away.activations[id] = {.kind = DecisionKind::offload, .again = true};
+    else if (means.recompute && tensor.recomputable)
+      away.activations[id] = {DecisionKind::recompute, schedule::kTransient, true};
   }
   if (means.offload)
-    for (const int32_t id : bench.model.all_host_residents)
-      away[static_cast<size_t>(id)] = {DecisionKind::offload, 1, true};
+    for (ResidenceDecision& residence : away.residences) residence = {.on_host = true, .again = true};
   State minimum = bench.evaluate(away, 0);
   if (!bench.pool_binds) return minimum;
   const auto consider = [&](Decisions decisions) {
-    for (const int32_t id : bench.model.all_host_residents)
-      decisions[static_cast<size_t>(id)] = away[static_cast<size_t>(id)];
+    decisions.residences = away.residences;
     State other = bench.evaluate(std::move(decisions), 0);
     if (other.outcome.peak_bytes < minimum.outcome.peak_bytes) minimum = std::move(other);
   };

@@ -6,13 +6,14 @@
 
 namespace plimsoll::search {
 
-using schedule::Evaluator;
-using schedule::Decision;
+using schedule::ActivationDecision;
 using schedule::DecisionKind;
 using schedule::Decisions;
+using schedule::Evaluator;
 using schedule::Model;
 using schedule::Op;
 using schedule::Outcome;
+using schedule::ResidenceDecision;
 using schedule::Trace;
 
 // What the search may do with a tensor besides keeping it. A model input may always be loaded again.

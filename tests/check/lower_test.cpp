@@ -16,7 +16,6 @@ using namespace plimsoll;
 
 namespace {
 
-using schedule::Decision;
 using schedule::DecisionKind;
 
 struct Drawn {
@@ -27,19 +26,21 @@ struct Drawn {
 schedule::Decisions random_decisions(const schedule::Model& model, uint64_t seed) {
   std::mt19937_64 random(seed);
   schedule::Decisions decisions = schedule::keep_everything(model);
-  for (size_t id = 0; id < decisions.size(); ++id) {
+  for (size_t id = 0; id < model.tensors.size(); ++id) {
     if (!model.tensors[id].movable) continue;
+    schedule::ActivationDecision& decision = decisions.activations[id];
     switch (random() % 4) {
       case 0: break;
-      case 1: decisions[id] = {.kind = DecisionKind::keep}; break;
-      case 2: decisions[id] = {.kind = DecisionKind::offload}; break;
-      case 3: decisions[id] = {.kind = DecisionKind::recompute, .level = static_cast<uint8_t>(1 + random() % 3)}; break;
+      case 1: decision = {.kind = DecisionKind::keep}; break;
+      case 2: decision = {.kind = DecisionKind::offload}; break;
+      case 3:
+        decision = {.kind = DecisionKind::recompute, .level = {.depth = static_cast<uint8_t>(1 + random() % 3)}};
+        break;
     }
-    if (random() % 3 == 0) decisions[id].again = true;
+    if (random() % 3 == 0) decision.again = true;
   }
-  for (const int32_t host_resident : model.all_host_residents)
-    if (random() % 2 == 0)
-      decisions[static_cast<size_t>(host_resident)] = {.kind = schedule::DecisionKind::offload, .level = random() % 2 == 0 ? schedule::kEarly : uint8_t{1}, .again = random() % 2 == 0};
+  for (schedule::ResidenceDecision& residence : decisions.residences)
+    if (random() % 2 == 0) residence = {.on_host = true, .early = random() % 2 == 0, .again = random() % 2 == 0};
   return decisions;
 }
 

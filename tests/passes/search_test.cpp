@@ -178,9 +178,9 @@ TEST_CASE("without copies, the least is below what everything away needs, and be
     CHECK(least.outcome.peak_bytes == frontier.front().outcome.peak_bytes);
     lower += least.outcome.peak_bytes < away.outcome.peak_bytes;
     for (size_t id = 0; id < model.tensors.size(); ++id) {
-      if (away.decisions[id].kind == search::DecisionKind::keep) continue;
+      if (away.decisions.activations[id].kind == search::DecisionKind::keep) continue;
       search::Decisions decisions = away.decisions;
-      decisions[id] = {};
+      decisions.activations[id] = {};
       CHECK(least.outcome.peak_bytes <= bench.evaluate(std::move(decisions), 0).outcome.peak_bytes);
     }
   }
@@ -210,7 +210,7 @@ TEST_CASE("a descent yields the frontier stretch by stretch, segment by segment,
         CHECK(state.outcome.peak_bytes <= above);
         CHECK(state.outcome.peak_bytes > brought.below);
         CHECK(descent.segment_of(state.outcome.peak_bytes) <= segment);
-        CHECK(bound.seconds(state.outcome.peak_bytes) == search::bound_seconds(model, state.outcome.peak_bytes));
+        CHECK(bound.seconds(state.outcome.peak_bytes) == search::Bound(model).seconds(state.outcome.peak_bytes));
         CHECK(bound.seconds(state.outcome.peak_bytes) <= state.outcome.seconds * (1 + 1e-9));
         found.push_back(state);
       }
@@ -322,7 +322,7 @@ TEST_CASE("a task that remembers is run again for its own price, and what it rem
     for (const TensorId kept : statistics)
       CHECK(std::count_if(bench.evaluator.lives().begin(), bench.evaluator.lives().end(),
                           [&](const schedule::Life& life) { return life.tensor == kept.value; }) == 1);
-    CHECK(search::bound_seconds(model, state.outcome.peak_bytes) <= state.outcome.seconds * (1 + 1e-9));
+    CHECK(search::Bound(model).seconds(state.outcome.peak_bytes) <= state.outcome.seconds * (1 + 1e-9));
     again = std::max(again, static_cast<int>(runs));
   }
   CHECK(again == kLayers - 1);  // the last is needed at once
@@ -403,7 +403,8 @@ TEST_CASE("over several rounds, slices of a state are updated in turn, as the li
   search::Workbench bench(model);
   schedule::Decisions last = schedule::keep_everything(model);
   for (const int32_t id : model.all_host_residents)
-    if (model.tensors[static_cast<size_t>(id)].always_on_host) last[static_cast<size_t>(id)] = {schedule::DecisionKind::offload, 1, false};
+    if (const schedule::ModelTensor& tensor = model.tensors[schedule::at(id)]; tensor.always_on_host())
+      last.residences[schedule::at(tensor.residence)] = {.on_host = true};
   // Two more slices than an update accesses.
   const int64_t limit = bench.evaluate(last, 0).outcome.peak_bytes + 2 * kSlice;
   const double seconds_of_last = bench.evaluate(last, limit).outcome.seconds;

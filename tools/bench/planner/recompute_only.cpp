@@ -89,12 +89,12 @@ std::string shape_of(const search::Decisions& decisions, const schedule::Model& 
   for (const TensorId id : ids_of(graph.tensors)) {
     const schedule::ModelTensor& tensor = model.tensors[static_cast<size_t>(id.value)];
     if (!tensor.movable) continue;
-    const schedule::Decision& decision = decisions[static_cast<size_t>(id.value)];
-    const bool transient = decision.level == schedule::kTransient;
-    const std::string what = decision.kind == schedule::DecisionKind::keep      ? "K"
-                             : decision.kind == schedule::DecisionKind::offload ? "O"
-                             : transient                                ? "T"
-                                                                        : fmt::format("R{}{}", decision.level, decision.again ? "+" : "");
+    const auto& [kind, level, again] = decisions.activations[static_cast<size_t>(id.value)];
+    const bool transient = level == schedule::kTransient;
+    const std::string what = kind == schedule::DecisionKind::keep      ? "K"
+                             : kind == schedule::DecisionKind::offload ? "O"
+                             : transient                               ? "T"
+                                         : fmt::format("R{}{}", level.depth, again ? "+" : "");
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", graph.tensors[id].name, what);
   }
   return text;
@@ -123,7 +123,7 @@ Status answer(Instance& instance, int effort, std::span<const double> percents) 
     const search::State* chosen = nullptr;
     for (const search::State& state : frontier)
       if (state.outcome.fits(budget)) chosen = &state;
-    const double bound = search::bound_seconds(model, budget);
+    const double bound = search::Bound(model).seconds(budget);
     fmt::print("{}\n  {{\"percent\": {}, \"budget\": {}, \"bound\": {}, ", i == 0 ? "" : ",", percents[i], budget,
                std::isfinite(bound) ? fmt::format("{}", bound) : "null");
     if (!chosen) {

@@ -113,10 +113,10 @@ Status run(int layers) {
   policy.order = OrderKind::depth_first;
   const schedule::Model model = ordered_model(candidate, policy);
   schedule::Decisions decisions = schedule::keep_everything(model);
-  for (size_t id = 0; id < decisions.size(); ++id) {
+  for (size_t id = 0; id < model.tensors.size(); ++id) {
     if (!model.tensors[id].movable || model.tensors[id].gap_end == schedule::kNever) continue;
-    if (id % 5 == 1) decisions[id] = {.kind = schedule::DecisionKind::offload};
-    if (id % 5 == 3) decisions[id] = {.kind = schedule::DecisionKind::recompute};
+    if (id % 5 == 1) decisions.activations[id] = {.kind = schedule::DecisionKind::offload};
+    if (id % 5 == 3) decisions.activations[id] = {.kind = schedule::DecisionKind::recompute};
   }
   schedule::Trace trace;
   schedule::lower_possible(model, decisions, trace);
