@@ -60,13 +60,14 @@ Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64
   return plan;
 }
 
-Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
-                                       const Ceiling& ceiling) {
+Result<std::optional<Found>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
+                                        const Ceiling& ceiling) {
   Plan plan = empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);
   Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
   context.ceiling = ceiling;
   PLIMSOLL_ASSIGN(const bool finished, run_passes(plan, context));
-  return finished ? std::optional(std::move(plan)) : std::nullopt;
+  if (!finished) return std::optional<Found>();
+  return std::optional(Found{std::move(plan), &candidate, live_limit, policy});
 }
 
 Ceiling lower_bounds_of(const Candidate& candidate, const Policy& policy, int64_t live_limit,

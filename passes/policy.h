@@ -59,9 +59,9 @@ struct Policy {
   AlgorithmKind algorithms = AlgorithmKind::fitting;
   bool share_memory = true;  // false: every tensor has its own bytes for the whole round (network-wide)
   bool in_place = true;
-  // Decides what is offloaded and what is recomputed, with the functions of schedule/lower.h. A live limit of 0 asks for
-  // minimum memory. Waits that it sets are kept. Null: every tensor stays on the device. A search passes the schedule
-  // that it has found as a policy that returns it (with_schedule in candidate.h).
+  // Decides what is offloaded and what is recomputed, with the functions of schedule/lower.h. A live limit of 0 asks
+  // for minimum memory. Waits that it sets are kept. Null: every tensor stays on the device. A search passes the
+  // schedule that it has found as a policy that returns it (with_schedule in candidate.h).
   std::function<schedule::Program(const ScheduleRequest& request)> schedule = nullptr;
   // False: neither the policy nor the choice of algorithms depends on the limit. There is one plan per sub-batch.
   bool heeds_limit = true;

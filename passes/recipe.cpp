@@ -47,10 +47,7 @@ std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_b
 Result<std::optional<Found>> Recipe::attempt(int64_t sub_batch, int64_t live_limit) {
   PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
   if (ideal_seconds(*variant) >= interesting_) return std::optional<Found>();
-  PLIMSOLL_ASSIGN(std::optional<Plan> plan,
-                  plan_below(*variant, policy_, live_limit, {.seconds = interesting_, .deadline = request_.deadline}));
-  if (!plan) return std::optional<Found>();
-  return std::optional(Found{std::move(*plan), variant, live_limit, policy_});
+  return plan_below(*variant, policy_, live_limit, {.seconds = interesting_, .deadline = request_.deadline});
 }
 
 // With several ranks, an order with less memory may complete its gradients too late to overlap their reductions with
@@ -71,8 +68,8 @@ Result<Found> Recipe::unconstrained(int64_t sub_batch, OrderKind order) {
   policy.schedule = nullptr;
   if (policy.share_memory) policy.algorithms = AlgorithmKind::fitting;
   PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
-  PLIMSOLL_ASSIGN(Plan plan, plan_within(*variant, policy, kNoLimit));
-  return Found{std::move(plan), variant, kNoLimit, policy};
+  PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*variant, policy, kNoLimit));
+  return std::move(*found);
 }
 
 // The result exceeds the budget if nothing helps.
@@ -170,8 +167,8 @@ Result<std::optional<Found>> Recipe::fewest_rounds() {
 
 Result<Found> Recipe::make(int64_t sub_batch, int64_t live_limit) {
   PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
-  PLIMSOLL_ASSIGN(Plan plan, plan_within(*variant, policy_, live_limit));
-  return Found{std::move(plan), variant, live_limit, policy_};
+  PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*variant, policy_, live_limit));
+  return std::move(*found);
 }
 
 Result<Found> Recipe::minimum(const Found& unconstrained) {
@@ -203,14 +200,13 @@ Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::spa
     PLIMSOLL_ASSIGN(Ceiling* const known, variants_.known_of(policy_, sub_batch, live_limit));
     if (known->arena_bytes >= arena_bytes) return {};
     PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
-    PLIMSOLL_ASSIGN(std::optional<Plan> plan, plan_below(*variant, policy_, live_limit,
-                                                         {.arena_bytes = arena_bytes, .deadline = request_.deadline}));
-    if (!plan && request_.deadline.passed()) return {};  // interrupted: nothing is known
-    known->arena_bytes = plan ? plan->summary.arena_bytes : arena_bytes;
-    if (!plan || plan->summary.arena_bytes >= arena_bytes || plan->summary.host_pool_bytes > request_.host_budget_bytes)
-      return {};
-    arena_bytes = plan->summary.arena_bytes;
-    minimum = Found{std::move(*plan), variant, live_limit, policy_};
+    const Ceiling ceiling = {.arena_bytes = arena_bytes, .deadline = request_.deadline};
+    PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*variant, policy_, live_limit, ceiling));
+    if (!found && request_.deadline.passed()) return {};  // interrupted: nothing is known
+    known->arena_bytes = found ? found->arena() : arena_bytes;
+    if (!found || found->arena() >= arena_bytes || !fits_host(*found)) return {};
+    arena_bytes = found->arena();
+    minimum = std::move(found);
     return {};
   };
   for (const int64_t sub_batch : sub_batches) {
@@ -252,17 +248,17 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
     Ceiling& known = *ceiling;
     if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes || request_.deadline.passed())
       return {};
-    PLIMSOLL_ASSIGN(std::optional<Plan> plan,
+    PLIMSOLL_ASSIGN(std::optional<Found> found,
                     plan_below(*variant, policy_, limit, {.seconds = interesting_, .deadline = request_.deadline}));
-    if (!plan && request_.deadline.passed()) return {};  // interrupted: nothing is known
-    if (!plan) {
+    if (!found && request_.deadline.passed()) return {};  // interrupted: nothing is known
+    if (!found) {
       known.seconds = interesting_;
-    } else if (plan->summary.live_bytes > most_live) {
+    } else if (found->plan.summary.live_bytes > most_live) {
       // Exceeds this limit, so it does not count as a plan of it.
       known.seconds = std::numeric_limits<double>::infinity();
     } else {
-      known = {.seconds = plan->summary.iteration_seconds, .arena_bytes = plan->summary.arena_bytes};
-      take(Found{std::move(*plan), variant, limit, policy_});
+      known = {.seconds = found->seconds(), .arena_bytes = found->arena()};
+      take(std::move(found));
     }
     return {};
   };

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "passes/found.h"
+#include "passes/candidate.h"
 
 namespace plimsoll {
 

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "passes/schedule/apply.h"
+#include "passes/schedule/evaluate.h"
+#include "passes/schedule/lower.h"
 
 namespace plimsoll {
 namespace {
@@ -196,7 +197,7 @@ class Search {
 
   void consider(Decisions decisions) {
     Trace trace;
-    schedule::lower_possible(lowering_, decisions, trace);
+    lowering_.lower_possible(decisions, trace);
     const Outcome outcome = evaluator_.evaluate(trace, limit_);
     if (!best_.empty() && !better(outcome, best_outcome_)) return;
     best_ = std::move(trace);

@@ -4,7 +4,8 @@
 #include <set>
 #include <string_view>
 
-#include "passes/schedule/apply.h"
+#include "passes/schedule/copies.h"
+#include "passes/schedule/lower.h"
 
 namespace plimsoll {
 namespace {
@@ -232,7 +233,7 @@ schedule::Program run(const ScheduleRequest& request, Strategy strategy) {
   const auto give_up = [&](size_t count) {
     Decisions decisions = schedule::keep_everything(model);
     for (size_t i = 0; i < count; ++i) decisions.activations[at(list[i])] = decision_of(list[i], layers, strategy);
-    schedule::lower_possible(lowering, decisions, trace);
+    lowering.lower_possible(decisions, trace);
   };
   const auto fits = [&](size_t count) {
     give_up(count);

@@ -196,7 +196,7 @@ Bound::Bound(const Model& model)
       reduced_(model.reductions.empty() ? 0 : reduced_iteration(model)) {
   schedule::Evaluator evaluator(model);
   schedule::Trace trace;
-  schedule::lower_to_steps(model, schedule::keep_everything(model), trace);
+  schedule::Lowering(model).lower_to_steps(schedule::keep_everything(model), trace);
   evaluator.evaluate(trace, 0);
   std::vector<int64_t> live = evaluator.live();
   for (size_t step = 0; step < live.size(); ++step)

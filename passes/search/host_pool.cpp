@@ -21,6 +21,8 @@ using schedule::ModelTensor;
 using schedule::Op;
 using schedule::Trace;
 
+constexpr int64_t kFragmentation = 64;  // 1/64 of the pool
+
 // A tensor's time in the pool: from its offload to its last fetch before the next eviction. A residence lasts for the
 // whole trace.
 struct Wait {
@@ -72,15 +74,7 @@ double price_of(const Model& model, int32_t id) {
   return price_of_one_run(model, tensor);
 }
 
-}  // namespace
-
-int64_t pool_bytes(const Model& model, const Trace& trace) {
-  const std::vector<Wait> waits = waits_of(model, trace);
-  if (waits.empty()) return 0;
-  const Levels levels = levels_of(model, trace, waits);
-  return levels.at(levels.highest());
-}
-
+// Lower and upper bounds on pool_bytes() over all schedules.
 int64_t min_pool_bytes(const Model& model) {
   int64_t bytes = 0;
   for (const ModelTensor& tensor : model.tensors)
@@ -93,6 +87,20 @@ int64_t max_pool_bytes(const Model& model) {
   for (const ModelTensor& tensor : model.tensors)
     if ((tensor.movable || tensor.host_resident()) && !tensor.input()) bytes += tensor.bytes;
   return bytes;
+}
+
+}  // namespace
+
+int64_t pool_bytes(const Model& model, const Trace& trace) {
+  const std::vector<Wait> waits = waits_of(model, trace);
+  if (waits.empty()) return 0;
+  const Levels levels = levels_of(model, trace, waits);
+  return levels.at(levels.highest());
+}
+
+int64_t pool_limit_for(const Model& model, int64_t most) {
+  if (most == kNoLimit || max_pool_bytes(model) <= most) return kNoLimit;
+  return std::max(most - most / kFragmentation, min_pool_bytes(model));
 }
 
 bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Decisions& decisions) {

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "passes/deadline.h"
-#include "passes/schedule/apply.h"
+#include "passes/schedule/copies.h"
+#include "passes/schedule/lower.h"
 
 namespace plimsoll::search {
 

@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 
 #include "compiler/ir/plan_json.h"
-#include "passes/joint.h"
 #include "passes/planner.h"
 #include "passes/select_variant.h"
 #include "tests/random_graph.h"
@@ -14,14 +13,15 @@ namespace {
 double fastest_of_all(Variants& variants, const Policy& policy, std::span<const int64_t> sizes, int64_t budget) {
   double fastest = std::numeric_limits<double>::infinity();
   for (const int64_t size : sizes) {
-    Joint joint(*variants.candidate(size).value(), policy, 0);
-    search::Descent& schedules = joint.schedules();
+    ScheduleSearch search(*variants.candidate(size).value(), policy, 0);
+    search::Descent& schedules = search.schedules;
     schedules.begin();
     for (size_t segment = schedules.segment_of(budget); segment < schedules.segments(); ++segment)
       while (!schedules.ended(segment))
         for (const search::State& state : schedules.next(segment).states) {
           if (!state.outcome.fits(budget)) continue;
-          const std::optional<Found> made = joint.plan(state, budget, std::numeric_limits<double>::infinity(), {}).value();
+          const std::optional<Found> made =
+              plan_of(search, state, budget, std::numeric_limits<double>::infinity(), {}).value();
           if (made) fastest = std::min(fastest, made->seconds());
         }
   }

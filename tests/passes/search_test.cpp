@@ -11,7 +11,7 @@
 #include "passes/search/bound.h"
 #include "passes/search/frontier.h"
 #include "passes/search/levels.h"
-#include "passes/search/minimum_schedule.h"
+#include "passes/search/starts.h"
 #include "passes/search/twins.h"
 
 namespace plimsoll {
