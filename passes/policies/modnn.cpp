@@ -161,7 +161,7 @@ class ModnnReplay {
   void slide_together() {
     std::erase_if(residents_, [&](int32_t id) { return !block(id).resident; });
     std::sort(residents_.begin(), residents_.end(),
-              [&](int32_t a, int32_t b) { return block(a).offset < block(b).offset; });
+              [&](int32_t a, int32_t b) { return std::tie(block(a).offset, a) < std::tie(block(b).offset, b); });
     residents_.erase(std::unique(residents_.begin(), residents_.end()), residents_.end());
     pool_ = pool::ListPool(pool_.capacity());
     for (const int32_t id : residents_) block(id).offset = *pool_.allocate(block(id).bytes);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "passes/analysis/root.h"
 #include "passes/schedule/evaluate.h"
 #include "passes/schedule/lower.h"
 
@@ -185,11 +186,10 @@ class Search {
       const double x = static_cast<double>(std::max<int64_t>(sizes.x, 1)),
                    y = static_cast<double>(std::max<int64_t>(sizes.y, 1));
       for (int i = 0; i < kGrid; ++i) {
-        const double scale = std::exp2(static_cast<double>(i) / (kGrid - 1) - 0.5);  // 1/sqrt 2 … sqrt 2
+        const double scale = root(to_the_power(2, i), kGrid - 1) / std::sqrt(2.0);  // 1/sqrt 2 … sqrt 2
         std::vector<int64_t> budgets;
         for (int level = 1; level <= levels; ++level)
-          budgets.push_back(
-              static_cast<int64_t>(scale * x * std::pow(y / x, static_cast<double>(level) / (levels + 1))));
+          budgets.push_back(static_cast<int64_t>(scale * x * to_the_power(root(y / x, levels + 1), level)));
         consider(splitter.split(budgets));
       }
     }
