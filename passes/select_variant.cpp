@@ -119,6 +119,7 @@ class Selector {
       pool.reach(*variant.setup, 1);
       PLIMSOLL_TRY(variant.status);
       variant.ready = true;
+      if (variant.search->bound_bytes > limits_.budget_bytes) return {};  // there is no such plan to bound
       bound_ = std::min(bound_, variant.search->bound_seconds(limits_.budget_bytes));
       if (variant.segments.empty()) return {};
       variant.segment = variant.search->schedules.segment_of(limits_.budget_bytes);

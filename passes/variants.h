@@ -29,6 +29,7 @@ class ScheduleSearch {
   const Candidate& candidate;
   const Policy policy;
   const schedule::Model model;
+  const int64_t bound_bytes;  // lower bound on the bytes of every schedule (search/bound.h)
   const int64_t host_budget, pool_limit;
   // Segments may be searched in parallel, one thread each, while plans are made from finished stretches.
   search::Descent schedules;
