@@ -1,6 +1,8 @@
 #include "passes/candidate.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "compiler/support/bytes.h"
 #include "passes/analysis/liveness.h"
@@ -42,38 +44,38 @@ Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t b
   return candidate;
 }
 
+Policy with_schedule(const Policy& policy, schedule::Trace trace) {
+  Policy decided = policy;
+  const auto program = std::make_shared<const schedule::Program>(schedule::Program{.trace = std::move(trace)});
+  decided.schedule = [program](const ScheduleRequest&) { return *program; };
+  return decided;
+}
+
 Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
-                         const PassObserver& observe, const schedule::Trace* decided) {
+                         const PassObserver& observe) {
   Plan plan = empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);
-  Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
-  context.decided = decided;
+  const Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
   PLIMSOLL_ASSIGN(const bool finished, run_passes(plan, context, observe));
   PLIMSOLL_CHECK(finished, "a plan was given up that nobody said is too slow");
   return plan;
 }
 
-Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
-                                       const Ceiling& ceiling, const schedule::Trace* decided) {
+Result<std::optional<Found>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
+                                        const Ceiling& ceiling) {
   Plan plan = empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);
   Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
   context.ceiling = ceiling;
-  context.decided = decided;
   PLIMSOLL_ASSIGN(const bool finished, run_passes(plan, context));
-  return finished ? std::optional(std::move(plan)) : std::nullopt;
+  if (!finished) return std::optional<Found>();
+  return std::optional(Found{std::move(plan), &candidate, live_limit, policy});
 }
 
 Ceiling lower_bounds_of(const Candidate& candidate, const Policy& policy, int64_t live_limit,
                         const schedule::Model& ordered) {
   constexpr double kRounding = 1 - 1e-9;  // passes sum the same seconds in another order
-  schedule::Trace trace = ordered.order;
-  if (policy.schedule) {
-    Plan steps = empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);
-    steps.tensors.resize(ordered.tensors.size());
-    Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
-    context.model = &ordered;
-    PLIMSOLL_CHECK(policy.schedule(steps, context).ok(), "policies decide on a schedule for any limit");
-    trace = schedule::trace_of(steps);
-  }
+  const schedule::Trace trace =
+      policy.schedule ? policy.schedule({*candidate.graph, ordered, candidate.sub_batch, live_limit}).trace
+                      : ordered.order;
   schedule::Evaluator evaluator(ordered);
   const int64_t bytes = evaluator.measure(trace, limit_of_algorithms(policy, live_limit)).peak_bytes;
   return {.seconds = kRounding * evaluator.least_seconds(trace), .arena_bytes = bytes};

@@ -21,17 +21,30 @@ struct Candidate {
   int64_t last_sub_batch() const { return batch - (rounds() - 1) * sub_batch; }
 };
 
+// A plan together with its inputs, so that it can be remade for an observer.
+struct Found {
+  Plan plan;
+  const Candidate* candidate = nullptr;
+  int64_t live_limit = kNoLimit;
+  Policy policy = {};  // with the schedule that a search has found, if one has
+  double seconds() const { return plan.summary.iteration_seconds; }
+  int64_t arena() const { return plan.summary.arena_bytes; }
+  int64_t host_pool() const { return plan.summary.host_pool_bytes; }
+};
+
 // Queries `costs` for the choices and link rates. `graph` must outlive the candidate. Requires 1 <= sub_batch <= batch.
 Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t batch, int64_t sub_batch);
 
-// Runs all passes. `live_limit` is in bytes of live tensors and workspaces. `decided`: the steps that a search has
-// chosen, or null (see Context).
+// The policy that always decides on this schedule.
+Policy with_schedule(const Policy& policy, schedule::Trace trace);
+
+// Runs all passes. `live_limit` is in bytes of live tensors and workspaces.
 Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
-                         const PassObserver& observe = {}, const schedule::Trace* decided = nullptr);
+                         const PassObserver& observe = {});
 
 // The same, but returns nullopt as soon as the plan is known to reach the ceiling. A returned plan may still reach it.
-Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
-                                       const Ceiling& ceiling, const schedule::Trace* decided = nullptr);
+Result<std::optional<Found>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
+                                        const Ceiling& ceiling = {});
 
 // Lower bounds on the seconds and arena bytes of such a plan, for a policy that does not search. They come from the
 // plan's steps alone, at a fraction of the cost of a plan. `ordered`: the result of ordered_model() for the same

@@ -1,9 +1,6 @@
 // What a pass may read besides the plan that it changes. All of it is const: decisions are stored in the plan.
 #pragma once
 
-#include <cstdint>
-#include <limits>
-
 #include "compiler/ir/plan.h"
 #include "compiler/ir/profile.h"
 #include "compiler/ir/task_graph.h"
@@ -12,13 +9,6 @@
 #include "passes/policy.h"
 
 namespace plimsoll {
-
-namespace schedule {
-struct Model;
-struct Op;
-}
-
-inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 // Limits beyond which the caller has no use for a plan. A pass may stop as soon as it knows that the plan reaches one
 // of them.
@@ -37,10 +27,6 @@ struct Context {
   int64_t live_limit = kNoLimit;
   LinkRates links = {};
   Ceiling ceiling = {};
-  // The result of schedule::make_model for the plan as the order pass leaves it, if already computed; else null.
-  const schedule::Model* model = nullptr;
-  // Policy auto only: the steps that a search over whole plans has chosen. Null: the policy decides by itself.
-  const std::vector<schedule::Op>* decided = nullptr;
 };
 
 }  // namespace plimsoll

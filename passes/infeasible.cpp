@@ -6,12 +6,125 @@
 
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
-#include "passes/explain.h"
-#include "passes/joint.h"
+#include "passes/analysis/access.h"
 #include "passes/minimum.h"
 
 namespace plimsoll {
 namespace {
+
+constexpr size_t kShown = 5;  // tensors listed of those live at the peak
+
+std::string describe(const Plan& plan, StepId id) {
+  const Step& step = plan.steps[id];
+  if (step.kind == StepKind::compute) return plan.tasks[step.task].name;
+  return fmt::format("{} of {}", to_string(step.kind), plan.tensors[step.tensor].name);
+}
+
+bool touches(const Plan& plan, StepId id, TensorId tensor) {
+  bool found = false;
+  for_each_access(plan, plan.steps[id], [&](TensorId touched, bool, bool) { found |= touched == tensor; });
+  return found;
+}
+
+std::string why_it_stays(const Plan& plan, const Policy& policy, const Residency& residency, StepId peak) {
+  if (touches(plan, peak, residency.tensor)) return "used by this step";
+  if (plan.tensors[residency.tensor].persistent) return "persistent";
+  if (!policy.share_memory) return fmt::format("policy '{}' keeps every tensor for the whole round", policy.name);
+  for (StepId next(peak.value + 1); next.value <= residency.last_step && plan.steps.contains(next); ++next.value)
+    if (touches(plan, next, residency.tensor))
+      return fmt::format(
+          "still needed by {}, and policy '{}' {}", describe(plan, next), policy.name,
+          policy.schedule || policy.searches ? "does not evict it before" : "offloads and recomputes nothing");
+  return "read by the trainer after the round";
+}
+
+std::string both(int64_t bytes) {
+  return bytes < 1024 ? counted(bytes, "byte")
+                      : fmt::format("{} ({} bytes)", format_bytes(bytes), format_grouped(bytes));
+}
+
+// In rounded units, plus the exact bytes if rounding makes the two values look the same.
+std::string apart_from(int64_t bytes, int64_t other) {
+  return format_bytes(bytes) == format_bytes(other) ? both(bytes) : format_bytes(bytes);
+}
+
+// Tensor bytes live at the peak; the rest of the arena is fragmentation.
+std::string peak_bytes(const Plan& plan) {
+  int64_t persistent = 0;
+  for (const PlanTensor& tensor : plan.tensors) persistent += tensor.persistent ? tensor.bytes : 0;
+  const int64_t lost = plan.summary.arena_bytes - plan.summary.live_bytes;
+  return fmt::format(
+      "{} live, {} of it persistent{}", format_bytes(plan.summary.live_bytes), format_bytes(persistent),
+      lost * 20 > plan.summary.arena_bytes ? fmt::format("; fragmentation takes {}", format_bytes(lost)) : "");
+}
+
+// `minimum`: the plan with the smallest arena, of `graph`. The notes name the step at the peak and the largest tensors
+// live there, each with its bytes, its kind and the reason why it cannot leave. Then come `ways_out`.
+Error explain_infeasible(const Plan& minimum, const TaskGraph& graph, const Policy& policy, int64_t budget_bytes,
+                         const std::vector<std::string>& ways_out) {
+  const StepId peak(minimum.summary.peak_step);
+  Error error{ExitCode::budget_infeasible,
+              fmt::format("{} needs at least {} at batch {}{} (budget: {})", graph.name,
+                          apart_from(minimum.summary.arena_bytes, budget_bytes), minimum.batch,
+                          policy.name == "auto" ? "" : fmt::format(" with policy '{}'", policy.name),
+                          apart_from(budget_bytes, minimum.summary.arena_bytes))};
+  if (!minimum.steps.contains(peak)) return error;
+  error.notes.push_back(fmt::format("the peak is {}{}: {}", describe(minimum, peak),
+                                    minimum.rounds > 1 ? fmt::format(" with a sub-batch of {}", minimum.sub_batch) : "",
+                                    peak_bytes(minimum)));
+  std::vector<const Residency*> live;
+  for (const Residency& residency : minimum.residencies)
+    if (!policy.share_memory || (residency.first_step <= peak.value && peak.value <= residency.last_step))
+      live.push_back(&residency);
+  std::stable_sort(live.begin(), live.end(),
+                   [](const Residency* a, const Residency* b) { return a->bytes > b->bytes; });
+  int64_t rest = 0;
+  for (size_t i = 0; i < live.size(); ++i) {
+    const PlanTensor& tensor = minimum.tensors[live[i]->tensor];
+    if (i >= kShown) {
+      rest += tensor.bytes;
+      continue;
+    }
+    error.notes.push_back(fmt::format("{}{}, {} of {}: {}", kLiveAtPeak, tensor.name, to_string(tensor.kind),
+                                      format_bytes(tensor.bytes), why_it_stays(minimum, policy, *live[i], peak)));
+  }
+  if (live.size() > kShown)
+    error.notes.push_back(fmt::format("{}{} of {} together", kLiveAtPeak,
+                                      counted(static_cast<int64_t>(live.size() - kShown), "other tensor"),
+                                      format_bytes(rest)));
+  if (const int64_t workspace = minimum.steps[peak].workspace.bytes; workspace > 0)
+    error.notes.push_back(
+        minimum.steps[peak].kind == StepKind::reduce
+            ? fmt::format("{}workspace of {} for the exchange between ranks", kLiveAtPeak, format_bytes(workspace))
+            : fmt::format("{}workspace of {} ({}), the smallest of this task", kLiveAtPeak, format_bytes(workspace),
+                          minimum.steps[peak].algorithm));
+  for (const std::string& way : ways_out) error.notes.push_back(way);
+  return error;
+}
+
+// A larger host budget would help.
+struct HostBudgetTooSmall {
+  std::string_view name, policy = {};
+  int64_t budget_bytes = kNoLimit, host_budget_bytes = 0;
+  std::string_view host_budget_source = {};  // "" if the user set it
+  int64_t working_host_budget = 0;           // bytes; feasible together with budget_bytes
+  int64_t minimum_arena_bytes = 0;           // bytes; feasible together with host_budget_bytes; 0: none is
+};
+Error explain_host_budget(const HostBudgetTooSmall& found) {
+  const std::string within = found.budget_bytes == kNoLimit ? "" : fmt::format(" within {}", both(found.budget_bytes));
+  Error error{ExitCode::budget_infeasible,
+              fmt::format("{}: no plan of policy '{}'{} fits its host pool into {}{}: the host budget is too small",
+                          found.name, found.policy, within, both(found.host_budget_bytes),
+                          found.host_budget_source.empty() ? "" : fmt::format(", {}", found.host_budget_source)),
+              {}};
+  error.notes.push_back(fmt::format("--host-budget {} works{}: {}", found.working_host_budget,
+                                    found.budget_bytes == kNoLimit ? "" : " with this budget",
+                                    format_bytes(found.working_host_budget)));
+  if (found.minimum_arena_bytes > 0)
+    error.notes.push_back(fmt::format("--budget {} fits with this host budget; the minimum is {} bytes",
+                                      format_budget(found.minimum_arena_bytes), found.minimum_arena_bytes));
+  return error;
+}
 
 // The minimum with several rounds, if the batch stays whole only because a task mixes samples; "" if it is no smaller.
 Result<std::string> way_out_by_rounds(const Planning& planning, const Found& minimum) {
@@ -78,9 +191,9 @@ Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
     for (const int64_t size : ends_of(planning.sub_batches())) {
       PLIMSOLL_ASSIGN(const Candidate* candidate, planning.variants.candidate(size));
       PLIMSOLL_ASSIGN(const MinimumPlan minimum, minimum_plan(*candidate, planning.policy, host_budget));
-      const PlanSummary& summary = minimum.joint.plan.summary;
-      if (summary.arena_bytes > planning.budget_bytes || summary.host_pool_bytes > host_budget) continue;
-      works = host_budget == kNoLimit ? summary.host_pool_bytes : host_budget;
+      const Found& found = minimum.found;
+      if (found.arena() > planning.budget_bytes || found.host_pool() > host_budget) continue;
+      works = host_budget == kNoLimit ? found.host_pool() : host_budget;
       return true;
     }
     return false;

@@ -8,6 +8,15 @@
 
 namespace plimsoll {
 
+// The plan of the minimum-memory schedule (search/starts.h), and a lower bound on the bytes of any schedule
+// (search/bound.h).
+struct MinimumPlan {
+  Found found;
+  int64_t bound_bytes = 0;
+};
+// The host pool takes at most `host_budget` bytes, unless every schedule tried exceeds it.
+Result<MinimumPlan> minimum_plan(const Candidate& candidate, const Policy& policy, int64_t host_budget = kNoLimit);
+
 struct Minimum {
   Found whole;                       // weights are updated whole
   std::optional<Found> in_slices{};  // weights are updated slice by slice; nullopt: that gains nothing
@@ -26,5 +35,10 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
 // The same with weights updated in slices. nullopt: none needs less than `below`.
 Result<std::optional<Found>> least_in_slices(const Planning& planning, std::span<const int64_t> sub_batches,
                                              int64_t below);
+
+// Updating weights in slices (docs/decisions/slices.md) with all of their state in the host pool may be worth a search
+// of its own. False if the update is small compared with the activations: then all of its state stays on the device, or
+// leaves as a whole.
+bool has_much_state(const TaskGraph& graph, int64_t unconstrained_bytes);
 
 }  // namespace plimsoll

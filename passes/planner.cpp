@@ -1,22 +1,41 @@
 #include "passes/planner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "passes/check_request.h"
 #include "passes/infeasible.h"
 #include "passes/minimum.h"
 #include "passes/rivals.h"
 #include "passes/select_variant.h"
-#include "passes/slices_gain.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr double kPlansReserved = 2;  // a search under a deadline reserves the time of this many plans
 constexpr const char* kGenerator = "plimsoll 0.1.0";
+
+Status check_request(const PlanRequest& request, const Variants& variants) {
+  if (request.batch < 1) return Error{ExitCode::usage, fmt::format("batch is {}; expected at least 1", request.batch)};
+  if (request.sub_batch < 0 || request.sub_batch > request.batch)
+    return Error{ExitCode::usage,
+                 fmt::format("sub-batch is {}; expected 1 to the batch of {}", request.sub_batch, request.batch)};
+  const Task* const whole = variants.of_whole_batch();
+  if (whole && (variants.graph().ranks > 1 || (request.sub_batch != 0 && request.sub_batch < request.batch)))
+    return Error{ExitCode::usage,
+                 fmt::format("the batch of {} must stay whole, but {} splits it: layer '{}' ({}) does not sum over "
+                             "samples, so the loss of the batch is not the sum of the losses of its parts",
+                             request.batch * variants.graph().ranks,
+                             variants.graph().ranks > 1 ? "--ranks" : "--sub-batch", whole->layer, whole->op)};
+  if (request.budget_bytes < 0 || request.budget_percent < 0 || !std::isfinite(request.budget_percent))
+    return Error{ExitCode::usage, "the budget is negative"};
+  if (request.host_budget_bytes < 0) return Error{ExitCode::usage, "the host budget is negative"};
+  return {};
+}
 
 // The reference for percentages. Several requested rounds keep all weight gradients until the last round. If gradients
 // dominate, that is more than the whole batch takes in one round; then 100 % is what those rounds need.
@@ -25,64 +44,6 @@ Result<int64_t> bytes_of_all(const Planning& planning, const Found& unlimited) {
   if (sub_batch == 0 || sub_batch == planning.request.batch) return unlimited.arena();
   PLIMSOLL_ASSIGN(const Found in_rounds, planning.recipe(planning.policy).unconstrained(sub_batch));
   return std::max(unlimited.arena(), in_rounds.arena());
-}
-
-// Sets the budget in bytes, and the live limits within it. Limits are percents of the arena that policy `auto` calls
-// unlimited, so that other policies are asked for the plans that they make on their own.
-Status resolve_budget(Planning& planning, const Found& unlimited) {
-  const PlanRequest& request = planning.request;
-  if (request.budget_bytes > 0) {
-    planning.budget_bytes = request.budget_bytes;
-  } else if (request.budget_percent > 0) {
-    PLIMSOLL_ASSIGN(const int64_t all, bytes_of_all(planning, unlimited));
-    planning.budget_bytes = static_cast<int64_t>(static_cast<double>(all) * request.budget_percent / 100);
-  }
-  if (planning.budget_bytes == kNoLimit || (!planning.policy.schedule && !planning.policy.searches)) return {};
-  int64_t all = unlimited.arena();
-  if (!planning.policy.searches) {
-    PLIMSOLL_ASSIGN(Policy searching, find_policy("auto"));
-    if (request.keep_order) searching.order = OrderKind::depth_first;
-    PLIMSOLL_ASSIGN(const Found its_whole, planning.recipe(searching).unconstrained(request.batch));
-    all = its_whole.arena();
-  }
-  planning.limits = limits_within(planning.budget_bytes, all, planning.variants.graph().tasks.size());
-  return {};
-}
-
-// A graph with an order, of which all sub-batches are searched together (select_variant.h).
-struct Searched {
-  Variants* graph = nullptr;
-  Policy policy = {};
-};
-
-// The order of this list decides between plans that are equally fast.
-std::vector<Searched> searched_variants(const Planning& planning, const Found& unlimited, const Minimum& minimum) {
-  std::vector<Searched> found;
-  Variants& variants = planning.variants;
-  Variants* const slices = minimum.in_slices ? variants.in_slices(false) : nullptr;
-  const bool much_state = slices && has_much_state(variants.graph(), unlimited.arena());
-  if (Variants* const state = much_state ? variants.in_slices(true) : nullptr)
-    found.push_back({state, planning.policy});
-  if (minimum.whole.arena() <= planning.budget_bytes) {
-    found.push_back({&variants, planning.policy});
-    // With several ranks, also the order in which the whole batch is fastest, since it may differ (recipe.h).
-    Policy as_whole = planning.policy;
-    as_whole.order = unlimited.policy.order;
-    if (as_whole.order != planning.policy.order) found.push_back({&variants, as_whole});
-  }
-  if (slices) found.push_back({slices, planning.policy});
-  return found;
-}
-
-// Results of lower efforts are considered too, so that more effort never gives a slower plan. Without a time limit the
-// highest effort runs first: afterwards most lower-effort schedules need no placement. With a time limit the lowest
-// effort runs first, because a search descends from large to small memory and a long one may not reach this budget in
-// time.
-std::vector<int> efforts_of(const PlanRequest& request) {
-  std::vector<int> efforts(static_cast<size_t>(request.effort) + 1);
-  std::iota(efforts.begin(), efforts.end(), 0);
-  if (request.time_limit_seconds <= 0) std::reverse(efforts.begin(), efforts.end());
-  return efforts;
 }
 
 // The best of the search, and the fastest of the recipes if that is faster. A deadline reserves time for making plans
@@ -134,8 +95,7 @@ Status observe(const PlanRequest& request, const Found& found) {
     if (request.observe) request.observe(std::string(pass), plan);
     if (request.timed) request.timed(std::string(pass), seconds);
   };
-  const schedule::Trace* decided = found.decided.empty() ? nullptr : &found.decided;
-  const Result<Plan> again = plan_within(*found.candidate, found.policy, found.live_limit, hear, decided);
+  const Result<Plan> again = plan_within(*found.candidate, found.policy, found.live_limit, hear);
   return again.ok() ? Status() : Status(again.error());
 }
 
@@ -164,6 +124,57 @@ Plan finish(const Planning& planning, Found found, const Found& unlimited, const
 }
 
 }  // namespace
+
+// Limits are percents of the arena that policy `auto` calls
+// unlimited, so that other policies are asked for the plans that they make on their own.
+Status resolve_budget(Planning& planning, const Found& unlimited) {
+  const PlanRequest& request = planning.request;
+  if (request.budget_bytes > 0) {
+    planning.budget_bytes = request.budget_bytes;
+  } else if (request.budget_percent > 0) {
+    PLIMSOLL_ASSIGN(const int64_t all, bytes_of_all(planning, unlimited));
+    planning.budget_bytes = static_cast<int64_t>(static_cast<double>(all) * request.budget_percent / 100);
+  }
+  if (planning.budget_bytes == kNoLimit || (!planning.policy.schedule && !planning.policy.searches)) return {};
+  int64_t all = unlimited.arena();
+  if (!planning.policy.searches) {
+    PLIMSOLL_ASSIGN(Policy searching, find_policy("auto"));
+    if (request.keep_order) searching.order = OrderKind::depth_first;
+    PLIMSOLL_ASSIGN(const Found its_whole, planning.recipe(searching).unconstrained(request.batch));
+    all = its_whole.arena();
+  }
+  planning.limits = limits_within(planning.budget_bytes, all, planning.variants.graph().tasks.size());
+  return {};
+}
+
+std::vector<Searched> searched_variants(const Planning& planning, const Found& unlimited, const Minimum& minimum) {
+  std::vector<Searched> found;
+  Variants& variants = planning.variants;
+  Variants* const slices = minimum.in_slices ? variants.in_slices(false) : nullptr;
+  const bool much_state = slices && has_much_state(variants.graph(), unlimited.arena());
+  if (Variants* const state = much_state ? variants.in_slices(true) : nullptr)
+    found.push_back({state, planning.policy});
+  if (minimum.whole.arena() <= planning.budget_bytes) {
+    found.push_back({&variants, planning.policy});
+    // With several ranks, also the order in which the whole batch is fastest, since it may differ (recipe.h).
+    Policy as_whole = planning.policy;
+    as_whole.order = unlimited.policy.order;
+    if (as_whole.order != planning.policy.order) found.push_back({&variants, as_whole});
+  }
+  if (slices) found.push_back({slices, planning.policy});
+  return found;
+}
+
+// Results of lower efforts are considered too, so that more effort never gives a slower plan. Without a time limit the
+// highest effort runs first: afterwards most lower-effort schedules need no placement. With a time limit the lowest
+// effort runs first, because a search descends from large to small memory and a long one may not reach this budget in
+// time.
+std::vector<int> efforts_of(const PlanRequest& request) {
+  std::vector<int> efforts(static_cast<size_t>(request.effort) + 1);
+  std::iota(efforts.begin(), efforts.end(), 0);
+  if (request.time_limit_seconds <= 0) std::reverse(efforts.begin(), efforts.end());
+  return efforts;
+}
 
 // Neither measurements nor making the first plan count against the time limit. Measurements of other sub-batches do,
 // because that search may be cut short.
@@ -195,10 +206,6 @@ Result<Plan> serve(Planning planning) {
 Planner::Planner(TaskGraph graph, Costs& costs, int64_t batch)
     : variants_(std::make_unique<Variants>(std::move(graph), costs, batch)) {}
 Planner::~Planner() = default;
-
-const TaskGraph& Planner::graph_of(const Plan& plan) {
-  return variants_->graph_for(plan.rounds > 1 ? 0 : variants_->batch());
-}
 
 Result<Plan> Planner::plan(const PlanRequest& request) {
   PLIMSOLL_ASSIGN(Policy policy, find_policy(request.policy));

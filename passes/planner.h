@@ -68,9 +68,6 @@ class Planner {
   // (docs/decisions/search.md).
   Result<Plan> plan(const PlanRequest& request);
 
-  // The graph of a plan of this planner. It accumulates gradients when the plan has several rounds.
-  const TaskGraph& graph_of(const Plan& plan);
-
  private:
   std::unique_ptr<Variants> variants_;
 };

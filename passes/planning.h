@@ -9,6 +9,8 @@
 
 namespace plimsoll {
 
+struct Minimum;
+
 struct Planning {
   Variants& variants;
   const PlanRequest& request;
@@ -48,6 +50,21 @@ struct Planning {
 inline std::vector<int64_t> ends_of(const std::vector<int64_t>& sizes) {
   return sizes.size() > 1 ? std::vector{sizes.front(), sizes.back()} : sizes;
 }
+
+// A graph with an order, of which all sub-batches are searched together (select_variant.h).
+struct Searched {
+  Variants* graph = nullptr;
+  Policy policy = {};
+};
+
+// What a search considers. A larger budget considers at least as much, or it could give a slower plan: a test holds
+// this for every option (tests/check/options_test.cpp). The order of the first list decides between plans that are
+// equally fast.
+std::vector<Searched> searched_variants(const Planning& planning, const Found& unlimited, const Minimum& minimum);
+std::vector<int> efforts_of(const PlanRequest& request);
+
+// Sets the budget in bytes, and the live limits within it.
+Status resolve_budget(Planning& planning, const Found& unlimited);
 
 // Serves the request, from its check to the finished plan.
 Result<Plan> serve(Planning planning);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "passes/policies/auto.h"
 #include "passes/policies/superneurons.h"
 #include "passes/policies/sublinear.h"
 #include "passes/policies/vdnn.h"
@@ -12,10 +11,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr Policy kPolicies[] = {
+const Policy kPolicies[] = {
     {.name = "auto",
      .summary = "the fastest plan found: chooses decisions per tensor, algorithms and sub-batch",
-     .schedule = auto_schedule,
      .searches = true},
     {.name = "liveness",
      .summary = "tensors with disjoint lifetimes share memory; in-place operations; workspaces use free memory"},

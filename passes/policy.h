@@ -1,16 +1,22 @@
 // A policy: a named recipe of options for the passes. The table is in policies.h.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <string_view>
 
-#include "compiler/ir/plan.h"
 #include "compiler/support/status.h"
+#include "passes/analysis/choices.h"
 
 namespace plimsoll {
 
-struct Candidate;
-struct Context;
+namespace schedule {
+struct Model;
+struct Program;
+}
+
+inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 enum class OrderKind {
   depth_first,  // the graph's order, with every update as early as its gradient and its readers allow
@@ -30,8 +36,20 @@ enum class AlgorithmKind {
   fastest,   // "performance-optimal", regardless of workspace
 };
 
-// Returns the candidate for a sub-batch, with its costs (passes/candidate.h).
-using CandidateOf = std::function<Result<const Candidate*>(int64_t sub_batch)>;
+// What a policy decides a schedule from.
+struct ScheduleRequest {
+  const TaskGraph& graph;
+  const schedule::Model& model;   // of the plan as the order pass leaves it
+  int64_t samples = 0;            // of one rank, in a round
+  int64_t live_limit = kNoLimit;  // bytes, as Context::live_limit
+};
+
+// The tasks of a sub-batch, and their costs.
+struct SubBatchCosts {
+  const TaskGraph& graph;
+  const Choices& choices;
+};
+using CostsOf = std::function<Result<SubBatchCosts>(int64_t sub_batch)>;
 
 struct Policy {
   std::string_view name = {};
@@ -41,17 +59,17 @@ struct Policy {
   AlgorithmKind algorithms = AlgorithmKind::fitting;
   bool share_memory = true;  // false: every tensor has its own bytes for the whole round (network-wide)
   bool in_place = true;
-  // Decides what is offloaded and what is recomputed. It rewrites plan.steps, which come as `order` left them, with the
-  // functions of schedule/lower.h. Context::live_limit is the limit in bytes; 0 asks for minimum memory. Waits that it
-  // sets are kept. Null: every tensor stays on the device.
-  Status (*schedule)(Plan& plan, const Context& context) = nullptr;
+  // Decides what is offloaded and what is recomputed, with the functions of schedule/lower.h. A live limit of 0 asks
+  // for minimum memory. Waits that it sets are kept. Null: every tensor stays on the device. A search passes the
+  // schedule that it has found as a policy that returns it (with_schedule in candidate.h).
+  std::function<schedule::Program(const ScheduleRequest& request)> schedule = nullptr;
   // False: neither the policy nor the choice of algorithms depends on the limit. There is one plan per sub-batch.
   bool heeds_limit = true;
   // The planner searches whole plans, over sub-batches too, and takes another policy's plan if it is faster.
   bool searches = false;
   // Proposes a sub-batch when the whole batch does not fit the budget. The planner takes the largest even split up to
   // it that fits. Null: the planner considers all splits.
-  Result<int64_t> (*sub_batch)(const CandidateOf& candidate, int64_t batch, int64_t budget) = nullptr;
+  Result<int64_t> (*sub_batch)(const CostsOf& costs, int64_t batch, int64_t budget) = nullptr;
 };
 
 }  // namespace plimsoll

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "passes/tighten.h"
+
 namespace plimsoll {
 namespace {
 
 constexpr int kChoices = 64, kFewChoices = 4;  // algorithm choices tried to reach an arena within the budget
 constexpr int kLimits = 10;   // live limits tried for the same purpose
+constexpr int64_t kLastLimit = 0;  // minimum memory: the plan is returned even if it exceeds the budget
 // Factor by which another order must be faster to replace the order with less memory.
 constexpr double kFaster = 1 - 1e-6;
 constexpr int64_t kSlack = 16;  // a policy may exceed its limit on live bytes by at most 1/16
@@ -44,10 +47,7 @@ std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_b
 Result<std::optional<Found>> Recipe::attempt(int64_t sub_batch, int64_t live_limit) {
   PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
   if (ideal_seconds(*variant) >= interesting_) return std::optional<Found>();
-  PLIMSOLL_ASSIGN(std::optional<Plan> plan,
-                  plan_below(*variant, policy_, live_limit, {.seconds = interesting_, .deadline = request_.deadline}));
-  if (!plan) return std::optional<Found>();
-  return std::optional(Found{std::move(*plan), variant, live_limit, policy_});
+  return plan_below(*variant, policy_, live_limit, {.seconds = interesting_, .deadline = request_.deadline});
 }
 
 // With several ranks, an order with less memory may complete its gradients too late to overlap their reductions with
@@ -68,8 +68,8 @@ Result<Found> Recipe::unconstrained(int64_t sub_batch, OrderKind order) {
   policy.schedule = nullptr;
   if (policy.share_memory) policy.algorithms = AlgorithmKind::fitting;
   PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
-  PLIMSOLL_ASSIGN(Plan plan, plan_within(*variant, policy, kNoLimit));
-  return Found{std::move(plan), variant, kNoLimit, policy};
+  PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*variant, policy, kNoLimit));
+  return std::move(*found);
 }
 
 // The result exceeds the budget if nothing helps.
@@ -82,41 +82,45 @@ Result<std::optional<Found>> Recipe::fit(int64_t sub_batch) {
 // to just where some task must take another algorithm. This enumerates the choices, fastest first, so the first that
 // fits is the fastest that fits.
 Result<std::optional<Found>> Recipe::fit_algorithms(int64_t sub_batch) {
-  int64_t limit = request_.budget_bytes;
   const int choices = variants_.graph().tasks.size() <= kManyTasks ? kChoices : kFewChoices;
-  for (int tries = 0; tries < choices; ++tries) {
-    PLIMSOLL_ASSIGN(std::optional<Found> found, attempt(sub_batch, limit));
-    if (!found || fits(*found)) return found;
-    if (found->plan.summary.live_bytes > limit) break;  // workspaces at the peak are minimal already
-    limit = found->plan.summary.live_bytes - 1;
-  }
-  return attempt(sub_batch, 0);
+  int tries = 0;
+  const auto next = [&](const Found& found, int64_t limit, bool fit) -> std::optional<int64_t> {
+    if (fit) return std::nullopt;
+    const int64_t live = found.plan.summary.live_bytes;
+    const bool smallest = live > limit;  // workspaces at the peak are minimal already
+    return ++tries < choices && !smallest ? live - 1 : kLastLimit;
+  };
+  return tighten(
+      request_.budget_bytes, [&](int64_t limit) { return attempt(sub_batch, limit); },
+      [&](const Found& found, int64_t limit) { return limit == kLastLimit || fits(found); }, next);
 }
 
 // Lowers the limit by the excess of the arena, rounded down to a limit of this graph, then bisects upwards. How much an
 // arena exceeds its live bytes depends on the policy; for Dymem's two-ended pool it is a third.
 Result<std::optional<Found>> Recipe::fit_schedule(int64_t sub_batch) {
   const std::vector<int64_t>& limits = request_.limits;
-  std::optional<Found> best;
-  size_t too_high = 0, next = 0, low = limits.size();  // [too_high, low): the limits that may still improve the result
-  for (int tries = 0; tries < kLimits && next < low; ++tries) {
-    PLIMSOLL_ASSIGN(std::optional<Found> found, attempt(sub_batch, limits[next]));
-    if (!found) return found;
-    if (fits(*found) && found->plan.summary.live_bytes <= with_slack(limits[next])) {
-      if (!best || found->seconds() <= best->seconds()) best = std::move(found);
-      low = next;
-    } else {
-      too_high = next + 1;
-      if (!best) {
-        const int64_t lower = limits[next] - std::max<int64_t>(found->arena() - request_.budget_bytes, 1);
-        next = static_cast<size_t>(
-            std::find_if(limits.begin(), limits.end(), [&](int64_t each) { return each <= lower; }) - limits.begin());
-        continue;
-      }
-    }
-    next = (too_high + low) / 2;
-  }
-  return best ? std::move(best) : attempt(sub_batch, 0);
+  size_t too_high = 0, at = 0, low = limits.size();  // [too_high, low): the limits that may still improve the result
+  int tries = 0;
+  bool any = false;
+  const auto next = [&](const Found& found, int64_t limit, bool fit) -> std::optional<int64_t> {
+    if (limit == kLastLimit) return std::nullopt;
+    any |= fit;
+    if (fit) low = at;
+    else too_high = at + 1;
+    const auto below = [lower = limit - std::max<int64_t>(found.arena() - request_.budget_bytes, 1)](int64_t each) {
+      return each <= lower;
+    };
+    at = any ? (too_high + low) / 2
+             : static_cast<size_t>(std::find_if(limits.begin(), limits.end(), below) - limits.begin());
+    if (++tries < kLimits && at < low) return limits[at];
+    return any ? std::nullopt : std::optional(kLastLimit);
+  };
+  return tighten(
+      limits.empty() ? kLastLimit : limits.front(), [&](int64_t limit) { return attempt(sub_batch, limit); },
+      [&](const Found& found, int64_t limit) {
+        return limit == kLastLimit || (fits(found) && found.plan.summary.live_bytes <= with_slack(limit));
+      },
+      next);
 }
 
 // Memory grows with the sub-batch, so the splits that fit are a suffix of the list. Bytes without workspaces need no
@@ -130,8 +134,11 @@ Result<std::optional<Found>> Recipe::fewest_rounds() {
            bytes_without_workspace(variants_.graph_for(size), policy_, variants_.batch(), size) > request_.budget_bytes;
   };
   if (policy_.sub_batch) {
-    const auto candidate = [&](int64_t size) { return variants_.candidate(size); };
-    PLIMSOLL_ASSIGN(const int64_t proposed, policy_.sub_batch(candidate, variants_.batch(), request_.budget_bytes));
+    const auto costs = [&](int64_t size) -> Result<SubBatchCosts> {
+      PLIMSOLL_ASSIGN(const Candidate* const candidate, variants_.candidate(size));
+      return SubBatchCosts{*candidate->graph, candidate->choices};
+    };
+    PLIMSOLL_ASSIGN(const int64_t proposed, policy_.sub_batch(costs, variants_.batch(), request_.budget_bytes));
     while (low < high && sizes[low] > proposed) ++low;
   } else {
     while (low < high) {
@@ -160,8 +167,8 @@ Result<std::optional<Found>> Recipe::fewest_rounds() {
 
 Result<Found> Recipe::make(int64_t sub_batch, int64_t live_limit) {
   PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
-  PLIMSOLL_ASSIGN(Plan plan, plan_within(*variant, policy_, live_limit));
-  return Found{std::move(plan), variant, live_limit, policy_};
+  PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*variant, policy_, live_limit));
+  return std::move(*found);
 }
 
 Result<Found> Recipe::minimum(const Found& unconstrained) {
@@ -193,14 +200,13 @@ Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::spa
     PLIMSOLL_ASSIGN(Ceiling* const known, variants_.known_of(policy_, sub_batch, live_limit));
     if (known->arena_bytes >= arena_bytes) return {};
     PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
-    PLIMSOLL_ASSIGN(std::optional<Plan> plan, plan_below(*variant, policy_, live_limit,
-                                                         {.arena_bytes = arena_bytes, .deadline = request_.deadline}));
-    if (!plan && request_.deadline.passed()) return {};  // interrupted: nothing is known
-    known->arena_bytes = plan ? plan->summary.arena_bytes : arena_bytes;
-    if (!plan || plan->summary.arena_bytes >= arena_bytes || plan->summary.host_pool_bytes > request_.host_budget_bytes)
-      return {};
-    arena_bytes = plan->summary.arena_bytes;
-    minimum = Found{std::move(*plan), variant, live_limit, policy_};
+    const Ceiling ceiling = {.arena_bytes = arena_bytes, .deadline = request_.deadline};
+    PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*variant, policy_, live_limit, ceiling));
+    if (!found && request_.deadline.passed()) return {};  // interrupted: nothing is known
+    known->arena_bytes = found ? found->arena() : arena_bytes;
+    if (!found || found->arena() >= arena_bytes || !fits_host(*found)) return {};
+    arena_bytes = found->arena();
+    minimum = std::move(found);
     return {};
   };
   for (const int64_t sub_batch : sub_batches) {
@@ -242,17 +248,17 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
     Ceiling& known = *ceiling;
     if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes || request_.deadline.passed())
       return {};
-    PLIMSOLL_ASSIGN(std::optional<Plan> plan,
+    PLIMSOLL_ASSIGN(std::optional<Found> found,
                     plan_below(*variant, policy_, limit, {.seconds = interesting_, .deadline = request_.deadline}));
-    if (!plan && request_.deadline.passed()) return {};  // interrupted: nothing is known
-    if (!plan) {
+    if (!found && request_.deadline.passed()) return {};  // interrupted: nothing is known
+    if (!found) {
       known.seconds = interesting_;
-    } else if (plan->summary.live_bytes > most_live) {
+    } else if (found->plan.summary.live_bytes > most_live) {
       // Exceeds this limit, so it does not count as a plan of it.
       known.seconds = std::numeric_limits<double>::infinity();
     } else {
-      known = {.seconds = plan->summary.iteration_seconds, .arena_bytes = plan->summary.arena_bytes};
-      take(Found{std::move(*plan), variant, limit, policy_});
+      known = {.seconds = found->seconds(), .arena_bytes = found->arena()};
+      take(std::move(found));
     }
     return {};
   };

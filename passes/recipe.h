@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "passes/found.h"
 #include "passes/variants.h"
 
 namespace plimsoll {

@@ -4,7 +4,6 @@
 
 #include <functional>
 
-#include "passes/found.h"
 #include "passes/recipe.h"
 
 namespace plimsoll {

@@ -4,15 +4,20 @@
 #include <deque>
 #include <limits>
 #include <queue>
+#include <span>
 #include <tuple>
+#include <utility>
 
-#include "passes/joint.h"
+#include "passes/search/fit.h"
 #include "passes/thread_pool.h"
+#include "passes/tighten.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr size_t kSearch = static_cast<size_t>(-1);
+// Steps of an order. Above this, placing a plan takes seconds, and quick placement fragments more.
+constexpr size_t kLarge = 50'000;
 
 class Selector {
  public:
@@ -45,7 +50,7 @@ class Selector {
       else if (entry.seconds < best_.seconds()) PLIMSOLL_TRY(search(entry, pool));
     }
     for (const VariantSearch& variant : searches_)
-      host_budget_binds_ |= variant.ready && variant.schedules->host_budget_binds();
+      host_budget_binds_ |= variant.ready && (variant.search->schedules.pool_binds() || variant.search->pool_refused);
     return !searches_.empty();
   }
 
@@ -61,7 +66,7 @@ class Selector {
     WorkItem* setup = nullptr;
     // Valid once `setup` has run:
     Status status = {};
-    Joint* schedules = nullptr;
+    ScheduleSearch* search = nullptr;
     std::vector<WorkItem*> segments = {};  // null: nothing left to search; empty vector: nothing in them fits
     // State of the selection loop:
     bool ready = false;
@@ -80,22 +85,28 @@ class Selector {
 
   // Runs on any thread. Schedules of a segment above the budget fit only by chance, so those segments are skipped.
   void set_up(VariantSearch& variant, ThreadPool& pool, bool alone) {
-    Result<Joint*> joint =
-        variants_.joint(variant.candidate->sub_batch, policy_, limits_.effort, limits_.host_budget_bytes);
-    if (!joint.ok()) return void(variant.status = joint.error());
-    Joint* const schedules = variant.schedules = *joint;
+    const Result<ScheduleSearch*> found =
+        variants_.search(variant.candidate->sub_batch, policy_, limits_.effort, limits_.host_budget_bytes);
+    if (!found.ok()) return void(variant.status = found.error());
+    variant.search = *found;
+    search::Descent* const schedules = &variant.search->schedules;
     const int64_t least = schedules->minimum_bytes();
     if (!alone && least != kNoLimit && least > limits_.budget_bytes) return;
     schedules->begin(limits_.search);
     for (size_t segment = 0; segment < schedules->segments(); ++segment) {
       const auto search = [this, schedules, segment](const std::stop_token& stop) {
-        return schedules->search_on(segment, limits_.search.unless(stop));
+        return !schedules->next(segment, limits_.search.unless(stop)).last;
       };
       const bool wanted = segment >= schedules->segment_of(limits_.budget_bytes) && !schedules->ended(segment);
-      variant.segments.push_back(wanted ? &pool.add(schedules->bound_seconds_of(segment, limits_.budget_bytes), search,
-                                                    schedules->searched(segment))
-                                        : nullptr);
+      variant.segments.push_back(
+          wanted ? &pool.add(bound_seconds_of(variant, segment), search,
+                             static_cast<int64_t>(schedules->searched(segment))) : nullptr);
     }
+  }
+
+  // Lower bound for the schedules of one segment.
+  double bound_seconds_of(const VariantSearch& variant, size_t segment) const {
+    return variant.search->bound_seconds(std::min(limits_.budget_bytes, variant.search->schedules.above(segment)));
   }
 
   Status search(const Entry& entry, ThreadPool& pool) {
@@ -108,15 +119,16 @@ class Selector {
       pool.reach(*variant.setup, 1);
       PLIMSOLL_TRY(variant.status);
       variant.ready = true;
-      bound_ = std::min(bound_, variant.schedules->bound_seconds(limits_.budget_bytes));
+      if (variant.search->bound_bytes > limits_.budget_bytes) return {};  // there is no such plan to bound
+      bound_ = std::min(bound_, variant.search->bound_seconds(limits_.budget_bytes));
       if (variant.segments.empty()) return {};
-      variant.segment = variant.schedules->segment_of(limits_.budget_bytes);
-      next_.push({variant.schedules->bound_seconds_of(variant.segment, limits_.budget_bytes), entry.variant, kSearch});
+      variant.segment = variant.search->schedules.segment_of(limits_.budget_bytes);
+      next_.push({bound_seconds_of(variant, variant.segment), entry.variant, kSearch});
       return {};
     }
     if (WorkItem* const segment = variant.segments[variant.segment])
       pool.reach(*segment, static_cast<int64_t>(variant.stretch) + 1);
-    const search::Stretch& stretch = variant.schedules->stretch(variant.segment, variant.stretch);
+    const search::Stretch& stretch = variant.search->schedules.stretch(variant.segment, variant.stretch);
     host_budget_binds_ |= stretch.pool_binds;
     for (const search::State& state : stretch.states) {
       if (!state.outcome.fits(limits_.budget_bytes)) continue;
@@ -124,8 +136,7 @@ class Selector {
       variant.found.push_back(&state);
     }
     if (stretch.below < 0) return {};
-    next_.push(
-        {variant.schedules->bound_seconds(std::min(limits_.budget_bytes, stretch.below)), entry.variant, kSearch});
+    next_.push({variant.search->bound_seconds(std::min(limits_.budget_bytes, stretch.below)), entry.variant, kSearch});
     ++variant.stretch;
     if (!stretch.last) return {};
     ++variant.segment;
@@ -139,10 +150,10 @@ class Selector {
     const VariantSearch& variant = searches_[entry.variant];
     const search::State& state = *variant.found[entry.schedule];
     if (limits_.deadline.passed() || state.outcome.busy_seconds >= best_.seconds()) return {};
-    PLIMSOLL_ASSIGN(std::optional<JointPlan> made,
-                    variant.schedules->plan(state, limits_.budget_bytes, best_.seconds(), limits_.deadline));
+    PLIMSOLL_ASSIGN(std::optional<Found> made,
+                    plan_of(*variant.search, state, limits_.budget_bytes, best_.seconds(), limits_.deadline));
     if (!made) return {};
-    best_ = {std::move(made->plan), variant.candidate, made->live_limit, policy_, std::move(made->decided)};
+    best_ = std::move(*made);
     pool.limit_priority(best_.seconds());
     return {};
   }
@@ -171,6 +182,45 @@ Result<Selection> select_variant(Variants& variants, const Policy& policy, std::
   }
   variants.forget_unfinished();
   return selector.selection();
+}
+
+// The tighter limits do not depend on the budget. A tighter variant that is faster than the looser one before it is
+// skipped: a larger budget would take the looser one and be slower.
+Result<std::optional<Found>> plan_of(ScheduleSearch& search, const search::State& state, int64_t budget_bytes,
+                                     double seconds, const Deadline& deadline) {
+  constexpr int64_t kTighter[] = {64, 32, 16}, kTighterOfLarge[] = {8};  // limit reduced by 1/64, 1/32, 1/16
+  const bool large = search.model.order.size() > kLarge;
+  std::span<const int64_t> parts = large ? std::span<const int64_t>(kTighterOfLarge) : kTighter;
+  search::Workbench bench(search.model, deadline, search.pool_limit);
+  bool as_found = true;
+  const auto make = [&](int64_t limit) -> Result<std::optional<Found>> {
+    const bool refit = !std::exchange(as_found, false);
+    search::State tight = bench.evaluate(state.decisions, limit);
+    if (!tight.outcome.possible()) return std::optional<Found>();
+    if (refit && !tight.outcome.fits(limit)) {
+      tight = search::fit(bench, std::move(tight), limit, {});
+      if (!tight.outcome.fits(limit)) return std::optional<Found>();
+      bench.evaluate(tight.decisions, limit);
+    }
+    if (bench.evaluator.least_seconds(bench.trace) >= seconds) return std::optional<Found>();
+    PLIMSOLL_ASSIGN(std::optional<Found> made, plan_below(search.candidate, with_schedule(search.policy, bench.trace),
+                                                          limit, {.seconds = seconds, .deadline = deadline}));
+    return made && made->seconds() >= seconds ? std::nullopt : std::move(made);
+  };
+  double looser = 0;
+  const auto fits = [&](const Found& made, int64_t) {
+    if (made.seconds() < looser) return false;
+    looser = made.seconds();
+    search.pool_refused |= made.host_pool() > search.host_budget;
+    return made.host_pool() <= search.host_budget && made.arena() <= budget_bytes;
+  };
+  const auto next = [&](const Found&, int64_t, bool fit) -> std::optional<int64_t> {
+    if (fit || parts.empty()) return std::nullopt;
+    const int64_t limit = state.outcome.peak_bytes - state.outcome.peak_bytes / parts.front();
+    parts = parts.subspan(1);
+    return limit;
+  };
+  return tighten(state.limit, make, fits, next);
 }
 
 }  // namespace plimsoll

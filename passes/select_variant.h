@@ -13,7 +13,6 @@
 
 #include <span>
 
-#include "passes/found.h"
 #include "passes/variants.h"
 
 namespace plimsoll {
@@ -39,5 +38,10 @@ struct Selection {
 // considers, or something faster.
 Result<Selection> select_variant(Variants& variants, const Policy& policy, std::span<const int64_t> sizes,
                                  const SelectionLimits& limits, Found known);
+
+// The fastest plan of a schedule whose arena is within the budget, among the plans made before the deadline. nullopt:
+// none is faster than `seconds`.
+Result<std::optional<Found>> plan_of(ScheduleSearch& search, const search::State& state, int64_t budget_bytes,
+                                     double seconds, const Deadline& deadline);
 
 }  // namespace plimsoll

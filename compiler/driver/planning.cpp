@@ -161,15 +161,16 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
 Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {
   PLIMSOLL_ASSIGN(Plan plan, plannable.planner->plan(request));
   if (plannable.as_paper) plannable.as_paper->count(plan, plannable.graph);
-  const TaskGraph& whole = plannable.planner->graph_of(plan);
-  const std::optional<TaskGraph> slices =
-      plan.slice_bytes > 0 ? std::optional(sliced(whole, plan.slice_bytes, plan.whole_weights)) : std::nullopt;
-  const TaskGraph& graph = slices ? *slices : whole;
+  const std::optional<TaskGraph> planned =
+      plan.rounds > 1 || plan.slice_bytes > 0
+          ? std::optional(planned_graph(plannable.graph, plan.rounds, plan.slice_bytes, plan.whole_weights))
+          : std::nullopt;
+  const TaskGraph& graph = planned ? *planned : plannable.graph;
   note_fastest(plan, graph, *plannable.costs);
   note_needs(plan, graph, *plannable.costs);
   std::vector<Violation> violations = check_plan(plan);
-  for (Violation& violation : check_against_graph(plan, whole))
-    violations.push_back(std::move(violation));
+  // Against the graph as it was before the planner made another one of it, with accumulation or slices.
+  for (Violation& violation : check_against_graph(plan, plannable.graph)) violations.push_back(std::move(violation));
   if (!violations.empty()) return refusal(plan, violations);
   // A default follows from the memory that is free at this moment. It was checked, but equal requests give equal plans.
   if (!plannable.host_budget_requested) plan.host_budget_bytes = -1;
@@ -327,8 +328,7 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
     messages.note(
         fmt::format("batch normalization computes over {} at a time, on each rank separately, of the batch of {}",
                     counted(plan.rank_samples(), "sample"), plan.batch));
-  TaskGraph whole = plan.rounds > 1 ? plannable.planner->graph_of(plan) : std::move(plannable.graph);
-  TaskGraph graph = planned_graph(std::move(whole), plan.rounds, plan.slice_bytes, plan.whole_weights);
+  TaskGraph graph = planned_graph(std::move(plannable.graph), plan.rounds, plan.slice_bytes, plan.whole_weights);
   return Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short};
 }
 

@@ -104,7 +104,7 @@ class DymemReplay {
   }
 
   void bring(int32_t id, int64_t offset, End end) {
-    trace_.push_back({id, model_.tensors[at(id)].input ? StepKind::load : StepKind::prefetch});
+    trace_.push_back({id, model_.tensors[at(id)].input() ? StepKind::load : StepKind::prefetch});
     block(id) = {
         .offset = offset, .bytes = model_.tensors[at(id)].bytes, .end = end, .resident = true, .on_host = true};
   }
@@ -225,14 +225,10 @@ class DymemReplay {
 
 }  // namespace
 
-Status dymem(Plan& plan, const Context& context) {
-  std::optional<Model> made;
-  const Model& model = schedule::model_of(plan, context, made);
-  const int64_t capacity =
-      context.live_limit == kNoLimit ? pool::kUnbounded : context.live_limit - model.persistent_bytes;
-  schedule::put_steps(plan,
-                      DymemReplay(context.graph, plan.rank_samples(), model, capacity, context.live_limit > 0).run());
-  return {};
+schedule::Program dymem(const ScheduleRequest& request) {
+  const auto& [graph, model, samples, live_limit] = request;
+  const int64_t capacity = live_limit == kNoLimit ? pool::kUnbounded : live_limit - model.persistent_bytes;
+  return {.trace = DymemReplay(graph, samples, model, capacity, live_limit > 0).run()};
 }
 
 }  // namespace plimsoll

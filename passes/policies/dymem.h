@@ -30,6 +30,6 @@
 
 namespace plimsoll {
 
-Status dymem(Plan& plan, const Context& context);
+schedule::Program dymem(const ScheduleRequest& request);
 
 }  // namespace plimsoll

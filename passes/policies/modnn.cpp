@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "compiler/support/bytes.h"
-#include "passes/candidate.h"
 #include "passes/pool/list_pool.h"
 #include "passes/schedule/uses.h"
 
@@ -98,7 +97,7 @@ class ModnnReplay {
   }
 
   void bring(int32_t id, int64_t offset) {
-    trace_.push_back({id, model_.tensors[at(id)].input ? StepKind::load : StepKind::prefetch});
+    trace_.push_back({id, model_.tensors[at(id)].input() ? StepKind::load : StepKind::prefetch});
     Block& mine = block(id);
     mine.offset = offset;
     mine.bytes = model_.tensors[at(id)].bytes;
@@ -154,7 +153,7 @@ class ModnnReplay {
   }
 
   void leave(int32_t id) {
-    if (!block(id).on_host && !model_.tensors[at(id)].input) trace_.push_back({id, StepKind::offload});
+    if (!block(id).on_host && !model_.tensors[at(id)].input()) trace_.push_back({id, StepKind::offload});
     block(id).on_host = true;
     release(id);
   }
@@ -162,7 +161,7 @@ class ModnnReplay {
   void slide_together() {
     std::erase_if(residents_, [&](int32_t id) { return !block(id).resident; });
     std::sort(residents_.begin(), residents_.end(),
-              [&](int32_t a, int32_t b) { return block(a).offset < block(b).offset; });
+              [&](int32_t a, int32_t b) { return std::tie(block(a).offset, a) < std::tie(block(b).offset, b); });
     residents_.erase(std::unique(residents_.begin(), residents_.end()), residents_.end());
     pool_ = pool::ListPool(pool_.capacity());
     for (const int32_t id : residents_) block(id).offset = *pool_.allocate(block(id).bytes);
@@ -254,19 +253,19 @@ struct Needs {
   int64_t resident = 0, largest_task = 0;
 };
 
-Needs needs_of(const Candidate& variant) {
+Needs needs_of(const SubBatchCosts& costs, int64_t sub_batch) {
   Needs needs;
-  const TaskGraph& graph = *variant.graph;
+  const TaskGraph& graph = costs.graph;
   const auto resides = [&](TensorId id) {
     return graph.tensors[id].persistent || graph.tensors[id].kind == TensorKind::weight_gradient;
   };
   for (const TensorId id : ids_of(graph.tensors))
-    if (resides(id)) needs.resident += align_up(graph.tensors[id].bytes(variant.sub_batch));
+    if (resides(id)) needs.resident += align_up(graph.tensors[id].bytes(sub_batch));
   for (const TaskId id : ids_of(graph.tasks)) {
-    int64_t bytes = align_up(variant.choices[id].back().workspace_bytes);
+    int64_t bytes = align_up(costs.choices[id].back().workspace_bytes);
     for (const Operand& operand : graph.tasks[id].operands)
       if (operand.access != Access::absent && !resides(operand.tensor))
-        bytes += align_up(graph.tensors[operand.tensor].bytes(variant.sub_batch));
+        bytes += align_up(graph.tensors[operand.tensor].bytes(sub_batch));
     needs.largest_task = std::max(needs.largest_task, bytes);
   }
   return needs;
@@ -274,20 +273,17 @@ Needs needs_of(const Candidate& variant) {
 
 }  // namespace
 
-Status modnn(Plan& plan, const Context& context) {
-  std::optional<Model> made;
-  const Model& model = schedule::model_of(plan, context, made);
+schedule::Program modnn(const ScheduleRequest& request) {
   const int64_t capacity =
-      context.live_limit == kNoLimit ? pool::kUnbounded : context.live_limit - model.persistent_bytes;
-  schedule::put_steps(plan, ModnnReplay(model, capacity).run());
-  return {};
+      request.live_limit == kNoLimit ? pool::kUnbounded : request.live_limit - request.model.persistent_bytes;
+  return {.trace = ModnnReplay(request.model, capacity).run()};
 }
 
-Result<int64_t> modnn_sub_batch(const CandidateOf& candidate, int64_t batch, int64_t budget) {
+Result<int64_t> modnn_sub_batch(const CostsOf& costs, int64_t batch, int64_t budget) {
   int64_t sub_batch = batch;
   while (sub_batch > 1) {
-    PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
-    const Needs needs = needs_of(*variant);
+    PLIMSOLL_ASSIGN(const SubBatchCosts split, costs(sub_batch));
+    const Needs needs = needs_of(split, sub_batch);
     const double room = static_cast<double>(std::max<int64_t>(budget - needs.resident, 0));
     const int64_t next = static_cast<int64_t>(static_cast<double>(sub_batch) * room /
                                               static_cast<double>(std::max<int64_t>(needs.largest_task, 1)));

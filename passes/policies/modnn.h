@@ -43,7 +43,7 @@
 
 namespace plimsoll {
 
-Status modnn(Plan& plan, const Context& context);
-Result<int64_t> modnn_sub_batch(const CandidateOf& candidate, int64_t batch, int64_t budget);
+schedule::Program modnn(const ScheduleRequest& request);
+Result<int64_t> modnn_sub_batch(const CostsOf& costs, int64_t batch, int64_t budget);
 
 }  // namespace plimsoll

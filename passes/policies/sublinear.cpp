@@ -4,7 +4,9 @@
 #include <cmath>
 #include <utility>
 
-#include "passes/schedule/apply.h"
+#include "passes/analysis/root.h"
+#include "passes/schedule/evaluate.h"
+#include "passes/schedule/lower.h"
 
 namespace plimsoll {
 namespace {
@@ -83,12 +85,12 @@ class Splitter {
 
   // Algorithm 3 with one budget per level, largest first.
   Decisions split(const std::vector<int64_t>& budgets) {
-    Decisions decisions(model_.tensors.size());  // kept tensors without readers are freed in any case
+    Decisions decisions(model_);  // kept tensors without readers are freed in any case
     stay_.assign(chain_.made.size(), 0);
     split({0, chain_.size()}, budgets, 0, 0);
-    for (size_t id = 0; id < decisions.size(); ++id)
+    for (size_t id = 0; id < stay_.size(); ++id)
       if (stay_[id] > 0 && model_.tensors[id].recomputable)
-        decisions[id] = {.kind = DecisionKind::recompute, .level = stay_[id]};
+        decisions.activations[id] = {.kind = DecisionKind::recompute, .level = {.depth = stay_[id]}};
     return decisions;
   }
 
@@ -184,11 +186,10 @@ class Search {
       const double x = static_cast<double>(std::max<int64_t>(sizes.x, 1)),
                    y = static_cast<double>(std::max<int64_t>(sizes.y, 1));
       for (int i = 0; i < kGrid; ++i) {
-        const double scale = std::exp2(static_cast<double>(i) / (kGrid - 1) - 0.5);  // 1/sqrt 2 … sqrt 2
+        const double scale = root(to_the_power(2, i), kGrid - 1) / std::sqrt(2.0);  // 1/sqrt 2 … sqrt 2
         std::vector<int64_t> budgets;
         for (int level = 1; level <= levels; ++level)
-          budgets.push_back(
-              static_cast<int64_t>(scale * x * std::pow(y / x, static_cast<double>(level) / (levels + 1))));
+          budgets.push_back(static_cast<int64_t>(scale * x * to_the_power(root(y / x, levels + 1), level)));
         consider(splitter.split(budgets));
       }
     }
@@ -196,7 +197,7 @@ class Search {
 
   void consider(Decisions decisions) {
     Trace trace;
-    schedule::lower_possible(lowering_, decisions, trace);
+    lowering_.lower_possible(decisions, trace);
     const Outcome outcome = evaluator_.evaluate(trace, limit_);
     if (!best_.empty() && !better(outcome, best_outcome_)) return;
     best_ = std::move(trace);
@@ -221,11 +222,8 @@ class Search {
 
 }  // namespace
 
-Status sublinear(Plan& plan, const Context& context) {
-  std::optional<Model> made;
-  const Model& model = schedule::model_of(plan, context, made);
-  schedule::put_steps(plan, Search(model, context.live_limit).run());
-  return {};
+schedule::Program sublinear(const ScheduleRequest& request) {
+  return {.trace = Search(request.model, request.live_limit).run()};
 }
 
 }  // namespace plimsoll

@@ -27,10 +27,10 @@
 // Model inputs stay, as in the paper, and so do outputs that may not be recomputed.
 #pragma once
 
-#include "passes/context.h"
+#include "passes/policy.h"
 
 namespace plimsoll {
 
-Status sublinear(Plan& plan, const Context& context);
+schedule::Program sublinear(const ScheduleRequest& request);
 
 }  // namespace plimsoll

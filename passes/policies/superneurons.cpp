@@ -4,13 +4,14 @@
 #include <set>
 #include <string_view>
 
-#include "passes/schedule/apply.h"
+#include "passes/schedule/copies.h"
+#include "passes/schedule/lower.h"
 
 namespace plimsoll {
 namespace {
 
+using schedule::ActivationDecision;
 using schedule::at;
-using schedule::Decision;
 using schedule::DecisionKind;
 using schedule::Decisions;
 using schedule::Model;
@@ -65,7 +66,7 @@ class SuperNeuronsLayers {
     }
     for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
       const schedule::ModelTensor& tensor = model_.tensors[at(id)];
-      if (tensor.persistent) continue;
+      if (tensor.persistent()) continue;
       checkpoint_[at(id)] =
           tensor.producer < 0 || !tensor.recomputable || readers[at(id)] > 1 || makes_checkpoints(tensor.producer);
     }
@@ -152,10 +153,10 @@ std::vector<int32_t> least_recently_used(const Model& model, const SuperNeuronsL
   return list;
 }
 
-Decision decision_of(int32_t tensor, const SuperNeuronsLayers& layers, Strategy strategy) {
+ActivationDecision decision_of(int32_t tensor, const SuperNeuronsLayers& layers, Strategy strategy) {
   if (layers.is_checkpoint(tensor)) return {.kind = DecisionKind::offload};
   const bool nothing_stays = strategy == Strategy::memory || (strategy == Strategy::cost && layers.is_costly(tensor));
-  return {.kind = DecisionKind::recompute, .level = nothing_stays ? schedule::kTransient : uint8_t{1}};
+  return {.kind = DecisionKind::recompute, .level = nothing_stays ? schedule::kTransient : schedule::Level{}};
 }
 
 // Copies as in section 3.3.1: offload after the forward of the next CONV, prefetch after the backward of the CONV
@@ -222,26 +223,25 @@ class PaperCopies {
   size_t first_task_ = 0;
 };
 
-Status run(Plan& plan, const Context& context, Strategy strategy) {
-  std::optional<Model> made;
-  const Model& model = schedule::model_of(plan, context, made);
-  const SuperNeuronsLayers layers(model, context.graph, plan.rank_samples());
+schedule::Program run(const ScheduleRequest& request, Strategy strategy) {
+  const Model& model = request.model;
+  const SuperNeuronsLayers layers(model, request.graph, request.samples);
   const std::vector<int32_t> list = least_recently_used(model, layers, strategy);
   schedule::Evaluator evaluator(model);
   schedule::Lowering lowering(model);
   Trace trace;
   const auto give_up = [&](size_t count) {
     Decisions decisions = schedule::keep_everything(model);
-    for (size_t i = 0; i < count; ++i) decisions[at(list[i])] = decision_of(list[i], layers, strategy);
-    schedule::lower_possible(lowering, decisions, trace);
+    for (size_t i = 0; i < count; ++i) decisions.activations[at(list[i])] = decision_of(list[i], layers, strategy);
+    lowering.lower_possible(decisions, trace);
   };
   const auto fits = [&](size_t count) {
     give_up(count);
-    return evaluator.measure(trace, context.live_limit).fits(context.live_limit);
+    return evaluator.measure(trace, request.live_limit).fits(request.live_limit);
   };
 
   size_t least = 0, most = list.size();
-  if (context.live_limit == kNoLimit || context.live_limit == 0 || !fits(most)) least = most;
+  if (request.live_limit == kNoLimit || request.live_limit == 0 || !fits(most)) least = most;
   while (least < most) {
     const size_t middle = (least + most) / 2;
     if (fits(middle)) most = middle;
@@ -249,20 +249,19 @@ Status run(Plan& plan, const Context& context, Strategy strategy) {
   }
   give_up(least);
   // Recomputation serves to lower the peak. So without a limit, copies ahead of their need must not raise it.
-  int64_t limit = context.live_limit;
+  int64_t limit = request.live_limit;
   if (limit == kNoLimit && strategy != Strategy::offload) limit = evaluator.measure(trace, limit).peak_bytes;
   Trace as_paper = PaperCopies(model, layers, trace).run();
   if (evaluator.measure(as_paper, limit).fits(limit)) trace = std::move(as_paper);
   else schedule::time_copies(model, evaluator, trace, limit);
-  schedule::put_steps(plan, trace);
-  return {};
+  return {.trace = std::move(trace)};
 }
 
 }  // namespace
 
-Status superneurons_offload(Plan& plan, const Context& context) { return run(plan, context, Strategy::offload); }
-Status superneurons_speed(Plan& plan, const Context& context) { return run(plan, context, Strategy::speed); }
-Status superneurons_memory(Plan& plan, const Context& context) { return run(plan, context, Strategy::memory); }
-Status superneurons_cost(Plan& plan, const Context& context) { return run(plan, context, Strategy::cost); }
+schedule::Program superneurons_offload(const ScheduleRequest& request) { return run(request, Strategy::offload); }
+schedule::Program superneurons_speed(const ScheduleRequest& request) { return run(request, Strategy::speed); }
+schedule::Program superneurons_memory(const ScheduleRequest& request) { return run(request, Strategy::memory); }
+schedule::Program superneurons_cost(const ScheduleRequest& request) { return run(request, Strategy::cost); }
 
 }  // namespace plimsoll

@@ -36,14 +36,13 @@
 // Workspace section 3.5: the fastest algorithm whose workspace fits in the bytes that are free at that step.
 #pragma once
 
-#include "passes/context.h"
+#include "passes/policy.h"
 
 namespace plimsoll {
 
-// Before and after: as stated in passes/schedule/lower.h.
-Status superneurons_offload(Plan& plan, const Context& context);  // copies only; nothing is recomputed
-Status superneurons_speed(Plan& plan, const Context& context);
-Status superneurons_memory(Plan& plan, const Context& context);
-Status superneurons_cost(Plan& plan, const Context& context);
+schedule::Program superneurons_offload(const ScheduleRequest& request);  // copies only; nothing is recomputed
+schedule::Program superneurons_speed(const ScheduleRequest& request);
+schedule::Program superneurons_memory(const ScheduleRequest& request);
+schedule::Program superneurons_cost(const ScheduleRequest& request);
 
 }  // namespace plimsoll

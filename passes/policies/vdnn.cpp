@@ -12,7 +12,7 @@ namespace {
 using schedule::at;
 using schedule::Model;
 using schedule::Op;
-using schedule::Trace;
+using schedule::Program;
 
 enum class Offload { all, conv };
 
@@ -40,7 +40,6 @@ bool is_heavy(const Task& task, const TaskGraph& graph) {
            task.flops.at(1) >= 2 * tensor.type.elements().fixed;
   });
 }
-
 
 VdnnLayers find_layers(const Model& model, const TaskGraph& graph) {
   VdnnLayers layers{.list = {}, .of_task = std::vector<int32_t>(model.tasks.size(), kNone)};
@@ -103,17 +102,6 @@ void choose_tensors(VdnnLayers& layers, const Model& model) {
   }
 }
 
-// The steps with their barriers.
-struct Program {
-  Trace trace;
-  std::vector<std::vector<int32_t>> waits;  // of each step: earlier steps
-  void emit(const Op& op, std::vector<int32_t> after = {}) {
-    trace.push_back(op);
-    waits.push_back(std::move(after));
-  }
-  int32_t last() const { return static_cast<int32_t>(trace.size()) - 1; }
-};
-
 class Writer {
  public:
   Writer(const Model& model, VdnnLayers layers)
@@ -126,7 +114,7 @@ class Writer {
     for (int32_t position = 0; position < static_cast<int32_t>(model_.order.size()); ++position) {
       const Op& op = model_.order[at(position)];
       if (op.kind == StepKind::compute) step(op);
-      else program_.emit(op);
+      else emit(op);
       if (const auto done = last_use_.find(position); done != last_use_.end())
         for (const int32_t id : done->second) resident_[at(id)] = false;
     }
@@ -148,10 +136,16 @@ class Writer {
     if (forward && layer != kNone) offload(layer, op.id);
     for (const auto* lists : {&model_.reads, &model_.updates})
       for (const int32_t id : (*lists)[op.id]) fetch(id);
-    program_.emit(op, std::move(barrier_));
+    emit(op, std::move(barrier_));
     barrier_.clear();
-    last_task_ = program_.last();
+    last_task_ = last_step();
   }
+
+  void emit(const Op& op, std::vector<int32_t> after = {}) {
+    program_.trace.push_back(op);
+    program_.waits.push_back(std::move(after));
+  }
+  int32_t last_step() const { return static_cast<int32_t>(program_.trace.size()) - 1; }
 
   std::vector<int32_t> after_last_task() const {
     return last_task_ == kNone ? std::vector<int32_t>{} : std::vector<int32_t>{last_task_};
@@ -161,19 +155,19 @@ class Writer {
   void offload(int32_t layer, int32_t task) {
     const auto reads = model_.reads[task];
     for (const int32_t id : layers_.list[at(layer)].x) {
-      if (left_[at(id)] || model_.tensors[at(id)].input || std::find(reads.begin(), reads.end(), id) == reads.end())
+      if (left_[at(id)] || model_.tensors[at(id)].input() || std::find(reads.begin(), reads.end(), id) == reads.end())
         continue;
       left_[at(id)] = true;
-      program_.emit({id, StepKind::offload}, after_last_task());
-      copies_.push_back(program_.last());
+      emit({id, StepKind::offload}, after_last_task());
+      copies_.push_back(last_step());
     }
   }
 
   void fetch(int32_t id) {
     if (resident_[at(id)]) return;
     resident_[at(id)] = true;
-    program_.emit({id, model_.tensors[at(id)].input ? StepKind::load : StepKind::prefetch}, after_last_task());
-    copies_.push_back(program_.last());
+    emit({id, model_.tensors[at(id)].input() ? StepKind::load : StepKind::prefetch}, after_last_task());
+    copies_.push_back(last_step());
   }
 
   // Figure 10, findPrefetchLayer(), after the fetches that this layer's first task needs.
@@ -208,49 +202,35 @@ Program program_of(const Model& model, const TaskGraph& graph, Offload offload) 
   return Writer(model, std::move(layers)).run();
 }
 
-void put(Plan& plan, const Program& program) {
-  schedule::put_steps(plan, program.trace);
-  for (size_t i = 0; i < program.waits.size(); ++i)
-    for (const int32_t wait : program.waits[i])
-      plan.steps[StepId(static_cast<int64_t>(i))].waits.push_back(StepId(wait));
-}
-
-Status apply(Plan& plan, const Context& context, Offload offload) {
-  std::optional<Model> made;
-  const Model& model = schedule::model_of(plan, context, made);
-  put(plan, program_of(model, context.graph, offload));
-  return {};
-}
-
 }  // namespace
 
-Status vdnn_all(Plan& plan, const Context& context) { return apply(plan, context, Offload::all); }
+schedule::Program vdnn_all(const ScheduleRequest& request) {
+  return program_of(request.model, request.graph, Offload::all);
+}
 
-Status vdnn_conv(Plan& plan, const Context& context) { return apply(plan, context, Offload::conv); }
+schedule::Program vdnn_conv(const ScheduleRequest& request) {
+  return program_of(request.model, request.graph, Offload::conv);
+}
 
-Status vdnn_dyn(Plan& plan, const Context& context) {
-  std::optional<Model> made;
-  const Model& model = schedule::model_of(plan, context, made);
+schedule::Program vdnn_dyn(const ScheduleRequest& request) {
+  const auto& [graph, model, samples, live_limit] = request;
   schedule::Evaluator evaluator(model);
   const auto peak = [&](const Program& program, int64_t limit) {
     return evaluator.measure(program.trace, limit).peak_bytes;
   };
-  const Program none{.trace = model.order, .waits = std::vector<std::vector<int32_t>>(model.order.size())};
-  const Program conv = program_of(model, context.graph, Offload::conv),
-                all = program_of(model, context.graph, Offload::all);
+  const Program none{.trace = model.order}, conv = program_of(model, graph, Offload::conv),
+                all = program_of(model, graph, Offload::all);
   // First the fastest algorithms, then algorithms under the limit.
-  for (const int64_t algorithms : {kNoLimit, context.live_limit})
+  for (const int64_t algorithms : {kNoLimit, live_limit})
     for (const Program* program : {&none, &conv, &all}) {
       if (program == &none && algorithms != kNoLimit) continue;
-      if (peak(*program, algorithms) > context.live_limit) continue;
-      put(plan, *program);
-      return {};
+      if (peak(*program, algorithms) > live_limit) continue;
+      return *program;
     }
   const Program* least = &all;
   for (const Program* program : {&conv, &none})
     if (peak(*program, 0) < peak(*least, 0)) least = program;
-  put(plan, *least);
-  return {};
+  return *least;
 }
 
 }  // namespace plimsoll

@@ -31,12 +31,12 @@
 // Each works with any sub-batch; the paper runs whole batches.
 #pragma once
 
-#include "passes/context.h"
+#include "passes/policy.h"
 
 namespace plimsoll {
 
-Status vdnn_all(Plan& plan, const Context& context);
-Status vdnn_conv(Plan& plan, const Context& context);
-Status vdnn_dyn(Plan& plan, const Context& context);  // with AlgorithmKind::fitting
+schedule::Program vdnn_all(const ScheduleRequest& request);
+schedule::Program vdnn_conv(const ScheduleRequest& request);
+schedule::Program vdnn_dyn(const ScheduleRequest& request);  // with AlgorithmKind::fitting
 
 }  // namespace plimsoll

@@ -34,8 +34,8 @@ void Evaluator::find_lives(const Trace& trace) {
         const ModelTensor& tensor = model_.tensors[at(op.id)];
         const int32_t before = current_[at(op.id)].life;
         left_at_[at(step)] = before < 0 ? -1 : lives_[at(before)].last;
-        if (before < 0 && tensor.persistent) host_resident_bytes_ += tensor.bytes;
-        if (tensor.persistent) rounds_[at(step)] = CopyRounds::last;
+        if (before < 0 && tensor.persistent()) host_resident_bytes_ += tensor.bytes;
+        if (tensor.persistent()) rounds_[at(step)] = CopyRounds::last;
         if (const int32_t put = stored_[at(op.id)]; put >= 0 && rounds_[at(put)] == CopyRounds::all_but_last)
           rounds_[at(put)] = CopyRounds::all;
         begin(op.id, step, step);
@@ -44,9 +44,9 @@ void Evaluator::find_lives(const Trace& trace) {
       case StepKind::offload: {
         const ModelTensor& tensor = model_.tensors[at(op.id)];
         Life& life = lives_[at(current_[at(op.id)].life)];
-        made_at_[at(step)] = tensor.persistent ? life.last : life.first;
-        if (tensor.persistent) {
-          const bool kept = tensor.adds_up && rounds_[at(life.first)] != CopyRounds::last;
+        made_at_[at(step)] = tensor.persistent() ? life.last : life.first;
+        if (tensor.persistent()) {
+          const bool kept = tensor.adds_up() && rounds_[at(life.first)] != CopyRounds::last;
           rounds_[at(step)] = kept ? CopyRounds::all_but_last : CopyRounds::last;
           stored_[at(op.id)] = step;
         }
@@ -73,7 +73,7 @@ void Evaluator::find_lives(const Trace& trace) {
       if (model_.tasks[at(op.id)].kind == TaskKind::update) continue;
       CopyRounds& fetched = rounds_[at(lives_[at(current_[at(tensor)].life)].first)];
       if (fetched != CopyRounds::last) continue;
-      const bool zeros = model_.tensors[at(tensor)].adds_up && stored_[at(tensor)] < 0;
+      const bool zeros = model_.tensors[at(tensor)].adds_up() && stored_[at(tensor)] < 0;
       begins_with_zeros_ = begins_with_zeros_ || zeros;
       fetched = zeros ? CopyRounds::all_but_first : CopyRounds::all;
     }
@@ -156,7 +156,7 @@ void Evaluator::choose_algorithms(const Trace& trace, int64_t limit, Outcome& ou
 CopySeconds Evaluator::seconds_of_copy(const Trace& trace, size_t step, double share, Which which) const {
   const ModelTensor& tensor = model_.tensors[at(trace[step].id)];
   if (which != Which::only && !has_copy(rounds_[step], which == Which::first, which == Which::last)) return {};
-  const double bytes = (tensor.persistent ? 1 : share) * static_cast<double>(tensor.copy_bytes);
+  const double bytes = (tensor.persistent() ? 1 : share) * static_cast<double>(tensor.copy_bytes);
   const double rate =
       trace[step].kind == StepKind::offload ? model_.links.d2h_bytes_per_second : model_.links.h2d_bytes_per_second;
   return {.latency = model_.links.latency_seconds,

@@ -1,24 +1,234 @@
 #include "passes/schedule/lower.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "passes/schedule/residences.h"
-
+// Lowering has three stages, each from trace to trace. The last two are about host-resident tensors:
+//
+//   activations lowered   w used … dw complete …  …  update w
+//   updates placed        w used … dw complete  update w  …
+//   residences fetched    prefetch:w  w used … dw complete  prefetch:w  update w  offload:w  …
 namespace plimsoll::schedule {
+namespace {
 
-// The first stage of lowering: activations and inputs. residences.h has the stages that follow.
+// When each step ends if every task is at its fastest and nothing waits; in seconds.
+std::vector<double> ends_of_tasks(const Model& model, const Trace& trace) {
+  std::vector<double> ends;
+  ends.reserve(trace.size());
+  double now = 0;
+  for (const Op& op : trace) {
+    if (op.kind == StepKind::compute) now += model.algorithms_of(op.id, op.again).front().seconds;
+    ends.push_back(now);
+  }
+  return ends;
+}
+
+// When an update comes.
+class UpdateRule {
+ public:
+  UpdateRule(const Model& model, std::span<const ResidenceDecision> decisions) : model_(model), decisions_(decisions) {}
+
+  bool comes_early(int32_t task) const {
+    const auto early = [&](int32_t id) {
+      return (tensor(id).update == task || tensor(id).adds_up()) && decision(id).on_host && decision(id).early;
+    };
+    const auto host_residents = model_.host_residents[task];
+    return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), early);
+  }
+
+  // For slices, unless a decision sets the time: each update waits until the links have had time for the copies of the
+  // previous one.
+  bool comes_in_turn(int32_t task) const {
+    const auto host_residents = model_.host_residents[task];
+    const auto mine = [&](int32_t id) { return tensor(id).always_on_host() && tensor(id).update == task; };
+    const auto free = [&](int32_t id) { return !mine(id) || !decision(id).on_host; };
+    return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), mine) &&
+           std::all_of(host_residents.begin(), host_residents.end(), free) && !comes_early(task);
+  }
+
+  // Seconds on the slower link for the tensors written back after the update.
+  double seconds_of_copies(int32_t task) const {
+    double seconds = 0;
+    for (const int32_t id : model_.host_residents[task])
+      if (tensor(id).update == task)
+        seconds += model_.links.latency_seconds +
+                   static_cast<double>(tensor(id).copy_bytes) /
+                       std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
+    return seconds;
+  }
+
+ private:
+  const ResidenceDecision& decision(int32_t id) const { return decisions_[at(tensor(id).residence)]; }
+  const ModelTensor& tensor(int32_t id) const { return model_.tensors[at(id)]; }
+
+  const Model& model_;
+  std::span<const ResidenceDecision> decisions_;
+};
+
+// Moves each early update right after the last step that it depends on, which may be another early update. Updates
+// taken in turn keep the order in which they become ready, and are placed no earlier than the links can have delivered
+// them (ResidenceDecision::early).
+void place_updates(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace) {
+  const UpdateRule rule(model, decisions);
+  std::vector<int32_t> moved;
+  for (const int32_t task : model.early_updates)
+    if (rule.comes_early(task) || rule.comes_in_turn(task)) moved.push_back(task);
+  if (moved.empty()) return;
+  const size_t size = trace.size();
+  std::vector<int32_t> last(model.tasks.size(), -1);  // last step of each task
+  for (size_t step = 0; step < size; ++step)
+    if (trace[step].kind == StepKind::compute) last[at(trace[step].id)] = static_cast<int32_t>(step);
+  const auto ready = [&](int32_t task) {
+    int32_t step = 0;
+    for (const int32_t other : model.update_after[task]) step = std::max(step, last[at(other)]);
+    return step;
+  };
+  const std::vector<int32_t> places = last;  // before any move
+  for (const int32_t task : moved) last[at(task)] = ready(task);
+  std::stable_sort(moved.begin(), moved.end(), [&](int32_t a, int32_t b) { return last[at(a)] < last[at(b)]; });
+  const std::vector<double> ends = ends_of_tasks(model, trace);
+  double copied = 0;                                      // when the links have delivered the updates placed so far
+  std::vector<std::vector<int32_t>> behind(size);         // of each step: updates that follow it
+  std::vector<uint8_t> moves(model.tasks.size(), false);  // of each task: an update away from its place in the order
+  for (const int32_t task : moved) {
+    int32_t step = ready(task);
+    if (rule.comes_in_turn(task)) {
+      copied = std::max(copied, ends[at(step)]) + rule.seconds_of_copies(task);
+      // No later than in the order: the next slice may be there.
+      while (step + 1 < places[at(task)] && ends[at(step)] < copied) ++step;
+    }
+    moves[at(task)] = true;
+    behind[at(step)].push_back(task);
+    last[at(task)] = step;
+  }
+  const Trace input = std::exchange(trace, {});
+  trace.reserve(size);
+  for (size_t step = 0; step < size; ++step) {
+    const Op& op = input[step];
+    if (op.kind != StepKind::compute || !moves[at(op.id)]) trace.push_back(op);
+    for (const int32_t task : behind[step]) trace.push_back({task, StepKind::compute});
+  }
+}
+
+// For an evicted gradient: the run of steps that access it after a fetch.
+struct Stretch {
+  int32_t last = -1;  // the last step so far
+  // Some step adds to it; the last step is an update; some step clears it.
+  bool added = false, update = false, cleared = false;
+};
+
+// Where an accumulated gradient is fetched (before `step`) or written back (after it).
+struct GradientCopy {
+  int32_t step = 0;
+  StepKind kind = StepKind::prefetch;
+  int32_t id = 0;
+};
+
+// By step, fetches first. A gradient is written back if a task other than an update has added to it. It stays until all
+// its slices are updated, because each update clears its part.
+std::vector<GradientCopy> find_gradient_copies(const Model& model, std::span<const ResidenceDecision> decisions,
+                                               const Trace& trace) {
+  const auto tensor = [&](int32_t id) -> const ModelTensor& { return model.tensors[at(id)]; };
+  const auto decision = [&](int32_t id) -> const ResidenceDecision& { return decisions[at(tensor(id).residence)]; };
+  std::vector<GradientCopy> copies;
+  const auto offloaded = [&](int32_t id) { return tensor(id).adds_up() && decision(id).on_host; };
+  if (std::none_of(model.all_host_residents.begin(), model.all_host_residents.end(), offloaded)) return copies;
+  std::vector<Stretch> stretches(model.tensors.size());
+  const auto ends = [&](int32_t id) {
+    const Stretch& stretch = stretches[at(id)];
+    if (stretch.added) copies.push_back({stretch.last, StepKind::offload, id});
+  };
+  for (int32_t step = 0; step < static_cast<int32_t>(trace.size()); ++step) {
+    const Op& op = trace[at(step)];
+    if (op.kind != StepKind::compute) continue;
+    const bool update = model.tasks[at(op.id)].kind == TaskKind::update;
+    for (const int32_t id : model.host_residents[op.id]) {
+      if (!tensor(id).adds_up() || !decision(id).on_host) continue;
+      Stretch& stretch = stretches[at(id)];
+      const bool leaves =
+          step - stretch.last > kNear && (decision(id).again || update != stretch.update) && !stretch.cleared;
+      if (stretch.last < 0 || leaves) {
+        ends(id);
+        stretch = {};
+        copies.push_back({step, StepKind::prefetch, id});
+      }
+      const auto updated = model.updated[op.id];
+      stretch = {step, stretch.added || !update, update,
+                 stretch.cleared || std::find(updated.begin(), updated.end(), id) != updated.end()};
+    }
+  }
+  for (const int32_t id : model.all_host_residents) ends(id);
+  std::stable_sort(copies.begin(), copies.end(), [](const GradientCopy& a, const GradientCopy& b) {
+    return a.step != b.step ? a.step < b.step : a.kind == StepKind::prefetch && b.kind == StepKind::offload;
+  });
+  return copies;
+}
+
+// Fetches host-resident tensors before each run of tasks that access them. After the run the device copy is dropped,
+// because the host copy still has the same value. It is written back after its update. This stage comes last, when
+// every task is known, because recomputations read weights too.
+void fetch_residences(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace) {
+  const auto tensor = [&](int32_t id) -> const ModelTensor& { return model.tensors[at(id)]; };
+  const auto decision = [&](int32_t id) -> const ResidenceDecision& { return decisions[at(tensor(id).residence)]; };
+  const auto away = [&](int32_t id) { return tensor(id).always_on_host() || decision(id).on_host; };
+  if (std::none_of(model.all_host_residents.begin(), model.all_host_residents.end(), away)) return;
+  const std::vector<double> ends = ends_of_tasks(model, trace);
+  // A refetch would take longer than the tasks in between, so the tensor stays.
+  const auto soon = [&](int32_t id, int32_t touched, int32_t step) {
+    const double between = ends[at(step) - 1] - ends[at(touched)];
+    return between < static_cast<double>(tensor(id).copy_bytes) / model.links.h2d_bytes_per_second;
+  };
+  const std::vector<GradientCopy> gradients = find_gradient_copies(model, decisions, trace);
+  const Trace input = std::exchange(trace, {});
+  trace.reserve(2 * input.size());
+  std::vector<int32_t> touched_at(model.tensors.size(), -1);  // of each evicted tensor: the last step that accessed it
+  enum class Part { forward, backward, update };
+  int32_t backward = kNever;  // first step of the backward
+  size_t next = 0;
+  for (int32_t step = 0; step < static_cast<int32_t>(input.size()); ++step) {
+    const Op& op = input[at(step)];
+    if (op.kind != StepKind::compute) {
+      trace.push_back(op);
+      continue;
+    }
+    const TaskKind kind = model.tasks[at(op.id)].kind;
+    if (kind != TaskKind::forward && kind != TaskKind::loss) backward = std::min(backward, step);
+    const auto part_at = [&](int32_t at) { return at < backward ? Part::forward : Part::backward; };
+    const Part here = kind == TaskKind::update ? Part::update : part_at(step);
+    const auto host_residents = model.host_residents[op.id];
+    for (const int32_t id : host_residents) {
+      if (!away(id) || tensor(id).adds_up()) continue;
+      int32_t& touched = touched_at[at(id)];
+      if (touched < 0 ||
+          (step - touched > kNear && (decision(id).again || (part_at(touched) != here && !soon(id, touched, step)))))
+        trace.push_back({id, StepKind::prefetch});
+      touched = step;
+    }
+    for (; next < gradients.size() && gradients[next].step == step && gradients[next].kind == StepKind::prefetch;
+         ++next)
+      trace.push_back({gradients[next].id, StepKind::prefetch});
+    trace.push_back(op);
+    for (; next < gradients.size() && gradients[next].step == step; ++next)
+      trace.push_back({gradients[next].id, StepKind::offload});
+    for (const int32_t id : host_residents)
+      if (away(id) && tensor(id).update == op.id) trace.push_back({id, StepKind::offload});
+  }
+}
+
+}  // namespace
+
 class Lowering::Impl {
  public:
   explicit Impl(const Model& model) : model_(model) {}
 
   std::optional<int32_t> run(const Decisions& decisions, size_t longest) {
-    decisions_ = decisions;
+    decisions_ = decisions.activations;
     resident_.assign(model_.tensors.size(), 0);
     on_host_.assign(model_.tensors.size(), 0);
     updated_.assign(model_.tensors.size(), 0);
     wanted_.assign(model_.tasks.size(), 0);
     any_again_ =
-        std::any_of(decisions.begin(), decisions.end(), [](const Decision& decision) { return decision.again; });
+        std::any_of(decisions_.begin(), decisions_.end(), [](const ActivationDecision& each) { return each.again; });
     fresh_.clear();
     trace_.clear();
     trace_.reserve(model_.order.size() * 3 / 2);
@@ -33,8 +243,8 @@ class Lowering::Impl {
       for (const int32_t tensor : model_.gaps_at[at_]) leave(tensor);
       if (trace_.size() > longest) return kTooLong;
     }
-    place_updates(model_, decisions_, trace_);
-    fetch_residences(model_, decisions_, trace_);
+    place_updates(model_, decisions.residences, trace_);
+    fetch_residences(model_, decisions.residences, trace_);
     return std::nullopt;
   }
 
@@ -42,7 +252,7 @@ class Lowering::Impl {
 
  private:
   bool resident(int32_t tensor) const { return resident_[static_cast<size_t>(tensor)]; }
-  const Decision& decision(int32_t tensor) const { return decisions_[static_cast<size_t>(tensor)]; }
+  const ActivationDecision& decision(int32_t tensor) const { return decisions_[static_cast<size_t>(tensor)]; }
   const ModelTensor& tensor(int32_t id) const { return model_.tensors[static_cast<size_t>(id)]; }
 
   std::optional<int32_t> step(const Op& op) {
@@ -66,7 +276,7 @@ class Lowering::Impl {
       case DecisionKind::keep: return;
       case DecisionKind::offload:
         if (tensor(id).gap_end == kNever) break;  // no later step needs the copy
-        if (!tensor(id).input && !on_host_[static_cast<size_t>(id)]) trace_.push_back({id, StepKind::offload});
+        if (!tensor(id).input() && !on_host_[static_cast<size_t>(id)]) trace_.push_back({id, StepKind::offload});
         on_host_[static_cast<size_t>(id)] = true;
         break;
       case DecisionKind::recompute: break;
@@ -84,7 +294,7 @@ class Lowering::Impl {
     if (next != uses.end() && *next - at_ > kNear) resident_[static_cast<size_t>(id)] = false;
   }
 
-  bool comes_by_copy(int32_t id) const { return tensor(id).input || on_host_[static_cast<size_t>(id)]; }
+  bool comes_by_copy(int32_t id) const { return tensor(id).input() || on_host_[static_cast<size_t>(id)]; }
 
   // Makes missing_ resident by copies and by recomputations in graph order. Each recomputation reads tensors that are
   // resident, arrive by copy, or were just recomputed.
@@ -126,7 +336,7 @@ class Lowering::Impl {
 
   void fetch(int32_t id) {
     if (resident(id)) return;
-    trace_.push_back({id, tensor(id).input ? StepKind::load : StepKind::prefetch});
+    trace_.push_back({id, tensor(id).input() ? StepKind::load : StepKind::prefetch});
     resident_[static_cast<size_t>(id)] = true;
   }
   void made(int32_t id) {
@@ -140,9 +350,9 @@ class Lowering::Impl {
       const auto reads = model_.reads[for_task];
       return std::find(reads.begin(), reads.end(), id) != reads.end();
     };
-    uint8_t lowest = kTransient;
+    Level lowest = kTransient;
     for (const int32_t id : fresh_)
-      if (decision(id).kind == DecisionKind::recompute && (!own(id) || decision(id).level >= kNested))
+      if (decision(id).kind == DecisionKind::recompute && (!own(id) || decision(id).level.kind >= Level::Kind::nested))
         lowest = std::min(lowest, decision(id).level);
     for (const int32_t id : fresh_) {
       if (own(id) || decision(id).kind == DecisionKind::keep) continue;
@@ -152,7 +362,7 @@ class Lowering::Impl {
   }
 
   const Model& model_;
-  std::span<const Decision> decisions_;
+  std::span<const ActivationDecision> decisions_;
   Trace trace_;
   int32_t at_ = 0;
   std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags
@@ -169,16 +379,22 @@ std::optional<int32_t> Lowering::lower_to_steps(const Decisions& decisions, Trac
   return stuck;
 }
 
-Decisions keep_everything(const Model& model) {
-  Decisions decisions(model.tensors.size());
-  for (size_t id = 0; id < decisions.size(); ++id)
-    if (model.tensors[id].movable && model.tensors[id].gap_end == kNever)
-      decisions[id] = {.kind = DecisionKind::recompute, .level = kTransient};
-  return decisions;
+bool Lowering::lower_possible(Decisions& decisions, Trace& trace, size_t longest) {
+  while (const std::optional<int32_t> stuck = lower_to_steps(decisions, trace, longest)) {
+    if (*stuck == kTooLong) return false;
+    ActivationDecision& decision = decisions.activations[at(*stuck)];
+    PLIMSOLL_CHECK(decision.kind != DecisionKind::keep, "a tensor is missing that was never given up");
+    decision = {};
+  }
+  return true;
 }
 
-std::optional<int32_t> lower_to_steps(const Model& model, const Decisions& decisions, Trace& trace, size_t longest) {
-  return Lowering(model).lower_to_steps(decisions, trace, longest);
+Decisions keep_everything(const Model& model) {
+  Decisions decisions(model);
+  for (size_t id = 0; id < model.tensors.size(); ++id)
+    if (model.tensors[id].movable && model.tensors[id].gap_end == kNever)
+      decisions.activations[id] = {.kind = DecisionKind::recompute, .level = kTransient};
+  return decisions;
 }
 
 }  // namespace plimsoll::schedule

@@ -5,6 +5,7 @@
 //   lowered    load:x  conv  relu  conv2  offload:x2  …  prefetch:x2  relu(again)  conv2'  relu'  conv'
 #pragma once
 
+#include <compare>
 #include <memory>
 #include <optional>
 
@@ -14,43 +15,59 @@ namespace plimsoll::schedule {
 
 enum class DecisionKind : uint8_t {
   keep,       // stays on the device from its forward to its backward uses
-  offload,    // copied to the host pool and back. A model input is loaded again instead. A weight or optimizer state
-              // resides in the host pool: it is fetched before the tasks that access it and written back after its
-              // update. So does an accumulated gradient, which is written back after every task that adds to it
+  offload,    // copied to the host pool and back. A model input is loaded again instead
   recompute,  // evicted, and recomputed from the resident tensors when the backward needs it
 };
 
-inline constexpr uint8_t kEarly = 0;
-inline constexpr uint8_t kTransient = 255;
-inline constexpr uint8_t kNested = 128;
+// The lifetime of a tensor that is recomputed on the way to another. It stays for its own use if no other tensor on the
+// way has a lower level; otherwise it is recomputed once more for that use. So levels express the recursion of
+// checkpointing:
+//
+//   depth      0 . . . 0 . . . 0      every segment is recomputed as a whole, and stays: Chen's plan, one level
+//   depth      0 2 1 2 1 2 1 2 0      on the way to the last 2 only the 1s stay; the other 2s are recomputed each
+struct Level {
+  enum class Kind : uint8_t {
+    plain,      // the level of the tensor that is wanted itself does not count
+    nested,     // it does: then deeper tensors do not stay
+    transient,  // never stays on the way to another ("memory-centric")
+  };
+  Kind kind = Kind::plain;
+  uint8_t depth = 1;
+  friend auto operator<=>(const Level&, const Level&) = default;
+};
+inline constexpr Level kTransient = {Level::Kind::transient, 0};
 
-// The decision for one tensor in its gap.
-struct Decision {
+// The decision for an activation or an input in its gap.
+struct ActivationDecision {
   DecisionKind kind = DecisionKind::keep;
-  // The lifetime of a tensor that is recomputed on the way to another. It stays for its own use if no other tensor on
-  // the way has a lower level; otherwise it is recomputed once more for that use. So levels express the recursion of
-  // checkpointing:
-  //
-  //   level      0 . . . 0 . . . 0      every segment is recomputed as a whole, and stays: Chen's plan, one level
-  //   level      0 2 1 2 1 2 1 2 0      on the way to the last 2 only the 1s stay; the other 2s are recomputed each
-  //
-  // The level of the tensor that is wanted itself does not count below kNested. From kNested on, it does: then deeper
-  // tensors do not stay. kTransient: never stays on the way to another ("memory-centric").
-  //
-  // For a tensor that resides in the host pool, with several rounds: kEarly means that its update comes as soon as its
-  // gradient is complete, so its copies overlap with the rest of the backward. Otherwise the update comes last, as in
-  // the order. Slices that are kept (they reside in the host pool whatever the decision) are updated in turn, as the
-  // links deliver them.
-  uint8_t level = 1;
-  // Also evicted between backward uses that are more than kNear steps apart. A weight that resides in the host pool is
-  // then evicted between any two uses, not only between forward, backward and update.
-  bool again = false;
-  friend bool operator==(const Decision&, const Decision&) = default;
+  Level level = {};
+  bool again = false;  // also evicted between backward uses that are more than kNear steps apart
+  friend bool operator==(const ActivationDecision&, const ActivationDecision&) = default;
 };
 
-// Indexed by tensor id. Decisions also matter for tensors that the backward does not access: if kept, they are starting
-// points of recomputations. By default they are evicted after their last forward use.
-using Decisions = std::vector<Decision>;
+// The decision for a host-resident tensor (model.h). In the host pool, a weight or optimizer state is fetched before
+// the tasks that access it and written back after its update. An accumulated gradient is written back after every task
+// that adds to it.
+struct ResidenceDecision {
+  bool on_host = false;
+  // With several rounds: the update comes as soon as its gradient is complete, so its copies overlap with the rest of
+  // the backward. Otherwise the update comes last, as in the order. Slices reside in the host pool in any case: without
+  // `on_host` they are updated in turn, as the links deliver them.
+  bool early = false;
+  bool again = false;  // evicted between any two uses, not only between forward, backward and update
+  friend bool operator==(const ResidenceDecision&, const ResidenceDecision&) = default;
+};
+
+// Decisions also matter for tensors that the backward does not access: if kept, they are starting points of
+// recomputations. By default they are evicted after their last forward use.
+struct Decisions {
+  Decisions() = default;
+  explicit Decisions(const Model& model)
+      : activations(model.tensors.size()), residences(model.all_host_residents.size()) {}
+  std::vector<ActivationDecision> activations = {};  // of each tensor; ignored for persistent ones
+  std::vector<ResidenceDecision> residences = {};    // of each host-resident tensor (ModelTensor::residence)
+  friend bool operator==(const Decisions&, const Decisions&) = default;
+};
 
 // Keeps every tensor, and evicts those that the backward does not access. This lowers to the order itself.
 Decisions keep_everything(const Model& model);
@@ -58,22 +75,23 @@ Decisions keep_everything(const Model& model);
 inline constexpr size_t kAnyLength = std::numeric_limits<size_t>::max();
 inline constexpr int32_t kTooLong = -1;
 
-// Fills `trace`. The offload of a tensor comes right after its last forward use, its prefetch or load right before its
-// next use. copies.h then moves them so that they overlap.
-//
-// Returns a tensor that cannot be recomputed, with `trace` unfinished: its producer may not be recomputed, or would
-// read a weight after its update. Another decision for it, or for one of its inputs, helps. Returns kTooLong if the
-// trace exceeds `longest` steps. Repeated eviction can make the trace quadratic in the number of tasks.
-std::optional<int32_t> lower_to_steps(const Model& model, const Decisions& decisions, Trace& trace,
-                                      size_t longest = kAnyLength);
-
-// The same, reusable for one model, which must outlive this.
+// Reusable for one model, which must outlive this.
 class Lowering {
  public:
   explicit Lowering(const Model& model);
   ~Lowering();
 
+  // Fills `trace`. The offload of a tensor comes right after its last forward use, its prefetch or load right before
+  // its next use. copies.h then moves them so that they overlap.
+  //
+  // Returns a tensor that cannot be recomputed, with `trace` unfinished: its producer may not be recomputed, or would
+  // read a weight after its update. Another decision for it, or for one of its inputs, helps. Returns kTooLong if the
+  // trace exceeds `longest` steps. Repeated eviction can make the trace quadratic in the number of tasks.
   std::optional<int32_t> lower_to_steps(const Decisions& decisions, Trace& trace, size_t longest = kAnyLength);
+
+  // The same, but changes decisions that are impossible to keep. Returns false, with the trace unfinished, if it would
+  // have more than `longest` steps.
+  bool lower_possible(Decisions& decisions, Trace& trace, size_t longest = kAnyLength);
 
  private:
   class Impl;

@@ -22,34 +22,35 @@ constexpr int64_t kActivationFactor = 8;
 
 void find_host_residents(Model& model, const Plan& plan, const Context& context) {
   const auto of = [&](TensorId tensor) -> ModelTensor& { return model.tensors[static_cast<size_t>(tensor.value)]; };
+  const auto stays = [](ModelTensor& tensor) {
+    if (tensor.host_resident()) tensor.role = tensor.always_on_host() ? Role::never_here : Role::on_device;
+  };
   std::map<TensorKind, int64_t> all;
   for (const PlanTensor& tensor : plan.tensors) all[tensor.kind] += tensor.bytes;
-  const bool gradients_matter =
-      plan.ranks == 1 && all[TensorKind::activation] <= kActivationFactor * all[TensorKind::weight_gradient];
+  std::map<TensorKind, Role> roles = {{TensorKind::weight, Role::weight}, {TensorKind::optimizer_state, Role::state}};
+  if (plan.ranks == 1 && all[TensorKind::activation] <= kActivationFactor * all[TensorKind::weight_gradient])
+    roles[TensorKind::weight_gradient] = Role::gradient_sum;
   for (const TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& tensor = plan.tensors[id];
-    const bool gradient = tensor.kind == TensorKind::weight_gradient;
-    if (!context.policy.searches || !tensor.persistent || tensor.bytes == 0 || (gradient && !gradients_matter))
-      continue;
-    if (!gradient && tensor.kind != TensorKind::weight && tensor.kind != TensorKind::optimizer_state) continue;
-    of(id).host_resident = tensor.bytes >= all[tensor.kind] / kLittle;
-    of(id).adds_up = of(id).host_resident && gradient;
+    if (!context.policy.searches || !tensor.persistent || tensor.bytes == 0 || !roles.contains(tensor.kind)) continue;
+    if (tensor.bytes >= all[tensor.kind] / kLittle) of(id).role = roles[tensor.kind];
   }
   // A slice is part of a tensor that resides in the host pool, so the whole resides there too.
   for (const TensorId id : ids_of(plan.tensors)) {
     const TensorId whole = plan.tensors[id].slice_of;
     if (!whole.valid()) continue;
-    for (const TensorId each : {id, whole}) of(each).host_resident = of(each).always_on_host = true;
+    of(id).role = Role::slice;
+    of(whole).role = Role::sliced;
   }
   for (const TaskId id : ids_of(plan.tasks)) {
     const bool update = plan.tasks[id].kind == TaskKind::update;
     for (const TensorId tensor : plan.tasks[id].updates) {
-      if (of(tensor).adds_up) continue;
-      if (!update || of(tensor).update >= 0) of(tensor).host_resident = false;
+      if (of(tensor).adds_up()) continue;
+      if (!update || of(tensor).update >= 0) stays(of(tensor));
       if (update) of(tensor).update = id.value;
     }
     for (const TensorId tensor : plan.tasks[id].reads)
-      if (plan.tensors[tensor].kind == TensorKind::optimizer_state) of(tensor).host_resident = false;
+      if (plan.tensors[tensor].kind == TensorKind::optimizer_state) stays(of(tensor));
   }
   std::vector<bool> touched(model.tensors.size(), false);
   std::vector<int32_t> list;
@@ -57,7 +58,7 @@ void find_host_residents(Model& model, const Plan& plan, const Context& context)
     list.clear();
     for (const auto* tensors : {&plan.tasks[id].reads, &plan.tasks[id].updates})
       for (const TensorId tensor : *tensors)
-        if (of(tensor).host_resident) list.push_back(tensor.value);
+        if (of(tensor).host_resident()) list.push_back(tensor.value);
     model.host_residents.add(list);
     for (const int32_t tensor : list) {
       touched[static_cast<size_t>(tensor)] = true;
@@ -66,14 +67,13 @@ void find_host_residents(Model& model, const Plan& plan, const Context& context)
   }
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     ModelTensor& tensor = model.tensors[static_cast<size_t>(id)];
-    // Tensors that no task accesses stay on the device.
-    tensor.host_resident = tensor.host_resident && touched[static_cast<size_t>(id)];
-    tensor.adds_up = tensor.adds_up && tensor.host_resident;
-    tensor.for_update = tensor.host_resident && (plan.tensors[TensorId(id)].kind == TensorKind::optimizer_state ||
-                                                 plan.tensors[TensorId(id)].slice_of.valid());
-    if (!tensor.host_resident) tensor.update = -1;
+    // Tensors that no task accesses stay where they are.
+    if (tensor.host_resident() && !touched[static_cast<size_t>(id)]) stays(tensor);
+    if (!tensor.host_resident()) tensor.update = -1;
     else if (tensor.update < 0) model.all_host_residents.push_back(id);
   }
+  for (size_t i = 0; i < model.all_host_residents.size(); ++i)
+    model.tensors[at(model.all_host_residents[i])].residence = static_cast<int32_t>(i);
 }
 
 // The whole of state updated in slices resides in the host pool and is never on the device.
@@ -94,11 +94,11 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
     ModelTensor& mine = model.tensors[static_cast<size_t>(id.value)];
     mine.bytes = never[id] ? 0 : align_up(tensor.bytes);
     mine.copy_bytes = never[id] ? 0 : tensor.bytes;
-    mine.persistent = tensor.persistent;
+    if (tensor.persistent) mine.role = Role::on_device;
     mine.changed = plan.ranks > 1 && tensor.kind == TensorKind::weight_gradient;  // by its reduction
     if (tensor.persistent) model.persistent_bytes += mine.bytes;
   }
-  for (const TensorId input : context.graph.inputs) model.tensors[static_cast<size_t>(input.value)].input = true;
+  for (const TensorId input : context.graph.inputs) model.tensors[static_cast<size_t>(input.value)].role = Role::input;
   for (const TensorId kept : kept_to_the_end(context.graph)) model.tensors[static_cast<size_t>(kept.value)].kept = true;
 
   std::vector<int32_t> list;
@@ -169,7 +169,7 @@ void find_update_predecessors(Model& model, const Plan& plan) {
 }
 
 bool made_forward(const Model& model, const ModelTensor& tensor) {
-  return tensor.input || (tensor.producer >= 0 && is_forward(model.tasks[static_cast<size_t>(tensor.producer)].kind));
+  return tensor.input() || (tensor.producer >= 0 && is_forward(model.tasks[static_cast<size_t>(tensor.producer)].kind));
 }
 
 // For a tensor made in the forward, the gap lies between forward and backward. For a gradient, it is the longest
@@ -213,7 +213,7 @@ void find_gaps(Model& model) {
     if (tensor.changed) continue;
     const bool forward = made_forward(model, tensor);
     if (forward && tensor.gap_end == kNever) tensor.gap_begin = last[static_cast<size_t>(id)];
-    tensor.movable = !tensor.persistent && !tensor.kept && !tensor.saved && tensor.gap_begin >= 0;
+    tensor.movable = !tensor.persistent() && !tensor.kept && !tensor.saved && tensor.gap_begin >= 0;
     if (tensor.movable) at[static_cast<size_t>(tensor.gap_begin)].push_back(id);
   }
   for (const std::vector<int32_t>& tensors : at) model.gaps_at.add(tensors);
@@ -279,7 +279,8 @@ Model make_model(const Plan& plan, const Context& context) {
   model.last_share = static_cast<double>(plan.last_sub_batch) / static_cast<double>(plan.sub_batch);
   model.links = context.links;
   model.in_place_allowed = context.policy.in_place;
-  model.order = trace_of(plan);
+  for (const Step& step : plan.steps)
+    model.order.push_back({step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind});
   copy_facts(model, plan, context);
   find_host_residents(model, plan, context);
   for (int32_t task = 0; task < static_cast<int32_t>(model.tasks.size()); ++task) {
@@ -301,22 +302,10 @@ bool accesses(const Model& model, const Op& op, int32_t tensor) {
   return false;
 }
 
-Trace trace_of(const Plan& plan) {
-  Trace trace;
-  trace.reserve(plan.steps.size());
-  for (const Step& step : plan.steps)
-    trace.push_back({step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind, step.recompute});
-  return trace;
-}
-
-const Model& model_of(const Plan& plan, const Context& context, std::optional<Model>& made) {
-  return context.model ? *context.model : made.emplace(make_model(plan, context));
-}
-
-void put_steps(Plan& plan, const Trace& trace) {
+void put_steps(Plan& plan, const Program& program) {
   plan.steps = {};
-  plan.steps.reserve(trace.size());
-  for (const Op& op : trace) {
+  plan.steps.reserve(program.trace.size());
+  for (const Op& op : program.trace) {
     switch (op.kind) {
       case StepKind::compute:
         plan.steps.push_back(
@@ -335,6 +324,9 @@ void put_steps(Plan& plan, const Trace& trace) {
       case StepKind::reduce: break;  // inserted by a later pass
     }
   }
+  for (size_t step = 0; step < program.waits.size(); ++step)
+    for (const int32_t earlier : program.waits[step])
+      plan.steps[StepId(static_cast<int64_t>(step))].waits.push_back(StepId(earlier));
   for (const PlanTensor& tensor : plan.tensors) {
     if (!tensor.slice_of.valid()) continue;
     PlanTensor& whole = plan.tensors[tensor.slice_of];

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,6 +30,12 @@ struct Op {
   bool again = false;  // a recomputation
 };
 using Trace = std::vector<Op>;
+
+// A schedule, as a policy decides it.
+struct Program {
+  Trace trace = {};
+  std::vector<std::vector<int32_t>> waits = {};  // of each step: earlier steps. Empty: none
+};
 
 // A list of short lists in one contiguous array.
 class Lists {
@@ -66,27 +71,42 @@ class Touched {
   std::vector<Bounds> bounds_ = {};
 };
 
+// What a tensor is for.
+enum class Role : uint8_t {
+  activation,    // or a gradient: written and read within a round
+  input,         // loaded; may be loaded again
+  on_device,     // from here on persistent: stays on the device, whatever its decision
+  weight,        // from here to `sliced` host-resident (may reside in the host pool): accessed by tasks of the round
+  state,         // of the optimizer: accessed only by its update, once per iteration
+  gradient_sum,  // every round adds to it
+  slice,         // from here on always in the host pool: a part of a tensor, accessed only by its update
+  sliced,        // the whole of slices
+  never_here,    // the whole of slices that no task accesses: never on the device
+};
+
 struct ModelTensor {
   int64_t bytes = 0;       // size in the arena: a multiple of 256
   int64_t copy_bytes = 0;  // size that a copy transfers
   int32_t producer = -1;   // task
-  bool persistent = false;
-  bool input = false;      // loaded; may be loaded again
+  Role role = Role::activation;
   bool movable = false;    // may leave the device during its gap
   bool recomputable = false; // its producer may be recomputed
   bool saved = false; // saved by its producer, which reads it when recomputed; so it stays
   bool changed = false;    // updated in place, so a host copy could be stale
   bool kept = false;       // the trainer reads it at the end of the round
-  bool host_resident = false;  // a weight, optimizer state or gradient that may reside in the host pool
-  bool adds_up = false;    // host-resident: a gradient, which every round changes
-  // Host-resident: always resides there, whatever its decision: a slice, or the whole of slices.
-  bool always_on_host = false;
-  bool for_update = false; // host-resident: accessed only by its update, once per iteration
   int32_t update = -1;     // host-resident: the task that updates it; -1: frozen, or a gradient
+  int32_t residence = -1;  // host-resident: its position in Model::all_host_residents
   // Positions in `order`. For a tensor made in the forward: its last access before the backward, and its first access
   // in the backward. kNever: the backward does not access it; gap_begin is then its last access. For a tensor made in
   // the backward: the two consecutive accesses that are farthest apart, if more than kNear.
   int32_t gap_begin = -1, gap_end = kNever;
+
+  bool input() const { return role == Role::input; }
+  bool persistent() const { return role >= Role::on_device; }
+  bool host_resident() const { return role >= Role::weight && role <= Role::sliced; }
+  bool adds_up() const { return role == Role::gradient_sum; }
+  bool always_on_host() const { return role >= Role::slice; }  // whatever its decision
+  bool for_update() const { return role == Role::state || role == Role::slice; }
 };
 
 struct ModelTask {
@@ -158,13 +178,7 @@ bool accesses(const Model& model, const Op& op, int32_t tensor);
 // Before: the plan is ordered (passes/order.h).
 Model make_model(const Plan& plan, const Context& context);
 
-// The model in the context if present; otherwise `made`, which is computed from the plan.
-const Model& model_of(const Plan& plan, const Context& context, std::optional<Model>& made);
-
-// Writes a trace as the plan's steps. From here on, persistent tensors that are copied reside in the host pool.
-void put_steps(Plan& plan, const Trace& trace);
-
-// The trace that put_steps has written.
-Trace trace_of(const Plan& plan);
+// Writes a schedule as the plan's steps. From here on, persistent tensors that are copied reside in the host pool.
+void put_steps(Plan& plan, const Program& program);
 
 }  // namespace plimsoll::schedule

@@ -27,12 +27,6 @@ std::vector<State> Archive::take() {
   return states;
 }
 
-std::vector<State> Archive::all() const {
-  std::vector<State> states;
-  for (const auto& [peak, state] : by_peak_) states.push_back(state);
-  return states;
-}
-
 std::vector<State> Archive::between(int64_t low, int64_t high) const {
   std::vector<State> states;
   const std::vector<const State*> kept = apart(low, high);

@@ -28,8 +28,6 @@ class Archive {
   // All kept entries by rising peak bytes; each takes less time than all before it. Leaves the archive empty.
   std::vector<State> take();
 
-  std::vector<State> all() const;  // by rising peak bytes
-
   // Entries with peak bytes in (low, high], by falling peak bytes.
   std::vector<State> between(int64_t low, int64_t high) const;
 

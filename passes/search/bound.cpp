@@ -23,18 +23,52 @@ using schedule::Op;
 
 constexpr size_t kStepsTried = 24;
 
-double fastest(const Model& model, const Op& op) {
-  return op.kind == StepKind::compute ? model.algorithms_of(op.id).front().seconds : 0;
+// The fewest bytes without workspace that can be live while each step of the order runs: persistent tensors that cannot
+// leave, the step's own operands, and what the trainer reads at the end of the round and exists by then.
+std::vector<int64_t> least_bytes(const Model& model) {
+  int64_t kept = model.persistent_bytes;
+  for (const int32_t host_resident : model.all_host_residents) kept -= model.tensors[at(host_resident)].bytes;
+  std::vector<int64_t> least;
+  for (const Op& op : model.order) {
+    int64_t bytes = 0;
+    if (op.kind == StepKind::compute) {
+      for (const auto* lists : {&model.reads, &model.updates, &model.writes})
+        for (const int32_t tensor : (*lists)[op.id])
+          if (!model.tensors[at(tensor)].kept) bytes += model.tensors[at(tensor)].bytes;
+      for (const int32_t tensor : model.writes[op.id])
+        if (model.tensors[at(tensor)].kept) kept += model.tensors[at(tensor)].bytes;
+      const auto pairs = model.in_place_allowed ? model.in_place[op.id] : std::span<const int32_t>{};
+      for (size_t i = 0; i < pairs.size(); i += 2)
+        bytes -= std::min(model.tensors[at(pairs[i])].bytes, model.tensors[at(pairs[i + 1])].bytes);
+      for (const int32_t host_resident : model.host_residents[op.id]) bytes += model.tensors[at(host_resident)].bytes;
+    }
+    least.push_back(kept + bytes);
+  }
+  return least;
 }
 
-double fastest_iteration(const Model& model) {
+// Of each step of the order, the fastest algorithm whose workspace can fit within `limit`, or the one with the smallest
+// workspace. Null for loads.
+std::vector<const schedule::Algorithm*> fastest_within(const Model& model, const std::vector<int64_t>& least,
+                                                       int64_t limit) {
+  std::vector<const schedule::Algorithm*> chosen(model.order.size(), nullptr);
+  for (size_t step = 0; step < chosen.size(); ++step) {
+    if (model.order[step].kind != StepKind::compute) continue;
+    const auto algorithms = model.algorithms_of(model.order[step].id);
+    const auto fits = [&](const schedule::Algorithm& each) { return each.workspace_bytes <= limit - least[step]; };
+    const auto found = std::find_if(algorithms.begin(), algorithms.end(), fits);
+    chosen[step] = found == algorithms.end() ? &algorithms.back() : &*found;
+  }
+  return chosen;
+}
+
+double iteration_of(const Model& model, const std::vector<const schedule::Algorithm*>& algorithms) {
   double seconds = 0;
-  for (const Op& op : model.order) {
-    if (op.kind != StepKind::compute) continue;
-    const schedule::Algorithm& algorithm = model.algorithms_of(op.id).front();
-    const bool once = model.rounds == 1 || model.tasks[at(op.id)].kind == TaskKind::update;
-    seconds += once ? (model.rounds == 1 ? algorithm.seconds : algorithm.last_seconds)
-                    : algorithm.last_seconds + static_cast<double>(model.rounds - 1) * algorithm.seconds;
+  for (size_t step = 0; step < algorithms.size(); ++step) {
+    if (!algorithms[step]) continue;
+    const auto& [workspace, each, last] = *algorithms[step];
+    const bool once = model.rounds == 1 || model.tasks[at(model.order[step].id)].kind == TaskKind::update;
+    seconds += once ? (model.rounds == 1 ? each : last) : last + static_cast<double>(model.rounds - 1) * each;
   }
   return seconds;
 }
@@ -46,7 +80,7 @@ double first_load_seconds(const Model& model) {
   if (first == model.order.end()) return 0;
   int64_t bytes = -1;
   for (const int32_t id : model.reads[first->id])
-    if (model.tensors[at(id)].input) bytes = std::max(bytes, model.tensors[at(id)].copy_bytes);
+    if (model.tensors[at(id)].input()) bytes = std::max(bytes, model.tensors[at(id)].copy_bytes);
   if (bytes < 0) return 0;
   const double copy = static_cast<double>(bytes) / model.links.h2d_bytes_per_second;
   const double rounds = static_cast<double>(model.rounds);
@@ -86,11 +120,11 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     const ModelTensor& tensor = model.tensors[at(id)];
     // Saved tensors leave by copy only.
-    const bool leaves = tensor.movable || (tensor.saved && !tensor.persistent);
+    const bool leaves = tensor.movable || (tensor.saved && !tensor.persistent());
     if (!leaves || tensor.gap_end == kNever || tensor.gap_begin >= step || tensor.gap_end <= step) continue;
     if (schedule::accesses(model, model.order[at(step)], id)) continue;
     const double bytes = static_cast<double>(tensor.bytes);
-    if (tensor.input) found.push_back({bytes, 0});
+    if (tensor.input()) found.push_back({bytes, 0});
     else if (!tensor.recomputable || tensor.saved) found.push_back({bytes, 1e30});
     else {
       by_task[at(tensor.producer)].bytes += bytes;
@@ -114,7 +148,7 @@ std::vector<Droppable> host_residents_at(const Model& model, int32_t step) {
   for (const int32_t id : model.all_host_residents) {
     const ModelTensor& tensor = model.tensors[at(id)];
     if (std::find(here.begin(), here.end(), id) != here.end()) continue;
-    const bool fetched = model.rounds == 1 || !(tensor.for_update || tensor.adds_up);
+    const bool fetched = model.rounds == 1 || !(tensor.for_update() || tensor.adds_up());
     found.push_back({static_cast<double>(tensor.bytes), fetched ? taken * static_cast<double>(tensor.copy_bytes) : 0});
   }
   return found;
@@ -180,12 +214,9 @@ double round_bound(const Model& model, const std::vector<Droppable>& items,
 
 }  // namespace
 
-double bound_seconds(const Model& model, int64_t limit) { return Bound(model).seconds(limit); }
-
 struct Bound::Full {
   int32_t step = 0;
-  int64_t live = 0;  // bytes if everything stays, without workspaces
-  double before = 0, after = 0;  // seconds of the other tasks at their fastest
+  int64_t live = 0;  // bytes if everything stays, with the smallest workspace
   bool looked_at = false;
   std::vector<Droppable> items = {}, host_residents = {};
 };
@@ -194,74 +225,55 @@ Bound::~Bound() = default;
 
 Bound::Bound(const Model& model)
     : model_(model),
-      ideal_(fastest_iteration(model) + first_load_seconds(model)),
-      reduced_(model.reductions.empty() ? 0 : reduced_iteration(model)) {
+      first_load_(first_load_seconds(model)),
+      reduced_(model.reductions.empty() ? 0 : reduced_iteration(model)),
+      least_(least_bytes(model)) {
   schedule::Evaluator evaluator(model);
   schedule::Trace trace;
-  schedule::lower_to_steps(model, schedule::keep_everything(model), trace);
+  schedule::Lowering(model).lower_to_steps(schedule::keep_everything(model), trace);
   evaluator.evaluate(trace, 0);
-  std::vector<int64_t> live = evaluator.live();
-  for (size_t step = 0; step < live.size(); ++step)
-    if (trace[step].kind == StepKind::compute) live[step] -= model.algorithms_of(trace[step].id).back().workspace_bytes;
-
-  std::vector<double> until(model.order.size() + 1, 0);
-  for (size_t step = 0; step < model.order.size(); ++step)
-    until[step + 1] = until[step] + fastest(model, model.order[step]);
+  const std::vector<int64_t>& live = evaluator.live();
   std::vector<int32_t> steps(model.order.size());
   std::iota(steps.begin(), steps.end(), 0);
   const size_t tried = std::min(kStepsTried, steps.size());
   std::partial_sort(
       steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(tried), steps.end(),
       [&](int32_t a, int32_t b) { return live[at(a)] != live[at(b)] ? live[at(a)] > live[at(b)] : a < b; });
-  for (size_t i = 0; i < tried; ++i) {
-    const double before = until[at(steps[i])];
-    fullest_.push_back(
-        {.step = steps[i], .live = live[at(steps[i])], .before = before, .after = until.back() - before});
-  }
+  for (size_t i = 0; i < tried; ++i) fullest_.push_back({.step = steps[i], .live = live[at(steps[i])]});
 }
 
 double Bound::seconds(int64_t limit) {
-  if (limit == kNoLimit) return std::max(ideal_, reduced_);
   const auto [known, fresh] = known_.try_emplace(limit, 0);
   if (!fresh) return known->second;
-  double best = 0;  // largest excess of a round over its ideal time
+  const std::vector<const schedule::Algorithm*> algorithms = fastest_within(model_, least_, limit);
+  std::vector<double> until = {0};  // seconds of the tasks before each step
+  for (const schedule::Algorithm* algorithm : algorithms)
+    until.push_back(until.back() + (algorithm ? algorithm->seconds : 0));
+  double best = 0;  // largest excess of a round over the time of its tasks
   for (Full& full : fullest_) {
-    const double over = static_cast<double>(full.live - limit);
+    const double over = static_cast<double>(full.live) - static_cast<double>(limit);
     if (over <= 0) break;
     if (!full.looked_at) {
       full.items = droppable_at(model_, full.step);
       full.host_residents = host_residents_at(model_, full.step);
       full.looked_at = true;
     }
-    const double ideal = full.before + full.after;
-    best = std::max(
-        best,
-        round_bound(model_, full.items, full.host_residents, over, full.before, full.after, best + ideal) - ideal);
+    const double ideal = until.back(), before = until[at(full.step)], after = ideal - before;
+    best =
+        std::max(best, round_bound(model_, full.items, full.host_residents, over, before, after, best + ideal) - ideal);
   }
   const double rounds = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
-  return known->second = std::max(ideal_ + std::min(best, 1e6) * rounds, reduced_);
+  return known->second =
+             std::max(iteration_of(model_, algorithms) + first_load_ + std::min(best, 1e6) * rounds, reduced_);
 }
 
 int64_t bound_bytes(const Model& model) {
-  int64_t most = 0, kept = 0;
-  for (const schedule::Op& op : model.order) {
-    if (op.kind != StepKind::compute) continue;
-    int64_t bytes = model.algorithms_of(op.id).back().workspace_bytes, written_to_keep = 0;
-    for (const auto* lists : {&model.reads, &model.updates, &model.writes})
-      for (const int32_t tensor : (*lists)[op.id])
-        if (!model.tensors[at(tensor)].kept) bytes += model.tensors[at(tensor)].bytes;
-    for (const int32_t tensor : model.writes[op.id])
-      if (model.tensors[at(tensor)].kept) written_to_keep += model.tensors[at(tensor)].bytes;
-    const auto pairs = model.in_place_allowed ? model.in_place[op.id] : std::span<const int32_t>{};
-    for (size_t i = 0; i < pairs.size(); i += 2)
-      bytes -= std::min(model.tensors[at(pairs[i])].bytes, model.tensors[at(pairs[i + 1])].bytes);
-    for (const int32_t host_resident : model.host_residents[op.id]) bytes += model.tensors[at(host_resident)].bytes;
-    kept += written_to_keep;
-    most = std::max(most, bytes + kept);
-  }
-  int64_t may_leave = 0;
-  for (const int32_t host_resident : model.all_host_residents) may_leave += model.tensors[at(host_resident)].bytes;
-  return model.persistent_bytes - may_leave + most;
+  const std::vector<int64_t> least = least_bytes(model);
+  int64_t most = 0;
+  for (size_t step = 0; step < least.size(); ++step)
+    if (model.order[step].kind == StepKind::compute)
+      most = std::max(most, least[step] + model.algorithms_of(model.order[step].id).back().workspace_bytes);
+  return most;
 }
 
 }  // namespace plimsoll::search

@@ -8,9 +8,9 @@
 
 namespace plimsoll::search {
 
-// A lower bound in seconds per iteration for every schedule of this model, in its order, within `limit` bytes. For
-// kNoLimit it is the sum of the tasks' fastest times after the first load, and with several ranks including waits for
-// sums.
+// A lower bound in seconds per iteration for every schedule of this model, in its order, within `limit` bytes: the sum
+// of the tasks' times after the first load, each with its fastest algorithm whose workspace can fit, and what eviction
+// costs. With several ranks, also with waits for sums.
 //
 // While a step runs, tensors in their gap (model.h) that do not fit must be off the device. Each of them costs at least
 // one more run of its own task, after the step, or a copy to the host before the step and one back after it:
@@ -22,9 +22,6 @@ namespace plimsoll::search {
 // Copies also slow overlapping tasks (LinkRates::slowdown), so T >= ideal + again + slowdown caused by the offloaded
 // tensors. Treating bytes as divisible, the best split between dropping and offloading bounds all schedules. The step
 // with the largest bound counts.
-double bound_seconds(const schedule::Model& model, int64_t limit);
-
-// The same for many limits: the droppable tensors of a step are found once.
 class Bound {
  public:
   // `model` must outlive this.
@@ -36,7 +33,8 @@ class Bound {
  private:
   struct Full;
   const schedule::Model& model_;
-  double ideal_ = 0, reduced_ = 0;
+  double first_load_ = 0, reduced_ = 0;
+  std::vector<int64_t> least_;  // of each step: the fewest bytes that can be live, without workspace
   std::vector<Full> fullest_;  // the steps with the most live bytes, most first
   std::map<int64_t, double> known_;
 };

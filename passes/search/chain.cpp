@@ -7,14 +7,15 @@
 namespace plimsoll::search {
 namespace {
 
+using schedule::ActivationDecision;
 using schedule::at;
-using schedule::Decision;
 using schedule::DecisionKind;
 using schedule::Decisions;
-using schedule::kNested;
 using schedule::kTransient;
+using schedule::Level;
 using schedule::Model;
 
+constexpr Level kKept = {.depth = 0};
 constexpr int kMostStages = 65;      // stages
 constexpr int64_t kUnits = 512;   // maximum size of everything kept; bytes are rounded up to units
 constexpr float kImpossible = std::numeric_limits<float>::infinity();
@@ -87,7 +88,7 @@ class Recurrence {
         evict(seed.decisions, stage.output, kTransient);
         for (const int32_t id : stage.stash) evict(seed.decisions, id, kTransient);
       }
-      assign(seed.decisions, 0, end_, units, 0);
+      assign(seed.decisions, 0, end_, units);
       seeds.push_back(std::move(seed));
     }
     return seeds;
@@ -148,14 +149,18 @@ class Recurrence {
     }
   }
 
-  void evict(Decisions& decisions, int32_t id, uint8_t level) const {
+  void evict(Decisions& decisions, int32_t id, Level level) const {
     if (!model_.tensors[at(id)].movable) return;
-    decisions[at(id)] = level == 0 ? Decision{} : Decision{DecisionKind::recompute, level, false};
+    ActivationDecision& decision = decisions.activations[at(id)] = {};
+    if (level != kKept) decision = {DecisionKind::recompute, level};
   }
   // The right part stays at the same level; the left part is one level deeper.
-  void assign(Decisions& decisions, int32_t s, int32_t t, int32_t units, uint8_t level) const {
-    struct Part { int32_t s, t, units; uint8_t level; };
-    std::vector<Part> parts = {{s, t, units, level}};
+  void assign(Decisions& decisions, int32_t s, int32_t t, int32_t units) const {
+    struct Part {
+      int32_t s, t, units;
+      Level level;
+    };
+    std::vector<Part> parts = {{s, t, units, kKept}};
     while (!parts.empty()) {
       const Part part = parts.back();
       parts.pop_back();
@@ -168,7 +173,8 @@ class Recurrence {
         for (const int32_t id : stages_[at(k)].stash) evict(decisions, id, part.level);
         left -= stash_[at(k)];
       } else {
-        parts.push_back({part.s, k, part.units, static_cast<uint8_t>(part.level == 0 ? kNested : part.level + 1)});
+        const int depth = part.level == kKept ? 0 : part.level.depth + 1;
+        parts.push_back({part.s, k, part.units, {Level::Kind::nested, static_cast<uint8_t>(depth)}});
       }
       parts.push_back({k, part.t, left, part.level});
     }

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "passes/schedule/apply.h"
+#include "passes/schedule/lower.h"
 
 namespace plimsoll::search {
 

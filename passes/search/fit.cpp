@@ -12,9 +12,9 @@ namespace plimsoll::search {
 namespace {
 
 using schedule::at;
-using schedule::kEarly;
 using schedule::kNever;
 using schedule::kTransient;
+using schedule::Level;
 using schedule::Life;
 using schedule::ModelTensor;
 
@@ -39,8 +39,9 @@ class Fitter {
       if (!evict(decisions, state.outcome, limit)) break;
       state = bench_.evaluate(decisions, limit, kSeconds);
       if (!state.outcome.possible()) break;
-      for (size_t id = 0; id < decisions.size(); ++id)
-        if (decisions[id].kind == DecisionKind::recompute && state.decisions[id].kind == DecisionKind::keep)
+      const auto kind = [](const Decisions& each, size_t id) { return each.activations[id].kind; };
+      for (size_t id = 0; id < stuck_.size(); ++id)
+        if (kind(decisions, id) == DecisionKind::recompute && kind(state.decisions, id) == DecisionKind::keep)
           stuck_[id] = 1;
       if (!state.outcome.fits(limit) && state.outcome.excess >= best.outcome.excess) continue;
       best = state;
@@ -55,15 +56,23 @@ class Fitter {
   struct Candidate {
     int32_t tensor;
     int32_t first, last;  // range of steps during which it is evicted
-    Decision decision;
-    double score;  // seconds per byte
+    double score;         // seconds per byte
+    ActivationDecision activation = {};
+    ResidenceDecision residence = {};  // where the tensor is host-resident
     bool lives_on_host = false;  // resides in the host pool: off the device except during its parts
     int32_t number = 0;
   };
 
+  void take(const Candidate& candidate, Decisions& decisions) {
+    const ModelTensor& tensor = model_.tensors[at(candidate.tensor)];
+    if (tensor.host_resident()) decisions.residences[at(tensor.residence)] = candidate.residence;
+    else decisions.activations[at(candidate.tensor)] = candidate.activation;
+    evicted_[at(candidate.tensor)] = 1;
+  }
+
   // Seconds that recomputing the tensor adds.
   double recompute_seconds(int32_t tensor, const Decisions& decisions) {
-    const auto away = [&](int32_t id) { return decisions[at(id)].kind == DecisionKind::recompute; };
+    const auto away = [&](int32_t id) { return decisions.activations[at(id)].kind == DecisionKind::recompute; };
     return recompute_.seconds(tensor, away, [&](int32_t task) { return again_[at(task)] != 0; });
   }
 
@@ -86,8 +95,8 @@ class Fitter {
       const double hidden = std::clamp((beside - static_cast<double>(queued) / rate) / std::max(copy, 1e-12), 0.0, 1.0);
       return copy * (1 - hidden) + 0.02 * copy;
     };
-    if (tensor.for_update) return shown(backward_, fetched_) / static_cast<double>(model_.rounds);
-    if (tensor.adds_up)
+    if (tensor.for_update()) return shown(backward_, fetched_) / static_cast<double>(model_.rounds);
+    if (tensor.adds_up())
       return shown(backward_, fetched_) * static_cast<double>(model_.rounds - 1) / static_cast<double>(model_.rounds);
     return shown(forward_, fetched_forward_) + shown(backward_, fetched_);
   }
@@ -101,7 +110,7 @@ class Fitter {
     bool backward = false;
     for (size_t step = 0; step < bench_.trace.size(); ++step) {
       const Op& op = bench_.trace[step];
-      if (op.kind == StepKind::offload && !model_.tensors[at(op.id)].host_resident)
+      if (op.kind == StepKind::offload && !model_.tensors[at(op.id)].host_resident())
         offloaded_ += model_.tensors[at(op.id)].copy_bytes;
       if (op.kind == StepKind::prefetch)
         (backward ? fetched_ : fetched_forward_) += model_.tensors[at(op.id)].copy_bytes;
@@ -145,7 +154,7 @@ class Fitter {
                                            1);  // of each step: lives that may leave from there on
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
       const ModelTensor& tensor = model_.tensors[at(lives[at(life)].tensor)];
-      if (tensor.movable && !tensor.host_resident && tensor.bytes > 0 &&
+      if (tensor.movable && !tensor.host_resident() && tensor.bytes > 0 &&
           lives[at(life)].last > lives[at(life)].first + 1)
         from[at(lives[at(life)].first) + 1].push_back(life);
     }
@@ -171,8 +180,7 @@ class Fitter {
           used.push_back(candidate);
           continue;
         }
-        decisions[at(candidate.tensor)] = candidate.decision;
-        evicted_[at(candidate.tensor)] = 1;
+        take(candidate, decisions);
         live_.add(candidate.first + 1, candidate.last, -model_.tensors[at(candidate.tensor)].bytes);
       }
       for (const Candidate& candidate : used) there.push(candidate);
@@ -189,7 +197,7 @@ class Fitter {
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
       const auto& [tensor, first, last] = lives[at(life)];
       if (first >= peak || last <= peak || evicted_[at(tensor)] || touched_[at(tensor)] == stamp_of_touch_) continue;
-      if (model_.tensors[at(tensor)].host_resident) consider_more(lives[at(life)], decisions, candidates);
+      if (model_.tensors[at(tensor)].host_resident()) consider_more(lives[at(life)], decisions, candidates);
       else if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0)
         consider(lives[at(life)], decisions, candidates);
     }
@@ -205,8 +213,7 @@ class Fitter {
       const Candidate candidate = candidates.back();
       candidates.pop_back();
       const int64_t bytes = model_.tensors[at(candidate.tensor)].bytes;
-      decisions[at(candidate.tensor)] = candidate.decision;
-      evicted_[at(candidate.tensor)] = 1;
+      take(candidate, decisions);
       if (candidate.lives_on_host)
         for_each_absence(candidate.tensor, [&](int32_t begin, int32_t end) { live_.add(begin, end, -bytes); });
       else live_.add(candidate.first + 1, candidate.last, -bytes);
@@ -238,10 +245,8 @@ class Fitter {
   }
 
   // True if the update of this tensor comes early or in turn.
-  bool comes_before_its_place(int32_t id, const Decision& decision) const {
-    return decision.kind == DecisionKind::offload
-               ? decision.level == kEarly
-               : decision.kind == DecisionKind::keep && model_.tensors[at(id)].always_on_host;
+  static bool comes_before_its_place(const ModelTensor& tensor, const ResidenceDecision& decision) {
+    return decision.on_host ? decision.early : tensor.always_on_host();
   }
 
   // Candidates among tensors that reside on the device and are not accessed near the peak. Also, an early update at the
@@ -250,76 +255,84 @@ class Fitter {
     const Op& op = bench_.trace[at(peak)];
     const int32_t here = op.kind == StepKind::compute ? op.id : model_.tensors[at(op.id)].update;
     if (here >= 0 && !model_.update_after[here].empty())
-      for (const int32_t id : model_.host_residents[here])
-        if ((model_.tensors[at(id)].update == here || model_.tensors[at(id)].adds_up) &&
-            comes_before_its_place(id, decisions[at(id)]) && !evicted_[at(id)])
-          candidates.push_back({id,
-                                peak - 1,
-                                peak + 1,
-                                {DecisionKind::offload, 1, decisions[at(id)].again},
-                                1e-3 * host_residence_seconds(model_.tensors[at(id)]) /
-                                    static_cast<double>(model_.tensors[at(id)].bytes)});
+      for (const int32_t id : model_.host_residents[here]) {
+        const ModelTensor& tensor = model_.tensors[at(id)];
+        const ResidenceDecision& residence = decisions.residences[at(tensor.residence)];
+        if ((tensor.update != here && !tensor.adds_up()) || !comes_before_its_place(tensor, residence) ||
+            evicted_[at(id)])
+          continue;
+        candidates.push_back({.tensor = id,
+                              .first = peak - 1,
+                              .last = peak + 1,
+                              .score = 1e-3 * host_residence_seconds(tensor) / static_cast<double>(tensor.bytes),
+                              .residence = {.on_host = true, .again = residence.again}});
+      }
     for (const int32_t id : model_.all_host_residents) {
       const ModelTensor& tensor = model_.tensors[at(id)];
-      if (tensor.always_on_host || decisions[at(id)].kind != DecisionKind::keep || evicted_[at(id)] ||
+      if (tensor.always_on_host() || decisions.residences[at(tensor.residence)].on_host || evicted_[at(id)] ||
           touched_[at(id)] == stamp_of_touch_)
         continue;
       bool away = false;
       for_each_absence(id, [&](int32_t begin, int32_t end) { away = away || (begin <= peak && peak < end); });
       if (away)
-        candidates.push_back({id,
-                              0,
-                              0,
-                              {DecisionKind::offload, kEarly, false},
-                              host_residence_seconds(tensor) / static_cast<double>(tensor.bytes),
-                              true});
+        candidates.push_back({.tensor = id,
+                              .first = 0,
+                              .last = 0,
+                              .score = host_residence_seconds(tensor) / static_cast<double>(tensor.bytes),
+                              .residence = {.on_host = true, .early = true},
+                              .lives_on_host = true});
     }
   }
 
   // A host-resident weight that is on the device between two uses may be evicted there too.
   void consider_more(const Life& life, const Decisions& decisions, std::vector<Candidate>& candidates) const {
-    const Decision& decision = decisions[at(life.tensor)];
     const ModelTensor& tensor = model_.tensors[at(life.tensor)];
-    if (!decision.again && !tensor.for_update)
-      candidates.push_back({life.tensor,
-                            life.first,
-                            life.last,
-                            {DecisionKind::offload, decision.level, true},
-                            2 * host_residence_seconds(tensor) / static_cast<double>(tensor.bytes)});
+    const ResidenceDecision& residence = decisions.residences[at(tensor.residence)];
+    if (!residence.again && !tensor.for_update())
+      candidates.push_back({.tensor = life.tensor,
+                            .first = life.first,
+                            .last = life.last,
+                            .score = 2 * host_residence_seconds(tensor) / static_cast<double>(tensor.bytes),
+                            .residence = {.on_host = true, .early = residence.early, .again = true}});
   }
 
   // The next decision for a tensor that takes bytes at the peak, and its cost.
   void consider(const Life& life, const Decisions& decisions, std::vector<Candidate>& candidates) {
     const int32_t id = life.tensor;
     const ModelTensor& tensor = model_.tensors[at(id)];
-    const Decision& decision = decisions[at(id)];
+    const ActivationDecision& decision = decisions.activations[at(id)];
     const double bytes = static_cast<double>(tensor.bytes);
-    const auto add = [&](Decision next, double seconds) {
-      candidates.push_back({id, life.first, life.last, next, seconds / bytes});
+    const auto add = [&](ActivationDecision next, double seconds) {
+      candidates.push_back(
+          {.tensor = id, .first = life.first, .last = life.last, .score = seconds / bytes, .activation = next});
     };
     if (tensor.gap_end == kNever) {  // only a source of recomputations
       if (decision.kind == DecisionKind::keep)
         add({DecisionKind::recompute, kTransient, true}, recompute_seconds(id, decisions));
       return;
     }
-    const bool offload = means_.offload || tensor.input;
+    const bool offload = means_.offload || tensor.input();
     const double again =
         means_.recompute && tensor.recomputable && !stuck_[at(id)] ? recompute_seconds(id, decisions) : -1;
-    const double copied = offload ? offload_seconds(tensor.input ? 0 : tensor.copy_bytes) : -1;
+    const double copied = offload ? offload_seconds(tensor.input() ? 0 : tensor.copy_bytes) : -1;
     switch (decision.kind) {
       case DecisionKind::keep:
-        if (again >= 0 && (copied < 0 || again <= copied)) add({DecisionKind::recompute, 1, false}, again);
-        else if (copied >= 0) add({DecisionKind::offload, 1, false}, copied);
+        if (again >= 0 && (copied < 0 || again <= copied)) add({.kind = DecisionKind::recompute}, again);
+        else if (copied >= 0) add({.kind = DecisionKind::offload}, copied);
         return;
       case DecisionKind::offload:
         if (!decision.again) add({DecisionKind::offload, decision.level, true}, copied);
         return;
       case DecisionKind::recompute:
         // It is held for its own use after being recomputed on the way to another tensor.
-        if (decision.level < 4)
-          add({DecisionKind::recompute, static_cast<uint8_t>(decision.level + 1), true}, 2 * again + 1e-9);
-        else if (copied >= 0) add({DecisionKind::offload, 1, true}, copied);
-        else if (decision.level != kTransient) add({DecisionKind::recompute, kTransient, true}, 4 * again + 1e-9);
+        if (decision.level < Level{.depth = 4}) {
+          const auto deeper = static_cast<uint8_t>(decision.level.depth + 1);
+          add({DecisionKind::recompute, {.depth = deeper}, true}, 2 * again + 1e-9);
+        } else if (copied >= 0) {
+          add({.kind = DecisionKind::offload, .again = true}, copied);
+        } else if (decision.level != kTransient) {
+          add({DecisionKind::recompute, kTransient, true}, 4 * again + 1e-9);
+        }
         return;
     }
   }

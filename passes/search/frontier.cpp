@@ -76,8 +76,6 @@ class Descent::Segment {
   }
 
   bool ended() const { return ended_; }
-  const Archive& archive() const { return archive_; }
-  int64_t work() const { return bench_.work; }
 
  private:
   bool over() const { return bench_.deadline.passed(); }
@@ -136,6 +134,13 @@ class Descent::Segment {
   bool ended_ = false;
 };
 
+struct Descent::Searched {
+  std::unique_ptr<Segment> search = nullptr;  // null: not begun
+  std::vector<Stretch> stretches = {};        // allocated in full, so references stay valid
+  size_t searched = 0;
+  bool complete = true;
+};
+
 Descent::Descent(const Model& model, const FrontierOptions& options)
     : common_(std::make_unique<Common>(model, options)) {}
 Descent::~Descent() = default;
@@ -170,29 +175,40 @@ int64_t Descent::above(size_t segment) const {
   return begin == 0 ? kNoLimit : common_->limits.bytes[begin - 1];
 }
 
-Stretch Descent::next(size_t segment, const Deadline& deadline) {
-  std::unique_ptr<Segment>& mine = segments_[segment];
-  if (!mine) mine = std::make_unique<Segment>(*common_, segment);
-  return mine->next(deadline);
+const Stretch& Descent::next(size_t segment, const Deadline& deadline) {
+  Searched& mine = segments_[segment];
+  if (!mine.search) {
+    mine.search = std::make_unique<Segment>(*common_, segment);
+    mine.stretches.resize(stretches(segment));
+  }
+  Stretch& stretch = mine.stretches[mine.searched++] = mine.search->next(deadline);
+  mine.complete = stretch.complete;
+  return stretch;
 }
 
-bool Descent::ended(size_t segment) const { return segments_[segment] && segments_[segment]->ended(); }
-void Descent::forget(size_t segment) { segments_[segment].reset(); }
+size_t Descent::searched(size_t segment) const { return segments_[segment].searched; }
+const Stretch& Descent::stretch(size_t segment, size_t stretch) const { return segments_[segment].stretches[stretch]; }
 
-Frontier find_frontier(const Model& model, const FrontierOptions& options) {
+bool Descent::ended(size_t segment) const { return segments_[segment].search && segments_[segment].search->ended(); }
+
+void Descent::forget(size_t segment) { segments_[segment] = {}; }
+
+bool Descent::forget_unfinished() {
+  for (size_t segment = 0; segment < segments_.size(); ++segment)
+    if (!segments_[segment].complete) forget(segment);
+  return complete();
+}
+
+std::vector<State> find_frontier(const Model& model, const FrontierOptions& options) {
   Descent descent(model, options);
   descent.begin(options.deadline);
-  Archive archive = descent.common_->starts.archive();
-  Frontier frontier;
-  frontier.work = descent.common_->starts.work();
+  Archive archive;
   for (size_t segment = 0; segment < descent.segments(); ++segment) {
-    while (!descent.ended(segment)) frontier.complete &= descent.next(segment, options.deadline).complete;
-    for (const State& state : descent.segments_[segment]->archive().all()) archive.add(state);
-    frontier.work += descent.segments_[segment]->work();
+    while (!descent.ended(segment))
+      for (const State& state : descent.next(segment, options.deadline).states) archive.add(state);
     descent.forget(segment);
   }
-  frontier.states = archive.take();
-  return frontier;
+  return archive.take();
 }
 
 }  // namespace plimsoll::search

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "passes/search/state.h"
 
@@ -14,15 +15,6 @@ struct FrontierOptions {
   Deadline deadline = {};
   int64_t pool_limit = kNoLimit;  // bytes of the host pool (Workbench)
 };
-
-struct Frontier {
-  std::vector<State> states;  // by rising peak bytes; each takes less time than all before it. Never empty
-  int64_t work = 0;
-  bool complete = true;  // false: the deadline ended the search
-};
-
-// The frontier of one sub-batch. Deterministic.
-Frontier find_frontier(const Model& model, const FrontierOptions& options);
 
 // The results for one memory limit, or for the descent to it.
 struct Stretch {
@@ -57,18 +49,29 @@ class Descent {
   size_t stretches(size_t segment) const;  // upper bound
   int64_t above(size_t segment) const;     // its schedules need at most this many bytes
 
-  // Searches the next stretch of the segment. Segments may run in parallel, one thread each. Requires !ended(segment).
-  Stretch next(size_t segment, const Deadline& deadline = {});
+  // Searches the next stretch of the segment. Segments may run in parallel, one thread each. The reference stays valid
+  // until the segment is forgotten. Requires !ended(segment).
+  const Stretch& next(size_t segment, const Deadline& deadline = {});
   bool ended(size_t segment) const;
+  // The stretches that have been searched.
+  size_t searched(size_t segment) const;
+  const Stretch& stretch(size_t segment, size_t stretch) const;
+
   // Resets the segment to its initial state.
   void forget(size_t segment);
+  // Resets the segments that were interrupted. Returns false if a deadline came before the segments were set up: this
+  // object is then useless. No search may be running.
+  bool forget_unfinished();
 
  private:
-  friend Frontier find_frontier(const Model& model, const FrontierOptions& options);
   struct Common;
   class Segment;
+  struct Searched;
   std::unique_ptr<Common> common_;
-  std::vector<std::unique_ptr<Segment>> segments_;
+  std::vector<Searched> segments_;
 };
+
+// All of it at once, by rising peak bytes. Each takes less time than all before it. Never empty.
+std::vector<State> find_frontier(const Model& model, const FrontierOptions& options);
 
 }  // namespace plimsoll::search

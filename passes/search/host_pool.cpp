@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "passes/search/levels.h"
 #include "passes/search/price.h"
@@ -11,14 +12,16 @@
 namespace plimsoll::search {
 namespace {
 
+using schedule::ActivationDecision;
 using schedule::at;
-using schedule::Decision;
 using schedule::DecisionKind;
 using schedule::Decisions;
 using schedule::Model;
 using schedule::ModelTensor;
 using schedule::Op;
 using schedule::Trace;
+
+constexpr int64_t kFragmentation = 64;  // 1/64 of the pool
 
 // A tensor's time in the pool: from its offload to its last fetch before the next eviction. A residence lasts for the
 // whole trace.
@@ -28,7 +31,7 @@ struct Wait {
 };
 
 // A whole updated in slices shares the residence of its slices.
-bool has_own_slot(const ModelTensor& tensor) { return !(tensor.always_on_host && tensor.update < 0); }
+bool has_own_slot(const ModelTensor& tensor) { return !(tensor.always_on_host() && tensor.update < 0); }
 
 std::vector<Wait> waits_of(const Model& model, const Trace& trace) {
   std::vector<Wait> waits;
@@ -38,7 +41,7 @@ std::vector<Wait> waits_of(const Model& model, const Trace& trace) {
     if (op.kind != StepKind::offload && op.kind != StepKind::prefetch) continue;
     const ModelTensor& tensor = model.tensors[at(op.id)];
     int32_t& wait = current[at(op.id)];
-    if (tensor.host_resident) {
+    if (tensor.host_resident()) {
       if (wait < 0 && has_own_slot(tensor)) waits.push_back({op.id, 0, static_cast<int32_t>(trace.size())});
       wait = 0;
     } else if (op.kind == StepKind::offload) {
@@ -66,9 +69,24 @@ Levels levels_of(const Model& model, const Trace& trace, const std::vector<Wait>
 // Cost in seconds per byte of keeping the tensor out of the host pool.
 double price_of(const Model& model, int32_t id) {
   const ModelTensor& tensor = model.tensors[at(id)];
-  if (tensor.host_resident) return std::numeric_limits<double>::infinity();
+  if (tensor.host_resident()) return std::numeric_limits<double>::infinity();
   if (!tensor.recomputable || tensor.producer < 0) return std::numeric_limits<double>::max();
   return price_of_one_run(model, tensor);
+}
+
+// Lower and upper bounds on pool_bytes() over all schedules.
+int64_t min_pool_bytes(const Model& model) {
+  int64_t bytes = 0;
+  for (const ModelTensor& tensor : model.tensors)
+    if (tensor.always_on_host() && has_own_slot(tensor)) bytes += tensor.bytes;
+  return bytes;
+}
+
+int64_t max_pool_bytes(const Model& model) {
+  int64_t bytes = 0;
+  for (const ModelTensor& tensor : model.tensors)
+    if ((tensor.movable || tensor.host_resident()) && !tensor.input()) bytes += tensor.bytes;
+  return bytes;
 }
 
 }  // namespace
@@ -80,18 +98,9 @@ int64_t pool_bytes(const Model& model, const Trace& trace) {
   return levels.at(levels.highest());
 }
 
-int64_t min_pool_bytes(const Model& model) {
-  int64_t bytes = 0;
-  for (const ModelTensor& tensor : model.tensors)
-    if (tensor.always_on_host && has_own_slot(tensor)) bytes += tensor.bytes;
-  return bytes;
-}
-
-int64_t max_pool_bytes(const Model& model) {
-  int64_t bytes = 0;
-  for (const ModelTensor& tensor : model.tensors)
-    if ((tensor.movable || tensor.host_resident) && !tensor.input) bytes += tensor.bytes;
-  return bytes;
+int64_t pool_limit_for(const Model& model, int64_t most) {
+  if (most == kNoLimit || max_pool_bytes(model) <= most) return kNoLimit;
+  return std::max(most - most / kFragmentation, min_pool_bytes(model));
 }
 
 bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Decisions& decisions) {
@@ -107,13 +116,16 @@ bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Decision
   for (const auto& [price, i] : order) {
     const Wait& wait = waits[i];
     const ModelTensor& tensor = model.tensors[at(wait.tensor)];
-    if (tensor.always_on_host || !levels.exceeds(wait.begin, wait.end, limit)) continue;
-    Decision& decision = decisions[at(wait.tensor)];
+    if (tensor.always_on_host() || !levels.exceeds(wait.begin, wait.end, limit)) continue;
     levels.add(wait.begin, wait.end, -tensor.bytes);
+    if (tensor.host_resident()) {
+      any |= std::exchange(decisions.residences[at(tensor.residence)], {}).on_host;
+      continue;
+    }
+    ActivationDecision& decision = decisions.activations[at(wait.tensor)];
     if (decision.kind != DecisionKind::offload) continue;  // already changed, because it has left twice
-    const bool again = !tensor.host_resident && tensor.recomputable && tensor.producer >= 0;
-    decision =
-        again ? Decision{DecisionKind::recompute, std::max<uint8_t>(decision.level, 1), decision.again} : Decision{};
+    if (tensor.recomputable && tensor.producer >= 0) decision.kind = DecisionKind::recompute;
+    else decision = {};
     any = true;
   }
   return any;

@@ -14,9 +14,9 @@ namespace plimsoll::search {
 // offload to their last fetch.
 int64_t pool_bytes(const schedule::Model& model, const schedule::Trace& trace);
 
-// Lower and upper bounds on pool_bytes() over all schedules.
-int64_t min_pool_bytes(const schedule::Model& model);
-int64_t max_pool_bytes(const schedule::Model& model);
+// The limit on pool_bytes() for a pool of `most` bytes, some of which fragmentation takes. kNoLimit: no schedule could
+// reach it.
+int64_t pool_limit_for(const schedule::Model& model, int64_t most);
 
 // Changes the decisions with the lowest cost per byte until the trace's pool keeps `limit`: to recompute where
 // possible, else to keep. Residences come last. The lowered result needs a smaller pool, but may still exceed the

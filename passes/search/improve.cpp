@@ -35,17 +35,25 @@ class Improver {
  private:
   uint64_t draw(uint64_t below) { return random_() % below; }
 
-  Decision other(int32_t id, DecisionKind kind) const {
+  DecisionKind kind_of(const Decisions& decisions, int32_t id) const {
     const ModelTensor& tensor = model_.tensors[at(id)];
-    if (tensor.host_resident)
-      return kind == DecisionKind::keep || !means_.offload ? Decision{}
-                                                           : Decision{DecisionKind::offload, schedule::kEarly, false};
+    if (!tensor.host_resident()) return decisions.activations[at(id)].kind;
+    return decisions.residences[at(tensor.residence)].on_host ? DecisionKind::offload : DecisionKind::keep;
+  }
+
+  // Sets the decision to that kind, or to another one if the tensor does not allow it.
+  void set(Decisions& decisions, int32_t id, DecisionKind kind) const {
+    const ModelTensor& tensor = model_.tensors[at(id)];
+    if (tensor.host_resident()) {
+      const bool on_host = kind != DecisionKind::keep && means_.offload;
+      decisions.residences[at(tensor.residence)] = {.on_host = on_host, .early = on_host};
+      return;
+    }
     if (kind == DecisionKind::recompute && !(tensor.recomputable && means_.recompute)) kind = DecisionKind::offload;
-    if (kind == DecisionKind::offload && !(means_.offload || tensor.input))
+    if (kind == DecisionKind::offload && !(means_.offload || tensor.input()))
       kind = tensor.recomputable && means_.recompute ? DecisionKind::recompute : DecisionKind::keep;
-    if (tensor.gap_end == kNever)
-      return kind == DecisionKind::keep ? Decision{} : Decision{DecisionKind::recompute, kTransient, true};
-    return {kind, 1, false};
+    ActivationDecision& decision = decisions.activations[at(id)] = {.kind = kind};
+    if (tensor.gap_end == kNever && kind != DecisionKind::keep) decision = {DecisionKind::recompute, kTransient, true};
   }
 
   struct Move;
@@ -59,10 +67,10 @@ class Improver {
 
   void flip(Decisions& decisions, uint64_t item) {
     const int32_t id = items_[item];
-    Decision& decision = decisions[at(id)];
-    if (decision.kind != DecisionKind::keep && draw(3) != 0) decision = other(id, DecisionKind::keep);
-    else if (decision.kind == DecisionKind::offload) decision = other(id, DecisionKind::recompute);
-    else decision = other(id, draw(3) == 0 ? DecisionKind::offload : DecisionKind::recompute);
+    const DecisionKind kind = kind_of(decisions, id);
+    if (kind != DecisionKind::keep && draw(3) != 0) set(decisions, id, DecisionKind::keep);
+    else if (kind == DecisionKind::offload) set(decisions, id, DecisionKind::recompute);
+    else set(decisions, id, draw(3) == 0 ? DecisionKind::offload : DecisionKind::recompute);
   }
 
   // Keeps the most expensive of a few evicted tensors, or evicts the cheapest of a few kept ones.
@@ -72,15 +80,13 @@ class Improver {
     for (int tries = 0, seen = 0; tries < 24 && seen < 4; ++tries) {
       const uint64_t item = draw(items_.size());
       const int32_t id = items_[item];
-      if ((decisions[at(id)].kind == DecisionKind::keep) == keep || model_.tensors[at(id)].gap_end == kNever) continue;
+      if ((kind_of(decisions, id) == DecisionKind::keep) == keep || model_.tensors[at(id)].gap_end == kNever) continue;
       ++seen;
       if (best < 0 || (price_[item] > price_[at(best)]) == keep) best = static_cast<int32_t>(item);
     }
     if (best < 0) return flip_one(decisions);
     const int32_t id = items_[at(best)];
-    decisions[at(id)] = other(id, keep           ? DecisionKind::keep
-                                  : draw(3) == 0 ? DecisionKind::offload
-                                                 : DecisionKind::recompute);
+    set(decisions, id, keep ? DecisionKind::keep : draw(3) == 0 ? DecisionKind::offload : DecisionKind::recompute);
   }
 
   // Exchanges the decisions of an offloaded tensor and a recomputed one that is more expensive to recompute.
@@ -88,7 +94,7 @@ class Improver {
     int32_t leaves = -1, again = -1;
     for (int tries = 0; tries < 32 && (leaves < 0 || again < 0); ++tries) {
       const uint64_t item = draw(items_.size());
-      const DecisionKind kind = decisions[at(items_[item])].kind;
+      const DecisionKind kind = kind_of(decisions, items_[item]);
       if (model_.tensors[at(items_[item])].gap_end == kNever) continue;
       if (kind == DecisionKind::offload && (again < 0 || price_[item] <= price_[at(again)]))
         leaves = static_cast<int32_t>(item);
@@ -96,8 +102,8 @@ class Improver {
         again = static_cast<int32_t>(item);
     }
     if (leaves < 0 || again < 0) return flip_one(decisions);
-    decisions[at(items_[at(leaves)])] = other(items_[at(leaves)], DecisionKind::recompute);
-    decisions[at(items_[at(again)])] = other(items_[at(again)], DecisionKind::offload);
+    set(decisions, items_[at(leaves)], DecisionKind::recompute);
+    set(decisions, items_[at(again)], DecisionKind::offload);
   }
 
   // Gives twins in a range of identical blocks, or in every other block of it, the same decision.
@@ -107,10 +113,12 @@ class Improver {
     const uint64_t start = draw(twins.size() - count + 1), stride = 1 + draw(3) / 2;
     const DecisionKind kinds[] = {DecisionKind::keep, DecisionKind::recompute, DecisionKind::offload};
     const DecisionKind kind = kinds[draw(3)];
-    const uint8_t level = static_cast<uint8_t>(1 + draw(3) / 2);
+    const auto depth = static_cast<uint8_t>(1 + draw(3) / 2);
     for (uint64_t i = start; i < start + count; i += stride) {
-      Decision& decision = decisions[at(twins[i])] = other(twins[i], kind);
-      if (decision.kind == DecisionKind::recompute && decision.level != kTransient) decision.level = level;
+      set(decisions, twins[i], kind);
+      if (model_.tensors[at(twins[i])].host_resident()) continue;
+      ActivationDecision& decision = decisions.activations[at(twins[i])];
+      if (decision.kind == DecisionKind::recompute && decision.level != kTransient) decision.level = {.depth = depth};
     }
   }
 
@@ -119,12 +127,12 @@ class Improver {
     const uint64_t start = draw(items_.size());
     for (uint64_t i = 0; i < items_.size(); ++i) {
       const uint64_t item = (start + i) % items_.size();
-      if (decisions[at(items_[item])].kind == DecisionKind::recompute) continue;
+      const DecisionKind kept = kind_of(decisions, items_[item]);
+      if (kept == DecisionKind::recompute) continue;
       const uint64_t reach = 1 + draw(6), to = draw(2) == 0 ? item + reach : item - reach;
       if (to >= items_.size()) return;
-      const DecisionKind kept = decisions[at(items_[item])].kind;
-      decisions[at(items_[item])] = other(items_[item], DecisionKind::recompute);
-      decisions[at(items_[to])] = other(items_[to], kept);
+      set(decisions, items_[item], DecisionKind::recompute);
+      set(decisions, items_[to], kept);
       return;
     }
   }
@@ -136,14 +144,23 @@ class Improver {
     const uint64_t width = 2 + draw(std::max<uint64_t>(items_.size() / 8, 4));
     const uint64_t start = draw(items_.size());
     for (uint64_t item = start; item < std::min<uint64_t>(start + width, items_.size()); ++item)
-      if (model_.tensors[at(items_[item])].gap_end != kNever) decisions[at(items_[item])] = other(items_[item], kind);
+      if (model_.tensors[at(items_[item])].gap_end != kNever) set(decisions, items_[item], kind);
   }
 
   void relevel(Decisions& decisions) {
-    Decision& decision = decisions[at(items_[draw(items_.size())])];
-    if (decision.kind == DecisionKind::keep) return;
-    if (draw(2) == 0) decision.again = !decision.again;
-    else decision.level = static_cast<uint8_t>(1 + draw(3));
+    const int32_t id = items_[draw(items_.size())];
+    if (kind_of(decisions, id) == DecisionKind::keep) return;
+    ActivationDecision& activation = decisions.activations[at(id)];
+    const int32_t index = model_.tensors[at(id)].residence;
+    ResidenceDecision* const residence = index < 0 ? nullptr : &decisions.residences[at(index)];
+    if (draw(2) == 0) {
+      bool& again = residence ? residence->again : activation.again;
+      again = !again;
+      return;
+    }
+    const auto depth = static_cast<uint8_t>(1 + draw(3));
+    if (residence) residence->early = false;
+    else activation.level = {.depth = depth};
   }
 
   const Model& model_;
@@ -195,7 +212,7 @@ DecisionSpace find_decision_space(const Model& model) {
     const ModelTensor& tensor = model.tensors[at(id)];
     if (tensor.movable && tensor.bytes > 0 && (tensor.gap_end != kNever || tensor.recomputable))
       space.items.push_back(id);
-    if (tensor.for_update) space.items.push_back(id);
+    if (tensor.for_update()) space.items.push_back(id);
   }
   std::stable_sort(space.items.begin(), space.items.end(), [&](int32_t a, int32_t b) {
     return model.tensors[at(a)].gap_begin < model.tensors[at(b)].gap_begin;

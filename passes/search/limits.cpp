@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/analysis/root.h"
+
 namespace plimsoll::search {
 namespace {
 
@@ -10,19 +12,6 @@ namespace {
 constexpr int64_t kWork[] = {500'000, 4'000'000, 40'000'000, 400'000'000};
 constexpr int64_t kEvaluations[] = {400, 20'000, 200'000, 2'000'000};
 constexpr int64_t kEvaluationsOfLimit = 40, kFewestLimits = 6, kMostLimits = 32;
-
-// The n-th root of x, 0 <= x <= 1, by Newton's method from 1, which descends to it. std::pow may differ in its last
-// bits between C libraries, and then plans would differ.
-double root(double x, int64_t n) {
-  if (x <= 0) return 0;
-  for (double y = 1;;) {
-    double power = 1;  // y to the power of n - 1
-    for (int64_t i = 1; i < n; ++i) power *= y;
-    const double next = y - (power * y - x) / (static_cast<double>(n) * power);
-    if (!(next < y)) return y;
-    y = next;
-  }
-}
 
 std::vector<int64_t> spread_limits(int64_t low, int64_t high, int64_t count) {
   const double step = root(static_cast<double>(low) / static_cast<double>(high), count + 1);

@@ -50,13 +50,13 @@ LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
         tensor.gap_end <= peak)
       continue;
     if (schedule::accesses(model_, model_.order[at(peak)], id)) continue;
-    const double bytes = static_cast<double>(tensor.copy_bytes), again = tensor.input ? 0 : recompute.seconds(id);
+    const double bytes = static_cast<double>(tensor.copy_bytes), again = tensor.input() ? 0 : recompute.seconds(id);
     const double latency = model_.links.latency_seconds;
     items_.push_back(
         {.tensor = id,
          .made = tensor.producer < 0 ? 0 : end[at(model_.tasks[at(tensor.producer)].position)],
          .wanted = start[at(tensor.gap_end)],
-         .out = tensor.input ? 0 : latency + bytes / model_.links.d2h_bytes_per_second,
+         .out = tensor.input() ? 0 : latency + bytes / model_.links.d2h_bytes_per_second,
          .back = latency + bytes / model_.links.h2d_bytes_per_second,
          .price = again < 0 ? std::numeric_limits<double>::infinity() : again / static_cast<double>(tensor.bytes)});
   }
@@ -88,14 +88,15 @@ Decisions LinkedSeeds::decisions(int64_t limit, double share, const Means& means
     if (!out.has(0, rank_made[i] + 1, item.out) || !back.has(rank_wanted[i], many, item.back)) continue;
     out.take(0, rank_made[i] + 1, item.out);
     back.take(rank_wanted[i], many, item.back);
-    decisions[at(item.tensor)] = {DecisionKind::offload, 1, false};
+    decisions.activations[at(item.tensor)] = {.kind = DecisionKind::offload};
     over -= model_.tensors[at(item.tensor)].bytes;
   }
   for (size_t i = items_.size(); i-- > 0 && over > 0 && means.recompute;) {
     const Item& item = items_[i];
-    if (decisions[at(item.tensor)].kind != DecisionKind::keep || !std::isfinite(item.price)) continue;
-    decisions[at(item.tensor)] = model_.tensors[at(item.tensor)].input ? Decision{DecisionKind::offload, 1, false}
-                                                                       : Decision{DecisionKind::recompute, 1, false};
+    ActivationDecision& decision = decisions.activations[at(item.tensor)];
+    if (decision.kind != DecisionKind::keep || !std::isfinite(item.price)) continue;
+    const bool input = model_.tensors[at(item.tensor)].input();
+    decision = {.kind = input ? DecisionKind::offload : DecisionKind::recompute};
     over -= model_.tensors[at(item.tensor)].bytes;
   }
   return decisions;

@@ -33,7 +33,7 @@ class RecomputePrice {
     for (int visited = 0; !stack_.empty() && visited < kNearest; ++visited) {
       const schedule::ModelTensor& wanted = model_.tensors[at(stack_.back())];
       stack_.pop_back();
-      if (wanted.input) continue;
+      if (wanted.input()) continue;
       if (wanted.producer < 0 || !wanted.recomputable) return -1;
       if (seen_[at(wanted.producer)] == stamp_) continue;
       seen_[at(wanted.producer)] = stamp_;

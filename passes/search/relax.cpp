@@ -33,7 +33,9 @@ class Relaxer {
       const int64_t bytes = model_.tensors[at(absence.tensor)].bytes;
       if (!has_room(absence, limit - bytes)) continue;
       for_each_stretch(absence, [&](int32_t begin, int32_t end) { live_.add(begin, end, bytes); });
-      decisions[at(absence.tensor)] = {};
+      if (const ModelTensor& tensor = model_.tensors[at(absence.tensor)]; tensor.host_resident())
+        decisions.residences[at(tensor.residence)] = {};
+      else decisions.activations[at(absence.tensor)] = {};
       any = true;
     }
     return any;
@@ -61,8 +63,8 @@ class Relaxer {
       int32_t last = first;
       const int32_t tensor = lives_[at(first)].tensor;
       while (last + 1 < static_cast<int32_t>(lives_.size()) && lives_[at(last + 1)].tensor == tensor) ++last;
-      if ((last > first || model_.tensors[at(tensor)].host_resident) &&
-          decisions[at(tensor)].kind != DecisionKind::keep && model_.tensors[at(tensor)].bytes > 0)
+      if ((last > first || model_.tensors[at(tensor)].host_resident()) && away(tensor, decisions) &&
+          model_.tensors[at(tensor)].bytes > 0)
         absences_.push_back(
             {tensor, first, last,
              seconds_of(tensor, last - first + 1, decisions) / static_cast<double>(model_.tensors[at(tensor)].bytes)});
@@ -72,21 +74,27 @@ class Relaxer {
                      [](const Absence& a, const Absence& b) { return a.score > b.score; });
   }
 
+  bool away(int32_t id, const Decisions& decisions) const {
+    const ModelTensor& tensor = model_.tensors[at(id)];
+    return tensor.host_resident() ? decisions.residences[at(tensor.residence)].on_host
+                                  : decisions.activations[at(id)].kind != DecisionKind::keep;
+  }
+
   double seconds_of(int32_t id, int32_t lives, const Decisions& decisions) const {
     const ModelTensor& tensor = model_.tensors[at(id)];
     const double copy = static_cast<double>(tensor.copy_bytes) /
                         std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
-    if (tensor.host_resident)
-      return tensor.for_update ? copy / static_cast<double>(model_.rounds) : copy * static_cast<double>(lives);
-    if (tensor.input) return 0;  // loaded again, whatever its decision
-    if (decisions[at(id)].kind == DecisionKind::offload) return copy;
+    if (tensor.host_resident())
+      return tensor.for_update() ? copy / static_cast<double>(model_.rounds) : copy * static_cast<double>(lives);
+    if (tensor.input()) return 0;  // loaded again, whatever its decision
+    if (decisions.activations[at(id)].kind == DecisionKind::offload) return copy;
     return static_cast<double>(runs_[at(tensor.producer)]) * model_.seconds_again(tensor.producer);
   }
 
   // Calls body(begin, end), half-open, for the steps at which the tensor is off the device.
   template <class Body>
   void for_each_stretch(const Absence& absence, Body body) const {
-    if (model_.tensors[at(absence.tensor)].host_resident) {
+    if (model_.tensors[at(absence.tensor)].host_resident()) {
       body(0, lives_[at(absence.first)].first);
       body(lives_[at(absence.last)].last + 1, static_cast<int32_t>(steps_.size()));
     }

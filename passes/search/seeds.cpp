@@ -58,18 +58,19 @@ Decisions segment_decisions(const Model& model, const SegmentSeed& seed) {
     const ModelTensor& tensor = model.tensors[id];
     if (!tensor.movable || made[id] < 0) continue;
     const int32_t from = part[at(made[id])], to = part[at(tensor.gap_begin)];
-    Decision& decision = decisions[id];
+    ActivationDecision& decision = decisions.activations[id];
     if (from / seed.parts != to / seed.parts) {
-      decision = {seed.offload_checkpoints ? DecisionKind::offload : DecisionKind::keep, 1, false};
+      decision = {.kind = seed.offload_checkpoints ? DecisionKind::offload : DecisionKind::keep};
       if (tensor.gap_end == kNever && seed.offload_checkpoints) decision.kind = DecisionKind::keep;
-    } else if (tensor.input) {
-      decision = {DecisionKind::offload, 1, false};
+    } else if (tensor.input()) {
+      decision = {.kind = DecisionKind::offload};
     } else if (tensor.recomputable && from != to) {
-      decision = {DecisionKind::recompute, 1, false};
+      decision = {.kind = DecisionKind::recompute};
     } else if (tensor.recomputable && tensor.gap_end != kNever) {
       const bool give_up = !seed.cheap_only || price_of_one_run(model, tensor) <= price;
-      decision =
-          give_up ? Decision{DecisionKind::recompute, static_cast<uint8_t>(seed.parts > 1 ? 2 : 1), false} : Decision{};
+      const uint8_t depth = seed.parts > 1 ? 2 : 1;
+      decision = {};
+      if (give_up) decision = {.kind = DecisionKind::recompute, .level = {.depth = depth}};
     }
   }
   return decisions;

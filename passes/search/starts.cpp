@@ -5,7 +5,6 @@
 
 #include "passes/search/chain.h"
 #include "passes/search/fit.h"
-#include "passes/search/minimum_schedule.h"
 #include "passes/search/relax.h"
 #include "passes/search/seeds.h"
 
@@ -19,6 +18,33 @@ constexpr size_t kNearTried = 6;  // schedules tried per limit that need somewha
 constexpr double kShares[] = {1.0, 0.75};
 
 }  // namespace
+
+State minimum_schedule(Workbench& bench, const Means& means) {
+  Decisions away = schedule::keep_everything(bench.model);
+  for (size_t id = 0; id < away.activations.size(); ++id) {
+    const schedule::ModelTensor& tensor = bench.model.tensors[id];
+    if (!tensor.movable || tensor.gap_end == schedule::kNever) continue;
+    if (means.offload || tensor.input()) away.activations[id] = {.kind = DecisionKind::offload, .again = true};
+    else if (means.recompute && tensor.recomputable)
+      away.activations[id] = {DecisionKind::recompute, schedule::kTransient, true};
+  }
+  if (means.offload)
+    for (ResidenceDecision& residence : away.residences) residence = {.on_host = true, .again = true};
+  State minimum = bench.evaluate(away, 0);
+  if (!bench.pool_binds) return minimum;
+  const auto consider = [&](Decisions decisions) {
+    decisions.residences = away.residences;
+    State other = bench.evaluate(std::move(decisions), 0);
+    if (other.outcome.peak_bytes < minimum.outcome.peak_bytes) minimum = std::move(other);
+  };
+  consider(schedule::keep_everything(bench.model));
+  if (means.recompute) {
+    const int size = static_cast<int>(std::min<size_t>(bench.model.order.size(), 1024));
+    for (int segments = 2; 4 * segments <= size && segments <= 256; segments *= 2)
+      for (const int parts : {1, 4}) consider(segment_decisions(bench.model, {.segments = segments, .parts = parts}));
+  }
+  return bench.evaluate(minimum.decisions, 0);
+}
 
 Starts::Starts(const Model& model, const Means& means, const Deadline& deadline, int64_t pool_limit)
     : model_(model), means_(means), bench_(model, deadline, pool_limit), linked_(bench_) {

@@ -10,6 +10,11 @@
 
 namespace plimsoll::search {
 
+// The minimum-memory schedule: every tensor that may be evicted is evicted right after use. Without copies, or without
+// room for them in the host pool, it is the best of a few schedules, and the search (frontier.h) may find a smaller
+// one. `bench` then holds its evaluation.
+State minimum_schedule(Workbench& bench, const Means& means = {});
+
 // Constant once find() has run, so segments share it.
 class Starts {
  public:

@@ -2,17 +2,19 @@
 #pragma once
 
 #include "passes/deadline.h"
-#include "passes/schedule/apply.h"
+#include "passes/schedule/copies.h"
+#include "passes/schedule/lower.h"
 
 namespace plimsoll::search {
 
-using schedule::Evaluator;
-using schedule::Decision;
+using schedule::ActivationDecision;
 using schedule::DecisionKind;
 using schedule::Decisions;
+using schedule::Evaluator;
 using schedule::Model;
 using schedule::Op;
 using schedule::Outcome;
+using schedule::ResidenceDecision;
 using schedule::Trace;
 
 // What the search may do with a tensor besides keeping it. A model input may always be loaded again.

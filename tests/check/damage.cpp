@@ -65,6 +65,7 @@ class Damager {
     given_up();
     buckets();
     rounds_of_copies();
+    host_budgets();
     return std::move(damages_);
   }
 
@@ -268,6 +269,15 @@ class Damager {
       Plan other = good_;
       other.steps[id].algorithm += "'";
       add(std::move(other), "{} runs another algorithm", names_[id]);
+    }
+  }
+
+  // Exactly the pool, which is correct, and a byte less.
+  void host_budgets() {
+    for (const int64_t less : {0, 1}) {
+      Plan plan = good_;
+      plan.host_budget_bytes = good_.summary.host_pool_bytes - less;
+      add(std::move(plan), "the host budget is {}", less == 0 ? "what the pool takes" : "a byte less than the pool");
     }
   }
 

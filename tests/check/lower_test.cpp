@@ -8,7 +8,8 @@
 #include "compiler/check/check.h"
 #include "compiler/ir/plan_text.h"
 #include "passes/candidate.h"
-#include "passes/schedule/apply.h"
+#include "passes/schedule/copies.h"
+#include "passes/schedule/lower.h"
 #include "tests/check/interleave.h"
 #include "tests/random_graph.h"
 
@@ -16,46 +17,44 @@ using namespace plimsoll;
 
 namespace {
 
-using schedule::Decision;
 using schedule::DecisionKind;
 
 struct Drawn {
-  uint64_t seed = 0;
   schedule::Outcome outcome = {};
   double least_seconds = 0;
 };
-Drawn drawn;  // input and output of the policy below, because a policy is a stateless function
 
 schedule::Decisions random_decisions(const schedule::Model& model, uint64_t seed) {
   std::mt19937_64 random(seed);
   schedule::Decisions decisions = schedule::keep_everything(model);
-  for (size_t id = 0; id < decisions.size(); ++id) {
+  for (size_t id = 0; id < model.tensors.size(); ++id) {
     if (!model.tensors[id].movable) continue;
+    schedule::ActivationDecision& decision = decisions.activations[id];
     switch (random() % 4) {
       case 0: break;
-      case 1: decisions[id] = {.kind = DecisionKind::keep}; break;
-      case 2: decisions[id] = {.kind = DecisionKind::offload}; break;
-      case 3: decisions[id] = {.kind = DecisionKind::recompute, .level = static_cast<uint8_t>(1 + random() % 3)}; break;
+      case 1: decision = {.kind = DecisionKind::keep}; break;
+      case 2: decision = {.kind = DecisionKind::offload}; break;
+      case 3:
+        decision = {.kind = DecisionKind::recompute, .level = {.depth = static_cast<uint8_t>(1 + random() % 3)}};
+        break;
     }
-    if (random() % 3 == 0) decisions[id].again = true;
+    if (random() % 3 == 0) decision.again = true;
   }
-  for (const int32_t host_resident : model.all_host_residents)
-    if (random() % 2 == 0)
-      decisions[static_cast<size_t>(host_resident)] = {.kind = schedule::DecisionKind::offload, .level = random() % 2 == 0 ? schedule::kEarly : uint8_t{1}, .again = random() % 2 == 0};
+  for (schedule::ResidenceDecision& residence : decisions.residences)
+    if (random() % 2 == 0) residence = {.on_host = true, .early = random() % 2 == 0, .again = random() % 2 == 0};
   return decisions;
 }
 
-Status random_schedule(Plan& plan, const Context& context) {
-  const schedule::Model model = schedule::make_model(plan, context);
+schedule::Program random_schedule(const ScheduleRequest& request, uint64_t seed, Drawn& drawn) {
+  const schedule::Model& model = request.model;
   schedule::Evaluator evaluator(model);
-  schedule::Decisions decisions = random_decisions(model, drawn.seed);
+  schedule::Decisions decisions = random_decisions(model, seed);
   schedule::Trace trace;
-  schedule::lower_possible(model, decisions, trace);
-  drawn.outcome = schedule::time_copies(model, evaluator, trace, context.live_limit);
-  evaluator.evaluate(trace, context.live_limit);
+  schedule::Lowering(model).lower_possible(decisions, trace);
+  drawn.outcome = schedule::time_copies(model, evaluator, trace, request.live_limit);
+  evaluator.evaluate(trace, request.live_limit);
   drawn.least_seconds = evaluator.least_seconds(trace);
-  schedule::put_steps(plan, trace);
-  return {};
+  return {.trace = std::move(trace)};
 }
 
 int64_t count(const Plan& plan, StepKind kind, bool recompute) {
@@ -76,9 +75,10 @@ TEST_CASE("whatever becomes of tensors, the plan is sound, no slower than the ev
     RandomCosts costs(seed);
     const auto candidate = make_candidate(graph, costs, batch, sub_batch);
     REQUIRE(candidate.ok());
-    drawn.seed = seed;
     for (const int64_t limit : {kNoLimit, int64_t{0}, int64_t{200'000}}) {
-      const auto plan = plan_within(*candidate, {.name = "random", .schedule = random_schedule, .searches = true}, limit);
+      Drawn drawn;
+      const auto schedule = [&](const ScheduleRequest& request) { return random_schedule(request, seed, drawn); };
+      const auto plan = plan_within(*candidate, {.name = "random", .schedule = schedule, .searches = true}, limit);
       REQUIRE(plan.ok());
       Plan judged = *plan;
       judged.budget_bytes = judged.summary.arena_bytes;

@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 
 #include "compiler/ir/plan_json.h"
-#include "passes/joint.h"
 #include "passes/planner.h"
 #include "passes/select_variant.h"
 #include "tests/random_graph.h"
@@ -14,18 +13,17 @@ namespace {
 double fastest_of_all(Variants& variants, const Policy& policy, std::span<const int64_t> sizes, int64_t budget) {
   double fastest = std::numeric_limits<double>::infinity();
   for (const int64_t size : sizes) {
-    Joint joint(*variants.candidate(size).value(), policy, 0);
-    joint.begin({});
-    for (size_t segment = joint.segment_of(budget); segment < joint.segments(); ++segment) {
-      while (joint.search_on(segment, {})) {}
-      for (size_t stretch = 0; stretch < static_cast<size_t>(joint.searched(segment)); ++stretch) {
-        for (const search::State& state : joint.stretch(segment, stretch).states) {
+    ScheduleSearch search(*variants.candidate(size).value(), policy, 0);
+    search::Descent& schedules = search.schedules;
+    schedules.begin();
+    for (size_t segment = schedules.segment_of(budget); segment < schedules.segments(); ++segment)
+      while (!schedules.ended(segment))
+        for (const search::State& state : schedules.next(segment).states) {
           if (!state.outcome.fits(budget)) continue;
-          const std::optional<JointPlan> made = joint.plan(state, budget, std::numeric_limits<double>::infinity(), {}).value();
-          if (made) fastest = std::min(fastest, made->plan.summary.iteration_seconds);
+          const std::optional<Found> made =
+              plan_of(search, state, budget, std::numeric_limits<double>::infinity(), {}).value();
+          if (made) fastest = std::min(fastest, made->seconds());
         }
-      }
-    }
   }
   return fastest;
 }
@@ -40,7 +38,7 @@ TEST_CASE("the winner of the contest is as fast as the fastest of all schedules 
     Variants variants(graph, costs, batch);
     const std::vector<int64_t> sizes = worthwhile_sub_batches(batch);
     const Candidate& whole = *variants.candidate(batch).value();
-    const Plan free = plan_within(whole, policy, kNoLimit, {}, nullptr).value();
+    const Plan free = plan_within(whole, policy, kNoLimit).value();
     for (const int percent : {85, 60, 40}) {
       CAPTURE(seed, percent);
       const int64_t budget = free.summary.arena_bytes * percent / 100;

@@ -19,6 +19,7 @@ Plan small_plan() {
             .libraries = {{"onednn", "2.6.3"}},
             .policy = "auto",
             .budget_bytes = 4096,
+            .host_budget_bytes = 1536,
             .sub_batch = 4,
             .rounds = 2,
             .last_sub_batch = 3};
@@ -78,6 +79,11 @@ TEST_CASE("a plan comes back from its JSON as it was") {
   CHECK(plan->tasks[TaskId(0)].needs == small_plan().tasks[TaskId(0)].needs);
   CHECK(plan->summary.iteration_seconds == 0.1);
   CHECK(plan->libraries == small_plan().libraries);
+  CHECK(plan->host_budget_bytes == 1536);
+  Plan unlimited = small_plan();
+  unlimited.host_budget_bytes = -1;
+  CHECK(to_json(unlimited).find("host_budget") == std::string::npos);
+  CHECK(plan_from_json(to_json(unlimited))->host_budget_bytes == -1);
 }
 
 TEST_CASE("every step and residency is a line of its own") {

@@ -5,6 +5,7 @@
 
 using namespace plimsoll;
 using papers::hold;
+using papers::hold_computed;
 
 namespace {
 
@@ -26,11 +27,11 @@ double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 TEST_CASE("a ResNet of 992 layers: 48 GB, and 7 GB with the sublinear plan") {
   const TaskGraph graph = chen_graph_of("resnet:n=15,120,180,15,relu_on=branches", 32);
   const ChenFigures shared = figures_of(graph, "liveness"), sublinear = figures_of(graph, "sublinear");
-  hold("all tensors", 153.7, gib(shared.all_bytes), 150, 157);  // no published figure: an independent computation
+  hold_computed("all tensors", 153.7, gib(shared.all_bytes), 153.6, 153.8);
   hold("sharing", 48, gib(shared.matched_bytes), 36, 61);
   // "two to three".
   hold("times less by what is shared", 3, static_cast<double>(shared.all_bytes) / static_cast<double>(shared.matched_bytes), 2, 3.3);
-  hold("sublinear, maps only", 4.57, gib(sublinear.matched_bytes), 4.0, 7.0);
+  hold_computed("sublinear, maps only", 4.57, gib(sublinear.matched_bytes), 4.3, 4.6);
   hold("sublinear with W and dW", 7, gib(sublinear.matched_bytes + sublinear.parameter_bytes), 4.0 + 2.3, 7.0);
   hold("times less, maps only", 48.0 / 7, gib(shared.matched_bytes) / gib(sublinear.matched_bytes), 8.6, 11);
   CHECK(shared.planned_bytes <= shared.matched_bytes);  // our placement is tighter

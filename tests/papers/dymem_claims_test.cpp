@@ -2,6 +2,7 @@
 // systems use, and ours, on one trace of one network. The paper's megabytes exclude its images (docs/papers.md). The
 // paper's saving is the fragmentation of a best-fit list when copies end at arbitrary times. A plan with a fixed order
 // does not have it: the list hardly fragments there, and two ends separate tensors that could share bytes.
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -19,11 +20,17 @@ namespace {
 struct Case {
   std::string spec;
   int64_t batch;
+  double
+      more;  // % that two ends take more than best fit, as docs/papers.md states. The paper has -31 %: not reproduced
 };
 
 // ResNet-32 without normalization and Inception v4 are in the paper; it names the others without figures.
-const Case kNetworks[] = {
-    {"resnet32:norm=none", 100}, {"inception_v4", 16}, {"resnet50", 32}, {"vgg16", 32}, {"alexnet", 128}, {"densenet121", 16}};
+const Case kNetworks[] = {{"resnet32:norm=none", 100, 15.3},
+                          {"inception_v4", 16, 19.8},
+                          {"resnet50", 32, 17.9},
+                          {"vgg16", 32, 23.5},
+                          {"alexnet", 128, 33.6},
+                          {"densenet121", 16, 13.1}};
 
 struct HighWater {
   int64_t live, best_fit, mobility, ours;
@@ -65,7 +72,7 @@ TEST_CASE("Dymem: the high-water of best fit, of two ends and ours, on one trace
     CHECK(found.ours <= found.best_fit);
     CHECK(found.ours <= found.mobility);
     CHECK(found.ours <= 1.001 * static_cast<double>(found.live));
-    CHECK(more >= -31);  // the paper's value
+    CHECK(std::abs(more - network.more) < 0.1);
   }
 }
 

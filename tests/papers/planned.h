@@ -50,4 +50,12 @@ inline void hold(const std::string& claim, double published, double ours, double
   CHECK(ours <= most);
 }
 
+// The same where the paper has no figure, or one that says "more than": our figure is compared with an independent
+// computation.
+inline void hold_computed(const std::string& claim, double computed, double ours, double least, double most) {
+  WARN(fmt::format("{}: not published; computed independently {}, ours {:.3f}", claim, computed, ours));
+  CHECK(ours >= least);
+  CHECK(ours <= most);
+}
+
 }  // namespace plimsoll::papers

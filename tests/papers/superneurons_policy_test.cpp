@@ -125,21 +125,15 @@ TEST_CASE("table 3: the cache moves nothing while the peak of liveness fits, and
     // line of 9.04 MB per image, plus 0.25 GB.
     const PlanSummary full = plan_of(graph, "superneurons:offload").summary;
     const double moved = gb(full.offloaded_bytes + full.prefetched_bytes);
-    hold(fmt::format("moved without cache, batch {}, GB", point.batch), point.without_cache, moved, point.without_cache / 2);
     CHECK(std::abs(moved / static_cast<double>(point.batch) - 5.266e-3) < 1e-6);
+    CHECK(moved < 0.58 * point.without_cache);
     CHECK(tight.offloaded_bytes < full.offloaded_bytes);
-    // A formula that fits all six points but is not in the paper: each CONV's output copied out once and back twice
-    // (for the recomputation from it, and for the backward of its ACT), the images loaded twice, and the parameters
-    // once.
-    int64_t outputs = 0;
-    for (const Task& task : graph.tasks)
-      if (task.op == "CONV" && is_forward(task.kind))
-        for (const TensorId tensor : task.writes()) outputs += graph.tensors[tensor].bytes(point.batch);
-    const int64_t images = 4 * 3 * 227 * 227 * point.batch, parameters = 4 * zoo_facts("alexnet")->parameters;
-    hold(fmt::format("the same by a sum that fits, batch {}, GB", point.batch), point.without_cache, gb(3 * outputs + 2 * images + parameters), 0.006);
   }
-  hold("moved with cache, batch 1024 (7 GiB), GB", 0.88,
-       gb(2 * plan_of(graph_of("alexnet", 1024), "superneurons:offload", int64_t{7} << 30).summary.offloaded_bytes), 1.5);
+  // Published: 0.88. Not reproduced either, because the paper does not state its cache's size.
+  CHECK(
+      std::abs(
+          gb(2 * plan_of(graph_of("alexnet", 1024), "superneurons:offload", int64_t{7} << 30).summary.offloaded_bytes) -
+          2.379) < 1e-3);
 }
 
 TEST_CASE("a cached policy gives up no more than it has to, and never less than the budget wants") {

@@ -6,6 +6,7 @@
 
 using namespace plimsoll;
 using papers::hold;
+using papers::hold_computed;
 
 namespace {
 
@@ -28,11 +29,16 @@ int64_t usage_at(const Plan& plan, const VdnnFigures& figures, const std::string
 }
 
 // With W once, and with W + dW: both are in the band that the unknown workspace leaves open.
-void hold_baseline(const std::string& spec, int64_t batch, double published, double least, double most) {
+void hold_baseline(const std::string& spec, int64_t batch, double figure, double least, double most,
+                   bool published = true) {
   const VdnnFigures figures = vdnn_figures(vdnn_plan_of(spec, batch, "network-wide"));
   const std::string claim = fmt::format("{}({}) baseline", spec, batch);
-  hold(claim + ", W once", published, kmib(figures.baseline_bytes()), least, most);
-  hold(claim + ", W + dW", published, kmib(figures.baseline_bytes() + figures.weight_gradient_bytes), least, most);
+  const auto compare = [&](const std::string& what, double ours) {
+    if (published) hold(what, figure, ours, least, most);
+    else hold_computed(what, figure, ours, least, most);
+  };
+  compare(claim + ", W once", kmib(figures.baseline_bytes()));
+  compare(claim + ", W + dW", kmib(figures.baseline_bytes() + figures.weight_gradient_bytes));
 }
 
 }  // namespace
@@ -46,17 +52,17 @@ TEST_CASE("vDNN's baselines of VGG-16: 28, 15 and 4.9 GB at batch 256, 128 and 3
 TEST_CASE("vDNN's VGG-116 to VGG-416, batch 32: up to 67.1 GB") {
   hold_baseline("vgg:conv=416", 32, 67.1, 64.8, 68.1);
   // The paper has these in a figure only, so they are compared with an independent computation under the same rules.
-  hold_baseline("vgg:conv=116", 32, 19.2, 18.7, 19.7);
-  hold_baseline("vgg:conv=216", 32, 34.8, 34.0, 35.5);
-  hold_baseline("vgg:conv=316", 32, 50.3, 49.4, 51.3);
+  hold_baseline("vgg:conv=116", 32, 19.2, 18.7, 19.7, false);
+  hold_baseline("vgg:conv=216", 32, 34.8, 34.0, 35.5, false);
+  hold_baseline("vgg:conv=316", 32, 50.3, 49.4, 51.3, false);
 }
 
 TEST_CASE("vDNN_all offloads 16 GB of VGG-16(256)") {
   const VdnnFigures all = vdnn_figures(vdnn_plan_of("vgg19", 256, "vdnn-all:m"));
   hold("VGG-16(256) offloaded by vDNN_all", 16, kmib(all.offloaded_bytes), 16.11, 16.13);
   const VdnnFigures conv = vdnn_figures(vdnn_plan_of("vgg19", 256, "vdnn-conv:m"));
-  // Predicted; the paper has it in a figure.
-  hold("VGG-16(256) offloaded by vDNN_conv", 10.14, kmib(conv.offloaded_bytes), 10.13, 10.15);
+  // The paper has it in a figure only.
+  hold_computed("VGG-16(256) offloaded by vDNN_conv", 10.14, kmib(conv.offloaded_bytes), 10.13, 10.15);
   hold("VGG-16(256) average saving, %", 90, 100 * (1 - kmib(all.average_bytes) / 28), 87, 92);
 }
 
@@ -122,8 +128,8 @@ TEST_CASE("the first layer's X rests for more than 60 ms in AlexNet and 1.2 s in
     }
     return 1e3 * (to - from);
   };
-  hold("AlexNet(128), ms", 60, milliseconds("alexnet:torchvision=1,input=224", 128), 60, 600);
-  hold("VGG-16(64), ms", 1200, milliseconds("vgg19", 64), 1200, 3000);
+  CHECK(milliseconds("alexnet:torchvision=1,input=224", 128) > 60);
+  CHECK(milliseconds("vgg19", 64) > 1200);
 }
 
 // Section V-A: average savings of vDNN over six networks, relative to the whole. Ours has no workspace on either side,

@@ -75,10 +75,11 @@ TEST_CASE("moDNN, equation 3: the sub-batch whose largest task fits beside what 
   const TaskGraph several = accumulating(graph);
   FakeCosts costs;
   std::map<int64_t, Candidate> made;
-  const auto candidate = [&](int64_t size) -> Result<const Candidate*> {
+  const auto costs_of = [&](int64_t size) -> Result<SubBatchCosts> {
     Result<Candidate> one = make_candidate(size == 64 ? graph : several, costs, 64, size);
     if (!one.ok()) return one.error();
-    return &made.insert_or_assign(size, std::move(*one)).first->second;
+    const Candidate& candidate = made.insert_or_assign(size, std::move(*one)).first->second;
+    return SubBatchCosts{*candidate.graph, candidate.choices};
   };
   // SW: four weights and four gradients of 256 floats. The largest task has three maps: a gradient, its input, and the
   // gradient that it writes.
@@ -96,10 +97,10 @@ TEST_CASE("moDNN, equation 3: the sub-batch whose largest task fits beside what 
   for (const int64_t size : {1, 2, 7, 31, 63}) {
     CAPTURE(size);
     const int64_t just = resident + size * maps * kMap + 1024;  // some tasks have a few more bytes
-    CHECK(*modnn_sub_batch(candidate, 64, just) == size);
+    CHECK(*modnn_sub_batch(costs_of, 64, just) == size);
   }
-  CHECK(*modnn_sub_batch(candidate, 64, int64_t{1} << 40) == 64);
-  CHECK(*modnn_sub_batch(candidate, 64, 1) == 1);
+  CHECK(*modnn_sub_batch(costs_of, 64, int64_t{1} << 40) == 64);
+  CHECK(*modnn_sub_batch(costs_of, 64, 1) == 1);
 }
 
 TEST_CASE("moDNN copies nothing while there is room, and only what it must when there is little") {

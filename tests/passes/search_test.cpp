@@ -11,7 +11,7 @@
 #include "passes/search/bound.h"
 #include "passes/search/frontier.h"
 #include "passes/search/levels.h"
-#include "passes/search/minimum_schedule.h"
+#include "passes/search/starts.h"
 #include "passes/search/twins.h"
 
 namespace plimsoll {
@@ -27,7 +27,7 @@ Counts count(const TaskGraph& graph, const search::Means& means) {
   const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
   search::Workbench bench(model);
   Counts counts;
-  for (const search::State& state : search::find_frontier(model, {.effort = 0, .means = means}).states) {
+  for (const search::State& state : search::find_frontier(model, {.effort = 0, .means = means})) {
     bench.evaluate(state.decisions, state.limit);
     for (const schedule::Op& op : bench.trace) {
       counts.again += op.again;
@@ -149,11 +149,11 @@ TEST_CASE("on a chain, recomputation is as cheap as the exact answer") {
   Policy policy = find_policy("auto").value();
   policy.order = OrderKind::depth_first;
   const schedule::Model model = ordered_model(candidate, policy);
-  const search::Frontier frontier = search::find_frontier(model, {.effort = 0, .means = {.recompute = true, .offload = false}});
+  const std::vector<search::State> frontier = search::find_frontier(model, {.effort = 0, .means = {.recompute = true, .offload = false}});
   // y0 exists from the first task on, which takes a millisecond like all others.
   for (const auto& [tensors, again] : {std::pair(5, 46), {6, 26}, {7, 20}, {8, 14}, {10, 12}, {16, 6}, {22, 0}}) {
     const search::State* fastest = nullptr;
-    for (const search::State& state : frontier.states)
+    for (const search::State& state : frontier)
       if (state.outcome.fits(tensors * 256)) fastest = &state;
     CAPTURE(tensors);
     REQUIRE(fastest);
@@ -172,15 +172,15 @@ TEST_CASE("without copies, the least is below what everything away needs, and be
     const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
     search::Workbench bench(model);
     const search::State away = search::minimum_schedule(bench, kRecompute);
-    const search::Frontier frontier = search::find_frontier(model, {.effort = 0, .means = kRecompute});
-    const search::State least = bench.evaluate(frontier.states.front().decisions, frontier.states.front().limit);
+    const std::vector<search::State> frontier = search::find_frontier(model, {.effort = 0, .means = kRecompute});
+    const search::State least = bench.evaluate(frontier.front().decisions, frontier.front().limit);
     CAPTURE(seed);
-    CHECK(least.outcome.peak_bytes == frontier.states.front().outcome.peak_bytes);
+    CHECK(least.outcome.peak_bytes == frontier.front().outcome.peak_bytes);
     lower += least.outcome.peak_bytes < away.outcome.peak_bytes;
     for (size_t id = 0; id < model.tensors.size(); ++id) {
-      if (away.decisions[id].kind == search::DecisionKind::keep) continue;
+      if (away.decisions.activations[id].kind == search::DecisionKind::keep) continue;
       search::Decisions decisions = away.decisions;
-      decisions[id] = {};
+      decisions.activations[id] = {};
       CHECK(least.outcome.peak_bytes <= bench.evaluate(std::move(decisions), 0).outcome.peak_bytes);
     }
   }
@@ -210,7 +210,7 @@ TEST_CASE("a descent yields the frontier stretch by stretch, segment by segment,
         CHECK(state.outcome.peak_bytes <= above);
         CHECK(state.outcome.peak_bytes > brought.below);
         CHECK(descent.segment_of(state.outcome.peak_bytes) <= segment);
-        CHECK(bound.seconds(state.outcome.peak_bytes) == search::bound_seconds(model, state.outcome.peak_bytes));
+        CHECK(bound.seconds(state.outcome.peak_bytes) == search::Bound(model).seconds(state.outcome.peak_bytes));
         CHECK(bound.seconds(state.outcome.peak_bytes) <= state.outcome.seconds * (1 + 1e-9));
         found.push_back(state);
       }
@@ -220,12 +220,11 @@ TEST_CASE("a descent yields the frontier stretch by stretch, segment by segment,
   CHECK(above < 0);
   CHECK(descent.segments() > 1);
   CHECK(stretches > 3);
-  // The frontier contains slightly more: schedules that a segment found below its own range.
   const search::State* least = nullptr;
   for (const search::State& state : found)
     if (!least || state.outcome.peak_bytes < least->outcome.peak_bytes) least = &state;
   REQUIRE(least);
-  CHECK(least->outcome.peak_bytes == search::find_frontier(model, {.effort = 1}).states.front().outcome.peak_bytes);
+  CHECK(least->outcome.peak_bytes == search::find_frontier(model, {.effort = 1}).front().outcome.peak_bytes);
 }
 
 TEST_CASE("a segment gives the same result whichever segments were searched before, also after it was reset") {
@@ -236,7 +235,7 @@ TEST_CASE("a segment gives the same result whichever segments were searched befo
   const auto bring = [](search::Descent& descent, size_t segment) {
     std::vector<search::Decisions> decisions;
     while (!descent.ended(segment))
-      for (search::State& state : descent.next(segment).states) decisions.push_back(std::move(state.decisions));
+      for (const search::State& state : descent.next(segment).states) decisions.push_back(state.decisions);
     return decisions;
   };
   search::Descent down(model, {.effort = 1}), up(model, {.effort = 1});
@@ -316,14 +315,14 @@ TEST_CASE("a task that remembers is run again for its own price, and what it rem
   const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
   search::Workbench bench(model);
   int again = 0;
-  for (const search::State& state : search::find_frontier(model, {.effort = 0, .means = {.recompute = true, .offload = false}}).states) {
+  for (const search::State& state : search::find_frontier(model, {.effort = 0, .means = {.recompute = true, .offload = false}})) {
     bench.evaluate(state.decisions, state.limit);
     const auto runs = std::count_if(bench.trace.begin(), bench.trace.end(), [](const schedule::Op& op) { return op.again; });
     CHECK(state.outcome.seconds == Approx(1e-3 * (4 * kLayers + 2) + kAgain * static_cast<double>(runs)));
     for (const TensorId kept : statistics)
       CHECK(std::count_if(bench.evaluator.lives().begin(), bench.evaluator.lives().end(),
                           [&](const schedule::Life& life) { return life.tensor == kept.value; }) == 1);
-    CHECK(search::bound_seconds(model, state.outcome.peak_bytes) <= state.outcome.seconds * (1 + 1e-9));
+    CHECK(search::Bound(model).seconds(state.outcome.peak_bytes) <= state.outcome.seconds * (1 + 1e-9));
     again = std::max(again, static_cast<int>(runs));
   }
   CHECK(again == kLayers - 1);  // the last is needed at once
@@ -404,7 +403,8 @@ TEST_CASE("over several rounds, slices of a state are updated in turn, as the li
   search::Workbench bench(model);
   schedule::Decisions last = schedule::keep_everything(model);
   for (const int32_t id : model.all_host_residents)
-    if (model.tensors[static_cast<size_t>(id)].always_on_host) last[static_cast<size_t>(id)] = {schedule::DecisionKind::offload, 1, false};
+    if (const schedule::ModelTensor& tensor = model.tensors[schedule::at(id)]; tensor.always_on_host())
+      last.residences[schedule::at(tensor.residence)] = {.on_host = true};
   // Two more slices than an update accesses.
   const int64_t limit = bench.evaluate(last, 0).outcome.peak_bytes + 2 * kSlice;
   const double seconds_of_last = bench.evaluate(last, limit).outcome.seconds;

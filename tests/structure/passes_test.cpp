@@ -25,8 +25,7 @@ const std::map<std::string, std::set<std::string>> kInnerArrows = {
     {"passes/place", {"passes/pool"}},
     {"passes/schedule", {"passes/analysis"}},
     {"passes/search", {"passes/schedule", "passes/analysis"}},
-    // A policy proposes sub-batches, and asks for their costs (CandidateOf in policy.h).
-    {"passes/policies", {"passes/schedule", "passes/search", "passes/pool", "passes/analysis", "passes/candidate.h"}},
+    {"passes/policies", {"passes/schedule", "passes/pool", "passes/analysis"}},
 };
 
 std::vector<fs::path> sources_in(const std::string& folder) {

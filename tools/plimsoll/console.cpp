@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "passes/explain.h"
+#include "passes/infeasible.h"
 
 namespace plimsoll {
 

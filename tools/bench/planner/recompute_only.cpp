@@ -89,12 +89,12 @@ std::string shape_of(const search::Decisions& decisions, const schedule::Model& 
   for (const TensorId id : ids_of(graph.tensors)) {
     const schedule::ModelTensor& tensor = model.tensors[static_cast<size_t>(id.value)];
     if (!tensor.movable) continue;
-    const schedule::Decision& decision = decisions[static_cast<size_t>(id.value)];
-    const bool transient = decision.level == schedule::kTransient;
-    const std::string what = decision.kind == schedule::DecisionKind::keep      ? "K"
-                             : decision.kind == schedule::DecisionKind::offload ? "O"
-                             : transient                                ? "T"
-                                                                        : fmt::format("R{}{}", decision.level, decision.again ? "+" : "");
+    const auto& [kind, level, again] = decisions.activations[static_cast<size_t>(id.value)];
+    const bool transient = level == schedule::kTransient;
+    const std::string what = kind == schedule::DecisionKind::keep      ? "K"
+                             : kind == schedule::DecisionKind::offload ? "O"
+                             : transient                               ? "T"
+                                         : fmt::format("R{}{}", level.depth, again ? "+" : "");
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", graph.tensors[id].name, what);
   }
   return text;
@@ -109,20 +109,21 @@ Status answer(Instance& instance, int effort, std::span<const double> percents) 
   search::Workbench bench(model);
   const search::State whole = bench.evaluate(schedule::keep_everything(model), kNoLimit);
   const auto start = std::chrono::steady_clock::now();
-  const search::Frontier frontier = search::find_frontier(model, {.effort = effort, .means = {.recompute = true, .offload = false}});
+  const std::vector<search::State> frontier =
+      search::find_frontier(model, {.effort = effort, .means = {.recompute = true, .offload = false}});
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
 
   fmt::print("{{\"bytes\": {}, \"seconds\": {}, \"planning_seconds\": {:.4f}, \"order\": [", whole.outcome.peak_bytes,
              whole.outcome.seconds, spent.count());
   for (size_t at = 0; at < model.order.size(); ++at)
     fmt::print("{}\"{}\"", at == 0 ? "" : ", ", graph.tasks[TaskId(model.order[at].id)].name);
-  fmt::print("],\n \"least_bytes\": {}, \"budgets\": [", frontier.states.front().outcome.peak_bytes);
+  fmt::print("],\n \"least_bytes\": {}, \"budgets\": [", frontier.front().outcome.peak_bytes);
   for (size_t i = 0; i < percents.size(); ++i) {
     const int64_t budget = static_cast<int64_t>(static_cast<double>(whole.outcome.peak_bytes) * percents[i] / 100);
     const search::State* chosen = nullptr;
-    for (const search::State& state : frontier.states)
+    for (const search::State& state : frontier)
       if (state.outcome.fits(budget)) chosen = &state;
-    const double bound = search::bound_seconds(model, budget);
+    const double bound = search::Bound(model).seconds(budget);
     fmt::print("{}\n  {{\"percent\": {}, \"budget\": {}, \"bound\": {}, ", i == 0 ? "" : ",", percents[i], budget,
                std::isfinite(bound) ? fmt::format("{}", bound) : "null");
     if (!chosen) {
@@ -131,7 +132,7 @@ Status answer(Instance& instance, int effort, std::span<const double> percents) 
     }
     bench.evaluate(chosen->decisions, chosen->limit);
     const schedule::Trace trace = bench.trace;
-    PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, chosen->limit, {}, &trace));
+    PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, with_schedule(policy, trace), chosen->limit));
     plan.budget_bytes = plan.summary.arena_bytes;  // compares live bytes, because the exact answers have no addresses
     const std::string flaws = to_string(check_plan(plan)) + to_string(check_against_graph(plan, graph));
     if (!flaws.empty()) return Error{ExitCode::internal, flaws};

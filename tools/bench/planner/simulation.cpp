@@ -19,7 +19,8 @@
 #include <limits>
 
 #include "passes/candidate.h"
-#include "passes/schedule/apply.h"
+#include "passes/schedule/copies.h"
+#include "passes/schedule/lower.h"
 #include "passes/simulate.h"
 
 namespace plimsoll {
@@ -113,16 +114,16 @@ Status run(int layers) {
   policy.order = OrderKind::depth_first;
   const schedule::Model model = ordered_model(candidate, policy);
   schedule::Decisions decisions = schedule::keep_everything(model);
-  for (size_t id = 0; id < decisions.size(); ++id) {
+  for (size_t id = 0; id < model.tensors.size(); ++id) {
     if (!model.tensors[id].movable || model.tensors[id].gap_end == schedule::kNever) continue;
-    if (id % 5 == 1) decisions[id] = {.kind = schedule::DecisionKind::offload};
-    if (id % 5 == 3) decisions[id] = {.kind = schedule::DecisionKind::recompute};
+    if (id % 5 == 1) decisions.activations[id] = {.kind = schedule::DecisionKind::offload};
+    if (id % 5 == 3) decisions.activations[id] = {.kind = schedule::DecisionKind::recompute};
   }
   schedule::Trace trace;
-  schedule::lower_possible(model, decisions, trace);
+  schedule::Lowering(model).lower_possible(decisions, trace);
   schedule::Evaluator evaluator(model);
   const schedule::Outcome outcome = schedule::time_copies(model, evaluator, trace, kNoLimit);
-  PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, outcome.peak_bytes, {}, &trace));
+  PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, with_schedule(policy, trace), outcome.peak_bytes));
   const Context context{.graph = graph, .choices = candidate.choices, .policy = policy, .links = candidate.links};
   double seconds = 0;
   const std::string search = row("search", trace.size(), [&] { seconds += evaluator.evaluate(trace, outcome.peak_bytes).seconds; });
