@@ -165,7 +165,7 @@ class Loop {
   // All settings that decide how a gradient changes the weights.
   std::string describe_rates() const {
     return describe(schedule_) + (groups_.description().empty() ? "" : ", " + groups_.description()) +
-           describe(options_.feeding.mixing);
+           describe(program_, options_.feeding.mixing);
   }
 
   void run_epoch(int64_t epoch) {

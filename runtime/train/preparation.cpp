@@ -13,6 +13,7 @@
 #include "runtime/machine/host_memory.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/error.h"
+#include "runtime/train/mixing.h"
 #include "runtime/train/model_files.h"
 #include "runtime/train/parameters.h"
 #include "runtime/train/reporter.h"
@@ -128,7 +129,8 @@ void check_backend(const Options& options) {
 }
 
 Data prepare(const Program& program, const Options& options, const std::string& model_file) {
-  Data data = open_data(program, options, class_weights_of(program, model_file));
+  const ProgramOfData of_data(program);
+  Data data = open_data(*of_data, options, class_weights_of(program, model_file));
   if (!data.training.counted_labels.empty() && !backend::heeds().loss_scale)
     throw TrainerError(
         Exit::usage,

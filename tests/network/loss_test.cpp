@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "compiler/ir/task_graph_text.h"
 #include "compiler/network/prune.h"
 #include "compiler/ops/op.h"
 #include "compiler/training/build.h"
@@ -52,6 +53,43 @@ Builder classifier() {
 }
 
 }  // namespace
+
+TEST_CASE("mixed labels are three numbers for each sample, of a loss of their own") {
+  std::vector<std::string> notes;
+  LossRequest request{LossKind::softmax_cross_entropy, "Relu1.0"};
+  request.mixed_labels = true;
+  request.class_weights = {1, 2, 3, 4, 5};
+  request.ignore_index = 2;
+  request.label_smoothing = 0.1;
+  Builder b = classifier();
+  REQUIRE(attach_loss(b.network, request, notes).ok());
+  const Node& loss = b.network.nodes.back();
+  CHECK(loss.op == "MixedCrossEntropyLoss");
+  CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::i32, {kBatch, {3}}});
+  const auto graph = build_task_graph(b.network, {.batch = 8, .optimizer = {.kind = OptimizerKind::sgd}});
+  REQUIRE(graph.ok());
+  const Tensor& labels = graph->tensors[graph->inputs.back()];
+  CHECK(labels.mixed_labels);
+  CHECK(labels.ignored == 2);
+  CHECK(labels.class_weights.valid());
+  const auto read_back = graph_from_text(to_text(*graph), "graph");
+  REQUIRE(read_back.ok());
+  CHECK(to_text(*read_back) == to_text(*graph));
+  CHECK(read_back->tensors[read_back->inputs.back()].mixed_labels);
+
+  Builder pixels;  // several labels for each sample cannot be mixed
+  const ValueId x = pixels.value("x", ValueKind::input, {DataType::f32, {kBatch, {3}, {4}, {4}}});
+  pixels.network.outputs = {pixels.node("Relu", {x})};
+  LossRequest of_pixels{LossKind::softmax_cross_entropy, {}, 1};
+  of_pixels.mixed_labels = true;
+  const Status refused = attach_loss(pixels.network, of_pixels, notes);
+  REQUIRE_FALSE(refused.ok());
+  CHECK_THAT(refused.error().message, Catch::Matchers::Contains("one label for each sample"));
+  Builder other = classifier();
+  LossRequest mse{LossKind::mse, "Relu1.0"};
+  mse.mixed_labels = true;
+  CHECK_FALSE(attach_loss(other.network, mse, notes).ok());
+}
 
 TEST_CASE("a loss is attached to the output that is named, and other heads go") {
   Builder b = classifier();

@@ -4,8 +4,9 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/kernels.h"
+#include "runtime/attrs/mixed_label.h"
 #include "runtime/backend.h"
+#include "runtime/kernels.h"
 
 namespace plimsoll::test {
 namespace {
@@ -34,6 +35,27 @@ LossOutcome run(const std::vector<float>& logits, const std::vector<int32_t>& la
       reinterpret_cast<std::byte*>(outcome.gradient.data()), reinterpret_cast<std::byte*>(weights.data())};
   context.training = training;
   kernel->run(context, addresses, workspace.data());
+  backend::finish(nullptr);
+  return outcome;
+}
+
+// Logits [labels, classes].
+LossOutcome run_mixed(std::vector<float> logits, std::vector<MixedLabel> labels, int64_t classes,
+                      const SoftmaxCrossEntropyAttrs& attrs, std::vector<float> weights = {}, bool training = true) {
+  const auto n = static_cast<int64_t>(labels.size());
+  const TensorDesc scores = f32({n, classes});
+  std::vector<OperandDesc> operands = {read(scores), read(i32({n, 3})), write(f32({1})), write(f32({1})),
+                                       write(scores)};
+  if (!weights.empty()) operands.push_back(read(f32({classes})));
+  const auto kernel = MixedCrossEntropy::make(attrs, operands, "");
+  std::vector<double> workspace(
+      static_cast<size_t>(MixedCrossEntropy::algorithms(attrs, operands)[0].workspace_bytes) / 8 + 1);
+  LossOutcome outcome{.gradient = std::vector<float>(logits.size(), 7)};
+  std::byte* const addresses[] = {
+      reinterpret_cast<std::byte*>(logits.data()),           reinterpret_cast<std::byte*>(labels.data()),
+      reinterpret_cast<std::byte*>(&outcome.loss),           reinterpret_cast<std::byte*>(&outcome.correct),
+      reinterpret_cast<std::byte*>(outcome.gradient.data()), reinterpret_cast<std::byte*>(weights.data())};
+  kernel->run({.training = training}, addresses, reinterpret_cast<std::byte*>(workspace.data()));
   backend::finish(nullptr);
   return outcome;
 }
@@ -140,6 +162,47 @@ TEST_CASE("weights of classes and smoothed labels are what their formula says") 
   CHECK(std::isnan(run({1, 2}, {2}, 1, 2, 1, {.smoothing = 0.1}, true, false, {1, 1}).loss));
   // Without smoothing, a score of minus infinity for another class does not affect the label.
   CHECK(std::isfinite(run({1, -std::numeric_limits<float>::infinity()}, {0}, 1, 2, 1, {}, true, false, {1, 2}).loss));
+}
+
+// Compared with SoftmaxCrossEntropy of each label, row by row.
+TEST_CASE("the loss of mixed labels is the sum of two losses, by their shares") {
+  constexpr int64_t kRows = 6, kClasses = 21, kIgnored = 3;
+  std::vector<float> logits(kRows * kClasses), weights(kClasses);
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = std::sin(static_cast<float>(i) * 1.7F) * 4;
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = 0.25F * static_cast<float>(i % 7 + 1);
+  // Of two classes, of one, of one class twice, with an ignored class on either side, and of no class that counts.
+  const std::vector<MixedLabel> labels = {{5, 11, kWholeShare / 4},  {7, 2, 0},
+                                          {20, 20, kWholeShare / 3}, {kIgnored, 4, kWholeShare / 8},
+                                          {9, -1, kWholeShare / 2},  {-1, -1, -1}};
+  for (const bool weighed : {false, true})
+    for (const double smoothing : {0.0, 0.1}) {
+      const SoftmaxCrossEntropyAttrs attrs{.scale = 0.125, .ignore_index = kIgnored, .smoothing = smoothing};
+      const std::vector<float> given = weighed ? weights : std::vector<float>();
+      const LossOutcome got = run_mixed(logits, labels, kClasses, attrs, given);
+      double loss = 0, correct = 0, worst = 0;
+      for (size_t row = 0; row < kRows; ++row) {
+        const std::vector<float> one(logits.begin() + static_cast<int64_t>(row) * kClasses,
+                                     logits.begin() + static_cast<int64_t>(row + 1) * kClasses);
+        const LossOutcome own = run(one, {labels[row].own}, 1, kClasses, 1, attrs, true, false, given),
+                          other = run(one, {labels[row].other}, 1, kClasses, 1, attrs, true, false, given);
+        const double share = labels[row].of_other();
+        const auto mixed = [&](float a, float b) {
+          return (1 - share) * static_cast<double>(a) + share * static_cast<double>(b);
+        };
+        loss += mixed(own.loss, other.loss);
+        correct += mixed(own.correct, other.correct);
+        for (size_t c = 0; c < kClasses; ++c)
+          worst = std::max(worst, std::abs(mixed(own.gradient[c], other.gradient[c]) -
+                                           static_cast<double>(got.gradient[row * kClasses + c])));
+      }
+      CHECK(got.loss == Approx(loss).epsilon(1e-6));
+      CHECK(got.correct == Approx(correct).epsilon(1e-6));
+      CHECK(worst < 1e-7);
+    }
+  CHECK(run_mixed({1, 3}, {{0, 1, kWholeShare / 4}}, 2, {}).correct == 0.25F);
+  CHECK(std::isnan(run_mixed({1, 2}, {{0, 2, kWholeShare / 2}}, 2, {}).loss));
+  CHECK(std::isfinite(run_mixed({1, 2}, {{0, 2, 0}}, 2, {}).loss));
+  CHECK(run_mixed({1, 2}, {{0, 1, 5}}, 2, {}, {}, false).gradient == std::vector<float>{7, 7});
 }
 
 TEST_CASE("the first of equal scores is the arg max") {
