@@ -41,7 +41,9 @@ schedule::Decisions random_decisions(const schedule::Model& model, uint64_t seed
   }
   for (const int32_t host_resident : model.all_host_residents)
     if (random() % 2 == 0)
-      decisions[static_cast<size_t>(host_resident)] = {.kind = schedule::DecisionKind::offload, .level = random() % 2 == 0 ? schedule::kEarly : uint8_t{1}, .again = random() % 2 == 0};
+      decisions[static_cast<size_t>(host_resident)] = {.kind = schedule::DecisionKind::offload,
+                                                       .level = random() % 2 == 0 ? schedule::kEarly : uint8_t{1},
+                                                       .again = random() % 2 == 0};
   return decisions;
 }
 
@@ -65,20 +67,24 @@ int64_t count(const Plan& plan, StepKind kind, bool recompute) {
 
 }  // namespace
 
-TEST_CASE("whatever becomes of tensors, the plan is sound, no slower than the evaluator says, and no faster than it says is possible") {
+TEST_CASE(
+    "whatever becomes of tensors, the plan is sound, no slower than the evaluator says, and no faster than it says is "
+    "possible") {
   int64_t offloads = 0, recomputations = 0, host_residents = 0, weights = 0, gradients = 0;
   for (const uint64_t seed : seeds(300)) {
     CAPTURE(seed);
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
     const int64_t sub_batch = 1 + static_cast<int64_t>(seed % static_cast<uint64_t>(batch));
-    const TaskGraph one = shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 19), .batch = batch}), 1 + seed % 4);
+    const TaskGraph one =
+        shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 19), .batch = batch}), 1 + seed % 4);
     const TaskGraph graph = sub_batch < batch ? accumulating(one) : one;
     RandomCosts costs(seed);
     const auto candidate = make_candidate(graph, costs, batch, sub_batch);
     REQUIRE(candidate.ok());
     drawn.seed = seed;
     for (const int64_t limit : {kNoLimit, int64_t{0}, int64_t{200'000}}) {
-      const auto plan = plan_within(*candidate, {.name = "random", .schedule = random_schedule, .searches = true}, limit);
+      const auto plan =
+          plan_within(*candidate, {.name = "random", .schedule = random_schedule, .searches = true}, limit);
       REQUIRE(plan.ok());
       Plan judged = *plan;
       judged.budget_bytes = judged.summary.arena_bytes;

@@ -21,10 +21,13 @@ LossOutcome run(const std::vector<float>& logits, const std::vector<int32_t>& la
             int64_t pixels, const SoftmaxCrossEntropyAttrs& attrs, bool training = true, bool of_logarithms = false,
             std::vector<float> weights = {}, RunContext context = {}) {
   const TensorDesc scores = pixels == 1 ? f32({n, classes}) : f32({n, classes, pixels});
-  std::vector<OperandDesc> operands = {read(scores), read(i32({n, pixels})), write(f32({1})), write(f32({1})), write(scores)};
+  std::vector<OperandDesc> operands = {read(scores), read(i32({n, pixels})), write(f32({1})), write(f32({1})),
+                                       write(scores)};
   if (!weights.empty()) operands.push_back(read(f32({classes})));
-  const auto kernel = of_logarithms ? NegativeLogLikelihood::make(attrs, operands, "") : SoftmaxCrossEntropy::make(attrs, operands, "");
-  const auto algorithms = of_logarithms ? NegativeLogLikelihood::algorithms(attrs, operands) : SoftmaxCrossEntropy::algorithms(attrs, operands);
+  const auto kernel =
+      of_logarithms ? NegativeLogLikelihood::make(attrs, operands, "") : SoftmaxCrossEntropy::make(attrs, operands, "");
+  const auto algorithms = of_logarithms ? NegativeLogLikelihood::algorithms(attrs, operands)
+                                        : SoftmaxCrossEntropy::algorithms(attrs, operands);
   std::vector<std::byte> workspace(static_cast<size_t>(algorithms[0].workspace_bytes) + 512);
   LossOutcome outcome{.gradient = std::vector<float>(logits.size(), 7)};
   std::vector<float> given = logits;
@@ -64,7 +67,8 @@ void check(int64_t n, int64_t classes, int64_t pixels) {
   std::vector<float> logits(static_cast<size_t>(n * classes * pixels));
   std::vector<int32_t> labels(static_cast<size_t>(n * pixels));
   for (size_t i = 0; i < logits.size(); ++i) logits[i] = std::sin(static_cast<float>(i) * 1.7F) * 4;
-  for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>(i * 5 % static_cast<size_t>(classes + 1)) - 1;
+  for (size_t i = 0; i < labels.size(); ++i)
+    labels[i] = static_cast<int32_t>(i * 5 % static_cast<size_t>(classes + 1)) - 1;
   const double scale = 0.125;
   const int64_t ignored = 2;
   const LossOutcome got = run(logits, labels, n, classes, pixels, {.scale = scale, .ignore_index = ignored});
@@ -109,27 +113,33 @@ TEST_CASE("a mean is divided by what its labels count for, a sum by nothing") {
   const std::vector<int32_t> labels = {0, 2, -1};
   const float sum = run(logits, labels, 3, 3, 1, {.sum = true}).loss;
   CHECK(run(logits, labels, 3, 3, 1, {.counts = true}).loss == Approx(sum / 2).epsilon(1e-6));
-  CHECK(run(logits, labels, 3, 3, 1, {.ignore_index = 2, .counts = true}).gradient[0] == Approx(run(logits, labels, 3, 3, 1, {.ignore_index = 2, .sum = true}).gradient[0]));
+  CHECK(run(logits, labels, 3, 3, 1, {.ignore_index = 2, .counts = true}).gradient[0] ==
+        Approx(run(logits, labels, 3, 3, 1, {.ignore_index = 2, .sum = true}).gradient[0]));
   CHECK(run(logits, {-1, -1, -1}, 3, 3, 1, {.counts = true}).loss == 0);
   RunContext of_bad_batch{.loss_scale = std::nan("")};
   of_bad_batch.label_scales[3] = 0.25;
-  for (const SoftmaxCrossEntropyAttrs& attrs : {SoftmaxCrossEntropyAttrs{}, {.sum = true}, {.counts = true}, {.fed = 3}})
+  for (const SoftmaxCrossEntropyAttrs& attrs :
+       {SoftmaxCrossEntropyAttrs{}, {.sum = true}, {.counts = true}, {.fed = 3}})
     CHECK(std::isnan(run(logits, labels, 3, 3, 1, attrs, true, false, {}, of_bad_batch).loss));
   of_bad_batch.loss_scale = 0.5;
   CHECK(run(logits, labels, 3, 3, 1, {}, true, false, {}, of_bad_batch).loss == Approx(sum / 2).epsilon(1e-6));
   CHECK(run(logits, labels, 3, 3, 1, {.fed = 3}, true, false, {}, of_bad_batch).loss == Approx(sum / 4).epsilon(1e-6));
   CHECK(run(logits, labels, 3, 3, 1, {.sum = true}, true, false, {}, of_bad_batch).loss == sum);
-  CHECK(run(logits, labels, 3, 3, 1, {.counts = true}, true, false, {}, of_bad_batch).loss == Approx(sum / 2).epsilon(1e-6));
+  CHECK(run(logits, labels, 3, 3, 1, {.counts = true}, true, false, {}, of_bad_batch).loss ==
+        Approx(sum / 2).epsilon(1e-6));
 }
 
 // With class weights and label_smoothing as in PyTorch's CrossEntropyLoss.
 void check_weighed(int64_t n, int64_t classes, int64_t pixels, bool weighed, double smoothing) {
-  std::vector<float> logits(static_cast<size_t>(n * classes * pixels)), weights(weighed ? static_cast<size_t>(classes) : 0);
+  std::vector<float> logits(static_cast<size_t>(n * classes * pixels)),
+      weights(weighed ? static_cast<size_t>(classes) : 0);
   std::vector<int32_t> labels(static_cast<size_t>(n * pixels));
   for (size_t i = 0; i < logits.size(); ++i) logits[i] = std::sin(static_cast<float>(i) * 1.7F) * 4;
-  for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>(i * 5 % static_cast<size_t>(classes + 1)) - 1;
+  for (size_t i = 0; i < labels.size(); ++i)
+    labels[i] = static_cast<int32_t>(i * 5 % static_cast<size_t>(classes + 1)) - 1;
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = 0.25F * static_cast<float>(i % 7 + 1);
-  const LossOutcome got = run(logits, labels, n, classes, pixels, {.smoothing = smoothing, .counts = true}, true, false, weights);
+  const LossOutcome got =
+      run(logits, labels, n, classes, pixels, {.smoothing = smoothing, .counts = true}, true, false, weights);
   const auto weight = [&](int64_t c) { return weighed ? static_cast<double>(weights[static_cast<size_t>(c)]) : 1; };
   double loss = 0, divisor = 0, worst = 0;
   for (const int32_t label : labels) divisor += label < 0 ? 0 : weight(label);
@@ -139,7 +149,9 @@ void check_weighed(int64_t n, int64_t classes, int64_t pixels, bool weighed, dou
       const int32_t label = labels[static_cast<size_t>(s * pixels + p)];
       double sum = 0, all = 0;
       for (int64_t c = 0; c < classes; ++c) sum += std::exp(static_cast<double>(logits[at(c)]));
-      const auto share = [&](int64_t c) { return (c == label ? (1 - smoothing) * weight(c) : 0) + smoothing / static_cast<double>(classes) * weight(c); };
+      const auto share = [&](int64_t c) {
+        return (c == label ? (1 - smoothing) * weight(c) : 0) + smoothing / static_cast<double>(classes) * weight(c);
+      };
       for (int64_t c = 0; c < classes; ++c) all += share(c);
       for (int64_t c = 0; c < classes; ++c) {
         const double x = static_cast<double>(logits[at(c)]);
@@ -274,11 +286,13 @@ TEST_CASE("the binary cross entropy is what its formula says, and overflows nowh
   const std::vector<OperandDesc> operands = {read(desc), read(desc), write(f32({1})), write(f32({1})), write(desc)};
   const BinaryCrossEntropyAttrs attrs{.scale = 1.0 / 10000};
   const auto kernel = BinaryCrossEntropy::make(attrs, operands, "");
-  std::vector<double> workspace(static_cast<size_t>(BinaryCrossEntropy::algorithms(attrs, operands)[0].workspace_bytes) / 8 + 1);
+  std::vector<double> workspace(
+      static_cast<size_t>(BinaryCrossEntropy::algorithms(attrs, operands)[0].workspace_bytes) / 8 + 1);
   float loss = -1, correct = -1;
   const auto play = [&](const RunContext& context) {
-    std::byte* const addresses[] = {reinterpret_cast<std::byte*>(x.data()), reinterpret_cast<std::byte*>(target.data()), reinterpret_cast<std::byte*>(&loss),
-                                    reinterpret_cast<std::byte*>(&correct), reinterpret_cast<std::byte*>(gradient.data())};
+    std::byte* const addresses[] = {reinterpret_cast<std::byte*>(x.data()), reinterpret_cast<std::byte*>(target.data()),
+                                    reinterpret_cast<std::byte*>(&loss), reinterpret_cast<std::byte*>(&correct),
+                                    reinterpret_cast<std::byte*>(gradient.data())};
     kernel->run(context, addresses, reinterpret_cast<std::byte*>(workspace.data()));
     backend::finish(nullptr);
   };
@@ -286,7 +300,8 @@ TEST_CASE("the binary cross entropy is what its formula says, and overflows nowh
   double worst = 0, hits = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     const double probability = 1 / (1 + std::exp(-static_cast<double>(x[i])));
-    worst = std::max(worst, std::abs(static_cast<double>(gradient[i]) - (probability - static_cast<double>(target[i])) / 10000));
+    worst = std::max(
+        worst, std::abs(static_cast<double>(gradient[i]) - (probability - static_cast<double>(target[i])) / 10000));
     hits += (x[i] > 0) == (target[i] > 0.5F) ? 1 : 0;
   }
   CHECK(loss == Approx(2e26).epsilon(1e-6));

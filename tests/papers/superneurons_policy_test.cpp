@@ -63,8 +63,10 @@ TEST_CASE("AlexNet, batch 200, with offload: 1132.155 MiB at step 39 with 9 tens
   // "... before and including POOL5": the outputs of CONV1 to CONV5 and the layers between them.
   const double all = moment_of(liveness, kPool5Backward).mib;
   int64_t pool5 = 0;
-  for (const TensorId tensor : graph.tasks[TaskId(kPool5Backward - 1)].reads()) pool5 += graph.tensors[tensor].bytes(200);
-  for (const TensorId tensor : graph.tasks[TaskId(kPool5Backward - 1)].writes()) pool5 += graph.tensors[tensor].bytes(200);
+  for (const TensorId tensor : graph.tasks[TaskId(kPool5Backward - 1)].reads())
+    pool5 += graph.tensors[tensor].bytes(200);
+  for (const TensorId tensor : graph.tasks[TaskId(kPool5Backward - 1)].writes())
+    pool5 += graph.tensors[tensor].bytes(200);
   hold("stashed in front of POOL5, MiB", 1409.277, all - mib(pool5), 0.001);
   hold("touched by POOL5's backward, MiB", 80.078, mib(pool5), 0.001);
   // The paper's 1075.9 counts CONV4 as resident, although the text says that it is offloaded.
@@ -109,7 +111,8 @@ TEST_CASE("table 3: the cache moves nothing while the peak of liveness fits, and
     int64_t batch;
     double without_cache;  // GB, published
   };
-  for (const Point& point : {Point{256, 2.56}, Point{384, 3.72}, Point{512, 4.88}, Point{640, 6.03}, Point{896, 8.35}, Point{1024, 9.5}}) {
+  for (const Point& point :
+       {Point{256, 2.56}, Point{384, 3.72}, Point{512, 4.88}, Point{640, 6.03}, Point{896, 8.35}, Point{1024, 9.5}}) {
     INFO(point.batch);
     const TaskGraph graph = graph_of("alexnet", point.batch);
     // Any value from 6.52 to 7.45 GiB separates 896 from 1024, as the paper's cache does.
@@ -125,7 +128,8 @@ TEST_CASE("table 3: the cache moves nothing while the peak of liveness fits, and
     // line of 9.04 MB per image, plus 0.25 GB.
     const PlanSummary full = plan_of(graph, "superneurons:offload").summary;
     const double moved = gb(full.offloaded_bytes + full.prefetched_bytes);
-    hold(fmt::format("moved without cache, batch {}, GB", point.batch), point.without_cache, moved, point.without_cache / 2);
+    hold(fmt::format("moved without cache, batch {}, GB", point.batch), point.without_cache, moved,
+         point.without_cache / 2);
     CHECK(std::abs(moved / static_cast<double>(point.batch) - 5.266e-3) < 1e-6);
     CHECK(tight.offloaded_bytes < full.offloaded_bytes);
     // A formula that fits all six points but is not in the paper: each CONV's output copied out once and back twice
@@ -136,10 +140,12 @@ TEST_CASE("table 3: the cache moves nothing while the peak of liveness fits, and
       if (task.op == "CONV" && is_forward(task.kind))
         for (const TensorId tensor : task.writes()) outputs += graph.tensors[tensor].bytes(point.batch);
     const int64_t images = 4 * 3 * 227 * 227 * point.batch, parameters = 4 * zoo_facts("alexnet")->parameters;
-    hold(fmt::format("the same by a sum that fits, batch {}, GB", point.batch), point.without_cache, gb(3 * outputs + 2 * images + parameters), 0.006);
+    hold(fmt::format("the same by a sum that fits, batch {}, GB", point.batch), point.without_cache,
+         gb(3 * outputs + 2 * images + parameters), 0.006);
   }
   hold("moved with cache, batch 1024 (7 GiB), GB", 0.88,
-       gb(2 * plan_of(graph_of("alexnet", 1024), "superneurons:offload", int64_t{7} << 30).summary.offloaded_bytes), 1.5);
+       gb(2 * plan_of(graph_of("alexnet", 1024), "superneurons:offload", int64_t{7} << 30).summary.offloaded_bytes),
+       1.5);
 }
 
 TEST_CASE("a cached policy gives up no more than it has to, and never less than the budget wants") {
@@ -191,25 +197,30 @@ TEST_CASE("liveness saves up to 50 %") {
     std::string spec;
     double percent;  // an independent computation
   };
-  for (const Saved& saved : {Saved{"vgg16", 34.5}, Saved{"resnet50:input=227,pool1_pad=0", 51.2}, Saved{"inception_v4", 47}}) {
+  for (const Saved& saved :
+       {Saved{"vgg16", 34.5}, Saved{"resnet50:input=227,pool1_pad=0", 51.2}, Saved{"inception_v4", 47}}) {
     const PlanSummary summary = plan_of(graph_of(saved.spec, 32), "liveness").summary;
-    hold(saved.spec + ", saved by liveness, %", saved.percent, 100 * (1 - mib(summary.live_bytes) / mib(summary.network_wide_bytes)), 0.5);
+    hold(saved.spec + ", saved by liveness, %", saved.percent,
+         100 * (1 - mib(summary.live_bytes) / mib(summary.network_wide_bytes)), 0.5);
   }
 }
 
 // Three copies of the parameters and the largest layer: a lower bound for any way of training, including the paper's.
 TEST_CASE("tables 4 and 5: what SuperNeurons trained is possible on 12 GB, by what cannot leave") {
   const double card = 11441.0 / 1024;  // GiB of a K40c
-  const auto parameters = [](const std::string& spec) { return gib(3 * 4 * static_cast<double>(zoo_facts(spec)->parameters)); };
+  const auto parameters = [](const std::string& spec) {
+    return gib(3 * 4 * static_cast<double>(zoo_facts(spec)->parameters));
+  };
   struct Largest {
     std::string spec;
     int64_t batch, most;  // the paper's; the bound
     double need;          // GiB, an independent computation
   };
-  for (const Largest& row : {Largest{"alexnet", 1792, 3226, 6.51}, Largest{"vgg16:input=227", 224, 261, 9.80},
-                             Largest{"inception_v4", 240, 691, 4.19}, Largest{"resnet50:input=227,pool1_pad=0", 384, 1170, 3.86},
-                             Largest{"resnet101:input=227,pool1_pad=0", 256, 1148, 2.88},
-                             Largest{"resnet152:input=227,pool1_pad=0", 176, 1129, 2.31}}) {
+  for (const Largest& row :
+       {Largest{"alexnet", 1792, 3226, 6.51}, Largest{"vgg16:input=227", 224, 261, 9.80},
+        Largest{"inception_v4", 240, 691, 4.19}, Largest{"resnet50:input=227,pool1_pad=0", 384, 1170, 3.86},
+        Largest{"resnet101:input=227,pool1_pad=0", 256, 1148, 2.88},
+        Largest{"resnet152:input=227,pool1_pad=0", 176, 1129, 2.31}}) {
     const SuperNeuronsFigures figures = superneurons_figures(plan_of(graph_of(row.spec, row.batch), "network-wide"));
     const double layer = gib(static_cast<double>(figures.largest_layer_distinct_bytes));
     hold(row.spec + ", needs at the paper's batch, GiB", row.need, layer + parameters(row.spec), 0.006);
