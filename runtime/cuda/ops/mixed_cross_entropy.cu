@@ -5,8 +5,8 @@
 #include "runtime/attrs/mixed_label.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/ops/class_weighing.h"
 #include "runtime/cuda/ops/loss_share.h"
-#include "runtime/cuda/ops/weighed_entropy.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
