@@ -400,7 +400,7 @@ Exit train(const Program& compiled, const Options& given, const std::string& mod
   if (const std::string warning = more_threads_than_processors(program.threads, processors()); !warning.empty())
     reporter.warn(warning);
   if (options.feeding.mixing.on())
-    reporter.say("training samples are mixed" + describe(program, options.feeding.mixing));
+    reporter.say("training samples are mixed: " + describe(program, options.feeding.mixing).substr(2));
   for (const std::string& warning : data.training.warnings) reporter.warn("warning: " + warning);
   if (data.evaluation)
     for (const std::string& warning : data.evaluation->warnings) reporter.warn("warning: " + warning);
