@@ -55,8 +55,11 @@ std::string host_slots(const Source& source) {
 // Which labels of a sample a loss reads, and their class weights.
 std::string label_fields(const Source& source, const Tensor& labels) {
   const TensorId weights = labels.class_weights;
-  return fmt::format("{}, {}{}", labels.first_label, labels.end_label,
-                     weights.valid() ? ", " + string_literal(source.graph.tensors[weights].onnx_name) : "");
+  return fmt::format("{}, {}{}{}", labels.first_label, labels.end_label,
+                     weights.valid()       ? ", " + string_literal(source.graph.tensors[weights].onnx_name)
+                     : labels.mixed_labels ? ", nullptr"
+                                           : "",
+                     labels.mixed_labels ? ", true" : "");
 }
 
 std::string inputs(const Source& source) {
@@ -67,7 +70,7 @@ std::string inputs(const Source& source) {
     text += fmt::format(
         "    {{{}, {}{}}},\n", string_literal(tensor.onnx_name),
         desc_literal(tensor.type, fmt::format("{}", source.plan.rank_samples())),
-        tensor.end_label > 0 || tensor.class_weights.valid()
+        tensor.end_label > 0 || tensor.class_weights.valid() || tensor.mixed_labels
             ? fmt::format(", {}, {}, true, {}", tensor.bound, tensor.ignored.value_or(-1), label_fields(source, tensor))
         : !tensor.type.depends_on_batch() ? fmt::format(", {}, {}, false", tensor.bound, tensor.ignored.value_or(-1))
         : tensor.ignored                  ? fmt::format(", {}, {}", tensor.bound, *tensor.ignored)

@@ -114,7 +114,8 @@ std::string inputs_text(const Source& source) {
   std::string text;
   for (const TensorId id : source.graph.inputs) {
     const Tensor& tensor = source.graph.tensors[id];
-    text += fmt::format("- `{}` {}\n", comment_safe(tensor.onnx_name), to_string(tensor.type));
+    text += fmt::format("- `{}` {}{}\n", comment_safe(tensor.onnx_name), to_string(tensor.type),
+                        tensor.mixed_labels ? ", made of one class for each sample" : "");
   }
   return text;
 }

@@ -25,6 +25,7 @@ struct ProgramInput {
   // none.
   int64_t first_label = 0, end_label = 0;
   const char* class_weights = nullptr;  // the parameter with the class weights; null: all are 1
+  bool mixed_labels = false;  // labels are MixedLabel: files hold a class, the feeder makes these of two samples
 };
 
 enum class ParameterRole : uint8_t {

@@ -50,22 +50,30 @@ class Maker {
     return graph_.tensors.push_back({.name = name, .kind = kind, .type = {DataType::f32, {{per_sample, true}}}});
   }
   TensorId fixed(const std::string& name, TensorKind kind, int64_t elements, bool persistent) {
-    return graph_.tensors.push_back({.name = name, .kind = kind, .type = {DataType::f32, {{elements}}}, .persistent = persistent});
+    return graph_.tensors.push_back(
+        {.name = name, .kind = kind, .type = {DataType::f32, {{elements}}}, .persistent = persistent});
   }
   int64_t size_of(TensorId id) const { return graph_.tensors[id].type.dims[0].value; }
   void use(Task& task, Access access, TensorId id) { task.operands.push_back({id, access, graph_.tensors[id].type}); }
   void keep(Task task) { graph_.tasks.push_back(std::move(task)); }
   Task task(const std::string& layer, const char* what, TaskKind kind) {
-    return {.name = fmt::format("{}.{}", layer, what), .op = "Random", .kind = kind, .layer = layer, .kernel = "Random", .flops = {0, below(1000)}};
+    return {.name = fmt::format("{}.{}", layer, what),
+            .op = "Random",
+            .kind = kind,
+            .layer = layer,
+            .kernel = "Random",
+            .flops = {0, below(1000)}};
   }
 
   void forward(int number) {
     Layer layer{.name = fmt::format("l{}", number)};
     const int64_t many = 1 + (one_in(3) ? below(2) + 1 : 0);
     for (int64_t k = 0; k < many; ++k) {
-      const int64_t back = std::min<int64_t>(one_in(4) ? below(12) : below(2), static_cast<int64_t>(values_.size()) - 1);
+      const int64_t back =
+          std::min<int64_t>(one_in(4) ? below(12) : below(2), static_cast<int64_t>(values_.size()) - 1);
       const TensorId value = values_[values_.size() - 1 - static_cast<size_t>(back)];
-      if (std::find(layer.inputs.begin(), layer.inputs.end(), value) == layer.inputs.end()) layer.inputs.push_back(value);
+      if (std::find(layer.inputs.begin(), layer.inputs.end(), value) == layer.inputs.end())
+        layer.inputs.push_back(value);
     }
     const bool elementwise = one_in(2);
     const int64_t outputs = one_in(6) ? 2 : 1;
@@ -76,13 +84,15 @@ class Maker {
     Task run = task(layer.name, "forward", TaskKind::forward);
     for (TensorId input : layer.inputs) use(run, Access::read, input);
     if (!elementwise || one_in(4)) {
-      layer.weight = !weights_.empty() && one_in(4) ? static_cast<int>(below(static_cast<int64_t>(weights_.size()))) : new_weight(layer.name);
+      layer.weight = !weights_.empty() && one_in(4) ? static_cast<int>(below(static_cast<int64_t>(weights_.size())))
+                                                    : new_weight(layer.name);
       use(run, Access::read, weights_[static_cast<size_t>(layer.weight)].tensor);
     } else {
       run.operands.push_back({});
     }
     for (TensorId output : layer.outputs) use(run, Access::write, output);
-    if (one_in(4)) use(run, Access::write, layer.stash = tensor(layer.name + ".stash", TensorKind::stash, 1 + below(50)));
+    if (one_in(4))
+      use(run, Access::write, layer.stash = tensor(layer.name + ".stash", TensorKind::stash, 1 + below(50)));
     if (layer.stash.valid() && number % 2 == 0) run.remembers = {layer.stash};
     if (one_in(6)) {
       use(run, Access::update, fixed(layer.name + ".mean", TensorKind::statistic, 1 + below(300), true));
@@ -99,7 +109,8 @@ class Maker {
     const int64_t elements = 1 + below(4000);
     Weight weight{.tensor = fixed(layer + ".W", TensorKind::weight, elements, true), .trained = !one_in(6)};
     if (weight.trained && one_in(2)) weight.state = fixed(layer + ".V", TensorKind::optimizer_state, elements, true);
-    graph_.parameters.push_back({.tensor = weight.tensor, .initializer = layer + ".W", .stored = graph_.tensors[weight.tensor].type});
+    graph_.parameters.push_back(
+        {.tensor = weight.tensor, .initializer = layer + ".W", .stored = graph_.tensors[weight.tensor].type});
     weights_.push_back(weight);
     return static_cast<int>(weights_.size()) - 1;
   }
@@ -149,7 +160,8 @@ class Maker {
       read_common(run);
       const bool first = !weight.gradient.valid();
       if (first)
-        weight.gradient = fixed("d" + graph_.tensors[weight.tensor].name, TensorKind::weight_gradient, size_of(weight.tensor), false);
+        weight.gradient =
+            fixed("d" + graph_.tensors[weight.tensor].name, TensorKind::weight_gradient, size_of(weight.tensor), false);
       use(run, first ? Access::write : Access::update, weight.gradient);
       keep(std::move(run));
     }
@@ -159,7 +171,8 @@ class Maker {
     std::vector<std::pair<TensorId, TensorId>> made;
     for (TensorId input : layer.inputs) {
       if (graph_.tensors[input].kind == TensorKind::input) continue;
-      const TensorId gradient = tensor(fmt::format("{}.d{}", layer.name, graph_.tensors[input].name), TensorKind::activation_gradient, size_of(input));
+      const TensorId gradient = tensor(fmt::format("{}.d{}", layer.name, graph_.tensors[input].name),
+                                       TensorKind::activation_gradient, size_of(input));
       use(run, Access::write, gradient);
       made.push_back({input, gradient});
     }
@@ -201,10 +214,12 @@ Status RandomCosts::prepare(const TaskGraph& graph, int64_t samples) {
     std::mt19937_64 random(words);
     const int count = 1 + static_cast<int>(random() % 3);
     for (int i = 0; i < count; ++i)
-      costs.push_back({.name = fmt::format("algorithm{}", i),
-                       .workspace_bytes = i + 1 == count ? 0 : static_cast<int64_t>(random() % 8192) * samples / (i + 1),
-                       .seconds = 1e-6 * static_cast<double>(samples) * static_cast<double>((i + 1) * (1 + random() % 100))});
-    std::stable_sort(costs.begin(), costs.end(), [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
+      costs.push_back(
+          {.name = fmt::format("algorithm{}", i),
+           .workspace_bytes = i + 1 == count ? 0 : static_cast<int64_t>(random() % 8192) * samples / (i + 1),
+           .seconds = 1e-6 * static_cast<double>(samples) * static_cast<double>((i + 1) * (1 + random() % 100))});
+    std::stable_sort(costs.begin(), costs.end(),
+                     [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
   });
   return {};
 }

@@ -1,5 +1,5 @@
-// Tests that are text files. A *.test file is a sentence, a command and sections; what the command makes of the inputs is
-// compared with the sections of those names. Adding a case touches no C++:
+// Tests that are text files. A *.test file is a sentence, a command and sections; what the command makes of the inputs
+// is compared with the sections of those names. Adding a case touches no C++:
 //
 //   # A value that is idle over the loss leaves the device and is back before its first reader.
 //   RUN: offload --budget=36MiB
@@ -73,7 +73,8 @@ inline TextCase read_text_case(const std::filesystem::path& path) {
 }
 
 // Runs every *.test file of the folder, each in a section of its own.
-inline void run_text_cases(const std::filesystem::path& folder, const std::function<TextResults(const TextCase&)>& make) {
+inline void run_text_cases(const std::filesystem::path& folder,
+                           const std::function<TextResults(const TextCase&)>& make) {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".test") paths.push_back(entry.path());

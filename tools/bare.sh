@@ -198,10 +198,14 @@ if wants package; then
     step someone 0 "cmake -S ../trainer -B ../carried && cmake --build ../carried -j \$(nproc)"
     step someone 0 ../carried/train --data synthetic --steps 3
     step_says "arena planned"
-    # The manual page and completions are where their readers look. Another project finds the library, and a program of
-    # other sources does not link with it.
-    step root 0 "cd /usr/share && cat man/man1/plimsoll.1 */*completions*/*plimsoll* zsh/site-functions/_plimsoll"
-    for text in ".TH PLIMSOLL 1" "-F _plimsoll plimsoll" "complete -c plimsoll" "#compdef plimsoll"; do step_says "$text"; done
+    # The manual page, completions and the licence are where their readers look. Another project finds the library, and
+    # a program of other sources does not link with it.
+    step root 0 "cd /usr/share && zcat -f man/man1/plimsoll.1.gz */*completions*/*plimsoll* zsh/site-functions/_plimsoll"
+    for text in ".TH PLIMSOLL 1" "-F _plimsoll plimsoll" "complete -c plimsoll" "#compdef plimsoll"; do
+      step_says "$text"
+    done
+    step root 0 cat /usr/share/doc/plimsoll/copyright
+    step_says "License: Apache-2.0"
     mkdir "$root/home/someone/own"
     cat >"$root/home/someone/own/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.20)

@@ -46,6 +46,7 @@ struct Tensor {
   // Of labels: those of each sample that the loss uses, [first, end); end 0: all. And the class weights, if any.
   int64_t first_label = 0, end_label = 0;
   TensorId class_weights = {};
+  bool mixed_labels = false;  // of labels: each is one of a mixed sample (runtime/attrs/mixed_label.h)
   // Of a slice (see sliced()): the whole that it is part of, and its first byte in it.
   TensorId slice_of = {};
   int64_t slice_begin = 0;

@@ -31,6 +31,7 @@ std::string labels_text(const TaskGraph& graph, const Tensor& tensor) {
   std::string text;
   if (tensor.end_label > 0) text += fmt::format(" labels={}:{}", tensor.first_label, tensor.end_label);
   if (tensor.class_weights.valid()) text += " weighed_by " + spelled_tensor(graph.tensors[tensor.class_weights].name);
+  if (tensor.mixed_labels) text += " mixed_labels";
   return text;
 }
 
@@ -121,6 +122,7 @@ class TaskGraphParser {
     if (cursor_.accept_word("weighed_by")) tensor.class_weights = known_tensor();
     if (!cursor_.error() && tensor.class_weights.valid() && !graph_.tensors.contains(tensor.class_weights))
       cursor_.fail("a tensor cannot weight itself");
+    tensor.mixed_labels = cursor_.accept_word("mixed_labels");
     if (cursor_.accept("onnx=")) tensor.onnx_name = cursor_.name();
     if (cursor_.accept_word("slice")) slice(tensor);
     graph_.tensors.push_back(std::move(tensor));

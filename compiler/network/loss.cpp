@@ -14,6 +14,7 @@
 #include "compiler/network/own_loss.h"
 #include "compiler/network/prune.h"
 #include "compiler/ops/op.h"
+#include "runtime/attrs/mixed_label.h"
 
 namespace plimsoll {
 namespace {
@@ -104,6 +105,7 @@ std::vector<std::string_view> asked_of_added_loss(const LossRequest& request) {
   if (request.ignore_index) flags.push_back("--ignore-index");
   if (!request.class_weights.empty()) flags.push_back("--class-weights");
   if (request.label_smoothing) flags.push_back("--label-smoothing");
+  if (request.mixed_labels) flags.push_back("--mixed-labels");
   return flags;
 }
 
@@ -233,11 +235,20 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
     const bool one_pixel = !tokens &&
         std::all_of(given.dims.begin() + 1, given.dims.end(), [](const Dim& dim) { return dim == Dim{1}; });
     if (one_pixel) given.dims.resize(1);
+    if (request.mixed_labels) {
+      if (given.dims.size() != 1)
+        return Error{ExitCode::usage, fmt::format("--mixed-labels needs one label for each sample; the labels are {}",
+                                                  to_string(given.dims))};
+      given.dims.push_back({kNumbersOfMixedLabel});
+    }
   }
   const ValueId labels = add_value(network, classes ? "labels" : "target", ValueKind::input, given);
   network.inputs.push_back(labels);
   Node node{.name = unused_name(network, "loss"),
-            .op = classes ? "SoftmaxCrossEntropyLoss" : binary ? "BinaryCrossEntropyLoss" : "MseLoss",
+            .op = request.mixed_labels ? "MixedCrossEntropyLoss"
+                  : classes            ? "SoftmaxCrossEntropyLoss"
+                  : binary             ? "BinaryCrossEntropyLoss"
+                                       : "MseLoss",
             .opset = 13,
             .inputs = {output, labels}};
   if (classes) weigh(network, node, request);

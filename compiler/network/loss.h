@@ -42,6 +42,7 @@ struct LossRequest {
   std::optional<int64_t> ignore_index = {};  // --ignore-index; negative labels are always ignored
   std::vector<float> class_weights = {};     // --class-weights, one per class; empty: 1
   std::optional<double> label_smoothing = {};  // --label-smoothing, from 0 to 1
+  bool mixed_labels = false;  // --mixed-labels: input "labels" is [N, 3] (runtime/attrs/mixed_label.h)
 };
 
 // Keeps one output: the named one. Without a name, the only output, or the model's own loss if it depends on everything

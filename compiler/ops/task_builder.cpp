@@ -104,6 +104,13 @@ void TaskBuilder::feed_labels(const FedLabels& labels, int64_t classes, int64_t 
   if (is_term) tensor.bound = tensor.bound == 0 ? classes : std::min(tensor.bound, classes);
 }
 
+void TaskBuilder::feed_mixed_labels(size_t i, int64_t ignored, const Operand& weights) {
+  Tensor& tensor = graph_.tensors[tensor_of_[node_->node().inputs[i]]];
+  tensor.ignored = ignored;
+  tensor.class_weights = weights.tensor;
+  tensor.mixed_labels = true;
+}
+
 Operand TaskBuilder::write_output(size_t i) {
   if (!node_->has_output(i)) return Operand{};
   const ValueId value = node_->node().outputs[i];

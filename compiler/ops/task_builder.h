@@ -58,6 +58,8 @@ class TaskBuilder {
   // What the trainer must know about the labels it feeds. For a loss: their number over all rounds is the divisor of
   // the mean. `weights`: class weights; absent: every label counts 1. No effect for labels that are not fed.
   void feed_labels(const FedLabels& labels, int64_t classes, int64_t ignored, const Operand& weights, bool is_term);
+  // Input i is mixed labels, which the trainer makes of the classes of two samples.
+  void feed_mixed_labels(size_t i, int64_t ignored, const Operand& weights);
   Operand write_output(size_t i);  // absent if the output is not used
   // Output i is input j with other dimensions: no task, no bytes (Reshape, Flatten, Identity).
   void alias_output(size_t output, size_t input);

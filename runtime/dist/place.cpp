@@ -59,9 +59,9 @@ void expect_ranks(int64_t expected, int64_t started, int64_t rank) {
   if (started == expected) return;
   if (rank > 0) throw RanksError("");
   throw RanksError(
-      "this trainer is of " + std::to_string(expected) + " ranks and was started as " + std::to_string(started) +
-      (started == 1 ? ": start it by `mpirun -np " + std::to_string(expected) + " …`"
-                    : "; `plimsoll compile --ranks " + std::to_string(started) + "` makes one for so many"));
+      "this trainer has " + std::to_string(expected) + " ranks and was started as " + std::to_string(started) +
+      (started == 1 ? ": start it with `mpirun -np " + std::to_string(expected) + " …`"
+                    : "; `plimsoll compile --ranks " + std::to_string(started) + "` compiles one for that number"));
 }
 
 std::string launcher_in_environment() {

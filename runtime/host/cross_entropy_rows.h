@@ -8,9 +8,10 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/host/math.h"
-#include "runtime/host/loss_share.h"
+#include "runtime/attrs/mixed_label.h"
 #include "runtime/attrs/tensor.h"
+#include "runtime/host/loss_share.h"
+#include "runtime/host/math.h"
 
 namespace plimsoll::host {
 
@@ -85,6 +86,43 @@ class CrossEntropyRows {
     }
     const double smoothed = smoothing_ != 0 ? each * off : 0;
     return {all * std::log(sum) - of_label * mine - smoothed, best == label ? 1.0 : 0.0};
+  }
+
+  // For logits of a mixed sample: (1 - share) · softmax(own) + share · softmax(other).
+  template <class T>
+  LossShare mixed(const T* x, const MixedLabel& label, T* dx, double scale) const {
+    const double own = labels_.counts(label.own) ? 1 - label.of_other() : 0,
+                 other = labels_.counts(label.other) ? label.of_other() : 0;
+    if (own == 0 && other == 0) return none(dx);
+    const int64_t best = best_of(x);
+    const float largest = x[best * step_];
+    const double each = (own + other) * smoothing_ / static_cast<double>(classes_);
+    double sum = 0, off = 0;
+    for (int64_t c = 0; c < classes_; ++c) {
+      const float below = x[c * step_] - largest;
+      sum += static_cast<double>(exp_of(below));
+      if (smoothing_ != 0) off += weight_of(c) * static_cast<double>(below);
+    }
+    struct Part {
+      double target = 0, loss = 0;  // the class's probability apart from the smoothing, and its -target · ln p
+    };
+    const auto part_of = [&](double share, int64_t at) -> Part {
+      if (share == 0) return {};
+      const double target = share * (1 - smoothing_) * weight_of(at);
+      const float below = at < classes_ ? x[at * step_] - largest : std::numeric_limits<float>::quiet_NaN();
+      return {target, target * (std::log(sum) - static_cast<double>(below))};
+    };
+    const Part of_own = part_of(own, label.own), of_other = part_of(other, label.other);
+    const double all = of_own.target + of_other.target + each * all_weights_;
+    const double factor = scale * all / sum;
+    for (int64_t c = 0; dx && c < classes_; ++c) {
+      double target = smoothing_ != 0 ? each * weight_of(c) : 0;
+      if (c == label.own) target += of_own.target;
+      if (c == label.other) target += of_other.target;
+      dx[c * step_] = static_cast<float>(static_cast<double>(exp_of(x[c * step_] - largest)) * factor - scale * target);
+    }
+    const double smoothed = smoothing_ != 0 ? each * (all_weights_ * std::log(sum) - off) : 0;
+    return {of_own.loss + of_other.loss + smoothed, (best == label.own ? own : 0) + (best == label.other ? other : 0)};
   }
 
   // For scores that are log-probabilities; without smoothing.

@@ -93,6 +93,7 @@ constexpr Bf16Kernel kBf16Kernels[] = {
     {"MaxPoolForward", slots({0, 1}), 0, true},
     {"MaxShare", slots({0, 1, 2, 3})},
     {"MinShare", slots({0, 1, 2, 3})},
+    {"MixedCrossEntropy", slots({0, 4})},
     {"Move", slots({0, 1})},
     {"Mse", slots({0, 3})},
     {"Pad", slots({0, 1})},

@@ -47,8 +47,7 @@ void check_whole(const std::string& path) {
   const std::string is =
       manifest_text(sum_of(path + "/" + kWeights), sum_of(path + "/" + kState), averaged ? sum_of(average) : "");
   if (said != is)
-    throw TrainerError(Exit::unreadable_input,
-                       "its files are not those that its " + std::string(kManifest) + " was made of");
+    throw TrainerError(Exit::unreadable_input, "its files differ from those listed in its " + std::string(kManifest));
 }
 
 // A double as text that parses to the same bits.
@@ -116,7 +115,7 @@ std::optional<Progress> Checkpoints::resume(std::vector<std::string>& passed_ove
       if (strict)
         throw TrainerError(Exit::invalid_model,
                            path_of(iteration) + " is damaged: " + error.what() +
-                               "; --resume without =strict goes on from one before it that is whole");
+                               "; --resume without =strict continues from an earlier one that is complete");
       passed_over.push_back(path_of(iteration) + ": " + error.what());
       continue;
     }

@@ -105,6 +105,7 @@ inline int64_t sample_bytes(const ProgramInput& input) {
 
 // The number of labels of one sample that a loss reads.
 inline int64_t labels_of_sample(const ProgramInput& labels) {
+  if (labels.mixed_labels) return 1;
   return labels.end_label > 0 ? labels.end_label - labels.first_label
                               : sample_bytes(labels) / bytes_of(labels.desc.type);
 }

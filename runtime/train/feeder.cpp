@@ -74,8 +74,13 @@ void Feeder::stage(const Samples& now, const Samples& next) {
 int64_t Feeder::counted_labels(const Samples& samples) const {
   if (dataset_.counted_labels.empty()) return samples.count * labels_per_sample(program_);
   int64_t count = 0;
-  for (int64_t i = samples.first; i < samples.first + samples.count; ++i)
-    count += dataset_.counted_labels[static_cast<size_t>(label_row_at(i))];
+  for (int64_t i = samples.first; i < samples.first + samples.count; ++i) {
+    int32_t of_sample = dataset_.counted_labels[static_cast<size_t>(label_row_at(i))];
+    // A mixed sample counts if one of its two labels does.
+    if (mixes_labels())
+      of_sample = std::max(of_sample, dataset_.counted_labels[static_cast<size_t>(mix_at(row_at(i)).other)]);
+    count += of_sample;
+  }
   return count;
 }
 
@@ -85,8 +90,15 @@ double Feeder::label_weight(size_t input, const Samples& samples) const {
   if (!weights || weights->empty())
     return static_cast<double>(samples.count * labels_of_sample(program_.inputs[input]));
   double sum = 0;
-  for (int64_t i = samples.first; i < samples.first + samples.count; ++i)
-    sum += (*weights)[static_cast<size_t>(label_row_at(i))];
+  for (int64_t i = samples.first; i < samples.first + samples.count; ++i) {
+    const double own = (*weights)[static_cast<size_t>(label_row_at(i))];
+    if (!mixes_labels()) {
+      sum += own;
+      continue;
+    }
+    const Mix mix = mix_at(row_at(i));
+    sum += mix.own * own + (1 - mix.own) * (*weights)[static_cast<size_t>(mix.other)];
+  }
   return sum;
 }
 
@@ -134,15 +146,31 @@ Mix Feeder::mix_at(int64_t row) const {
 
 int64_t Feeder::label_row_at(int64_t position) const {
   const int64_t row = row_at(position);
-  if (!mixing_.on()) return row;
+  if (!mixing_.on() || mixes_labels()) return row;
   const Mix mix = mix_at(row);
   return mix.keeps_label ? row : mix.other;
+}
+
+MixedLabel Feeder::mixed_label_at(int64_t row) const {
+  const auto class_of = [&](int64_t sample) {
+    int32_t label = 0;
+    dataset_.columns.back()->read(sample, reinterpret_cast<std::byte*>(&label));
+    return label;
+  };
+  if (!mixing_.on()) return {.own = class_of(row)};
+  const Mix mix = mix_at(row);
+  return {.own = class_of(row), .other = class_of(mix.other), .share = share_of_other(mix)};
 }
 
 void Feeder::fetch_sample(size_t input, int64_t position, int64_t row, std::byte* to) {
   const ProgramInput& to_feed = program_.inputs[input];
   const bool is_last = input + 1 == program_.inputs.size(), real = to_feed.desc.type == DataType::f32;
   Column& column = *dataset_.columns[input];
+  if (to_feed.mixed_labels) {
+    const MixedLabel label = mixed_label_at(row);
+    std::memcpy(to, &label, sizeof label);
+    return;
+  }
   if (!mixing_.on() || (is_last && !real)) {
     column.read(is_last && to_feed.per_sample ? label_row_at(position) : row, to);
     return;

@@ -65,9 +65,11 @@ class Feeder {
   void fetch(const Samples& samples, Set& to);
   void fetch_sample(size_t input, int64_t position, int64_t row, std::byte* to);
   int64_t row_at(int64_t position) const;
-  // The sample whose label is used at this position; with mixing, it may be another one.
+  // The sample whose label is used at this position; if labels are drawn, it may be another one.
   int64_t label_row_at(int64_t position) const;
   Mix mix_at(int64_t row) const;
+  bool mixes_labels() const { return mixing_.on() && program_.inputs.back().mixed_labels; }
+  MixedLabel mixed_label_at(int64_t row) const;
   void serve();
   void wait_for_thread(std::unique_lock<std::mutex>& lock);
 

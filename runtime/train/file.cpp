@@ -74,7 +74,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     path_ = (std::filesystem::path(path_).parent_path() / to).string();
   }
   struct stat there {};
-  if (::stat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) fail("it is there and no file");
+  if (::stat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) fail("it exists and is not a file");
   const size_t name = path_.rfind('/') + 1;  // 0 without a slash
   folder_ = name == 0 ? "." : path_.substr(0, name);
   const std::string prefix = "." + path_.substr(name) + ".plimsoll-";

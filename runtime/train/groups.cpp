@@ -145,8 +145,9 @@ UpdateGroups::UpdateGroups(const Program& program, const GroupOptions& options, 
   for (const Group& group : options.groups) {
     if (!kernel.empty()) refuse_what_it_has_not(kernel, group.numbers, "--group '" + group.glob + "': ");
     if (group.rate && rate == 0)
-      throw TrainerError(Exit::usage,
-                         "--group '" + group.glob + "': lr needs an --lr above 0, which the schedule is of");
+      throw TrainerError(
+          Exit::usage,
+          "--group '" + group.glob + "': lr needs an --lr above 0, because the group's rate is in proportion to it");
   }
   if (options.max_norm) {
     const auto clips = [](const char* step) { return std::string_view(step) == kClipStep; };

@@ -268,7 +268,7 @@ void open_images(Dataset& dataset, const std::string& directory, Part part, cons
                                             : "there is no image (.png, .jpg, .jpeg) in a folder of a class");
   if (const auto classes = static_cast<int64_t>(found.classes.size());
       !predicts && program.classes > 0 && classes != program.classes)
-    refuse(Exit::invalid_model, "it has " + counted(classes, "folder") + ", one for each class, when the model knows " +
+    refuse(Exit::invalid_model, "it has " + counted(classes, "folder") + ", one for each class, when the model has " +
                                     std::to_string(program.classes) + " of them: " + listed(found.classes));
   if (!found.empty.empty() && !predicts)
     dataset.warnings.push_back("'" + directory + "': no image (.png, .jpg, .jpeg) is in " +

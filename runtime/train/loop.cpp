@@ -127,7 +127,7 @@ class Loop {
     if (save_error_) failed.push_back(*save_error_);
     if (stops_early_)
       reporter_.say("stopped early, after " + counted(progress_.iteration, "iteration") + ": " +
-                    counted(progress_.best.since, "evaluation") + " no better than the best");
+                    counted(progress_.best.since, "evaluation") + " without improvement");
     if (progress_.best.iteration > 0 && options_.best != Metric::none) tell_best();
     if (range_test_) reporter_.say(range_test_->conclusion());
     const bool keeps_best = options_.best != Metric::none && progress_.best.iteration > 0;
@@ -141,7 +141,7 @@ class Loop {
     if (saved) reporter_.say("saved " + options_.save);
     if (traced)
       reporter_.say("traced " + options_.trace + "; `plimsoll inspect DIR --html report.html --measured " +
-                    options_.trace + "` lays it beside the plan in DIR");
+                    options_.trace + "` shows it next to the plan in DIR");
     if (options_.json) print_figures(saved || (keeps_best && !save_error_));
     checkpoints_.warn_of_missing();
     if (stopping() && (!checkpoints_.failure() || progress_.iteration < schedule_.iterations))
@@ -165,7 +165,7 @@ class Loop {
   // All settings that decide how a gradient changes the weights.
   std::string describe_rates() const {
     return describe(schedule_) + (groups_.description().empty() ? "" : ", " + groups_.description()) +
-           describe(options_.feeding.mixing);
+           describe(program_, options_.feeding.mixing);
   }
 
   void run_epoch(int64_t epoch) {
@@ -311,8 +311,8 @@ class Loop {
     } catch (const TrainerError& error) {
       if (error.code != Exit::unwritable_output) throw;
       save_error_ = error;
-      reporter_.warn("warning: the best weights so far are not saved: " + std::string(error.what()) +
-                     "; the next best are tried again");
+      reporter_.warn("warning: cannot save the best weights so far: " + std::string(error.what()) +
+                     "; saving is tried again for the next best");
     }
   }
 
@@ -399,6 +399,8 @@ Exit train(const Program& compiled, const Options& given, const std::string& mod
   if (!team.speaks()) reporter.silence();
   if (const std::string warning = more_threads_than_processors(program.threads, processors()); !warning.empty())
     reporter.warn(warning);
+  if (options.feeding.mixing.on())
+    reporter.say("training samples are mixed: " + describe(program, options.feeding.mixing).substr(2));
   for (const std::string& warning : data.training.warnings) reporter.warn("warning: " + warning);
   if (data.evaluation)
     for (const std::string& warning : data.evaluation->warnings) reporter.warn("warning: " + warning);

@@ -83,7 +83,7 @@ void Machine::check_refused() const {
   if (all.empty()) return;
   const std::string planned = program_.libraries, here = backend::library_version();
   std::string text = "--revalidate: " + counted(static_cast<int64_t>(all.size()), "kernel") +
-                     (all.size() == 1 ? " is" : " are") + " not to be had as planned" +
+                     (all.size() == 1 ? " is" : " are") + " not available as planned" +
                      (planned.empty() || planned == here ? "" : ", with " + planned) + ", on " + here + ":";
   for (size_t i = 0; i < std::min(all.size(), kNamed); ++i) text += "\n  " + all[i].layers + ": " + all[i].why;
   if (all.size() > kNamed) text += "\n  and " + std::to_string(all.size() - kNamed) + " more";

@@ -95,7 +95,7 @@ void Metrics::iteration(const IterationResult& result) {
   whole("epoch", result.epoch);
   number("loss", result.loss);
   if (result.correct >= 0) {
-    whole("correct", static_cast<int64_t>(result.correct));
+    number("correct", result.correct);  // of mixed labels, shares are correct
     number("accuracy", result.correct / static_cast<double>(std::max<int64_t>(1, result.labels)));
   } else {
     nothing("correct");

@@ -51,7 +51,7 @@ double draw_beta(double alpha, uint64_t key) {
   return 1 / (1 + std::exp(b - a));
 }
 
-std::string describe(const MixOptions& options) {
+std::string describe(const Program& program, const MixOptions& options) {
   std::string text;
   const auto add = [&](const char* name, double alpha) {
     char one[64];
@@ -60,7 +60,22 @@ std::string describe(const MixOptions& options) {
   };
   add("mixup", options.mixup);
   add("cutmix", options.cutmix);
+  if (options.on() && program.classes > 0 && !program.inputs.back().mixed_labels) text += ", labels drawn";
   return text;
+}
+
+ProgramOfData::ProgramOfData(const Program& program)
+    : inputs_(program.inputs.begin(), program.inputs.end()), program_(program) {
+  for (ProgramInput& input : inputs_) {
+    if (!input.mixed_labels) continue;
+    input.desc = i32({input.desc.dim(0)});
+    input.mixed_labels = false;
+  }
+  program_.inputs = inputs_;
+}
+
+int32_t share_of_other(const Mix& mix) {
+  return static_cast<int32_t>(std::lround((1 - mix.own) * static_cast<double>(kWholeShare)));
 }
 
 Mix mix_of(const MixOptions& options, uint64_t key, int64_t sample, int64_t samples, const TensorDesc& desc) {

@@ -5,9 +5,12 @@
 //
 // `own` is drawn from Beta(ALPHA, ALPHA) for each sample, and b is any sample of the data. Targets that are real
 // numbers are mixed like the samples, as in the papers: those of bce-logits and mse, and the probabilities of a model
-// that computes F.cross_entropy(scores, probabilities) itself. Where labels are numbers of classes, the loss kernels
-// take one label for each sample: it is a's label with probability `own`, else b's. The loss and the gradients are
-// linear in the label's distribution, so their expected values are those of soft labels; their variance is larger.
+// that computes F.cross_entropy(scores, probabilities) itself. Where labels are numbers of classes, there are two
+// cases:
+//   compiled with --mixed-labels  the loss is own * CE(class of a) + (1 - own) * CE(class of b), as in the papers
+//   without                       the loss takes one label for each sample: a's with probability `own`, else b's. Loss
+//                                 and gradients are linear in the label's distribution, so their expected values are
+//                                 those of the papers; their variance is larger
 //
 // All that is drawn is a function of seed, epoch and sample: threads, rounds and ranks do not change it.
 #pragma once
@@ -16,7 +19,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "runtime/attrs/mixed_label.h"
 #include "runtime/attrs/tensor.h"
 #include "runtime/program.h"
 
@@ -30,8 +35,21 @@ struct MixOptions {
 // Throws TrainerError (usage) if the program's samples or labels cannot be mixed.
 void check_mixing(const Program& program, const MixOptions& options);
 
-// ", mixup 0.2, cutmix 1"; "" if both are off.
-std::string describe(const MixOptions& options);
+// ", mixup 0.2, cutmix 1, labels drawn"; "" if both are off.
+std::string describe(const Program& program, const MixOptions& options);
+
+// The program as sources of data see it: mixed labels are made of one class for each sample.
+class ProgramOfData {
+ public:
+  explicit ProgramOfData(const Program& program);
+  ProgramOfData(const ProgramOfData&) = delete;
+  ProgramOfData& operator=(const ProgramOfData&) = delete;
+  const Program& operator*() const { return program_; }
+
+ private:
+  std::vector<ProgramInput> inputs_;
+  Program program_;
+};
 
 // How one sample is mixed.
 struct Mix {
@@ -48,6 +66,8 @@ Mix mix_of(const MixOptions& options, uint64_t key, int64_t sample, int64_t samp
 // Mix `other` into x. `desc`: of a batch of samples.
 void mix_samples(const Mix& mix, const TensorDesc& desc, float* x, const float* other);
 void mix_targets(const Mix& mix, int64_t count, float* targets, const float* other);
+// The share of `other` in a MixedLabel.
+int32_t share_of_other(const Mix& mix);
 
 // A number from Beta(alpha, alpha), a function of the key. Before: alpha > 0.
 double draw_beta(double alpha, uint64_t key);

@@ -68,8 +68,8 @@ void check_identity(const Program& program, const InputFile* skeleton, const Inp
   if (sum.hex() == program.model_identity) return;
   throw TrainerError(Exit::invalid_model,
                      "'" + model_file +
-                         "' is not the model that this trainer was made with: it has the same size, and differs in "
-                         "more than the values of weights; --model says where that one is, or compile this one");
+                         "' is not the model that this trainer was made with: it has the same size, but differs in "
+                         "more than the weights' values; name the right one with --model, or compile this one");
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ std::string weights_named_in(const InputFile& skeleton, const std::string& text)
   for (size_t at = text.find(kSuffix); at != std::string::npos; at = text.find(kSuffix, at + 1))
     if (at >= kDigits && text.find_first_not_of("0123456789abcdef", at - kDigits) >= at)
       return text.substr(at - kDigits, kDigits + kSuffix.size());
-  throw TrainerError(Exit::invalid_model, "'" + skeleton.path() + "' names no file of weights beside it");
+  throw TrainerError(Exit::invalid_model, "'" + skeleton.path() + "' does not name its file of weights");
 }
 
 std::string weights_named_for(const std::string& name) {

@@ -41,7 +41,7 @@ void check_together(const Options& options, const std::vector<std::string_view>&
     throw TrainerError(Exit::usage,
                        options.out.empty() ? "--predict needs --out FILE.npy" : "--out needs --predict SOURCE");
   if (!options.predict.empty() && !options.save.empty())
-    throw TrainerError(Exit::usage, "--save is of training; --predict changes no weight");
+    throw TrainerError(Exit::usage, "--save applies to training; --predict changes no weight");
   for (const std::string_view option : {"--html", "--tensorboard"})
     if (given(option) && !(options.predict.empty() && options.measure_ranks.empty()))
       throw TrainerError(Exit::usage, std::string(option) + " shows training, and " +
@@ -82,17 +82,17 @@ void check_together(const Options& options, const std::vector<std::string_view>&
                        "--keep-best needs --save FILE or --checkpoint DIR, where the best weights are kept");
   for (const std::string_view option : {"--mixup", "--cutmix", "--batch", "--sub-batch", "--clip-norm"})
     if (given(option) && !options.predict.empty())
-      throw TrainerError(Exit::usage, std::string(option) + " is of training");
+      throw TrainerError(Exit::usage, std::string(option) + " applies to training");
   if (given("--ema") && !options.predict.empty())
-    throw TrainerError(Exit::usage, "--ema is of training; --predict takes the average that a checkpoint has");
+    throw TrainerError(Exit::usage, "--ema applies to training; --predict uses the average that a checkpoint has");
   const ScheduleKind kind = options.schedule.kind;
   const bool steps = kind == ScheduleKind::step;
   if (steps && !given("--lr-step"))
     throw TrainerError(Exit::usage, "--lr-schedule step needs --lr-step N, the iterations between its steps");
   for (const std::string_view option : {"--lr-step", "--lr-gamma"})
-    if (!steps && given(option)) throw TrainerError(Exit::usage, std::string(option) + " is of --lr-schedule step");
+    if (!steps && given(option)) throw TrainerError(Exit::usage, std::string(option) + " requires --lr-schedule step");
   if (given("--lr-min") && kind != ScheduleKind::cosine && kind != ScheduleKind::linear)
-    throw TrainerError(Exit::usage, "--lr-min is of --lr-schedule cosine or linear");
+    throw TrainerError(Exit::usage, "--lr-min requires --lr-schedule cosine or linear");
 }
 
 }  // namespace plimsoll::train

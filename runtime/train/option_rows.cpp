@@ -140,7 +140,8 @@ constexpr OptionRow kRows[] = {
      [](Options& o, View n, View v) { o.feeding.workers = number<int64_t>(n, v, 1, 256); }},
     {"--mixup", "ALPHA",
      "mix each training sample with another: x = own * x_a + (1 - own) * x_b, with own from Beta(ALPHA, ALPHA).\n"
-     "Targets that are real numbers are mixed likewise; a class is a's with probability own, else b's. 0.2 for example",
+     "Targets that are real numbers are mixed likewise. For classes, the loss is own * CE(a) + (1 - own) * CE(b) if\n"
+     "the model is compiled with --mixed-labels; else the class is a's with probability own, or b's. 0.2 for example",
      [](Options& o, View n, View v) { o.feeding.mixing.mixup = number<double>(n, v, 0); }},
     {"--cutmix", "ALPHA",
      "paste a rectangle of another image into each training image, labelled as by --mixup; 1 for example.\n"

@@ -29,7 +29,7 @@ std::string likely_cause(const Pace& pace) {
            " of the time is spent on waiting for samples: reading and decoding --data is too slow";
   if (pace.reducing > kCause)
     return percent(pace.reducing) +
-           " of the time is spent on adding gradients up over the ranks: the network, or the slowest rank, is too slow";
+           " of the time is spent on adding up gradients over the ranks: the network, or the slowest rank, is too slow";
   if (pace.stalled > kCause)
     return percent(pace.stalled) +
            " of the time is spent on waiting for copies from and to the host pool; if it is a file (--spill), its disk "

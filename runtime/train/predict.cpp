@@ -14,6 +14,7 @@
 #include "runtime/train/counted.h"
 #include "runtime/train/feeder.h"
 #include "runtime/train/machine.h"
+#include "runtime/train/mixing.h"
 #include "runtime/train/model_notes.h"
 #include "runtime/train/parameters.h"
 #include "runtime/train/prediction_file.h"
@@ -82,12 +83,13 @@ ImageOptions prepared_as(const ModelNotes& notes, const Options& options) {
 Exit predict(const Program& program, const Options& options, const std::string& model_file) {
   const ProgramOutput& output = program.output;
   if (output.step < 0)
-    throw TrainerError(Exit::usage, "--predict: no step of this program makes what its loss looks at");
+    throw TrainerError(Exit::usage, "--predict: no step of this program computes the input of its loss");
   const ModelNotes notes = program.model_bytes > 0 ? read_notes(program, model_file) : ModelNotes{};
   const ImageOptions images = prepared_as(notes, options);
-  Dataset data = open_unlabelled(options.predict, program, images);
+  const ProgramOfData of_data(program);
+  Dataset data = open_unlabelled(options.predict, *of_data, images);
   if (data.samples == 0) throw TrainerError(Exit::invalid_model, "'" + data.name + "' has no samples");
-  check_indices(data, program);
+  check_indices(data, *of_data);
   for (const std::string& warning : data.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   const std::unique_ptr<PredictionFile> out =
       open_predictions(options.out, program, data.samples, {.of_sample = data.name_of, .of_class = class_names(notes)});

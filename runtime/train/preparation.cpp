@@ -13,6 +13,7 @@
 #include "runtime/machine/host_memory.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/error.h"
+#include "runtime/train/mixing.h"
 #include "runtime/train/model_files.h"
 #include "runtime/train/parameters.h"
 #include "runtime/train/reporter.h"
@@ -73,7 +74,7 @@ ClassWeights class_weights_of(const Program& program, const std::string& model_f
     const auto found = std::find_if(program.parameters.begin(), program.parameters.end(), named);
     if (found == program.parameters.end() || found->file_offset < 0)
       throw TrainerError(Exit::internal,
-                         "the weights of the classes of '" + std::string(program.inputs[i].name) + "' are in no file");
+                         "the class weights of '" + std::string(program.inputs[i].name) + "' are in no file");
     all[i].resize(static_cast<size_t>(found->desc.elements()));
     read_from_file(open_weights(program, model_file), *found, std::as_writable_bytes(std::span(all[i])));
   }
@@ -89,14 +90,13 @@ Data open_data(const Program& program, const Options& options, const ClassWeight
     throw TrainerError(Exit::usage,
                        "--last pad is for labels that are classes, of which the loss can leave some out; use keep");
   if (options.last_batch == LastBatch::keep && program.whole_batches_only)
-    throw TrainerError(Exit::usage,
-                       "--last keep: the model computes with its samples beside each other, and is compiled for " +
-                           std::to_string(program.batch) + " of them; use drop");
+    throw TrainerError(Exit::usage, "--last keep: the model combines the samples of a batch, and is compiled for " +
+                                        std::to_string(program.batch) + " of them; use drop");
   check_integers(data.training, program, class_weights);
   check_targets(data.training, program);
   if (options.eval_data.empty()) return data;
   if (options.best == Metric::accuracy && !program.counts_correct)
-    throw TrainerError(Exit::usage, "--keep-best accuracy: the labels of this model are no classes; use loss");
+    throw TrainerError(Exit::usage, "--keep-best accuracy: the labels of this model are not classes; use loss");
   data.evaluation = open_dataset(options.eval_data, Part::test, program, options.images);
   if (program.classes == 0 || data.evaluation->samples == 0) need_a_batch(program, *data.evaluation);
   check_integers(*data.evaluation, program, class_weights);
@@ -128,7 +128,8 @@ void check_backend(const Options& options) {
 }
 
 Data prepare(const Program& program, const Options& options, const std::string& model_file) {
-  Data data = open_data(program, options, class_weights_of(program, model_file));
+  const ProgramOfData of_data(program);
+  Data data = open_data(*of_data, options, class_weights_of(program, model_file));
   if (!data.training.counted_labels.empty() && !backend::heeds().loss_scale)
     throw TrainerError(
         Exit::usage,

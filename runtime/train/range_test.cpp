@@ -21,8 +21,7 @@ void RangeTest::add(double rate, double loss) {
 }
 
 std::string RangeTest::conclusion() const {
-  if (points_.size() < 3)
-    return "learning-rate range test: the loss was no finite number at once; begin with a lower rate";
+  if (points_.size() < 3) return "learning-rate range test: the first loss is not finite; begin with a lower rate";
   char line[160];
   std::string text = "learning-rate range test\n        rate   smoothed loss\n";
   const size_t every = std::max<size_t>(1, (points_.size() + 19) / 20);
@@ -38,7 +37,7 @@ std::string RangeTest::conclusion() const {
     if (i == 1 || here < slope) slope = here, steepest = i;
   }
   if (least == 0) return text + "the loss never fell: try lower rates";
-  std::snprintf(line, sizeof line, "the loss falls fastest at %.2g and is least at %.2g; begin with --lr %.1g",
+  std::snprintf(line, sizeof line, "the loss falls fastest at %.2g and is lowest at %.2g; begin with --lr %.1g",
                 points_[steepest].rate, points_[least].rate,
                 std::min(points_[steepest].rate, points_[least].rate / 10));
   return text + line;

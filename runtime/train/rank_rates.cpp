@@ -94,7 +94,7 @@ std::string as_words(const Rates& rates) {
 
 void measure_ranks(const Program& program, Team& team, const std::string& path, bool quiet) {
   if (team.size() == 1)
-    throw TrainerError(Exit::usage, "--measure-ranks is of trainers of several ranks, and this one is of one");
+    throw TrainerError(Exit::usage, "--measure-ranks requires a trainer of several ranks; this one has one");
   std::optional<OutputFile> file;
   team.together([&] {
     if (team.speaks()) file.emplace(path);  // fails before time is spent
@@ -115,7 +115,8 @@ void measure_ranks(const Program& program, Team& team, const std::string& path, 
   file->commit();
   if (!quiet)
     std::printf(
-        "%s ranks by %s: %s alone, %s beside busy cores\nwrote %s; `plimsoll compile --ranks %s --rank-costs %s` plans "
+        "%s ranks by %s: %s alone, %s while cores are busy\nwrote %s; `plimsoll compile --ranks %s --rank-costs %s` "
+        "plans "
         "with it\n",
         ranks.c_str(), engine.c_str(), as_words(alone).c_str(), as_words(beside).c_str(), path.c_str(), ranks.c_str(),
         path.c_str());

@@ -33,8 +33,8 @@ Program with_batch(const Program& compiled, const BatchOptions& options) {
   const int64_t sub_batch = std::min(wanted / ranks, of_rank), rounds = (of_rank + sub_batch - 1) / sub_batch;
   if (batch == compiled.batch && sub_batch == compiled.sub_batch) return program;
   if (compiled.whole_batches_only)
-    refuse("the model combines samples of a batch, and is compiled for " +
-           std::to_string(compiled.batch) + " of them" + compile_again(flag, asked));
+    refuse("the model combines the samples of a batch, and is compiled for " + std::to_string(compiled.batch) +
+           " of them" + compile_again(flag, asked));
   if (!backend::heeds().loss_scale)
     refuse("not supported on this device: the loss would not be the mean over the samples");
   if (wanted > compiled.sub_batch * ranks)

@@ -29,7 +29,7 @@ void RunCheckpoints::begin(const Program& program, ParameterPort& port, dist::Pu
   if (options_.resume == Resume::no) {
     if (const std::vector<int64_t> there = checkpoints_->found(); !there.empty())
       throw TrainerError(Exit::usage, "there are checkpoints already, " + checkpoints_->path_of(there.front()) +
-                                          " is the newest: --resume goes on from it, or name another directory");
+                                          " is the newest: --resume continues from it, or name another directory");
     return;
   }
   std::vector<std::string> passed_over;

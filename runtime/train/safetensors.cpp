@@ -78,7 +78,7 @@ class Reader {
   Reader(const InputFile& file, std::string_view text) : file_(file), text_(text) {}
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw TrainerError(Exit::unreadable_input, "'" + file_.path() + "' is no safetensors file: " + what);
+    throw TrainerError(Exit::unreadable_input, "'" + file_.path() + "' is not a safetensors file: " + what);
   }
 
   // Calls entry(key) before each value.
@@ -152,7 +152,7 @@ class Reader {
     int64_t value = 0;
     int digits = 0;
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_, ++digits) {
-      if (digits == 18) fail("a number is out of reach");
+      if (digits == 18) fail("a number is out of range");
       value = 10 * value + (text_[at_] - '0');
     }
     if (digits == 0) fail("its header has no number at byte " + std::to_string(at_));

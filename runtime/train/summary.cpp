@@ -11,18 +11,18 @@ namespace plimsoll::train {
 
 namespace {
 
-// ", of it 5.4 MiB of optimizer state that lives there,"
+// ", 5.4 MiB of it for optimizer state that resides there,"
 std::string homes_in_pool(const Program& program) {
   int64_t weights = 0, states = 0;
   for (const ProgramParameter& parameter : program.parameters)
     if (parameter.in_host_pool) (parameter.role == ParameterRole::state ? states : weights) += parameter.desc.bytes();
   if (weights + states == 0) return "";
-  const char* const what = weights == 0  ? "optimizer state that lives"
-                           : states == 0 ? "weights that live"
-                                         : "weights and optimizer state that live";
+  const char* const what = weights == 0  ? "optimizer state that resides"
+                           : states == 0 ? "weights that reside"
+                                         : "weights and optimizer state that reside";
   char text[128];
   const bool small = weights + states < 1 << 20;
-  std::snprintf(text, sizeof text, ", of it %.1f %s of %s there,", mebibytes(weights + states) * (small ? 1024 : 1),
+  std::snprintf(text, sizeof text, ", %.1f %s of it for %s there,", mebibytes(weights + states) * (small ? 1024 : 1),
                 small ? "KiB" : "MiB", what);
   return text;
 }
@@ -39,7 +39,7 @@ void print_start(const Program& program, const Dataset& data, int64_t iterations
   std::printf("data %s: %s, %s an epoch, %s left over\n", data.name.c_str(), counted(data.samples, "sample").c_str(),
               counted(iterations_per_epoch, "iteration").c_str(),
               counted(std::max<int64_t>(0, data.samples - iterations_per_epoch * program.batch), "sample").c_str());
-  std::printf("planned arena %.1f MiB (%lld bytes), of it %.1f MiB for the whole run", mebibytes(program.arena_bytes),
+  std::printf("planned arena %.1f MiB (%lld bytes), %.1f MiB of it for the whole run", mebibytes(program.arena_bytes),
               static_cast<long long>(program.arena_bytes), mebibytes(program.persistent_bytes));
   if (program.budget_bytes > 0) std::printf(", budget %.1f MiB", mebibytes(program.budget_bytes));
   std::printf("\n");
@@ -98,12 +98,12 @@ std::string DeviceUse::warmed_up(int64_t arena_bytes) {
   const int64_t taken = start_->free - warm_->free - arena_bytes;
   if (taken <= slack_) return "";
   char text[384];
-  std::snprintf(text, sizeof text,
-                "warning: %.1f MiB of the device are taken beside the arena since the start, by libraries, graphs or "
-                "other processes, above the slack of %.1f MiB: "
-                "on a device that the plan fills they would not be there. `plimsoll compile --process-budget` leaves "
-                "room for them, --slack allows more",
-                mebibytes(taken), mebibytes(slack_));
+  std::snprintf(
+      text, sizeof text,
+      "warning: %.1f MiB of device memory are used besides the arena since the start, by libraries, graphs or "
+      "other processes: more than the slack of %.1f MiB. A device that the plan fills would not have them. "
+      "`plimsoll compile --process-budget` leaves room for them, --slack allows more",
+      mebibytes(taken), mebibytes(slack_));
   return text;
 }
 
@@ -113,10 +113,11 @@ std::string DeviceUse::ended(int64_t arena_bytes) {
   const int64_t taken = warm_->free - backend::device_memory()->free;
   if (taken <= slack_) return "";
   char text[256];
-  std::snprintf(text, sizeof text,
-                "warning: %.1f MiB of the device were taken since iteration %lld, above the slack of %.1f MiB. The "
-                "trainer allocates nothing then: a library or another process took them",
-                mebibytes(taken), static_cast<long long>(kWarm + 1), mebibytes(slack_));
+  std::snprintf(
+      text, sizeof text,
+      "warning: %.1f MiB of device memory were taken since iteration %lld, more than the slack of %.1f MiB. The "
+      "trainer allocates nothing then: a library or another process took them",
+      mebibytes(taken), static_cast<long long>(kWarm + 1), mebibytes(slack_));
   return text;
 }
 
@@ -124,7 +125,7 @@ void DeviceUse::print(int64_t arena_bytes) const {
   const std::optional<backend::DeviceMemory> end = backend::device_memory();
   if (!start_ || !end) return;
   std::printf(
-      "device memory beside the arena %.1f MiB since the start, by libraries and graphs, of a slack of %.1f MiB; %.1f "
+      "device memory besides the arena %.1f MiB since the start, by libraries and graphs, of a slack of %.1f MiB; %.1f "
       "MiB of %.1f MiB free",
       mebibytes(start_->free - end->free - arena_bytes), mebibytes(slack_), mebibytes(end->free),
       mebibytes(end->total));

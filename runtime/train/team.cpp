@@ -18,8 +18,8 @@ void refuse_launchers() {
     const char* const size = std::getenv(name);
     if (size && std::atoll(size) > 1)
       throw TrainerError(Exit::environment, std::string("started as ") + size + " processes (" + name +
-                                                "), but this trainer is of one rank; `plimsoll compile --ranks " +
-                                                size + "` makes one for so many");
+                                                "), but this trainer has one rank; `plimsoll compile --ranks " + size +
+                                                "` compiles one for that number");
   }
 }
 

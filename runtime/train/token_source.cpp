@@ -50,7 +50,7 @@ class TokenFile {
       return;
     }
     if (file_.bytes() % 2 != 0)
-      refuse("has an odd number of bytes, so it is no row of uint16; tools/text_to_tokens.py makes one of a text");
+      refuse("has an odd number of bytes, so it does not hold uint16; tools/text_to_tokens.py converts a text");
     tokens_ = file_.bytes() / 2;
   }
 
@@ -132,7 +132,7 @@ void check_tokens(const TokenFile& file, int64_t vocabulary) {
     for (int64_t i = 0; i < count; ++i)
       if (const int64_t token = tokens[static_cast<size_t>(i)]; token < 0 || token >= vocabulary)
         throw TrainerError(Exit::invalid_model, "token " + std::to_string(first + i) + " of '" + file.path() + "' is " +
-                                                    std::to_string(token) + " when the model knows 0 to " +
+                                                    std::to_string(token) + " when the model has tokens 0 to " +
                                                     std::to_string(vocabulary - 1));
   }
 }

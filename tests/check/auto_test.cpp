@@ -22,7 +22,8 @@ template <class Seeds>
 void hold_laws(const Seeds& all, bool may_split_statistics) {
   for (const uint64_t seed : all) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
-    const TaskGraph graph = shared(random_graph(seed, {.layers = 3 + static_cast<int>(seed % 20), .batch = batch}), 1 + seed % 3);
+    const TaskGraph graph =
+        shared(random_graph(seed, {.layers = 3 + static_cast<int>(seed % 20), .batch = batch}), 1 + seed % 3);
     if (may_split_statistics && !mixes_samples(graph)) continue;  // same as the other case
     RandomCosts costs(seed);
     // Every plan with a new planner, so that cached results of one budget cannot help another.
@@ -69,7 +70,9 @@ void hold_laws(const Seeds& all, bool may_split_statistics) {
 
 }  // namespace
 
-TEST_CASE("auto is never slower than a policy that fits, nor with more budget, nor faster than its bound") { hold_laws(seeds(40), false); }
+TEST_CASE("auto is never slower than a policy that fits, nor with more budget, nor faster than its bound") {
+  hold_laws(seeds(40), false);
+}
 
 // Three ranks. The plan once had a faster algorithm during a reduction than the search had assumed.
 TEST_CASE("the same on a graph that broke it once") { hold_laws(std::vector<uint64_t>{1007}, false); }
@@ -81,13 +84,19 @@ TEST_CASE("a search without time gives a sound plan, and no bound that a longer 
     const TaskGraph graph = random_graph(seed, {.layers = 6 + static_cast<int>(seed), .batch = 4});
     RandomCosts costs(seed);
     const auto plan = [&](int64_t budget, double seconds, bool& cut_short) {
-      return make_plan(graph, costs, {.policy = "auto", .batch = 4, .budget_bytes = budget, .effort = 0, .time_limit_seconds = seconds,
-                                      .cut_short = [&] { cut_short = true; }});
+      return make_plan(graph, costs,
+                       {.policy = "auto",
+                        .batch = 4,
+                        .budget_bytes = budget,
+                        .effort = 0,
+                        .time_limit_seconds = seconds,
+                        .cut_short = [&] { cut_short = true; }});
     };
     bool never = false;
     const auto free = plan(0, 0, never);
     REQUIRE(free.ok());
-    for (const int64_t budget : {free->summary.minimum_bytes, (free->summary.minimum_bytes + free->summary.arena_bytes) / 2}) {
+    for (const int64_t budget :
+         {free->summary.minimum_bytes, (free->summary.minimum_bytes + free->summary.arena_bytes) / 2}) {
       bool hurried = false;
       const auto patient = plan(budget, 0, never), hasty = plan(budget, 1e-9, hurried);
       CAPTURE(seed, budget);
@@ -107,11 +116,18 @@ TEST_CASE("more effort gives no slower plan than less does, with and without a t
     const TaskGraph graph = random_graph(seed, {.layers = 8 + static_cast<int>(seed % 12), .batch = 2});
     RandomCosts costs(seed);
     const auto plan = [&](int64_t budget, int effort, double seconds) {
-      return make_plan(graph, costs, {.policy = "auto", .batch = 2, .budget_bytes = budget, .effort = effort, .time_limit_seconds = seconds}).value();
+      return make_plan(graph, costs,
+                       {.policy = "auto",
+                        .batch = 2,
+                        .budget_bytes = budget,
+                        .effort = effort,
+                        .time_limit_seconds = seconds})
+          .value();
     };
     const Plan free = plan(0, 0, 0);
     const int64_t budget = (2 * free.summary.minimum_bytes + free.summary.arena_bytes) / 3;
-    const Plan little = plan(budget, 0, 0), more = plan(budget, 1, 0), most = plan(budget, 2, 0), limited = plan(budget, 1, 1e6);
+    const Plan little = plan(budget, 0, 0), more = plan(budget, 1, 0), most = plan(budget, 2, 0),
+               limited = plan(budget, 1, 1e6);
     CAPTURE(seed, budget);
     CHECK(to_string(check_plan(limited)) == "");
     CHECK(more.summary.iteration_seconds <= little.summary.iteration_seconds * (1 + 1e-9));

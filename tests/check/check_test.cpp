@@ -24,7 +24,8 @@ Plan one_layer() {
   const std::vector<WorkspaceNeed> direct{{"direct", 0}};
   plan.tasks.push_back({.name = "forward", .reads = {x, w}, .writes = {y}, .needs = {{"direct", 512}}});
   plan.tasks.push_back({.name = "loss", .kind = TaskKind::loss, .reads = {y}, .writes = {loss, dy}, .needs = direct});
-  plan.tasks.push_back({.name = "weights", .kind = TaskKind::backward_weights, .reads = {y, dy}, .writes = {dw}, .needs = direct});
+  plan.tasks.push_back(
+      {.name = "weights", .kind = TaskKind::backward_weights, .reads = {y, dy}, .writes = {dw}, .needs = direct});
   plan.tasks.push_back({.name = "update", .kind = TaskKind::update, .reads = {dw}, .updates = {w}, .needs = direct});
   const auto copy = [&](StreamKind stream, StepKind kind, TensorId tensor, int64_t host, int wait) {
     plan.steps.push_back({.stream = stream, .kind = kind, .tensor = tensor, .host_offset = host});
@@ -101,7 +102,8 @@ Plan with_state_on_host() {
   plan.steps.resize(6);
   plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = v, .host_offset = 256});
   plan.steps.push_back(update);
-  plan.steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = v, .host_offset = 256, .waits = {StepId(7)}});
+  plan.steps.push_back(
+      {.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = v, .host_offset = 256, .waits = {StepId(7)}});
   plan.residencies = {{w, 0, 256, -1, 9},    {x, 256, 256, 0, 1}, {y, 512, 256, 1, 3},   {loss, 768, 4, 3, 9},
                       {dy, 1024, 256, 3, 5}, {y, 256, 256, 4, 5}, {dw, 512, 256, 5, 7}, {v, 1280, 256, 6, 8}};
   plan.summary.host_pool_bytes = 512;
@@ -151,14 +153,21 @@ TEST_CASE("state that lives in the host pool is fetched from there, and comes ho
   CHECK(verdict_on(with_state_on_host(), [](Plan& p) {
           p.tensors[v].home_offset = p.steps[StepId(6)].host_offset = p.steps[StepId(8)].host_offset = 0;
         }) == "%v and %y share bytes of the host pool [0x0, 0x100), but %v holds them for the whole run\n");
-  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.tensors[v].kind = TensorKind::statistic; }) ==
-        "%v resides in the host pool and is of kind statistic, neither weight nor optimizer_state nor weight_gradient\n");
+  CHECK(
+      verdict_on(with_state_on_host(), [](Plan& p) { p.tensors[v].kind = TensorKind::statistic; }) ==
+      "%v resides in the host pool and is of kind statistic, neither weight nor optimizer_state nor weight_gradient\n");
   CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.tasks[TaskId(3)].kind = TaskKind::backward_weights; }) ==
-        "task update of kind backward_weights changes %v, which resides in the host pool and may be changed by updates only\n");
+        "task update of kind backward_weights changes %v, which resides in the host pool and may be changed by updates "
+        "only\n");
   CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(v); }) ==
-        "task weights of kind backward_weights reads %v, which resides in the host pool and is fetched for updates only\n");
-  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.tensors[v].home_offset = 384; }).starts_with("%v resides at 0x180 of the host pool, not a multiple of 256\n"));
-  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.summary.host_pool_bytes = 256; }).starts_with("the slot of %v ends at 0x200, outside the host pool of 256 bytes\n"));
+        "task weights of kind backward_weights reads %v, which resides in the host pool and is fetched for updates "
+        "only\n");
+  CHECK(verdict_on(with_state_on_host(), [](Plan& p) {
+          p.tensors[v].home_offset = 384;
+        }).starts_with("%v resides at 0x180 of the host pool, not a multiple of 256\n"));
+  CHECK(verdict_on(with_state_on_host(), [](Plan& p) {
+          p.summary.host_pool_bytes = 256;
+        }).starts_with("the slot of %v ends at 0x200, outside the host pool of 256 bytes\n"));
 }
 
 namespace {
@@ -184,7 +193,12 @@ Plan with_weight_on_host() {
   steps[StepId(7)].rounds = CopyRounds::last;
   steps[StepId(7)].waits = {StepId(2)};
   steps[StepId(8)].waits = {StepId(7)};
-  steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = w, .host_offset = 256, .rounds = CopyRounds::last, .waits = {StepId(8)}});
+  steps.push_back({.stream = StreamKind::d2h,
+                   .kind = StepKind::offload,
+                   .tensor = w,
+                   .host_offset = 256,
+                   .rounds = CopyRounds::last,
+                   .waits = {StepId(8)}});
   plan.steps = steps;
   plan.residencies = {{w, 0, 256, 0, 2},      {x, 256, 256, 1, 2},   {y, 512, 256, 2, 4}, {loss, 768, 4, 4, 10},
                       {dy, 1024, 256, 4, 6}, {y, 256, 256, 5, 6}, {dw, 512, 256, 6, 8}, {w, 0, 256, 7, 9}};
@@ -209,15 +223,18 @@ TEST_CASE("a weight that lives in the host pool is there for who reads it, and c
         "offload:w reads %w but does not wait for update, which updates it\n"
         "offload:w reads %w but does not wait for prefetch:w~2, which writes it\n"
         "offload:w does not wait for prefetch:w~2, which reads the slot of %w\n");
-  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(w); }) == "weights reads %w, which is not resident then\n");
+  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(w); }) ==
+        "weights reads %w, which is not resident then\n");
   CHECK(verdict_on(with_weight_on_host(), [](Plan& p) {
           p.steps.resize(9);
-          for (Residency& residency : p.residencies) residency.last_step = std::min(residency.last_step, residency.tensor == loss ? 9 : 8);
+          for (Residency& residency : p.residencies)
+            residency.last_step = std::min(residency.last_step, residency.tensor == loss ? 9 : 8);
         }) == "%w resides in the host pool, but holds 0 of 1 updates there when the round ends\n");
   CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tensors[w].home_offset = 0; }).starts_with(
       "prefetch:w is at 0x100 of the host pool, but %w resides at 0x0\n"));
-  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tasks[TaskId(2)].updates = {w}; }).starts_with(
-      "task weights of kind backward_weights changes %w, which resides in the host pool and may be changed by updates only\n"));
+  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tasks[TaskId(2)].updates = {w}; })
+            .starts_with("task weights of kind backward_weights changes %w, which resides in the host pool and may be "
+                         "changed by updates only\n"));
 }
 
 TEST_CASE("a workspace is as large as its step's algorithm needs, and every task states what that is") {
@@ -230,12 +247,17 @@ TEST_CASE("a workspace is as large as its step's algorithm needs, and every task
   };
   CHECK(verdict({{"direct", 512}}, "direct", 512) == "");
   CHECK(verdict({{"direct", 500}, {"gemm", 4096}}, "direct", 512) == "");
-  CHECK(verdict({}, "direct", 512) == "workspace: forward runs algorithm direct, whose workspace its task does not state\n");
-  CHECK(verdict({}, "", 0).starts_with("workspace: forward runs algorithm \"\", whose workspace its task does not state\n"));
-  CHECK(verdict({{"direct", 513}}, "direct", 512) == "workspace: forward has a workspace of 512 bytes, but direct needs 513\n");
-  CHECK(verdict({{"direct", 512}}, "gemm", 512) == "workspace: forward runs algorithm gemm, whose workspace its task does not state\n");
+  CHECK(verdict({}, "direct", 512) ==
+        "workspace: forward runs algorithm direct, whose workspace its task does not state\n");
+  CHECK(verdict({}, "", 0).starts_with(
+      "workspace: forward runs algorithm \"\", whose workspace its task does not state\n"));
+  CHECK(verdict({{"direct", 513}}, "direct", 512) ==
+        "workspace: forward has a workspace of 512 bytes, but direct needs 513\n");
+  CHECK(verdict({{"direct", 512}}, "gemm", 512) ==
+        "workspace: forward runs algorithm gemm, whose workspace its task does not state\n");
   // A recomputation would be different work.
-  CHECK(verdict({{"direct", 512, true}}, "direct", 512) == "workspace: forward runs algorithm direct, whose workspace its task does not state\n");
+  CHECK(verdict({{"direct", 512, true}}, "direct", 512) ==
+        "workspace: forward runs algorithm direct, whose workspace its task does not state\n");
 }
 
 TEST_CASE("a sub-batch is of the batch") {
@@ -255,11 +277,19 @@ Plan with_gradient_on_host() {
   plan.tasks[TaskId(3)].reads = {};
   plan.tasks[TaskId(3)].updates = {dw, w};
   plan.steps.resize(5);
-  plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = dw, .host_offset = 256, .rounds = CopyRounds::all_but_first,
+  plan.steps.push_back({.stream = StreamKind::h2d,
+                        .kind = StepKind::prefetch,
+                        .tensor = dw,
+                        .host_offset = 256,
+                        .rounds = CopyRounds::all_but_first,
                         .waits = {StepId(3)}});
   plan.steps.push_back({.task = TaskId(2), .algorithm = "direct", .waits = {StepId(5)}});
   plan.steps.push_back({.task = TaskId(3), .algorithm = "direct"});
-  plan.steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = dw, .host_offset = 256, .rounds = CopyRounds::all_but_last,
+  plan.steps.push_back({.stream = StreamKind::d2h,
+                        .kind = StepKind::offload,
+                        .tensor = dw,
+                        .host_offset = 256,
+                        .rounds = CopyRounds::all_but_last,
                         .waits = {StepId(7)}});
   plan.residencies = {{w, 0, 256, -1, 9},    {x, 256, 256, 0, 1}, {y, 512, 256, 1, 3}, {loss, 768, 4, 3, 9},
                       {dy, 1024, 256, 3, 6}, {y, 256, 256, 4, 6}, {dw, 512, 256, 5, 8}};
@@ -275,7 +305,8 @@ TEST_CASE("a gradient that lives in the host pool adds up there from round to ro
   CHECK(rounds_as_passes_choose(with_gradient_on_host()) == rounds_of(with_gradient_on_host()));
   CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) {
           p.steps.resize(8);
-          for (Residency& residency : p.residencies) residency.last_step = std::min(residency.last_step, residency.tensor == dw ? 7 : 8);
+          for (Residency& residency : p.residencies)
+            residency.last_step = std::min(residency.last_step, residency.tensor == dw ? 7 : 8);
         }) == "%dw resides in the host pool, but holds 0 of 1 part there for the next round\n");
   CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) { p.steps[StepId(6)].waits = {StepId(4)}; }) ==
         "weights updates %dw but does not wait for prefetch:dw, which writes it\n"
@@ -288,26 +319,32 @@ TEST_CASE("a gradient that lives in the host pool adds up there from round to ro
           p.tasks.push_back({.name = "late", .kind = TaskKind::backward_weights, .updates = {dw}});
         }) == "task late accesses %dw after update, which uses its sum\n");
   CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) { p.batch = p.rounds = 1; }) ==
-        "%dw resides in the host pool, which only gradients accumulated over several rounds of one rank may, but this is a plan of 1 round and 1 rank\n");
-  CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) { p.batch = p.ranks = p.sub_batch = p.last_sub_batch = 2, p.rounds = 1; })
-            .starts_with("%dw resides in the host pool, which only gradients accumulated over several rounds of one rank may, but this is a plan of 1 round and 2 ranks\n"));
+        "%dw resides in the host pool, which only gradients accumulated over several rounds of one rank may, but this "
+        "is a plan of 1 round and 1 rank\n");
+  CHECK(verdict_on(with_gradient_on_host(),
+                   [](Plan& p) { p.batch = p.ranks = p.sub_batch = p.last_sub_batch = 2, p.rounds = 1; })
+            .starts_with("%dw resides in the host pool, which only gradients accumulated over several rounds of one "
+                         "rank may, but this is a plan of 1 round and 2 ranks\n"));
 }
 
 TEST_CASE("each copy of a host-resident tensor runs in the rounds that need it, and in no other") {
   const auto in = [](Plan plan, int64_t step, CopyRounds rounds) {
     return verdict_on(std::move(plan), [&](Plan& p) { p.steps[StepId(step)].rounds = rounds; });
   };
-  CHECK(in(with_gradient_on_host(), 5, CopyRounds::all) == "weights accesses %dw in the first round, of which no copy has fetched a value then\n");
+  CHECK(in(with_gradient_on_host(), 5, CopyRounds::all) ==
+        "weights accesses %dw in the first round, of which no copy has fetched a value then\n");
   CHECK(in(with_gradient_on_host(), 5, CopyRounds::last) ==
         "weights accesses %dw in the first round, of which no copy has fetched a value then\n");
-  CHECK(in(with_gradient_on_host(), 8, CopyRounds::all) == "offload:dw writes %dw back in the last round, after which nothing reads it\n");
+  CHECK(in(with_gradient_on_host(), 8, CopyRounds::all) ==
+        "offload:dw writes %dw back in the last round, after which nothing reads it\n");
   CHECK(in(with_gradient_on_host(), 8, CopyRounds::last) ==
         "%dw resides in the host pool, but holds 0 of 1 part there for the next round\n"
         "offload:dw writes %dw back in the last round, after which nothing reads it\n");
   CHECK(in(with_gradient_on_host(), 5, CopyRounds::all_but_last) ==
         "prefetch:dw runs in rounds \"all_but_last\", which only the offload of a gradient may\n");
   CHECK(in(with_gradient_on_host(), 4, CopyRounds::last) ==
-        "prefetch:y runs in rounds \"last\", but only copies of a tensor that resides in the host pool may be left out of a round\n");
+        "prefetch:y runs in rounds \"last\", but only copies of a tensor that resides in the host pool may be left out "
+        "of a round\n");
   const auto several = [](Plan plan) {
     plan.batch = plan.rounds = 3;
     plan.tasks[TaskId(2)].writes = {};
@@ -333,15 +370,18 @@ TEST_CASE("each copy of a host-resident tensor runs in the rounds that need it, 
 
 TEST_CASE("the host pool is within the host budget, if the plan states one") {
   CHECK(verdict_after([](Plan& p) { p.host_budget_bytes = 256; }) == "");
-  CHECK(verdict_after([](Plan& p) { p.host_budget_bytes = 255; }) == "bounds: the host pool of 256 bytes exceeds the host budget of 255\n");
-  CHECK(verdict_after([](Plan& p) { p.host_budget_bytes = 0; }) == "bounds: the host pool of 256 bytes exceeds the host budget of 0\n");
+  CHECK(verdict_after([](Plan& p) { p.host_budget_bytes = 255; }) ==
+        "bounds: the host pool of 256 bytes exceeds the host budget of 255\n");
+  CHECK(verdict_after([](Plan& p) { p.host_budget_bytes = 0; }) ==
+        "bounds: the host pool of 256 bytes exceeds the host budget of 0\n");
 }
 
 TEST_CASE("tensors and tasks have names, each of its own") {
   CHECK(verdict_after([](Plan& p) { p.tensors[x].name = ""; }) == "form: a tensor has an empty name\n");
   CHECK(verdict_after([](Plan& p) { p.tensors[x].name = "w"; }) == "form: two tensors have the name w\n");
   CHECK(verdict_after([](Plan& p) { p.tasks[TaskId(2)].name = ""; }) == "form: a task has an empty name\n");
-  CHECK(verdict_after([](Plan& p) { p.tasks[TaskId(2)].name = "forward"; }) == "form: two tasks have the name forward\n");
+  CHECK(verdict_after([](Plan& p) { p.tasks[TaskId(2)].name = "forward"; }) ==
+        "form: two tasks have the name forward\n");
 }
 
 TEST_CASE("times are finite and not negative, and no step ends before it begins") {
@@ -350,11 +390,15 @@ TEST_CASE("times are finite and not negative, and no step ends before it begins"
     CAPTURE(wrong);
     CHECK(verdict_after([&](Plan& p) { p.steps[StepId(1)].start = wrong; }).starts_with("form: step 1 runs from "));
     CHECK(verdict_after([&](Plan& p) { p.steps[StepId(1)].end = wrong; }).starts_with("form: step 1 runs from "));
-    CHECK(verdict_after([&](Plan& p) { p.tasks[TaskId(1)].fastest.seconds = wrong; }).starts_with("form: the fastest algorithm of task loss takes "));
-    for (const auto figure : {&PlanSummary::recompute_seconds, &PlanSummary::iteration_seconds, &PlanSummary::unconstrained_seconds,
-                              &PlanSummary::ideal_seconds, &PlanSummary::bound_seconds, &PlanSummary::stall_seconds, &PlanSummary::reduce_seconds,
-                              &PlanSummary::more_seconds, &PlanSummary::planning_seconds})
+    CHECK(verdict_after([&](Plan& p) {
+            p.tasks[TaskId(1)].fastest.seconds = wrong;
+          }).starts_with("form: the fastest algorithm of task loss takes "));
+    for (const auto figure :
+         {&PlanSummary::recompute_seconds, &PlanSummary::iteration_seconds, &PlanSummary::unconstrained_seconds,
+          &PlanSummary::ideal_seconds, &PlanSummary::bound_seconds, &PlanSummary::stall_seconds,
+          &PlanSummary::reduce_seconds, &PlanSummary::more_seconds, &PlanSummary::planning_seconds})
       CHECK(verdict_after([&](Plan& p) { p.summary.*figure = wrong; }).find("_seconds is ") != std::string::npos);
   }
-  CHECK(verdict_after([](Plan& p) { p.steps[StepId(1)].start = 2, p.steps[StepId(1)].end = 1; }) == "form: step 1 runs from 2 s to 1 s\n");
+  CHECK(verdict_after([](Plan& p) { p.steps[StepId(1)].start = 2, p.steps[StepId(1)].end = 1; }) ==
+        "form: step 1 runs from 2 s to 1 s\n");
 }

@@ -11,7 +11,8 @@ namespace plimsoll {
 namespace {
 
 bool touches(const Plan& plan, const Step& step, TensorId tensor) {
-  if (step.kind == StepKind::reduce) return std::find(step.bucket.begin(), step.bucket.end(), tensor) != step.bucket.end();
+  if (step.kind == StepKind::reduce)
+    return std::find(step.bucket.begin(), step.bucket.end(), tensor) != step.bucket.end();
   if (step.kind != StepKind::compute) return step.tensor == tensor;
   const PlanTask& task = plan.tasks[step.task];
   for (const auto* list : {&task.reads, &task.writes, &task.updates}) {
@@ -32,7 +33,8 @@ void refit(Plan& plan) {
     }
     int32_t next = count;
     for (const Residency& other : plan.residencies)
-      if (other.tensor == residency.tensor && other.first_step > residency.first_step) next = std::min(next, other.first_step);
+      if (other.tensor == residency.tensor && other.first_step > residency.first_step)
+        next = std::min(next, other.first_step);
     residency.last_step = residency.first_step;
     for (int32_t step = residency.first_step; step < next; ++step)
       if (touches(plan, plan.steps[StepId(step)], residency.tensor)) residency.last_step = step;
@@ -156,7 +158,8 @@ class Damager {
     const int32_t count = static_cast<int32_t>(good_.steps.size());
     for (StepId id : ids_of(good_.steps)) {
       std::set<int32_t> places = {0, count - 1};
-      for (int32_t by = 1; by < count; by *= 2) places.insert({std::max(id.value - by, 0), std::min(id.value + by, count - 1)});
+      for (int32_t by = 1; by < count; by *= 2)
+        places.insert({std::max(id.value - by, 0), std::min(id.value + by, count - 1)});
       places.erase(id.value);
       places.erase(id.value - 1);  // equivalent to moving its predecessor
       for (const int32_t to : places) {
@@ -164,9 +167,11 @@ class Damager {
         for (int32_t at = 0; at < count; ++at)
           place.push_back(at == id.value ? to : at + (at < id.value && at >= to) - (at > id.value && at <= to));
         Plan plan = reordered(place);
-        for (StepId other : ids_of(plan.steps)) std::erase_if(plan.steps[other].waits, [&](StepId wait) { return wait >= other; });
+        for (StepId other : ids_of(plan.steps))
+          std::erase_if(plan.steps[other].waits, [&](StepId wait) { return wait >= other; });
         if (to == id.value + 1) add(std::move(plan), "{} comes before {}", names_[StepId(to)], names_[id]);
-        else add(std::move(plan), "{} comes {} {}", names_[id], to < id.value ? "before" : "behind", names_[StepId(to)]);
+        else
+          add(std::move(plan), "{} comes {} {}", names_[id], to < id.value ? "before" : "behind", names_[StepId(to)]);
       }
     }
   }
@@ -201,7 +206,8 @@ class Damager {
         std::swap(plan.steps[a].host_offset, plan.steps[b].host_offset);
         for (Residency& residency : plan.residencies) {
           const StepId first(residency.first_step);
-          if (one.kind != StepKind::offload && (first == a || first == b)) residency.first_step = first == a ? b.value : a.value;
+          if (one.kind != StepKind::offload && (first == a || first == b))
+            residency.first_step = first == a ? b.value : a.value;
         }
         refit(plan);
         add(std::move(plan), "{} and {} change places", names_[a], names_[b]);
@@ -402,7 +408,8 @@ class Damager {
     for (StepId id : ids_of(good_.steps)) {
       const Step& step = good_.steps[id];
       if (step.kind != StepKind::offload && step.kind != StepKind::prefetch) continue;
-      for (const CopyRounds rounds : {CopyRounds::all, CopyRounds::last, CopyRounds::all_but_first, CopyRounds::all_but_last}) {
+      for (const CopyRounds rounds :
+           {CopyRounds::all, CopyRounds::last, CopyRounds::all_but_first, CopyRounds::all_but_last}) {
         if (rounds == step.rounds) continue;
         Plan plan = good_;
         plan.steps[id].rounds = rounds;

@@ -41,6 +41,7 @@ TEST_CASE("damages") {
       list += damaged.what + "\n";
       ++count;
     }
-    return {{"accepted", fmt::format("{} of {} damages, {} of which go wrong when they are tried:\n{}", count, all.size(), seen_wrong, list)}};
+    return {{"accepted", fmt::format("{} of {} damages, {} of which go wrong when they are tried:\n{}", count,
+                                     all.size(), seen_wrong, list)}};
   });
 }

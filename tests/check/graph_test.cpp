@@ -22,7 +22,9 @@ Answer answer(uint64_t seed, const char* policy) {
   RandomCosts costs(seed);
   const auto free = make_plan(made.graph, costs, {.policy = policy, .batch = 4, .sub_batch = 4});
   REQUIRE(free.ok());
-  made.plan = make_plan(made.graph, costs, {.policy = policy, .batch = 4, .sub_batch = 4, .budget_bytes = free->summary.minimum_bytes}).value();
+  made.plan = make_plan(made.graph, costs,
+                        {.policy = policy, .batch = 4, .sub_batch = 4, .budget_bytes = free->summary.minimum_bytes})
+                  .value();
   REQUIRE(to_string(check_against_graph(made.plan, made.graph)) == "");
   return made;
 }
@@ -50,7 +52,9 @@ TEST_CASE("what a plan says of its tensors and tasks is what the graph says") {
     for (const TensorId id : ids_of(good.plan.tensors)) {
       INFO(good.plan.tensors[id].name);
       refused("name", [&](Plan& p) { p.tensors[id].name += "'"; });
-      refused("kind", [&](Plan& p) { p.tensors[id].kind = p.tensors[id].kind == TensorKind::input ? TensorKind::stash : TensorKind::input; });
+      refused("kind", [&](Plan& p) {
+        p.tensors[id].kind = p.tensors[id].kind == TensorKind::input ? TensorKind::stash : TensorKind::input;
+      });
       refused("fewer bytes", [&](Plan& p) { p.tensors[id].bytes -= 1; });
       refused("more bytes", [&](Plan& p) { p.tensors[id].bytes += 1; });
       refused("through the run, or not", [&](Plan& p) {
@@ -64,7 +68,9 @@ TEST_CASE("what a plan says of its tensors and tasks is what the graph says") {
       INFO(good.plan.tasks[id].name);
       refused("name", [&](Plan& p) { p.tasks[id].name += "'"; });
       refused("op", [&](Plan& p) { p.tasks[id].op += "'"; });
-      refused("kind", [&](Plan& p) { p.tasks[id].kind = p.tasks[id].kind == TaskKind::loss ? TaskKind::forward : TaskKind::loss; });
+      refused("kind", [&](Plan& p) {
+        p.tasks[id].kind = p.tasks[id].kind == TaskKind::loss ? TaskKind::forward : TaskKind::loss;
+      });
       refused("layer", [&](Plan& p) { p.tasks[id].layer += "'"; });
       refused("flops", [&](Plan& p) { p.tasks[id].flops += 1; });
       refused("bytes moved", [&](Plan& p) { p.tasks[id].bytes_moved += 1; });
@@ -93,10 +99,14 @@ TEST_CASE("slices are those of the graph's update tasks, each byte of a weight o
   int slices = 0;
   for (const uint64_t seed : {6, 22}) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 7);
-    const TaskGraph graph = shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch}), 1 + seed % 3);
+    const TaskGraph graph =
+        shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch}), 1 + seed % 3);
     RandomCosts costs(seed);
     const Plan free = make_plan(graph, costs, {.policy = "auto", .batch = batch}).value();
-    const Plan good = make_plan(graph, costs, {.policy = "auto", .batch = batch, .budget_bytes = free.summary.minimum_bytes, .effort = 0}).value();
+    const Plan good =
+        make_plan(graph, costs,
+                  {.policy = "auto", .batch = batch, .budget_bytes = free.summary.minimum_bytes, .effort = 0})
+            .value();
     REQUIRE(to_string(check_against_graph(good, graph)) == "");
     const auto refused = [&](const char* what, auto damage) {
       CAPTURE(seed, what);
@@ -110,7 +120,8 @@ TEST_CASE("slices are those of the graph's update tasks, each byte of a weight o
       INFO(good.tensors[id].name);
       refused("begins later", [&](Plan& p) { p.tensors[id].slice_begin += 256; });
       refused("smaller", [&](Plan& p) { p.tensors[id].bytes -= 4; });
-      refused("of another tensor", [&](Plan& p) { p.tensors[id].slice_of = graph.inputs.empty() ? TensorId(0) : graph.inputs.front(); });
+      refused("of another tensor",
+              [&](Plan& p) { p.tensors[id].slice_of = graph.inputs.empty() ? TensorId(0) : graph.inputs.front(); });
       refused("of another kind", [&](Plan& p) { p.tensors[id].kind = TensorKind::stash; });
     }
     if (good.slice_bytes > 0) refused("smaller slices", [](Plan& p) { p.slice_bytes = 4; });
@@ -124,9 +135,10 @@ TEST_CASE("each figure of bytes in the summary, and of tasks run again, is judge
     for (const char* policy : {"auto", "superneurons:memory", "vdnn-all:m"}) {
       const Plan good = answer(seed, policy).plan;
       REQUIRE(to_string(check_plan(good)) == "");
-      for (const auto figure : {&PlanSummary::arena_bytes, &PlanSummary::persistent_bytes, &PlanSummary::live_bytes, &PlanSummary::peak_step,
-                           &PlanSummary::peak_live_tensors, &PlanSummary::host_pool_bytes, &PlanSummary::offloaded_bytes,
-                           &PlanSummary::prefetched_bytes, &PlanSummary::recomputed_tasks, &PlanSummary::reduced_bytes})
+      for (const auto figure : {&PlanSummary::arena_bytes, &PlanSummary::persistent_bytes, &PlanSummary::live_bytes,
+                                &PlanSummary::peak_step, &PlanSummary::peak_live_tensors, &PlanSummary::host_pool_bytes,
+                                &PlanSummary::offloaded_bytes, &PlanSummary::prefetched_bytes,
+                                &PlanSummary::recomputed_tasks, &PlanSummary::reduced_bytes})
         for (const int64_t by : {-100'000, 100'000}) {
           CAPTURE(seed, policy, by, good.summary.*figure);
           Plan plan = good;

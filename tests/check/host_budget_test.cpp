@@ -26,7 +26,12 @@ struct Machine {
   // Every plan with a new planner, so that cached results of one cannot help another.
   Result<Plan> plan(std::string_view policy, int64_t budget, int64_t host_budget) const {
     RandomCosts costs(seed);
-    return make_plan(graph, costs, {.policy = std::string(policy), .batch = batch, .budget_bytes = budget, .host_budget_bytes = host_budget, .effort = 0});
+    return make_plan(graph, costs,
+                     {.policy = std::string(policy),
+                      .batch = batch,
+                      .budget_bytes = budget,
+                      .host_budget_bytes = host_budget,
+                      .effort = 0});
   }
 };
 
@@ -83,7 +88,8 @@ TEST_CASE("a host budget that is large enough changes nothing") {
   for (const uint64_t seed : seeds(6)) {
     const Machine here = machine(seed);
     const int64_t budget = here.plan("auto", 0, kNoLimit)->summary.minimum_bytes * 5 / 4;
-    const Plan free = here.plan("auto", budget, kNoLimit).value(), beside = here.plan("auto", budget, int64_t{1} << 50).value();
+    const Plan free = here.plan("auto", budget, kNoLimit).value(),
+               beside = here.plan("auto", budget, int64_t{1} << 50).value();
     CHECK(free.summary.iteration_seconds == beside.summary.iteration_seconds);
     CHECK(free.summary.host_pool_bytes == beside.summary.host_pool_bytes);
     CHECK(free.steps.size() == beside.steps.size());
@@ -102,7 +108,8 @@ TEST_CASE("what is said to work when a host budget leaves no plan does") {
       REQUIRE(found.error().code == ExitCode::budget_infeasible);
       if (found.error().message.find("the host budget is too small") == std::string::npos) continue;
       ++told;
-      const int64_t pool = number_after(found.error(), "--host-budget "), arena = number_after(found.error(), "a budget of ");
+      const int64_t pool = number_after(found.error(), "--host-budget "),
+                    arena = number_after(found.error(), "a budget of ");
       REQUIRE(pool > 0);
       const auto with_pool = here.plan(policy, budget, pool);
       REQUIRE(with_pool.ok());

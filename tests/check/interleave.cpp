@@ -34,7 +34,8 @@ class Bytes {
     auto at = ranges_.upper_bound(begin);
     if (at != ranges_.begin()) --at;
     for (; begin < end; ++at) {
-      if (at == ranges_.end() || at->first > begin || at->second.end <= begin || !(at->second.value == value)) return false;
+      if (at == ranges_.end() || at->first > begin || at->second.end <= begin || !(at->second.value == value))
+        return false;
       begin = at->second.end;
     }
     return true;
@@ -76,7 +77,9 @@ class Run {
     for (TensorId id : ids_of(plan_.tensors))
       if (const TensorId whole = plan_.tensors[id].slice_of; whole.valid()) slices_[whole].push_back(id);
     for (TensorId id : ids_of(plan_.tensors))
-      if (const PlanTensor& tensor = plan_.tensors[id]; tensor.at_home_on_host() && slices_[id].empty() && !(first_ && is_gradient(id))) host_.fill(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, 0});
+      if (const PlanTensor& tensor = plan_.tensors[id];
+          tensor.at_home_on_host() && slices_[id].empty() && !(first_ && is_gradient(id)))
+        host_.fill(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, 0});
     for (StepId id : ids_of(plan_.steps)) queues_[static_cast<size_t>(plan_.steps[id].stream)].push_back(id);
     finished_ = IdVector<StepId, bool>(plan_.steps.size(), false);
     // Some runs delay one stream: this finds more than an even interleaving.
@@ -127,20 +130,22 @@ class Run {
   std::string check(StepId id, size_t stream, bool end) {
     for (const Piece& piece : reads_[stream])
       if (!(end && piece.overwritten_by_itself) && !piece.memory->holds(piece.begin, piece.end, piece.value))
-        return fmt::format("{} does not find {} at its {}", names_[id], spelled_tensor(plan_.tensors[piece.value.tensor].name),
-                           end ? "end" : "beginning");
+        return fmt::format("{} does not find {} at its {}", names_[id],
+                           spelled_tensor(plan_.tensors[piece.value.tensor].name), end ? "end" : "beginning");
     // Checks that no other step has written the same bytes meanwhile.
     if (end)
       for (const Piece& piece : writes_[stream])
         if (!piece.memory->holds(piece.begin, piece.end, {}))
-          return fmt::format("{} is written over while it writes {}", names_[id],
-                             piece.value.tensor.valid() ? spelled_tensor(plan_.tensors[piece.value.tensor].name) : "its workspace");
+          return fmt::format(
+              "{} is written over while it writes {}", names_[id],
+              piece.value.tensor.valid() ? spelled_tensor(plan_.tensors[piece.value.tensor].name) : "its workspace");
     return "";
   }
 
   const Residency* residency_at(StepId id, TensorId tensor) const {
     for (const Residency& residency : plan_.residencies)
-      if (residency.tensor == tensor && residency.first_step <= id.value && id.value <= residency.last_step) return &residency;
+      if (residency.tensor == tensor && residency.first_step <= id.value && id.value <= residency.last_step)
+        return &residency;
     return nullptr;
   }
 
@@ -176,7 +181,8 @@ class Run {
   bool is_left_out(StepId id) const {
     const Step& step = plan_.steps[id];
     if (step.kind == StepKind::compute) return !updates_ && plan_.tasks[step.task].kind == TaskKind::update;
-    if (step.kind == StepKind::reduce) return !updates_ && plan_.tensors[step.tensor].kind == TensorKind::weight_gradient;
+    if (step.kind == StepKind::reduce)
+      return !updates_ && plan_.tensors[step.tensor].kind == TensorKind::weight_gradient;
     // The first fetch of a gradient is not left out of the first round: it writes zeros.
     return (step.rounds == CopyRounds::last && !updates_) || (step.rounds == CopyRounds::all_but_last && updates_);
   }
@@ -221,8 +227,10 @@ class Run {
       const int64_t bytes = plan_.tensors[step.tensor].bytes;
       // A tensor that changes is copied only if it resides in the host pool. A copy then contains the updates issued
       // before it.
-      const int32_t version = plan_.tensors[step.tensor].at_home_on_host() && !begins_with_zeros(id) ? updates_before(step.tensor, id) : 0;
-      const Piece device = piece(step.tensor, version), host{&host_, step.host_offset, step.host_offset + bytes, {step.tensor, version}};
+      const int32_t version =
+          plan_.tensors[step.tensor].at_home_on_host() && !begins_with_zeros(id) ? updates_before(step.tensor, id) : 0;
+      const Piece device = piece(step.tensor, version),
+                  host{&host_, step.host_offset, step.host_offset + bytes, {step.tensor, version}};
       if (step.kind == StepKind::offload) reads.push_back(device), writes.push_back(host);
       if (step.kind == StepKind::prefetch) {
         // The slot of a whole contains its slices, before their updates.
@@ -248,14 +256,17 @@ class Run {
     return "";
   }
 
-  static bool overlap(const Piece& a, const Piece& b) { return a.memory == b.memory && a.begin < b.end && b.begin < a.end; }
+  static bool overlap(const Piece& a, const Piece& b) {
+    return a.memory == b.memory && a.begin < b.end && b.begin < a.end;
+  }
 
   std::string check_end() {
     for (TensorId id : ids_of(plan_.tensors)) {
       const PlanTensor& tensor = plan_.tensors[id];
       const int32_t updates = updates_before(id, StepId(static_cast<int64_t>(plan_.steps.size())));
       if (updates_ && is_gradient(id)) continue;  // the next iteration starts from zeros
-      if (tensor.at_home_on_host() && slices_[id].empty() && !host_.holds(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, updates}))
+      if (tensor.at_home_on_host() && slices_[id].empty() &&
+          !host_.holds(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, updates}))
         return fmt::format("{} is not at home when the round ends", spelled_tensor(tensor.name));
     }
     for (TaskId task : ids_of(plan_.tasks)) {
@@ -265,11 +276,13 @@ class Run {
           for (const PlanTask& other : plan_.tasks)
             for (TensorId each : other.reads) read = read || each == tensor;
           for (const Residency& residency : plan_.residencies)
-            if (!read && residency.tensor == tensor && !arena_.holds(residency.offset, residency.block().end(), {tensor, plan_.ranks > 1}))
+            if (!read && residency.tensor == tensor &&
+                !arena_.holds(residency.offset, residency.block().end(), {tensor, plan_.ranks > 1}))
               return fmt::format("{} is gone when the round ends", spelled_tensor(plan_.tensors[tensor].name));
         }
       int runs = 0;
-      for (const Step& step : plan_.steps) runs += step.kind == StepKind::compute && step.task == task && !step.recompute;
+      for (const Step& step : plan_.steps)
+        runs += step.kind == StepKind::compute && step.task == task && !step.recompute;
       if (runs != 1) return fmt::format("{} has run {} times", plan_.tasks[task].name, runs);
     }
     return "";
@@ -293,7 +306,8 @@ class Run {
 std::string run_interleaved(const Plan& plan, uint64_t seed) {
   if (plan.rounds > 1)
     for (const bool first : {true, false})
-      if (const std::string wrong = Run(plan, seed, first, false).go(); !wrong.empty()) return (first ? "in the first round: " : "without updates: ") + wrong;
+      if (const std::string wrong = Run(plan, seed, first, false).go(); !wrong.empty())
+        return (first ? "in the first round: " : "without updates: ") + wrong;
   return Run(plan, seed, plan.rounds == 1, true).go();
 }
 

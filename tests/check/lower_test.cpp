@@ -64,13 +64,16 @@ int64_t count(const Plan& plan, StepKind kind, bool recompute) {
 
 }  // namespace
 
-TEST_CASE("whatever becomes of tensors, the plan is sound, no slower than the evaluator says, and no faster than it says is possible") {
+TEST_CASE(
+    "whatever becomes of tensors, the plan is sound, no slower than the evaluator says, and no faster than it says is "
+    "possible") {
   int64_t offloads = 0, recomputations = 0, host_residents = 0, weights = 0, gradients = 0;
   for (const uint64_t seed : seeds(300)) {
     CAPTURE(seed);
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
     const int64_t sub_batch = 1 + static_cast<int64_t>(seed % static_cast<uint64_t>(batch));
-    const TaskGraph one = shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 19), .batch = batch}), 1 + seed % 4);
+    const TaskGraph one =
+        shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 19), .batch = batch}), 1 + seed % 4);
     const TaskGraph graph = sub_batch < batch ? accumulating(one) : one;
     RandomCosts costs(seed);
     const auto candidate = make_candidate(graph, costs, batch, sub_batch);

@@ -39,13 +39,15 @@ void expect_sound(const Plan& plan, const TaskGraph& graph, int interleavings) {
 
 bool accepted_random(const Plan& plan) {
   const std::vector<Violation> violations = check_plan(plan);
-  return std::all_of(violations.begin(), violations.end(), [](const Violation& each) { return each.rule == Rule::summary; });
+  return std::all_of(violations.begin(), violations.end(),
+                     [](const Violation& each) { return each.rule == Rule::summary; });
 }
 
 void plan_soundly(uint64_t from, uint64_t to) {
   for (const uint64_t seed : seeds(to) | std::views::drop(from)) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 7);
-    const TaskGraph graph = shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch}), 1 + seed % 3);
+    const TaskGraph graph =
+        shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch}), 1 + seed % 3);
     for (const Policy& recipe : all_policies()) {
       const std::string policy(recipe.name);
       CAPTURE(seed, policy);
@@ -56,7 +58,8 @@ void plan_soundly(uint64_t from, uint64_t to) {
       const int64_t least = free->summary.minimum_bytes, most = free->summary.arena_bytes;
       for (const int64_t budget : {least, least + (most - least) / 3, (least + most) / 2}) {
         CAPTURE(budget);
-        const auto tight = make_plan(graph, costs, {.policy = policy, .batch = batch, .budget_bytes = budget, .effort = 0});
+        const auto tight =
+            make_plan(graph, costs, {.policy = policy, .batch = batch, .budget_bytes = budget, .effort = 0});
         if (!tight.ok()) FAIL(tight.error().message);
         CHECK(tight->summary.arena_bytes <= budget);
         expect_sound(*tight, graph, 3);
@@ -77,15 +80,24 @@ TEST_CASE("random task graphs come back from their text") {
   }
 }
 
-TEST_CASE("every policy plans random graphs soundly, under every budget that is possible: first quarter") { plan_soundly(0, 25); }
-TEST_CASE("every policy plans random graphs soundly, under every budget that is possible: second quarter") { plan_soundly(25, 50); }
-TEST_CASE("every policy plans random graphs soundly, under every budget that is possible: third quarter") { plan_soundly(50, 75); }
-TEST_CASE("every policy plans random graphs soundly, under every budget that is possible: last quarter") { plan_soundly(75, 100); }
+TEST_CASE("every policy plans random graphs soundly, under every budget that is possible: first quarter") {
+  plan_soundly(0, 25);
+}
+TEST_CASE("every policy plans random graphs soundly, under every budget that is possible: second quarter") {
+  plan_soundly(25, 50);
+}
+TEST_CASE("every policy plans random graphs soundly, under every budget that is possible: third quarter") {
+  plan_soundly(50, 75);
+}
+TEST_CASE("every policy plans random graphs soundly, under every budget that is possible: last quarter") {
+  plan_soundly(75, 100);
+}
 
 TEST_CASE("what a policy's steps alone say of its plan, the plan neither needs less than nor takes less") {
   int64_t tight = 0, all = 0;
   for (const uint64_t seed : seeds(60)) {
-    const int64_t batch = 1 + static_cast<int64_t>(seed % 5), sub_batch = 1 + static_cast<int64_t>(seed % static_cast<uint64_t>(batch));
+    const int64_t batch = 1 + static_cast<int64_t>(seed % 5),
+                  sub_batch = 1 + static_cast<int64_t>(seed % static_cast<uint64_t>(batch));
     const TaskGraph one = random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch});
     const TaskGraph graph = sub_batch < batch ? accumulating(one) : one;
     RandomCosts costs(seed);
@@ -103,7 +115,8 @@ TEST_CASE("what a policy's steps alone say of its plan, the plan neither needs l
         CHECK(least.arena_bytes <= plan->summary.arena_bytes);
         CHECK(least.seconds <= plan->summary.iteration_seconds);
         CHECK(bound <= least.arena_bytes);
-        tight += least.arena_bytes == plan->summary.arena_bytes && least.seconds > 0.99 * plan->summary.iteration_seconds;
+        tight +=
+            least.arena_bytes == plan->summary.arena_bytes && least.seconds > 0.99 * plan->summary.iteration_seconds;
         ++all;
       }
     }
@@ -119,9 +132,11 @@ TEST_CASE("a damaged plan of the planner is refused, or goes wrong in no interle
       RandomCosts costs(seed);
       const auto free = make_plan(graph, costs, {.policy = policy, .batch = 4});
       REQUIRE(free.ok());
-      auto plan = make_plan(graph, costs, {.policy = policy, .batch = 4,
-                                           .budget_bytes = (free->summary.minimum_bytes + free->summary.arena_bytes) / 2,
-                                           .effort = 0});
+      auto plan = make_plan(graph, costs,
+                            {.policy = policy,
+                             .batch = 4,
+                             .budget_bytes = (free->summary.minimum_bytes + free->summary.arena_bytes) / 2,
+                             .effort = 0});
       REQUIRE(plan.ok());
       note_needs(*plan, planned_graph(graph, plan->rounds, plan->slice_bytes, plan->whole_weights), costs);
       size_t refused = 0;
@@ -133,7 +148,8 @@ TEST_CASE("a damaged plan of the planner is refused, or goes wrong in no interle
         }
         CAPTURE(seed, policy, damaged.what);
         CHECK_FALSE(damaged.what.ends_with(" runs another algorithm"));  // no interleaving can detect it
-        CHECK_FALSE((damaged.what.starts_with("the workspace of ") && damaged.what.ends_with(" bytes") && !damaged.what.starts_with("the workspace of reduce:")));
+        CHECK_FALSE((damaged.what.starts_with("the workspace of ") && damaged.what.ends_with(" bytes") &&
+                     !damaged.what.starts_with("the workspace of reduce:")));
         for (uint64_t run = 0; run < 10; ++run) CHECK(run_interleaved(damaged.plan, run) == "");
       }
       CHECK(refused > all.size() / 2);

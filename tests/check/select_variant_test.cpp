@@ -68,10 +68,14 @@ TEST_CASE("a plan is the same, to the bit, with any number of threads") {
     const TaskGraph graph = random_graph(seed, {.layers = 6 + static_cast<int>(2 * seed), .batch = batch});
     RandomCosts costs(seed);
     // With little effort a search has only one segment.
-    PlanRequest request{.policy = "auto", .batch = batch, .may_split_statistics = seed % 2 == 0, .effort = static_cast<int>(seed % 4 == 1)};
+    PlanRequest request{.policy = "auto",
+                        .batch = batch,
+                        .may_split_statistics = seed % 2 == 0,
+                        .effort = static_cast<int>(seed % 4 == 1)};
     const Plan free = make_plan(graph, costs, request).value();
     for (const int percent : {80, 50, 0}) {
-      request.budget_bytes = free.summary.minimum_bytes + (free.summary.arena_bytes - free.summary.minimum_bytes) * percent / 100;
+      request.budget_bytes =
+          free.summary.minimum_bytes + (free.summary.arena_bytes - free.summary.minimum_bytes) * percent / 100;
       request.threads = 1;
       const std::string alone = without_seconds_of_planning(make_plan(graph, costs, request).value());
       Planner planner(graph, costs, batch);  // a reused planner finds the same
@@ -95,7 +99,8 @@ TEST_CASE("what is planned for one budget does not depend on what was planned be
     std::vector<std::string> up, down;
     for (int part = 0; part <= 8; ++part) {
       for (auto& [planner, plans, at] : {std::tuple(&upwards, &up, part), {&downwards, &down, 8 - part}}) {
-        request.budget_bytes = free.summary.minimum_bytes + (free.summary.arena_bytes - free.summary.minimum_bytes) * at / 8;
+        request.budget_bytes =
+            free.summary.minimum_bytes + (free.summary.arena_bytes - free.summary.minimum_bytes) * at / 8;
         request.threads = 1 + part % 3;
         plans->push_back(without_seconds_of_planning(planner->plan(request).value()));
       }

@@ -144,6 +144,6 @@ done
 [[ $(cat kept/.file.plimsoll-mine) == precious ]] || fail "somebody's file of a name like ours is gone"
 for how in "model lenet -o" "export trainer -o"; do
   mkfifo pipe 2>/dev/null || true
-  expect 7 plimsoll $how pipe;                 says "it is there and no file"
+  expect 7 plimsoll $how pipe;                 says "it exists and is not a file"
   [[ -p pipe ]] || fail "$how replaced a pipe by a file"
 done

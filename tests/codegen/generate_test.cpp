@@ -26,7 +26,8 @@ std::string contents(const std::vector<GeneratedFile>& files, const std::string&
 
 // Joins each statement to one line.
 std::string unbroken(std::string text) {
-  for (size_t at; (at = text.find(",\n")) != std::string::npos;) text.replace(at + 1, text.find_first_not_of(' ', at + 2) - at - 1, " ");
+  for (size_t at; (at = text.find(",\n")) != std::string::npos;)
+    text.replace(at + 1, text.find_first_not_of(' ', at + 2) - at - 1, " ");
   return text;
 }
 
@@ -41,7 +42,8 @@ std::set<std::string> paths(const std::vector<GeneratedFile>& files) {
 std::string program_text(const std::vector<GeneratedFile>& files) {
   std::string text;
   for (const GeneratedFile& file : files)
-    if (!file.path.starts_with("runtime/") && file.path != "CMakeLists.txt" && file.path != "LICENSE") text += "=== " + file.path + "\n" + file.contents;
+    if (!file.path.starts_with("runtime/") && file.path != "CMakeLists.txt" && file.path != "LICENSE")
+      text += "=== " + file.path + "\n" + file.contents;
   // The stamp changes with every source file of the runtime.
   const std::string stamp(runtime_stamp());
   for (size_t at; (at = text.find(stamp)) != std::string::npos;) text.replace(at, stamp.size(), "STAMP");
@@ -147,7 +149,8 @@ TEST_CASE("a tensor that comes back to another place has a second name") {
   Plan twice = plan;
   twice.steps = {};
   for (const StepId id : ids_of(plan.steps)) {
-    if (id.value == 4) twice.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::load, .tensor = TensorId(0)});
+    if (id.value == 4)
+      twice.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::load, .tensor = TensorId(0)});
     twice.steps.push_back(plan.steps[id]);
   }
   for (Residency& residency : twice.residencies) {
@@ -209,17 +212,20 @@ TEST_CASE("a line has at most 120 columns, and a string stays whole") {
   CHECK(within_columns("  f({" + string + ", 1});\n") == "  f({" + string + ",\n      1});\n");
   CHECK(within_columns("  // " + name + " " + name + "\n") == "  // " + name + "\n  // " + name + "\n");
   // An operand is not split if the line can be broken elsewhere.
-  CHECK(within_columns("  k.add<K>(k, {read(" + name + "), read(f32({1, 2, 3, 4})), write(f32({1, 2, 3, 4, 5, 6, 7}))});\n") ==
+  CHECK(within_columns("  k.add<K>(k, {read(" + name +
+                       "), read(f32({1, 2, 3, 4})), write(f32({1, 2, 3, 4, 5, 6, 7}))});\n") ==
         "  k.add<K>(k, {read(" + name + "), read(f32({1, 2, 3, 4})),\n      write(f32({1, 2, 3, 4, 5, 6, 7}))});\n");
 }
 
 TEST_CASE("no line of a program is longer than 120 columns") {
   TaskGraph graph = tower(4, 3);
-  for (Tensor& tensor : graph.tensors) tensor.name = "a/module/a/module/a/module/a/module/a/module/a/module/" + tensor.name;
+  for (Tensor& tensor : graph.tensors)
+    tensor.name = "a/module/a/module/a/module/a/module/a/module/a/module/" + tensor.name;
   auto files = generate(graph, naive_plan(graph, 4), {});
   REQUIRE(files.ok());
   for (const GeneratedFile& file : *files) {
-    if (file.path.find('/') != std::string::npos || (!file.path.ends_with(".cpp") && !file.path.ends_with(".h"))) continue;
+    if (file.path.find('/') != std::string::npos || (!file.path.ends_with(".cpp") && !file.path.ends_with(".h")))
+      continue;
     std::istringstream text(file.contents);
     for (std::string line; std::getline(text, line);) CHECK(line.size() <= 120);
   }

@@ -103,7 +103,8 @@ TaskGraph tower(int64_t batch, int layers) {
     const TensorId dc = b.tensor(layer + ".dY", TensorKind::activation_gradient, image);
     const TensorId dw = b.tensor(layer + ".weight.grad", TensorKind::weight_gradient, {{4}, {4}, {3}, {3}});
     b.task(layer + "_relu", TaskKind::backward_data, "ReluBackward", {}, {b.read(y[at + 1]), b.read(dy), b.write(dc)});
-    b.task(layer, TaskKind::backward_weights, "ConvBackwardWeights", conv, {b.read(y[at]), b.read(dc), b.write(dw), {}});
+    b.task(layer, TaskKind::backward_weights, "ConvBackwardWeights", conv,
+           {b.read(y[at]), b.read(dc), b.write(dw), {}});
     if (i > 0) {
       dy = b.tensor(layer + ".dX", TensorKind::activation_gradient, image);
       b.task(layer, TaskKind::backward_data, "ConvBackwardData", conv, {b.read(w[at]), b.read(dc), b.write(dy)});

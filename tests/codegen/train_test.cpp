@@ -88,7 +88,8 @@ TEST_CASE("a generated trainer builds, takes the step that SGD takes, and finds 
   for (size_t i = 0; i < 8; ++i) CHECK(w[i] == Approx(expected[i]).margin(1e-5));
 
   // Without overlap, each step completes when its line is called: the same numbers.
-  REQUIRE(project.run("--data npy:x.npy,t.npy --no-shuffle --steps 1 --lr 0.5 --save stepped.onnx --no-overlap --test npy:x.npy,t.npy") == 0);
+  REQUIRE(project.run("--data npy:x.npy,t.npy --no-shuffle --steps 1 --lr 0.5 --save stepped.onnx --no-overlap --test "
+                      "npy:x.npy,t.npy") == 0);
   CHECK(project.read("stepped.onnx").substr(0, saved.size()) == saved);  // metrics of the evaluation follow
 
   REQUIRE(project.run("--data npy:x.npy,t.npy --epochs 100 --lr 0.5 --save trained.onnx --test npy:x.npy,t.npy "
@@ -101,7 +102,9 @@ TEST_CASE("a generated trainer builds, takes the step that SGD takes, and finds 
 
 // Everything in the directory, with both compilers, warnings as errors.
 TEST_CASE("a model with names out of a bad dream still becomes a trainer") {
-  const std::string worst = "\"; } int x = *(int*)0; /* */ // \\\n#error ?" "?/\n%s%n ${PATH} $(rm) `ls` \xe2\x80\xae\xff\x01)~~~\" end\\";
+  const std::string worst =
+      "\"; } int x = *(int*)0; /* */ // \\\n#error ?"
+      "?/\n%s%n ${PATH} $(rm) `ls` \xe2\x80\xae\xff\x01)~~~\" end\\";
   TaskGraph graph = regression(4);
   graph.name = worst;
   for (Tensor& tensor : graph.tensors) {
@@ -130,14 +133,16 @@ TEST_CASE("a program does not link with a runtime library of other sources") {
   REQUIRE(at != std::string::npos);
   const std::string symbol = program.substr(at, program.find(';', at) - at);
   CHECK(project.read("runtime/stamp.cpp").find("const char " + symbol + " = 0;") != std::string::npos);
-  for (size_t found = at; found != std::string::npos; found = program.find(symbol, found + 1)) program.replace(found, symbol.size(), "plimsoll_runtime_0123456789abcdef");
+  for (size_t found = at; found != std::string::npos; found = program.find(symbol, found + 1))
+    program.replace(found, symbol.size(), "plimsoll_runtime_0123456789abcdef");
   project.write("program.cpp", program);
   CHECK(project.build(kWithRuntime) != 0);
   CHECK(project.output().find("undefined reference to `plimsoll_runtime_0123456789abcdef'") != std::string::npos);
 }
 
 TEST_CASE("tensors with the names of keywords, macros and the runtime compile") {
-  const char* const names[] = {"int", "Round", "read", "none", "NULL", "stdin", "forward_0", "MatMul", "mat_mul_0", "lives", "a.b", "a_b", "K", "I"};
+  const char* const names[] = {"int",    "Round",     "read",  "none", "NULL", "stdin", "forward_0",
+                               "MatMul", "mat_mul_0", "lives", "a.b",  "a_b",  "K",     "I"};
   for (size_t first = 0; first < std::size(names); first += 7) {
     TaskGraph graph = regression(4);
     size_t next = first;
@@ -145,8 +150,9 @@ TEST_CASE("tensors with the names of keywords, macros and the runtime compile") 
       if (next < std::size(names)) tensor.name = names[next++];
     TrainerProject project(generated(graph, 4, 0), "");
     const std::string sources = " steps_0.cpp program.cpp kernels_0.cpp lives.cpp";
-    const int compiled = project.shell("cd " + project.path("") + " && for source in" + sources +
-                                       "; do c++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I . $source || exit 1; done");
+    const int compiled =
+        project.shell("cd " + project.path("") + " && for source in" + sources +
+                      "; do c++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I . $source || exit 1; done");
     INFO(project.output());
     CHECK(compiled == 0);
   }
@@ -183,8 +189,8 @@ TEST_CASE("a trainer keeps its promises at the command line") {
       {"--frobnicate", 2, "--frobnicate"},
       {"--freeze conv1", 2, "plimsoll compile … --freeze"},
       {"--keep 2", 2, "--keep needs --checkpoint"},
-      {"--lr-gamma 0.5", 2, "--lr-gamma is of --lr-schedule step"},
-      {"--lr-schedule step --lr-step 2 --lr-min 0.1", 2, "--lr-min is of --lr-schedule cosine or linear"},
+      {"--lr-gamma 0.5", 2, "--lr-gamma requires --lr-schedule step"},
+      {"--lr-schedule step --lr-step 2 --lr-min 0.1", 2, "--lr-min requires --lr-schedule cosine or linear"},
       {good + "--flip", 2, "--flip needs images"},
       {"--quiet=1", 2, "takes no value"},
       {"--data parquet:x", 2, "parquet"},
@@ -244,7 +250,8 @@ TEST_CASE("a trainer keeps its promises at the command line") {
     for (const auto& [signal, exit] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
       const int code = project.shell("cd " + project.path("") + " && rm -f m.jsonl half.onnx && (build/train " + good +
                                      "--epochs 100000000 --metrics m.jsonl --save half.onnx & child=$!; "
-                                     "while [ ! -s m.jsonl ]; do sleep 0.05; done; kill -" + signal + " $child; wait $child)");
+                                     "while [ ! -s m.jsonl ]; do sleep 0.05; done; kill -" +
+                                     signal + " $child; wait $child)");
       INFO(project.output());
       CHECK(code == exit);
       CHECK(project.output().find("stopped after") != std::string::npos);

@@ -36,7 +36,8 @@ void TrainerProject::write(const std::string& name, const std::string& bytes) co
   std::ofstream(path(name), std::ios::binary) << bytes;
 }
 
-void TrainerProject::write_npy(const std::string& name, const std::string& shape, const std::vector<float>& values) const {
+void TrainerProject::write_npy(const std::string& name, const std::string& shape,
+                               const std::vector<float>& values) const {
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + shape + "), }";
   while ((header.size() + 11) % 64 != 0) header += ' ';
   header += '\n';

@@ -27,14 +27,16 @@ TaskGraph conv_and_relu(Layout layout = Layout::plain) {
   const TensorType filter{.dims = {{16}, {16}, {3}, {3}},
                           .layout = layout == Layout::nChw8c ? Layout::OIhw8i8o : layout};
   const TensorId x = graph.tensors.push_back({.name = "x", .kind = TensorKind::input, .type = image});
-  const TensorId w = graph.tensors.push_back({.name = "w", .kind = TensorKind::weight, .type = filter, .persistent = true});
+  const TensorId w =
+      graph.tensors.push_back({.name = "w", .kind = TensorKind::weight, .type = filter, .persistent = true});
   const TensorId c = graph.tensors.push_back({.name = "c", .type = image});
   const TensorId y = graph.tensors.push_back({.name = "y", .type = image});
-  graph.tasks.push_back({.name = "conv.forward",
-                         .kernel = "ConvForward",
-                         .attributes = to_attributes(ConvAttrs{.pads = {1, 1, 1, 1}}),
-                         .operands = {{x, Access::read, image}, {w, Access::read, filter}, {}, {c, Access::write, image}},
-                         .flops = {0, 2 * 16 * 64 * 16 * 9}});
+  graph.tasks.push_back(
+      {.name = "conv.forward",
+       .kernel = "ConvForward",
+       .attributes = to_attributes(ConvAttrs{.pads = {1, 1, 1, 1}}),
+       .operands = {{x, Access::read, image}, {w, Access::read, filter}, {}, {c, Access::write, image}},
+       .flops = {0, 2 * 16 * 64 * 16 * 9}});
   graph.tasks.push_back({.name = "relu.forward",
                          .kernel = "ReluForward",
                          .operands = {{c, Access::read, image}, {y, Access::write, image}},
@@ -162,7 +164,8 @@ TEST_CASE("what is read in two passes is moved twice: run again from what is rem
   TaskGraph graph = conv_and_relu();
   Task& relu = graph.tasks[TaskId(1)];
   relu.operands[0].twice = true;
-  relu.remembers = {graph.tensors.push_back({.name = "found", .kind = TensorKind::stash, .type = {DataType::f32, {{64}}}})};
+  relu.remembers = {
+      graph.tensors.push_back({.name = "found", .kind = TensorKind::stash, .type = {DataType::f32, {{64}}}})};
   relu.operands.push_back({relu.remembers[0], Access::write, graph.tensors[relu.remembers[0]].type});
   ModelledCosts costs(toy());
   REQUIRE(costs.prepare(graph, 4).ok());
@@ -189,8 +192,10 @@ TEST_CASE("tensor cores are a rate of their own, for what they can do and where 
   CHECK(fast.algorithms(graph.tasks[TaskId(1)], 4).size() == 1);
   // Operands must come from memory, however fast the tensor cores are.
   device.tf32_flops_per_second = 1e15;
-  CHECK(tf32_algorithm(device, graph.tasks[TaskId(0)], 4)->seconds == Approx(static_cast<double>(graph.tasks[TaskId(0)].bytes_moved(4)) / 0.5e9 + 1e-6));
-  for (const char* const name : {"a100", "h100", "h200", "rtx3090", "rtx4090", "l4"}) CHECK(find_device(name)->tf32_flops_per_second > 0);
+  CHECK(tf32_algorithm(device, graph.tasks[TaskId(0)], 4)->seconds ==
+        Approx(static_cast<double>(graph.tasks[TaskId(0)].bytes_moved(4)) / 0.5e9 + 1e-6));
+  for (const char* const name : {"a100", "h100", "h200", "rtx3090", "rtx4090", "l4"})
+    CHECK(find_device(name)->tf32_flops_per_second > 0);
   for (const char* const name : {"t4", "v100", "p100"}) CHECK(find_device(name)->tf32_flops_per_second == 0);
 }
 
@@ -253,7 +258,8 @@ TEST_CASE("a convolution is offered what its shape allows") {
   three.direction = ConvDirection::backward_weights;
   CHECK(names_of(convolution_algorithms(device, three)) == all_but({"gemm", "winograd"}));
   three.dense_steps = false;
-  CHECK(names_of(convolution_algorithms(device, three)) == std::vector<std::string>{"implicit_gemm", "implicit_precomp_gemm"});
+  CHECK(names_of(convolution_algorithms(device, three)) ==
+        std::vector<std::string>{"implicit_gemm", "implicit_precomp_gemm"});
   ConvShape depthwise = convolution(8, 64, 64, 56, 3, 1);
   depthwise.groups = 64;
   CHECK(names_of(convolution_algorithms(device, depthwise)) ==
@@ -334,7 +340,8 @@ TEST_CASE("a default for devices measures where there is one, and models where i
   const bool described = GENERATE(false, true);
   if (described) {
     with.profiler = place.path + "/profiler";
-    std::ofstream(with.profiler) << "#!/bin/sh\n[ \"$1\" = --describe ] && { echo '{\"schema\":1,\"device\":\"a device\",\"libraries\":{},\"described\":true}'; exit; }\n"
+    std::ofstream(with.profiler) << "#!/bin/sh\n[ \"$1\" = --describe ] && { echo '{\"schema\":1,\"device\":\"a "
+                                    "device\",\"libraries\":{},\"described\":true}'; exit; }\n"
                                     "exec " PLIMSOLL_PROFILER " \"$@\"\n";
     fs::permissions(with.profiler, fs::perms::owner_all);
   }
@@ -360,7 +367,8 @@ TEST_CASE("tasks are asked for until all are known, or nothing new comes") {
   const bool answers = GENERATE(true, false);
   std::ofstream(with.profiler) << "#!/bin/sh\n[ \"$1\" = --describe ] && exec " PLIMSOLL_PROFILER " \"$@\"\n"
                                << "echo >>" << place.path << "/asked\n"
-                               << "sed -e 's/\"seconds\":[0-9.]*/\"seconds\":0/'" << (answers ? "" : " -e '/signature/d'") << " | " PLIMSOLL_PROFILER " \"$@\"\n";
+                               << "sed -e 's/\"seconds\":[0-9.]*/\"seconds\":0/'"
+                               << (answers ? "" : " -e '/signature/d'") << " | " PLIMSOLL_PROFILER " \"$@\"\n";
   fs::permissions(with.profiler, fs::perms::owner_all);
   auto costs = ProfiledCosts::open(with);
   REQUIRE(costs.ok());
@@ -440,7 +448,9 @@ TEST_CASE("of two compilers that measure the same at once, the first to keep it 
   const auto took = [](const char* task, double seconds) {
     return ProfiledTask{task, {{.name = "direct", .seconds = seconds, .time_measured = true}}, ""};
   };
-  const auto link = [](double rate) { return MeasuredLinks{.ram = {rate, rate, rate, rate, 0}, .latency_seconds = 1e-5}; };
+  const auto link = [](double rate) {
+    return MeasuredLinks{.ram = {rate, rate, rate, rate, 0}, .latency_seconds = 1e-5};
+  };
   CostCache::Kept first{{took("both", 1)}, link(1e9)}, second{{took("both", 2), took("its own", 3)}, link(2e9)};
   cache.append(first);
   cache.append(second);
@@ -464,14 +474,17 @@ TEST_CASE("what was disturbed is not kept, and what is asked for again replaces 
   const TemporaryDirectory place;
   const CostCache cache(place.path, "a device");
   const auto took = [](const char* task, double seconds, bool disturbed) {
-    return ProfiledTask{task, {{.name = "direct", .seconds = seconds, .time_measured = true, .disturbed = disturbed}}, ""};
+    return ProfiledTask{
+        task, {{.name = "direct", .seconds = seconds, .time_measured = true, .disturbed = disturbed}}, ""};
   };
   const auto kept = [&] {
     std::map<std::string, double> seconds;
     for (const ProfiledTask& task : cache.load().tasks) seconds[task.signature] = task.algorithms[0].seconds;
     return seconds;
   };
-  const auto link = [](double rate, bool disturbed) { return MeasuredLinks{.ram = {rate, rate, rate, rate, 0}, .latency_seconds = 1e-5, .disturbed = disturbed}; };
+  const auto link = [](double rate, bool disturbed) {
+    return MeasuredLinks{.ram = {rate, rate, rate, rate, 0}, .latency_seconds = 1e-5, .disturbed = disturbed};
+  };
   CostCache::Kept first{{took("calm", 1, false), took("busy", 9, true)}, link(1e9, true)};
   cache.append(first);
   CHECK(kept() == std::map<std::string, double>{{"calm", 1}});
@@ -500,12 +513,25 @@ TEST_CASE("what was disturbed is not kept, and what is asked for again replaces 
 }
 
 TEST_CASE("a profile file is read as it was written") {
-  const ProfileFile profile{
-      .device = "a device", .libraries = {{"onednn", "1.2.3"}}, .threads = 3,
-      .links = MeasuredLinks{.ram = {1e9, 2e9, 3e9, 4e9, 0.5}, .spill = MeasuredLink{5e9, 6e9, 7e9, 8e9, 0}, .latency_seconds = 1e-5,
-                             .launch_seconds = 4e-6, .disturbed = true, .process_bytes = 512},
-      .tasks = {{"one", {{.name = "direct", .workspace_bytes = 64, .seconds = 0.25, .tf32 = true, .order = 3, .time_measured = true, .disturbed = true}}, ""},
-                {"two", {}, "it cannot"}}};
+  const ProfileFile profile{.device = "a device",
+                            .libraries = {{"onednn", "1.2.3"}},
+                            .threads = 3,
+                            .links = MeasuredLinks{.ram = {1e9, 2e9, 3e9, 4e9, 0.5},
+                                                   .spill = MeasuredLink{5e9, 6e9, 7e9, 8e9, 0},
+                                                   .latency_seconds = 1e-5,
+                                                   .launch_seconds = 4e-6,
+                                                   .disturbed = true,
+                                                   .process_bytes = 512},
+                            .tasks = {{"one",
+                                       {{.name = "direct",
+                                         .workspace_bytes = 64,
+                                         .seconds = 0.25,
+                                         .tf32 = true,
+                                         .order = 3,
+                                         .time_measured = true,
+                                         .disturbed = true}},
+                                       ""},
+                                      {"two", {}, "it cannot"}}};
   const std::string text = profile_json(profile);
   const Result<ProfileFile> read = parse_profile(text);
   REQUIRE(read.ok());
@@ -526,9 +552,12 @@ TEST_CASE("a profile file is read as it was written") {
 }
 
 TEST_CASE("what is wrong in a profile is told with its place") {
-  const std::string good = profile_json({.device = "a device", .libraries = {{"onednn", "1.2.3"}}, .threads = 3,
-                                         .links = MeasuredLinks{.ram = {1e9, 2e9, 3e9, 4e9, 0.5}, .latency_seconds = 1e-5},
-                                         .tasks = {{"one", {{.name = "direct", .workspace_bytes = 64, .seconds = 0.25, .time_measured = true}}, ""}}});
+  const std::string good = profile_json(
+      {.device = "a device",
+       .libraries = {{"onednn", "1.2.3"}},
+       .threads = 3,
+       .links = MeasuredLinks{.ram = {1e9, 2e9, 3e9, 4e9, 0.5}, .latency_seconds = 1e-5},
+       .tasks = {{"one", {{.name = "direct", .workspace_bytes = 64, .seconds = 0.25, .time_measured = true}}, ""}}});
   const auto complaint = [](const std::string& text) {
     const Result<ProfileFile> read = parse_profile(text);
     REQUIRE(!read.ok());
@@ -544,14 +573,16 @@ TEST_CASE("what is wrong in a profile is told with its place") {
   REQUIRE(parse_profile(good).ok());
   CHECK(complaint("{") == "profile.json: is not JSON: line 1, column 2: it ends there; is it truncated?");
   CHECK(complaint("[]") == "profile.json: is an array; expected an object");
-  CHECK(complaint("{\"schema\": 2}") == "profile.json: schema is 2, but only 1 is supported; use the version of plimsoll that wrote it");
+  CHECK(complaint("{\"schema\": 2}") ==
+        "profile.json: schema is 2, but only 1 is supported; use the version of plimsoll that wrote it");
   CHECK(complaint("{\"schema\": 1}") == "profile.json: device is missing");
   CHECK(broken("\"workspace_bytes\":64", "\"workspace_bytes\":-1") ==
         "profile.json: tasks[0].algorithms[0].workspace_bytes is -1; expected at least 0");
   CHECK(broken("\"seconds\":0.25", "\"seconds\":\"fast\"") ==
         "profile.json: tasks[0].algorithms[0].seconds is \"fast\"; expected a number of seconds");
   CHECK(broken("\"seconds\":0.25", "\"seconds\":-0.25") == "profile.json: tasks[0].algorithms[0].seconds is negative");
-  CHECK(broken("\"latency_seconds\":1e-05", "\"latency_seconds\":0") == "profile.json: links.latency_seconds is not above 0");
+  CHECK(broken("\"latency_seconds\":1e-05", "\"latency_seconds\":0") ==
+        "profile.json: links.latency_seconds is not above 0");
   CHECK(broken("\"d2h_bytes_per_second\":3000000000.0", "\"d2h_bytes_per_second\":null") ==
         "profile.json: links.ram.beside.d2h_bytes_per_second is null; expected a number of bytes per second");
   for (size_t length = 0; length + 2 < good.size(); ++length) CHECK(!parse_profile(good.substr(0, length)).ok());

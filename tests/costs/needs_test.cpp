@@ -11,7 +11,8 @@ namespace {
 class NeedyCosts final : public Costs {
  public:
   std::vector<AlgorithmCost> four = {{.name = "direct", .workspace_bytes = 4}, {.name = "gemm", .workspace_bytes = 0}};
-  std::vector<AlgorithmCost> three = {{.name = "direct", .workspace_bytes = 300}, {.name = "gemm", .workspace_bytes = 0}};
+  std::vector<AlgorithmCost> three = {{.name = "direct", .workspace_bytes = 300},
+                                      {.name = "gemm", .workspace_bytes = 0}};
   std::vector<AlgorithmCost> again = {{.name = "direct", .workspace_bytes = 7}};
   LinkRates rates = {};
   Status prepare(const TaskGraph&, int64_t) override { return {}; }

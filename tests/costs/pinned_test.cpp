@@ -8,7 +8,8 @@ namespace {
 
 class TwoWays final : public Costs {
  public:
-  std::vector<AlgorithmCost> ways = {{.name = "fast", .workspace_bytes = 64, .seconds = 1}, {.name = "small", .seconds = 2}};
+  std::vector<AlgorithmCost> ways = {{.name = "fast", .workspace_bytes = 64, .seconds = 1},
+                                     {.name = "small", .seconds = 2}};
   Status prepare(const TaskGraph&, int64_t) override { return {}; }
   std::span<const AlgorithmCost> algorithms(const Task&, int64_t) const override { return ways; }
 };

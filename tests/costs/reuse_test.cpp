@@ -18,11 +18,13 @@ struct Chain {
       tensors[name] = graph.tensors.push_back({.name = name, .type = {.dims = {{floats}}}});
     return tensors[name];
   }
-  void task(const std::string& kernel, std::vector<std::pair<std::string, int64_t>> operands, TaskKind kind = TaskKind::forward) {
+  void task(const std::string& kernel, std::vector<std::pair<std::string, int64_t>> operands,
+            TaskKind kind = TaskKind::forward) {
     Task task{.name = kernel, .kind = kind, .kernel = kernel};
     for (const auto& [name, floats] : operands) {
       const TensorId id = tensor(name, floats);
-      task.operands.push_back({id, &operands.back().first == &name ? Access::write : Access::read, graph.tensors[id].type});
+      task.operands.push_back(
+          {id, &operands.back().first == &name ? Access::write : Access::read, graph.tensors[id].type});
     }
     graph.tasks.push_back(std::move(task));
   }

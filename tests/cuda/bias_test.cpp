@@ -30,8 +30,9 @@ class Floats {
   Buffer buffer_;
 };
 
-const std::vector<cuda::Planes> kShapes = {{3, 5, 49}, {4, 7, 64}, {2, 1500, 4}, {1, 1, 5000}, {8, 3, 4096}, {1, 2, 1},
-                                           {3, 5, 49, true}, {2, 40, 64, true}, {2, 1500, 4, true}, {1, 33, 5000, true}, {1, 2, 1, true}};
+const std::vector<cuda::Planes> kShapes = {{3, 5, 49},         {4, 7, 64},          {2, 1500, 4},     {1, 1, 5000},
+                                           {8, 3, 4096},       {1, 2, 1},           {3, 5, 49, true}, {2, 40, 64, true},
+                                           {2, 1500, 4, true}, {1, 33, 5000, true}, {1, 2, 1, true}};
 
 int64_t channel_of(int64_t i, const cuda::Planes& s) { return (s.channels_last ? i : i / s.plane) % s.channels; }
 
@@ -41,7 +42,8 @@ TEST_CASE("a bias is added to every plane, with a relu or without") {
   for (const cuda::Planes& s : kShapes)
     for (const bool with_bias : {false, true})
       for (const bool relu : {false, true}) {
-        INFO(s.samples << " x " << s.channels << " x " << s.plane << (s.channels_last ? ", channels last" : "") << (with_bias ? ", bias" : "") << (relu ? ", relu" : ""));
+        INFO(s.samples << " x " << s.channels << " x " << s.plane << (s.channels_last ? ", channels last" : "")
+                       << (with_bias ? ", bias" : "") << (relu ? ", relu" : ""));
         const int64_t count = s.samples * s.channels * s.plane;
         Floats y(count, 0, 0.37F), before(count, 0, 0.37F), b(s.channels, 1, 0.7F);
         cuda::add_bias({}, y.data(), with_bias ? b.data() : nullptr, relu, s);
@@ -59,7 +61,8 @@ TEST_CASE("a bias is added to every plane, with a relu or without") {
 TEST_CASE("a bias gradient is the sum over samples and planes, the same bits at every run") {
   for (const cuda::Planes& s : kShapes)
     for (const bool accumulate : {false, true}) {
-      INFO(s.samples << " x " << s.channels << " x " << s.plane << (s.channels_last ? ", channels last" : "") << (accumulate ? ", added" : ""));
+      INFO(s.samples << " x " << s.channels << " x " << s.plane << (s.channels_last ? ", channels last" : "")
+                     << (accumulate ? ", added" : ""));
       Floats dy(s.samples * s.channels * s.plane, 0, 0.37F), db(s.channels, 2), again(s.channels, 2);
       Floats parts(cuda::bias_gradient_workspace(s) / 4, NAN);
       for (Floats* const to : {&db, &again}) {

@@ -16,7 +16,8 @@ const std::map<std::string, Values>& host_results() {
     const std::string file =
         (std::filesystem::temp_directory_path() / ("plimsoll-results-" + std::to_string(::getpid()))).string();
     std::filesystem::remove(file);
-    const std::string command = "PLIMSOLL_RESULTS=" + file + " '" + PLIMSOLL_TEST_OPS + "' 'results are written to PLIMSOLL_RESULTS' > " + file + ".log";
+    const std::string command = "PLIMSOLL_RESULTS=" + file + " '" + PLIMSOLL_TEST_OPS +
+                                "' 'results are written to PLIMSOLL_RESULTS' > " + file + ".log";
     const int status = std::system(command.c_str());
     std::map<std::string, Values> read = read_results(file);
     std::filesystem::remove(file);

@@ -19,7 +19,8 @@ std::set<T> indices_laid_out(const KernelCall& call, size_t operand, size_t coun
   const backend::Arena arena(profile::bytes_to_measure(call.operands, 0));
   const profile::Workpiece workpiece(call.operands, arena, profile::indexed_rows(call));
   std::vector<T> values(count);
-  backend::copy_out(nullptr, reinterpret_cast<std::byte*>(values.data()), workpiece.addresses[operand], static_cast<int64_t>(count * sizeof(T)));
+  backend::copy_out(nullptr, reinterpret_cast<std::byte*>(values.data()), workpiece.addresses[operand],
+                    static_cast<int64_t>(count * sizeof(T)));
   return {values.begin(), values.end()};
 }
 
@@ -28,8 +29,10 @@ std::set<T> indices_laid_out(const KernelCall& call, size_t operand, size_t coun
 TEST_CASE("the gradient of a table is measured with indices of different rows") {
   constexpr int64_t kCount = 4096, kRows = 1000;
   const KernelCall calls[] = {
-      {.name = "GatherBackward", .operands = {read(integers(DataType::i32, kCount)), read(f32({kCount, 8})), update(f32({kRows, 8}))}},
-      {.name = "PaddedGatherBackward", .operands = {read(integers(DataType::i32, kCount)), read(f32({kCount, 8})), update(f32({2, kRows, 8}))}}};
+      {.name = "GatherBackward",
+       .operands = {read(integers(DataType::i32, kCount)), read(f32({kCount, 8})), update(f32({kRows, 8}))}},
+      {.name = "PaddedGatherBackward",
+       .operands = {read(integers(DataType::i32, kCount)), read(f32({kCount, 8})), update(f32({2, kRows, 8}))}}};
   for (const KernelCall& call : calls) {
     INFO(call.name);
     const std::set<int32_t> indices = indices_laid_out<int32_t>(call, 0, kCount);
@@ -37,10 +40,13 @@ TEST_CASE("the gradient of a table is measured with indices of different rows") 
     CHECK(*indices.begin() >= 0);
     CHECK(*indices.rbegin() < kRows);
   }
-  const KernelCall forward{.name = "GatherForward", .operands = {read(f32({kRows, 8})), read(integers(DataType::i64, kCount)), write(f32({kCount, 8}))}};
+  const KernelCall forward{
+      .name = "GatherForward",
+      .operands = {read(f32({kRows, 8})), read(integers(DataType::i64, kCount)), write(f32({kCount, 8}))}};
   CHECK(indices_laid_out<int64_t>(forward, 1, kCount).size() > 900);
   // The labels of a loss are classes, whose number the operands do not always give.
-  const KernelCall loss{.name = "SoftmaxCrossEntropy", .operands = {read(f32({64, 10})), read(integers(DataType::i32, 64))}};
+  const KernelCall loss{.name = "SoftmaxCrossEntropy",
+                        .operands = {read(f32({64, 10})), read(integers(DataType::i32, 64))}};
   CHECK(indices_laid_out<int32_t>(loss, 1, 64) == std::set<int32_t>{0});
 }
 

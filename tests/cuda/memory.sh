@@ -57,17 +57,17 @@ expect 0 env MACHINE=machine LD_PRELOAD="$PWD/machine.so" free/train --data npy:
 
 # The memory of libraries beyond the arena has a slack. Above it there is a warning: after the warm-up, or at the end
 # for memory taken later.
-expect 0 train free --epochs 3;                        says "device memory beside the arena 0.0 MiB since the start, by libraries and graphs, of a slack of 512.0 MiB"
+expect 0 train free --epochs 3;                        says "device memory besides the arena 0.0 MiB since the start, by libraries and graphs, of a slack of 512.0 MiB"
 ! grep "MiB of the device" err || fail "a warning where nothing was taken"
 expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((600 * MiB))@1 free/train --data npy:x.npy,y.npy --epochs 3
-says "warning: 600.0 MiB of the device are taken beside the arena since the start"; says "above the slack of 512.0 MiB"
+says "warning: 600.0 MiB of device memory are used besides the arena since the start"; says "more than the slack of 512.0 MiB"
 expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((600 * MiB))@1 free/train --data npy:x.npy,y.npy --epochs 3 --slack 600
 ! grep "MiB of the device" err || fail "a warning within the slack"
 expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((3 * MiB))@1 free/train --data npy:x.npy,y.npy --steps 1 --slack 2;  says "warning: 3.0 MiB of the device are taken"
 # When steps are issued one by one, an iteration launches the same kernels each time: more than 75, and fewer than 500.
 expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((3 * MiB))@1500 free/train --data npy:x.npy,y.npy --epochs 10 --no-graph --slack 2
 says "warning: 3.0 MiB of the device were taken since iteration 3, above the slack of 2.0 MiB"
-! grep "are taken beside the arena since the start" err || fail "what came later is told of the start"
+! grep "are used besides the arena since the start" err || fail "what came later is told of the start"
 
 # With other libraries than those of the plan, and --revalidate: the same algorithms in no more workspace, or nothing
 # runs.
@@ -78,7 +78,7 @@ expect 0 train other --steps 1 --revalidate;  says "revalidated: "; says "kernel
 cp -r other larger && sed -i -E -z 's/(k\.add<ConvBackwardWeights[^;]*"default", )[0-9]+/\1-1/' larger/kernels_*.cpp
 cmp -s larger/kernels_0.cpp other/kernels_0.cpp && fail "no workspace was changed"
 linked larger
-expect 8 train larger --steps 1 --revalidate; says "--revalidate: 1 kernel is not to be had as planned, with "; says "bytes of workspace on this machine when -1 are planned"
+expect 8 train larger --steps 1 --revalidate; says "--revalidate: 1 kernel is not available as planned, with "; says "bytes of workspace on this machine when -1 are planned"
 says "without --revalidate other algorithms are taken"
 # Without it, an engine that is missing is replaced within the planned memory, and the trainer says so.
 cp -r other engine && sed -i -E -z 's/(k\.add<ConvForward[^;]*)"default"/\1"eng34_k2=5"/' engine/kernels_*.cpp

@@ -29,14 +29,17 @@ struct Pieces {
     whole.resize(static_cast<size_t>((rows * width + 3) / 4));
     for (const int64_t one : widths) parts.emplace_back(static_cast<size_t>((rows * one + 3) / 4));
   }
-  float& in_part(size_t i, int64_t row, int64_t at) { return reinterpret_cast<float*>(parts[i].data())[row * widths[i] + at]; }
+  float& in_part(size_t i, int64_t row, int64_t at) {
+    return reinterpret_cast<float*>(parts[i].data())[row * widths[i] + at];
+  }
   float& in_whole(int64_t row, int64_t at) { return reinterpret_cast<float*>(whole.data())[row * width + at]; }
   // visit(index of the piece, row, offset in the piece, offset in the whole)
   template <class Visit>
   void for_each(Visit visit) {
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t i = 0, begin = 0; i < static_cast<int64_t>(widths.size()); begin += widths[static_cast<size_t>(i++)])
-        for (int64_t at = 0; at < widths[static_cast<size_t>(i)]; ++at) visit(static_cast<size_t>(i), row, at, begin + at);
+        for (int64_t at = 0; at < widths[static_cast<size_t>(i)]; ++at)
+          visit(static_cast<size_t>(i), row, at, begin + at);
   }
 };
 
@@ -50,7 +53,8 @@ TEST_CASE("pieces are gathered and split in as many launches as their lists need
     size_t launches;
   };
   // In groups of four; one by one; both; more than one list holds.
-  for (Case one : {Case{{3, {8, 4, 32}}, 1}, Case{{3, {5, 1, 3}}, 1}, Case{{2, {8, 4, 3, 1, 4}}, 2}, Case{{2, many(200, 4)}, 3}}) {
+  for (Case one :
+       {Case{{3, {8, 4, 32}}, 1}, Case{{3, {5, 1, 3}}, 1}, Case{{2, {8, 4, 3, 1, 4}}, 2}, Case{{2, many(200, 4)}, 3}}) {
     Pieces& p = one.pieces;
     INFO(p.widths.size() << " pieces in " << p.rows << " rows");
     std::vector<OperandDesc> operands;
@@ -68,7 +72,9 @@ TEST_CASE("pieces are gathered and split in as many launches as their lists need
     backend::finish(nullptr);
     CHECK(emulation::kernels_launched() - before == one.launches);
     int64_t wrong = 0;
-    p.for_each([&](size_t i, int64_t row, int64_t at, int64_t there) { wrong += p.in_whole(row, there) == p.in_part(i, row, at) ? 0 : 1; });
+    p.for_each([&](size_t i, int64_t row, int64_t at, int64_t there) {
+      wrong += p.in_whole(row, there) == p.in_part(i, row, at) ? 0 : 1;
+    });
     CHECK(wrong == 0);
 
     std::rotate(addresses.begin(), addresses.end() - 1, addresses.end());
@@ -76,7 +82,9 @@ TEST_CASE("pieces are gathered and split in as many launches as their lists need
     for (OperandDesc& operand : operands) operand.access = &operand == operands.data() ? Access::read : Access::update;
     Split::make({.axis = 1}, operands, "")->run({}, addresses.data(), nullptr);  // accumulated
     backend::finish(nullptr);
-    p.for_each([&](size_t i, int64_t row, int64_t at, int64_t there) { wrong += p.in_part(i, row, at) == 2 * p.in_whole(row, there) ? 0 : 1; });
+    p.for_each([&](size_t i, int64_t row, int64_t at, int64_t there) {
+      wrong += p.in_part(i, row, at) == 2 * p.in_whole(row, there) ? 0 : 1;
+    });
     CHECK(wrong == 0);
   }
 }

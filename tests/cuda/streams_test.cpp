@@ -84,8 +84,11 @@ namespace {
 struct NeverRecorded {
   using Attrs = ReluForward::Attrs;
   static constexpr std::string_view kName = ReluForward::kName;
-  static std::vector<Algorithm> algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) { return ReluForward::algorithms(attrs, operands); }
-  static std::unique_ptr<Kernel> make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view algorithm) {
+  static std::vector<Algorithm> algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+    return ReluForward::algorithms(attrs, operands);
+  }
+  static std::unique_ptr<Kernel> make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                      std::string_view algorithm) {
     return std::make_unique<Issued>(ReluForward::make(attrs, operands, algorithm));
   }
 
@@ -96,7 +99,8 @@ struct NeverRecorded {
       cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
       const cudaGraphNode_t* behind = nullptr;
       size_t count = 0;
-      cudaStreamGetCaptureInfo(static_cast<cudaStream_t>(context.stream), &status, nullptr, nullptr, &behind, nullptr, &count);
+      cudaStreamGetCaptureInfo(static_cast<cudaStream_t>(context.stream), &status, nullptr, nullptr, &behind, nullptr,
+                               &count);
       if (status == cudaStreamCaptureStatusActive) throw KernelError("it cannot be recorded");
       relu_->run(context, operands, workspace);
     }
@@ -114,7 +118,8 @@ struct Stepping {
   RoundResult step(float value) {
     const backend::StagingBuffer buffer = staged(value);
     const std::byte* const samples[] = {buffer.data()};
-    RoundResult result = streams.play({.kernels = &small.kernels, .staged = samples, .context = {.learning_rate = 1}, .samples = 4, .last = true});
+    RoundResult result = streams.play(
+        {.kernels = &small.kernels, .staged = samples, .context = {.learning_rate = 1}, .samples = 4, .last = true});
     w -= value;
     CHECK(result.loss == static_cast<double>(value));
     CHECK(small.weight() == w);
@@ -128,7 +133,8 @@ TEST_CASE("a round with a kernel that cannot be recorded is issued step by step,
   Small small;
   small.kernels.add<NeverRecorded>(0, {}, {read(f32({4})), write(f32({4}))}, "", 0, "relu");
   Stepping net(small);
-  for (int i = 0; i < 4; ++i) CHECK(net.step(static_cast<float>(i)).not_recorded == (i == 0 ? "" : "it cannot be recorded"));
+  for (int i = 0; i < 4; ++i)
+    CHECK(net.step(static_cast<float>(i)).not_recorded == (i == 0 ? "" : "it cannot be recorded"));
 }
 
 TEST_CASE("a recording that the driver refuses is issued step by step, and says why") {
@@ -171,7 +177,8 @@ struct Several {
   explicit Several(bool clears) : arena((place(), program.arena_bytes)) {
     const auto access = clears ? update : read;
     for (size_t i = 0; i < 5; ++i)
-      kernels.add<SgdUpdate>(i, {.weight_decay = i < 3 ? 0.25 : 0.5}, {update(f32({kSizes[i]})), access(f32({kSizes[i]}))}, "", 0, "w");
+      kernels.add<SgdUpdate>(i, {.weight_decay = i < 3 ? 0.25 : 0.5},
+                             {update(f32({kSizes[i]})), access(f32({kSizes[i]}))}, "", 0, "w");
     round.load(0, 0, 4).mark(0);
     round.after({0}).read_loss(0);
     round.end_forward();
@@ -183,7 +190,8 @@ struct Several {
     for (size_t i = 0; i < values.size(); ++i) values[i] = 0.25F + 0.001F * static_cast<float>(i);
     for (size_t i = 0; i < 5; ++i)
       for (const int64_t to : {weights[i], gradients[i]})
-        backend::copy_in(nullptr, arena.data() + to, reinterpret_cast<const std::byte*>(values.data() + i), 4 * kSizes[i]);
+        backend::copy_in(nullptr, arena.data() + to, reinterpret_cast<const std::byte*>(values.data() + i),
+                         4 * kSizes[i]);
   }
   void place() {
     for (const int64_t size : kSizes)
@@ -209,7 +217,11 @@ TEST_CASE("updates that go together are one launch, with the bits of one for eac
     backend::Streams others(apart.program, apart.round, apart.arena, &other_pool);
     const backend::StagingBuffer one = staged(1);
     const std::byte* const samples[] = {one.data()};
-    RoundJob job{.kernels = &together.kernels, .staged = samples, .context = {.learning_rate = 0.5}, .samples = 1, .last = true,
+    RoundJob job{.kernels = &together.kernels,
+                 .staged = samples,
+                 .context = {.learning_rate = 0.5},
+                 .samples = 1,
+                 .last = true,
                  .may_record = false};
     const uint64_t before = emulation::kernels_launched();
     streams.play(job);
@@ -223,7 +235,8 @@ TEST_CASE("updates that go together are one launch, with the bits of one for eac
     CHECK(emulation::kernels_launched() - between == 1 + 5);
     CHECK(together.contents() == apart.contents());
     CHECK(std::memcmp(pool.data(), other_pool.data(), static_cast<size_t>(4 * Several::kSizes[1])) == 0);
-    CHECK(std::memcmp(pool.data(), together.contents().data() + together.weights[1], static_cast<size_t>(4 * Several::kSizes[1])) == 0);
+    CHECK(std::memcmp(pool.data(), together.contents().data() + together.weights[1],
+                      static_cast<size_t>(4 * Several::kSizes[1])) == 0);
     for (int32_t step = 0; step < 7; ++step) {
       INFO("step " << step);
       const StepTimes::Span span = times.steps[static_cast<size_t>(step)];
@@ -274,7 +287,8 @@ TEST_CASE("a machine that does not pin the planned host pool says how much it is
     const backend::HostPool pool(int64_t{1} << 60, "");
     FAIL("a host pool of an exabyte");
   } catch (const backend::DeviceError& error) {
-    CHECK(std::string(error.what()).find("1099511627776.0 MiB (1152921504606846976 bytes) of pinned memory") != std::string::npos);
+    CHECK(std::string(error.what()).find("1099511627776.0 MiB (1152921504606846976 bytes) of pinned memory") !=
+          std::string::npos);
     CHECK(std::string(error.what()).find("`ulimit -l`") != std::string::npos);
   }
 }

@@ -73,7 +73,8 @@ TEST_CASE("every convolution has a deterministic engine in f32 that needs no wor
     for (const Direction direction : kDirections) {
       INFO(shape.name << " in direction " << static_cast<int>(direction));
       const std::vector<Engine> engines = engines_for(Graph(shape.in_direction(direction)));
-      CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return exact(e) && e.workspace_bytes == 0; }));
+      CHECK(std::any_of(engines.begin(), engines.end(),
+                        [](const Engine& e) { return exact(e) && e.workspace_bytes == 0; }));
       std::set<std::string> names;
       for (const Engine& engine : engines) {
         names.insert(engine.name);
@@ -110,9 +111,12 @@ TEST_CASE("on tensor cores there is more, and it is told apart") {
 }
 
 TEST_CASE("what an engine loses by another algorithm is no reason to leave it out, but for one") {
-  const auto coarse = [](std::initializer_list<cudnnBackendNumericalNote_t> notes) { return is_coarse(std::vector(notes)); };
+  const auto coarse = [](std::initializer_list<cudnnBackendNumericalNote_t> notes) {
+    return is_coarse(std::vector(notes));
+  };
   CHECK(!coarse({}));
-  CHECK(!coarse({CUDNN_NUMERICAL_NOTE_FFT, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP}));
+  CHECK(
+      !coarse({CUDNN_NUMERICAL_NOTE_FFT, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP}));
   CHECK(!coarse({CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4}));
   CHECK(!coarse({CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6}));
   CHECK(!coarse({CUDNN_NUMERICAL_NOTE_TENSOR_CORE}));
@@ -148,7 +152,8 @@ TEST_CASE("every convolution has an exact engine channels last, too, that needs 
       INFO(shape.name << " in direction " << static_cast<int>(direction));
       Convolution convolution = channels_last(shape.in_direction(direction));
       const std::vector<Engine> engines = engines_for(Graph(convolution));
-      CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return exact(e) && e.workspace_bytes == 0; }));
+      CHECK(std::any_of(engines.begin(), engines.end(),
+                        [](const Engine& e) { return exact(e) && e.workspace_bytes == 0; }));
       CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return e.tf32; }));
       if (direction != Direction::forward) continue;
       convolution.bias = true;

@@ -31,7 +31,8 @@ std::vector<Algorithm> algorithms(std::initializer_list<OperandDesc> operands) {
 
 KernelSet built(const std::string& algorithm, int64_t workspace) {
   KernelSet kernels(1);
-  kernels.add<ConvBackwardWeights>(0, kAttrs, {read(kImage), read(kImage), write(kFilter), absent()}, algorithm, workspace, "conv1");
+  kernels.add<ConvBackwardWeights>(0, kAttrs, {read(kImage), read(kImage), write(kFilter), absent()}, algorithm,
+                                   workspace, "conv1");
   return kernels;
 }
 
@@ -57,26 +58,31 @@ TEST_CASE("the bias alone may be trained, and a gradient that is added to may be
   CHECK(alone[0].name == "bias");
   CHECK(alone[0].workspace_bytes >= kBias.bytes());
   const auto added = algorithms<ConvBackwardWeights>({read(kImage), read(kImage), update(kFilter), absent()});
-  const auto aside = std::find_if(added.begin(), added.end(), [](const Algorithm& a) { return a.name.ends_with("_add"); });
+  const auto aside =
+      std::find_if(added.begin(), added.end(), [](const Algorithm& a) { return a.name.ends_with("_add"); });
   REQUIRE(aside != added.end());
   CHECK(aside->workspace_bytes >= kFilter.bytes());
   int built = 0;
   for (const Algorithm& algorithm : added) {
     INFO(algorithm.name);
     built += built_without_driver([&] {
-      const auto kernel = ConvBackwardWeights::make(kAttrs, std::vector{read(kImage), read(kImage), update(kFilter), absent()}, algorithm.name);
+      const auto kernel = ConvBackwardWeights::make(
+          kAttrs, std::vector{read(kImage), read(kImage), update(kFilter), absent()}, algorithm.name);
       CHECK(kernel->workspace_found() == algorithm.workspace_bytes);
     });
   }
   CHECK(built > 5);
 }
 
-TEST_CASE("an engine that needs more than was planned, or is none here, or is on tensor cores here, gives way to an exact one") {
+TEST_CASE(
+    "an engine that needs more than was planned, or is none here, or is on tensor cores here, gives way to an exact "
+    "one") {
   describe_h200();
   const auto all = algorithms<ConvBackwardWeights>({read(kImage), read(kImage), write(kFilter), absent()});
-  const auto large = std::max_element(all.begin(), all.end(), [](const Algorithm& a, const Algorithm& b) {  // of the exact ones
-    return a.tf32 != b.tf32 ? a.tf32 : a.workspace_bytes < b.workspace_bytes;
-  });
+  const auto large =
+      std::max_element(all.begin(), all.end(), [](const Algorithm& a, const Algorithm& b) {  // of the exact ones
+        return a.tf32 != b.tf32 ? a.tf32 : a.workspace_bytes < b.workspace_bytes;
+      });
   REQUIRE(!large->tf32);
   REQUIRE(large->workspace_bytes > 0);
   CHECK(built(large->name, large->workspace_bytes).replaced().empty());
@@ -109,7 +115,8 @@ TEST_CASE("a depthwise convolution keeps cuDNN's order, after an exact default")
   const cudnn::Graph graph({cudnn::Direction::backward_data, image, filter, image, attrs});
   CHECK(cudnn::why_no_engine(graph).empty());
   std::vector<std::string> expected, listed;
-  for (const cudnn::Engine& engine : cudnn::engines_for(graph)) expected.push_back((engine.tf32 ? "tf32_" : "") + engine.name);
+  for (const cudnn::Engine& engine : cudnn::engines_for(graph))
+    expected.push_back((engine.tf32 ? "tf32_" : "") + engine.name);
   for (const Algorithm& one : all) listed.push_back(one.name);
   REQUIRE(!all.empty());
   CHECK((all[0].deterministic && !all[0].tf32));
@@ -125,7 +132,8 @@ TEST_CASE("a plan in TF32 whose engine is missing is replaced in TF32, and by an
   const auto taken = [&](const std::string& planned, int64_t workspace) {
     const KernelSet kernels = built(planned, workspace);
     REQUIRE(kernels.replaced().size() == 1);
-    const auto other = std::find_if(all.begin(), all.end(), [&](const Algorithm& a) { return a.name == kernels.replaced()[0].taken; });
+    const auto other =
+        std::find_if(all.begin(), all.end(), [&](const Algorithm& a) { return a.name == kernels.replaced()[0].taken; });
     REQUIRE(other != all.end());
     CHECK((other->deterministic && other->workspace_bytes <= workspace));
     return *other;
@@ -156,7 +164,8 @@ TEST_CASE("where nothing fits the workspace that was planned, the layer is named
 
 TEST_CASE("a product's algorithms are bounds of its workspace, in each arithmetic") {
   describe_h200();
-  const std::vector<OperandDesc> operands = {read(f32({64, 25088})), read(f32({25088, 4096})), absent(), write(f32({64, 4096}))};
+  const std::vector<OperandDesc> operands = {read(f32({64, 25088})), read(f32({25088, 4096})), absent(),
+                                             write(f32({64, 4096}))};
   const std::vector<Algorithm> all = MatMul::algorithms({}, operands);
   REQUIRE(all.size() == 6);
   CHECK(all[0].name == "fp32_0");

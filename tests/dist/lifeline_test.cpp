@@ -65,7 +65,8 @@ class Gate {
   int come_[2], go_[2];
 };
 
-pid_t start(size_t rank, const std::vector<int>& at_zero, const std::vector<int>& at_others, int errors, const Gate& gate, const Life& life) {
+pid_t start(size_t rank, const std::vector<int>& at_zero, const std::vector<int>& at_others, int errors,
+            const Gate& gate, const Life& life) {
   const pid_t child = fork();
   if (child != 0) return child;
   dup2(errors, STDERR_FILENO);
@@ -87,7 +88,8 @@ pid_t start(size_t rank, const std::vector<int>& at_zero, const std::vector<int>
 }
 
 // `meddle` gets the processes while they run.
-std::vector<Ended> live(size_t ranks, const Life& life, const std::function<void(const std::vector<pid_t>&)>& meddle = {}) {
+std::vector<Ended> live(size_t ranks, const Life& life,
+                        const std::function<void(const std::vector<pid_t>&)>& meddle = {}) {
   std::vector<int> at_zero, at_others;
   for (size_t i = 1; i < ranks; ++i) {
     int pair[2];

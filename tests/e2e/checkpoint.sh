@@ -21,7 +21,7 @@ expect 0 train --steps 7 --checkpoint ck --checkpoint-every 3 --keep 2;  says "c
 [[ $(ls ck) == $'ckpt-000000006\nckpt-000000007' ]] || fail "kept $(ls ck)"
 (cd ck/ckpt-000000007 && sha256sum --quiet -c manifest.sha256) || fail "sha256sum does not know the manifest"
 cp -r ck ck2
-expect 2 train --checkpoint ck;                                 says "--resume goes on from it"
+expect 2 train --checkpoint ck;                                 says "--resume continues from it"
 expect 2 train --resume;                                        says "--checkpoint"
 expect 2 train --checkpoint ck --resume --seed 4;               says "--seed 3"
 expect 2 train --checkpoint ck --resume --no-shuffle;           says "shuffled"

@@ -55,4 +55,4 @@ $python "$PLIMSOLL_E2E/weights.py" best.onnx average.onnx 0 >/dev/null || fail "
 
 expect 2 train --ema 1;                       says "from 0 to below 1"
 expect 2 train --ema 0.9 --lr-range-test 1e-4:1; says "exclude each other"
-expect 2 net/build/train --predict x.npy --out c.npy --ema 0.9; says "--ema is of training"
+expect 2 net/build/train --predict x.npy --out c.npy --ema 0.9; says "--ema applies to training"

@@ -123,7 +123,7 @@ os.chmod("warns", 0o755)
 warning = Warns(args, 3, time.time() + 600)
 trainer = {"name": "resnet18", "tag": "net", "batch": 2, "precision": "fp32", "costs": "h200",
            "summary": {"iteration_seconds": 0.1, "arena_bytes": 7}}
-for number, (text, passes) in enumerate((("warning: 600.0 MiB of the device are taken beside the arena\n", True), ("", True),
+for number, (text, passes) in enumerate((("warning: 600.0 MiB of device memory are used besides the arena\n", True), ("", True),
                                          ("warning: 2 kernels are not as planned, because:\n  conv1: a -> b\nnote: no\n", False),
                                          ("warning: CUDA graph capture failed (no); launching kernels one by one\n", False))):
     open("says", "w").write(text)

@@ -13,7 +13,7 @@ wrong=(--eval-data npy:ex.npy,ey.npy) right=(--eval-data npy:x.npy,y.npy)
 
 # The learning rate is large, so the loss on other labels rises from the first evaluation on, or soon after.
 expect 0 train --epochs 40 --lr 0.1 "${wrong[@]}" --early-stop 3 --keep-best loss --save best.onnx --checkpoint ck --keep 1 --metrics m.jsonl
-says "stopped early, after"; says "3 evaluations no better than the best"; says "best evaluation after"
+says "stopped early, after"; says "3 evaluations without improvement"; says "best evaluation after"
 $python - <<'PY'
 import json, os, re
 losses = [(r["iteration"] + 1, r["eval_loss"]) for r in map(json.loads, open("m.jsonl")) if "eval_loss" in r]

@@ -1,12 +1,15 @@
-"""--mixup and --cutmix with soft labels, compared with PyTorch: the loss of the papers is F.cross_entropy(scores,
-probabilities) on mixed samples and mixed one-hot labels.
+"""--mixup and --cutmix with exact labels, compared with PyTorch: the loss of the papers is F.cross_entropy(scores,
+probabilities) on mixed samples and mixed one-hot labels, which is own * CE(class of a) + (1 - own) * CE(class of b).
 
-    mixup.py export                    soft.onnx, x.npy, y.npy
+    mixup.py export                        soft.onnx, whose loss takes probabilities; scores.onnx, which has no loss;
+                                           x.npy, y.npy, and classes.npy and holes.npy: 4 classes, some ignored
     mixup.py check TRAINED MIXUP CUTMIX    weights after one epoch equal PyTorch's
+    mixup.py check … LABELS.npy METRICS.jsonl WEIGHT,… SMOOTHING    the same for class labels; losses and hits, too
 
 What is drawn is defined by runtime/train/random.h and mixing.cpp; this is a second implementation of it.
 """
 import inspect
+import json
 import math
 import sys
 
@@ -29,8 +32,13 @@ class Model(nn.Module):
         self.conv = nn.Conv2d(1, 3, 3)
         self.fc = nn.Linear(3 * (SIDE - 2) ** 2, CLASSES)
 
-    def forward(self, x, y):
-        scores = self.fc(torch.tanh(self.conv(x)).flatten(1))
+    def scores(self, x):
+        return self.fc(torch.tanh(self.conv(x)).flatten(1))
+
+    def forward(self, x, y=None):
+        scores = self.scores(x)
+        if y is None:
+            return scores
         # PyTorch 1 exports F.cross_entropy of probabilities as SoftmaxCrossEntropyLoss, which takes class numbers only.
         if torch.onnx.is_in_onnx_export() and not CHOICE:
             return -(y * F.log_softmax(scores, 1)).sum(1).mean()
@@ -84,13 +92,14 @@ def beta(alpha, key):
     return 1 / (1 + math.exp(log_gamma(alpha, draws) - a))
 
 
-def mixed(x, y, sample, key, mixup, cutmix):
+def mix(x, sample, key, mixup, cutmix):
+    """The mixed sample, the other sample, and the part of the sample itself."""
     own_key = bits(bits(key, sample), 0x6D6978)
     other = bits(own_key, 0) % SAMPLES
     cut = cutmix > 0 and (mixup == 0 or bits(own_key, 1) % 2 == 0)
     own = beta(cutmix if cut else mixup, bits(own_key, 2))
     if not cut:
-        return own * x[sample] + (1 - own) * x[other], own * y[sample] + (1 - own) * y[other]
+        return own * x[sample] + (1 - own) * x[other], other, own
     half = math.sqrt(1 - own) / 2
     center = unit(own_key, 5) * SIDE, unit(own_key, 4) * SIDE  # y, x
     ends = [min(max(math.floor(at + sign * half * SIDE + 0.5), 0), SIDE) for at in center for sign in (-1, 1)]
@@ -98,7 +107,7 @@ def mixed(x, y, sample, key, mixup, cutmix):
     image = x[sample].clone()
     image[:, top:bottom, left:right] = x[other][:, top:bottom, left:right]
     own = 1 - (bottom - top) * (right - left) / SIDE**2
-    return image, own * y[sample] + (1 - own) * y[other]
+    return image, other, own
 
 
 def export():
@@ -109,25 +118,63 @@ def export():
     torch.onnx.export(model.train(), (x[:BATCH], y[:BATCH]), "soft.onnx", do_constant_folding=False,
                       training=torch.onnx.TrainingMode.TRAINING, input_names=["x", "y"], output_names=["loss"],
                       dynamic_axes={"x": {0: "N"}, "y": {0: "N"}}, **CHOICE)
-    np.save("x.npy", x.numpy())
-    np.save("y.npy", y.numpy())
+    torch.onnx.export(model, x[:BATCH], "scores.onnx", do_constant_folding=False,
+                      training=torch.onnx.TrainingMode.TRAINING, input_names=["x"], output_names=["scores"],
+                      dynamic_axes={"x": {0: "N"}}, **CHOICE)
+    classes = y.argmax(1)
+    holes = torch.where(torch.arange(SAMPLES) % 5 == 0, -100, classes)
+    for name, array in ("x", x), ("y", y), ("classes", classes), ("holes", holes):
+        np.save(name + ".npy", array.numpy())
     torch.save(model.state_dict(), "model.pt")
 
 
-def check(trained, mixup, cutmix):
+def of_probabilities(model, images, y, rows, others, own):
+    own = own[:, None]
+    labels = own * y[rows] + (1 - own) * y[others]
+    return model(images, labels), None
+
+
+class OfClasses:
+    """The loss of two classes by their shares, and that share of them that is hit."""
+
+    def __init__(self, labels, weights, smoothing):
+        self.labels, self.weights, self.smoothing = labels, weights, smoothing
+
+    def __call__(self, model, images, y, rows, others, own):
+        scores = model(images)
+        loss = hits = divisor = 0
+        for labels, share in (self.labels[rows], own), (self.labels[others], 1 - own):
+            each = F.cross_entropy(scores, labels, self.weights, reduction="none", label_smoothing=self.smoothing)
+            loss = loss + (share * each).sum()
+            divisor = divisor + (share * self.weights[labels.clamp(min=0)] * (labels >= 0)).sum()
+            hits += (share * (scores.argmax(1) == labels)).sum().item()
+        loss = loss / divisor
+        if self.weights.eq(1).all() and (self.labels >= 0).all():  # then it is PyTorch's loss of probabilities
+            soft = own[:, None] * y[rows] + (1 - own[:, None]) * y[others]
+            assert abs(loss - F.cross_entropy(scores, soft, label_smoothing=self.smoothing)) < 1e-5
+        return loss, hits
+
+
+def check(trained, mixup, cutmix, loss_of=of_probabilities, metrics=None):
     model = Model()
     model.load_state_dict(torch.load("model.pt"))
     x, y = torch.from_numpy(np.load("x.npy")), torch.from_numpy(np.load("y.npy"))
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
     key = bits(SEED, 0)
+    lines = [json.loads(line) for line in open(metrics)] if metrics else []
     soft = 0
     for first in range(0, SAMPLES, BATCH):
-        pairs = [mixed(x, y, sample, key, mixup, cutmix) for sample in range(first, first + BATCH)]
-        labels = torch.stack([label for _, label in pairs])
-        soft += int((labels.max(1).values < 0.999).sum())
+        rows = list(range(first, first + BATCH))
+        images, others, own = zip(*(mix(x, row, key, mixup, cutmix) for row in rows))
+        soft += sum(0.001 < part < 0.999 and y[a].argmax() != y[b].argmax() for a, b, part in zip(rows, others, own))
         optimizer.zero_grad()
-        model(torch.stack([image for image, _ in pairs]), labels).backward()
+        loss, hits = loss_of(model, torch.stack(images), y, torch.tensor(rows), torch.tensor(others), torch.tensor(own))
+        loss.backward()
         optimizer.step()
+        if lines:
+            line = lines[first // BATCH]
+            assert abs(line["loss"] - loss.item()) < 1e-5 * abs(loss.item()), (first, line["loss"], loss.item())
+            assert abs(line["correct"] - hits) < 1e-4, (first, line["correct"], hits)
     assert soft > SAMPLES / 3, f"only {soft} labels are soft: the test would prove nothing"
     saved = {t.name: numpy_helper.to_array(t) for t in onnx.load(trained).graph.initializer}
     before = torch.load("model.pt")
@@ -140,5 +187,10 @@ def check(trained, mixup, cutmix):
 
 if sys.argv[1] == "export":
     export()
-else:
+elif len(sys.argv) == 5:
     check(sys.argv[2], float(sys.argv[3]), float(sys.argv[4]))
+else:
+    labels, metrics, weights, smoothing = sys.argv[5:]
+    weights = torch.tensor([float(weight) for weight in weights.split(",")])
+    check(sys.argv[2], float(sys.argv[3]), float(sys.argv[4]),
+          OfClasses(torch.from_numpy(np.load(labels)), weights, float(smoothing)), metrics)

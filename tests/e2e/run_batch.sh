@@ -48,7 +48,7 @@ expect 0 train one --batch 5 --steps 2; says "batch 5 in 1 round of 5"
 expect 2 train one --clip-norm 1;   says "compiled without clipping"
 expect 2 train of_16 --clip-norm 0; says "above 0"
 expect 2 train of_16 --batch 0
-expect 2 one/build/train --predict x.npy --out p.npy --batch 4; says "is of training"
+expect 2 one/build/train --predict x.npy --out p.npy --batch 4; says "applies to training"
 
 # plimsoll train takes the trainer of another batch, where its plan allows that.
 export XDG_CACHE_HOME=$PWD/cache

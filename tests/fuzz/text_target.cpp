@@ -1,6 +1,6 @@
-// The bytes of a text that --dump wrote, or of a plan.json, as --from, inspect and verify read them. What is read is judged,
-// and printed again: the printing is a text that reads as the same. Any Status is a good answer but an internal error; an
-// exception or a signal is a finding.
+// The bytes of a text that --dump wrote, or of a plan.json, as --from, inspect and verify read them. What is read is
+// judged, and printed again: the printing is a text that reads as the same. Any Status is a good answer but an internal
+// error; an exception or a signal is a finding.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -28,7 +28,8 @@ namespace {
 }
 
 void judge_text(const Status& status) {
-  if (!status.ok() && status.error().code == ExitCode::internal) give_up("an internal error: " + status.error().message);
+  if (!status.ok() && status.error().code == ExitCode::internal)
+    give_up("an internal error: " + status.error().message);
 }
 
 // What was read, where it was; its printing reads as the same.
@@ -57,7 +58,8 @@ void read_text(std::string_view text) {
     if (printed_again(plan, as_plan, to_words)) (void)to_string(check_plan(*plan));
   } else {
     const Result<Plan> plan = plan_from_json(text);
-    if (printed_again(plan, plan_from_json, [](const Plan& made) { return to_json(made); })) (void)to_string(check_plan(*plan));
+    if (printed_again(plan, plan_from_json, [](const Plan& made) { return to_json(made); }))
+      (void)to_string(check_plan(*plan));
   }
 }
 

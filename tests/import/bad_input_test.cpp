@@ -23,7 +23,8 @@ std::string import_bytes(const std::string& bytes) {
 }
 
 // small_model() with the weights w in w.data.
-ModelBuilder with_external(const std::string& location, const std::vector<std::pair<std::string, std::string>>& more = {}) {
+ModelBuilder with_external(const std::string& location,
+                           const std::vector<std::pair<std::string, std::string>>& more = {}) {
   ModelBuilder build = small_model(17, 10);
   onnx::TensorProto& w = *build.graph().mutable_initializer(0);
   w.clear_raw_data();
@@ -52,7 +53,8 @@ TEST_CASE("files that are no models") {
   CHECK_THAT(import_bytes("<\n  ir_version: 8,\n"), StartsWith("4: ") && Contains("text form"));
   CHECK_THAT(import_bytes("ir_version: 8\ngraph {"), StartsWith("4: ") && Contains("text form"));
   CHECK_THAT(import_bytes("PK\x03\x04 archive/data.pkl"), StartsWith("4: ") && Contains("torch.onnx.export"));
-  CHECK_THAT(import_bytes("version https://git-lfs.github.com/spec/v1\noid"), StartsWith("4: ") && Contains("git lfs pull"));
+  CHECK_THAT(import_bytes("version https://git-lfs.github.com/spec/v1\noid"),
+             StartsWith("4: ") && Contains("git lfs pull"));
 }
 
 TEST_CASE("a model cut short anywhere is refused or whole") {
@@ -115,7 +117,8 @@ TEST_CASE("cycles are printed, disorder is mended") {
 TEST_CASE("names defined twice or nowhere") {
   ModelBuilder twice = small_model();
   twice.node("Relu", {"x"}, {"c"}, "other");
-  CHECK_THAT(outcome(twice.import()), StartsWith("4: 'c' is defined twice") && Contains("'conv'") && Contains("'other'"));
+  CHECK_THAT(outcome(twice.import()),
+             StartsWith("4: 'c' is defined twice") && Contains("'conv'") && Contains("'other'"));
 
   ModelBuilder initializers = small_model();
   initializers.weight("w", {4, 3, 3, 3});
@@ -144,7 +147,8 @@ TEST_CASE("dimensions that are no dimensions") {
   huge.output("y");
   CHECK_THAT(outcome(huge.import()), StartsWith("4: input 'x'") && Contains("too many"));
 
-  for (const auto& dims : std::vector<std::vector<int64_t>>{{-4, 3, 3, 3}, {int64_t{1} << 40, int64_t{1} << 40, 1, 1}}) {
+  for (const auto& dims :
+       std::vector<std::vector<int64_t>>{{-4, 3, 3, 3}, {int64_t{1} << 40, int64_t{1} << 40, 1, 1}}) {
     ModelBuilder build = small_model();
     build.graph().mutable_initializer(0)->clear_dims();
     for (const int64_t dim : dims) build.graph().mutable_initializer(0)->add_dims(dim);
@@ -155,7 +159,8 @@ TEST_CASE("dimensions that are no dimensions") {
 TEST_CASE("data of another size or type than the shape says") {
   ModelBuilder shorter = small_model();
   shorter.graph().mutable_initializer(0)->mutable_raw_data()->resize(kWeightBytes - 2);
-  CHECK_THAT(outcome(shorter.import()), StartsWith("4: initializer 'w': f32[4,3,3,3] needs 432 bytes of data, but has 430"));
+  CHECK_THAT(outcome(shorter.import()),
+             StartsWith("4: initializer 'w': f32[4,3,3,3] needs 432 bytes of data, but has 430"));
   ModelBuilder longer = small_model();
   longer.graph().mutable_initializer(0)->mutable_raw_data()->append("x");
   CHECK_THAT(outcome(longer.import()), StartsWith("4: initializer 'w'"));
@@ -190,7 +195,8 @@ TEST_CASE("attributes that an operator does not have, and words that an attribut
   const auto with = [](const std::string& op, int opset, const auto& give) {
     ModelBuilder build(opset);
     build.input("x", {"N", "3", "8", "8"}).weight("w", {8, 8});
-    give(build.node(op, op == "MatMul" ? std::vector<std::string>{"x", "w"} : std::vector<std::string>{"x"}, {"y"}, "it"));
+    give(build.node(op, op == "MatMul" ? std::vector<std::string>{"x", "w"} : std::vector<std::string>{"x"}, {"y"},
+                    "it"));
     build.output("y");
     return outcome(build.import());
   };
@@ -209,10 +215,12 @@ TEST_CASE("attributes that an operator does not have, and words that an attribut
   CHECK(with("Gelu", 20, [&](onnx::NodeProto& node) { text(node, "approximate", "tanh"); }) == "ok");
   CHECK(with("Gelu", 20, [&](onnx::NodeProto& node) { text(node, "approximate", "tan"); }) ==
         "4: node 'it' (Gelu): attribute 'approximate' is 'tan'; ONNX allows none, tanh");
-  CHECK_THAT(with("Resize", 17, [&](onnx::NodeProto& node) { text(node, "nearest_mode", "banana"); }),
-             StartsWith("4: node 'it' (Resize): attribute 'nearest_mode' is 'banana'; ONNX allows round_prefer_floor,"));
-  CHECK_THAT(with("Resize", 17, [&](onnx::NodeProto& node) { text(node, "coordinate_transformation_mode", "halfpixel"); }),
-             StartsWith("4: node 'it' (Resize): attribute 'coordinate_transformation_mode' is 'halfpixel'"));
+  CHECK_THAT(
+      with("Resize", 17, [&](onnx::NodeProto& node) { text(node, "nearest_mode", "banana"); }),
+      StartsWith("4: node 'it' (Resize): attribute 'nearest_mode' is 'banana'; ONNX allows round_prefer_floor,"));
+  CHECK_THAT(
+      with("Resize", 17, [&](onnx::NodeProto& node) { text(node, "coordinate_transformation_mode", "halfpixel"); }),
+      StartsWith("4: node 'it' (Resize): attribute 'coordinate_transformation_mode' is 'halfpixel'"));
 }
 
 TEST_CASE("NaN in weights: a warning, an error when strict") {
@@ -227,11 +235,16 @@ TEST_CASE("NaN in weights: a warning, an error when strict") {
 
 TEST_CASE("what gets a warning is refused when strict") {
   ModelBuilder build;
-  build.input("x", {"N", "3", "4", "4"}).weight("scale", {3}).weight("bias", {3}).weight("mean", {3}).weight("var", {3});
+  build.input("x", {"N", "3", "4", "4"})
+      .weight("scale", {3})
+      .weight("bias", {3})
+      .weight("mean", {3})
+      .weight("var", {3});
   build.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y"});
   build.output("y");
   CHECK(build.import()->warnings.size() == 1);
-  CHECK_THAT(outcome(build.import({.batch = 4, .strict = true})), StartsWith("4: the model has 1 batch normalization in evaluation mode"));
+  CHECK_THAT(outcome(build.import({.batch = 4, .strict = true})),
+             StartsWith("4: the model has 1 batch normalization in evaluation mode"));
 }
 
 TEST_CASE("a model without anything to train gets a warning") {
@@ -260,20 +273,24 @@ TEST_CASE("attributes of another type, and beyond all measure") {
   for (const char* name : {"strides", "dilations"}) {
     ModelBuilder build = small_model();
     ModelBuilder::ints(*build.graph().mutable_node(0), name, {1, int64_t{1} << 62});
-    CHECK_THAT(outcome(build.import()), StartsWith("4: node 'conv' (Conv): 4611686018427387904 is too large for a stride"));
+    CHECK_THAT(outcome(build.import()),
+               StartsWith("4: node 'conv' (Conv): 4611686018427387904 is too large for a stride"));
   }
   ModelBuilder pool;
   pool.input("x", {"N", "3", "8", "8"});
   ModelBuilder::ints(pool.node("MaxPool", {"x"}, {"y"}, "pool"), "kernel_shape", {1, int64_t{1} << 62});
   pool.output("y");
-  CHECK_THAT(outcome(pool.import()), StartsWith("4: node 'pool' (MaxPool): 4611686018427387904 is too large for a window"));
+  CHECK_THAT(outcome(pool.import()),
+             StartsWith("4: node 'pool' (MaxPool): 4611686018427387904 is too large for a window"));
 }
 
 TEST_CASE("whole numbers where real ones are computed with") {
-  for (const char* op : {"Conv", "Relu", "MaxPool", "Dropout", "GlobalAveragePool", "Softmax", "LogSoftmax", "LRN", "MatMul", "Gemm", "Sigmoid"}) {
+  for (const char* op : {"Conv", "Relu", "MaxPool", "Dropout", "GlobalAveragePool", "Softmax", "LogSoftmax", "LRN",
+                         "MatMul", "Gemm", "Sigmoid"}) {
     ModelBuilder build;
     const bool matrix = std::string(op) == "Gemm" || std::string(op) == "MatMul";
-    build.input("x", matrix ? std::vector<std::string>{"N", "3"} : std::vector<std::string>{"N", "3", "8", "8"}, onnx::TensorProto::INT64);
+    build.input("x", matrix ? std::vector<std::string>{"N", "3"} : std::vector<std::string>{"N", "3", "8", "8"},
+                onnx::TensorProto::INT64);
     build.weight("w", matrix ? std::vector<int64_t>{3, 3} : std::vector<int64_t>{4, 3, 3, 3});
     std::vector<std::string> inputs = {"x"};
     if (matrix || std::string(op) == "Conv") inputs.push_back("w");
@@ -289,13 +306,20 @@ TEST_CASE("whole numbers where real ones are computed with") {
 // A kernel would read their bytes as floats, and for u8 beyond the end.
 TEST_CASE("whole numbers as weights of what is computed with real ones") {
   struct Layer { const char* op; std::vector<std::vector<int64_t>> weights; };
-  const std::vector<Layer> layers = {
-      {"Conv", {{4, 4, 3, 3}, {4}}}, {"ConvTranspose", {{4, 4, 3, 3}, {4}}}, {"BatchNormalization", {{4}, {4}, {4}, {4}}},
-      {"InstanceNormalization", {{4}, {4}}}, {"LayerNormalization", {{8}, {8}}}, {"MatMul", {{8, 8}}}, {"PRelu", {{4, 1, 1}}},
-      {"Add", {{4, 1, 1}}}, {"Div", {{4, 1, 1}}}, {"Sum", {{4, 8, 8}}}};
+  const std::vector<Layer> layers = {{"Conv", {{4, 4, 3, 3}, {4}}},
+                                     {"ConvTranspose", {{4, 4, 3, 3}, {4}}},
+                                     {"BatchNormalization", {{4}, {4}, {4}, {4}}},
+                                     {"InstanceNormalization", {{4}, {4}}},
+                                     {"LayerNormalization", {{8}, {8}}},
+                                     {"MatMul", {{8, 8}}},
+                                     {"PRelu", {{4, 1, 1}}},
+                                     {"Add", {{4, 1, 1}}},
+                                     {"Div", {{4, 1, 1}}},
+                                     {"Sum", {{4, 8, 8}}}};
   for (const Layer& layer : layers)
     for (size_t odd = 0; odd < layer.weights.size(); ++odd)
-      for (const int element : {onnx::TensorProto::INT32, onnx::TensorProto::INT64, onnx::TensorProto::UINT8, onnx::TensorProto::BOOL}) {
+      for (const int element :
+           {onnx::TensorProto::INT32, onnx::TensorProto::INT64, onnx::TensorProto::UINT8, onnx::TensorProto::BOOL}) {
         ModelBuilder build;
         build.input("x", {"N", "4", "8", "8"});
         std::vector<std::string> inputs = {"x"};
@@ -337,7 +361,8 @@ TEST_CASE("external data is read from beside the model") {
   CHECK(read(with_external("weights/w.data", {{"offset", "100"}, {"length", "432"}})) == "ok");
   CHECK(read(with_external("./weights/../weights/w.data", {{"offset", "0"}, {"checksum", "ab"}})) == "ok");
   CHECK_THAT(read(with_external("weights/w.data", {{"length", "431"}})), StartsWith("4: initializer 'w'"));
-  CHECK_THAT(read(with_external("weights/w.data", {{"offset", "101"}})), StartsWith("3: initializer 'w'") && Contains("has 532"));
+  CHECK_THAT(read(with_external("weights/w.data", {{"offset", "101"}})),
+             StartsWith("3: initializer 'w'") && Contains("has 532"));
   CHECK_THAT(read(with_external("weights/w.data", {{"offset", "9223372036854775807"}})), StartsWith("3: "));
   CHECK_THAT(read(with_external("weights/w.data", {{"offset", "-1"}})), StartsWith("4: "));
   CHECK_THAT(read(with_external("weights/w.data", {{"length", "99999999999999999999"}})), StartsWith("4: "));
@@ -377,7 +402,8 @@ TEST_CASE("everything that is not supported is told at once") {
   build.output("y");
   const std::string text = outcome(build.import());
   CHECK_THAT(text, StartsWith("5: "));
-  CHECK_THAT(text, Contains("Multinomial: 5 nodes, 'e0', 'e1', 'e2', …") && Contains("com.example::FancyOp: 1 node, 'fancy'"));
+  CHECK_THAT(
+      text, Contains("Multinomial: 5 nodes, 'e0', 'e1', 'e2', …") && Contains("com.example::FancyOp: 1 node, 'fancy'"));
   CHECK_THAT(text, Contains("Loop: 1 node") && Contains("Reorder: 1 node"));
 }
 
@@ -398,19 +424,24 @@ TEST_CASE("symbolic dimensions want a number") {
   ModelBuilder build;
   build.input("x", {"N", "seq", "width"}).node("Relu", {"x"}, {"y"});
   build.output("y");
-  CHECK_THAT(outcome(build.import()), StartsWith("2: ") && Contains("'seq'") && Contains("'width'") && Contains("--dim"));
+  CHECK_THAT(outcome(build.import()),
+             StartsWith("2: ") && Contains("'seq'") && Contains("'width'") && Contains("--dim"));
   const auto imported = build.import({.batch = 4, .dims = {{"seq", 128}, {"width", 8}}});
   REQUIRE(outcome(imported) == "ok");
   CHECK(find_value(imported->network, "y")->type.dims == Dims{kBatch, {128}, {8}});
   CHECK_THAT(outcome(build.import({.batch = 4, .dims = {{"seq", 0}, {"width", 8}}})), StartsWith("2: "));
-  CHECK_THAT(outcome(build.import({.batch = 4, .dims = {{"seq", 4}, {"width", 8}, {"heigth", 8}}})),
-             StartsWith("2: --dim heigth=8: the model has no dimension of this name; symbolic dimensions: 'N', 'seq', 'width'"));
+  CHECK_THAT(
+      outcome(build.import({.batch = 4, .dims = {{"seq", 4}, {"width", 8}, {"heigth", 8}}})),
+      StartsWith(
+          "2: --dim heigth=8: the model has no dimension of this name; symbolic dimensions: 'N', 'seq', 'width'"));
   CHECK_THAT(outcome(build.import({.batch = 4, .dims = {{"seq", 4}, {"width", 8}, {"N", 8}}})),
              StartsWith("2: --dim sets every symbolic dimension, and none is left for the batch"));
   ModelBuilder nameless;
   nameless.input("x", {"N", "", "8"}).node("Relu", {"x"}, {"y"});
   nameless.output("y");
-  CHECK_THAT(outcome(nameless.import()), StartsWith("2: ") && Contains("dimension 1 of input 'x', which has neither name nor size: export the model with a size"));
+  CHECK_THAT(outcome(nameless.import()),
+             StartsWith("2: ") &&
+                 Contains("dimension 1 of input 'x', which has neither name nor size: export the model with a size"));
 }
 
 TEST_CASE("weights that do not fit their operator") {
@@ -421,12 +452,14 @@ TEST_CASE("weights that do not fit their operator") {
     ModelBuilder flat;
     flat.input("x", {"N", "4", "8", "8"}).weight("w", {4, 4, 3}).node(op, {"x", "w"}, {"y"}, "conv");
     flat.output("y");
-    CHECK_THAT(outcome(flat.import()), StartsWith("4: node 'conv' (") && Contains("weights [4,4,3] do not fit input [N,4,8,8]"));
+    CHECK_THAT(outcome(flat.import()),
+               StartsWith("4: node 'conv' (") && Contains("weights [4,4,3] do not fit input [N,4,8,8]"));
     ModelBuilder wide;
     wide.input("x", {"N", "4", "8", "8"}).weight("w", {4, 4, 3, 3});
     ModelBuilder::ints(wide.node(op, {"x", "w"}, {"y"}, "conv"), "kernel_shape", {3, 5});
     wide.output("y");
-    CHECK_THAT(outcome(wide.import()), StartsWith("4: node 'conv' (") && Contains("kernel_shape is [3,5] when the weights have [3,3]"));
+    CHECK_THAT(outcome(wide.import()),
+               StartsWith("4: node 'conv' (") && Contains("kernel_shape is [3,5] when the weights have [3,3]"));
   }
   ModelBuilder missing;
   missing.input("x", {"N", "4", "4", "4"}).node("Conv", {"x"}, {"y"}, "conv");
@@ -454,7 +487,8 @@ TEST_CASE("a node with one output more than ONNX gives it is invalid, whatever t
     build.node(std::string(name), {"x", "x", "x"}, outputs, "n");
     build.node("Relu", {outputs.back()}, {"z"});
     build.output("z");
-    CHECK_THAT(outcome(build.import()), StartsWith("4: node 'n' (" + std::string(name) + "): has " + std::to_string(outputs.size()) + " outputs"));
+    CHECK_THAT(outcome(build.import()), StartsWith("4: node 'n' (" + std::string(name) + "): has " +
+                                                   std::to_string(outputs.size()) + " outputs"));
   }
 }
 
@@ -468,7 +502,8 @@ TEST_CASE("what only the compiler gives a node is not taken from a file") {
     build.output("y");
     return outcome(build.import());
   };
-  const std::vector<std::string> five = {"x", "ones", "zeros", "mean", "var"}, six = {"x", "ones", "zeros", "mean", "var", "x"};
+  const std::vector<std::string> five = {"x", "ones", "zeros", "mean", "var"},
+                                 six = {"x", "ones", "zeros", "mean", "var", "x"};
   CHECK_THAT(normalized(five, nullptr), StartsWith("ok"));
   CHECK_THAT(normalized(six, nullptr), StartsWith("4: node 'bn' (BatchNormalization): has 6 inputs, expected 5"));
   CHECK_THAT(normalized(five, "relu"), StartsWith("4: node 'bn' (BatchNormalization): it has no attribute 'relu'"));
@@ -478,12 +513,16 @@ TEST_CASE("what only the compiler gives a node is not taken from a file") {
 static ModelBuilder rich_model() {
   ModelBuilder build;
   build.input("x", {"N", "3", "8", "8"}).weight("w", {3, 3, 3, 3}).weight("ones", {3}, 1, 0).weight("zeros", {3}, 0, 0);
-  build.constant("pads", {0, 0, 1, 1, 0, 0, 1, 1}).constant("open", {-1}).constant("axes", {0}).constant_scalar("zero", 0);
+  build.constant("pads", {0, 0, 1, 1, 0, 0, 1, 1})
+      .constant("open", {-1})
+      .constant("axes", {0})
+      .constant_scalar("zero", 0);
   build.node("Pad", {"x", "pads"}, {"p"});
   build.conv("p", "w", "zeros", "c", "/layer/conv/Conv");
   build.model.set_producer_name("pytorch");
   for (const std::string name : {"ones", "zeros"}) build.node("Identity", {name}, {name + "2"});
-  ModelBuilder::integer(build.node("BatchNormalization", {"c", "ones", "zeros", "zeros2", "ones2"}, {"n", "m", "v"}), "training_mode", 1);
+  ModelBuilder::integer(build.node("BatchNormalization", {"c", "ones", "zeros", "zeros2", "ones2"}, {"n", "m", "v"}),
+                        "training_mode", 1);
   onnx::FunctionProto& function = *build.model.add_functions();
   function.set_domain("local");
   function.set_name("Act");
@@ -505,7 +544,9 @@ static ModelBuilder rich_model() {
 TEST_CASE("damaged bytes never crash") {
   CHECK(outcome(rich_model().import()) == "ok");
   uint64_t state = 1;
-  const auto random = [&] { return static_cast<size_t>((state = state * 6364136223846793005u + 1442695040888963407u) >> 33); };
+  const auto random = [&] {
+    return static_cast<size_t>((state = state * 6364136223846793005u + 1442695040888963407u) >> 33);
+  };
   for (const std::string& bytes : {small_model().bytes(), rich_model().bytes()}) {
     for (int round = 0; round < 3000; ++round) {
       std::string damaged = bytes;

@@ -28,7 +28,8 @@ TEST_CASE("every opset and IR version of the promise is read") {
   for (int ir = 3; ir <= 14; ++ir) CHECK(outcome(small_model(17, ir).import()) == "ok");
   CHECK_THAT(outcome(small_model(6).import()), Contains("5: ") && Contains("opset 6"));
   CHECK_THAT(outcome(small_model(28).import()), Contains("5: ") && Contains("uses opset 28; supported are 7 to 27"));
-  CHECK_THAT(outcome(small_model(17, 2).import()), Contains("5: ") && Contains("IR version 2") && Contains("model.ir_version = 8"));
+  CHECK_THAT(outcome(small_model(17, 2).import()),
+             Contains("5: ") && Contains("IR version 2") && Contains("model.ir_version = 8"));
 }
 
 TEST_CASE("before IR version 4 initializers are inputs as well") {

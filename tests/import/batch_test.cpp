@@ -14,7 +14,8 @@ namespace {
 constexpr Dim N = kBatch;
 using Entries = std::vector<int64_t>;
 
-Entries target(const Dims& x, const std::vector<Dim>& wanted, std::optional<int64_t> exported = {}, bool zero_copies = true) {
+Entries target(const Dims& x, const std::vector<Dim>& wanted, std::optional<int64_t> exported = {},
+               bool zero_copies = true) {
   const ReshapeTarget result = reshape_target(x, wanted, zero_copies, exported);
   INFO(result.error);
   CHECK(result.error.empty());
@@ -61,7 +62,8 @@ TEST_CASE("a batch that was written as a number") {
   CHECK(target({N, {3}, {4}}, {{24}, {4}}, 8) == Entries{-1, 4});
   CHECK(target({{3, true}, {4}}, {{8}, {3}, {4}}, 8) == Entries{-1, 3, 4});
   // 12 heads before the batch of 1: the numbers do not determine which entry scales.
-  CHECK_THAT(refusal({N, {768}}, {{12}, {1}, {64}}, 1), Contains("it is ambiguous which entry is the batch") && Contains("dynamic_axes"));
+  CHECK_THAT(refusal({N, {768}}, {{12}, {1}, {64}}, 1),
+             Contains("it is ambiguous which entry is the batch") && Contains("dynamic_axes"));
   CHECK(target({{5}, {4}}, {{4}, {5}}, 8) == Entries{4, 5});  // does not contain the batch
 }
 

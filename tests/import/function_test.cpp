@@ -64,7 +64,8 @@ TEST_CASE("a function of another opset than the model's is refused by its name")
   build.output("y");
   CHECK(outcome(build.import()) ==
         "5: functions use another opset than the model's, 18; operators may differ between opsets | "
-        "function 'Old': opset 17 | inline them: model = onnx.inliner.inline_local_functions(model, convert_version=True)");
+        "function 'Old': opset 17 | inline them: model = onnx.inliner.inline_local_functions(model, "
+        "convert_version=True)");
   build.model.mutable_functions(0)->mutable_opset_import(0)->set_version(18);
   CHECK(outcome(build.import()) == "ok");
 }
@@ -90,7 +91,8 @@ TEST_CASE("functions that call each other in a circle end in an error") {
   body(add_function(build, "Pong", {"p"}, {"q"}), "Ping", {"p"}, {"q"}).set_domain("local");
   build.node("Ping", {"x"}, {"y"}, "call").set_domain("local");
   build.output("y");
-  CHECK_THAT(outcome(build.import()), StartsWith("4: functions call each other recursively: 'Ping' calls 'Pong' calls 'Ping'"));
+  CHECK_THAT(outcome(build.import()),
+             StartsWith("4: functions call each other recursively: 'Ping' calls 'Pong' calls 'Ping'"));
 }
 
 TEST_CASE("functions that double are stopped") {
@@ -126,8 +128,10 @@ TEST_CASE("module paths as the two exporters of PyTorch write them") {
   CHECK(path("/features/features.1/conv/conv.0/conv.0.2/Clip") == "features.1.conv.0.2");
   CHECK(path("/Flatten") == "");
   CHECK(path("Conv_12") == "");
-  CHECK(path("n", "pkg.torch.onnx.name_scopes", "['', 'layer1', 'layer1.0', 'layer1.0.conv1', 'conv2d_3']") == "layer1.0.conv1");
-  CHECK(path("n", "namespace", ": ResNet/layer1: Sequential/layer1.0.conv1: torch.nn.Conv2d/conv2d: aten.conv2d") == "layer1.0.conv1");
+  CHECK(path("n", "pkg.torch.onnx.name_scopes", "['', 'layer1', 'layer1.0', 'layer1.0.conv1', 'conv2d_3']") ==
+        "layer1.0.conv1");
+  CHECK(path("n", "namespace", ": ResNet/layer1: Sequential/layer1.0.conv1: torch.nn.Conv2d/conv2d: aten.conv2d") ==
+        "layer1.0.conv1");
 }
 
 TEST_CASE("forms of opset 18 and later") {

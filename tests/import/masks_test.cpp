@@ -60,7 +60,11 @@ TEST_CASE("a mask that is picked sample by sample is a view") {
   const auto picked = [](const std::vector<int64_t>& places) {
     ModelBuilder build = scores_and_mask();
     build.node("Shape", {"mask"}, {"shape"});
-    build.constant_scalar("0", 0).constant_scalar("1", 1).constant("first", {0}).constant("last", {-1}).constant("ones", {1, 1});
+    build.constant_scalar("0", 0)
+        .constant_scalar("1", 1)
+        .constant("first", {0})
+        .constant("last", {-1})
+        .constant("ones", {1, 1});
     build.node("Gather", {"shape", "0"}, {"samples"});
     build.node("Range", {"0", "samples", "1"}, {"numbers"});
     build.node("Unsqueeze", {"numbers", "axes"}, {"rows"}).add_attribute();
@@ -136,12 +140,17 @@ TEST_CASE("operands of two types, and what has no kernel, are refused by name") 
   picks.input("x", {"N", "4"}).input("i", {"N", "4"}, onnx::TensorProto::INT64);
   ModelBuilder::integer(picks.node("GatherElements", {"x", "i"}, {"y"}, "picks"), "axis", 0);
   picks.output("y");
-  CHECK_THAT(masked_as(picks), Contains("5: ") && Contains("'picks' (GatherElements)") && Contains("indexes the batch"));
+  CHECK_THAT(masked_as(picks),
+             Contains("5: ") && Contains("'picks' (GatherElements)") && Contains("indexes the batch"));
 }
 
 TEST_CASE("a slice of nothing is no part of a Concat") {
   ModelBuilder build(18);
-  build.input("x", {"N", "3", "4"}).constant("4", {4}).constant("0", {0}).constant("end", {INT64_MAX}).constant("2", {2});
+  build.input("x", {"N", "3", "4"})
+      .constant("4", {4})
+      .constant("0", {0})
+      .constant("end", {INT64_MAX})
+      .constant("2", {2});
   build.node("Slice", {"x", "0", "4", "2"}, {"turned"});
   build.node("Slice", {"x", "4", "end", "2"}, {"rest"}, "rest");
   build.node("Relu", {"turned"}, {"r"});
@@ -173,11 +182,13 @@ TEST_CASE("the channels of a sequence are not resized") {
 }
 
 TEST_CASE("Upsample is Resize") {
-  const auto upsampled = [](int64_t opset, const char* mode, const std::vector<std::string>& dims, std::vector<float> scales) {
+  const auto upsampled =
+      [](int64_t opset, const char* mode, const std::vector<std::string>& dims, std::vector<float> scales) {
     ModelBuilder build(opset);
     build.input("x", dims);
     if (opset >= 9) build.constant_real("scales", scales);
-    const std::vector<std::string> inputs = opset >= 9 ? std::vector<std::string>{"x", "scales"} : std::vector<std::string>{"x"};
+    const std::vector<std::string> inputs =
+        opset >= 9 ? std::vector<std::string>{"x", "scales"} : std::vector<std::string>{"x"};
     onnx::NodeProto& node = build.node("Upsample", inputs, {"y"}, "up");
     onnx::AttributeProto& attribute = *node.add_attribute();
     attribute.set_name("mode");
@@ -194,12 +205,16 @@ TEST_CASE("Upsample is Resize") {
   };
   CHECK(upsampled(9, "nearest", {"N", "3", "4", "5"}, {1, 1, 2, 3}) == "Resize [N,3,8,15]");
   CHECK(upsampled(7, "linear", {"N", "3", "4", "5"}, {1, 1, 2, 1.5}) == "Resize [N,3,8,7]");
-  CHECK(upsampled(9, "nearest", {"N", "3", "2", "4", "5"}, {1, 1, 2, 2, 2}) == "Reshape Resize Reshape Resize Reshape [N,3,4,8,10]");
+  CHECK(upsampled(9, "nearest", {"N", "3", "2", "4", "5"}, {1, 1, 2, 2, 2}) ==
+        "Reshape Resize Reshape Resize Reshape [N,3,4,8,10]");
 }
 
 TEST_CASE("stochastic depth that is rounded down is a mask of samples") {
   ModelBuilder build(18);
-  build.input("x", {"N", "3", "4"}).constant_real("keep", {0.75F}, true).constant("ones", {1, 1}).constant_scalar("0", 0);
+  build.input("x", {"N", "3", "4"})
+      .constant_real("keep", {0.75F}, true)
+      .constant("ones", {1, 1})
+      .constant_scalar("0", 0);
   build.node("Shape", {"x"}, {"shape"});
   build.constant("first", {0}).constant("end", {1});
   build.node("Slice", {"shape", "first", "end"}, {"samples"});
@@ -217,8 +232,17 @@ TEST_CASE("labels are followed to what is fed where they are moved alone, and th
   const auto fed = [](const char* how) -> std::optional<FedLabels> {
     const std::string_view moved = how;
     ModelBuilder build(18);
-    build.input("scores", {"N", "7", "4"}).input("labels", {"N", moved == "Slice" ? "5" : moved == "Pad" ? "3" : "4"}, onnx::TensorProto::INT64);
-    build.constant("from", {1}).constant("to", {5}).constant("axis", {1}).constant("rows", {-1, 4}).constant("pads", {0, 0, 0, 1});
+    build.input("scores", {"N", "7", "4"})
+        .input("labels",
+               {"N", moved == "Slice" ? "5"
+                     : moved == "Pad" ? "3"
+                                      : "4"},
+               onnx::TensorProto::INT64);
+    build.constant("from", {1})
+        .constant("to", {5})
+        .constant("axis", {1})
+        .constant("rows", {-1, 4})
+        .constant("pads", {0, 0, 0, 1});
     build.constant_scalar("hole", moved == "Add" ? 1 : -100);
     if (moved == "Slice") build.node("Slice", {"labels", "from", "to", "axis"}, {"next"});
     if (moved == "Pad") build.node("Pad", {"labels", "pads", "hole"}, {"next"});

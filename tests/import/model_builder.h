@@ -41,7 +41,8 @@ class ModelBuilder {
   onnx::GraphProto& graph() { return *model.mutable_graph(); }
 
   // A dimension is a number or a symbol.
-  ModelBuilder& input(const std::string& name, const std::vector<std::string>& dims, int element = onnx::TensorProto::FLOAT) {
+  ModelBuilder& input(const std::string& name, const std::vector<std::string>& dims,
+                      int element = onnx::TensorProto::FLOAT) {
     auto& info = *graph().add_input();
     info.set_name(name);
     auto& type = *info.mutable_type()->mutable_tensor_type();
@@ -78,8 +79,8 @@ class ModelBuilder {
     return *this;
   }
 
-  onnx::NodeProto& node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                        const std::string& name = {}) {
+  onnx::NodeProto& node(const std::string& op, const std::vector<std::string>& inputs,
+                        const std::vector<std::string>& outputs, const std::string& name = {}) {
     auto& made = *graph().add_node();
     fill(made, op, inputs, outputs, name);
     return made;

@@ -75,14 +75,16 @@ TEST_CASE("a model in 16 bits is the network of its f32 model, and stays in 16 b
     const auto imported = model_in(type).import();
     REQUIRE(outcome(imported) == "ok");
     CHECK(to_text(imported->network) == to_text(wide->network));
-    CHECK_THAT(imported->notes, Catch::Matchers::VectorContains(std::string(
-        "4 tensors of the file have 16 bits: trained in f32, and saved in the file's type; --precision says what the trainer "
-        "computes in")));
+    CHECK_THAT(imported->notes, Catch::Matchers::VectorContains(
+                                    std::string("4 tensors of the file have 16 bits: trained in f32, and saved in the "
+                                                "file's type; --precision says what the trainer "
+                                                "computes in")));
     size_t compared = 0;
     for (const TensorProto& tensor : imported->file->model.graph().initializer()) {
       INFO(tensor.name());
       CHECK(tensor.data_type() == type);  // also those that were separated
-      CHECK(tensor.raw_data().size() == 2 * static_cast<size_t>(elements_of({tensor.dims().begin(), tensor.dims().end()}).value()));
+      CHECK(tensor.raw_data().size() ==
+            2 * static_cast<size_t>(elements_of({tensor.dims().begin(), tensor.dims().end()}).value()));
       ++compared;
     }
     CHECK(compared == 10);

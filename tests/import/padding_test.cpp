@@ -8,7 +8,8 @@ using namespace plimsoll;
 namespace {
 
 // x[N,3,8,8] → Pad(pads) → AveragePool 3x3 with these attributes.
-Result<ImportedModel> padded_pool(const std::vector<int64_t>& pads, const std::vector<int64_t>& own = {}, bool include = false) {
+Result<ImportedModel> padded_pool(const std::vector<int64_t>& pads, const std::vector<int64_t>& own = {},
+                                  bool include = false) {
   ModelBuilder build;
   build.input("x", {"N", "3", "8", "8"}).constant("pads", pads);
   build.node("Pad", {"x", "pads"}, {"p"}, "pad");

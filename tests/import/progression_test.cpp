@@ -22,9 +22,17 @@ std::string said(const Strides& strides) {
   build.input("x", {"N", "6", "4", "4"}).weight("w", {6, 6, 3, 3});
   build.conv("x", "w", "", "c");
   build.node("GlobalAveragePool", {"c"}, {"mean"});
-  build.constant("open", {-1}).constant_scalar("zero", 0).constant_scalar("one", 1).constant("front", {0}).constant("behind", {1, 2, 3});
-  build.constant("pixels", {1, 2}).constant_scalar("channels", strides.channels).constant_scalar("first", strides.first);
-  build.constant_scalar("per_channel", strides.channel).constant("per_sample", {strides.sample}).constant("one_row", {1});
+  build.constant("open", {-1})
+      .constant_scalar("zero", 0)
+      .constant_scalar("one", 1)
+      .constant("front", {0})
+      .constant("behind", {1, 2, 3});
+  build.constant("pixels", {1, 2})
+      .constant_scalar("channels", strides.channels)
+      .constant_scalar("first", strides.first);
+  build.constant_scalar("per_channel", strides.channel)
+      .constant("per_sample", {strides.sample})
+      .constant("one_row", {1});
   build.node("Reshape", {"mean", "open"}, {"flat"});
   onnx::NodeProto& shape = build.node("Shape", {"x"}, {"samples"});
   ModelBuilder::integer(shape, "start", 0);
@@ -62,7 +70,8 @@ TEST_CASE("indices that are the same within each sample pick of each the same") 
 }
 
 TEST_CASE("indices that leave their sample are refused, with the node") {
-  for (const Strides& strides : {Strides{.first = 1}, Strides{.channel = 2}, Strides{.sample = 5}, Strides{.channel = int64_t{1} << 60}, Strides{.first = -1}}) {
+  for (const Strides& strides : {Strides{.first = 1}, Strides{.channel = 2}, Strides{.sample = 5},
+                                 Strides{.channel = int64_t{1} << 60}, Strides{.first = -1}}) {
     INFO(strides.first << " " << strides.channel << " " << strides.sample);
     CHECK_THAT(said(strides), Contains("5: ") && Contains("node 'pick' (Gather)") && Contains("depend on the batch"));
   }

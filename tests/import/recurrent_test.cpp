@@ -16,8 +16,12 @@ struct Recurrent {
   ModelBuilder build = ModelBuilder(18);
   onnx::NodeProto* node = nullptr;
 
-  explicit Recurrent(const std::string& op, int64_t gates, std::vector<std::string> inputs = {"x", "w", "r", "b"}, int64_t directions = 1) {
-    build.input("x", {"5", "N", "3"}).weight("w", {directions, gates * 2, 3}).weight("r", {directions, gates * 2, 2}).weight("b", {directions, gates * 4});
+  explicit Recurrent(const std::string& op, int64_t gates, std::vector<std::string> inputs = {"x", "w", "r", "b"},
+                     int64_t directions = 1) {
+    build.input("x", {"5", "N", "3"})
+        .weight("w", {directions, gates * 2, 3})
+        .weight("r", {directions, gates * 2, 2})
+        .weight("b", {directions, gates * 4});
     node = &build.node(op, inputs, {"y", "h"}, "cell");
     ModelBuilder::integer(*node, "hidden_size", 2);
     build.output("h");
@@ -46,7 +50,8 @@ struct Recurrent {
     if (!imported.ok()) return outcome(imported);
     std::map<std::string, int> ops;
     for (const Node& made : imported->network.nodes)
-      if (made.op != "Squeeze" && made.op != "Unsqueeze" && made.op != "Reshape" && made.op != "Identity") ++ops[made.op];
+      if (made.op != "Squeeze" && made.op != "Unsqueeze" && made.op != "Reshape" && made.op != "Identity")
+        ++ops[made.op];
     std::string text;
     for (const auto& [op, count] : ops) text += op + " " + std::to_string(count) + ", ";
     return text + to_string(imported->network.values[imported->network.outputs[0]].type.dims);
@@ -146,7 +151,8 @@ TEST_CASE("weights that an exporter put together out of parameters are those par
   };
   for (const char* name : {"w", "r", "bi", "bh"}) ordered(name);
   ModelBuilder::integer(build.node("Concat", {"bi_all", "bh_all"}, {"b_all"}), "axis", 0);
-  for (const char* name : {"w", "r", "b"}) build.node("Unsqueeze", {std::string(name) + "_all", "nothing"}, {std::string(name) + "_in_front"});
+  for (const char* name : {"w", "r", "b"})
+    build.node("Unsqueeze", {std::string(name) + "_all", "nothing"}, {std::string(name) + "_in_front"});
   onnx::NodeProto& cell = build.node("GRU", {"x", "w_in_front", "r_in_front", "b_in_front"}, {"", "h"}, "cell");
   ModelBuilder::integer(cell, "hidden_size", 2);
   ModelBuilder::integer(cell, "linear_before_reset", 1);
@@ -205,17 +211,22 @@ TEST_CASE("what an unrolled network cannot be is refused by name") {
 
   Recurrent ragged("RNN", 1, {"x", "w", "r", "b", "lengths"});
   ragged.build.input("lengths", {"N"}, onnx::TensorProto::INT32);
-  CHECK_THAT(ragged.said(), Contains("5: node 'cell' (RNN): its sequences differ in length (sequence_lens, input 4): pad them to 5 steps"));
+  CHECK_THAT(
+      ragged.said(),
+      Contains("5: node 'cell' (RNN): its sequences differ in length (sequence_lens, input 4): pad them to 5 steps"));
 
   Recurrent turned("RNN", 1);
   turned.build.graph().clear_input();
   turned.build.input("x", {"N", "5", "3"});
-  CHECK_THAT(turned.said(), Contains("5: node 'cell' (RNN): the first dimension of its input [N,5,3] is steps, not the batch"));
+  CHECK_THAT(turned.said(),
+             Contains("5: node 'cell' (RNN): the first dimension of its input [N,5,3] is steps, not the batch"));
 
   Recurrent endless("LSTM", 4);
   endless.build.graph().clear_input();
   endless.build.input("x", {"1000000000", "N", "3"});
-  CHECK_THAT(endless.said(), Contains("5: node 'cell' (LSTM): has 1,000,000,000 steps, which are unrolled; at most 16384 are supported"));
+  CHECK_THAT(
+      endless.said(),
+      Contains("5: node 'cell' (LSTM): has 1,000,000,000 steps, which are unrolled; at most 16384 are supported"));
 
   Recurrent narrow("LSTM", 3);
   CHECK_THAT(narrow.said(), Contains("4: node 'cell' (LSTM): its W is [1,6,3]; expected [1,8,3]"));
@@ -223,12 +234,18 @@ TEST_CASE("what an unrolled network cannot be is refused by name") {
 
 TEST_CASE("a state of one number for every sample, in a loop that was written out, is stretched to them") {
   ModelBuilder build(18);
-  build.input("x", {"N", "3"}).weight("w", {2, 3}).weight("r", {2, 2}).constant("two", {2}).constant("one", {1}).constant("nothing", {0});
+  build.input("x", {"N", "3"})
+      .weight("w", {2, 3})
+      .weight("r", {2, 2})
+      .constant("two", {2})
+      .constant("one", {1})
+      .constant("nothing", {0});
   build.node("Shape", {"x"}, {"shape"});
   build.node("Slice", {"shape", "nothing", "one"}, {"samples"});
   ModelBuilder::integer(build.node("Concat", {"samples", "two"}, {"state"}), "axis", 0);
   build.node("ConstantOfShape", {"state"}, {"zeros"});
-  for (onnx::NodeProto* node : {&build.node("Gemm", {"x", "w"}, {"in"}, "in"), &build.node("Gemm", {"zeros", "r"}, {"back"}, "back")})
+  for (onnx::NodeProto* node :
+       {&build.node("Gemm", {"x", "w"}, {"in"}, "in"), &build.node("Gemm", {"zeros", "r"}, {"back"}, "back")})
     ModelBuilder::integer(*node, "transB", 1);
   build.node("Add", {"in", "back"}, {"y"});
   build.output("y");
@@ -242,13 +259,18 @@ TEST_CASE("a state of one number for every sample, in a loop that was written ou
 
 TEST_CASE("biases that the exporter merged are apart again") {
   ModelBuilder build(18);
-  build.input("x", {"5", "N", "2"}).weight("w1", {1, 8, 2}).weight("r1", {1, 8, 2}).weight("w2", {1, 8, 2}).weight("r2", {1, 8, 2});
+  build.input("x", {"5", "N", "2"})
+      .weight("w1", {1, 8, 2})
+      .weight("r1", {1, 8, 2})
+      .weight("w2", {1, 8, 2})
+      .weight("r2", {1, 8, 2});
   build.model.set_producer_name("pytorch");
   build.weight("onnx::LSTM_170", {1, 16}, 0, 0).constant("one", {1});
   build.node("Identity", {"onnx::LSTM_170"}, {"onnx::LSTM_175"}, "Identity_0");
   ModelBuilder::integer(build.node("LSTM", {"x", "w1", "r1", "onnx::LSTM_170"}, {"y1"}, "first"), "hidden_size", 2);
   build.node("Squeeze", {"y1", "one"}, {"sequence"});
-  ModelBuilder::integer(build.node("LSTM", {"sequence", "w2", "r2", "onnx::LSTM_175"}, {"", "h"}, "second"), "hidden_size", 2);
+  ModelBuilder::integer(build.node("LSTM", {"sequence", "w2", "r2", "onnx::LSTM_175"}, {"", "h"}, "second"),
+                        "hidden_size", 2);
   build.output("h");
   const auto imported = build.import();
   REQUIRE(outcome(imported) == "ok");

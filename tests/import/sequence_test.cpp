@@ -26,7 +26,8 @@ ModelBuilder split(const std::vector<int64_t>& lengths, bool scalar) {
 }
 
 // y = x · mask / p, with a mask for each sample.
-ModelBuilder stochastic_depth(const std::string& compare, std::string probability, float high = 1, bool converted = false) {
+ModelBuilder stochastic_depth(const std::string& compare, std::string probability, float high = 1,
+                              bool converted = false) {
   ModelBuilder build(15);
   build.input("x", {"N", "6", "2"}).weight("w", {6, 2});
   build.node("Shape", {"x"}, {"shape"});
@@ -79,7 +80,8 @@ TEST_CASE("a sequence that is split and taken from is a Split") {
     build.output("y");
     const auto imported = build.import();
     REQUIRE(outcome(imported) == "ok");
-    CHECK(imported->network.values[find_node(imported->network, "relu")->inputs[0]].type == TensorType{DataType::f32, {kBatch, {5}}});
+    CHECK(imported->network.values[find_node(imported->network, "relu")->inputs[0]].type ==
+          TensorType{DataType::f32, {kBatch, {5}}});
   }
 }
 
@@ -109,10 +111,12 @@ TEST_CASE("a mask that is drawn in steps is one node without inputs") {
 }
 
 TEST_CASE("random numbers that are no such mask are drawn, and what no number is known of is refused by name") {
-  CHECK(outcome(stochastic_depth("Less", "q").import()).find("whose probability is not a single number") != std::string::npos);
+  CHECK(outcome(stochastic_depth("Less", "q").import()).find("whose probability is not a single number") !=
+        std::string::npos);
   const auto drawn = stochastic_depth("Less", "p", 2).import();
   REQUIRE(outcome(drawn) == "ok");
-  CHECK(std::any_of(drawn->network.nodes.begin(), drawn->network.nodes.end(), [](const Node& node) { return node.op == "RandomUniform"; }));
+  CHECK(std::any_of(drawn->network.nodes.begin(), drawn->network.nodes.end(),
+                    [](const Node& node) { return node.op == "RandomUniform"; }));
 }
 
 TEST_CASE("exported for use, a mask is its mean") {
@@ -120,7 +124,8 @@ TEST_CASE("exported for use, a mask is its mean") {
   ModelBuilder build = stochastic_depth("Less", "p", 1, GENERATE(false, true));
   build.graph().add_value_info()->set_name("mask");  // with its original shape
   directory.write("m.onnx", build.model.SerializeAsString());
-  REQUIRE(export_model({.model = directory / "m.onnx", .checkpoint = "", .for_inference = true}, directory / "use.onnx").ok());
+  REQUIRE(export_model({.model = directory / "m.onnx", .checkpoint = "", .for_inference = true}, directory / "use.onnx")
+              .ok());
   onnx::ModelProto model;
   std::ifstream file(directory / "use.onnx", std::ios::binary);
   REQUIRE(model.ParseFromIstream(&file));

@@ -69,14 +69,17 @@ TEST_CASE("normalizations of channels and of groups are themselves, and without 
 
   Spelled plain;  // as PyTorch exports a GroupNorm: constants that are not weights
   plain.build.model.set_producer_name("pytorch");
-  plain.build.input("x", {"N", "8", "6", "6"}).constant_real("ones", std::vector<float>(8, 1)).constant_real("zeros", std::vector<float>(8, 0));
+  plain.build.input("x", {"N", "8", "6", "6"})
+      .constant_real("ones", std::vector<float>(8, 1))
+      .constant_real("zeros", std::vector<float>(8, 0));
   plain.node("InstanceNormalization", {"x", "ones", "zeros"});
   CHECK(plain.said() == "LayerNormalization [N,8,6,6]");
 
   Spelled wrong;
   wrong.build.input("x", {"N", "8", "6", "6"}).weight("s", {4}).weight("b", {8});
   wrong.node("InstanceNormalization", {"x", "s", "b"});
-  CHECK_THAT(wrong.said(), Contains("4: node 'node' (InstanceNormalization): input 1 is not one number for each of 8 channels"));
+  CHECK_THAT(wrong.said(),
+             Contains("4: node 'node' (InstanceNormalization): input 1 is not one number for each of 8 channels"));
 
   Spelled groups;
   groups.build.input("x", {"N", "8", "6", "6"}).weight("s", {4}).weight("b", {4});
@@ -164,9 +167,11 @@ TEST_CASE("a learned exponent or bound is a parameter, and a number of the code 
 }
 
 TEST_CASE("tests for numbers that are none, and remainders, are what they are made of") {
-  const auto said = [](const char* op, const std::vector<std::string>& inputs, const char* attribute = "", int64_t value = 0, int element = 0) {
+  const auto said = [](const char* op, const std::vector<std::string>& inputs, const char* attribute = "",
+                       int64_t value = 0, int element = 0) {
     Spelled spelled;
-    spelled.build.input("x", {"N", "6"}, element ? element : static_cast<int>(onnx::TensorProto::FLOAT)).weight("w", {6}, 1);
+    spelled.build.input("x", {"N", "6"}, element ? element : static_cast<int>(onnx::TensorProto::FLOAT))
+        .weight("w", {6}, 1);
     spelled.build.integers("whole", {3});
     auto& node = spelled.build.node(op, inputs, {"t"}, "node");
     if (*attribute) ModelBuilder::integer(node, attribute, value);
@@ -286,7 +291,9 @@ TEST_CASE("the padding of the call that an embedding comes from") {
 }
 
 TEST_CASE("activations and rearrangements are what they are made of") {
-  const auto said = [](const std::string& op, const std::function<void(onnx::NodeProto&)>& set = [](onnx::NodeProto&) {}) {
+  const auto said =
+      [](
+          const std::string& op, const std::function<void(onnx::NodeProto&)>& set = [](onnx::NodeProto&) {}) {
     Spelled spelled;
     spelled.build.input("x", {"N", "8", "6", "6"}).weight("slope", {8, 1, 1});
     onnx::NodeProto& node = op == "PRelu" ? spelled.node(op, {"x", "slope"}) : spelled.node(op, {"x"});
@@ -297,10 +304,14 @@ TEST_CASE("activations and rearrangements are what they are made of") {
   CHECK(said("Mish") == "Softplus Tanh Mul [N,8,6,6]");
   CHECK(said("Selu") == "Elu Mul [N,8,6,6]");
   CHECK(said("GlobalMaxPool") == "MaxPool [N,8,1,1]");
-  CHECK(said("DepthToSpace", [](onnx::NodeProto& node) { ModelBuilder::integer(node, "blocksize", 2); }) == "Reshape Transpose Reshape [N,2,12,12]");
-  CHECK(said("SpaceToDepth", [](onnx::NodeProto& node) { ModelBuilder::integer(node, "blocksize", 3); }) == "Reshape Transpose Reshape [N,72,2,2]");
-  CHECK_THAT(said("SpaceToDepth", [](onnx::NodeProto& node) { ModelBuilder::integer(node, "blocksize", 4); }), Contains("cannot be divided into blocks of 4"));
-  CHECK_THAT(said("DepthToSpace", [](onnx::NodeProto& node) { ModelBuilder::integer(node, "blocksize", INT64_MAX); }), Contains("blocks of"));
+  CHECK(said("DepthToSpace", [](onnx::NodeProto& node) { ModelBuilder::integer(node, "blocksize", 2); }) ==
+        "Reshape Transpose Reshape [N,2,12,12]");
+  CHECK(said("SpaceToDepth", [](onnx::NodeProto& node) { ModelBuilder::integer(node, "blocksize", 3); }) ==
+        "Reshape Transpose Reshape [N,72,2,2]");
+  CHECK_THAT(said("SpaceToDepth", [](onnx::NodeProto& node) { ModelBuilder::integer(node, "blocksize", 4); }),
+             Contains("cannot be divided into blocks of 4"));
+  CHECK_THAT(said("DepthToSpace", [](onnx::NodeProto& node) { ModelBuilder::integer(node, "blocksize", INT64_MAX); }),
+             Contains("blocks of"));
 }
 
 TEST_CASE("an Einsum of matrices is their product") {
@@ -308,7 +319,9 @@ TEST_CASE("an Einsum of matrices is their product") {
     Spelled spelled;
     spelled.build.input("x", {"N", "3", "4", "5"}).weight("w", {3, 6, 5});
     spelled.build.node("Relu", {"x"}, {"r"});
-    text(spelled.node("Einsum", equation.starts_with("hjd") ? std::vector<std::string>{"w", "r"} : std::vector<std::string>{"r", "r"}), "equation", equation);
+    text(spelled.node("Einsum", equation.starts_with("hjd") ? std::vector<std::string>{"w", "r"}
+                                                            : std::vector<std::string>{"r", "r"}),
+         "equation", equation);
     return spelled.said();
   };
   CHECK(said("bhid,bhjd->bhij") == "Relu Transpose MatMul [N,3,4,4]");
@@ -356,7 +369,8 @@ TEST_CASE("rows picked by constant numbers in no order are picked by a kernel") 
   REQUIRE(pick);
   CHECK(pick->op == "Gather");
   const Value& numbers = imported->network.values[pick->inputs[1]];
-  CHECK((numbers.kind == ValueKind::parameter && !numbers.trainable && numbers.type == TensorType{DataType::i64, {{3}}}));
+  CHECK(
+      (numbers.kind == ValueKind::parameter && !numbers.trainable && numbers.type == TensorType{DataType::i64, {{3}}}));
 }
 
 // As exported for an adaptive pool with windows of different sizes: their starts are computed by manual division.
@@ -424,7 +438,8 @@ TEST_CASE("a number written at known places is there instead") {
     return spelled.said();
   };
   CHECK(said({2, 3, -1}, {0, 0, 0}) == "Where Add [N,6]");
-  CHECK_THAT(said({2, 3, 6}, {0, 0, 0}), Contains("4: node 'clear' (ScatterND): index 6 is out of range for axis 0 of [6]"));
+  CHECK_THAT(said({2, 3, 6}, {0, 0, 0}),
+             Contains("4: node 'clear' (ScatterND): index 6 is out of range for axis 0 of [6]"));
   CHECK(said({2, 3, 4}, {0, 0, 1}) == "Reshape Reshape Split Concat Reshape Add [N,6]");
   CHECK(said({2, 5, 4}, {0, 0, 1}) == "Reshape Reshape Gather Where Reshape Add [N,6]");
 }
@@ -474,7 +489,10 @@ TEST_CASE("Clip of whole numbers is Max and Min") {
 
 TEST_CASE("how often something is repeated may be a OneHot of what is known") {
   Spelled spelled;
-  spelled.build.input("x", {"N", "1", "4"}).constant("axis", {1}).constant_scalar("rank", 3).constant("once_or", {1, 5});
+  spelled.build.input("x", {"N", "1", "4"})
+      .constant("axis", {1})
+      .constant_scalar("rank", 3)
+      .constant("once_or", {1, 5});
   spelled.build.node("OneHot", {"axis", "rank", "once_or"}, {"rows"});
   spelled.build.constant("three", {3});
   spelled.build.node("Reshape", {"rows", "three"}, {"repeats"});
@@ -613,7 +631,9 @@ TEST_CASE("Resize of volumes is one of images and one of the depth") {
     Spelled volume;
     volume.build.input("x", {"N", "2", "3", "4", "5"}).constant_real("scales", scales);
     if (!sizes.empty()) volume.build.constant("sizes", sizes);
-    text(volume.node("Resize", sizes.empty() ? std::vector<std::string>{"x", "", "scales"} : std::vector<std::string>{"x", "", "", "sizes"}), "mode", mode);
+    text(volume.node("Resize", sizes.empty() ? std::vector<std::string>{"x", "", "scales"}
+                                             : std::vector<std::string>{"x", "", "", "sizes"}),
+         "mode", mode);
     return volume.said();
   };
   CHECK(said("linear", {}, {1, 1, 2, 2, 3}) == "Reshape Resize Reshape Resize Reshape [N,2,6,8,15]");
@@ -664,7 +684,9 @@ TEST_CASE("Cast and CastLike to the same type are no nodes") {
   CHECK(said([](ModelBuilder& build) {
           ModelBuilder::integer(build.node("Cast", {"x"}, {"c"}), "to", onnx::TensorProto::FLOAT);
         }) == "Mul Add w is trained");
-  CHECK(said([](ModelBuilder& build) { build.node("CastLike", {"i", "x"}, {"c"}, "cast"); }) == "Cast Mul Add w is trained");
+  CHECK(said([](ModelBuilder& build) {
+          build.node("CastLike", {"i", "x"}, {"c"}, "cast");
+        }) == "Cast Mul Add w is trained");
   // A cast downstream of an unsupported node is not listed with it.
   const std::string listed = said([](ModelBuilder& build) {
     build.node("Unheard", {"x"}, {"u"});
@@ -723,7 +745,8 @@ TEST_CASE("a query sees the keys of its window, and none in front of it where it
       if (where.op != "Where") continue;
       const std::string& name = imported->network.values[where.inputs[0]].initializer;
       for (const onnx::TensorProto& tensor : imported->file->model.graph().initializer())
-        for (size_t i = 0; tensor.name() == name && i < tensor.raw_data().size(); ++i) rows += (i > 0 && i % 5 == 0 ? " " : "") + std::to_string(tensor.raw_data()[i]);
+        for (size_t i = 0; tensor.name() == name && i < tensor.raw_data().size(); ++i)
+          rows += (i > 0 && i % 5 == 0 ? " " : "") + std::to_string(tensor.raw_data()[i]);
     }
     return rows;
   };
@@ -735,11 +758,17 @@ TEST_CASE("a query sees the keys of its window, and none in front of it where it
 }
 
 TEST_CASE("attention is one operator, or two products and a softmax with a softcap") {
-  const auto said = [](const std::function<void(onnx::NodeProto&)>& set, std::vector<std::string> inputs = {"q", "k", "v"}, bool capped = false) {
+  const auto said = [](const std::function<void(onnx::NodeProto&)>& set,
+                       std::vector<std::string> inputs = {"q", "k", "v"}, bool capped = false) {
     Spelled spelled;
     spelled.build = ModelBuilder(23, 11);
-    spelled.build.input("q", {"N", "5", "12"}).input("k", {"N", "7", "6"}).input("v", {"N", "7", "8"}).input("past", {"N", "2", "3", "3"});
-    spelled.build.input("seen", {"5", "7"}, onnx::TensorProto::BOOL).input("added", {"N", "1", "1", "7"}).input("short", {"5", "6"});
+    spelled.build.input("q", {"N", "5", "12"})
+        .input("k", {"N", "7", "6"})
+        .input("v", {"N", "7", "8"})
+        .input("past", {"N", "2", "3", "3"});
+    spelled.build.input("seen", {"5", "7"}, onnx::TensorProto::BOOL)
+        .input("added", {"N", "1", "1", "7"})
+        .input("short", {"5", "6"});
     onnx::NodeProto& node = spelled.node("Attention", std::move(inputs));
     ModelBuilder::integer(node, "q_num_heads", 4);
     ModelBuilder::integer(node, "kv_num_heads", 2);
@@ -749,28 +778,39 @@ TEST_CASE("attention is one operator, or two products and a softmax with a softc
   };
   const auto as_it_is = [](onnx::NodeProto&) {};
   const auto causal = [](onnx::NodeProto& node) { ModelBuilder::integer(node, "is_causal", 1); };
-  const std::string fused = "Reshape Transpose Reshape Transpose Reshape Transpose ScaledDotProductAttention Transpose Reshape [N,5,16]";
+  const std::string fused =
+      "Reshape Transpose Reshape Transpose Reshape Transpose ScaledDotProductAttention Transpose Reshape [N,5,16]";
   CHECK(said(as_it_is) == fused);
   CHECK(said(causal) == fused);
   CHECK(said(as_it_is, {"q", "k", "v", "seen"}) == fused);
   CHECK(said(as_it_is, {"q", "k", "v", "added"}) == fused);
   CHECK(said(as_it_is, {"q", "k", "v"}, true) ==
-        "Reshape Transpose Reshape Transpose Reshape Transpose Mul Reshape Transpose MatMul Reshape Mul Tanh Mul Softmax Reshape MatMul Reshape Transpose Reshape "
+        "Reshape Transpose Reshape Transpose Reshape Transpose Mul Reshape Transpose MatMul Reshape Mul Tanh Mul "
+        "Softmax Reshape MatMul Reshape Transpose Reshape "
         "[N,5,16]");
   CHECK_THAT(said(causal, {"q", "k", "v"}, true), Contains("Mul Where Softmax"));
   CHECK_THAT(said(as_it_is, {"q", "k", "v", "seen"}, true), Contains("Mul Where Softmax"));
   CHECK_THAT(said(as_it_is, {"q", "k", "v", "added"}, true), Contains("Mul Add Softmax"));
-  CHECK_THAT(said(as_it_is, {"q", "k", "v", "short"}), Contains("5: node 'node' (Attention): its mask [5,6] is shorter than the 7 keys"));
-  CHECK_THAT(said(as_it_is, {"q", "k", "v", "", "past", "past"}), Contains("5: node 'node' (Attention): reads a cache of past keys and values (input 4)"));
-  CHECK_THAT(said([](onnx::NodeProto& node) { node.add_output("present"); }), Contains("5: ") && Contains("its output 1 (present keys or values) is read, but not supported"));
-  CHECK_THAT(said([](onnx::NodeProto& node) { node.mutable_attribute(1)->set_i(3); }), Contains("4: ") && Contains("not divisible into 4 and 3 heads"));
+  CHECK_THAT(said(as_it_is, {"q", "k", "v", "short"}),
+             Contains("5: node 'node' (Attention): its mask [5,6] is shorter than the 7 keys"));
+  CHECK_THAT(said(as_it_is, {"q", "k", "v", "", "past", "past"}),
+             Contains("5: node 'node' (Attention): reads a cache of past keys and values (input 4)"));
+  CHECK_THAT(said([](onnx::NodeProto& node) { node.add_output("present"); }),
+             Contains("5: ") && Contains("its output 1 (present keys or values) is read, but not supported"));
+  CHECK_THAT(said([](onnx::NodeProto& node) { node.mutable_attribute(1)->set_i(3); }),
+             Contains("4: ") && Contains("not divisible into 4 and 3 heads"));
 }
 
 TEST_CASE("positions by turning, and a cache that is written") {
-  const auto said = [](const std::string& op, const std::vector<std::string>& inputs, const std::function<void(onnx::NodeProto&)>& set) {
+  const auto said = [](const std::string& op, const std::vector<std::string>& inputs,
+                       const std::function<void(onnx::NodeProto&)>& set) {
     Spelled spelled;
     spelled.build = ModelBuilder(24, 11);
-    spelled.build.input("x", {"N", "2", "5", "8"}).input("new", {"N", "2", "3", "8"}).weight("cos", {9, 4}).weight("sin", {9, 4}).constant("first", {1});
+    spelled.build.input("x", {"N", "2", "5", "8"})
+        .input("new", {"N", "2", "3", "8"})
+        .weight("cos", {9, 4})
+        .weight("sin", {9, 4})
+        .constant("first", {1});
     spelled.build.constant("places", {0, 1, 2, 3, 8});
     spelled.build.node("Unsqueeze", {"places", "nothing"}, {"ids"});
     spelled.build.constant("nothing", {0});
@@ -780,18 +820,25 @@ TEST_CASE("positions by turning, and a cache that is written") {
   const auto as_it_is = [](onnx::NodeProto&) {};
   CHECK(said("RotaryEmbedding", {"x", "cos", "sin", "ids"}, as_it_is) ==
         "Split Mul Mul Sub Mul Mul Add Concat [N,2,5,8]");  // the angles are known at compile time
-  CHECK_THAT(said("RotaryEmbedding", {"x", "cos", "sin", "ids"}, [](onnx::NodeProto& node) { ModelBuilder::integer(node, "rotary_embedding_dim", 4); }),
+  CHECK_THAT(said("RotaryEmbedding", {"x", "cos", "sin", "ids"},
+                  [](onnx::NodeProto& node) { ModelBuilder::integer(node, "rotary_embedding_dim", 4); }),
              Contains("4: node 'node' (RotaryEmbedding): input 1 is [9,4], expected 2 elements for each position"));
-  CHECK_THAT(said("RotaryEmbedding", {"x", "cos", "sin", "ids"}, [](onnx::NodeProto& node) { ModelBuilder::integer(node, "rotary_embedding_dim", 12); }),
+  CHECK_THAT(said("RotaryEmbedding", {"x", "cos", "sin", "ids"},
+                  [](onnx::NodeProto& node) { ModelBuilder::integer(node, "rotary_embedding_dim", 12); }),
              Contains("rotates 12 of 8 elements"));
   CHECK(said("TensorScatter", {"x", "new"}, as_it_is) == "Split Concat [N,2,5,8]");
   CHECK(said("TensorScatter", {"x", "new", "first"}, as_it_is) == "Split Concat [N,2,5,8]");
-  CHECK_THAT(said("TensorScatter", {"x", "x", "first"}, as_it_is), Contains("5: node 'node' (TensorScatter): writes [1, 6) of 5"));
+  CHECK_THAT(said("TensorScatter", {"x", "x", "first"}, as_it_is),
+             Contains("5: node 'node' (TensorScatter): writes [1, 6) of 5"));
 }
 
 TEST_CASE("constants are scattered, and the larger of sizes is known") {
   ModelBuilder build(18);
-  build.input("x", {"N", "4"}).constant("shape", {2, 2}).constant("at", {1}).constant("axes", {0}).constant_real("row", {7, 8});
+  build.input("x", {"N", "4"})
+      .constant("shape", {2, 2})
+      .constant("at", {1})
+      .constant("axes", {0})
+      .constant_real("row", {7, 8});
   build.node("ConstantOfShape", {"shape"}, {"zeros"});
   build.node("Unsqueeze", {"at", "axes"}, {"places"});
   build.node("Unsqueeze", {"row", "axes"}, {"rows"});

@@ -105,7 +105,8 @@ TEST_CASE("a table that the embedding and the head share is one weight: position
 TEST_CASE("known numbers that are a run make a slice, all others lie in the arena") {
   for (const bool even : {true, false}) {
     ModelBuilder build;
-    build.input("x", {"N", "3", "4"}).constant("at", even ? std::vector<int64_t>{-1, 1, 0} : std::vector<int64_t>{0, -1, 0});
+    build.input("x", {"N", "3", "4"})
+        .constant("at", even ? std::vector<int64_t>{-1, 1, 0} : std::vector<int64_t>{0, -1, 0});
     ModelBuilder::integer(build.node("Gather", {"x", "at"}, {"y"}, "pick"), "axis", 1);
     build.output("y");
     const auto imported = build.import();
@@ -153,8 +154,11 @@ TEST_CASE("what only replaces NaN is left out, with a note") {
   const Node* values = find_node(imported->network, "values");
   REQUIRE(values);
   CHECK(imported->network.values[values->inputs[0]].name == "p");
-  CHECK(imported->notes == std::vector<std::string>{"1 Where node that only replaces NaN is removed; training stops at the first NaN and names its origin"});
-  // Everything else is computed as it is written: the test for one value that guards another, and another number than 0.
+  CHECK(imported->notes ==
+        std::vector<std::string>{
+            "1 Where node that only replaces NaN is removed; training stops at the first NaN and names its origin"});
+  // Everything else is computed as it is written: the test for one value that guards another, and another number than
+  // 0.
   const auto ops_of = [](const auto& made) {
     REQUIRE(outcome(made) == "ok");
     std::string ops;

@@ -52,9 +52,11 @@ TEST_CASE("weights that were merged for being equal are apart again") {
     REQUIRE(outcome(imported) == "ok");
     const Network& network = imported->network;
     CHECK(inputs_of(network, "/layer1/bn/BatchNormalization") ==
-          std::vector<std::string>{"layer1c", "layer1.bn.weight", "layer1.bn.bias", "layer1.bn.running_mean", "layer1.bn.running_var"});
+          std::vector<std::string>{"layer1c", "layer1.bn.weight", "layer1.bn.bias", "layer1.bn.running_mean",
+                                   "layer1.bn.running_var"});
     CHECK(inputs_of(network, "/layer2/bn/BatchNormalization") ==
-          std::vector<std::string>{"layer2c", "layer2.bn.weight", "layer2.bn.bias", "layer2.bn.running_mean", "layer2.bn.running_var"});
+          std::vector<std::string>{"layer2c", "layer2.bn.weight", "layer2.bn.bias", "layer2.bn.running_mean",
+                                   "layer2.bn.running_var"});
     CHECK(find_value(network, "layer2.bn.running_mean")->kind == ValueKind::statistic);
     CHECK_FALSE(find_value(network, "layer2.bn.running_mean")->trainable);
     CHECK(find_value(network, "layer2.bn.bias")->trainable);
@@ -97,8 +99,10 @@ TEST_CASE("an Identity of TorchScript's exporter tells the name that a merged we
   CHECK(again->notes.empty());
   // A value computed by a model does not have a parameter's name, and in files of other exporters an Identity is just
   // an Identity.
-  CHECK(inputs_of(model("/b/Identity_output_0", "pytorch").import()->network, "b") == std::vector<std::string>{"h", "b.weight", "a.bias"});
-  CHECK(inputs_of(model("b.bias", "tf2onnx").import()->network, "b") == std::vector<std::string>{"h", "a.weight", "a.bias"});
+  CHECK(inputs_of(model("/b/Identity_output_0", "pytorch").import()->network, "b") ==
+        std::vector<std::string>{"h", "b.weight", "a.bias"});
+  CHECK(inputs_of(model("b.bias", "tf2onnx").import()->network, "b") ==
+        std::vector<std::string>{"h", "a.weight", "a.bias"});
   // The dynamo exporter writes .detach() and .clone() of a parameter as an Identity, too.
   ModelBuilder dynamo = model("clone", "pytorch");
   for (int i = 0; i < 2; ++i) {
@@ -114,13 +118,18 @@ TEST_CASE("one initializer is one weight, whatever its shape and whoever reads i
   ModelBuilder build;
   build.model.set_producer_name("pytorch");
   build.input("x", {"N", "4"}).weight("l.weight", {4, 4}).weight("l.bias", {4}, 0, 0).weight("ln.weight", {4}, 1, 0);
-  build.weight("bn.weight", {4}, 1, 0).weight("bn.bias", {4}, 0, 0).weight("bn.running_mean", {4}, 0, 0).weight("bn.running_var", {4}, 1, 0);
+  build.weight("bn.weight", {4}, 1, 0)
+      .weight("bn.bias", {4}, 0, 0)
+      .weight("bn.running_mean", {4}, 0, 0)
+      .weight("bn.running_var", {4}, 1, 0);
   std::string x = "x";
   for (const std::string call : {"", "_1"}) {
     build.node("LayerNormalization", {x, "ln.weight"}, {"n" + call}, "/ln" + call + "/LayerNormalization");
     build.node("Gemm", {"n" + call, "l.weight", "l.bias"}, {"h" + call}, "/l" + call + "/Gemm");
-    ModelBuilder::integer(build.node("BatchNormalization", {"h" + call, "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"},
-                                     {"b" + call, "m" + call, "v" + call}, "/bn" + call + "/BatchNormalization"), "training_mode", 1);
+    ModelBuilder::integer(
+        build.node("BatchNormalization", {"h" + call, "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"},
+                   {"b" + call, "m" + call, "v" + call}, "/bn" + call + "/BatchNormalization"),
+        "training_mode", 1);
     x = "b" + call;
   }
   build.output(x);
@@ -177,7 +186,9 @@ TEST_CASE("what plimsoll.export says is trained is, and nothing else") {
     build.output(x);
     return build.import();
   };
-  const auto imported = model(R"({"schema": 1, "trained": ["weight", "unused"], "frozen": ["shift"], "buffers": ["scale"], "modes": "stated"})");
+  const auto imported = model(
+      R"({"schema": 1, "trained": ["weight", "unused"], "frozen": ["shift"], )"
+      R"("buffers": ["scale"], "modes": "stated"})");
   REQUIRE(outcome(imported) == "ok");
   for (const std::string name : {"scale", "shift", "weight"}) {
     REQUIRE(find_value(imported->network, name));
@@ -186,7 +197,8 @@ TEST_CASE("what plimsoll.export says is trained is, and nothing else") {
   CHECK(imported->network.modes_are_stated);
   CHECK_FALSE(model(R"({"schema": 1, "trained": ["weight"]})")->network.modes_are_stated);
 
-  for (const std::string broken : {"", "[]", "{", R"({"trained": []})", R"({"schema": 1})", R"({"schema": 1, "trained": [3]})", R"({"schema": "1", "trained": []})"}) {
+  for (const std::string broken : {"", "[]", "{", R"({"trained": []})", R"({"schema": 1})",
+                                   R"({"schema": 1, "trained": [3]})", R"({"schema": "1", "trained": []})"}) {
     INFO(broken);
     CHECK(model(broken).error().code == ExitCode::invalid_model);
   }
@@ -198,9 +210,13 @@ TEST_CASE("what plimsoll.export says is trained is, and nothing else") {
 TEST_CASE("what an initializer is for its reader decides whether it is trained, not its name or its numbers") {
   ModelBuilder build;
   build.input("x", {"N", "4", "1"}).weight("onnx::MatMul_7", {1, 1}, 1).weight("onnx::PRelu_5", {1, 1}, 0.25f);
-  build.weight("w", {1, 4}, 0.5f).weight("mask_like", {4}, 0, 0).weight("var/add/y:0", {}, 1e-3f).weight("LayerNorm/batchnorm/add/y:0", {}, 1e-5f);
+  build.weight("w", {1, 4}, 0.5f)
+      .weight("mask_like", {4}, 0, 0)
+      .weight("var/add/y:0", {}, 1e-3f)
+      .weight("LayerNorm/batchnorm/add/y:0", {}, 1e-5f);
   const float low = -2e4F;
-  build.graph().mutable_initializer(3)->mutable_raw_data()->replace(12, 4, std::string(reinterpret_cast<const char*>(&low), 4));
+  build.graph().mutable_initializer(3)->mutable_raw_data()->replace(
+      12, 4, std::string(reinterpret_cast<const char*>(&low), 4));
   onnx::TensorProto mask = build.graph().initializer(3);
   mask.set_name("mask");
   *build.graph().add_initializer() = mask;
@@ -236,7 +252,12 @@ TEST_CASE("what an initializer is for its reader decides whether it is trained, 
 
 TEST_CASE("places that tell a parameter, and places that do not") {
   ModelBuilder build;
-  build.input("x", {"N", "4"}).weight("turned", {4, 4}).weight("scale", {4}).weight("g", {4}).weight("b", {4}).weight("h", {1, 4});
+  build.input("x", {"N", "4"})
+      .weight("turned", {4, 4})
+      .weight("scale", {4})
+      .weight("g", {4})
+      .weight("b", {4})
+      .weight("h", {1, 4});
   build.weight("u", {4, 1}).weight("table", {9, 4}).weight("positions", {9, 4}).weight("first", {1, 4});
   build.input("ids", {"N"}, onnx::TensorProto::INT64);
   build.node("Transpose", {"turned"}, {"t"}, "turn");
@@ -273,7 +294,8 @@ TEST_CASE("the log probabilities that a loss gives are not taken for what its ke
   build.output("loss");
   CHECK(outcome(build.import()) == "ok");  // an unread output does not count as one
   build.output("logs");
-  CHECK_THAT(outcome(build.import()), StartsWith("5: ") && Contains("node 'loss' (SoftmaxCrossEntropyLoss)") && Contains("is read, but not supported"));
+  CHECK_THAT(outcome(build.import()), StartsWith("5: ") && Contains("node 'loss' (SoftmaxCrossEntropyLoss)") &&
+                                          Contains("is read, but not supported"));
 }
 
 TEST_CASE("what is detached is not trained") {
@@ -282,7 +304,8 @@ TEST_CASE("what is detached is not trained") {
   build.node("MatMul", {"x", "a"}, {"h"}, "first");
   onnx::NodeProto& cut = build.node("Identity", {"h"}, {"c"}, "node_detach");
   cut.add_metadata_props()->set_key("pkg.torch.onnx.fx_node");
-  cut.mutable_metadata_props(0)->set_value("%detach : call_function[target=torch.ops.aten.detach.default](args = (%h,), kwargs = {})");
+  cut.mutable_metadata_props(0)->set_value(
+      "%detach : call_function[target=torch.ops.aten.detach.default](args = (%h,), kwargs = {})");
   build.node("MatMul", {"c", "b"}, {"y"}, "second");
   build.output("y");
   const auto imported = build.import();
@@ -324,7 +347,8 @@ TEST_CASE("weights that dynamo's optimizer may have merged are named, and those 
     ModelBuilder build = model("mean");
     onnx::StringStringEntryProto& entry = *build.graph().add_metadata_props();
     entry.set_key("pkg.torch.export.ExportedProgram.graph_signature");
-    entry.set_value("# inputs\np_1_weight: PARAMETER target='1.weight'\np_1_bias: PARAMETER target='1.bias'\n" + parameters);
+    entry.set_value("# inputs\np_1_weight: PARAMETER target='1.weight'\np_1_bias: PARAMETER target='1.bias'\n" +
+                    parameters);
     return build.import();
   };
   CHECK(listed("x: USER_INPUT\n")->perhaps_merged.empty());
@@ -332,7 +356,8 @@ TEST_CASE("weights that dynamo's optimizer may have merged are named, and those 
   const auto dropped = listed("p_c: PARAMETER target='1.scale'\n");
   CHECK_THAT(dropped->perhaps_merged, Contains("4 weights"));
   CHECK_THAT(outcome(model("1.bias").import()),
-             StartsWith("4: initializer '1.bias' is a parameter of 'n1' and a running statistic of 'n1'") && Contains("optimize=False"));
+             StartsWith("4: initializer '1.bias' is a parameter of 'n1' and a running statistic of 'n1'") &&
+                 Contains("optimize=False"));
 }
 
 TEST_CASE("the ranges of a written model are the bytes of its weights") {
@@ -384,7 +409,9 @@ TEST_CASE("data from outside and typed data are inline in the written model") {
 
 TEST_CASE("weights written as nodes become initializers") {
   ModelBuilder build(9, 3);
-  build.input("x", {"N", "3", "8", "8"}).integers("shape", {4, 3, 3, 3}).input("shape", {"4"}, onnx::TensorProto::INT64);
+  build.input("x", {"N", "3", "8", "8"})
+      .integers("shape", {4, 3, 3, 3})
+      .input("shape", {"4"}, onnx::TensorProto::INT64);
   onnx::TensorProto value;
   value.add_dims(1);
   value.set_data_type(onnx::TensorProto::FLOAT);
@@ -435,7 +462,10 @@ TEST_CASE("a constant in arithmetic is a frozen weight of the written model") {
 
 TEST_CASE("a single number in arithmetic is a constant") {
   ModelBuilder build;
-  build.input("x", {"N", "3"}).constant_real("half", {0.5f}, true).constant_real("two", {2}, true).weight("val_3", {}, 4);
+  build.input("x", {"N", "3"})
+      .constant_real("half", {0.5f}, true)
+      .constant_real("two", {2}, true)
+      .weight("val_3", {}, 4);
   build.node("Mul", {"half", "two"}, {"one"}, "folded");
   build.node("Mul", {"x", "one"}, {"a"}, "first");
   build.node("Div", {"a", "val_3"}, {"y"}, "second");
@@ -470,13 +500,15 @@ TEST_CASE("a model that is too large for one file goes into two, and comes back 
     REQUIRE(exported.ok());
     CHECK(exported->empty());
     std::ifstream one(directory / "one.onnx"), again(directory / "again.onnx");
-    CHECK(std::string(std::istreambuf_iterator<char>(one), {}) == std::string(std::istreambuf_iterator<char>(again), {}));
+    CHECK(std::string(std::istreambuf_iterator<char>(one), {}) ==
+          std::string(std::istreambuf_iterator<char>(again), {}));
   };
   is_one("two.onnx");
 
   // A model that is too large for one file stays in two, also if it replaces another: then its weights take the other
   // name.
-  const auto exported = export_model({.model = directory / "two.onnx", .most_bytes = bytes - 1}, directory / "large.onnx");
+  const auto exported =
+      export_model({.model = directory / "two.onnx", .most_bytes = bytes - 1}, directory / "large.onnx");
   REQUIRE(exported.ok());
   CHECK(*exported == weights_name("large.onnx"));
   is_one("large.onnx");
@@ -515,11 +547,17 @@ TEST_CASE("an exporter that folded batch normalizations, or writes them for eval
   const auto folded = build.import();
   REQUIRE(outcome(folded) == "ok");
   REQUIRE(folded->warnings.size() == 1);
-  CHECK_THAT(folded->warnings[0], Contains("folded 1 batch normalization into") && Contains("dynamo=True, optimize=False"));
-  CHECK_THAT(outcome(build.import({.batch = 4, .require_normalization = true})), StartsWith("4: the exporter folded 1 batch normalization"));
+  CHECK_THAT(folded->warnings[0],
+             Contains("folded 1 batch normalization into") && Contains("dynamo=True, optimize=False"));
+  CHECK_THAT(outcome(build.import({.batch = 4, .require_normalization = true})),
+             StartsWith("4: the exporter folded 1 batch normalization"));
 
   ModelBuilder scopes(20, 10);
-  scopes.input("x", {"N", "3", "4", "4"}).weight("scale", {3}).weight("bias", {3}).weight("mean", {3}).weight("var", {3});
+  scopes.input("x", {"N", "3", "4", "4"})
+      .weight("scale", {3})
+      .weight("bias", {3})
+      .weight("mean", {3})
+      .weight("var", {3});
   scopes.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y"});
   scopes.output("y");
   CHECK_THAT(scopes.import()->warnings[0], Contains("To export it for training"));
@@ -566,8 +604,10 @@ TEST_CASE("weights that are not held are looked at all the same") {
   build.constant_real("zero", {0}, true).constant_real("fill", {-1}, true);
   for (const int64_t at : {int64_t{5}, int64_t{6}, kSide * kSide - 1})
     // -infinity
-    build.graph().mutable_initializer(2)->mutable_raw_data()->replace(4 * static_cast<size_t>(at), 4, std::string("\0\0\x80\xff", 4));
-  build.graph().mutable_initializer(0)->mutable_raw_data()->replace(4 * 77, 8, std::string("\0\0\xc0\x7f\0\0\x80\xff", 8));
+    build.graph().mutable_initializer(2)->mutable_raw_data()->replace(4 * static_cast<size_t>(at), 4,
+                                                                      std::string("\0\0\x80\xff", 4));
+  build.graph().mutable_initializer(0)->mutable_raw_data()->replace(4 * 77, 8,
+                                                                    std::string("\0\0\xc0\x7f\0\0\x80\xff", 8));
   build.node("MatMul", {"x", "w"}, {"h"}, "matmul");
   build.node("Equal", {"table", "zero"}, {"m"}, "equal");
   build.node("Where", {"m", "fill", "h"}, {"chosen"}, "where");
@@ -583,7 +623,8 @@ TEST_CASE("weights that are not held are looked at all the same") {
     location.set_value(tensor.name() + ".data");
   }
   const std::string path = directory.write("m.onnx", build.bytes());
-  const auto held = import_onnx(path, {.batch = 4}), looked_at = import_onnx(path, {.batch = 4, .holds_weights = false});
+  const auto held = import_onnx(path, {.batch = 4}),
+             looked_at = import_onnx(path, {.batch = 4, .holds_weights = false});
   REQUIRE(outcome(held) == "ok");
   REQUIRE(outcome(looked_at) == "ok");
   CHECK(held->warnings == looked_at->warnings);
@@ -604,5 +645,6 @@ TEST_CASE("weights that are not held are looked at all the same") {
   CHECK(held->network.nodes.size() == looked_at->network.nodes.size());
 
   std::filesystem::resize_file(directory / "w.data", 100);
-  CHECK_THAT(outcome(import_onnx(path, {.batch = 4, .holds_weights = false})), StartsWith("3: initializer 'w': its external data"));
+  CHECK_THAT(outcome(import_onnx(path, {.batch = 4, .holds_weights = false})),
+             StartsWith("3: initializer 'w': its external data"));
 }

@@ -36,9 +36,11 @@ Plan small_plan() {
                         .remembers = {TensorId(2)},
                         .in_place = {{TensorId(0), TensorId(2)}},
                         .flops = 12,
-                        .needs = {{.algorithm = "direct", .workspace_bytes = 200}, {.algorithm = "", .workspace_bytes = 0, .recompute = true}}});
+                        .needs = {{.algorithm = "direct", .workspace_bytes = 200},
+                                  {.algorithm = "", .workspace_bytes = 0, .recompute = true}}});
   plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::load, .tensor = TensorId(0)});
-  plan.steps.push_back({.task = TaskId(0), .algorithm = "direct", .workspace = {512, 256}, .waits = {StepId(0)}, .end = 0.25});
+  plan.steps.push_back(
+      {.task = TaskId(0), .algorithm = "direct", .workspace = {512, 256}, .waits = {StepId(0)}, .end = 0.25});
   plan.steps.push_back({.stream = StreamKind::d2h,
                         .kind = StepKind::offload,
                         .tensor = TensorId(2),
@@ -88,14 +90,20 @@ TEST_CASE("a plan comes back from its JSON as it was") {
 
 TEST_CASE("every step and residency is a line of its own") {
   const std::string text = to_json(small_plan());
-  CHECK(text.find("\n    {\"tensor\":0,\"offset\":0,\"bytes\":256,\"first_step\":0,\"last_step\":1},\n") != std::string::npos);
-  CHECK(text.find("\n    {\"id\":2,\"stream\":\"d2h\",\"kind\":\"offload\",\"tensor\":2,\"host_offset\":0,\"waits\":[1],"
-                  "\"start\":0.0,\"end\":0.0}\n") != std::string::npos);
+  CHECK(text.find("\n    {\"tensor\":0,\"offset\":0,\"bytes\":256,\"first_step\":0,\"last_step\":1},\n") !=
+        std::string::npos);
+  CHECK(
+      text.find("\n    {\"id\":2,\"stream\":\"d2h\",\"kind\":\"offload\",\"tensor\":2,\"host_offset\":0,\"waits\":[1],"
+                "\"start\":0.0,\"end\":0.0}\n") != std::string::npos);
 }
 
 TEST_CASE("a copy of a host-resident tensor states its rounds, other copies do not") {
   Plan plan = small_plan();
-  plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = TensorId(3), .host_offset = 512, .rounds = CopyRounds::last});
+  plan.steps.push_back({.stream = StreamKind::h2d,
+                        .kind = StepKind::prefetch,
+                        .tensor = TensorId(3),
+                        .host_offset = 512,
+                        .rounds = CopyRounds::last});
   const std::string text = to_json(plan), copy = "\"host_offset\":512,\"rounds\":\"last\"";
   CHECK(text.find("\"host_offset\":0,\"waits\"") != std::string::npos);
   const auto read = plan_from_json(text);
@@ -110,7 +118,12 @@ TEST_CASE("a copy of a host-resident tensor states its rounds, other copies do n
 TEST_CASE("slices come back from plan.json, and are of a tensor before them") {
   Plan plan = small_plan();
   plan.slice_bytes = 256;
-  plan.tensors.push_back({.name = "a.v.slice0", .bytes = 8, .kind = TensorKind::optimizer_state, .home_offset = 520, .slice_of = TensorId(3), .slice_begin = 8});
+  plan.tensors.push_back({.name = "a.v.slice0",
+                          .bytes = 8,
+                          .kind = TensorKind::optimizer_state,
+                          .home_offset = 520,
+                          .slice_of = TensorId(3),
+                          .slice_begin = 8});
   const std::string text = to_json(plan);
   const auto read = plan_from_json(text);
   REQUIRE(read.ok());
@@ -124,8 +137,10 @@ TEST_CASE("slices come back from plan.json, and are of a tensor before them") {
   const auto state = plan_from_json(to_json(plan));
   REQUIRE(state.ok());
   CHECK(state->whole_weights);
-  CHECK(complaint(replaced(text, "\"slice_of\":3", "\"slice_of\":4")) == "plan.json: tensors[4].slice_of is 4; expected 0 to 3");
-  CHECK(complaint(replaced(text, "\"slice_begin\":8", "\"slice_begin\":-8")) == "plan.json: tensors[4].slice_begin is -8; expected at least 0");
+  CHECK(complaint(replaced(text, "\"slice_of\":3", "\"slice_of\":4")) ==
+        "plan.json: tensors[4].slice_of is 4; expected 0 to 3");
+  CHECK(complaint(replaced(text, "\"slice_begin\":8", "\"slice_begin\":-8")) ==
+        "plan.json: tensors[4].slice_begin is -8; expected at least 0");
 }
 
 TEST_CASE("what is wrong in plan.json is told with its place") {
@@ -135,8 +150,10 @@ TEST_CASE("what is wrong in plan.json is told with its place") {
   CHECK(broken("\"waits\":[1]", "\"waits\":[1.5]") == "plan.json: steps[2].waits[0] is 1.5; expected an integer");
   CHECK(broken("\"schema\": 1", "\"schema\": 2") ==
         "plan.json: schema is 2, but only 1 is supported; use the version of plimsoll that wrote it");
-  CHECK(broken("\"home_offset\":512", "\"home_offset\":-1") == "plan.json: tensors[3].home_offset is -1; expected at least 0");
-  CHECK(broken("\"home_offset\":512", "\"home_offset\":9223372036854775807") == "plan.json: tensors[3].home_offset ends above 2^63");
+  CHECK(broken("\"home_offset\":512", "\"home_offset\":-1") ==
+        "plan.json: tensors[3].home_offset is -1; expected at least 0");
+  CHECK(broken("\"home_offset\":512", "\"home_offset\":9223372036854775807") ==
+        "plan.json: tensors[3].home_offset ends above 2^63");
   CHECK(broken("\"bytes\":512", "\"bytes\":-1") == "plan.json: tensors[2].bytes is -1; expected at least 0");
   CHECK(broken("\"bytes\":512", "\"bytes\":18446744073709551615") ==
         "plan.json: tensors[2].bytes is 18446744073709551615; expected an integer");
@@ -148,7 +165,8 @@ TEST_CASE("what is wrong in plan.json is told with its place") {
   CHECK(broken("\"reads\":[0,1]", "\"reads\":[0,4]") == "plan.json: tasks[0].reads[1] is 4; expected 0 to 3");
   CHECK(broken("{\"id\":1,\"name\":\"a.w\"", "{\"id\":0,\"name\":\"a.w\"") ==
         "plan.json: tensors[1].id is 0; expected 1 to 1");
-  CHECK(broken("\"workspace_bytes\":200", "\"workspace_bytes\":-200") == "plan.json: tasks[0].needs[0].workspace_bytes is -200; expected at least 0");
+  CHECK(broken("\"workspace_bytes\":200", "\"workspace_bytes\":-200") ==
+        "plan.json: tasks[0].needs[0].workspace_bytes is -200; expected at least 0");
   CHECK(complaint("{\"schema\": 1}") == "plan.json: model is missing");
   CHECK(complaint("[]") == "plan.json: is an array; expected an object");
   CHECK(complaint("{\"schema\"") == "plan.json: is not JSON: line 1, column 10: it ends there; is it truncated?");

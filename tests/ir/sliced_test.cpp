@@ -42,9 +42,12 @@ TEST_CASE("a large weight is updated slice by slice, with its state and its part
   CHECK(text.find("tensor %w.slice2 weight f32[32] persistent slice %w from 512\n") != std::string::npos);
   CHECK(text.find("tensor %w.v.slice1 optimizer_state f32[64] persistent slice %w.v from 256\n") != std::string::npos);
   CHECK(task_lines(cut) == R"(task clip Update update layer=gradients Test{} read %dw read %db write %factor
-task w.update.slice0 Update update layer=fc Test{rate=0.5} update %w.slice0 read %dw as f32[64] update %w.v.slice0 read %factor flops=256 once
-task w.update.slice1 Update update layer=fc Test{rate=0.5} update %w.slice1 read %dw as f32[64] from 256 update %w.v.slice1 read %factor flops=256 once
-task w.update.slice2 Update update layer=fc Test{rate=0.5} update %w.slice2 read %dw as f32[32] from 512 update %w.v.slice2 read %factor flops=128 once
+task w.update.slice0 Update update layer=fc Test{rate=0.5} )"
+R"(update %w.slice0 read %dw as f32[64] update %w.v.slice0 read %factor flops=256 once
+task w.update.slice1 Update update layer=fc Test{rate=0.5} )"
+R"(update %w.slice1 read %dw as f32[64] from 256 update %w.v.slice1 read %factor flops=256 once
+task w.update.slice2 Update update layer=fc Test{rate=0.5} )"
+R"(update %w.slice2 read %dw as f32[32] from 512 update %w.v.slice2 read %factor flops=128 once
 task b.update Update update layer=fc Test{} update %b read %db read %factor once
 )");
   CHECK(to_text(graph_of(text)) == text);
@@ -55,14 +58,16 @@ TEST_CASE("over several rounds each slice clears its part of the gradient, which
   const TaskGraph graph = graph_of(kMomentum);
   const std::string text = to_text(sliced(accumulating(graph), 256));
   INFO(text);
-  CHECK(text.find("task w.update.slice1 Update update layer=fc Test{rate=0.5} update %w.slice1 update %dw as f32[64] from 256") != std::string::npos);
+  CHECK(text.find("task w.update.slice1 Update update layer=fc Test{rate=0.5} update %w.slice1 update %dw as f32[64] "
+                  "from 256") != std::string::npos);
   CHECK(text.find("read %dw read %db write %factor") != std::string::npos);
   CHECK(to_text(accumulating(sliced(graph, 256))) == text);
   CHECK(to_text(planned_graph(graph, 2, 256, false)) == text);
   CHECK(to_text(planned_graph(sliced(graph, 256), 2, 256, false)) == text);
 }
 
-TEST_CASE("of a weight that stays whole the state alone is cut, and each slice's update changes its part of the weight") {
+TEST_CASE(
+    "of a weight that stays whole the state alone is cut, and each slice's update changes its part of the weight") {
   const TaskGraph cut = sliced(graph_of(kMomentum), 256, true);
   const std::string text = to_text(cut);
   INFO(text);
@@ -70,7 +75,8 @@ TEST_CASE("of a weight that stays whole the state alone is cut, and each slice's
   CHECK(cut.whole_weights);
   CHECK(text.find("%w.slice") == std::string::npos);
   CHECK(text.find("tensor %w.v.slice2 optimizer_state f32[32] persistent slice %w.v from 512\n") != std::string::npos);
-  CHECK(text.find("task w.update.slice1 Update update layer=fc Test{rate=0.5} update %w as f32[64] from 256 read %dw as f32[64] from 256 update %w.v.slice1 "
+  CHECK(text.find("task w.update.slice1 Update update layer=fc Test{rate=0.5} update %w as f32[64] from 256 read %dw "
+                  "as f32[64] from 256 update %w.v.slice1 "
                   "read %factor flops=256 once\n") != std::string::npos);
   CHECK(to_text(graph_of(text)) == text);
   CHECK(to_text(sliced(cut, 256, true)) == text);
@@ -97,9 +103,12 @@ TEST_CASE("a slice that is no part of its whole is no graph") {
     const auto graph = graph_from_text(kMomentum + line);
     return graph.ok() ? std::string() : graph.error().message;
   };
-  CHECK(message("tensor %s weight f32[64] persistent slice %w from 512\n").find("a slice of 256 bytes from 512 on ends beyond 640 bytes") != std::string::npos);
-  CHECK(message("tensor %s weight f32[64] persistent slice %s\n").find("a tensor cannot be a slice of itself") != std::string::npos);
-  CHECK(message("task t Update update layer=fc Test{} read %dw as f32[64] from 512\n").find("f32[64] from byte 512 on is not part of %dw") != std::string::npos);
+  CHECK(message("tensor %s weight f32[64] persistent slice %w from 512\n")
+            .find("a slice of 256 bytes from 512 on ends beyond 640 bytes") != std::string::npos);
+  CHECK(message("tensor %s weight f32[64] persistent slice %s\n").find("a tensor cannot be a slice of itself") !=
+        std::string::npos);
+  CHECK(message("task t Update update layer=fc Test{} read %dw as f32[64] from 512\n")
+            .find("f32[64] from byte 512 on is not part of %dw") != std::string::npos);
 }
 
 }  // namespace plimsoll

@@ -17,11 +17,13 @@ const Dims kScores = {kBatch, {2}, {64}, {80}};
 // Queries [N, 2, 64, 16], keys and values [N, 2, 80, 16].
 struct Attending {
   Network network;
-  ValueId q = value(ValueKind::input, {kBatch, {2}, {64}, {16}}), k = value(ValueKind::input, {kBatch, {2}, {80}, {16}}),
+  ValueId q = value(ValueKind::input, {kBatch, {2}, {64}, {16}}),
+          k = value(ValueKind::input, {kBatch, {2}, {80}, {16}}),
           v = value(ValueKind::input, {kBatch, {2}, {80}, {16}});
 
   ValueId value(ValueKind kind, Dims dims, DataType type = DataType::f32) {
-    return network.values.push_back({.name = "v" + std::to_string(network.values.size()), .kind = kind, .type = {type, std::move(dims)}});
+    return network.values.push_back(
+        {.name = "v" + std::to_string(network.values.size()), .kind = kind, .type = {type, std::move(dims)}});
   }
   ValueId number(double value) {
     return network.values.push_back({.name = "c" + std::to_string(network.values.size()),
@@ -33,7 +35,8 @@ struct Attending {
     network.values[made].causal = causal;
     return made;
   }
-  ValueId node(const std::string& op, std::vector<ValueId> inputs, Dims dims, std::map<std::string, NodeAttribute> attributes = {}) {
+  ValueId node(const std::string& op, std::vector<ValueId> inputs, Dims dims,
+               std::map<std::string, NodeAttribute> attributes = {}) {
     const ValueId made = value(ValueKind::intermediate, std::move(dims));
     network.nodes.push_back({.name = "n" + std::to_string(network.nodes.size()),
                              .op = op,
@@ -100,16 +103,21 @@ TEST_CASE("two products and a softmax are attention, wherever the scale is") {
 
 TEST_CASE("a causal mask becomes an attribute, another one an operand") {
   Attending seen;
-  CHECK(seen.fused(seen.node("Where", {seen.mask(DataType::u8, CausalMask::seen), seen.scores(), seen.number(-3.4e38)}, kScores)) == kFused);
+  CHECK(seen.fused(seen.node("Where", {seen.mask(DataType::u8, CausalMask::seen), seen.scores(), seen.number(-3.4e38)},
+                             kScores)) == kFused);
   CHECK((seen.causal() && seen.inputs().size() == 3));
   Attending hidden;
-  CHECK(hidden.fused(hidden.node("Where", {hidden.mask(DataType::u8, CausalMask::hidden), hidden.number(-kInfinite), hidden.scores()}, kScores)) == kFused);
+  CHECK(hidden.fused(hidden.node(
+            "Where", {hidden.mask(DataType::u8, CausalMask::hidden), hidden.number(-kInfinite), hidden.scores()},
+            kScores)) == kFused);
   CHECK((hidden.causal() && hidden.inputs().size() == 3));
   Attending added;
-  CHECK(added.fused(added.node("Add", {added.mask(DataType::f32, CausalMask::added), added.scores()}, kScores)) == kFused);
+  CHECK(added.fused(added.node("Add", {added.mask(DataType::f32, CausalMask::added), added.scores()}, kScores)) ==
+        kFused);
   CHECK((added.causal() && added.inputs().size() == 3));
   Attending both;
-  const ValueId causal = both.node("Where", {both.mask(DataType::u8, CausalMask::seen), both.scores(), both.number(-kInfinite)}, kScores);
+  const ValueId causal =
+      both.node("Where", {both.mask(DataType::u8, CausalMask::seen), both.scores(), both.number(-kInfinite)}, kScores);
   const ValueId padding = both.mask(DataType::f32, CausalMask::none, {kBatch, {1}, {1}, {80}});
   CHECK(both.fused(both.node("Add", {causal, padding}, kScores)) == kFused);
   CHECK((both.causal() && both.inputs().size() == 4 && both.inputs()[3] == padding));
@@ -118,7 +126,8 @@ TEST_CASE("a causal mask becomes an attribute, another one an operand") {
   CHECK(masked.fused(masked.node("Where", {mask, masked.scores(), masked.number(-kInfinite)}, kScores)) == kFused);
   CHECK((!masked.causal() && masked.inputs().size() == 4 && masked.inputs()[3] == mask));
   Attending bias;
-  CHECK(bias.fused(bias.node("Add", {bias.scores(), bias.mask(DataType::f32, CausalMask::none, {{2}, {64}, {80}})}, kScores)) == kFused);
+  CHECK(bias.fused(bias.node("Add", {bias.scores(), bias.mask(DataType::f32, CausalMask::none, {{2}, {64}, {80}})},
+                             kScores)) == kFused);
   CHECK((!bias.causal() && bias.inputs().size() == 4));
 }
 
@@ -132,7 +141,8 @@ TEST_CASE("what is no such attention stays as it is") {
   fuse_attention(twice.network);
   CHECK(twice.network.nodes.size() == 4);
   Attending finite;  // a row that is hidden completely is the mean here
-  CHECK(finite.fused(finite.node("Where", {finite.mask(DataType::u8), finite.scores(), finite.number(-1e9)}, kScores)) == "MatMul Where Softmax MatMul");
+  CHECK(finite.fused(finite.node("Where", {finite.mask(DataType::u8), finite.scores(), finite.number(-1e9)},
+                                 kScores)) == "MatMul Where Softmax MatMul");
   Attending small;
   const ValueId scores = small.scores();
   for (const ValueId value : {small.q, small.k, small.v}) small.network.values[value].type.dims[2] = {32};

@@ -23,7 +23,8 @@ struct Chain {
                                      .kind = ValueKind::constant,
                                      .constant = ConstantData{.reals = {value}}});
   }
-  ValueId node(const std::string& op, std::vector<ValueId> inputs, Dims dims, std::map<std::string, NodeAttribute> attributes = {}) {
+  ValueId node(const std::string& op, std::vector<ValueId> inputs, Dims dims,
+               std::map<std::string, NodeAttribute> attributes = {}) {
     const ValueId made = value(ValueKind::intermediate, std::move(dims));
     network.nodes.push_back({.name = "n" + std::to_string(network.nodes.size()),
                              .op = op,
@@ -50,7 +51,8 @@ const std::vector<int64_t> kLast = {-1};
 ValueId normalised(Chain& chain, ValueId x, bool by_pow, std::vector<int64_t> variance_axes = kLast) {
   const ValueId mean = chain.node("ReduceMean", {x}, kOne, {{"axes", kLast}});
   const ValueId off = chain.node("Sub", {x, mean}, kTokens);
-  const ValueId squares = by_pow ? chain.node("Pow", {off, chain.number(2)}, kTokens) : chain.node("Mul", {off, off}, kTokens);
+  const ValueId squares =
+      by_pow ? chain.node("Pow", {off, chain.number(2)}, kTokens) : chain.node("Mul", {off, off}, kTokens);
   const ValueId variance = chain.node("ReduceMean", {squares}, kOne, {{"axes", std::move(variance_axes)}});
   const ValueId root = chain.node("Sqrt", {chain.node("Add", {variance, chain.number(1e-6)}, kOne)}, kOne);
   return chain.node("Div", {off, root}, kTokens);
@@ -96,7 +98,8 @@ TEST_CASE("what is no layer normalization stays as it is") {
   // A scale that is not a row of the normalized axes is not the normalization's.
   Chain scale;
   const ValueId n = normalised(scale, scale.value(ValueKind::input, kTokens), true);
-  CHECK(scale.fused(scale.node("Mul", {n, scale.value(ValueKind::parameter, {{3}, {1}})}, kTokens)) == "LayerNormalization Mul");
+  CHECK(scale.fused(scale.node("Mul", {n, scale.value(ValueKind::parameter, {{3}, {1}})}, kTokens)) ==
+        "LayerNormalization Mul");
 }
 
 TEST_CASE("a Gelu spelled out is one, in every order that exporters have") {
@@ -119,8 +122,10 @@ TEST_CASE("a Gelu by tanh is one, unless somebody reads a step of it") {
   const bool read = GENERATE(false, true);
   Chain chain;
   const ValueId x = chain.value(ValueKind::input, kTokens);
-  const ValueId cubic = chain.node("Mul", {chain.node("Pow", {x, chain.number(3)}, kTokens), chain.number(0.044715)}, kTokens);
-  const ValueId inner = chain.node("Mul", {chain.node("Add", {x, cubic}, kTokens), chain.number(0.7978845608)}, kTokens);
+  const ValueId cubic =
+      chain.node("Mul", {chain.node("Pow", {x, chain.number(3)}, kTokens), chain.number(0.044715)}, kTokens);
+  const ValueId inner =
+      chain.node("Mul", {chain.node("Add", {x, cubic}, kTokens), chain.number(0.7978845608)}, kTokens);
   const ValueId gate = chain.node("Add", {chain.node("Tanh", {inner}, kTokens), chain.number(1)}, kTokens);
   ValueId y = chain.node("Mul", {chain.node("Mul", {x, chain.number(0.5)}, kTokens), gate}, kTokens);
   if (read) y = chain.node("Add", {y, gate}, kTokens);
@@ -129,7 +134,8 @@ TEST_CASE("a Gelu by tanh is one, unless somebody reads a step of it") {
 
 TEST_CASE("a product reads its operand transposed, where only the last two axes change places") {
   Chain chain;
-  const ValueId q = chain.value(ValueKind::input, {kBatch, {2}, {3}, {4}}), k = chain.value(ValueKind::input, {kBatch, {2}, {5}, {4}});
+  const ValueId q = chain.value(ValueKind::input, {kBatch, {2}, {3}, {4}}),
+                k = chain.value(ValueKind::input, {kBatch, {2}, {5}, {4}});
   const std::vector<int64_t> last_two = {0, 1, 3, 2};
   const ValueId turned = chain.node("Transpose", {k}, {kBatch, {2}, {4}, {5}}, {{"perm", last_two}});
   CHECK(chain.fused(chain.node("MatMul", {q, turned}, {kBatch, {2}, {3}, {5}})) == "MatMul");
@@ -137,7 +143,8 @@ TEST_CASE("a product reads its operand transposed, where only the last two axes 
   CHECK(chain.last().marks.transposed_b);
 
   Chain other;
-  const ValueId a = other.value(ValueKind::input, {kBatch, {2}, {3}, {4}}), b = other.value(ValueKind::input, {kBatch, {5}, {2}, {4}});
+  const ValueId a = other.value(ValueKind::input, {kBatch, {2}, {3}, {4}}),
+                b = other.value(ValueKind::input, {kBatch, {5}, {2}, {4}});
   const std::vector<int64_t> heads = {0, 2, 3, 1};
   const ValueId moved = other.node("Transpose", {b}, {kBatch, {2}, {4}, {5}}, {{"perm", heads}});
   CHECK(other.fused(other.node("MatMul", {a, moved}, {kBatch, {2}, {3}, {5}})) == "Transpose MatMul");

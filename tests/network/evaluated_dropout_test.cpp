@@ -58,8 +58,9 @@ TEST_CASE("a dropout in evaluation mode beside nodes in training is an identity"
   normalized.dropout("unsaid", Says::nothing);  // ONNX: false
   notes.clear();
   CHECK(normalized.after(notes) == "BatchNormalization Identity Identity ");
-  CHECK(notes == std::vector<std::string>{
-                     "2 dropouts are in evaluation mode while other nodes are in training mode, and are disabled: off, …"});
+  CHECK(notes ==
+        std::vector<std::string>{
+            "2 dropouts are in evaluation mode while other nodes are in training mode, and are disabled: off, …"});
 }
 
 TEST_CASE("in a file that is in evaluation as a whole, and before opset 12, dropouts stay") {
@@ -68,9 +69,9 @@ TEST_CASE("in a file that is in evaluation as a whole, and before opset 12, drop
   whole.dropout("off", Says::evaluation);
   std::vector<std::string> notes;
   CHECK(whole.after(notes) == "BatchNormalization Dropout ");
-  CHECK(notes == std::vector<std::string>{
-                     "1 dropout is in evaluation mode, like the whole file, but active in training. To disable it, set the ratio to 0 "
-                     "before the export"});
+  CHECK(notes == std::vector<std::string>{"1 dropout is in evaluation mode, like the whole file, but active in "
+                                          "training. To disable it, set the ratio to 0 "
+                                          "before the export"});
   Chain old;
   old.normalization(true);
   old.dropout("old", Says::nothing, 10);

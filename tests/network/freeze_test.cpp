@@ -12,7 +12,11 @@ namespace {
 Network layers() {
   Network network;
   const auto parameter = [&](const std::string& name, bool trainable = true) {
-    return network.values.push_back({.name = name, .kind = ValueKind::parameter, .type = {.dims = {{4}}}, .trainable = trainable, .initializer = name});
+    return network.values.push_back({.name = name,
+                                     .kind = ValueKind::parameter,
+                                     .type = {.dims = {{4}}},
+                                     .trainable = trainable,
+                                     .initializer = name});
   };
   const auto node = [&](const std::string& name, const std::string& module, std::vector<ValueId> inputs) {
     network.nodes.push_back({.name = name, .op = "Conv", .inputs = std::move(inputs), .module_path = module});
@@ -36,10 +40,12 @@ std::string trained(const WeightPatterns& patterns) {
 
 // Three batch normalizations, of which those in `training` have training_mode=1; the first always has the attribute, at
 // least with value 0.
-std::string frozen(const std::string& training, const std::vector<std::string>& patterns = {}, bool modes_are_stated = false) {
+std::string frozen(const std::string& training, const std::vector<std::string>& patterns = {},
+                   bool modes_are_stated = false) {
   Network network{.modes_are_stated = modes_are_stated};
   for (const std::string name : {"a", "b", "c"}) {
-    Node node{.name = "/" + name + "/BatchNormalization", .op = "BatchNormalization", .module_path = "backbone." + name};
+    Node node{
+        .name = "/" + name + "/BatchNormalization", .op = "BatchNormalization", .module_path = "backbone." + name};
     if (training.find(name) != std::string::npos) node.attributes["training_mode"] = int64_t{1};
     else if (name == "a") node.attributes["training_mode"] = int64_t{0};
     network.nodes.push_back(std::move(node));
@@ -47,7 +53,9 @@ std::string frozen(const std::string& training, const std::vector<std::string>& 
   network.nodes.push_back({.name = "conv", .op = "Conv", .module_path = "backbone.conv"});
   std::vector<std::string> notes;
   const Status status = freeze_statistics(network, patterns, notes);
-  if (!status.ok()) return std::to_string(static_cast<int>(status.error().code)) + ": " + status.error().message + "; " + status.error().notes[0];
+  if (!status.ok())
+    return std::to_string(static_cast<int>(status.error().code)) + ": " + status.error().message + "; " +
+           status.error().notes[0];
   std::string names;
   for (const Node& node : network.nodes)
     if (node.attributes.contains("frozen")) names += node.name[1];
@@ -60,22 +68,31 @@ std::string frozen(const std::string& training, const std::vector<std::string>& 
 TEST_CASE("running statistics stay where the file says so, and where the user does") {
   CHECK(frozen("abc") == "");
   CHECK(frozen("") == "");  // an export for evaluation, or dynamo's: the mode is unknown
-  CHECK(frozen("b") == "ac; 2 batch normalizations are in evaluation mode (others are in training mode): their running statistics are used and kept");
-  CHECK(frozen("bc") == "a; 1 batch normalization is in evaluation mode (others are in training mode): its running statistics are used and kept");
-  CHECK(frozen("", {}, true) == "abc; 3 batch normalizations are in evaluation mode: their running statistics are used and kept");
+  CHECK(frozen("b") ==
+        "ac; 2 batch normalizations are in evaluation mode (others are in training mode): their running statistics are "
+        "used and kept");
+  CHECK(frozen("bc") ==
+        "a; 1 batch normalization is in evaluation mode (others are in training mode): its running statistics are used "
+        "and kept");
+  CHECK(frozen("", {}, true) ==
+        "abc; 3 batch normalizations are in evaluation mode: their running statistics are used and kept");
   CHECK(frozen("", {"backbone.b"}) == "b; 1 batch normalization keeps its running statistics (--frozen-statistics)");
   CHECK(frozen("abc", {"/[ab]/*"}) == "ab; 2 batch normalizations keep their running statistics (--frozen-statistics)");
-  CHECK(frozen("abc", {"backbone.a", "backbone.conv"}) == "2: --frozen-statistics 'backbone.conv' matches no batch normalization; batch "
-                                                          "normalizations: backbone.a, backbone.b, backbone.c");
+  CHECK(frozen("abc", {"backbone.a", "backbone.conv"}) ==
+        "2: --frozen-statistics 'backbone.conv' matches no batch normalization; batch "
+        "normalizations: backbone.a, backbone.b, backbone.c");
 }
 
 TEST_CASE("what is trained is what matches, less what is frozen") {
   CHECK(trained({}) == "conv1.weight conv1.bias onnx::Conv_12 fc.weight fc.bias");
   CHECK(trained({.freeze = {"conv1.*"}}) == "onnx::Conv_12 fc.weight fc.bias; 2 weights are frozen, 3 are trained");
   CHECK(trained({.trainable = {"fc.*"}}) == "fc.weight fc.bias; 3 weights are frozen, 2 are trained");
-  CHECK(trained({.trainable = {"*.bias", "layer1.*"}}) == "conv1.bias onnx::Conv_12 fc.bias; 2 weights are frozen, 3 are trained");
-  CHECK(trained({.trainable = {"/fc/*", "/conv1/Conv"}, .freeze = {"*.bias"}}) == "conv1.weight fc.weight; 3 weights are frozen, 2 are trained");
-  CHECK(trained({.trainable = {"*"}}) == "conv1.weight conv1.bias onnx::Conv_12 fc.weight fc.bias; 0 weights are frozen, 5 are trained");
+  CHECK(trained({.trainable = {"*.bias", "layer1.*"}}) ==
+        "conv1.bias onnx::Conv_12 fc.bias; 2 weights are frozen, 3 are trained");
+  CHECK(trained({.trainable = {"/fc/*", "/conv1/Conv"}, .freeze = {"*.bias"}}) ==
+        "conv1.weight fc.weight; 3 weights are frozen, 2 are trained");
+  CHECK(trained({.trainable = {"*"}}) ==
+        "conv1.weight conv1.bias onnx::Conv_12 fc.weight fc.bias; 0 weights are frozen, 5 are trained");
 }
 
 TEST_CASE("a pattern that matches nothing is told, and so is nothing to train") {
@@ -83,7 +100,8 @@ TEST_CASE("a pattern that matches nothing is told, and so is nothing to train") 
   CHECK(trained({.trainable = {"table"}}) == "2: --trainable 'table' matches no trained weight");
   CHECK(trained({.freeze = {"conv9"}}) == "2: --freeze 'conv9' matches no trained weight");
   CHECK(trained({.freeze = {"*"}}) == "2: --freeze leaves none of the model's 5 weights to train");
-  CHECK(trained({.trainable = {"fc.*"}, .freeze = {"fc.*"}}) == "2: --freeze together with --trainable leaves none of the model's 5 weights to train");
+  CHECK(trained({.trainable = {"fc.*"}, .freeze = {"fc.*"}}) ==
+        "2: --freeze together with --trainable leaves none of the model's 5 weights to train");
 }
 
 }  // namespace plimsoll

@@ -71,8 +71,11 @@ TEST_CASE("an Add melts into the batch normalization before it, and a Relu behin
   FuseChain chain;
   const ValueId x = chain.image("x", 16), a = chain.image("a", 16), b = chain.image("b", 16), c = chain.image("c", 16);
   const ValueId d = chain.image("d", 16), e = chain.image("e", 16), f = chain.image("f", 16);
-  const ValueId scale = chain.value("s", {{16}}, ValueKind::parameter), mean = chain.value("m", {{16}}, ValueKind::statistic);
-  const auto bn = [&](ValueId from, ValueId to) { chain.node("BatchNormalization", {from, scale, scale, mean, mean}, to); };
+  const ValueId scale = chain.value("s", {{16}}, ValueKind::parameter),
+                mean = chain.value("m", {{16}}, ValueKind::statistic);
+  const auto bn = [&](ValueId from, ValueId to) {
+    chain.node("BatchNormalization", {from, scale, scale, mean, mean}, to);
+  };
   bn(x, a);
   bn(x, b);
   chain.node("Add", {a, b}, c);
@@ -99,7 +102,8 @@ TEST_CASE("an Add melts into the batch normalization before it, and a Relu behin
 TEST_CASE("a melted node stands where the Add stood") {
   FuseChain chain;
   const ValueId x = chain.image("x", 16), a = chain.image("a", 16), b = chain.image("b", 16), d = chain.image("d", 16);
-  const ValueId scale = chain.value("s", {{16}}, ValueKind::parameter), mean = chain.value("m", {{16}}, ValueKind::statistic);
+  const ValueId scale = chain.value("s", {{16}}, ValueKind::parameter),
+                mean = chain.value("m", {{16}}, ValueKind::statistic);
   const ValueId w = chain.value("w", {{16}, {16}, {1}, {1}}, ValueKind::parameter);
   chain.node("BatchNormalization", {x, scale, scale, mean, mean}, a);
   chain.node("Conv", {x, w}, b);
@@ -114,9 +118,11 @@ TEST_CASE("a melted node stands where the Add stood") {
 TEST_CASE("an Add stays where its term is read elsewhere, stretched, or an output") {
   const auto ops_after = [](int what) {
     FuseChain chain;
-    const ValueId x = chain.image("x", 16), a = chain.image("a", 16), d = chain.image("d", 16), e = chain.image("e", 16);
+    const ValueId x = chain.image("x", 16), a = chain.image("a", 16), d = chain.image("d", 16),
+                  e = chain.image("e", 16);
     const ValueId gate = chain.value("g", {kBatch, {16}, {1}, {1}});
-    const ValueId scale = chain.value("s", {{16}}, ValueKind::parameter), mean = chain.value("m", {{16}}, ValueKind::statistic);
+    const ValueId scale = chain.value("s", {{16}}, ValueKind::parameter),
+                  mean = chain.value("m", {{16}}, ValueKind::statistic);
     chain.node("BatchNormalization", {x, scale, scale, mean, mean}, a);
     chain.node("Add", {a, what == 0 ? a : what == 1 ? gate : x}, d);
     chain.network.outputs = {d};

@@ -19,13 +19,20 @@ struct Net {
   std::vector<std::string> convolutions;
 
   ValueId value(std::string name, Dims dims, ValueKind kind = ValueKind::intermediate) {
-    return network.values.push_back(
-        {.name = std::move(name), .kind = kind, .type = {.dims = std::move(dims)}, .trainable = kind == ValueKind::parameter});
+    return network.values.push_back({.name = std::move(name),
+                                     .kind = kind,
+                                     .type = {.dims = std::move(dims)},
+                                     .trainable = kind == ValueKind::parameter});
   }
-  ValueId node(std::string op, std::vector<ValueId> inputs, Dims dims, std::map<std::string, NodeAttribute> attributes = {}) {
+  ValueId node(std::string op, std::vector<ValueId> inputs, Dims dims,
+               std::map<std::string, NodeAttribute> attributes = {}) {
     const std::string name = op + std::to_string(network.nodes.size());
     const ValueId output = value(name + ".y", std::move(dims));
-    network.nodes.push_back({.name = name, .op = std::move(op), .opset = 13, .inputs = std::move(inputs), .outputs = {output},
+    network.nodes.push_back({.name = name,
+                             .op = std::move(op),
+                             .opset = 13,
+                             .inputs = std::move(inputs),
+                             .outputs = {output},
                              .attributes = std::move(attributes)});
     return output;
   }
@@ -104,7 +111,8 @@ TEST_CASE("of all ways to label things the cheapest is found, and of equal ones 
     const auto is_b = [](size_t ways, size_t i) { return ((ways >> i) & 1) != 0; };
     const auto price = [&](size_t ways) {
       int64_t sum = 0;
-      for (size_t i = 0; i < count; ++i) sum = std::min(TwoLabels::kNever, sum + (is_b(ways, i) ? prices[i].second : prices[i].first));
+      for (size_t i = 0; i < count; ++i)
+        sum = std::min(TwoLabels::kNever, sum + (is_b(ways, i) ? prices[i].second : prices[i].first));
       for (const auto& [a, b, cost] : pairs)
         if (!is_b(ways, a) && is_b(ways, b)) sum = std::min(TwoLabels::kNever, sum + cost);
       return sum;
@@ -135,7 +143,8 @@ TEST_CASE("a convolution that is faster channels last has it so, if that pays fo
   SECTION("the one in the middle wins more than two reorders take, and two of gradients") {
     costs.last = {{net.convolutions[0], 20}, {net.convolutions[1], 5}, {net.convolutions[2], 20}};
     const auto [network, choice] = chosen(net, costs);
-    CHECK(ops_of(network) == "Conv Relu Reorder Conv Reorder Relu Conv Relu GlobalAveragePool Flatten SoftmaxCrossEntropyLoss");
+    CHECK(ops_of(network) ==
+          "Conv Relu Reorder Conv Reorder Relu Conv Relu GlobalAveragePool Flatten SoftmaxCrossEntropyLoss");
     CHECK(choice.nodes_last == 1);
     CHECK(choice.reorders == 2);
     CHECK(choice.seconds == Approx(25 + 4));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "compiler/ir/task_graph_text.h"
 #include "compiler/network/prune.h"
 #include "compiler/ops/op.h"
 #include "compiler/training/build.h"
@@ -52,6 +53,43 @@ Builder classifier() {
 }
 
 }  // namespace
+
+TEST_CASE("mixed labels are three numbers for each sample, of a loss of their own") {
+  std::vector<std::string> notes;
+  LossRequest request{LossKind::softmax_cross_entropy, "Relu1.0"};
+  request.mixed_labels = true;
+  request.class_weights = {1, 2, 3, 4, 5};
+  request.ignore_index = 2;
+  request.label_smoothing = 0.1;
+  Builder b = classifier();
+  REQUIRE(attach_loss(b.network, request, notes).ok());
+  const Node& loss = b.network.nodes.back();
+  CHECK(loss.op == "MixedCrossEntropyLoss");
+  CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::i32, {kBatch, {3}}});
+  const auto graph = build_task_graph(b.network, {.batch = 8, .optimizer = {.kind = OptimizerKind::sgd}});
+  REQUIRE(graph.ok());
+  const Tensor& labels = graph->tensors[graph->inputs.back()];
+  CHECK(labels.mixed_labels);
+  CHECK(labels.ignored == 2);
+  CHECK(labels.class_weights.valid());
+  const auto read_back = graph_from_text(to_text(*graph), "graph");
+  REQUIRE(read_back.ok());
+  CHECK(to_text(*read_back) == to_text(*graph));
+  CHECK(read_back->tensors[read_back->inputs.back()].mixed_labels);
+
+  Builder pixels;  // several labels for each sample cannot be mixed
+  const ValueId x = pixels.value("x", ValueKind::input, {DataType::f32, {kBatch, {3}, {4}, {4}}});
+  pixels.network.outputs = {pixels.node("Relu", {x})};
+  LossRequest of_pixels{LossKind::softmax_cross_entropy, {}, 1};
+  of_pixels.mixed_labels = true;
+  const Status refused = attach_loss(pixels.network, of_pixels, notes);
+  REQUIRE_FALSE(refused.ok());
+  CHECK_THAT(refused.error().message, Catch::Matchers::Contains("one label for each sample"));
+  Builder other = classifier();
+  LossRequest mse{LossKind::mse, "Relu1.0"};
+  mse.mixed_labels = true;
+  CHECK_FALSE(attach_loss(other.network, mse, notes).ok());
+}
 
 TEST_CASE("a loss is attached to the output that is named, and other heads go") {
   Builder b = classifier();
@@ -106,7 +144,8 @@ TEST_CASE("no two tensors of a task graph have the same name, whatever the model
 }
 
 TEST_CASE("of several outputs none is taken by its place") {
-  for (const LossKind kind : {LossKind::softmax_cross_entropy, LossKind::mse, LossKind::binary_cross_entropy, LossKind::none}) {
+  for (const LossKind kind :
+       {LossKind::softmax_cross_entropy, LossKind::mse, LossKind::binary_cross_entropy, LossKind::none}) {
     Builder b = classifier();
     std::vector<std::string> notes;
     const Status status = attach_loss(b.network, kind, notes);
@@ -122,7 +161,8 @@ TEST_CASE("of several outputs none is taken by its place") {
   const Status unknown = attach_loss(b.network, {LossKind::mse, "scores"}, notes);
   REQUIRE_FALSE(unknown.ok());
   CHECK(unknown.error().code == ExitCode::usage);
-  CHECK(unknown.error().message == "the model has no output 'scores' (--output); outputs: 'Relu1.0' f32[N,5], 'Gemm2.0' f32[N,3]");
+  CHECK(unknown.error().message ==
+        "the model has no output 'scores' (--output); outputs: 'Relu1.0' f32[N,5], 'Gemm2.0' f32[N,3]");
   b.network.outputs = {b.network.outputs[1], b.network.outputs[1]};  // one value under two names
   CHECK(attach_loss(b.network, LossKind::mse, notes).ok());
 }
@@ -155,7 +195,8 @@ TEST_CASE("one class is no classification") {
   const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().code == ExitCode::invalid_model);
-  CHECK(status.error().message == "output 'Gemm3.0' is f32[N,1]: the softmax cross entropy of one class is always 0; choose another loss");
+  CHECK(status.error().message ==
+        "output 'Gemm3.0' is f32[N,1]: the softmax cross entropy of one class is always 0; choose another loss");
   CHECK(status.error().notes == std::vector<std::string>{"--loss mse for regression",
                                                          "--loss bce-logits for binary classification"});
   CHECK(attach_loss(b.network, LossKind::mse, notes).ok());
@@ -198,14 +239,17 @@ TEST_CASE("where the axis of the classes is clear it is taken, and else it is as
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul", "Softmax"})) == "[N,3]");  // over the last axis
   CHECK(labels_of(ends_in({kBatch, {3}, {6}, {8}}, {"Conv", "Relu", "Neg"})) == "[N,6,8]");
   CHECK(labels_of(ends_in({kBatch, {3}, {6}, {8}}, {"Relu"})) != "[N,6,8]");  // [N,3,6,8] in and out: ambiguous
-  const std::string asked = "output 'MatMul0.0' is f32[N,3,4]: which axis holds the classes is ambiguous; choose it with --class-axis K";
+  const std::string asked =
+      "output 'MatMul0.0' is f32[N,3,4]: which axis holds the classes is ambiguous; choose it with --class-axis K";
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"})) == asked);
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 2) == "[N,3]");
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), -1) == "[N,3]");
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 1) == "[N,4]");
   CHECK(labels_of(ends_in({kBatch, {3}, {6}, {7}}, {"MatMul"}), 2) == "[N,3,4]");  // transposed to axis 1
-  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 3) == "--class-axis 3: this axis of output 'MatMul0.0', f32[N,3,4], does not exist");
-  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 0) == "--class-axis 0: this axis of output 'MatMul0.0', f32[N,3,4], is the batch");
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 3) ==
+        "--class-axis 3: this axis of output 'MatMul0.0', f32[N,3,4], does not exist");
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 0) ==
+        "--class-axis 0: this axis of output 'MatMul0.0', f32[N,3,4], is the batch");
 
   Builder b = ends_in({kBatch, {3}, {7}}, {"MatMul"});
   std::vector<std::string> notes;
@@ -219,7 +263,8 @@ TEST_CASE("where the axis of the classes is clear it is taken, and else it is as
   CHECK(other.error().message == "--class-axis requires --loss softmax-cross-entropy");
 }
 
-TEST_CASE("an operator whose gradient is zero has no backward task, and is no error downstream of a trained parameter") {
+TEST_CASE(
+    "an operator whose gradient is zero has no backward task, and is no error downstream of a trained parameter") {
   Builder b;
   const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}}});
   const ValueId w = b.value("w", ValueKind::parameter, {DataType::f32, {{7}, {5}}});
@@ -299,7 +344,8 @@ TEST_CASE("an output with its steps first is turned for its target, which has it
   REQUIRE(attach_loss(b.network, LossKind::mse, notes).ok());
   CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::f32, {kBatch, {7}, {3}}});
   CHECK(b.network.values[b.network.nodes.back().inputs[0]].type == TensorType{DataType::f32, {kBatch, {7}, {3}}});
-  CHECK(notes == std::vector<std::string>{"output 'Transpose0.0' is [7,N,3]; targets are read with the batch first: [N,7,3]"});
+  CHECK(notes ==
+        std::vector<std::string>{"output 'Transpose0.0' is [7,N,3]; targets are read with the batch first: [N,7,3]"});
 }
 
 TEST_CASE("a trailing softmax is removed") {
@@ -345,7 +391,8 @@ TEST_CASE("yes or no: the target of logits has their shape, and a sigmoid in fro
 }
 
 TEST_CASE("a likelihood behind a LogSoftmax over the classes is a cross entropy, behind anything else it is itself") {
-  const auto attached = [](const std::function<ValueId(Builder&, ValueId)>& put_in_front, std::vector<std::string>& notes) {
+  const auto attached =
+      [](const std::function<ValueId(Builder&, ValueId)>& put_in_front, std::vector<std::string>& notes) {
     Builder b;
     const ValueId labels = b.value("y", ValueKind::input, {DataType::i64, {kBatch, {2}}});
     const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}, {2}}});
@@ -385,7 +432,9 @@ TEST_CASE("no loss at all is an error") {
   const Status status = attach_loss(b.network, {LossKind::none, "Relu1.0"}, notes);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().code == ExitCode::usage);
-  CHECK(status.error().message == "the model has no loss; choose one, for example --loss softmax-cross-entropy, or --loss output if an output is the loss");
+  CHECK(status.error().message ==
+        "the model has no loss; choose one, for example --loss softmax-cross-entropy, or --loss output if an output is "
+        "the loss");
 }
 
 TEST_CASE("a weight behind an operator without a gradient is refused, with both names") {
@@ -409,7 +458,8 @@ TEST_CASE("scores need a dimension of classes") {
   const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().message ==
-        "output 'Relu0.0' is f32[N], but class scores are [N,classes]; choose another loss: --loss mse, --loss bce-logits, "
+        "output 'Relu0.0' is f32[N], but class scores are [N,classes]; choose another loss: --loss mse, --loss "
+        "bce-logits, "
         "or --loss output if the output is the loss");
   CHECK(status.error().code == ExitCode::invalid_model);
 }

@@ -1,4 +1,5 @@
-// Passes on networks, each run on a text:   RUN: PASS [--images=nChw16c] [--freeze=PATTERN] [--trainable=PATTERN] [--keep=PATTERN]
+// Passes on networks, each run on a text:   RUN: PASS [--images=nChw16c] [--freeze=PATTERN] [--trainable=PATTERN]
+// [--keep=PATTERN]
 #include <map>
 
 #include "compiler/ir/network_text.h"
@@ -68,7 +69,8 @@ TEST_CASE("network passes on texts") {
 }
 
 TEST_CASE("a network of a text is checked before a pass sees it") {
-  const std::string head = "network n v1 imported\nvalue %x input f32[N,4]\nvalue %w parameter f32[4,3] initializer=w\n";
+  const std::string head =
+      "network n v1 imported\nvalue %x input f32[N,4]\nvalue %w parameter f32[4,3] initializer=w\n";
   const auto error = [&](const std::string& rest) {
     const auto network = network_from_text(head + rest + "input %x\noutput %y\n");
     if (!network.ok()) return network.error().message;
@@ -77,11 +79,18 @@ TEST_CASE("a network of a text is checked before a pass sees it") {
   };
   using Catch::Matchers::Contains;
   CHECK(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x %w write %y\n") == "");
-  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n MatMul opset=13 read %x %w write %y\n"), Contains("f32[N,4]; expected f32[N,3]"));
-  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x write %y\n"), Contains("input 1 is missing"));
-  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=2147483648 read %x %w write %y\n"), Contains("at most 2147483647"));
-  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n Matmul opset=13 read %x %w write %y\n"), Contains("unknown operator"));
-  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x %w write %y relu\n"), Contains("applies a Relu"));
-  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y transposed_a\n"), Contains("a mark that its operator does not support"));
-  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y detached\n"), Contains("a mark that its operator does not support"));
+  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n MatMul opset=13 read %x %w write %y\n"),
+             Contains("f32[N,4]; expected f32[N,3]"));
+  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x write %y\n"),
+             Contains("input 1 is missing"));
+  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=2147483648 read %x %w write %y\n"),
+             Contains("at most 2147483647"));
+  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n Matmul opset=13 read %x %w write %y\n"),
+             Contains("unknown operator"));
+  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x %w write %y relu\n"),
+             Contains("applies a Relu"));
+  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y transposed_a\n"),
+             Contains("a mark that its operator does not support"));
+  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y detached\n"),
+             Contains("a mark that its operator does not support"));
 }

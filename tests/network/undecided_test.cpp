@@ -72,7 +72,8 @@ TEST_CASE("an answer decides what it names, and leaves the rest as it is") {
   CHECK(decided({"scale", "mask"}, {}, Assume::trainable) == "fc.weight scale mask");
   CHECK(decided({"scale", "mask"}, {}, Assume::frozen) == "fc.weight");
   CHECK(decided({"scale", "mask"}, {.freeze = {"scale"}}, Assume::trainable) == "fc.weight mask");
-  CHECK_THAT(decided({"scale", "mask"}, {.trainable = {"scale"}}), Contains("whether 1 tensor is trained") && Contains("'mask'"));
+  CHECK_THAT(decided({"scale", "mask"}, {.trainable = {"scale"}}),
+             Contains("whether 1 tensor is trained") && Contains("'mask'"));
   // A pattern that matches a weight known to be trained means "train only these".
   CHECK(decided({"scale", "mask"}, {.trainable = {"fc.*"}}) == "fc.weight");
   CHECK(decided({"scale", "mask"}, {.trainable = {"fc.*", "mask"}}) == "fc.weight mask");

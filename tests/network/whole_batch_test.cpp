@@ -28,10 +28,16 @@ struct LossChain {
     return id;
   }
 
-  ValueId node(const std::string& op, std::vector<ValueId> inputs, std::map<std::string, NodeAttribute> attributes = {}) {
+  ValueId node(const std::string& op, std::vector<ValueId> inputs,
+               std::map<std::string, NodeAttribute> attributes = {}) {
     const std::string name = op + std::to_string(network.nodes.size());
     const ValueId output = network.values.push_back({.name = name});
-    network.nodes.push_back({.name = name, .op = op, .opset = 13, .inputs = std::move(inputs), .outputs = {output}, .attributes = std::move(attributes)});
+    network.nodes.push_back({.name = name,
+                             .op = op,
+                             .opset = 13,
+                             .inputs = std::move(inputs),
+                             .outputs = {output},
+                             .attributes = std::move(attributes)});
     const auto types = find_op(op)->infer(NodeView(network, network.nodes.back()));
     INFO((types.ok() ? "" : types.error().message));
     REQUIRE(types.ok());
@@ -89,10 +95,19 @@ TEST_CASE("what makes no sum over samples needs the whole batch") {
     const ValueId mean = c.mean(c.squares());
     return c.node("Mul", {mean, mean});
   }), Contains("Mul"));
-  CHECK_THAT(first([](LossChain& c) { return c.node("Add", {c.mean(c.squares()), c.mean(c.node("Mul", {c.w, c.w}))}); }), Contains("Add"));
-  CHECK_THAT(first([](LossChain& c) { return c.node("Div", {c.mean(c.scores), c.mean(c.squares())}); }), Contains("Div"));
+  CHECK_THAT(first([](LossChain& c) {
+               return c.node("Add", {c.mean(c.squares()), c.mean(c.node("Mul", {c.w, c.w}))});
+             }),
+             Contains("Add"));
+  CHECK_THAT(first([](LossChain& c) {
+               return c.node("Div", {c.mean(c.scores), c.mean(c.squares())});
+             }),
+             Contains("Div"));
   CHECK_THAT(first([](LossChain& c) { return c.mean(c.node("Sub", {c.scores, c.mean(c.scores)})); }), Contains("Sub"));
-  CHECK_THAT(first([](LossChain& c) { return c.node("ReduceMax", {c.scores}, {{"keepdims", int64_t{0}}}); }), Contains("ReduceMax"));
+  CHECK_THAT(first([](LossChain& c) {
+               return c.node("ReduceMax", {c.scores}, {{"keepdims", int64_t{0}}});
+             }),
+             Contains("ReduceMax"));
   // A loss that does not depend on samples would be counted once per round.
   CHECK(first([](LossChain& c) { return c.mean(c.w); }) == "loss");
   // A Relu that was fused into an addition.
@@ -103,7 +118,8 @@ TEST_CASE("what makes no sum over samples needs the whole batch") {
   }), Contains("Add"));
 }
 
-TEST_CASE("a mean over samples is a share of the iteration's mean in rounds, and the round's own where the batch is whole") {
+TEST_CASE(
+    "a mean over samples is a share of the iteration's mean in rounds, and the round's own where the batch is whole") {
   const auto attributes = [](bool root) {
     LossChain c;
     const ValueId mean = c.mean(c.squares());
@@ -118,7 +134,8 @@ TEST_CASE("a mean over samples is a share of the iteration's mean in rounds, and
       if (task.kernel != "SumSamples" && task.kernel != "SpreadSamples") continue;
       const auto attrs = task.attributes;
       for (const Attribute& attribute : attrs)
-        if (attribute.name == "scale" && !root) text += std::get<double>(attribute.value) == 1.0 / 24 ? "share " : "other ";
+        if (attribute.name == "scale" && !root)
+          text += std::get<double>(attribute.value) == 1.0 / 24 ? "share " : "other ";
         else if (attribute.name == "of_round" && root) text += std::get<bool>(attribute.value) ? "own " : "other ";
     }
     return text;
@@ -129,7 +146,8 @@ TEST_CASE("a mean over samples is a share of the iteration's mean in rounds, and
 
 TEST_CASE("the output that is the loss is named, or the only number, and what it leaves out is an error") {
   LossChain c;
-  const ValueId loss = c.mean(c.squares()), other = c.mean(c.scores), head = c.node("MatMul", {c.x, c.value("v", ValueKind::parameter, {{4}, {2}})});
+  const ValueId loss = c.mean(c.squares()), other = c.mean(c.scores),
+                head = c.node("MatMul", {c.x, c.value("v", ValueKind::parameter, {{4}, {2}})});
   const auto found = [&](std::vector<ValueId> outputs, const std::string& name = "") {
     c.network.outputs = std::move(outputs);
     const auto result = find_output_loss(c.network, name);
@@ -143,12 +161,15 @@ TEST_CASE("the output that is the loss is named, or the only number, and what it
   CHECK(found({c.scores, loss}) == name);
   CHECK(found({head, loss}, name) == name);
   CHECK(found({head, loss}) == "4: output 'MatMul5' f32[N,2] does not contribute to the loss '" + name +
-                                   "': layers that feed only this output would not be trained; --loss output:" + name + " trains without them");
+                                   "': layers that feed only this output would not be trained; --loss output:" + name +
+                                   " trains without them");
   CHECK_THAT(found({loss, other}), Contains("4: several of the model's outputs are scalars"));
   CHECK_THAT(found({c.scores, head}), Contains("4: none of the model's outputs are scalars"));
-  CHECK_THAT(found({c.scores}), Contains("is not a loss: a loss is a single f32; reduce the loss over all samples in the model"));
+  CHECK_THAT(found({c.scores}),
+             Contains("is not a loss: a loss is a single f32; reduce the loss over all samples in the model"));
   CHECK_THAT(found({loss, c.scores}, c.network.values[c.scores].name), Contains("is not a loss"));
-  CHECK_THAT(found({loss}, "los"), Contains("2: --loss output:los: the model has no such output; outputs: '" + name + "' f32[]"));
+  CHECK_THAT(found({loss}, "los"),
+             Contains("2: --loss output:los: the model has no such output; outputs: '" + name + "' f32[]"));
 }
 
 }  // namespace plimsoll

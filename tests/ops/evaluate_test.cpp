@@ -32,7 +32,8 @@ KnownValue known_of(const Op& op, const TensorType& type, const std::vector<doub
 
 // The node as it would be in a file.
 ModelNode model_node_of(const Op& op, const Sample& sample, size_t inputs) {
-  ModelNode node{.op = std::string(op.name), .name = "node", .inputs = std::vector<std::string>(inputs, "x"), .outputs = {"y"}};
+  ModelNode node{
+      .op = std::string(op.name), .name = "node", .inputs = std::vector<std::string>(inputs, "x"), .outputs = {"y"}};
   for (const auto& [name, value] : sample.attributes) {
     ModelAttribute attribute{.name = name};
     if (const auto* whole = std::get_if<int64_t>(&value)) attribute.value = *whole;
@@ -83,7 +84,8 @@ bool agrees(const Op& op, const Sample& sample) {
   CHECK(data_type_of(made->element) == instance.type_of(output).type);
   REQUIRE(made->elements() == static_cast<int64_t>(expected.size()));
   for (size_t i = 0; i < expected.size(); ++i) {
-    const double item = made->real() ? made->number(i) : static_cast<double>(made->integer(i).value), other = expected[i];
+    const double item = made->real() ? made->number(i) : static_cast<double>(made->integer(i).value),
+                 other = expected[i];
     if (std::isnan(item) && std::isnan(other)) continue;
     CHECK(item == Approx(other).epsilon(1e-5).margin(1e-6));
   }

@@ -47,7 +47,8 @@ std::vector<Algorithm> Executor::algorithms(const Task& task) const { return alg
 
 void Executor::execute(const Task& task, const Variation& variation,
                        const std::function<std::byte*(TensorId)>& address) {
-  const std::string key = task.name + "|" + signature(task, samples_) + "|" + variation.algorithm + (variation.accumulate ? "|+" : "");
+  const std::string key =
+      task.name + "|" + signature(task, samples_) + "|" + variation.algorithm + (variation.accumulate ? "|+" : "");
   auto found = built_.find(key);
   if (found == built_.end()) {
     const KernelCall call = call_of(task, variation.accumulate);

@@ -42,11 +42,16 @@ Value value_of(const SampleInput& input, size_t i) {
 
 Network make_network(const Op& op, const Sample& sample) {
   Network network{.name = std::string(op.name) + "/" + sample.name};
-  Node node{.name = "node", .op = std::string(op.name), .opset = sample.opset, .attributes = sample.attributes, .marks = sample.marks};
+  Node node{.name = "node",
+            .op = std::string(op.name),
+            .opset = sample.opset,
+            .attributes = sample.attributes,
+            .marks = sample.marks};
   for (size_t i = 0; i < sample.inputs.size(); ++i) {
     const bool given = !left_out(sample.inputs[i]);
     node.inputs.push_back(given ? network.values.push_back(value_of(sample.inputs[i], i)) : ValueId{});
-    if (given && network.values[node.inputs.back()].kind == ValueKind::input) network.inputs.push_back(node.inputs.back());
+    if (given && network.values[node.inputs.back()].kind == ValueKind::input)
+      network.inputs.push_back(node.inputs.back());
   }
   for (int i = 0; i < sample.outputs; ++i)
     node.outputs.push_back(network.values.push_back({.name = "out" + std::to_string(i)}));

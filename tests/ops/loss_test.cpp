@@ -4,8 +4,9 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/kernels.h"
+#include "runtime/attrs/mixed_label.h"
 #include "runtime/backend.h"
+#include "runtime/kernels.h"
 
 namespace plimsoll::test {
 namespace {
@@ -20,10 +21,13 @@ LossOutcome run(const std::vector<float>& logits, const std::vector<int32_t>& la
             int64_t pixels, const SoftmaxCrossEntropyAttrs& attrs, bool training = true, bool of_logarithms = false,
             std::vector<float> weights = {}, RunContext context = {}) {
   const TensorDesc scores = pixels == 1 ? f32({n, classes}) : f32({n, classes, pixels});
-  std::vector<OperandDesc> operands = {read(scores), read(i32({n, pixels})), write(f32({1})), write(f32({1})), write(scores)};
+  std::vector<OperandDesc> operands = {read(scores), read(i32({n, pixels})), write(f32({1})), write(f32({1})),
+                                       write(scores)};
   if (!weights.empty()) operands.push_back(read(f32({classes})));
-  const auto kernel = of_logarithms ? NegativeLogLikelihood::make(attrs, operands, "") : SoftmaxCrossEntropy::make(attrs, operands, "");
-  const auto algorithms = of_logarithms ? NegativeLogLikelihood::algorithms(attrs, operands) : SoftmaxCrossEntropy::algorithms(attrs, operands);
+  const auto kernel =
+      of_logarithms ? NegativeLogLikelihood::make(attrs, operands, "") : SoftmaxCrossEntropy::make(attrs, operands, "");
+  const auto algorithms = of_logarithms ? NegativeLogLikelihood::algorithms(attrs, operands)
+                                        : SoftmaxCrossEntropy::algorithms(attrs, operands);
   std::vector<std::byte> workspace(static_cast<size_t>(algorithms[0].workspace_bytes) + 512);
   LossOutcome outcome{.gradient = std::vector<float>(logits.size(), 7)};
   std::vector<float> given = logits;
@@ -38,11 +42,33 @@ LossOutcome run(const std::vector<float>& logits, const std::vector<int32_t>& la
   return outcome;
 }
 
+// Logits [labels, classes].
+LossOutcome run_mixed(std::vector<float> logits, std::vector<MixedLabel> labels, int64_t classes,
+                      const SoftmaxCrossEntropyAttrs& attrs, std::vector<float> weights = {}, bool training = true) {
+  const auto n = static_cast<int64_t>(labels.size());
+  const TensorDesc scores = f32({n, classes});
+  std::vector<OperandDesc> operands = {read(scores), read(i32({n, 3})), write(f32({1})), write(f32({1})),
+                                       write(scores)};
+  if (!weights.empty()) operands.push_back(read(f32({classes})));
+  const auto kernel = MixedCrossEntropy::make(attrs, operands, "");
+  std::vector<double> workspace(
+      static_cast<size_t>(MixedCrossEntropy::algorithms(attrs, operands)[0].workspace_bytes) / 8 + 1);
+  LossOutcome outcome{.gradient = std::vector<float>(logits.size(), 7)};
+  std::byte* const addresses[] = {
+      reinterpret_cast<std::byte*>(logits.data()),           reinterpret_cast<std::byte*>(labels.data()),
+      reinterpret_cast<std::byte*>(&outcome.loss),           reinterpret_cast<std::byte*>(&outcome.correct),
+      reinterpret_cast<std::byte*>(outcome.gradient.data()), reinterpret_cast<std::byte*>(weights.data())};
+  kernel->run({.training = training}, addresses, reinterpret_cast<std::byte*>(workspace.data()));
+  backend::finish(nullptr);
+  return outcome;
+}
+
 void check(int64_t n, int64_t classes, int64_t pixels) {
   std::vector<float> logits(static_cast<size_t>(n * classes * pixels));
   std::vector<int32_t> labels(static_cast<size_t>(n * pixels));
   for (size_t i = 0; i < logits.size(); ++i) logits[i] = std::sin(static_cast<float>(i) * 1.7F) * 4;
-  for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>(i * 5 % static_cast<size_t>(classes + 1)) - 1;
+  for (size_t i = 0; i < labels.size(); ++i)
+    labels[i] = static_cast<int32_t>(i * 5 % static_cast<size_t>(classes + 1)) - 1;
   const double scale = 0.125;
   const int64_t ignored = 2;
   const LossOutcome got = run(logits, labels, n, classes, pixels, {.scale = scale, .ignore_index = ignored});
@@ -87,27 +113,33 @@ TEST_CASE("a mean is divided by what its labels count for, a sum by nothing") {
   const std::vector<int32_t> labels = {0, 2, -1};
   const float sum = run(logits, labels, 3, 3, 1, {.sum = true}).loss;
   CHECK(run(logits, labels, 3, 3, 1, {.counts = true}).loss == Approx(sum / 2).epsilon(1e-6));
-  CHECK(run(logits, labels, 3, 3, 1, {.ignore_index = 2, .counts = true}).gradient[0] == Approx(run(logits, labels, 3, 3, 1, {.ignore_index = 2, .sum = true}).gradient[0]));
+  CHECK(run(logits, labels, 3, 3, 1, {.ignore_index = 2, .counts = true}).gradient[0] ==
+        Approx(run(logits, labels, 3, 3, 1, {.ignore_index = 2, .sum = true}).gradient[0]));
   CHECK(run(logits, {-1, -1, -1}, 3, 3, 1, {.counts = true}).loss == 0);
   RunContext of_bad_batch{.loss_scale = std::nan("")};
   of_bad_batch.label_scales[3] = 0.25;
-  for (const SoftmaxCrossEntropyAttrs& attrs : {SoftmaxCrossEntropyAttrs{}, {.sum = true}, {.counts = true}, {.fed = 3}})
+  for (const SoftmaxCrossEntropyAttrs& attrs :
+       {SoftmaxCrossEntropyAttrs{}, {.sum = true}, {.counts = true}, {.fed = 3}})
     CHECK(std::isnan(run(logits, labels, 3, 3, 1, attrs, true, false, {}, of_bad_batch).loss));
   of_bad_batch.loss_scale = 0.5;
   CHECK(run(logits, labels, 3, 3, 1, {}, true, false, {}, of_bad_batch).loss == Approx(sum / 2).epsilon(1e-6));
   CHECK(run(logits, labels, 3, 3, 1, {.fed = 3}, true, false, {}, of_bad_batch).loss == Approx(sum / 4).epsilon(1e-6));
   CHECK(run(logits, labels, 3, 3, 1, {.sum = true}, true, false, {}, of_bad_batch).loss == sum);
-  CHECK(run(logits, labels, 3, 3, 1, {.counts = true}, true, false, {}, of_bad_batch).loss == Approx(sum / 2).epsilon(1e-6));
+  CHECK(run(logits, labels, 3, 3, 1, {.counts = true}, true, false, {}, of_bad_batch).loss ==
+        Approx(sum / 2).epsilon(1e-6));
 }
 
 // With class weights and label_smoothing as in PyTorch's CrossEntropyLoss.
 void check_weighed(int64_t n, int64_t classes, int64_t pixels, bool weighed, double smoothing) {
-  std::vector<float> logits(static_cast<size_t>(n * classes * pixels)), weights(weighed ? static_cast<size_t>(classes) : 0);
+  std::vector<float> logits(static_cast<size_t>(n * classes * pixels)),
+      weights(weighed ? static_cast<size_t>(classes) : 0);
   std::vector<int32_t> labels(static_cast<size_t>(n * pixels));
   for (size_t i = 0; i < logits.size(); ++i) logits[i] = std::sin(static_cast<float>(i) * 1.7F) * 4;
-  for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>(i * 5 % static_cast<size_t>(classes + 1)) - 1;
+  for (size_t i = 0; i < labels.size(); ++i)
+    labels[i] = static_cast<int32_t>(i * 5 % static_cast<size_t>(classes + 1)) - 1;
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = 0.25F * static_cast<float>(i % 7 + 1);
-  const LossOutcome got = run(logits, labels, n, classes, pixels, {.smoothing = smoothing, .counts = true}, true, false, weights);
+  const LossOutcome got =
+      run(logits, labels, n, classes, pixels, {.smoothing = smoothing, .counts = true}, true, false, weights);
   const auto weight = [&](int64_t c) { return weighed ? static_cast<double>(weights[static_cast<size_t>(c)]) : 1; };
   double loss = 0, divisor = 0, worst = 0;
   for (const int32_t label : labels) divisor += label < 0 ? 0 : weight(label);
@@ -117,7 +149,9 @@ void check_weighed(int64_t n, int64_t classes, int64_t pixels, bool weighed, dou
       const int32_t label = labels[static_cast<size_t>(s * pixels + p)];
       double sum = 0, all = 0;
       for (int64_t c = 0; c < classes; ++c) sum += std::exp(static_cast<double>(logits[at(c)]));
-      const auto share = [&](int64_t c) { return (c == label ? (1 - smoothing) * weight(c) : 0) + smoothing / static_cast<double>(classes) * weight(c); };
+      const auto share = [&](int64_t c) {
+        return (c == label ? (1 - smoothing) * weight(c) : 0) + smoothing / static_cast<double>(classes) * weight(c);
+      };
       for (int64_t c = 0; c < classes; ++c) all += share(c);
       for (int64_t c = 0; c < classes; ++c) {
         const double x = static_cast<double>(logits[at(c)]);
@@ -140,6 +174,47 @@ TEST_CASE("weights of classes and smoothed labels are what their formula says") 
   CHECK(std::isnan(run({1, 2}, {2}, 1, 2, 1, {.smoothing = 0.1}, true, false, {1, 1}).loss));
   // Without smoothing, a score of minus infinity for another class does not affect the label.
   CHECK(std::isfinite(run({1, -std::numeric_limits<float>::infinity()}, {0}, 1, 2, 1, {}, true, false, {1, 2}).loss));
+}
+
+// Compared with SoftmaxCrossEntropy of each label, row by row.
+TEST_CASE("the loss of mixed labels is the sum of two losses, by their shares") {
+  constexpr int64_t kRows = 6, kClasses = 21, kIgnored = 3;
+  std::vector<float> logits(kRows * kClasses), weights(kClasses);
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = std::sin(static_cast<float>(i) * 1.7F) * 4;
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = 0.25F * static_cast<float>(i % 7 + 1);
+  // Of two classes, of one, of one class twice, with an ignored class on either side, and of no class that counts.
+  const std::vector<MixedLabel> labels = {{5, 11, kWholeShare / 4},  {7, 2, 0},
+                                          {20, 20, kWholeShare / 3}, {kIgnored, 4, kWholeShare / 8},
+                                          {9, -1, kWholeShare / 2},  {-1, -1, -1}};
+  for (const bool weighed : {false, true})
+    for (const double smoothing : {0.0, 0.1}) {
+      const SoftmaxCrossEntropyAttrs attrs{.scale = 0.125, .ignore_index = kIgnored, .smoothing = smoothing};
+      const std::vector<float> given = weighed ? weights : std::vector<float>();
+      const LossOutcome got = run_mixed(logits, labels, kClasses, attrs, given);
+      double loss = 0, correct = 0, worst = 0;
+      for (size_t row = 0; row < kRows; ++row) {
+        const std::vector<float> one(logits.begin() + static_cast<int64_t>(row) * kClasses,
+                                     logits.begin() + static_cast<int64_t>(row + 1) * kClasses);
+        const LossOutcome own = run(one, {labels[row].own}, 1, kClasses, 1, attrs, true, false, given),
+                          other = run(one, {labels[row].other}, 1, kClasses, 1, attrs, true, false, given);
+        const double share = labels[row].of_other();
+        const auto mixed = [&](float a, float b) {
+          return (1 - share) * static_cast<double>(a) + share * static_cast<double>(b);
+        };
+        loss += mixed(own.loss, other.loss);
+        correct += mixed(own.correct, other.correct);
+        for (size_t c = 0; c < kClasses; ++c)
+          worst = std::max(worst, std::abs(mixed(own.gradient[c], other.gradient[c]) -
+                                           static_cast<double>(got.gradient[row * kClasses + c])));
+      }
+      CHECK(got.loss == Approx(loss).epsilon(1e-6));
+      CHECK(got.correct == Approx(correct).epsilon(1e-6));
+      CHECK(worst < 1e-7);
+    }
+  CHECK(run_mixed({1, 3}, {{0, 1, kWholeShare / 4}}, 2, {}).correct == 0.25F);
+  CHECK(std::isnan(run_mixed({1, 2}, {{0, 2, kWholeShare / 2}}, 2, {}).loss));
+  CHECK(std::isfinite(run_mixed({1, 2}, {{0, 2, 0}}, 2, {}).loss));
+  CHECK(run_mixed({1, 2}, {{0, 1, 5}}, 2, {}, {}, false).gradient == std::vector<float>{7, 7});
 }
 
 TEST_CASE("the first of equal scores is the arg max") {
@@ -211,11 +286,13 @@ TEST_CASE("the binary cross entropy is what its formula says, and overflows nowh
   const std::vector<OperandDesc> operands = {read(desc), read(desc), write(f32({1})), write(f32({1})), write(desc)};
   const BinaryCrossEntropyAttrs attrs{.scale = 1.0 / 10000};
   const auto kernel = BinaryCrossEntropy::make(attrs, operands, "");
-  std::vector<double> workspace(static_cast<size_t>(BinaryCrossEntropy::algorithms(attrs, operands)[0].workspace_bytes) / 8 + 1);
+  std::vector<double> workspace(
+      static_cast<size_t>(BinaryCrossEntropy::algorithms(attrs, operands)[0].workspace_bytes) / 8 + 1);
   float loss = -1, correct = -1;
   const auto play = [&](const RunContext& context) {
-    std::byte* const addresses[] = {reinterpret_cast<std::byte*>(x.data()), reinterpret_cast<std::byte*>(target.data()), reinterpret_cast<std::byte*>(&loss),
-                                    reinterpret_cast<std::byte*>(&correct), reinterpret_cast<std::byte*>(gradient.data())};
+    std::byte* const addresses[] = {reinterpret_cast<std::byte*>(x.data()), reinterpret_cast<std::byte*>(target.data()),
+                                    reinterpret_cast<std::byte*>(&loss), reinterpret_cast<std::byte*>(&correct),
+                                    reinterpret_cast<std::byte*>(gradient.data())};
     kernel->run(context, addresses, reinterpret_cast<std::byte*>(workspace.data()));
     backend::finish(nullptr);
   };
@@ -223,7 +300,8 @@ TEST_CASE("the binary cross entropy is what its formula says, and overflows nowh
   double worst = 0, hits = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     const double probability = 1 / (1 + std::exp(-static_cast<double>(x[i])));
-    worst = std::max(worst, std::abs(static_cast<double>(gradient[i]) - (probability - static_cast<double>(target[i])) / 10000));
+    worst = std::max(
+        worst, std::abs(static_cast<double>(gradient[i]) - (probability - static_cast<double>(target[i])) / 10000));
     hits += (x[i] > 0) == (target[i] > 0.5F) ? 1 : 0;
   }
   CHECK(loss == Approx(2e26).epsilon(1e-6));

@@ -76,7 +76,8 @@ json case_of(const std::string& name, const Task& task, const Buffers& before, c
 
 bool makes_weight_gradient(const Task& task, const TaskGraph& graph) {
   for (const Operand& operand : task.operands)
-    if (operand.access == Access::write && graph.tensors[operand.tensor].kind == TensorKind::weight_gradient) return true;
+    if (operand.access == Access::write && graph.tensors[operand.tensor].kind == TensorKind::weight_gradient)
+      return true;
   return false;
 }
 
@@ -109,7 +110,8 @@ TEST_CASE("cases for another backend", "[.cases]") {
           // An accumulated gradient starts from a nonzero number.
           if (accumulate)
             for (const Operand& operand : task.operands)
-              if (operand.access == Access::write) std::memset(before.at(operand.tensor).data(), 0x3E, size_t(before.at(operand.tensor).size()));
+              if (operand.access == Access::write)
+                std::memset(before.at(operand.tensor).data(), 0x3E, size_t(before.at(operand.tensor).size()));
           const Buffers after = executor.run_apart(run, before, {.accumulate = accumulate});
           const std::string how = accumulate ? ", added" : again ? ", again" : "";
           out << (cases++ == 0 ? "\n" : ",\n")
@@ -117,7 +119,8 @@ TEST_CASE("cases for another backend", "[.cases]") {
           if (!last) return;
           const Task& alike = last->graph.tasks[TaskId(static_cast<int64_t>(number))];
           const Task turned = again ? as_run_again(alike) : alike;
-          out << ",\n" << case_of(name + task.name + ", nhwc" + how, turned, before, after, accumulate, last->graph).dump();
+          out << ",\n"
+              << case_of(name + task.name + ", nhwc" + how, turned, before, after, accumulate, last->graph).dump();
           ++cases_last;
         };
         write(false, false);

@@ -65,7 +65,8 @@ Values optimized(const KernelCall& call, size_t states) {
     tensors[1] = {0.1F * times, -0.2F * times, 0.3F * times};
     std::vector<std::byte*> addresses;
     for (std::vector<float>& tensor : tensors) addresses.push_back(reinterpret_cast<std::byte*>(tensor.data()));
-    kernel->run({.iteration = step, .learning_rate = 0.1}, addresses.data(), reinterpret_cast<std::byte*>(workspace.data()));
+    kernel->run({.iteration = step, .learning_rate = 0.1}, addresses.data(),
+                reinterpret_cast<std::byte*>(workspace.data()));
     backend::finish(nullptr);
   }
   // A gradient that accumulates over rounds is cleared for the next iteration; one that is only read is not changed.
@@ -113,14 +114,18 @@ TEST_CASE("volumes as PyTorch's") {
   for (int i = 1; i <= 12; ++i) w.push_back(i * 5 % 7);
   const SampleInput volume{.dims = {kBatch, {1}, {4}, {3}, {5}}};
   const SampleInput weights{.dims = {{1}, {1}, {2}, {2}, {3}}, .kind = ValueKind::parameter};
-  const Sample conv{.inputs = {volume, weights},
-                    .attributes = {{"strides", Ints{2, 1, 2}}, {"dilations", Ints{1, 2, 1}}, {"pads", Ints{1, 0, 1, 1, 0, 1}}}};
+  const Sample conv{
+      .inputs = {volume, weights},
+      .attributes = {{"strides", Ints{2, 1, 2}}, {"dilations", Ints{1, 2, 1}}, {"pads", Ints{1, 0, 1, 1, 0, 1}}}};
   CHECK(Run("Conv", conv, {x, w}).output() == Values{185, 291, 144, 397, 282, 402, 27, 250, 276});
 
   const Values small = {7, 14, 19, 3, 20, 4, 9, 16};
-  const Sample transposed{.inputs = {{.dims = {kBatch, {1}, {2}, {2}, {2}}}, weights},
-                          .attributes = {{"strides", Ints{2, 1, 2}}, {"pads", Ints{1, 0, 1, 1, 0, 1}}, {"output_padding", Ints{1, 0, 0}}}};
-  CHECK(Run("ConvTranspose", transposed, {small, w}).output() == Values{35, 21, 70, 137, 99, 99, 114, 79, 18, 60, 40, 12, 107, 153, 64, 36, 114, 64, 100, 60, 20, 165, 111, 104, 54, 52, 96});
+  const Sample transposed{
+      .inputs = {{.dims = {kBatch, {1}, {2}, {2}, {2}}}, weights},
+      .attributes = {{"strides", Ints{2, 1, 2}}, {"pads", Ints{1, 0, 1, 1, 0, 1}}, {"output_padding", Ints{1, 0, 0}}}};
+  CHECK(Run("ConvTranspose", transposed, {small, w}).output() == Values{35,  21, 70, 137, 99,  99,  114, 79,  18,
+                                                                        60,  40, 12, 107, 153, 64,  36,  114, 64,
+                                                                        100, 60, 20, 165, 111, 104, 54,  52,  96});
 
   const auto pooled = [&](const char* op, int64_t counts) {
     std::map<std::string, NodeAttribute> attributes = {{"kernel_shape", Ints{2, 3, 2}}, {"strides", Ints{2, 2, 2}},
@@ -129,10 +134,11 @@ TEST_CASE("volumes as PyTorch's") {
     return Run(op, {.inputs = {volume}, .attributes = attributes}, {x}).output();
   };
   CHECK(pooled("MaxPool", 0) == Values{19, 21, 17, 19, 22, 17, 22, 17, 20, 22, 18, 20, 12, 19, 21, 12, 19, 22});
-  CHECK(distance(pooled("AveragePool", 1), {26. / 12, 4, 35. / 12, 27. / 12, 50. / 12, 37. / 12, 61. / 12, 68. / 12, 88. / 12,
-                                            63. / 12, 6, 92. / 12, 1, 43. / 12, 53. / 12, 13. / 12, 3.75, 55. / 12}) < 1e-6);
-  CHECK(distance(pooled("AveragePool", 0), {13, 12, 8.75, 13.5, 12.5, 9.25, 15.25, 8.5, 11, 15.75, 9, 11.5, 6, 10.75, 13.25, 6.5, 11.25,
-                                            13.75}) < 1e-6);
+  CHECK(distance(pooled("AveragePool", 1),
+                 {26. / 12, 4, 35. / 12, 27. / 12, 50. / 12, 37. / 12, 61. / 12, 68. / 12, 88. / 12, 63. / 12, 6,
+                  92. / 12, 1, 43. / 12, 53. / 12, 13. / 12, 3.75, 55. / 12}) < 1e-6);
+  CHECK(distance(pooled("AveragePool", 0), {13, 12, 8.75, 13.5, 12.5, 9.25, 15.25, 8.5, 11, 15.75, 9, 11.5, 6, 10.75,
+                                            13.25, 6.5, 11.25, 13.75}) < 1e-6);
 }
 
 TEST_CASE("pictures at the places of a grid as PyTorch's") {
@@ -275,7 +281,8 @@ TEST_CASE("dropout drops its share, scales the rest, and is another with each se
   CHECK(run.output() == ones);
 }
 
-TEST_CASE("a random mask has its share of ones, is another with each seed, iteration and round, and its mean in evaluation") {
+TEST_CASE(
+    "a random mask has its share of ones, is another with each seed, iteration and round, and its mean in evaluation") {
   const Sample sample{.attributes = {{"shape", Ints{-1, 40000}}, {"probability", 0.75}}};
   Run run("Bernoulli", sample, {});
   const Values y = run.output();
@@ -304,21 +311,25 @@ TEST_CASE("a random mask has its share of ones, is another with each seed, itera
 TEST_CASE("images are resized as PyTorch's interpolate does") {
   const auto resized = [](std::vector<double> sizes, std::map<std::string, NodeAttribute> attributes) {
     return Run("Resize",
-               {.inputs = {{.dims = {kBatch, {1}, {2}, {3}}},
-                           {.kind = ValueKind::constant},
-                           {.kind = ValueKind::constant},
-                           {.dims = {{4}}, .kind = ValueKind::constant, .constant = std::move(sizes), .type = DataType::i64}},
+               {.inputs =
+                    {{.dims = {kBatch, {1}, {2}, {3}}},
+                     {.kind = ValueKind::constant},
+                     {.kind = ValueKind::constant},
+                     {.dims = {{4}}, .kind = ValueKind::constant, .constant = std::move(sizes), .type = DataType::i64}},
                 .attributes = std::move(attributes)},
                {counting(6)})
         .output();
   };
-  const NodeAttribute linear = std::string("linear"), asymmetric = std::string("asymmetric"), floor = std::string("floor");
+  const NodeAttribute linear = std::string("linear"), asymmetric = std::string("asymmetric"),
+                      floor = std::string("floor");
   // F.interpolate(torch.arange(1., 7).view(1, 1, 2, 3), size=(3, 5), mode=…)
   CHECK(resized({-1, 1, 3, 5}, {{"coordinate_transformation_mode", asymmetric}, {"nearest_mode", floor}}) ==
         Values{1, 1, 2, 2, 3, 1, 1, 2, 2, 3, 4, 4, 5, 5, 6});
-  CHECK(distance(resized({-1, 1, 3, 5}, {{"mode", linear}, {"coordinate_transformation_mode", std::string("pytorch_half_pixel")}}),
+  CHECK(distance(resized({-1, 1, 3, 5},
+                         {{"mode", linear}, {"coordinate_transformation_mode", std::string("pytorch_half_pixel")}}),
                  {1, 1.4, 2, 2.6, 3, 2.5, 2.9, 3.5, 4.1, 4.5, 4, 4.4, 5, 5.6, 6}) < 1e-6);
-  CHECK(distance(resized({-1, 1, 3, 5}, {{"mode", linear}, {"coordinate_transformation_mode", std::string("align_corners")}}),
+  CHECK(distance(resized({-1, 1, 3, 5},
+                         {{"mode", linear}, {"coordinate_transformation_mode", std::string("align_corners")}}),
                  {1, 1.5, 2, 2.5, 3, 2.5, 3, 3.5, 4, 4.5, 4, 4.5, 5, 5.5, 6}) < 1e-6);
   // Three times a third is exactly one pixel.
   CHECK(resized({-1, 1, 2, 9}, {{"coordinate_transformation_mode", asymmetric}, {"nearest_mode", floor}}) ==
@@ -354,10 +365,13 @@ TEST_CASE("optimizers step as PyTorch's") {
       made.operands.push_back(write(f32({1})));
       return optimized(made, 3);
     };
-    CHECK(distance(lamb({{"beta1", 0.8}, {"beta2", 0.99}, {"epsilon", 1e-6}, {"weight_decay", 0.05}}), {0.639950, -1.622662, 0.148592}) < 1e-5);
+    CHECK(distance(lamb({{"beta1", 0.8}, {"beta2", 0.99}, {"epsilon", 1e-6}, {"weight_decay", 0.05}}),
+                   {0.639950, -1.622662, 0.148592}) < 1e-5);
     CHECK(distance(lamb({}), {0.707684, -1.707683, 0.207682}) < 1e-5);
-    CHECK(distance(optimized(call("LionUpdate", {{"beta1", 0.8}, {"beta2", 0.95}, {"weight_decay", 0.05}}, 1, accumulated), 1),
-                   {0.686572, -1.671647, 0.194035}) < 1e-5);
+    CHECK(
+        distance(
+            optimized(call("LionUpdate", {{"beta1", 0.8}, {"beta2", 0.95}, {"weight_decay", 0.05}}, 1, accumulated), 1),
+            {0.686572, -1.671647, 0.194035}) < 1e-5);
   }
 }
 
@@ -380,8 +394,8 @@ TEST_CASE("the factor of clipped gradients is that of their norm together, and u
   const auto factor_of = [](double max_norm, std::vector<float> a, std::vector<float> b) {
     const KernelCall call{.name = "ClipFactor",
                           .attributes = {{"max_norm", max_norm}},
-                          .operands = {read(f32({static_cast<int64_t>(a.size())})), read(f32({static_cast<int64_t>(b.size())})),
-                                       write(f32({1}))}};
+                          .operands = {read(f32({static_cast<int64_t>(a.size())})),
+                                       read(f32({static_cast<int64_t>(b.size())})), write(f32({1}))}};
     std::vector<std::vector<float>> tensors = {std::move(a), std::move(b), {-7}};
     run_once(call, {}, tensors);
     return tensors[2][0];
@@ -393,7 +407,8 @@ TEST_CASE("the factor of clipped gradients is that of their norm together, and u
   CHECK(factor_of(1, std::vector<float>(100000, 2), std::vector<float>(33333, -1)) == Approx(1 / std::sqrt(433333.0)));
   CHECK(std::isnan(factor_of(1, {NAN, 0}, {4})));
 
-  for (const auto& [name, states] : {std::pair{"SgdUpdate", 0}, {"MomentumUpdate", 1}, {"AdamUpdate", 2}, {"LionUpdate", 1}}) {
+  for (const auto& [name, states] :
+       {std::pair{"SgdUpdate", 0}, {"MomentumUpdate", 1}, {"AdamUpdate", 2}, {"LionUpdate", 1}}) {
     INFO(name);
     KernelCall plain{.name = name, .operands = {update(f32({3})), update(f32({3}))}};
     for (int i = 0; i < states; ++i) plain.operands.push_back(update(f32({3})));
@@ -429,9 +444,10 @@ TEST_CASE("a loss scaled is its gradient scaled: a batch that is not whole is th
   CHECK(mean(0.25, 1) == mean(0.125, 2));
   CHECK(mean(0.25, 1)[2][0] == 6.25F);
   const auto entropy = [](double scale, double loss_scale) {
-    const KernelCall call{.name = "SoftmaxCrossEntropy",
-                          .attributes = {{"scale", scale}},
-                          .operands = {read(f32({2, 2})), read(i32({2})), write(f32({1})), absent(), write(f32({2, 2}))}};
+    const KernelCall call{
+        .name = "SoftmaxCrossEntropy",
+        .attributes = {{"scale", scale}},
+        .operands = {read(f32({2, 2})), read(i32({2})), write(f32({1})), absent(), write(f32({2, 2}))}};
     std::vector<std::vector<float>> tensors = {{1, 2, 3, 4}, {0, 0}, {0}, {0}, {0, 0, 0, 0}};
     std::vector<std::byte*> addresses;
     for (auto& tensor : tensors) addresses.push_back(reinterpret_cast<std::byte*>(tensor.data()));
@@ -448,7 +464,8 @@ TEST_CASE("a loss scaled is its gradient scaled: a batch that is not whole is th
 
 TEST_CASE("a row that is masked whole is zeros, and nothing flows back through it") {
   constexpr float kMasked = -std::numeric_limits<float>::infinity();
-  const std::vector<float> rows = {0, kMasked, 0, kMasked, kMasked, kMasked, kMasked, kMasked, kMasked, 1, kMasked, NAN};
+  const std::vector<float> rows = {0,       kMasked, 0,       kMasked, kMasked, kMasked,
+                                   kMasked, kMasked, kMasked, 1,       kMasked, NAN};
   const auto turned = [](const std::vector<float>& given) {  // [4, 3] → [3, 4]
     std::vector<float> made;
     for (size_t c = 0; c < 3; ++c)
@@ -466,7 +483,8 @@ TEST_CASE("a row that is masked whole is zeros, and nothing flows back through i
     const std::vector<float> wanted = {0.5F, 0, 0.5F, 0, 0, 0, 0, 0, 0, NAN, NAN, NAN};
     const std::vector<float> in_order = side_by_side ? wanted : turned(wanted);
     for (size_t i = 0; i < 12; ++i) CHECK((y[i] == in_order[i] || (std::isnan(y[i]) && std::isnan(in_order[i]))));
-    std::vector<std::vector<float>> tensors = {std::vector<float>(12, 0), std::vector<float>(12, 3), std::vector<float>(12, 7)};
+    std::vector<std::vector<float>> tensors = {std::vector<float>(12, 0), std::vector<float>(12, 3),
+                                               std::vector<float>(12, 7)};
     run_once({.name = "SoftmaxBackward", .operands = {read(desc), read(desc), write(desc)}}, {}, tensors);
     CHECK(tensors[2] == std::vector<float>(12, 0));
   }
@@ -478,7 +496,10 @@ TEST_CASE("what no float holds fills with infinity, the lowest float with itself
     const std::vector<unsigned char> mask = {0, 1};
     std::memcpy(tensors[1].data(), mask.data(), 2);
     const TensorDesc desc = f32({2});
-    run_once({.name = "MaskedFill", .attributes = {{"value", value}}, .operands = {read(desc), read({DataType::u8, {2}}), write(desc)}}, {}, tensors);
+    run_once({.name = "MaskedFill",
+              .attributes = {{"value", value}},
+              .operands = {read(desc), read({DataType::u8, {2}}), write(desc)}},
+             {}, tensors);
     CHECK(tensors[2][1] == 2);
     return tensors[2][0];
   };
@@ -492,10 +513,14 @@ TEST_CASE("what no float holds fills with infinity, the lowest float with itself
 TEST_CASE("a clip whose min is above its max is its max, with no gradient") {
   const TensorDesc desc = f32({4});
   std::vector<std::vector<float>> tensors = {{-3, 1, 1.5, 9}, std::vector<float>(4, 7)};
-  run_once({.name = "ClipForward", .attributes = {{"min", 2.0}, {"max", 1.0}}, .operands = {read(desc), write(desc)}}, {}, tensors);
+  run_once({.name = "ClipForward", .attributes = {{"min", 2.0}, {"max", 1.0}}, .operands = {read(desc), write(desc)}},
+           {}, tensors);
   CHECK(tensors[1] == std::vector<float>{1, 1, 1, 1});
   std::vector<std::vector<float>> slopes = {tensors[1], {1, 2, 3, 4}, std::vector<float>(4, 7)};
-  run_once({.name = "ClipBackward", .attributes = {{"min", 2.0}, {"max", 1.0}}, .operands = {read(desc), read(desc), write(desc)}}, {}, slopes);
+  run_once({.name = "ClipBackward",
+            .attributes = {{"min", 2.0}, {"max", 1.0}},
+            .operands = {read(desc), read(desc), write(desc)}},
+           {}, slopes);
   CHECK(slopes[2] == std::vector<float>{0, 0, 0, 0});
 }
 
@@ -569,7 +594,8 @@ TEST_CASE("Max and Min share the gradient where operands are equal, as torch.max
   CHECK((tensors[2][0] == 1 && std::isnan(tensors[2][1]) && std::isnan(tensors[2][2]) && tensors[2][3] == -1));
 }
 
-TEST_CASE("reductions and their gradients as PyTorch has them: ties, zero factors, large exponents, infinities and NaN") {
+TEST_CASE(
+    "reductions and their gradients as PyTorch has them: ties, zero factors, large exponents, infinities and NaN") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   // Over rows that are contiguous, and over interleaved rows.
   for (const bool behind : {true, false}) {
@@ -630,10 +656,12 @@ TEST_CASE("modes edge, reflect and wrap of Pad as numpy has them") {
 TEST_CASE("whole numbers, booleans and what is picked by them") {
   const auto of = [](DataType type, int64_t n) { return SampleInput{.dims = {kBatch, {n}}, .type = type}; };
   const auto constant = [](DataType type, Values items) {
-    return SampleInput{.dims = {{static_cast<int64_t>(items.size())}}, .kind = ValueKind::constant, .constant = items, .type = type};
+    return SampleInput{
+        .dims = {{static_cast<int64_t>(items.size())}}, .kind = ValueKind::constant, .constant = items, .type = type};
   };
   const auto cast = [&](DataType from, int64_t to, const Values& x) {
-    return Run("Cast", {.inputs = {of(from, static_cast<int64_t>(x.size()))}, .attributes = {{"to", to}}}, {x}).output();
+    return Run("Cast", {.inputs = {of(from, static_cast<int64_t>(x.size()))}, .attributes = {{"to", to}}}, {x})
+        .output();
   };
   constexpr int64_t kToInt64 = 7, kToInt32 = 6, kToBool = 9, kToFloat = 1;
   CHECK(cast(DataType::f32, kToInt64, {1.9, -1.9, 0, NAN}) == Values{1, -1, 0, 0});
@@ -642,21 +670,28 @@ TEST_CASE("whole numbers, booleans and what is picked by them") {
   CHECK(cast(DataType::u8, kToBool, {7, 0, 1}) == Values{1, 0, 1});
   CHECK(cast(DataType::i64, kToFloat, {-3, 1 << 20}) == Values{-3, 1 << 20});
 
-  const auto whole = [&](const char* op, const Values& a, const Values& b, std::map<std::string, NodeAttribute> attributes = {}) {
+  const auto whole =
+      [&](const char* op, const Values& a, const Values& b, std::map<std::string, NodeAttribute> attributes = {}) {
     const int64_t n = static_cast<int64_t>(a.size());
-    return Run(op, {.inputs = {of(DataType::i64, n), of(DataType::i64, n)}, .attributes = std::move(attributes)}, {a, b}).output();
+    return Run(op, {.inputs = {of(DataType::i64, n), of(DataType::i64, n)}, .attributes = std::move(attributes)},
+               {a, b})
+        .output();
   };
   CHECK(whole("Div", {7, -7, 7, 1}, {2, 2, -2, 0}) == Values{3, -3, -3, 0});
   CHECK(whole("Mod", {7, -7, 7, -7}, {3, 3, -3, -3}) == Values{1, 2, -2, -1});
   CHECK(whole("GreaterOrEqual", {1, 2, 3}, {2, 2, 2}) == Values{0, 1, 1});
   CHECK(whole("Less", {1, 2, 3}, {2, 2, 2}) == Values{1, 0, 0});
-  const Values nan = Run("Equal", {.inputs = {of(DataType::f32, 2), of(DataType::f32, 2)}}, {{NAN, 1}, {NAN, 1}}).output();
+  const Values nan =
+      Run("Equal", {.inputs = {of(DataType::f32, 2), of(DataType::f32, 2)}}, {{NAN, 1}, {NAN, 1}}).output();
   CHECK(nan == Values{0, 1});
 
   const auto sum = [&](int64_t exclusive, int64_t reverse) {
     SampleInput axis = constant(DataType::i64, {1});
     axis.dims = {};
-    return Run("CumSum", {.inputs = {of(DataType::i64, 4), axis}, .attributes = {{"exclusive", exclusive}, {"reverse", reverse}}}, {{1, 2, 3, 4}}).output();
+    return Run("CumSum",
+               {.inputs = {of(DataType::i64, 4), axis}, .attributes = {{"exclusive", exclusive}, {"reverse", reverse}}},
+               {{1, 2, 3, 4}})
+        .output();
   };
   CHECK(sum(0, 0) == Values{1, 3, 6, 10});
   CHECK(sum(1, 0) == Values{0, 1, 3, 6});
@@ -664,22 +699,34 @@ TEST_CASE("whole numbers, booleans and what is picked by them") {
   CHECK(sum(1, 1) == Values{9, 7, 4, 0});
 
   const auto arg = [&](const char* op, int64_t last, const Values& x) {
-    return Run(op, {.inputs = {of(DataType::f32, static_cast<int64_t>(x.size()))}, .attributes = {{"axis", int64_t{1}}, {"select_last_index", last}}}, {x}).output();
+    return Run(op,
+               {.inputs = {of(DataType::f32, static_cast<int64_t>(x.size()))},
+                .attributes = {{"axis", int64_t{1}}, {"select_last_index", last}}},
+               {x})
+        .output();
   };
   CHECK(arg("ArgMax", 0, {1, 3, 3, 2}) == Values{1});
   CHECK(arg("ArgMax", 1, {1, 3, 3, 2}) == Values{2});
   CHECK(arg("ArgMin", 0, {2, 1, 1}) == Values{1});
   CHECK(arg("ArgMax", 0, {1, NAN, 3}) == Values{1});
   const auto top = [&](int64_t largest, const Values& x) {
-    return Run("TopK", {.inputs = {of(DataType::f32, static_cast<int64_t>(x.size())), constant(DataType::i64, {3})}, .attributes = {{"largest", largest}}, .outputs = 2}, {x}).output();
+    return Run("TopK",
+               {.inputs = {of(DataType::f32, static_cast<int64_t>(x.size())), constant(DataType::i64, {3})},
+                .attributes = {{"largest", largest}},
+                .outputs = 2},
+               {x})
+        .output();
   };
   CHECK(top(1, {1, 5, 3, 5}) == Values{5, 5, 3});
   CHECK(top(0, {4, 5, 3, 1}) == Values{1, 3, 4});
 
-  CHECK(Run("GatherElements", {.inputs = {of(DataType::i64, 3), of(DataType::i64, 4)}, .attributes = {{"axis", int64_t{1}}}}, {{10, 20, 30}, {-1, 0, 1, -3}}).output() ==
-        Values{30, 10, 20, 10});
+  CHECK(Run("GatherElements",
+            {.inputs = {of(DataType::i64, 3), of(DataType::i64, 4)}, .attributes = {{"axis", int64_t{1}}}},
+            {{10, 20, 30}, {-1, 0, 1, -3}})
+            .output() == Values{30, 10, 20, 10});
   const SampleInput depth{.kind = ValueKind::constant, .constant = {3}, .type = DataType::i64};
-  CHECK(Run("OneHot", {.inputs = {of(DataType::i64, 3), depth, constant(DataType::f32, {0, 2})}}, {{0, -1, 5}}).output() == Values{2, 0, 0, 0, 0, 2, 0, 0, 0});
+  CHECK(Run("OneHot", {.inputs = {of(DataType::i64, 3), depth, constant(DataType::f32, {0, 2})}}, {{0, -1, 5}})
+            .output() == Values{2, 0, 0, 0, 0, 2, 0, 0, 0});
 }
 
 TEST_CASE("TopK of which only the indices are read") {
@@ -700,8 +747,9 @@ TEST_CASE("kernels by name refuse what they are not") {
   CHECK_THROWS_AS(make_kernel({.name = "Nothing"}, ""), KernelError);
   CHECK_THROWS_AS(make_kernel({.name = "SgdUpdate", .attributes = {{"speed", 1.0}}}, ""), KernelError);
   CHECK_THROWS_AS(make_kernel({.name = "SgdUpdate", .attributes = {{"weight_decay", true}}}, ""), KernelError);
-  const KernelCall conv{.name = "ConvForward",
-                        .operands = {read(f32({1, 2, 3, 3})), read(f32({4, 2, 3, 3})), absent(), write(f32({1, 4, 1, 1}))}};
+  const KernelCall conv{
+      .name = "ConvForward",
+      .operands = {read(f32({1, 2, 3, 3})), read(f32({4, 2, 3, 3})), absent(), write(f32({1, 4, 1, 1}))}};
   CHECK_THROWS_AS(make_kernel(conv, "magic"), KernelError);
   KernelCall wrong = conv;
   wrong.operands[3] = write(f32({1, 4, 2, 2}));

@@ -30,7 +30,8 @@ TEST_CASE("a ResNet of 992 layers: 48 GB, and 7 GB with the sublinear plan") {
   hold_computed("all tensors", 153.7, gib(shared.all_bytes), 153.6, 153.8);
   hold("sharing", 48, gib(shared.matched_bytes), 36, 61);
   // "two to three".
-  hold("times less by what is shared", 3, static_cast<double>(shared.all_bytes) / static_cast<double>(shared.matched_bytes), 2, 3.3);
+  hold("times less by what is shared", 3,
+       static_cast<double>(shared.all_bytes) / static_cast<double>(shared.matched_bytes), 2, 3.3);
   hold_computed("sublinear, maps only", 4.57, gib(sublinear.matched_bytes), 4.3, 4.6);
   hold("sublinear with W and dW", 7, gib(sublinear.matched_bytes + sublinear.parameter_bytes), 4.0 + 2.3, 7.0);
   hold("times less, maps only", 48.0 / 7, gib(shared.matched_bytes) / gib(sublinear.matched_bytes), 8.6, 11);
@@ -50,8 +51,10 @@ TEST_CASE("a ResNet of 200 layers is the deepest that shares its way into 12 GB"
 
 TEST_CASE("an unrolled LSTM takes more than 4 times less") {
   for (const int steps : {32, 64}) {
-    const TaskGraph graph = chen_graph_of(fmt::format("lstm:layers=4,hidden=1024,features=1024,classes=5000,steps={}", steps), 64);
+    const TaskGraph graph =
+        chen_graph_of(fmt::format("lstm:layers=4,hidden=1024,features=1024,classes=5000,steps={}", steps), 64);
     const ChenFigures shared = figures_of(graph, "liveness"), sublinear = figures_of(graph, "sublinear");
-    hold(fmt::format("LSTM over {} steps, times less", steps), 4, gib(shared.matched_bytes) / gib(sublinear.matched_bytes), 4, 20);
+    hold(fmt::format("LSTM over {} steps, times less", steps), 4,
+         gib(shared.matched_bytes) / gib(sublinear.matched_bytes), 4, 20);
   }
 }

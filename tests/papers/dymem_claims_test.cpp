@@ -48,7 +48,8 @@ HighWater high_water(const Candidate& candidate) {
   };
   const Plan best_fit = plan_at(PlaceKind::in_turn), mobility = plan_at(PlaceKind::by_mobility);
   const Plan ours = plan_at(PlaceKind::best_of);
-  return {ours.summary.live_bytes, best_fit.summary.arena_bytes, mobility.summary.arena_bytes, ours.summary.arena_bytes};
+  return {ours.summary.live_bytes, best_fit.summary.arena_bytes, mobility.summary.arena_bytes,
+          ours.summary.arena_bytes};
 }
 
 }  // namespace
@@ -66,8 +67,9 @@ TEST_CASE("Dymem: the high-water of best fit, of two ends and ours, on one trace
     const HighWater found = high_water(*candidate);
     const auto mib = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
     const double more = 100 * (mib(found.mobility) / mib(found.best_fit) - 1);
-    WARN(fmt::format("{} batch {}: live {:.1f} MiB, best fit {:.1f}, two ends {:.1f} ({:+.1f} %), ours {:.1f}", network.spec,
-                     network.batch, mib(found.live), mib(found.best_fit), mib(found.mobility), more, mib(found.ours)));
+    WARN(fmt::format("{} batch {}: live {:.1f} MiB, best fit {:.1f}, two ends {:.1f} ({:+.1f} %), ours {:.1f}",
+                     network.spec, network.batch, mib(found.live), mib(found.best_fit), mib(found.mobility), more,
+                     mib(found.ours)));
     CHECK(found.live <= found.ours);
     CHECK(found.ours <= found.best_fit);
     CHECK(found.ours <= found.mobility);
@@ -87,19 +89,23 @@ TEST_CASE("Dymem: the steps of ResNet-32") {
     if (task.kind != TaskKind::forward && task.kind != TaskKind::loss) continue;
     (task.layer.find("downsample") == std::string::npos ? layers : projections).insert(task.name);
   }
-  WARN(fmt::format("ResNet-32: published 2 x 95 steps, ours {} layers and {} projections", layers.size(), projections.size()));
+  WARN(fmt::format("ResNet-32: published 2 x 95 steps, ours {} layers and {} projections", layers.size(),
+                   projections.size()));
   CHECK(layers.size() == 95);
   CHECK(projections.size() == 2);
 }
 
 // Sections 2.1 and 2.3.2: the layers whose outputs and gradients take the bytes of Inception v4.
-TEST_CASE("Dymem: feature maps take more than 90 % of Inception v4, and those of four kinds of layers more than 90 % of them") {
+TEST_CASE(
+    "Dymem: feature maps take more than 90 % of Inception v4, and those of four kinds of layers more than 90 % of "
+    "them") {
   const Result<TaskGraph> graph = find_rules("dymem")->build(import_zoo("inception_v4", 32).network, 32);
   REQUIRE(graph.ok());
   std::map<std::string, int64_t> owned;
   int64_t maps = 0;
   for (const Task& task : graph->tasks)
-    for (const TensorId tensor : task.writes()) owned[task.op] += graph->tensors[tensor].bytes(32), maps += graph->tensors[tensor].bytes(32);
+    for (const TensorId tensor : task.writes())
+      owned[task.op] += graph->tensors[tensor].bytes(32), maps += graph->tensors[tensor].bytes(32);
   const auto share = [&](const std::set<std::string>& ops) {
     int64_t bytes = 0, all = 0;
     for (const auto& [op, own] : owned) {
@@ -109,7 +115,8 @@ TEST_CASE("Dymem: feature maps take more than 90 % of Inception v4, and those of
     return 100 * static_cast<double>(bytes) / static_cast<double>(all);
   };
   const int64_t parameters = 3 * 4 * zoo_facts("inception_v4")->parameters;
-  hold("Inception v4(32), feature maps, %", 90, 100 * static_cast<double>(maps) / static_cast<double>(maps + parameters), 90, 100);
+  hold("Inception v4(32), feature maps, %", 90,
+       100 * static_cast<double>(maps) / static_cast<double>(maps + parameters), 90, 100);
   hold("Inception v4(32), CONV, ACT, BN and POOL, %", 90, share({"CONV", "ACT", "BN", "POOL"}), 90, 100);
   hold("Inception v4(32), DROPOUT, SOFTMAX and FC, %", 1, share({"DROPOUT", "SOFTMAX", "FC"}), 0, 1);
 }

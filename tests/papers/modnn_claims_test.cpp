@@ -37,7 +37,8 @@ struct Claim {
 const Claim kClaims[] = {
     {"vgg16", 256, "> 24", 32, 38, 32'159'340'864, 37'167'888'704, 591'965'344, 1'145'395'520},
     {"vgg19", 256, "> 24", 34, 40, 34'873'590'080, 39'882'137'920, 613'204'128, 1'187'873'088},
-    {"vgg:groups=12,12,24,25,25", 128, "nearly 100", 90, 122, 95'470'067'008, 97'974'340'928, 1'064'238'752, 2'089'942'336},
+    {"vgg:groups=12,12,24,25,25", 128, "nearly 100", 90, 122, 95'470'067'008, 97'974'340'928, 1'064'238'752,
+     2'089'942'336},
     {"resnet34", 256, "12 to 24", 14, 19, 18'879'879'488, 14'896'363'840, 96'824'480, 184'015'168},
     {"fcn", 128, "12 to 24", 18, 21, 18'097'065'472, 20'061'832'192, 583'113'984, 1'127'692'800},
 };
@@ -52,11 +53,13 @@ TEST_CASE("moDNN's five networks: ideal and lower bound") {
     const ModnnFigures a = modnn_figures(modnn_graph_of(network, claim.batch), claim.batch);
     const ModnnFigures b = modnn_figures(modnn_graph_of(network, claim.batch, ModnnRelu::separate), claim.batch);
     const int64_t bound_w = a.weights + a.largest_task;
-    WARN(fmt::format("{} batch {}: published {} GB, (A) {:.3f} ({:+.4f} % of the reference), (B) {:.3f} ({:+.4f} %), band {} to {}; "
-                     "lower bound {:.3f} with W, {:.3f} with W and dW",
-                     claim.spec, claim.batch, claim.published, modnn_gb(a.all_blocks), residual(modnn_gb(a.all_blocks), modnn_gb(claim.a)),
-                     modnn_gb(b.two_gradients), residual(modnn_gb(b.two_gradients), modnn_gb(claim.b)), claim.least, claim.most, modnn_gb(bound_w),
-                     modnn_gb(a.lower_bound())));
+    WARN(fmt::format(
+        "{} batch {}: published {} GB, (A) {:.3f} ({:+.4f} % of the reference), (B) {:.3f} ({:+.4f} %), band {} to {}; "
+        "lower bound {:.3f} with W, {:.3f} with W and dW",
+        claim.spec, claim.batch, claim.published, modnn_gb(a.all_blocks),
+        residual(modnn_gb(a.all_blocks), modnn_gb(claim.a)), modnn_gb(b.two_gradients),
+        residual(modnn_gb(b.two_gradients), modnn_gb(claim.b)), claim.least, claim.most, modnn_gb(bound_w),
+        modnn_gb(a.lower_bound())));
     // The reference omits the biases of FCN's last three convolutions: 8,213 floats, twice.
     const int64_t biases = claim.spec == "fcn" ? 2 * 4 * (4096 + 4096 + 21) : 0;
     CHECK(a.all_blocks == claim.a + biases);
@@ -88,7 +91,8 @@ TEST_CASE("under moDNN's rules, modnn plans VGG-16 at 256 for any budget down to
   const ModnnFigures figures = modnn_figures(graph, 256);
   const auto plan_with = [&](int64_t budget) {
     SuperNeuronsCosts costs;
-    Result<Plan> plan = make_plan(graph, costs, {.policy = "modnn", .batch = 256, .budget_bytes = budget, .keep_order = true});
+    Result<Plan> plan =
+        make_plan(graph, costs, {.policy = "modnn", .batch = 256, .budget_bytes = budget, .keep_order = true});
     INFO((plan.ok() ? "" : plan.error().message));
     REQUIRE(plan.ok());
     count_as_modnn(*plan, graph);
@@ -97,7 +101,8 @@ TEST_CASE("under moDNN's rules, modnn plans VGG-16 at 256 for any budget down to
   };
   int64_t before = 0;
   // The lower bound has exact bytes; an arena rounds every block up to a multiple of 256.
-  for (const int64_t budget : {figures.lower_bound() + (1 << 16), int64_t{2'000'000'000}, int64_t{6'000'000'000}, int64_t{12'000'000'000}}) {
+  for (const int64_t budget :
+       {figures.lower_bound() + (1 << 16), int64_t{2'000'000'000}, int64_t{6'000'000'000}, int64_t{12'000'000'000}}) {
     const Plan plan = plan_with(budget);
     CHECK(plan.summary.arena_bytes <= budget);
     CHECK(plan.sub_batch >= before);
@@ -126,12 +131,13 @@ TEST_CASE("moDNN, figure 8: modnn, vdnn in rounds and vdnn, from fast to slow at
     Planner planner(graph, costs, batch);
     const auto take = [](const Plan& plan, int64_t budget, Best& best) {
       if (plan.summary.arena_bytes > budget || plan.summary.iteration_seconds >= best.seconds) return;
-      best = {plan.summary.iteration_seconds, modnn_gb(plan.summary.offloaded_bytes + plan.summary.prefetched_bytes), plan.sub_batch};
+      best = {plan.summary.iteration_seconds, modnn_gb(plan.summary.offloaded_bytes + plan.summary.prefetched_bytes),
+              plan.sub_batch};
     };
     const auto plan = [&](const char* policy, int64_t sub_batch, int64_t budget) {
       Best best;
-      const Result<Plan> planned =
-          planner.plan({.policy = policy, .batch = batch, .sub_batch = sub_batch, .budget_bytes = budget, .keep_order = true});
+      const Result<Plan> planned = planner.plan(
+          {.policy = policy, .batch = batch, .sub_batch = sub_batch, .budget_bytes = budget, .keep_order = true});
       if (planned.ok()) take(*planned, budget, best);
       const int64_t size = sub_batch > 0 ? sub_batch : best.sub_batch;
       const Result<Candidate> candidate = make_candidate(size == batch ? graph : in_rounds, costs, batch, size);
@@ -148,8 +154,9 @@ TEST_CASE("moDNN, figure 8: modnn, vdnn in rounds and vdnn, from fast to slow at
       const Best ours = plan("modnn", 0, budget);
       REQUIRE(ours.sub_batch > 0);
       const Best plus = plan("vdnn-dyn", ours.sub_batch, budget), vdnn = plan("vdnn-dyn", batch, budget);
-      WARN(fmt::format("{} in {} GB, rounds of {}: modnn {:.4f} s, vdnn in rounds {:.4f} s, vdnn {:.4f} s; moved {:.2f}, {:.2f} GB", spec, gb,
-                       ours.sub_batch, ours.seconds, plus.seconds, vdnn.seconds, ours.gb, plus.gb));
+      WARN(fmt::format(
+          "{} in {} GB, rounds of {}: modnn {:.4f} s, vdnn in rounds {:.4f} s, vdnn {:.4f} s; moved {:.2f}, {:.2f} GB",
+          spec, gb, ours.sub_batch, ours.seconds, plus.seconds, vdnn.seconds, ours.gb, plus.gb));
       CHECK(ours.seconds <= plus.seconds * kRounding);
       CHECK(plus.seconds <= vdnn.seconds * kRounding);
     }

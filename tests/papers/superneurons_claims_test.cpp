@@ -47,7 +47,8 @@ TEST_CASE("AlexNet, batch 200, with liveness: 1489.355 MiB at step 32 with 17 te
   const SuperNeuronsFigures figures = superneurons_figures(plan);
   CHECK(figures.most_live_tensors == 23);  // the paper's "up to 17" is the count at the peak
   hold("largest layer as in table 1, MiB", 886.23, mib(figures.largest_layer_bytes), 0.005);
-  hold("saved by liveness, %", 31.9, 100 * (1 - mib(plan.summary.live_bytes) / mib(plan.summary.network_wide_bytes)), 0.1);
+  hold("saved by liveness, %", 31.9, 100 * (1 - mib(plan.summary.live_bytes) / mib(plan.summary.network_wide_bytes)),
+       0.1);
 }
 
 // No published figures: an independent computation under the same rules.

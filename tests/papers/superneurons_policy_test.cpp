@@ -63,8 +63,10 @@ TEST_CASE("AlexNet, batch 200, with offload: 1132.155 MiB at step 39 with 9 tens
   // "... before and including POOL5": the outputs of CONV1 to CONV5 and the layers between them.
   const double all = moment_of(liveness, kPool5Backward).mib;
   int64_t pool5 = 0;
-  for (const TensorId tensor : graph.tasks[TaskId(kPool5Backward - 1)].reads()) pool5 += graph.tensors[tensor].bytes(200);
-  for (const TensorId tensor : graph.tasks[TaskId(kPool5Backward - 1)].writes()) pool5 += graph.tensors[tensor].bytes(200);
+  for (const TensorId tensor : graph.tasks[TaskId(kPool5Backward - 1)].reads())
+    pool5 += graph.tensors[tensor].bytes(200);
+  for (const TensorId tensor : graph.tasks[TaskId(kPool5Backward - 1)].writes())
+    pool5 += graph.tensors[tensor].bytes(200);
   hold("stashed in front of POOL5, MiB", 1409.277, all - mib(pool5), 0.001);
   hold("touched by POOL5's backward, MiB", 80.078, mib(pool5), 0.001);
   // The paper's 1075.9 counts CONV4 as resident, although the text says that it is offloaded.
@@ -76,8 +78,8 @@ TEST_CASE("AlexNet, batch 200, with offload: 1132.155 MiB at step 39 with 9 tens
 TEST_CASE("table 1: recomputations and peaks of AlexNet, batch 200") {
   const TaskGraph graph = graph_of("alexnet", 200);
   for (const PolicyRow& row : {PolicyRow{"AlexNet", 200, "superneurons:speed", 14, 993.018, 993.0176, 43, 6},
-                         PolicyRow{"AlexNet", 200, "superneurons:memory", 23, 886.23, 886.2305, 44, 4},
-                         PolicyRow{"AlexNet", 200, "superneurons:cost", 17, 886.23, 886.2305, 44, 4}})
+                               PolicyRow{"AlexNet", 200, "superneurons:memory", 23, 886.23, 886.2305, 44, 4},
+                               PolicyRow{"AlexNet", 200, "superneurons:cost", 17, 886.23, 886.2305, 44, 4}})
     hold_row(graph, row);
   const Plan plan = plan_of(graph, "superneurons");
   hold("all three, text and figure 10c, MiB", 886.385, mib(plan.summary.live_bytes), 0.16);  // 0.1545 of unknown origin
@@ -89,8 +91,8 @@ TEST_CASE("table 1: recomputations and peaks of AlexNet, batch 200") {
 TEST_CASE("table 1: recomputations and peaks of ResNet-50, batch 32") {
   const TaskGraph graph = graph_of("resnet50:input=227,pool1_pad=0", 32);
   for (const PolicyRow& row : {PolicyRow{"ResNet-50", 32, "superneurons:speed", 84, 455.125, 455.125, 379, 6},
-                         PolicyRow{"ResNet-50", 32, "superneurons:memory", 118, 401, 406.125, 380, 4},
-                         PolicyRow{"ResNet-50", 32, "superneurons:cost", 85, 401, 406.125, 380, 4}})
+                               PolicyRow{"ResNet-50", 32, "superneurons:memory", 118, 401, 406.125, 380, 4},
+                               PolicyRow{"ResNet-50", 32, "superneurons:cost", 85, 401, 406.125, 380, 4}})
     hold_row(graph, row);
 }
 
@@ -98,9 +100,9 @@ TEST_CASE("table 1: recomputations and peaks of ResNet-50, batch 32") {
 TEST_CASE("recomputations and peaks of VGG-16 under the same rules") {
   const TaskGraph graph = graph_of("vgg16", 32);
   for (const PolicyRow& row : {PolicyRow{"VGG-16", 32, "superneurons:offload", 0, 1911, 1911, 55, 17},
-                         PolicyRow{"VGG-16", 32, "superneurons:speed", 22, 1568, 1568, 75, 4},
-                         PolicyRow{"VGG-16", 32, "superneurons:memory", 29, 1568, 1568, 75, 4},
-                         PolicyRow{"VGG-16", 32, "superneurons:cost", 23, 1568, 1568, 75, 4}})
+                               PolicyRow{"VGG-16", 32, "superneurons:speed", 22, 1568, 1568, 75, 4},
+                               PolicyRow{"VGG-16", 32, "superneurons:memory", 29, 1568, 1568, 75, 4},
+                               PolicyRow{"VGG-16", 32, "superneurons:cost", 23, 1568, 1568, 75, 4}})
     hold_row(graph, row);
 }
 
@@ -109,7 +111,8 @@ TEST_CASE("table 3: the cache moves nothing while the peak of liveness fits, and
     int64_t batch;
     double without_cache;  // GB, published
   };
-  for (const Point& point : {Point{256, 2.56}, Point{384, 3.72}, Point{512, 4.88}, Point{640, 6.03}, Point{896, 8.35}, Point{1024, 9.5}}) {
+  for (const Point& point :
+       {Point{256, 2.56}, Point{384, 3.72}, Point{512, 4.88}, Point{640, 6.03}, Point{896, 8.35}, Point{1024, 9.5}}) {
     INFO(point.batch);
     const TaskGraph graph = graph_of("alexnet", point.batch);
     // Any value from 6.52 to 7.45 GiB separates 896 from 1024, as the paper's cache does.
@@ -185,25 +188,30 @@ TEST_CASE("liveness saves up to 50 %") {
     std::string spec;
     double percent;  // an independent computation
   };
-  for (const Saved& saved : {Saved{"vgg16", 34.5}, Saved{"resnet50:input=227,pool1_pad=0", 51.2}, Saved{"inception_v4", 47}}) {
+  for (const Saved& saved :
+       {Saved{"vgg16", 34.5}, Saved{"resnet50:input=227,pool1_pad=0", 51.2}, Saved{"inception_v4", 47}}) {
     const PlanSummary summary = plan_of(graph_of(saved.spec, 32), "liveness").summary;
-    hold(saved.spec + ", saved by liveness, %", saved.percent, 100 * (1 - mib(summary.live_bytes) / mib(summary.network_wide_bytes)), 0.5);
+    hold(saved.spec + ", saved by liveness, %", saved.percent,
+         100 * (1 - mib(summary.live_bytes) / mib(summary.network_wide_bytes)), 0.5);
   }
 }
 
 // Three copies of the parameters and the largest layer: a lower bound for any way of training, including the paper's.
 TEST_CASE("tables 4 and 5: what SuperNeurons trained is possible on 12 GB, by what cannot leave") {
   const double card = 11441.0 / 1024;  // GiB of a K40c
-  const auto parameters = [](const std::string& spec) { return gib(3 * 4 * static_cast<double>(zoo_facts(spec)->parameters)); };
+  const auto parameters = [](const std::string& spec) {
+    return gib(3 * 4 * static_cast<double>(zoo_facts(spec)->parameters));
+  };
   struct Largest {
     std::string spec;
     int64_t batch, most;  // the paper's; the bound
     double need;          // GiB, an independent computation
   };
-  for (const Largest& row : {Largest{"alexnet", 1792, 3226, 6.51}, Largest{"vgg16:input=227", 224, 261, 9.80},
-                             Largest{"inception_v4", 240, 691, 4.19}, Largest{"resnet50:input=227,pool1_pad=0", 384, 1170, 3.86},
-                             Largest{"resnet101:input=227,pool1_pad=0", 256, 1148, 2.88},
-                             Largest{"resnet152:input=227,pool1_pad=0", 176, 1129, 2.31}}) {
+  for (const Largest& row :
+       {Largest{"alexnet", 1792, 3226, 6.51}, Largest{"vgg16:input=227", 224, 261, 9.80},
+        Largest{"inception_v4", 240, 691, 4.19}, Largest{"resnet50:input=227,pool1_pad=0", 384, 1170, 3.86},
+        Largest{"resnet101:input=227,pool1_pad=0", 256, 1148, 2.88},
+        Largest{"resnet152:input=227,pool1_pad=0", 176, 1129, 2.31}}) {
     const SuperNeuronsFigures figures = superneurons_figures(plan_of(graph_of(row.spec, row.batch), "network-wide"));
     const double layer = gib(static_cast<double>(figures.largest_layer_distinct_bytes));
     hold(row.spec + ", needs at the paper's batch, GiB", row.need, layer + parameters(row.spec), 0.006);

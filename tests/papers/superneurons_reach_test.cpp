@@ -29,15 +29,16 @@ void expect_plan(const std::string& spec, int64_t batch, const std::string& poli
   const Result<TaskGraph> graph = build_task_graph(model.network, {.batch = batch});
   REQUIRE(graph.ok());
   ModelledCosts costs(*find_device("k40m"));
-  const Result<Plan> plan = make_plan(*graph, costs, {.policy = policy, .batch = batch, .sub_batch = batch, .budget_bytes = kCard});
+  const Result<Plan> plan =
+      make_plan(*graph, costs, {.policy = policy, .batch = batch, .sub_batch = batch, .budget_bytes = kCard});
   INFO((plan.ok() ? spec : plan.error().message));
   REQUIRE(plan.ok());
   CHECK(to_string(check_plan(*plan)) == "");
   CHECK(to_string(check_against_graph(*plan, *graph)) == "");
   CHECK(plan->rounds == 1);
   CHECK(plan->summary.arena_bytes <= kCard);
-  WARN(fmt::format("{}, batch {}, {}: {:.0f} MiB, {:.0f} MiB at least; {:.2f} times its ideal time", spec, batch, policy,
-                   superneurons::mib(plan->summary.arena_bytes), superneurons::mib(plan->summary.minimum_bytes),
+  WARN(fmt::format("{}, batch {}, {}: {:.0f} MiB, {:.0f} MiB at least; {:.2f} times its ideal time", spec, batch,
+                   policy, superneurons::mib(plan->summary.arena_bytes), superneurons::mib(plan->summary.minimum_bytes),
                    plan->summary.iteration_seconds / plan->summary.ideal_seconds));
 }
 

@@ -118,7 +118,8 @@ TEST_CASE("every layer reads and writes what the rules of SuperNeurons say") {
 TEST_CASE("a loss or a softmax of the model is the SOFTMAX layer") {
   Network network = residual();
   const std::vector<std::string> without = written_out(*superneurons_graph(network, 2));
-  const ValueId labels = network.values.push_back({.name = "labels", .kind = ValueKind::input, .type = {.dims = {kBatch}}});
+  const ValueId labels =
+      network.values.push_back({.name = "labels", .kind = ValueKind::input, .type = {.dims = {kBatch}}});
   const ValueId loss = network.values.push_back({.name = "loss", .type = {.dims = {{1}}}});
   network.nodes.push_back({.name = "softmax",
                            .op = "SoftmaxCrossEntropyLoss",

@@ -22,7 +22,8 @@ double kmib(int64_t bytes) { return kmib(static_cast<double>(bytes)); }
 
 int64_t usage_at(const Plan& plan, const VdnnFigures& figures, const std::string& task) {
   for (const StepId id : ids_of(plan.steps))
-    if (plan.steps[id].kind == StepKind::compute && plan.tasks[plan.steps[id].task].name.find(task) != std::string::npos)
+    if (plan.steps[id].kind == StepKind::compute &&
+        plan.tasks[plan.steps[id].task].name.find(task) != std::string::npos)
       return figures.usage[static_cast<size_t>(id.value)];
   FAIL("no task " + task);
   return 0;
@@ -76,7 +77,8 @@ TEST_CASE("vDNN_all(m) uses at most 4.8 GB of VGG-16(128)") {
 
 TEST_CASE("vDNN_all(m) saves 89 % of AlexNet on average") {
   const VdnnFigures alexnet = vdnn_figures(vdnn_plan_of("alexnet:torchvision=1,input=224", 128, "vdnn-all:m"));
-  hold("AlexNet(128) baseline with dW", 1.1, kmib(alexnet.baseline_bytes() + alexnet.weight_gradient_bytes), 0.78, 1.20);
+  hold("AlexNet(128) baseline with dW", 1.1, kmib(alexnet.baseline_bytes() + alexnet.weight_gradient_bytes), 0.78,
+       1.20);
   hold("AlexNet(128) average saving, %", 89, 100 * (1 - kmib(alexnet.average_bytes) / 1.1), 86, 92);
 }
 
@@ -84,14 +86,17 @@ TEST_CASE("vDNN_all(m) saves 89 % of AlexNet on average") {
 TEST_CASE("vDNN_all(m) saves 91 % of OverFeat and 95 % of GoogLeNet on average") {
   const auto saving = [](const std::string& spec) {
     const VdnnFigures figures = vdnn_figures(vdnn_plan_of(spec, 128, "vdnn-all:m"));
-    return 100 * (1 - figures.average_bytes / static_cast<double>(figures.baseline_bytes() + figures.weight_gradient_bytes));
+    return 100 *
+           (1 - figures.average_bytes / static_cast<double>(figures.baseline_bytes() + figures.weight_gradient_bytes));
   };
   hold("OverFeat(128) average saving, %", 91, saving("overfeat"), 89.5, 92.5);
   hold("GoogLeNet(128) average saving, %", 95, saving("googlenet"), 92, 96);
 }
 
 TEST_CASE("vDNN's VGG-16 trains on 12 GB with 64 images, and not with 128") {
-  const auto least = [](int64_t batch) { return vdnn_figures(vdnn_plan_of("vgg19", batch, "network-wide")).baseline_bytes(); };
+  const auto least = [](int64_t batch) {
+    return vdnn_figures(vdnn_plan_of("vgg19", batch, "network-wide")).baseline_bytes();
+  };
   const auto most = [](int64_t batch) {
     const VdnnFigures figures = vdnn_figures(vdnn_plan_of("vgg19", batch, "network-wide"));
     return figures.baseline_bytes() + figures.weight_gradient_bytes;
@@ -138,14 +143,19 @@ TEST_CASE("vDNN's mean savings over six networks") {
   struct Saved {
     double most = 0, average = 0;
   };
-  const std::pair<std::string, int64_t> six[] = {{"alexnet:torchvision=1,input=224", 128}, {"overfeat", 128}, {"googlenet", 128},
-                                                 {"vgg19", 64}, {"vgg19", 128}, {"vgg19", 256}};
+  const std::pair<std::string, int64_t> six[] = {{"alexnet:torchvision=1,input=224", 128},
+                                                 {"overfeat", 128},
+                                                 {"googlenet", 128},
+                                                 {"vgg19", 64},
+                                                 {"vgg19", 128},
+                                                 {"vgg19", 256}};
   const auto mean = [&](const std::string& policy) {
     Saved sum;
     for (const auto& [spec, batch] : six) {
       const VdnnFigures figures = vdnn_figures(vdnn_plan_of(spec, batch, policy));
       const double all = static_cast<double>(figures.baseline_bytes() + figures.weight_gradient_bytes);
-      const double most = 100 * (1 - static_cast<double>(figures.peak_bytes) / all), average = 100 * (1 - figures.average_bytes / all);
+      const double most = 100 * (1 - static_cast<double>(figures.peak_bytes) / all),
+                   average = 100 * (1 - figures.average_bytes / all);
       WARN(fmt::format("{}({}), {}: {:.1f} % of the maximum, {:.1f} % on average", spec, batch, policy, most, average));
       if (policy == "vdnn-all:p") CHECK((average >= 73 && average <= 98));  // "73 to 98 %"
       sum = {sum.most + most / 6, sum.average + average / 6};
@@ -166,7 +176,9 @@ TEST_CASE("vDNN_dyn moves no more than it must") {
   const auto offloaded = [&](int64_t budget) {
     return vdnn_figures(papers::plan_graph(*graph, costs, "vdnn-dyn", budget)).offloaded_bytes;
   };
-  const auto arena = [&](const std::string& policy) { return papers::plan_graph(*graph, costs, policy).summary.arena_bytes; };
+  const auto arena = [&](const std::string& policy) {
+    return papers::plan_graph(*graph, costs, policy).summary.arena_bytes;
+  };
   CHECK(offloaded(0) == 0);  // "VGG-16(64) fits"
   CHECK(offloaded(arena("vdnn-conv:p")) > 0);
   CHECK(offloaded(arena("vdnn-conv:p")) <= offloaded(arena("vdnn-all:m")));

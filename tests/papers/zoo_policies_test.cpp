@@ -39,7 +39,8 @@ TaskGraph training_of(const std::string& spec, int64_t batch) {
 
 void plan_soundly(const std::vector<std::string>& policies) {
   const int64_t batch = 6;
-  for (const std::string spec : {"lenet", "resnet20:width=8", "vgg11:input=32,width=8,hidden=64", "googlenet:input=64"}) {
+  for (const std::string spec :
+       {"lenet", "resnet20:width=8", "vgg11:input=32,width=8,hidden=64", "googlenet:input=64"}) {
     const TaskGraph graph = training_of(spec, batch);
     for (const std::string& policy : policies) {
       CAPTURE(spec, policy);
@@ -51,7 +52,8 @@ void plan_soundly(const std::vector<std::string>& policies) {
         const int64_t least = free->summary.minimum_bytes, most = free->summary.arena_bytes;
         for (const int64_t budget : {least, least + (most - least) / 4, (least + most) / 2, most}) {
           CAPTURE(budget);
-          const auto plan = make_plan(graph, costs, {.policy = policy, .batch = batch, .sub_batch = sub_batch, .budget_bytes = budget});
+          const auto plan = make_plan(
+              graph, costs, {.policy = policy, .batch = batch, .sub_batch = sub_batch, .budget_bytes = budget});
           if (!plan.ok()) FAIL(plan.error().message);
           CHECK(plan->summary.arena_bytes <= budget);
           CHECK(to_string(check_plan(*plan)) == "");
@@ -64,7 +66,9 @@ void plan_soundly(const std::vector<std::string>& policies) {
 
 }  // namespace
 
-TEST_CASE("modnn and dymem plan small networks soundly under every budget that is possible") { plan_soundly({"modnn", "dymem"}); }
+TEST_CASE("modnn and dymem plan small networks soundly under every budget that is possible") {
+  plan_soundly({"modnn", "dymem"});
+}
 
 TEST_CASE("vDNN plans small networks soundly under every budget that is possible") {
   plan_soundly({"vdnn-all:m", "vdnn-all:p", "vdnn-conv:m", "vdnn-conv:p", "vdnn-dyn"});

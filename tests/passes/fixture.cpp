@@ -35,7 +35,8 @@ TaskId GraphMaker::task(const std::string& name, TaskKind kind, std::vector<Tens
 
 TaskGraph chain(int layers, int64_t per_sample, int64_t weight) {
   GraphMaker make;
-  const TensorId x = make.tensor("x", TensorKind::input, per_sample), labels = make.tensor("labels", TensorKind::input, 1);
+  const TensorId x = make.tensor("x", TensorKind::input, per_sample),
+                 labels = make.tensor("labels", TensorKind::input, 1);
   make.graph_.inputs = {x, labels};
   std::vector<TensorId> inputs, outputs, weights;
   TensorId last = x;

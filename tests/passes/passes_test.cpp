@@ -47,7 +47,8 @@ Plan run(const Context& context) {
 std::vector<std::string> names(const Plan& plan) {
   std::vector<std::string> found;
   for (const Step& step : plan.steps)
-    found.push_back(step.kind == StepKind::compute ? plan.tasks[step.task].name : "load " + plan.tensors[step.tensor].name);
+    found.push_back(step.kind == StepKind::compute ? plan.tasks[step.task].name
+                                                   : "load " + plan.tensors[step.tensor].name);
   return found;
 }
 

@@ -204,14 +204,19 @@ TEST_CASE("where a task mixes samples, a budget splits no batch unless it may") 
     REQUIRE(!less.ok());
     CHECK(less.error().code == ExitCode::budget_infeasible);
 
-    const auto way_out = std::find_if(notes.begin(), notes.end(), [](const std::string& note) { return note.find("--batch-norm split") != std::string::npos; });
+    const auto way_out = std::find_if(notes.begin(), notes.end(), [](const std::string& note) {
+      return note.find("--batch-norm split") != std::string::npos;
+    });
     REQUIRE(way_out != notes.end());
     const int64_t in_rounds = number_after(*way_out, " (");
     CHECK(in_rounds < least);
-    const Plan split = planned(graph, {.policy = name, .batch = 8, .budget_bytes = in_rounds, .may_split_statistics = true});
+    const Plan split =
+        planned(graph, {.policy = name, .batch = 8, .budget_bytes = in_rounds, .may_split_statistics = true});
     CHECK(split.rounds > 1);
     CHECK(split.summary.minimum_bytes == in_rounds);
-    CHECK(!make_plan(graph, costs, {.policy = name, .batch = 8, .budget_bytes = in_rounds - 1, .may_split_statistics = true}).ok());
+    CHECK(!make_plan(graph, costs,
+                     {.policy = name, .batch = 8, .budget_bytes = in_rounds - 1, .may_split_statistics = true})
+               .ok());
     CHECK(planned(graph, {.policy = name, .batch = 8, .sub_batch = 4}).rounds == 2);
   }
 }
@@ -237,8 +242,9 @@ TEST_CASE("the observer sees each pass of the plan that is returned, once") {
     CHECK(plan.sub_batch == 8);
   };
   planned(chain(4), request);
-  CHECK(passes == std::vector<std::string>{"seed_plan", "order", "schedule", "reduce", "copy_rounds", "liveness", "conv_algorithm", "place", "host_pool", "sync",
-                                           "prune_waits", "simulate", "summarize", "needs"});
+  CHECK(passes == std::vector<std::string>{"seed_plan", "order", "schedule", "reduce", "copy_rounds", "liveness",
+                                           "conv_algorithm", "place", "host_pool", "sync", "prune_waits", "simulate",
+                                           "summarize", "needs"});
 }
 
 TEST_CASE("random graphs get sound plans under every budget that is possible") {
@@ -248,7 +254,8 @@ TEST_CASE("random graphs get sound plans under every budget that is possible") {
     const Plan free = planned(graph, {.batch = 6});
     CHECK(free.summary.arena_bytes >= free.summary.live_bytes);
     CHECK(free.summary.arena_bytes <= free.summary.live_bytes * 1.1 + 8 * 256);
-    for (const int64_t budget : {free.summary.minimum_bytes, (free.summary.minimum_bytes + free.summary.arena_bytes) / 2}) {
+    for (const int64_t budget :
+         {free.summary.minimum_bytes, (free.summary.minimum_bytes + free.summary.arena_bytes) / 2}) {
       const Plan tight = planned(graph, {.batch = 6, .budget_bytes = budget});
       CHECK(tight.summary.arena_bytes <= budget);
     }

@@ -106,7 +106,8 @@ TEST_CASE("what is placed in turn is a placement, and never lower than what is l
     const placement::Problem problem = random_problem(random);
     std::vector<bool> soon;
     for (const placement::Buffer& buffer : problem.buffers) soon.push_back(buffer.upper - buffer.lower <= 3);
-    const placement::Solution list = placement::place_in_turn(problem), ends = placement::place_by_mobility(problem, soon);
+    const placement::Solution list = placement::place_in_turn(problem),
+                              ends = placement::place_by_mobility(problem, soon);
     CHECK(placement::validate(problem, list).ok());
     CHECK(placement::validate(problem, ends).ok());
     CHECK(list.height >= placement::lower_bound(problem));

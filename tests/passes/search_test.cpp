@@ -76,7 +76,8 @@ TEST_CASE("levels are what a plain list of them would be") {
     search::Levels levels;
     levels.assign(plain);
     for (int turn = 0; turn < 200; ++turn) {
-      int32_t begin = static_cast<int32_t>(random() % static_cast<uint64_t>(steps + 1)), end = static_cast<int32_t>(random() % static_cast<uint64_t>(steps + 1));
+      int32_t begin = static_cast<int32_t>(random() % static_cast<uint64_t>(steps + 1)),
+              end = static_cast<int32_t>(random() % static_cast<uint64_t>(steps + 1));
       if (begin > end) std::swap(begin, end);
       const int64_t bytes = static_cast<int64_t>(random() % 2001) - 1000;
       levels.add(begin, end, bytes);
@@ -149,7 +150,8 @@ TEST_CASE("on a chain, recomputation is as cheap as the exact answer") {
   Policy policy = find_policy("auto").value();
   policy.order = OrderKind::depth_first;
   const schedule::Model model = ordered_model(candidate, policy);
-  const std::vector<search::State> frontier = search::find_frontier(model, {.effort = 0, .means = {.recompute = true, .offload = false}});
+  const std::vector<search::State> frontier =
+      search::find_frontier(model, {.effort = 0, .means = {.recompute = true, .offload = false}});
   // y0 exists from the first task on, which takes a millisecond like all others.
   for (const auto& [tensors, again] : {std::pair(5, 46), {6, 26}, {7, 20}, {8, 14}, {10, 12}, {16, 6}, {22, 0}}) {
     const search::State* fastest = nullptr;
@@ -162,7 +164,8 @@ TEST_CASE("on a chain, recomputation is as cheap as the exact answer") {
 }
 
 // An evicted tensor is recomputed through all large tensors before it; keeping a small one may avoid that.
-TEST_CASE("without copies, the least is below what everything away needs, and below it with any one tensor that stays") {
+TEST_CASE(
+    "without copies, the least is below what everything away needs, and below it with any one tensor that stays") {
   constexpr search::Means kRecompute = {.recompute = true, .offload = false};
   int lower = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
@@ -297,7 +300,8 @@ TEST_CASE("a task that remembers is run again for its own price, and what it rem
     const std::string n = std::to_string(i);
     y.push_back(make.activation("y" + n, 64));
     statistics.push_back(make.tensor("s" + n, TensorKind::stash, 1));
-    make.graph_.tasks[make.task("bn" + n, TaskKind::forward, {x.back()}, {y.back(), statistics.back()})].remembers = {statistics.back()};
+    make.graph_.tasks[make.task("bn" + n, TaskKind::forward, {x.back()}, {y.back(), statistics.back()})].remembers = {
+        statistics.back()};
     costs.special["bn" + n + " again"] = {{.name = "default", .seconds = kAgain}};
     x.push_back(make.activation("x" + std::to_string(i + 1), 64));
     make.graph_.tasks[make.task("conv" + n, TaskKind::forward, {y.back()}, {x.back()})].may_run_again = false;
@@ -315,9 +319,11 @@ TEST_CASE("a task that remembers is run again for its own price, and what it rem
   const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
   search::Workbench bench(model);
   int again = 0;
-  for (const search::State& state : search::find_frontier(model, {.effort = 0, .means = {.recompute = true, .offload = false}})) {
+  for (const search::State& state :
+       search::find_frontier(model, {.effort = 0, .means = {.recompute = true, .offload = false}})) {
     bench.evaluate(state.decisions, state.limit);
-    const auto runs = std::count_if(bench.trace.begin(), bench.trace.end(), [](const schedule::Op& op) { return op.again; });
+    const auto runs =
+        std::count_if(bench.trace.begin(), bench.trace.end(), [](const schedule::Op& op) { return op.again; });
     CHECK(state.outcome.seconds == Approx(1e-3 * (4 * kLayers + 2) + kAgain * static_cast<double>(runs)));
     for (const TensorId kept : statistics)
       CHECK(std::count_if(bench.evaluator.lives().begin(), bench.evaluator.lives().end(),
@@ -336,8 +342,10 @@ TaskGraph with_momentum(int layers, int64_t elements) {
   for (const TaskId id : ids_of(make.graph_.tasks)) {
     if (make.graph_.tasks[id].kind != TaskKind::update) continue;
     const TensorType type = make.graph_.tensors[make.graph_.tasks[id].updates().front()].type;
-    const TensorId state = make.graph_.tensors.push_back(
-        {.name = make.graph_.tasks[id].name + ".momentum", .kind = TensorKind::optimizer_state, .type = type, .persistent = true});
+    const TensorId state = make.graph_.tensors.push_back({.name = make.graph_.tasks[id].name + ".momentum",
+                                                          .kind = TensorKind::optimizer_state,
+                                                          .type = type,
+                                                          .persistent = true});
     make.graph_.tasks[id].operands.push_back({state, Access::update, type});
   }
   make.graph_.batch = 8;
@@ -357,9 +365,11 @@ TEST_CASE("weights and optimizer state live in the host pool where the budget sa
   constexpr int64_t kBytes = 1 << 20;
   const TaskGraph graph = with_momentum(kLayers, kBytes / 4);
   const auto away = [](const Plan& plan, TensorKind kind) {
-    return std::count_if(plan.tensors.begin(), plan.tensors.end(), [&](const PlanTensor& tensor) { return tensor.kind == kind && tensor.at_home_on_host(); });
+    return std::count_if(plan.tensors.begin(), plan.tensors.end(),
+                         [&](const PlanTensor& tensor) { return tensor.kind == kind && tensor.at_home_on_host(); });
   };
-  constexpr TensorKind kWeight = TensorKind::weight, kState = TensorKind::optimizer_state, kGradient = TensorKind::weight_gradient;
+  constexpr TensorKind kWeight = TensorKind::weight, kState = TensorKind::optimizer_state,
+                       kGradient = TensorKind::weight_gradient;
   const Plan free = plan_with(graph, {.policy = "auto", .batch = 8});
   CHECK(away(free, kWeight) + away(free, kState) == 0);
   CHECK(free.summary.persistent_bytes == 2 * kLayers * kBytes);
@@ -372,7 +382,8 @@ TEST_CASE("weights and optimizer state live in the host pool where the budget sa
   for (const int64_t sub_batch : {8, 4}) {
     CAPTURE(sub_batch);
     const Plan whole = plan_with(graph, {.policy = "auto", .batch = 8, .sub_batch = sub_batch});
-    const Plan least = plan_with(graph, {.policy = "auto", .batch = 8, .sub_batch = sub_batch, .budget_bytes = whole.summary.minimum_bytes});
+    const Plan least = plan_with(
+        graph, {.policy = "auto", .batch = 8, .sub_batch = sub_batch, .budget_bytes = whole.summary.minimum_bytes});
     CHECK(away(least, kWeight) == kLayers);
     CHECK(away(least, kState) == kLayers);
     const int64_t rounds = 8 / sub_batch;
@@ -386,7 +397,9 @@ TEST_CASE("weights and optimizer state live in the host pool where the budget sa
     CHECK(least.summary.prefetched_bytes >= (2 * rounds - 1 + adds_up * (rounds - 1)) * kLayers * kBytes);
     CHECK(least.summary.prefetched_bytes < (2 * rounds + 3 + adds_up * rounds) * kLayers * kBytes);
     CHECK(least.summary.host_pool_bytes >= (2 + adds_up) * kLayers * kBytes);
-    const Plan some = plan_with(graph, {.policy = "auto", .batch = 8, .sub_batch = sub_batch, .budget_bytes = whole.summary.arena_bytes - kBytes / 2});
+    const Plan some = plan_with(
+        graph,
+        {.policy = "auto", .batch = 8, .sub_batch = sub_batch, .budget_bytes = whole.summary.arena_bytes - kBytes / 2});
     CHECK(away(some, kWeight) + away(some, kState) >= 1);
     CHECK(some.summary.iteration_seconds <= least.summary.iteration_seconds);
   }

@@ -79,14 +79,15 @@ std::vector<std::string> schedule_of(const std::string& policy, int64_t limit = 
   const auto candidate = make_candidate(graph, costs, 4, 4);
   REQUIRE(candidate.ok());
   std::vector<std::string> lines;
-  const auto plan = plan_within(*candidate, *find_policy(policy), limit, [&](std::string_view pass, const Plan& now, double) {
-    if (pass != "schedule") return;
-    for (const StepId id : ids_of(now.steps)) {
-      std::string line = name_of(now, id);
-      for (const StepId wait : now.steps[id].waits) line += " | " + name_of(now, wait);
-      lines.push_back(line);
-    }
-  });
+  const auto plan =
+      plan_within(*candidate, *find_policy(policy), limit, [&](std::string_view pass, const Plan& now, double) {
+        if (pass != "schedule") return;
+        for (const StepId id : ids_of(now.steps)) {
+          std::string line = name_of(now, id);
+          for (const StepId wait : now.steps[id].waits) line += " | " + name_of(now, wait);
+          lines.push_back(line);
+        }
+      });
   REQUIRE(plan.ok());
   Plan judged = *plan;
   judged.budget_bytes = judged.summary.arena_bytes;
@@ -137,7 +138,8 @@ TEST_CASE("vDNN offloads while a layer runs, prefetches a layer ahead, and ends 
 
 TEST_CASE("vDNN_conv leaves the inputs of pools, and a CONV that never left ends the window") {
   const std::vector<std::string> lines = schedule_of("vdnn-conv:m");
-  CHECK(std::count_if(lines.begin(), lines.end(), [](const std::string& line) { return line.rfind("offload", 0) == 0; }) == 1);
+  CHECK(std::count_if(lines.begin(), lines.end(),
+                      [](const std::string& line) { return line.rfind("offload", 0) == 0; }) == 1);
   CHECK(std::find(lines.begin(), lines.end(), "offload pool1.Y | pool1.forward") != lines.end());
   CHECK(std::find(lines.begin(), lines.end(), "prefetch pool1.Y | loss.loss") != lines.end());
   const int64_t maps = 4 * 8 * 4;
@@ -148,7 +150,8 @@ TEST_CASE("vDNN_conv leaves the inputs of pools, and a CONV that never left ends
 TEST_CASE("vDNN_dyn offloads no more than the limit asks for") {
   const auto copies = [](int64_t limit) {
     const auto lines = schedule_of("vdnn-dyn", limit);
-    return std::count_if(lines.begin(), lines.end(), [](const std::string& line) { return line.rfind("offload", 0) == 0; });
+    return std::count_if(lines.begin(), lines.end(),
+                         [](const std::string& line) { return line.rfind("offload", 0) == 0; });
   };
   const auto peak = [](const std::string& policy) {
     const TaskGraph graph = network();

@@ -15,7 +15,8 @@
 namespace plimsoll::placement {
 namespace {
 
-constexpr Method kMethods[] = {Method::by_size, Method::best_fit, Method::by_area, Method::by_lifetime, Method::best_of};
+constexpr Method kMethods[] = {Method::by_size, Method::best_fit, Method::by_area, Method::by_lifetime,
+                               Method::best_of};
 
 //  12 +-----+
 //     |  c  |
@@ -285,7 +286,8 @@ TEST_CASE("a bad file is refused with the line") {
       {"id,lower,upper,size\na,0,1\n", "line 2: 3 fields, but the header has 4"},
       {"id,lower,upper,size\na,0,1,x\n", "line 2: size 'x' is not a 64-bit integer"},
       {"id,lower,upper,size\na,0,1,\n", "line 2: size '' is not a 64-bit integer"},
-      {"id,lower,upper,size\na,0,1,99999999999999999999\n", "line 2: size '99999999999999999999' is not a 64-bit integer"},
+      {"id,lower,upper,size\na,0,1,99999999999999999999\n",
+       "line 2: size '99999999999999999999' is not a 64-bit integer"},
       {"id,lower,upper,size\na,0,1,2\na,0,1,2\n", "line 3: duplicate buffer 'a'"},
       {"id,lower,upper,size\na,1,1,2\n", "buffer a lives in [1, 1), which is empty"},
       {"id,lower,upper,size\na,0,1,-2\n", "buffer a has size -2"},

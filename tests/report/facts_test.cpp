@@ -139,7 +139,9 @@ TEST_CASE("the fastest algorithm is noted where the plan runs another, determini
   plan.tasks.push_back({.name = "conv"});
   plan.steps.push_back({.task = task, .algorithm = "direct"});
   ListedCosts costs;
-  costs.listed = {{.name = "atomic", .seconds = 1, .deterministic = false}, {.name = "winograd", .workspace_bytes = 64, .seconds = 2}, {.name = "direct", .seconds = 3}};
+  costs.listed = {{.name = "atomic", .seconds = 1, .deterministic = false},
+                  {.name = "winograd", .workspace_bytes = 64, .seconds = 2},
+                  {.name = "direct", .seconds = 3}};
   note_fastest(plan, graph, costs);
   CHECK(plan.tasks[task].fastest.algorithm == "winograd");
   CHECK(plan.tasks[task].fastest.workspace_bytes == 64);

@@ -45,7 +45,9 @@ TEST_CASE("reports of plans") {
     if (const std::string name = text_case.option("explain"); !name.empty()) {
       const auto explained = explain(*plan, facts, name, false);
       if (explained.ok()) check_width(*explained);
-      results.emplace_back("explain", explained.ok() ? *explained : explained.error().message + "\n" + explained.error().notes.at(0) + "\n");
+      results.emplace_back("explain", explained.ok()
+                                          ? *explained
+                                          : explained.error().message + "\n" + explained.error().notes.at(0) + "\n");
     }
     if (text_case.option("csv") == "layers") results.emplace_back("csv", report_csv(*plan, facts, CsvTable::layers));
     if (text_case.option("csv") == "tensors") results.emplace_back("csv", report_csv(*plan, facts, CsvTable::tensors));
@@ -55,7 +57,8 @@ TEST_CASE("reports of plans") {
 }
 
 TEST_CASE("a number is never cut out of why a tensor is live at the peak") {
-  auto plan = plan_from_text(read_text_case(std::filesystem::path(PLIMSOLL_TEST_DIR) / "cases" / "recompute.test").input("plan"));
+  auto plan = plan_from_text(
+      read_text_case(std::filesystem::path(PLIMSOLL_TEST_DIR) / "cases" / "recompute.test").input("plan"));
   REQUIRE(plan.ok());
   for (const double factor : {1.0, 3.7e3, 3.7e9, 3.7e15}) {
     Plan slow = *plan;
@@ -73,7 +76,8 @@ TEST_CASE("a number is never cut out of why a tensor is live at the peak") {
 
 TEST_CASE("what changed from one plan to another") {
   run_text_cases(std::filesystem::path(PLIMSOLL_TEST_DIR) / "diffs", [](const TextCase& text_case) -> TextResults {
-    const auto before = plan_from_text(text_case.input("before"), "before"), after = plan_from_text(text_case.input("after"), "after");
+    const auto before = plan_from_text(text_case.input("before"), "before"),
+               after = plan_from_text(text_case.input("after"), "after");
     if (!before.ok()) FAIL(before.error().message);
     if (!after.ok()) FAIL(after.error().message);
     const std::string diff = report_diff(*before, *after, false);
@@ -86,7 +90,8 @@ TEST_CASE("what changed from one plan to another") {
 TEST_CASE("the report of a network counts operators and parameters") {
   Network network{.name = "tiny"};
   const auto value = [&](const char* name, ValueKind kind, Dims dims, bool trainable = false) {
-    return network.values.push_back({.name = name, .kind = kind, .type = {.dims = std::move(dims)}, .trainable = trainable});
+    return network.values.push_back(
+        {.name = name, .kind = kind, .type = {.dims = std::move(dims)}, .trainable = trainable});
   };
   const ValueId x = value("x", ValueKind::input, {kBatch, {3}, {8}, {8}});
   const ValueId w = value("conv.weight", ValueKind::parameter, {{16}, {3}, {3}, {3}}, true);
@@ -143,7 +148,8 @@ TEST_CASE("the report of a network counts operators and parameters") {
 
 TEST_CASE("names are cut in the middle, by characters") {
   CHECK(shortened("layer4.2.conv3.weights", 12) == "laye…weights");
-  CHECK(shortened("%/layer1/layer1.0/downsample/downsample.0/Conv_output_0", 40) == "%…layer1.0…downsample.0/Conv_output_0");
+  CHECK(shortened("%/layer1/layer1.0/downsample/downsample.0/Conv_output_0", 40) ==
+        "%…layer1.0…downsample.0/Conv_output_0");
   // not "……"
   CHECK(shortened("%/layer1/layer1.0/downsample/downsample.0/Conv_output_0", 30) == "%…layer1.0…ple.0/Conv_output_0");
   CHECK(shortened("/layer1/layer1.0/Conv", 21) == "/layer1/layer1.0/Conv");

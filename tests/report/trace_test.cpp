@@ -16,7 +16,8 @@ using nlohmann::json;
 namespace {
 
 Plan plan_of(const char* name) {
-  const auto plan = plan_from_text(read_text_case(std::filesystem::path(PLIMSOLL_TEST_DIR) / "cases" / name).input("plan"));
+  const auto plan =
+      plan_from_text(read_text_case(std::filesystem::path(PLIMSOLL_TEST_DIR) / "cases" / name).input("plan"));
   if (!plan.ok()) FAIL(plan.error().message);
   return *plan;
 }
@@ -32,8 +33,11 @@ struct Slice {
 std::map<int, std::vector<Slice>> slices_by_track(const json& events) {
   std::map<int, std::vector<Slice>> tracks;
   for (const json& event : events)
-    if (event["ph"] == "X") tracks[event["tid"]].push_back({nanoseconds(event["ts"]), nanoseconds(event["ts"]) + nanoseconds(event["dur"]), event["args"]["step"]});
-  for (auto& [track, slices] : tracks) std::sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) { return a.from < b.from; });
+    if (event["ph"] == "X")
+      tracks[event["tid"]].push_back(
+          {nanoseconds(event["ts"]), nanoseconds(event["ts"]) + nanoseconds(event["dur"]), event["args"]["step"]});
+  for (auto& [track, slices] : tracks)
+    std::sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) { return a.from < b.from; });
   return tracks;
 }
 
@@ -73,8 +77,9 @@ TEST_CASE("a trace keeps the rules of its viewers") {
       CHECK(nanoseconds(from["ts"]) < nanoseconds(event["ts"]));
       // Each end is in a slice of its track.
       for (const json* end : {&from, &event})
-        CHECK(std::any_of(tracks.at((*end)["tid"]).begin(), tracks.at((*end)["tid"]).end(),
-                          [&](const Slice& slice) { return slice.from <= nanoseconds((*end)["ts"]) && nanoseconds((*end)["ts"]) <= slice.to; }));
+        CHECK(std::any_of(tracks.at((*end)["tid"]).begin(), tracks.at((*end)["tid"]).end(), [&](const Slice& slice) {
+          return slice.from <= nanoseconds((*end)["ts"]) && nanoseconds((*end)["ts"]) <= slice.to;
+        }));
       ++prefetches;
     }
     if (phase == "C") {
@@ -85,7 +90,8 @@ TEST_CASE("a trace keeps the rules of its viewers") {
   }
   CHECK(open.empty());
   CHECK(tensors == static_cast<int64_t>(plan.residencies.size()));
-  CHECK(prefetches == std::count_if(plan.steps.begin(), plan.steps.end(), [](const Step& step) { return step.kind == StepKind::prefetch; }));
+  CHECK(prefetches == std::count_if(plan.steps.begin(), plan.steps.end(),
+                                    [](const Step& step) { return step.kind == StepKind::prefetch; }));
 }
 
 TEST_CASE("names of any bytes and times of any size make a trace that parses") {
@@ -106,7 +112,9 @@ TEST_CASE("a trace is read back as what was measured, and the last round counts"
   }
   const auto two = measured_from_trace(R"({"traceEvents":[
     {"ph":"X","ts":10,"dur":5,"args":{"step":0}},{"ph":"X","ts":15,"dur":5,"args":{"step":1}},
-    {"ph":"X","ts":110,"dur":6,"args":{"step":0}},{"ph":"X","ts":116,"dur":7,"args":{"step":1}},{"ph":"X","ts":1,"dur":2}]})", plan);
+    {"ph":"X","ts":110,"dur":6,"args":{"step":0}},{"ph":"X","ts":116,"dur":7,"args":{"step":1}},)"
+    R"({"ph":"X","ts":1,"dur":2}]})",
+                                       plan);
   REQUIRE(two.ok());
   CHECK(two->start[StepId(0)] == 0);
   CHECK(two->end[StepId(1)] == Approx(13e-6));
@@ -126,10 +134,12 @@ TEST_CASE("what is no trace of this plan is refused with the reason") {
   CHECK(complaint("{}") == "trace: it has no traceEvents");
   CHECK(complaint("{\"traceEvents\":3}") == "trace: traceEvents is not a list");
   CHECK(complaint("[{\"ph\":\"X\"}, 7]").find("no slice has args.step") != std::string::npos);
-  CHECK(complaint("[{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"args\":{\"step\":999}}]").find("the plan has 17 steps") != std::string::npos);
+  CHECK(complaint("[{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"args\":{\"step\":999}}]").find("the plan has 17 steps") !=
+        std::string::npos);
   CHECK(complaint("[{\"ph\":\"X\",\"dur\":1,\"args\":{\"step\":1}}]").find("step 1") != std::string::npos);
   // Another budget may give the same number of steps.
   Plan other = plan;
   ++other.summary.arena_bytes;
-  CHECK(complaint(report_trace(other, facts_of(other)).c_str()).find("arena of 36725953 bytes, but this plan has 36725952") != std::string::npos);
+  CHECK(complaint(report_trace(other, facts_of(other)).c_str())
+            .find("arena of 36725953 bytes, but this plan has 36725952") != std::string::npos);
 }

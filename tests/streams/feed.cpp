@@ -64,7 +64,8 @@ int main(int argc, char** argv) {
         sum += first_of(feeder.staged()[0]);
         if (late && before) {
           std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the thread has begun, on any machine
-          for (int64_t i = 0; i < kBatch; ++i) sum += first_of(before + i * kWidth * static_cast<int64_t>(sizeof(float)));
+          for (int64_t i = 0; i < kBatch; ++i)
+            sum += first_of(before + i * kWidth * static_cast<int64_t>(sizeof(float)));
         }
         before = feeder.staged()[0];
       }

@@ -50,7 +50,9 @@ Status make(const std::string& model_path, const std::string& directory, Argumen
   PLIMSOLL_TRY(attach_loss(model.network, LossKind::softmax_cross_entropy, notes));
   fuse_additions(model.network);
   fuse_activations(model.network);
-  assign_layouts(model.network, __builtin_cpu_supports("avx512f") ? Layout::nChw16c : __builtin_cpu_supports("avx2") ? Layout::nChw8c : Layout::plain);
+  assign_layouts(model.network, __builtin_cpu_supports("avx512f") ? Layout::nChw16c
+                                : __builtin_cpu_supports("avx2")  ? Layout::nChw8c
+                                                                  : Layout::plain);
   PLIMSOLL_ASSIGN(TaskGraph graph, build_task_graph(model.network, {.batch = batch}));
   const int64_t sub_batch = argument("sub-batch", batch);
   if (sub_batch < batch) graph = accumulating(std::move(graph));

@@ -24,8 +24,11 @@ namespace {
 using Arguments = std::map<std::string, int64_t>;
 
 Result<Plan> make(Network& network, const std::string& policy, const Arguments& given) {
-  const auto argument = [&](const char* name, int64_t otherwise) { return given.contains(name) ? given.at(name) : otherwise; };
-  if (!policy.empty()) return plan_of_policy(network, policy, argument("sub-batch", network.batch), argument("percent", 0));
+  const auto argument = [&](const char* name, int64_t otherwise) {
+    return given.contains(name) ? given.at(name) : otherwise;
+  };
+  if (!policy.empty())
+    return plan_of_policy(network, policy, argument("sub-batch", network.batch), argument("percent", 0));
   return scattered_plan(network.graph, *network.costs,
                         {.batch = network.batch,
                          .sub_batch = network.sub_batch,
@@ -74,14 +77,15 @@ int run(const std::string& spec, const std::string& policy, Arguments given) {
   if (!network.ok()) return fmt::print(stderr, "error: {}\n", network.error().message), 1;
   Result<Plan> plan = make(*network, policy, given);
   if (!plan.ok()) return fmt::print(stderr, "error: {}\n", plan.error().message), 1;
-  if (const auto flaws = check_plan(*plan); !flaws.empty()) return fmt::print(stderr, "error: {}\n", to_string(flaws)), 1;
+  if (const auto flaws = check_plan(*plan); !flaws.empty())
+    return fmt::print(stderr, "error: {}\n", to_string(flaws)), 1;
   if (given.contains("wait") && !leave_out_wait(*plan, given["wait"])) return 3;
   Plan watched = *plan;
   if (given.contains("life") && !shorten_life(watched, given["life"])) return 3;
   const std::string spill = argument("spill", 0) ? std::filesystem::temp_directory_path().string() : "";
   const Played played = play(*network, *plan, watched.residencies, static_cast<int>(argument("iterations", 2)), spill);
-  fmt::print("{} steps, {} recomputed, {} bytes offloaded, loss {}\n", plan->steps.size(), plan->summary.recomputed_tasks,
-             plan->summary.offloaded_bytes, played.losses.back());
+  fmt::print("{} steps, {} recomputed, {} bytes offloaded, loss {}\n", plan->steps.size(),
+             plan->summary.recomputed_tasks, plan->summary.offloaded_bytes, played.losses.back());
   return 0;
 }
 

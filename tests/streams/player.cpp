@@ -44,7 +44,8 @@ struct ByName {
   static std::vector<Algorithm> algorithms(const KernelCall& call, std::span<const OperandDesc>) {
     return algorithms_of(call);
   }
-  static std::unique_ptr<Kernel> make(const KernelCall& call, std::span<const OperandDesc>, std::string_view algorithm) {
+  static std::unique_ptr<Kernel> make(const KernelCall& call, std::span<const OperandDesc>,
+                                      std::string_view algorithm) {
     return make_kernel(call, algorithm);
   }
 };
@@ -115,11 +116,13 @@ std::vector<std::byte> samples_of(const TaskGraph& graph, TensorId input, int64_
   const TensorDesc desc = graph.tensors[input].type.at(samples);
   std::vector<std::byte> bytes(static_cast<size_t>(desc.bytes()));
   const TensorDesc output = graph.tensors[graph.output].type.at(samples);
-  const uint64_t classes = static_cast<uint64_t>(std::max<int64_t>(1, output.elements() / std::max<int64_t>(1, desc.elements())));
+  const uint64_t classes =
+      static_cast<uint64_t>(std::max<int64_t>(1, output.elements() / std::max<int64_t>(1, desc.elements())));
   for (int64_t i = 0; i < desc.elements(); ++i) {
     const uint64_t at = static_cast<uint64_t>(i);
     if (desc.type == DataType::f32) reinterpret_cast<float*>(bytes.data())[i] = random_real(stream, at);
-    else if (desc.type == DataType::i32) reinterpret_cast<int32_t*>(bytes.data())[i] = static_cast<int32_t>(random_bits(stream, at) % classes);
+    else if (desc.type == DataType::i32)
+      reinterpret_cast<int32_t*>(bytes.data())[i] = static_cast<int32_t>(random_bits(stream, at) % classes);
     else reinterpret_cast<int64_t*>(bytes.data())[i] = static_cast<int64_t>(random_bits(stream, at) % classes);
   }
   return bytes;
@@ -128,7 +131,8 @@ std::vector<std::byte> samples_of(const TaskGraph& graph, TensorId input, int64_
 // Filters and matrices small enough that sums stay numbers, all else near one.
 void fill(const Tensor& tensor, uint64_t stream, float* to) {
   const TensorDesc desc = tensor.type.at(1);
-  const float scale = 1.0f / std::sqrt(static_cast<float>(desc.rank() < 2 ? 1 : std::max<int64_t>(1, desc.elements() / desc.dim(0))));
+  const float scale =
+      1.0f / std::sqrt(static_cast<float>(desc.rank() < 2 ? 1 : std::max<int64_t>(1, desc.elements() / desc.dim(0))));
   for (int64_t i = 0; i < desc.padded_elements(); ++i) {
     const float drawn = random_real(stream, static_cast<uint64_t>(i));
     to[i] = tensor.kind == TensorKind::weight && desc.rank() >= 2 ? scale * drawn : 1 + 0.1f * drawn;
@@ -149,20 +153,30 @@ Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub
   PLIMSOLL_TRY(attach_loss(model->network, LossKind::softmax_cross_entropy, notes));
   fuse_additions(model->network);
   fuse_activations(model->network);
-  assign_layouts(model->network, __builtin_cpu_supports("avx512f") ? Layout::nChw16c : __builtin_cpu_supports("avx2") ? Layout::nChw8c : Layout::plain);
+  assign_layouts(model->network, __builtin_cpu_supports("avx512f") ? Layout::nChw16c
+                                 : __builtin_cpu_supports("avx2")  ? Layout::nChw8c
+                                                                   : Layout::plain);
   Network network{.batch = batch, .sub_batch = sub_batch};
   PLIMSOLL_ASSIGN(network.graph, build_task_graph(model->network, {.batch = batch}));
   if (sub_batch < batch) network.graph = accumulating(std::move(network.graph));
   PLIMSOLL_ASSIGN(const Device device, find_device("host"));
-  PLIMSOLL_ASSIGN(network.costs, ProfiledCosts::open({.profiler = PLIMSOLL_PROFILER, .threads = kThreads, .measure = false, .device = device}));
+  PLIMSOLL_ASSIGN(
+      network.costs,
+      ProfiledCosts::open({.profiler = PLIMSOLL_PROFILER, .threads = kThreads, .measure = false, .device = device}));
   return network;
 }
 
-Result<Plan> plan_of_policy(Network& network, const std::string& policy, int64_t sub_batch, int64_t percent, const AlgorithmPins& pins) {
+Result<Plan> plan_of_policy(Network& network, const std::string& policy, int64_t sub_batch, int64_t percent,
+                            const AlgorithmPins& pins) {
   network.costs = pinned(std::move(network.costs), pins);
   const auto planned = [&](int64_t budget) {
-    return make_plan(network.graph, *network.costs, {.policy = policy, .batch = network.batch, .sub_batch = sub_batch,
-                                                     .budget_bytes = budget, .may_split_statistics = true, .effort = 0});
+    return make_plan(network.graph, *network.costs,
+                     {.policy = policy,
+                      .batch = network.batch,
+                      .sub_batch = sub_batch,
+                      .budget_bytes = budget,
+                      .may_split_statistics = true,
+                      .effort = 0});
   };
   PLIMSOLL_ASSIGN(const Plan free, planned(0));
   const int64_t least = free.summary.minimum_bytes;
@@ -194,13 +208,18 @@ Played play(const Network& network, const Plan& plan, const std::vector<Residenc
   tell(round, graph, plan, table);
 
   for (const Residency& each : plan.residencies)
-    if (const Tensor& tensor = graph.tensors[each.tensor]; plan.tensors[each.tensor].persistent && (tensor.kind == TensorKind::weight || tensor.kind == TensorKind::statistic))
+    if (const Tensor& tensor = graph.tensors[each.tensor];
+        plan.tensors[each.tensor].persistent &&
+        (tensor.kind == TensorKind::weight || tensor.kind == TensorKind::statistic))
       fill(tensor, static_cast<uint64_t>(each.tensor.value), reinterpret_cast<float*>(arena.data() + each.offset));
   for (const TensorId id : ids_of(plan.tensors)) {
-    if (!plan.tensors[id].at_home_on_host() || graph.tensors[id].kind != TensorKind::weight || graph.tensors[id].slice_of.valid()) continue;
+    if (!plan.tensors[id].at_home_on_host() || graph.tensors[id].kind != TensorKind::weight ||
+        graph.tensors[id].slice_of.valid())
+      continue;
     std::vector<float> values(static_cast<size_t>(plan.tensors[id].bytes) / sizeof(float));
     fill(graph.tensors[id], static_cast<uint64_t>(id.value), values.data());
-    pool->store(plan.tensors[id].home_offset, reinterpret_cast<const std::byte*>(values.data()), plan.tensors[id].bytes);
+    pool->store(plan.tensors[id].home_offset, reinterpret_cast<const std::byte*>(values.data()),
+                plan.tensors[id].bytes);
   }
 
   Played played;
@@ -215,22 +234,28 @@ Played play(const Network& network, const Plan& plan, const std::vector<Residenc
         std::vector<std::vector<std::byte>> staging;
         std::vector<const std::byte*> staged;
         for (const TensorId input : graph.inputs) {
-          staging.push_back(samples_of(graph, input, samples, static_cast<uint64_t>(iteration * 1000 + r * 10 + input.value + 77)));
+          staging.push_back(
+              samples_of(graph, input, samples, static_cast<uint64_t>(iteration * 1000 + r * 10 + input.value + 77)));
           staged.push_back(staging.back().data());
         }
-        loss += streams.play({.kernels = is_last ? &last : &full,
-                              .staged = staged,
-                              .context = {.training = training, .seed = 5, .iteration = iteration, .round = r, .learning_rate = 0.01},
-                              .samples = samples,
-                              .first = r == 0,
-                              .last = is_last}).loss;
+        loss +=
+            streams
+                .play({.kernels = is_last ? &last : &full,
+                       .staged = staged,
+                       .context =
+                           {.training = training, .seed = 5, .iteration = iteration, .round = r, .learning_rate = 0.01},
+                       .samples = samples,
+                       .first = r == 0,
+                       .last = is_last})
+                .loss;
       }
       if (training) played.losses.push_back(loss);
       else played.evaluation = loss;
     }
   }
   for (const TensorId id : ids_of(plan.tensors)) {
-    if (plan.tensors[id].kind == TensorKind::weight_gradient || graph.tensors[id].slice_of.valid()) continue;  // its whole has it
+    if (plan.tensors[id].kind == TensorKind::weight_gradient || graph.tensors[id].slice_of.valid())
+      continue;  // its whole has it
     if (plan.tensors[id].at_home_on_host()) {
       std::vector<float> values(static_cast<size_t>(plan.tensors[id].bytes) / sizeof(float));
       pool->fetch(plan.tensors[id].home_offset, reinterpret_cast<std::byte*>(values.data()), plan.tensors[id].bytes);
@@ -240,7 +265,8 @@ Played play(const Network& network, const Plan& plan, const std::vector<Residenc
     for (const Residency& each : plan.residencies) {
       if (each.tensor != id) continue;
       const float* values = reinterpret_cast<const float*>(arena.data() + each.offset);
-      played.persistent.insert(played.persistent.end(), values, values + each.bytes / static_cast<int64_t>(sizeof(float)));
+      played.persistent.insert(played.persistent.end(), values,
+                               values + each.bytes / static_cast<int64_t>(sizeof(float)));
     }
   }
   return played;

@@ -25,7 +25,8 @@ Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub
 // The plan of `policy` in rounds of `sub_batch`. The budget is this share of the way from the minimum to the unlimited
 // arena. Before: `network` is for one round. After: it is the network of this plan, and cannot be used for another.
 // Pinned tasks run their pinned algorithm.
-Result<Plan> plan_of_policy(Network& network, const std::string& policy, int64_t sub_batch, int64_t percent, const AlgorithmPins& pins = {});
+Result<Plan> plan_of_policy(Network& network, const std::string& policy, int64_t sub_batch, int64_t percent,
+                            const AlgorithmPins& pins = {});
 
 struct Played {
   std::vector<float> persistent = {};  // weights, optimizer state and statistics, in the order of the tensors

@@ -31,7 +31,8 @@ class Scatter {
     after_.resize(count);
     for (const TensorId id : ids_of(plan_.tensors)) {
       const TensorKind kind = plan_.tensors[id].kind;
-      const bool may_leave = kind == TensorKind::optimizer_state || kind == TensorKind::weight || (kind == TensorKind::weight_gradient && plan_.rounds > 1);
+      const bool may_leave = kind == TensorKind::optimizer_state || kind == TensorKind::weight ||
+                             (kind == TensorKind::weight_gradient && plan_.rounds > 1);
       if (may_leave && options_.homes > 0 && !uses_[id].empty()) home(id);
     }
     for (const TensorId id : ids_of(plan_.tensors)) {
@@ -80,9 +81,11 @@ class Scatter {
   }
 
   void offload(TensorId tensor, int32_t from, int32_t to) {
-    after_[static_cast<size_t>(from)].push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = tensor});
+    after_[static_cast<size_t>(from)].push_back(
+        {.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = tensor});
     const int32_t ahead = std::min(draw(4), to - from - 1);  // issued that many steps before it is needed
-    before_[static_cast<size_t>(to - ahead)].push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = tensor});
+    before_[static_cast<size_t>(to - ahead)].push_back(
+        {.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = tensor});
   }
 
   void home(TensorId tensor) {
@@ -90,15 +93,19 @@ class Scatter {
     plan_.tensors[tensor].persistent = false;
     plan_.tensors[tensor].home_offset = 0;  // the pass host_pool says where
     const auto fetch = [&](int32_t at, int32_t earliest) {
-      before_[static_cast<size_t>(std::max(earliest, at - draw(6)))].push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = tensor});
+      before_[static_cast<size_t>(std::max(earliest, at - draw(6)))].push_back(
+          {.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = tensor});
     };
     const std::vector<StepId>& uses = uses_[tensor];
     fetch(uses.front().value, 0);
     if (plan_.tensors[tensor].kind == TensorKind::weight_gradient) return gradient(tensor, fetch);
     for (size_t use = 1; use < uses.size(); ++use)
       if (draw(3) != 0) fetch(uses[use].value, uses[use - 1].value + 1);  // it has left between the two
-    const int32_t update = uses.back().value, behind = std::min(update + draw(3), static_cast<int32_t>(plan_.steps.size()) - 1);
-    if (updated_at_[tensor] == update) after_[static_cast<size_t>(behind)].push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = tensor});
+    const int32_t update = uses.back().value,
+                  behind = std::min(update + draw(3), static_cast<int32_t>(plan_.steps.size()) - 1);
+    if (updated_at_[tensor] == update)
+      after_[static_cast<size_t>(behind)].push_back(
+          {.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = tensor});
   }
 
   // It goes home behind what has changed it, where another use comes or the next round does.
@@ -115,7 +122,8 @@ class Scatter {
       const int32_t here = uses[use].value, end = last ? static_cast<int32_t>(plan_.steps.size()) : uses[use + 1].value;
       const int32_t behind = std::min(here + draw(3), end - 1);
       if (changed && (added || !last))
-        after_[static_cast<size_t>(behind)].push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = tensor});
+        after_[static_cast<size_t>(behind)].push_back(
+            {.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = tensor});
       if (last) return;
       fetch(end, behind + 1);
       changed = added = false;
@@ -165,7 +173,8 @@ Result<Plan> scattered_plan(const TaskGraph& graph, Costs& costs, const ScatterO
   PLIMSOLL_TRY(seed_plan(plan, context));
   PLIMSOLL_TRY(order(plan, context));
   Scatter(plan, graph, options).run();
-  for (const auto pass : {copy_rounds, liveness, conv_algorithm, place, host_pool, sync, prune_waits, simulate, summarize, needs})
+  for (const auto pass :
+       {copy_rounds, liveness, conv_algorithm, place, host_pool, sync, prune_waits, simulate, summarize, needs})
     PLIMSOLL_TRY(pass(plan, context));
   plan.budget_bytes = plan.summary.arena_bytes;
   plan.summary.minimum_bytes = plan.summary.unconstrained_bytes = plan.summary.arena_bytes;

@@ -1,5 +1,6 @@
-// Offloads, prefetches and recomputations at random places of a plan, and weights, optimizer state and, with several rounds, gradients that
-// live in the host pool: what trainers and their streams are tested on, whatever policies do or do not make of them.
+// Offloads, prefetches and recomputations at random places of a plan, and weights, optimizer state and, with several
+// rounds, gradients that live in the host pool: what trainers and their streams are tested on, whatever policies do or
+// do not make of them.
 #pragma once
 
 #include <cstdint>

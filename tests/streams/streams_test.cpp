@@ -53,7 +53,8 @@ TEST_CASE("offloaded, prefetched and recomputed values are the same values") {
   Network& network = *made;
   const Played kept = played(network, plan_of(network, {}), "");
   REQUIRE(!kept.persistent.empty());
-  REQUIRE(std::all_of(kept.persistent.begin(), kept.persistent.end(), [](float value) { return std::isfinite(value); }));
+  REQUIRE(
+      std::all_of(kept.persistent.begin(), kept.persistent.end(), [](float value) { return std::isfinite(value); }));
   CHECK(kept.losses[0] != kept.losses[2]);
 
   const std::string directory = std::filesystem::temp_directory_path().string();
@@ -76,7 +77,8 @@ TEST_CASE("offloaded, prefetched and recomputed values are the same values") {
 
 namespace {
 
-// With the algorithms of the first plan: where there are several, a budget may choose among them, and they round otherwise.
+// With the algorithms of the first plan: where there are several, a budget may choose among them, and they round
+// otherwise.
 void expect_same_bits(const Case& each) {
   CAPTURE(each.spec);
   const std::string directory = std::filesystem::temp_directory_path().string();
@@ -98,11 +100,13 @@ void expect_same_bits(const Case& each) {
     CHECK(got.losses == other.losses);
     CHECK(got.evaluation == other.evaluation);
     REQUIRE(got.persistent.size() == other.persistent.size());
-    const auto differs = std::mismatch(got.persistent.begin(), got.persistent.end(), other.persistent.begin()).first - got.persistent.begin();
+    const auto differs = std::mismatch(got.persistent.begin(), got.persistent.end(), other.persistent.begin()).first -
+                         got.persistent.begin();
     CHECK(differs == static_cast<std::ptrdiff_t>(got.persistent.size()));  // the first value that differs
     moved += plan->summary.offloaded_bytes;
     again += plan->summary.recomputed_tasks;
-    homes += std::count_if(plan->tensors.begin(), plan->tensors.end(), [](const PlanTensor& tensor) { return tensor.at_home_on_host(); });
+    homes += std::count_if(plan->tensors.begin(), plan->tensors.end(),
+                           [](const PlanTensor& tensor) { return tensor.at_home_on_host(); });
   };
   try_out("liveness", 100);
   for (const int64_t percent : {0, 5, 15, 30, 50, 75}) try_out("auto", percent);
@@ -117,10 +121,18 @@ void expect_same_bits(const Case& each) {
 
 }  // namespace
 
-TEST_CASE("six budgets and the least of every policy give the same bits: ResNet-18") { expect_same_bits({"resnet18:input=16,stem=cifar,width=16,classes=10", 4, 4}); }
-TEST_CASE("six budgets and the least of every policy give the same bits: GoogLeNet in rounds") { expect_same_bits({"googlenet:input=32,classes=10", 3, 2}); }
-TEST_CASE("six budgets and the least of every policy give the same bits: DenseNet") { expect_same_bits({"densenet121:input=16,stem=cifar,growth=16,classes=10", 3, 3}); }
-TEST_CASE("six budgets and the least of every policy give the same bits: LSTM in rounds") { expect_same_bits({"lstm:steps=6,features=8,hidden=16,classes=5,layers=2", 5, 2}); }
+TEST_CASE("six budgets and the least of every policy give the same bits: ResNet-18") {
+  expect_same_bits({"resnet18:input=16,stem=cifar,width=16,classes=10", 4, 4});
+}
+TEST_CASE("six budgets and the least of every policy give the same bits: GoogLeNet in rounds") {
+  expect_same_bits({"googlenet:input=32,classes=10", 3, 2});
+}
+TEST_CASE("six budgets and the least of every policy give the same bits: DenseNet") {
+  expect_same_bits({"densenet121:input=16,stem=cifar,growth=16,classes=10", 3, 3});
+}
+TEST_CASE("six budgets and the least of every policy give the same bits: LSTM in rounds") {
+  expect_same_bits({"lstm:steps=6,features=8,hidden=16,classes=5,layers=2", 5, 2});
+}
 
 TEST_CASE("a host pool keeps what it was given, in memory and in a file, and says when there is no room") {
   const std::string directory = GENERATE(std::string(), std::filesystem::temp_directory_path().string());
@@ -131,5 +143,6 @@ TEST_CASE("a host pool keeps what it was given, in memory and in a file, and say
   pool.fetch((1 << 20) - 3, in, 3);
   CHECK(std::equal(in, in + 3, out));
   CHECK_THROWS_AS(backend::HostPool(1 << 20, "/no/such/directory"), backend::HostPoolError);
-  CHECK_THROWS_AS(backend::HostPool(int64_t{1} << 60, std::filesystem::temp_directory_path().string()), backend::HostPoolError);
+  CHECK_THROWS_AS(backend::HostPool(int64_t{1} << 60, std::filesystem::temp_directory_path().string()),
+                  backend::HostPoolError);
 }

@@ -21,7 +21,8 @@ namespace {
 
 const fs::path kRoot = PLIMSOLL_SOURCE_DIR;
 
-// What a module may include besides itself and the standard library. A file belongs to the longest prefix in this table.
+// What a module may include besides itself and the standard library. A file belongs to the longest prefix in this
+// table.
 const std::map<std::string, std::set<std::string>> kArrows = {
     {"runtime/attrs", {}},
     {"compiler/support", {}},
@@ -31,7 +32,8 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"compiler/papers", {"compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
     // It builds task graphs where the costs of tasks decide (layout_choice.h).
     {"compiler/network", {"compiler/training", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
-    {"compiler/network/simplify", {"compiler/network", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
+    {"compiler/network/simplify",
+     {"compiler/network", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/import", {"compiler/network", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/check", {"compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/report", {"compiler/ir", "compiler/support", "runtime/attrs"}},
@@ -59,7 +61,8 @@ const std::map<std::string, std::set<std::string>> kLibraries = {
     {"cudnn", {"runtime/cuda"}},
     {"cublas", {"runtime/cuda"}},
     {"nvtx", {"runtime/cuda"}},
-    // Headers of a backend: the training loop and the profiler may include only runtime/backend.h and runtime/streams.h.
+    // Headers of a backend: the training loop and the profiler may include only runtime/backend.h and
+    // runtime/streams.h.
     {"runtime/cuda/", {"runtime/cuda", "runtime/profile/cuda"}},
     {"runtime/host/", {"runtime/host"}},
     {"omp.h", {"runtime"}},

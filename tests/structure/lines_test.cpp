@@ -1,5 +1,5 @@
-// Lines end at 120 columns in the folders below. tools/format.sh checks the lines of a change everywhere; this test holds
-// folders that were reformatted as a whole. To include another folder, break its long lines and add it.
+// Lines end at 120 columns in the folders below. tools/format.sh checks the lines of a change everywhere; this test
+// holds folders that were reformatted as a whole. To include another folder, break its long lines and add it.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kHeld[] = {"codegen", "compiler", "models", "passes", "runtime", "tools/plimsoll"};
+constexpr const char* kHeld[] = {"codegen", "compiler", "models", "passes", "runtime", "tests", "tools/plimsoll"};
 constexpr std::ptrdiff_t kColumns = 120;
 
 // A character of several bytes is one column.
@@ -26,7 +26,8 @@ std::vector<std::string> long_lines(const fs::path& path) {
   int number = 0;
   for (std::string line; std::getline(file, line);)
     if (++number; columns_of(line) > kColumns)
-      found.push_back(path.string() + ":" + std::to_string(number) + ": " + std::to_string(columns_of(line)) + " columns");
+      found.push_back(path.string() + ":" + std::to_string(number) + ": " + std::to_string(columns_of(line)) +
+                      " columns");
   return found;
 }
 
@@ -42,7 +43,7 @@ TEST_CASE("lines end at 120 columns") {
       ++files;
       for (const std::string& line : long_lines(entry.path())) all += line + "\n";
     }
-  CHECK(files > 600);
+  CHECK(files > 1100);
   INFO(all);
   CHECK(all.empty());
 }

@@ -12,11 +12,13 @@ namespace fs = std::filesystem;
 
 TEST_CASE("what is general names no operator") {
   const fs::path root = PLIMSOLL_SOURCE_DIR;
-  const std::vector<std::string> simplify_sources = {"attributes", "differentiable", "fit_inputs", "node_inputs", "values"};
+  const std::vector<std::string> simplify_sources = {"attributes", "differentiable", "fit_inputs", "node_inputs",
+                                                     "values"};
   const std::vector<std::string> network_sources = {"compact", "freeze",        "layout",    "layout_choice",
                                                     "min_cut", "output_loss",   "prune",     "undecided"};
   std::vector<fs::path> general;
-  for (const std::string& name : simplify_sources) general.push_back(root / "compiler/network/simplify" / (name + ".cpp"));
+  for (const std::string& name : simplify_sources)
+    general.push_back(root / "compiler/network/simplify" / (name + ".cpp"));
   for (const std::string& name : network_sources) general.push_back(root / "compiler/network" / (name + ".cpp"));
   for (const auto& entry : fs::directory_iterator(root / "compiler/training"))
     if (entry.path().extension() == ".cpp") general.push_back(entry.path());

@@ -1,4 +1,5 @@
-// How much memory is left, and how many processors, by files as Linux has them: a machine, and control groups of either version.
+// How much memory is left, and how many processors, by files as Linux has them: a machine, and control groups of either
+// version.
 #include "runtime/machine/host_memory.h"
 #include "runtime/machine/processors.h"
 
@@ -14,7 +15,9 @@ namespace {
 
 class FakeMachine {
  public:
-  FakeMachine() : root_(std::filesystem::temp_directory_path() / ("plimsoll-machine-" + std::to_string(::getpid()))) { std::filesystem::remove_all(root_); }
+  FakeMachine() : root_(std::filesystem::temp_directory_path() / ("plimsoll-machine-" + std::to_string(::getpid()))) {
+    std::filesystem::remove_all(root_);
+  }
   ~FakeMachine() { std::filesystem::remove_all(root_); }
   void put(const std::string& path, const std::string& text) const {
     const std::filesystem::path file = root_.string() + path;
@@ -50,7 +53,8 @@ TEST_CASE("a control group of version 2 limits it, and so do those above and cac
   machine.put("/proc/self/cgroup", "0::/user.slice/job\n");
   machine.put("/sys/fs/cgroup/user.slice/job/memory.max", std::to_string(100 * kMi) + "\n");
   machine.put("/sys/fs/cgroup/user.slice/job/memory.current", std::to_string(60 * kMi) + "\n");
-  machine.put("/sys/fs/cgroup/user.slice/job/memory.stat", "anon 1\ninactive_file " + std::to_string(20 * kMi) + "\nactive_file 5\n");
+  machine.put("/sys/fs/cgroup/user.slice/job/memory.stat",
+              "anon 1\ninactive_file " + std::to_string(20 * kMi) + "\nactive_file 5\n");
   CHECK(host_memory(machine.root())->available == 60 * kMi);
   CHECK(host_memory(machine.root())->limited_by_group);
   machine.put("/sys/fs/cgroup/user.slice/memory.max", std::to_string(70 * kMi) + "\n");
@@ -81,7 +85,9 @@ TEST_CASE("files that say nothing are no limit") {
   CHECK(host_memory(machine.root())->available == 4096);
 }
 
-TEST_CASE("processors are those of the machine, or fewer by the quota of a control group of either version, but one at least") {
+TEST_CASE(
+    "processors are those of the machine, or fewer by the quota of a control group of either version, but one at "
+    "least") {
   using plimsoll::processors;
   const FakeMachine machine;
   const int all = processors(machine.root());

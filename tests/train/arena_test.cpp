@@ -8,7 +8,8 @@
 using namespace plimsoll;
 
 TEST_CASE("the arena is zero, aligned, and no larger than asked for but for the rest of a page") {
-  for (const int64_t bytes : {int64_t{1}, int64_t{4096}, int64_t{4097}, (int64_t{2} << 20) - 1, (int64_t{5} << 20) + 300}) {
+  for (const int64_t bytes :
+       {int64_t{1}, int64_t{4096}, int64_t{4097}, (int64_t{2} << 20) - 1, (int64_t{5} << 20) + 300}) {
     const backend::Arena arena(bytes);
     CHECK(arena.bytes() == bytes);
     CHECK(arena.allocated_bytes() >= bytes);

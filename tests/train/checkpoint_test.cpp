@@ -26,17 +26,19 @@ namespace {
 
 // Parameters of all kinds and layouts, without kernels: the contents of a checkpoint.
 struct Parameters {
-  std::vector<ProgramParameter> rows{{"fc.weight", f32({3, 5}), 0, 0, ParameterRole::trained},
-                                     {"conv.weight", f32({4, 3, 3, 3}, Layout::OIhw8i8o), 256, 64, ParameterRole::trained},
-                                     {"bn.running_mean", f32({4}), 4096, 512, ParameterRole::statistic},
-                                     {"table", i64({7}), 4352, 600, ParameterRole::frozen},
-                                     {"fc.weight.momentum", f32({3, 5}), 4608, -1, ParameterRole::state},
-                                     {"conv.weight.momentum", f32({4, 3, 3, 3}, Layout::OIhw8i8o), 4864, -1, ParameterRole::state}};
+  std::vector<ProgramParameter> rows{
+      {"fc.weight", f32({3, 5}), 0, 0, ParameterRole::trained},
+      {"conv.weight", f32({4, 3, 3, 3}, Layout::OIhw8i8o), 256, 64, ParameterRole::trained},
+      {"bn.running_mean", f32({4}), 4096, 512, ParameterRole::statistic},
+      {"table", i64({7}), 4352, 600, ParameterRole::frozen},
+      {"fc.weight.momentum", f32({3, 5}), 4608, -1, ParameterRole::state},
+      {"conv.weight.momentum", f32({4, 3, 3, 3}, Layout::OIhw8i8o), 4864, -1, ParameterRole::state}};
   Program program;
   backend::Arena arena{16384};
   ParameterPort port;
   explicit Parameters(int64_t batch = 8)
-      : program{.model = "net", .generator = "test", .batch = batch, .parameters = rows}, port(program, arena, nullptr) {}
+      : program{.model = "net", .generator = "test", .batch = batch, .parameters = rows},
+        port(program, arena, nullptr) {}
 
   void fill(int value) {
     for (const ProgramParameter& row : rows) {
@@ -56,7 +58,12 @@ struct Parameters {
 };
 
 Progress progress_at(int64_t iteration) {
-  return {.iteration = iteration, .seed = 7, .data = "npy:x", .samples = 80, .per_epoch = 10, .seen = 8 * (iteration % 10),
+  return {.iteration = iteration,
+          .seed = 7,
+          .data = "npy:x",
+          .samples = 80,
+          .per_epoch = 10,
+          .seen = 8 * (iteration % 10),
           .loss_sum = 0.1 * static_cast<double>(iteration)};
 }
 
@@ -275,5 +282,6 @@ TEST_CASE("a checkpoint belongs to its model, and a directory to one trainer") {
   Parameters one, other;
   const Checkpoints held(place / "run", 1, one.program, one.port);
   CHECK(code_of([&] { Checkpoints(place / "run", 1, other.program, other.port); }) == Exit::unwritable_output);
-  CHECK(code_of([&] { Checkpoints(place / "no/such/place", 1, other.program, other.port); }) == Exit::unwritable_output);
+  CHECK(code_of([&] { Checkpoints(place / "no/such/place", 1, other.program, other.port); }) ==
+        Exit::unwritable_output);
 }

@@ -164,7 +164,8 @@ TEST_CASE("labels that the loss leaves out are counted sample by sample") {
   c.program.counts_correct = true;
   write(place / "x.npy", npy(dictionary("<f4", "3, 4"), std::string(48, '\0')));
   const auto open = [&](const std::vector<int64_t>& labels) {
-    write(place / "y.npy", npy(dictionary("<i8", "3, 3"), std::string(reinterpret_cast<const char*>(labels.data()), 72)));
+    write(place / "y.npy",
+          npy(dictionary("<i8", "3, 3"), std::string(reinterpret_cast<const char*>(labels.data()), 72)));
     return open_dataset("npy:" + (place / "x.npy") + "," + (place / "y.npy"), Part::training, c.program);
   };
   Dataset whole = open({0, 1, 2, 3, 4, 0, 1, 2, 3});
@@ -206,7 +207,9 @@ TEST_CASE("targets that are yes or no are from 0 to 1, and bytes of 0 and 1 are 
     Dataset data = open_dataset("npy:" + (place / "x.npy") + "," + (place / "y.npy"), Part::training, c.program);
     return code_of([&] { check_targets(data, c.program); });
   };
-  const auto reals = [](float a, float b) { return std::string(reinterpret_cast<const char*>(&a), 4) + std::string(reinterpret_cast<const char*>(&b), 4); };
+  const auto reals = [](float a, float b) {
+    return std::string(reinterpret_cast<const char*>(&a), 4) + std::string(reinterpret_cast<const char*>(&b), 4);
+  };
   CHECK(code("<f4", reals(0, 1)) == Exit::ok);
   CHECK(code("<f4", reals(0.25F, 0)) == Exit::ok);
   CHECK(code("<f4", reals(0, 1.5F)) == Exit::invalid_model);
@@ -348,7 +351,8 @@ TEST_CASE("tokens: windows of ids, and the same windows one on as labels, from e
   write(place / "negative.npy", npy(dictionary("<i4", "4,"), packed<int32_t>({1, -1, 2, 3})));
   CHECK(opened("negative.npy", model) == Exit::invalid_model);
   Classifier images({2, 4});
-  CHECK(code_of([&] { open_dataset("tokens:" + (place / "raw.bin"), Part::training, images.program); }) == Exit::invalid_model);
+  CHECK(code_of([&] { open_dataset("tokens:" + (place / "raw.bin"), Part::training, images.program); }) ==
+        Exit::invalid_model);
 }
 
 TEST_CASE("numbers that pick rows are looked at in NumPy files, too") {
@@ -357,7 +361,8 @@ TEST_CASE("numbers that pick rows are looked at in NumPy files, too") {
   write(place / "y.npy", npy(dictionary("<i4", "2, 3"), packed<int32_t>({0, 0, 0, 0, 0, 0})));
   const std::string source = "npy:" + (place / "x.npy") + "," + (place / "y.npy");
   LanguageModel six(3, 6, 9), five(3, 5, 9);
-  Dataset fits = open_dataset(source, Part::training, six.program), not_quite = open_dataset(source, Part::training, five.program);
+  Dataset fits = open_dataset(source, Part::training, six.program),
+          not_quite = open_dataset(source, Part::training, five.program);
   CHECK_NOTHROW(check_integers(fits, six.program));
   CHECK(code_of([&] { check_integers(not_quite, five.program); }) == Exit::invalid_model);
   CHECK(labels_per_sample(six.program) == 3);
@@ -366,7 +371,8 @@ TEST_CASE("numbers that pick rows are looked at in NumPy files, too") {
   // A label that does not fit the loss's 32 bits is not truncated to another valid label.
   write(place / "wide.npy", npy(dictionary("<i8", "2, 3"), packed<int64_t>({0, 1, 2, 0, (int64_t{1} << 33) + 1, 2})));
   Dataset wide = open_dataset("npy:" + (place / "x.npy") + "," + (place / "wide.npy"), Part::training, six.program);
-  CHECK_THROWS_WITH(check_integers(wide, six.program), Catch::Matchers::Contains("sample 1") && Catch::Matchers::Contains("32 bits do not hold"));
+  CHECK_THROWS_WITH(check_integers(wide, six.program),
+                    Catch::Matchers::Contains("sample 1") && Catch::Matchers::Contains("32 bits do not hold"));
   Dataset odd = open_dataset(source, Part::test, six.program);
   CHECK_NOTHROW(check_indices(odd, six.program));
   CHECK(code_of([&] { check_indices(not_quite, five.program); }) == Exit::invalid_model);
@@ -402,8 +408,10 @@ TEST_CASE("synthetic samples are a function of the seed") {
 TEST_CASE("an epoch takes every sample once, in an order of its own") {
   Classifier c({4, 3});
   // One dataset for each, because its thread reads ahead.
-  Dataset data = open_dataset("synthetic", Part::training, c.program), first = open_dataset("synthetic", Part::training, c.program),
-          second = open_dataset("synthetic", Part::training, c.program), third = open_dataset("synthetic", Part::training, c.program);
+  Dataset data = open_dataset("synthetic", Part::training, c.program),
+          first = open_dataset("synthetic", Part::training, c.program),
+          second = open_dataset("synthetic", Part::training, c.program),
+          third = open_dataset("synthetic", Part::training, c.program);
   const auto order = [&](Feeder& feeder, int64_t epoch) {
     std::vector<float> firsts;
     feeder.begin_epoch(epoch);

@@ -17,7 +17,9 @@ const ProgramParameter kParameters[] = {
     {"stem.weight", {.dims = {2, 4}}, 0, 0, ParameterRole::frozen},
 };
 
-Program adam() { return {.model = "net", .generator = "test", .update_kernel = "AdamUpdate", .parameters = kParameters}; }
+Program adam() {
+  return {.model = "net", .generator = "test", .update_kernel = "AdamUpdate", .parameters = kParameters};
+}
 
 }  // namespace
 
@@ -53,8 +55,8 @@ TEST_CASE("a glob may have colons of its own") {
 
 TEST_CASE("what a group cannot have is refused") {
   const auto refused = [](const char* text) { return code_of([&] { parse_group(text); }) == Exit::usage; };
-  for (const char* text : {"", "head", "head:", ":lr=1", "head:lr", "head:lr=", "head:lr=-1", "head:lr=nan", "head:beta1=1",
-                           "head:lr=1,", "head:speed=1", "head:weight_decay=1"})
+  for (const char* text : {"", "head", "head:", ":lr=1", "head:lr", "head:lr=", "head:lr=-1", "head:lr=nan",
+                           "head:beta1=1", "head:lr=1,", "head:speed=1", "head:weight_decay=1"})
     CHECK(refused(text));
   const auto applied = [](const char* text) {
     return code_of([&] { UpdateGroups(adam(), {.groups = {parse_group(text)}}, 0.1); });

@@ -46,24 +46,34 @@ const std::string kJpeg = bytes(
 
 // 2 x 1 pixels of 16 bits: 0x8000, 0x4010, 0xffff and 0x1234, 0, 0x8080.
 const std::string kDeepPng = bytes(
-    "\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x02\x00\x00\x00\x01\x10\x02\x00\x00\x00"
-    "\x2b\xd0\x34\x9e\x00\x00\x00\x15\x49\x44\x41\x54\x78\xda\x63\x68\x60\x70\x10\xf8\xff\x5f\xc8\x84\x81\xa1\xa1\x01\x00"
+    "\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x02\x00\x00\x00\x01\x10\x02\x00\x00"
+    "\x00"
+    "\x2b\xd0\x34\x9e\x00\x00\x00\x15\x49\x44\x41\x54\x78\xda\x63\x68\x60\x70\x10\xf8\xff\x5f\xc8\x84\x81\xa1\xa1\x01"
+    "\x00"
     "\x1a\xfe\x04\x15\x68\x9b\x3d\xef\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82");
 
 // 2 x 1 pixels: 200, 100, 50 and blue.
 const std::string kSmallPng = bytes(
-    "\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x02\x00\x00\x00\x01\x08\x02\x00\x00\x00"
-    "\x7b\x40\xe8\xdd\x00\x00\x00\x0f\x49\x44\x41\x54\x78\xda\x63\x38\x91\x62\xc4\xc0\xf0\x1f\x00\x08\x72\x02\x5e\xc8\xb4"
+    "\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x02\x00\x00\x00\x01\x08\x02\x00\x00"
+    "\x00"
+    "\x7b\x40\xe8\xdd\x00\x00\x00\x0f\x49\x44\x41\x54\x78\xda\x63\x38\x91\x62\xc4\xc0\xf0\x1f\x00\x08\x72\x02\x5e\xc8"
+    "\xb4"
     "\xc4\x90\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82");
 
 // 8 x 8 CMYK pixels: no cyan, half magenta, full yellow, a quarter of black. Pillow converts them to 191, 95, 0.
 const std::string kInks = bytes(
-    "\xff\xd8\xff\xee\x00\x0e\x41\x64\x6f\x62\x65\x00\x64\x00\x00\x00\x00\x00\xff\xdb\x00\x43\x00\x02\x01\x01\x01\x01\x01"
-    "\x02\x01\x01\x01\x02\x02\x02\x02\x02\x04\x03\x02\x02\x02\x02\x05\x04\x04\x03\x04\x06\x05\x06\x06\x06\x05\x06\x06\x06"
-    "\x07\x09\x08\x06\x07\x09\x07\x06\x06\x08\x0b\x08\x09\x0a\x0a\x0a\x0a\x0a\x06\x08\x0b\x0c\x0b\x0a\x0c\x09\x0a\x0a\x0a"
-    "\xff\xc0\x00\x14\x08\x00\x08\x00\x08\x04\x43\x11\x00\x4d\x11\x00\x59\x11\x00\x4b\x11\x00\xff\xc4\x00\x17\x00\x00\x03"
-    "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x08\x09\x0a\xff\xc4\x00\x14\x10\x01\x00\x00\x00\x00\x00"
-    "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xda\x00\x0e\x04\x43\x00\x4d\x00\x59\x00\x4b\x00\x00\x3f\x00\xbf\x81"
+    "\xff\xd8\xff\xee\x00\x0e\x41\x64\x6f\x62\x65\x00\x64\x00\x00\x00\x00\x00\xff\xdb\x00\x43\x00\x02\x01\x01\x01\x01"
+    "\x01"
+    "\x02\x01\x01\x01\x02\x02\x02\x02\x02\x04\x03\x02\x02\x02\x02\x05\x04\x04\x03\x04\x06\x05\x06\x06\x06\x05\x06\x06"
+    "\x06"
+    "\x07\x09\x08\x06\x07\x09\x07\x06\x06\x08\x0b\x08\x09\x0a\x0a\x0a\x0a\x0a\x06\x08\x0b\x0c\x0b\x0a\x0c\x09\x0a\x0a"
+    "\x0a"
+    "\xff\xc0\x00\x14\x08\x00\x08\x00\x08\x04\x43\x11\x00\x4d\x11\x00\x59\x11\x00\x4b\x11\x00\xff\xc4\x00\x17\x00\x00"
+    "\x03"
+    "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x08\x09\x0a\xff\xc4\x00\x14\x10\x01\x00\x00\x00\x00"
+    "\x00"
+    "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xda\x00\x0e\x04\x43\x00\x4d\x00\x59\x00\x4b\x00\x00\x3f\x00\xbf"
+    "\x81"
     "\xb3\xfe\x7f\x1f\xff\xd9");
 
 void write_image(const std::string& path, const std::string& text) {
@@ -77,7 +87,13 @@ struct ImageClassifier {
   Program program;
   explicit ImageClassifier(IntList input, int64_t classes = 2)
       : inputs{{"image", f32(input)}, {"label", i64({input[0]})}},
-        program{.model = "pictures", .generator = "test", .batch = input[0], .sub_batch = input[0], .rounds = 1, .classes = classes, .inputs = inputs} {}
+        program{.model = "pictures",
+                .generator = "test",
+                .batch = input[0],
+                .sub_batch = input[0],
+                .rounds = 1,
+                .classes = classes,
+                .inputs = inputs} {}
 };
 
 bool can_read(const char* extension) { return readable_extensions().find(extension) != std::string::npos; }
@@ -93,7 +109,9 @@ TEST_CASE("resizing is Pillow's, smaller and larger") {
   };
   near(resized(image, 2, 2, {0, 0, 2, 2}), {9.1429, 18.571, 56.286, 81.429});
   near(resized(image, 7, 5, {0, 0, 7, 5}),
-       {0, 0.35714, 0.92857, 2.5, 4.3571, 7.2143, 9, 6.4, 7.9, 10.3, 13.7, 17.386, 22.071, 25, 16, 19.214, 24.357, 30.5, 36.929, 44.357, 49, 44.8, 49.729, 57.614, 66.5, 75.671, 85.843, 92.2, 64, 70.071, 79.786, 90.5, 101.5, 113.5, 121});
+       {0,      0.35714, 0.92857, 2.5,    4.3571, 7.2143, 9,      6.4,    7.9,   10.3,  13.7,   17.386,
+        22.071, 25,      16,      19.214, 24.357, 30.5,   36.929, 44.357, 49,    44.8,  49.729, 57.614,
+        66.5,   75.671,  85.843,  92.2,   64,     70.071, 79.786, 90.5,   101.5, 113.5, 121});
   CHECK(resized(image, 4, 3, {0, 0, 4, 3}) == std::vector<float>(image.pixels.begin(), image.pixels.end()));
 
   // A crop equals that part of the whole image bit by bit; nothing else is computed, however large the whole would be.
@@ -103,7 +121,8 @@ TEST_CASE("resizing is Pillow's, smaller and larger") {
     const std::vector<float> cut = resized(image, width, height, piece);
     for (int64_t y = 0; y < piece.height; ++y)
       for (int64_t x = 0; x < piece.width; ++x)
-        CHECK(cut[static_cast<size_t>(y * piece.width + x)] == whole[static_cast<size_t>((y + piece.top) * width + x + piece.left)]);
+        CHECK(cut[static_cast<size_t>(y * piece.width + x)] ==
+              whole[static_cast<size_t>((y + piece.top) * width + x + piece.left)]);
   }
   CHECK(resized(image, int64_t{1} << 40, int64_t{1} << 40, {int64_t{1} << 39, int64_t{1} << 39, 2, 2}).size() == 4);
 }
@@ -166,7 +185,8 @@ TEST_CASE("pictures of 16 bits, of inks, and in color where the model sees gray,
   }
 }
 
-TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalized: for training anywhere, and mirrored") {
+TEST_CASE(
+    "a folder of pictures: classes by name, cut from the middle, normalized: for training anywhere, and mirrored") {
   if (!can_read(".png")) return;
   const TemporaryDirectory place;
   const std::string source = "images:" + place.path();
@@ -202,7 +222,8 @@ TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalize
   // They depend on the epoch and the sample, not on what was read before.
   ImageOptions augmented = plain;
   augmented.random_crop = augmented.flip = true;
-  Dataset training = open_dataset(source, Part::training, c.program, augmented), test = open_dataset(source, Part::test, c.program, augmented);
+  Dataset training = open_dataset(source, Part::training, c.program, augmented),
+          test = open_dataset(source, Part::test, c.program, augmented);
   CHECK(picture(test, 5) == middle);
   std::set<std::vector<float>> seen;
   for (uint64_t epoch = 0; epoch < 64; ++epoch) seen.insert(picture(training, epoch));
@@ -212,7 +233,8 @@ TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalize
   // Crops of any size. Red increases from left to right in each of them.
   ImageOptions pieces = plain;
   pieces.random_resized_crop = true;
-  Dataset cut_anywhere = open_dataset(source, Part::training, c.program, pieces), whole = open_dataset(source, Part::test, c.program, pieces);
+  Dataset cut_anywhere = open_dataset(source, Part::training, c.program, pieces),
+          whole = open_dataset(source, Part::test, c.program, pieces);
   CHECK(picture(whole, 5) == middle);
   std::set<std::vector<float>> found;
   for (uint64_t epoch = 0; epoch < 64; ++epoch) {
@@ -227,7 +249,8 @@ TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalize
 
   // Colours change as determined by epoch and sample, and stay in range.
   ImageOptions colors{.color_jitter = 0.5F};
-  Dataset jittered = open_dataset(source, Part::training, c.program, colors), as_it_is = open_dataset(source, Part::test, c.program, colors);
+  Dataset jittered = open_dataset(source, Part::training, c.program, colors),
+          as_it_is = open_dataset(source, Part::test, c.program, colors);
   std::set<std::vector<float>> tints;
   for (uint64_t epoch = 0; epoch < 16; ++epoch) {
     const std::vector<float> tint = picture(jittered, epoch);
@@ -256,7 +279,8 @@ TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalize
   const Dataset with_empty = open_dataset(source, Part::test, three.program, {});
   REQUIRE(with_empty.warnings.size() == 1);
   CHECK(with_empty.warnings[0].find("1 folder of a class: bee") != std::string::npos);
-  CHECK_THROWS_WITH(open_dataset(source, Part::test, c.program, {}), Catch::Matchers::Contains("3 folders") && Catch::Matchers::Contains("2 of them: ant, bee, cat"));
+  CHECK_THROWS_WITH(open_dataset(source, Part::test, c.program, {}),
+                    Catch::Matchers::Contains("3 folders") && Catch::Matchers::Contains("2 of them: ant, bee, cat"));
   std::filesystem::remove(place / "bee");
 
   const auto opened = [&](ImageClassifier with, const ImageOptions& options, const std::string& what) {

@@ -79,8 +79,8 @@ TEST_CASE("NumPy draws the same bits") {
                           Case{"features.0.0.weight", "4 3 3 3", f32({4, 3, 3, 3}), 18446744073709551615u},
                           Case{"w", "3 1", f32({3, 1}), 0}}) {
     INFO(one.name);
-    const std::string theirs =
-        output_of(python + " " PLIMSOLL_TOOLS_DIR "/initial_weights.py " + std::to_string(one.seed) + " " + one.name + " " + one.dims);
+    const std::string theirs = output_of(python + " " PLIMSOLL_TOOLS_DIR "/initial_weights.py " +
+                                         std::to_string(one.seed) + " " + one.name + " " + one.dims);
     CHECK(theirs == hexadecimal(drawn(one.name, one.desc, one.seed)) + "\n");
   }
 }

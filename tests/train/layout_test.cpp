@@ -26,7 +26,8 @@ TEST_CASE("our order of a blocked layout is oneDNN's") {
     const TensorDesc plain = f32(each.dims), blocked = f32(each.dims, each.layout);
     std::vector<float> values(static_cast<size_t>(plain.elements()));
     std::iota(values.begin(), values.end(), 1.0f);
-    std::vector<float> ours(static_cast<size_t>(blocked.padded_elements()), -1), theirs(ours.size(), -1), back(values.size());
+    std::vector<float> ours(static_cast<size_t>(blocked.padded_elements()), -1), theirs(ours.size(), -1),
+        back(values.size());
     to_blocked(blocked, values.data(), ours.data());
 
     const OperandDesc operands[] = {read(plain), write(blocked)};

@@ -30,7 +30,7 @@ class NumberedSamples final : public Column {
     for (int64_t i = 0; i < elements_; ++i) {
       const auto real = static_cast<float>(index);
       if (type_ == DataType::f32) std::memcpy(to + 4 * i, &real, 4);
-      else std::memcpy(to + 8 * i, &index, 8);
+      else std::memcpy(to + bytes_of(type_) * i, &index, static_cast<size_t>(bytes_of(type_)));
     }
   }
 
@@ -173,6 +173,49 @@ TEST_CASE("what counts of mixed labels is what counts of the drawn ones") {
   }
   CHECK(feeder.label_weight(1, {8, 8}) == weight);
   CHECK(feeder.counted_labels({8, 8}) == counted);
+}
+
+TEST_CASE("a loss of mixed labels gets both classes and the share of the second") {
+  Mixable c;
+  c.inputs[1] = {"labels", i32({8, 3})};
+  c.inputs[1].mixed_labels = true;
+  c.program.inputs = c.inputs;
+  const ProgramOfData of_data(c.program);
+  CHECK((*of_data).inputs[1].desc == i32({8}));
+  CHECK_FALSE((*of_data).inputs[1].mixed_labels);
+  c.data.columns[1] = std::make_unique<NumberedSamples>(1, DataType::i32);
+  c.data.counted_labels.assign(kMixed, 1);
+  c.data.label_weights.assign(2, std::vector<double>(kMixed));
+  for (size_t i = 0; i < kMixed; ++i) {
+    c.data.label_weights[1][i] = static_cast<double>(i % 7);
+    if (i % 7 == 0) c.data.counted_labels[i] = 0;
+  }
+  CHECK_NOTHROW(check_mixing(c.program, {.mixup = 1}));
+  Feeder feeder(c.program, c.data, false, 3, nullptr, {.workers = 2, .mixing = {.mixup = 1}});
+  feeder.begin_epoch(0);
+  feeder.stage({kMixed - 6, 8}, {});
+  const auto* const labels = reinterpret_cast<const MixedLabel*>(feeder.staged()[1]);
+  double weight = 0;
+  int64_t counted = 0;
+  for (int64_t i = 0; i < 6; ++i) {
+    const int64_t sample = kMixed - 6 + i;
+    const Mix mix = c.mix({.mixup = 1}, sample, random_bits(3, 0));
+    CHECK(labels[i].own == sample);
+    CHECK(labels[i].other == mix.other);
+    CHECK(labels[i].of_other() == Approx(1 - mix.own).margin(1e-9));
+    weight += mix.own * static_cast<double>(sample % 7) + (1 - mix.own) * static_cast<double>(mix.other % 7);
+    counted += sample % 7 != 0 || mix.other % 7 != 0;
+  }
+  for (int64_t i = 6; i < 8; ++i) CHECK((labels[i].own == -1 && labels[i].other == -1));  // after the last sample
+  CHECK(feeder.label_weight(1, {kMixed - 6, 6}) == Approx(weight).epsilon(1e-12));
+  CHECK(feeder.counted_labels({kMixed - 6, 6}) == counted);
+  // Without mixing, as in an evaluation: the sample's own class alone.
+  Feeder plain(c.program, c.data, false, 3);
+  plain.begin_epoch(0);
+  plain.stage({8, 8}, {});
+  const auto* const own = reinterpret_cast<const MixedLabel*>(plain.staged()[1]);
+  for (int64_t i = 0; i < 8; ++i) CHECK((own[i].own == 8 + i && own[i].share == 0));
+  CHECK(plain.label_weight(1, {8, 2}) == 3);
 }
 
 TEST_CASE("mixing is refused where samples or labels cannot be mixed") {

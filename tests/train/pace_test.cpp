@@ -42,7 +42,8 @@ TEST_CASE("the cause that explains most is the one that is named") {
   pace.fetching = 0.9;
   CHECK_THAT(slower_than_predicted(pace), Contains("90 % of the time") && Contains("--data"));
   pace.threads = 8;
-  CHECK_THAT(slower_than_predicted(pace), Contains("for 8 threads") && Contains("2 processors; compile with --threads 2"));
+  CHECK_THAT(slower_than_predicted(pace),
+             Contains("for 8 threads") && Contains("2 processors; compile with --threads 2"));
   CHECK(slower_than_predicted([&] {
           pace.seconds = pace.predicted;
           return pace;
@@ -52,5 +53,6 @@ TEST_CASE("the cause that explains most is the one that is named") {
 TEST_CASE("more threads than processors are told of at the start") {
   CHECK(more_threads_than_processors(0, 2).empty());  // a device's plan has no threads
   CHECK(more_threads_than_processors(2, 2).empty());
-  CHECK_THAT(more_threads_than_processors(4, 1), Contains("for 4 threads") && Contains("1 processor:") && Contains("--threads 1"));
+  CHECK_THAT(more_threads_than_processors(4, 1),
+             Contains("for 4 threads") && Contains("1 processor:") && Contains("--threads 1"));
 }

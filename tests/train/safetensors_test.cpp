@@ -60,8 +60,12 @@ TEST_CASE("safetensors come back as they were written, whatever their names are"
 TEST_CASE("as the library writes them, and with what it writes them") {
   const TemporaryDirectory place;
   const Safetensors found = read(
-      place, file_of(R"( {"b": {"dtype" : "F32", "shape":[1,2], "data_offsets":[4,12]},"__metadata__":{"a":"\u00e9\ud83d\udea2\/"},)"
-                     R"("a\t":{"shape":[],"data_offsets":[0,4],"dtype":"I32"}}   )", 12));
+      place,
+      file_of(
+          R"( {"b": {"dtype" : "F32", "shape":[1,2], "data_offsets":[4,12]},)"
+          R"("__metadata__":{"a":"\u00e9\ud83d\udea2\/"},)"
+          R"("a\t":{"shape":[],"data_offsets":[0,4],"dtype":"I32"}}   )",
+          12));
   REQUIRE(found.tensors.size() == 2);
   CHECK(found.tensors[0].name == "a\t");
   CHECK(found.tensors[1].desc == f32({1, 2}));
@@ -72,21 +76,34 @@ TEST_CASE("as the library writes them, and with what it writes them") {
 TEST_CASE("what is no safetensors file is refused") {
   const TemporaryDirectory place;
   const auto tensor = [](const std::string& fields) { return "{\"a\":{" + fields + "}}"; };
-  for (const std::string& bytes :
-       {std::string(), std::string("1234567"), std::string(8, '\xff'), file_of("{}", 1), file_of("{", 0), file_of("[]", 0),
-        file_of("{}}", 0), file_of(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[4,8])"), 8),
-        file_of(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[0,8])"), 8),
-        file_of(tensor(R"("dtype":"F32","shape":[2],"data_offsets":[8,0])"), 8),
-        file_of(tensor(R"("dtype":"BF16","shape":[2],"data_offsets":[0,4])"), 4),
-        file_of(tensor(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4),
-        file_of(tensor(R"("dtype":"F32","shape":[999999999999,999999999999],"data_offsets":[0,4])"), 4),
-        file_of(tensor(R"("dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4])"), 4),
-        file_of(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[0,9999999999999999999999])"), 4),
-        file_of(tensor(R"("dtype":"F32","shape":[1])"), 4),
-        file_of(tensor(R"("dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4])"), 4),
-        file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8),
-        file_of(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8),
-        file_of(R"({"a\ud800":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4)}) {
+  for (
+      const std::string& bytes :
+      {std::string(),
+       std::string("1234567"),
+       std::string(8, '\xff'),
+       file_of("{}", 1),
+       file_of("{", 0),
+       file_of("[]", 0),
+       file_of("{}}", 0),
+       file_of(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[4,8])"), 8),
+       file_of(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[0,8])"), 8),
+       file_of(tensor(R"("dtype":"F32","shape":[2],"data_offsets":[8,0])"), 8),
+       file_of(tensor(R"("dtype":"BF16","shape":[2],"data_offsets":[0,4])"), 4),
+       file_of(tensor(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4),
+       file_of(tensor(R"("dtype":"F32","shape":[999999999999,999999999999],"data_offsets":[0,4])"), 4),
+       file_of(tensor(R"("dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4])"), 4),
+       file_of(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[0,9999999999999999999999])"), 4),
+       file_of(tensor(R"("dtype":"F32","shape":[1])"), 4),
+       file_of(tensor(R"("dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4])"), 4),
+       file_of(
+           R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+           R"("a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+           8),
+       file_of(
+           R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+           R"("b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+           8),
+       file_of(R"({"a\ud800":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4)}) {
     INFO(bytes);
     CHECK(refused(place, bytes));
   }
@@ -108,7 +125,8 @@ TEST_CASE("sums are those of sha256sum, however the bytes come") {
   const auto sum = [](const std::string& text, size_t piece) {
     Sha256 sum;
     for (size_t at = 0; at < text.size(); at += piece)
-      sum.add(reinterpret_cast<const std::byte*>(text.data()) + at, static_cast<int64_t>(std::min(piece, text.size() - at)));
+      sum.add(reinterpret_cast<const std::byte*>(text.data()) + at,
+              static_cast<int64_t>(std::min(piece, text.size() - at)));
     return sum.hex();
   };
   CHECK(sum("", 1) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");

@@ -89,6 +89,10 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
                       cl::desc("for --loss softmax-cross-entropy: the share of the label's probability to spread over "
                                "all classes; from 0 to 1"),
                       cl::sub(sub)),
+      mixed_labels("mixed-labels",
+                   cl::desc("for --loss softmax-cross-entropy: each sample has two labels and their shares, for the "
+                            "trainer's --mixup and --cutmix"),
+                   cl::sub(sub)),
       optimizer(
           "optimizer", cl::init(OptimizerKind::momentum), cl::desc("the optimizer"),
           cl::values(clEnumValN(OptimizerKind::sgd, "sgd", "plain"),
@@ -308,6 +312,7 @@ Result<LossRequest> loss_request(const ModelOptions& options) {
                    given<int64_t>(options.class_axis));
   loss.ignore_index = given<int64_t>(options.ignore_index);
   loss.label_smoothing = given<double>(options.label_smoothing);
+  loss.mixed_labels = options.mixed_labels;
   if (!options.class_weights.empty()) {
     PLIMSOLL_ASSIGN(loss.class_weights, read_numbers("--class-weights", options.class_weights));
   }

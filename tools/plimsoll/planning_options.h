@@ -34,6 +34,7 @@ struct ModelOptions {
   llvm::cl::opt<long long> class_axis, ignore_index;
   llvm::cl::opt<std::string> class_weights;
   llvm::cl::opt<double> label_smoothing;
+  llvm::cl::opt<bool> mixed_labels;
   llvm::cl::opt<OptimizerKind> optimizer;
   llvm::cl::opt<double> momentum, weight_decay, clip_norm;
   llvm::cl::opt<bool> nesterov;

@@ -1,7 +1,7 @@
-// Loaded in front of plimsoll or a trainer (LD_PRELOAD): it kills itself before its $DIE_AT-th call that changes the file system, counted
-// from when it opens a file to write whose name has $DIE_FROM in it. Of calls that come for each of many files, every 16th counts, or every
-// $DIE_EVERY-th.
-// With $NAMED it is on a file system that knows no files without a name.
+// Loaded in front of plimsoll or a trainer (LD_PRELOAD): it kills itself before its $DIE_AT-th call that changes the
+// file system, counted from when it opens a file to write whose name has $DIE_FROM in it. Of calls that come for each
+// of many files, every 16th counts, or every $DIE_EVERY-th. With $NAMED it is on a file system that knows no files
+// without a name.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -59,7 +59,8 @@ int open64(const char* path, int flags, ...) {
   if (creates(flags)) opens(path), perhaps_die_of_a_file();
   return refused(flags) ? -1 : call(path, flags, 0644);
 }
-int fsync(int) {  // a process that is killed loses nothing that it has written: this is of machines that are, and would take minutes here
+int fsync(int) {  // a process that is killed loses nothing that it has written: this is of machines that are, and would
+                  // take minutes here
   perhaps_die_of_a_file();
   return 0;
 }

@@ -57,7 +57,8 @@ enum cudaError_t : int {
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
-inline constexpr unsigned cudaHostAllocDefault = 0, cudaEventDefault = 0, cudaEventDisableTiming = 2, cudaStreamNonBlocking = 1;
+inline constexpr unsigned cudaHostAllocDefault = 0, cudaEventDefault = 0, cudaEventDisableTiming = 2,
+                          cudaStreamNonBlocking = 1;
 
 struct cudaDeviceProp {
   char name[256];
@@ -110,14 +111,15 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
-                                     cudaGraph_t* graph, const cudaGraphNode_t** behind, const void** edges, size_t* count);
+                                     cudaGraph_t* graph, const cudaGraphNode_t** behind, const void** edges,
+                                     size_t* count);
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* playable, cudaGraph_t graph, unsigned long long flags);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t playable);
 cudaError_t cudaGraphUpload(cudaGraphExec_t playable, cudaStream_t stream);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t playable, cudaStream_t stream);
-cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t playable, cudaGraphNode_t node, void* to, const void* from,
-                                               size_t bytes, cudaMemcpyKind kind);
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t playable, cudaGraphNode_t node, void* to,
+                                               const void* from, size_t bytes, cudaMemcpyKind kind);
 
 template <class T>
 cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
@@ -167,7 +169,9 @@ T __shfl_down_sync(unsigned, T value, unsigned distance) {
 
 // Arguments are evaluated when the kernel is issued, as on the device.
 template <class... Parameters, class... Arguments>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), Arguments&&... arguments) {
-  emulation::issue_kernel(*config, [kernel, held = std::tuple<Parameters...>(arguments...)] { std::apply(kernel, held); });
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               Arguments&&... arguments) {
+  emulation::issue_kernel(*config,
+                          [kernel, held = std::tuple<Parameters...>(arguments...)] { std::apply(kernel, held); });
   return cudaSuccess;
 }

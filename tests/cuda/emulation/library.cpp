@@ -11,7 +11,8 @@ namespace plimsoll {
 namespace {
 
 void need_default(std::string_view algorithm) {
-  if (!algorithm.empty() && algorithm != Algorithm{}.name) throw KernelError("the stand-in has no algorithm '" + std::string(algorithm) + "'");
+  if (!algorithm.empty() && algorithm != Algorithm{}.name)
+    throw KernelError("the stand-in has no algorithm '" + std::string(algorithm) + "'");
 }
 
 // One thread does everything. It is followed by the backend's own kernels: bias, ReLU, accumulation of a gradient.
@@ -63,7 +64,9 @@ void for_products(const ConvAttrs& a, const TensorDesc& x, const TensorDesc& w, 
                     const int64_t layer = deep ? e * a.strides[0] - a.pads[0] + q * a.dilations[0] : 0;
                     const int64_t row = h * a.strides[last - 1] - a.pads[last - 1] + r * a.dilations[last - 1];
                     const int64_t column = v * a.strides[last] - a.pads[last] + s * a.dilations[last];
-                    if (layer < 0 || layer >= depth(x) || row < 0 || row >= x.dim(rows) || column < 0 || column >= x.dim(columns)) continue;
+                    if (layer < 0 || layer >= depth(x) || row < 0 || row >= x.dim(rows) || column < 0 ||
+                        column >= x.dim(columns))
+                      continue;
                     const int64_t channel = o / outputs * inputs + i;
                     visit(place(x, n, channel, layer, row, column), place(w, o, i, q, r, s), place(y, n, o, e, h, v));
                   }
@@ -103,16 +106,20 @@ std::vector<Algorithm> ConvForward::algorithms(const Attrs& attrs, std::span<con
   return {{}};
 }
 
-std::unique_ptr<Kernel> ConvForward::make(const Attrs& attrs, std::span<const OperandDesc> o, std::string_view algorithm) {
+std::unique_ptr<Kernel> ConvForward::make(const Attrs& attrs, std::span<const OperandDesc> o,
+                                          std::string_view algorithm) {
   need_default(algorithm);
   const TensorDesc& result = o[3].tensor;
-  return alone([attrs, x = o[0].tensor, w = o[1].tensor, y = o[3].tensor](std::byte* const* at) {
+  return alone(
+      [attrs, x = o[0].tensor, w = o[1].tensor, y = o[3].tensor](std::byte* const* at) {
     std::vector<double> sums = zeros(y);
     for_products(attrs, x, w, y, [&](int64_t i, int64_t j, int64_t k) {
       of(sums, k) += double{cuda::in(at, 0)[i]} * double{cuda::in(at, 1)[j]};
     });
     put_all(sums, cuda::out(at, 3));
-  }, o.size(), [planes = planes_of(result), relu = attrs.relu](const RunContext& context, std::byte* const* at, std::byte*) {
+      },
+      o.size(),
+      [planes = planes_of(result), relu = attrs.relu](const RunContext& context, std::byte* const* at, std::byte*) {
     if (at[2] || relu) cuda::add_bias(context, cuda::out(at, 3), cuda::in(at, 2), relu, planes);
   });
 }
@@ -120,7 +127,8 @@ std::unique_ptr<Kernel> ConvForward::make(const Attrs& attrs, std::span<const Op
 // {w, dy, dx}
 std::vector<Algorithm> ConvBackwardData::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> ConvBackwardData::make(const Attrs& attrs, std::span<const OperandDesc> o, std::string_view algorithm) {
+std::unique_ptr<Kernel> ConvBackwardData::make(const Attrs& attrs, std::span<const OperandDesc> o,
+                                               std::string_view algorithm) {
   need_default(algorithm);
   return alone([attrs, w = o[0].tensor, y = o[1].tensor, x = o[2].tensor](std::byte* const* at) {
     std::vector<double> sums = zeros(x);
@@ -138,7 +146,8 @@ std::vector<Algorithm> ConvBackwardWeights::algorithms(const Attrs&, std::span<c
                               (adds ? o[2].tensor.bytes() : 0)}};
 }
 
-std::unique_ptr<Kernel> ConvBackwardWeights::make(const Attrs& attrs, std::span<const OperandDesc> o, std::string_view algorithm) {
+std::unique_ptr<Kernel> ConvBackwardWeights::make(const Attrs& attrs, std::span<const OperandDesc> o,
+                                                  std::string_view algorithm) {
   need_default(algorithm);
   const bool adds = cuda::adds(o[2]), adds_bias = cuda::adds(o[3]), bias = o[3].access != Access::absent;
   const cuda::Planes planes = planes_of(o[1].tensor);
@@ -152,14 +161,17 @@ std::unique_ptr<Kernel> ConvBackwardWeights::make(const Attrs& attrs, std::span<
     put_all(sums, adds ? reinterpret_cast<float*>(at[4] + made_at) : cuda::out(at, 2));
   }, o.size(), [=, n = o[2].tensor.elements()](const RunContext& context, std::byte* const* at, std::byte* workspace) {
     if (adds) cuda::add_to(context, cuda::out(at, 2), reinterpret_cast<const float*>(workspace + made_at), n);
-    if (at[3]) cuda::bias_gradient(context, cuda::in(at, 1), cuda::out(at, 3), adds_bias, reinterpret_cast<float*>(workspace), planes);
+    if (at[3])
+      cuda::bias_gradient(context, cuda::in(at, 1), cuda::out(at, 3), adds_bias, reinterpret_cast<float*>(workspace),
+                          planes);
   });
 }
 
 // {x, w, b, y}: dx of a convolution whose dy is x, and a bias.
 std::vector<Algorithm> ConvTransposeForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> ConvTransposeForward::make(const Attrs& attrs, std::span<const OperandDesc> o, std::string_view algorithm) {
+std::unique_ptr<Kernel> ConvTransposeForward::make(const Attrs& attrs, std::span<const OperandDesc> o,
+                                                   std::string_view algorithm) {
   need_default(algorithm);
   return alone([attrs, x = o[0].tensor, w = o[1].tensor, y = o[3].tensor](std::byte* const* at) {
     std::vector<double> sums = zeros(y);
@@ -196,7 +208,8 @@ class Product final : public Kernel {
           const int64_t row = i / n, column = i % n;
           double sum = 0;
           for (int64_t j = 0; j < k; ++j)
-            sum += double{p[attrs.transpose_a ? j * m + row : row * k + j]} * double{q[attrs.transpose_b ? column * k + j : j * n + column]};
+            sum += double{p[attrs.transpose_a ? j * m + row : row * k + j]} *
+                   double{q[attrs.transpose_b ? column * k + j : j * n + column]};
           float& to = cuda::out(at, 3)[batch * m * n + i];
           to = static_cast<float>(sum * attrs.alpha) + (adds ? to : 0);
         }

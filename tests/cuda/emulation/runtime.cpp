@@ -126,7 +126,8 @@ void play(const Playable& playable) {
   for (size_t left = playable.nodes.size(); left > 0; --left) {
     for (size_t i = playable.nodes.size(); i-- > 0;) {
       const Node& node = playable.nodes[i];
-      if (done[i] || !std::all_of(node.behind.begin(), node.behind.end(), [&](size_t other) { return done[other]; })) continue;
+      if (done[i] || !std::all_of(node.behind.begin(), node.behind.end(), [&](size_t other) { return done[other]; }))
+        continue;
       if (node.run) node.run();
       else move(node.copy);
       done[i] = true;
@@ -162,7 +163,8 @@ cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
 cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int) {
-  return std::snprintf(id, static_cast<size_t>(length), "00000000:0E:00.0") < length ? cudaSuccess : cudaErrorInvalidValue;
+  return std::snprintf(id, static_cast<size_t>(length), "00000000:0E:00.0") < length ? cudaSuccess
+                                                                                     : cudaErrorInvalidValue;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::snprintf(properties->name, sizeof properties->name, "emulated GPU");
@@ -269,7 +271,8 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
 }
 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* playable, cudaGraph_t graph, unsigned long long) {
-  if (const cudaError_t refused = std::exchange(next_instantiation, cudaSuccess); refused != cudaSuccess) return refused;
+  if (const cudaError_t refused = std::exchange(next_instantiation, cudaSuccess); refused != cudaSuccess)
+    return refused;
   constexpr size_t kBytesOfNode = 256;  // not accounted for
   if (emulation::bytes_left() < kBytesOfNode * graph->nodes.size()) return cudaErrorMemoryAllocation;
   *playable = new Playable;
@@ -287,8 +290,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t playable, cudaStream_t stream) {
   issue(stream, [playable] { play(*playable); });
   return cudaSuccess;
 }
-cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t playable, cudaGraphNode_t node, void* to, const void* from,
-                                               size_t bytes, cudaMemcpyKind) {
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t playable, cudaGraphNode_t node, void* to,
+                                               const void* from, size_t bytes, cudaMemcpyKind) {
   // A node belongs to the captured graph, and is invalid after the graph is destroyed.
   const bool known = std::any_of(captured.begin(), captured.end(), [&](const Recorded* graph) {
     return std::any_of(graph->nodes.begin(), graph->nodes.end(), [&](const auto& one) { return &*one == node; });

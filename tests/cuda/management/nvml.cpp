@@ -11,7 +11,11 @@ struct Process {
   unsigned long long used;
   unsigned gpu_instance, compute_instance;
 };
-constexpr Process kComputing[] = {{40, 1ULL << 20, ~0U, ~0U}, {21422, 24136ULL << 20, ~0U, ~0U}, {41, ~0ULL, ~0U, ~0U}, {42, ~0ULL, ~0U, ~0U}, {43, ~0ULL, ~0U, ~0U}};
+constexpr Process kComputing[] = {{40, 1ULL << 20, ~0U, ~0U},
+                                  {21422, 24136ULL << 20, ~0U, ~0U},
+                                  {41, ~0ULL, ~0U, ~0U},
+                                  {42, ~0ULL, ~0U, ~0U},
+                                  {43, ~0ULL, ~0U, ~0U}};
 constexpr Process kDrawing[] = {{7, 12ULL << 20, ~0U, ~0U}, {21422, 24136ULL << 20, ~0U, ~0U}};
 
 template <size_t N>
@@ -33,8 +37,12 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** handle) {
   if (std::strcmp(bus, "00000000:0E:00.0") != 0) return 2;
   return *handle = &device, 0;
 }
-int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count, Process* to) { return handle == &device ? list(kComputing, count, to) : 2; }
-int nvmlDeviceGetGraphicsRunningProcesses_v3(void* handle, unsigned* count, Process* to) { return handle == &device ? list(kDrawing, count, to) : 2; }
+int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count, Process* to) {
+  return handle == &device ? list(kComputing, count, to) : 2;
+}
+int nvmlDeviceGetGraphicsRunningProcesses_v3(void* handle, unsigned* count, Process* to) {
+  return handle == &device ? list(kDrawing, count, to) : 2;
+}
 int nvmlSystemGetProcessName(unsigned pid, char* name, unsigned length) {
   const char* const text = pid == 21422 ? "/usr/bin/python3 train.py" : pid == 7 ? "/usr/lib/xorg/Xorg" : nullptr;
   return text && std::snprintf(name, length, "%s", text) < static_cast<int>(length) ? 0 : 6;

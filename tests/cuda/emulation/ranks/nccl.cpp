@@ -115,11 +115,13 @@ ncclResult_t ncclGroupEnd() {
   return ncclSuccess;
 }
 
-ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
-                           cudaStream_t stream) {
+ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, cudaStream_t stream) {
   if (type != ncclFloat32 || op != ncclSum || !comm) return ncclInvalidUsage;
   grouped.push_back([=] {
-    emulation::issue_work(stream, [=, held = comm->sums] { add_up(*comm, static_cast<const float*>(send), static_cast<float*>(receive), count); });
+    emulation::issue_work(stream, [=, held = comm->sums] {
+      add_up(*comm, static_cast<const float*>(send), static_cast<float*>(receive), count);
+    });
   });
   ++depth;
   return ncclGroupEnd();
