@@ -32,7 +32,7 @@ struct SumScale {
   SumScale with(const RunContext& context) const { return {attrs, of_samples, cuda::changing(context)}; }
   __device__ float get() const {
     if (!of_samples) return static_cast<float>(attrs.scale);
-    const double of_batch = changing.get().loss_scale;
+    const double of_batch = changing.loss_scale();
     return static_cast<float>(attrs.mean || of_batch != of_batch ? attrs.scale * of_batch : attrs.scale);
   }
 };

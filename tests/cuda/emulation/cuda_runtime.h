@@ -143,7 +143,7 @@ uint64_t shuffle_down(uint64_t value, unsigned distance);
 
 }  // namespace emulation
 
-extern dim3 threadIdx, blockIdx, blockDim;  // of the running fiber
+extern dim3 threadIdx, blockIdx, blockDim, gridDim;  // of the running fiber
 
 inline void __syncthreads() { emulation::sync_block(); }
 
