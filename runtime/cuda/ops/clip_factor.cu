@@ -1,8 +1,8 @@
 // ClipFactor {gradients…, factor}: the factor that torch.nn.utils.clip_grad_norm_ applies to all gradients, min(1,
 // max_norm / (norm + 1e-6)), with the 2-norm over all of them together.
 //
-// Each stretch of a gradient writes its sum to the workspace, in double precision; the block that arrives last adds them
-// in order.
+// Each stretch of a gradient writes its sum to the workspace, in double precision; the block that arrives last adds
+// them in order.
 #include "runtime/cuda/device/arrival.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
@@ -80,10 +80,9 @@ std::unique_ptr<Kernel> ClipFactor::make(const Attrs& attrs, std::span<const Ope
     const auto entry = [&](size_t i) { return std::pair{std::array{cuda::out(operand, i)}, sizes[i]}; };
     cuda::for_tensors<1>(sizes.size(), entry, [&](const cuda::Tensors<1>& gradients) {
       const bool is_last = done + gradients.blocks() == all;
-      cuda::launch("squares of gradients", squares_kernel, gradients.blocks(), cuda::kThreads, context, gradients,
-                   sums + done,
-                   FactorEnd{sums, all, max_norm_of(context, max_norm),
-                             is_last ? cuda::out(operand, sizes.size()) : nullptr});
+      cuda::launch(
+          "squares of gradients", squares_kernel, gradients.blocks(), cuda::kThreads, context, gradients, sums + done,
+          FactorEnd{sums, all, max_norm_of(context, max_norm), is_last ? cuda::out(operand, sizes.size()) : nullptr});
       done += gradients.blocks();
     });
   });

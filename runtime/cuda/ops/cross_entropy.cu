@@ -7,8 +7,8 @@
 // NegativeLogLikelihoodEachBackward {labels, dlosses, dlog_probabilities, weights?}
 //
 // Loss, hits and gradient in one launch; each block writes its share to the workspace, and the block that arrives last
-// adds the shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not written.
-// The gradient may overwrite the scores.
+// adds the shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not
+// written. The gradient may overwrite the scores.
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
 #include "runtime/cuda/device/vector.h"
@@ -207,8 +207,7 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<
     const EntropyScale of = begun.scale;
     const cuda::LossTotal total = begun.total;
     float* const gradient = context.training ? cuda::out(operand, 4) : nullptr;
-    if (!plain)
-      launch_weighed(shape, context, of, weighing, labels, cuda::in(operand, 0), gradient, total, {});
+    if (!plain) launch_weighed(shape, context, of, weighing, labels, cuda::in(operand, 0), gradient, total, {});
     else if (shape.pixels == 1)
       cuda::by_row(shape.classes, [&](auto at_once) {
         cuda::launch("softmax and cross entropy", loss_rows_kernel<decltype(at_once)::value>, shape.blocks(),

@@ -3,8 +3,8 @@
 // OutputLoss {x, loss, dx}   x is itself the loss: its gradient is 1
 //
 // Loss, hits and gradient in one launch; each block writes its share to the workspace, and the block that arrives last
-// adds the shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not written.
-// The gradient may overwrite the operand that it belongs to.
+// adds the shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not
+// written. The gradient may overwrite the operand that it belongs to.
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
 #include "runtime/cuda/device/vector.h"

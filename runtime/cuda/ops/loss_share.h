@@ -27,7 +27,7 @@ struct LossScale {
 };
 
 struct LossTotal {
-  LossShare* shares;  // one per block; null: no total is wanted
+  LossShare* shares;   // one per block; null: no total is wanted
   float *loss, *hits;  // hits may be null
 
   // Ends a kernel. To be called by every thread; thread 0 has the share of the block.
