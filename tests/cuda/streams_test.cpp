@@ -1,6 +1,7 @@
 // A round that is recorded and replayed reads changed values: samples at other addresses, learning rate, and state.
 #include "runtime/streams.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -276,6 +277,15 @@ TEST_CASE("a machine that does not pin the planned host pool says how much it is
   } catch (const backend::DeviceError& error) {
     CHECK(std::string(error.what()).find("1099511627776.0 MiB (1152921504606846976 bytes) of pinned memory") != std::string::npos);
     CHECK(std::string(error.what()).find("`ulimit -l`") != std::string::npos);
+  }
+}
+
+TEST_CASE("a host pool begins with zeros, to its last byte, whatever pinned memory begins with") {
+  for (const int64_t bytes : {int64_t{1}, int64_t{4097}, (int64_t{150} << 20) + 13}) {  // by one thread, by several
+    INFO(bytes);
+    const backend::HostPool pool(bytes, "");
+    const std::byte* const data = pool.data();
+    CHECK(std::all_of(data, data + bytes, [](std::byte one) { return one == std::byte{0}; }));
   }
 }
 
