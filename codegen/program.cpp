@@ -315,7 +315,11 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
       "  return the_program;\n}}\n\n}}  // namespace plimsoll\n",
       string_literal(plan.model_name), string_literal(plan.generator), plan.batch, plan.rank_samples(), plan.rounds,
       plan.last_sub_batch / plan.ranks, plan.summary.persistent_bytes,
-      plan.summary.host_pool_bytes > 0 ? "      .host_pool_bytes = trainer::host_pool_bytes,\n" : "",
+      (plan.summary.host_pool_bytes > 0 ? std::string("      .host_pool_bytes = trainer::host_pool_bytes,\n") : "") +
+          (plan.inputs_ahead.bytes > 0
+               ? fmt::format("      .inputs_ahead = {},  // the next round's inputs wait there\n",
+                             plan.inputs_ahead.offset)
+               : ""),
       source.options.threads, source.options.model_bytes,
       (source.options.weights_bytes > 0 ? fmt::format(" .weights_bytes = {},", source.options.weights_bytes) : "") +
           (source.options.model_identity.empty()

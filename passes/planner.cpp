@@ -8,7 +8,9 @@
 #include <limits>
 #include <numeric>
 
+#include "compiler/support/bytes.h"
 #include "passes/infeasible.h"
+#include "passes/inputs_ahead.h"
 #include "passes/minimum.h"
 #include "passes/rivals.h"
 #include "passes/select_variant.h"
@@ -37,13 +39,20 @@ Status check_request(const PlanRequest& request, const Variants& variants) {
   return {};
 }
 
+// An unlimited arena, and room for the next round's inputs if they are to have some.
+int64_t with_inputs_ahead(const Planning& planning, int64_t arena_bytes, int64_t samples) {
+  if (!planning.request.inputs_ahead || !planning.policy.searches) return arena_bytes;
+  return align_up(arena_bytes) + bytes_of_inputs(planning.variants.graph(), samples);
+}
+
 // The reference for percentages. Several requested rounds keep all weight gradients until the last round. If gradients
 // dominate, that is more than the whole batch takes in one round; then 100 % is what those rounds need.
 Result<int64_t> bytes_of_all(const Planning& planning, const Found& unlimited) {
   const int64_t sub_batch = planning.request.sub_batch;
-  if (sub_batch == 0 || sub_batch == planning.request.batch) return unlimited.arena();
+  const int64_t whole = with_inputs_ahead(planning, unlimited.arena(), planning.request.batch);
+  if (sub_batch == 0 || sub_batch == planning.request.batch) return whole;
   PLIMSOLL_ASSIGN(const Found in_rounds, planning.recipe(planning.policy).unconstrained(sub_batch));
-  return std::max(unlimited.arena(), in_rounds.arena());
+  return std::max(whole, with_inputs_ahead(planning, in_rounds.arena(), sub_batch));
 }
 
 // The best of the search, and the fastest of the recipes if that is faster. A deadline reserves time for making plans
@@ -113,10 +122,11 @@ Plan finish(const Planning& planning, Found found, const Found& unlimited, const
   plan.precision = request.precision;
   plan.layout = request.layout;
   plan.policy = planning.policy.name;
+  if (request.inputs_ahead && planning.policy.searches) place_inputs_ahead(plan, planning.budget_bytes);
   plan.budget_bytes = planning.budget_bytes == kNoLimit ? plan.summary.arena_bytes : planning.budget_bytes;
   if (planning.host_budget() != kNoLimit) plan.host_budget_bytes = planning.host_budget();
   plan.summary.minimum_bytes = minimum.arena();
-  plan.summary.unconstrained_bytes = unlimited.arena();
+  plan.summary.unconstrained_bytes = with_inputs_ahead(planning, unlimited.arena(), request.batch);
   plan.summary.unconstrained_seconds = unlimited.seconds();
   for (const std::vector<Choice>& choices : unlimited.candidate->choices.first)
     plan.summary.ideal_seconds += choices.front().seconds;

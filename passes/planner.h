@@ -30,6 +30,8 @@ struct PlanRequest {
   int effort = 1;                   // for policies that search: 0 to 3, each about ten times the work of the one before
   int threads = 1;                    // planning threads; the plan does not depend on it
   double time_limit_seconds = 0;    // 0: unlimited. When it ends a search, the best plan found so far is returned
+  // Also room for the next round's inputs, where the budget has it (inputs_ahead.h); only by policies that search.
+  bool inputs_ahead = false;
   bool keep_order = false;          // run tasks in the graph's order, with updates as early as possible
   std::string model_name = {}, model_sha256 = {}, target_kind = "host", device = {}, costs = "modelled";
   std::map<std::string, std::string> libraries = {};

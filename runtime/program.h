@@ -76,6 +76,9 @@ struct Program {
   int64_t sub_batch = 0, rounds = 0, last_sub_batch = 0;  // of one rank
   int64_t arena_bytes = 0, budget_bytes = 0, persistent_bytes = 0;  // budget 0: unlimited
   int64_t host_pool_bytes = 0;     // 0: nothing is offloaded
+  // Of the part of the arena where the next round's inputs wait, one after the other (ahead_of_round): its offset. -1:
+  // there is none.
+  int64_t inputs_ahead = -1;
   int64_t threads = 0;             // host: fixed, because the bits depend on it
   int64_t model_bytes = 0;         // size of model.onnx; 0: there is none
   int64_t weights_bytes = 0;       // of the separate weights file; 0: the weights are in model.onnx
@@ -107,5 +110,13 @@ struct Program {
 };
 
 const Program& program();
+
+// Where an input waits for its round. Before: program.inputs_ahead >= 0.
+inline int64_t ahead_of_round(const Program& program, size_t input) {
+  constexpr int64_t kAligned = 256;
+  int64_t offset = program.inputs_ahead;
+  for (size_t i = 0; i < input; ++i) offset += (program.inputs[i].desc.bytes() + kAligned - 1) / kAligned * kAligned;
+  return offset;
+}
 
 }  // namespace plimsoll

@@ -18,10 +18,23 @@ namespace plimsoll {
 
 struct Program;
 
+// Samples that are staged when wait(waits_for) has returned; it may be called on any thread, until the round has ended.
+struct StagedAhead {
+  std::span<const std::byte* const> staged =
+      {};               // as RoundJob::staged, with the bytes of a full sub-batch; empty: none
+  uint64_t number = 0;  // of the round that will have them
+  void (*wait)(const void* waits_for) = nullptr;
+  const void* waits_for = nullptr;
+};
+
 // One round to play. If context.training is false, only the forward part.
 struct RoundJob {
   const KernelSet* kernels = nullptr;
   std::span<const std::byte* const> staged = {};  // per input: this round's samples, contiguous
+  uint64_t number = 0;                            // of these samples, different for others; 0: not known
+  // The samples of the next round, which a backend may copy to Program::inputs_ahead while this round runs. A round
+  // with other samples may follow nevertheless.
+  StagedAhead next = {};
   RunContext context = {};
   int64_t samples = 0;
   bool first = false;  // of its iteration: gradients that reside in the host pool start from zero

@@ -104,6 +104,7 @@ class Summary {
                                                       : prefetched;
       moved = plus(moved, host_resident ? times(bytes, rounds_with(step.rounds, plan_.rounds)) : bytes);
     }
+    if (plan_.inputs_ahead.bytes > 0) arena = std::max(arena, plan_.inputs_ahead.end());
     const PlanSummary& said = plan_.summary;
     expect("arena_bytes", said.arena_bytes, arena, aligned(arena));
     expect("persistent_bytes", said.persistent_bytes, persistent, persistent_rounded);

@@ -136,6 +136,7 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
                       .effort = asked.effort,
                       .threads = jobs_of(asked),
                       .time_limit_seconds = asked.time_limit_seconds,
+                      .inputs_ahead = of_model.target == "cuda" && !as_paper,
                       .keep_order = as_paper != nullptr,
                       .model_name = graph.name,
                       .model_sha256 = model.sha256,
@@ -383,9 +384,9 @@ std::string describe(const Plan& plan) {
       "batch    {}{}\n{}{}"
       "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({}){}{}",
       format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes), sum.peak_step,
-      sum.live_bytes > 0
-          ? 100.0 * static_cast<double>(sum.arena_bytes - sum.live_bytes) / static_cast<double>(sum.live_bytes)
-          : 0.0,
+      sum.live_bytes > 0 ? 100.0 * static_cast<double>(sum.arena_bytes - plan.inputs_ahead.bytes - sum.live_bytes) /
+                               static_cast<double>(sum.live_bytes)
+                         : 0.0,
       plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "none", format_bytes(sum.unconstrained_bytes),
       format_bytes(sum.minimum_bytes), rounds, ranks, described_precision(plan),
       plan.layout.empty() ? "" : fmt::format("layout   {}\n", plan.layout), plan.steps.size(), sum.planning_seconds,

@@ -61,7 +61,8 @@ TrainingOptions training_options_of(const ModelRequest& request) {
                         .momentum = request.momentum,
                         .nesterov = request.nesterov,
                         .weight_decay = request.weight_decay,
-                        .clip_norm = request.clip_norm.value_or(0)}};
+                        .clip_norm = request.clip_norm.value_or(0)},
+          .join_gradients = request.target == "cuda"};
 }
 
 Status check_usage(const ModelRequest& request) {

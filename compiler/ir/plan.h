@@ -168,6 +168,9 @@ struct Plan {
   int64_t reduction_needs_bytes = 0;  // workspace that every reduction needs; 0: none, or unknown
   int64_t slice_bytes = 0;  // larger weights are updated in slices of this size (sliced() in task_graph.h); 0: none is
   bool whole_weights = false;  // with slices: only the optimizer state is cut
+  // Where the next round's inputs wait, one after the other in the order of the tensors, each aligned: no step uses
+  // these bytes, and the trainer fills them while a round runs. No bytes: it does not.
+  Block inputs_ahead = {};
   PlanSummary summary = {};
   IdVector<TensorId, PlanTensor> tensors = {};
   IdVector<TaskId, PlanTask> tasks = {};

@@ -60,6 +60,7 @@ class PlanParser {
     if (cursor_.accept_word("library")) return library();
     if (cursor_.accept_word("precision")) return void(plan_.precision = cursor_.name());
     if (cursor_.accept_word("layout")) return void(plan_.layout = cursor_.name());
+    if (cursor_.accept_word("inputs_ahead")) return inputs_ahead();
     if (cursor_.accept_word("policy")) return policy();
     if (cursor_.accept_word("budget")) return budget();
     if (cursor_.accept_word("summary")) return summary();
@@ -70,6 +71,13 @@ class PlanParser {
     plan_.target_kind = cursor_.name();
     if (cursor_.accept("device=")) plan_.device = cursor_.name();
     if (cursor_.accept("costs=")) plan_.costs = cursor_.name();
+  }
+
+  void inputs_ahead() {
+    plan_.inputs_ahead.bytes = read_count(cursor_, 0);
+    cursor_.expect("@");
+    plan_.inputs_ahead.offset = read_count(cursor_, 0);
+    expect_fit(plan_.inputs_ahead.offset, plan_.inputs_ahead.bytes);
   }
 
   void library() {

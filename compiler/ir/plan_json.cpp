@@ -176,6 +176,10 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
   plan.reduction_needs_bytes = read.bytes(root, "reduction_needs_bytes", false);
   plan.slice_bytes = read.bytes(root, "slice_bytes", false);
   plan.whole_weights = read.flag(root, "whole_weights");
+  if (const Place ahead = JsonReader::field(root, "inputs_ahead"); ahead.json) {
+    read.object(ahead);
+    plan.inputs_ahead = {read.bytes(ahead, "offset"), read.bytes(ahead, "bytes")};
+  }
 
   const Place summary = JsonReader::field(root, "summary");
   read.object(summary);
@@ -296,6 +300,8 @@ std::string to_json(const Plan& plan) {
   if (plan.reduction_needs_bytes > 0) field("reduction_needs_bytes", plan.reduction_needs_bytes);
   if (plan.slice_bytes > 0) field("slice_bytes", plan.slice_bytes);
   if (plan.whole_weights) field("whole_weights", true);
+  if (plan.inputs_ahead.bytes > 0)
+    field("inputs_ahead", Json{{"offset", plan.inputs_ahead.offset}, {"bytes", plan.inputs_ahead.bytes}});
   text += "  \"summary\": {";
   bool first = true;
   for (const auto& [key, value] : summary.items()) {

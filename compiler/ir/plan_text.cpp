@@ -64,6 +64,8 @@ std::string header_of(const Plan& plan) {
     text += fmt::format("library {} {}\n", spelled(name), spelled(version));
   if (!plan.precision.empty()) text += fmt::format("precision {}\n", spelled(plan.precision));
   if (!plan.layout.empty()) text += fmt::format("layout {}\n", spelled(plan.layout));
+  if (plan.inputs_ahead.bytes > 0)
+    text += fmt::format("inputs_ahead {} @{:#x}\n", plan.inputs_ahead.bytes, plan.inputs_ahead.offset);
   text += fmt::format("policy {} rules={}\nbudget {}{}\n", spelled(plan.policy), spelled(plan.rules), plan.budget_bytes,
                       plan.host_budget_bytes >= 0 ? fmt::format(" host={}", plan.host_budget_bytes) : "");
   std::string summary;

@@ -1,5 +1,5 @@
 // Conv with two or three spatial dimensions, groups, dilation and asymmetric padding.
-//   ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx}   ConvBackwardWeights {x, dy, dw, db}
+//   ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx, addend?}   ConvBackwardWeights {x, dy, dw, db}
 // w is [C_out, C_in / group, kH, kW], or [C_out, C_in / group, kD, kH, kW]; b is optional in every slot. With `relu`
 // the forward kernel applies a Relu to its result.
 #include "compiler/ops/fused_relu.h"
@@ -69,7 +69,8 @@ void backward(TaskBuilder& build) {
                 .kind = TaskKind::backward_data,
                 .attributes = attributes,
                 .operands = {build.read_input(1), dy, build.write_gradient(0)},
-                .flops = flops(build.node())});
+                .flops = flops(build.node()),
+                .adds_to = 2});
   }
 }
 

@@ -233,7 +233,9 @@ void TaskBuilder::task(TaskSpec spec) {
   if (is_forward(task.kind) && whole_.contains(node_id_) && whole_[node_id_])
     task.mixes_samples = task.whole_batch = true;
   task.name = unique(task.layer + "." + std::string(to_string(task.kind)), task_names_);
-  graph_.tasks.push_back(std::move(task));
+  const TensorId adds_to = spec.adds_to < 0 ? TensorId{} : task.operands[static_cast<size_t>(spec.adds_to)].tensor;
+  const TaskId id = graph_.tasks.push_back(std::move(task));
+  if (adds_to.valid()) may_add_[adds_to] = id;
   for (const auto& [written, sum] : to_add)
     this->task({.kernel = "SumToShape",
                 .kind = TaskKind::backward_weights,
@@ -256,12 +258,45 @@ void TaskBuilder::enter_backward(NodeId node) {
   enter_forward(node);
   arrived_twice_.clear();
   gradients_of_data_.clear();
+  may_add_.clear();
+}
+
+bool TaskBuilder::joined(TensorId before, TensorId more) {
+  const auto found = may_add_.find(more);
+  if (!joins_ || found == may_add_.end()) return false;
+  const auto is_f32 = [&](const Operand& operand) {
+    return !operand.tensor.valid() || graph_.tensors[operand.tensor].type.type == DataType::f32;
+  };
+  Task& task = graph_.tasks[found->second];
+  if (graph_.tensors[before].type.type != DataType::f32 ||
+      !std::all_of(task.operands.begin(), task.operands.end(), is_f32))
+    return false;
+  // Not if this node computes `before` later.
+  for (int64_t i = found->second.value + 1; i < static_cast<int64_t>(graph_.tasks.size()); ++i)
+    for (const Operand& operand : graph_.tasks[TaskId(i)].operands)
+      if (operand.tensor == before && operand.access != Access::read) return false;
+  const auto written = std::find_if(task.operands.begin(), task.operands.end(),
+                                    [&](const Operand& operand) { return operand.tensor == more; });
+  const TensorType type = written->type;
+  // Where the branches of a sum meet, both may have the same gradient: the kernel then also computes with `before`.
+  const bool is_read = std::any_of(task.operands.begin(), task.operands.end(),
+                                   [&](const Operand& operand) { return operand.tensor == before; });
+  task.operands.push_back({before, Access::read, type});
+  if (!is_read) task.in_place.push_back({before, more});
+  const Affine more_flops = flops_per_element(type, 1);
+  task.flops.fixed += more_flops.fixed;
+  task.flops.per_sample += more_flops.per_sample;
+  return true;
 }
 
 // A value read by several nodes gets several gradients. Each is added to the sum as soon as it is available, so that at
 // most two are live at a time.
 void TaskBuilder::leave_backward() {
   for (const auto& [value, more] : std::exchange(arrived_twice_, {})) {
+    if (joined(gradient_of_[value], more)) {
+      gradient_of_[value] = more;
+      continue;
+    }
     const Value& meaning = network_.values[value];
     const TensorId sum = add_tensor({.name = "d" + meaning.name,
                                      .kind = TensorKind::activation_gradient,

@@ -31,6 +31,9 @@ struct TaskSpec {
   Affine flops = {};
   std::vector<int> twice = {};      // slots that are read from memory in two passes
   std::vector<int> remembers = {};  // slots that are written on the first run, and read when the task is recomputed
+  // The slot of a gradient to which the kernel can add another tensor of the same type. That tensor is then an
+  // additional operand, the last, whose bytes the result may take.
+  int adds_to = -1;
   bool may_run_again = true;
   bool mixes_samples = false;
 };
@@ -87,6 +90,7 @@ class TaskBuilder {
   void task(TaskSpec spec);
 
   // --- for training/build.cpp ---
+  void join_gradients() { joins_ = true; }
   // `whole`: which nodes need all samples of the iteration at once.
   void need_whole_batch(IdVector<NodeId, bool> whole);
   void enter_forward(NodeId node);
@@ -104,6 +108,8 @@ class TaskBuilder {
  private:
   TensorType stored_type(ValueId value) const;  // bf16 if Value::reduced
   bool has_reduced_result() const;  // of the current node, whose first output may be unused
+  // Lets the task that writes `more` add `before` to it, if it can; the sum is then in `more`.
+  bool joined(TensorId before, TensorId more);
   bool is_cast_factor(size_t input) const;
   TensorId cast_factor(ValueId value);
   Operand operand(TensorId tensor, Access access, const TensorType& type) const;
@@ -119,6 +125,8 @@ class TaskBuilder {
   IdVector<ValueId, bool> wants_;
   IdVector<NodeId, bool> whole_;
   bool batch_is_whole_ = false;
+  bool joins_ = false;
+  std::map<TensorId, TaskId> may_add_;  // by gradient that the current node wrote: the task, if it can add
   std::map<std::pair<NodeId, std::string>, Operand> stashes_;
   std::map<ValueId, TensorId> casts_;  // of values that are stored in f32, and read by products in bf16
   // Gradients of weights that the current node reads as data.

@@ -49,6 +49,7 @@ std::string memory(const Plan& plan, bool color) {
   row("arena", summary.arena_bytes);
   row("live at the peak", summary.live_bytes);
   row("persistent", summary.persistent_bytes);
+  if (plan.inputs_ahead.bytes > 0) row("next round's inputs", plan.inputs_ahead.bytes);
   if (summary.minimum_bytes > 0) row("minimum", summary.minimum_bytes);
   if (summary.unconstrained_bytes > 0)
     row("unlimited", summary.unconstrained_bytes, summary.unconstrained_bytes <= whole);

@@ -73,6 +73,7 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
   PLIMSOLL_ASSIGN(const auto trained, find_trained(network));
   TaskGraph graph{.name = network.name, .batch = options.batch};
   TaskBuilder builder(network, graph);
+  if (options.join_gradients) builder.join_gradients();
   add_given_tensors(network, builder, graph);
   for (const ValueId id : ids_of(network.values))
     if (trained[id].valid()) builder.set_wants_gradient(id);

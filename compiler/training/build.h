@@ -25,6 +25,9 @@ struct OptimizerOptions {
 struct TrainingOptions {
   int64_t batch = 1;  // samples per iteration
   OptimizerOptions optimizer = {};
+  // Kernels that can add another gradient to the one that they compute do so, instead of a task that adds two
+  // (TaskSpec::adds_to). Set for backends whose libraries add in the same pass.
+  bool join_gradients = false;
 };
 
 // Error: unsupported, if a gradient is needed through an operator without one; names the parameter that cannot be

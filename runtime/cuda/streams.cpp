@@ -15,6 +15,8 @@
 // of each kind, because libraries load their code on first use; timed rounds, with an event before and after each step;
 // rounds that cannot be recorded; and rounds for whose graph the device has too little free memory.
 //
+// If the plan has room for the next round's inputs, they are brought while a round computes (inputs_ahead.h).
+//
 // Consecutive updates on the compute stream without waits in between are combined into one launch if their kernels
 // allow it. The launch takes the position of the first update. Other streams cannot tell the difference, because
 // waiting for one of the updates means waiting for all.
@@ -33,6 +35,7 @@
 #include "runtime/cuda/device/changing.h"
 #include "runtime/cuda/device/combined.h"
 #include "runtime/cuda/device/handles.h"
+#include "runtime/cuda/inputs_ahead.h"
 #include "runtime/program.h"
 
 namespace plimsoll::backend {
@@ -66,6 +69,7 @@ struct Kind {
 };
 
 struct Load {
+  bool of_next;  // of the next round's samples
   size_t input;
   cudaGraphNode_t node;
   const std::byte* from;
@@ -95,6 +99,7 @@ class Streams::Player final : CommandRunner {
       : program_(overlap == Overlap::none ? &program : nullptr),
         arena_(arena.data()),
         pool_(pool),
+        ahead_(program, arena.data()),
         names_(program.step_names),
         round_(round),
         changing_(cuda::changing_on_device()),
@@ -113,6 +118,7 @@ class Streams::Player final : CommandRunner {
     exchange_->changing = cuda::changing_values(job.context);
     exchange_->changing.guarded = job.guarded;
     if (job.times) begin_times();
+    if (takes_ahead()) ahead_.begin(job_, compute());
     const Kind kind{job.kernels, job.context.training, job.first && begins_with_zeros_, job.last, job.samples};
     Recording& recording = recordings_[kind];
     if (job.may_record && !program_ && recording.warm && !job.times && is_recorded(recording)) {
@@ -123,6 +129,7 @@ class Streams::Player final : CommandRunner {
       recording.warm = true;
     }
     finish(compute(), "a round (--no-overlap says which step)");
+    if (takes_ahead()) ahead_.end();
     if (job.times) tell_times();
     RoundResult result{.not_recorded = recording.why_not};
     for (size_t i = 0; i < recording.losses; ++i) result.loss += exchange_->loss[i];
@@ -198,13 +205,32 @@ class Streams::Player final : CommandRunner {
       if (used_[lane]) wait(stream(lane), begun_);
     const size_t count = job_.context.training ? round_.commands().size() : round_.forward_commands();
     if (program_) run_lines(round, count);
-    for (size_t i = 0; i < count && !program_; ++i)
+    const size_t last_load = takes_ahead() ? last_load_before(count) : kNobody;
+    for (size_t i = 0; i < count && !program_; ++i) {
       if (!issued_[i]) issue_command(i, round, records);
+      if (i == last_load) bring_next(round, records);
+    }
     for (size_t lane = 1; lane < kStreams; ++lane) {
       if (!used_[lane]) continue;
       mark(stream(lane), ended_[lane]);
       wait(compute(), ended_[lane]);
     }
+  }
+
+  bool takes_ahead() const { return ahead_.on() && !program_; }
+
+  size_t last_load_before(size_t count) const {
+    size_t last = kNobody;
+    for (size_t i = 0; i < count; ++i)
+      if (round_.commands()[i].kind == Command::Kind::load && wanted(round_.commands()[i])) last = i;
+    return last;
+  }
+
+  void bring_next(Recording& round, bool records) {
+    const cudaStream_t on = stream(static_cast<size_t>(Stream::h2d));
+    ahead_.bring_next(on, [&](size_t input, const std::byte* from, std::byte* to, int64_t bytes) {
+      if (records) round.loads.push_back({true, input, cuda::last_node(on), from, to, bytes});
+    });
   }
 
   void run_lines(Recording& round, size_t count) {
@@ -321,7 +347,12 @@ class Streams::Player final : CommandRunner {
         break;
       }
       case Command::Kind::load: {
-        const Load load{command.index, nullptr, job_.staged[command.index], tensor, command.load_bytes(job_.samples)};
+        const int64_t bytes = command.load_bytes(job_.samples);
+        if (takes_ahead()) {
+          ahead_.load(command.index, tensor, bytes, on);
+          break;
+        }
+        const Load load{false, command.index, nullptr, job_.staged[command.index], tensor, bytes};
         check(cudaMemcpyAsync(load.to, load.from, static_cast<size_t>(load.bytes), cudaMemcpyHostToDevice, on),
               "cudaMemcpyAsync of a load");
         if (records) {
@@ -403,7 +434,7 @@ class Streams::Player final : CommandRunner {
 
   void bring_loads_up_to_date(Recording& recording) {
     for (Load& load : recording.loads) {
-      const std::byte* const now = job_.staged[load.input];
+      const std::byte* const now = load.of_next ? ahead_.next_staged(load.input) : job_.staged[load.input];
       if (now == load.from) continue;
       check(cudaGraphExecMemcpyNodeSetParams1D(recording.graph.get(), load.node, load.to, now,
                                                static_cast<size_t>(load.bytes), cudaMemcpyHostToDevice),
@@ -420,6 +451,7 @@ class Streams::Player final : CommandRunner {
   size_t line_count_ = 0;
   std::byte* const arena_;
   HostPool* const pool_;
+  cuda::InputsAhead ahead_;
   const std::span<const char* const> names_;
   const Round& round_;
   cuda::Changing* const changing_;

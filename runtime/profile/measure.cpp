@@ -113,6 +113,11 @@ int64_t bytes_to_measure(std::span<const OperandDesc> operands, int64_t workspac
   return bytes;
 }
 
+void poison_workspace(void* stream, std::byte* workspace, int64_t bytes) {
+  const std::vector<std::byte> poison(static_cast<size_t>(bytes), std::byte{0xFF});
+  if (!poison.empty()) backend::copy_in(stream, workspace, poison.data(), bytes);
+}
+
 int64_t indexed_rows(const KernelCall& call) {
   const bool gathers = call.name == "GatherForward" || call.name == "GatherWhole";
   if (!gathers && call.name != "GatherBackward" && call.name != "PaddedGatherBackward") return 1;

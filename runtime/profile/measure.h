@@ -14,6 +14,10 @@ namespace plimsoll::profile {
 // The arena size needed to measure a kernel with these operands.
 int64_t bytes_to_measure(std::span<const OperandDesc> operands, int64_t workspace_bytes);
 
+// Fills a workspace with NaN, so that a result shows it if a kernel reads workspace that it has not written. An arena
+// begins with zeros, which would hide that.
+void poison_workspace(void* stream, std::byte* workspace, int64_t bytes);
+
 // A task's operands in an arena, filled once for all algorithms measured for the task, because filling may transfer
 // gigabytes over a link.
 //

@@ -157,9 +157,7 @@ void replay(const json& one, const KernelCall& call, const Algorithm& algorithm,
   const std::string name = one.at("name").get<std::string>();
   const backend::Arena arena(
       std::max<int64_t>(256, profile::bytes_to_measure(call.operands, algorithm.workspace_bytes)));
-  // NaN, so that a result shows it if a kernel reads workspace that it has not written. The arena begins with zeros.
-  const Bytes poison(static_cast<size_t>(algorithm.workspace_bytes), std::byte{0xFF});
-  if (!poison.empty()) backend::copy_in(context.stream, arena.data(), poison.data(), algorithm.workspace_bytes);
+  profile::poison_workspace(context.stream, arena.data(), algorithm.workspace_bytes);
   std::vector<std::byte*> addresses;
   int64_t at = (algorithm.workspace_bytes + 255) / 256 * 256;
   for (size_t i = 0; i < call.operands.size(); ++i) {

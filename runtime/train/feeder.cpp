@@ -38,7 +38,7 @@ Feeder::~Feeder() {
   thread_.join();
 }
 
-void Feeder::wait_for_thread(std::unique_lock<std::mutex>& lock) {
+void Feeder::wait_for_thread(std::unique_lock<std::mutex>& lock) const {
   changed_.wait(lock, [this] { return !busy_; });
 }
 
@@ -62,13 +62,26 @@ void Feeder::stage(const Samples& now, const Samples& next) {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     at_hand_ = 1 - at_hand_;
   } else {
+    sets_[at_hand_].number = ++fetches_;
     fetch(now, sets_[at_hand_]);
   }
   failure_ = nullptr;
   ahead_ = next;
   if (next.count == 0) return;
+  sets_[1 - at_hand_].number = ++fetches_;
   busy_ = true;
   changed_.notify_all();
+}
+
+StagedAhead Feeder::next() const {
+  if (ahead_.count == 0) return {};
+  const Set& set = sets_[1 - at_hand_];
+  constexpr auto wait = [](const void* feeder) {
+    const Feeder& self = *static_cast<const Feeder*>(feeder);
+    std::unique_lock lock(self.mutex_);
+    self.wait_for_thread(lock);
+  };
+  return {.staged = set.pointers, .number = set.number, .wait = wait, .waits_for = this};
 }
 
 int64_t Feeder::counted_labels(const Samples& samples) const {

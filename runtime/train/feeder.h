@@ -12,6 +12,7 @@
 #include "runtime/backend.h"
 #include "runtime/dist/ranks.h"
 #include "runtime/program.h"
+#include "runtime/streams.h"
 #include "runtime/train/dataset.h"
 #include "runtime/train/mixing.h"
 #include "runtime/train/workers.h"
@@ -54,6 +55,9 @@ class Feeder {
   int64_t bad_input() const { return sets_[at_hand_].bad_input; }
   // For each input, the staged samples one after the other. Valid until the next stage().
   std::span<const std::byte* const> staged() const { return sets_[at_hand_].pointers; }
+  uint64_t number() const { return sets_[at_hand_].number; }  // of what is staged; every fetch has another
+  // What the thread is fetching, for a device that copies it while a round runs.
+  StagedAhead next() const;
 
  private:
   // One buffer per input.
@@ -61,6 +65,7 @@ class Feeder {
     std::vector<backend::StagingBuffer> buffers;
     std::vector<const std::byte*> pointers;
     int64_t bad_input = -1;
+    uint64_t number = 0;
   };
   void fetch(const Samples& samples, Set& to);
   void fetch_sample(size_t input, int64_t position, int64_t row, std::byte* to);
@@ -71,7 +76,7 @@ class Feeder {
   bool mixes_labels() const { return mixing_.on() && program_.inputs.back().mixed_labels; }
   MixedLabel mixed_label_at(int64_t row) const;
   void serve();
-  void wait_for_thread(std::unique_lock<std::mutex>& lock);
+  void wait_for_thread(std::unique_lock<std::mutex>& lock) const;
 
   const Program& program_;
   Dataset& dataset_;
@@ -84,10 +89,11 @@ class Feeder {
   std::vector<int64_t> order_;
   Set sets_[2];
   size_t at_hand_ = 0;
+  uint64_t fetches_ = 0;
 
   // While `busy_`, the thread owns the other set, the order and the dataset; at all other times, the caller does.
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
   Samples ahead_;  // what the other set holds or will hold; count 0: nothing
   bool busy_ = false, ending_ = false;
   std::exception_ptr failure_;

@@ -136,6 +136,8 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
     }
     const RoundJob job{.kernels = &kernels_for(samples.count),
                        .staged = feeder.staged(),
+                       .number = feeder.number(),
+                       .next = feeder.next(),
                        .context = context,
                        .samples = samples.count,
                        .first = r == 0,
@@ -172,6 +174,8 @@ std::span<const float> Machine::output_of(Feeder& feeder, const Samples& now, co
   feeder.stage(whole(now), whole(next));
   streams_->play({.kernels = &full_,
                   .staged = feeder.staged(),
+                  .number = feeder.number(),
+                  .next = feeder.next(),
                   .context = {.training = false},
                   .samples = program_.sub_batch,
                   .may_record = may_record_});

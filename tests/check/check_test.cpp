@@ -402,3 +402,21 @@ TEST_CASE("times are finite and not negative, and no step ends before it begins"
   CHECK(verdict_after([](Plan& p) { p.steps[StepId(1)].start = 2, p.steps[StepId(1)].end = 1; }) ==
         "form: step 1 runs from 2 s to 1 s\n");
 }
+
+TEST_CASE("nothing is where the next round's inputs wait") {
+  const auto at = [](int64_t offset, int64_t bytes, int64_t arena) {
+    return verdict_after([=](Plan& plan) {
+      plan.inputs_ahead = {offset, bytes};
+      plan.summary.arena_bytes = plan.budget_bytes = arena;
+    });
+  };
+  CHECK(at(1536, 256, 1792) == "");
+  CHECK(at(1536, 128, 1664).find("the next round's inputs have 128 bytes, and need 256") != std::string::npos);
+  CHECK(at(1664, 256, 1920).find("the next round's inputs are at 1664, which is not aligned to 256 bytes") !=
+        std::string::npos);
+  CHECK(at(1536, 256, 1536).find("the next round's inputs at 0x600 end outside the arena of 1536 bytes") !=
+        std::string::npos);
+  CHECK(at(512, 256, 1536).find("%y at 0x200 is where the next round's inputs wait") != std::string::npos);
+  CHECK(at(1280, 256, 1536).find("the workspace of forward at 0x400 is where the next round's inputs wait") !=
+        std::string::npos);
+}

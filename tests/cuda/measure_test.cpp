@@ -50,4 +50,22 @@ TEST_CASE("the gradient of a table is measured with indices of different rows") 
   CHECK(indices_laid_out<int32_t>(loss, 1, 64) == std::set<int32_t>{0});
 }
 
+TEST_CASE("a kernel that reads workspace that it has not written gives NaN in a replay") {
+  constexpr int64_t kCount = 1000, kBytes = 4 * kCount;
+  const backend::Arena arena(3 * kBytes + 256);
+  profile::poison_workspace(nullptr, arena.data(), kBytes);
+  std::vector<float> all(2 * kCount);
+  backend::copy_out(nullptr, reinterpret_cast<std::byte*>(all.data()), arena.data(), 2 * kBytes);
+  for (int64_t i = 0; i < kCount; ++i) CHECK(all[static_cast<size_t>(i)] != all[static_cast<size_t>(i)]);
+  for (int64_t i = kCount; i < 2 * kCount; ++i) CHECK(all[static_cast<size_t>(i)] == 0);  // no more than the workspace
+  // A sum that is made of what the workspace has, as if it had been written.
+  const std::vector operands = {read(f32({kCount})), write(f32({1}))};
+  std::byte* const addresses[] = {arena.data(), arena.data() + 2 * kBytes};
+  make_kernel({.name = "SumToShape", .operands = operands}, "")->run({}, addresses, arena.data() + 2 * kBytes + 256);
+  backend::finish(nullptr);
+  float sum = 0;
+  backend::copy_out(nullptr, reinterpret_cast<std::byte*>(&sum), addresses[1], sizeof sum);
+  CHECK(sum != sum);
+}
+
 }  // namespace plimsoll::test

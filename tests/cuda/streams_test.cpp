@@ -1,6 +1,7 @@
 // A round that is recorded and replayed reads changed values: samples at other addresses, learning rate, and state.
 #include "runtime/streams.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -290,6 +291,113 @@ TEST_CASE("a machine that does not pin the planned host pool says how much it is
     CHECK(std::string(error.what()).find("1099511627776.0 MiB (1152921504606846976 bytes) of pinned memory") !=
           std::string::npos);
     CHECK(std::string(error.what()).find("`ulimit -l`") != std::string::npos);
+  }
+}
+
+namespace {
+
+// Small, with room for the next round's input. Each round is told what may come next.
+struct Ahead {
+  static constexpr int64_t kAhead = kArena;
+  const ProgramInput input{.name = "x", .desc = f32({4})};
+  Small small;
+  backend::Arena arena{kArena + 256};
+  Program program{.model = "small",
+                  .generator = "test",
+                  .arena_bytes = kArena + 256,
+                  .inputs_ahead = kAhead,
+                  .inputs = {&input, 1}};
+  backend::Streams streams;
+  std::vector<backend::StagingBuffer> sets;
+  int waits = 0;
+
+  explicit Ahead(backend::Overlap overlap) : streams(program, small.round, arena, nullptr, overlap) {
+    for (int i = 0; i < 2; ++i) sets.push_back(staged(NAN));
+  }
+  static void fill(backend::StagingBuffer& set, float value) {
+    const float values[] = {value, value, value, value};
+    std::memcpy(set.data(), values, sizeof values);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the next round's samples are brought while a round runs, and other samples than those bring themselves") {
+  const bool may_record = GENERATE(false, true);
+  Ahead net(backend::Overlap::streams);
+  // What is played, and what is announced as the next; 0: nothing.
+  const std::pair<float, float> rounds[] = {{1, 2}, {2, 3}, {3, 4}, {4, 9}, {5, 6},
+                                            {6, 0}, {7, 8}, {8, 0}, {8, 2}, {2, 0}};
+  uint64_t number = 0, announced = 0;
+  float expected = 0;
+  size_t at_hand = 0;
+  for (const auto& [now, next] : rounds) {
+    INFO(now << ", then " << next << (may_record ? ", recorded" : ""));
+    const bool expected_it = announced != 0 && now == expected;
+    if (expected_it) at_hand = 1 - at_hand;
+    const uint64_t mine = expected_it ? announced : ++number;
+    Ahead::fill(net.sets[at_hand], expected_it ? NAN : now);  // the device has what was expected
+    // The trainer's thread has not staged the next samples when the round is issued; wait() does it here.
+    struct Late {
+      Ahead& net;
+      size_t set;
+      float value;
+    } late{net, 1 - at_hand, next};
+    Ahead::fill(net.sets[1 - at_hand], NAN);
+    const std::byte *const samples[] = {net.sets[at_hand].data()}, *const ahead[] = {net.sets[1 - at_hand].data()};
+    RoundJob job{.kernels = &net.small.kernels,
+                 .staged = samples,
+                 .number = mine,
+                 .context = {.learning_rate = 1},
+                 .samples = 4,
+                 .last = true,
+                 .may_record = may_record};
+    announced = 0;
+    if (next != 0) {
+      expected = next;
+      announced = ++number;
+      job.next = {.staged = ahead,
+                  .number = announced,
+                  .wait =
+                      [](const void* of) {
+        const Late& it = *static_cast<const Late*>(of);
+        ++it.net.waits;
+        Ahead::fill(it.net.sets[it.set], it.value);
+                  },
+                  .waits_for = &late};
+    }
+    CHECK(net.streams.play(job).loss == static_cast<double>(now));
+    if (next == 0) continue;
+    float there = 0;
+    backend::copy_out(nullptr, reinterpret_cast<std::byte*>(&there), net.arena.data() + Ahead::kAhead, sizeof there);
+    CHECK(there == next);
+  }
+  CHECK(net.waits == 7);
+}
+
+TEST_CASE("step by step, a round loads its own samples") {
+  Ahead net(backend::Overlap::none);
+  net.program.forward = [](Round& r) { r.load(0, kX, 4).mark(0).after({0}).run(0, {kX, kY}).read_loss(kY); };
+  net.program.backward = [](Round& r) { r.update(1, {kW, kY}); };
+  Ahead::fill(net.sets[0], 3);
+  const std::byte *const samples[] = {net.sets[0].data()}, *const ahead[] = {net.sets[1].data()};
+  for (int i = 0; i < 3; ++i)
+    CHECK(net.streams
+              .play({.kernels = &net.small.kernels,
+                     .staged = samples,
+                     .number = 1,
+                     .next = {.staged = ahead, .number = 1},
+                     .samples = 4,
+                     .last = true})
+              .loss == 3);
+}
+
+TEST_CASE("a host pool begins with zeros, to its last byte, whatever pinned memory begins with") {
+  for (const int64_t bytes : {int64_t{1}, int64_t{4097}, (int64_t{150} << 20) + 13}) {  // by one thread, by several
+    INFO(bytes);
+    const backend::HostPool pool(bytes, "");
+    const std::byte* const data = pool.data();
+    CHECK(std::all_of(data, data + bytes, [](std::byte one) { return one == std::byte{0}; }));
   }
 }
 

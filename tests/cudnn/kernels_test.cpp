@@ -74,6 +74,28 @@ TEST_CASE("the bias alone may be trained, and a gradient that is added to may be
   CHECK(built > 5);
 }
 
+TEST_CASE("the gradient of data may be added to another, by cuDNN or aside") {
+  describe_h200();
+  const std::vector<OperandDesc> operands = {read(kFilter), read(kImage), write(kImage), read(kImage)};
+  const auto added = ConvBackwardData::algorithms(kAttrs, operands);
+  CHECK((added[0].deterministic && !added[0].tf32));
+  CHECK(!added[0].name.ends_with("_add"));  // no pass of its own over dx, and no workspace of its size
+  CHECK(added[0].workspace_bytes < kImage.bytes());
+  const auto aside =
+      std::find_if(added.begin(), added.end(), [](const Algorithm& a) { return a.name.ends_with("_add"); });
+  REQUIRE(aside != added.end());
+  CHECK(aside->workspace_bytes >= kImage.bytes());
+  int built = 0;
+  for (const Algorithm& algorithm : added) {
+    INFO(algorithm.name);
+    built += built_without_driver([&] {
+      const auto kernel = ConvBackwardData::make(kAttrs, operands, algorithm.name);
+      CHECK(kernel->workspace_found() == algorithm.workspace_bytes);
+    });
+  }
+  CHECK(built > 5);
+}
+
 TEST_CASE(
     "an engine that needs more than was planned, or is none here, or is on tensor cores here, gives way to an exact "
     "one") {

@@ -1,7 +1,9 @@
 #include "compiler/ir/plan_json.h"
 
 #include <catch2/catch.hpp>
+
 #include <string>
+#include "compiler/ir/plan_text.h"
 
 using namespace plimsoll;
 
@@ -141,6 +143,22 @@ TEST_CASE("slices come back from plan.json, and are of a tensor before them") {
         "plan.json: tensors[4].slice_of is 4; expected 0 to 3");
   CHECK(complaint(replaced(text, "\"slice_begin\":8", "\"slice_begin\":-8")) ==
         "plan.json: tensors[4].slice_begin is -8; expected at least 0");
+}
+
+TEST_CASE("the place of the next round's inputs comes back from plan.json and from text") {
+  Plan plan = small_plan();
+  CHECK(to_json(plan).find("inputs_ahead") == std::string::npos);
+  plan.inputs_ahead = {512, 256};
+  const std::string text = to_json(plan);
+  const auto read = plan_from_json(text);
+  REQUIRE(read.ok());
+  CHECK(read->inputs_ahead == Block{512, 256});
+  CHECK(to_json(*read) == text);
+  const auto from_text = plan_from_text(to_text(plan), "a plan");
+  REQUIRE(from_text.ok());
+  CHECK(from_text->inputs_ahead == Block{512, 256});
+  CHECK(complaint(replaced(text, "\"offset\":512,", "")) ==
+        "plan.json: inputs_ahead.offset is missing");
 }
 
 TEST_CASE("what is wrong in plan.json is told with its place") {

@@ -67,6 +67,39 @@ TEST_CASE("a budget that the whole batch does not fit is met by the fewest even 
   }
 }
 
+TEST_CASE("the next round's inputs get room where the budget leaves some, and change no decision") {
+  const TaskGraph graph = chain(4);
+  const Plan without = planned(graph, {.policy = "auto", .batch = 8, .sub_batch = 8});
+  CHECK(without.inputs_ahead.bytes == 0);
+  int64_t inputs = 0;
+  for (const PlanTensor& tensor : without.tensors)
+    if (tensor.kind == TensorKind::input) inputs += (tensor.bytes + 255) / 256 * 256;
+  REQUIRE(inputs > 0);
+  const int64_t begin = (without.summary.arena_bytes + 255) / 256 * 256, whole = begin + inputs;
+  const Plan free = planned(graph, {.policy = "auto", .batch = 8, .sub_batch = 8, .inputs_ahead = true});
+  CHECK(free.inputs_ahead == Block{begin, inputs});
+  CHECK(free.summary.arena_bytes == whole);
+  CHECK(free.summary.unconstrained_bytes == whole);
+  CHECK(free.budget_bytes == whole);
+  CHECK(free.steps.size() == without.steps.size());
+  const auto within = [&](int64_t bytes, double percent, const char* policy = "auto") {
+    return planned(
+        graph, {.policy = policy, .batch = 8, .sub_batch = 8, .budget_bytes = bytes, .budget_percent = percent, .inputs_ahead = true});
+  };
+  CHECK(within(0, 100).inputs_ahead.bytes == inputs);
+  CHECK(within(whole, 0).inputs_ahead.bytes == inputs);
+  CHECK(within(whole - 1, 0).inputs_ahead.bytes == 0);
+  CHECK(within(whole - 1, 0).summary.arena_bytes == without.summary.arena_bytes);
+  for (const double percent : {40.0, 60.0, 80.0}) {
+    const Plan tight = within(0, percent);
+    CHECK(tight.summary.arena_bytes <= tight.budget_bytes);
+    const Plan plain = planned(graph, {.policy = "auto", .batch = 8, .sub_batch = 8, .budget_bytes = tight.budget_bytes});
+    CHECK((tight.inputs_ahead.bytes > 0 || tight.summary.arena_bytes == plain.summary.arena_bytes));
+    CHECK(tight.summary.iteration_seconds == plain.summary.iteration_seconds);
+  }
+  CHECK(within(0, 100, "liveness").inputs_ahead.bytes == 0);
+}
+
 // Rounds keep the gradients of all weights until the last one. With weights larger than activations, this exceeds what
 // the whole batch needs in one round, although no budget was given.
 TEST_CASE("rounds that were asked for fit 100 %, though they take more than one") {

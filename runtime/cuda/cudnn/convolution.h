@@ -2,7 +2,7 @@
 //
 //   forward            y  = conv(x, w)             ─► + bias ─► relu, if requested, in the same graph
 //   backward_data      dx = conv'(dy, w)           x, y and w denote dx, dy and dw here
-//   backward_weights   dw = conv''(x, dy)          or dw += … if it accumulates
+//   backward_weights   dw = conv''(x, dy)          both: dx += …, dw += … if it accumulates
 #pragma once
 
 #include "runtime/attrs/conv.h"
@@ -18,7 +18,7 @@ struct Convolution {
   TensorDesc x = {}, w = {}, y = {};
   ConvAttrs attrs = {};               // attrs.relu is ignored: see below
   bool bias = false, relu = false;    // forward: fused into the graph
-  bool accumulate = false;            // backward_weights: dw is accumulated
+  bool accumulate = false;            // backward: dw or dx is accumulated
 };
 
 // The identifiers of the graph's tensors when it is run.

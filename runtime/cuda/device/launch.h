@@ -50,6 +50,15 @@ struct ChangingArgument {
   const Changing* at;  // on the device; null: the values apply
 
   __host__ __device__ Changing get() const { return at != nullptr ? *at : values; }
+  // One value alone: a copy of all of them would take local memory where label_scales is indexed.
+  __device__ double loss_scale() const { return at != nullptr ? at->loss_scale : values.loss_scale; }
+  __device__ double label_scale(int64_t i) const {
+    if (at != nullptr) return at->label_scales[i];
+    double scale = values.label_scales[0];  // an argument's array is indexed by constants only
+    for (int64_t k = 1; k < static_cast<int64_t>(kLabelScales); ++k)
+      if (k == i) scale = values.label_scales[k];
+    return scale;
+  }
 };
 
 inline Changing changing_values(const RunContext& context) {

@@ -19,12 +19,6 @@ namespace {
 using namespace cuda::batch_norm;
 using cuda::ChannelsOfThread, cuda::Few, cuda::Moments, cuda::Step;
 
-// The k-th group of a thread's elements of a stretch.
-template <int kAtOnce>
-__device__ int64_t element_of_thread(int64_t begin, int k) {
-  return begin + int64_t{kAtOnce} * (int64_t{k} * cuda::kThreads + threadIdx.x);
-}
-
 // A thread's total (Moments::Total) without the pivot, which all threads share.
 struct MomentsOfThread {
   double count, sum, squares;
@@ -51,34 +45,37 @@ __device__ SumsOfThread plus(const SumsOfThread& a, const SumsOfThread& b) {
 }
 
 // A block per stretch of a channel, from channel `first` on. The last one of a channel merges the stretches.
-template <int kAtOnce, class Index>
+template <Step kStep, class Index>
 __global__ void __launch_bounds__(cuda::kThreads)
     moments_kernel(Channels shape, int64_t first, const float* x, Moments* moments, ForwardEnd end) {
-  constexpr int kGroups = kValuesOfThread / kAtOnce;
+  constexpr int kAtOnce = cuda::PlanePart<kStep, Index>::kAtOnce, kParts = kValuesOfThread / kAtOnce;
   const int64_t c = first + int64_t{blockIdx.x} / shape.stretches, stretch = int64_t{blockIdx.x} % shape.stretches;
-  const int64_t begin = stretch * kStretch;
-  Few<kAtOnce> held[kGroups];
+  Few<kAtOnce> held[kParts];
+  unsigned there = 0;  // a bit for each value of the thread
+  int of_thread = 0;
   float sum = 0;
 #pragma unroll
-  for (int k = 0; k < kGroups; ++k) {
-    const int64_t i = element_of_thread<kAtOnce>(begin, k);
-    held[k] =
-        i < shape.count ? cuda::load_few<kAtOnce>(x + shape.at(c, static_cast<Index>(i))) : cuda::few_of<kAtOnce>(0.0F);
-    for (const float v : held[k].of) sum += v;
+  for (int k = 0; k < kParts; ++k) {
+    const auto part = shape.template part_of_thread<kStep, Index>(c, stretch, k);
+    held[k] = part.load(x);
+    for (int j = 0; j < kAtOnce; ++j) {
+      sum += held[k].of[j];
+      there |= part.has(j) ? 1U << (k * kAtOnce + j) : 0;
+      of_thread += part.has(j);
+    }
   }
-  const int64_t left = shape.count - begin;
-  const double count = static_cast<double>(left < kStretch ? left : kStretch);
+  const int64_t left = shape.count - stretch * kStretch;
+  double count = static_cast<double>(left < kStretch ? left : kStretch);
+  if constexpr (kStep == Step::across) count = cuda::block_sum_for_all<cuda::kThreads>(static_cast<double>(of_thread));
   const double mean = cuda::block_sum_for_all<cuda::kThreads>(static_cast<double>(sum)) / count;
   const float middle = static_cast<float>(mean);
   float squares = 0;
 #pragma unroll
-  for (int k = 0; k < kGroups; ++k) {
-    const bool there = element_of_thread<kAtOnce>(begin, k) < shape.count;
-    for (const float v : held[k].of) {
-      const float off = there ? v - middle : 0;
+  for (int k = 0; k < kParts; ++k)
+    for (int j = 0; j < kAtOnce; ++j) {
+      const float off = (there >> (k * kAtOnce + j) & 1) != 0 ? held[k].of[j] - middle : 0;
       squares += off * off;
     }
-  }
   // Relative to the rounded mean; the squared rounding error is far below the resolution of a float.
   const double total = cuda::block_sum<cuda::kThreads>(static_cast<double>(squares));
   if (shape.stretches == 1) {
@@ -134,14 +131,14 @@ void by_step(const Channels& shape, Body body) {
   with(std::integral_constant<Step, Step::one>{});
 }
 
-// For the passes over a channel's stretches, if channels are not contiguous: body(at_once, index, first channel,
+// For the passes over a channel's stretches, if channels are not contiguous: body(step, index, first channel,
 // blocks), for as many channels at once as arrivals are counted.
 template <class Body>
 void by_stretch(const Channels& shape, Body body) {
   for (int64_t first = 0; first < shape.channels; first += cuda::kArrivals) {
     const int64_t blocks = std::min<int64_t>(shape.channels - first, cuda::kArrivals) * shape.stretches;
-    cuda::by_row(shape.pixels, [&](auto at_once) {
-      cuda::by_index(shape.count, [&](auto index) { body(at_once, index, first, blocks); });
+    cuda::by_step_of_plane(shape.step, [&](auto step) {
+      cuda::by_index(shape.count, [&](auto index) { body(step, index, first, blocks); });
     });
   }
 }
@@ -198,9 +195,9 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
                           MomentsOfColumns<decltype(at_once)::value>{x, shape.channels, end}, workspace);
       });
     else
-      by_stretch(shape, [&](auto at_once, auto index, int64_t first, int64_t blocks) {
-        cuda::launch("moments", moments_kernel<decltype(at_once)::value, decltype(index)>, blocks, cuda::kThreads,
-                     context, shape, first, x, moments, end);
+      by_stretch(shape, [&](auto step, auto index, int64_t first, int64_t blocks) {
+        cuda::launch("moments", moments_kernel<decltype(step)::value, decltype(index)>, blocks, cuda::kThreads, context,
+                     shape, first, x, moments, end);
       });
     const float* const addend = adds ? cuda::in(operand, kForwardAddend) : nullptr;
     float* const y = cuda::out(operand, 5);
@@ -225,37 +222,34 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
   });
 }
 
-template <int kAtOnce, bool kRelu, class Index>
+template <Step kStep, bool kRelu, class Index>
 __global__ void __launch_bounds__(cuda::kThreads)
     batch_norm_sums_kernel(Channels shape, int64_t first, const float* x, const float* dy, const float* y,
                            GradientSums* sums, BackwardEnd end) {
-  constexpr int kGroups = kValuesOfThread / kAtOnce, kAhead = kGroups < 4 ? kGroups : 4;
+  using Part = cuda::PlanePart<kStep, Index>;
+  constexpr int kAtOnce = Part::kAtOnce, kParts = kValuesOfThread / kAtOnce, kAhead = kParts < 4 ? kParts : 4;
   const int64_t c = first + int64_t{blockIdx.x} / shape.stretches, stretch = int64_t{blockIdx.x} % shape.stretches;
-  const int64_t begin = stretch * kStretch;
   const float middle = end.mean[c];
   float g_sum = 0, g_off = 0;
-  for (int ahead = 0; ahead < kGroups; ahead += kAhead) {
-    if (element_of_thread<kAtOnce>(begin, ahead) >= shape.count) break;
+  for (int ahead = 0; ahead < kParts; ahead += kAhead) {
+    Part parts[kAhead];
     Few<kAtOnce> u[kAhead], v[kAhead], w[kAhead];
 #pragma unroll
     for (int k = 0; k < kAhead; ++k) {
-      // Beyond the end: the first element once more, which is not added.
-      const int64_t i = element_of_thread<kAtOnce>(begin, ahead + k);
-      const int64_t at = shape.at(c, static_cast<Index>(i < shape.count ? i : 0));
-      u[k] = cuda::load_few<kAtOnce>(x + at);
-      v[k] = cuda::load_few<kAtOnce>(dy + at);
-      if constexpr (kRelu) w[k] = cuda::load_few<kAtOnce>(y + at);
+      parts[k] = shape.template part_of_thread<kStep, Index>(c, stretch, ahead + k);
+      u[k] = parts[k].load(x);
+      v[k] = parts[k].load(dy);
+      if constexpr (kRelu) w[k] = parts[k].load(y);
       else w[k] = v[k];
     }
 #pragma unroll
-    for (int k = 0; k < kAhead; ++k) {
-      const bool there = element_of_thread<kAtOnce>(begin, ahead + k) < shape.count;
+    for (int k = 0; k < kAhead; ++k)
       for (int j = 0; j < kAtOnce; ++j) {
+        const bool there = parts[k].has(j);
         const float g = there ? masked<kRelu>(v[k].of[j], w[k].of[j]) : 0;
         g_sum += g;
         g_off += there ? g * (u[k].of[j] - middle) : 0;
       }
-    }
   }
   const auto add = [](const SumsOfThread& a, const SumsOfThread& b) { return plus(a, b); };
   SumsOfThread all = cuda::block_reduce<cuda::kThreads>(SumsOfThread{{{g_sum, g_off}}}, add);
@@ -319,9 +313,9 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
                             GradientSumsOfColumns<decltype(at_once)::value, kRelu>{x, dy, y, shape.channels, end},
                             workspace);
         });
-      by_stretch(shape, [&](auto at_once, auto index, int64_t first, int64_t blocks) {
+      by_stretch(shape, [&](auto step, auto index, int64_t first, int64_t blocks) {
         cuda::launch("sums of a batch's gradients",
-                     batch_norm_sums_kernel<decltype(at_once)::value, kRelu, decltype(index)>, blocks, cuda::kThreads,
+                     batch_norm_sums_kernel<decltype(step)::value, kRelu, decltype(index)>, blocks, cuda::kThreads,
                      context, shape, first, x, dy, y, reinterpret_cast<GradientSums*>(workspace), end);
       });
     });

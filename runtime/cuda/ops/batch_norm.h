@@ -11,6 +11,7 @@
 #include "runtime/cuda/device/column_sum.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/ops/plane_steps.h"
 
 namespace plimsoll::cuda::batch_norm {
 
@@ -19,7 +20,9 @@ inline constexpr int64_t kStretch = kThreads * kValuesOfThread;  // per channel:
 
 // The elements of a channel, sample by sample.
 struct Channels {
-  int64_t samples, channels, pixels, count, stretches;
+  int64_t samples, channels, pixels, count;
+  int64_t parts, stretches;  // of a channel, if its pixels are contiguous (plane_steps.h)
+  Step step;                 // how its parts are read
   bool beside;          // the channels of a pixel are contiguous
   ColumnParts columns;  // if they are
 
@@ -30,17 +33,20 @@ struct Channels {
     pixels = shape.pixels;
     count = samples * pixels;
     beside = shape.channels_last || pixels == 1;
-    stretches = divided_up(count, kStretch);
+    step = step_of_plane(pixels);
+    parts = samples * parts_of_plane(step, pixels);
+    stretches = divided_up(parts * (step == Step::one ? 1 : 4), kStretch);
     columns = ColumnParts(count, channels, channels % 4 == 0 ? 4 : 1);
   }
   int64_t elements() const { return count * channels; }
   // Whether four adjacent elements of a channel are contiguous and aligned to 16 bytes.
   bool by_four() const { return (beside ? channels : pixels) % 4 == 0; }
-  // The offset of element i of channel c.
-  template <class Index>
-  __device__ int64_t at(int64_t c, Index i) const {
-    const Index sample = i / static_cast<Index>(pixels), pixel = i - sample * static_cast<Index>(pixels);
-    return (static_cast<int64_t>(sample) * channels + c) * pixels + static_cast<int64_t>(pixel);
+  // The k-th part of a thread, of a stretch of channel c; it has no elements if the stretch is shorter.
+  template <Step kStep, class Index>
+  __device__ PlanePart<kStep, Index> part_of_thread(int64_t c, int64_t stretch, int k) const {
+    using Part = PlanePart<kStep, Index>;
+    const int64_t number = stretch * (kStretch / Part::kAtOnce) + int64_t{k} * kThreads + threadIdx.x;
+    return number < parts ? Part(0, c, channels, static_cast<Index>(pixels), static_cast<Index>(number)) : Part();
   }
 };
 

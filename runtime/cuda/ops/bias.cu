@@ -114,23 +114,21 @@ int64_t parts_of(const Planes& shape) {
 
 // A block sums a channel over a part of the samples in a tree. Its threads traverse the part's planes as if they were
 // one, because many planes are smaller than a block, with several loads per thread in flight.
-template <int kAtOnce, class Index>
+template <Step kStep, class Index>
 __global__ void sum_planes_kernel(const float* dy, double* parts, int64_t samples, int64_t channels, Index plane,
                                   int64_t count, BiasEnd end) {
-  constexpr int kUnderWay = 4, kStep = kAtOnce * kThreads;
+  using Part = PlanePart<kStep, Index>;
+  constexpr int kUnderWay = 4;
   const int64_t channel = blockIdx.x / count, part = blockIdx.x % count;
   const int64_t first = samples * part / count, last = samples * (part + 1) / count;
-  const float* const rows = dy + (first * channels + channel) * static_cast<int64_t>(plane);
-  const int64_t all = (last - first) * static_cast<int64_t>(plane);
+  const int64_t all = (last - first) * parts_of_plane(kStep, static_cast<int64_t>(plane));
   float of_load[kUnderWay] = {};
-  for (int64_t begin = int64_t{kAtOnce} * threadIdx.x; begin < all; begin += kUnderWay * kStep) {
+  for (int64_t begin = threadIdx.x; begin < all; begin += kUnderWay * kThreads) {
 #pragma unroll
     for (int k = 0; k < kUnderWay; ++k) {
-      const int64_t i = begin + k * kStep;
+      const int64_t i = begin + k * kThreads;
       if (i >= all) continue;
-      const Index row = static_cast<Index>(i) / plane, at = static_cast<Index>(i) - row * plane;
-      const Few<kAtOnce> few =
-          load_few<kAtOnce>(rows + static_cast<int64_t>(row) * channels * static_cast<int64_t>(plane) + at);
+      const Few<Part::kAtOnce> few = Part(first, channel, channels, plane, static_cast<Index>(i)).load(dy);
       for (const float v : few.of) of_load[k] += v;
     }
   }
@@ -197,10 +195,10 @@ void bias_gradient(const RunContext& context, const float* dy, float* db, bool a
                   BiasSums<decltype(at_once)::value>{dy, shape.channels, end}, workspace);
     });
   const int64_t count = parts_of(shape);
-  by_row(shape.plane, [&](auto at_once) {
+  by_step_of_plane(step_of_plane(shape.plane), [&](auto step) {
     by_index(shape.samples * shape.plane, [&](auto index) {
       using Index = decltype(index);
-      launch("bias gradient", sum_planes_kernel<decltype(at_once)::value, Index>, shape.channels * count, kThreads,
+      launch("bias gradient", sum_planes_kernel<decltype(step)::value, Index>, shape.channels * count, kThreads,
              context, dy, static_cast<double*>(workspace), shape.samples, shape.channels,
              static_cast<Index>(shape.plane), count, end);
     });

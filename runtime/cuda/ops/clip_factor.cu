@@ -1,7 +1,9 @@
 // ClipFactor {gradients…, factor}: the factor that torch.nn.utils.clip_grad_norm_ applies to all gradients, min(1,
 // max_norm / (norm + 1e-6)), with the 2-norm over all of them together.
 //
-// Each stretch of a gradient writes its sum to the workspace, in double precision; another block adds them in order.
+// Each stretch of a gradient writes its sum to the workspace, in double precision; the block that arrives last adds
+// them in order.
+#include "runtime/cuda/device/arrival.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
 #include "runtime/cuda/device/tensors.h"
@@ -14,7 +16,25 @@ namespace {
 
 __device__ double square(float value) { return static_cast<double>(value) * static_cast<double>(value); }
 
-__global__ void squares_kernel(const __grid_constant__ cuda::Tensors<1> gradients, double* sums) {
+// What follows from the sums of all launches, computed by the last one.
+struct FactorEnd {
+  const double* sums;
+  int64_t count;
+  double max_norm;
+  float* factor;  // null: another launch follows
+
+  __device__ void settle() const {
+    if (factor == nullptr || !cuda::arrives_last(0, gridDim.x)) return;
+    double sum = 0;
+    for (int64_t i = threadIdx.x; i < count; i += cuda::kThreads) sum += sums[i];
+    sum = cuda::block_sum<cuda::kThreads>(sum);
+    if (threadIdx.x != 0) return;
+    const double scale = max_norm / (sqrt(sum) + 1e-6);
+    *factor = static_cast<float>(scale > 1 ? 1 : scale);  // NaN is preserved
+  }
+};
+
+__global__ void squares_kernel(const __grid_constant__ cuda::Tensors<1> gradients, double* sums, FactorEnd end) {
   const cuda::StretchOfTensor stretch = cuda::stretch_of_block(gradients);
   const float* const g = gradients.of[0][stretch.tensor];
   double sum = 0;
@@ -29,15 +49,7 @@ __global__ void squares_kernel(const __grid_constant__ cuda::Tensors<1> gradient
   }
   sum = cuda::block_sum<cuda::kThreads>(sum);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
-}
-
-__global__ void factor_kernel(int64_t count, double max_norm, const double* sums, float* factor) {
-  double sum = 0;
-  for (int64_t i = threadIdx.x; i < count; i += cuda::kThreads) sum += sums[i];
-  sum = cuda::block_sum<cuda::kThreads>(sum);
-  if (threadIdx.x != 0) return;
-  const double scale = max_norm / (sqrt(sum) + 1e-6);
-  *factor = static_cast<float>(scale > 1 ? 1 : scale);  // NaN is preserved
+  end.settle();
 }
 
 std::vector<int64_t> sizes_of(std::span<const OperandDesc> operands) {
@@ -60,18 +72,19 @@ std::vector<Algorithm> ClipFactor::algorithms(const Attrs&, std::span<const Oper
 }
 
 std::unique_ptr<Kernel> ClipFactor::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return cuda::kernel([sizes = sizes_of(operands), max_norm = attrs.max_norm](
+  const std::vector<int64_t> given = sizes_of(operands);
+  return cuda::kernel([sizes = given, all = stretches(given), max_norm = attrs.max_norm](
                           const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     double* const sums = reinterpret_cast<double*>(workspace);
     int64_t done = 0;
     const auto entry = [&](size_t i) { return std::pair{std::array{cuda::out(operand, i)}, sizes[i]}; };
     cuda::for_tensors<1>(sizes.size(), entry, [&](const cuda::Tensors<1>& gradients) {
-      cuda::launch("squares of gradients", squares_kernel, gradients.blocks(), cuda::kThreads, context, gradients,
-                   sums + done);
+      const bool is_last = done + gradients.blocks() == all;
+      cuda::launch(
+          "squares of gradients", squares_kernel, gradients.blocks(), cuda::kThreads, context, gradients, sums + done,
+          FactorEnd{sums, all, max_norm_of(context, max_norm), is_last ? cuda::out(operand, sizes.size()) : nullptr});
       done += gradients.blocks();
     });
-    cuda::launch("clip factor", factor_kernel, 1, cuda::kThreads, context, done, max_norm_of(context, max_norm), sums,
-                 cuda::out(operand, sizes.size()));
   });
 }
 

@@ -1,4 +1,4 @@
-// ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx}   ConvBackwardWeights {x, dy, dw, db}
+// ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx, addend?}   ConvBackwardWeights {x, dy, dw, db}
 // ConvTransposeForward {x, w, b, y}: dx of a convolution whose dy is x, and a bias.
 //
 // Convolutions are cuDNN's; its engine configurations are the algorithms (runtime/cuda/cudnn/engines.h):
@@ -8,8 +8,11 @@
 //   eng34_k2=5_add     an accumulating gradient: computed in the workspace, then added. Without the suffix cuDNN adds
 //   bias               only the bias is trained: no convolution
 //
-//   workspace   of an engine, or of the sums of a bias, one after the other | dw of an _add |
+// An addend of dx is where dx is, or is copied there. cuDNN then adds to it (beta = 1), as to dw.
+//
+//   workspace   of an engine, or of the sums of a bias, one after the other | dw or dx of an _add |
 #include "runtime/cuda/cudnn/execution.h"
+#include "runtime/cuda/device/launch.h"
 #include "runtime/cuda/ops/bias.h"
 #include "runtime/kernels.h"
 
@@ -38,6 +41,7 @@ struct Problem {
   int x = -1, w = -1, y = -1;  // the slots of cuDNN's x, w and y
   int result = -1;             // the slot that is written
   int b = -1, db = -1;         // forward, backward_weights
+  int addend = -1;             // backward_data
   bool relu = false;
   bool db_accumulates = false;
   TensorDesc output = {};      // the tensor to which a bias is added, or over which it is summed
@@ -59,8 +63,14 @@ Problem forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
 }
 
 Problem backward_data(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
-  return {.convolution = {Direction::backward_data, operands[2].tensor, operands[0].tensor, operands[1].tensor, attrs},
-          .x = 2, .w = 0, .y = 1, .result = 2};
+  const bool adds = operands.size() > 3 && operands[3].access != Access::absent;
+  return {.convolution = {Direction::backward_data, operands[2].tensor, operands[0].tensor, operands[1].tensor, attrs,
+                          false, false, adds},
+          .x = 2,
+          .w = 0,
+          .y = 1,
+          .result = 2,
+          .addend = adds ? 3 : -1};
 }
 
 Problem backward_weights(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
@@ -94,6 +104,11 @@ Convolution overwriting(const Problem& problem) {
   return without;
 }
 
+// What an accumulating gradient is added to.
+const TensorDesc& sum_of(const Problem& problem) {
+  return problem.convolution.direction == Direction::backward_data ? problem.convolution.x : problem.convolution.w;
+}
+
 int64_t bias_bytes(const Problem& problem) {
   return problem.db >= 0 ? cuda::bias_gradient_workspace(planes_of(problem.output)) : 0;
 }
@@ -118,19 +133,25 @@ class ConvKernel final : public Kernel {
 
   int64_t workspace_found() const override {
     const int64_t engine = execution_ ? execution_->workspace_bytes() : 0;
-    return std::max(result_offset() + (adds_ ? problem_.convolution.w.bytes() : engine), bias_bytes(problem_));
+    return std::max(result_offset() + (adds_ ? sum_of(problem_).bytes() : engine), bias_bytes(problem_));
   }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     const auto operand = [&](int slot) { return slot < 0 ? nullptr : operands[slot]; };
     const auto floats = [&](int slot) { return reinterpret_cast<float*>(operand(slot)); };
+    if (problem_.addend >= 0 && operand(problem_.addend) != operand(problem_.result))
+      cuda::check(cudaMemcpyAsync(operand(problem_.result), operand(problem_.addend),
+                                  static_cast<size_t>(sum_of(problem_).bytes()), cudaMemcpyDeviceToDevice,
+                                  cuda::stream_of(context)),
+                  "cudaMemcpyAsync of a gradient");
     if (execution_) {
       cudnn::Execution::Addresses at{operand(problem_.x), operand(problem_.w), operand(problem_.y),
                                      is_fused_ ? operand(problem_.b) : nullptr, workspace};
-      if (adds_) at.w = workspace + result_offset();
+      std::byte* const made = workspace + result_offset();
+      if (adds_) (problem_.addend >= 0 ? at.x : at.w) = made;
       execution_->run(context.stream, at);
       if (adds_)
-        cuda::add_to(context, floats(problem_.w), reinterpret_cast<float*>(at.w), problem_.convolution.w.elements());
+        cuda::add_to(context, floats(problem_.result), reinterpret_cast<float*>(made), sum_of(problem_).elements());
     }
     if (!is_fused_ && (problem_.b >= 0 || problem_.relu))
       cuda::add_bias(context, floats(problem_.result), floats(problem_.b), problem_.relu, planes_of(problem_.output));
@@ -150,7 +171,7 @@ class ConvKernel final : public Kernel {
 void offer(std::vector<Algorithm>& all, const Problem& problem, const Convolution& convolution, std::string_view prefix,
            std::string_view suffix) {
   for (const cudnn::Engine& engine : cudnn::engines_for(cudnn::Graph(convolution))) {
-    const int64_t result = suffix == kAdd ? problem.convolution.w.bytes() : 0;
+    const int64_t result = suffix == kAdd ? sum_of(problem).bytes() : 0;
     const int64_t bytes = result > 0 ? aligned(engine.workspace_bytes) + result : engine.workspace_bytes;
     all.push_back(
         {.name = std::string(engine.tf32 ? kTf32 : "") + std::string(prefix) + engine.name + std::string(suffix),

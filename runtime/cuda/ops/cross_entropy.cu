@@ -6,9 +6,9 @@
 // NegativeLogLikelihoodEach {log_probabilities, labels, losses, weights?}
 // NegativeLogLikelihoodEachBackward {labels, dlosses, dlog_probabilities, weights?}
 //
-// Loss, hits and gradient in one launch; each block writes its share to the workspace, and another block adds the
-// shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not written. The
-// gradient may overwrite the scores.
+// Loss, hits and gradient in one launch; each block writes its share to the workspace, and the block that arrives last
+// adds the shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not
+// written. The gradient may overwrite the scores.
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
 #include "runtime/cuda/device/vector.h"
@@ -25,7 +25,7 @@ using cuda::BestClass, cuda::ClassLabels, cuda::EachLoss, cuda::EntropyScale, cu
 // and no memory outside the arrays is accessed.
 template <int kAtOnce>
 __global__ void loss_rows_kernel(int64_t classes, EntropyScale given_scale, ClassLabels labels, const float* logits,
-                                 float* gradient, cuda::LossShare* shares) {
+                                 float* gradient, cuda::LossTotal total) {
   constexpr int64_t kStep = kAtOnce * cuda::kThreads;
   const int64_t first = kAtOnce * threadIdx.x;
   const float scale = static_cast<float>(given_scale.exact());
@@ -34,7 +34,7 @@ __global__ void loss_rows_kernel(int64_t classes, EntropyScale given_scale, Clas
   float* const dx = gradient ? gradient + n * classes : nullptr;
   if (!labels.counts(label)) {
     for (int64_t c = first; dx && c < classes; c += kStep) cuda::store_few(dx + c, cuda::Few<kAtOnce>{});
-    if (threadIdx.x == 0) shares[n] = {0, 0};
+    total.settle({0, 0}, given_scale);
     return;
   }
   BestClass best{0, -1};
@@ -53,11 +53,8 @@ __global__ void loss_rows_kernel(int64_t classes, EntropyScale given_scale, Clas
   for (int64_t c = first; c < classes; c += kStep)
     for (const float logit : cuda::load_few<kAtOnce>(x + c).of) sum += static_cast<double>(expf(logit - largest));
   sum = cuda::block_sum_for_all<cuda::kThreads>(sum);  // all threads have read `mine`
-  if (threadIdx.x == 0)
-    shares[n] = {log(sum) + static_cast<double>(largest) - static_cast<double>(mine), of_all.at == label ? 1.0 : 0.0};
-  if (dx == nullptr) return;
   const float factor = static_cast<float>(static_cast<double>(scale) / sum);
-  for (int64_t c = first; c < classes; c += kStep) {
+  for (int64_t c = first; dx && c < classes; c += kStep) {
     auto few = cuda::load_few<kAtOnce>(x + c);
     for (int k = 0; k < kAtOnce; ++k) {
       const float p = expf(few.of[k] - largest) * factor;
@@ -65,11 +62,15 @@ __global__ void loss_rows_kernel(int64_t classes, EntropyScale given_scale, Clas
     }
     cuda::store_few(dx + c, few);
   }
+  cuda::LossShare share{0, 0};  // of thread 0
+  if (threadIdx.x == 0)
+    share = {log(sum) + static_cast<double>(largest) - static_cast<double>(mine), of_all.at == label ? 1.0 : 0.0};
+  total.settle(share, given_scale);
 }
 
 // One thread per pixel, whose classes are `pixels` elements apart.
 __global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, EntropyScale given_scale,
-                              ClassLabels labels, const float* logits, float* gradient, cuda::LossShare* shares) {
+                              ClassLabels labels, const float* logits, float* gradient, cuda::LossTotal total) {
   const float scale = static_cast<float>(given_scale.exact());
   const int64_t number = cuda::thread_number();
   cuda::LossShare share{0, 0};
@@ -96,13 +97,12 @@ __global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, Ent
       }
     }
   }
-  share = cuda::block_reduce<cuda::kThreads>(share, cuda::plus);
-  if (threadIdx.x == 0) shares[blockIdx.x] = share;
+  total.settle(cuda::block_reduce<cuda::kThreads>(share, cuda::plus), given_scale);
 }
 
 // On log-probabilities: only the label's counts. One thread per row, which is read before it is written.
 __global__ void likelihood_kernel(int64_t rows, int64_t pixels, EntropyScale given_scale, Weighing weighing,
-                                  ClassLabels labels, const float* given, float* gradient, cuda::LossShare* shares,
+                                  ClassLabels labels, const float* given, float* gradient, cuda::LossTotal total,
                                   EachLoss each) {
   const int64_t number = cuda::thread_number(), classes = weighing.classes;
   cuda::LossShare share{0, 0};
@@ -124,9 +124,7 @@ __global__ void likelihood_kernel(int64_t rows, int64_t pixels, EntropyScale giv
       dx[c * pixels] = counted && c == label ? static_cast<float>(-(weighing.of(label) * scale)) : 0;
     if (each.losses) each.losses[number] = static_cast<float>(share.loss);
   }
-  if (shares == nullptr) return;
-  share = cuda::block_reduce<cuda::kThreads>(share, cuda::plus);
-  if (threadIdx.x == 0) shares[blockIdx.x] = share;
+  if (total.shares) total.settle(cuda::block_reduce<cuda::kThreads>(share, cuda::plus), given_scale);
 }
 
 struct CrossEntropy {
@@ -150,20 +148,21 @@ const float* weights_in(std::byte* const* operand, bool weighed, size_t slot) {
   return weighed ? cuda::in(operand, slot) : nullptr;
 }
 
-// The scale of a loss as one number, after the kernel that computes it.
-struct Shares {
+// The scale of a loss as one number, after the kernel that computes it, and where the loss is written.
+struct Begun {
   EntropyScale scale;
-  cuda::LossShare* shares;
+  cuda::LossTotal total;
 };
 
-Shares begin(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context, int64_t rows, const Weighing& weighing,
-             const ClassLabels& labels, std::byte* workspace) {
+Begun begin(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context, int64_t rows, const Weighing& weighing,
+            const ClassLabels& labels, std::byte* const* operand, std::byte* workspace) {
   double* const counted = attrs.counts ? reinterpret_cast<double*>(workspace) : nullptr;
   if (counted)
     cuda::launch("labels that count", cuda::count_labels_kernel, 1, cuda::kThreads, context, rows, weighing, labels,
                  counted);
   return {{attrs, cuda::changing(context), counted},
-          reinterpret_cast<cuda::LossShare*>(workspace + (counted ? kBytesOfCount : 0))};
+          {reinterpret_cast<cuda::LossShare*>(workspace + (counted ? kBytesOfCount : 0)), cuda::out(operand, 2),
+           cuda::out(operand, 3)}};
 }
 
 int64_t workspace_of(const SoftmaxCrossEntropyAttrs& attrs, int64_t blocks) {
@@ -174,20 +173,20 @@ bool wide_labels(const OperandDesc& labels) { return labels.tensor.type == DataT
 
 void launch_weighed(const CrossEntropy& shape, const RunContext& context, const EntropyScale& scale,
                     const Weighing& weighing, const ClassLabels& labels, const float* logits, float* gradient,
-                    cuda::LossShare* shares, const EachLoss& each) {
+                    const cuda::LossTotal& total, const EachLoss& each) {
   if (shape.pixels == 1)
     cuda::launch("softmax and cross entropy", cuda::weighed_rows_kernel, shape.batch, cuda::kThreads, context,
-                 shape.classes, scale, weighing, labels, logits, gradient, shares, each);
+                 shape.classes, scale, weighing, labels, logits, gradient, total, each);
   else
     cuda::launch("softmax and cross entropy", cuda::weighed_pixels_kernel, shape.blocks(), cuda::kThreads, context,
-                 shape.rows(), shape.classes, shape.pixels, scale, weighing, labels, logits, gradient, shares, each);
+                 shape.rows(), shape.classes, shape.pixels, scale, weighing, labels, logits, gradient, total, each);
 }
 
 void launch_likelihood(const CrossEntropy& shape, const RunContext& context, const EntropyScale& scale,
                        const Weighing& weighing, const ClassLabels& labels, const float* given, float* gradient,
-                       cuda::LossShare* shares, const EachLoss& each) {
+                       const cuda::LossTotal& total, const EachLoss& each) {
   cuda::launch("likelihood", likelihood_kernel, cuda::blocks_for(shape.rows()), cuda::kThreads, context, shape.rows(),
-               shape.pixels, scale, weighing, labels, given, gradient, shares, each);
+               shape.pixels, scale, weighing, labels, given, gradient, total, each);
 }
 
 }  // namespace
@@ -204,22 +203,19 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     const ClassLabels labels{operand[1], wide, attrs.ignore_index};
     const Weighing weighing{weights_in(operand, weighed, kWeightsOfLoss), shape.classes, attrs.smoothing};
-    const Shares begun = begin(attrs, context, shape.rows(), weighing, labels, workspace);
+    const Begun begun = begin(attrs, context, shape.rows(), weighing, labels, operand, workspace);
     const EntropyScale of = begun.scale;
-    cuda::LossShare* const to = begun.shares;
+    const cuda::LossTotal total = begun.total;
     float* const gradient = context.training ? cuda::out(operand, 4) : nullptr;
-    if (!plain)
-      launch_weighed(shape, context, of, weighing, labels, cuda::in(operand, 0), gradient, to, {});
+    if (!plain) launch_weighed(shape, context, of, weighing, labels, cuda::in(operand, 0), gradient, total, {});
     else if (shape.pixels == 1)
       cuda::by_row(shape.classes, [&](auto at_once) {
         cuda::launch("softmax and cross entropy", loss_rows_kernel<decltype(at_once)::value>, shape.blocks(),
-                     cuda::kThreads, context, shape.classes, of, labels, cuda::in(operand, 0), gradient, to);
+                     cuda::kThreads, context, shape.classes, of, labels, cuda::in(operand, 0), gradient, total);
       });
     else
       cuda::launch("softmax and cross entropy", pixels_kernel, shape.blocks(), cuda::kThreads, context, shape.rows(),
-                   shape.classes, shape.pixels, of, labels, cuda::in(operand, 0), gradient, to);
-    cuda::launch("sum of the loss", cuda::total_kernel<EntropyScale>, 1, cuda::kThreads, context, shape.blocks(), of,
-                 to, cuda::out(operand, 2), cuda::out(operand, 3));
+                   shape.classes, shape.pixels, of, labels, cuda::in(operand, 0), gradient, total);
   });
 }
 
@@ -234,11 +230,9 @@ std::unique_ptr<Kernel> NegativeLogLikelihood::make(const Attrs& attrs, std::spa
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     const ClassLabels labels{operand[1], wide, attrs.ignore_index};
     const Weighing weighing{weights_in(operand, weighed, kWeightsOfLoss), shape.classes, 0};
-    const Shares to = begin(attrs, context, shape.rows(), weighing, labels, workspace);
-    launch_likelihood(shape, context, to.scale, weighing, labels, cuda::in(operand, 0),
-                      context.training ? cuda::out(operand, 4) : nullptr, to.shares, {});
-    cuda::launch("sum of the loss", cuda::total_kernel<EntropyScale>, 1, cuda::kThreads, context,
-                 cuda::blocks_for(shape.rows()), to.scale, to.shares, cuda::out(operand, 2), cuda::out(operand, 3));
+    const Begun begun = begin(attrs, context, shape.rows(), weighing, labels, operand, workspace);
+    launch_likelihood(shape, context, begun.scale, weighing, labels, cuda::in(operand, 0),
+                      context.training ? cuda::out(operand, 4) : nullptr, begun.total, {});
   });
 }
 
@@ -247,7 +241,7 @@ PLIMSOLL_CUDA_KERNEL(SoftmaxCrossEntropyEach, {
   const bool wide = wide_labels(operands[1]), weighed = has_weights(operands, 3);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
     launch_weighed(shape, context, {}, {weights_in(operand, weighed, 3), shape.classes, attrs.smoothing},
-                   {operand[1], wide, attrs.ignore_index}, cuda::in(operand, 0), nullptr, nullptr,
+                   {operand[1], wide, attrs.ignore_index}, cuda::in(operand, 0), nullptr, {},
                    {.losses = cuda::out(operand, 2), .slopes = nullptr});
   });
 })
@@ -257,7 +251,7 @@ PLIMSOLL_CUDA_KERNEL(SoftmaxCrossEntropyEachBackward, {
   const bool wide = wide_labels(operands[1]), weighed = has_weights(operands, 4);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
     launch_weighed(shape, context, {}, {weights_in(operand, weighed, 4), shape.classes, attrs.smoothing},
-                   {operand[1], wide, attrs.ignore_index}, cuda::in(operand, 0), cuda::out(operand, 3), nullptr,
+                   {operand[1], wide, attrs.ignore_index}, cuda::in(operand, 0), cuda::out(operand, 3), {},
                    {.losses = nullptr, .slopes = cuda::in(operand, 2)});
   });
 })
@@ -267,7 +261,7 @@ PLIMSOLL_CUDA_KERNEL(NegativeLogLikelihoodEach, {
   const bool wide = wide_labels(operands[1]), weighed = has_weights(operands, 3);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
     launch_likelihood(shape, context, {}, {weights_in(operand, weighed, 3), shape.classes, 0},
-                      {operand[1], wide, attrs.ignore_index}, cuda::in(operand, 0), nullptr, nullptr,
+                      {operand[1], wide, attrs.ignore_index}, cuda::in(operand, 0), nullptr, {},
                       {.losses = cuda::out(operand, 2), .slopes = nullptr});
   });
 })
@@ -277,7 +271,7 @@ PLIMSOLL_CUDA_KERNEL(NegativeLogLikelihoodEachBackward, {
   const bool wide = wide_labels(operands[0]), weighed = has_weights(operands, 3);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
     launch_likelihood(shape, context, {}, {weights_in(operand, weighed, 3), shape.classes, 0},
-                      {operand[0], wide, attrs.ignore_index}, nullptr, cuda::out(operand, 2), nullptr,
+                      {operand[0], wide, attrs.ignore_index}, nullptr, cuda::out(operand, 2), {},
                       {.losses = nullptr, .slopes = cuda::in(operand, 1)});
   });
 })

@@ -3,18 +3,22 @@
 #include "runtime/cuda/device/layout.h"
 #include "runtime/cuda/device/strided.h"
 #include "runtime/cuda/device/vector.h"
+#include "runtime/cuda/ops/plane_steps.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
 
 // One warp per plane.
+template <cuda::Step kStep>
 __global__ void global_average_pool_kernel(int64_t planes, int64_t pixels, const float* x, float* y) {
   const int64_t plane = cuda::thread_number() / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   float sum = 0;
   if (plane < planes)
-    for (int64_t i = lane; i < pixels; i += 32) sum += x[plane * pixels + i];
+    for (int64_t i = lane; i < cuda::parts_of_plane(kStep, pixels); i += 32)
+      for (const float v : cuda::PlanePart<kStep, int64_t>(plane * pixels, (plane + 1) * pixels, i).load(x).of)
+        sum += v;
   for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_down_sync(0xFFFFFFFFU, sum, distance);
   if (plane < planes && lane == 0) y[plane] = sum / static_cast<float>(pixels);
 }
@@ -84,8 +88,11 @@ PLIMSOLL_CUDA_KERNEL(GlobalAveragePoolForward, {
       });
     });
   return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("global average pool", global_average_pool_kernel, cuda::blocks_for(32 * shape.planes()),
-                 cuda::kThreads, context, shape.planes(), shape.pixels, cuda::in(operand, 0), cuda::out(operand, 1));
+    cuda::by_step_of_plane(cuda::step_of_plane(shape.pixels), [&](auto step) {
+      cuda::launch("global average pool", global_average_pool_kernel<decltype(step)::value>,
+                   cuda::blocks_for(32 * shape.planes()), cuda::kThreads, context, shape.planes(), shape.pixels,
+                   cuda::in(operand, 0), cuda::out(operand, 1));
+    });
   });
 })
 

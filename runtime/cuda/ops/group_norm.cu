@@ -15,6 +15,7 @@
 #include "runtime/cuda/device/reduce.h"
 #include "runtime/cuda/device/row_statistics.h"
 #include "runtime/cuda/device/vector.h"
+#include "runtime/cuda/ops/plane_steps.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -55,20 +56,20 @@ __global__ void group_norm_kernel(GroupRuns runs, double epsilon, const float* f
 }
 
 // {Σ dy · h, Σ dy} of this block's run.
-template <int kAtOnce>
+template <cuda::Step kStep>
 __global__ void group_norm_runs_kernel(GroupRuns runs, const float* from, const float* slope, const float* means,
                                        const float* deviations, float* sums) {
   const int64_t run = blockIdx.x, row = run / runs.of_row;
-  const float *const x = from + run * runs.length, *const dy = slope + run * runs.length;
   const float mean = means[row], d = deviations[row];
   double along = 0, sum = 0;
-  cuda::for_columns<kGroupThreads, kAtOnce>(runs.length, [&](int64_t j) {
-    const cuda::Few<kAtOnce> u = cuda::load_few<kAtOnce>(x + j), v = cuda::load_few<kAtOnce>(dy + j);
-    for (int k = 0; k < kAtOnce; ++k) {
-      along += static_cast<double>(v.of[k] * ((u.of[k] - mean) * d));
+  for (int64_t i = threadIdx.x; i < cuda::parts_of_plane(kStep, runs.length); i += kGroupThreads) {
+    const cuda::PlanePart<kStep, int64_t> part(run * runs.length, (run + 1) * runs.length, i);
+    const auto u = part.load(from), v = part.load(slope);
+    for (int k = 0; k < part.kAtOnce; ++k) {
+      along += part.has(k) ? static_cast<double>(v.of[k] * ((u.of[k] - mean) * d)) : 0;
       sum += static_cast<double>(v.of[k]);
     }
-  });
+  }
   along = cuda::block_sum<kGroupThreads>(along);
   sum = cuda::block_sum<kGroupThreads>(sum);
   if (threadIdx.x != 0) return;
@@ -143,10 +144,12 @@ std::unique_ptr<Kernel> GroupNormBackward::make(const Attrs& attrs, std::span<co
     const float *const x = cuda::in(operand, 0), *const dy = cuda::in(operand, 1);
     const float *const means = cuda::in(operand, 3), *const deviations = cuda::in(operand, 4);
     float* const sums = reinterpret_cast<float*>(workspace);
+    cuda::by_step_of_plane(cuda::step_of_plane(runs.length), [&](auto step) {
+      cuda::launch("sums of group normalization", group_norm_runs_kernel<decltype(step)::value>,
+                   runs.rows * runs.of_row, kGroupThreads, context, runs, x, dy, means, deviations, sums);
+    });
     cuda::by_row(runs.length, [&](auto at_once) {
       constexpr int kAtOnce = decltype(at_once)::value;
-      cuda::launch("sums of group normalization", group_norm_runs_kernel<kAtOnce>, runs.rows * runs.of_row,
-                   kGroupThreads, context, runs, x, dy, means, deviations, sums);
       if (operand[6] || operand[7])
         cuda::launch("group normalization's factors", group_norm_factors_kernel, cuda::blocks_for(runs.factors),
                      cuda::kThreads, context, runs, sums, add_scale, add_bias, cuda::out(operand, 6),

@@ -2,9 +2,9 @@
 // BinaryCrossEntropy {logits, target, loss, correct, dlogits}   targets from 0 to 1
 // OutputLoss {x, loss, dx}   x is itself the loss: its gradient is 1
 //
-// Loss, hits and gradient in one launch; each block writes its share to the workspace, and another block adds the
-// shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not written. The
-// gradient may overwrite the operand that it belongs to.
+// Loss, hits and gradient in one launch; each block writes its share to the workspace, and the block that arrives last
+// adds the shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not
+// written. The gradient may overwrite the operand that it belongs to.
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
 #include "runtime/cuda/device/vector.h"
@@ -19,8 +19,8 @@ constexpr int64_t kPart = cuda::kThreads * kHeld;
 
 // slope_of(x, t, share) adds an element's contribution to the loss and returns its slope.
 template <int kAtOnce, class SlopeOf>
-__device__ void loss_of_elements(int64_t n, const float* x, const float* t, float* dx, cuda::LossShare* shares,
-                                 SlopeOf slope_of) {
+__device__ void loss_of_elements(int64_t n, const cuda::LossScale& scale, const float* x, const float* t, float* dx,
+                                 const cuda::LossTotal& total, SlopeOf slope_of) {
   cuda::LossShare share{0, 0};
   for (int k = 0; k < kHeld / kAtOnce; ++k) {
     const int64_t i = blockIdx.x * kPart + kAtOnce * (k * cuda::kThreads + threadIdx.x);
@@ -30,15 +30,14 @@ __device__ void loss_of_elements(int64_t n, const float* x, const float* t, floa
     for (int j = 0; j < kAtOnce; ++j) few.of[j] = slope_of(few.of[j], targets.of[j], share);
     if (dx) cuda::store_few(dx + i, few);
   }
-  share = cuda::block_reduce<cuda::kThreads>(share, cuda::plus);
-  if (threadIdx.x == 0) shares[blockIdx.x] = share;
+  total.settle(cuda::block_reduce<cuda::kThreads>(share, cuda::plus), scale);
 }
 
 template <int kAtOnce>
 __global__ void mse_kernel(int64_t n, cuda::LossScale scale, const float* x, const float* t, float* dx,
-                           cuda::LossShare* shares) {
+                           cuda::LossTotal total) {
   const float factor = static_cast<float>(2 * scale.exact());
-  loss_of_elements<kAtOnce>(n, x, t, dx, shares, [factor](float given, float target, cuda::LossShare& share) {
+  loss_of_elements<kAtOnce>(n, scale, x, t, dx, total, [factor](float given, float target, cuda::LossShare& share) {
     const float difference = given - target;
     share.loss += static_cast<double>(difference) * static_cast<double>(difference);
     return factor * difference;
@@ -48,9 +47,9 @@ __global__ void mse_kernel(int64_t n, cuda::LossScale scale, const float* x, con
 // max(x, 0) - x·t + ln(1 + e^-|x|), which never overflows; its slope is sigmoid(x) - t.
 template <int kAtOnce>
 __global__ void binary_loss_kernel(int64_t n, cuda::LossScale scale, const float* x, const float* t, float* dx,
-                                   cuda::LossShare* shares) {
+                                   cuda::LossTotal total) {
   const float factor = scale.rounded();
-  loss_of_elements<kAtOnce>(n, x, t, dx, shares, [factor](float logit, float target, cuda::LossShare& share) {
+  loss_of_elements<kAtOnce>(n, scale, x, t, dx, total, [factor](float logit, float target, cuda::LossShare& share) {
     const float above = logit > 0 ? logit : 0;
     share.loss += static_cast<double>(above - logit * target) + log1p(static_cast<double>(expf(-fabsf(logit))));
     share.hits += (logit > 0) == (target > 0.5F) ? 1 : 0;
@@ -73,15 +72,13 @@ std::vector<Algorithm> Mse::algorithms(const Attrs&, std::span<const OperandDesc
 std::unique_ptr<Kernel> Mse::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   const int64_t n = operands[0].tensor.elements(), blocks = cuda::divided_up(n, kPart);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-    cuda::LossShare* const shares = reinterpret_cast<cuda::LossShare*>(workspace);
+    const cuda::LossTotal total{reinterpret_cast<cuda::LossShare*>(workspace), cuda::out(operand, 2), nullptr};
     const cuda::LossScale scale{attrs.scale, cuda::changing(context)};
     cuda::by_row(n, [&](auto at_once) {
       cuda::launch("squared error", mse_kernel<decltype(at_once)::value>, blocks, cuda::kThreads, context, n, scale,
                    cuda::in(operand, 0), cuda::in(operand, 1), context.training ? cuda::out(operand, 3) : nullptr,
-                   shares);
+                   total);
     });
-    cuda::launch("sum of the loss", cuda::total_kernel<cuda::LossScale>, 1, cuda::kThreads, context, blocks, scale,
-                 shares, cuda::out(operand, 2), nullptr);
   });
 }
 
@@ -93,15 +90,14 @@ std::unique_ptr<Kernel> BinaryCrossEntropy::make(const Attrs& attrs, std::span<c
                                                  std::string_view) {
   const int64_t n = operands[0].tensor.elements(), blocks = cuda::divided_up(n, kPart);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-    cuda::LossShare* const shares = reinterpret_cast<cuda::LossShare*>(workspace);
+    const cuda::LossTotal total{reinterpret_cast<cuda::LossShare*>(workspace), cuda::out(operand, 2),
+                                cuda::out(operand, 3)};
     const cuda::LossScale scale{attrs.scale, cuda::changing(context)};
     cuda::by_row(n, [&](auto at_once) {
       cuda::launch("binary cross entropy", binary_loss_kernel<decltype(at_once)::value>, blocks, cuda::kThreads,
                    context, n, scale, cuda::in(operand, 0), cuda::in(operand, 1),
-                   context.training ? cuda::out(operand, 4) : nullptr, shares);
+                   context.training ? cuda::out(operand, 4) : nullptr, total);
     });
-    cuda::launch("sum of the loss", cuda::total_kernel<cuda::LossScale>, 1, cuda::kThreads, context, blocks, scale,
-                 shares, cuda::out(operand, 2), cuda::out(operand, 3));
   });
 }
 

@@ -1,5 +1,8 @@
-// Device code for passes over all elements of [samples, channels, pixels] with a parameter per channel.
+// Device code for passes over all elements of [samples, channels, pixels] with a parameter per channel, and for sums
+// over the planes of a channel.
 #pragma once
+
+#include <type_traits>
 
 #include "runtime/cuda/device/vector.h"
 
@@ -31,5 +34,66 @@ struct ChannelsOfThread {
     return few;
   }
 };
+
+// For sums over planes of contiguous pixels: how a thread reads adjacent elements of one plane. A plane with an odd
+// number of pixels begins anywhere; with Step::across its parts are at multiples of four elements of the tensor, and
+// the first and the last may have less than four elements of the plane, which are read one by one:
+//
+//   planes of 7   | 0  1  2  3  4  5  6| 7  8  9 10 11 12 13|14 …
+//   parts         [            [            [             [              of plane 1: 1, 4 and 2 elements
+inline Step step_of_plane(int64_t pixels) {
+  return pixels % 4 == 0 ? Step::four : pixels > 4 ? Step::across : Step::one;
+}
+__host__ __device__ inline int64_t parts_of_plane(Step step, int64_t pixels) {
+  return step == Step::one ? pixels : step == Step::four ? pixels / 4 : (pixels + 6) / 4;
+}
+
+template <Step kStep, class Index>
+struct PlanePart {
+  static constexpr int kAtOnce = kStep == Step::one ? 1 : 4;
+  int64_t at = 0;          // in the tensor
+  int first = 0, end = 0;  // of the elements, those of the plane
+
+  // Part `number` of the channel's planes, beginning with those of a sample. Default: no elements.
+  PlanePart() = default;
+  __device__ PlanePart(int64_t first_sample, int64_t channel, int64_t channels, Index pixels, Index number) {
+    const Index each = static_cast<Index>(parts_of_plane(kStep, static_cast<int64_t>(pixels)));
+    const Index sample = number / each, part = number - sample * each;
+    const int64_t begin = ((first_sample + static_cast<int64_t>(sample)) * channels + channel) * pixels;
+    set(begin, begin + static_cast<int64_t>(pixels), static_cast<int64_t>(part));
+  }
+  // Part `part` of the plane [begin, stop).
+  __device__ PlanePart(int64_t begin, int64_t stop, int64_t part) { set(begin, stop, part); }
+
+  __device__ bool has(int k) const { return kStep == Step::across ? k >= first && k < end : end != 0; }
+  // 0 for elements that are not of the plane.
+  __device__ Few<kAtOnce> load(const float* from) const {
+    if (kStep == Step::across ? first == 0 && end == kAtOnce : end != 0) return load_few<kAtOnce>(from + at);
+    Few<kAtOnce> few{};
+    if constexpr (kStep == Step::across)
+      for (int k = 0; k < kAtOnce; ++k)
+        if (has(k)) few.of[k] = from[at + k];
+    return few;
+  }
+
+ private:
+  __device__ void set(int64_t begin, int64_t stop, int64_t part) {
+    at = (kStep == Step::across ? begin / 4 * 4 : begin) + kAtOnce * part;
+    if constexpr (kStep == Step::across) {
+      first = at < begin ? static_cast<int>(begin - at) : 0;
+      end = at >= stop ? 0 : stop - at < kAtOnce ? static_cast<int>(stop - at) : kAtOnce;
+    } else {
+      end = kAtOnce;
+    }
+  }
+};
+
+// body(std::integral_constant<Step>)
+template <class Body>
+decltype(auto) by_step_of_plane(Step step, Body body) {
+  if (step == Step::four) return body(std::integral_constant<Step, Step::four>{});
+  if (step == Step::across) return body(std::integral_constant<Step, Step::across>{});
+  return body(std::integral_constant<Step, Step::one>{});
+}
 
 }  // namespace plimsoll::cuda

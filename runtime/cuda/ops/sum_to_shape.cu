@@ -6,8 +6,9 @@
 //
 // y may be an `update` operand: the result is accumulated. The loops over x are split into those that y keeps and those
 // that are summed over. If the innermost is kept (a bias of a matrix), they are sums of columns (device/column_sum.h).
-// If it is not (a channel of an image), a block has one element of y, and a thread takes four contiguous terms at once
-// if possible. Long sums are split into parts, which the block that arrives last adds in order.
+// If it is not (a channel of an image), a block has one element of y, and a thread takes four contiguous terms at once,
+// or as many as there are of four at the ends of a run of an odd length (plane_steps.h). Long sums are split into
+// parts, which the block that arrives last adds in order.
 #include "runtime/attrs/scale.h"
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "runtime/cuda/device/reduce.h"
 #include "runtime/cuda/device/strided.h"
 #include "runtime/cuda/device/vector.h"
+#include "runtime/cuda/ops/plane_steps.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -32,7 +34,7 @@ struct SumScale {
   SumScale with(const RunContext& context) const { return {attrs, of_samples, cuda::changing(context)}; }
   __device__ float get() const {
     if (!of_samples) return static_cast<float>(attrs.scale);
-    const double of_batch = changing.get().loss_scale;
+    const double of_batch = changing.loss_scale();
     return static_cast<float>(attrs.mean || of_batch != of_batch ? attrs.scale * of_batch : attrs.scale);
   }
 };
@@ -51,14 +53,28 @@ struct Factors {
     }
     return value;
   }
+
+  // Of factors that lie alike.
+  template <class Part>
+  __device__ cuda::Few<Part::kAtOnce> of_part(const Part& part) const {
+    auto value = part.load(of[0]);
+    if constexpr (kFactors == 2) {
+      const auto other = part.load(of[1]);
+      for (int k = 0; k < Part::kAtOnce; ++k) value.of[k] *= other.of[k];
+    }
+    return value;
+  }
 };
 
 template <int kFactors>
 struct SumShape {
   cuda::DeviceLoops<kFactors> kept, reduced;
   int64_t results = 1, terms = 1;  // elements of y, and terms of each sum
-  int64_t parts = 1, part = 1;     // without columns: parts per sum, and terms per part
-  int64_t at_once = 1;             // adjacent elements per thread: of y with columns, else of the terms
+  int64_t steps = 1;               // without columns: of each sum, kAtOnce terms or less of them
+  int64_t parts = 1, part = 1;     // without columns: parts per sum, and steps per part
+  int64_t at_once = 1;             // adjacent elements of y per thread, with columns
+  cuda::Step step = cuda::Step::one;  // of the terms, without columns
+  int64_t run = 0;                    // across: the length of the innermost loop, which `reduced` then lacks
   bool columns = false;
   SumScale scale = {};
   bool adds = false;
@@ -85,6 +101,24 @@ bool four_at_once(const Loops<kFactors>& inner, const Loops<kFactors>& other) {
   return true;
 }
 
+// Whether the innermost loop is contiguous, and the factors have the same offsets in all loops: runs that begin
+// anywhere.
+template <size_t kFactors>
+bool in_runs(const Loops<kFactors>& inner, const Loops<kFactors>& other) {
+  if (inner.depth() == 0 || cuda::step_of_plane(inner.counts[0]) == cuda::Step::one || inner.strides[0][0] != 1)
+    return false;
+  for (size_t k = 1; k < kFactors; ++k)
+    if (inner.strides[k] != inner.strides[0] || other.strides[k] != other.strides[0]) return false;
+  return true;
+}
+
+template <size_t kFactors>
+Loops<kFactors> without_innermost(Loops<kFactors> loops) {
+  loops.counts.erase(loops.counts.begin());
+  for (auto& strides : loops.strides) strides.erase(strides.begin());
+  return loops;
+}
+
 template <int kFactors>
 SumShape<kFactors> shape_of(const SumScale& scale, std::span<const OperandDesc> operands) {
   constexpr size_t kAll = kFactors + 1, kY = kFactors;
@@ -102,19 +136,35 @@ SumShape<kFactors> shape_of(const SumScale& scale, std::span<const OperandDesc> 
   }
   if (shape.results != operands[kY].tensor.elements()) throw KernelError("a result that is larger than what is summed");
   shape.columns = all.strides[kY][0] != 0 && shape.results > 1;
-  shape.at_once = (shape.columns ? four_at_once(kept, reduced) : four_at_once(reduced, kept)) ? 4 : 1;
-  shape.kept = cuda::on_device(kept, shape.columns ? shape.at_once : 1);
-  shape.reduced = cuda::on_device(reduced, shape.columns ? 1 : shape.at_once);
   shape.scale = scale;
   shape.adds = cuda::adds(operands[kY]);
-  if (shape.columns) return shape;
+  if (shape.columns) {
+    shape.at_once = four_at_once(kept, reduced) ? 4 : 1;
+    shape.kept = cuda::on_device(kept, shape.at_once);
+    shape.reduced = cuda::on_device(reduced);
+    return shape;
+  }
+  shape.kept = cuda::on_device(kept);
+  if (four_at_once(reduced, kept)) {
+    shape.step = cuda::Step::four;
+    shape.reduced = cuda::on_device(reduced, 4);
+    shape.steps = shape.terms / 4;
+  } else if (in_runs(reduced, kept)) {
+    shape.step = cuda::Step::across;
+    shape.run = reduced.counts[0];
+    shape.reduced = cuda::on_device(without_innermost(reduced));
+    shape.steps = shape.terms / shape.run * cuda::parts_of_plane(shape.step, shape.run);
+  } else {
+    shape.reduced = cuda::on_device(reduced);
+    shape.steps = shape.terms;
+  }
   // At least 4096 terms per part, and enough blocks for a large device. With several parts there are fewer results than
   // arrivals are counted for.
   constexpr int64_t kLeast = 4096, kBlocks = 1024;
   static_assert(kBlocks <= cuda::kArrivals);
   shape.parts = std::max<int64_t>(
       1, std::min(shape.terms / kLeast, cuda::divided_up(kBlocks, std::max<int64_t>(1, shape.results))));
-  shape.part = shape.at_once * cuda::divided_up(shape.terms, shape.at_once * shape.parts);
+  shape.part = cuda::divided_up(shape.steps, shape.parts);
   return shape;
 }
 
@@ -124,14 +174,27 @@ __device__ void put(const SumShape<kFactors>& shape, int64_t result, double sum,
   y[result] = shape.adds ? y[result] + value : value;
 }
 
-template <int kFactors, int kAtOnce, class Index>
+// Step `i` of the terms of a sum.
+template <int kFactors, cuda::Step kStep, class Index>
+__device__ auto terms_at(const SumShape<kFactors>& shape, const Factors<kFactors>& x,
+                         const cuda::Places<kFactors>& base, Index i) {
+  if constexpr (kStep == cuda::Step::across) {
+    const Index each = static_cast<Index>(cuda::parts_of_plane(kStep, shape.run)), run = i / each;
+    const int64_t begin = base.of[0] + cuda::place(shape.reduced, run).of[0];
+    return x.of_part(cuda::PlanePart<kStep, Index>(begin, begin + shape.run, static_cast<int64_t>(i - run * each)));
+  } else {
+    return x.template at < kStep == cuda::Step::four ? 4 : 1 > (base, cuda::place(shape.reduced, i));
+  }
+}
+
+template <int kFactors, cuda::Step kStep, class Index>
 __global__ void sum_rows_kernel(SumShape<kFactors> shape, Factors<kFactors> x, float* y, double* partial) {
   const int64_t result = int64_t{blockIdx.x} / shape.parts, part = int64_t{blockIdx.x} % shape.parts;
   const cuda::Places<kFactors> base = cuda::place(shape.kept, static_cast<Index>(result));
-  const int64_t end = min(shape.terms, (part + 1) * shape.part) / kAtOnce;
+  const int64_t end = min(shape.steps, (part + 1) * shape.part);
   double sum = 0;
-  for (int64_t i = part * shape.part / kAtOnce + threadIdx.x; i < end; i += cuda::kThreads)
-    for (const float term : x.template at<kAtOnce>(base, cuda::place(shape.reduced, static_cast<Index>(i))).of)
+  for (int64_t i = part * shape.part + threadIdx.x; i < end; i += cuda::kThreads)
+    for (const float term : terms_at<kFactors, kStep>(shape, x, base, static_cast<Index>(i)).of)
       sum += static_cast<double>(term);
   sum = cuda::block_sum<cuda::kThreads>(sum);
   if (shape.parts == 1) {
@@ -183,21 +246,22 @@ struct ColumnTerms {
 template <int kFactors>
 std::unique_ptr<Kernel> sum(const SumScale& scale, std::span<const OperandDesc> operands) {
   const SumShape<kFactors> planned = shape_of<kFactors>(scale, operands);
-  return cuda::by_row(planned.at_once, [&](auto at_once) {
-    return cuda::by_index(std::max(planned.terms, planned.results), [&](auto index) -> std::unique_ptr<Kernel> {
-      using Index = decltype(index);
-      constexpr int kAtOnce = decltype(at_once)::value;
-      return cuda::kernel([planned](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-        SumShape<kFactors> shape = planned;
-        shape.scale = planned.scale.with(context);
-        Factors<kFactors> factors;
-        for (int k = 0; k < kFactors; ++k) factors.of[k] = cuda::in(operand, static_cast<size_t>(k));
-        float* const y = cuda::out(operand, kFactors);
-        if (shape.columns)
-          return cuda::sum_columns("sum", context, shape.column_parts(),
-                                   ColumnTerms<kFactors, kAtOnce, Index>{shape, factors, y}, workspace);
-        cuda::launch("sum", sum_rows_kernel<kFactors, kAtOnce, Index>, shape.results * shape.parts, cuda::kThreads,
-                     context, shape, factors, y, reinterpret_cast<double*>(workspace));
+  return cuda::by_index(std::max(planned.terms, planned.results), [&](auto index) -> std::unique_ptr<Kernel> {
+    using Index = decltype(index);
+    return cuda::kernel([planned](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+      SumShape<kFactors> shape = planned;
+      shape.scale = planned.scale.with(context);
+      Factors<kFactors> factors;
+      for (int k = 0; k < kFactors; ++k) factors.of[k] = cuda::in(operand, static_cast<size_t>(k));
+      float* const y = cuda::out(operand, kFactors);
+      if (shape.columns)
+        return cuda::by_row(shape.at_once, [&](auto at_once) {
+          cuda::sum_columns("sum", context, shape.column_parts(),
+                            ColumnTerms<kFactors, decltype(at_once)::value, Index>{shape, factors, y}, workspace);
+        });
+      cuda::by_step_of_plane(shape.step, [&](auto step) {
+        cuda::launch("sum", sum_rows_kernel<kFactors, decltype(step)::value, Index>, shape.results * shape.parts,
+                     cuda::kThreads, context, shape, factors, y, reinterpret_cast<double*>(workspace));
       });
     });
   });

@@ -30,11 +30,10 @@ struct EntropyScale {
   const double* counted;  // null: the trainer provides it
 
   __device__ double exact() const {
-    const Changing now = changing.get();
-    const double bad = now.loss_scale != now.loss_scale ? now.loss_scale : 1;
+    const double of_batch = changing.loss_scale(), bad = of_batch != of_batch ? of_batch : 1;
     if (counted) return *counted == 0 ? 0 : bad / *counted;
     if (attrs.sum || bad != bad) return attrs.scale * bad;
-    return attrs.scale * (attrs.fed < 0 ? now.loss_scale : now.label_scales[attrs.fed]);
+    return attrs.scale * (attrs.fed < 0 ? of_batch : changing.label_scale(attrs.fed));
   }
 };
 
@@ -55,7 +54,7 @@ static __global__ void count_labels_kernel(int64_t rows, Weighing weighing, Clas
 // One block per sample, with contiguous classes. A label that is not a class makes the loss NaN: the error is visible,
 // and no memory outside the arrays is accessed.
 static __global__ void weighed_rows_kernel(int64_t classes, EntropyScale given_scale, Weighing weighing,
-                                           ClassLabels labels, const float* logits, float* gradient, LossShare* shares,
+                                           ClassLabels labels, const float* logits, float* gradient, LossTotal total,
                                            EachLoss each) {
   const int64_t n = blockIdx.x, label = labels[n];
   const double scale = each.slopes ? static_cast<double>(each.slopes[n]) : given_scale.exact();
@@ -63,8 +62,8 @@ static __global__ void weighed_rows_kernel(int64_t classes, EntropyScale given_s
   float* const dx = gradient ? gradient + n * classes : nullptr;
   if (!labels.counts(label)) {
     for (int64_t c = threadIdx.x; dx && c < classes; c += kThreads) dx[c] = 0;
-    if (threadIdx.x == 0 && shares) shares[n] = {0, 0};
     if (threadIdx.x == 0 && each.losses) each.losses[n] = 0;
+    if (total.shares) total.settle({0, 0}, given_scale);
     return;
   }
   BestClass best{0, -1};
@@ -84,22 +83,19 @@ static __global__ void weighed_rows_kernel(int64_t classes, EntropyScale given_s
   sum = block_sum_for_all<kThreads>(sum);  // all threads have read `mine`
   off = block_sum_for_all<kThreads>(off);
   all = block_sum_for_all<kThreads>(all);
-  if (threadIdx.x == 0) {
-    const double loss = weighing.loss(label, sum, mine, off, all);
-    if (shares) shares[n] = {loss, of_all.at == label ? 1.0 : 0.0};
-    if (each.losses) each.losses[n] = static_cast<float>(loss);
-  }
-  if (dx == nullptr) return;
   const double of_label = (1 - weighing.smoothing) * weighing.of(label);
-  for (int64_t c = threadIdx.x; c < classes; c += kThreads)
+  const LossShare share{weighing.loss(label, sum, mine, off, all), of_all.at == label ? 1.0 : 0.0};
+  if (threadIdx.x == 0 && each.losses) each.losses[n] = static_cast<float>(share.loss);
+  for (int64_t c = threadIdx.x; dx && c < classes; c += kThreads)
     dx[c] = static_cast<float>(scale) *
             weighing.slope(c == label, c, static_cast<double>(expf(x[c] - largest)) / sum, all, of_label);
+  if (total.shares) total.settle(share, given_scale);
 }
 
 // One thread per pixel, whose classes are `pixels` elements apart.
 static __global__ void weighed_pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, EntropyScale given_scale,
                                              Weighing weighing, ClassLabels labels, const float* logits,
-                                             float* gradient, LossShare* shares, EachLoss each) {
+                                             float* gradient, LossTotal total, EachLoss each) {
   const int64_t number = thread_number();
   LossShare share{0, 0};
   if (number < rows) {
@@ -132,9 +128,7 @@ static __global__ void weighed_pixels_kernel(int64_t rows, int64_t classes, int6
     }
     if (each.losses) each.losses[number] = static_cast<float>(share.loss);
   }
-  if (shares == nullptr) return;
-  share = block_reduce<kThreads>(share, plus);
-  if (threadIdx.x == 0) shares[blockIdx.x] = share;
+  if (total.shares) total.settle(block_reduce<kThreads>(share, plus), given_scale);
 }
 
 }  // namespace plimsoll::cuda

@@ -1,4 +1,4 @@
-// ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx}   ConvBackwardWeights {x, dy, dw, db}
+// ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx, addend?}   ConvBackwardWeights {x, dy, dw, db}
 // ConvTransposeForward {x, w, b, y}: dx of a convolution whose dy is x, and a bias.
 //
 // oneDNN chooses the layout of the weights; if the plan has another, the task includes a reorder into (or out of) the
@@ -138,6 +138,7 @@ BuiltConv forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands,
 
 struct DataSlots {
   size_t w, dy, dx;
+  bool accumulate = false;  // added to what dx has
 };
 
 // dx of a convolution; returns its location.
@@ -147,7 +148,7 @@ memory add_backward_data(BuiltConv& built, const ConvProblem& p, const DataSlots
   host::PrimitiveKernel& kernel = *built.kernel;
   const auto dx = dx_in_temporary
                       ? host::PrimitiveKernel::Result{.made = kernel.temporary(desc.diff_src_desc()), .target = {}}
-                      : kernel.write_as(desc.diff_src_desc(), slots.dx, p.given.x, false);
+                      : kernel.write_as(desc.diff_src_desc(), slots.dx, p.given.x, slots.accumulate);
   const memory w = kernel.read_as(desc.weights_desc(), slots.w, p.given.w);
   kernel.add(dnnl::convolution_backward_data(desc), desc.scratchpad_desc(),
              {{DNNL_ARG_WEIGHTS, w},
@@ -160,7 +161,9 @@ memory add_backward_data(BuiltConv& built, const ConvProblem& p, const DataSlots
 BuiltConv backward_data(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
   BuiltConv built;
   const ConvProblem p(attrs, way, operands[2].tensor, operands[0].tensor, absent(), operands[1].tensor);
-  add_backward_data(built, p, {.w = 0, .dy = 1, .dx = 2});
+  const bool adds = operands.size() > 3 && operands[3].access != Access::absent;
+  if (adds) built.kernel->add_reorder(built.kernel->operand(3, p.given.x), built.kernel->operand(2, p.given.x));
+  add_backward_data(built, p, {.w = 0, .dy = 1, .dx = 2, .accumulate = adds});
   return built;
 }
 

@@ -102,6 +102,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void*), void* argument);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
@@ -145,7 +146,7 @@ uint64_t shuffle_down(uint64_t value, unsigned distance);
 
 }  // namespace emulation
 
-extern dim3 threadIdx, blockIdx, blockDim;  // of the running fiber
+extern dim3 threadIdx, blockIdx, blockDim, gridDim;  // of the running fiber
 
 inline void __syncthreads() { emulation::sync_block(); }
 

@@ -124,19 +124,23 @@ std::unique_ptr<Kernel> ConvForward::make(const Attrs& attrs, std::span<const Op
   });
 }
 
-// {w, dy, dx}
+// {w, dy, dx, addend?}
 std::vector<Algorithm> ConvBackwardData::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> ConvBackwardData::make(const Attrs& attrs, std::span<const OperandDesc> o,
                                                std::string_view algorithm) {
   need_default(algorithm);
-  return alone([attrs, w = o[0].tensor, y = o[1].tensor, x = o[2].tensor](std::byte* const* at) {
+  const bool adds = o.size() > 3 && o[3].access != Access::absent;
+  return alone(
+      [attrs, adds, w = o[0].tensor, y = o[1].tensor, x = o[2].tensor](std::byte* const* at) {
     std::vector<double> sums = zeros(x);
+    for (size_t i = 0; adds && i < sums.size(); ++i) sums[i] = double{cuda::in(at, 3)[i]};
     for_products(attrs, x, w, y, [&](int64_t i, int64_t j, int64_t k) {
       of(sums, i) += double{cuda::in(at, 0)[j]} * double{cuda::in(at, 1)[k]};
     });
     put_all(sums, cuda::out(at, 2));
-  }, o.size());
+      },
+      o.size());
 }
 
 // {x, dy, dw, db}   workspace: the sums of a bias, then dw if it accumulates

@@ -8,6 +8,7 @@
 //                                  after the trainer's first query and before its first allocation
 //   PLIMSOLL_EMULATED_PINNED=N     the maximum of host memory that may be pinned
 #include <cstdlib>
+#include <cstring>
 #include <map>
 
 #include "cuda_runtime.h"
@@ -61,6 +62,7 @@ cudaError_t take(Taken& from, size_t left, void** address, size_t bytes) {
   if (bytes > left) return cudaErrorMemoryAllocation;
   *address = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   if (!*address) return cudaErrorMemoryAllocation;
+  std::memset(*address, 0xA5, bytes);  // what a device gives does not begin with zeros
   from.bytes_at[*address] = bytes;
   from.bytes += bytes;
   return cudaSuccess;

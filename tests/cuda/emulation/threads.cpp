@@ -12,7 +12,7 @@
 #include "cuda_runtime.h"
 #include "emulation.h"
 
-dim3 threadIdx, blockIdx, blockDim;
+dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulation {
 namespace {
@@ -168,6 +168,7 @@ void run_grid(const dim3& grid, const dim3& block, const std::function<void()>& 
   threads.resize(block.x);
   thread_body = &body;
   blockDim = block;
+  gridDim = grid;
   for (unsigned i = 0; i < grid.x; ++i) {
     blockIdx = dim3(upwards ? i : grid.x - 1 - i);
     run_block();

@@ -1,0 +1,23 @@
+#include "passes/inputs_ahead.h"
+
+#include "compiler/support/bytes.h"
+
+namespace plimsoll {
+
+int64_t bytes_of_inputs(const TaskGraph& graph, int64_t samples) {
+  int64_t bytes = 0;
+  for (const TensorId input : graph.inputs) bytes += align_up(graph.tensors[input].bytes(samples));
+  return bytes;
+}
+
+void place_inputs_ahead(Plan& plan, int64_t budget_bytes) {
+  int64_t bytes = 0;
+  for (const PlanTensor& tensor : plan.tensors)
+    if (tensor.kind == TensorKind::input) bytes += align_up(tensor.bytes);
+  const int64_t offset = align_up(plan.summary.arena_bytes);
+  if (bytes == 0 || offset > budget_bytes - bytes) return;
+  plan.inputs_ahead = {offset, bytes};
+  plan.summary.arena_bytes = plan.inputs_ahead.end();
+}
+
+}  // namespace plimsoll
