@@ -1,5 +1,5 @@
 // One request to a planner while it is served: the request with its budget resolved, and what every stage derives from
-// it. The stages are minimum.h, select_variant.h, rivals.h and infeasible.h; planner.cpp runs them in turn.
+// it. The stages are minimum.h, select_variant.h and infeasible.h; planner.cpp runs them in turn.
 #pragma once
 
 #include <vector>

@@ -51,9 +51,7 @@ class UpdateRule {
     double seconds = 0;
     for (const int32_t id : model_.host_residents[task])
       if (tensor(id).update == task)
-        seconds += model_.links.latency_seconds +
-                   static_cast<double>(tensor(id).copy_bytes) /
-                       std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
+        seconds += model_.links.latency_seconds + model_.copy_seconds(tensor(id).copy_bytes);
     return seconds;
   }
 

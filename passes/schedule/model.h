@@ -8,6 +8,7 @@
 //                       |<------- its gap ------->|          gap_begin: bn, gap_end: bn'
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -168,6 +169,10 @@ struct Model {
   std::span<const Algorithm> algorithms_of(int32_t task, bool again = false) const {
     const auto [begin, end] = algorithm_range(task, again);
     return std::span(algorithms).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  }
+  // Of a copy on the slower of both links.
+  double copy_seconds(int64_t bytes) const {
+    return static_cast<double>(bytes) / std::min(links.d2h_bytes_per_second, links.h2d_bytes_per_second);
   }
   double seconds_again(int32_t task) const { return algorithms_of(task, true).front().seconds; }  // fastest algorithm
 };

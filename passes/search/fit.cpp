@@ -76,12 +76,11 @@ class Fitter {
     return recompute_.seconds(tensor, away, [&](int32_t task) { return again_[at(task)] != 0; });
   }
 
-  double offload_seconds(int64_t bytes) const {
-    const double copy =
-        static_cast<double>(bytes) / std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
-    const double queued = static_cast<double>(offloaded_) /
-                          std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
-    const double hidden = std::clamp((forward_ - queued) / std::max(copy, 1e-12), 0.0, 1.0);
+  // Seconds that a copy takes from the tasks, if it overlaps with `beside` seconds of them, and so do the copies of
+  // `queued` bytes.
+  double shown(int64_t bytes, double beside, int64_t queued) const {
+    const double copy = model_.copy_seconds(bytes);
+    const double hidden = std::clamp((beside - model_.copy_seconds(queued)) / std::max(copy, 1e-12), 0.0, 1.0);
     return copy * (1 - hidden) + 0.02 * copy;
   }
 
@@ -89,16 +88,11 @@ class Fitter {
   // its fetches. A weight is fetched for the forward and the backward of every round. A gradient is fetched for the
   // backward of every round but the first.
   double host_residence_seconds(const ModelTensor& tensor) const {
-    const double rate = std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
-    const double copy = static_cast<double>(tensor.copy_bytes) / rate;
-    const auto shown = [&](double beside, int64_t queued) {
-      const double hidden = std::clamp((beside - static_cast<double>(queued) / rate) / std::max(copy, 1e-12), 0.0, 1.0);
-      return copy * (1 - hidden) + 0.02 * copy;
-    };
-    if (tensor.for_update()) return shown(backward_, fetched_) / static_cast<double>(model_.rounds);
-    if (tensor.adds_up())
-      return shown(backward_, fetched_) * static_cast<double>(model_.rounds - 1) / static_cast<double>(model_.rounds);
-    return shown(forward_, fetched_forward_) + shown(backward_, fetched_);
+    const auto beside_backward = [&] { return shown(tensor.copy_bytes, backward_, fetched_); };
+    const double rounds = static_cast<double>(model_.rounds);
+    if (tensor.for_update()) return beside_backward() / rounds;
+    if (tensor.adds_up()) return beside_backward() * static_cast<double>(model_.rounds - 1) / rounds;
+    return shown(tensor.copy_bytes, forward_, fetched_forward_) + beside_backward();
   }
 
   void look_at_trace() {
@@ -314,7 +308,7 @@ class Fitter {
     const bool offload = means_.offload || tensor.input();
     const double again =
         means_.recompute && tensor.recomputable && !stuck_[at(id)] ? recompute_seconds(id, decisions) : -1;
-    const double copied = offload ? offload_seconds(tensor.input() ? 0 : tensor.copy_bytes) : -1;
+    const double copied = offload ? shown(tensor.input() ? 0 : tensor.copy_bytes, forward_, offloaded_) : -1;
     switch (decision.kind) {
       case DecisionKind::keep:
         if (again >= 0 && (copied < 0 || again <= copied)) add({.kind = DecisionKind::recompute}, again);

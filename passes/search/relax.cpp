@@ -82,8 +82,7 @@ class Relaxer {
 
   double seconds_of(int32_t id, int32_t lives, const Decisions& decisions) const {
     const ModelTensor& tensor = model_.tensors[at(id)];
-    const double copy = static_cast<double>(tensor.copy_bytes) /
-                        std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
+    const double copy = model_.copy_seconds(tensor.copy_bytes);
     if (tensor.host_resident())
       return tensor.for_update() ? copy / static_cast<double>(model_.rounds) : copy * static_cast<double>(lives);
     if (tensor.input()) return 0;  // loaded again, whatever its decision
