@@ -74,7 +74,7 @@ Result<NewFile> NewFile::create(const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return no_new_file(path, "it is a directory");
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
-    return no_new_file(path, "it is there and no file");
+    return no_new_file(path, "it exists and is not a file");
   const fs::path target(path), folder = folder_of(target);
   sweep_staging(target);
   const std::string staging = (target.parent_path() / fmt::format("{}{}", staging_prefix(target), ::getpid())).string();
