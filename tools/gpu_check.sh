@@ -12,10 +12,13 @@
 # The parts are:
 #
 #   1 operators: every sample, cuda compared with the host; a small network in every way; sanitizers
-#   2 three iterations compared with PyTorch in fp32, TF32 and bf16; budgets; compute-sanitizer
+#   2 three iterations compared with PyTorch in fp32, TF32 and bf16; budgets; two ranks on one device, where NCCL allows
+#     them; compute-sanitizer
 #   3 profiles; predicted and measured times at five budgets
 #   4 throughput compared with PyTorch in the same precision; Nsight Compute (ncu) on six of the own kernels
 #   5 networks beyond the memory of the card
+#
+# No part runs regions (runs of tasks that go through a round in parts): the compiler has none yet.
 #
 # Images have the layout that the compiler chooses. Parts 1, 2 and 4 repeat with the other layout: each network has a
 # trainer in nchw and one in nhwc, compared with PyTorch's two memory formats.

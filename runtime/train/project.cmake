@@ -65,9 +65,12 @@ endfunction()
 # plimsoll_ranks(BACKEND): if the plan is of several ranks, links what they need; runtime/dist/BACKEND/ is not there
 # otherwise.
 macro(plimsoll_ranks backend)
-  include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/dist/${backend}/ranks.cmake OPTIONAL RESULT_VARIABLE ranks)
-  if(ranks AND PLIMSOLL_RUNTIME)
-    plimsoll_built(plimsoll_ranks_${backend})
-    target_link_libraries(train PRIVATE plimsoll_ranks_${backend} plimsoll_${backend})
+  set(ranks ${CMAKE_CURRENT_SOURCE_DIR}/runtime/dist/${backend}/ranks.cmake)
+  if(EXISTS ${ranks})
+    if(PLIMSOLL_RUNTIME)
+      plimsoll_built(plimsoll_ranks_${backend})
+      target_link_libraries(train PRIVATE plimsoll_ranks_${backend} plimsoll_${backend})
+    endif()
+    include(${ranks})  # what the archive needs follows it: linkers may drop a library that nothing before it needs
   endif()
 endmacro()

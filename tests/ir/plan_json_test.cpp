@@ -157,8 +157,7 @@ TEST_CASE("the place of the next round's inputs comes back from plan.json and fr
   const auto from_text = plan_from_text(to_text(plan), "a plan");
   REQUIRE(from_text.ok());
   CHECK(from_text->inputs_ahead == Block{512, 256});
-  CHECK(complaint(replaced(text, "\"offset\":512,", "")) ==
-        "plan.json: inputs_ahead.offset is missing");
+  CHECK(complaint(replaced(text, "\"offset\":512,", "")) == "plan.json: inputs_ahead.offset is missing");
 }
 
 TEST_CASE("what is wrong in plan.json is told with its place") {

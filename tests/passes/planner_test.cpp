@@ -83,8 +83,12 @@ TEST_CASE("the next round's inputs get room where the budget leaves some, and ch
   CHECK(free.budget_bytes == whole);
   CHECK(free.steps.size() == without.steps.size());
   const auto within = [&](int64_t bytes, double percent, const char* policy = "auto") {
-    return planned(
-        graph, {.policy = policy, .batch = 8, .sub_batch = 8, .budget_bytes = bytes, .budget_percent = percent, .inputs_ahead = true});
+    return planned(graph, {.policy = policy,
+                           .batch = 8,
+                           .sub_batch = 8,
+                           .budget_bytes = bytes,
+                           .budget_percent = percent,
+                           .inputs_ahead = true});
   };
   CHECK(within(0, 100).inputs_ahead.bytes == inputs);
   CHECK(within(whole, 0).inputs_ahead.bytes == inputs);
@@ -93,7 +97,8 @@ TEST_CASE("the next round's inputs get room where the budget leaves some, and ch
   for (const double percent : {40.0, 60.0, 80.0}) {
     const Plan tight = within(0, percent);
     CHECK(tight.summary.arena_bytes <= tight.budget_bytes);
-    const Plan plain = planned(graph, {.policy = "auto", .batch = 8, .sub_batch = 8, .budget_bytes = tight.budget_bytes});
+    const Plan plain =
+        planned(graph, {.policy = "auto", .batch = 8, .sub_batch = 8, .budget_bytes = tight.budget_bytes});
     CHECK((tight.inputs_ahead.bytes > 0 || tight.summary.arena_bytes == plain.summary.arena_bytes));
     CHECK(tight.summary.iteration_seconds == plain.summary.iteration_seconds);
   }

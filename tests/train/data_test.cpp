@@ -433,6 +433,35 @@ TEST_CASE("an epoch takes every sample once, in an order of its own") {
   CHECK(std::multiset<float>(e0.begin(), e0.end()) == std::multiset<float>(file.begin(), file.end()));
 }
 
+TEST_CASE("what is announced for a device is what is staged next, under its number, once it is waited for") {
+  Classifier c({4, 3});
+  Dataset data = open_dataset("synthetic", Part::training, c.program);
+  Feeder feeder(c.program, data, false, 7);
+  feeder.begin_epoch(0);
+  std::set<uint64_t> numbers;
+  StagedAhead expected;
+  std::vector<float> announced;
+  for (int64_t at = 0; at + 8 <= 40; at += 4) {
+    const bool other = at == 12, last = at == 24;  // other samples than announced; none are announced
+    feeder.stage(other ? Samples{40, 4} : Samples{at, 4}, last ? Samples{} : Samples{at + 4, 4});
+    const float* const values = reinterpret_cast<const float*>(feeder.staged()[0]);
+    CHECK((feeder.number() == expected.number) == (at != 0 && !other && at != 28));
+    if (feeder.number() == expected.number) {
+      CHECK(feeder.staged()[0] == expected.staged[0]);
+      CHECK(std::vector<float>(values, values + 12) == announced);
+    }
+    CHECK(numbers.insert(feeder.number()).second);
+    expected = feeder.next();
+    CHECK(expected.staged.empty() == last);
+    announced.clear();
+    if (last) continue;
+    expected.wait(expected.waits_for);
+    const float* const ahead = reinterpret_cast<const float*>(expected.staged[0]);
+    announced.assign(ahead, ahead + 12);
+    CHECK(ahead != values);
+  }
+}
+
 namespace {
 
 // Reading fails at its third sample.

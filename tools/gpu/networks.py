@@ -54,7 +54,7 @@ def twin(name, seed, small):
 def _varint(data, at):
     value, shift = 0, 0
     while True:
-        byte = data[at]
+        byte = int(data[at])  # not a uint8, which overflows
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:

@@ -8,6 +8,9 @@ import os
 import shutil
 import time
 
+import numpy as np
+import torch
+
 import networks
 from beside_torch import distance, moved, torch_steps, torch_throughput
 from replayed import forget_unended, replay_table
@@ -141,14 +144,52 @@ def three_iterations(check, trainers, name, precision, batch):
             and apart <= max(weight, SLACK * spread)}
 
 
+RANKS = "two ranks on one device"
+
+
+def two_ranks(check, one, two):
+    """Two processes that share every batch, against one process in two rounds. NCCL refuses two ranks of one device,
+    unless its version allows them; then the step is skipped, with its reason. With two devices each rank has one."""
+    if not glob.glob(f"{check.dir}/build/**/libplimsoll_ranks_cuda*", recursive=True):
+        return {"skipped": "the runtime was built without NCCL"}
+    program = check.build(two)
+    if check.dry:
+        return check.train(one, 1, ())
+    data = check.data(one["batch"], one["size"])
+    alone = check.train(one, 3, data, save=True)
+    devices, saved = torch.cuda.device_count(), f"{check.dir}/work/{two['tag']}.onnx"
+    command = [str(part) for part in (program, *check.arguments(two, 3, data), "--save", saved)]
+    port = 20000 + os.getpid() % 10000
+
+    def rank(number):
+        place = ["WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", f"MASTER_PORT={port}", f"RANK={number}",
+                 f"LOCAL_RANK={number if devices > 1 else 0}"]
+        return shell(["env", *place, *command], 200, check=False)
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(rank, range(2)))
+    told = "\n".join(one.stderr for one in done).strip()
+    if any(one.returncode for one in done):
+        if devices == 1 and "ncclCommInitRank" in told and "invalid usage" in told:
+            return {"skipped": f"NCCL runs no two ranks on one device: {told.splitlines()[0]}"}
+        raise RuntimeError(told[-1500:] or f"exits {[one.returncode for one in done]}")
+    ours, theirs = (networks.read_weights(path) for path in (saved, alone["saved"]))
+    apart = distance(*(np.concatenate([weights[key].ravel() for key in sorted(theirs)]) for weights in (ours, theirs)))
+    return {"devices": devices, "weights_apart": apart, "passed": apart <= 1e-5}
+
+
 def part2(check):
     groups, step_of = {}, {}
     for trainer in check.of_part(2):
+        if "ranks" in trainer:
+            step_of[trainer["tag"]] = RANKS
+            continue
         name, precision, layout = (trainer[key] for key in ("name", "precision", "layout"))
         group = groups.setdefault((name, precision, trainer["batch"], layout), [])
         step_of[trainer["tag"]] = f"{name} {precision} {trainer['budget']}" if group else named(name, precision, layout)
         group.append(trainer)
-    check.prepare_part(step_of)
+    # Two ranks need NCCL, which a machine may lack: their step builds them.
+    check.prepare_part(step_of, without=[t["tag"] for t in check.of_part(2) if t.get("ranks") == 2])
     for (name, precision, batch, layout), trainers in groups.items():
         size = networks.NETWORKS[name][1]
         check.step(named(name, precision, layout), lambda: three_iterations(check, trainers, name, precision, batch), 0, 400)
@@ -168,6 +209,9 @@ def part2(check):
                         "passed": same or ways[0] != ways[1]}
 
             check.step(step_of[trainer["tag"]], same_bits)
+    pair = {t["ranks"]: t for t in check.of_part(2) if "ranks" in t}
+    if len(pair) == 2:
+        check.step(RANKS, lambda: two_ranks(check, pair[1], pair[2]))
     small = next((t for t in check.of_part(2) if t["name"] == "resnet18"), None)
     if small and check.thorough:
         for tool in ("memcheck", "racecheck"):

@@ -115,15 +115,20 @@ class Folder:
             run([self.args.plimsoll, "model", model, "-o", path])
         return path
 
-    def trainer(self, part, name, model, batch, precision, budget, costs="h200", policy="auto", layout="auto", size=None):
+    def trainer(self, part, name, model, batch, precision, budget, costs="h200", policy="auto", layout="auto",
+                size=None, ranks=0):
         """One generated trainer, packed, without the shared runtime and without the weights."""
         tag = f"{name}-b{batch}-{precision}-{str(budget).replace('%', '')}" + ("-profiled" if costs.endswith(".json") else "")
-        tag += "" if layout == "auto" else f"-{layout}"
+        tag += ("" if layout == "auto" else f"-{layout}") + (f"-ranks{ranks}" if ranks else "")
         target = f"{self.out}/trainers/{tag}"
         entry = {"part": part, "name": name, "tag": tag, "batch": batch, "precision": precision, "budget": budget, "costs": costs,
                  "layout": layout, **({"size": size} if size else {})}
+        if ranks:
+            entry["ranks"] = ranks
         command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
                    "--precision", precision, "--costs", costs, "--policy", policy, "--layout", layout, "-o", target, "-q"]
+        if ranks:  # one rank in two rounds gives the bits of two ranks
+            command += ["--ranks", ranks] if ranks > 1 else ["--sub-batch", batch // 2]
         if costs.endswith(".json"):  # it has the tasks of the whole batch
             command += ["--sub-batch", batch]
         if not self.is_made(f"{target}.tar.gz", tag, command):
@@ -208,6 +213,9 @@ def part2(folder):
             folder.trainer(2, name, model, folder.args.batch2, precision, "100%", layout=other_layout(precision))
         for budget in ("100%", "50%"):
             folder.trainer(2, name, model, folder.args.batch2, "bf16", budget)
+    pair = folder.built_in("vgg11-32", "vgg11:input=32,width=16,hidden=128,classes=1000")  # without batch statistics
+    for ranks in (1, 2):
+        folder.trainer(2, "vgg11-32", pair, 32, "fp32", "100%", size=32, ranks=ranks)
     if "resnet18" not in folder.args.networks:
         folder.trainer(2, "resnet18", folder.export("resnet18"), 8, "fp32", "50%")  # for compute-sanitizer
 

@@ -211,13 +211,23 @@ class Check:
                 tar.extractall(fresh)
             os.rename(f"{fresh}/{trainer['tag']}", source)
             os.rmdir(fresh)
-        if not os.path.exists(f"{source}/runtime"):
-            os.symlink(f"{self.dir}/source/runtime", f"{source}/runtime")
+        self.lend_runtime(source, trainer.get("ranks", 1) > 1)
         if not configured(f"{source}/build"):
             # Warnings of an untested compiler must not prevent the measurements.
             shell(["cmake", "-S", source, "-B", f"{source}/build", f"-DPLIMSOLL_RUNTIME={self.dir}/build", "-DPLIMSOLL_WERROR=OFF", *toolchain()[0]])
         shell(["cmake", "--build", f"{source}/build", "-j", jobs or os.cpu_count()], 540)
         return f"{source}/build/train"
+
+    def lend_runtime(self, source, several):
+        """Links to the shared sources. As in a generated directory, runtime/dist/cuda is there only for several ranks:
+        CMake asks for NCCL where it is."""
+        for folder in ("runtime", "runtime/dist"):
+            os.makedirs(f"{source}/{folder}", exist_ok=True)
+            for name in os.listdir(f"{self.dir}/source/{folder}"):
+                if name == "dist" or (name == "cuda" and folder == "runtime/dist" and not several):
+                    continue
+                if not os.path.lexists(f"{source}/{folder}/{name}"):
+                    os.symlink(f"{self.dir}/source/{folder}/{name}", f"{source}/{folder}/{name}")
 
     def built(self):
         """Builds the runtime, the profiler and the replayer. Whether there is something to run."""
@@ -264,15 +274,13 @@ class Check:
         and labels. Samples are not drawn while the trainer runs, because that takes longer than an iteration on a GPU.
         A trainer that warns of a deviation from its plan fails its step."""
         program = self.build(trainer)
-        model = self.model(trainer["name"])
+        self.model(trainer["name"])
         if self.dry:
             return {"built": True}
         work = f"{self.dir}/work"
         os.makedirs(work, exist_ok=True)
         metrics, out = f"{work}/{trainer['tag']}.jsonl", f"{work}/{trainer['tag']}.onnx"
-        command = [*prefix, program, "--init", f"he:{SEED}", "--model", model, "--steps", steps, "--lr", LR, "--no-shuffle",
-                   "--metrics", metrics, *extra]
-        command += ["--data", "npy:" + ",".join(data)]
+        command = [*prefix, program, *self.arguments(trainer, steps, data), "--metrics", metrics, *extra]
         if save:
             command += ["--save", out]
         done = shell(command, timeout)
@@ -280,6 +288,10 @@ class Check:
         lines = [json.loads(line) for line in open(metrics)]
         return {"losses": [line["loss"] for line in lines], "seconds": [line["seconds"] for line in lines],
                 "output": done.stdout.strip().splitlines()[-6:], "whole_output": done.stdout, "saved": out if save else None}
+
+    def arguments(self, trainer, steps, data):
+        return ["--init", f"he:{SEED}", "--model", self.model(trainer["name"]), "--steps", steps, "--lr", LR,
+                "--no-shuffle", "--data", "npy:" + ",".join(data)]
 
     def data(self, batch, size, steps=3):
         """Samples of `steps` batches as files, the same for the trainer and for PyTorch."""

@@ -51,6 +51,12 @@ def toolchain():
             flags.append(f"-D{variable}={found}")
         else:
             missing.append(name)
+    # NCCL, if it is there: for trainers of several ranks.
+    for variable, pattern in (("NCCL_INCLUDE_DIR", "include/nccl.h"), ("NCCL_LIBRARY", "lib*/libnccl.so*")):
+        found = first_of([*(f"{p}/nvidia/nccl/{pattern}" for p in packages), *(f"{r}/{pattern}" for r in roots),
+                          f"/usr/lib/x86_64-linux-gnu/{os.path.basename(pattern)}"])
+        if found:
+            flags.append(f"-D{variable}={os.path.dirname(found) if found.endswith('.h') else found}")
     if includes:
         options = " ".join(f"-isystem {folder}" for folder in includes)
         flags += [f"-DCMAKE_CXX_FLAGS={options}", f"-DCMAKE_CUDA_FLAGS={options}"]
