@@ -4,7 +4,7 @@
 $python -c 'import torch, torchvision, onnx' 2>/dev/null || { echo "skipped: no torch, torchvision and onnx for $python"; exit 77; }
 [[ -x "$PLIMSOLL_BUILD/bin/plimsoll-profile-cuda" ]] || { echo "skipped: this build has no CUDA runtime"; exit 77; }
 
-# The documented commands, as they are written, but small. The copy on "the other machine" is rehearsed for a minute: it
+# The documented commands, as they are written, but small. The copy on "the other machine" is rehearsed for half a minute: it
 # stops when its time is up, and leaves nothing in the prepared folder but its results.
 ln -s "$PLIMSOLL_SOURCE/tools" tools
 mapfile -t documented < <(sed -n 's/^    \([^ ]*gpu_check\.sh [^#]*[^# ]\) *#.*/\1/p' "$PLIMSOLL_SOURCE/docs/benchmarks/README.md")
@@ -15,7 +15,7 @@ ls -A gpu-check >before
 [[ -z $(find gpu-check -name '*.onnx') ]] || fail "a model file travels as it is"
 code=0
 mkdir temporary
-PYTHON=$python TMPDIR=$PWD/temporary ${documented[1]} --part 2 --dry-run --minutes 1 >out 2>err || code=$?
+PYTHON=$python TMPDIR=$PWD/temporary ${documented[1]} --part 2 --dry-run --minutes 0.5 >out 2>err || code=$?
 [[ $code -eq 10 || $code -eq 0 ]] || { cat out err; fail "the documented run ends with $code"; }
 says "builds are in $PWD/temporary/"
 ls -A gpu-check | diff before - | grep -v '^[0-9]' >extra || true

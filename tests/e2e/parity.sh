@@ -1,10 +1,7 @@
-# Gradients and weights compared with PyTorch's, on networks as torch exports them.
+# Gradients and weights compared with PyTorch's, on networks as torch exports them. Other optimizers than momentum:
+# optimizers.sh.
 command -v /usr/bin/python3 >/dev/null && /usr/bin/python3 -c 'import torch, torchvision, onnx' 2>/dev/null || {
   echo "skipped: no torch, torchvision and onnx for /usr/bin/python3"; exit 77; }
 set -euo pipefail
 /usr/bin/python3 "$PLIMSOLL_SOURCE/tools/bench/parity.py" --plimsoll "$(command -v plimsoll)" --runtime "$PLIMSOLL_BUILD" \
   --models googlenet,resnet18,mobilenet_v2,gpt,vit,encoder,assorted,shared,frozen_norm,gru,tagger --work work
-/usr/bin/python3 "$PLIMSOLL_SOURCE/tools/bench/parity.py" --plimsoll "$(command -v plimsoll)" --runtime "$PLIMSOLL_BUILD" \
-  --models resnet18 --optimizer adam --lr 0.001 --work work
-/usr/bin/python3 "$PLIMSOLL_SOURCE/tools/bench/parity.py" --plimsoll "$(command -v plimsoll)" --runtime "$PLIMSOLL_BUILD" \
-  --models resnet18 --optimizer adamw --lr 0.001 --work work

@@ -1,7 +1,8 @@
 // MixedCrossEntropy {logits, labels, loss, correct, dlogits, weights?}   logits [N, C], labels [N, 3]
 // (runtime/attrs/mixed_label.h), weights [C]; runtime/host/ops/mixed_cross_entropy.cpp has the formula.
 //
-// One block per sample; each writes its share to the workspace, and another block adds the shares in a fixed order.
+// One block per sample; each writes its share to the workspace, and the block that arrives last adds the shares in a
+// fixed order.
 #include "runtime/attrs/mixed_label.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
@@ -15,7 +16,7 @@ namespace {
 using cuda::BestClass, cuda::LossScale, cuda::Weighing;
 
 __global__ void mixed_rows_kernel(LossScale given_scale, Weighing weighing, int64_t ignored, const MixedLabel* labels,
-                                  const float* logits, float* gradient, cuda::LossShare* shares) {
+                                  const float* logits, float* gradient, cuda::LossTotal total) {
   const int64_t n = blockIdx.x, classes = weighing.classes;
   const float* const x = logits + n * classes;
   float* const dx = gradient ? gradient + n * classes : nullptr;
@@ -24,7 +25,7 @@ __global__ void mixed_rows_kernel(LossScale given_scale, Weighing weighing, int6
   const double of_own = own >= 0 && own != ignored ? 1 - part : 0, of_other = other >= 0 && other != ignored ? part : 0;
   if (of_own == 0 && of_other == 0) {
     for (int64_t c = threadIdx.x; dx && c < classes; c += cuda::kThreads) dx[c] = 0;
-    if (threadIdx.x == 0) shares[n] = {0, 0};
+    total.settle({0, 0}, given_scale);
     return;
   }
   BestClass best{0, -1};
@@ -55,14 +56,15 @@ __global__ void mixed_rows_kernel(LossScale given_scale, Weighing weighing, int6
   const double to_own = of_own == 0 ? 0 : of_own * kept * weighing.of(own);
   const double to_other = of_other == 0 ? 0 : of_other * kept * weighing.of(other);
   const double target = to_own + to_other + each * all;
+  cuda::LossShare share{0, 0};  // of thread 0
   if (threadIdx.x == 0)
-    shares[n] = {target * log(sum) - to_own * below_own - to_other * below_other - each * off,
-                 (of_all.at == own ? of_own : 0) + (of_all.at == other ? of_other : 0)};
-  if (dx == nullptr) return;
+    share = {target * log(sum) - to_own * below_own - to_other * below_other - each * off,
+             (of_all.at == own ? of_own : 0) + (of_all.at == other ? of_other : 0)};
   const double scale = given_scale.exact();
-  for (int64_t c = threadIdx.x; c < classes; c += cuda::kThreads)
+  for (int64_t c = threadIdx.x; dx && c < classes; c += cuda::kThreads)
     dx[c] = static_cast<float>(scale * (static_cast<double>(expf(x[c] - largest)) / sum * target -
                                         each * weighing.of(c) - (c == own ? to_own : 0) - (c == other ? to_other : 0)));
+  total.settle(share, given_scale);
 }
 
 constexpr size_t kWeightsOfMixedLoss = 5;
@@ -80,12 +82,11 @@ std::unique_ptr<Kernel> MixedCrossEntropy::make(const Attrs& attrs, std::span<co
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     const LossScale scale{attrs.scale, cuda::changing(context)};
     const Weighing weighing{weighed ? cuda::in(operand, kWeightsOfMixedLoss) : nullptr, classes, attrs.smoothing};
-    auto* const shares = reinterpret_cast<cuda::LossShare*>(workspace);
-    cuda::launch("cross entropy of mixed labels", mixed_rows_kernel, batch, cuda::kThreads, context, scale, weighing,
-                 attrs.ignore_index, reinterpret_cast<const MixedLabel*>(operand[1]), cuda::in(operand, 0),
-                 context.training ? cuda::out(operand, 4) : nullptr, shares);
-    cuda::launch("sum of the loss", cuda::total_kernel<LossScale>, 1, cuda::kThreads, context, batch, scale, shares,
-                 cuda::out(operand, 2), cuda::out(operand, 3));
+    cuda::launch(
+        "cross entropy of mixed labels", mixed_rows_kernel, batch, cuda::kThreads, context, scale, weighing,
+        attrs.ignore_index, reinterpret_cast<const MixedLabel*>(operand[1]), cuda::in(operand, 0),
+        context.training ? cuda::out(operand, 4) : nullptr,
+        cuda::LossTotal{reinterpret_cast<cuda::LossShare*>(workspace), cuda::out(operand, 2), cuda::out(operand, 3)});
   });
 }
 
