@@ -200,7 +200,7 @@ if wants package; then
     step_says "arena planned"
     # The manual page, completions and the licence are where their readers look. Another project finds the library, and
     # a program of other sources does not link with it.
-    step root 0 "cd /usr/share && zcat -f man/man1/plimsoll.1.gz */*completions*/*plimsoll* zsh/site-functions/_plimsoll"
+    step root 0 "cd /usr/share && zcat -f man/man1/plimsoll.1.gz */*completions*/*plimsoll* zsh/*/_plimsoll"
     for text in ".TH PLIMSOLL 1" "-F _plimsoll plimsoll" "complete -c plimsoll" "#compdef plimsoll"; do
       step_says "$text"
     done

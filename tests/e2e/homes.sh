@@ -18,7 +18,8 @@ trained one-home c.onnx --steps 4 --spill .
 for other in b c; do same a.onnx $other.onnx; done
 one-home/build/train --data npy:x.npy,y.npy --test npy:x.npy,y.npy --steps 4 --no-shuffle >home.out
 one-device/build/train --data npy:x.npy,y.npy --test npy:x.npy,y.npy --steps 4 --no-shuffle >device.out
-grep "of it for weights and optimizer state that reside there" home.out >/dev/null || fail "does not say where the weights live"
+grep "of it for weights and optimizer state that reside there" home.out >/dev/null ||
+  fail "does not say where the weights live"
 diff <(grep -o "test loss.*" home.out | sed 's/  [0-9.]* s.*//') <(grep -o "test loss.*" device.out | sed 's/  [0-9.]* s.*//') || fail "evaluated otherwise"
 one-device/build/train --predict x.npy --out device.npy --quiet
 one-home/build/train --predict x.npy --out home.npy --quiet

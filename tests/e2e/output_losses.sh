@@ -27,7 +27,8 @@ done
 build_trainer pairs contrastive.onnx "${options[@]}"
 expect 0 pairs/build/train --data npy:x.npy,t.npy --no-shuffle --epochs 1 --lr 0.1 --metrics pairs.jsonl --save pairs.onnx
 "${losses[@]}" check contrastive pairs.jsonl pairs.onnx 8 2 0.1 || fail "pairs: not as numpy"
-expect 2 pairs/build/train --data npy:x.npy,t.npy --last keep;  says "the model combines the samples of a batch, and is compiled for 8 of them"
+expect 2 pairs/build/train --data npy:x.npy,t.npy --last keep
+says "the model combines the samples of a batch, and is compiled for 8 of them"
 expect 0 plimsoll plan contrastive.onnx "${options[@]}" -o plan.json
 says "the batch is fixed to 8"; says "has the batch in more than one dimension"; says "the batch stays whole"
 expect 2 plimsoll plan contrastive.onnx "${options[@]}" --sub-batch 4 -q -o plan.json;  says "the batch of 8 must stay whole"
@@ -36,7 +37,8 @@ expect 5 plimsoll plan contrastive.onnx --batch 4 --loss output -q -o plan.json;
 # The model's own inputs are the only inputs. Synthetic data fits them; evaluation and prediction report what they
 # support.
 expect 0 heads-rounds/build/train --data synthetic --eval-data synthetic --steps 2;  says "test loss"
-expect 2 heads-rounds/build/train --predict x.npy --out out.npy;  says "no step of this program computes the input of its loss"
+expect 2 heads-rounds/build/train --predict x.npy --out out.npy
+says "no step of this program computes the input of its loss"
 expect 2 heads-rounds/build/train --data npy:x.npy,t.npy;         says "npy: takes one file for each of the model's 3 inputs, 2 are given"
 expect 2 heads-rounds/build/train --steps 1;                      says "--data npy:x.npy,t.npy,hot.npy or synthetic"
 

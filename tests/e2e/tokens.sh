@@ -38,7 +38,8 @@ $python "$PLIMSOLL_E2E/weights.py" few.onnx resumed.onnx 0
 
 # An id that the model does not know, and a file that is not a token file.
 /usr/bin/env python3 -c 'import array; array.array("H", [1] * 500 + [256] + [1] * 500).tofile(open("bad.bin", "wb"))'
-expect 4 full/build/train --data tokens:bad.bin;  says "token 500 of 'bad.bin' is 256 when the model has tokens 0 to 255"
+expect 4 full/build/train --data tokens:bad.bin
+says "token 500 of 'bad.bin' is 256 when the model has tokens 0 to 255"
 # Such an id is refused in prediction, too. A label that the loss ignores is permitted; any other number that is not a
 # class is refused.
 $python -c 'import numpy as np
