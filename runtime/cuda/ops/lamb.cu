@@ -3,8 +3,9 @@
 // factor of the step: |w| / |u|, or 1 if one of them is 0 or the weight has no decay.
 //
 // The first launch updates m and v, and writes the sums of squares of each stretch of w and u to the workspace, in
-// double precision. One block then adds them in order and computes the ratio. The third launch recomputes u and updates
-// w.
+// double precision; the block that arrives last adds them in order and computes the ratio. The second launch recomputes
+// u and updates w.
+#include "runtime/cuda/device/arrival.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
 #include "runtime/kernels.h"
@@ -45,10 +46,14 @@ struct Lamb {
   }
 };
 
+// The block that arrives last computes the ratio of the norms, from the sums of all blocks in their order.
 __global__ void lamb_moments_kernel(LambTensors t, const float* factor, Lamb lamb, cuda::ChangingArgument changing,
-                                    double* squares) {
+                                    double* squares, float* ratio) {
   const cuda::Changing now = changing.get();
-  if (now.discard) return;
+  if (now.discard) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) *ratio = 1;
+    return;
+  }
   const Lamb::Step step = lamb.at(now);
   const float scale = factor != nullptr ? *factor : 1.0F;
   const int64_t begin = blockIdx.x * kLambStretch, end = min(begin + kLambStretch, t.elements);
@@ -63,19 +68,18 @@ __global__ void lamb_moments_kernel(LambTensors t, const float* factor, Lamb lam
   }
   of_w = cuda::block_sum<cuda::kThreads>(of_w);
   of_u = cuda::block_sum<cuda::kThreads>(of_u);
-  if (threadIdx.x != 0) return;
-  squares[2 * blockIdx.x] = of_w;
-  squares[2 * blockIdx.x + 1] = of_u;
-}
-
-__global__ void lamb_ratio_kernel(int64_t count, bool adapts, cuda::ChangingArgument changing, const double* squares,
-                                  float* ratio) {
-  double of_w = 0, of_u = 0;
-  if (!changing.get().discard)
-    for (int64_t i = threadIdx.x; i < count; i += cuda::kThreads) of_w += squares[2 * i], of_u += squares[2 * i + 1];
+  if (threadIdx.x == 0) {
+    squares[2 * blockIdx.x] = of_w;
+    squares[2 * blockIdx.x + 1] = of_u;
+  }
+  if (!cuda::arrives_last(0, gridDim.x)) return;
+  of_w = of_u = 0;
+  for (int64_t i = threadIdx.x; i < static_cast<int64_t>(gridDim.x); i += cuda::kThreads)
+    of_w += squares[2 * i], of_u += squares[2 * i + 1];
   of_w = cuda::block_sum<cuda::kThreads>(of_w);
   of_u = cuda::block_sum<cuda::kThreads>(of_u);
-  if (threadIdx.x == 0) *ratio = adapts && of_w > 0 && of_u > 0 ? static_cast<float>(sqrt(of_w) / sqrt(of_u)) : 1;
+  const bool adapts = lamb.attrs.weight_decay != 0 && of_w > 0 && of_u > 0;
+  if (threadIdx.x == 0) *ratio = adapts ? static_cast<float>(sqrt(of_w) / sqrt(of_u)) : 1;
 }
 
 template <bool kClear>
@@ -112,9 +116,7 @@ std::unique_ptr<Kernel> LambUpdate::make(const Attrs& attrs, std::span<const Ope
     double* const squares = reinterpret_cast<double*>(workspace);
     float* const ratio = cuda::out(operand, kRatio);
     cuda::launch("moments of LAMB", lamb_moments_kernel, stretches, cuda::kThreads, context, t,
-                 scaled ? cuda::in(operand, kFactor) : nullptr, lamb, changing, squares);
-    cuda::launch("ratio of LAMB", lamb_ratio_kernel, 1, cuda::kThreads, context, stretches,
-                 lamb.attrs.weight_decay != 0, changing, squares, ratio);
+                 scaled ? cuda::in(operand, kFactor) : nullptr, lamb, changing, squares, ratio);
     cuda::by_flag(clears, [&](auto clear) {
       cuda::launch("step of LAMB", lamb_step_kernel<decltype(clear)::value>, stretches, cuda::kThreads, context, t,
                    lamb, changing, ratio);
