@@ -11,7 +11,11 @@ Result<std::vector<TensorType>> infer_random(const NodeView& node) {
     return node.unsupported("draws numbers of element type " + std::to_string(type) +
                             " of ONNX; only f32 is supported");
   TensorType y{DataType::f32, {}};
-  for (const int64_t entry : node.integers("shape")) y.dims.push_back(entry == -1 ? kBatch : Dim{entry});
+  for (const int64_t entry : node.integers("shape")) {
+    if (entry < 1 && entry != -1)
+      return node.invalid("draws numbers of a shape with the dimension " + std::to_string(entry));
+    y.dims.push_back(entry == -1 ? kBatch : Dim{entry});
+  }
   return std::vector{y};
 }
 

@@ -4,6 +4,7 @@
 namespace plimsoll {
 
 const Op op_RandomNormal{.name = "RandomNormal",
+                         .required_inputs = 0,
                          .attributes = {attribute::integer("dtype"), attribute::real("mean"), attribute::real("scale"),
                                         attribute::real("seed"), attribute::integers("shape")},
                          .infer = infer_random,

@@ -4,6 +4,7 @@
 namespace plimsoll {
 
 const Op op_RandomUniform{.name = "RandomUniform",
+                          .required_inputs = 0,
                           .attributes = {attribute::integer("dtype"), attribute::real("high"), attribute::real("low"),
                                          attribute::real("seed"), attribute::integers("shape")},
                           .infer = infer_random,

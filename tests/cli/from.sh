@@ -1,4 +1,4 @@
-# Every dump is an input: planning continues from a network or a task graph, and gives the same plan as the model.
+# Dumps of networks and task graphs are inputs: planning continues from them, and gives the same plan as the model.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 options="--batch 8 --budget 80% --costs modelled -q"

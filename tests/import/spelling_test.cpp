@@ -642,6 +642,19 @@ TEST_CASE("Resize of volumes is one of images and one of the depth") {
   CHECK_THAT(said("linear", {}, {1, 2, 2, 2, 2}), Contains("5: "));
 }
 
+TEST_CASE("random numbers have a shape and no input") {
+  const auto said = [](const std::string& op, const std::vector<int64_t>& shape) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "4"});
+    ModelBuilder::ints(spelled.build.node(op, {}, {"drawn"}, "draws"), "shape", shape);
+    spelled.node("Add", {"x", "drawn"});
+    return spelled.said();
+  };
+  CHECK(said("RandomUniform", {1, 4}) == "RandomUniform Add [N,4]");
+  CHECK(said("RandomNormal", {4}) == "RandomNormal Add [N,4]");
+  CHECK_THAT(said("RandomNormal", {4, -2}), Contains("4: node 'draws' (RandomNormal)") && Contains("dimension -2"));
+}
+
 TEST_CASE("CastLike to a part of booleans") {
   const auto said = [](onnx::TensorProto::DataType type, const std::function<void(ModelBuilder&)>& like) {
     ModelBuilder build(18);

@@ -231,6 +231,7 @@ TEST_CASE("what an initializer is for its reader decides whether it is trained, 
   // not followed by a root: the role of the number is unknown
   build.node("Add", {"h", "var/add/y:0"}, {"y"}, "offset");
   build.output("y");
+  build.weight("unread", {3});
   const auto imported = build.import();
   REQUIRE(outcome(imported) == "ok");
   for (const char* name : {"onnx::MatMul_7", "onnx::PRelu_5", "w", "mask_like", "var/add/y:0"}) {
@@ -243,6 +244,7 @@ TEST_CASE("what an initializer is for its reader decides whether it is trained, 
   CHECK(find_value(imported->network, "LayerNorm/batchnorm/add/y:0")->kind == ValueKind::constant);
   const auto& reasons = imported->reasons;
   CHECK(reasons.at("onnx::PRelu_5") == "weight of node 'slope' (PRelu)");
+  CHECK(reasons.at("unread") == "no output depends on it");
   CHECK(reasons.at("mask_like") == "bias of node 'wide' (MatMul)");
   CHECK(reasons.at("mask") == "its name or values suggest a constant or a mask");
   CHECK_THAT(reasons.at("var/add/y:0"), StartsWith("a gradient reaches it; the file does not say"));

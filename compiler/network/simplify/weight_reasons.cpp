@@ -28,7 +28,11 @@ std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrd
   };
   std::map<std::string, std::string> reasons;
   for (const ModelTensor& tensor : model.initializers) {
-    if (tensor.type != ElementType::f32 || !read.contains(tensor.name)) continue;
+    if (tensor.type != ElementType::f32) continue;
+    if (!read.contains(tensor.name)) {
+      reasons[tensor.name] = "no output depends on it";
+      continue;
+    }
     const auto role = roles.find(tensor.name);
     reasons[tensor.name] = !reached.contains(tensor.name) ? why_not(tensor.name)
                            : role != roles.end()          ? role->second.reason

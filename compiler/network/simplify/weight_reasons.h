@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-// For each float initializer that is read; empty if its use in the model does not decide. Call this before the network
+// For each float initializer; empty if its use in the model does not decide. Call this before the network
 // is built, because that edits the model.
 std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrder& order);
 
