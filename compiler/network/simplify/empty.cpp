@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/network/simplify/node_values.h"
+#include "compiler/ops/slice_range.h"
 
 namespace plimsoll {
 namespace {
@@ -46,12 +47,7 @@ std::optional<KnownValue> empty_slice(const Network& network, ValueTable& table,
     const int64_t axis = (*axes)[i] < 0 ? (*axes)[i] + rank : (*axes)[i];
     if (axis < 0 || axis >= rank) return std::nullopt;
     Dim& dim = empty.dims[static_cast<size_t>(axis)];
-    if (dim.batch) continue;
-    const auto bound = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + dim.value : at, 0, dim.value); };
-    if (bound((*starts)[i]) < bound((*ends)[i]))
-      dim = {bound((*ends)[i]) - bound((*starts)[i])};
-    else
-      dim = {0};
+    if (!dim.batch) dim = {slice_range((*starts)[i], (*ends)[i], 1, dim.value).count};
   }
   if (!is_empty(empty.dims)) return std::nullopt;
   return empty;
