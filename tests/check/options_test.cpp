@@ -27,7 +27,8 @@ using Values = std::set<std::string>;
 Values limits_of(const Asked& asked) {
   Values values;
   for (const int64_t size : asked.planning.sub_batches()) {
-    search::Descent& schedules = asked.planning.variants.search(size, asked.planning.policy, 0, kHostBudget).value()->schedules;
+    search::Descent& schedules =
+        asked.planning.variants.search(size, asked.planning.policy, 0, kHostBudget).value()->schedules;
     schedules.begin();
     for (size_t segment = 0; segment < schedules.segments(); ++segment)
       values.insert(fmt::format("{}: {} from {}", size, schedules.stretches(segment), schedules.above(segment)));
@@ -39,14 +40,17 @@ Values limits_of(const Asked& asked) {
 Values schedules_of(const Asked& asked) {
   Values values;
   for (const int64_t size : asked.planning.sub_batches()) {
-    search::Descent& schedules = asked.planning.variants.search(size, asked.planning.policy, 0, kHostBudget).value()->schedules;
+    search::Descent& schedules =
+        asked.planning.variants.search(size, asked.planning.policy, 0, kHostBudget).value()->schedules;
     schedules.begin();
-    for (size_t segment = schedules.segment_of(asked.planning.budget_bytes); segment < schedules.segments(); ++segment) {
+    for (size_t segment = schedules.segment_of(asked.planning.budget_bytes); segment < schedules.segments();
+         ++segment) {
       while (!schedules.ended(segment)) schedules.next(segment);
       for (size_t stretch = 0; stretch < schedules.searched(segment); ++stretch)
         for (const search::State& state : schedules.stretch(segment, stretch).states)
           if (state.outcome.fits(asked.planning.budget_bytes))
-            values.insert(fmt::format("{}: {} within {} in {}", size, state.outcome.peak_bytes, state.limit, state.outcome.seconds));
+            values.insert(fmt::format("{}: {} within {} in {}", size, state.outcome.peak_bytes, state.limit,
+                                      state.outcome.seconds));
     }
   }
   return values;
@@ -57,44 +61,44 @@ struct Option {
   Values (*values)(const Asked& asked);
 };
 
-const Option kOptions[] = {
-    {"graphs and orders",
-     [](const Asked& asked) {
-       Values values;
-       for (const auto& [graph, policy] : searched_variants(asked.planning, asked.unlimited, asked.minimum))
-         values.insert(fmt::format("slices of {} in order {}", graph->graph().slice_bytes, static_cast<int>(policy.order)));
-       return values;
-     }},
-    {"sub-batches",
-     [](const Asked& asked) {
-       Values values;
-       for (const int64_t size : asked.planning.sub_batches()) values.insert(std::to_string(size));
-       return values;
-     }},
-    {"efforts",
-     [](const Asked& asked) {
-       Values values;
-       for (const int effort : efforts_of(asked.planning.request)) values.insert(std::to_string(effort));
-       return values;
-     }},
+const Option kOptions[] =
+    {
+        {"graphs and orders",
+         [](const Asked& asked) {
+  Values values;
+  for (const auto& [graph, policy] : searched_variants(asked.planning, asked.unlimited, asked.minimum))
+    values.insert(fmt::format("slices of {} in order {}", graph->graph().slice_bytes, static_cast<int>(policy.order)));
+  return values;
+         }},
+        {"sub-batches",
+         [](const Asked& asked) {
+  Values values;
+  for (const int64_t size : asked.planning.sub_batches()) values.insert(std::to_string(size));
+  return values;
+         }},
+             {"efforts",
+              [](const Asked& asked) {
+  Values values;
+  for (const int effort : efforts_of(asked.planning.request)) values.insert(std::to_string(effort));
+  return values;
+              }},
     {"live limits of the other policies",
      [](const Asked& asked) {
-       Values values;
-       for (const int64_t limit : asked.planning.limits) values.insert(std::to_string(limit));
-       return values;
+  Values values;
+  for (const int64_t limit : asked.planning.limits) values.insert(std::to_string(limit));
+  return values;
      }},
-    {"the smallest plan",
-     [](const Asked& asked) { return Values{std::to_string(asked.minimum.least().arena())}; }},
-    {"memory limits of the frontier", limits_of},
-    {"schedules of the frontier", schedules_of},
-};
+    {"the smallest plan", [](const Asked& asked) { return Values{std::to_string(asked.minimum.least().arena())}; }},
+    {"memory limits of the frontier", limits_of}, {"schedules of the frontier", schedules_of},
+    };
 
 TEST_CASE("no option of the search depends on the budget: a larger one has all options of a smaller one") {
   std::map<std::string, size_t> most;
   for (const uint64_t seed : seeds(8)) {
     const int64_t batch = 2 + static_cast<int64_t>(seed % 7);
     RandomCosts costs(seed);
-    Variants variants(shared(random_graph(seed, {.layers = 6 + static_cast<int>(seed), .batch = batch}), 1 + seed % 2), costs, batch);
+    Variants variants(shared(random_graph(seed, {.layers = 6 + static_cast<int>(seed), .batch = batch}), 1 + seed % 2),
+                      costs, batch);
     const Policy policy = find_policy("auto").value();
     const PlanRequest all{.policy = "auto", .batch = batch, .may_split_statistics = true, .effort = 1};
     const Planning free{.variants = variants, .request = all, .policy = policy};

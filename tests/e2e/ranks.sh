@@ -122,7 +122,7 @@ PY
 expect 2 plimsoll plan net.onnx $options --sub-batch 8 --ranks 4 --rank-costs ranks.json -o p.json;  says "measured with 2 ranks"
 expect 2 plimsoll plan net.onnx $options --rank-costs ranks.json -o p.json;  says "--ranks N"
 expect 3 plimsoll plan net.onnx $options --sub-batch 8 --ranks 2 --rank-costs none.json -o p.json;  says "beside.bytes_per_second"
-expect 2 one/build/train --measure-ranks ranks.json;                     says "this one is of one"
+expect 2 one/build/train --measure-ranks ranks.json;                     says "this one has one"
 
 # Refused, with the remedy.
 expect 2 plimsoll plan net.onnx --batch 16 --ranks 3 -o p.json;          says "--batch 16 is not divisible by 3 ranks; 15 and 18 would be"

@@ -17,8 +17,8 @@ namespace plimsoll {
 // Whether the node comes from a call of torch.ops.`target`: "aten.detach.default". False for files of other exporters.
 bool is_call_of(const ModelNode& node, std::string_view target);
 
-// The label_smoothing of the F.cross_entropy that the node comes from; 0 if there is none. The exporter leaves it out of
-// the node SoftmaxCrossEntropyLoss.
+// The label_smoothing of the F.cross_entropy that the node comes from; 0 if there is none. The exporter leaves it out
+// of the node SoftmaxCrossEntropyLoss.
 double smoothing_of_call(const ModelNode& node);
 
 // What the file says of the padding_idx of the F.embedding that the node comes from.

@@ -31,19 +31,18 @@ ElementType cast_to(const Network& network, ValueTable& table, const ModelNode& 
     const ModelAttribute* to = find_attribute(source, "to");
     return to ? to->element() : ElementType::undefined;
   }
-  if (source.op != "CastLike" || source.inputs.size() != 2 || source.inputs[1].empty())
-    return ElementType::undefined;
+  if (source.op != "CastLike" || source.inputs.size() != 2 || source.inputs[1].empty()) return ElementType::undefined;
   return element_of(network, table[table.find(source.inputs[1])]);
 }
 
 }  // namespace
 
 bool is_boolean(const Model& model, const GraphUses& uses, std::string_view name) {
-  constexpr std::array kTests = {"Not",  "And",         "Or",    "Xor",   "Equal", "Greater", "GreaterOrEqual",
+  constexpr std::array kTests = {"Not",  "And",         "Or",    "Xor",  "Equal", "Greater", "GreaterOrEqual",
                                  "Less", "LessOrEqual", "IsNaN", "IsInf"};
-  constexpr std::array kMoves = {"Identity", "Slice",     "Gather",    "GatherElements", "GatherND", "Reshape", "Flatten",
-                                 "Squeeze",  "Unsqueeze", "Transpose", "Expand",         "Tile",     "Concat",  "Split",
-                                 "Pad"};
+  constexpr std::array kMoves = {"Identity", "Slice",   "Gather",  "GatherElements", "GatherND",
+                                 "Reshape",  "Flatten", "Squeeze", "Unsqueeze",      "Transpose",
+                                 "Expand",   "Tile",    "Concat",  "Split",          "Pad"};
   const auto is_one_of = [](const auto& names, const std::string& op) {
     return std::find(names.begin(), names.end(), op) != names.end();
   };
