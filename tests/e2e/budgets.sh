@@ -39,5 +39,5 @@ for trainer in device home; do
   $trainer/build/train --data npy:bad.npy,y.npy --no-shuffle --quiet --save skipped-$trainer.onnx --steps 4 --on-nan skip
 done
 same skipped-device.onnx skipped-home.onnx
-home/build/train --data npy:x.npy,y.npy --steps 1 | grep "optimizer state that live" >/dev/null || fail "does not say where the state lives"
+home/build/train --data npy:x.npy,y.npy --steps 1 | grep "optimizer state that reside" >/dev/null || fail "does not say where the state lives"
 plimsoll inspect home | grep "state kept on the host" >/dev/null || fail "inspect does not say where the state lives"
