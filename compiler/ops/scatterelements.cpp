@@ -84,7 +84,7 @@ std::vector<Sample> samples() {
                  {.dims = {kBatch, {1}}, .type = DataType::i64, .low = -9, .high = 9}, "none", 1, 5)};
 }
 
-// A mask that a module makes of its table of indices: mask[order[:n]] = 0.
+// For masks that forward() makes from a constant table of indices: mask[order[:n]] = 0.
 Known evaluate(const KnownCall& call) {
   const KnownValue *data = call.known(0), *indices = call.known(1), *updates = call.known(2);
   const ModelAttribute* const reduction = find_attribute(call.node, "reduction");

@@ -286,7 +286,7 @@ def _detached(proto):
 
 
 def _padding(model, parameters, initializers):
-    """The padding row of each embedding, by the names that the file has for its table, which another module may share."""
+    """The padding row of each embedding by the name of its table in the file, which may be that of another module."""
     rows = {
         id(module.weight): module.padding_idx
         for module in model.modules()

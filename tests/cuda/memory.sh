@@ -67,7 +67,7 @@ expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((3 * MiB))@1 free/train --data npy:x.np
 # When steps are issued one by one, an iteration launches the same kernels each time: more than 75, and fewer than 500.
 expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((3 * MiB))@1500 free/train --data npy:x.npy,y.npy --epochs 10 --no-graph --slack 2
 says "warning: 3.0 MiB of device memory were taken since iteration 3, more than the slack of 2.0 MiB"
-! grep "are used besides the arena since the start" err || fail "what came later is told of the start"
+! grep "are used besides the arena since the start" err || fail "memory that was taken later is reported as taken since the start"
 
 # With other libraries than those of the plan, and --revalidate: the same algorithms in no more workspace, or nothing
 # runs.

@@ -296,7 +296,7 @@ TEST_CASE("a machine that does not pin the planned host pool says how much it is
 
 namespace {
 
-// Small, with room for the next round's input. Each round is told what may come next.
+// A small program with room for the next round's input. Each round knows which samples may come next.
 struct Ahead {
   static constexpr int64_t kAhead = kArena;
   const ProgramInput input{.name = "x", .desc = f32({4})};

@@ -241,55 +241,6 @@ TEST_CASE("a class loss whose labels are probabilities is written as sums of pro
   CHECK(said("none", true) == "Mul LogSoftmax Mul Reshape Mul ReduceSum Neg [N,6]");
 }
 
-// torch's dynamo exporter leaves label_smoothing out of the node, and writes the call into its metadata.
-TEST_CASE("the label smoothing of the call that a loss comes from") {
-  const auto smoothing_of = [](const std::string& arguments) {
-    ModelBuilder build(18);
-    build.input("x", {"N", "4"}).input("labels", {"N"}, onnx::TensorProto::INT64).output("loss");
-    onnx::NodeProto& loss = build.node("SoftmaxCrossEntropyLoss", {"x", "labels"}, {"loss"}, "loss");
-    onnx::StringStringEntryProto& call = *loss.add_metadata_props();
-    call.set_key("pkg.torch.onnx.fx_node");
-    call.set_value("%loss : [num_users=1] = call_function[target=torch.ops.aten." + arguments);
-    const auto imported = build.import();
-    REQUIRE(outcome(imported) == "ok");
-    return find_node(imported->network, "loss")->marks.label_smoothing;
-  };
-  CHECK(smoothing_of("cross_entropy_loss.default](args = (%x, %y, None, 1, -100, 0.125), kwargs = {})") == 0.125);
-  CHECK(smoothing_of("cross_entropy_loss.default](args = (%x, %y), kwargs = {label_smoothing: 0.25})") == 0.25);
-  CHECK(smoothing_of("cross_entropy_loss.default](args = (%x, %y, %weight, 2, 1), kwargs = {})") == 0);
-  CHECK(smoothing_of("cross_entropy_loss.default](args = (%x, %y, None, 1, -100, 1e300), kwargs = {})") == 0);
-  CHECK(smoothing_of("cross_entropy_loss.default](args = (") == 0);
-  CHECK(smoothing_of("nll_loss.default](args = (%x, %y, None, 1, -100, 0.125), kwargs = {})") == 0);
-
-  Spelled probabilities;
-  probabilities.build.input("x", {"N", "4"}).input("labels", {"N", "4"});
-  onnx::StringStringEntryProto& call =
-      *probabilities.node("SoftmaxCrossEntropyLoss", {"x", "labels"}).add_metadata_props();
-  call.set_key("pkg.torch.onnx.fx_node");
-  call.set_value("call_function[target=torch.ops.aten.cross_entropy_loss.default](args = (%x, %y, None, 1, -100, 0.1), "
-                 "kwargs = {})");
-  CHECK(probabilities.said() == "LogSoftmax Mul Add Mul ReduceSum ReduceMean Neg []");
-}
-
-TEST_CASE("the padding of the call that an embedding comes from") {
-  const auto padding_of = [](const std::string& arguments) {
-    ModelBuilder build(18);
-    build.weight("table", {9, 4}).input("ids", {"N", "3"}, onnx::TensorProto::INT64).output("y");
-    onnx::StringStringEntryProto& call =
-        *build.node("Gather", {"table", "ids"}, {"y"}, "rows").add_metadata_props();
-    call.set_key("pkg.torch.onnx.fx_node");
-    call.set_value("%rows : [num_users=1] = call_function[target=torch.ops.aten." + arguments);
-    const auto imported = build.import();
-    REQUIRE(outcome(imported) == "ok");
-    return find_node(imported->network, "rows")->marks.padding_index;
-  };
-  CHECK(padding_of("embedding.default](args = (%table, %ids, 1), kwargs = {})") == 1);
-  CHECK(padding_of("embedding.default](args = (%table, %ids), kwargs = {padding_idx: 2})") == 2);
-  CHECK_FALSE(padding_of("embedding.default](args = (%table, %ids), kwargs = {})").has_value());
-  CHECK_FALSE(padding_of("embedding.default](args = (%table, %ids, -1), kwargs = {})").has_value());
-  CHECK_FALSE(padding_of("index.Tensor](args = (%table, %ids, 1), kwargs = {})").has_value());
-}
-
 TEST_CASE("activations and rearrangements are what they are made of") {
   const auto said =
       [](
@@ -653,59 +604,6 @@ TEST_CASE("random numbers have a shape and no input") {
   CHECK(said("RandomUniform", {1, 4}) == "RandomUniform Add [N,4]");
   CHECK(said("RandomNormal", {4}) == "RandomNormal Add [N,4]");
   CHECK_THAT(said("RandomNormal", {4, -2}), Contains("4: node 'draws' (RandomNormal)") && Contains("dimension -2"));
-}
-
-TEST_CASE("CastLike to a part of booleans") {
-  const auto said = [](onnx::TensorProto::DataType type, const std::function<void(ModelBuilder&)>& like) {
-    ModelBuilder build(18);
-    build.input("x", {"N", "4"}).input("mask", {"N", "4"}, type).constant("shape", {-1, 2, 2});
-    like(build);
-    build.node("CastLike", {"x", "like"}, {"flags"}, "cast");
-    build.node("Where", {"flags", "x", "x"}, {"y"});
-    build.output("y");
-    const auto imported = build.import();
-    if (!imported.ok()) return outcome(imported);
-    std::string ops;
-    for (const Node& made : imported->network.nodes) ops += made.op + " ";
-    return ops;
-  };
-  const auto reshaped = [](ModelBuilder& build) { build.node("Reshape", {"mask", "shape"}, {"like"}); };
-  const auto compared = [](ModelBuilder& build) { build.node("Less", {"x", "x"}, {"like"}); };
-  CHECK_THAT(said(onnx::TensorProto::BOOL, reshaped), Contains("Cast Where"));
-  CHECK_THAT(said(onnx::TensorProto::BOOL, compared), Contains("Cast Where"));
-  CHECK_THAT(said(onnx::TensorProto::UINT8, reshaped), Contains("'like' may hold booleans or bytes"));
-}
-
-TEST_CASE("Cast and CastLike to the same type are no nodes") {
-  const auto said = [](const std::function<void(ModelBuilder&)>& cast) {
-    ModelBuilder build(18);
-    build.input("x", {"N", "4"}).weight("w", {4}).input("i", {"N", "4"}, onnx::TensorProto::INT64);
-    cast(build);
-    build.node("Mul", {"x", "w"}, {"z"});
-    build.node("Add", {"z", "c"}, {"y"});
-    build.output("y");
-    const auto imported = build.import();
-    if (!imported.ok()) return outcome(imported);
-    std::string ops;
-    for (const Node& made : imported->network.nodes) ops += made.op + " ";
-    for (const Value& value : imported->network.values)
-      if (value.kind == ValueKind::parameter) ops += value.name + (value.trainable ? " is trained" : " is not trained");
-    return ops;
-  };
-  CHECK(said([](ModelBuilder& build) { build.node("CastLike", {"w", "x"}, {"c"}); }) == "Mul Add w is trained");
-  CHECK(said([](ModelBuilder& build) { build.node("CastLike", {"x", "w"}, {"c"}); }) == "Mul Add w is trained");
-  CHECK(said([](ModelBuilder& build) {
-          ModelBuilder::integer(build.node("Cast", {"x"}, {"c"}), "to", onnx::TensorProto::FLOAT);
-        }) == "Mul Add w is trained");
-  CHECK(said([](ModelBuilder& build) {
-          build.node("CastLike", {"i", "x"}, {"c"}, "cast");
-        }) == "Cast Mul Add w is trained");
-  // A cast downstream of an unsupported node is not listed with it.
-  const std::string listed = said([](ModelBuilder& build) {
-    build.node("Unheard", {"x"}, {"u"});
-    build.node("CastLike", {"w", "u"}, {"c"});
-  });
-  CHECK_THAT(listed, Contains("Unheard") && !Contains("CastLike"));
 }
 
 TEST_CASE("a sum of squares, and its root, are made of products") {

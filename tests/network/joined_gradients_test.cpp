@@ -8,36 +8,12 @@
 #include "compiler/network/precision.h"
 #include "compiler/ops/op.h"
 #include "compiler/training/build.h"
+#include "written_network.h"
 
 namespace plimsoll {
 namespace {
 
-struct ResidualBuilder {
-  Network network;
-  int nodes = 0;
-
-  ValueId value(const std::string& name, ValueKind kind, Dims dims) {
-    const ValueId id = network.values.push_back({.name = name, .kind = kind, .type = {DataType::f32, std::move(dims)}});
-    network.values[id].trainable = kind == ValueKind::parameter;
-    if (kind == ValueKind::parameter) network.values[id].initializer = name;
-    if (kind == ValueKind::input) network.inputs.push_back(id);
-    return id;
-  }
-  ValueId node(const std::string& op, std::vector<ValueId> inputs,
-               std::map<std::string, NodeAttribute> attributes = {}) {
-    const std::string name = op + std::to_string(nodes++);
-    const ValueId output = network.values.push_back({.name = name + ".y"});
-    network.nodes.push_back({.name = name,
-                             .op = op,
-                             .opset = 13,
-                             .inputs = std::move(inputs),
-                             .outputs = {output},
-                             .attributes = std::move(attributes)});
-    const auto types = find_op(op)->infer(NodeView(network, network.nodes.back()));
-    REQUIRE(types.ok());
-    network.values[output].type = (*types)[0];
-    return output;
-  }
+struct ResidualBuilder : test::WrittenNetwork {
   ValueId conv(ValueId x, const std::string& weight) {
     const ValueId w = value(weight, ValueKind::parameter, {{4}, {4}, {3}, {3}});
     return node("Conv", {x, w}, {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});

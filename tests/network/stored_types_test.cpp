@@ -8,41 +8,17 @@
 #include "compiler/network/precision.h"
 #include "compiler/ops/op.h"
 #include "compiler/training/build.h"
+#include "written_network.h"
 
 namespace plimsoll {
 namespace {
 
-struct RealsBuilder {
-  Network network;
-
-  ValueId value(const std::string& name, ValueKind kind, Dims dims) {
-    const ValueId id = network.values.push_back({.name = name, .kind = kind, .type = {DataType::f32, std::move(dims)}});
-    network.values[id].trainable = kind == ValueKind::parameter;
-    if (kind == ValueKind::parameter) network.values[id].initializer = name;
-    if (kind == ValueKind::input) network.inputs.push_back(id);
-    return id;
-  }
-
-  ValueId node(const std::string& op, std::vector<ValueId> inputs,
-               std::map<std::string, NodeAttribute> attributes = {}) {
-    const ValueId output = network.values.push_back({.name = op + ".y"});
-    network.nodes.push_back({.name = op,
-                             .op = op,
-                             .opset = 13,
-                             .inputs = std::move(inputs),
-                             .outputs = {output},
-                             .attributes = std::move(attributes)});
-    const auto types = find_op(op)->infer(NodeView(network, network.nodes.back()));
-    REQUIRE(types.ok());
-    network.values[output].type = (*types)[0];
-    return output;
-  }
-};
+using test::WrittenNetwork;
 
 }  // namespace
 
 TEST_CASE("a result is not written over an operand with elements of another size") {
-  RealsBuilder b;
+  WrittenNetwork b;
   const ValueId x = b.value("x", ValueKind::input, {kBatch, {4}}), w = b.value("w", ValueKind::parameter, {{4}, {4}});
   const ValueId product = b.node("MatMul", {x, w}), f32 = b.node("Exp", {product});
   b.network.outputs = {b.node("ReduceMean", {b.node("Sub", {f32, product})}, {{"keepdims", int64_t{0}}})};

@@ -3,10 +3,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "compiler/ops/op.h"
-#include "compiler/training/build.h"
 #include "compiler/network/loss.h"
 #include "compiler/network/output_loss.h"
+#include "compiler/ops/op.h"
+#include "compiler/training/build.h"
+#include "written_network.h"
 
 namespace plimsoll {
 namespace {
@@ -14,36 +15,10 @@ namespace {
 using Catch::Matchers::Contains;
 
 // x [N,4] · w, to which tests append nodes.
-struct LossChain {
-  Network network;
+struct LossChain : test::WrittenNetwork {
   ValueId x = value("x", ValueKind::input, {kBatch, {4}}), t = value("t", ValueKind::input, {kBatch, {3}});
   ValueId w = value("w", ValueKind::parameter, {{4}, {3}});
   ValueId scores = node("MatMul", {x, w});
-
-  ValueId value(const std::string& name, ValueKind kind, Dims dims) {
-    const ValueId id = network.values.push_back({.name = name, .kind = kind, .type = {DataType::f32, std::move(dims)}});
-    network.values[id].trainable = kind == ValueKind::parameter;
-    if (kind == ValueKind::parameter) network.values[id].initializer = name;
-    if (kind == ValueKind::input) network.inputs.push_back(id);
-    return id;
-  }
-
-  ValueId node(const std::string& op, std::vector<ValueId> inputs,
-               std::map<std::string, NodeAttribute> attributes = {}) {
-    const std::string name = op + std::to_string(network.nodes.size());
-    const ValueId output = network.values.push_back({.name = name});
-    network.nodes.push_back({.name = name,
-                             .op = op,
-                             .opset = 13,
-                             .inputs = std::move(inputs),
-                             .outputs = {output},
-                             .attributes = std::move(attributes)});
-    const auto types = find_op(op)->infer(NodeView(network, network.nodes.back()));
-    INFO((types.ok() ? "" : types.error().message));
-    REQUIRE(types.ok());
-    network.values[output].type = (*types)[0];
-    return output;
-  }
 
   ValueId squares() {
     const ValueId d = node("Sub", {scores, t});
@@ -76,13 +51,13 @@ TEST_CASE("sums and means over samples, and what is linear in them, may go throu
   CHECK(first([](LossChain& c) { return c.node("Neg", {c.mean(c.squares())}); }).empty());
   CHECK(first([](LossChain& c) { return c.node("Add", {c.mean(c.squares()), c.mean(c.scores)}); }).empty());
   CHECK(first([](LossChain& c) {
-    const ValueId scale = c.value("scale", ValueKind::parameter, {{1}});
-    return c.node("Mul", {c.mean(c.squares()), c.node("Exp", {scale})});
-  }).empty());
+          const ValueId scale = c.value("scale", ValueKind::parameter, {{1}});
+          return c.node("Mul", {c.mean(c.squares()), c.node("Exp", {scale})});
+        }).empty());
   // Over samples first, then over the rest.
   CHECK(first([](LossChain& c) {
-    return c.mean(c.node("ReduceSum", {c.squares()}, {{"axes", std::vector<int64_t>{0}}}));
-  }).empty());
+          return c.mean(c.node("ReduceSum", {c.squares()}, {{"axes", std::vector<int64_t>{0}}}));
+        }).empty());
 }
 
 TEST_CASE("what makes no sum over samples needs the whole batch") {
@@ -92,9 +67,10 @@ TEST_CASE("what makes no sum over samples needs the whole batch") {
   };
   CHECK_THAT(first([](LossChain& c) { return c.node("Sqrt", {c.mean(c.squares())}); }), Contains("Sqrt"));
   CHECK_THAT(first([](LossChain& c) {
-    const ValueId mean = c.mean(c.squares());
-    return c.node("Mul", {mean, mean});
-  }), Contains("Mul"));
+               const ValueId mean = c.mean(c.squares());
+               return c.node("Mul", {mean, mean});
+             }),
+             Contains("Mul"));
   CHECK_THAT(first([](LossChain& c) {
                return c.node("Add", {c.mean(c.squares()), c.mean(c.node("Mul", {c.w, c.w}))});
              }),
@@ -112,10 +88,11 @@ TEST_CASE("what makes no sum over samples needs the whole batch") {
   CHECK(first([](LossChain& c) { return c.mean(c.w); }) == "loss");
   // A Relu that was fused into an addition.
   CHECK_THAT(first([](LossChain& c) {
-    const ValueId sum = c.node("Add", {c.mean(c.squares()), c.mean(c.scores)});
-    c.network.nodes.back().marks.relu = true;
-    return sum;
-  }), Contains("Add"));
+               const ValueId sum = c.node("Add", {c.mean(c.squares()), c.mean(c.scores)});
+               c.network.nodes.back().marks.relu = true;
+               return sum;
+             }),
+             Contains("Add"));
 }
 
 TEST_CASE(
@@ -160,7 +137,7 @@ TEST_CASE("the output that is the loss is named, or the only number, and what it
   CHECK(found({loss}) == name);
   CHECK(found({c.scores, loss}) == name);
   CHECK(found({head, loss}, name) == name);
-  CHECK(found({head, loss}) == "4: output 'MatMul5' f32[N,2] does not contribute to the loss '" + name +
+  CHECK(found({head, loss}) == "4: output 'MatMul5.y' f32[N,2] does not contribute to the loss '" + name +
                                    "': layers that feed only this output would not be trained; --loss output:" + name +
                                    " trains without them");
   CHECK_THAT(found({loss, other}), Contains("4: several of the model's outputs are scalars"));

@@ -21,7 +21,7 @@ Buffer waves(const TensorDesc& desc, float step) {
 
 }  // namespace
 
-TEST_CASE("the gradient of data is added to another gradient, in its bytes or beside it") {
+TEST_CASE("a convolution adds another gradient to that of its input, in place or out of place") {
   const ConvAttrs attrs{.pads = {1, 1, 1, 1}};
   const TensorDesc image = f32({2, 16, 5, 7}), filter = f32({16, 16, 3, 3});
   const std::vector<OperandDesc> alone = {read(filter), read(image), write(image)},

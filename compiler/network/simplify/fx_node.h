@@ -1,9 +1,9 @@
-// The call that torch's dynamo exporter made a node of. Each node's metadata holds it as text:
+// The call of PyTorch that a node comes from. torch's dynamo exporter writes it into the node's metadata, as text:
 //
 //   pkg.torch.onnx.fx_node = %loss : [num_users=1] = call_function[target=torch.ops.aten.cross_entropy_loss.default](
 //                                args = (%linear, %y, None, 1, -100, 0.1), kwargs = {})
 //
-// It says what ONNX has no place for.
+// It holds arguments that have no attribute in ONNX.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ bool is_call_of(const ModelNode& node, std::string_view target);
 // of the node SoftmaxCrossEntropyLoss.
 double smoothing_of_call(const ModelNode& node);
 
-// What the file says of the padding_idx of the F.embedding that the node comes from.
+// The padding_idx of the F.embedding that the node comes from.
 struct CalledPadding {
   bool is_embedding = false;           // false: the node comes from no such call
   std::optional<int64_t> row = {};  // nullopt: the call has no padding_idx

@@ -15,8 +15,8 @@ namespace plimsoll {
 // undefined: unknown, or u8 or boolean, which DataType does not distinguish.
 ElementType element_of(const Network& network, const Entry& entry);
 
-// Whether the value holds booleans, which element_of does not tell from u8: a comparison, a declared input, or what
-// Slice, Reshape and their like make of one. False if the nodes do not say so.
+// Whether the value holds booleans, which element_of does not distinguish from u8: it is the result of a comparison, an
+// input declared as boolean, or elements of one of these (Slice, Reshape, …). False if its makers do not tell.
 bool is_boolean(const Model& model, const GraphUses& uses, std::string_view name);
 
 // Whether the node's output equals its input: an Identity, or a cast to the same type.

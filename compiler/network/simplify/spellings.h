@@ -63,7 +63,7 @@ struct Spelling {
   std::function<const Dims*(size_t)> dims;
   std::function<const KnownValue*(size_t)> known;
   std::function<bool(size_t)> computed;   // neither an initializer nor known
-  std::function<ElementType(size_t)> element;  // undefined for computed u8, and for booleans that is_boolean misses
+  std::function<ElementType(size_t)> element;  // undefined for u8, unless is_boolean tells
   // For an input that is the concatenation of rows of other values, viewed as [1, rows, …]: those rows. Empty: it is
   // not.
   std::function<std::vector<Rows>(size_t)> rows;

@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-// For each float initializer; empty if its use in the model does not decide. Call this before the network
-// is built, because that edits the model.
+// For each float initializer; empty if its use in the model does not decide. Call this before the network is built,
+// because that edits the model.
 std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrder& order);
 
 // If the use of an initializer does not decide, the network does. If neither does, its value is undecided, and the user

@@ -1,0 +1,62 @@
+// Arguments that torch's dynamo exporter writes only into the metadata of a node, as a call of PyTorch.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "compiler/import/loaded_model.h"
+#include "model_builder.h"
+
+using namespace plimsoll;
+
+namespace {
+
+void called(onnx::NodeProto& node, const std::string& call) {
+  onnx::StringStringEntryProto& entry = *node.add_metadata_props();
+  entry.set_key("pkg.torch.onnx.fx_node");
+  entry.set_value("%made : [num_users=1] = call_function[target=torch.ops.aten." + call);
+}
+
+}  // namespace
+
+TEST_CASE("the label smoothing of the call that a loss comes from") {
+  const auto smoothing_of = [](const std::string& arguments) {
+    ModelBuilder build(18);
+    build.input("x", {"N", "4"}).input("labels", {"N"}, onnx::TensorProto::INT64).output("loss");
+    called(build.node("SoftmaxCrossEntropyLoss", {"x", "labels"}, {"loss"}, "loss"), arguments);
+    const auto imported = build.import();
+    REQUIRE(outcome(imported) == "ok");
+    return find_node(imported->network, "loss")->marks.label_smoothing;
+  };
+  CHECK(smoothing_of("cross_entropy_loss.default](args = (%x, %y, None, 1, -100, 0.125), kwargs = {})") == 0.125);
+  CHECK(smoothing_of("cross_entropy_loss.default](args = (%x, %y), kwargs = {label_smoothing: 0.25})") == 0.25);
+  CHECK(smoothing_of("cross_entropy_loss.default](args = (%x, %y, %weight, 2, 1), kwargs = {})") == 0);
+  CHECK(smoothing_of("cross_entropy_loss.default](args = (%x, %y, None, 1, -100, 1e300), kwargs = {})") == 0);
+  CHECK(smoothing_of("cross_entropy_loss.default](args = (") == 0);
+  CHECK(smoothing_of("nll_loss.default](args = (%x, %y, None, 1, -100, 0.125), kwargs = {})") == 0);
+
+  // Labels that are probabilities: the loss is spelled out, and so is the smoothing.
+  ModelBuilder build(18);
+  build.input("x", {"N", "4"}).input("labels", {"N", "4"}).output("loss");
+  called(build.node("SoftmaxCrossEntropyLoss", {"x", "labels"}, {"loss"}, "loss"),
+         "cross_entropy_loss.default](args = (%x, %y, None, 1, -100, 0.1), kwargs = {})");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  std::string ops;
+  for (const Node& made : imported->network.nodes) ops += made.op + " ";
+  CHECK(ops == "LogSoftmax Mul Add Mul ReduceSum ReduceMean Neg ");
+}
+
+TEST_CASE("the padding of the call that an embedding comes from") {
+  const auto padding_of = [](const std::string& arguments) {
+    ModelBuilder build(18);
+    build.weight("table", {9, 4}).input("ids", {"N", "3"}, onnx::TensorProto::INT64).output("y");
+    called(build.node("Gather", {"table", "ids"}, {"y"}, "rows"), arguments);
+    const auto imported = build.import();
+    REQUIRE(outcome(imported) == "ok");
+    return find_node(imported->network, "rows")->marks.padding_index;
+  };
+  CHECK(padding_of("embedding.default](args = (%table, %ids, 1), kwargs = {})") == 1);
+  CHECK(padding_of("embedding.default](args = (%table, %ids), kwargs = {padding_idx: 2})") == 2);
+  CHECK_FALSE(padding_of("embedding.default](args = (%table, %ids), kwargs = {})").has_value());
+  CHECK_FALSE(padding_of("embedding.default](args = (%table, %ids, -1), kwargs = {})").has_value());
+  CHECK_FALSE(padding_of("index.Tensor](args = (%table, %ids, 1), kwargs = {})").has_value());
+}
