@@ -171,28 +171,28 @@ void load_parameters(const InputFile& file, const Safetensors& stored, bool stat
            std::to_string(wanted) + " are wanted");
 }
 
-std::string save_parameters(const std::string& path, std::map<std::string, std::string> metadata, bool states,
+void write_parameters(const std::string& path, std::map<std::string, std::string> metadata, bool states,
                             const Program& program, ParameterPort& port, dist::Pulse* pulse) {
   Safetensors file{.metadata = std::move(metadata)};
   for (const ProgramParameter& parameter : program.parameters)
     if (is_state(parameter) == states) file.tensors.push_back({.name = parameter.name, .desc = as_stored(parameter)});
-  SummedFile out(path, pulse);
+  CheckpointFile out(path, pulse);
   out.write(safetensors_header(file));
   for (const ProgramParameter& parameter : program.parameters)
     if (is_state(parameter) == states) out.write(port.fetch(parameter));
-  return out.close();
+  out.close();
 }
 
-std::string save_average(const std::string& path, WeightAverage& average, const Program& program, dist::Pulse* pulse) {
+void write_average(const std::string& path, WeightAverage& average, const Program& program, dist::Pulse* pulse) {
   Safetensors file{.metadata = {{"format", kFormat}, {"model", program.model}, {"decay", exact(average.decay())}}};
   for (const ProgramParameter& parameter : program.parameters)
     if (WeightAverage::covers(parameter))
       file.tensors.push_back({.name = parameter.name, .desc = as_stored(parameter)});
-  SummedFile out(path, pulse);
+  CheckpointFile out(path, pulse);
   out.write(safetensors_header(file));
   for (const ProgramParameter& parameter : program.parameters)
     if (WeightAverage::covers(parameter)) out.write(average.values(parameter));
-  return out.close();
+  out.close();
 }
 
 std::map<std::string, std::string> to_metadata(const Progress& progress, const Program& program) {
@@ -289,34 +289,55 @@ void Checkpoints::load_average(int64_t iteration, WeightAverage& average) const 
   }
 }
 
-void Checkpoints::save(const Progress& progress, WeightAverage* average) {
+void Checkpoints::write(const Progress& progress, WeightAverage* average) {
   if (progress.iteration == saved_) return;
-  const std::string path = path_of(progress.iteration);
-  const std::string temporary =
-      directory_ + "/" + kTemporary + std::to_string(::getpid()) + "-" + std::to_string(progress.iteration);
-  if (::mkdir(temporary.c_str(), 0777) != 0) cannot_write(temporary, errno);
+  Written begun{.iteration = progress.iteration,
+                .best = progress.best.iteration,
+                .averaged = average != nullptr,
+                .folder = directory_ + "/" + kTemporary + std::to_string(::getpid()) + "-" +
+                          std::to_string(progress.iteration)};
+  if (::mkdir(begun.folder.c_str(), 0777) != 0) cannot_write(begun.folder, errno);
   try {
-    const std::string weights = save_parameters(
-        temporary + "/" + kWeights, {{"format", kFormat}, {"model", program_.model}}, false, program_, port_, pulse_);
-    const std::string state =
-        save_parameters(temporary + "/" + kState, to_metadata(progress, program_), true, program_, port_, pulse_);
-    const std::string averaged = average ? save_average(temporary + "/" + kAverage, *average, program_, pulse_) : "";
-    SummedFile manifest(temporary + "/" + kManifest, pulse_);
-    manifest.write(manifest_text(weights, state, averaged));
-    manifest.close();
-    sync_directory(temporary, pulse_);
-    // A checkpoint of this name is damaged: otherwise the run would have resumed from it.
-    if (::rename(path.c_str(), (temporary + "-old").c_str()) != 0 && errno != ENOENT) cannot_write(path, errno);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) cannot_write(path, errno);
-    sync_directory(directory_, pulse_);
+    write_parameters(begun.folder + "/" + kWeights, {{"format", kFormat}, {"model", program_.model}}, false, program_,
+                     port_, pulse_);
+    write_parameters(begun.folder + "/" + kState, to_metadata(progress, program_), true, program_, port_, pulse_);
+    if (average) write_average(begun.folder + "/" + kAverage, *average, program_, pulse_);
   } catch (...) {
-    remove(temporary);
-    remove(temporary + "-old");
+    remove(begun.folder);
     throw;
   }
-  saved_ = progress.iteration;
-  remove(temporary + "-old");
-  drop_old(progress.iteration, progress.best.iteration);
+  written_ = std::move(begun);
+}
+
+void Checkpoints::settle() {
+  if (!written_) return;
+  const Written begun = *std::exchange(written_, std::nullopt);
+  const std::string path = path_of(begun.iteration);
+  try {
+    const auto synced = [&](const char* name) {
+      sync_file(begun.folder + "/" + name, pulse_);
+      return sum_of(begun.folder + "/" + name, pulse_);
+    };
+    const std::string weights = synced(kWeights), state = synced(kState),
+                      averaged = begun.averaged ? synced(kAverage) : "";
+    CheckpointFile manifest(begun.folder + "/" + kManifest, pulse_);
+    manifest.write(manifest_text(weights, state, averaged));
+    manifest.close();
+    sync_file(begun.folder + "/" + kManifest, pulse_);
+    sync_directory(begun.folder, pulse_);
+    // A checkpoint of this name is damaged: otherwise the run would have resumed from it.
+    if (::rename(path.c_str(), (begun.folder + "-old").c_str()) != 0 && errno != ENOENT) cannot_write(path, errno);
+    if (::rename(begun.folder.c_str(), path.c_str()) != 0) cannot_write(path, errno);
+    sync_directory(directory_, pulse_);
+  } catch (const TrainerError& error) {
+    remove(begun.folder);
+    remove(begun.folder + "-old");
+    if (error.code == Exit::unwritable_output) throw;
+    throw TrainerError(Exit::unwritable_output, error.what());  // what was written cannot be read back
+  }
+  saved_ = begun.iteration;
+  remove(begun.folder + "-old");
+  drop_old(begun.iteration, begun.best);
 }
 
 // Checkpoints after `newest` are damaged ones that resume() has passed over; they do not count. Errors of listing and

@@ -5,8 +5,14 @@
 //                      average.safetensors   with --ema: the averaged weights
 //                      manifest.sha256       of all of them, as `sha256sum -c` reads it; written last
 //
-// A save writes DIR/.tmp-PID-…, syncs each file (the manifest last) and the directory, and then renames it. So earlier
-// checkpoints stay intact if the process ends at any moment, the machine loses power, or the disk is full.
+// A save has two halves. write() writes the tensors into files in DIR/.tmp-PID-…, that is, into the page cache:
+// training waits for it. settle() syncs each file, sums it, writes the manifest, syncs the directory and renames it: a
+// thread does it while training goes on. So earlier checkpoints stay intact if the process ends at any moment, the
+// machine loses power, or the disk is full.
+//
+//   training   …, iteration 500, write(), iteration 501, iteration 502, …
+//   thread                                settle(): fsync, SHA-256, rename
+//
 // Values are stored in plain order, so a trainer compiled for another budget can resume from the same checkpoint.
 #pragma once
 
@@ -64,9 +70,12 @@ class Checkpoints {
   // invalid_model if the newest complete one is of another model, or if `strict` and a newer one is damaged.
   std::optional<Progress> resume(std::vector<std::string>& passed_over, bool strict = false);
 
-  // Does nothing if the newest checkpoint is of this iteration. Throws TrainerError (unwritable_output); earlier
-  // checkpoints then stay intact.
-  void save(const Progress& progress, WeightAverage* average = nullptr);
+  // Writes the files of a checkpoint. Does nothing if the newest checkpoint is of this iteration. Before: what was
+  // written earlier is settled. Throws TrainerError (unwritable_output); earlier checkpoints then stay intact.
+  void write(const Progress& progress, WeightAverage* average = nullptr);
+  // Completes the checkpoint that write() has begun, if there is one. May run on another thread; no other function may
+  // be called meanwhile. Throws TrainerError (unwritable_output); earlier checkpoints then stay intact.
+  void settle();
 
   // Reads the averaged weights of a complete checkpoint. Before: its Progress has an average_decay. Throws
   // TrainerError: unreadable_input, invalid_model.
@@ -76,6 +85,13 @@ class Checkpoints {
   std::string path_of(int64_t iteration) const;
 
  private:
+  // Files that write() has written, not yet a checkpoint.
+  struct Written {
+    int64_t iteration = 0, best = 0;
+    bool averaged = false;
+    std::string folder = {};
+  };
+
   void take();
   void remove(const std::string& path) const;
   Progress load(int64_t iteration);
@@ -90,6 +106,7 @@ class Checkpoints {
   dist::Pulse* pulse_;
   int lock_ = -1;
   int64_t saved_ = -1;
+  std::optional<Written> written_ = {};
 };
 
 }  // namespace plimsoll::train

@@ -21,52 +21,50 @@ void cannot_write(const std::string& path, int error) {
 
 namespace {
 
-constexpr size_t kPieceOnDisk = size_t{16} << 20;
+constexpr off_t kPieceOnDisk = off_t{16} << 20;
 
 }  // namespace
 
-SummedFile::SummedFile(std::string path, dist::Pulse* pulse)
+CheckpointFile::CheckpointFile(std::string path, dist::Pulse* pulse)
     : path_(std::move(path)), pulse_(pulse),
       descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
   if (descriptor_ < 0) cannot_write(path_, errno);
 }
 
-SummedFile::~SummedFile() {
+CheckpointFile::~CheckpointFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void SummedFile::write(std::span<const std::byte> bytes) {
+void CheckpointFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const std::span<const std::byte> piece = bytes.first(std::min(bytes.size(), kPieceOnDisk));
-    write_piece(piece);
-    bytes = bytes.subspan(piece.size());
-  }
-}
-
-// A file system may report a full disk only here.
-std::string SummedFile::close() {
-  if (::fsync(descriptor_) != 0) cannot_write(path_, errno);
-  if (::close(std::exchange(descriptor_, -1)) != 0) cannot_write(path_, errno);
-  if (pulse_) pulse_->beat();
-  return sum_.hex();
-}
-
-void SummedFile::write_piece(std::span<const std::byte> bytes) {
-  sum_.add(bytes.data(), static_cast<int64_t>(bytes.size()));
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(descriptor_, bytes.data(), bytes.size());
+    const ssize_t put = ::write(descriptor_, bytes.data(), std::min(bytes.size(), static_cast<size_t>(kPieceOnDisk)));
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) cannot_write(path_, put < 0 ? errno : ENOSPC);
     bytes = bytes.subspan(static_cast<size_t>(put));
-    unsynced_ += static_cast<size_t>(put);
+    if (pulse_) pulse_->beat();
   }
-  if (!pulse_) return;
-  // The other ranks wait, and their patience ends when nothing happens. So a slow disk syncs the file piece by piece.
-  if (unsynced_ >= kPieceOnDisk) {
-    if (::fdatasync(descriptor_) != 0) cannot_write(path_, errno);
-    unsynced_ = 0;
+}
+
+void CheckpointFile::close() {
+  if (::close(std::exchange(descriptor_, -1)) != 0) cannot_write(path_, errno);
+}
+
+// The other ranks may be waiting, and their patience ends when nothing happens. So a slow disk is given one piece after
+// another. sync_file_range() only orders the writes: fsync() makes them durable and reports their errors, among them a
+// full disk.
+void sync_file(const std::string& path, dist::Pulse* pulse) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) cannot_write(path, errno);
+  const off_t bytes = ::lseek(file, 0, SEEK_END);
+  for (off_t at = 0; at < bytes; at += kPieceOnDisk) {
+    ::sync_file_range(file, at, kPieceOnDisk,
+                      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+    if (pulse) pulse->beat();
   }
-  pulse_->beat();
+  const int error = ::fsync(file) == 0 ? 0 : errno;
+  ::close(file);
+  if (error != 0) cannot_write(path, error);
+  if (pulse) pulse->beat();
 }
 
 void sync_directory(const std::string& path, dist::Pulse* pulse) {
@@ -88,7 +86,7 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
-std::string sum_of(const std::string& path) {
+std::string sum_of(const std::string& path, dist::Pulse* pulse) {
   const InputFile file(path);
   constexpr int64_t kPiece = int64_t{1} << 20;
   std::vector<std::byte> piece(static_cast<size_t>(std::min(kPiece, std::max<int64_t>(1, file.bytes()))));
@@ -97,6 +95,7 @@ std::string sum_of(const std::string& path) {
     const int64_t bytes = std::min(kPiece, file.bytes() - at);
     file.read(at, piece.data(), bytes);
     sum.add(piece.data(), bytes);
+    if (pulse) pulse->beat();
   }
   return sum.hex();
 }

@@ -14,36 +14,33 @@ namespace plimsoll::train {
 // Throws TrainerError (unwritable_output) with the text of `error`, a value of errno.
 [[noreturn]] void cannot_write(const std::string& path, int error);
 
-// A new file, written from its beginning. Its SHA-256 is computed on the way. All throw TrainerError
-// (unwritable_output).
-class SummedFile {
+// A new file, written from its beginning. Its bytes are in the page cache afterwards, not yet on the disk. All throw
+// TrainerError (unwritable_output).
+class CheckpointFile {
  public:
-  // `pulse`: of several ranks; is told of each piece that reaches the disk.
-  SummedFile(std::string path, dist::Pulse* pulse);
-  ~SummedFile();
-  SummedFile(const SummedFile&) = delete;
-  SummedFile& operator=(const SummedFile&) = delete;
+  // `pulse`: of several ranks; is told of each piece.
+  CheckpointFile(std::string path, dist::Pulse* pulse);
+  ~CheckpointFile();
+  CheckpointFile(const CheckpointFile&) = delete;
+  CheckpointFile& operator=(const CheckpointFile&) = delete;
 
   void write(std::span<const std::byte> bytes);
   void write(const std::string& text) { write(std::as_bytes(std::span(text))); }
-  // Syncs and closes the file. Returns its sum.
-  std::string close();
+  void close();
 
  private:
-  void write_piece(std::span<const std::byte> bytes);
-
   std::string path_;
   dist::Pulse* pulse_;
   int descriptor_;
-  size_t unsynced_ = 0;
-  Sha256 sum_;
 };
 
+// Brings a file to the disk, piece by piece. `pulse` is told of each. Throws TrainerError (unwritable_output).
+void sync_file(const std::string& path, dist::Pulse* pulse);
 // Throws TrainerError (unwritable_output).
 void sync_directory(const std::string& path, dist::Pulse* pulse);
 // Sorted. Throws TrainerError (unreadable_input).
 std::vector<std::string> names_in(const std::string& directory);
-// The SHA-256 of a file. Throws TrainerError (unreadable_input).
-std::string sum_of(const std::string& path);
+// The SHA-256 of a file. `pulse` is told of each piece. Throws TrainerError (unreadable_input).
+std::string sum_of(const std::string& path, dist::Pulse* pulse = nullptr);
 
 }  // namespace plimsoll::train

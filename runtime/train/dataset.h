@@ -54,6 +54,7 @@ struct Dataset {
 struct ImageOptions {
   int64_t resize = 0;  // the shorter side before the crop; 0: not resized, unless the image is smaller than the crop
   bool random_crop = false, random_resized_crop = false, flip = false;  // for training samples
+  bool scaled_decode = false;  // a JPEG may be decoded at a fraction of its size
   float color_jitter = 0;  // for training samples: factors from 1 - this to 1 + this
   std::vector<float> mean = {0}, deviation = {1};
   float mean_of(int64_t channel) const { return mean[mean.size() == 1 ? 0 : static_cast<size_t>(channel)]; }

@@ -105,9 +105,9 @@ Image without_inks(const std::vector<unsigned char>& inks, int64_t width, int64_
 }
 
 // All calls of libjpeg. No object here may have a destructor, because errors leave by longjmp. `pixels` null: reads
-// only the size. Returns false on an error; error.message says why.
+// only the size. `shrunk`: 1, 2, 4 or 8, which divides the size. Returns false on an error; error.message says why.
 bool decode_jpeg(jpeg_decompress_struct& jpeg, JpegError& error, const unsigned char* data, size_t bytes,
-                 int64_t channels, JpegSize& size, unsigned char* pixels) {
+                 int64_t channels, int64_t shrunk, JpegSize& size, unsigned char* pixels) {
   jpeg.err = jpeg_std_error(&error.manager);
   error.manager.error_exit = on_jpeg_error;
   error.manager.emit_message = on_jpeg_message;
@@ -122,9 +122,11 @@ bool decode_jpeg(jpeg_decompress_struct& jpeg, JpegError& error, const unsigned 
           jpeg.jpeg_color_space == JCS_CMYK || jpeg.jpeg_color_space == JCS_YCCK};
   if (pixels) {
     jpeg.out_color_space = channels == 4 ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg.scale_num = 1;
+    jpeg.scale_denom = static_cast<unsigned>(shrunk);
     jpeg_start_decompress(&jpeg);
     while (jpeg.output_scanline < jpeg.output_height) {
-      JSAMPROW row = pixels + static_cast<int64_t>(jpeg.output_scanline) * size.width * channels;
+      JSAMPROW row = pixels + static_cast<int64_t>(jpeg.output_scanline) * jpeg.output_width * channels;
       jpeg_read_scanlines(&jpeg, &row, 1);
     }
     jpeg_finish_decompress(&jpeg);
@@ -133,18 +135,23 @@ bool decode_jpeg(jpeg_decompress_struct& jpeg, JpegError& error, const unsigned 
   return true;
 }
 
-Image read_jpeg(const std::string& path, const std::vector<unsigned char>& file, int64_t channels) {
+Image read_jpeg(const std::string& path, const std::vector<unsigned char>& file, int64_t channels,
+                const Shrinkage& shrinkage) {
   jpeg_decompress_struct jpeg{};
   JpegError error{};
   JpegSize size;
-  if (!decode_jpeg(jpeg, error, file.data(), file.size(), channels, size, nullptr)) refuse(path, error.message);
+  if (!decode_jpeg(jpeg, error, file.data(), file.size(), channels, 1, size, nullptr)) refuse(path, error.message);
   check_size(path, size.width, size.height);
-  const int64_t stored = size.inks ? 4 : channels;
-  std::vector<unsigned char> pixels(static_cast<size_t>(size.width * size.height * stored));
-  if (!decode_jpeg(jpeg, error, file.data(), file.size(), stored, size, pixels.data())) refuse(path, error.message);
-  if (!size.inks) return {size.width, size.height, channels, std::move(pixels)};
-  const Image colored = without_inks(pixels, size.width, size.height);
-  return channels == 1 ? gray_of(colored) : colored;
+  const int64_t stored = size.inks ? 4 : channels, least = shrinkage ? shrinkage(size.width, size.height) : 1;
+  const int64_t shrunk = least >= 8 ? 8 : least >= 4 ? 4 : least >= 2 ? 2 : 1;
+  const int64_t width = shrunk_to(size.width, shrunk), height = shrunk_to(size.height, shrunk);
+  std::vector<unsigned char> pixels(static_cast<size_t>(width * height * stored));
+  if (!decode_jpeg(jpeg, error, file.data(), file.size(), stored, shrunk, size, pixels.data()))
+    refuse(path, error.message);
+  Image image = size.inks ? without_inks(pixels, width, height) : Image{width, height, channels, std::move(pixels)};
+  if (size.inks && channels == 1) image = gray_of(image);
+  image.shrunk = shrunk;
+  return image;
 }
 #endif
 
@@ -189,7 +196,8 @@ std::string readable_extensions() {
   return list;
 }
 
-Image read_image(const std::string& path, [[maybe_unused]] int64_t channels) {
+Image read_image(const std::string& path, [[maybe_unused]] int64_t channels,
+                 [[maybe_unused]] const Shrinkage& shrinkage) {
   const InputFile input(path);
   std::vector<unsigned char> file(static_cast<size_t>(input.bytes()));
   input.read(0, reinterpret_cast<std::byte*>(file.data()), input.bytes());
@@ -202,7 +210,7 @@ Image read_image(const std::string& path, [[maybe_unused]] int64_t channels) {
   }
   if (file.size() >= 3 && std::memcmp(file.data(), "\xff\xd8\xff", 3) == 0) {
 #ifdef PLIMSOLL_HAS_JPEG
-    return read_jpeg(path, file, channels);
+    return read_jpeg(path, file, channels, shrinkage);
 #else
     built_without(path, "libjpeg");
 #endif

@@ -94,8 +94,20 @@ Image cut_out(const Image& image, const Piece& piece) {
   return cut;
 }
 
+// Of an image file.
+struct Sides {
+  int64_t width, height;
+};
+
+// The same piece of an image that was decoded at 1 / shrunk of its size.
+Piece shrunk_piece(const Piece& piece, const Image& image) {
+  const int64_t left = piece.left / image.shrunk, top = piece.top / image.shrunk;
+  return {left, top, std::min(shrunk_to(piece.left + piece.width, image.shrunk), image.width) - left,
+          std::min(shrunk_to(piece.top + piece.height, image.shrunk), image.height) - top};
+}
+
 // As torchvision.transforms.RandomResizedCrop: ten attempts, then a center crop with the nearest allowed aspect ratio.
-Piece any_piece(const Image& image, uint64_t key) {
+Piece any_piece(const Sides& image, uint64_t key) {
   constexpr double kLeast = 0.08, kNarrow = 3.0 / 4, kWide = 4.0 / 3;
   const auto width = static_cast<double>(image.width), height = static_cast<double>(image.height);
   for (uint64_t attempt = 0; attempt < 10; ++attempt) {
@@ -158,8 +170,16 @@ class ImageColumn final : public Column {
 
   void read(int64_t index, std::byte* to) override {
     const std::string& path = (*files_)[static_cast<size_t>(index)].path;
+    const uint64_t key = random_bits(key_, static_cast<uint64_t>(index));
     try {
-      read(read_image(path, channels_), random_bits(key_, static_cast<uint64_t>(index)), reinterpret_cast<float*>(to));
+      // The size of the file decides what is cut out. A JPEG tells it before its pixels are decoded.
+      Sides sides{};
+      const Image image = read_image(path, channels_, [&](int64_t width, int64_t height) {
+        sides = {width, height};
+        return options_.scaled_decode ? shrinkage_of(sides, key) : 1;
+      });
+      if (sides.width == 0) sides = {image.width, image.height};
+      read(image, sides, key, reinterpret_cast<float*>(to));
     } catch (const std::bad_alloc&) {
       throw TrainerError(Exit::unreadable_input,
                          "cannot read image '" + path + "': this machine has not enough memory left for its pixels");
@@ -167,11 +187,22 @@ class ImageColumn final : public Column {
   }
 
  private:
-  void read(const Image& image, uint64_t key, float* out) const {
-    std::vector<float> pixels =
-        training_ && options_.random_resized_crop
-            ? resized(cut_out(image, any_piece(image, key)), width_, height_, {0, 0, width_, height_})
-            : middle_or_any(image, key);
+  bool takes_any_piece() const { return training_ && options_.random_resized_crop; }
+
+  // So that neither side of what is resized becomes smaller than it is after resizing.
+  int64_t shrinkage_of(const Sides& sides, uint64_t key) const {
+    if (takes_any_piece()) {
+      const Piece piece = any_piece(sides, key);
+      return std::min(piece.width / width_, piece.height / height_);
+    }
+    const auto [width, height] = resized_sides(sides);
+    return std::min(sides.width / width, sides.height / height);
+  }
+
+  void read(const Image& image, const Sides& sides, uint64_t key, float* out) const {
+    std::vector<float> pixels = takes_any_piece() ? resized(cut_out(image, shrunk_piece(any_piece(sides, key), image)),
+                                                            width_, height_, {0, 0, width_, height_})
+                                                  : middle_or_any(image, sides, key);
     if (training_ && options_.color_jitter > 0)
       jitter(pixels, channels_, static_cast<double>(options_.color_jitter), key);
     const bool mirrored = training_ && options_.flip && random_bits(key, 2) % 2 == 1;
@@ -185,8 +216,8 @@ class ImageColumn final : public Column {
     }
   }
 
-  std::vector<float> middle_or_any(const Image& image, uint64_t key) const {
-    const auto [width, height] = resized_sides(image);
+  std::vector<float> middle_or_any(const Image& image, const Sides& sides, uint64_t key) const {
+    const auto [width, height] = resized_sides(sides);
     const bool anywhere = training_ && options_.random_crop;
     const int64_t spare_x = width - width_, spare_y = height - height_;
     const int64_t left =
@@ -197,7 +228,7 @@ class ImageColumn final : public Column {
   }
 
   // --resize, or the original size; larger if the crop does not fit.
-  std::pair<int64_t, int64_t> resized_sides(const Image& image) const {
+  std::pair<int64_t, int64_t> resized_sides(const Sides& image) const {
     const auto shorter = static_cast<double>(std::min(image.width, image.height));
     const double wanted = options_.resize > 0 ? static_cast<double>(options_.resize) / shorter : 1;
     const double needed = std::max(static_cast<double>(width_) / static_cast<double>(image.width),

@@ -119,6 +119,7 @@ class Loop {
     attempt([&] { reporter_.close(); });
     check_weights();
     if (checkpoints_ && !checkpoints_.failure()) checkpoints_.save(progress_, "");
+    checkpoints_.finish("");
     if (checkpoints_.failure()) failed.push_back(*checkpoints_.failure());
     // All ranks exit with the code for what rank 0 could not write.
     checkpoints_.share_last_is_missing(team_.highest(checkpoints_.last_is_missing()) != 0);
@@ -225,6 +226,7 @@ class Loop {
     if (range_test_) range_test_->add(rate, totals.finite ? totals.loss : NAN);
     watch_.iteration_ended(result.iteration - first_iteration_, result.seconds, totals,
                            machine_.arena().allocated_bytes());
+    checkpoints_.poll(kTrainingContinues);
     agree();
     reporter_.iteration(last_ = result);
     ++progress_.iteration;
@@ -258,7 +260,7 @@ class Loop {
 
   void save_checkpoint() {
     check_weights();
-    checkpoints_.save(progress_, " (training continues)");
+    checkpoints_.save(progress_, kTrainingContinues);
   }
 
   void save_weights() {
@@ -351,6 +353,7 @@ class Loop {
   Reporter& reporter_;
   Team& team_;
   static constexpr int kNoCheckpoint = 127;  // not the number of a signal
+  static constexpr const char* kTrainingContinues = " (training continues)";
   int agreed_end_ = 0;
   UpdateGroups groups_;
   RunWatch watch_;  // constructed before the machine allocates memory

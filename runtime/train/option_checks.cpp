@@ -27,7 +27,7 @@ void check_together(const Options& options, const std::vector<std::string_view>&
       throw TrainerError(Exit::usage, std::string(option) + " needs --checkpoint DIR, where checkpoints are");
   const auto images = [](const std::string& source) { return source.starts_with("images:"); };
   for (const std::string_view option : {"--resize", "--random-crop", "--random-resized-crop", "--color-jitter",
-                                        "--normalize", "--flip", "--mean", "--std"})
+                                        "--normalize", "--flip", "--mean", "--std", "--scaled-decode"})
     if (given(option) && !images(options.data) && !images(options.eval_data) && !images(options.predict))
       throw TrainerError(Exit::usage, std::string(option) + " needs images (images:DIR), and there are none");
   if (given("--random-crop") && given("--random-resized-crop"))

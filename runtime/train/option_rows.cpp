@@ -158,6 +158,10 @@ constexpr OptionRow kRows[] = {
      "for training, crop 8 to 100 % of the area at a random place, with sides from 3:4 to 4:3, and resize it\n"
      "to the model's size, as torchvision's RandomResizedCrop; --resize is then for evaluation only",
      [](Options& o, View, View) { o.images.random_resized_crop = true; }},
+    {"--scaled-decode", "",
+     "decode a JPEG at 1/2, 1/4 or 1/8 of its size if no side gets smaller than it is after resizing: faster for\n"
+     "large photos, with slightly other pixels than torchvision",
+     [](Options& o, View, View) { o.images.scaled_decode = true; }},
     {"--color-jitter", "X",
      "for training, multiply brightness, contrast and saturation by random factors from 1 - X to 1 + X (default 0)",
      [](Options& o, View n, View v) { o.images.color_jitter = number<float>(n, v, 0); }},

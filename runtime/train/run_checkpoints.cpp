@@ -1,5 +1,6 @@
 #include "runtime/train/run_checkpoints.h"
 
+#include <chrono>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -86,8 +87,27 @@ void RunCheckpoints::check_same_run(const Progress& stored, const Progress& now)
 }
 
 void RunCheckpoints::save(const Progress& progress, const char* what_now) {
+  if (settling_.valid() && settling_iteration_ == progress.iteration) return;
+  finish(what_now);
+  if (failure_) return;
+  attempt(progress.iteration, what_now, [&] {
+    checkpoints_->write(progress, average_);
+    settling_iteration_ = progress.iteration;
+    settling_ = std::async(std::launch::async, [this] { checkpoints_->settle(); });
+  });
+}
+
+void RunCheckpoints::poll(const char* what_now) {
+  if (settling_.valid() && settling_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) finish(what_now);
+}
+
+void RunCheckpoints::finish(const char* what_now) {
+  if (settling_.valid()) attempt(settling_iteration_, what_now, [&] { settling_.get(); });
+}
+
+void RunCheckpoints::attempt(int64_t iteration, const char* what_now, const std::function<void()>& work) {
   try {
-    checkpoints_->save(progress, average_);
+    work();
     last_is_missing_ = false;
   } catch (const TrainerError& error) {
     if (error.code != Exit::unwritable_output) throw;
@@ -97,8 +117,8 @@ void RunCheckpoints::save(const Progress& progress, const char* what_now) {
       return;
     }
     ++missing_;
-    reporter_.warn("warning: checkpoint at iteration " + std::to_string(progress.iteration) +
-                   " failed: " + error.what() + what_now);
+    reporter_.warn("warning: checkpoint at iteration " + std::to_string(iteration) + " failed: " + error.what() +
+                   what_now);
   }
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <future>
 #include <optional>
 #include <string>
 
@@ -30,9 +32,14 @@ class RunCheckpoints {
   explicit operator bool() const { return checkpoints_.has_value(); }
   std::string path_of(int64_t iteration) const { return checkpoints_->path_of(iteration); }
 
-  // Before: the run keeps checkpoints. A failed save ends the run or, with --checkpoint-optional, gives a warning that
-  // ends with `what_now`.
+  // Before: the run keeps checkpoints. Training waits until the tensors are written; a thread does the rest
+  // (checkpoint.h). A failed save ends the run or, with --checkpoint-optional, gives a warning that ends with
+  // `what_now`; if the thread fails, when poll(), finish() or the next save() finds out.
   void save(const Progress& progress, const char* what_now);
+  // Whether the thread has failed, if it has ended. Does not wait.
+  void poll(const char* what_now);
+  // Waits for the thread.
+  void finish(const char* what_now);
 
   // Set if a required checkpoint could not be written, which ends the run.
   const std::optional<TrainerError>& failure() const { return failure_; }
@@ -46,10 +53,13 @@ class RunCheckpoints {
  private:
   void check_same_run(const Progress& stored, const Progress& now) const;
   void resume_average(const Progress& stored, double decay);
+  void attempt(int64_t iteration, const char* what_now, const std::function<void()>& work);
 
   const Options& options_;
   Reporter& reporter_;
   std::optional<Checkpoints> checkpoints_ = {};
+  std::future<void> settling_ = {};  // after checkpoints_, because its destructor waits for the thread
+  int64_t settling_iteration_ = 0;
   WeightAverage* average_ = nullptr;
   int64_t missing_ = 0;
   bool last_is_missing_ = false;

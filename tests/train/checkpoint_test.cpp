@@ -70,7 +70,9 @@ Progress progress_at(int64_t iteration) {
 void save(const std::string& directory, int64_t iteration, int64_t keep, int value) {
   Parameters parameters;
   parameters.fill(value);
-  Checkpoints(directory, keep, parameters.program, parameters.port).save(progress_at(iteration));
+  Checkpoints checkpoints(directory, keep, parameters.program, parameters.port);
+  checkpoints.write(progress_at(iteration));
+  checkpoints.settle();
 }
 
 // What a later trainer finds: the iteration, and the value with which all parameters were filled.

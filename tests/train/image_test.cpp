@@ -127,6 +127,51 @@ TEST_CASE("resizing is Pillow's, smaller and larger") {
   CHECK(resized(image, int64_t{1} << 40, int64_t{1} << 40, {int64_t{1} << 39, int64_t{1} << 39, 2, 2}).size() == 4);
 }
 
+TEST_CASE("a JPEG is decoded at the fraction of its size that is still large enough") {
+  if (readable_extensions().find("jpg") == std::string::npos) return;
+  const TemporaryDirectory place;
+  write_image(place / "class/a.jpg", kJpeg);
+  const std::string path = place / "class/a.jpg";
+  for (const auto& [wanted, shrunk] : {std::pair<int64_t, int64_t>{0, 1}, {1, 1}, {2, 2}, {3, 2}, {7, 4}, {100, 8}}) {
+    INFO(wanted);
+    const Image image = read_image(path, 1, [&, most = wanted](int64_t width, int64_t height) {
+      CHECK((width == 16 && height == 16));
+      return most;
+    });
+    CHECK(image.shrunk == shrunk);
+    REQUIRE((image.width == 16 / shrunk && image.height == 16 / shrunk));
+    REQUIRE(image.pixels.size() == static_cast<size_t>(image.width * image.height));
+    // The quarters are 10, 200, 90 and 250.
+    const auto at = [&](int64_t x, int64_t y) { return int{image.pixels[static_cast<size_t>(y * image.width + x)]}; };
+    const int64_t last = image.width - 1;
+    CHECK(std::abs(at(0, 0) - 10) <= 3);
+    CHECK(std::abs(at(last, 0) - 200) <= 3);
+    CHECK(std::abs(at(0, last) - 90) <= 3);
+    CHECK(std::abs(at(last, last) - 250) <= 3);
+  }
+
+  // A sample of 4 x 4 is nearly the same, and a random piece is the same piece.
+  ImageClassifier c({2, 1, 4, 4}, 1);
+  const std::string source = std::string("images:") + std::string(place / "");
+  for (const bool pieces : {false, true}) {
+    ImageOptions full{.resize = 4, .random_resized_crop = pieces}, scaled = full;
+    scaled.scaled_decode = true;
+    Dataset slow = open_dataset(source, Part::training, c.program, full),
+            fast = open_dataset(source, Part::training, c.program, scaled);
+    for (uint64_t epoch = 0; epoch < 32; ++epoch) {
+      std::vector<float> expected(16), found(16);
+      for (const auto& [data, values] : {std::pair{&slow, &expected}, {&fast, &found}}) {
+        data->columns[0]->begin_epoch(epoch);
+        data->columns[0]->read(0, reinterpret_cast<std::byte*>(values->data()));
+      }
+      double difference = 0;
+      for (size_t i = 0; i < 16; ++i) difference += std::abs(static_cast<double>(expected[i] - found[i])) / 16;
+      INFO("pieces " << pieces << ", epoch " << epoch);
+      CHECK(difference < (pieces ? 0.12 : 0.06));  // the filters differ at the edges between the quarters
+    }
+  }
+}
+
 TEST_CASE("pictures are what their bytes say, not their names: damaged ones are refused") {
   const TemporaryDirectory place;
   if (can_read(".png")) {

@@ -100,7 +100,7 @@ constexpr std::string_view kOfTrainer[] = {"beta1",        "beta2",     "checkpo
 // Options of the trainer without a value.
 constexpr std::string_view kSwitchesOfTrainer[] = {
     "checkpoint-optional", "flip", "no-decay-on-norms-and-biases", "no-graph", "no-overlap", "no-shuffle",
-    "random-crop", "random-resized-crop", "resume", "revalidate"};
+    "random-crop", "random-resized-crop", "resume", "revalidate", "scaled-decode"};
 
 // Lower case, without dashes and underscores.
 std::string letters_of(std::string_view name) {

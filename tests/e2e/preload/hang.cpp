@@ -58,9 +58,9 @@ int fsync(int file) {
   return sync(file);
 }
 
-int fdatasync(int file) {
-  static auto* const sync = next<int(int)>("fdatasync");
+int sync_file_range(int file, off64_t begin, off64_t bytes, unsigned flags) {
+  static auto* const sync = next<int(int, off64_t, off64_t, unsigned)>("sync_file_range");
   perhaps_wait("SLOW_SYNC");
-  return sync(file);
+  return sync(file, begin, bytes, flags);
 }
 }
