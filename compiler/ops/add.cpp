@@ -40,6 +40,7 @@ const Op op_Add{.name = "Add",
                 .inputs = {Slot::number},
                 .required_inputs = 2,
                 .samples_rule = SamplesRule::broadcast,
+                .sample_numbers = SampleNumbers::kept,
                 .evaluate = [](const KnownCall& call) {
                   return evaluate_binary(call.inputs, {.ints = [](Dim a, Dim b) { return symbolic::add(a, b, 1); },
                                                        .reals = [](double a, double b) { return a + b; }});

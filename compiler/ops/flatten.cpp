@@ -44,6 +44,8 @@ std::vector<Sample> samples() {
 const Op op_Flatten{.name = "Flatten",
                     .attributes = {attribute::integer("axis")},
                     .moves_only = true,
+                    .elements = Elements::shown,
+                    .axes = AxesRule::changed,
                     .evaluate = flatten::evaluate,
                     .infer = flatten::infer,
                     .forward = forward_alias,

@@ -29,6 +29,8 @@ Known evaluate(const KnownCall& call) {
 
 const Op op_Identity{.name = "Identity",
                      .moves_only = true,
+                     .elements = Elements::shown,
+                     .sample_numbers = SampleNumbers::kept,
                      .evaluate = identity::evaluate,
                      .infer = identity::infer,
                      .forward = forward_alias,

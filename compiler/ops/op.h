@@ -46,6 +46,31 @@ enum class PrecisionRule {
   single,    // f32: losses, sums over samples, functions that enlarge relative errors
 };
 
+// Where the elements of the outputs come from, for analyses that follow a value through the nodes of a model.
+enum class Elements {
+  computed,
+  tested,    // booleans
+  shown,     // those of input 0, in another shape or type: nodes that read the output read input 0, or a part of it
+  joined,    // those of all inputs, one after another
+  selected,  // those of an input, selected by other inputs, repeated, or with padding
+};
+
+// What is known of the result of Op::evaluate if inputs contain sample numbers (arange(N)). It is evaluated for one
+// sample and for two (network/simplify/fold_alike.h).
+enum class SampleNumbers {
+  unknown,     // nothing: the result could depend on the number of samples in any way
+  kept,        // all: the operator moves the numbers, adds to them, or selects by them
+  only_shape,  // only the shape: the elements compare sample numbers with others
+};
+
+// What axis 1 of the first output is, seen from the first activation that the node reads (network/class_axis.h).
+enum class AxesRule {
+  kept,       // the same axis, if the ranks and the first two dimensions are equal
+  regrouped,  // the same axis, if the first two dimensions and the number of elements are equal
+  changed,    // not known to be the same
+  channels,   // the channels that this node makes
+};
+
 // A small instance of an operator, for the tests that iterate over the registry: gradients against finite differences,
 // every backend against the host, in-place and recomputation claims. A constant without dimensions and elements
 // represents an omitted optional input.
@@ -97,6 +122,12 @@ struct Op {
   bool flat = false;  // or no input receives one; a `backward` of zero_gradient implies this
   bool reads_shapes = false;                   // reads only the shapes of its inputs
   bool moves_only = false;                     // moves data without computing; works for any element type
+  Elements elements = Elements::computed;
+  size_t typed_by = 0;  // if `elements` come from inputs: the input with the outputs' type, unless element_type says it
+  SampleNumbers sample_numbers = SampleNumbers::unknown;
+  AxesRule axes = AxesRule::kept;
+  // Whether the output is normalized along this axis and no other, as by a Softmax. nullptr: never.
+  bool (*normalizes)(const NodeView& node, size_t axis) = nullptr;
   // The first output, computed from known inputs; nullopt if it is unknown, or depends on the batch in a way that
   // `times N` cannot express (N·N, N + 1). nullptr: never evaluated.
   Known (*evaluate)(const KnownCall& call) = nullptr;

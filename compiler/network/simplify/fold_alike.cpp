@@ -5,14 +5,12 @@
 // sample and for two: a dimension that doubles is the batch's, one that stays is a number, and if the second sample has
 // the elements of the first, so has every sample. The results of the rules do not depend on the number of samples, with
 // two exceptions. First, the number itself may be compared with others, so it may be read only as a shape. Second,
-// sample indices may be compared, so numbered values pass only through operators that move them, add to them, or select
-// by them.
+// sample indices may be compared, so numbered values pass only through operators that declare it (Op::sample_numbers).
 #include "compiler/network/simplify/fold_alike.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
+#include "compiler/ops/op.h"
 #include "compiler/support/bytes.h"
 
 namespace plimsoll::folding {
@@ -22,19 +20,6 @@ constexpr int64_t kMostSamples = 2;
 
 bool depends_on_batch(const Dims& dims) {
   return std::any_of(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
-}
-
-// Inputs that are shapes, which may contain the number of samples.
-bool is_shape(std::string_view op, size_t input) {
-  return input == 1 ? op == "Expand" || op == "Reshape" || op == "Tile" : input == 0 && op == "ConstantOfShape";
-}
-
-// Operators that accept values that differ between samples.
-bool keeps_numbering(std::string_view op) {
-  constexpr std::array<std::string_view, 14> kSafe = {"Add",    "Cast",           "CastLike",  "Concat",   "Expand",
-                                                      "Gather", "GatherElements", "GatherND",  "Identity", "Reshape",
-                                                      "Slice",  "Squeeze",        "Transpose", "Unsqueeze"};
-  return std::find(kSafe.begin(), kSafe.end(), op) != kSafe.end();
 }
 
 // For each element of `dims` with that many samples, the index of its stored element.
@@ -124,8 +109,9 @@ bool same_number(double a, double b) { return a == b || (a != a && b != b); }
 }  // namespace
 
 Known alike(const KnownCall& call, Known (*fold)(const KnownCall&)) {
-  // The larger one depends on the number of samples; exporters read only its shape, so only the shape is known.
-  const bool only_shape = call.node.op == "Max" || call.node.op == "Min";
+  const Op* op = find_onnx_op(call.node.op);
+  const SampleNumbers rule = op ? op->sample_numbers : SampleNumbers::unknown;
+  const bool only_shape = rule == SampleNumbers::only_shape;
   bool any = false, numbered_any = false;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const KnownValue* known = call.known(i);
@@ -134,10 +120,10 @@ Known alike(const KnownCall& call, Known (*fold)(const KnownCall&)) {
       continue;
     }
     const bool is_numbered = !(known->steps.empty() && known->probes.empty());
-    if (is_numbered && !only_shape && !keeps_numbering(call.node.op)) return std::nullopt;
+    if (is_numbered && rule == SampleNumbers::unknown) return std::nullopt;
     numbered_any = numbered_any || is_numbered;
     const bool reads_number = std::any_of(known->ints.begin(), known->ints.end(), [](Dim item) { return item.batch; });
-    if (reads_number && !is_shape(call.node.op, i)) return std::nullopt;
+    if (reads_number && !is_shape(slot_of(call.node.op, i))) return std::nullopt;
     any = any || reads_number || depends_on_batch(known->dims);
   }
   if (!any) return std::nullopt;
@@ -183,7 +169,7 @@ Known alike(const KnownCall& call, Known (*fold)(const KnownCall&)) {
   for (size_t i = 0; i < static_cast<size_t>(more.elements().value_or(0)) && alike; ++i)
     alike = one.real() ? same_number(more.number(i), expected->number(i)) : more.integer(i) == expected->integer(i);
   if (alike) return first;
-  if (one.real() || !first.depends_on_batch() || !keeps_numbering(call.node.op)) return std::nullopt;
+  if (one.real() || !first.depends_on_batch() || rule != SampleNumbers::kept) return std::nullopt;
   return KnownValue{.element = first.element, .dims = first.dims, .ints = first.ints, .probes = std::move(results)};
 }
 
