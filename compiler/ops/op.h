@@ -16,6 +16,7 @@
 #include "compiler/ops/attribute_rule.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/node_view.h"
+#include "compiler/ops/progression.h"
 #include "compiler/ops/slot.h"
 #include "compiler/ops/task_builder.h"
 
@@ -99,6 +100,16 @@ struct Moves {
   double fill = 0;
 };
 
+// The rows of an output, along its first dimension, as rows of inputs.
+struct InputRows {
+  size_t input = 0;
+  int64_t first = 0, count = 0;
+};
+struct RowsOfInputs {
+  std::vector<InputRows> rows = {};
+  bool in_front = false;  // the output has a further dimension of 1 before that of the rows
+};
+
 // Opset 28 changes the meaning of operators that are read here.
 inline constexpr int kNewestOpset = 27;
 
@@ -131,6 +142,16 @@ struct Op {
   // The first output, computed from known inputs; nullopt if it is unknown, or depends on the batch in a way that
   // `times N` cannot express (N·N, N + 1). nullptr: never evaluated.
   Known (*evaluate)(const KnownCall& call) = nullptr;
+  // The same for integers that are evenly spaced along each dimension, of which one is the samples'. `first` is input 0
+  // (progression.h). nullopt: the output is not evenly spaced, or not known. nullptr: never evaluated.
+  std::optional<Progression> (*evaluate_spaced)(const KnownCall& call, const Progression& first) = nullptr;
+
+  // The dimensions of the first output, if input 0 is not known, but its dimensions are. For operators whose output may
+  // have no elements, which `infer` refuses. nullopt: unknown.
+  std::optional<Dims> (*evaluate_dims)(const KnownCall& call) = nullptr;
+  // The output as rows of inputs whose elements need not be known. nullopt: it does not consist of such rows. nullptr:
+  // not known to.
+  std::optional<RowsOfInputs> (*rows)(const KnownCall& call) = nullptr;
 
   // The types of all outputs. Every error in the model and every unsupported case is reported here: forward and
   // backward cannot fail.

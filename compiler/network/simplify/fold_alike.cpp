@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "compiler/ops/op.h"
+#include "compiler/ops/progression.h"
 #include "compiler/support/bytes.h"
 
 namespace plimsoll::folding {
@@ -45,28 +46,17 @@ std::optional<std::vector<size_t>> stored_indices(const Dims& dims, int64_t samp
   return indices;
 }
 
-// For evenly spaced integers (progression.h).
+// For evenly spaced integers (compiler/ops/progression.h).
 Known numbered(const KnownValue& known, int64_t samples) {
   KnownValue all{.element = known.element, .dims = known.dims};
-  int64_t count = 1;
   for (Dim& dim : all.dims) {
     const auto size = dim.batch ? checked_mul(dim.value, samples) : std::optional(dim.value);
-    const auto more = size ? checked_mul(count, *size) : std::nullopt;
-    if (!more || *more > kKnownLimit) return std::nullopt;
+    if (!size) return std::nullopt;
     dim = {*size};
-    count = *more;
   }
-  for (int64_t flat = 0; flat < count; ++flat) {
-    int64_t item = known.ints[0].value, rest = flat;
-    for (size_t axis = all.dims.size(); axis-- > 0;) {
-      int64_t grown = 0;
-      if (__builtin_mul_overflow(rest % all.dims[axis].value, known.steps[axis], &grown) ||
-          __builtin_add_overflow(item, grown, &item))
-        return std::nullopt;
-      rest /= all.dims[axis].value;
-    }
-    all.ints.push_back({item});
-  }
+  const auto items = list_elements({.dims = all.dims, .first = known.ints[0].value, .steps = known.steps});
+  if (!items) return std::nullopt;
+  for (const int64_t item : *items) all.ints.push_back({item});
   return all;
 }
 
