@@ -15,9 +15,9 @@ inline constexpr int64_t kKnownLimit = int64_t{1} << 22;
 
 // A value known at compile time. Integers and booleans are in `ints` and may depend on the batch, like the shape of an
 // activation; reals are in `reals`. A single element stands for all elements of a larger shape (ConstantOfShape). With
-// `steps`, it is instead the first of integers that grow linearly along each dimension (progression.h). If the shape
-// depends on the batch otherwise, the elements are those of one sample, and all samples are equal (for example a mask
-// expanded to the batch).
+// `steps`, it is instead the first of integers that grow linearly along each dimension (compiler/ops/progression.h). If
+// the shape depends on the batch otherwise, the elements are those of one sample, and all samples are equal (for
+// example a mask expanded to the batch).
 struct KnownValue {
   ElementType element = ElementType::f32;
   Dims dims = {};

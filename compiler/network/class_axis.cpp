@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "compiler/network/edit.h"
 #include "compiler/ops/op.h"
@@ -30,14 +28,12 @@ bool is_activation(const Network& network, ValueId value) {
 
 // Whether the node's output has the channels of its first activation at axis 1, in the same order.
 bool keeps_channels(const Network& network, const Node& node, const Dims& from) {
-  static constexpr std::array<std::string_view, 8> kTurning = {"Transpose",  "MatMul",    "Gemm",   "Gather",
-                                                               "ReduceMean", "ReduceSum", "Expand", "Flatten"};
-  if (std::find(kTurning.begin(), kTurning.end(), node.op) != kTurning.end()) return false;
+  const AxesRule axes = find_op(node.op)->axes;
+  if (axes == AxesRule::changed) return false;
   const Dims& to = network.values[node.outputs[0]].type.dims;
   if (from.size() < 2 || to.size() < 2 || from[0] != to[0] || from[1] != to[1] || !to[0].batch) return false;
   const auto elements = [](const Dims& dims) { return TensorType{DataType::f32, dims}.elements().at(1); };
-  const bool reshapes = node.op == "Reshape" || node.op == "Squeeze" || node.op == "Unsqueeze";
-  return reshapes ? elements(from) == elements(to) : from.size() == to.size();
+  return axes == AxesRule::regrouped ? elements(from) == elements(to) : from.size() == to.size();
 }
 
 bool are_channels_of_a_convolution(const Network& network, ValueId scores) {
@@ -45,7 +41,7 @@ bool are_channels_of_a_convolution(const Network& network, ValueId scores) {
     const auto maker = maker_of(network, value);
     if (!maker) return false;
     const Node& node = network.nodes[*maker];
-    if (node.op == "Conv" || node.op == "ConvTranspose") return true;
+    if (find_op(node.op)->axes == AxesRule::channels) return true;
     const auto from = std::find_if(node.inputs.begin(), node.inputs.end(),
                                    [&](ValueId input) { return is_activation(network, input); });
     if (from == node.inputs.end() || !keeps_channels(network, node, network.values[*from].type.dims)) return false;
@@ -53,12 +49,12 @@ bool are_channels_of_a_convolution(const Network& network, ValueId scores) {
   }
 }
 
-// The axis of a Softmax or LogSoftmax over a single axis.
+// The axis that the last node normalizes, if it is a single one.
 std::optional<size_t> axis_of_softmax(const Network& network, ValueId scores) {
   const auto maker = maker_of(network, scores);
   if (!maker) return std::nullopt;
   for (size_t axis = 0; axis < network.values[scores].type.rank(); ++axis)
-    if (normalises_axis(network, network.nodes[*maker], static_cast<int64_t>(axis))) return axis;
+    if (normalises_axis(network, network.nodes[*maker], axis)) return axis;
   return std::nullopt;
 }
 
@@ -117,15 +113,9 @@ Error one_class(const Value& output) {
 
 }  // namespace
 
-bool normalises_axis(const Network& network, const Node& node, int64_t classes) {
-  if (node.op != "Softmax" && node.op != "LogSoftmax") return false;
-  const Dims& dims = network.values[node.outputs[0]].type.dims;
-  const int64_t rank = static_cast<int64_t>(dims.size());
-  const bool matrix = node.opset < 13;  // all dimensions from the axis on are classes
-  int64_t axis = NodeView(network, node).integer("axis", matrix ? 1 : -1);
-  if (axis < 0) axis += rank;
-  const auto is_one = [](const Dim& dim) { return dim == Dim{1}; };
-  return axis == classes && (!matrix || std::all_of(dims.begin() + classes + 1, dims.end(), is_one));
+bool normalises_axis(const Network& network, const Node& node, size_t axis) {
+  const Op* const op = find_op(node.op);
+  return op->normalizes && op->normalizes(NodeView(network, node), axis);
 }
 
 Dims without_axis(Dims dims, size_t axis) {

@@ -13,8 +13,8 @@ namespace plimsoll {
 // has one class; usage, if the axis is ambiguous.
 Result<size_t> class_axis_of(const Network& network, ValueId scores, std::optional<int64_t> asked);
 
-// A Softmax or LogSoftmax over this axis only.
-bool normalises_axis(const Network& network, const Node& node, int64_t axis);
+// Whether the node normalizes its output along this axis only, as a Softmax or LogSoftmax does.
+bool normalises_axis(const Network& network, const Node& node, size_t axis);
 
 Dims without_axis(Dims dims, size_t axis);
 

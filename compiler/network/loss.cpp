@@ -51,8 +51,7 @@ ValueId without_activation(const Network& network, ValueId output, LossKind kind
   const auto maker = maker_of(network, output);
   if (!maker) return output;
   const Node& node = network.nodes[*maker];
-  const bool includes = kind == LossKind::softmax_cross_entropy
-                            ? normalises_axis(network, node, static_cast<int64_t>(class_axis))
+  const bool includes = kind == LossKind::softmax_cross_entropy  ? normalises_axis(network, node, class_axis)
                         : kind == LossKind::binary_cross_entropy ? node.op == "Sigmoid"
                                                                  : false;
   if (!includes) return output;

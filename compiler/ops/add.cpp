@@ -40,9 +40,14 @@ const Op op_Add{.name = "Add",
                 .inputs = {Slot::number},
                 .required_inputs = 2,
                 .samples_rule = SamplesRule::broadcast,
+                .sample_numbers = SampleNumbers::kept,
                 .evaluate = [](const KnownCall& call) {
                   return evaluate_binary(call.inputs, {.ints = [](Dim a, Dim b) { return symbolic::add(a, b, 1); },
                                                        .reals = [](double a, double b) { return a + b; }});
+                },
+                .evaluate_spaced = [](const KnownCall& call, const Progression& first) {
+                  const auto other = progression_of(call.known(1));
+                  return other ? spaced::sum(first, *other, 1) : std::nullopt;
                 },
                 .infer = infer_binary,
                 .forward = add::forward,

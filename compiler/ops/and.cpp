@@ -10,6 +10,7 @@ const Op op_And{.name = "And",
                 .required_inputs = 2,
                 .samples_rule = SamplesRule::broadcast,
                 .flat = true,
+                .elements = Elements::tested,
                 .evaluate =
                     [](const KnownCall& call) {
                       return evaluate_binary(

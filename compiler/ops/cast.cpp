@@ -69,6 +69,14 @@ Known evaluate(const KnownCall& call) {
   return to && call.inputs.size() == 1 && call.known(0) ? cast_to(*call.known(0), to->element()) : std::nullopt;
 }
 
+std::optional<Progression> evaluate_spaced(const KnownCall& call, const Progression& first) {
+  const ModelAttribute* to = find_attribute(call.node, "to");
+  if (!to || (to->element() != ElementType::i64 && to->element() != ElementType::i32)) return std::nullopt;
+  Progression made = first;
+  made.element = to->element();
+  return made;
+}
+
 }  // namespace cast
 
 const Op op_Cast{.name = "Cast",
@@ -76,7 +84,10 @@ const Op op_Cast{.name = "Cast",
                  .attributes = {attribute::text("round_mode").since(24), attribute::integer("saturate").since(19),
                                 attribute::integer("to")},
                  .element_type = "to",
+                 .elements = Elements::shown,
+                 .sample_numbers = SampleNumbers::kept,
                  .evaluate = cast::evaluate,
+                 .evaluate_spaced = cast::evaluate_spaced,
                  .infer = cast::infer,
                  .forward = cast::forward,
                  .backward = zero_gradient,

@@ -117,13 +117,27 @@ Known evaluate(const KnownCall& call) {
   return known;
 }
 
+std::optional<RowsOfInputs> rows(const KnownCall& call) {
+  RowsOfInputs made;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const Dims* x = call.dims(i);
+    const bool by_rows = x && constants::axis_of(call.integer("axis", kAxis), x->size()) == size_t{0};
+    if (!by_rows) return std::nullopt;
+    made.rows.push_back({i, 0, x->front().value});
+  }
+  return made;
+}
+
 }  // namespace concat
 
 const Op op_Concat{.name = "Concat",
                    .first_opset = 4,
                    .attributes = {attribute::integer("axis")},
                    .samples_rule = SamplesRule::beside,
+                   .elements = Elements::joined,
+                   .sample_numbers = SampleNumbers::kept,
                    .evaluate = concat::evaluate,
+                   .rows = concat::rows,
                    .infer = concat::infer,
                    .forward = concat::forward,
                    .backward = concat::backward,

@@ -4,6 +4,13 @@
 
 namespace plimsoll::constants {
 
+std::optional<Dims> items(const KnownValue* list) {
+  if (!list || list->real() || !list->elements() || list->dims.size() != 1) return std::nullopt;
+  Dims items;
+  for (size_t i = 0; i < static_cast<size_t>(*list->elements()); ++i) items.push_back(list->integer(i));
+  return items;
+}
+
 Extents extents(const Dims& dims, size_t axis) {
   Extents e;
   for (size_t i = 0; i < dims.size(); ++i)

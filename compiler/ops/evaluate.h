@@ -61,6 +61,9 @@ inline KnownValue integers(std::vector<Dim> items) {
   return known;
 }
 
+// The items of a list of integers, such as a shape, in which the batch is a symbol. nullopt: it is none.
+std::optional<Dims> items(const KnownValue* list);
+
 // The same elements with another shape.
 inline KnownValue reshaped(const KnownValue& from, Dims dims) {
   KnownValue known = from;

@@ -93,8 +93,20 @@ static Known real_range(const KnownCall& call) {
   return known;
 }
 
+// 0, step, 2·step, … below a multiple of the batch that is a multiple of the step.
+static Known range_of_samples(const KnownCall& call) {
+  for (size_t i = 0; i < 3; ++i)
+    if (!call.known(i) || call.known(i)->real() || call.known(i)->elements() != 1) return std::nullopt;
+  const Dim start = call.known(0)->integer(0), limit = call.known(1)->integer(0), step = call.known(2)->integer(0);
+  if (start != Dim{0} || !limit.batch || step.batch || step.value <= 0 || limit.value % step.value != 0)
+    return std::nullopt;
+  const Dims dims = {{limit.value / step.value, true}};
+  return known_of({.element = call.known(0)->element, .dims = dims, .steps = {step.value}});
+}
+
 Known range(const KnownCall& call) {
   if (call.known(0) && call.known(0)->real()) return real_range(call);
+  if (Known known = range_of_samples(call)) return known;
   for (size_t i = 0; i < 3; ++i)
     if (!call.known(i) || call.known(i)->real() || call.known(i)->elements() != 1 || call.known(i)->integer(0).batch)
       return std::nullopt;

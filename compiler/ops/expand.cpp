@@ -70,18 +70,24 @@ std::vector<Sample> samples() {
 }
 
 Known evaluate(const KnownCall& call) {
-  const KnownValue *data = call.known(0), *shape = call.known(1);
-  if (!data || !shape || shape->real() || shape->dims.size() != 1) return std::nullopt;
-  Dims wanted;
-  for (size_t i = 0; i < static_cast<size_t>(shape->elements().value_or(0)); ++i) wanted.push_back(shape->integer(i));
-  if (data->elements() == 1 && wanted.size() >= data->dims.size()) {  // of any size, including the batch's
-    if (std::any_of(wanted.begin(), wanted.end(), [](Dim dim) { return dim.value < 0; })) return std::nullopt;
-    return constants::reshaped(*data, std::move(wanted));
+  const KnownValue* data = call.known(0);
+  const auto wanted = constants::items(call.known(1));
+  if (!data || !wanted) return std::nullopt;
+  if (data->elements() == 1 && wanted->size() >= data->dims.size()) {  // of any size, including the batch's
+    if (std::any_of(wanted->begin(), wanted->end(), [](Dim dim) { return dim.value < 0; })) return std::nullopt;
+    return constants::reshaped(*data, *wanted);
   }
-  const auto dims = constants::broadcast({&data->dims, &wanted});
+  const auto dims = constants::broadcast({&data->dims, &*wanted});
   if (!dims) return std::nullopt;
   if (data->splat()) return constants::reshaped(*data, *dims);
   return constants::picked(*data, *dims, constants::broadcast_indices(data->dims, *dims));
+}
+
+std::optional<Progression> evaluate_spaced(const KnownCall& call, const Progression& first) {
+  const auto wanted = constants::items(call.known(1));
+  if (!wanted) return std::nullopt;
+  const Result<Dims> dims = dims::broadcast(first.dims, *wanted);
+  return dims.ok() ? spaced::broadcast(first, *dims) : std::nullopt;
 }
 
 }  // namespace expand
@@ -90,7 +96,11 @@ const Op op_Expand{.name = "Expand",
                    .first_opset = 8,
                    .inputs = {Slot::data, Slot::shape},
                    .required_inputs = 2,
+                   .elements = Elements::shown,
+                   .sample_numbers = SampleNumbers::kept,
+                   .axes = AxesRule::changed,
                    .evaluate = expand::evaluate,
+                   .evaluate_spaced = expand::evaluate_spaced,
                    .infer = expand::infer,
                    .forward = expand::forward,
                    .backward = expand::backward,

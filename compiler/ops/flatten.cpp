@@ -24,6 +24,11 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   return std::vector{TensorType{x.type, std::move(dims)}};
 }
 
+std::optional<Progression> evaluate_spaced(const KnownCall& call, const Progression& first) {
+  const Result<Dims> dims = flattened(first.dims, call.integer("axis", kAxis));
+  return dims.ok() ? spaced::reshaped(first, *dims) : std::nullopt;
+}
+
 Known evaluate(const KnownCall& call) {
   const KnownValue* data = call.known(0);
   if (!data || !data->elements()) return std::nullopt;
@@ -44,7 +49,10 @@ std::vector<Sample> samples() {
 const Op op_Flatten{.name = "Flatten",
                     .attributes = {attribute::integer("axis")},
                     .moves_only = true,
+                    .elements = Elements::shown,
+                    .axes = AxesRule::changed,
                     .evaluate = flatten::evaluate,
+                    .evaluate_spaced = flatten::evaluate_spaced,
                     .infer = flatten::infer,
                     .forward = forward_alias,
                     .backward = backward_alias,

@@ -25,11 +25,21 @@ Known evaluate(const KnownCall& call) {
   return *call.known(0);
 }
 
+std::optional<RowsOfInputs> rows(const KnownCall& call) {
+  const Dims* x = call.dims(0);
+  if (!x || x->empty()) return std::nullopt;
+  return RowsOfInputs{.rows = {{0, 0, x->front().value}}};
+}
+
 }  // namespace identity
 
 const Op op_Identity{.name = "Identity",
                      .moves_only = true,
+                     .elements = Elements::shown,
+                     .sample_numbers = SampleNumbers::kept,
                      .evaluate = identity::evaluate,
+                     .evaluate_spaced = [](const KnownCall&, const Progression& first) { return std::optional(first); },
+                     .rows = identity::rows,
                      .infer = identity::infer,
                      .forward = forward_alias,
                      .backward = identity::backward,

@@ -11,6 +11,7 @@ const Op op_LessOrEqual{
     .inputs = {Slot::number},
     .required_inputs = 2,
     .samples_rule = SamplesRule::broadcast,
+    .elements = Elements::tested,
     .evaluate = [](const KnownCall& call) { return evaluate_relation<std::less_equal<>>(call.inputs); },
     .infer = infer_relation,
     .forward = [](TaskBuilder& build) { forward_relation(build, kLessOrEqual); },

@@ -6,6 +6,7 @@ namespace plimsoll {
 
 const Op op_LogSoftmax{.name = "LogSoftmax",
                        .attributes = {attribute::integer("axis")},
+                       .normalizes = softmax_normalizes,
                        .infer = infer_softmax,
                        .forward = forward_softmax,
                        .backward = backward_softmax,

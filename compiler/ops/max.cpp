@@ -10,6 +10,7 @@ namespace plimsoll {
 const Op op_Max{.name = "Max",
                 .first_opset = 6,
                 .samples_rule = SamplesRule::broadcast,
+                .sample_numbers = SampleNumbers::only_shape,
                 .evaluate = [](const KnownCall& call) {
                   return evaluate_two_by_two(call.inputs,
                     {.ints = symbolic::largest,

@@ -32,6 +32,10 @@ const Op op_Mul{.name = "Mul",
                   return evaluate_binary(call.inputs, {.ints = symbolic::multiply,
                                                        .reals = [](double a, double b) { return a * b; }});
                 },
+                .evaluate_spaced = [](const KnownCall& call, const Progression& first) {
+                  const auto other = progression_of(call.known(1));
+                  return other ? spaced::product(first, *other) : std::nullopt;
+                },
                 .infer = infer_binary,
                 .forward = mul::forward,
                 .backward = mul::backward,

@@ -28,6 +28,7 @@ std::vector<Sample> samples() {
 
 const Op op_Not{.name = "Not",
                 .flat = true,
+                .elements = Elements::tested,
                 .evaluate = [](const KnownCall& call) {
                   return evaluate_unary(call.inputs, {.ints = [](Dim a) { return MaybeDim(Dim{!a.value}); }});
                 },

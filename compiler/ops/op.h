@@ -16,6 +16,7 @@
 #include "compiler/ops/attribute_rule.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/node_view.h"
+#include "compiler/ops/progression.h"
 #include "compiler/ops/slot.h"
 #include "compiler/ops/task_builder.h"
 
@@ -46,6 +47,31 @@ enum class PrecisionRule {
   single,    // f32: losses, sums over samples, functions that enlarge relative errors
 };
 
+// Where the elements of the outputs come from, for analyses that follow a value through the nodes of a model.
+enum class Elements {
+  computed,
+  tested,    // booleans
+  shown,     // those of input 0, in another shape or type: nodes that read the output read input 0, or a part of it
+  joined,    // those of all inputs, one after another
+  selected,  // those of an input, selected by other inputs, repeated, or with padding
+};
+
+// What is known of the result of Op::evaluate if inputs contain sample numbers (arange(N)). It is evaluated for one
+// sample and for two (network/simplify/fold_alike.h).
+enum class SampleNumbers {
+  unknown,     // nothing: the result could depend on the number of samples in any way
+  kept,        // all: the operator moves the numbers, adds to them, or selects by them
+  only_shape,  // only the shape: the elements compare sample numbers with others
+};
+
+// What axis 1 of the first output is, seen from the first activation that the node reads (network/class_axis.h).
+enum class AxesRule {
+  kept,       // the same axis, if the ranks and the first two dimensions are equal
+  regrouped,  // the same axis, if the first two dimensions and the number of elements are equal
+  changed,    // not known to be the same
+  channels,   // the channels that this node makes
+};
+
 // A small instance of an operator, for the tests that iterate over the registry: gradients against finite differences,
 // every backend against the host, in-place and recomputation claims. A constant without dimensions and elements
 // represents an omitted optional input.
@@ -74,6 +100,16 @@ struct Moves {
   double fill = 0;
 };
 
+// The rows of an output, along its first dimension, as rows of inputs.
+struct InputRows {
+  size_t input = 0;
+  int64_t first = 0, count = 0;
+};
+struct RowsOfInputs {
+  std::vector<InputRows> rows = {};
+  bool in_front = false;  // the output has a further dimension of 1 before that of the rows
+};
+
 // Opset 28 changes the meaning of operators that are read here.
 inline constexpr int kNewestOpset = 27;
 
@@ -97,9 +133,25 @@ struct Op {
   bool flat = false;  // or no input receives one; a `backward` of zero_gradient implies this
   bool reads_shapes = false;                   // reads only the shapes of its inputs
   bool moves_only = false;                     // moves data without computing; works for any element type
+  Elements elements = Elements::computed;
+  size_t typed_by = 0;  // if `elements` come from inputs: the input with the outputs' type, unless element_type says it
+  SampleNumbers sample_numbers = SampleNumbers::unknown;
+  AxesRule axes = AxesRule::kept;
+  // Whether the output is normalized along this axis and no other, as by a Softmax. nullptr: never.
+  bool (*normalizes)(const NodeView& node, size_t axis) = nullptr;
   // The first output, computed from known inputs; nullopt if it is unknown, or depends on the batch in a way that
   // `times N` cannot express (N·N, N + 1). nullptr: never evaluated.
   Known (*evaluate)(const KnownCall& call) = nullptr;
+  // The same for integers that are evenly spaced along each dimension, of which one is the samples'. `first` is input 0
+  // (progression.h). nullopt: the output is not evenly spaced, or not known. nullptr: never evaluated.
+  std::optional<Progression> (*evaluate_spaced)(const KnownCall& call, const Progression& first) = nullptr;
+
+  // The dimensions of the first output, if input 0 is not known, but its dimensions are. For operators whose output may
+  // have no elements, which `infer` refuses. nullopt: unknown.
+  std::optional<Dims> (*evaluate_dims)(const KnownCall& call) = nullptr;
+  // The output as rows of inputs whose elements need not be known. nullopt: it does not consist of such rows. nullptr:
+  // not known to.
+  std::optional<RowsOfInputs> (*rows)(const KnownCall& call) = nullptr;
 
   // The types of all outputs. Every error in the model and every unsupported case is reported here: forward and
   // backward cannot fail.

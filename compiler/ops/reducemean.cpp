@@ -6,6 +6,7 @@ namespace plimsoll {
 const Op op_ReduceMean{.name = "ReduceMean",
                        .inputs = {Slot::data, Slot::constant},
                        .attributes = attribute::of_reduction(18),
+                       .axes = AxesRule::changed,
                        .infer = infer_reduce,
                        .forward = [](TaskBuilder& build) { forward_reduce(build, true); },
                        .backward = [](TaskBuilder& build) { backward_reduce(build, true); },

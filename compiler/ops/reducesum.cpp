@@ -6,6 +6,7 @@ namespace plimsoll {
 const Op op_ReduceSum{.name = "ReduceSum",
                       .inputs = {Slot::data, Slot::constant},
                       .attributes = attribute::of_reduction(13),
+                      .axes = AxesRule::changed,
                       .infer = infer_reduce,
                       .forward = [](TaskBuilder& build) { forward_reduce(build, false); },
                       .backward = [](TaskBuilder& build) { backward_reduce(build, false); },

@@ -178,15 +178,20 @@ std::vector<Sample> samples() {
                       list({1, -2})}}};
 }
 
-Known evaluate(const KnownCall& call) {
-  const KnownValue* data = call.known(0);
+std::optional<Bounds> bounds_of(const KnownCall& call) {
   const auto starts = call.list("starts", 1), ends = call.list("ends", 2);
   const auto axes = call.list("axes", 3), steps = call.list("steps", 4);
-  if (!data || !starts || !ends || !axes || !steps) return std::nullopt;
+  return starts && ends && axes && steps ? std::optional(Bounds{*starts, *ends, *axes, *steps}) : std::nullopt;
+}
+
+Known evaluate(const KnownCall& call) {
+  const KnownValue* data = call.known(0);
+  const auto bounds = bounds_of(call);
+  if (!data || !bounds) return std::nullopt;
   // If all elements are equal (zero states), neither the size nor a batch along another axis matters.
   const bool one_number = data->splat() && !data->elements();
   if (!one_number && (!data->elements() || *data->elements() > kKnownLimit)) return std::nullopt;
-  const auto cuts = cuts_of(data->dims, {*starts, *ends, *axes, *steps});
+  const auto cuts = cuts_of(data->dims, *bounds);
   if (!cuts.ok()) return std::nullopt;
   if (one_number) return constants::reshaped(*data, sliced(data->dims, *cuts));
   KnownValue result = *data;
@@ -203,13 +208,57 @@ Known evaluate(const KnownCall& call) {
   return result;
 }
 
+std::optional<Dims> evaluate_dims(const KnownCall& call) {
+  const auto bounds = bounds_of(call);
+  if (!call.dims(0) || !bounds) return std::nullopt;
+  const auto cuts = cuts_of(*call.dims(0), *bounds);
+  return cuts.ok() ? std::optional(sliced(*call.dims(0), *cuts)) : std::nullopt;
+}
+
+std::optional<Progression> evaluate_spaced(const KnownCall& call, const Progression& first) {
+  const auto bounds = bounds_of(call);
+  if (!bounds) return std::nullopt;
+  const auto cuts = cuts_of(first.dims, *bounds);
+  if (!cuts.ok()) return std::nullopt;
+  Progression made = first;
+  made.dims = sliced(first.dims, *cuts);
+  for (const AxisCut& cut : *cuts) {
+    int64_t& step = made.steps[cut.axis];
+    int64_t skipped = 0;
+    if (cut.range.count == 0 || __builtin_mul_overflow(cut.range.first, step, &skipped) ||
+        __builtin_add_overflow(made.first, skipped, &made.first) || __builtin_mul_overflow(step, cut.step, &step))
+      return std::nullopt;
+  }
+  return made;
+}
+
+std::optional<RowsOfInputs> rows(const KnownCall& call) {
+  const Dims* x = call.dims(0);
+  const auto bounds = bounds_of(call);
+  if (!x || x->empty() || !bounds) return std::nullopt;
+  const auto cuts = cuts_of(*x, *bounds);
+  if (!cuts.ok()) return std::nullopt;
+  InputRows kept{.input = 0, .first = 0, .count = x->front().value};
+  for (const AxisCut& cut : *cuts) {
+    if (cut.step != 1) return std::nullopt;
+    if (cut.axis == 0) kept = {0, cut.range.first, cut.range.count};
+    else if (Dim{cut.range.count} != (*x)[cut.axis]) return std::nullopt;
+  }
+  return RowsOfInputs{.rows = {kept}};
+}
+
 }  // namespace slice
 
 const Op op_Slice{.name = "Slice",
                   .inputs = {Slot::data, Slot::constant, Slot::ends, Slot::constant},
                   .attributes = {attribute::integers("axes").until(9), attribute::integers("ends").until(9),
                                  attribute::integers("starts").until(9)},
+                  .elements = Elements::shown,
+                  .sample_numbers = SampleNumbers::kept,
                   .evaluate = slice::evaluate,
+                  .evaluate_spaced = slice::evaluate_spaced,
+                  .evaluate_dims = slice::evaluate_dims,
+                  .rows = slice::rows,
                   .infer = slice::infer,
                   .forward = slice::forward,
                   .backward = slice::backward,

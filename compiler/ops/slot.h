@@ -18,6 +18,7 @@ enum class Slot {
   // Constants that may contain the number of samples. The import removes that number.
   target,   // of a Reshape: one entry may be -1, a 0 keeps a dimension
   shape,    // of an Expand: 1 keeps a dimension, -1 is the number of samples
+  counts,   // of a Tile: how often each dimension is repeated; of a ConstantOfShape: its dimensions
   sizes,    // of a Resize: -1 keeps a dimension
   ends,     // of a Slice, with the axes in the next input: the largest number is the end of a dimension
   indices,  // of a Gather: a constant if evenly spaced, data otherwise
@@ -28,5 +29,7 @@ using Slots = FixedList<Slot, 8>;
 
 constexpr bool is_weight(Slot slot) { return slot == Slot::weight || slot == Slot::bias; }
 constexpr bool is_constant(Slot slot) { return slot == Slot::constant || slot == Slot::bound || slot >= Slot::target; }
+// A list with a number for each dimension of the output.
+constexpr bool is_shape(Slot slot) { return slot == Slot::target || slot == Slot::shape || slot == Slot::counts; }
 
 }  // namespace plimsoll

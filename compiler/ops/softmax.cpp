@@ -1,6 +1,8 @@
 // Softmax along an axis.   SoftmaxForward {x, y}   SoftmaxBackward {y, dy, dx}: dx = y · (dy - Σ dy · y)
 #include "compiler/ops/softmax.h"
 
+#include <algorithm>
+
 #include "compiler/ops/activation.h"
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/reshaping.h"
@@ -21,6 +23,15 @@ Result<Dims> view_of(const NodeView& node) {
 }
 
 }  // namespace softmax
+
+bool softmax_normalizes(const NodeView& node, size_t axis) {
+  const Dims& x = node.input_type(0).dims;
+  const bool matrix = node.opset() < 13;
+  const Result<size_t> first = axis_of(node, node.integer("axis", matrix ? 1 : -1), x.size());
+  const auto is_one = [](const Dim& dim) { return dim == Dim{1}; };
+  return first.ok() && *first == axis &&
+         (!matrix || std::all_of(x.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.end(), is_one));
+}
 
 Result<std::vector<TensorType>> infer_softmax(const NodeView& node) {
   PLIMSOLL_ASSIGN(auto types, infer_same(node));
@@ -56,6 +67,7 @@ std::vector<Sample> softmax_samples() {
 
 const Op op_Softmax{.name = "Softmax",
                     .attributes = {attribute::integer("axis")},
+                    .normalizes = softmax_normalizes,
                     .infer = infer_softmax,
                     .forward = forward_softmax,
                     .backward = backward_softmax,

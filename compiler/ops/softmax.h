@@ -9,6 +9,7 @@ namespace plimsoll {
 Result<std::vector<TensorType>> infer_softmax(const NodeView& node);
 void forward_softmax(TaskBuilder& build);
 void backward_softmax(TaskBuilder& build);
+bool softmax_normalizes(const NodeView& node, size_t axis);
 std::vector<Sample> softmax_samples();
 
 }  // namespace plimsoll

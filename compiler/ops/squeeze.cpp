@@ -39,19 +39,28 @@ std::vector<Sample> samples() {
           {.name = "all", .inputs = {image}}};
 }
 
-Known evaluate(const KnownCall& call) {
-  const KnownValue* data = call.known(0);
+// The dimensions of the result for an input of dimensions `from`; nullopt if the axes are unknown or wrong.
+std::optional<Dims> dims_of(const KnownCall& call, const Dims& from) {
   const auto given = call.list("axes", 1);
-  if (!data || !given) return std::nullopt;
+  if (!given) return std::nullopt;
   std::optional<std::vector<size_t>> axes;
   if (call.given(1) || find_attribute(call.node, "axes")) {
-    Result<std::vector<size_t>> resolved = dims::axes_of(*given, data->dims.size());
+    Result<std::vector<size_t>> resolved = dims::axes_of(*given, from.size());
     if (!resolved.ok()) return std::nullopt;
     axes = std::move(*resolved);
   }
-  Result<Dims> dims = squeezed(data->dims, axes);
-  if (!dims.ok()) return std::nullopt;
-  return constants::reshaped(*data, std::move(*dims));
+  Result<Dims> dims = squeezed(from, axes);
+  return dims.ok() ? std::optional(std::move(*dims)) : std::nullopt;
+}
+
+Known evaluate(const KnownCall& call) {
+  const auto dims = call.known(0) ? dims_of(call, call.known(0)->dims) : std::nullopt;
+  return dims ? Known(constants::reshaped(*call.known(0), *dims)) : std::nullopt;
+}
+
+std::optional<Progression> evaluate_spaced(const KnownCall& call, const Progression& first) {
+  const auto dims = dims_of(call, first.dims);
+  return dims ? spaced::reshaped(first, *dims) : std::nullopt;
 }
 
 }  // namespace squeeze
@@ -60,7 +69,11 @@ const Op op_Squeeze{.name = "Squeeze",
                     .inputs = {Slot::data, Slot::constant},
                     .attributes = {attribute::integers("axes").until(12)},
                     .moves_only = true,
+                    .elements = Elements::shown,
+                    .sample_numbers = SampleNumbers::kept,
+                    .axes = AxesRule::regrouped,
                     .evaluate = squeeze::evaluate,
+                    .evaluate_spaced = squeeze::evaluate_spaced,
                     .infer = squeeze::infer,
                     .forward = forward_alias,
                     .backward = backward_alias,

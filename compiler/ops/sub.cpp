@@ -30,6 +30,10 @@ const Op op_Sub{.name = "Sub",
                   return evaluate_binary(call.inputs, {.ints = [](Dim a, Dim b) { return symbolic::add(a, b, -1); },
                                                        .reals = [](double a, double b) { return a - b; }});
                 },
+                .evaluate_spaced = [](const KnownCall& call, const Progression& first) {
+                  const auto other = progression_of(call.known(1));
+                  return other ? spaced::sum(first, *other, -1) : std::nullopt;
+                },
                 .infer = infer_binary,
                 .forward = sub::forward,
                 .backward = sub::backward,

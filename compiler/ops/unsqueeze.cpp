@@ -32,13 +32,28 @@ std::vector<Sample> samples() {
           {.name = "attribute", .inputs = {rows}, .attributes = {{"axes", std::vector<int64_t>{1}}}, .opset = 11}};
 }
 
-Known evaluate(const KnownCall& call) {
+// The axes in the result for an input of `rank` dimensions; nullopt if they are unknown or wrong.
+std::optional<std::vector<size_t>> axes_in(const KnownCall& call, size_t rank) {
   const auto axes = call.list("axes", 1);
-  if (!call.known(0) || !axes) return std::nullopt;
-  const Dims& from = call.known(0)->dims;
-  const auto resolved = dims::axes_of(*axes, from.size() + axes->size());
-  if (!resolved.ok()) return std::nullopt;
-  return constants::reshaped(*call.known(0), unsqueezed(from, *resolved));
+  if (!axes) return std::nullopt;
+  Result<std::vector<size_t>> resolved = dims::axes_of(*axes, rank + axes->size());
+  return resolved.ok() ? std::optional(std::move(*resolved)) : std::nullopt;
+}
+
+Known evaluate(const KnownCall& call) {
+  const auto axes = call.known(0) ? axes_in(call, call.known(0)->dims.size()) : std::nullopt;
+  return axes ? Known(constants::reshaped(*call.known(0), unsqueezed(call.known(0)->dims, *axes))) : std::nullopt;
+}
+
+std::optional<Progression> evaluate_spaced(const KnownCall& call, const Progression& first) {
+  const auto axes = axes_in(call, first.dims.size());
+  return axes ? spaced::reshaped(first, unsqueezed(first.dims, *axes)) : std::nullopt;
+}
+
+std::optional<RowsOfInputs> rows(const KnownCall& call) {
+  const Dims* x = call.dims(0);
+  if (!x || x->empty() || axes_in(call, x->size()) != std::vector<size_t>{0}) return std::nullopt;
+  return RowsOfInputs{.rows = {{0, 0, x->front().value}}, .in_front = true};
 }
 
 }  // namespace unsqueeze
@@ -47,7 +62,12 @@ const Op op_Unsqueeze{.name = "Unsqueeze",
                       .inputs = {Slot::data, Slot::constant},
                       .attributes = {attribute::integers("axes").until(12)},
                       .moves_only = true,
+                      .elements = Elements::shown,
+                      .sample_numbers = SampleNumbers::kept,
+                      .axes = AxesRule::regrouped,
                       .evaluate = unsqueeze::evaluate,
+                      .evaluate_spaced = unsqueeze::evaluate_spaced,
+                      .rows = unsqueeze::rows,
                       .infer = unsqueeze::infer,
                       .forward = forward_alias,
                       .backward = backward_alias,

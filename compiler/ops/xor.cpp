@@ -11,6 +11,7 @@ const Op op_Xor{
     .required_inputs = 2,
     .samples_rule = SamplesRule::broadcast,
     .flat = true,
+    .elements = Elements::tested,
     .evaluate =
         [](const KnownCall& call) {
           return evaluate_binary(

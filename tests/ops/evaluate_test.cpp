@@ -229,3 +229,93 @@ TEST_CASE("parts are put together by infer as by evaluate") {
   CHECK(concatenated({{{2}, {3}}, {{2}}}, 0) == "refused");
   CHECK(concatenated({{{2}, {3}}, {{2}, {3}}}, 2) == "refused");
 }
+
+namespace {
+
+KnownValue list_of(const Dims& items) {
+  KnownValue list{.element = ElementType::i64, .dims = {{static_cast<int64_t>(items.size())}}};
+  list.ints = items;
+  return list;
+}
+
+// The same value for that many samples.
+KnownValue at_samples(const KnownValue& known, int64_t samples) {
+  KnownValue fixed{.element = known.element};
+  for (const Dim dim : known.dims) fixed.dims.push_back({dim.at(samples)});
+  for (const Dim item : known.ints) fixed.ints.push_back({item.at(samples)});
+  if (known.alike_for_each_sample() && !known.splat()) {  // the samples come first
+    const std::vector<Dim> sample = fixed.ints;
+    for (int64_t i = 1; i < samples; ++i) fixed.ints.insert(fixed.ints.end(), sample.begin(), sample.end());
+  }
+  if (known.steps.empty()) return fixed;
+  fixed.ints.clear();
+  const auto items = list_elements({.dims = fixed.dims, .first = known.ints[0].value, .steps = known.steps});
+  for (const int64_t item : items.value()) fixed.ints.push_back({item});
+  return fixed;
+}
+
+// Whether the spaced result, listed for several numbers of samples, is what Op::evaluate makes of the listed inputs.
+bool agrees_when_listed(const Op& op, const std::vector<KnownValue>& values,
+                        const std::map<std::string, NodeAttribute>& attributes = {}) {
+  const ModelNode node = model_node_of(op, {.attributes = attributes}, values.size());
+  const auto call = [&](const std::vector<KnownValue>& given, auto evaluate) {
+    std::vector<KnownInput> inputs;
+    for (const KnownValue& value : given) inputs.push_back({&value, &value.dims, value.element});
+    return evaluate(KnownCall{node, 20, inputs});
+  };
+  const Progression first = progression_of(&values[0]).value();
+  const auto made = call(values, [&](const KnownCall& given) { return op.evaluate_spaced(given, first); });
+  if (!made) return false;
+  const Known spaced = known_of(*made);
+  for (int64_t samples = 1; samples <= 4; ++samples) {
+    std::vector<KnownValue> listed;
+    for (const KnownValue& value : values) listed.push_back(at_samples(value, samples));
+    const Known expected = call(listed, op.evaluate);
+    const KnownValue actual = at_samples(spaced.value(), samples);
+    if (!expected || expected->dims != actual.dims || expected->element != actual.element) return false;
+    for (size_t i = 0; i < static_cast<size_t>(expected->elements().value()); ++i)
+      if (expected->integer(i) != actual.integer(i)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("evenly spaced integers become what their elements become, for any number of samples") {
+  const auto spaced = [](Dims dims, int64_t first, std::vector<int64_t> steps) {
+    return KnownValue{
+        .element = ElementType::i64, .dims = std::move(dims), .ints = {{first}}, .steps = std::move(steps)};
+  };
+  std::set<std::string_view> seen;
+  const auto agrees = [&](const Op& op, const std::vector<KnownValue>& values,
+                          const std::map<std::string, NodeAttribute>& attributes = {}) {
+    seen.insert(op.name);
+    return agrees_when_listed(op, values, attributes);
+  };
+  const KnownValue numbers = spaced({kBatch, {4}, {1}}, 3, {12, 2, 0}), column = spaced({kBatch, {1}}, 0, {5, 0});
+  const KnownValue row{.element = ElementType::i64, .dims = {{3}}, .ints = {{7}, {5}, {3}}};
+  CHECK(agrees(op_Identity, {numbers}));
+  CHECK(agrees(op_Cast, {numbers}, {{"to", static_cast<int64_t>(ElementType::i32)}}));
+  CHECK(agrees(op_Reshape, {numbers, list_of({{0}, {1}, {-1}})}));
+  CHECK(agrees(op_Reshape, {numbers, list_of({kBatch, {4}})}));
+  CHECK_FALSE(agrees(op_Reshape, {numbers, list_of({{-1}})}));  // not evenly spaced along one dimension
+  CHECK(agrees(op_Flatten, {column}));
+  CHECK(agrees(op_Squeeze, {numbers, list_of({{-1}})}));
+  CHECK(agrees(op_Unsqueeze, {numbers, list_of({{0}, {-1}})}));
+  CHECK(agrees(op_Expand, {column, list_of({kBatch, {3}})}));
+  CHECK(agrees(op_Expand, {row, list_of({kBatch, {3}})}));
+  CHECK(agrees(op_Slice, {numbers, list_of({{0}, {-1}}), list_of({{INT64_MAX}, {-9}}),
+                                      list_of({{0}, {1}}), list_of({{1}, {-2}})}));
+  CHECK(agrees(op_Slice, {numbers, list_of({{1}}), list_of({{3}}), list_of({{1}})}));
+  CHECK_FALSE(agrees(op_Slice, {numbers, list_of({{1}}), list_of({{3}}), list_of({{0}})}));
+  CHECK(agrees(op_Add, {column, row}));
+  CHECK(agrees(op_Sub, {column, row}));
+  CHECK(agrees(op_Sub, {row, column}));
+  CHECK(agrees(op_Mul, {column, list_of({{-4}})}));
+  CHECK(agrees(op_Mul, {list_of({{-4}}), column}));
+  CHECK_FALSE(agrees(op_Mul, {column, column}));  // squares
+  for (const Op* op : all_ops()) {
+    INFO(op->name);
+    CHECK(seen.contains(op->name) == (op->evaluate_spaced != nullptr));
+  }
+}

@@ -136,7 +136,7 @@ Status NetworkBuilder::add_node(const ModelNode& source) {
     if (divided) return {};
   }
   if (is_of_onnx(source)) {
-    if (auto empty = is_blocked(source) ? std::nullopt : empty_slice(network_, table_, source, opset_)) {
+    if (auto empty = is_blocked(source) ? std::nullopt : empty_output(network_, table_, source, opset_)) {
       table_[table_.define(source.outputs[0])].known = std::move(empty);
       return {};
     }

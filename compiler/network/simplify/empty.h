@@ -11,9 +11,9 @@
 
 namespace plimsoll {
 
-// The result of an empty Slice; nullopt if the slice is not empty. Bounds as in NumPy, steps of 1.
-std::optional<KnownValue> empty_slice(const Network& network, ValueTable& table, const ModelNode& source,
-                                      int64_t opset);
+// The output of a node, such as a Slice, that has no elements; nullopt if it has some, or is not known to have none.
+std::optional<KnownValue> empty_output(const Network& network, ValueTable& table, const ModelNode& source,
+                                       int64_t opset);
 
 // A Concat without the inputs that are empty along its axis; nullopt if none are empty, or all are.
 std::optional<ModelNode> without_empty_parts(ValueTable& table, const ModelNode& source);

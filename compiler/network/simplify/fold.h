@@ -1,7 +1,7 @@
 // What the compiler can evaluate in a graph without running it: constants, and shapes with the batch as a symbol. This
 // removes the Shape → Gather → Unsqueeze → Concat → Reshape chains of exporters. How one operator is evaluated is in
-// its file (Op::evaluate); this part covers what exceeds one operator: evenly spaced integers (progression.h), and
-// equal samples (fold_alike.h).
+// its file (Op::evaluate, Op::evaluate_spaced); this part covers what exceeds one operator: equal samples
+// (fold_alike.h).
 #pragma once
 
 #include <optional>

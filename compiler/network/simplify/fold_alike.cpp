@@ -5,14 +5,13 @@
 // sample and for two: a dimension that doubles is the batch's, one that stays is a number, and if the second sample has
 // the elements of the first, so has every sample. The results of the rules do not depend on the number of samples, with
 // two exceptions. First, the number itself may be compared with others, so it may be read only as a shape. Second,
-// sample indices may be compared, so numbered values pass only through operators that move them, add to them, or select
-// by them.
+// sample indices may be compared, so numbered values pass only through operators that declare it (Op::sample_numbers).
 #include "compiler/network/simplify/fold_alike.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
+#include "compiler/ops/op.h"
+#include "compiler/ops/progression.h"
 #include "compiler/support/bytes.h"
 
 namespace plimsoll::folding {
@@ -22,19 +21,6 @@ constexpr int64_t kMostSamples = 2;
 
 bool depends_on_batch(const Dims& dims) {
   return std::any_of(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
-}
-
-// Inputs that are shapes, which may contain the number of samples.
-bool is_shape(std::string_view op, size_t input) {
-  return input == 1 ? op == "Expand" || op == "Reshape" || op == "Tile" : input == 0 && op == "ConstantOfShape";
-}
-
-// Operators that accept values that differ between samples.
-bool keeps_numbering(std::string_view op) {
-  constexpr std::array<std::string_view, 14> kSafe = {"Add",    "Cast",           "CastLike",  "Concat",   "Expand",
-                                                      "Gather", "GatherElements", "GatherND",  "Identity", "Reshape",
-                                                      "Slice",  "Squeeze",        "Transpose", "Unsqueeze"};
-  return std::find(kSafe.begin(), kSafe.end(), op) != kSafe.end();
 }
 
 // For each element of `dims` with that many samples, the index of its stored element.
@@ -60,28 +46,17 @@ std::optional<std::vector<size_t>> stored_indices(const Dims& dims, int64_t samp
   return indices;
 }
 
-// For evenly spaced integers (progression.h).
+// For evenly spaced integers (compiler/ops/progression.h).
 Known numbered(const KnownValue& known, int64_t samples) {
   KnownValue all{.element = known.element, .dims = known.dims};
-  int64_t count = 1;
   for (Dim& dim : all.dims) {
     const auto size = dim.batch ? checked_mul(dim.value, samples) : std::optional(dim.value);
-    const auto more = size ? checked_mul(count, *size) : std::nullopt;
-    if (!more || *more > kKnownLimit) return std::nullopt;
+    if (!size) return std::nullopt;
     dim = {*size};
-    count = *more;
   }
-  for (int64_t flat = 0; flat < count; ++flat) {
-    int64_t item = known.ints[0].value, rest = flat;
-    for (size_t axis = all.dims.size(); axis-- > 0;) {
-      int64_t grown = 0;
-      if (__builtin_mul_overflow(rest % all.dims[axis].value, known.steps[axis], &grown) ||
-          __builtin_add_overflow(item, grown, &item))
-        return std::nullopt;
-      rest /= all.dims[axis].value;
-    }
-    all.ints.push_back({item});
-  }
+  const auto items = list_elements({.dims = all.dims, .first = known.ints[0].value, .steps = known.steps});
+  if (!items) return std::nullopt;
+  for (const int64_t item : *items) all.ints.push_back({item});
   return all;
 }
 
@@ -124,8 +99,9 @@ bool same_number(double a, double b) { return a == b || (a != a && b != b); }
 }  // namespace
 
 Known alike(const KnownCall& call, Known (*fold)(const KnownCall&)) {
-  // The larger one depends on the number of samples; exporters read only its shape, so only the shape is known.
-  const bool only_shape = call.node.op == "Max" || call.node.op == "Min";
+  const Op* op = find_onnx_op(call.node.op);
+  const SampleNumbers rule = op ? op->sample_numbers : SampleNumbers::unknown;
+  const bool only_shape = rule == SampleNumbers::only_shape;
   bool any = false, numbered_any = false;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const KnownValue* known = call.known(i);
@@ -134,10 +110,10 @@ Known alike(const KnownCall& call, Known (*fold)(const KnownCall&)) {
       continue;
     }
     const bool is_numbered = !(known->steps.empty() && known->probes.empty());
-    if (is_numbered && !only_shape && !keeps_numbering(call.node.op)) return std::nullopt;
+    if (is_numbered && rule == SampleNumbers::unknown) return std::nullopt;
     numbered_any = numbered_any || is_numbered;
     const bool reads_number = std::any_of(known->ints.begin(), known->ints.end(), [](Dim item) { return item.batch; });
-    if (reads_number && !is_shape(call.node.op, i)) return std::nullopt;
+    if (reads_number && !is_shape(slot_of(call.node.op, i))) return std::nullopt;
     any = any || reads_number || depends_on_batch(known->dims);
   }
   if (!any) return std::nullopt;
@@ -183,7 +159,7 @@ Known alike(const KnownCall& call, Known (*fold)(const KnownCall&)) {
   for (size_t i = 0; i < static_cast<size_t>(more.elements().value_or(0)) && alike; ++i)
     alike = one.real() ? same_number(more.number(i), expected->number(i)) : more.integer(i) == expected->integer(i);
   if (alike) return first;
-  if (one.real() || !first.depends_on_batch() || !keeps_numbering(call.node.op)) return std::nullopt;
+  if (one.real() || !first.depends_on_batch() || rule != SampleNumbers::kept) return std::nullopt;
   return KnownValue{.element = first.element, .dims = first.dims, .ints = first.ints, .probes = std::move(results)};
 }
 

@@ -1,11 +1,11 @@
 #include "compiler/network/simplify/node_values.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "compiler/network/simplify/differentiable.h"
 #include "compiler/network/simplify/fold.h"
+#include "compiler/ops/op.h"
 
 namespace plimsoll {
 
@@ -25,27 +25,21 @@ ElementType element_of(const Network& network, const Entry& entry) {
 
 namespace {
 
-// The element type that a Cast or CastLike produces. undefined: unknown, or another operator.
+// The element type to which the node converts its first input. undefined: unknown, or it converts nothing.
 ElementType cast_to(const Network& network, ValueTable& table, const ModelNode& source) {
-  if (source.op == "Cast" && source.inputs.size() == 1) {
-    const ModelAttribute* to = find_attribute(source, "to");
+  const Op* op = find_onnx_op(source.op);
+  if (!op || op->elements != Elements::shown || source.inputs.size() != op->typed_by + 1) return ElementType::undefined;
+  if (!op->element_type.empty()) {
+    const ModelAttribute* to = find_attribute(source, op->element_type);
     return to ? to->element() : ElementType::undefined;
   }
-  if (source.op != "CastLike" || source.inputs.size() != 2 || source.inputs[1].empty()) return ElementType::undefined;
-  return element_of(network, table[table.find(source.inputs[1])]);
+  const std::string& like = source.inputs[op->typed_by];
+  return op->typed_by == 0 || like.empty() ? ElementType::undefined : element_of(network, table[table.find(like)]);
 }
 
 }  // namespace
 
 bool is_boolean(const Model& model, const GraphUses& uses, std::string_view name) {
-  constexpr std::array kTests = {"Not",  "And",         "Or",    "Xor",  "Equal", "Greater", "GreaterOrEqual",
-                                 "Less", "LessOrEqual", "IsNaN", "IsInf"};
-  constexpr std::array kMoves = {"Identity", "Slice",   "Gather",  "GatherElements", "GatherND",
-                                 "Reshape",  "Flatten", "Squeeze", "Unsqueeze",      "Transpose",
-                                 "Expand",   "Tile",    "Concat",  "Split",          "Pad"};
-  const auto is_one_of = [](const auto& names, const std::string& op) {
-    return std::find(names.begin(), names.end(), op) != names.end();
-  };
   // A graph has no cycle, so this ends.
   for (std::string value(name);;) {
     const auto maker = uses.maker.find(value);
@@ -56,14 +50,15 @@ bool is_boolean(const Model& model, const GraphUses& uses, std::string_view name
     }
     const ModelNode& node = model.nodes[static_cast<size_t>(maker->second)];
     if (!is_of_onnx(node) || node.inputs.empty()) return false;
-    if (is_one_of(kTests, node.op)) return true;
-    if (node.op == "Cast") {
-      const ModelAttribute* const to = find_attribute(node, "to");
+    const Op* const op = find_onnx_op(node.op);
+    if (!op || op->elements == Elements::computed) return false;
+    if (op->elements == Elements::tested) return true;
+    if (!op->element_type.empty()) {
+      const ModelAttribute* const to = find_attribute(node, op->element_type);
       return to && to->element() == ElementType::boolean;
     }
-    const size_t like = node.op == "CastLike" || node.op == "Where" ? 1 : 0;
-    if ((like == 0 && !is_one_of(kMoves, node.op)) || node.inputs.size() <= like) return false;
-    value = node.inputs[like];
+    if (node.inputs.size() <= op->typed_by) return false;
+    value = node.inputs[op->typed_by];
   }
 }
 

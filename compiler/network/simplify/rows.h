@@ -1,5 +1,5 @@
 // Values that consist of rows of other values: exporters assemble the weights of a recurrent network from a module's
-// parameters, gate by gate and direction by direction, with Slice, Concat and Unsqueeze.
+// parameters, gate by gate and direction by direction (Op::rows).
 #pragma once
 
 #include <string>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/network/simplify/progression.h"
+#include "compiler/network/simplify/picks_of_each_sample.h"
 #include "compiler/network/simplify/spellings_within_samples.h"
 
 namespace plimsoll::spelling {

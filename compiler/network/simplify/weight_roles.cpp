@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
@@ -14,14 +13,21 @@
 namespace plimsoll {
 namespace {
 
-// Nodes that only change the form of a weight: readers of their output read the weight.
-bool shows_again(std::string_view op) {
-  constexpr std::array<std::string_view, 10> kViews = {"Cast",  "Expand", "Flatten", "Identity",  "Reshape",
-                                                       "Slice", "Split",  "Squeeze", "Transpose", "Unsqueeze"};
-  return std::find(kViews.begin(), kViews.end(), op) != kViews.end();
+Elements elements_of(const ModelNode& node) {
+  const Op* op = find_onnx_op(node.op);
+  return op ? op->elements : Elements::computed;
 }
 
-bool is_recurrent(std::string_view op) { return op == "LSTM" || op == "GRU" || op == "RNN"; }
+bool reads_shapes(const ModelNode& node) {
+  const Op* op = find_onnx_op(node.op);
+  return op && op->reads_shapes;
+}
+
+// A recurrent operator, whose weights the exporter concatenates from those of the gates.
+bool has_state(std::string_view name) {
+  const Op* op = find_onnx_op(name);
+  return op && std::find(op->inputs.begin(), op->inputs.end(), Slot::state) != op->inputs.end();
+}
 
 bool is_normalization(std::string_view op) { return op.ends_with("Normalization"); }
 
@@ -56,18 +62,19 @@ class RoleFinder {
       readers_[input].push_back(&node);
       fed |= fed_.contains(input);
     }
-    const bool of_shape = node.op == "Shape" || node.op == "Size";
+    const bool of_shape = reads_shapes(node);
     for (const std::string& output : node.outputs) {
       maker_[output] = &node;
       if (fed && !of_shape) fed_.insert(output);
     }
     if (!is_of_onnx(node) || node.inputs.empty()) return;
-    if (shows_again(node.op)) {
+    // Readers of the output read the weights.
+    if (elements_of(node) == Elements::shown) {
       if (const auto found = root_.find(node.inputs[0]); found != root_.end()) {
         const Roots roots = found->second;
         for (const std::string& output : node.outputs) root_[output] = roots;
       }
-    } else if (node.op == "Concat") {
+    } else if (elements_of(node) == Elements::joined) {
       Roots joined;
       for (const std::string& input : node.inputs) {
         const auto found = root_.find(input);
@@ -92,7 +99,7 @@ class RoleFinder {
   // The node that computes it, skipping nodes that only change its form.
   const ModelNode* computed_by(const std::string& name) const {
     const ModelNode* node = maker(name);
-    while (node && is_of_onnx(*node) && shows_again(node->op) && node->inputs.size() > 0)
+    while (node && is_of_onnx(*node) && elements_of(*node) == Elements::shown && node->inputs.size() > 0)
       node = maker(node->inputs[0]);
     return node && is_of_onnx(*node) ? node : nullptr;
   }
@@ -104,7 +111,7 @@ class RoleFinder {
       if (roots == root_.end()) continue;
       // A product of weights with each other (the power iteration of a spectral norm) is not a layer.
       const bool weight = is_weight(slot_of(op, i)) && fed_.contains(node.inputs[0]);
-      if (weight && (roots->second.size() == 1 || is_recurrent(op)))
+      if (weight && (roots->second.size() == 1 || has_state(op)))
         for (const ModelTensor* root : roots->second)
           roles_[root->name] = {WeightRole::Kind::parameter, fmt::format("weight of {}", describe(node))};
       if (weight || roots->second.size() != 1) continue;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/ops/op.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -27,7 +28,8 @@ ElementType narrow_result(const ModelNode& node, const std::unordered_map<std::s
     if (states_type(attribute)) return narrow(attribute.element());
     if (const auto* tensor = std::get_if<ModelTensor>(&attribute.value)) return narrow(tensor->type);
   }
-  const size_t first = node.op == "CastLike" && node.inputs.size() > 1 ? 1 : 0;
+  const Op* const op = find_onnx_op(node.op);
+  const size_t first = op && op->typed_by < node.inputs.size() ? op->typed_by : 0;
   for (size_t i = first; i < node.inputs.size(); ++i)
     if (const auto found = known.find(node.inputs[i]); found != known.end()) return found->second;
   return ElementType::undefined;

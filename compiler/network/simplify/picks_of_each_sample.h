@@ -1,21 +1,12 @@
-// Integers that are evenly spaced along each dimension, where one dimension is the samples':
-//
-//   element (i, j, …) = first + i·steps[0] + j·steps[1] + …
-//
-// A Range up to the number of samples is one, and so are the indices that exporters compute from it (torch's
-// as_strided). They cannot be listed one by one, because their number depends on the batch, but they are fully known.
+// Indices that select the same elements of each sample, from evenly spaced integers (compiler/ops/progression.h).
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "compiler/network/simplify/fold.h"
+#include "compiler/ir/known_value.h"
 
 namespace plimsoll {
-
-// The first output of a node with an input that is a progression, or depends on the batch as one may; nullopt if the
-// output is none.
-std::optional<KnownValue> fold_progression(const ModelNode& node, const std::vector<KnownInput>& inputs);
 
 // Indices into the first of `dims`, the sample dimension: the same numbers within each of `groups` equal parts.
 struct PicksOfEachSample {
