@@ -178,7 +178,20 @@ Status NetworkBuilder::add_operator(const ModelNode& source) {
     return Error{ExitCode::invalid_model,
                  fmt::format("{}: has {}, expected {}", describe(source),
                              counted(static_cast<int64_t>(source.inputs.size()), "input"), op->addend)};
-  return place(source, *op);
+  return place(with_mode(source), *op);
+}
+
+// PyTorch's exporters write no node for a dropout that drops nothing. Those of F.scaled_dot_product_attention lack the
+// training_mode, which ONNX reads as false.
+ModelNode NetworkBuilder::with_mode(const ModelNode& source) {
+  constexpr int64_t kFirstWithMode = 12;  // opset
+  ModelNode stated = source;
+  const bool lacks = stated.inputs.size() < 3 || stated.inputs[2].empty();
+  if (source.op != "Dropout" || model_.producer != "pytorch" || opset_ < kFirstWithMode || !lacks) return stated;
+  stated.inputs.resize(3);
+  stated.inputs[2] = source.outputs[0] + "/training_mode";
+  table_[table_.define(stated.inputs[2])].known = KnownValue{.element = ElementType::boolean, .ints = {{1}}};
+  return stated;
 }
 
 bool NetworkBuilder::is_blocked(const ModelNode& source) {

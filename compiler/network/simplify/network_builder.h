@@ -62,9 +62,11 @@ class NetworkBuilder {
   Status add_sequence(const ModelNode& source);
   bool take_from_sequence(const ModelNode& source);
   bool know_of_samples(const ModelNode& source);
+  bool know(const ModelNode& source);
   bool leave_to_readers(const ModelNode& source);
 
   Status add_operator(const ModelNode& source);
+  ModelNode with_mode(const ModelNode& source);
   Status place(const ModelNode& source, const Op& op);
   Status infer(const ModelNode& given, const Op& op);
   std::optional<int64_t> padding_of(const ModelNode& source) const;
