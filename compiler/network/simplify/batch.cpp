@@ -218,21 +218,21 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
       return result;
     }
   }
-  // or in front, merged with or split from the dimensions that follow: [N,4,8] → [4N,8], [4N,8] → [N,4,8]. With a batch
-  // of one, any number is a multiple of it, so the number must be a product of existing dimensions.
-  if (!target.empty() && axis == 0 && target[0].value > 0 && target[0].value % batch == 0) {
-    const int64_t merged = target[0].value / batch, others = rest / target[0].value;
+  // or there, merged with or split from the dimensions that follow: [N,4,8] → [4N,8], [4N,8] → [N,4,8]. With a batch of
+  // one, any number is a multiple of it, so the number must be a product of existing dimensions.
+  if (same_before && target[axis].value > 0 && target[axis].value % batch == 0) {
+    const int64_t merged = target[axis].value / batch, others = rest / target[axis].value;
     bool parts = merged == 1;
     int64_t product = 1;
-    for (const Dim dim : x) {
-      product *= dim.value;  // at most the number of elements
+    for (size_t i = axis; i < x.size(); ++i) {
+      product *= x[i].value;  // at most the number of elements
       parts = parts || product == merged;
     }
     const auto all = checked_mul(others, merged);
     const bool fits = all && (open ? *all > 0 && elements->value % *all == 0 : *all == elements->value);
     if (fits && (open ? batch > 1 && parts : batch > 1 || parts)) {
       if (open) result.entries[*open] = elements->value / *all;
-      result.entries[0] = -1;
+      result.entries[axis] = -1;
       result.rewritten = true;
       return result;
     }

@@ -124,13 +124,8 @@ Status NetworkBuilder::add_node(const ModelNode& source) {
     table_.alias(source.outputs[0], table_.find(source.inputs[0]));
     return {};
   }
-  if (is_of_onnx(source) && know_of_samples(source)) return {};
   if (is_of_onnx(source)) {
-    if (auto known = fold(source, opset_, known_inputs(network_, table_, source))) {
-      Entry& entry = table_[table_.define(source.outputs[0])];
-      entry.known = std::move(known);
-      return {};
-    }
+    if (know_of_samples(source) || know(source)) return {};
     if (leave_to_readers(source)) return {};
     PLIMSOLL_ASSIGN(const bool divided, divide_by_samples(source));
     if (divided) return {};
@@ -343,21 +338,29 @@ void NetworkBuilder::materialise() {
 }
 
 // Only if the model is invalid otherwise, a repetition by the exported number of samples is treated as a repetition per
-// sample. The interpretation is accepted if all shapes are then consistent.
+// sample: of values first, then also of constants. The first interpretation in which all shapes are consistent is
+// accepted.
 Result<Network> build_network(Model& model, const GraphOrder& order, const SimplifyOptions& options,
                               std::vector<std::string>& notes) {
   std::vector<std::string> said = notes;
-  NetworkBuilder builder(model, options, said, false);
+  NetworkBuilder builder(model, options, said, Follow::nothing);
   Result<Network> network = builder.build(order);
   if (!network.ok() && builder.may_follow()) {
     said = notes;
-    network = NetworkBuilder(model, options, said, true).build(order);
+    network = NetworkBuilder(model, options, said, Follow::repeats).build(order);
+    std::vector<std::string> said_then = notes;
+    if (!network.ok())
+      if (Result<Network> followed = NetworkBuilder(model, options, said_then, Follow::constants).build(order);
+          followed.ok()) {
+        network = std::move(followed);
+        said = std::move(said_then);
+      }
   }
   // A model that computes its own loss may compute across samples.
   const bool fits = !builder.exported_batch() || *builder.exported_batch() == options.batch;
   if (!network.ok() && options.may_fix_batch && fits && options.batch > 1) {
     std::vector<std::string> said_then = notes;
-    NetworkBuilder whole(model, options, said_then, false);
+    NetworkBuilder whole(model, options, said_then, Follow::nothing);
     whole.fix_batches();
     if (Result<Network> fixed = whole.build(order); fixed.ok()) {
       notes = std::move(said_then);

@@ -28,8 +28,7 @@ namespace plimsoll {
 
 class NetworkBuilder {
  public:
-  // follow: an Expand that repeats a value by the exported number of samples repeats it per sample.
-  NetworkBuilder(Model& model, const SimplifyOptions& options, std::vector<std::string>& notes, bool follow)
+  NetworkBuilder(Model& model, const SimplifyOptions& options, std::vector<std::string>& notes, Follow follow)
       : model_(model), options_(options), notes_(notes), opset_(model.opset), table_(network_) {
     inputs_.set_follow(follow);
   }

@@ -95,7 +95,7 @@ KnownValue NodeInputs::expand_target(const ModelNode& source, KnownValue known) 
       ++expands_rewritten_;
     } else if (!has_samples && dim == Dim{1} && known.ints[j].value == *exported_batch_ && *exported_batch_ > 1) {
       meet();
-      if (!follow_) continue;
+      if (!follow()) continue;
       known.ints[j] = {-1};
       has_samples = true;
       ++expands_rewritten_;
