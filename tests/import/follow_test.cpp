@@ -181,6 +181,38 @@ TEST_CASE("dimensions that are merged in front, with the samples among them") {
   CHECK_FALSE(reshape_target({{24}, N, {32}}, {{24}, {1}, {64}}, true, 2).error.empty());
 }
 
+TEST_CASE("samples that are not first are merged with the dimensions in front, and split from them again") {
+  using Entries = std::vector<int64_t>;
+  constexpr Dim N = kBatch, rows = {24, true};
+  const auto merged = reshape_target({{24}, N, {4}, {8}}, {{48}, {32}}, true, 2);
+  CHECK(merged.entries == Entries{-1, 32});
+  CHECK(merged.merges_behind);
+  CHECK(reshape_target({{3}, {8}, N, {6}}, {{3}, {16}, {6}}, true, 2).entries == Entries{3, -1, 6});
+  CHECK(reshape_target({{24}, N, {4}, {8}}, {{48}, {-1}}, true, 2).entries == Entries{-1, 32});
+  CHECK_FALSE(reshape_target({N, {24}, {32}}, {{48}, {32}}, true, 2).merges_behind);
+  // Only after such a merge are rows in front those of each step.
+  CHECK(reshape_target({rows, {32}}, {{24}, {2}, {32}}, true, 2, true).entries == Entries{24, -1, 32});
+  CHECK(reshape_target({rows, {32}}, {{24}, {8}, {8}}, true, 2, true).entries == Entries{24, -1, 8});
+  CHECK(reshape_target({rows, {32}}, {{4}, {6}, {2}, {32}}, true, 2, true).entries == Entries{4, 6, -1, 32});
+  CHECK(reshape_target({rows, {32}}, {{48}, {4}, {8}}, true, 2, true).entries == Entries{-1, 4, 8});
+  CHECK(reshape_target({rows, {32}}, {{2}, {24}, {32}}, true, 2, true).entries == Entries{-1, 24, 32});
+  CHECK(reshape_target({rows, {32}}, {{24}, {2}, {32}}, true, 2, false).entries == Entries{-1, 2, 32});
+  // As many steps as samples: either may be in front.
+  CHECK_FALSE(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2, true).error.empty());
+  CHECK(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2, false).entries == Entries{-1, 2, 8});
+}
+
+TEST_CASE("attention over steps in front is followed with the batch of the example") {
+  CHECK(said({"2", "3", "8"}, [](ModelBuilder& build) {
+          build.weight("w", {8, 8});
+          ModelBuilder::ints(build.node("Transpose", {"x"}, {"steps"}), "perm", {1, 0, 2});  // [3,N,8]
+          build.constant("rows", {6, 8}).node("Reshape", {"steps", "rows"}, {"flat"});
+          build.node("MatMul", {"flat", "w"}, {"product"});
+          build.constant("back", {3, 2, 8}).node("Reshape", {"product", "back"}, {"turned"});
+          ModelBuilder::ints(build.node("Transpose", {"turned"}, {"y"}), "perm", {1, 0, 2});
+        }) == "Transpose Reshape MatMul Reshape Transpose [N,3,8]");
+}
+
 TEST_CASE("a mask that is expanded to the samples is one for all of them") {
   for (const bool fixed : {false, true}) {
     INFO(fixed);

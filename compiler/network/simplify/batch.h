@@ -36,9 +36,11 @@ Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& optio
 struct ReshapeTarget {
   std::vector<int64_t> entries = {};
   std::string error = {};
-  bool rewritten = false;  // a number was replaced
+  bool rewritten = false;      // a number was replaced
+  bool merges_behind = false;  // samples that are not the first dimension are merged with those in front: [T,N,8] → [TN,8]
 };
+// `merged_behind`: a Reshape of the model has done that, so rows [TN,8] may be those of each step instead of each sample.
 ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool zero_copies,
-                             std::optional<int64_t> exported_batch);
+                             std::optional<int64_t> exported_batch, bool merged_behind = false);
 
 }  // namespace plimsoll

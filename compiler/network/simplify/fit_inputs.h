@@ -23,9 +23,9 @@ struct FittedInputs {
 // order.
 std::vector<ModelNode> fit_inputs(ModelNode& node, ValueTable& table, NodeInputs& inputs, FittedInputs& fitted);
 
-// A constant that the node (Expand, Tile, ConstantOfShape) repeats for the samples of the example, as one of any number
-// of samples; `known` is the node's result as the file has it. nullopt: it does not repeat it, or its result is a list of
-// integers, which may be a shape.
+// A constant that the node (Expand, Tile, ConstantOfShape) repeats for the samples of the example, or the numbers by
+// which a Range counts them, as those of any number of samples; `known` is the node's result as the file has it. nullopt:
+// neither, or what is repeated is one integer, and the result may be a shape.
 std::optional<KnownValue> constant_of_samples(const ModelNode& node, ValueTable& table, const KnownValue& known,
                                               std::optional<int64_t> exported_batch);
 

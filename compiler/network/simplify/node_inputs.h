@@ -50,6 +50,7 @@ class NodeInputs {
   int reshapes_rewritten_ = 0, expands_rewritten_ = 0;
   Follow follow_ = Follow::nothing;
   bool may_follow_ = false;
+  bool merged_behind_ = false;  // ReshapeTarget::merges_behind
 };
 
 }  // namespace plimsoll
