@@ -186,20 +186,21 @@ TEST_CASE("samples that are not first are merged with the dimensions in front, a
   constexpr Dim N = kBatch, rows = {24, true};
   const auto merged = reshape_target({{24}, N, {4}, {8}}, {{48}, {32}}, true, 2);
   CHECK(merged.entries == Entries{-1, 32});
-  CHECK(merged.merges_behind);
+  CHECK(merged.merged_steps == 24);
   CHECK(reshape_target({{3}, {8}, N, {6}}, {{3}, {16}, {6}}, true, 2).entries == Entries{3, -1, 6});
   CHECK(reshape_target({{24}, N, {4}, {8}}, {{48}, {-1}}, true, 2).entries == Entries{-1, 32});
-  CHECK_FALSE(reshape_target({N, {24}, {32}}, {{48}, {32}}, true, 2).merges_behind);
+  CHECK(reshape_target({N, {24}, {32}}, {{48}, {32}}, true, 2).merged_steps == 0);
   // Only after such a merge are rows in front those of each step.
-  CHECK(reshape_target({rows, {32}}, {{24}, {2}, {32}}, true, 2, true).entries == Entries{24, -1, 32});
-  CHECK(reshape_target({rows, {32}}, {{24}, {8}, {8}}, true, 2, true).entries == Entries{24, -1, 8});
-  CHECK(reshape_target({rows, {32}}, {{4}, {6}, {2}, {32}}, true, 2, true).entries == Entries{4, 6, -1, 32});
-  CHECK(reshape_target({rows, {32}}, {{48}, {4}, {8}}, true, 2, true).entries == Entries{-1, 4, 8});
-  CHECK(reshape_target({rows, {32}}, {{2}, {24}, {32}}, true, 2, true).entries == Entries{-1, 24, 32});
-  CHECK(reshape_target({rows, {32}}, {{24}, {2}, {32}}, true, 2, false).entries == Entries{-1, 2, 32});
-  // As many steps as samples: either may be in front.
-  CHECK_FALSE(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2, true).error.empty());
-  CHECK(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2, false).entries == Entries{-1, 2, 8});
+  CHECK(reshape_target({rows, {32}}, {{24}, {2}, {32}}, true, 2, {24}).entries == Entries{24, -1, 32});
+  CHECK(reshape_target({rows, {32}}, {{24}, {8}, {8}}, true, 2, {24}).entries == Entries{24, -1, 8});
+  CHECK(reshape_target({rows, {32}}, {{4}, {6}, {2}, {32}}, true, 2, {24}).entries == Entries{4, 6, -1, 32});
+  CHECK(reshape_target({rows, {32}}, {{48}, {4}, {8}}, true, 2, {24}).entries == Entries{-1, 4, 8});
+  CHECK(reshape_target({rows, {32}}, {{2}, {24}, {32}}, true, 2, {24}).entries == Entries{-1, 24, 32});
+  CHECK(reshape_target({rows, {32}}, {{24}, {2}, {32}}, true, 2).entries == Entries{-1, 2, 32});
+  // As many steps as samples in the example: either may be in front.
+  CHECK_FALSE(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2, {2}).error.empty());
+  CHECK(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2, {24}).entries == Entries{-1, 2, 8});
+  CHECK(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2).entries == Entries{-1, 2, 8});
 }
 
 TEST_CASE("attention over steps in front is followed with the batch of the example") {

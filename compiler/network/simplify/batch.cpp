@@ -176,7 +176,7 @@ Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& optio
 }
 
 ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool zero_copies,
-                             std::optional<int64_t> exported_batch, bool merged_behind) {
+                             std::optional<int64_t> exported_batch, const std::vector<int64_t>& merged_steps) {
   const auto fail = [&](std::string_view why) {
     return ReshapeTarget{.error = fmt::format("cannot reshape {} to {}: {}", to_string(x), target_text(target), why)};
   };
@@ -234,10 +234,11 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
     return true;
   };
   const auto ambiguous = [&] {
-    return fail(fmt::format(
-        "it was exported for a batch of {}, and it is ambiguous which entry is the batch; export with a "
-        "dynamic batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False",
-        batch));
+    return fail(
+        fmt::format("it was exported for a batch of {}, and it is ambiguous which entry is the batch; export with a "
+                    "dynamic batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with "
+                    "dynamo=False",
+                    batch));
   };
   const size_t axis =
       static_cast<size_t>(std::find_if(x.begin(), x.end(), [](Dim dim) { return dim.batch; }) - x.begin());
@@ -247,10 +248,13 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
   // The samples behind other dimensions are merged with those, and split from them again.
   if (const auto merged = axis > 0 && batch > 1 ? entry_of_merged(x, axis, target, batch) : std::nullopt;
       merged && replace(*merged)) {
-    result.merges_behind = true;
+    result.merged_steps = target[*merged].value / batch;
     return result;
   }
-  if (const auto split = merged_behind && batch > 1 && !stays_there ? entry_of_split(x, target, batch) : std::nullopt) {
+  const bool may_be_of_steps =
+      std::any_of(merged_steps.begin(), merged_steps.end(), [&](int64_t steps) { return x[axis].value % steps == 0; });
+  if (const auto split =
+          may_be_of_steps && batch > 1 && !stays_there ? entry_of_split(x, target, batch) : std::nullopt) {
     if (target[0].value == batch) return ambiguous();  // or [4N,8] → [N,4,8]
     if (replace(*split)) return result;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "compiler/network/simplify/values.h"
 
@@ -50,7 +51,7 @@ class NodeInputs {
   int reshapes_rewritten_ = 0, expands_rewritten_ = 0;
   Follow follow_ = Follow::nothing;
   bool may_follow_ = false;
-  bool merged_behind_ = false;  // ReshapeTarget::merges_behind
+  std::vector<int64_t> merged_steps_ = {};  // of Reshapes so far (ReshapeTarget)
 };
 
 }  // namespace plimsoll
