@@ -122,6 +122,19 @@ TEST_CASE("a batch that cannot be followed is refused with the node and the way 
              StartsWith("4: node 'product' (MatMul)") && Contains("dynamic_shapes"));
 }
 
+TEST_CASE("a loss that compares the samples of the example is refused with the batch that it was exported for") {
+  ModelBuilder build(18);
+  build.input("x", {"2", "8"});
+  ModelBuilder::ints(build.node("Transpose", {"x"}, {"turned"}), "perm", {1, 0});
+  build.node("MatMul", {"x", "turned"}, {"all"}, "all");
+  ModelBuilder::integer(build.node("ReduceMean", {"all"}, {"y"}), "keepdims", 0);
+  build.output("y");
+  CHECK_THAT(outcome(build.import({.batch = 4, .may_fix_batch = true})),
+             StartsWith("5: node 'all' (MatMul): its output [N,N]") && Contains("compile it with --batch 2"));
+  CHECK(outcome(build.import({.batch = 2, .may_fix_batch = true})) == "ok");
+  CHECK_THAT(outcome(build.import({.batch = 4})), !Contains("--batch 2"));
+}
+
 TEST_CASE("repeating along another dimension leaves the samples alone") {
   CHECK(said({"2", "1", "3", "4"}, [](ModelBuilder& build) {
           build.constant("target", {2, 5, 3, 4}).node("Expand", {"x", "target"}, {"wide"});

@@ -357,17 +357,29 @@ Result<Network> build_network(Model& model, const GraphOrder& order, const Simpl
       }
   }
   // A model that computes its own loss may compute across samples.
-  const bool fits = !builder.exported_batch() || *builder.exported_batch() == options.batch;
-  if (!network.ok() && options.may_fix_batch && fits && options.batch > 1) {
-    std::vector<std::string> said_then = notes;
-    NetworkBuilder whole(model, options, said_then, Follow::nothing);
+  const auto with_batch = [&](int64_t batch, std::vector<std::string>& said_then) {
+    SimplifyOptions fixed = options;
+    fixed.batch = batch;
+    NetworkBuilder whole(model, fixed, said_then, Follow::nothing);
     whole.fix_batches();
-    if (Result<Network> fixed = whole.build(order); fixed.ok()) {
+    return whole.build(order);
+  };
+  if (!network.ok() && options.may_fix_batch) {
+    const int64_t batch = builder.exported_batch().value_or(options.batch);
+    std::vector<std::string> said_then = notes;
+    Result<Network> fixed = batch > 1 ? with_batch(batch, said_then) : network;
+    const std::string why = network.error().notes.empty() ? network.error().message : network.error().notes[0];
+    if (fixed.ok() && batch == options.batch) {
       notes = std::move(said_then);
-      notes.push_back(fmt::format("the batch is fixed to {}: the model is not valid for an arbitrary batch: {}",
-                                  options.batch,
-                                  network.error().notes.empty() ? network.error().message : network.error().notes[0]));
+      notes.push_back(
+          fmt::format("the batch is fixed to {}: the model is not valid for an arbitrary batch: {}", batch, why));
       return fixed;
+    }
+    if (fixed.ok()) {
+      Error error = network.error();
+      error.notes.push_back(fmt::format("the model computes across samples, and was exported for {} of them: compile it "
+                                        "with --batch {}, or export it with a dynamic batch", batch, batch));
+      return error;
     }
   }
   notes = std::move(said);
