@@ -69,7 +69,8 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
                                              exporter_marks(model_).empty());
   PLIMSOLL_TRY(add_inputs());
   for (const ModelTensor& tensor : model_.initializers) table_[table_.define(tensor.name)].initializer = &tensor;
-  for (const int node : order.nodes) PLIMSOLL_TRY(add_node(model_.nodes[node]));
+  for (const int node : order.nodes)
+    if (!know_condition(model_.nodes[node], node)) PLIMSOLL_TRY(add_node(model_.nodes[node]));
   PLIMSOLL_TRY(unsupported_.status(opset_));
   PLIMSOLL_TRY(add_outputs());
   say_what_was_rewritten();
@@ -335,62 +336,6 @@ void NetworkBuilder::materialise() {
   }
   for (ModelTensor& tensor : made) model_.initializers.push_back(std::move(tensor));
   remove_makers(model_, replaced);
-}
-
-// Only if the model is invalid otherwise, a repetition by the exported number of samples is treated as a repetition per
-// sample: of values first, then also of constants. The first interpretation in which all shapes are consistent is
-// accepted.
-Result<Network> build_network(Model& model, const GraphOrder& order, const SimplifyOptions& options,
-                              std::vector<std::string>& notes) {
-  std::vector<std::string> said = notes;
-  NetworkBuilder builder(model, options, said, Follow::nothing);
-  Result<Network> network = builder.build(order);
-  if (!network.ok() && builder.may_follow()) {
-    said = notes;
-    network = NetworkBuilder(model, options, said, Follow::repeats).build(order);
-    std::vector<std::string> said_then = notes;
-    if (!network.ok())
-      if (Result<Network> followed = NetworkBuilder(model, options, said_then, Follow::constants).build(order);
-          followed.ok()) {
-        network = std::move(followed);
-        said = std::move(said_then);
-      }
-  }
-  // A model that computes its own loss may compute across samples.
-  const auto with_batch = [&](int64_t batch, std::vector<std::string>& said_then) {
-    SimplifyOptions fixed = options;
-    fixed.batch = batch;
-    NetworkBuilder whole(model, fixed, said_then, Follow::nothing);
-    whole.fix_batches();
-    return whole.build(order);
-  };
-  if (!network.ok() && options.may_fix_batch) {
-    const int64_t batch = builder.exported_batch().value_or(options.batch);
-    std::vector<std::string> said_then = notes;
-    Result<Network> fixed = batch > 1 ? with_batch(batch, said_then) : network;
-    const std::string why = network.error().notes.empty() ? network.error().message : network.error().notes[0];
-    if (fixed.ok() && batch == options.batch) {
-      notes = std::move(said_then);
-      notes.push_back(
-          fmt::format("the batch is fixed to {}: the model is not valid for an arbitrary batch: {}", batch, why));
-      return fixed;
-    }
-    if (fixed.ok()) {
-      Error error = network.error();
-      error.notes.push_back(fmt::format("the model computes across samples, and was exported for {} of them: compile it "
-                                        "with --batch {}, or export it with a dynamic batch", batch, batch));
-      return error;
-    }
-  }
-  notes = std::move(said);
-  if (network.ok() || network.error().code != ExitCode::invalid_model || !builder.exported_batch()) return network;
-  Error error = network.error();
-  error.notes.push_back(fmt::format(
-      "the model was exported for a batch of {}, and some constants that depend on it cannot be adapted; export it "
-      "with a dynamic "
-      "batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False",
-      *builder.exported_batch()));
-  return error;
 }
 
 }  // namespace plimsoll

@@ -39,6 +39,9 @@ class NetworkBuilder {
   std::optional<int64_t> exported_batch() const { return exported_batch_; }
   // Whether anything may be repeated for the samples of the example.
   bool may_follow() const { return inputs_.may_follow(); }
+  // Instead of reporting an If whose condition is known, conditions() has it afterwards.
+  void find_conditions() { finds_conditions_ = true; }
+  const std::unordered_map<int, bool>& conditions() const { return conditions_; }
   // After the inputs, the number of samples is an ordinary number.
   void fix_batches() { fixes_batch_ = true; }
 
@@ -62,6 +65,7 @@ class NetworkBuilder {
   bool take_from_sequence(const ModelNode& source);
   bool know_of_samples(const ModelNode& source);
   bool know(const ModelNode& source);
+  bool know_condition(const ModelNode& source, int index);
   bool leave_to_readers(const ModelNode& source);
 
   Status add_operator(const ModelNode& source);
@@ -91,7 +95,8 @@ class NetworkBuilder {
   int guards_left_out_ = 0;
   FittedInputs fitted_ = {};
   int masks_followed_ = 0;
-  bool fixes_batch_ = false;
+  bool fixes_batch_ = false, finds_conditions_ = false;
+  std::unordered_map<int, bool> conditions_ = {};  // by node
   // empty: the sequence is not supported
   std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};
   std::unordered_map<std::string, SampleIndices> sample_indices_ = {};  // of values that are not nodes

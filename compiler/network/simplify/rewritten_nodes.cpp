@@ -152,6 +152,16 @@ bool NetworkBuilder::know(const ModelNode& source) {
   return true;
 }
 
+// The branch is taken before the network is built (branches.h).
+bool NetworkBuilder::know_condition(const ModelNode& source, int index) {
+  if (!finds_conditions_ || !source.branches || source.inputs.size() != 1 || is_blocked(source)) return false;
+  const KnownValue* const known = table_.known(table_.find(source.inputs[0]));
+  if (!known || known->real() || known->elements() != 1 || known->depends_on_batch()) return false;
+  conditions_[index] = known->integer(0).value != 0;
+  give_up(source, false);
+  return true;
+}
+
 // Indices that begin with the sample number: no node computes them, because their readers do not need it.
 bool NetworkBuilder::leave_to_readers(const ModelNode& source) {
   if (is_blocked(source)) return false;
