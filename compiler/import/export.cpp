@@ -131,21 +131,43 @@ bool replace_random_masks(GraphNodes& nodes, const std::unordered_set<std::strin
   return !masks.by_output.empty();
 }
 
+constexpr const char* kNoTraining = "plimsoll/no_training";
+
+// A node that states, as any number of dropouts may read, that they drop nothing: without that input, a file of
+// PyTorch's exporters has them in training mode (compiler/network/simplify/builder.cpp).
+void put_mode_in_front(GraphNodes& nodes) {
+  onnx::NodeProto& mode = *nodes.Add();
+  mode.set_op_type("Constant");
+  mode.set_name(kNoTraining);
+  mode.add_output(kNoTraining);
+  onnx::AttributeProto& value = *mode.add_attribute();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  value.mutable_t()->set_data_type(onnx::TensorProto::BOOL);
+  value.mutable_t()->set_raw_data(std::string(1, '\0'));
+  std::rotate(nodes.pointer_begin(), nodes.pointer_end() - 1, nodes.pointer_end());
+}
+
 // BatchNormalization has `training_mode` since opset 14; if it is set, the updated statistics are further outputs,
 // which no node of a model reads. Dropout has training_mode as its third input since opset 12. Older versions only have
 // further outputs. Returns whether a shape changed.
-bool stop_training(GraphNodes& nodes, const std::unordered_set<std::string>& outputs) {
+bool stop_training(GraphNodes& nodes, const std::unordered_set<std::string>& outputs, int64_t opset) {
+  constexpr int64_t kDropoutWithMode = 12;
   const bool reshaped = replace_random_masks(nodes, outputs);
+  bool reads_mode = false;
   for (onnx::NodeProto& node : nodes) {
     if (!is_onnx_domain(node.domain())) continue;
     if (node.op_type() == "BatchNormalization") {
       while (node.output_size() > 1) node.mutable_output()->RemoveLast();
       for (onnx::AttributeProto& attribute : *node.mutable_attribute())
         if (attribute.name() == "training_mode") attribute.set_i(0);
-    } else if (node.op_type() == "Dropout" && node.input_size() > 2) {
-      node.mutable_input()->RemoveLast();
+    } else if (node.op_type() == "Dropout" && opset >= kDropoutWithMode) {
+      while (node.input_size() < 3) node.add_input();
+      node.set_input(2, kNoTraining);
+      reads_mode = true;
     }
   }
+  if (reads_mode) put_mode_in_front(nodes);
   return reshaped;
 }
 
@@ -159,9 +181,10 @@ Result<std::string> export_model(const ExportRequest& request, const std::string
     onnx::GraphProto& graph = *file->model.mutable_graph();
     std::unordered_set<std::string> outputs;
     for (const auto& output : graph.output()) outputs.insert(output.name());
-    if (stop_training(*graph.mutable_node(), outputs)) graph.clear_value_info();  // optional, and now outdated
+    const int64_t opset = opset_of(file->model);
+    if (stop_training(*graph.mutable_node(), outputs, opset)) graph.clear_value_info();  // optional, and now outdated
     for (onnx::FunctionProto& function : *file->model.mutable_functions())
-      stop_training(*function.mutable_node(), {function.output().begin(), function.output().end()});
+      stop_training(*function.mutable_node(), {function.output().begin(), function.output().end()}, opset);
   }
   if (is_too_large_for_one_file(*file, request.most_bytes)) {
     PLIMSOLL_ASSIGN(TwoFiles files, write_model_in_two(*file, path));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/import/load.h"
 #include "compiler/import/plain_model.h"
@@ -120,28 +121,53 @@ class Inliner {
     return prefix;
   }
 
-  onnx::NodeProto substituted(Frame& frame, const onnx::NodeProto& body) {
-    const auto name_here = [&](const std::string& name) {
-      if (name.empty()) return name;
-      const auto [at, fresh] = frame.names.emplace(name, std::string());
-      if (fresh) at->second = frame.prefix + "/" + name;
-      return at->second;
-    };
-    onnx::NodeProto node = body;
-    node.set_name(frame.prefix + "/" +
-                  (body.name().empty() ? fmt::format("{}_{}", body.op_type(), frame.next - 1) : body.name()));
-    for (std::string& name : *node.mutable_input()) name = name_here(name);
-    for (std::string& name : *node.mutable_output()) name = name_here(name);
-    if (node.metadata_props_size() == 0) *node.mutable_metadata_props() = frame.call->metadata_props();
+  static std::string name_here(Frame& frame, const std::string& name) {
+    if (name.empty()) return name;
+    const auto [at, fresh] = frame.names.emplace(name, std::string());
+    if (fresh) at->second = frame.prefix + "/" + name;
+    return at->second;
+  }
+
+  // The branch of an If in a function reads values and attributes of the call. `inside`: what is defined in the branch,
+  // or in those around it; these names stay.
+  static void substitute(Frame& frame, onnx::GraphProto& graph, std::unordered_set<std::string> inside) {
+    const auto is_outside = [&](const std::string& name) { return !inside.contains(name); };
+    for (const onnx::TensorProto& tensor : graph.initializer()) inside.insert(tensor.name());
+    for (const onnx::ValueInfoProto& input : graph.input()) inside.insert(input.name());
+    for (onnx::NodeProto& node : *graph.mutable_node()) {
+      for (std::string& name : *node.mutable_input())
+        if (is_outside(name)) name = name_here(frame, name);
+      const onnx::NodeProto body = node;
+      give_attributes(frame, body, node, inside);
+      for (const std::string& name : node.output()) inside.insert(name);
+    }
+    for (onnx::ValueInfoProto& output : *graph.mutable_output())
+      if (is_outside(output.name())) output.set_name(name_here(frame, output.name()));
+  }
+
+  static void give_attributes(Frame& frame, const onnx::NodeProto& body, onnx::NodeProto& node,
+                              const std::unordered_set<std::string>& inside) {
     node.clear_attribute();
     for (const onnx::AttributeProto& attribute : body.attribute()) {
       if (attribute.ref_attr_name().empty()) {
-        *node.add_attribute() = attribute;
+        onnx::AttributeProto& given = *node.add_attribute();
+        given = attribute;
+        if (given.has_g()) substitute(frame, *given.mutable_g(), inside);
       } else if (const onnx::AttributeProto* given = attribute_of(frame, attribute.ref_attr_name())) {
         *node.add_attribute() = *given;
         node.mutable_attribute(node.attribute_size() - 1)->set_name(attribute.name());
       }  // else: neither given nor with a default, so the operator's default applies
     }
+  }
+
+  onnx::NodeProto substituted(Frame& frame, const onnx::NodeProto& body) {
+    onnx::NodeProto node = body;
+    node.set_name(frame.prefix + "/" +
+                  (body.name().empty() ? fmt::format("{}_{}", body.op_type(), frame.next - 1) : body.name()));
+    for (std::string& name : *node.mutable_input()) name = name_here(frame, name);
+    give_attributes(frame, body, node, {});
+    for (std::string& name : *node.mutable_output()) name = name_here(frame, name);
+    if (node.metadata_props_size() == 0) *node.mutable_metadata_props() = frame.call->metadata_props();
     return node;
   }
 

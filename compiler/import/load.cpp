@@ -143,6 +143,12 @@ bool may_stay_outside(const onnx::TensorProto& tensor) {
 
 Status load_attribute_data(onnx::NodeProto& node, ModelDirectory& directory) {
   for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_g() && node.op_type() == "If") {
+      for (onnx::TensorProto& tensor : *attribute.mutable_g()->mutable_initializer())
+        PLIMSOLL_TRY(normalise_data(tensor, directory, describe_initializer(tensor)));
+      for (onnx::NodeProto& inner : *attribute.mutable_g()->mutable_node())
+        PLIMSOLL_TRY(load_attribute_data(inner, directory));
+    }
     if (!attribute.has_t()) continue;
     PLIMSOLL_TRY(normalise_data(*attribute.mutable_t(), directory,
                                 fmt::format("attribute '{}' of node '{}'", attribute.name(), node.name())));

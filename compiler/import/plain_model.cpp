@@ -50,13 +50,37 @@ ModelAttribute attribute_of(const AttributeProto& attribute, const Owner& owner)
   return made;
 }
 
+ModelNode node_of(const onnx::NodeProto& node, const Owner& owner);
+
+// The file's nesting is limited when it is parsed.
+ModelGraph graph_of(const onnx::GraphProto& graph, const Owner& owner) {
+  ModelGraph made;
+  for (const onnx::NodeProto& node : graph.node()) made.nodes.push_back(node_of(node, owner));
+  for (const onnx::TensorProto& tensor : graph.initializer()) made.initializers.push_back(tensor_of(tensor, owner));
+  for (const onnx::ValueInfoProto& output : graph.output()) made.outputs.push_back(output.name());
+  return made;
+}
+
+// nullptr: not an If with two branches.
+std::shared_ptr<const ModelBranches> branches_of(const onnx::NodeProto& node, const Owner& owner) {
+  if (node.op_type() != "If" || !is_onnx_domain(node.domain())) return nullptr;
+  const onnx::GraphProto *where_true = nullptr, *where_false = nullptr;
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() == "then_branch" && attribute.has_g()) where_true = &attribute.g();
+    if (attribute.name() == "else_branch" && attribute.has_g()) where_false = &attribute.g();
+  }
+  if (!where_true || !where_false) return nullptr;
+  return std::make_shared<ModelBranches>(graph_of(*where_true, owner), graph_of(*where_false, owner));
+}
+
 ModelNode node_of(const onnx::NodeProto& node, const Owner& owner) {
   ModelNode made{.op = node.op_type(),
                  .domain = node.domain(),
                  .name = node.name(),
                  .inputs = list_of<std::string>(node.input()),
                  .outputs = list_of<std::string>(node.output()),
-                 .metadata = metadata_of(node.metadata_props())};
+                 .metadata = metadata_of(node.metadata_props()),
+                 .branches = branches_of(node, owner)};
   for (const AttributeProto& attribute : node.attribute()) made.attributes.push_back(attribute_of(attribute, owner));
   return made;
 }
@@ -158,7 +182,6 @@ void write_back(Model model, ModelFile& file) {
   // their elements may belong to nodes that are removed below.
   for (size_t i = static_cast<size_t>(graph.initializer_size()); i < model.initializers.size(); ++i)
     add_initializer(file.model, proto_of(model.initializers[i], type_in_file(model, model.initializers[i])));
-  if (model.nodes.size() == static_cast<size_t>(graph.node_size())) return;
   std::unordered_set<std::string_view> made;
   for (const ModelNode& node : model.nodes) made.insert(node.outputs.begin(), node.outputs.end());
   auto& nodes = *graph.mutable_node();

@@ -1,8 +1,8 @@
 // A model as in its ONNX file: plain data, without Protobuf. compiler/import reads and writes it.
 // compiler/network/simplify makes a Network from it.
 //
-// It mirrors the file one to one: nothing is evaluated or renamed. Only unused parts are omitted: subgraphs, doc
-// strings.
+// It mirrors the file one to one: nothing is evaluated or renamed. Only unused parts are omitted: subgraphs other than
+// the branches of an If, doc strings.
 #pragma once
 
 #include <cstdint>
@@ -90,6 +90,8 @@ struct MetadataEntry {
 };
 using Metadata = std::vector<MetadataEntry>;
 
+struct ModelBranches;
+
 struct ModelNode {
   std::string op = {};
   std::string domain = {};
@@ -98,6 +100,18 @@ struct ModelNode {
   std::vector<std::string> outputs = {};
   std::vector<ModelAttribute> attributes = {};
   Metadata metadata = {};
+  std::shared_ptr<const ModelBranches> branches = {};  // of an If
+};
+
+// A graph inside a node. Its nodes may also read values that are defined outside.
+struct ModelGraph {
+  std::vector<ModelNode> nodes = {};
+  std::vector<ModelTensor> initializers = {};
+  std::vector<std::string> outputs = {};
+};
+
+struct ModelBranches {
+  ModelGraph where_true = {}, where_false = {};
 };
 
 inline bool is_onnx_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }

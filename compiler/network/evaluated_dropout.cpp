@@ -11,7 +11,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int kFirstWithMode = 12;  // first opset in which Dropout has a training_mode
-constexpr size_t kModeInput = 2;
+constexpr size_t kRatioInput = 1, kModeInput = 2;
 
 enum class Mode { training, evaluation, not_said };
 
@@ -32,6 +32,13 @@ Mode mode_of(const Network& network, const Node& node) {
 
 bool is_in_training_mode(const Network& network, const Node& node) { return mode_of(network, node) == Mode::training; }
 
+bool is_evaluated_dropout(const Network& network, const Node& node) {
+  if (node.op != "Dropout" || mode_of(network, node) != Mode::evaluation) return false;
+  if (node.inputs.size() <= kRatioInput || !node.inputs[kRatioInput].valid()) return true;  // the default ratio is 0.5
+  const Value& ratio = network.values[node.inputs[kRatioInput]];
+  return !ratio.constant || ratio.constant->reals != std::vector<double>{0};
+}
+
 void leave_out_evaluated_dropouts(Network& network, std::vector<std::string>& notes) {
   bool tells = network.modes_are_stated;
   std::vector<Node*> evaluated;
@@ -44,8 +51,7 @@ void leave_out_evaluated_dropouts(Network& network, std::vector<std::string>& no
   const auto count = static_cast<int64_t>(evaluated.size());
   if (!tells) {
     notes.push_back(fmt::format(
-        "{} {} in evaluation mode, like the whole file, but active in training. To disable {}, set the ratio to 0 "
-        "before the export",
+        "{} {} in evaluation mode, like the whole file, but active in training (--modes as-exported disables {})",
         counted(count, "dropout"), is_or_are(count), count == 1 ? "it" : "them"));
     return;
   }

@@ -18,9 +18,9 @@ enum class Modes {
 };
 
 // Before: leave_out_evaluated_dropouts and freeze_statistics have not run. After: Network::modes_are_stated is set if
-// the modes of the file apply. Error: invalid_model, if the file states modes (`states_modes`), all of its batch
-// normalizations are in evaluation mode, none of its dropouts is in training mode, `modes` is asked, and
-// `statistics_are_said` is false (no --frozen-statistics).
+// the modes of the file apply. Error: invalid_model, if `modes` is asked, no node is in training mode, and some are in
+// evaluation mode: batch normalizations, if the file states their modes (`states_modes`) and `statistics_are_said` is
+// false (no --frozen-statistics), or dropouts, which state their modes themselves.
 Status decide_modes(Network& network, bool states_modes, Modes modes, bool statistics_are_said);
 
 }  // namespace plimsoll

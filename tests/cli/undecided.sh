@@ -18,6 +18,9 @@ norm = [weight(name, 5) for name in ("bn.weight", "bn.bias", "bn.running_mean", 
 save("eval.onnx", [node("MatMul", ["x", "w"], ["b"], "/fc/MatMul"),
                    node("BatchNormalization", ["b"] + [t.name for t in norm], ["y"], "/bn/BatchNormalization", training_mode=0)],
      [weight("w", 6, 5)] + norm)
+off = [numpy_helper.from_array(np.array(0.25, np.float32), "quarter"), numpy_helper.from_array(np.array(False), "off")]
+save("drop.onnx", [node("Dropout", ["x", "quarter", "off"], ["d"], "drop"), node("MatMul", ["d", "w"], ["y"], "fc")],
+     [weight("w", 6, 5)] + off, producer="other")
 PY
 planning=(--batch 8 --costs k40m --effort 0 -q)
 for command in "plan -o plan.json" "compile -o trainer" "compare --budget 100%" "frontier"; do
@@ -55,3 +58,14 @@ expect 0 plimsoll plan eval.onnx --batch 8 --costs k40m --effort 0 --modes as-ex
 says "1 batch normalization is in evaluation mode: its running statistics are used and kept"
 expect 0 plimsoll plan eval.onnx "${planning[@]}" --frozen-statistics 'bn' -o plan.json
 expect 0 plimsoll inspect eval.onnx; says "warning: the model was exported for evaluation"
+
+# The same if its only modes are those of dropouts.
+for command in "plan -o plan.json" "compile -o trainer" "compare --budget 100%" "frontier"; do
+  expect 4 plimsoll ${command%% *} drop.onnx ${command#"${command%% *}"} "${planning[@]}"
+  says "the model was exported for evaluation: its 1 dropout is in evaluation mode"; says "--modes train"; says "--modes as-exported"
+done
+expect 0 plimsoll plan drop.onnx "${planning[@]}" --modes train -o plan.json
+grep -q '"drop.forward' plan.json || fail "--modes train: the dropout is off"
+expect 0 plimsoll plan drop.onnx "${planning[@]}" --modes as-exported -o plan.json
+! grep -q '"drop.forward' plan.json || fail "--modes as-exported: the dropout drops"
+expect 0 plimsoll inspect drop.onnx; says "warning: the model was exported for evaluation"

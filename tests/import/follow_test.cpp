@@ -122,6 +122,19 @@ TEST_CASE("a batch that cannot be followed is refused with the node and the way 
              StartsWith("4: node 'product' (MatMul)") && Contains("dynamic_shapes"));
 }
 
+TEST_CASE("a loss that compares the samples of the example is refused with the batch that it was exported for") {
+  ModelBuilder build(18);
+  build.input("x", {"2", "8"});
+  ModelBuilder::ints(build.node("Transpose", {"x"}, {"turned"}), "perm", {1, 0});
+  build.node("MatMul", {"x", "turned"}, {"all"}, "all");
+  ModelBuilder::integer(build.node("ReduceMean", {"all"}, {"y"}), "keepdims", 0);
+  build.output("y");
+  CHECK_THAT(outcome(build.import({.batch = 4, .may_fix_batch = true})),
+             StartsWith("5: node 'all' (MatMul): its output [N,N]") && Contains("compile it with --batch 2"));
+  CHECK(outcome(build.import({.batch = 2, .may_fix_batch = true})) == "ok");
+  CHECK_THAT(outcome(build.import({.batch = 4})), !Contains("--batch 2"));
+}
+
 TEST_CASE("repeating along another dimension leaves the samples alone") {
   CHECK(said({"2", "1", "3", "4"}, [](ModelBuilder& build) {
           build.constant("target", {2, 5, 3, 4}).node("Expand", {"x", "target"}, {"wide"});
@@ -173,6 +186,45 @@ TEST_CASE("dimensions that are merged in front, with the samples among them") {
   CHECK(reshape_target({N, {4}, {4}, {7}, {8}}, {{16}, {7}, {8}}, true, 1).entries == Entries{-1, 7, 8});
   CHECK(reshape_target({N, {64}, {32}, {32}}, {{2048}, {2}, {16}, {2}}, true, 2).entries == Entries{-1, 2, 16, 2});
   CHECK(reshape_target({{196, true}, {16}, {24}}, {{2}, {196}, {-1}}, true, 2).entries == Entries{-1, 196, 384});
+  // Behind the steps of a sequence: the heads of each sample, and back.
+  CHECK(reshape_target({{24}, N, {32}}, {{24}, {8}, {8}}, true, 2).entries == Entries{24, -1, 8});
+  CHECK(reshape_target({{24}, {4, true}, {8}}, {{24}, {2}, {32}}, true, 2).entries == Entries{24, -1, 32});
+  CHECK(reshape_target({{24}, {4, true}, {8}}, {{24}, {2}, {-1}}, true, 2).entries == Entries{24, -1, 32});
+  CHECK_FALSE(reshape_target({{24}, N, {32}}, {{8}, {24}, {8}}, true, 2).error.empty());
+  CHECK_FALSE(reshape_target({{24}, N, {32}}, {{24}, {1}, {64}}, true, 2).error.empty());
+}
+
+TEST_CASE("samples that are not first are merged with the dimensions in front, and split from them again") {
+  using Entries = std::vector<int64_t>;
+  constexpr Dim N = kBatch, rows = {24, true};
+  const auto merged = reshape_target({{24}, N, {4}, {8}}, {{48}, {32}}, true, 2);
+  CHECK(merged.entries == Entries{-1, 32});
+  CHECK(merged.merged_steps == 24);
+  CHECK(reshape_target({{3}, {8}, N, {6}}, {{3}, {16}, {6}}, true, 2).entries == Entries{3, -1, 6});
+  CHECK(reshape_target({{24}, N, {4}, {8}}, {{48}, {-1}}, true, 2).entries == Entries{-1, 32});
+  CHECK(reshape_target({N, {24}, {32}}, {{48}, {32}}, true, 2).merged_steps == 0);
+  // Only after such a merge are rows in front those of each step.
+  CHECK(reshape_target({rows, {32}}, {{24}, {2}, {32}}, true, 2, {24}).entries == Entries{24, -1, 32});
+  CHECK(reshape_target({rows, {32}}, {{24}, {8}, {8}}, true, 2, {24}).entries == Entries{24, -1, 8});
+  CHECK(reshape_target({rows, {32}}, {{4}, {6}, {2}, {32}}, true, 2, {24}).entries == Entries{4, 6, -1, 32});
+  CHECK(reshape_target({rows, {32}}, {{48}, {4}, {8}}, true, 2, {24}).entries == Entries{-1, 4, 8});
+  CHECK(reshape_target({rows, {32}}, {{2}, {24}, {32}}, true, 2, {24}).entries == Entries{-1, 24, 32});
+  CHECK(reshape_target({rows, {32}}, {{24}, {2}, {32}}, true, 2).entries == Entries{-1, 2, 32});
+  // As many steps as samples in the example: either may be in front.
+  CHECK_FALSE(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2, {2}).error.empty());
+  CHECK(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2, {24}).entries == Entries{-1, 2, 8});
+  CHECK(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2).entries == Entries{-1, 2, 8});
+}
+
+TEST_CASE("attention over steps in front is followed with the batch of the example") {
+  CHECK(said({"2", "3", "8"}, [](ModelBuilder& build) {
+          build.weight("w", {8, 8});
+          ModelBuilder::ints(build.node("Transpose", {"x"}, {"steps"}), "perm", {1, 0, 2});  // [3,N,8]
+          build.constant("rows", {6, 8}).node("Reshape", {"steps", "rows"}, {"flat"});
+          build.node("MatMul", {"flat", "w"}, {"product"});
+          build.constant("back", {3, 2, 8}).node("Reshape", {"product", "back"}, {"turned"});
+          ModelBuilder::ints(build.node("Transpose", {"turned"}, {"y"}), "perm", {1, 0, 2});
+        }) == "Transpose Reshape MatMul Reshape Transpose [N,3,8]");
 }
 
 TEST_CASE("a mask that is expanded to the samples is one for all of them") {
@@ -212,6 +264,72 @@ TEST_CASE("positions that are expanded to the samples are looked up once") {
             build.node("Add", {"x", "encoded"}, {"y"});
           }) == "Gather Expand Add [N,3,4]");
   }
+}
+
+TEST_CASE("a mask that selects among weights is one for all samples, if it is expanded to those of the example") {
+  for (const bool fixed : {false, true}) {
+    INFO(fixed);
+    CHECK(said({fixed ? "2" : "N", "4", "3", "3"}, [&](ModelBuilder& build) {
+            build.weight("distances", {1, 4, 3, 3}).constant_real("low", {-1e9f}, true).constant("two", {2});
+            booleans(build, "lower", {1, 1, 3, 3}, {true, false, false, true, true, false, true, true, true});
+            build.constant("sizes", {1, 3, 3});
+            onnx::NodeProto& shape = build.node("Shape", {"x"}, {"n"});
+            ModelBuilder::integer(shape, "end", 1);
+            ModelBuilder::integer(build.node("Concat", {fixed ? "two" : "n", "sizes"}, {"target"}), "axis", 0);
+            build.node("Expand", {"lower", "target"}, {"mask"});
+            build.node("Where", {"mask", "distances", "low"}, {"biases"});
+            build.node("Add", {"x", "biases"}, {"y"});
+          }) == "Expand Where Add [N,4,3,3]");
+  }
+}
+
+TEST_CASE("indices that are repeated for the samples of the example pick the same of each sample") {
+  CHECK(said({"2", "4", "6"}, [](ModelBuilder& build) {
+          build.constant("at", {5, 0, 3, 1, 2, 4, 4, 0, 0, 0, 1, 2}).constant("of_one", {1, 4, 3});
+          build.constant("of_all", {2, 4, 3}).node("Reshape", {"at", "of_one"}, {"once"});
+          build.node("Expand", {"once", "of_all"}, {"indices"});
+          ModelBuilder::integer(build.node("GatherElements", {"x", "indices"}, {"y"}, "gather"), "axis", -1);
+        }) == "Expand GatherElements [N,4,3]");
+  CHECK(said({"2", "3", "4"}, [](ModelBuilder& build) {
+          build.weight("table", {5, 4}).constant("row", {2, 0, 1}).constant("front", {0}).constant("times", {2, 1});
+          build.node("Unsqueeze", {"row", "front"}, {"once"});
+          build.node("Tile", {"once", "times"}, {"positions"});
+          build.constant("last", {-1}).node("Unsqueeze", {"positions", "last"}, {"indices"});
+          build.node("GatherND", {"table", "indices"}, {"encoded"}, "gather");
+          build.node("Add", {"x", "encoded"}, {"y"});
+        }) == "Gather Expand Add [N,3,4]");
+}
+
+TEST_CASE("numbers that are drawn for the samples of the example are drawn for each sample") {
+  CHECK(said({"2"}, [](ModelBuilder& build) {
+          build.constant("shape", {2}).node("ConstantOfShape", {"shape"}, {"empty"});
+          build.constant_real("tenth", {0.1f}, true).constant_real("none", {100}, true);
+          build.node("RandomUniformLike", {"empty"}, {"drawn"});
+          build.node("Less", {"drawn", "tenth"}, {"dropped"});
+          build.node("Where", {"dropped", "none", "x"}, {"y"});
+        }) == "RandomUniform Less Where [N]");
+}
+
+TEST_CASE("lists of integers are shapes, not constants of samples, and weights are never repeated") {
+  // TorchScript's exporter computes the target of an Expand from as many ones as there are dimensions.
+  const Make mask = [](ModelBuilder& build) {
+    booleans(build, "lower", {1, 3}, {true, false, true});
+    build.constant("sizes", {2, 3}).node("Expand", {"lower", "sizes"}, {"mask"});
+    build.weight("row", {1, 3}).constant_real("low", {0}, true).node("Where", {"mask", "row", "low"}, {"rows"});
+    onnx::TensorProto one;
+    one.set_data_type(onnx::TensorProto::INT64);
+    one.add_dims(1);
+    one.add_int64_data(1);
+    build.constant("rank", {2});
+    ModelBuilder::tensor_attribute(build.node("ConstantOfShape", {"rank"}, {"ones"}), "value", one);
+    build.node("Mul", {"ones", "sizes"}, {"target"});
+    build.node("Expand", {"rows", "target"}, {"wide"});
+    build.node("Add", {"x", "wide"}, {"y"});
+  };
+  CHECK_THAT(said({"2", "3"}, mask), Contains("[N,3]"));
+  CHECK_THAT(said({"2", "3"}, [](ModelBuilder& build) {
+               build.weight("rows", {2, 3}).node("Add", {"x", "rows"}, {"y"}, "add");
+             }), StartsWith("4: node 'add' (Add): operands [N,3] and [2,3]"));
 }
 
 TEST_CASE("angles of positions are computed while compiling") {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/network/evaluated_dropout.h"
 #include "compiler/ops/fed_labels.h"
 #include "model_builder.h"
 
@@ -260,4 +261,22 @@ TEST_CASE("labels are followed to what is fed where they are moved alone, and th
   CHECK(range("Slice") == std::pair<int64_t, int64_t>(1, 5));
   CHECK(range("Pad") == std::pair<int64_t, int64_t>(0, 3));
   CHECK(!fed("Add"));
+}
+
+TEST_CASE("a dropout that PyTorch's exporters write without a mode is in training mode") {
+  const auto modes = [](const std::string& producer, int opset = 17) {
+    ModelBuilder build(opset);
+    build.model.set_producer_name(producer);
+    build.input("x", {"N", "4"}).constant_real("tenth", {0.1f}, true);
+    build.node("Dropout", {"x", "tenth"}, {"y"}, "attention");  // of F.scaled_dot_product_attention
+    build.output("y");
+    const auto imported = build.import();
+    INFO(outcome(imported));
+    REQUIRE(imported.ok());
+    const Network& network = imported->network;
+    const Node& node = network.nodes[NodeId(0)];
+    return std::pair(is_in_training_mode(network, node), is_evaluated_dropout(network, node));
+  };
+  CHECK(modes("pytorch") == std::pair(true, false));
+  CHECK(modes("test") == std::pair(false, true));
 }

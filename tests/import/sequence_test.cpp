@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "compiler/network/evaluated_dropout.h"
 #include "model_builder.h"
 
 using namespace plimsoll;
@@ -117,6 +118,21 @@ TEST_CASE("random numbers that are no such mask are drawn, and what no number is
   REQUIRE(outcome(drawn) == "ok");
   CHECK(std::any_of(drawn->network.nodes.begin(), drawn->network.nodes.end(),
                     [](const Node& node) { return node.op == "RandomUniform"; }));
+}
+
+TEST_CASE("exported for use, a dropout states that it drops nothing") {
+  const ScratchDirectory directory;
+  ModelBuilder build(17);
+  build.model.set_producer_name("pytorch");
+  build.input("x", {"N", "4"}).constant_real("tenth", {0.1f}, true);
+  build.node("Dropout", {"x", "tenth"}, {"y"}, "drop");
+  build.output("y");
+  directory.write("m.onnx", build.model.SerializeAsString());
+  REQUIRE(export_model({.model = directory / "m.onnx", .checkpoint = "", .for_inference = true}, directory / "use.onnx")
+              .ok());
+  const auto imported = import_onnx(directory / "use.onnx", {.batch = 4});
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(is_evaluated_dropout(imported->network, *find_node(imported->network, "drop")));
 }
 
 TEST_CASE("exported for use, a mask is its mean") {

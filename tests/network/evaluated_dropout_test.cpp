@@ -70,8 +70,7 @@ TEST_CASE("in a file that is in evaluation as a whole, and before opset 12, drop
   std::vector<std::string> notes;
   CHECK(whole.after(notes) == "BatchNormalization Dropout ");
   CHECK(notes == std::vector<std::string>{"1 dropout is in evaluation mode, like the whole file, but active in "
-                                          "training. To disable it, set the ratio to 0 "
-                                          "before the export"});
+                                          "training (--modes as-exported disables it)"});
   Chain old;
   old.normalization(true);
   old.dropout("old", Says::nothing, 10);

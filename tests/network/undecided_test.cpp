@@ -114,4 +114,49 @@ TEST_CASE("a model that was exported for evaluation as a whole is asked about") 
   CHECK(decide_modes(old, true, Modes::asked, false).ok());
 }
 
+TEST_CASE("a model whose only modes are dropouts in evaluation is asked about") {
+  const auto model = [](double ratio, std::optional<bool> training, int opset = 13) {
+    Network network;
+    const auto constant = [&](const char* name, ConstantData data) {
+      return network.values.push_back({.name = name, .kind = ValueKind::constant, .constant = std::move(data)});
+    };
+    const ValueId x = network.values.push_back({.name = "x", .kind = ValueKind::input});
+    Node drop{.name = "drop", .op = "Dropout", .opset = opset, .inputs = {x, constant("ratio", {.reals = {ratio}})}};
+    if (training) drop.inputs.push_back(constant("mode", {.ints = {*training}}));
+    network.nodes.push_back(std::move(drop));
+    return network;
+  };
+  // The node itself states its mode, whatever wrote the file.
+  for (const bool states_modes : {true, false}) {
+    Network network = model(0.5, false);
+    const Status asked = decide_modes(network, states_modes, Modes::asked, false);
+    REQUIRE_FALSE(asked.ok());
+    CHECK(asked.error().code == ExitCode::invalid_model);
+    CHECK_THAT(asked.error().message, Contains("its 1 dropout is in evaluation mode"));
+    CHECK(asked.error().notes == std::vector<std::string>{
+                                     "--modes train: train with active dropouts, as after model.train()",
+                                     "--modes as-exported: train without dropout, as after model.eval()"});
+  }
+  Network omitted = model(0.5, std::nullopt), training = model(0.5, true), nothing = model(0, false),
+          old = model(0.5, std::nullopt, 10);
+  CHECK_FALSE(decide_modes(omitted, false, Modes::asked, false).ok());  // ONNX: false
+  CHECK_FALSE(decide_modes(omitted, false, Modes::asked, true).ok());   // --frozen-statistics decides no dropout
+  CHECK(decide_modes(training, false, Modes::asked, false).ok());
+  CHECK(decide_modes(nothing, false, Modes::asked, false).ok());  // both answers are the same
+  CHECK(decide_modes(old, false, Modes::asked, false).ok());
+  CHECK(decide_modes(omitted, false, Modes::train, false).ok());
+  CHECK_FALSE(omitted.modes_are_stated);
+  CHECK(decide_modes(omitted, false, Modes::as_exported, false).ok());
+  CHECK(omitted.modes_are_stated);
+
+  omitted.modes_are_stated = false;
+  omitted.nodes.push_back({.name = "bn", .op = "BatchNormalization", .opset = 17});
+  const Status both = decide_modes(omitted, true, Modes::asked, false);
+  REQUIRE_FALSE(both.ok());
+  CHECK_THAT(both.error().message, Contains("its 1 batch normalization and 1 dropout are in evaluation mode"));
+  const Status only_dropout = decide_modes(omitted, true, Modes::asked, true);
+  REQUIRE_FALSE(only_dropout.ok());
+  CHECK_THAT(only_dropout.error().message, Contains("its 1 dropout is in evaluation mode"));
+}
+
 }  // namespace plimsoll

@@ -77,6 +77,31 @@ Status check_given_dims(const std::vector<const DeclaredValue*>& inputs, const M
   return {};
 }
 
+// Of a Reshape whose target has the samples of the example in a number: where they are merged with dimensions in front
+// of them. [T,N,8] → [TN,8] with or without equal dimensions in front of T. nullopt: nowhere.
+std::optional<size_t> entry_of_merged(const Dims& x, size_t axis, const std::vector<Dim>& target, int64_t batch) {
+  for (size_t i = 0, equal = 0; i < target.size() && equal < axis; ++i, ++equal) {
+    int64_t steps = 1;
+    for (size_t j = equal; j <= axis; ++j) steps *= x[j].value;  // at most the number of elements
+    if (steps > x[axis].value && target[i].value % batch == 0 && target[i].value / batch == steps) return i;
+    if (target[i] != x[equal]) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// The inverse of entry_of_merged, for rows in front: [TN,8] → [T,N,8], also with a multiple of N. nullopt: no entry is
+// a multiple of the batch where the rows of one sample end.
+std::optional<size_t> entry_of_split(const Dims& x, const std::vector<Dim>& target, int64_t batch) {
+  if (x.empty() || !x[0].batch || x[0].value == 1) return std::nullopt;
+  int64_t steps = 1;
+  for (size_t i = 0; i < target.size() && target[i].value > 0; ++i) {
+    if (steps == x[0].value && i > 0) return target[i].value % batch == 0 ? std::optional(i) : std::nullopt;
+    if (target[i].value > x[0].value / steps) return std::nullopt;
+    steps *= target[i].value;
+  }
+  return std::nullopt;
+}
+
 std::string target_text(const std::vector<Dim>& target) { return to_string(Dims(target)); }
 
 }  // namespace
@@ -151,7 +176,7 @@ Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& optio
 }
 
 ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool zero_copies,
-                             std::optional<int64_t> exported_batch) {
+                             std::optional<int64_t> exported_batch, const std::vector<int64_t>& merged_steps) {
   const auto fail = [&](std::string_view why) {
     return ReshapeTarget{.error = fmt::format("cannot reshape {} to {}: {}", to_string(x), target_text(target), why)};
   };
@@ -197,51 +222,58 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
   }
   if (!elements->batch || !exported_batch || rest == 0) return result;
 
-  // Numbers only. In an export for a fixed batch, one of them may be the batch: either at the batch's position,
+  // Numbers only. In an export for a fixed batch, one of them may be the batch, or a multiple of it.
   const int64_t batch = *exported_batch;
   const auto replace = [&](size_t i) {
-    const int64_t others = rest / target[i].value;
-    if (others == 0 || elements->value % others != 0) return false;
-    if (open) result.entries[*open] = elements->value / others / (target[i].value / batch);
+    const int64_t times = target[i].value / batch;
+    const auto all = checked_mul(rest / target[i].value, times);
+    if (!all || *all == 0 || elements->value % *all != 0 || (!open && *all != elements->value)) return false;
+    if (open) result.entries[*open] = elements->value / *all;
     result.entries[i] = -1;
     result.rewritten = true;
     return true;
+  };
+  const auto ambiguous = [&] {
+    return fail(
+        fmt::format("it was exported for a batch of {}, and it is ambiguous which entry is the batch; export with a "
+                    "dynamic batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with "
+                    "dynamo=False",
+                    batch));
   };
   const size_t axis =
       static_cast<size_t>(std::find_if(x.begin(), x.end(), [](Dim dim) { return dim.batch; }) - x.begin());
   const bool same_before =
       axis < target.size() && std::equal(x.begin(), x.begin() + static_cast<int64_t>(axis), target.begin());
-  if (same_before && target[axis].value == x[axis].value * batch && !target[axis].batch) {
-    const int64_t others = rest / target[axis].value, per_sample = elements->value / x[axis].value;
-    if (open ? others != 0 && per_sample % others == 0 : per_sample == others) {
-      replace(axis);
-      return result;
-    }
+  const bool stays_there = same_before && !target[axis].batch && target[axis].value == x[axis].value * batch;
+  // The samples behind other dimensions are merged with those, and split from them again.
+  if (const auto merged = axis > 0 && batch > 1 ? entry_of_merged(x, axis, target, batch) : std::nullopt;
+      merged && replace(*merged)) {
+    result.merged_steps = target[*merged].value / batch;
+    return result;
   }
-  // or in front, merged with or split from the dimensions that follow: [N,4,8] → [4N,8], [4N,8] → [N,4,8]. With a batch
-  // of one, any number is a multiple of it, so the number must be a product of existing dimensions.
-  if (!target.empty() && axis == 0 && target[0].value > 0 && target[0].value % batch == 0) {
-    const int64_t merged = target[0].value / batch, others = rest / target[0].value;
+  const bool may_be_of_steps =
+      std::any_of(merged_steps.begin(), merged_steps.end(), [&](int64_t steps) { return x[axis].value % steps == 0; });
+  if (const auto split =
+          may_be_of_steps && batch > 1 && !stays_there ? entry_of_split(x, target, batch) : std::nullopt) {
+    if (target[0].value == batch) return ambiguous();  // or [4N,8] → [N,4,8]
+    if (replace(*split)) return result;
+  }
+  // Either it is at the position of the batch,
+  if (stays_there && replace(axis)) return result;
+  // or there, merged with or split from the dimensions that follow: [N,4,8] → [4N,8], [4N,8] → [N,4,8]. With a batch of
+  // one, any number is a multiple of it, so the number must be a product of existing dimensions.
+  if (same_before && target[axis].value > 0 && target[axis].value % batch == 0) {
+    const int64_t merged = target[axis].value / batch;
     bool parts = merged == 1;
     int64_t product = 1;
-    for (const Dim dim : x) {
-      product *= dim.value;  // at most the number of elements
+    for (size_t i = axis; i < x.size(); ++i) {
+      product *= x[i].value;  // at most the number of elements
       parts = parts || product == merged;
     }
-    const auto all = checked_mul(others, merged);
-    const bool fits = all && (open ? *all > 0 && elements->value % *all == 0 : *all == elements->value);
-    if (fits && (open ? batch > 1 && parts : batch > 1 || parts)) {
-      if (open) result.entries[*open] = elements->value / *all;
-      result.entries[0] = -1;
-      result.rewritten = true;
-      return result;
-    }
+    if ((open ? batch > 1 && parts : batch > 1 || parts) && replace(axis)) return result;
   }
   if (open) return result;  // the open entry takes the batch; the operator checks divisibility
-  return fail(fmt::format(
-      "it was exported for a batch of {}, and it is ambiguous which entry is the batch; export with a "
-      "dynamic batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False",
-      batch));
+  return ambiguous();
 }
 
 }  // namespace plimsoll

@@ -37,8 +37,11 @@ struct ReshapeTarget {
   std::vector<int64_t> entries = {};
   std::string error = {};
   bool rewritten = false;  // a number was replaced
+  // T, if samples that are not the first dimension are merged with the steps in front of them: [T,N,8] → [TN,8]
+  int64_t merged_steps = 0;
 };
+// `merged_steps`: those of earlier Reshapes of the model. Rows [TN,8] may be those of each step instead of each sample.
 ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool zero_copies,
-                             std::optional<int64_t> exported_batch);
+                             std::optional<int64_t> exported_batch, const std::vector<int64_t>& merged_steps = {});
 
 }  // namespace plimsoll

@@ -69,7 +69,8 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
                                              exporter_marks(model_).empty());
   PLIMSOLL_TRY(add_inputs());
   for (const ModelTensor& tensor : model_.initializers) table_[table_.define(tensor.name)].initializer = &tensor;
-  for (const int node : order.nodes) PLIMSOLL_TRY(add_node(model_.nodes[node]));
+  for (const int node : order.nodes)
+    if (!know_condition(model_.nodes[node], node)) PLIMSOLL_TRY(add_node(model_.nodes[node]));
   PLIMSOLL_TRY(unsupported_.status(opset_));
   PLIMSOLL_TRY(add_outputs());
   say_what_was_rewritten();
@@ -124,13 +125,8 @@ Status NetworkBuilder::add_node(const ModelNode& source) {
     table_.alias(source.outputs[0], table_.find(source.inputs[0]));
     return {};
   }
-  if (is_of_onnx(source) && know_of_samples(source)) return {};
   if (is_of_onnx(source)) {
-    if (auto known = fold(source, opset_, known_inputs(network_, table_, source))) {
-      Entry& entry = table_[table_.define(source.outputs[0])];
-      entry.known = std::move(known);
-      return {};
-    }
+    if (know_of_samples(source) || know(source)) return {};
     if (leave_to_readers(source)) return {};
     PLIMSOLL_ASSIGN(const bool divided, divide_by_samples(source));
     if (divided) return {};
@@ -178,7 +174,20 @@ Status NetworkBuilder::add_operator(const ModelNode& source) {
     return Error{ExitCode::invalid_model,
                  fmt::format("{}: has {}, expected {}", describe(source),
                              counted(static_cast<int64_t>(source.inputs.size()), "input"), op->addend)};
-  return place(source, *op);
+  return place(with_mode(source), *op);
+}
+
+// PyTorch's exporters write no node for a dropout that drops nothing. Those of F.scaled_dot_product_attention lack the
+// training_mode, which ONNX reads as false.
+ModelNode NetworkBuilder::with_mode(const ModelNode& source) {
+  constexpr int64_t kFirstWithMode = 12;  // opset
+  ModelNode stated = source;
+  const bool lacks = stated.inputs.size() < 3 || stated.inputs[2].empty();
+  if (source.op != "Dropout" || model_.producer != "pytorch" || opset_ < kFirstWithMode || !lacks) return stated;
+  stated.inputs.resize(3);
+  stated.inputs[2] = source.outputs[0] + "/training_mode";
+  table_[table_.define(stated.inputs[2])].known = KnownValue{.element = ElementType::boolean, .ints = {{1}}};
+  return stated;
 }
 
 bool NetworkBuilder::is_blocked(const ModelNode& source) {
@@ -327,42 +336,6 @@ void NetworkBuilder::materialise() {
   }
   for (ModelTensor& tensor : made) model_.initializers.push_back(std::move(tensor));
   remove_makers(model_, replaced);
-}
-
-// Only if the model is invalid otherwise, a repetition by the exported number of samples is treated as a repetition per
-// sample. The interpretation is accepted if all shapes are then consistent.
-Result<Network> build_network(Model& model, const GraphOrder& order, const SimplifyOptions& options,
-                              std::vector<std::string>& notes) {
-  std::vector<std::string> said = notes;
-  NetworkBuilder builder(model, options, said, false);
-  Result<Network> network = builder.build(order);
-  if (!network.ok() && builder.may_follow()) {
-    said = notes;
-    network = NetworkBuilder(model, options, said, true).build(order);
-  }
-  // A model that computes its own loss may compute across samples.
-  const bool fits = !builder.exported_batch() || *builder.exported_batch() == options.batch;
-  if (!network.ok() && options.may_fix_batch && fits && options.batch > 1) {
-    std::vector<std::string> said_then = notes;
-    NetworkBuilder whole(model, options, said_then, false);
-    whole.fix_batches();
-    if (Result<Network> fixed = whole.build(order); fixed.ok()) {
-      notes = std::move(said_then);
-      notes.push_back(fmt::format("the batch is fixed to {}: the model is not valid for an arbitrary batch: {}",
-                                  options.batch,
-                                  network.error().notes.empty() ? network.error().message : network.error().notes[0]));
-      return fixed;
-    }
-  }
-  notes = std::move(said);
-  if (network.ok() || network.error().code != ExitCode::invalid_model || !builder.exported_batch()) return network;
-  Error error = network.error();
-  error.notes.push_back(fmt::format(
-      "the model was exported for a batch of {}, and some constants that depend on it cannot be adapted; export it "
-      "with a dynamic "
-      "batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False",
-      *builder.exported_batch()));
-  return error;
 }
 
 }  // namespace plimsoll

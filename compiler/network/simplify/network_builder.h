@@ -28,8 +28,7 @@ namespace plimsoll {
 
 class NetworkBuilder {
  public:
-  // follow: an Expand that repeats a value by the exported number of samples repeats it per sample.
-  NetworkBuilder(Model& model, const SimplifyOptions& options, std::vector<std::string>& notes, bool follow)
+  NetworkBuilder(Model& model, const SimplifyOptions& options, std::vector<std::string>& notes, Follow follow)
       : model_(model), options_(options), notes_(notes), opset_(model.opset), table_(network_) {
     inputs_.set_follow(follow);
   }
@@ -40,6 +39,9 @@ class NetworkBuilder {
   std::optional<int64_t> exported_batch() const { return exported_batch_; }
   // Whether anything may be repeated for the samples of the example.
   bool may_follow() const { return inputs_.may_follow(); }
+  // Instead of reporting an If whose condition is known, conditions() has it afterwards.
+  void find_conditions() { finds_conditions_ = true; }
+  const std::unordered_map<int, bool>& conditions() const { return conditions_; }
   // After the inputs, the number of samples is an ordinary number.
   void fix_batches() { fixes_batch_ = true; }
 
@@ -62,9 +64,12 @@ class NetworkBuilder {
   Status add_sequence(const ModelNode& source);
   bool take_from_sequence(const ModelNode& source);
   bool know_of_samples(const ModelNode& source);
+  bool know(const ModelNode& source);
+  bool know_condition(const ModelNode& source, int index);
   bool leave_to_readers(const ModelNode& source);
 
   Status add_operator(const ModelNode& source);
+  ModelNode with_mode(const ModelNode& source);
   Status place(const ModelNode& source, const Op& op);
   Status infer(const ModelNode& given, const Op& op);
   std::optional<int64_t> padding_of(const ModelNode& source) const;
@@ -90,7 +95,8 @@ class NetworkBuilder {
   int guards_left_out_ = 0;
   FittedInputs fitted_ = {};
   int masks_followed_ = 0;
-  bool fixes_batch_ = false;
+  bool fixes_batch_ = false, finds_conditions_ = false;
+  std::unordered_map<int, bool> conditions_ = {};  // by node
   // empty: the sequence is not supported
   std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};
   std::unordered_map<std::string, SampleIndices> sample_indices_ = {};  // of values that are not nodes

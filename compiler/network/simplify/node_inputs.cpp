@@ -72,7 +72,9 @@ Result<ValueId> NodeInputs::add_reshape_target(const ModelNode& source, const Kn
   const ModelAttribute* allowzero = find_attribute(source, "allowzero");
   std::vector<Dim> entries;
   for (size_t i = 0; i < static_cast<size_t>(*known.elements()); ++i) entries.push_back(known.integer(i));
-  ReshapeTarget target = reshape_target(*x, entries, !allowzero || allowzero->integer() == 0, exported_batch_);
+  ReshapeTarget target =
+      reshape_target(*x, entries, !allowzero || allowzero->integer() == 0, exported_batch_, merged_steps_);
+  if (target.merged_steps > 0) merged_steps_.push_back(target.merged_steps);
   if (!target.error.empty()) return Error{ExitCode::unsupported, std::move(target.error)};
   reshapes_rewritten_ += target.rewritten;
   KnownValue resolved{.element = ElementType::i64, .dims = known.dims};
@@ -95,7 +97,7 @@ KnownValue NodeInputs::expand_target(const ModelNode& source, KnownValue known) 
       ++expands_rewritten_;
     } else if (!has_samples && dim == Dim{1} && known.ints[j].value == *exported_batch_ && *exported_batch_ > 1) {
       meet();
-      if (!follow_) continue;
+      if (!follow()) continue;
       known.ints[j] = {-1};
       has_samples = true;
       ++expands_rewritten_;

@@ -2,10 +2,18 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "compiler/network/simplify/values.h"
 
 namespace plimsoll {
+
+// What means the samples where the file has the number of the example's.
+enum class Follow {
+  nothing,
+  repeats,    // an Expand of a value to that number
+  constants,  // also constants that are repeated that often
+};
 
 class NodeInputs {
  public:
@@ -15,11 +23,11 @@ class NodeInputs {
   void set_exported_batch(std::optional<int64_t> batch) { exported_batch_ = batch; }
   std::optional<int64_t> exported_batch() const { return exported_batch_; }
 
-  // Whether an Expand to that batch means an Expand to the samples.
-  void set_follow(bool follow) { follow_ = follow; }
-  bool follow() const { return follow_; }
+  void set_follow(Follow follow) { follow_ = follow; }
+  bool follow() const { return follow_ != Follow::nothing; }
+  bool follows_constants() const { return follow_ == Follow::constants; }
   bool may_follow() const { return may_follow_; }
-  // Records that an Expand that may be followed was found.
+  // Records that something that may be followed was found.
   void meet() { may_follow_ = true; }
 
   // Input i of the node; an invalid id if it is omitted, or equals the operator's default. Errors: unsupported
@@ -41,7 +49,9 @@ class NodeInputs {
   ValueTable& table_;
   std::optional<int64_t> exported_batch_ = {};
   int reshapes_rewritten_ = 0, expands_rewritten_ = 0;
-  bool follow_ = false, may_follow_ = false;
+  Follow follow_ = Follow::nothing;
+  bool may_follow_ = false;
+  std::vector<int64_t> merged_steps_ = {};  // of Reshapes so far (ReshapeTarget)
 };
 
 }  // namespace plimsoll

@@ -3,6 +3,7 @@
 #include "compiler/network/compact.h"
 #include "compiler/network/samples_first.h"
 #include "compiler/network/simplify/attributes.h"
+#include "compiler/network/simplify/branches.h"
 #include "compiler/network/simplify/builder.h"
 #include "compiler/network/simplify/differentiable.h"
 #include "compiler/network/simplify/findings.h"
@@ -21,6 +22,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
 
   // The model without its weights. Edits move nodes, so the order is recomputed.
   PLIMSOLL_TRY(check_attributes(model, model.opset));
+  PLIMSOLL_TRY(take_branches(model, options, notes));
   PLIMSOLL_ASSIGN(GraphOrder order, order_graph(model));
   notes_of_order(order, notes);
   widen(model, order, notes);

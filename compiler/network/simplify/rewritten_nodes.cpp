@@ -137,6 +137,31 @@ bool NetworkBuilder::know_of_samples(const ModelNode& source) {
   return known.has_value();
 }
 
+// The result of a node whose inputs are known.
+bool NetworkBuilder::know(const ModelNode& source) {
+  auto known = fold(source, opset_, known_inputs(network_, table_, source));
+  if (!known) return false;
+  if (auto of_samples = constant_of_samples(source, table_, *known, exported_batch_)) {
+    inputs_.meet();
+    if (inputs_.follows_constants()) {
+      known = std::move(of_samples);
+      ++fitted_.followed;
+    }
+  }
+  table_[table_.define(source.outputs[0])].known = std::move(known);
+  return true;
+}
+
+// The branch is taken before the network is built (branches.h).
+bool NetworkBuilder::know_condition(const ModelNode& source, int index) {
+  if (!finds_conditions_ || !source.branches || source.inputs.size() != 1 || is_blocked(source)) return false;
+  const KnownValue* const known = table_.known(table_.find(source.inputs[0]));
+  if (!known || known->real() || known->elements() != 1 || known->depends_on_batch()) return false;
+  conditions_[index] = known->integer(0).value != 0;
+  give_up(source, false);
+  return true;
+}
+
 // Indices that begin with the sample number: no node computes them, because their readers do not need it.
 bool NetworkBuilder::leave_to_readers(const ModelNode& source) {
   if (is_blocked(source)) return false;
