@@ -11,8 +11,8 @@
 // written. The gradient may overwrite the scores.
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
-#include "runtime/cuda/device/vector.h"
 #include "runtime/cuda/ops/loss_share.h"
+#include "runtime/cuda/ops/plane_steps.h"
 #include "runtime/cuda/ops/weighed_entropy.h"
 #include "runtime/kernels.h"
 
@@ -23,45 +23,49 @@ using cuda::BestClass, cuda::ClassLabels, cuda::EachLoss, cuda::EntropyScale, cu
 
 // One block per sample, with contiguous classes. A label that is not a class makes the loss NaN: the error is visible,
 // and no memory outside the arrays is accessed.
-template <int kAtOnce>
-__global__ void loss_rows_kernel(int64_t classes, EntropyScale given_scale, ClassLabels labels, const float* logits,
-                                 float* gradient, cuda::LossTotal total) {
-  constexpr int64_t kStep = kAtOnce * cuda::kThreads;
-  const int64_t first = kAtOnce * threadIdx.x;
+template <cuda::Step kStep>
+__global__ void __launch_bounds__(cuda::kThreads, 6)
+    loss_rows_kernel(int64_t classes, EntropyScale given_scale, ClassLabels labels, const float* logits,
+                     float* gradient, cuda::LossTotal total) {
   const float scale = static_cast<float>(given_scale.exact());
   const int64_t n = blockIdx.x, label = labels[n];
-  const float* const x = logits + n * classes;
-  float* const dx = gradient ? gradient + n * classes : nullptr;
+  const cuda::RowOf<kStep> row(n, classes);
+  const float* const x = logits + row.base;
+  float* const dx = gradient ? gradient + row.base : nullptr;
   if (!labels.counts(label)) {
-    for (int64_t c = first; dx && c < classes; c += kStep) cuda::store_few(dx + c, cuda::Few<kAtOnce>{});
+    if (dx) cuda::for_parts<cuda::kThreads>(row, [&](const auto& part) { part.template put<false>(dx, {}); });
     total.settle({0, 0}, given_scale);
     return;
   }
   BestClass best{0, -1};
-  for (int64_t c = first; c < classes; c += kStep) {
-    const auto few = cuda::load_few<kAtOnce>(x + c);
-    for (int k = 0; k < kAtOnce; ++k) best = cuda::better_class(best, {few.of[k], c + k});
-  }
+  cuda::for_parts<cuda::kThreads>(row, [&](const auto& part) {
+    const auto few = part.load(x);
+    for (int k = 0; k < part.kAtOnce; ++k)
+      best = cuda::better_class(best, {few.of[k], part.has(k) ? part.at + k - row.begin : -1});
+  });
   __shared__ BestClass of_all;
   best = cuda::block_reduce<cuda::kThreads>(best, cuda::better_class);
   if (threadIdx.x == 0) of_all = best;
   __syncthreads();
   const float largest = of_all.value;
   const bool known = label < classes;
-  const float mine = known ? x[label] : nanf("");
+  const float mine = known ? x[row.begin + label] : nanf("");
   double sum = 0;
-  for (int64_t c = first; c < classes; c += kStep)
-    for (const float logit : cuda::load_few<kAtOnce>(x + c).of) sum += static_cast<double>(expf(logit - largest));
+  cuda::for_parts<cuda::kThreads>(row, [&](const auto& part) {
+    const auto few = part.load(x);
+    for (int k = 0; k < part.kAtOnce; ++k) sum += part.has(k) ? static_cast<double>(expf(few.of[k] - largest)) : 0;
+  });
   sum = cuda::block_sum_for_all<cuda::kThreads>(sum);  // all threads have read `mine`
   const float factor = static_cast<float>(static_cast<double>(scale) / sum);
-  for (int64_t c = first; dx && c < classes; c += kStep) {
-    auto few = cuda::load_few<kAtOnce>(x + c);
-    for (int k = 0; k < kAtOnce; ++k) {
-      const float p = expf(few.of[k] - largest) * factor;
-      few.of[k] = c + k == label ? p - scale : p;
-    }
-    cuda::store_few(dx + c, few);
-  }
+  if (dx)
+    cuda::for_parts<cuda::kThreads>(row, [&](const auto& part) {
+      auto few = part.load(x);
+      for (int k = 0; k < part.kAtOnce; ++k) {
+        const float p = expf(few.of[k] - largest) * factor;
+        few.of[k] = part.at + k - row.begin == label ? p - scale : p;
+      }
+      part.template put<false>(dx, few);
+    });
   cuda::LossShare share{0, 0};  // of thread 0
   if (threadIdx.x == 0)
     share = {log(sum) + static_cast<double>(largest) - static_cast<double>(mine), of_all.at == label ? 1.0 : 0.0};
@@ -209,8 +213,8 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<
     float* const gradient = context.training ? cuda::out(operand, 4) : nullptr;
     if (!plain) launch_weighed(shape, context, of, weighing, labels, cuda::in(operand, 0), gradient, total, {});
     else if (shape.pixels == 1)
-      cuda::by_row(shape.classes, [&](auto at_once) {
-        cuda::launch("softmax and cross entropy", loss_rows_kernel<decltype(at_once)::value>, shape.blocks(),
+      cuda::by_step_of_plane(cuda::step_of_plane(shape.classes), [&](auto step) {
+        cuda::launch("softmax and cross entropy", loss_rows_kernel<decltype(step)::value>, shape.blocks(),
                      cuda::kThreads, context, shape.classes, of, labels, cuda::in(operand, 0), gradient, total);
       });
     else

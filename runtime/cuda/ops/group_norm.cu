@@ -6,16 +6,16 @@
 //
 // Each row is processed by one block. It consists of runs of elements with the same scale and bias: the pixels of a
 // channel, or the whole row. The sums of dy and of dy · h over each run are in the workspace, computed by one block per
-// run. The sums over a row are computed from them; so are dscale and dbias, which add up the samples in order. They are
-// computed before dx, because dx may overwrite dy or x.
+// run. The sums over a row are computed from them; so are dscale and dbias, which add up the samples in order, by the
+// block that arrives last. They are computed before dx, because dx may overwrite dy or x.
 #include "runtime/attrs/group_norm.h"
 
+#include "runtime/cuda/device/arrival.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/layout.h"
 #include "runtime/cuda/device/reduce.h"
-#include "runtime/cuda/device/row_statistics.h"
-#include "runtime/cuda/device/vector.h"
 #include "runtime/cuda/ops/plane_steps.h"
+#include "runtime/cuda/ops/row_statistics.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -35,30 +35,89 @@ GroupRuns group_runs(const TensorDesc& x, const TensorDesc& scale, int64_t group
   return {x.dim(0), x.dim(1), scale.dim(0), groups, x.dim(1) / of_row, of_row};
 }
 
-template <int kAtOnce>
-__global__ void group_norm_kernel(GroupRuns runs, double epsilon, const float* from, const float* scale,
-                                  const float* bias, float* to, float* means, float* deviations) {
-  const int64_t i = blockIdx.x;
-  const float* const x = from + i * runs.columns;
-  float* const y = to + i * runs.columns;
-  const cuda::RowStatistics row = cuda::row_statistics<kGroupThreads, kAtOnce, true>(x, runs.columns, epsilon);
-  const int64_t first = i % runs.groups * runs.of_row;
-  cuda::for_columns<kGroupThreads, kAtOnce>(runs.columns, [&](int64_t j) {
-    const int64_t factor = first + j / runs.length;
-    const float a = scale[factor], b = bias[factor];
-    cuda::Few<kAtOnce> few = cuda::load_few<kAtOnce>(x + j);
-    for (float& v : few.of) v = (v - row.mean) * row.inverse_deviation * a + b;
-    cuda::store_few(y + j, few);
+// The run, of its row, of each element of a part of the row that begins at `begin`. kOneRun: all are of the same.
+template <bool kOneRun, class Part>
+struct RunsOfPart {
+  int64_t of[Part::kAtOnce];
+
+  __device__ RunsOfPart(const GroupRuns& runs, const Part& part, int64_t begin) {
+    const int64_t column = part.at + part.first - begin;
+    int64_t run = column / runs.length, left = runs.length - (column - run * runs.length);
+    for (int k = 0; k < Part::kAtOnce; ++k) {
+      of[k] = run;
+      if (kOneRun || k < part.first || --left > 0) continue;
+      left = runs.length;
+      run = min(run + 1, runs.of_row - 1);  // elements after the row's last one have a run, too
+    }
+  }
+};
+
+// body(std::integral_constant<Step>, std::bool_constant<kOneRun>) for a pass over rows.
+template <class Body>
+void by_runs(const GroupRuns& runs, Body body) {
+  using Four = std::integral_constant<cuda::Step, cuda::Step::four>;
+  if (runs.length % 4 == 0) return body(Four{}, std::true_type{});
+  cuda::by_step_of_plane(cuda::step_of_plane(runs.columns), [&](auto step) {
+    body(step, std::bool_constant<decltype(step)::value == cuda::Step::one>{});
   });
-  if (threadIdx.x != 0) return;
-  if (means) means[i] = row.mean;
-  if (deviations) deviations[i] = row.inverse_deviation;
 }
 
-// {Σ dy · h, Σ dy} of this block's run.
+template <cuda::Step kStep, bool kOneRun>
+__global__ void __launch_bounds__(kGroupThreads, 6)
+    group_norm_kernel(GroupRuns runs, double epsilon, const float* from, const float* scale, const float* bias,
+                      float* to, float* means, float* deviations) {
+  const int64_t i = blockIdx.x, first = i % runs.groups * runs.of_row;
+  const cuda::RowOf<kStep> row(i, runs.columns);
+  const float* const x = from + row.base;
+  float* const y = to + row.base;
+  const cuda::RowStatistics of_row = cuda::row_statistics<kGroupThreads, true>(x, row, epsilon);
+  cuda::for_parts<kGroupThreads>(row, [&](const auto& part) {
+    const RunsOfPart<kOneRun, std::decay_t<decltype(part)>> run(runs, part, row.begin);
+    auto few = part.load(x);
+    for (int k = 0; k < part.kAtOnce; ++k) {
+      const float a = scale[first + run.of[k]], b = bias[first + run.of[k]];
+      few.of[k] = (few.of[k] - of_row.mean) * of_row.inverse_deviation * a + b;
+    }
+    part.template put<false>(y, few);
+  });
+  if (threadIdx.x != 0) return;
+  if (means) means[i] = of_row.mean;
+  if (deviations) deviations[i] = of_row.inverse_deviation;
+}
+
+// The gradients of the scale and the bias; null: not wanted.
+struct FactorGradients {
+  float *dscale, *dbias;
+  bool add_scale, add_bias;
+
+  __device__ bool wanted() const { return dscale != nullptr || dbias != nullptr; }
+};
+
+// Of one element of the scale, by all threads of a block: the sums of its runs, one per sample, are added in order.
+__device__ void add_samples(const GroupRuns& runs, int64_t factor, const float* sums, const FactorGradients& to) {
+  __shared__ float of_samples[2][kGroupThreads];
+  const int64_t samples = runs.rows / runs.groups;
+  double sum = 0;  // of thread 0 for the scale, of thread 1 for the bias
+  for (int64_t first = 0; first < samples; first += kGroupThreads) {
+    const int there = static_cast<int>(min(samples - first, int64_t{kGroupThreads}));
+    const int thread = static_cast<int>(threadIdx.x);
+    if (thread < there)
+      for (int k = 0; k < 2; ++k) of_samples[k][thread] = sums[2 * ((first + thread) * runs.factors + factor) + k];
+    __syncthreads();
+    if (thread < 2)
+      for (int i = 0; i < there; ++i) sum += static_cast<double>(of_samples[thread][i]);
+    __syncthreads();
+  }
+  const float value = static_cast<float>(sum);
+  if (threadIdx.x == 0 && to.dscale) to.dscale[factor] = value + (to.add_scale ? to.dscale[factor] : 0.0F);
+  if (threadIdx.x == 1 && to.dbias) to.dbias[factor] = value + (to.add_bias ? to.dbias[factor] : 0.0F);
+}
+
+// {Σ dy · h, Σ dy} of this block's run. The block that arrives last at a group of adjacent elements of the scale adds
+// up their samples; the groups are single elements unless there are more than arrivals are counted for.
 template <cuda::Step kStep>
 __global__ void group_norm_runs_kernel(GroupRuns runs, const float* from, const float* slope, const float* means,
-                                       const float* deviations, float* sums) {
+                                       const float* deviations, float* sums, FactorGradients to) {
   const int64_t run = blockIdx.x, row = run / runs.of_row;
   const float mean = means[row], d = deviations[row];
   double along = 0, sum = 0;
@@ -72,31 +131,24 @@ __global__ void group_norm_runs_kernel(GroupRuns runs, const float* from, const 
   }
   along = cuda::block_sum<kGroupThreads>(along);
   sum = cuda::block_sum<kGroupThreads>(sum);
-  if (threadIdx.x != 0) return;
-  sums[2 * run] = static_cast<float>(along);
-  sums[2 * run + 1] = static_cast<float>(sum);
-}
-
-// dscale and dbias of one scale element, summed over the samples.
-__global__ void group_norm_factors_kernel(GroupRuns runs, const float* sums, bool add_scale, bool add_bias,
-                                          float* dscale, float* dbias) {
-  const int64_t factor = cuda::thread_number();
-  if (factor >= runs.factors) return;
-  double along = 0, sum = 0;
-  for (int64_t sample = 0; sample < runs.rows / runs.groups; ++sample) {
-    along += static_cast<double>(sums[2 * (sample * runs.factors + factor)]);
-    sum += static_cast<double>(sums[2 * (sample * runs.factors + factor) + 1]);
+  if (threadIdx.x == 0) {
+    sums[2 * run] = static_cast<float>(along);
+    sums[2 * run + 1] = static_cast<float>(sum);
   }
-  if (dscale) dscale[factor] = static_cast<float>(along) + (add_scale ? dscale[factor] : 0.0F);
-  if (dbias) dbias[factor] = static_cast<float>(sum) + (add_bias ? dbias[factor] : 0.0F);
+  if (!to.wanted()) return;
+  const int64_t width = (runs.factors + cuda::kArrivals - 1) / cuda::kArrivals, group = run % runs.factors / width;
+  const int64_t first = group * width, end = min(first + width, runs.factors);
+  if (!cuda::arrives_last(group, static_cast<unsigned>((end - first) * (runs.rows / runs.groups)))) return;
+  for (int64_t factor = first; factor < end; ++factor) add_samples(runs, factor, sums, to);
 }
 
-template <int kAtOnce>
+template <cuda::Step kStep, bool kOneRun>
 __global__ void group_norm_backward_kernel(GroupRuns runs, const float* from, const float* slope, const float* scale,
                                            const float* means, const float* deviations, const float* sums, float* to) {
   const int64_t i = blockIdx.x, n = runs.columns, first = i % runs.groups * runs.of_row;
-  const float *const x = from + i * n, *const dy = slope + i * n;
-  float* const dx = to + i * n;
+  const cuda::RowOf<kStep> row(i, n);
+  const float *const x = from + row.base, *const dy = slope + row.base;
+  float* const dx = to + row.base;
   const float mean = means[i], d = deviations[i];
   double along = 0, sum = 0;
   for (int64_t r = threadIdx.x; r < runs.of_row; r += kGroupThreads) {
@@ -106,12 +158,15 @@ __global__ void group_norm_backward_kernel(GroupRuns runs, const float* from, co
   }
   const float tilt = static_cast<float>(cuda::block_sum_for_all<kGroupThreads>(along) / static_cast<double>(n));
   const float middle = static_cast<float>(cuda::block_sum_for_all<kGroupThreads>(sum) / static_cast<double>(n));
-  cuda::for_columns<kGroupThreads, kAtOnce>(n, [&](int64_t j) {
-    const float a = scale[first + j / runs.length];
-    const cuda::Few<kAtOnce> u = cuda::load_few<kAtOnce>(x + j);
-    cuda::Few<kAtOnce> few = cuda::load_few<kAtOnce>(dy + j);
-    for (int k = 0; k < kAtOnce; ++k) few.of[k] = d * (few.of[k] * a - middle - (u.of[k] - mean) * d * tilt);
-    cuda::store_few(dx + j, few);
+  cuda::for_parts<kGroupThreads>(row, [&](const auto& part) {
+    const RunsOfPart<kOneRun, std::decay_t<decltype(part)>> run(runs, part, row.begin);
+    const auto u = part.load(x);
+    auto few = part.load(dy);
+    for (int k = 0; k < part.kAtOnce; ++k) {
+      const float a = scale[first + run.of[k]];
+      few.of[k] = d * (few.of[k] * a - middle - (u.of[k] - mean) * d * tilt);
+    }
+    part.template put<false>(dx, few);
   });
 }
 
@@ -122,10 +177,10 @@ PLIMSOLL_CUDA_KERNEL(GroupNormForward, {
   const GroupRuns runs = group_runs(operands[0].tensor, operands[1].tensor, attrs.groups);
   const double epsilon = attrs.epsilon;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::by_row(runs.length, [&](auto at_once) {
-      cuda::launch("group normalization", group_norm_kernel<decltype(at_once)::value>, runs.rows, kGroupThreads,
-                   context, runs, epsilon, cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2),
-                   cuda::out(operand, 3), cuda::out(operand, 4), cuda::out(operand, 5));
+    by_runs(runs, [&](auto step, auto one_run) {
+      cuda::launch("group normalization", group_norm_kernel<decltype(step)::value, decltype(one_run)::value>, runs.rows,
+                   kGroupThreads, context, runs, epsilon, cuda::in(operand, 0), cuda::in(operand, 1),
+                   cuda::in(operand, 2), cuda::out(operand, 3), cuda::out(operand, 4), cuda::out(operand, 5));
     });
   });
 })
@@ -146,18 +201,16 @@ std::unique_ptr<Kernel> GroupNormBackward::make(const Attrs& attrs, std::span<co
     float* const sums = reinterpret_cast<float*>(workspace);
     cuda::by_step_of_plane(cuda::step_of_plane(runs.length), [&](auto step) {
       cuda::launch("sums of group normalization", group_norm_runs_kernel<decltype(step)::value>,
-                   runs.rows * runs.of_row, kGroupThreads, context, runs, x, dy, means, deviations, sums);
+                   runs.rows * runs.of_row, kGroupThreads, context, runs, x, dy, means, deviations, sums,
+                   FactorGradients{cuda::out(operand, 6), cuda::out(operand, 7), add_scale, add_bias});
     });
-    cuda::by_row(runs.length, [&](auto at_once) {
-      constexpr int kAtOnce = decltype(at_once)::value;
-      if (operand[6] || operand[7])
-        cuda::launch("group normalization's factors", group_norm_factors_kernel, cuda::blocks_for(runs.factors),
-                     cuda::kThreads, context, runs, sums, add_scale, add_bias, cuda::out(operand, 6),
-                     cuda::out(operand, 7));
-      if (operand[5])
-        cuda::launch("gradient of group normalization", group_norm_backward_kernel<kAtOnce>, runs.rows, kGroupThreads,
-                     context, runs, x, dy, cuda::in(operand, 2), means, deviations, sums, cuda::out(operand, 5));
-    });
+    if (operand[5])
+      by_runs(runs, [&](auto step, auto one_run) {
+        cuda::launch("gradient of group normalization",
+                     group_norm_backward_kernel<decltype(step)::value, decltype(one_run)::value>, runs.rows,
+                     kGroupThreads, context, runs, x, dy, cuda::in(operand, 2), means, deviations, sums,
+                     cuda::out(operand, 5));
+      });
   });
 }
 

@@ -6,7 +6,8 @@
 //
 // RmsNormForward, RmsNormBackward: the same slots and formulas with a mean of 0 and without Σg; slot `mean` is absent.
 //
-// Each row is processed by one block. dscale and dbias are sums over rows (device/column_sum.h), computed before dx,
+// Each row is processed by one block, which reads and writes 16 bytes at a time, whatever the row's length
+// (plane_steps.h). dscale and dbias are sums over rows (device/column_sum.h), computed before dx,
 // because dx may overwrite dy or x.
 #include "runtime/attrs/layer_norm.h"
 
@@ -14,8 +15,9 @@
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/layout.h"
 #include "runtime/cuda/device/reduce.h"
-#include "runtime/cuda/device/row_statistics.h"
 #include "runtime/cuda/device/vector.h"
+#include "runtime/cuda/ops/plane_steps.h"
+#include "runtime/cuda/ops/row_statistics.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -24,23 +26,23 @@ namespace {
 constexpr int kNormThreads = 128;
 
 // One value per column, or the same for all.
-template <int kAtOnce>
-__device__ cuda::Few<kAtOnce> columns_or(const float* values, int64_t j, float otherwise) {
-  return values ? cuda::load_few<kAtOnce>(values + j) : cuda::few_of<kAtOnce>(otherwise);
+template <class Part>
+__device__ cuda::Few<Part::kAtOnce> columns_or(const Part& part, const float* values, int64_t begin, float otherwise) {
+  return values ? part.load_of_columns(values, begin) : cuda::few_of<Part::kAtOnce>(otherwise);
 }
 
-template <int kAtOnce, bool kCentered>
+template <cuda::Step kStep, bool kCentered>
 __global__ void layer_norm_kernel(int64_t n, double epsilon, const float* from, const float* scale, const float* bias,
                                   float* to, float* means, float* deviations) {
-  const float* const x = from + blockIdx.x * n;
-  float* const y = to + blockIdx.x * n;
-  const cuda::RowStatistics row = cuda::row_statistics<kNormThreads, kAtOnce, kCentered>(x, n, epsilon);
-  const float mean = row.mean, d = row.inverse_deviation;
-  cuda::for_columns<kNormThreads, kAtOnce>(n, [&](int64_t j) {
-    const cuda::Few<kAtOnce> a = columns_or<kAtOnce>(scale, j, 1), b = columns_or<kAtOnce>(bias, j, 0);
-    cuda::Few<kAtOnce> few = cuda::load_few<kAtOnce>(x + j);
-    for (int k = 0; k < kAtOnce; ++k) few.of[k] = (few.of[k] - mean) * d * a.of[k] + b.of[k];
-    cuda::store_few(y + j, few);
+  const cuda::RowOf<kStep> row(blockIdx.x, n);
+  const float* const x = from + row.base;
+  float* const y = to + row.base;
+  const auto [mean, d] = cuda::row_statistics<kNormThreads, kCentered>(x, row, epsilon);
+  cuda::for_parts<kNormThreads>(row, [&, mean = mean, d = d](const auto& part) {
+    const auto a = columns_or(part, scale, row.begin, 1), b = columns_or(part, bias, row.begin, 0);
+    auto few = part.load(x);
+    for (int k = 0; k < part.kAtOnce; ++k) few.of[k] = (few.of[k] - mean) * d * a.of[k] + b.of[k];
+    part.template put<false>(y, few);
   });
   if (threadIdx.x != 0) return;
   if (means) means[blockIdx.x] = mean;
@@ -98,18 +100,18 @@ struct ScaleSums {
   }
 };
 
-template <int kAtOnce, bool kCentered>
+template <cuda::Step kStep, bool kCentered>
 __global__ void layer_norm_backward_kernel(int64_t n, const float* from, const float* slope, const float* scale,
                                            const float* means, const float* deviations, float* to) {
-  const float *const x = from + blockIdx.x * n, *const dy = slope + blockIdx.x * n;
-  float* const dx = to + blockIdx.x * n;
+  const cuda::RowOf<kStep> row(blockIdx.x, n);
+  const float *const x = from + row.base, *const dy = slope + row.base;
+  float* const dx = to + row.base;
   const float mean = kCentered ? means[blockIdx.x] : 0.0F, d = deviations[blockIdx.x];
   double sum = 0, along = 0;
-  cuda::for_columns<kNormThreads, kAtOnce>(n, [&](int64_t j) {
-    const cuda::Few<kAtOnce> a = columns_or<kAtOnce>(scale, j, 1), u = cuda::load_few<kAtOnce>(x + j),
-                             v = cuda::load_few<kAtOnce>(dy + j);
-    for (int k = 0; k < kAtOnce; ++k) {
-      const float g = v.of[k] * a.of[k];
+  cuda::for_parts<kNormThreads>(row, [&](const auto& part) {
+    const auto a = columns_or(part, scale, row.begin, 1), u = part.load(x), v = part.load(dy);
+    for (int k = 0; k < part.kAtOnce; ++k) {
+      const float g = part.has(k) ? v.of[k] * a.of[k] : 0;
       if (kCentered) sum += static_cast<double>(g);
       along += static_cast<double>(g * ((u.of[k] - mean) * d));
     }
@@ -117,11 +119,11 @@ __global__ void layer_norm_backward_kernel(int64_t n, const float* from, const f
   const float middle =
       kCentered ? static_cast<float>(cuda::block_sum_for_all<kNormThreads>(sum) / static_cast<double>(n)) : 0.0F;
   const float tilt = static_cast<float>(cuda::block_sum_for_all<kNormThreads>(along) / static_cast<double>(n));
-  cuda::for_columns<kNormThreads, kAtOnce>(n, [&](int64_t j) {
-    const cuda::Few<kAtOnce> a = columns_or<kAtOnce>(scale, j, 1), u = cuda::load_few<kAtOnce>(x + j);
-    cuda::Few<kAtOnce> few = cuda::load_few<kAtOnce>(dy + j);
-    for (int k = 0; k < kAtOnce; ++k) few.of[k] = d * (few.of[k] * a.of[k] - middle - (u.of[k] - mean) * d * tilt);
-    cuda::store_few(dx + j, few);
+  cuda::for_parts<kNormThreads>(row, [&](const auto& part) {
+    const auto a = columns_or(part, scale, row.begin, 1), u = part.load(x);
+    auto few = part.load(dy);
+    for (int k = 0; k < part.kAtOnce; ++k) few.of[k] = d * (few.of[k] * a.of[k] - middle - (u.of[k] - mean) * d * tilt);
+    part.template put<false>(dx, few);
   });
 }
 
@@ -138,8 +140,8 @@ std::unique_ptr<Kernel> row_norm_forward(const LayerNormAttrs& attrs, std::span<
   const int64_t rows = operands[0].tensor.dim(0), columns = operands[0].tensor.dim(1);
   const double epsilon = attrs.epsilon;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::by_row(columns, [&](auto at_once) {
-      cuda::launch("normalization of rows", layer_norm_kernel<decltype(at_once)::value, kCentered>, rows, kNormThreads,
+    cuda::by_step_of_plane(cuda::step_of_plane(columns), [&](auto step) {
+      cuda::launch("normalization of rows", layer_norm_kernel<decltype(step)::value, kCentered>, rows, kNormThreads,
                    context, columns, epsilon, cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2),
                    cuda::out(operand, 3), cuda::out(operand, 4), cuda::out(operand, 5));
     });
@@ -167,11 +169,13 @@ std::unique_ptr<Kernel> row_norm_backward(std::span<const OperandDesc> operands)
                         ScaleSums<kAtOnce>{x, dy, means, deviations, columns, add_scale, add_bias,
                                            cuda::out(operand, 6), cuda::out(operand, 7)},
                         workspace);
-      if (operand[5])
-        cuda::launch("gradient of a normalization of rows", layer_norm_backward_kernel<kAtOnce, kCentered>, rows,
-                     kNormThreads, context, columns, x, dy, cuda::in(operand, 2), means, deviations,
-                     cuda::out(operand, 5));
     });
+    if (operand[5])
+      cuda::by_step_of_plane(cuda::step_of_plane(columns), [&](auto step) {
+        cuda::launch("gradient of a normalization of rows",
+                     layer_norm_backward_kernel<decltype(step)::value, kCentered>, rows, kNormThreads, context, columns,
+                     x, dy, cuda::in(operand, 2), means, deviations, cuda::out(operand, 5));
+      });
   });
 }
 

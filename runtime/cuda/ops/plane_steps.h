@@ -1,5 +1,5 @@
-// Device code for passes over all elements of [samples, channels, pixels] with a parameter per channel, and for sums
-// over the planes of a channel.
+// Device code for passes over all elements of [samples, channels, pixels] with a parameter per channel, for sums over
+// the planes of a channel, and for passes over a row, which is a plane here.
 #pragma once
 
 #include <type_traits>
@@ -64,21 +64,47 @@ struct PlanePart {
   }
   // Part `part` of the plane [begin, stop).
   __device__ PlanePart(int64_t begin, int64_t stop, int64_t part) { set(begin, stop, part); }
+  // The part of the plane [begin, stop) that begins at `at`.
+  __device__ static PlanePart beginning(int64_t at, int64_t begin, int64_t stop) {
+    PlanePart part;
+    part.set_at(at, begin, stop);
+    return part;
+  }
 
   __device__ bool has(int k) const { return kStep == Step::across ? k >= first && k < end : end != 0; }
-  // 0 for elements that are not of the plane.
+  // 0 for elements that are not of the plane, which are not read.
   __device__ Few<kAtOnce> load(const float* from) const {
-    if (kStep == Step::across ? first == 0 && end == kAtOnce : end != 0) return load_few<kAtOnce>(from + at);
+    if (is_whole()) return load_few<kAtOnce>(from + at);
     Few<kAtOnce> few{};
     if constexpr (kStep == Step::across)
       for (int k = 0; k < kAtOnce; ++k)
         if (has(k)) few.of[k] = from[at + k];
     return few;
   }
+  // Of `values`, which has one for each element of a plane, those of this part; the plane begins at `begin`.
+  __device__ Few<kAtOnce> load_of_columns(const float* values, int64_t begin) const {
+    if constexpr (kStep != Step::across) return load_few<kAtOnce>(values + (at - begin));
+    Few<kAtOnce> few{};
+    for (int k = 0; k < kAtOnce; ++k)
+      if (has(k)) few.of[k] = values[at + k - begin];
+    return few;
+  }
+  // Writes the elements of the plane, and no other; with `kAdd` they are added to what is there.
+  template <bool kAdd>
+  __device__ void put(float* to, const Few<kAtOnce>& few) const {
+    if (is_whole()) return put_few<kAdd>(to + at, few);
+    if constexpr (kStep == Step::across)
+      for (int k = 0; k < kAtOnce; ++k)
+        if (has(k)) to[at + k] = kAdd ? to[at + k] + few.of[k] : few.of[k];
+  }
 
  private:
+  __device__ bool is_whole() const { return kStep == Step::across ? first == 0 && end == kAtOnce : end != 0; }
   __device__ void set(int64_t begin, int64_t stop, int64_t part) {
-    at = (kStep == Step::across ? begin / 4 * 4 : begin) + kAtOnce * part;
+    set_at((kStep == Step::across ? begin / 4 * 4 : begin) + kAtOnce * part, begin, stop);
+  }
+  __device__ void set_at(int64_t element, int64_t begin, int64_t stop) {
+    at = element;
     if constexpr (kStep == Step::across) {
       first = at < begin ? static_cast<int>(begin - at) : 0;
       end = at >= stop ? 0 : stop - at < kAtOnce ? static_cast<int>(stop - at) : kAtOnce;
@@ -87,6 +113,26 @@ struct PlanePart {
     }
   }
 };
+
+// A row of n elements, one of many: `base` is the element of the tensor at which the row's first part begins, and
+// `begin` the row's first element from there.
+template <Step kStep>
+struct RowOf {
+  int64_t base, begin, n;
+
+  __device__ RowOf(int64_t row, int64_t n_)
+      : base(kStep == Step::across ? row * n_ / 4 * 4 : row * n_),
+        begin(kStep == Step::across ? row * n_ - base : 0),
+        n(n_) {}
+};
+
+// body(PlanePart) for this thread's parts of a row, which a block of kThreads shares. Parts count from the row's base.
+template <int kThreads, Step kStep, class Body>
+__device__ void for_parts(const RowOf<kStep>& row, Body body) {
+  using Part = PlanePart<kStep, int64_t>;
+  for (int64_t at = Part::kAtOnce * threadIdx.x; at < row.begin + row.n; at += Part::kAtOnce * kThreads)
+    body(Part::beginning(at, row.begin, row.begin + row.n));
+}
 
 // body(std::integral_constant<Step>)
 template <class Body>

@@ -1,11 +1,12 @@
 // SoftmaxForward {x, y}   SoftmaxBackward {y, dy, dx}     all [outer, classes, inner]
 // LogSoftmaxForward and LogSoftmaxBackward likewise, one thread per row.
 // A row that contains only -∞ (an attention query that sees no key) becomes a row of zeros, as in PyTorch's
-// scaled_dot_product_attention. If classes are contiguous, a block processes a row; otherwise a thread does, and
-// adjacent threads process adjacent rows.
+// scaled_dot_product_attention. If classes are contiguous, a block processes a row, 16 bytes at a time, whatever its
+// length (plane_steps.h); otherwise a thread does, and adjacent threads process adjacent rows.
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
 #include "runtime/cuda/device/vector.h"
+#include "runtime/cuda/ops/plane_steps.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -22,31 +23,28 @@ struct SoftmaxShape {
 // The largest element of a row, or 0 for -∞: subtracting -∞ would give NaN, subtracting 0 gives e^-∞ = 0.
 __device__ float finite_or_zero(float largest) { return largest == -INFINITY ? 0 : largest; }
 
-// body(the first of kAtOnce classes) for this thread's share of a row.
-template <int kAtOnce, class Body>
-__device__ void for_classes(int64_t classes, Body body) {
-  for (int64_t c = int64_t{kAtOnce} * threadIdx.x; c < classes; c += kAtOnce * kSoftmaxThreads) body(c);
-}
-
-template <int kAtOnce>
+template <cuda::Step kStep>
 __global__ void row_kernel(int64_t classes, const float* from, float* to) {
-  const float* const x = from + blockIdx.x * classes;
-  float* const y = to + blockIdx.x * classes;
-  float largest = x[0];
-  for_classes<kAtOnce>(classes, [&](int64_t c) {
-    for (const float v : cuda::load_few<kAtOnce>(x + c).of) largest = v > largest ? v : largest;
+  const cuda::RowOf<kStep> row(blockIdx.x, classes);
+  const float* const x = from + row.base;
+  float* const y = to + row.base;
+  float largest = x[row.begin];
+  cuda::for_parts<kSoftmaxThreads>(row, [&](const auto& part) {
+    const auto few = part.load(x);
+    for (int k = 0; k < part.kAtOnce; ++k) largest = part.has(k) && few.of[k] > largest ? few.of[k] : largest;
   });
   largest = finite_or_zero(cuda::block_max<kSoftmaxThreads>(largest));
   double sum = 0;
-  for_classes<kAtOnce>(classes, [&](int64_t c) {
-    for (const float v : cuda::load_few<kAtOnce>(x + c).of) sum += static_cast<double>(expf(v - largest));
+  cuda::for_parts<kSoftmaxThreads>(row, [&](const auto& part) {
+    const auto few = part.load(x);
+    for (int k = 0; k < part.kAtOnce; ++k) sum += part.has(k) ? static_cast<double>(expf(few.of[k] - largest)) : 0;
   });
   sum = cuda::block_sum_for_all<kSoftmaxThreads>(sum);
   const float factor = sum == 0 ? 0 : static_cast<float>(1 / sum);
-  for_classes<kAtOnce>(classes, [&](int64_t c) {
-    cuda::Few<kAtOnce> few = cuda::load_few<kAtOnce>(x + c);
+  cuda::for_parts<kSoftmaxThreads>(row, [&](const auto& part) {
+    auto few = part.load(x);
     for (float& v : few.of) v = expf(v - largest) * factor;
-    cuda::store_few(y + c, few);
+    part.template put<false>(y, few);
   });
 }
 
@@ -65,24 +63,22 @@ __global__ void column_kernel(int64_t columns, int64_t classes, int64_t inner, c
   for (int64_t c = 0; c < classes; ++c) y[c * inner] = expf(x[c * inner] - largest) * factor;
 }
 
-template <int kAtOnce, bool kAdd>
+template <cuda::Step kStep, bool kAdd>
 __global__ void row_gradient_kernel(int64_t classes, const float* result, const float* slope, float* to) {
-  const float *const y = result + blockIdx.x * classes, *const dy = slope + blockIdx.x * classes;
-  float* const dx = to + blockIdx.x * classes;
+  const cuda::RowOf<kStep> row(blockIdx.x, classes);
+  const float *const y = result + row.base, *const dy = slope + row.base;
+  float* const dx = to + row.base;
   double sum = 0;
-  for_classes<kAtOnce>(classes, [&](int64_t c) {
-    const cuda::Few<kAtOnce> p = cuda::load_few<kAtOnce>(y + c), g = cuda::load_few<kAtOnce>(dy + c);
-    for (int k = 0; k < kAtOnce; ++k) sum += static_cast<double>(p.of[k]) * static_cast<double>(g.of[k]);
+  cuda::for_parts<kSoftmaxThreads>(row, [&](const auto& part) {
+    const auto p = part.load(y), g = part.load(dy);
+    for (int k = 0; k < part.kAtOnce; ++k) sum += static_cast<double>(p.of[k]) * static_cast<double>(g.of[k]);
   });
   const float dot = static_cast<float>(cuda::block_sum_for_all<kSoftmaxThreads>(sum));
-  for_classes<kAtOnce>(classes, [&](int64_t c) {
-    const cuda::Few<kAtOnce> p = cuda::load_few<kAtOnce>(y + c), g = cuda::load_few<kAtOnce>(dy + c);
-    cuda::Few<kAtOnce> made = kAdd ? cuda::load_few<kAtOnce>(dx + c) : cuda::Few<kAtOnce>{};
-    for (int k = 0; k < kAtOnce; ++k) {
-      const float value = p.of[k] * (g.of[k] - dot);
-      made.of[k] = kAdd ? made.of[k] + value : value;
-    }
-    cuda::store_few(dx + c, made);
+  cuda::for_parts<kSoftmaxThreads>(row, [&](const auto& part) {
+    const auto p = part.load(y);
+    auto made = part.load(dy);
+    for (int k = 0; k < part.kAtOnce; ++k) made.of[k] = p.of[k] * (made.of[k] - dot);
+    part.template put<kAdd>(dx, made);
   });
 }
 
@@ -139,9 +135,8 @@ PLIMSOLL_CUDA_KERNEL(SoftmaxForward, {
     const float* const x = cuda::in(operand, 0);
     float* const y = cuda::out(operand, 1);
     if (s.inner == 1)
-      return cuda::by_row(s.classes, [&](auto at_once) {
-        cuda::launch("softmax", row_kernel<decltype(at_once)::value>, s.outer, kSoftmaxThreads, context, s.classes, x,
-                     y);
+      return cuda::by_step_of_plane(cuda::step_of_plane(s.classes), [&](auto step) {
+        cuda::launch("softmax", row_kernel<decltype(step)::value>, s.outer, kSoftmaxThreads, context, s.classes, x, y);
       });
     cuda::launch("softmax", column_kernel, cuda::blocks_for(s.columns()), cuda::kThreads, context, s.columns(),
                  s.classes, s.inner, x, y);
@@ -156,9 +151,9 @@ PLIMSOLL_CUDA_KERNEL(SoftmaxBackward, {
       const float *const y = cuda::in(operand, 0), *const dy = cuda::in(operand, 1);
       float* const dx = cuda::out(operand, 2);
       if (s.inner == 1)
-        return cuda::by_row(s.classes, [&](auto at_once) {
-          cuda::launch("softmax's gradient", row_gradient_kernel<decltype(at_once)::value, kAdd>, s.outer,
-                       kSoftmaxThreads, context, s.classes, y, dy, dx);
+        return cuda::by_step_of_plane(cuda::step_of_plane(s.classes), [&](auto step) {
+          cuda::launch("softmax's gradient", row_gradient_kernel<decltype(step)::value, kAdd>, s.outer, kSoftmaxThreads,
+                       context, s.classes, y, dy, dx);
         });
       cuda::launch("softmax's gradient", column_gradient_kernel<kAdd>, cuda::blocks_for(s.columns()), cuda::kThreads,
                    context, s.columns(), s.classes, s.inner, y, dy, dx);

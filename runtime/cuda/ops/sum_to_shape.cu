@@ -8,7 +8,7 @@
 // that are summed over. If the innermost is kept (a bias of a matrix), they are sums of columns (device/column_sum.h).
 // If it is not (a channel of an image), a block has one element of y, and a thread takes four contiguous terms at once,
 // or as many as there are of four at the ends of a run of an odd length (plane_steps.h). Long sums are split into
-// parts, which the block that arrives last adds in order.
+// parts, which the block that arrives last adds in order. A broadcast writes four adjacent elements of y at once.
 #include "runtime/attrs/scale.h"
 
 #include <algorithm>
@@ -267,6 +267,30 @@ std::unique_ptr<Kernel> sum(const SumScale& scale, std::span<const OperandDesc> 
   });
 }
 
+// Four adjacent elements of y, or what there is of four at its end, which may have different places in x: for innermost
+// loops that are not of a multiple of four steps. y is contiguous.
+template <bool kAdd, class Index>
+__global__ void stretch_across_kernel(Index n, cuda::DeviceLoops<2> loops, SumScale scaled, const float* x, float* y) {
+  const int64_t first = 4 * cuda::thread_number(), all = static_cast<int64_t>(n);
+  if (first >= all) return;
+  const float scale = scaled.get();
+  const Index innermost = static_cast<Index>(loops.counts[0]);
+  Index left = innermost - static_cast<Index>(first) % innermost;
+  const float* from = x + cuda::place(loops, static_cast<Index>(first)).of[1];
+  cuda::Few<4> few{};
+  for (int k = 0; k < 4; ++k) {
+    few.of[k] = scale * *from;
+    if (first + k + 1 >= all) break;
+    from += loops.strides[1][0];
+    if (--left > 0) continue;
+    left = innermost;
+    from = x + cuda::place(loops, static_cast<Index>(first + k + 1)).of[1];
+  }
+  if (first + 4 <= all) return cuda::put_few<kAdd>(y + first, few);
+  for (int k = 0; k < 4; ++k)
+    if (first + k < all) y[first + k] = kAdd ? y[first + k] + few.of[k] : few.of[k];
+}
+
 template <int kAtOnce, bool kAdd, class Index>
 __global__ void stretch_kernel(Index n, cuda::DeviceLoops<2> loops, SumScale scaled, const float* x, float* y) {
   const int64_t number = cuda::thread_number();
@@ -284,9 +308,34 @@ SumScale samples_scale(const SampleSumAttrs& attrs, const TensorDesc& x, const T
   return {of_what_is_there(attrs, x, y), true};
 }
 
+// Of the first operand.
+bool is_contiguous(const Loops<2>& loops) {
+  int64_t stride = 1;
+  for (size_t i = 0; i < loops.depth(); stride *= loops.counts[i++])
+    if (loops.strides[0][i] != stride) return false;
+  return true;
+}
+
+std::unique_ptr<Kernel> stretched_across(const SumScale& scale, std::span<const OperandDesc> operands,
+                                         const Loops<2>& loops) {
+  const int64_t n = loops.count(0);
+  const cuda::DeviceLoops<2> nest = cuda::on_device(loops);
+  return cuda::by_flag(cuda::adds(operands[1]), [&](auto add) {
+    return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
+      using Index = decltype(index);
+      return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+        cuda::launch("broadcast", stretch_across_kernel<decltype(add)::value, Index>,
+                     cuda::blocks_for(cuda::divided_up(n, 4)), cuda::kThreads, context, static_cast<Index>(n), nest,
+                     scale.with(context), cuda::in(operand, 0), cuda::out(operand, 1));
+      });
+    });
+  });
+}
+
 std::unique_ptr<Kernel> stretched(const SumScale& scale, std::span<const OperandDesc> operands) {
   const Loops<2> loops = loops_over<2>({operands[1].tensor, operands[0].tensor});
   const bool by_four = cuda::four_at_once(loops);
+  if (!by_four && loops.count(0) > 4 && is_contiguous(loops)) return stretched_across(scale, operands, loops);
   const int64_t n = loops.count(0) / (by_four ? 4 : 1);
   const cuda::DeviceLoops<2> nest = cuda::on_device(loops, by_four ? 4 : 1);
   return cuda::by_row(by_four ? 4 : 1, [&](auto at_once) {

@@ -43,6 +43,9 @@ struct EachLoss {
   const float* slopes;
 };
 
+// The divisor of a mean over the labels that count. A launch of its own: each block of the loss multiplies its part of
+// the gradient by the result, so it must be known before the first of them writes. The block that arrives last could
+// compute it for the loss, but not for the gradient, unless it reads and writes all of that once more.
 static __global__ void count_labels_kernel(int64_t rows, Weighing weighing, ClassLabels labels, double* counted) {
   double sum = 0;
   for (int64_t i = threadIdx.x; i < rows; i += kThreads)
