@@ -52,7 +52,7 @@ conclude() {
 all_policies() {
   local names
   plimsoll model lenet -o lenet.onnx 2>/dev/null
-  names=$({ plimsoll plan lenet.onnx --batch 8 --policy none 2>&1 || true; } | sed -n 's/.*there are //p' | tr -d ,)
+  names=$({ plimsoll plan lenet.onnx --batch 8 --policy none 2>&1 || true; } | sed -n 's/.*; policies: //p' | tr -d ,)
   [[ $names == *liveness* ]] || fail "no list of policies: $names"
   echo $names
 }
