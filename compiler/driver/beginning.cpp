@@ -55,9 +55,7 @@ Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, 
   if (!asked.from.empty()) {
     PLIMSOLL_ASSIGN(Dump dump, read_dump(asked.from));
     if (std::holds_alternative<Plan>(dump))
-      return usage(fmt::format(
-          "{} is a plan, which has no kernels: use `plimsoll verify` or `plimsoll inspect` on it",
-          asked.from));
+      return usage(fmt::format("{} is a plan; a network or a task graph is expected", asked.from));
     if (TaskGraph* const graph = std::get_if<TaskGraph>(&dump))
       PLIMSOLL_TRY(take_graph(made, std::move(*graph)));
     else

@@ -12,6 +12,7 @@
 #include "compiler/costs/pinned.h"
 #include "compiler/driver/beginning.h"
 #include "compiler/driver/dump.h"
+#include "compiler/driver/given_plan.h"
 #include "compiler/driver/layouts.h"
 #include "compiler/driver/plan_file.h"
 #include "compiler/network/pipeline.h"
@@ -274,6 +275,13 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
   const auto started = std::chrono::steady_clock::now();
   PLIMSOLL_TRY(check_usage(one));
   PLIMSOLL_TRY(find_policy(one.policy));
+  if (!asked.from.empty() && is_plan(asked.from)) {
+    if (purpose == PlanFor::trainer) return given_plan(asked, one, messages);
+    return usage(fmt::format(
+        "{0} is a finished plan: use `plimsoll verify` or `plimsoll inspect` on it, or generate its trainer: plimsoll "
+        "compile MODEL.onnx --from={0}",
+        asked.from));
+  }
   PassDump dump(one.print_after, one.dump, messages.on_text);
   PLIMSOLL_ASSIGN(Plannable plannable,
                   prepare_plans(asked, messages, purpose,

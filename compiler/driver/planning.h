@@ -68,7 +68,8 @@ struct Planned {
 // The final status after everything is written: time_limit if the search was cut short.
 Status last_word(const Planned& planned);
 
-// All steps for one plan. On an error nothing is left behind.
+// All steps for one plan; of a finished plan (PlanningRequest::from), only those that check it (given_plan.h). On an
+// error nothing is left behind.
 Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& one, const Messages& messages,
                            PlanFor purpose);
 

@@ -48,7 +48,8 @@ enum class BatchNorm {
 struct PlanningRequest {
   ModelRequest of_model = {};
   std::string from = {};                  // a text form from --dump to continue from (dump_file.h): the model then only
-                                          // provides weights, and a batch of 0 is that of the task graph
+                                          // provides weights, and a batch of 0 is that of the task graph; or a finished
+                                          // plan to make a trainer of (given_plan.h)
   std::optional<int64_t> sub_batch = {};  // absent: the fastest
   int64_t ranks = 1;                      // batch and sub_batch count the samples of all ranks; the budget is per rank
   std::string rank_costs = {};            // a file with measured rates between ranks; empty: assumed

@@ -60,6 +60,7 @@ struct NodeMarks {
   bool transposed_a = false;  // of a MatMul: the last two dimensions of the first input are swapped
   bool transposed_b = false;  // the same for the second input
   bool detached = false;      // of an Identity: stops the gradient
+  bool frozen_statistics = false;  // of a BatchNormalization: training uses the running statistics, and keeps them
   std::optional<int64_t> padding_index = {};  // of a Gather: the row without a gradient; negative: counted from the end
   friend bool operator==(const NodeMarks&, const NodeMarks&) = default;
 };

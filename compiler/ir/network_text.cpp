@@ -16,12 +16,13 @@ constexpr std::array<std::string_view, 5> kValueKinds = {"input", "intermediate"
 constexpr std::array<std::string_view, 4> kCausalMasks = {"none", "seen", "hidden", "added"};
 constexpr std::array<std::string_view, 4> kStages = {"imported", "trainable", "fused", "laid_out"};
 // In print order.
-constexpr std::array<std::pair<std::string_view, bool NodeMarks::*>, 5> kMarks = {
+constexpr std::array<std::pair<std::string_view, bool NodeMarks::*>, 6> kMarks = {
     {{"relu", &NodeMarks::relu},
      {"classes_last", &NodeMarks::classes_last},
      {"transposed_a", &NodeMarks::transposed_a},
      {"transposed_b", &NodeMarks::transposed_b},
-     {"detached", &NodeMarks::detached}}};
+     {"detached", &NodeMarks::detached},
+     {"frozen_statistics", &NodeMarks::frozen_statistics}}};
 
 // ---------------------------------------------------------------------------------------------------- printing
 

@@ -14,9 +14,18 @@ Status check_marks(const NodeView& view, const Op& op) {
   const NodeMarks& of_op = op.marks;
   const bool known = marks.classes_last <= of_op.classes_last && marks.transposed_a <= of_op.transposed_a &&
                      marks.transposed_b <= of_op.transposed_b && marks.detached <= of_op.detached &&
+                     marks.frozen_statistics <= of_op.frozen_statistics &&
                      marks.label_smoothing >= 0 && marks.label_smoothing <= of_op.label_smoothing &&
                      marks.padding_index.has_value() <= of_op.padding_index.has_value();
   return known ? Status() : view.invalid("it has a mark that its operator does not support");
+}
+
+// What the compiler determines is a mark. An attribute that the operator does not have would be ignored.
+Status check_attributes_of(const NodeView& view, const Op& op) {
+  if (!op.of_onnx()) return {};
+  for (const auto& [name, value] : view.node().attributes)
+    if (!has_attribute(op, name)) return view.invalid(fmt::format("its operator has no attribute '{}'", name));
+  return {};
 }
 
 Status check_inputs(const NodeView& view, const Op& op) {
@@ -60,6 +69,7 @@ Status check_network(const Network& network) {
     if (!view.has_output(0)) return view.invalid("it has no output");
     PLIMSOLL_TRY(check_inputs(view, *op));
     PLIMSOLL_TRY(check_marks(view, *op));
+    PLIMSOLL_TRY(check_attributes_of(view, *op));
     PLIMSOLL_ASSIGN(const std::vector<TensorType> types, op->infer(view));
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (!view.has_output(i)) continue;

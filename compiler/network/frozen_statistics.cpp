@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "compiler/network/edit.h"
@@ -27,7 +28,7 @@ Status freeze_statistics(Network& network, const std::vector<std::string>& patte
                                                              [](const Node* node) { return is_in_training(*node); });
   int64_t by_file = 0, by_pattern = 0;
   const auto freeze = [](Node& node, int64_t& count) {
-    if (node.attributes.emplace("frozen", int64_t{1}).second) ++count;
+    if (!std::exchange(node.marks.frozen_statistics, true)) ++count;
   };
   if (tells)
     for (Node* node : normalizations)

@@ -31,6 +31,12 @@ struct AttributeRule {
     rule.last_opset = opset;
     return rule;
   }
+  // In no file: the import determines it, and writes it into the network.
+  constexpr AttributeRule of_import() const {
+    AttributeRule rule = *this;
+    rule.first_opset = rule.last_opset = 0;
+    return rule;
+  }
 };
 
 using AttributeRules = FixedList<AttributeRule, 12>;

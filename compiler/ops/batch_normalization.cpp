@@ -1,13 +1,13 @@
 // BatchNormalization over axis 1 of [N, C, …]. Training uses the batch statistics, evaluation the running statistics.
 // The model's training_mode is not read here: if the model or the user freezes the statistics of a normalization, its
-// node has the attribute "frozen" (compiler/network/frozen_statistics.h; never read from a file). Training then also
-// normalizes by the running statistics: y is an affine function of x, sample by sample, and the backward reads the
+// node has the mark frozen_statistics (compiler/network/frozen_statistics.h; never read from a file). Training then
+// also normalizes by the running statistics: y is an affine function of x, sample by sample, and the backward reads the
 // running statistics instead of the saved ones.
 //   BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
 //   BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
 // mean and var are the batch statistics, saved for backward (var is biased: the sum of squares over its count) and
 // cached: when the forward is recomputed, it reads them and needs one pass over x. y is read only if a Relu is fused
-// (attribute "relu", never read from a file): its zeros are the mask.
+// (the mark relu, never read from a file): its zeros are the mask.
 //
 // With an addend (input 5, never read from a file): y = normalized + addend, followed by the Relu. The forward reads
 // the addend in slot 8. The addend's gradient is dy, or dy masked by the Relu; a separate task computes the masked
@@ -24,7 +24,7 @@ namespace batch_normalization {
 
 constexpr size_t kAddend = 5;
 
-bool is_frozen(const NodeView& node) { return node.integer("frozen", 0) != 0; }
+bool is_frozen(const NodeView& node) { return node.node().marks.frozen_statistics; }
 
 BatchNormAttrs attrs_of(const NodeView& node) {
   return {.epsilon = node.real("epsilon", 1e-5),
@@ -114,7 +114,7 @@ void backward(TaskBuilder& build) {
 }
 
 std::vector<Sample> samples() {
-  const auto sample = [](std::string name, Dims x, int64_t relu, bool adds = false, int64_t frozen = 0) {
+  const auto sample = [](std::string name, Dims x, bool relu, bool adds = false, bool frozen = false) {
     const Dims channels = {x[1]};
     Sample made{.name = std::move(name),
                 .inputs = {{.dims = x, .low = -1, .high = 2},
@@ -122,24 +122,24 @@ std::vector<Sample> samples() {
                            {.dims = channels, .kind = ValueKind::parameter},
                            {.dims = channels, .kind = ValueKind::statistic},
                            {.dims = channels, .kind = ValueKind::statistic, .low = 0.5, .high = 2}},
-                .attributes = {{"relu", relu}, {"frozen", frozen}}};
+                .marks = {.relu = relu, .frozen_statistics = frozen}};
     if (adds) made.inputs.push_back({.dims = x});
     return made;
   };
-  Sample many_kinks = sample("addend_large", {kBatch, {2}, {22}, {22}}, 1, true);
+  Sample many_kinks = sample("addend_large", {kBatch, {2}, {22}, {22}}, true, true);
   many_kinks.check_gradient = false;
-  return {sample("image", {kBatch, {3}, {5}, {5}}, 0),
-          sample("relu", {kBatch, {3}, {4}, {3}}, 1),
-          sample("flat", {kBatch, {5}}, 0),
-          sample("blocked", {kBatch, {16}, {3}, {3}}, 0),
-          sample("blocked_relu", {kBatch, {32}, {2}, {3}}, 1),
-          sample("large", {kBatch, {2}, {21}, {22}}, 0),
-          sample("addend", {kBatch, {3}, {5}, {5}}, 0, true),
-          sample("addend_relu", {kBatch, {3}, {4}, {3}}, 1, true),
-          sample("addend_blocked_relu", {kBatch, {16}, {2}, {3}}, 1, true),
-          sample("frozen", {kBatch, {3}, {5}, {5}}, 0, false, 1),
-          sample("frozen_blocked_relu", {kBatch, {16}, {3}, {3}}, 1, false, 1),
-          sample("frozen_addend_relu", {kBatch, {3}, {4}, {3}}, 1, true, 1),
+  return {sample("image", {kBatch, {3}, {5}, {5}}, false),
+          sample("relu", {kBatch, {3}, {4}, {3}}, true),
+          sample("flat", {kBatch, {5}}, false),
+          sample("blocked", {kBatch, {16}, {3}, {3}}, false),
+          sample("blocked_relu", {kBatch, {32}, {2}, {3}}, true),
+          sample("large", {kBatch, {2}, {21}, {22}}, false),
+          sample("addend", {kBatch, {3}, {5}, {5}}, false, true),
+          sample("addend_relu", {kBatch, {3}, {4}, {3}}, true, true),
+          sample("addend_blocked_relu", {kBatch, {16}, {2}, {3}}, true, true),
+          sample("frozen", {kBatch, {3}, {5}, {5}}, false, false, true),
+          sample("frozen_blocked_relu", {kBatch, {16}, {3}, {3}}, true, false, true),
+          sample("frozen_addend_relu", {kBatch, {3}, {4}, {3}}, true, true, true),
           many_kinks};
 }
 
@@ -158,6 +158,7 @@ const Op op_BatchNormalization{.name = "BatchNormalization",
                                .backward = batch_normalization::backward,
                                .layout = LayoutRule::channels,
                                .addend = batch_normalization::kAddend,
+                               .marks = {.frozen_statistics = true},
                                .absorbs_relu = [](const NodeView&) { return true; },
                                .samples = batch_normalization::samples};
 

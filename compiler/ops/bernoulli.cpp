@@ -42,7 +42,9 @@ std::vector<Sample> samples() {
 
 const Op op_Bernoulli{.name = "Bernoulli",
                       .first_opset = 15,
-                      .attributes = {attribute::integer("dtype").since(15), attribute::real("seed").since(15)},
+                      .attributes = {attribute::integer("dtype").since(15), attribute::real("seed").since(15),
+                                     attribute::real("probability").of_import(),
+                                     attribute::integers("shape").of_import()},
                       .infer = bernoulli::infer,
                       .forward = bernoulli::forward,
                       .samples = bernoulli::samples};

@@ -91,10 +91,12 @@ Layout weight_layout(const NodeView& node, size_t i, Layout images) {
 }
 
 std::vector<Sample> samples() {
-  const auto conv = [](std::string name, Dims x, Dims w, std::map<std::string, NodeAttribute> attributes, bool bias) {
+  const auto conv = [](std::string name, Dims x, Dims w, std::map<std::string, NodeAttribute> attributes, bool bias,
+                       bool relu = false) {
     Sample sample{.name = std::move(name),
                   .inputs = {{.dims = x}, {.dims = w, .kind = ValueKind::parameter}},
-                  .attributes = std::move(attributes)};
+                  .attributes = std::move(attributes),
+                  .marks = {.relu = relu}};
     if (bias) sample.inputs.push_back({.dims = {w[0]}, .kind = ValueKind::parameter});
     return sample;
   };
@@ -110,7 +112,7 @@ std::vector<Sample> samples() {
            {{"group", int64_t{4}}, {"pads", Ints{1, 1, 1, 1}}}, true),
       conv("same_upper", {kBatch, {2}, {5}, {5}}, {{3}, {2}, {2}, {2}}, {{"auto_pad", std::string("SAME_UPPER")}},
            false),
-      conv("relu", {kBatch, {3}, {6}, {5}}, {{4}, {3}, {3}, {3}}, {{"relu", int64_t{1}}}, true),
+      conv("relu", {kBatch, {3}, {6}, {5}}, {{4}, {3}, {3}, {3}}, {}, true, true),
       // Channel counts that fill blocks of 8 and 16.
       conv("blocked", {kBatch, {32}, {6}, {5}}, {{16}, {32}, {3}, {3}}, {{"pads", Ints{1, 1, 1, 1}}}, true),
       conv("blocked_1x1", {kBatch, {16}, {5}, {5}}, {{32}, {16}, {1}, {1}}, {{"strides", Ints{2, 2}}}, false),
@@ -127,7 +129,7 @@ std::vector<Sample> samples() {
       conv("volume_grouped", {kBatch, {4}, {3}, {4}, {3}}, {{6}, {2}, {2}, {3}, {1}}, {{"group", int64_t{2}}}, true),
       conv("volume_depthwise", {kBatch, {4}, {3}, {3}, {3}}, {{4}, {1}, {3}, {3}, {3}},
            {{"group", int64_t{4}}, {"auto_pad", std::string("SAME_UPPER")}}, true),
-      conv("volume_relu", {kBatch, {16}, {2}, {3}, {3}}, {{16}, {16}, {1}, {3}, {3}}, {{"relu", int64_t{1}}}, true),
+      conv("volume_relu", {kBatch, {16}, {2}, {3}, {3}}, {{16}, {16}, {1}, {3}, {3}}, {}, true, true),
       // Channel counts that fill blocks of 8 and 16, although only images are blocked.
       conv("volume_blocked", {kBatch, {16}, {2}, {3}, {3}}, {{32}, {16}, {2}, {1}, {3}}, {}, true),
       conv("volume_blocked_depthwise", {kBatch, {16}, {2}, {3}, {3}}, {{16}, {1}, {2}, {3}, {3}},

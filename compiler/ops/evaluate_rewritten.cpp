@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "compiler/ops/evaluate_elements.h"
+#include "compiler/ops/progression.h"
 #include "compiler/ops/rewritten.h"
 #include "compiler/support/bytes.h"
 

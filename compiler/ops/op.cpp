@@ -37,6 +37,11 @@ Slot slot_of(std::string_view op, size_t input) {
   return known->inputs[std::min(input, known->inputs.size() - 1)];
 }
 
+bool has_attribute(const Op& op, std::string_view name) {
+  return std::any_of(op.attributes.begin(), op.attributes.end(),
+                     [&](const AttributeRule& rule) { return rule.name == name; });
+}
+
 bool has_slope(const Op& op, size_t input) {
   if (op.flat || (op.backward == zero_gradient && op.element_type.empty())) return false;
   return std::find(op.without_gradient.begin(), op.without_gradient.end(), input) == op.without_gradient.end();

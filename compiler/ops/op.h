@@ -215,6 +215,9 @@ const Op* find_onnx_op(std::string_view name);
 // For any operator name; Slot::data if it is unknown.
 Slot slot_of(std::string_view op, size_t input);
 
+// In any opset.
+bool has_attribute(const Op& op, std::string_view name);
+
 // False if the gradient of input `input` is absent or zero for every choice of attributes.
 bool has_slope(const Op& op, size_t input);
 

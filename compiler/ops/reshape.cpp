@@ -103,7 +103,7 @@ std::optional<Progression> evaluate_spaced(const KnownCall& call, const Progress
 const Op op_Reshape{.name = "Reshape",
                     .inputs = {Slot::data, Slot::target},
                     .required_inputs = 2,
-                    .attributes = {attribute::integer("allowzero").since(14)},
+                    .attributes = {attribute::integer("allowzero").since(14), attribute::integers("shape").until(4)},
                     .moves_only = true,
                     .elements = Elements::shown,
                     .sample_numbers = SampleNumbers::kept,

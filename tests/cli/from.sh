@@ -28,11 +28,12 @@ done
 expect 0 plimsoll plan --from dumps/04.build_task_graph.tasks --budget 80% --costs modelled -q -o again.json
 same_plan plan.json again.json
 
-# A plan is finished: it can be checked and reported on, but planning cannot continue from it.
+# A plan is finished: it can be checked, reported on and made a trainer of, but planning cannot continue from it.
 plan=$(echo dumps/*.check.plan)
 expect 0 plimsoll verify $plan;                      says "ok: "
 expect 0 plimsoll inspect $plan;                     says "memory"
-expect 2 plimsoll plan --from $plan --batch 8;       says "is a plan, which has no kernels"
+expect 2 plimsoll plan --from $plan --batch 8;       says "plimsoll compile MODEL.onnx --from=$plan"
+expect 2 plimsoll plan --from plan.json;             says "is a finished plan"
 expect 9 plimsoll verify dumps/05.*.plan
 
 # A trainer holds the weights of its model.
@@ -43,6 +44,30 @@ for dump in dumps/02.fuse.network dumps/04.build_task_graph.tasks; do
   same_plan trainer/plan.json other/plan.json
   diff -r -x plan.json -x manifest.json -x README.md trainer other || fail "$dump gives another program"
 done
+
+# A trainer from a finished plan: the same program. Kernels come from the model, what the plan states from the plan.
+for finished in plan.json $plan trainer; do
+  rm -rf other
+  expect 0 plimsoll compile net.onnx --from $finished -q -o other
+  [[ $finished == *.plan ]] || same_plan plan.json other/plan.json  # the text is from before the what-if figures
+  diff -r -x plan.json -x manifest.json -x README.md trainer other || fail "$finished gives another program"
+done
+expect 2 plimsoll compile --from plan.json -o third;                    says "plimsoll compile MODEL.onnx --from=plan.json"
+expect 2 plimsoll compile net.onnx --from plan.json --batch 4 -o third; says "--batch is 4, but the plan of plan.json has 8"
+expect 2 plimsoll compile net.onnx --from plan.json --target cuda -o third; says "--target is cuda, but"
+expect 2 plimsoll compile net.onnx --from plan.json --budget 1GiB -o third; says "--budget has no effect: plan.json is a finished plan"
+expect 9 plimsoll compile net.onnx --from plan.json --optimizer sgd -o third; says "with these flags are not those of plan.json"
+# The checker judges it first: here a step of the compute stream no longer waits for the copy of its input.
+python3 - <<'EOF'
+import json
+plan = json.load(open("plan.json"))
+for step in plan["steps"]: step["waits"] = []
+json.dump(plan, open("unsafe.json", "w"))
+EOF
+expect 9 plimsoll compile net.onnx --from unsafe.json -o third
+expect 9 plimsoll compile net.onnx --from dumps/05.*.plan -o third
+[[ ! -e third ]] || fail "a refused plan left a trainer"
+
 sed 's/initializer=[^ ]*/initializer=nobody/' dumps/02.fuse.network > other.network
 expect 4 plimsoll compile net.onnx --from other.network $options -o third; says "has a weight 'nobody'"
 

@@ -44,7 +44,7 @@ TEST_CASE("a table names an attribute once, in opsets that are read") {
 
 TEST_CASE("marks of a node are no attributes of a file") {
   for (const char* name : {"relu", "classes_last", "label_smoothing", "transposed_a", "transposed_b", "transA",
-                           "transB", "detached", "padding_index", "padding_idx"}) {
+                           "transB", "detached", "padding_index", "padding_idx", "frozen_statistics"}) {
     CAPTURE(name);
     ModelBuilder build;
     build.input("x", {"N", "4"}).weight("w", {4, 4}, 1, 0);

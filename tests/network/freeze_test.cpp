@@ -58,7 +58,7 @@ std::string frozen(const std::string& training, const std::vector<std::string>& 
            status.error().notes[0];
   std::string names;
   for (const Node& node : network.nodes)
-    if (node.attributes.contains("frozen")) names += node.name[1];
+    if (node.marks.frozen_statistics) names += node.name[1];
   for (const std::string& note : notes) names += "; " + note;
   return names;
 }

@@ -10,6 +10,7 @@
 #include "compiler/network/fuse_additions.h"
 #include "compiler/network/layout.h"
 #include "compiler/network/pipeline.h"
+#include "compiler/training/build.h"
 #include "tests/text_case.h"
 
 using namespace plimsoll;
@@ -93,4 +94,39 @@ TEST_CASE("a network of a text is checked before a pass sees it") {
              Contains("a mark that its operator does not support"));
   CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y detached\n"),
              Contains("a mark that its operator does not support"));
+  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y frozen_statistics\n"),
+             Contains("a mark that its operator does not support"));
+  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y {frozen=1}\n"),
+             Contains("its operator has no attribute 'frozen'"));
+}
+
+TEST_CASE("frozen statistics are in the text of a network, and its tasks follow from the text") {
+  const auto text = [](const char* mark) {
+    return std::string(
+               "network bn v1 trainable\nvalue %x input f32[N,4]\n"
+               "value %scale parameter f32[4] trainable initializer=scale\n"
+               "value %bias parameter f32[4] trainable initializer=bias\n"
+               "value %mean statistic f32[4] initializer=mean\nvalue %var statistic f32[4] initializer=var\n"
+               "value %target input f32[N,4]\nvalue %y intermediate f32[N,4]\nvalue %loss intermediate f32[1]\n"
+               "node bn BatchNormalization opset=17 read %x %scale %bias %mean %var write %y {epsilon=0.001}") +
+           mark + "\nnode loss MseLoss opset=0 read %y %target write %loss\ninput %x\ninput %target\noutput %loss\n";
+  };
+  const auto forward = [&](const char* mark) {
+    const auto network = network_from_text(text(mark));
+    INFO((network.ok() ? "" : network.error().message));
+    REQUIRE(network.ok());
+    CHECK(to_text(*network) == text(mark));
+    const Status checked = check_network(*network);
+    INFO((checked.ok() ? "" : checked.error().message));
+    REQUIRE(checked.ok());
+    const auto graph = build_task_graph(*network, {.batch = 8});
+    INFO((graph.ok() ? "" : graph.error().message));
+    REQUIRE(graph.ok());
+    return graph->tasks[TaskId(0)];
+  };
+  const Task trains = forward(""), keeps = forward(" frozen_statistics");
+  CHECK(trains.mixes_samples);
+  CHECK_FALSE(keeps.mixes_samples);
+  CHECK(trains.operands[3].access == Access::update);
+  CHECK(keeps.operands[3].access == Access::read);
 }

@@ -319,3 +319,32 @@ TEST_CASE("evenly spaced integers become what their elements become, for any num
     CHECK(seen.contains(op->name) == (op->evaluate_spaced != nullptr));
   }
 }
+
+TEST_CASE("the elements of an output come from where the operator's table says") {
+  for (const Op* op : all_ops()) {
+    if (op->elements == Elements::computed) continue;
+    for (const Sample& sample : op->samples()) {
+      INFO(op->name << ", " << sample.name);
+      const Instance instance = make_instance(*op, sample);
+      const TensorType& type = instance.type_of(instance.outputs[0]);
+      if (op->elements == Elements::tested) {
+        CHECK(type.type == DataType::u8);
+        continue;
+      }
+      if (!op->element_type.empty()) continue;
+      const ValueId like = instance.inputs[op->typed_by];
+      if (instance.network.values[like].kind != ValueKind::constant) CHECK(type.type == instance.type_of(like).type);
+      if (op->elements == Elements::selected || instance.graph.tasks.empty()) continue;
+      std::set<double> read;
+      for (size_t i = 0; i < (op->elements == Elements::joined ? instance.inputs.size() : 1); ++i) {
+        const Values& values = instance.given.at(instance.tensor_of.at(instance.inputs[i]));
+        read.insert(values.begin(), values.end());
+      }
+      Executor executor(instance, kSamples);
+      const Buffers buffers = executor.run(instance.given, true);
+      for (const ValueId output : instance.outputs)
+        for (const double made : executor.values(buffers, instance.tensor_of.at(output), instance.type_of(output)))
+          if (!read.contains(made)) FAIL_CHECK(made << " is no element of an input");
+    }
+  }
+}

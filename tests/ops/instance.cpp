@@ -47,6 +47,10 @@ Network make_network(const Op& op, const Sample& sample) {
             .opset = sample.opset,
             .attributes = sample.attributes,
             .marks = sample.marks};
+  for (const auto& [name, value] : sample.attributes) {
+    INFO(network.name << " has an attribute '" << name << "', which its operator does not state and would ignore");
+    REQUIRE((!op.of_onnx() || has_attribute(op, name)));
+  }
   for (size_t i = 0; i < sample.inputs.size(); ++i) {
     const bool given = !left_out(sample.inputs[i]);
     node.inputs.push_back(given ? network.values.push_back(value_of(sample.inputs[i], i)) : ValueId{});

@@ -246,7 +246,8 @@ OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
            cl::desc("write the network after each pass, the task graph, and the plan after each pass"), cl::sub(sub)),
       from("from", cl::value_desc("FILE"),
            cl::desc(
-               "continue from a network or a task graph that --dump wrote; `compile` needs MODEL too, for its weights"),
+               "continue from a network or a task graph that --dump wrote; `compile` also from a finished plan, and it "
+               "needs MODEL too, for its weights"),
            cl::sub(sub)) {}
 
 void OnePlanOptions::let_from_replace(PlanningOptions& options) const {
