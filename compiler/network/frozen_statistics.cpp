@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "compiler/network/edit.h"
+#include "compiler/network/evaluated_dropout.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -24,8 +25,12 @@ Status freeze_statistics(Network& network, const std::vector<std::string>& patte
   std::vector<Node*> normalizations;
   for (Node& node : network.nodes)
     if (node.op == "BatchNormalization") normalizations.push_back(&node);
-  const bool tells = network.modes_are_stated || std::any_of(normalizations.begin(), normalizations.end(),
-                                                             [](const Node* node) { return is_in_training(*node); });
+  bool tells = network.modes_are_stated || std::any_of(normalizations.begin(), normalizations.end(),
+                                                       [](const Node* node) { return is_in_training(*node); });
+  constexpr int kFirstWithModes = 14;  // first opset in which BatchNormalization has a training_mode
+  if (network.states_modes && !normalizations.empty() && normalizations[0]->opset >= kFirstWithModes)
+    tells |= std::any_of(network.nodes.begin(), network.nodes.end(),
+                         [&](const Node& node) { return is_in_training_mode(network, node); });
   int64_t by_file = 0, by_pattern = 0;
   const auto freeze = [](Node& node, int64_t& count) {
     if (!std::exchange(node.marks.frozen_statistics, true)) ++count;

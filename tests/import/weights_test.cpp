@@ -355,6 +355,21 @@ TEST_CASE("weights that dynamo's optimizer may have merged are named, and those 
   };
   CHECK(listed("x: USER_INPUT\n")->perhaps_merged.empty());
   CHECK_THAT(listed("p_3_bias: PARAMETER target='3.bias'\n")->perhaps_merged, Contains("4 weights"));
+  // Two of the module's tensors that are equal and apart: the optimizer has not run.
+  const auto marked = [&](const std::vector<std::string>& names) {
+    ModelBuilder build = model("mean");  // "1.bias" and "mean" are equal, and so are "1.weight" and "var"
+    for (const std::string& name : names) {
+      onnx::ValueInfoProto& value = *build.graph().add_value_info();
+      value.set_name(name);
+      value.add_metadata_props()->set_key("pkg.torch.export.graph_signature.InputSpec.kind");
+      value.mutable_metadata_props(0)->set_value(name == "mean" || name == "var" ? "BUFFER" : "PARAMETER");
+    }
+    return build.import();
+  };
+  CHECK(marked({"1.bias", "mean"})->perhaps_merged.empty());
+  CHECK(marked({"1.weight", "1.bias", "var"})->perhaps_merged.empty());
+  CHECK_FALSE(marked({"1.bias", "var"})->perhaps_merged.empty());
+  CHECK_FALSE(marked({"1.bias"})->perhaps_merged.empty());
   const auto dropped = listed("p_c: PARAMETER target='1.scale'\n");
   CHECK_THAT(dropped->perhaps_merged, Contains("4 weights"));
   CHECK_THAT(outcome(model("1.bias").import()),

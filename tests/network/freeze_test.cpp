@@ -65,6 +65,23 @@ std::string frozen(const std::string& training, const std::vector<std::string>& 
 
 }  // namespace
 
+TEST_CASE("a dropout in training mode tells that normalizations in evaluation were frozen on purpose") {
+  const auto frozen_beside_dropout = [](bool states_modes, bool training, int opset) {
+    Network network{.states_modes = states_modes};
+    const ValueId mode = network.values.push_back(
+        {.name = "mode", .kind = ValueKind::constant, .constant = ConstantData{.ints = {training}}});
+    network.nodes.push_back({.name = "bn", .op = "BatchNormalization", .opset = opset});
+    network.nodes.push_back({.name = "drop", .op = "Dropout", .opset = opset, .inputs = {mode, mode, mode}});
+    std::vector<std::string> notes;
+    REQUIRE(freeze_statistics(network, {}, notes).ok());
+    return network.nodes[NodeId(0)].attributes.contains("frozen");
+  };
+  CHECK(frozen_beside_dropout(true, true, 17));
+  CHECK_FALSE(frozen_beside_dropout(true, false, 17));
+  CHECK_FALSE(frozen_beside_dropout(false, true, 17));  // torch's dynamo exporter writes the same node for both modes
+  CHECK_FALSE(frozen_beside_dropout(true, true, 13));   // before opset 14 the node cannot state its mode
+}
+
 TEST_CASE("running statistics stay where the file says so, and where the user does") {
   CHECK(frozen("abc") == "");
   CHECK(frozen("") == "");  // an export for evaluation, or dynamo's: the mode is unknown

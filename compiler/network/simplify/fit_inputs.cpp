@@ -5,9 +5,7 @@
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
-namespace {
 
-// The first slice along the axis, if all slices are equal; otherwise nullopt.
 std::optional<KnownValue> first_along(const KnownValue& known, size_t axis) {
   KnownValue first{.element = known.element, .dims = known.dims};
   first.dims[axis] = {1};
@@ -33,6 +31,8 @@ std::optional<KnownValue> first_along(const KnownValue& known, size_t axis) {
   }
   return first;
 }
+
+namespace {
 
 // Equal to `samples` if the batch is that of the example.
 bool is_exported_as(Dim samples, Dim dim, std::optional<int64_t> exported_batch) {
@@ -166,28 +166,6 @@ std::vector<ModelNode> fit_inputs(ModelNode& node, ValueTable& table, NodeInputs
     case SamplesRule::first_input: follow_constant(node, table, inputs, fitted); break;
   }
   return {};
-}
-
-std::optional<KnownValue> constant_of_samples(const ModelNode& node, ValueTable& table, const KnownValue& known,
-                                              std::optional<int64_t> exported_batch) {
-  if (!exported_batch || *exported_batch < 2 || known.depends_on_batch()) return std::nullopt;
-  if (known.dims.empty() || known.dims[0] != Dim{*exported_batch}) return std::nullopt;
-  if (node.op == "Range") {
-    const bool counts = !known.real() && known.ints[0] == Dim{0} && known.ints[1] == Dim{1};
-    return counts ? std::optional(
-                        KnownValue{.element = known.element, .dims = {kBatch}, .ints = {{0}}, .steps = {1}})
-                  : std::nullopt;
-  }
-  if (known.dims.size() == 1 && !known.real()) return std::nullopt;
-  if (node.op == "Expand" || node.op == "Tile") {
-    const Dims* x = table.dims(table.find(node.inputs[0]));
-    if (!x || (x->size() == known.dims.size() && (*x)[0] != Dim{1})) return std::nullopt;
-  } else if (node.op != "ConstantOfShape") {
-    return std::nullopt;
-  }
-  auto first = first_along(known, 0);
-  if (first) first->dims[0] = kBatch;
-  return first;
 }
 
 std::vector<ModelNode> stretch_constants(const ModelNode& source, ValueTable& table) {

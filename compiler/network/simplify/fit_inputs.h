@@ -19,15 +19,12 @@ struct FittedInputs {
   int followed = 0;  // nodes that read a replacement because of the exported batch
 };
 
+// The first slice of a constant along the axis, if all slices are equal; otherwise nullopt.
+std::optional<KnownValue> first_along(const KnownValue& known, size_t axis);
+
 // Replaces inputs of the node as its operator requires (Op::samples_rule). Returns the nodes to be added before it, in
 // order.
 std::vector<ModelNode> fit_inputs(ModelNode& node, ValueTable& table, NodeInputs& inputs, FittedInputs& fitted);
-
-// A constant that the node (Expand, Tile, ConstantOfShape) repeats for the samples of the example, or the numbers by
-// which a Range counts them, as those of any number of samples; `known` is the node's result as the file has it. nullopt:
-// neither, or what is repeated is one integer, and the result may be a shape.
-std::optional<KnownValue> constant_of_samples(const ModelNode& node, ValueTable& table, const KnownValue& known,
-                                              std::optional<int64_t> exported_batch);
 
 // A constant whose shape depends on the number of samples (the initial state of a loop, written as a constant) is not a
 // weight: its elements, the same for each sample, are expanded to the actual samples. Returns the nodes that do so, to

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
+#include <tuple>
 
 #include "compiler/network/simplify/module_path.h"
+#include "compiler/network/simplify/weight_roles.h"
 #include "compiler/ops/op.h"
 #include "compiler/support/counted.h"
 
@@ -35,6 +38,23 @@ std::optional<std::set<std::string>> missing_parameters(const Model& model) {
   }
   for (const ModelTensor& tensor : model.initializers) missing.erase(tensor.name);
   return missing;
+}
+
+// The optimizer merges all small initializers that are equal, unless they are inputs or outputs of the graph. If two of
+// the module's own are left (the ones and zeros of two normalizations), it has not run. Initializers without the
+// exporter's mark do not count: passes that run later may have made them.
+bool keeps_equal_weights(const Model& model) {
+  const auto marks = exporter_marks(model);
+  std::set<std::string_view> exempt;
+  for (const auto* values : {&model.inputs, &model.outputs})
+    for (const DeclaredValue& value : *values) exempt.insert(value.name);
+  std::set<std::tuple<ElementType, std::vector<int64_t>, std::string_view>> seen;
+  for (const ModelTensor& tensor : model.initializers) {
+    if (!tensor.data || !marks.contains(tensor.name) || exempt.contains(tensor.name)) continue;
+    if (elements_of(tensor).value_or(kMergedElements + 1) > kMergedElements) continue;
+    if (!seen.emplace(tensor.type, tensor.dims, *tensor.data).second) return true;
+  }
+  return false;
 }
 
 struct MergedReaders {
@@ -85,6 +105,7 @@ Status find_merged_weights(const Model& model, const Network& network, std::stri
                            std::vector<std::string>& warnings) {
   const IdVector<ValueId, MergedReaders> readers = find_merged_readers(network);
   const bool dynamo = came_from_dynamo(model) && !model.author;
+  const bool optimized = dynamo && !keeps_equal_weights(model);
   const auto missing = dynamo ? missing_parameters(model) : std::nullopt;
   // Without the list, any small initializer may be merged.
   const auto misses_some = [&](const std::string& module) {
@@ -105,7 +126,7 @@ Status find_merged_weights(const Model& model, const Network& network, std::stri
                    {fmt::format("export the model without that optimizer: {}", kDynamoExportLine)}};
     const bool may_be_merged =
         (value.trainable || value.kind == ValueKind::statistic) && value.type.elements().fixed <= kMergedElements;
-    if (!dynamo || !may_be_merged || of.modules.size() < 2) continue;
+    if (!optimized || !may_be_merged || of.modules.size() < 2) continue;
     if (std::none_of(of.modules.begin(), of.modules.end(), misses_some)) continue;
     if (++count <= 3)
       shown += fmt::format("{}'{}' by '{}' and '{}'", count == 1 ? "" : ", ", value.initializer, of.modules[0],

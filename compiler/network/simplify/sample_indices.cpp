@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/network/simplify/fit_inputs.h"
 #include "compiler/network/simplify/fold.h"
 
 namespace plimsoll {
@@ -205,6 +206,28 @@ std::optional<KnownValue> larger_shape(ValueTable& table, const ModelNode& node,
     else return std::nullopt;
   }
   return made;
+}
+
+std::optional<KnownValue> constant_of_samples(const ModelNode& node, ValueTable& table, const KnownValue& known,
+                                              std::optional<int64_t> exported_batch) {
+  if (!exported_batch || *exported_batch < 2 || known.depends_on_batch()) return std::nullopt;
+  if (known.dims.empty() || known.dims[0] != Dim{*exported_batch}) return std::nullopt;
+  if (node.op == "Range") {
+    const bool counts = !known.real() && known.ints[0] == Dim{0} && known.ints[1] == Dim{1};
+    return counts ? std::optional(
+                        KnownValue{.element = known.element, .dims = {kBatch}, .ints = {{0}}, .steps = {1}})
+                  : std::nullopt;
+  }
+  if (known.dims.size() == 1 && !known.real()) return std::nullopt;
+  if (node.op == "Expand" || node.op == "Tile") {
+    const Dims* x = table.dims(table.find(node.inputs[0]));
+    if (!x || (x->size() == known.dims.size() && (*x)[0] != Dim{1})) return std::nullopt;
+  } else if (node.op != "ConstantOfShape") {
+    return std::nullopt;
+  }
+  auto first = first_along(known, 0);
+  if (first) first->dims[0] = kBatch;
+  return first;
 }
 
 }  // namespace plimsoll

@@ -51,4 +51,10 @@ std::optional<KnownValue> expanded_to_samples(ValueTable& table, const ModelNode
 // The larger of two shapes, dimension by dimension, where one has the number of samples.
 std::optional<KnownValue> larger_shape(ValueTable& table, const ModelNode& node, std::optional<int64_t> exported_batch);
 
+// A constant that the node (Expand, Tile, ConstantOfShape) repeats for the samples of the example, or the numbers by
+// which a Range counts them, as those of any number of samples; `known` is the node's result as the file has it.
+// nullopt: neither, or what is repeated is one integer, and the result may be a shape.
+std::optional<KnownValue> constant_of_samples(const ModelNode& node, ValueTable& table, const KnownValue& known,
+                                              std::optional<int64_t> exported_batch);
+
 }  // namespace plimsoll
