@@ -58,8 +58,9 @@ Status check_loss_options(const LossRequest& request, const std::optional<std::s
   for (const LossOption& option : options_of(request)) {
     if (!option.given) continue;
     if (own)
-      return Error{ExitCode::usage, fmt::format("{} applies to a loss that Plimsoll adds; the model has its own loss, {}",
-                                                option.flag, *own)};
+      return Error{
+          ExitCode::usage,
+          fmt::format("{} applies to a loss that Plimsoll adds; the model has its own loss, {}", option.flag, *own)};
     if (!(classes && option.of_classes) && !(binary && option.of_binary))
       return Error{ExitCode::usage, fmt::format("{} requires --loss {}", option.flag, losses_of(option))};
   }
@@ -84,9 +85,11 @@ Result<std::optional<size_t>> axis_of_weights(const Network& network, ValueId lo
   Error error{ExitCode::usage, fmt::format("output '{}' is {}: which axis the weights of {} belong to is ambiguous; "
                                            "choose it with --class-axis K",
                                            output.name, to_string(output.type), flag)};
-  if (axes.empty()) error.message = fmt::format("{} has several weights, but output '{}' is {}, without classes", flag,
-                                                output.name, to_string(output.type));
-  for (const size_t axis : axes) error.notes.push_back(fmt::format("--class-axis {}: {} classes", axis, dims[axis].value));
+  if (axes.empty())
+    error.message = fmt::format("{} has several weights, but output '{}' is {}, without classes", flag, output.name,
+                                to_string(output.type));
+  for (const size_t axis : axes)
+    error.notes.push_back(fmt::format("--class-axis {}: {} classes", axis, dims[axis].value));
   if (!request.class_axis) return error;
   const int64_t at = *request.class_axis < 0 ? *request.class_axis + rank : *request.class_axis;
   if (at >= 0 && at < rank && !dims[static_cast<size_t>(at)].batch) return std::optional(static_cast<size_t>(at));

@@ -113,7 +113,8 @@ def planned(name, path, options):
                "--budget", "100%", "--costs", "p100", "--effort", "0", "-q", "-o", plan,
                *KINDS[KIND_OF[name]].FLAGS.get(name, [])]
     done = subprocess.run(command, capture_output=True, text=True)
-    lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith(("warning", "note: loss:"))]
+    others = ("warning", "note: loss:")
+    lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith(others)]
     return done.returncode, [line[:300] for line in lines[:options.errors]]
 
 
