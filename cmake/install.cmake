@@ -15,10 +15,20 @@ if(SKBUILD)  # in the environment's own prefix, where pip puts programs and data
   endforeach()
 endif()
 
-install(TARGETS plimsoll RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Programs of another build are imported (tests/tools/wheel).
+function(plimsoll_install_program target destination)
+  get_target_property(imported ${target} IMPORTED)
+  if(imported)
+    install(PROGRAMS $<TARGET_FILE:${target}> DESTINATION ${destination})
+  else()
+    install(TARGETS ${target} RUNTIME DESTINATION ${destination})
+  endif()
+endfunction()
+
+plimsoll_install_program(plimsoll ${CMAKE_INSTALL_BINDIR})
 foreach(backend host cuda)
   if(TARGET plimsoll-profile-${backend})
-    install(TARGETS plimsoll-profile-${backend} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll)
+    plimsoll_install_program(plimsoll-profile-${backend} ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll)
   endif()
 endforeach()
 set(runtimes "")
@@ -35,7 +45,8 @@ if(runtimes)
   install(FILES cmake/PlimsollConfig.cmake ${PROJECT_BINARY_DIR}/PlimsollConfigVersion.cmake runtime/host/onednn.cmake
     DESTINATION lib/plimsoll)
 endif()
-install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/../LICENSE ${CMAKE_CURRENT_LIST_DIR}/../NOTICE
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # plimsoll_generated(OUT arguments…): the output of `plimsoll arguments…` as a file.
 set(generated "")

@@ -34,7 +34,7 @@ install() {
 
 if [[ "${1:-}" == python ]]; then
   directory=${2:-"$(dirname "$0")/../build/python"}
-  wanted=(numpy onnx onnxruntime onnxscript torch torchvision scikit-learn)
+  wanted=(numpy onnx onnxruntime onnxscript torch torchvision scikit-learn scikit-build-core)
   python3 -c 'import venv, ensurepip' 2>/dev/null || install python3 python3-venv
   [[ -x $directory/bin/pip ]] || python3 -m venv "$directory"
   "$directory/bin/pip" install -q "${wanted[@]}"

@@ -20,6 +20,12 @@ def environment(build):
     def namespaces():
         return program("ip") and subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode == 0
 
+    def has(module):
+        def imports(each):
+            command = [each, "-c", f"import {module}"]
+            return program(each) and subprocess.run(command, capture_output=True).returncode == 0
+        return any(imports(each) for each in (python, "/usr/bin/python3", "python3"))
+
     python = os.environ.get("PLIMSOLL_PYTHON") or os.path.join(ROOT, "build/python/bin/python3")
     cuda = os.access(os.path.join(build, "bin/plimsoll-profile-cuda"), os.X_OK)
     return [
@@ -27,6 +33,7 @@ def environment(build):
         ("the Python packages of tools/setup.sh python", program(python),
          ["browser: trace_viewer", "e2e: attention", "e2e: dynamo", "e2e: onnxruntime", "e2e: written_losses",
           "node: node"]),
+        ("scikit-build-core (tools/setup.sh python)", has("scikit_build_core"), ["tools: wheel"]),
         ("the CUDA toolkit with cuDNN", cuda, ["cli: cuda", "cudnn: *", "e2e: cuda", "e2e: gpu_check"]),
         ("Perfetto's trace_processor_shell", bool(os.environ.get("PLIMSOLL_TRACE_PROCESSOR")) or
          program("trace_processor_shell", "trace_processor"), ["e2e: perfetto"]),

@@ -40,6 +40,12 @@ void tell(const ImportedModel& model, const std::vector<std::string>& notes, con
   for (const std::string& warning : model.warnings) messages.warning(warning);
 }
 
+// Nobody chose a loss by default, so -q does not hide it. The model's own loss is no choice.
+void tell_loss(const LossRequest& request, const std::string& line, const Messages& messages) {
+  if (request.by_default && line.find("(default") != std::string::npos) messages.choice(line);
+  else messages.note(line);
+}
+
 // As Plan::precision. A dump that planning continues from may be in bf16 whatever the flags say, and the graphs of
 // papers are in fp32.
 std::string precision_of(const TaskGraph& graph, const ModelRequest& model) {
@@ -54,7 +60,9 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
   PLIMSOLL_TRY(check_usage(request));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(request, false));
   std::vector<std::string> notes = model.notes;
-  PLIMSOLL_TRY(make_trainable(model.network, request.network, notes));
+  std::string loss;
+  PLIMSOLL_TRY(make_trainable(model.network, request.network, notes, &loss));
+  tell_loss(request.network.loss, loss, messages);
   tell(model, notes, messages);
   fuse(model.network, request.network.attention);
   PLIMSOLL_TRY(assign_precision(model.network, request.network.precision));
@@ -81,11 +89,15 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
   const PaperRules* const as_paper = find_rules(asked.rules);
   std::vector<std::string> notes = model.notes;
   if (!beginning.graph && !as_paper && model.network.stage == NetworkStage::imported) {
-    PLIMSOLL_TRY(make_trainable(model.network, of_model.network, notes));
+    std::string loss;
+    PLIMSOLL_TRY(make_trainable(model.network, of_model.network, notes, &loss));
     after("make_trainable");
-    // The trainer reads class weights from its model, like all tensors that are read but not written by a task.
+    tell_loss(of_model.network.loss, loss, messages);
+    // The trainer reads these weights from its model, like all tensors that are read but not written by a task.
     if (const auto& weights = of_model.network.loss.class_weights; !weights.empty())
       put_initializer(*model.file, kClassWeights, weights);
+    if (const auto& weights = of_model.network.loss.positive_weights; !weights.empty())
+      put_initializer(*model.file, kPositiveWeights, weights);
   } else if (as_paper) {
     PLIMSOLL_TRY(choose_output(model.network, of_model.network.loss.output, notes));
   }

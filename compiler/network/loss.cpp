@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <optional>
-#include <string_view>
 
 #include "compiler/network/class_axis.h"
 #include "compiler/network/edit.h"
+#include "compiler/network/loss_options.h"
 #include "compiler/network/output_loss.h"
 #include "compiler/network/own_loss.h"
 #include "compiler/network/prune.h"
@@ -97,42 +96,14 @@ Result<ValueId> samples_first(Network& network, ValueId output, std::vector<std:
   return result;
 }
 
-// The options that apply only to a loss that is added, by flag. Other losses, and the model's own, would ignore them.
-std::vector<std::string_view> asked_of_added_loss(const LossRequest& request) {
-  std::vector<std::string_view> flags;
-  if (request.class_axis) flags.push_back("--class-axis");
-  if (request.ignore_index) flags.push_back("--ignore-index");
-  if (!request.class_weights.empty()) flags.push_back("--class-weights");
-  if (request.label_smoothing) flags.push_back("--label-smoothing");
-  if (request.mixed_labels) flags.push_back("--mixed-labels");
-  return flags;
-}
-
-Status check_weighing(const LossRequest& request, int64_t classes) {
-  if (const auto index = request.ignore_index; index && *index >= classes)
-    return Error{
-        ExitCode::usage,
-        fmt::format("--ignore-index {} is not a label: there are {} classes (negative labels are always ignored)",
-                    *index, classes)};
-  if (!request.class_weights.empty() && static_cast<int64_t>(request.class_weights.size()) != classes)
-    return Error{ExitCode::usage, fmt::format("--class-weights has {} weights, but there are {} classes",
-                                              request.class_weights.size(), classes)};
-  if (std::any_of(request.class_weights.begin(), request.class_weights.end(),
-                  [](float w) { return !(w >= 0) || std::isinf(w); }))
-    return Error{ExitCode::usage, "--class-weights must be at least 0"};
-  if (const auto smoothing = request.label_smoothing; smoothing && !(*smoothing >= 0 && *smoothing <= 1))
-    return Error{ExitCode::usage, fmt::format("--label-smoothing {} is not between 0 and 1", *smoothing)};
-  return {};
-}
-
-void weigh(Network& network, Node& loss, const LossRequest& request) {
-  if (request.ignore_index) loss.attributes["ignore_index"] = *request.ignore_index;
-  if (request.label_smoothing.value_or(0) > 0) loss.marks.label_smoothing = *request.label_smoothing;
-  if (request.class_weights.empty()) return;
-  const TensorType type{DataType::f32, {{static_cast<int64_t>(request.class_weights.size())}}};
-  const ValueId weights = add_value(network, kClassWeights, ValueKind::parameter, type);
-  network.values[weights].initializer = kClassWeights;
-  loss.inputs.push_back(weights);
+// What is trained, in one line.
+std::string in_words(const Value& output, const LossRequest& request, std::optional<int64_t> classes) {
+  const char* const name = request.kind == LossKind::mse                    ? "mse"
+                           : request.kind == LossKind::binary_cross_entropy ? "bce-logits"
+                                                                            : "softmax-cross-entropy";
+  return fmt::format("loss: {} over output '{}' {}{}{}", name, output.name, to_string(output.type.dims),
+                     classes ? fmt::format(", {} classes", *classes) : "",
+                     request.by_default ? " (default; for a regression: --loss mse)" : "");
 }
 
 }  // namespace
@@ -170,7 +141,7 @@ Status choose_output(Network& network, const std::string& name, std::vector<std:
   return {};
 }
 
-Status attach_loss(Network& network, const LossRequest& request, std::vector<std::string>& notes) {
+Status attach_loss(Network& network, const LossRequest& request, std::vector<std::string>& notes, std::string* stated) {
   const LossKind kind = request.kind;
   const bool is_output = kind == LossKind::output;
   std::string named = request.output;
@@ -181,16 +152,19 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
   ValueId output = network.outputs[0];
   const bool classes = kind == LossKind::softmax_cross_entropy, binary = kind == LossKind::binary_cross_entropy;
   const auto own = own_loss(network, output);
-  if (const auto flags = asked_of_added_loss(request); !flags.empty() && (own || !classes))
-    return Error{ExitCode::usage,
-                 own ? fmt::format("{} applies to a loss that Plimsoll adds; the model has its own loss, {}", flags[0],
-                                   NodeView(network, network.nodes[*own]).describe())
-                     : fmt::format("{} requires --loss softmax-cross-entropy", flags[0])};
+  std::optional<std::string> own_in_words;
+  if (own) own_in_words = NodeView(network, network.nodes[*own]).describe();
+  PLIMSOLL_TRY(check_loss_options(request, own_in_words));
+  const auto state = [stated](std::string line) {
+    if (stated) *stated = std::move(line);
+  };
   if (is_output && !own) {
+    state(fmt::format("loss: output '{}' of the model", network.values[output].name));
     end_in_output(network);
     return {};
   }
   if (own) {
+    state(fmt::format("loss: the model's own, {}", *own_in_words));
     keep_own_loss(network, *own, notes);
     return {};
   }
@@ -203,22 +177,22 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
                                                       network.values[output].name, to_string(type))};
 
   size_t axis = 0;
-  bool tokens = false;
+  bool tokens = false, weighed = false;
   if (classes) {
     PLIMSOLL_ASSIGN(axis, class_axis_of(network, output, request.class_axis));
-    PLIMSOLL_TRY(check_weighing(request, network.values[output].type.dims[axis].value));
+  } else if (binary) {
+    PLIMSOLL_ASSIGN(const auto of_weights, axis_of_weights(network, output, request));
+    weighed = of_weights.has_value();
+    axis = of_weights.value_or(0);
   }
+  const int64_t class_count = classes || weighed ? network.values[output].type.dims[axis].value : 1;
+  state(in_words(network.values[output], request, classes ? std::optional(class_count) : std::nullopt));
   output = without_activation(network, output, kind, axis, notes);
-  if (!classes) {
-    PLIMSOLL_ASSIGN(output, samples_first(network, output, notes));
-  } else {
-    const Dims dims = network.values[output].type.dims;
-    if (!dims[0].batch) {
-      const auto samples =
-          std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.batch; }) - dims.begin();
-      if (axis < static_cast<size_t>(samples)) ++axis;
-      PLIMSOLL_ASSIGN(output, samples_first(network, output, notes));
-    }
+  const Dims dims = network.values[output].type.dims;
+  const auto samples = std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.batch; });
+  if (samples != dims.end() && axis < static_cast<size_t>(samples - dims.begin())) ++axis;
+  PLIMSOLL_ASSIGN(output, samples_first(network, output, notes));
+  if (classes) {
     tokens = axis > 1 && axis + 1 == dims.size();
     if (axis > 1 && !tokens) {
       PLIMSOLL_ASSIGN(output, turned(network, output, "classes_second", order_with(dims.size(), axis, 1)));
@@ -250,7 +224,8 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
                                        : "MseLoss",
             .opset = 13,
             .inputs = {output, labels}};
-  if (classes) weigh(network, node, request);
+  if (weighed) node.attributes["axis"] = static_cast<int64_t>(axis);
+  if (classes || binary) PLIMSOLL_TRY(weigh(network, node, request, class_count));
   if (tokens) {
     node.marks.classes_last = true;
     notes.push_back(fmt::format("per-token loss: logits {}, labels {}", to_string(type.dims), to_string(given.dims)));

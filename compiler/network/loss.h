@@ -37,10 +37,15 @@ struct LossRequest {
   LossKind kind;
   // --output: the output that the loss is applied to, or that is the loss (kind `output`); empty: not given
   std::string output;
-  std::optional<int64_t> class_axis;  // --class-axis, for softmax_cross_entropy; counted from the end if negative
-  // Also for softmax_cross_entropy, with the meaning of PyTorch's CrossEntropyLoss:
+  // --class-axis, for softmax_cross_entropy, and for the weights of binary_cross_entropy; counted from the end if
+  // negative
+  std::optional<int64_t> class_axis;
+  bool by_default = false;  // no --loss was given
+  // Of softmax_cross_entropy, with the meaning of PyTorch's CrossEntropyLoss. Weights and smoothing also of
+  // binary_cross_entropy, with that of BCEWithLogitsLoss (loss_options.h):
   std::optional<int64_t> ignore_index = {};  // --ignore-index; negative labels are always ignored
   std::vector<float> class_weights = {};     // --class-weights, one per class; empty: 1
+  std::vector<float> positive_weights = {};  // --pos-weight, of binary_cross_entropy: of targets that are 1
   std::optional<double> label_smoothing = {};  // --label-smoothing, from 0 to 1
   bool mixed_labels = false;  // --mixed-labels: input "labels" is [N, 3] (runtime/attrs/mixed_label.h)
 };
@@ -50,8 +55,9 @@ struct LossRequest {
 // Errors: usage, if no output has the name; invalid_model, if several outputs remain or the model has none.
 Status choose_output(Network& network, const std::string& name, std::vector<std::string>& notes);
 
-// The initializer of the class weights that attach_loss adds; the code that writes the model must store it.
+// The initializers of the weights that attach_loss adds; the code that writes the model must store them.
 inline constexpr const char* kClassWeights = "plimsoll.class_weights";
+inline constexpr const char* kPositiveWeights = "plimsoll.pos_weight";
 
 // The axis of the classes is unambiguous only in these cases, tried in this order:
 //   1. The scores have two dimensions, or all dimensions after the first two are 1: axis 1.
@@ -64,9 +70,11 @@ inline constexpr const char* kClassWeights = "plimsoll.class_weights";
 //      pixel): axis 1, unless that input also has the same dimensions without the last axis.
 // All other cases need `class_axis`: float features [N,T,D] → scores [N,T,C], for example.
 //
-// `notes` gets a line for each change other than the added loss.
+// `notes` gets a line for each change other than the added loss. `stated` gets the line that says which loss is
+// trained, and over which output.
 // Errors: invalid_model, if the output is ambiguous or cannot be scores, or has one class, for which cross entropy is
 // always 0; usage, if there is no loss and `none` was requested, or if the class axis is ambiguous.
-Status attach_loss(Network& network, const LossRequest& request, std::vector<std::string>& notes);
+Status attach_loss(Network& network, const LossRequest& request, std::vector<std::string>& notes,
+                   std::string* stated = nullptr);
 
 }  // namespace plimsoll

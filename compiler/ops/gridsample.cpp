@@ -12,9 +12,10 @@ namespace grid_sample {
 Result<GridSampleAttrs> attrs_of(const NodeView& node) {
   GridSampleAttrs attrs{.align_corners = node.integer("align_corners", 0) != 0};
   const std::string mode = node.text("mode", "linear"), padding = node.text("padding_mode", "zeros");
-  if (mode == "cubic" || mode == "bicubic")
-    return node.unsupported("mode " + mode + "; supported are nearest and linear");
   attrs.nearest = mode == "nearest";
+  attrs.cubic = mode == "cubic" || mode == "bicubic";
+  if (attrs.cubic && node.input_type(0).rank() != 4)
+    return node.unsupported("mode " + mode + " of " + to_string(node.input_type(0)) + "; it is supported for images");
   if (padding == "border") attrs.padding = GridSampleAttrs::kBorder;
   if (padding == "reflection") attrs.padding = GridSampleAttrs::kReflection;
   return attrs;
@@ -41,7 +42,8 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 
 // For each pixel that contributes to a position: its weight, a product and a sum.
 Affine flops(const NodeView& node) {
-  return flops_per_element(node.output_type(0), node.input_type(0).rank() == 5 ? 24 : 12);
+  const bool volume = node.input_type(0).rank() == 5;
+  return flops_per_element(node.output_type(0), attrs_of(node)->cubic ? 48 : volume ? 24 : 12);
 }
 
 void forward(TaskBuilder& build) {
@@ -92,12 +94,22 @@ std::vector<Sample> samples() {
       sample("one_pixel", {kBatch, {2}, {1}, {1}}, places, "linear", "reflection", 1, 1.5),
       sample("volume", volume, in_volume, "linear", "zeros", 0, 1.3),
       sample("volume_reflected", volume, in_volume, "linear", "reflection", 0, 3),
+      sample("cubic", image, places, "cubic", "zeros", 0, 1.5),
+      sample("cubic_corners", image, places, "cubic", "zeros", 1, 1.5),
+      sample("cubic_border", image, places, "cubic", "border", 0, 1.5),
+      sample("cubic_reflected", image, places, "cubic", "reflection", 0, 4),
+      sample("cubic_reflected_corners", image, places, "cubic", "reflection", 1, 4),
+      sample("cubic_larger", {kBatch, {19}, {9}, {7}}, {kBatch, {11}, {13}, {2}}, "cubic", "border", 1, 1.2),
       {.name = "parameters",
        .inputs = {{.dims = {{2}, {3}, {5}, {4}}, .kind = ValueKind::parameter},
                   {.dims = {{2}, {3}, {3}, {2}}, .kind = ValueKind::parameter}}},
       {.name = "bilinear",
        .inputs = {{.dims = image}, {.dims = places}},
        .attributes = {{"mode", Text("bilinear")}},
+       .opset = 16},
+      {.name = "bicubic",
+       .inputs = {{.dims = image}, {.dims = places, .low = -1.2, .high = 1.2}},
+       .attributes = {{"mode", Text("bicubic")}},
        .opset = 16},
   };
 }

@@ -1,6 +1,5 @@
 """Runs one training step in PyTorch and in a trainer, from the same weights and samples, and compares all tensors."""
 
-import copy
 import json
 import os
 import subprocess
@@ -8,6 +7,8 @@ import tempfile
 from dataclasses import dataclass
 
 import numpy as np
+
+from . import state
 
 # A power of two keeps the bits of a gradient. It is so large that after one step of SGD, w1 = w0 - LR * g, the gradient
 # dominates the weight, even where it is tiny: for example, after a layer scale of 1e-5.
@@ -174,7 +175,7 @@ class _Step:
 
 
 def _gradients(torch, model, arguments, labels, loss):
-    model = copy.deepcopy(model)
+    model = state.copy_of(torch, model)
     model.zero_grad()
     value = loss(model(*arguments), labels)
     value.backward()
@@ -190,7 +191,7 @@ def _gradients_in_double(torch, model, arguments, labels, loss):
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)  # for the tensors that forward() makes
     try:
-        model = copy.deepcopy(model).double()
+        model = state.copy_of(torch, model).double()
         return _gradients(torch, model, tuple(map(widened, arguments)), widened(labels), loss)
     except RuntimeError:
         return None

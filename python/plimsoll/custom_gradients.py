@@ -8,6 +8,8 @@ derivative of its forward().
 
 import contextlib
 
+from . import state
+
 TOLERANCE = 1e-3  # above rounding errors in single precision, below the error of an intentionally different backward()
 
 
@@ -46,8 +48,6 @@ def recorded(torch):
 
 def check(torch, model, arguments, functions):
     """Raises ValueError if the backward() of a recorded Function is not the derivative of its forward()."""
-    import copy
-
     if not functions.met:
         return
     wrong, within = {}, []
@@ -67,7 +67,7 @@ def check(torch, model, arguments, functions):
         return judged
 
     with torch.enable_grad(), torch.random.fork_rng(), _forwards_replaced(torch, replace):
-        copy.deepcopy(model)(*arguments)
+        state.copy_of(torch, model)(*arguments)
     for cls, distance in wrong.items():
         raise ValueError(
             f"{cls.__module__}.{cls.__qualname__} cannot be exported: its backward() is not the derivative of its "

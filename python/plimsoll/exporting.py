@@ -13,7 +13,7 @@ import inspect
 import json
 import os
 
-from . import custom_gradients
+from . import custom_gradients, state
 
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
@@ -33,6 +33,7 @@ def export(
     output_names=None,
     opset_version=None,
     allow_unused=False,
+    allow_state=False,
 ):
     """Exports `model` for training to the file `path`.
 
@@ -46,9 +47,11 @@ def export(
     allow_unused    by default it is an error if the file does not hold a trainable parameter. Then either forward()
                     does not use it, or the exporter computed something else from it, which could not be trained. True
                     permits it.
+    allow_state     by default it is an error if forward() changes buffers that the next step reads, as spectral_norm
+                    does. True permits it: the trainer starts every step from the buffers in the file.
 
-    Raises ValueError if a trainable parameter is missing from the file, or if a torch.autograd.Function has a
-    backward() that is not the derivative of its forward(). Returns `path`.
+    Raises ValueError in these two cases, or if a torch.autograd.Function has a backward() that is not the derivative of
+    its forward(). Returns `path`.
     """
     import torch
 
@@ -57,6 +60,8 @@ def export(
         exporter = "dynamo" if _has_dynamo(torch) else "torchscript"
     if exporter not in ("dynamo", "torchscript"):
         raise ValueError(f"exporter is {exporter!r}; it should be 'dynamo' or 'torchscript'")
+    if not allow_state:
+        state.check(torch, model, arguments)
     write = _by_dynamo if exporter == "dynamo" else _by_torchscript
     with _modes_kept(model):
         with custom_gradients.recorded(torch) as functions, _cuts_kept(torch, model, functions):
@@ -91,6 +96,18 @@ def _modes_kept(model):
             module.training = training
 
 
+def _writable(torch, function, args, kwargs):
+    """The same call in a form that TorchScript's exporter can write. spectral_norm needs these."""
+    if function == torch.nn.functional.normalize and (kwargs or {}).get("out") is not None:
+        # No trainer keeps what forward() leaves in a buffer.
+        return function, args, {key: value for key, value in kwargs.items() if key != "out"}
+    if function == torch.Tensor.H.__get__ and not args[0].is_complex():
+        return torch.Tensor.transpose, (args[0], -2, -1), None
+    if function == torch.vdot and not args[0].is_complex():
+        return torch.dot, args, kwargs
+    return function, args, kwargs
+
+
 @contextlib.contextmanager
 def _cuts_kept(torch, model, functions):
     """Detaches the values that forward() computes under no_grad(), because exporters leave no trace of no_grad().
@@ -114,6 +131,7 @@ def _cuts_kept(torch, model, functions):
         def __torch_function__(self, function, types, args=(), kwargs=None):
             if function == torch.Tensor.unfold:
                 args, kwargs = unfolded(*args, **(kwargs or {})), None
+            function, args, kwargs = _writable(torch, function, args, kwargs)
             if functions.depth > 0:  # inside a torch.autograd.Function, whose backward() computes the gradient
                 return function(*args, **(kwargs or {}))
             if function == torch.Tensor.data.__get__:

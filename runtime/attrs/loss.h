@@ -46,11 +46,18 @@ struct MseAttrs {
   void visit(Visitor&& v) { v("scale", scale); }
 };
 
+// Weights are one for all elements or one for each class; `inner` elements of one class follow each other.
 struct BinaryCrossEntropyAttrs {
   double scale = 1;
+  double smoothing = 0;  // the part of a target that is replaced by 0.5
+  int64_t inner = 1;
 
   template <class Visitor>
-  void visit(Visitor&& v) { v("scale", scale); }
+  void visit(Visitor&& v) {
+    v("scale", scale);
+    v("smoothing", smoothing);
+    v("inner", inner);
+  }
 };
 
 }  // namespace plimsoll

@@ -43,7 +43,7 @@ expect 0 plimsoll compile $net --costs profiled -o again
 [[ $(asked) -eq $once ]] || fail "--costs profiled is another thing than the default"
 # Output of a library on stdout must not get into the answer.
 expect 0 env XDG_CACHE_HOME="$PWD/other" DNNL_VERBOSE=1 plimsoll compile $net -q -o quiet
-[[ ! -s err && $(asked) -gt $once ]] || { cat err; fail "not quiet with -q"; }
+! grep -v '^note: loss: ' err && [[ $(asked) -gt $once ]] || { cat err; fail "not quiet with -q"; }
 
 # A compiler that is killed while it measures keeps its measurements and leaves nothing else. This profiler measures one
 # task at a time, and the compiler is killed at the fourth.

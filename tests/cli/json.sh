@@ -42,7 +42,7 @@ is 'len(it["commands"]) == 3 and it["commands"][2].endswith("--steps 1 --json") 
 expect 0 plimsoll help --json
 is 'len(it) >= 19 and [row["subcommand"] for row in it if not any(o["option"] == "--json" for o in row["options"])] == []'
 # An infeasible budget is answered in the first line, in readable units, before the reasons.
-expect 6 plimsoll plan net.onnx --batch 64 --budget 100KiB -o none.json
+expect 6 plimsoll plan net.onnx --batch 64 --budget 100KiB --loss softmax-cross-entropy -q -o none.json
 head -1 err | grep -Eq 'needs at least [0-9.]+ [KM]iB at batch 64 \(budget: 100.0 KiB\)' || { cat err; fail "the first line does not state the minimum"; }
 sed -n 2p err | grep -Eq -e '--budget [0-9.]+[KM]iB fits; the minimum is [0-9]+ bytes' || { cat err; fail "the second line is no budget to copy"; }
 # What is live at the peak is a screenful: it is listed where -v asks for it.

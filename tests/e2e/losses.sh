@@ -17,6 +17,7 @@ net = torch.nn.Sequential(torch.nn.Conv2d(1, 6, 3), torch.nn.ReLU(), torch.nn.Fl
 x = torch.randn(40, 1, 8, 8)
 targets = torch.from_numpy(np.random.RandomState(1).choice([0, 1, 0.3], (40, 5)).astype(np.float32))
 labels = torch.from_numpy(np.random.RandomState(2).randint(0, 5, 40))
+weights, positive = torch.tensor([0.5, 1, 2, 1.5, 0.25]), torch.tensor([3, 0.25, 1, 2, 1.5])
 holes = torch.where(torch.from_numpy(np.random.RandomState(3).rand(40) < 0.4), torch.tensor(-100), labels)
 PY
 $python - <<'PY'
@@ -33,7 +34,8 @@ model.graph.node.append(helper.make_node("LogSoftmax", loss.input[:1], ["logarit
 loss.op_type, loss.input[0] = "NegativeLogLikelihoodLoss", "logarithms"
 model.graph.node.append(loss)
 onnx.save(model, "own.onnx")
-for name, array in (("x", x), ("targets", targets), ("labels", labels), ("holes", holes)): np.save(name + ".npy", array.numpy())
+for name in ("x", "weights", "positive", "targets", "labels", "holes"):
+    np.save(name + ".npy", globals()[name].numpy())
 np.save("bits.npy", (targets > 0.5).numpy().astype(np.uint8))
 PY
 cat > against.py <<'PY'
@@ -48,7 +50,14 @@ lines = [json.loads(line) for line in open(sys.argv[2])]
 assert len(lines) == 5
 for i, line in enumerate(lines):
     scores = net(x[8 * i:8 * i + 8])
-    if sys.argv[3] == "bce":
+    if sys.argv[3].startswith("weighed"):  # Keras's label_smoothing: the target moves towards one half
+        wanted = targets[8 * i:8 * i + 8]
+        options = dict(pos_weight=torch.tensor(3.0))
+        if sys.argv[3] == "weighed":
+            options = dict(weight=weights, pos_weight=positive)
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, 0.9 * wanted + 0.05, **options)
+        hits = (scores > 0) == (wanted > 0.5)
+    elif sys.argv[3] == "bce":
         wanted = targets[8 * i:8 * i + 8]
         loss, hits = torch.nn.functional.binary_cross_entropy_with_logits(scores, wanted), (scores > 0) == (wanted > 0.5)
     else:
@@ -74,6 +83,28 @@ build_trainer whole bce.onnx --batch 8 --loss bce-logits
 run whole bce targets.npy
 build_trainer rounds bce.onnx --batch 8 --sub-batch 3 --loss bce-logits
 run rounds bce targets.npy
+# Weights for each class, or one for all, and smoothed targets: as BCEWithLogitsLoss, in rounds too.
+build_trainer weighed bce.onnx --batch 8 --sub-batch 3 --loss bce-logits --label-smoothing 0.1 \
+  --class-weights weights.npy --pos-weight positive.npy
+run weighed weighed targets.npy
+build_trainer weighed_by_one bce.onnx --batch 8 --loss bce-logits --pos-weight 3 --label-smoothing 0.1
+run weighed_by_one weighed_by_one targets.npy
+refused() { # MESSAGE options…
+  local message=$1
+  shift
+  expect 2 plimsoll plan bce.onnx --batch 8 "$@" -o plan.json
+  says "$message"
+}
+refused "--pos-weight has 2 weights, but there are 5 classes" --loss bce-logits --pos-weight 1,2
+refused "--ignore-index requires --loss softmax-cross-entropy" --loss bce-logits --ignore-index 1
+refused "--class-weights requires --loss softmax-cross-entropy or bce-logits" --loss mse --class-weights 1,2,3,4,5
+# What is trained is always said; a default even with -q.
+expect 0 plimsoll plan bce.onnx --batch 8 -q -o plan.json
+says "[N,5], 5 classes (default; for a regression: --loss mse)"
+expect 0 plimsoll plan bce.onnx --batch 8 --loss mse -o plan.json
+says "note: loss: mse over output"
+expect 0 plimsoll plan bce.onnx --batch 8 --loss mse -q -o plan.json
+[[ ! -s err ]] || { cat err; fail "-q prints a loss that was chosen"; }
 expect 4 whole/build/train --data npy:x.npy,bits.npy --steps 1;            says "no target of 'npy:x.npy,bits.npy' is above 1/255"
 expect 0 plimsoll plan own.onnx --batch 8 -o plan.json;                    says "node 'logarithms' (LogSoftmax) is removed: the loss includes it"
 build_trainer own own.onnx --batch 8 --sub-batch 3 --loss none

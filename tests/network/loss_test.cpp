@@ -260,7 +260,74 @@ TEST_CASE("where the axis of the classes is clear it is taken, and else it is as
                                                          "--class-axis 2: 4 classes, labels i32[N,3]"});
   const Status other = attach_loss(b.network, {LossKind::mse, "", 1}, notes);
   REQUIRE_FALSE(other.ok());
-  CHECK(other.error().message == "--class-axis requires --loss softmax-cross-entropy");
+  CHECK(other.error().message == "--class-axis requires --loss softmax-cross-entropy or bce-logits");
+}
+
+TEST_CASE("a binary cross entropy takes weights and smoothing, and refuses what has no meaning for it") {
+  const auto attached = [](Builder b, const LossRequest& request, Network* out = nullptr) {
+    std::vector<std::string> notes;
+    const Status status = attach_loss(b.network, request, notes);
+    if (out) *out = b.network;
+    return status.ok() ? std::string() : status.error().message;
+  };
+  LossRequest request{LossKind::binary_cross_entropy, "Relu1.0"};
+  request.class_weights = {1, 2, 3, 4, 5};
+  request.positive_weights = {3};
+  request.label_smoothing = 0.1;
+  Network network;
+  REQUIRE(attached(classifier(), request, &network) == "");
+  const Node& loss = network.nodes.back();
+  REQUIRE(loss.inputs.size() == 4);
+  CHECK(network.values[loss.inputs[2]].initializer == kClassWeights);
+  CHECK(network.values[loss.inputs[3]].initializer == kPositiveWeights);
+  CHECK_FALSE(network.values[loss.inputs[2]].trainable);
+  CHECK(loss.marks.label_smoothing == 0.1);
+  CHECK(NodeView(network, loss).integer("axis", 0) == 1);
+  const auto graph = build_task_graph(network, {.batch = 8, .optimizer = {.kind = OptimizerKind::sgd}});
+  REQUIRE(graph.ok());
+
+  request.class_weights = {1, 2};
+  CHECK(attached(classifier(), request) == "--class-weights has 2 weights, but there are 5 classes");
+  request.class_weights = {};
+  request.positive_weights = {-1};
+  CHECK(attached(classifier(), request) == "--pos-weight must be at least 0");
+  request.positive_weights = {1};
+  request.ignore_index = 2;
+  CHECK(attached(classifier(), request) == "--ignore-index requires --loss softmax-cross-entropy");
+  request.ignore_index = {};
+  request.kind = LossKind::softmax_cross_entropy;
+  CHECK(attached(classifier(), request) == "--pos-weight requires --loss bce-logits");
+  LossRequest alone{LossKind::binary_cross_entropy, "Relu1.0", 1};
+  CHECK(attached(classifier(), alone) ==
+        "--class-axis with --loss bce-logits requires --class-weights or --pos-weight");
+
+  // Of several axes none is guessed. Positions that are moved take the axis along.
+  LossRequest of_pixels{LossKind::binary_cross_entropy};
+  of_pixels.positive_weights = {1, 2, 3};
+  CHECK(
+      attached(ends_in({kBatch, {3}, {7}}, {"MatMul"}), of_pixels) ==
+      "output 'MatMul0.0' is f32[N,3,4]: which axis the weights of --pos-weight belong to is ambiguous; choose it with "
+      "--class-axis K");
+  of_pixels.class_axis = 1;
+  CHECK(attached(ends_in({kBatch, {3}, {7}}, {"MatMul"}), of_pixels) == "");
+  of_pixels.class_axis = -3;
+  CHECK(attached(ends_in({kBatch, {3}, {7}}, {"MatMul"}), of_pixels) ==
+        "--class-axis -3: this axis of output 'MatMul0.0', f32[N,3,4], is the batch");
+}
+
+TEST_CASE("which loss is trained, and of which output, is stated") {
+  const auto stated = [](Builder b, const LossRequest& request) {
+    std::vector<std::string> notes;
+    std::string line;
+    REQUIRE(attach_loss(b.network, request, notes, &line).ok());
+    return line;
+  };
+  LossRequest request{LossKind::softmax_cross_entropy, "Relu1.0"};
+  CHECK(stated(classifier(), request) == "loss: softmax-cross-entropy over output 'Relu1.0' [N,5], 5 classes");
+  request.by_default = true;
+  CHECK(stated(classifier(), request) ==
+        "loss: softmax-cross-entropy over output 'Relu1.0' [N,5], 5 classes (default; for a regression: --loss mse)");
+  CHECK(stated(classifier(), {LossKind::mse, "Relu1.0"}) == "loss: mse over output 'Relu1.0' [N,5]");
 }
 
 TEST_CASE(

@@ -275,6 +275,32 @@ TEST_CASE("the likelihood is that of the labels alone") {
   CHECK(std::isnan(run({-1, -2}, {2}, 1, 2, 1, {}, true, true).loss));
 }
 
+TEST_CASE("weights and smoothing of a binary cross entropy are PyTorch's") {
+  std::vector<float> x = {1.5F, -2, 0.25F, 0.5F, 3, -1}, target = {1, 0, 0.3F, 0, 1, 1}, gradient(6);
+  std::vector<float> weights = {0.5F, 1, 2}, positive = {3, 0.25F, 1.5F};
+  const TensorDesc desc = f32({2, 3});
+  const std::vector<OperandDesc> operands = {read(desc),  read(desc),     write(f32({1})), write(f32({1})),
+                                             write(desc), read(f32({3})), read(f32({3}))};
+  const BinaryCrossEntropyAttrs attrs{.scale = 1.0 / 6, .smoothing = 0.2};
+  const auto kernel = BinaryCrossEntropy::make(attrs, operands, "");
+  std::vector<double> workspace(
+      static_cast<size_t>(BinaryCrossEntropy::algorithms(attrs, operands)[0].workspace_bytes) / 8 + 1);
+  float loss = -1, correct = -1;
+  std::byte* const addresses[] = {
+      reinterpret_cast<std::byte*>(x.data()),        reinterpret_cast<std::byte*>(target.data()),
+      reinterpret_cast<std::byte*>(&loss),           reinterpret_cast<std::byte*>(&correct),
+      reinterpret_cast<std::byte*>(gradient.data()), reinterpret_cast<std::byte*>(weights.data()),
+      reinterpret_cast<std::byte*>(positive.data())};
+  kernel->run({}, addresses, reinterpret_cast<std::byte*>(workspace.data()));
+  backend::finish(nullptr);
+  // F.binary_cross_entropy_with_logits(x, 0.8 * target + 0.1, weight=weights, pos_weight=positive)
+  CHECK(loss == Approx(1.1059635359132456).epsilon(1e-6));
+  CHECK(correct == 3);  // smoothing moves no target across 0.5
+  const std::vector<double> wanted = {-0.034232622221483155, 0.014210450478409789, 0.04924883534546124,
+                                      0.037245933120185454,  0.01409776520288182,  -0.3200116463378357};
+  for (size_t i = 0; i < wanted.size(); ++i) CHECK(static_cast<double>(gradient[i]) == Approx(wanted[i]).epsilon(1e-5));
+}
+
 TEST_CASE("the binary cross entropy is what its formula says, and overflows nowhere") {
   std::vector<float> x(5003), target(x.size()), gradient(x.size());
   for (size_t i = 0; i < x.size(); ++i) {

@@ -159,6 +159,14 @@ TEST_CASE("pictures at the places of a grid as PyTorch's") {
   CHECK(distance(sampled("border", 1, "linear"), {7, 15, 11, 13.91, 13, 13.95, 5}) < 1e-6);
   CHECK(distance(sampled("reflection", 0, "linear"), {7, 15, 11, 17.83, 13.53, 12.25, 12.2}) < 1e-6);
   CHECK(distance(sampled("reflection", 1, "linear"), {7, 15, 11, 13.91, 14.44, 10.45, 8.28}) < 1e-6);
+  // As PyTorch, whose padding applies to each of the 16 pixels.
+  CHECK(distance(sampled("zeros", 0, "cubic"), {1.1875, 4.3125, 11, 19.894366, -1.626132, -0.967856, 0}) < 1e-5);
+  CHECK(distance(sampled("zeros", 1, "cubic"), {7, 15, 11, 16.349744, 5.157088, 4.574842, 0}) < 1e-5);
+  CHECK(distance(sampled("border", 0, "cubic"), {5.875, 16.125, 11, 18.634146, 13.94625, 15.77175, 5}) < 1e-5);
+  CHECK(distance(sampled("border", 1, "cubic"), {7, 15, 11, 14.051636, 13.147456, 14.458432, 5}) < 1e-5);
+  CHECK(distance(sampled("reflection", 0, "cubic"), {4.75, 17.25, 11, 18.634146, 14.681518, 14.201866, 11.778048}) <
+        1e-5);
+  CHECK(distance(sampled("reflection", 1, "cubic"), {7, 15, 11, 15.982051, 16.245664, 11.581741, 7.864977}) < 1e-5);
   // One half is rounded to the even pixel.
   CHECK(sampled("zeros", 0, "nearest") == Values{7, 0, 3, 21, 0, 0, 0});
   CHECK(sampled("border", 1, "nearest") == Values{7, 15, 3, 21, 12, 15, 5});
@@ -177,6 +185,10 @@ TEST_CASE("pictures at the places of a grid as PyTorch's") {
   // NaN is not treated as a position outside.
   const Sample lost{.inputs = {{.dims = {kBatch, {1}, {3}, {4}}}, {.dims = {kBatch, {1}, {1}, {2}}}}};
   CHECK(std::isnan(Run("GridSample", lost, {x, {NAN, 0.2}}).output()[0]));
+  // Infinitely far away: the edge.
+  const Sample far{.inputs = {{.dims = {kBatch, {1}, {3}, {4}}}, {.dims = {kBatch, {1}, {2}, {2}}}},
+                   .attributes = {{"padding_mode", std::string("border")}, {"mode", std::string("cubic")}}};
+  CHECK(distance(Run("GridSample", far, {x, {INFINITY, 0, -INFINITY, -INFINITY}}).output(), {10, 7}) < 1e-5);
 }
 
 TEST_CASE("local response normalization and padding as PyTorch's") {

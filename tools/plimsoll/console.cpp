@@ -52,6 +52,7 @@ void Console::detail(std::string_view text) const {
 
 Messages Console::messages() const {
   return {.on_note = [console = *this](std::string_view text) { console.note(text); },
+          .on_choice = [console = *this](std::string_view text) { console.tagged("note", "1;36", text); },
           .on_warning = [console = *this](std::string_view text) { console.warning(text); },
           .on_text = [](std::string_view text) { fmt::print("{}", text); },
           .on_detail = [console = *this](std::string_view text) { console.detail(text); },

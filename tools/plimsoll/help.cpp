@@ -27,7 +27,7 @@ const std::vector<NamedGroup>& option_groups() {
        {"batch", "budget", "o", "target", "optimizer", "loss", "checkpoint", "inference", "explain", "clear", "list"}},
       {"what to train, and how",
        {"trainable", "freeze", "frozen-statistics", "momentum", "nesterov", "weight-decay", "clip-norm", "class-axis",
-        "class-weights", "ignore-index", "label-smoothing", "mixed-labels", "output"}},
+        "class-weights", "pos-weight", "ignore-index", "label-smoothing", "mixed-labels", "output"}},
       {"what the model leaves open", {"dim", "assume", "modes", "assume-shared", "strict", "require-bn"}},
       {"how to meet the budget",
        {"policy", "sub-batch", "batch-norm", "process-budget", "host-budget", "algorithms-of", "capacity"}},

@@ -73,21 +73,25 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
                clEnumValN(LossKind::output, "output", "output[:NAME]: an output of the model, a scalar, is the loss")),
            cl::sub(sub)),
       class_axis("class-axis", cl::init(1), cl::value_desc("K"),
-                 cl::desc("for --loss softmax-cross-entropy: the class axis of the logits, if the model does not say; "
-                          "negative: counted "
-                          "from the end"),
+                 cl::desc("the class axis of the logits, if the model does not say: for --loss softmax-cross-entropy, "
+                          "and for the weights of bce-logits; negative: counted from the end"),
                  cl::sub(sub)),
       ignore_index("ignore-index", cl::init(-100), cl::value_desc("I"),
                    cl::desc("for --loss softmax-cross-entropy: the label to ignore (default -100); negative labels are "
                             "always ignored"),
                    cl::sub(sub)),
-      class_weights("class-weights", cl::value_desc("FILE|W,W,…"),
-                    cl::desc("for --loss softmax-cross-entropy: a weight for each class; numbers, a .npy file, or a "
-                             "text file of numbers"),
-                    cl::sub(sub)),
+      class_weights(
+          "class-weights", cl::value_desc("FILE|W,W,…"),
+          cl::desc("for --loss softmax-cross-entropy and bce-logits: a weight for each class; numbers, a .npy "
+                   "file, or a text file of numbers"),
+          cl::sub(sub)),
+      positive_weights("pos-weight", cl::value_desc("FILE|W,W,…"),
+                       cl::desc("for --loss bce-logits: the weight of targets that are 1: one number, or one for each "
+                                "class"),
+                       cl::sub(sub)),
       label_smoothing("label-smoothing", cl::init(0.0), cl::value_desc("S"),
                       cl::desc("for --loss softmax-cross-entropy: the share of the label's probability to spread over "
-                               "all classes; from 0 to 1"),
+                               "all classes; for bce-logits: the share of targets to replace by 0.5; from 0 to 1"),
                       cl::sub(sub)),
       mixed_labels("mixed-labels",
                    cl::desc("for --loss softmax-cross-entropy: each sample has two labels and their shares, for the "
@@ -311,11 +315,15 @@ Result<std::optional<SizeSpec>> size_given(const char* flag, const cl::opt<std::
 Result<LossRequest> loss_request(const ModelOptions& options) {
   LossRequest loss(options.loss, options.loss_output.empty() ? options.weights.output : options.loss_output,
                    given<int64_t>(options.class_axis));
+  loss.by_default = options.loss.getNumOccurrences() == 0;
   loss.ignore_index = given<int64_t>(options.ignore_index);
   loss.label_smoothing = given<double>(options.label_smoothing);
   loss.mixed_labels = options.mixed_labels;
   if (!options.class_weights.empty()) {
     PLIMSOLL_ASSIGN(loss.class_weights, read_numbers("--class-weights", options.class_weights));
+  }
+  if (!options.positive_weights.empty()) {
+    PLIMSOLL_ASSIGN(loss.positive_weights, read_numbers("--pos-weight", options.positive_weights));
   }
   return loss;
 }

@@ -32,7 +32,7 @@ struct ModelOptions {
   llvm::cl::opt<LossKind, false, LossParser> loss;
   std::string loss_output;  // of --loss output:NAME
   llvm::cl::opt<long long> class_axis, ignore_index;
-  llvm::cl::opt<std::string> class_weights;
+  llvm::cl::opt<std::string> class_weights, positive_weights;
   llvm::cl::opt<double> label_smoothing;
   llvm::cl::opt<bool> mixed_labels;
   llvm::cl::opt<OptimizerKind> optimizer;

@@ -75,7 +75,9 @@ Status find_folded_normalization(const Model& model, const Network& network, boo
     ++convolutions;
     if (node.inputs.size() < 3 || !node.inputs[2].valid()) continue;
     ++with_bias;
-    renamed += !are_siblings(network.values[node.inputs[1]].name, network.values[node.inputs[2]].name);
+    // A weight that is computed in the model, such as a standardized one, has no name of its own to lose.
+    const Value &weight = network.values[node.inputs[1]], &bias = network.values[node.inputs[2]];
+    renamed += !weight.initializer.empty() && !are_siblings(weight.name, bias.name);
   }
   if (frozen > 0 && network.modes_are_stated) return {};
   // torch's dynamo exporter writes the same node for a module in train() and in eval().

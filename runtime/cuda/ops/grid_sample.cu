@@ -5,6 +5,7 @@
 #include "runtime/attrs/grid_sample.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/layout.h"
@@ -20,20 +21,29 @@ struct AxisPlace {
   float at, slope;
 };
 
+// The pixels along one axis that a position reads; -1: outside.
+struct AxisTaps {
+  int64_t pixel[4];
+  float share[4], slope[4];
+};
+
+// Of at most kTaps pixels: 8, or 16 for cubic.
+template <int kTaps>
 struct Around {
-  int64_t pixel[8];  // -1: outside
-  float share[8];
-  float slope[8][3];
+  int64_t pixel[kTaps];  // -1: outside
+  float share[kTaps];
+  float slope[kTaps][3];
 };
 
 struct GridShape {
-  bool nearest, align_corners;
+  bool nearest, cubic, align_corners;
   int64_t padding, samples, channels, places = 1, pixels = 1;
   int axes;
   int64_t size[3] = {1, 1, 1};  // width, height, depth
 
   GridShape(const GridSampleAttrs& a, const TensorDesc& x, const TensorDesc& grid)
       : nearest(a.nearest),
+        cubic(a.cubic),
         align_corners(a.align_corners),
         padding(a.padding),
         samples(x.dim(0)),
@@ -42,7 +52,9 @@ struct GridShape {
     for (size_t i = 1; i + 1 < grid.rank(); ++i) places *= grid.dim(i);
     for (size_t i = 2; i < x.rank(); ++i) size[x.rank() - 1 - i] = x.dim(i), pixels *= x.dim(i);
   }
-  __host__ __device__ int corners() const { return nearest ? 1 : 1 << axes; }
+  // Of the pixels along one axis.
+  __device__ int log_taps() const { return nearest ? 0 : cubic ? 2 : 1; }
+  __device__ int corners() const { return 1 << (log_taps() * axes); }
 
   __device__ static AxisPlace mirrored(float at, float slope, float low, float span) {
     if (span <= 0) return {0, 0};
@@ -57,9 +69,14 @@ struct GridShape {
     const float all = static_cast<float>(along), last = all - 1;
     AxisPlace place =
         align_corners ? AxisPlace{(given + 1) / 2 * last, last / 2} : AxisPlace{((given + 1) * all - 1) / 2, all / 2};
-    if (padding == GridSampleAttrs::kReflection)
+    if (cubic) {
+      // Farther away, all four pixels are those of the edge.
+      if (padding == GridSampleAttrs::kBorder && place.at == place.at)
+        place.at = fminf(fmaxf(place.at, -4.0F), last + 4);
+    } else if (padding == GridSampleAttrs::kReflection) {
       place = align_corners ? mirrored(place.at, place.slope, 0, last) : mirrored(place.at, place.slope, -0.5F, all);
-    if (padding != GridSampleAttrs::kZeros) {
+    }
+    if (padding != GridSampleAttrs::kZeros && !cubic) {
       if (!(place.at > 0)) place = {0, 0};
       else if (place.at >= last) place = {last, 0};
     }
@@ -67,28 +84,59 @@ struct GridShape {
     return fabsf(place.at) < 0x1p30F ? place : AxisPlace{-100, 0};
   }
 
-  __device__ Around around(const float* grid) const {
-    AxisPlace place[3];
-    float low[3];
-    for (int i = 0; i < axes; ++i) {
-      place[i] = axis_place(grid[i], size[i]);
-      low[i] = nearest ? rintf(place[i].at) : place[i].at != place[i].at ? 0.0F : floorf(place[i].at);
+  __device__ int64_t padded_pixel(int64_t at, int64_t along) const {
+    if (padding == GridSampleAttrs::kZeros) return at >= 0 && at < along ? at : -1;
+    if (padding == GridSampleAttrs::kReflection) {
+      const float all = static_cast<float>(along), given = static_cast<float>(at);
+      at = static_cast<int64_t>((align_corners ? mirrored(given, 1, 0, all - 1) : mirrored(given, 1, -0.5F, all)).at);
     }
-    Around result;
+    return at < 0 ? 0 : at >= along ? along - 1 : at;
+  }
+
+  __device__ AxisTaps cubic_taps(const AxisPlace& place, int64_t along) const {
+    constexpr float k = kGridCubic;
+    const float low = place.at != place.at ? 0.0F : floorf(place.at), t = place.at - low;
+    const auto near = [](float d) { return ((k + 2) * d - (k + 3)) * d * d + 1; };       // of a distance up to 1
+    const auto far = [](float d) { return ((k * d - 5 * k) * d + 8 * k) * d - 4 * k; };  // of one from 1 to 2
+    const auto near_slope = [](float d) { return (3 * (k + 2) * d - 2 * (k + 3)) * d; };
+    const auto far_slope = [](float d) { return (3 * k * d - 10 * k) * d + 8 * k; };
+    AxisTaps taps{{},
+                  {far(t + 1), near(t), near(1 - t), far(2 - t)},
+                  {far_slope(t + 1), near_slope(t), -near_slope(1 - t), -far_slope(2 - t)}};
+    for (int i = 0; i < 4; ++i) {
+      taps.pixel[i] = padded_pixel(static_cast<int64_t>(low) - 1 + i, along);
+      taps.slope[i] *= place.slope;
+    }
+    return taps;
+  }
+
+  __device__ AxisTaps taps_of(float given, int64_t along) const {
+    const AxisPlace place = axis_place(given, along);
+    if (cubic) return cubic_taps(place, along);
+    const float low = nearest ? rintf(place.at) : place.at != place.at ? 0.0F : floorf(place.at);
+    const int64_t first = static_cast<int64_t>(low), second = first + 1;
+    const int64_t one = first >= 0 && first < along ? first : -1, other = second >= 0 && second < along ? second : -1;
+    if (nearest) return {{one, -1, -1, -1}, {1, 0, 0, 0}, {0, 0, 0, 0}};
+    return {{one, other, -1, -1}, {low + 1 - place.at, place.at - low, 0, 0}, {-place.slope, place.slope, 0, 0}};
+  }
+
+  template <int kTaps>
+  __device__ Around<kTaps> around(const float* grid) const {
+    AxisTaps taps[3];
+    for (int i = 0; i < axes; ++i) taps[i] = taps_of(grid[i], size[i]);
+    const int bits = log_taps(), mask = (1 << bits) - 1;
+    Around<kTaps> result;
     for (int corner = 0; corner < corners(); ++corner) {
       int64_t pixel = 0, step = 1;
       bool inside = true;
       float all = 1, slopes[3] = {1, 1, 1};
       for (int i = 0; i < axes; ++i) {
-        const bool high = (corner >> i & 1) != 0;
-        const int64_t at = static_cast<int64_t>(low[i]) + (high ? 1 : 0);
-        const float share = nearest ? 1 : high ? place[i].at - low[i] : low[i] + 1 - place[i].at;
-        const float slope = nearest ? 0 : high ? place[i].slope : -place[i].slope;
-        inside = inside && at >= 0 && at < size[i];
-        pixel += at * step;
+        const int tap = corner >> (i * bits) & mask;
+        inside = inside && taps[i].pixel[tap] >= 0;
+        pixel += taps[i].pixel[tap] * step;
         step *= size[i];
-        all *= share;
-        for (int j = 0; j < 3; ++j) slopes[j] *= j == i ? slope : share;
+        all *= taps[i].share[tap];
+        for (int j = 0; j < 3; ++j) slopes[j] *= j == i ? taps[i].slope[tap] : taps[i].share[tap];
       }
       result.pixel[corner] = inside ? pixel : -1;
       result.share[corner] = all;
@@ -98,11 +146,12 @@ struct GridShape {
   }
 };
 
+template <int kTaps>
 __global__ void grid_sample_kernel(GridShape shape, const float* x, const float* grid, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.samples * shape.channels * shape.places) return;
   const int64_t plane = number / shape.places, place = number % shape.places, sample = plane / shape.channels;
-  const Around around = shape.around(grid + (sample * shape.places + place) * shape.axes);
+  const Around<kTaps> around = shape.around<kTaps>(grid + (sample * shape.places + place) * shape.axes);
   const float* const from = x + plane * shape.pixels;
   float sum = 0;
   for (int k = 0; k < shape.corners(); ++k)
@@ -110,7 +159,7 @@ __global__ void grid_sample_kernel(GridShape shape, const float* x, const float*
   y[number] = sum;
 }
 
-template <bool kAdd>
+template <int kTaps, bool kAdd>
 __global__ void picture_gradient_kernel(GridShape shape, int64_t stretches, int64_t stretch, const float* grid,
                                         const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
@@ -124,21 +173,22 @@ __global__ void picture_gradient_kernel(GridShape shape, int64_t stretches, int6
   if constexpr (!kAdd)
     for (int64_t i = first; i < end; ++i) to[i] = 0;
   for (int64_t place = 0; place < shape.places; ++place) {
-    const Around around = shape.around(grid + (sample * shape.places + place) * shape.axes);
+    const Around<kTaps> around = shape.around<kTaps>(grid + (sample * shape.places + place) * shape.axes);
     const float slope = dy[plane * shape.places + place];
     for (int k = 0; k < shape.corners(); ++k)
       if (around.pixel[k] >= first && around.pixel[k] < end) to[around.pixel[k]] += slope * around.share[k];
   }
 }
 
-template <bool kAdd>
+template <int kTaps, bool kAdd>
 __global__ void grid_gradient_kernel(GridShape shape, const float* x, const float* grid, const float* dy,
                                      float* dgrid) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.samples * shape.places) return;
   const int64_t sample = number / shape.places, place = number % shape.places;
-  const Around around = shape.around(grid + number * shape.axes);
-  float of_corner[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+  const Around<kTaps> around = shape.around<kTaps>(grid + number * shape.axes);
+  float of_corner[kTaps];
+  for (int k = 0; k < kTaps; ++k) of_corner[k] = 0;
   for (int64_t c = sample * shape.channels; c < (sample + 1) * shape.channels; ++c) {
     const float slope = dy[c * shape.places + place];
     for (int k = 0; k < shape.corners(); ++k)
@@ -152,16 +202,25 @@ __global__ void grid_gradient_kernel(GridShape shape, const float* x, const floa
   }
 }
 
+// `make` is called with the largest number of pixels that a position reads.
+template <class Make>
+std::unique_ptr<Kernel> by_taps(const GridSampleAttrs& attrs, Make make) {
+  if (attrs.cubic) return make(std::integral_constant<int, 16>());
+  return make(std::integral_constant<int, 8>());
+}
+
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(GridSampleForward, {
   cuda::need_plain(operands);
   const GridShape shape(attrs, operands[0].tensor, operands[1].tensor);
-  return cuda::kernel(
-      [shape, n = operands[2].tensor.elements()](const RunContext& context, std::byte* const* operand, std::byte*) {
-        cuda::launch("grid sample", grid_sample_kernel, cuda::blocks_for(n), cuda::kThreads, context, shape,
-                     cuda::in(operand, 0), cuda::in(operand, 1), cuda::out(operand, 2));
-      });
+  return by_taps(attrs, [&](auto taps) -> std::unique_ptr<Kernel> {
+    return cuda::kernel(
+        [shape, n = operands[2].tensor.elements()](const RunContext& context, std::byte* const* operand, std::byte*) {
+      cuda::launch("grid sample", grid_sample_kernel<decltype(taps)::value>, cuda::blocks_for(n), cuda::kThreads,
+                   context, shape, cuda::in(operand, 0), cuda::in(operand, 1), cuda::out(operand, 2));
+    });
+  });
 })
 
 PLIMSOLL_CUDA_KERNEL(GridSampleBackward, {
@@ -171,11 +230,13 @@ PLIMSOLL_CUDA_KERNEL(GridSampleBackward, {
   const int64_t wanted = std::clamp<int64_t>(kGridThreads / planes, 1, shape.pixels);
   const int64_t stretch = (shape.pixels + wanted - 1) / wanted;
   const int64_t stretches = (shape.pixels + stretch - 1) / stretch;
-  return cuda::by_flag(cuda::adds(operands[2]), [&](auto add) -> std::unique_ptr<Kernel> {
-    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("grid sample's gradient", picture_gradient_kernel<decltype(add)::value>,
-                   cuda::blocks_for(planes * stretches), cuda::kThreads, context, shape, stretches, stretch,
-                   cuda::in(operand, 0), cuda::in(operand, 1), cuda::out(operand, 2));
+  return by_taps(attrs, [&](auto taps) -> std::unique_ptr<Kernel> {
+    return cuda::by_flag(cuda::adds(operands[2]), [&](auto add) -> std::unique_ptr<Kernel> {
+      return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+        cuda::launch("grid sample's gradient", picture_gradient_kernel<decltype(taps)::value, decltype(add)::value>,
+                     cuda::blocks_for(planes * stretches), cuda::kThreads, context, shape, stretches, stretch,
+                     cuda::in(operand, 0), cuda::in(operand, 1), cuda::out(operand, 2));
+      });
     });
   });
 })
@@ -183,11 +244,13 @@ PLIMSOLL_CUDA_KERNEL(GridSampleBackward, {
 PLIMSOLL_CUDA_KERNEL(GridSampleBackwardGrid, {
   cuda::need_plain(operands);
   const GridShape shape(attrs, operands[0].tensor, operands[1].tensor);
-  return cuda::by_flag(cuda::adds(operands[3]), [&](auto add) -> std::unique_ptr<Kernel> {
-    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("grid's gradient", grid_gradient_kernel<decltype(add)::value>,
-                   cuda::blocks_for(shape.samples * shape.places), cuda::kThreads, context, shape, cuda::in(operand, 0),
-                   cuda::in(operand, 1), cuda::in(operand, 2), cuda::out(operand, 3));
+  return by_taps(attrs, [&](auto taps) -> std::unique_ptr<Kernel> {
+    return cuda::by_flag(cuda::adds(operands[3]), [&](auto add) -> std::unique_ptr<Kernel> {
+      return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+        cuda::launch("grid's gradient", grid_gradient_kernel<decltype(taps)::value, decltype(add)::value>,
+                     cuda::blocks_for(shape.samples * shape.places), cuda::kThreads, context, shape,
+                     cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2), cuda::out(operand, 3));
+      });
     });
   });
 })

@@ -1,5 +1,5 @@
 // Mse {prediction, target, loss, dprediction}
-// BinaryCrossEntropy {logits, target, loss, correct, dlogits}   targets from 0 to 1
+// BinaryCrossEntropy {logits, target, loss, correct, dlogits, weights?, positive weights?}   targets from 0 to 1
 // OutputLoss {x, loss, dx}   x is itself the loss: its gradient is 1
 //
 // prediction, logits and their gradients are f32 or bf16.
@@ -57,11 +57,47 @@ class MseKernel final : public Kernel {
 };
 
 // max(x, 0) - x·t + ln(1 + e^-|x|), which never overflows; its slope is sigmoid(x) - t.
+struct BinaryTerm {
+  double loss;
+  float slope;
+};
+
+BinaryTerm binary_term(float logit, float target) {
+  return {static_cast<double>((logit > 0 ? logit : 0) - logit * target) +
+              std::log1p(static_cast<double>(host::exp_of(-std::fabs(logit)))),
+          host::sigmoid_of(logit) - target};
+}
+
+// With the weight p of the target: (1 - t)·x + (1 + (p - 1)·t)·(max(-x, 0) + ln(1 + e^-|x|)).
+BinaryTerm binary_term(float logit, float target, float weight, float positive) {
+  const float factor = 1 + (positive - 1) * target;
+  const double logarithm =
+      static_cast<double>(logit < 0 ? -logit : 0) + std::log1p(static_cast<double>(host::exp_of(-std::fabs(logit))));
+  return {static_cast<double>(weight) *
+              (static_cast<double>((1 - target) * logit) + static_cast<double>(factor) * logarithm),
+          weight * (1 - target - factor * (1 - host::sigmoid_of(logit)))};
+}
+
+// The weights of an operand that may be absent: one for all elements, or one for each class.
+struct ElementWeights {
+  const float* values = nullptr;
+  int64_t count = 1, inner = 1;
+
+  ElementWeights(std::span<const OperandDesc> operands, size_t i, int64_t of_inner) : inner(of_inner) {
+    if (i < operands.size() && operands[i].tensor.rank() > 0) count = operands[i].tensor.elements();
+  }
+  float at(int64_t element) const { return values ? values[element / inner % count] : 1; }
+};
+
 template <class T>
 class BinaryCrossEntropyKernel final : public Kernel {
  public:
   BinaryCrossEntropyKernel(const BinaryCrossEntropyAttrs& attrs, std::span<const OperandDesc> operands)
-      : scale_(attrs.scale), n_(operands[0].tensor.elements()) {}
+      : attrs_(attrs),
+        n_(operands[0].tensor.elements()),
+        operands_(operands.size()),
+        weights_(operands, 5, attrs.inner),
+        positive_(operands, 6, attrs.inner) {}
 
   int64_t workspace_bytes() const { return parts() * static_cast<int64_t>(sizeof(LossShare)); }
 
@@ -70,17 +106,22 @@ class BinaryCrossEntropyKernel final : public Kernel {
     const float* t = host::in(operands, 1);
     T* dx = context.training ? host::out<T>(operands, 4) : nullptr;
     LossShare* shares = reinterpret_cast<LossShare*>(workspace);
-    const double scale = scale_ * context.loss_scale;
+    ElementWeights weights = weights_, positive = positive_;
+    if (operands_ > 5) weights.values = host::in(operands, 5);
+    if (operands_ > 6) positive.values = host::in(operands, 6);
+    const double scale = attrs_.scale * context.loss_scale;
     const float factor = static_cast<float>(scale);
+    const float kept = static_cast<float>(1 - attrs_.smoothing), added = static_cast<float>(attrs_.smoothing / 2);
 #pragma omp parallel for schedule(static) if (n_ > 4096)
     for (int64_t i = 0; i < parts(); ++i) {
       shares[i] = {};
       for (int64_t j = i * kPart; j < std::min(n_, (i + 1) * kPart); ++j) {
-        const float logit = x[j], target = t[j];
-        shares[i].loss += static_cast<double>((logit > 0 ? logit : 0) - logit * target) +
-                          std::log1p(static_cast<double>(host::exp_of(-std::fabs(logit))));
-        shares[i].hits += (logit > 0) == (target > 0.5F) ? 1 : 0;
-        if (dx) dx[j] = factor * (host::sigmoid_of(logit) - target);
+        const float logit = x[j], given = t[j], target = kept * given + added;
+        const BinaryTerm term =
+            operands_ > 5 ? binary_term(logit, target, weights.at(j), positive.at(j)) : binary_term(logit, target);
+        shares[i].loss += term.loss;
+        shares[i].hits += (logit > 0) == (given > 0.5F) ? 1 : 0;
+        if (dx) dx[j] = factor * term.slope;
       }
     }
     const LossShare sum = total(shares, parts());
@@ -92,8 +133,10 @@ class BinaryCrossEntropyKernel final : public Kernel {
   static constexpr int64_t kPart = 1024;
   int64_t parts() const { return (n_ + kPart - 1) / kPart; }
 
-  double scale_;
+  BinaryCrossEntropyAttrs attrs_;
   int64_t n_;
+  size_t operands_;
+  ElementWeights weights_, positive_;
 };
 
 }  // namespace

@@ -1,0 +1,75 @@
+"""Finds buffers that forward() changes and reads again in the next step, as spectral normalization does.
+
+An ONNX file computes outputs of inputs. A trainer keeps all buffers except the running statistics of normalizations, so
+a module with such a state would be trained with that of its first step.
+"""
+
+import copy
+
+
+def copy_of(torch, model):
+    """A deep copy, also of a module that keeps a computed weight as an attribute, as torch.nn.utils.weight_norm does."""
+    computed = [
+        (module, name, value)
+        for module in model.modules()
+        for name, value in vars(module).items()
+        if isinstance(value, torch.Tensor) and not value.is_leaf
+    ]
+    try:
+        for module, name, value in computed:
+            vars(module)[name] = value.detach()
+        return copy.deepcopy(model)
+    finally:
+        for module, name, value in computed:
+            vars(module)[name] = value
+
+
+def check(torch, model, arguments):
+    """Raises ValueError if the outputs depend on what an earlier forward() has left in buffers."""
+    model = copy_of(torch, model)
+    buffers = _buffers(torch, model)
+    before = {name: buffer.clone() for name, buffer in buffers.items()}
+    first = _outputs(torch, model, arguments)
+    changed = [name for name, buffer in _buffers(torch, model).items() if not _same(torch, buffer, before.get(name))]
+    if not changed:
+        return
+    second = _outputs(torch, model, arguments)
+    for name, buffer in _buffers(torch, model).items():
+        if name in before:
+            buffer.copy_(before[name])
+    again = _outputs(torch, model, arguments)
+    # Outputs that differ from the same state are random in ways that a seed does not determine.
+    if _all_same(torch, first, second) or not _all_same(torch, first, again):
+        return
+    names = ", ".join(changed[:4]) + (", …" if len(changed) > 4 else "")
+    raise ValueError(
+        f"forward() changes buffers that the next step reads: {names}. A trainer keeps buffers as they are in the file, "
+        "so it would train something else. allow_state=True permits it"
+    )
+
+
+def _buffers(torch, model):
+    """Without the running statistics of normalizations, which trainers update."""
+    norms = (torch.nn.modules.batchnorm._NormBase,)
+    return {
+        f"{path}.{name}" if path else name: buffer
+        for path, module in model.named_modules()
+        if not isinstance(module, norms)
+        for name, buffer in module.named_buffers(recurse=False)
+        if buffer.is_floating_point()
+    }
+
+
+def _outputs(torch, model, arguments):
+    with torch.no_grad(), torch.random.fork_rng():
+        torch.manual_seed(0)
+        outputs = model(*arguments)
+    return [o.clone() for o in torch.utils._pytree.tree_flatten(outputs)[0] if isinstance(o, torch.Tensor)]
+
+
+def _same(torch, a, b):
+    return b is not None and a.shape == b.shape and torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
+
+
+def _all_same(torch, some, others):
+    return len(some) == len(others) and all(_same(torch, a, b) for a, b in zip(some, others))
