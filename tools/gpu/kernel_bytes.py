@@ -125,7 +125,8 @@ def samples_of(test_ops):
     """(kernel, sample, bytes read, bytes written) of the tasks of the operators' samples."""
     with tempfile.TemporaryDirectory() as work:
         path = f"{work}/cases.json"
-        subprocess.run([test_ops, "[.cases]"], env={**os.environ, "PLIMSOLL_CASES": path}, check=True, capture_output=True)
+        subprocess.run([test_ops, "[.cases]"], env={**os.environ, "PLIMSOLL_CASES": path}, check=True,
+                       capture_output=True)
         cases = json.load(open(path))["cases"]
     for case in cases:
         read = written = 0

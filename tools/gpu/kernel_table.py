@@ -29,9 +29,10 @@ KIB = 1024
 DEVICES = {80: (64, 32, 164), 90: (64, 32, 228), 100: (64, 32, 228)}
 REGISTERS, UNIT, RESERVED = 65536, 256, KIB
 LAUNCHES = """The largest task of these networks at batch {batch} that may launch the kernel, and the bytes that the
-task reads and writes, as the task graph states them: every operand once, or twice if it is updated or read in two passes. A task
-may launch several kernels, and not all of its kernels for every shape; workspaces are not counted. Where none of the
-networks has such a task, it is the largest of the operators' samples, which are small. The networks: {networks}."""
+task reads and writes, as the task graph states them: every operand once, or twice if it is updated or read in two
+passes. A task may launch several kernels, and not all of its kernels for every shape; workspaces are not counted.
+Where none of the networks has such a task, it is the largest of the operators' samples, which are small. The
+networks: {networks}."""
 
 
 def blocks_at_once(arch, registers, threads, shared):
@@ -174,7 +175,7 @@ def main():
              f"| kernel | instances | threads | {heads} | shared | local | arguments | load | store |",
              "|" + "---|" * (8 + 3 * len(DEVICES)), *rows, "",
              "## Bytes per launch", "",
-             *textwrap.wrap(LAUNCHES.format(batch=kernel_bytes.BATCH, networks=", ".join(networks)), 120,
+             *textwrap.wrap(LAUNCHES.replace("\n", " ").format(batch=kernel_bytes.BATCH, networks=", ".join(networks)), 120,
                             break_on_hyphens=False), "",
              *listed("None of their tasks launches", without, "Each kernel has such a task."),
              "| kernel | task | of | reads | writes |", "|---|---|---|---|---|", *moved]

@@ -3,8 +3,9 @@
 // Several tables may share the indices: [tables, rows, width], y [tables, count, width].
 //
 // In the backward, the rows of each table are divided into kShares shares: a block has the rows whose number modulo
-// kShares is that of its share, and as many columns as it has threads. It reads all indices and adds its rows in order. No atomics: the same bits
-// every time. An invalid index gives NaN: the error is visible, and no memory outside the arrays is accessed.
+// kShares is that of its share, and as many columns as it has threads. It reads all indices and adds its rows in order.
+// No atomics: the same bits every time. An invalid index gives NaN: the error is visible, and no memory outside the
+// arrays is accessed.
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
