@@ -12,8 +12,8 @@
 # The parts are:
 #
 #   1 operators: every sample, cuda compared with the host; a small network in every way; sanitizers
-#   2 three iterations compared with PyTorch in fp32, TF32 and bf16; budgets; two ranks on one device, where NCCL allows
-#     them; compute-sanitizer
+#   2 three iterations compared with PyTorch in fp32, TF32 and bf16, also of a small GPT with the fused operator of
+#     attention; budgets; two ranks on one device, where NCCL allows them; compute-sanitizer
 #   3 profiles; predicted and measured times at five budgets
 #   4 throughput compared with PyTorch in the same precision; Nsight Compute (ncu) on six of the own kernels
 #   5 networks beyond the memory of the card

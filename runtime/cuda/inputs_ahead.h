@@ -1,11 +1,11 @@
-// The next round's inputs, brought to the device while a round computes, if the plan has room for them
+// The next round's inputs, copied to the device while a round computes, if the plan has room for them
 // (Program::inputs_ahead). Loads then copy within the device:
 //
 //   compute  ─┬───────── 0 ── 1 ── 2 ── 3 ── … ──┬─►
 //   h2d       └─ load ── (wait) ── next samples ─┘      the trainer stages the next samples while the round runs
 //
 // All uses of that part of the arena are on the h2d stream, in this order, so no round overwrites samples before they
-// are loaded. A round whose samples were not expected brings its own before it forks.
+// are loaded. A round whose samples were not announced first copies its own.
 #pragma once
 
 #include <cuda_runtime.h>

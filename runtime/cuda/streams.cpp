@@ -7,7 +7,8 @@
 //   h2d       └─ load ── prefetch … ───────────────────────┘
 //
 // Streams run in order, so of several waits for one stream only the last is issued. Steps that evaluation or a round
-// without updates skips still record their events and wait, so that other streams' conclusions remain valid.
+// without updates skips still wait and record their events: another stream's wait for one of them stands for the steps
+// before it, too.
 //
 // A repeated round is recorded as a CUDA graph: thousands of launches become one. Values that change between replays
 // are not in the recording: seed, iteration, round and rate are read from device memory that the first node fills; the
@@ -15,7 +16,7 @@
 // of each kind, because libraries load their code on first use; timed rounds, with an event before and after each step;
 // rounds that cannot be recorded; and rounds for whose graph the device has too little free memory.
 //
-// If the plan has room for the next round's inputs, they are brought while a round computes (inputs_ahead.h).
+// If the plan has room for the next round's inputs, they are copied while a round computes (inputs_ahead.h).
 //
 // Consecutive updates on the compute stream without waits in between are combined into one launch if their kernels
 // allow it. The launch takes the position of the first update. Other streams cannot tell the difference, because

@@ -79,3 +79,23 @@ profile = json.load(open("described.json"))
 assert profile["described"] and not any("error" in t for t in profile["tasks"])
 assert not any("seconds" in a for t in profile["tasks"] for a in t["algorithms"])
 PY
+
+# A library that cuDNN loads on demand and cannot load: the loader's reason is told.
+cudnn=$(ldd "$profiler" | awk '/libcudnn\.so/ { print $3 }')
+broken() {
+  rm -rf libs && mkdir libs
+  for each in "$(dirname "$cudnn")"/libcudnn_*.so.9; do ln -s "$(readlink -f "$each")" "libs/$(basename "$each")"; done
+  cp "$(readlink -f "$cudnn")" "libs/$(basename "$cudnn")"
+  rm -f "libs/libcudnn_$1.so.9"
+  : >"libs/libcudnn_$1.so.9" >"libs/libcudnn_$1.so"
+}
+if [[ $cudnn == */libcudnn.so.9 ]]; then
+  broken heuristic
+  expect 0 env LD_LIBRARY_PATH="$PWD/libs" "$profiler" tasks.json -o without.json --device-props a100
+  grep -q "cuDNN has no such convolution: .*libcudnn_heuristic.so.9: file too short" without.json ||
+    fail "without.json does not say which library is broken"
+  broken graph
+  expect 8 env LD_LIBRARY_PATH="$PWD/libs" "$profiler" tasks.json -o without.json --device-props a100
+  says "cuDNN is not complete: "
+  says "libcudnn_graph.so.9: file too short"
+fi

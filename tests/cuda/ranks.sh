@@ -64,7 +64,8 @@ done
 # NCCL does not report a broken link by itself while all ranks are alive, so it is queried.
 NCCL_BREAKS=20 started twice twice --epochs 100000
 ended 11 0 1
-cat err.0 err.1 | grep -c "^error: on rank [01]: NCCL: " >/dev/null || { cat err.*; fail "nobody says that NCCL failed"; }
+cat err.0 err.1 | grep -c "^error: on rank [01]: NCCL: an error of the emulation: its explanation" >/dev/null ||
+  { cat err.*; fail "nobody says that NCCL failed, and why"; }
 cat err.0 err.1 | grep -c "^error: rank [01] is gone, in iteration [0-9]*: what adds up over the ranks failed there" >/dev/null || { cat err.*; fail "nobody says whose sums failed"; }
 
 # Ranks with different plans do not start.

@@ -24,7 +24,8 @@ for part in range(1, 6):
     assert not wrong, wrong
     print(f"part {part}: {len(steps[part])} steps, {sum(one.get('took_seconds', 0) for one in steps[part].values()):.0f} s")
 names = [name for part in steps.values() for name in part]
-for words in ("operators", "memcheck", "racecheck", "initcheck", "bf16", "tf32", "ncu nhwc", "ncu nchw", "torch eager",
+for words in ("operators", "memcheck", "racecheck", "initcheck", "bf16", "tf32", "gpt fp32",
+              "gpt bf16", "ncu nhwc", "ncu nchw", "torch eager",
               "torch compile", "profile", "two ranks"):
     assert any(words in name for name in names), (words, names)
 PY

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Writes a page of the machine code of all own CUDA kernels: registers, occupancy, shared and local memory, bytes of
-arguments per launch, and the widest accesses of memory. It reads the compiled library, so it needs no GPU.
+arguments per launch, the widest accesses of memory, and the bytes that a launch reads and writes for a task of a
+reference network (kernel_bytes.py). It reads the compiled library and asks the compiler, so it needs no GPU.
 
 usage: kernel_table.py build/runtime/libplimsoll_cuda.a [-o docs/cuda-kernels.md] [--cuobjdump PATH]
+                       [--plimsoll build/bin/plimsoll] [--test-ops build/tests/ops/test_ops]
 
 The library must have code for sm_80, sm_90 and sm_100:
 
@@ -18,12 +20,19 @@ import subprocess
 import sys
 import textwrap
 
+import kernel_bytes
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KIB = 1024
 # Per multiprocessor, from the CUDA C++ programming guide's table of compute capabilities: warps, blocks, KiB of shared
 # memory. Each has 65,536 registers, which a warp takes by 256, and a block takes 1 KiB of shared memory for the system.
 DEVICES = {80: (64, 32, 164), 90: (64, 32, 228), 100: (64, 32, 228)}
 REGISTERS, UNIT, RESERVED = 65536, 256, KIB
+LAUNCHES = """The largest task of these networks at batch {batch} that may launch the kernel, and the bytes that the
+task reads and writes, as the task graph states them: every operand once, or twice if it is updated or read in two
+passes. A task may launch several kernels, and not all of its kernels for every shape; workspaces are not counted.
+Where none of the networks has such a task, it is the largest of the operators' samples, which are small. The
+networks: {networks}."""
 
 
 def blocks_at_once(arch, registers, threads, shared):
@@ -111,6 +120,8 @@ def main():
     parser.add_argument("library")
     parser.add_argument("-o", "--out", default=f"{ROOT}/docs/cuda-kernels.md")
     parser.add_argument("--cuobjdump", default=shutil.which("cuobjdump") or "/usr/local/cuda/bin/cuobjdump")
+    parser.add_argument("--plimsoll", default=f"{ROOT}/build/bin/plimsoll")
+    parser.add_argument("--test-ops", default=f"{ROOT}/build/tests/ops/test_ops")
     args = parser.parse_args()
     found = kernels(args.cuobjdump, args.library)
     missing = [arch for arch in DEVICES if not any(a == arch for a, _ in found)]
@@ -125,7 +136,8 @@ def main():
     unknown = [name for name in groups if not threads.get(name) and name != "probe"]
     if unknown:
         sys.exit(f"error: the sources do not say with how many threads these are launched: {', '.join(unknown)}")
-    rows, spilled, few = [], [], []
+    launches = kernel_bytes.reference_bytes(args.plimsoll, args.test_ops, ROOT)
+    rows, spilled, few, moved = [], [], [], []
     for name in sorted(groups):
         block, cells, notes = threads.get(name) or 1, [], {"shared": 0, "arguments": 0, "load": 0, "store": 0, "local": 0}
         for arch in DEVICES:
@@ -144,6 +156,11 @@ def main():
             spilled.append(f"`{name}` ({notes['local']} bytes)")
         rows.append(f"| `{name}` | {len(groups[name])} | {block} | {' | '.join(cells)} | {notes['shared']:,} | {notes['local']} | "
                     f"{notes['arguments']:,} | {notes['load']} | {notes['store']} |")
+        if name in launches:
+            task, source, read, written = launches[name]
+            moved.append(f"| `{name}` | {task} | {source} | {read:,} | {written:,} |")
+    networks = [f"`{spec}{' ' if options else ''}{options}`" for spec, options in kernel_bytes.NETWORKS]
+    without = [f"`{name}`" for name in sorted(groups) if name not in launches]
     version = re.search(r"release ([\d.]+)", output([args.cuobjdump, "--version"]))[1]
     heads = " | ".join(f"sm_{arch}: registers | blocks | occupancy" for arch in DEVICES)
     lines = ["# The machine code of the CUDA kernels", "",
@@ -156,7 +173,12 @@ def main():
              *listed("Local memory, of the stack or of spilled registers, is used by", spilled, "No kernel uses local memory."),
              *listed("Only one block fits a multiprocessor, of", few, "Of each kernel, at least two blocks fit a multiprocessor."),
              f"| kernel | instances | threads | {heads} | shared | local | arguments | load | store |",
-             "|" + "---|" * (8 + 3 * len(DEVICES)), *rows]
+             "|" + "---|" * (8 + 3 * len(DEVICES)), *rows, "",
+             "## Bytes per launch", "",
+             *textwrap.wrap(LAUNCHES.replace("\n", " ").format(batch=kernel_bytes.BATCH, networks=", ".join(networks)), 120,
+                            break_on_hyphens=False), "",
+             *listed("None of their tasks launches", without, "Each kernel has such a task."),
+             "| kernel | task | of | reads | writes |", "|---|---|---|---|---|", *moved]
     with open(args.out, "w") as out:
         out.write("\n".join(lines) + "\n")
     print(f"{args.out}: {len(groups)} kernels, {len(names)} instances")

@@ -10,6 +10,47 @@ import torchvision
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from initial_weights import he  # noqa: E402
 
+
+
+class CausalBlock(torch.nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.of_head, self.width = heads, width // heads, width
+        self.norm1, self.norm2 = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
+        for norm in (self.norm1, self.norm2):  # the exporter merges equal parameters
+            torch.nn.init.normal_(norm.weight, 1, 0.02)
+            torch.nn.init.normal_(norm.bias, 0, 0.02)
+        self.query, self.key, self.value, self.out = (torch.nn.Linear(width, width) for _ in range(4))
+        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        normal, tokens = self.norm1(x), int(x.shape[1])
+        query, key, value = (part(normal).reshape(-1, tokens, self.heads, self.of_head).transpose(1, 2)
+                             for part in (self.query, self.key, self.value))
+        # The factor is between two transpositions, which the exporter would merge into one.
+        scores = torch.matmul(query, (key * self.of_head ** -0.5).transpose(2, 3))
+        future = torch.ones(tokens, tokens, device=x.device).tril() == 0
+        attended = torch.matmul(torch.softmax(scores.masked_fill(future, float("-inf")), 3), value)
+        x = x + self.out(attended.transpose(1, 2).reshape(-1, tokens, self.width))
+        return x + self.down(torch.nn.functional.gelu(self.up(self.norm2(x))))
+
+
+class PatchGpt(torch.nn.Module):
+    """A small GPT whose tokens are the patches of an image, in their order; it classifies by the last one. So it takes
+    the samples of the other networks."""
+
+    def __init__(self, image=64, patch=8, width=128, heads=4, layers=2, classes=1000):
+        super().__init__()
+        self.embed = torch.nn.Conv2d(3, width, patch, patch)
+        self.position = torch.nn.Parameter(torch.randn(1, (image // patch) ** 2, width) * 0.02)
+        self.blocks = torch.nn.Sequential(*(CausalBlock(width, heads) for _ in range(layers)))
+        self.norm, self.head = torch.nn.LayerNorm(width), torch.nn.Linear(width, classes)
+
+    def forward(self, images):
+        tokens = self.embed(images).flatten(2).transpose(1, 2) + self.position
+        return self.head(self.norm(self.blocks(tokens))[:, -1])
+
+
 # name: (constructor, image size)
 NETWORKS = {
     "resnet50": (lambda: torchvision.models.resnet50(), 224),
@@ -19,6 +60,7 @@ NETWORKS = {
     "inception_v3": (lambda: torchvision.models.inception_v3(aux_logits=False, init_weights=False), 299),
     # small ones, for sanitizers and dry runs
     "resnet18": (lambda: torchvision.models.resnet18(), 64),
+    "gpt": (lambda: PatchGpt(), 64),  # its attention is spelled out here, and one operator in the trainer
 }
 
 

@@ -116,7 +116,7 @@ class Folder:
         return path
 
     def trainer(self, part, name, model, batch, precision, budget, costs="h200", policy="auto", layout="auto",
-                size=None, ranks=0):
+                size=None, ranks=0, more=()):
         """One generated trainer, packed, without the shared runtime and without the weights."""
         tag = f"{name}-b{batch}-{precision}-{str(budget).replace('%', '')}" + ("-profiled" if costs.endswith(".json") else "")
         tag += ("" if layout == "auto" else f"-{layout}") + (f"-ranks{ranks}" if ranks else "")
@@ -126,7 +126,8 @@ class Folder:
         if ranks:
             entry["ranks"] = ranks
         command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
-                   "--precision", precision, "--costs", costs, "--policy", policy, "--layout", layout, "-o", target, "-q"]
+                   "--precision", precision, "--costs", costs, "--policy", policy, "--layout", layout, *more,
+                   "-o", target, "-q"]
         if ranks:  # one rank in two rounds gives the bits of two ranks
             command += ["--ranks", ranks] if ranks > 1 else ["--sub-batch", batch // 2]
         if costs.endswith(".json"):  # it has the tasks of the whole batch
@@ -145,7 +146,7 @@ class Folder:
                 least = re.search(r"the minimum is (\d+) bytes", str(error))
                 if least and not any(t["part"] == part and t["name"] == name and t["precision"] == precision and t["budget"] == least[1]
                                      for t in self.trainers):
-                    self.trainer(part, name, model, batch, precision, least[1], costs, policy, layout, size)
+                    self.trainer(part, name, model, batch, precision, least[1], costs, policy, layout, size, more=more)
                 return
             packed = f"{self.out}/networks/{name}"
             if not os.path.exists(f"{packed}/model.onnx.gz"):
@@ -213,6 +214,11 @@ def part2(folder):
             folder.trainer(2, name, model, folder.args.batch2, precision, "100%", layout=other_layout(precision))
         for budget in ("100%", "50%"):
             folder.trainer(2, name, model, folder.args.batch2, "bf16", budget)
+    model = folder.export("gpt")
+    for precision in ("fp32", "bf16") if folder.args.small else ("fp32", "tf32", "bf16"):
+        for budget in ("100%",) if folder.args.small else ("100%", "50%"):
+            folder.trainer(2, "gpt", model, folder.args.batch2, precision, budget,
+                           more=("--attention", "fused", "--trainable", "position"))
     pair = folder.built_in("vgg11-32", "vgg11:input=32,width=16,hidden=128,classes=1000")  # without batch statistics
     for ranks in (1, 2):
         folder.trainer(2, "vgg11-32", pair, 32, "fp32", "100%", size=32, ranks=ranks)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/cuda/device/libraries.h"
+
 namespace plimsoll::cudnn {
 namespace {
 
@@ -19,16 +21,30 @@ std::string explanation() {
 std::string reason(cudnnStatus_t status, const char* what) {
   if (status == CUDNN_STATUS_SUCCESS) return "";
   const std::string why = explanation();
-  // 9.28 is linked with the driver library (9.19 is not), so it lists no engines without a driver.
-  const char* const hint = status == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED
-                               ? ": one of its libraries is not beside it, or asks for the driver's libcuda.so.1; to "
-                                 "plan for a described device where there is no driver, have LD_LIBRARY_PATH name a "
-                                 "folder with the toolkit's lib64/stubs/libcuda.so under that name"
-                               : "";
+  std::string hint;
+  if (status == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED) {
+    const std::string missing = missing_library();
+    // 9.28 is linked with the driver library (9.19 is not), so it lists no engines without a driver.
+    hint = (missing.empty() ? "" : " (" + missing + ")") +
+           ": one of its libraries is not beside it, or asks for the driver's libcuda.so.1; to plan for a described "
+           "device where there is no driver, have LD_LIBRARY_PATH name a folder with the toolkit's "
+           "lib64/stubs/libcuda.so under that name";
+  }
   return std::string("cuDNN: ") + what + ": " + cudnnGetErrorString(status) + (why.empty() ? "" : ", " + why) + hint;
 }
 
 }  // namespace
+
+std::string missing_library(bool first_only) {
+  const std::string version = ".so." + std::to_string(CUDNN_MAJOR);
+  // cuDNN's address says where it is loaded from; it looks there first.
+  const void* const here = reinterpret_cast<const void*>(&cudnnGetErrorString);
+  for (const char* const part : {"graph", "heuristic", "engines_precompiled", "engines_runtime_compiled"}) {
+    const std::string why = cuda::why_not_loaded(std::string("libcudnn_") + part + version, here);
+    if (!why.empty() || first_only) return why;
+  }
+  return "";
+}
 
 void check(cudnnStatus_t status, const char* what) {
   if (status != CUDNN_STATUS_SUCCESS) throw KernelError(reason(status, what));

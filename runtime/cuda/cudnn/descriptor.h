@@ -21,6 +21,10 @@
 
 namespace plimsoll::cudnn {
 
+// Why one of the libraries that cuDNN loads on demand cannot be loaded, in the loader's words; "" if all can. With
+// `first_only`: only of the first, without which cuDNN ends the process at any call.
+std::string missing_library(bool first_only = false);
+
 // Throws a KernelError with the failed operation, cuDNN's status and, if available, cuDNN's explanation.
 void check(cudnnStatus_t status, const char* what);
 

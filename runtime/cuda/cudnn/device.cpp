@@ -26,6 +26,7 @@ std::string version_text(size_t version) {
 // The loader may find an older library than the headers belong to, which would reject attributes with only a number as
 // explanation.
 void check_library() {
+  if (const std::string why = missing_library(true); !why.empty()) throw KernelError("cuDNN is not complete: " + why);
   const size_t loaded = cudnnGetVersion();
   if (loaded < 90800)
     throw KernelError("the cuDNN that is loaded is " + version_text(loaded) + "; 9.8 or later is needed (built with " +

@@ -9,7 +9,7 @@
 namespace plimsoll::cudnn {
 namespace {
 
-// Empty: no engine of this mode supports the graph, or a library is missing; `why` is cuDNN's explanation.
+// Empty: no engine of this mode supports the graph; `why` is cuDNN's explanation, if it has one.
 std::vector<Descriptor> configurations(const Graph& graph, cudnnBackendHeurMode_t mode, std::string& why) {
   Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.operations())
@@ -86,7 +86,8 @@ std::string why_no_engine(const Graph& graph) {
     std::string why;
     if (configurations(graph, mode, why).empty() && first.empty()) first = why;
   }
-  return first;
+  // Without its heuristics or engines it lists nothing, and calls that a success.
+  return first.empty() ? missing_library() : first;
 }
 
 Plan::Plan(const Graph& graph, const std::string& name)

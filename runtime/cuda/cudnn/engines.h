@@ -21,8 +21,8 @@ struct Engine {
 // duplicates, for device_properties(). Coarse ones are excluded. May be empty.
 std::vector<Engine> engines_for(const Graph& graph);
 
-// Why engines_for() lists none, in cuDNN's words: the graph is not supported, or one of its libraries is missing. Empty
-// if cuDNN gives no reason: it lists engines, but they are all coarse.
+// Why engines_for() lists none: that the graph is not supported, in cuDNN's words, or that one of cuDNN's libraries
+// cannot be loaded, in the loader's. Empty if there is no reason: cuDNN lists engines, but they are all coarse.
 std::string why_no_engine(const Graph& graph);
 
 // An engine with these notes computes neither an f32 nor a TF32 result: it converts inputs or sums to shorter formats,

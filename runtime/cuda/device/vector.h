@@ -1,6 +1,6 @@
 // Device code for adjacent floats that a thread processes at once: one access of up to 16 bytes. Addresses are
-// multiples of the access: operands are aligned to 256, and code that traverses rows takes four at a time only if the
-// length of a row is a multiple of four.
+// multiples of the access: operands are aligned to 256 bytes. Rows of any other length than a multiple of four begin
+// anywhere; code that traverses them takes one element at a time, or parts as in ops/plane_steps.h.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,7 +9,7 @@
 
 namespace plimsoll::cuda {
 
-// Adjacent elements: four, or one if the length of a row is not a multiple of four. Aligned to its size, so that it is
+// Adjacent elements: four or one. Aligned to its size, so that it is
 // read and written in one access.
 template <int kAtOnce, class T = float>
 struct alignas(kAtOnce * sizeof(T)) Few {

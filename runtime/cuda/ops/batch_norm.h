@@ -54,7 +54,7 @@ struct Channels {
 struct ForwardEnd {
   double count, epsilon, momentum;
   const float *scale, *bias;
-  float *running_mean, *running_var;  // nullptr: they do not move
+  float *running_mean, *running_var;  // nullptr: they are not updated
   float *saved_mean, *saved_var;      // may be nullptr
   float *factor, *offset;             // y = factor * x + offset
 

@@ -2,9 +2,10 @@
 // GatherBackward {indices, dy, dtable}     dtable[index] += dy
 // Several tables may share the indices: [tables, rows, width], y [tables, count, width].
 //
-// In the backward, the rows of each table are distributed: a block has the rows whose number modulo kDecks is its own,
-// and as many columns as it has threads. It reads all indices and adds its rows in order. No atomics: the same bits
-// every time. An invalid index gives NaN: the error is visible, and no memory outside the arrays is accessed.
+// In the backward, the rows of each table are divided into kShares shares: a block has the rows whose number modulo
+// kShares is that of its share, and as many columns as it has threads. It reads all indices and adds its rows in order.
+// No atomics: the same bits every time. An invalid index gives NaN: the error is visible, and no memory outside the
+// arrays is accessed.
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
@@ -13,7 +14,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int kGatherColumns = 128;
-constexpr int64_t kDecks = 64;
+constexpr int64_t kShares = 64;
 
 struct Indices {
   bool wide;
@@ -53,12 +54,12 @@ __global__ void gather_kernel(GatherShape shape, Indices indices, const float* t
 template <int kAtOnce>
 __global__ void scatter_kernel(GatherShape shape, int64_t blocks, int64_t left_out, Indices indices, const void* at,
                                const float* dy, float* dtables) {
-  const int64_t deck = int64_t{blockIdx.x} % kDecks, block = int64_t{blockIdx.x} / kDecks;
+  const int64_t share = int64_t{blockIdx.x} % kShares, block = int64_t{blockIdx.x} / kShares;
   const int64_t table = block / blocks, column = (block - table * blocks) * kGatherColumns + threadIdx.x;
   if (column >= shape.width) return;
   for (int64_t i = 0; i < shape.count; ++i) {
     const int64_t row = indices.at(at, i);
-    if (row < 0 || row % kDecks != deck || row == left_out) continue;
+    if (row < 0 || row % kShares != share || row == left_out) continue;
     float* const to = dtables + kAtOnce * ((table * shape.rows + row) * shape.width + column);
     auto sum = cuda::load_few<kAtOnce>(to);
     const auto slope = cuda::load_few<kAtOnce>(dy + kAtOnce * ((table * shape.count + i) * shape.width + column));
@@ -94,7 +95,7 @@ std::unique_ptr<Kernel> gather_backward(std::span<const OperandDesc> operands, i
     const int64_t blocks = cuda::divided_up(few.width, kGatherColumns);  // per table
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
       if (bytes > 0) cuda::check(cudaMemsetAsync(operand[2], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
-      cuda::launch("gather's gradient", scatter_kernel<kAtOnce>, few.tables * blocks * kDecks, kGatherColumns, context,
+      cuda::launch("gather's gradient", scatter_kernel<kAtOnce>, few.tables * blocks * kShares, kGatherColumns, context,
                    few, blocks, left_out, indices, operand[0], cuda::in(operand, 1), cuda::out(operand, 2));
     });
   });

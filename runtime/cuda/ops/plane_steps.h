@@ -67,14 +67,15 @@ struct PlanePart {
   // The part of the plane [begin, stop) that begins at `at`.
   __device__ static PlanePart beginning(int64_t at, int64_t begin, int64_t stop) {
     PlanePart part;
-    part.set_at(at, begin, stop);
+    part.at = at;
+    part.set_bounds(begin, stop);
     return part;
   }
 
   __device__ bool has(int k) const { return kStep == Step::across ? k >= first && k < end : end != 0; }
   // 0 for elements that are not of the plane, which are not read.
   __device__ Few<kAtOnce> load(const float* from) const {
-    if (is_whole()) return load_few<kAtOnce>(from + at);
+    if (kStep == Step::across ? first == 0 && end == kAtOnce : end != 0) return load_few<kAtOnce>(from + at);
     Few<kAtOnce> few{};
     if constexpr (kStep == Step::across)
       for (int k = 0; k < kAtOnce; ++k)
@@ -101,10 +102,10 @@ struct PlanePart {
  private:
   __device__ bool is_whole() const { return kStep == Step::across ? first == 0 && end == kAtOnce : end != 0; }
   __device__ void set(int64_t begin, int64_t stop, int64_t part) {
-    set_at((kStep == Step::across ? begin / 4 * 4 : begin) + kAtOnce * part, begin, stop);
+    at = (kStep == Step::across ? begin / 4 * 4 : begin) + kAtOnce * part;
+    set_bounds(begin, stop);
   }
-  __device__ void set_at(int64_t element, int64_t begin, int64_t stop) {
-    at = element;
+  __device__ void set_bounds(int64_t begin, int64_t stop) {
     if constexpr (kStep == Step::across) {
       first = at < begin ? static_cast<int>(begin - at) : 0;
       end = at >= stop ? 0 : stop - at < kAtOnce ? static_cast<int>(stop - at) : kAtOnce;

@@ -14,8 +14,14 @@
 namespace plimsoll::dist {
 namespace {
 
+// NCCL's own explanation of its last error: which library or interface it could not load or open.
+std::string with_explanation(ncclResult_t code) {
+  const char* const why = ncclGetLastError(nullptr);
+  return std::string(ncclGetErrorString(code)) + (why && *why != '\0' ? std::string(": ") + why : "");
+}
+
 void check(ncclResult_t code, const char* call) {
-  if (code != ncclSuccess) throw RanksError(std::string(call) + ": " + ncclGetErrorString(code));
+  if (code != ncclSuccess) throw RanksError(std::string(call) + ": " + with_explanation(code));
 }
 
 // Makes the n-th visible device the only one. Call this before the first CUDA call.
@@ -90,7 +96,7 @@ class ByNccl final : public Ranks {
     ncclResult_t found = ncclSuccess;
     const ncclResult_t asked = ncclCommGetAsyncError(comm_, &found);
     if (asked != ncclSuccess) found = asked;
-    return found == ncclSuccess || found == ncclInProgress ? "" : std::string("NCCL: ") + ncclGetErrorString(found);
+    return found == ncclSuccess || found == ncclInProgress ? "" : "NCCL: " + with_explanation(found);
   }
 
   std::mutex watched_;

@@ -77,6 +77,7 @@ void add_up(ncclComm& comm, const float* from, float* to, size_t count) {
 }  // namespace
 
 const char* ncclGetErrorString(ncclResult_t) { return "an error of the emulation"; }
+const char* ncclGetLastError(ncclComm_t) { return "its explanation"; }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   door = plimsoll::dist::open_door(0, false);
