@@ -137,21 +137,10 @@ Status observe(const PlanRequest& request, const Found& found) {
   return again.ok() ? Status() : Status(again.error());
 }
 
-// The plan, with room for the next round's inputs if they are to have some and the budget has it.
-Result<Plan> with_room_for_inputs(const Planning& planning, const Candidate& candidate, Plan plan) {
-  if (!planning.request.inputs_ahead || !planning.policy.searches) return plan;
-  const Context context{.graph = *candidate.graph, .choices = candidate.choices, .links = candidate.links};
-  PLIMSOLL_TRY(place_inputs_ahead(plan, context, planning.budget_bytes));
-  return plan;
-}
-
 // Adds what identifies the plan, and what it is compared with.
-Result<Plan> finish(const Planning& planning, Found found, const Found& unlimited, const Found& minimum) {
+Plan finish(const Planning& planning, Found found, const Found& unlimited, const Found& minimum) {
   const PlanRequest& request = planning.request;
-  Planning without_limit = planning;
-  without_limit.budget_bytes = kNoLimit;
-  PLIMSOLL_ASSIGN(const Plan compared, with_room_for_inputs(without_limit, *unlimited.candidate, unlimited.plan));
-  PLIMSOLL_ASSIGN(Plan plan, with_room_for_inputs(planning, *found.candidate, std::move(found.plan)));
+  Plan plan = std::move(found.plan);
   plan.generator = kGenerator;
   plan.model_name = request.model_name;
   plan.model_sha256 = request.model_sha256;
@@ -162,11 +151,12 @@ Result<Plan> finish(const Planning& planning, Found found, const Found& unlimite
   plan.precision = request.precision;
   plan.layout = request.layout;
   plan.policy = planning.policy.name;
+  if (request.inputs_ahead && planning.policy.searches) place_inputs_ahead(plan, planning.budget_bytes);
   plan.budget_bytes = planning.budget_bytes == kNoLimit ? plan.summary.arena_bytes : planning.budget_bytes;
   if (planning.host_budget() != kNoLimit) plan.host_budget_bytes = planning.host_budget();
   plan.summary.minimum_bytes = minimum.arena();
   plan.summary.unconstrained_bytes = with_inputs_ahead(planning, unlimited.arena(), request.batch);
-  plan.summary.unconstrained_seconds = compared.summary.iteration_seconds;
+  plan.summary.unconstrained_seconds = unlimited.seconds();
   for (const std::vector<Choice>& choices : unlimited.candidate->choices.first)
     plan.summary.ideal_seconds += choices.front().seconds;
   return plan;
@@ -247,7 +237,7 @@ Result<Plan> serve(Planning planning) {
                                   : planning.recipe(planning.policy).choose(unlimited, minimum.least()));
   PLIMSOLL_CHECK(planning.fits_host(best.host_pool()), "a host pool is larger than its budget");
   PLIMSOLL_TRY(observe(request, best));
-  PLIMSOLL_ASSIGN(Plan plan, finish(planning, std::move(best), unlimited, minimum.least()));
+  Plan plan = finish(planning, std::move(best), unlimited, minimum.least());
   plan.summary.planning_seconds = seconds_since(start);
   return plan;
 }

@@ -34,42 +34,11 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Ro
   return round == Round::last ? chosen->last_seconds : chosen->seconds;
 }
 
-double seconds_on_link(const LinkRates& links, int64_t bytes) {
-  return static_cast<double>(bytes) / links.h2d_bytes_per_second;
-}
-
-// A copy within the device, by the seconds of one over the link: it reads and writes the device's memory, which the
-// other passes once.
-double seconds_within(const LinkRates& links, double on_link) { return 2 * links.slowdown * on_link; }
-
-// A load whose samples are on the device already. A task that overlaps has none of the memory's time.
-CopySeconds load_within_device(const LinkRates& links, double seconds) {
-  const double copy = seconds_within(links, std::max(0.0, seconds - links.latency_seconds));
-  return {.latency = links.latency_seconds, .transfer = copy, .slowdown = copy};
-}
-
-// The next round's inputs, after the last load of this one.
-void bring_next_inputs(const Plan& plan, const LinkRates& links, Streams& streams) {
-  for (const PlanTensor& tensor : plan.tensors) {
-    if (tensor.kind != TensorKind::input) continue;
-    const double seconds = seconds_on_link(links, tensor.bytes);
-    streams.prefetch(0, {.latency = links.latency_seconds, .transfer = seconds, .slowdown = links.slowdown * seconds});
-  }
-}
-
 }  // namespace
-
-double seconds_saved_ahead(const LinkRates& links, int64_t bytes) {
-  const double on_link = seconds_on_link(links, bytes);
-  return on_link - seconds_within(links, on_link);
-}
 
 Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
   Timeline line{std::vector<double>(plan.steps.size()), std::vector<double>(plan.steps.size())};
   Streams streams;
-  StepId last_load = {};  // none if every round loads its own inputs
-  for (const StepId id : ids_of(plan.steps))
-    if (plan.inputs_ahead.bytes > 0 && plan.steps[id].kind == StepKind::load) last_load = id;
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
     double ready = 0;
@@ -90,10 +59,7 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
         break;
       case StepKind::offload: span = streams.offload(ready, copy); break;
       case StepKind::prefetch: span = streams.prefetch(ready, copy); break;
-      case StepKind::load:
-        span = streams.load(ready, last_load.valid() ? load_within_device(context.links, seconds) : copy);
-        if (id == last_load) bring_next_inputs(plan, context.links, streams);
-        break;
+      case StepKind::load: span = streams.load(ready, copy); break;
     }
     line.start[static_cast<size_t>(id.value)] = span.start;
     line.end[static_cast<size_t>(id.value)] = span.end;

@@ -1,7 +1,5 @@
 // When each step of a plan runs, by the event simulator (compiler/ir/streams.h): each stream runs in order and waits as
-// the plan says. A plan with room for the next round's inputs (Plan::inputs_ahead) is shown in the rounds that find
-// their inputs there: all but the first of an epoch. Their loads copy within the device, and after the last of them the
-// next round's inputs take their time on the link.
+// the plan says.
 #pragma once
 
 #include <algorithm>
@@ -27,9 +25,6 @@ enum class Round {
 };
 
 Timeline simulate_round(const Plan& plan, const Context& context, Round round);
-
-// The seconds by which a load of an input becomes shorter if the samples are on the device already.
-double seconds_saved_ahead(const LinkRates& links, int64_t bytes);
 
 // Calls body(round, times) for each kind of round of an iteration.
 template <class Body>

@@ -3,7 +3,7 @@
 own, independent of the others.
 
   budget   every budget from summary.minimum_bytes on has a plan within it; one byte less exits 6 and names that minimum
-  time     never rises with the budget, but by the loads of a plan that leaves no room for the next round's inputs
+  time     never rises with the budget
   rivals   no other policy that fits is faster
   whole    under --batch-norm whole, the default, a network with batch normalization has one round
 
@@ -31,10 +31,6 @@ import typing
 import tables
 
 NEAR = 1 + 1e-9  # times may be sums of the same figures in another order
-
-
-def seconds_of_loads(plan):
-    return plan["rounds"] * sum(step["end"] - step["start"] for step in plan["steps"] if step["kind"] == "load")
 
 
 class Case(typing.NamedTuple):
@@ -118,12 +114,9 @@ class Laws:
                 self.complain(case, f"the minimum is {plan['summary']['minimum_bytes']} within {budget}, and {least} when unlimited")
             if before is not None:
                 self.counts["pairs"] += 1
-                # The room for the next round's inputs is what a plan leaves free: a faster plan may leave none
-                # (passes/inputs_ahead.h), and then its loads are not hidden.
-                loads = 0 if "inputs_ahead" in plan or not before[2] else seconds_of_loads(plan)
-                if seconds > (before[1] + loads) * NEAR:
+                if seconds > before[1] * NEAR:
                     self.complain(case, f"{seconds} s within {budget}, {before[1]} s within {before[0]}")
-            before = (budget, seconds, "inputs_ahead" in plan)
+            before = (budget, seconds)
             if budget in rivals:
                 self.hold_against_rivals(case, budget, seconds)
 
