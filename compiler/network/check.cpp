@@ -16,8 +16,8 @@ Status check_marks(const NodeView& view, const Op& op) {
   const NodeMarks& of_op = op.marks;
   const bool known = marks.classes_last <= of_op.classes_last && marks.transposed_a <= of_op.transposed_a &&
                      marks.transposed_b <= of_op.transposed_b && marks.detached <= of_op.detached &&
-                     marks.frozen_statistics <= of_op.frozen_statistics &&
-                     marks.label_smoothing >= 0 && marks.label_smoothing <= of_op.label_smoothing &&
+                     marks.frozen_statistics <= of_op.frozen_statistics && marks.label_smoothing >= 0 &&
+                     marks.label_smoothing <= of_op.label_smoothing &&
                      marks.padding_index.has_value() <= of_op.padding_index.has_value();
   return known ? Status() : view.invalid("it has a mark that its operator does not support");
 }
@@ -33,14 +33,13 @@ Status check_attributes_of(const NodeView& view, const Op& op) {
 // Leading inputs without which `infer` cannot read the node. A node that the import writes may omit some that ONNX
 // requires (the scale of a LayerNormalization); a sample of the operator shows that.
 size_t needed_inputs(const Op& op) {
+  const auto omitted = [](const SampleInput& input) {
+    return input.kind == ValueKind::constant && input.dims.empty() && input.constant.empty();
+  };
   size_t needed = op.required_inputs;
-  if (needed == 0) return 0;
   for (const Sample& sample : op.samples()) {
-    size_t given = 0;
-    while (given < sample.inputs.size() && !(sample.inputs[given].kind == ValueKind::constant &&
-                                             sample.inputs[given].dims.empty() && sample.inputs[given].constant.empty()))
-      ++given;
-    needed = std::min(needed, given);
+    const auto first = std::find_if(sample.inputs.begin(), sample.inputs.end(), omitted);
+    needed = std::min(needed, static_cast<size_t>(first - sample.inputs.begin()));
   }
   return needed;
 }
