@@ -39,8 +39,8 @@ Status take_facts(PlanningRequest& asked, const Plan& plan) {
     return usage(fmt::format("{} is {}, but the plan of {} has {}", flag, given, asked.from, planned));
   };
   if (plan.rules != "true")
-    return usage(fmt::format("{} counts as a paper does (--rules {}): such plans are for reports only", asked.from,
-                             plan.rules));
+    return usage(
+        fmt::format("{} counts as a paper does (--rules {}): such plans are for reports only", asked.from, plan.rules));
   if (model.batch != 0 && model.batch != plan.batch)
     return other("--batch", std::to_string(model.batch), std::to_string(plan.batch));
   if (asked.ranks != 1 && asked.ranks != plan.ranks)
@@ -49,8 +49,7 @@ Status take_facts(PlanningRequest& asked, const Plan& plan) {
     return other("--target", model.target, plan.target_kind);
   const std::string precision = plan.precision.empty() ? "fp32" : plan.precision;
   const char* const usual = model.target == "cuda" ? "tf32" : "fp32";  // what the flag is if it is not given
-  if (model.precision != usual && model.precision != precision)
-    return other("--precision", model.precision, precision);
+  if (model.precision != usual && model.precision != precision) return other("--precision", model.precision, precision);
   model.batch = plan.batch;
   asked.ranks = plan.ranks;
   model.target = plan.target_kind;
@@ -90,8 +89,8 @@ Result<Planned> given_plan(PlanningRequest asked, const OnePlanRequest& one, con
                     asked.of_model.model, from));
     return error;
   }
-  messages.detail(fmt::format("checked the plan of {}: {}", from,
-                              counted(static_cast<int64_t>(plan.steps.size()), "step")));
+  messages.detail(
+      fmt::format("checked the plan of {}: {}", from, counted(static_cast<int64_t>(plan.steps.size()), "step")));
   if (!plan.model_sha256.empty() && plan.model_sha256 != plannable.model.sha256)
     messages.note(fmt::format("{} was made for another file with the same tasks; the weights are those of {}", from,
                               asked.of_model.model));

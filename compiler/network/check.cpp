@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
@@ -14,8 +16,8 @@ Status check_marks(const NodeView& view, const Op& op) {
   const NodeMarks& of_op = op.marks;
   const bool known = marks.classes_last <= of_op.classes_last && marks.transposed_a <= of_op.transposed_a &&
                      marks.transposed_b <= of_op.transposed_b && marks.detached <= of_op.detached &&
-                     marks.frozen_statistics <= of_op.frozen_statistics &&
-                     marks.label_smoothing >= 0 && marks.label_smoothing <= of_op.label_smoothing &&
+                     marks.frozen_statistics <= of_op.frozen_statistics && marks.label_smoothing >= 0 &&
+                     marks.label_smoothing <= of_op.label_smoothing &&
                      marks.padding_index.has_value() <= of_op.padding_index.has_value();
   return known ? Status() : view.invalid("it has a mark that its operator does not support");
 }
@@ -28,13 +30,26 @@ Status check_attributes_of(const NodeView& view, const Op& op) {
   return {};
 }
 
+// Leading inputs without which `infer` cannot read the node. A node that the import writes may omit some that ONNX
+// requires (the scale of a LayerNormalization); a sample of the operator shows that.
+size_t needed_inputs(const Op& op) {
+  const auto omitted = [](const SampleInput& input) {
+    return input.kind == ValueKind::constant && input.dims.empty() && input.constant.empty();
+  };
+  size_t needed = op.required_inputs;
+  for (const Sample& sample : op.samples()) {
+    const auto first = std::find_if(sample.inputs.begin(), sample.inputs.end(), omitted);
+    needed = std::min(needed, static_cast<size_t>(first - sample.inputs.begin()));
+  }
+  return needed;
+}
+
 Status check_inputs(const NodeView& view, const Op& op) {
   if (op.of_onnx() && (view.opset() < op.first_opset || view.opset() > op.last_opset))
     return view.invalid(
         fmt::format("supported in opsets {} to {}, not in {}", op.first_opset, op.last_opset, view.opset()));
-  for (size_t i = 0; i < op.required_inputs; ++i)
-    if (!view.has_input(i) && !op.samples()[0].inputs.empty())  // random numbers have no input
-      return view.invalid(fmt::format("input {} is missing", i));
+  for (size_t i = 0, needed = needed_inputs(op); i < needed; ++i)
+    if (!view.has_input(i)) return view.invalid(fmt::format("input {} is missing", i));
   if (op.addend >= 0 && view.input_count() > static_cast<size_t>(op.addend) + 1) return view.invalid("too many inputs");
   if (op.moves_only || op.any_type) return {};
   for (size_t i = 0; i < view.input_count(); ++i)

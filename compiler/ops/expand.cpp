@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/ops/broadcast.h"
+#include "compiler/ops/dims.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 #include "compiler/ops/whole.h"

@@ -85,7 +85,9 @@ namespace spaced {
 std::optional<Progression> reshaped(const Progression& from, Dims to) {
   Progression made{.element = from.element, .dims = std::move(to), .first = from.first};
   size_t next = 0;
-  const auto skip = [&] { while (next < from.dims.size() && from.dims[next] == Dim{1}) ++next; };
+  const auto skip = [&] {
+    while (next < from.dims.size() && from.dims[next] == Dim{1}) ++next;
+  };
   for (const Dim dim : made.dims) {
     skip();
     if (dim == Dim{1}) made.steps.push_back(0);

@@ -130,3 +130,19 @@ TEST_CASE("frozen statistics are in the text of a network, and its tasks follow 
   CHECK(trains.operands[3].access == Access::update);
   CHECK(keeps.operands[3].access == Access::read);
 }
+
+TEST_CASE("a network of a text may omit inputs that ONNX requires, as the import does") {
+  const auto error = [](const std::string& value, const std::string& node) {
+    const auto network = network_from_text("network n v1 imported\nvalue %x input f32[N,4]\nvalue %y intermediate " +
+                                           value + "\nnode n " + node + "\ninput %x\noutput %y\n");
+    if (!network.ok()) return network.error().message;
+    const Status status = check_network(*network);
+    return status.ok() ? "" : status.error().message;
+  };
+  using Catch::Matchers::Contains;
+  CHECK(error("f32[N,4]", "LayerNormalization opset=17 read %x write %y") == "");
+  CHECK(error("f32[N,2,2]", "Reshape opset=17 read %x write %y {shape=[-1,2,2]}") == "");
+  CHECK_THAT(error("f32[N,2,2]", "Reshape opset=17 read %x write %y"), Contains("not known at compile time"));
+  CHECK_THAT(error("f32[N,2,2]", "Reshape opset=17 write %y {shape=[-1,2,2]}"), Contains("input 0 is missing"));
+  CHECK_THAT(error("f32[N,4]", "MatMul opset=17 read %x write %y"), Contains("input 1 is missing"));
+}

@@ -304,8 +304,8 @@ TEST_CASE("evenly spaced integers become what their elements become, for any num
   CHECK(agrees(op_Unsqueeze, {numbers, list_of({{0}, {-1}})}));
   CHECK(agrees(op_Expand, {column, list_of({kBatch, {3}})}));
   CHECK(agrees(op_Expand, {row, list_of({kBatch, {3}})}));
-  CHECK(agrees(op_Slice, {numbers, list_of({{0}, {-1}}), list_of({{INT64_MAX}, {-9}}),
-                                      list_of({{0}, {1}}), list_of({{1}, {-2}})}));
+  CHECK(agrees(op_Slice, {numbers, list_of({{0}, {-1}}), list_of({{INT64_MAX}, {-9}}), list_of({{0}, {1}}),
+                          list_of({{1}, {-2}})}));
   CHECK(agrees(op_Slice, {numbers, list_of({{1}}), list_of({{3}}), list_of({{1}})}));
   CHECK_FALSE(agrees(op_Slice, {numbers, list_of({{1}}), list_of({{3}}), list_of({{0}})}));
   CHECK(agrees(op_Add, {column, row}));

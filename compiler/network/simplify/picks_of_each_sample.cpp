@@ -20,9 +20,8 @@ std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownVa
   if (picks.length <= 0 || checked_mul(picks.groups.value, picks.length) != samples.value ||
       std::any_of(picks.dims.begin(), picks.dims.end(), [](Dim dim) { return dim.batch; }))
     return std::nullopt;
-  const auto at = list_elements({.dims = picks.dims,
-                                 .first = indices.ints[0].value,
-                                 .steps = {indices.steps.begin() + 1, indices.steps.end()}});
+  const auto at = list_elements(
+      {.dims = picks.dims, .first = indices.ints[0].value, .steps = {indices.steps.begin() + 1, indices.steps.end()}});
   const auto in_sample = [&](int64_t i) { return i >= 0 && i < picks.length; };
   if (!at || !std::all_of(at->begin(), at->end(), in_sample)) return std::nullopt;
   picks.at = *at;

@@ -14,7 +14,7 @@ struct PicksOfEachSample {
   int64_t length = 1;  // of a group
   Dims dims = {};      // of the numbers, without the dimension of the groups
   std::vector<int64_t> at = {};
-  bool all() const;    // every element of a group, in order
+  bool all() const;  // every element of a group, in order
 };
 std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownValue& indices);
 // The same for indices that were written for the samples of an exporter's example.
