@@ -1,6 +1,6 @@
 # Convolutions whose weights are normalized in forward(): weight standardization as timm and as people write it, by
-# batch, group and layer normalization of the weight, weight_norm and spectral_norm. Each gradient is PyTorch's, from both
-# exporters. A module that keeps a state from step to step is refused, unless the state is said to stay.
+# batch, group and layer normalization of the weight, weight_norm and spectral_norm. Each gradient is PyTorch's, by both
+# exporters. A module that keeps a state from step to step is refused, unless the caller permits that the state stays.
 . "$PLIMSOLL_E2E/trainer.bash"
 with_torch=$(python_with torch onnx onnxscript numpy)
 exporters="torchscript dynamo"

@@ -9,7 +9,7 @@ exported in training mode and planned:
 
 The exports:
 
-  torchscript   torch.onnx.export(…, dynamo=False), opset 17, dynamic_axes for the batch
+  torchscript   README's line: torch.onnx.export(…, dynamo=False), with the batch of the example in the file
   dynamo        torch.onnx.export(…, dynamo=True, optimize=False, dynamic_shapes={…: {0: "batch"}})
   fixed         the same without dynamic_shapes: the file has the batch of the example
 
@@ -57,16 +57,16 @@ def export(name, how, batch, path):
     torch.set_num_threads(1)
     model, inputs = make(name, batch)
     values = tuple(inputs.values())
-    common = dict(input_names=list(inputs), output_names=["logits"])
-    if how == "torchscript":
-        torch.onnx.export(model.train(), values, path, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False, dynamo=False,
-                          opset_version=17, dynamic_axes={key: {0: "batch"} for key in [*inputs, "logits"]}, **common)
+    if how == "torchscript":  # README's line
+        torch.onnx.export(model.train(), values, path, training=torch.onnx.TrainingMode.TRAINING,
+                          do_constant_folding=False, dynamo=False)
     else:
         shapes = [{0: "batch"} for _ in inputs]
         if KIND_OF[name] == "transformers":
             shapes = [shapes]  # the shapes of *inputs
         options = {} if how == "fixed" else dict(dynamic_shapes=tuple(tuple(s) if isinstance(s, list) else s for s in shapes))
-        torch.onnx.export(model.train(), values, path, dynamo=True, optimize=False, verbose=False, **common, **options)
+        torch.onnx.export(model.train(), values, path, dynamo=True, optimize=False, verbose=False,
+                          input_names=list(inputs), output_names=["logits"], **options)
 
 
 def export_quietly(name, how, batch, path, log):
