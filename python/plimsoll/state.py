@@ -8,7 +8,7 @@ import copy
 
 
 def copy_of(torch, model):
-    """A deep copy, also of a module that keeps a computed weight as an attribute, as torch.nn.utils.weight_norm does."""
+    """A deep copy, also of a module that keeps a computed weight as an attribute (torch.nn.utils.weight_norm)."""
     computed = [
         (module, name, value)
         for module in model.modules()
