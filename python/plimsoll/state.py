@@ -8,7 +8,7 @@ import copy
 
 
 def copy_of(torch, model):
-    """A deep copy, also of a module that keeps a computed weight as an attribute, as torch.nn.utils.weight_norm does."""
+    """A deep copy, also of a module that keeps a computed weight as an attribute (torch.nn.utils.weight_norm)."""
     computed = [
         (module, name, value)
         for module in model.modules()
@@ -43,8 +43,8 @@ def check(torch, model, arguments):
         return
     names = ", ".join(changed[:4]) + (", …" if len(changed) > 4 else "")
     raise ValueError(
-        f"forward() changes buffers that the next step reads: {names}. A trainer keeps buffers as they are in the file, "
-        "so it would train something else. allow_state=True permits it"
+        f"forward() changes buffers that the next step reads: {names}. A trainer keeps buffers as they are in the file "
+        "and would train something else. allow_state=True permits it"
     )
 
 
