@@ -57,7 +57,7 @@ ModelBuilder branching(int64_t axis, int64_t size) {
   return build;
 }
 
-std::string said(const ModelBuilder& build, const ImportOptions& options = {.batch = 4}) {
+std::string told(const ModelBuilder& build, const ImportOptions& options = {.batch = 4}) {
   const auto imported = build.import(options);
   if (!imported.ok()) return outcome(imported);
   std::string ops;
@@ -70,23 +70,23 @@ std::string said(const ModelBuilder& build, const ImportOptions& options = {.bat
 }  // namespace
 
 TEST_CASE("an If whose condition is known is the branch that it takes, with the weights that only it reads") {
-  CHECK(said(branching(2, 4)) == "MatMul w [N,3,5]");
-  CHECK(said(branching(2, 5)) == "Tanh [N,3,4]");
+  CHECK(told(branching(2, 4)) == "MatMul w [N,3,5]");
+  CHECK(told(branching(2, 5)) == "Tanh [N,3,4]");
   const auto imported = branching(2, 4).import();
   REQUIRE(imported.ok());
   CHECK_THAT(imported->notes.at(0), Contains("1 If node whose condition is known: its branch is taken"));
 }
 
 TEST_CASE("an If whose condition depends on the batch or on data is refused by name") {
-  CHECK_THAT(said(branching(0, 1)), StartsWith("5: ") && Contains("If: 1 node, 'if'"));
-  CHECK(said(branching(0, 0)) == "Tanh [N,3,4]");  // no batch is empty
+  CHECK_THAT(told(branching(0, 1)), StartsWith("5: ") && Contains("If: 1 node, 'if'"));
+  CHECK(told(branching(0, 0)) == "Tanh [N,3,4]");  // no batch is empty
   ModelBuilder build(17);
   build.input("x", {"N", "4"}).input("flag", {"1"}, onnx::TensorProto::BOOL);
   put_branches(build.node("If", {"flag"}, {"y"}, "if"),
                branch([](onnx::GraphProto& graph) { add_node(graph, "Tanh", {"x"}, "a"); }, "a"),
                branch([](onnx::GraphProto& graph) { add_node(graph, "Relu", {"x"}, "a"); }, "a"));
   build.output("y");
-  CHECK_THAT(said(build), StartsWith("5: ") && Contains("If: 1 node, 'if'"));
+  CHECK_THAT(told(build), StartsWith("5: ") && Contains("If: 1 node, 'if'"));
 }
 
 TEST_CASE("names in a branch may be those of values outside, before they are defined inside") {
@@ -135,7 +135,7 @@ TEST_CASE("a branch may contain another If, initializers, and return a value fro
       "chosen");
   put_branches(build.node("If", {"yes"}, {"y"}, "if"), outer, branch([](onnx::GraphProto&) {}, "x"));
   build.output("y");
-  CHECK_THAT(said(build, {.batch = 4}), StartsWith("Mul ") && Contains("[N,4]"));
+  CHECK_THAT(told(build, {.batch = 4}), StartsWith("Mul ") && Contains("[N,4]"));
 
   // The file that a trainer keeps has every name once: its If stays, beside what was made from its branch.
   const auto imported = build.import();
@@ -177,5 +177,5 @@ TEST_CASE("an If in a function reads the values of the call") {
                branch([](onnx::GraphProto&) {}, "a"));
   build.node("Product", {"x", "w"}, {"y"}, "call").set_domain("local");
   build.output("y");
-  CHECK(said(build) == "MatMul w [N,2]");
+  CHECK(told(build) == "MatMul w [N,2]");
 }
