@@ -5,6 +5,7 @@
 #include "compiler/network/frozen_statistics.h"
 #include "compiler/network/fuse.h"
 #include "compiler/network/fuse_additions.h"
+#include "compiler/network/merged_turns.h"
 
 namespace plimsoll {
 
@@ -32,8 +33,11 @@ Status choose_what_is_trained(Network& network, const TrainedRequest& request, s
 }
 
 void fuse(Network& network, Attention attention) {
+  const bool fused = attention == Attention::fused;
+  const std::vector<ValueId> heads = fused ? separate_turns(network) : std::vector<ValueId>{};
   fuse_composites(network);
-  if (attention == Attention::fused) fuse_attention(network);
+  if (fused) fuse_attention(network);
+  merge_turns(network, heads);
   fuse_additions(network);
   fuse_activations(network);
   network.stage = NetworkStage::fused;

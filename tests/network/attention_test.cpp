@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "compiler/network/attention.h"
+#include "compiler/network/pipeline.h"
 #include "compiler/network/simplify/causal_mask.h"
+#include "compiler/ops/node_view.h"
 
 using namespace plimsoll;
 
@@ -129,6 +131,39 @@ TEST_CASE("a causal mask becomes an attribute, another one an operand") {
   CHECK(bias.fused(bias.node("Add", {bias.scores(), bias.mask(DataType::f32, CausalMask::none, {{2}, {64}, {80}})},
                              kScores)) == kFused);
   CHECK((!bias.causal() && bias.inputs().size() == 4));
+}
+
+// TorchScript's exporter merges the transpositions of the keys: into heads, and for the product.
+TEST_CASE("keys that are transposed twice by one node are attention") {
+  const int64_t positions = GENERATE(80, 8);
+  Attending a;
+  const Dims scores = {kBatch, {2}, {positions}, {positions}}, rows = {kBatch, {2}, {positions}, {16}};
+  const ValueId q = a.value(ValueKind::input, rows), v = a.value(ValueKind::input, rows),
+                x = a.value(ValueKind::input, {kBatch, {positions}, {2}, {16}});
+  const auto turn = [](std::vector<int64_t> axes) { return std::map<std::string, NodeAttribute>{{"perm", axes}}; };
+  const ValueId keys = a.node("Transpose", {x}, {kBatch, {2}, {16}, {positions}}, turn({0, 2, 3, 1}));
+  const ValueId product = a.node("Mul", {a.node("MatMul", {q, keys}, scores), a.number(0.25)}, scores);
+  const ValueId mixed = a.node("MatMul", {a.node("Softmax", {product}, scores, {{"axis", int64_t{-1}}}), v}, rows);
+  // A picture that becomes channels-last is transposed likewise, and stays so.
+  const ValueId picture = a.value(ValueKind::input, {kBatch, {3}, {8}, {8}});
+  const ValueId last = a.node("Transpose", {picture}, {kBatch, {8}, {8}, {3}}, turn({0, 2, 3, 1}));
+  a.network.outputs = {mixed, last};
+  fuse(a.network, Attention::fused);
+
+  std::string ops;
+  for (const Node& node : a.network.nodes) ops += (ops.empty() ? "" : " ") + node.op;
+  const Node& heads = a.network.nodes[NodeId(0)];
+  CHECK(NodeView(a.network, heads).integers("perm") == std::vector<int64_t>{0, 2, 1, 3});
+  CHECK(a.network.values[heads.outputs[0]].type.dims == rows);
+  if (positions == 8) {  // not worth it: the product transposes the keys
+    CHECK(ops == "Transpose MatMul Mul Softmax MatMul Transpose");
+    CHECK(a.network.nodes[NodeId(1)].marks.transposed_b);
+  } else {
+    CHECK(ops == "Transpose " + kFused + " Transpose");
+    CHECK(a.network.nodes[NodeId(1)].inputs == std::vector{q, heads.outputs[0], v});
+  }
+  CHECK(NodeView(a.network, a.network.nodes.back()).integers("perm") == std::vector<int64_t>{0, 2, 3, 1});
+  CHECK(a.network.nodes.back().inputs == std::vector{picture});
 }
 
 TEST_CASE("what is no such attention stays as it is") {
