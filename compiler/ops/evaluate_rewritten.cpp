@@ -124,6 +124,31 @@ Known range(const KnownCall& call) {
   return known;
 }
 
+// The coordinates of the elements that are not zero, a row for each dimension. Exporters count with it: the coordinates
+// of ones are 0, 1, …, also up to the number of samples (as_strided in files of TorchScript's exporter).
+Known non_zero(const KnownCall& call) {
+  const KnownValue* x = call.known(0);
+  if (!x) return std::nullopt;
+  const auto counts = [&](size_t i) { return x->real() ? x->number(i) != 0 : x->integer(i) != Dim{0}; };
+  if (x->alike_for_each_sample()) {
+    if (x->dims.size() != 1 || !x->splat() || !counts(0)) return std::nullopt;
+    return known_of({.element = ElementType::i64, .dims = {{1}, x->dims[0]}, .steps = {0, 1}});
+  }
+  if (x->depends_on_batch() || !x->elements()) return std::nullopt;
+  std::vector<int64_t> found;
+  for (int64_t i = 0; i < *x->elements(); ++i)
+    if (counts(static_cast<size_t>(i))) found.push_back(i);
+  KnownValue known{.element = ElementType::i64,
+                   .dims = {{static_cast<int64_t>(x->dims.size())}, {static_cast<int64_t>(found.size())}}};
+  int64_t inner = std::max<int64_t>(1, *x->elements());
+  for (const Dim dim : x->dims) {
+    if (found.empty()) break;
+    inner /= dim.value;
+    for (const int64_t i : found) known.ints.push_back({i / inner % dim.value});
+  }
+  return known;
+}
+
 Known gather_nd(const KnownCall& call) {
   const KnownValue *data = call.known(0), *indices = call.known(1);
   if (!data || !indices || call.integer("batch_dims", 0) != 0) return std::nullopt;

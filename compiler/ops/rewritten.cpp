@@ -87,7 +87,7 @@ constexpr Op kRewritten[] = {
                     attribute::integer("hidden_size"), attribute::integer("input_forget"),
                     attribute::integer("layout").since(14)}},
     {.name = "Mish"},
-    {.name = "NonZero", .flat = true},
+    {.name = "NonZero", .flat = true, .evaluate = rewritten::non_zero},
     {.name = "PRelu", .inputs = {Slot::data, Slot::weight}, .required_inputs = 2},
     {.name = "RNN",
      .inputs = {Slot::data, Slot::weight, Slot::weight, Slot::weight, Slot::data, Slot::state},

@@ -10,6 +10,7 @@ Known constant_of_shape(const KnownCall& call);
 Known eye_like(const KnownCall& call);
 Known shape(const KnownCall& call);
 Known size(const KnownCall& call);
+Known non_zero(const KnownCall& call);
 Known range(const KnownCall& call);
 Known gather_nd(const KnownCall& call);
 Known scatter_nd(const KnownCall& call);

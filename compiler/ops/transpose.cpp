@@ -4,6 +4,7 @@
 
 #include "compiler/ops/dims.h"
 #include "compiler/ops/evaluate.h"
+#include "compiler/ops/progression.h"
 #include "compiler/ops/reshaping.h"
 #include "compiler/ops/whole.h"
 #include "runtime/attrs/shape.h"
@@ -127,12 +128,16 @@ std::vector<Sample> samples() {
       {.name = "ones", .inputs = {{.dims = {kBatch, {1}, {5}}}}, .attributes = {{"perm", Ints{1, 0, 2}}}}};
 }
 
+Result<Axes> permutation_of(const KnownCall& call, size_t rank) {
+  const ModelAttribute* given = find_attribute(call.node, "perm");
+  return permutation(given ? given->integers() : reversed(rank), rank);
+}
+
 Known evaluate(const KnownCall& call) {
   const KnownValue* data = call.known(0);
   if (!data || !data->elements() || *data->elements() > kKnownLimit) return std::nullopt;
   const size_t rank = data->dims.size();
-  const ModelAttribute* given = find_attribute(call.node, "perm");
-  const auto perm = permutation(given ? given->integers() : reversed(rank), rank);
+  const auto perm = permutation_of(call, rank);
   if (!perm.ok()) return std::nullopt;
   Dims dims = permuted(data->dims, *perm);
   std::vector<size_t> chosen(static_cast<size_t>(*data->elements()));
@@ -148,6 +153,14 @@ Known evaluate(const KnownCall& call) {
   return constants::picked(*data, std::move(dims), chosen);
 }
 
+std::optional<Progression> evaluate_spaced(const KnownCall& call, const Progression& first) {
+  const auto perm = permutation_of(call, first.dims.size());
+  if (!perm.ok()) return std::nullopt;
+  Progression made{.element = first.element, .dims = permuted(first.dims, *perm), .first = first.first};
+  for (const auto axis : *perm) made.steps.push_back(first.steps[static_cast<size_t>(axis)]);
+  return made;
+}
+
 }  // namespace transpose
 
 const Op op_Transpose{.name = "Transpose",
@@ -157,6 +170,7 @@ const Op op_Transpose{.name = "Transpose",
                       .sample_numbers = SampleNumbers::kept,
                       .axes = AxesRule::changed,
                       .evaluate = transpose::evaluate,
+                      .evaluate_spaced = transpose::evaluate_spaced,
                       .infer = transpose::infer,
                       .forward = transpose::forward,
                       .backward = transpose::backward,

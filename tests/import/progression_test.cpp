@@ -14,7 +14,25 @@ struct Strides {
   int64_t sample = 6;    // from one sample to the next
   int64_t channel = 1;   // from one channel to the next
   int64_t channels = 6;  // the number of channels taken, out of 6
+  bool ones = false;     // TorchScript's exporter counts with NonZero of ones instead of Range
 };
+
+// 0, 1, … below `count`, a number or a list of one.
+void count_to(ModelBuilder& build, bool ones, const std::string& count, const std::string& to) {
+  if (!ones) {
+    build.node("Range", {"zero", count, "one"}, {to});
+    return;
+  }
+  build.node("Reshape", {count, "open"}, {count + "_list"});
+  onnx::TensorProto one;
+  one.set_data_type(onnx::TensorProto::INT64);
+  one.add_dims(1);
+  one.add_int64_data(1);
+  ModelBuilder::tensor_attribute(build.node("ConstantOfShape", {count + "_list"}, {count + "_ones"}), "value", one);
+  build.node("NonZero", {count + "_ones"}, {count + "_row"});
+  ModelBuilder::ints(build.node("Transpose", {count + "_row"}, {count + "_column"}), "perm", {1, 0});
+  build.node("Squeeze", {count + "_column", "one_row"}, {to});
+}
 
 // y[n, c, 0, 0] = flat[first + sample·n + channel·c] of a mean [N,6,1,1].
 std::string said(const Strides& strides) {
@@ -38,10 +56,10 @@ std::string said(const Strides& strides) {
   ModelBuilder::integer(shape, "start", 0);
   ModelBuilder::integer(shape, "end", 1);
   build.node("Squeeze", {"samples", "front"}, {"n"});
-  build.node("Range", {"zero", "n", "one"}, {"rows"});
+  count_to(build, strides.ones, "n", "rows");
   build.node("Mul", {"rows", "per_sample"}, {"begins"});
   build.node("Unsqueeze", {"begins", "behind"}, {"of_samples"});
-  build.node("Range", {"zero", "channels", "one"}, {"numbers"});
+  count_to(build, strides.ones, "channels", "numbers");
   build.node("Mul", {"numbers", "per_channel"}, {"offsets"});
   build.node("Unsqueeze", {"offsets", "pixels"}, {"of_channels"});
   build.constant("count", {strides.channels});
@@ -62,10 +80,13 @@ std::string said(const Strides& strides) {
 
 TEST_CASE("indices that count through all samples are a reshape") {
   CHECK(said({}) == "Conv GlobalAveragePool Reshape Reshape [N,6,1,1]");
+  CHECK(said({.ones = true}) == "Conv GlobalAveragePool Reshape Reshape [N,6,1,1]");
 }
 
 TEST_CASE("indices that are the same within each sample pick of each the same") {
   CHECK(said({.first = 1, .channels = 4}) == "Conv GlobalAveragePool Reshape Reshape Gather [N,4,1,1]");
+  CHECK(said({.first = 1, .channels = 4, .ones = true}) ==
+        "Conv GlobalAveragePool Reshape Reshape Gather [N,4,1,1]");
   CHECK(said({.first = 5, .channel = -1}) == "Conv GlobalAveragePool Reshape Reshape Gather [N,6,1,1]");
 }
 

@@ -301,6 +301,8 @@ TEST_CASE("evenly spaced integers become what their elements become, for any num
   CHECK_FALSE(agrees(op_Reshape, {numbers, list_of({{-1}})}));  // not evenly spaced along one dimension
   CHECK(agrees(op_Flatten, {column}));
   CHECK(agrees(op_Squeeze, {numbers, list_of({{-1}})}));
+  CHECK(agrees(op_Transpose, {numbers}, {{"perm", std::vector<int64_t>{1, 2, 0}}}));
+  CHECK(agrees(op_Transpose, {column}));
   CHECK(agrees(op_Unsqueeze, {numbers, list_of({{0}, {-1}})}));
   CHECK(agrees(op_Expand, {column, list_of({kBatch, {3}})}));
   CHECK(agrees(op_Expand, {row, list_of({kBatch, {3}})}));
