@@ -70,7 +70,8 @@ std::shared_ptr<const ModelBranches> branches_of(const onnx::NodeProto& node, co
     if (attribute.name() == "else_branch" && attribute.has_g()) where_false = &attribute.g();
   }
   if (!where_true || !where_false) return nullptr;
-  return std::make_shared<ModelBranches>(graph_of(*where_true, owner), graph_of(*where_false, owner));
+  return std::make_shared<ModelBranches>(
+      ModelBranches{.where_true = graph_of(*where_true, owner), .where_false = graph_of(*where_false, owner)});
 }
 
 ModelNode node_of(const onnx::NodeProto& node, const Owner& owner) {

@@ -20,6 +20,8 @@ using Names = std::unordered_map<std::string, std::string>;  // in the branch â†
 
 bool is_branching(const ModelNode& node) { return node.branches != nullptr; }
 
+std::shared_ptr<const ModelBranches> renamed(const ModelBranches& branches, const Names& names);
+
 // A branch inside a branch reads the outer one's values by their new names, except for those that it defines itself.
 ModelGraph renamed(const ModelGraph& graph, Names names) {
   ModelGraph made = graph;
@@ -30,12 +32,17 @@ ModelGraph renamed(const ModelGraph& graph, Names names) {
   for (ModelNode& node : made.nodes) {
     for (std::string& input : node.inputs) rename(input);
     if (node.branches)
-      node.branches = std::make_shared<ModelBranches>(renamed(node.branches->where_true, names),
-                                                      renamed(node.branches->where_false, names));
+      node.branches = renamed(*node.branches, names);
     for (const std::string& output : node.outputs) names.erase(output);
   }
   for (std::string& output : made.outputs) rename(output);
   return made;
+}
+
+std::shared_ptr<const ModelBranches> renamed(const ModelBranches& branches, const Names& names) {
+  return std::make_shared<ModelBranches>(
+      ModelBranches{.where_true = renamed(branches.where_true, names),
+                    .where_false = renamed(branches.where_false, names)});
 }
 
 class BranchWriter {
@@ -63,8 +70,7 @@ class BranchWriter {
     for (ModelNode node : graph.nodes) {
       for (std::string& input : node.inputs) input = name_here(input);
       if (node.branches)
-        node.branches = std::make_shared<ModelBranches>(renamed(node.branches->where_true, names),
-                                                        renamed(node.branches->where_false, names));
+        node.branches = renamed(*node.branches, names);
       for (std::string& output : node.outputs)
         if (!output.empty()) output = names[output] = free_name(prefix, output);
       if (node.metadata.empty()) node.metadata = branching.metadata;
