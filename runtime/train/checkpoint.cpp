@@ -333,7 +333,8 @@ void Checkpoints::settle() {
     remove(begun.folder);
     remove(begun.folder + "-old");
     if (error.code == Exit::unwritable_output) throw;
-    throw TrainerError(Exit::unwritable_output, error.what());  // what was written cannot be read back
+    throw TrainerError(Exit::unwritable_output,
+                       "cannot write '" + path + "': its files cannot be read back: " + error.what());
   }
   saved_ = begun.iteration;
   remove(begun.folder + "-old");
