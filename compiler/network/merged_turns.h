@@ -6,7 +6,8 @@
 //
 // Why: the attention operator reads keys [N,H,S,d], which no node of such a file computes. nanoGPT is such a model.
 //
-// Before: fuse_composites has not run; between the two functions it makes the second transposition a part of the product.
+// Before: fuse_composites has not run; between the two functions it makes the second transposition a part of the
+// product.
 #pragma once
 
 #include <vector>

@@ -74,7 +74,7 @@ TEST_CASE("a dropout in training mode tells that normalizations in evaluation we
     network.nodes.push_back({.name = "drop", .op = "Dropout", .opset = opset, .inputs = {mode, mode, mode}});
     std::vector<std::string> notes;
     REQUIRE(freeze_statistics(network, {}, notes).ok());
-    return network.nodes[NodeId(0)].attributes.contains("frozen");
+    return network.nodes[NodeId(0)].marks.frozen_statistics;
   };
   CHECK(frozen_beside_dropout(true, true, 17));
   CHECK_FALSE(frozen_beside_dropout(true, false, 17));

@@ -27,6 +27,7 @@ const std::map<std::string, std::string> kMayName = {
     {"network/fuse_additions", "a pattern: an addition after another node"},
     {"network/evaluated_dropout", "about Dropout and the modes that a file states for it"},
     {"network/frozen_statistics", "about BatchNormalization"},
+    {"network/merged_turns", "a pattern: two transpositions in one"},
     {"network/modes", "about BatchNormalization"},
     {"network/loss", "makes the losses that the user names"},
     {"network/own_loss", "a pattern: the loss as the last node of a model"},
