@@ -18,6 +18,7 @@ from torch import nn
 
 warnings.simplefilter("ignore")
 OF_WEIGHT = (1, 2, 3)
+WRITES_SPECTRAL_NORM = int(torch.__version__.split(".")[0]) >= 2  # PyTorch 1's exporter does not know the weight's shape
 
 
 def of_variance(w, gain):
@@ -62,8 +63,9 @@ class Network(nn.Module):
     def __init__(self):
         super().__init__()
         self.convs = nn.ModuleDict({kind: Normalized(kind) for kind in KINDS})
-        wrappers = {"old_weight_norm": nn.utils.weight_norm, "old_spectral_norm": nn.utils.spectral_norm}
-        if hasattr(nn.utils, "parametrizations"):
+        wrappers = {"old_weight_norm": nn.utils.weight_norm}
+        if WRITES_SPECTRAL_NORM:
+            wrappers["old_spectral_norm"] = nn.utils.spectral_norm
             wrappers["spectral_norm"] = nn.utils.parametrizations.spectral_norm
             if hasattr(nn.utils.parametrizations, "weight_norm"):
                 wrappers["weight_norm"] = nn.utils.parametrizations.weight_norm
@@ -80,11 +82,12 @@ network, x, y = Network().train(), torch.randn(8, 4, 6, 6), torch.randint(0, 5, 
 import plimsoll
 
 if sys.argv[1] == "export":
+    stateful = nn.Sequential(nn.utils.spectral_norm(nn.Linear(4, 3)))
     try:
-        plimsoll.export(network, x, "refused.onnx", exporter=sys.argv[2])
+        plimsoll.export(stateful, torch.randn(8, 4), "refused.onnx", exporter=sys.argv[2])
         raise SystemExit("a module with a state is not refused")
     except ValueError as error:
-        assert "buffers that the next step reads: convs." in str(error) and "allow_state" in str(error), error
+        assert "buffers that the next step reads: 0." in str(error) and "allow_state" in str(error), error
     plimsoll.export(network, x, sys.argv[2] + ".onnx", exporter=sys.argv[2], allow_state=True)
 else:
     rows = plimsoll.check(network, x, y, sys.argv[1], report=False)
