@@ -134,7 +134,7 @@ Known non_zero(const KnownCall& call) {
     if (x->dims.size() != 1 || !x->splat() || !counts(0)) return std::nullopt;
     return known_of({.element = ElementType::i64, .dims = {{1}, x->dims[0]}, .steps = {0, 1}});
   }
-  if (x->depends_on_batch() || !x->elements()) return std::nullopt;
+  if (x->depends_on_batch() || !x->elements() || *x->elements() > kKnownLimit) return std::nullopt;
   std::vector<int64_t> found;
   for (int64_t i = 0; i < *x->elements(); ++i)
     if (counts(static_cast<size_t>(i))) found.push_back(i);

@@ -281,6 +281,21 @@ bool agrees_when_listed(const Op& op, const std::vector<KnownValue>& values,
 
 }  // namespace
 
+TEST_CASE("NonZero gives the coordinates of what is not zero, and does not list too many") {
+  const Op& op = *find_onnx_op("NonZero");
+  const ModelNode node = model_node_of(op, {}, 1);
+  const auto found = [&](const KnownValue& x) {
+    const std::vector<KnownInput> inputs = {{&x, &x.dims, x.element}};
+    return op.evaluate(KnownCall{node, 20, inputs});
+  };
+  const Known some = found({.element = ElementType::i64, .dims = {{2}, {3}}, .ints = {{0}, {4}, {0}, {1}, {0}, {9}}});
+  CHECK(some->dims == Dims{{2}, {3}});
+  CHECK(some->ints == std::vector<Dim>{{0}, {1}, {1}, {1}, {0}, {2}});
+  CHECK(found({.element = ElementType::i64, .dims = {{0}}})->dims == Dims{{1}, {0}});
+  // One number stands for all elements, so there may be any number of them.
+  CHECK_FALSE(found({.element = ElementType::i64, .dims = {{int64_t{1} << 40}}, .ints = {{1}}}));
+}
+
 TEST_CASE("evenly spaced integers become what their elements become, for any number of samples") {
   const auto spaced = [](Dims dims, int64_t first, std::vector<int64_t> steps) {
     return KnownValue{
