@@ -40,10 +40,10 @@ void tell(const ImportedModel& model, const std::vector<std::string>& notes, con
   for (const std::string& warning : model.warnings) messages.warning(warning);
 }
 
-// Nobody chose a loss by default, so -q does not hide it. The model's own loss is no choice.
-void tell_loss(const LossRequest& request, const std::string& line, const Messages& messages) {
-  if (request.by_default && line.find("(default") != std::string::npos) messages.choice(line);
-  else messages.note(line);
+// The default loss may not be the one that the user means, so -q does not hide this line.
+void tell(const StatedLoss& loss, const Messages& messages) {
+  if (loss.is_default) messages.choice(loss.line);
+  else messages.note(loss.line);
 }
 
 // As Plan::precision. A dump that planning continues from may be in bf16 whatever the flags say, and the graphs of
@@ -60,9 +60,9 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
   PLIMSOLL_TRY(check_usage(request));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(request, false));
   std::vector<std::string> notes = model.notes;
-  std::string loss;
+  StatedLoss loss;
   PLIMSOLL_TRY(make_trainable(model.network, request.network, notes, &loss));
-  tell_loss(request.network.loss, loss, messages);
+  tell(loss, messages);
   tell(model, notes, messages);
   fuse(model.network, request.network.attention);
   PLIMSOLL_TRY(assign_precision(model.network, request.network.precision));
@@ -89,10 +89,10 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
   const PaperRules* const as_paper = find_rules(asked.rules);
   std::vector<std::string> notes = model.notes;
   if (!beginning.graph && !as_paper && model.network.stage == NetworkStage::imported) {
-    std::string loss;
+    StatedLoss loss;
     PLIMSOLL_TRY(make_trainable(model.network, of_model.network, notes, &loss));
     after("make_trainable");
-    tell_loss(of_model.network.loss, loss, messages);
+    tell(loss, messages);
     // The trainer reads these weights from its model, like all tensors that are read but not written by a task.
     if (const auto& weights = of_model.network.loss.class_weights; !weights.empty())
       put_initializer(*model.file, kClassWeights, weights);

@@ -141,7 +141,7 @@ Status choose_output(Network& network, const std::string& name, std::vector<std:
   return {};
 }
 
-Status attach_loss(Network& network, const LossRequest& request, std::vector<std::string>& notes, std::string* stated) {
+Status attach_loss(Network& network, const LossRequest& request, std::vector<std::string>& notes, StatedLoss* stated) {
   const LossKind kind = request.kind;
   const bool is_output = kind == LossKind::output;
   std::string named = request.output;
@@ -155,8 +155,8 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
   std::optional<std::string> own_in_words;
   if (own) own_in_words = NodeView(network, network.nodes[*own]).describe();
   PLIMSOLL_TRY(check_loss_options(request, own_in_words));
-  const auto state = [stated](std::string line) {
-    if (stated) *stated = std::move(line);
+  const auto state = [stated](std::string line, bool is_default = false) {
+    if (stated) *stated = {std::move(line), is_default};
   };
   if (is_output && !own) {
     state(fmt::format("loss: output '{}' of the model", network.values[output].name));
@@ -186,7 +186,8 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
     axis = of_weights.value_or(0);
   }
   const int64_t class_count = classes || weighed ? network.values[output].type.dims[axis].value : 1;
-  state(in_words(network.values[output], request, classes ? std::optional(class_count) : std::nullopt));
+  state(in_words(network.values[output], request, classes ? std::optional(class_count) : std::nullopt),
+        request.by_default);
   output = without_activation(network, output, kind, axis, notes);
   const Dims dims = network.values[output].type.dims;
   const auto samples = std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.batch; });

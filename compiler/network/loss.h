@@ -59,6 +59,12 @@ Status choose_output(Network& network, const std::string& name, std::vector<std:
 inline constexpr const char* kClassWeights = "plimsoll.class_weights";
 inline constexpr const char* kPositiveWeights = "plimsoll.pos_weight";
 
+// Which loss is trained, over which output.
+struct StatedLoss {
+  std::string line = {};
+  bool is_default = false;  // the request did not name it, and neither did the model
+};
+
 // The axis of the classes is unambiguous only in these cases, tried in this order:
 //   1. The scores have two dimensions, or all dimensions after the first two are 1: axis 1.
 //   2. The model reads integers of the shape of the scores without their last dimension (one token each): the last
@@ -70,11 +76,10 @@ inline constexpr const char* kPositiveWeights = "plimsoll.pos_weight";
 //      pixel): axis 1, unless that input also has the same dimensions without the last axis.
 // All other cases need `class_axis`: float features [N,T,D] → scores [N,T,C], for example.
 //
-// `notes` gets a line for each change other than the added loss. `stated` gets the line that says which loss is
-// trained, and over which output.
+// `notes` gets a line for each change other than the added loss; `stated` gets the loss itself.
 // Errors: invalid_model, if the output is ambiguous or cannot be scores, or has one class, for which cross entropy is
 // always 0; usage, if there is no loss and `none` was requested, or if the class axis is ambiguous.
 Status attach_loss(Network& network, const LossRequest& request, std::vector<std::string>& notes,
-                   std::string* stated = nullptr);
+                   StatedLoss* stated = nullptr);
 
 }  // namespace plimsoll

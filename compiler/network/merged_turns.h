@@ -4,7 +4,7 @@
 //   q @ k.transpose(-2, -1)                       [N,H,S,d] → [N,H,d,S]     Transpose {0,1,3,2}: the keys
 //   TorchScript's exporter writes one node        [N,S,H,d] → [N,H,d,S]     Transpose {0,2,3,1}
 //
-// Why: the attention operator reads keys [N,H,S,d], which no node of such a file computes. nanoGPT is such a model.
+// Why: the attention operator reads keys [N,H,S,d], which no node of such a file computes, for example of nanoGPT.
 //
 // Before: fuse_composites has not run; between the two functions it makes the second transposition a part of the
 // product.

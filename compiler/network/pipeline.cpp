@@ -10,7 +10,7 @@
 namespace plimsoll {
 
 Status make_trainable(Network& network, const NetworkRequest& request, std::vector<std::string>& notes,
-                      std::string* stated) {
+                      StatedLoss* stated) {
   PLIMSOLL_TRY(attach_loss(network, request.loss, notes, stated));
   const TrainedRequest& trained = request.trained;
   if (!network.perhaps_merged.empty() && !trained.assume_shared)

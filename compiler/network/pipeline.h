@@ -43,11 +43,11 @@ struct NetworkRequest {
 
 // Before: types are inferred.
 // After:  the network ends in a loss, and for every weight and statistic it is decided whether it is trained. `notes`
-// gets a line for each change, and `stated` the line that says which loss is trained.
+// gets a line for each change, and `stated` which loss is trained.
 // Errors: from attach_loss, decide_modes, freeze_statistics, freeze_weights and decide_weights; invalid_model, if
 // weights may have been merged and the request does not say that they are shared.
 Status make_trainable(Network& network, const NetworkRequest& request, std::vector<std::string>& notes,
-                      std::string* stated = nullptr);
+                      StatedLoss* stated = nullptr);
 
 // The part of make_trainable that reports no undecided case, also for a network without a loss (`plimsoll inspect`).
 Status choose_what_is_trained(Network& network, const TrainedRequest& request, std::vector<std::string>& notes);

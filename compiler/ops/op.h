@@ -149,8 +149,8 @@ struct Op {
   // The dimensions of the first output, if input 0 is not known, but its dimensions are. For operators whose output may
   // have no elements, which `infer` refuses. nullopt: unknown.
   std::optional<Dims> (*evaluate_dims)(const KnownCall& call) = nullptr;
-  // The output as rows of inputs whose elements need not be known. nullopt: it does not consist of such rows. nullptr:
-  // not known to.
+  // Which rows of which inputs the output consists of; their elements need not be known. nullopt: it consists of other
+  // things. nullptr: unknown for this operator.
   std::optional<RowsOfInputs> (*rows)(const KnownCall& call) = nullptr;
 
   // The types of all outputs. Every error in the model and every unsupported case is reported here: forward and

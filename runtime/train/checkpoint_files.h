@@ -18,7 +18,7 @@ namespace plimsoll::train {
 // TrainerError (unwritable_output).
 class CheckpointFile {
  public:
-  // `pulse`: of several ranks; is told of each piece.
+  // `pulse` beats after each piece; null without ranks.
   CheckpointFile(std::string path, dist::Pulse* pulse);
   ~CheckpointFile();
   CheckpointFile(const CheckpointFile&) = delete;
@@ -34,13 +34,13 @@ class CheckpointFile {
   int descriptor_;
 };
 
-// Brings a file to the disk, piece by piece. `pulse` is told of each. Throws TrainerError (unwritable_output).
+// Syncs a file to disk piece by piece; `pulse` beats after each. Throws TrainerError (unwritable_output).
 void sync_file(const std::string& path, dist::Pulse* pulse);
 // Throws TrainerError (unwritable_output).
 void sync_directory(const std::string& path, dist::Pulse* pulse);
 // Sorted. Throws TrainerError (unreadable_input).
 std::vector<std::string> names_in(const std::string& directory);
-// The SHA-256 of a file. `pulse` is told of each piece. Throws TrainerError (unreadable_input).
+// The SHA-256 of a file; `pulse` beats after each piece. Throws TrainerError (unreadable_input).
 std::string sum_of(const std::string& path, dist::Pulse* pulse = nullptr);
 
 }  // namespace plimsoll::train

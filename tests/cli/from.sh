@@ -82,7 +82,7 @@ expect 4 plimsoll plan --from new.network --batch 8;                  says "not 
 
 expect 0 plimsoll plan net.onnx $options -o plan.json --print-after fuse; says "# after fuse"
 
-# Operators that are written as others: their nodes omit inputs that ONNX requires, or have the attributes of old opsets.
+# Operators that are written as others: nodes omit inputs that ONNX requires, or have the attributes of old opsets.
 options="--batch 3 --loss mse --assume trainable --policy network-wide --costs h200 -q"
 for model in dynamo_recurrent torchscript_unet node_col2im_strides_constants; do
   rm -rf dumps

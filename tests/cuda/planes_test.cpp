@@ -5,10 +5,9 @@
 #include <cmath>
 #include <vector>
 
-#include "executor.h"
-#include "runtime/backend.h"
 #include "runtime/cuda/ops/plane_steps.h"
 #include "runtime/kernels.h"
+#include "tests/cuda/guarded_floats.h"
 
 namespace plimsoll::test {
 namespace {
@@ -21,34 +20,6 @@ struct PlaneCase {
 const std::vector<PlaneCase> kPlaneCases = {{2, 3, 1, 5},   {1, 1, 1, 7},   {3, 3, 2, 3}, {5, 2, 3, 3},
                                             {2, 5, 2, 5},   {3, 4, 5, 5},   {3, 5, 7, 7}, {200, 2, 7, 7},
                                             {2, 2, 35, 35}, {3, 1, 67, 67}, {2, 3, 1, 3}, {2, 3, 4, 4}};
-
-class PlaneFloats {
- public:
-  explicit PlaneFloats(int64_t count, float step = 0, float middle = 0) : count_(count), buffer_(4 * count) {
-    for (int64_t i = 0; i < count; ++i)
-      at(i) = step == 0 ? middle : middle + std::sin(step * static_cast<float>(i + 1));
-  }
-  float& at(int64_t i) { return reinterpret_cast<float*>(buffer_.data())[i]; }
-  std::byte* data() { return buffer_.data(); }
-  bool guards_intact() const { return buffer_.guards_intact(); }
-
- private:
-  int64_t count_;
-  Buffer buffer_;
-};
-
-template <class K>
-void run_on_planes(const typename K::Attrs& attrs, const std::vector<OperandDesc>& operands,
-                   const std::vector<PlaneFloats*>& floats) {
-  std::vector<std::byte*> addresses;
-  for (PlaneFloats* const one : floats) addresses.push_back(one->data());
-  const int64_t bytes = K::algorithms(attrs, operands).front().workspace_bytes;
-  Buffer workspace(bytes);  // begins with NaN
-  K::make(attrs, operands, "")->run({}, addresses.data(), workspace.data());
-  backend::finish(nullptr);
-  for (PlaneFloats* const one : floats) CHECK(one->guards_intact());
-  CHECK(workspace.guards_intact());
-}
 
 bool near_sum(double value, double expected, double size) { return std::abs(value - expected) <= 2e-6 * (1 + size); }
 
@@ -87,13 +58,13 @@ TEST_CASE("batch normalization sums planes of any size") {
     const int64_t all = s.n * s.c * s.pixels();
     const double count = static_cast<double>(s.n * s.pixels());
     const TensorDesc image = f32({s.n, s.c, s.h, s.w}), one = f32({s.c});
-    PlaneFloats x(all, 0.37F, 3), dy(all, 0.73F), scale(s.c, 0, 1.5F), bias(s.c, 0, 0.1F), moving_mean(s.c),
+    GuardedFloats x(all, 0.37F, 3), dy(all, 0.73F), scale(s.c, 0, 1.5F), bias(s.c, 0, 0.1F), moving_mean(s.c),
         moving_var(s.c, 0, 1), y(all), mean(s.c), var(s.c), dx(all), dscale(s.c), dbias(s.c);
     const BatchNormAttrs attrs{.relu = relu};
-    run_on_planes<BatchNormForward>(
+    run_on<BatchNormForward>(
         attrs, {read(image), read(one), read(one), update(one), update(one), write(image), write(one), write(one)},
         {&x, &scale, &bias, &moving_mean, &moving_var, &y, &mean, &var});
-    run_on_planes<BatchNormBackward>(
+    run_on<BatchNormBackward>(
         attrs,
         {read(image), read(image), read(one), read(one), read(one), read(image), write(image), write(one), write(one)},
         {&x, &dy, &scale, &mean, &var, &y, &dx, &dscale, &dbias});
@@ -123,13 +94,13 @@ TEST_CASE("sums and means over planes of any size") {
     const int64_t all = s.n * s.c * s.pixels();
     const TensorDesc image = f32({s.n, s.c, s.h, s.w}), of_channels = f32({1, s.c, 1, 1}),
                      of_planes = f32({s.n, s.c, 1, 1});
-    PlaneFloats x(all, 0.37F), other(all, 0.73F), channels(s.c), planes(s.n * s.c), products(s.n * s.c),
+    GuardedFloats x(all, 0.37F), other(all, 0.73F), channels(s.c), planes(s.n * s.c), products(s.n * s.c),
         of_products(s.c), pooled(s.n * s.c);
-    run_on_planes<SumToShape>({}, {read(image), write(of_channels)}, {&x, &channels});
-    run_on_planes<SumToShape>({}, {read(image), write(of_planes)}, {&x, &planes});
-    run_on_planes<ProductSum>({}, {read(image), read(image), write(of_planes)}, {&x, &other, &products});
-    run_on_planes<ProductSum>({}, {read(image), read(image), write(of_channels)}, {&x, &other, &of_products});
-    run_on_planes<GlobalAveragePoolForward>({}, {read(image), write(of_planes)}, {&x, &pooled});
+    run_on<SumToShape>({}, {read(image), write(of_channels)}, {&x, &channels});
+    run_on<SumToShape>({}, {read(image), write(of_planes)}, {&x, &planes});
+    run_on<ProductSum>({}, {read(image), read(image), write(of_planes)}, {&x, &other, &products});
+    run_on<ProductSum>({}, {read(image), read(image), write(of_channels)}, {&x, &other, &of_products});
+    run_on<GlobalAveragePoolForward>({}, {read(image), write(of_planes)}, {&x, &pooled});
     std::vector<double> a(static_cast<size_t>(s.c)), ab(a), p(static_cast<size_t>(s.n * s.c)), pq(p);
     for_each_element(s, [&](int64_t i, int64_t c, int64_t plane) {
       const double value = x.at(i), product = value * other.at(i);

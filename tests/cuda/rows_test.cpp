@@ -6,9 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "executor.h"
-#include "runtime/backend.h"
 #include "runtime/kernels.h"
+#include "tests/cuda/guarded_floats.h"
 
 namespace plimsoll::test {
 namespace {
@@ -18,35 +17,7 @@ constexpr int64_t kRows = 5;
 // Below a part of four, around one, and more than the 128 or 256 threads of a block have at once.
 const std::vector<int64_t> kRowLengths = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 17, 49, 511, 513, 1001, 1026, 2047};
 
-class RowFloats {
- public:
-  explicit RowFloats(int64_t count, float step = 0, float middle = 0) : count_(count), buffer_(4 * count) {
-    for (int64_t i = 0; i < count; ++i)
-      at(i) = step == 0 ? middle : middle + std::sin(step * static_cast<float>(i + 1));
-  }
-  float& at(int64_t i) { return reinterpret_cast<float*>(buffer_.data())[i]; }
-  int64_t count() const { return count_; }
-  std::byte* data() { return buffer_.data(); }
-  bool guards_intact() const { return buffer_.guards_intact(); }
-
- private:
-  int64_t count_;
-  Buffer buffer_;
-};
-
-template <class K>
-void run_on_rows(const typename K::Attrs& attrs, const std::vector<OperandDesc>& operands,
-                 const std::vector<RowFloats*>& floats) {
-  std::vector<std::byte*> addresses;
-  for (RowFloats* const one : floats) addresses.push_back(one->data());
-  Buffer workspace(K::algorithms(attrs, operands).front().workspace_bytes);  // begins with NaN
-  K::make(attrs, operands, "")->run({.training = true}, addresses.data(), workspace.data());
-  backend::finish(nullptr);
-  for (RowFloats* const one : floats) CHECK(one->guards_intact());
-  CHECK(workspace.guards_intact());
-}
-
-void check_near(RowFloats& values, const std::vector<double>& expected, double off = 2e-5) {
+void check_near(GuardedFloats& values, const std::vector<double>& expected, double off = 2e-5) {
   double most = 0;
   for (int64_t i = 0; i < values.count(); ++i)
     most = std::max(most, std::abs(values.at(i) - expected[static_cast<size_t>(i)]) /
@@ -54,7 +25,7 @@ void check_near(RowFloats& values, const std::vector<double>& expected, double o
   CHECK(most <= off);
 }
 
-void check_same_bits(RowFloats& a, RowFloats& b) {
+void check_same_bits(GuardedFloats& a, GuardedFloats& b) {
   int64_t different = 0;
   for (int64_t i = 0; i < a.count(); ++i) different += a.at(i) != b.at(i);
   CHECK(different == 0);
@@ -73,10 +44,10 @@ TEST_CASE("softmax of rows of any length") {
   for (const int64_t n : kRowLengths) {
     INFO(n << " classes");
     const TensorDesc rows = f32({kRows, n, 1});
-    RowFloats x(kRows * n, 0.37F, 1), y(kRows * n), dy(kRows * n, 0.73F), dx(kRows * n), sum(kRows * n, 0, 2);
-    run_on_rows<SoftmaxForward>({}, {read(rows), write(rows)}, {&x, &y});
-    run_on_rows<SoftmaxBackward>({}, {read(rows), read(rows), write(rows)}, {&y, &dy, &dx});
-    run_on_rows<SoftmaxBackward>({}, {read(rows), read(rows), update(rows)}, {&y, &dy, &sum});
+    GuardedFloats x(kRows * n, 0.37F, 1), y(kRows * n), dy(kRows * n, 0.73F), dx(kRows * n), sum(kRows * n, 0, 2);
+    run_on<SoftmaxForward>({}, {read(rows), write(rows)}, {&x, &y});
+    run_on<SoftmaxBackward>({}, {read(rows), read(rows), write(rows)}, {&y, &dy, &dx});
+    run_on<SoftmaxBackward>({}, {read(rows), read(rows), update(rows)}, {&y, &dy, &sum});
     const size_t all = static_cast<size_t>(kRows * n);
     std::vector<double> p(all), g(all), added(all), total(kRows), dot(kRows);
     for_rows(n, [&](size_t i, size_t r, size_t) { total[r] += std::exp(x.at(static_cast<int64_t>(i))); });
@@ -91,9 +62,9 @@ TEST_CASE("softmax of rows of any length") {
     check_near(y, p);
     check_near(dx, g);
     check_near(sum, added);
-    run_on_rows<SoftmaxForward>({}, {read(rows), write(rows)}, {&x, &x});  // in place
+    run_on<SoftmaxForward>({}, {read(rows), write(rows)}, {&x, &x});  // in place
     check_same_bits(x, y);
-    run_on_rows<SoftmaxBackward>({}, {read(rows), read(rows), write(rows)}, {&y, &dy, &dy});
+    run_on<SoftmaxBackward>({}, {read(rows), read(rows), write(rows)}, {&y, &dy, &dy});
     check_same_bits(dy, dx);
   }
 }
@@ -103,19 +74,18 @@ TEST_CASE("layer normalization of rows of any length") {
     INFO(n << " columns");
     const TensorDesc rows = f32({kRows, n}), columns = f32({n}), one = f32({kRows});
     const LayerNormAttrs attrs{.epsilon = 1e-3F};
-    RowFloats x(kRows * n, 0.37F, 1), dy(kRows * n, 0.73F), scale(n, 0.21F, 1), bias(n, 0.11F), y(kRows * n),
+    GuardedFloats x(kRows * n, 0.37F, 1), dy(kRows * n, 0.73F), scale(n, 0.21F, 1), bias(n, 0.11F), y(kRows * n),
         mean(kRows), deviation(kRows), dx(kRows * n), dscale(n), dbias(n);
-    run_on_rows<LayerNormForward>(attrs,
-                                  {read(rows), read(columns), read(columns), write(rows), write(one), write(one)},
-                                  {&x, &scale, &bias, &y, &mean, &deviation});
-    run_on_rows<LayerNormBackward>(
+    run_on<LayerNormForward>(attrs, {read(rows), read(columns), read(columns), write(rows), write(one), write(one)},
+                             {&x, &scale, &bias, &y, &mean, &deviation});
+    run_on<LayerNormBackward>(
         attrs,
         {read(rows), read(rows), read(columns), read(one), read(one), write(rows), write(columns), write(columns)},
         {&x, &dy, &scale, &mean, &deviation, &dx, &dscale, &dbias});
     const size_t all = static_cast<size_t>(kRows * n);
     const double count = static_cast<double>(n);
     std::vector<double> m(kRows), v(kRows), h(all), result(all), sum(kRows), along(kRows), gradient(all);
-    const auto value = [](RowFloats& of, size_t i) { return static_cast<double>(of.at(static_cast<int64_t>(i))); };
+    const auto value = [](GuardedFloats& of, size_t i) { return static_cast<double>(of.at(static_cast<int64_t>(i))); };
     for_rows(n, [&](size_t i, size_t r, size_t) { m[r] += value(x, i) / count; });
     for_rows(n, [&](size_t i, size_t r, size_t) { v[r] += (value(x, i) - m[r]) * (value(x, i) - m[r]) / count; });
     const auto d = [&](size_t r) { return 1 / std::sqrt(v[r] + static_cast<double>(attrs.epsilon)); };
@@ -131,7 +101,7 @@ TEST_CASE("layer normalization of rows of any length") {
     check_near(y, result);
     check_near(mean, m);
     check_near(dx, gradient, 1e-4);
-    run_on_rows<LayerNormBackward>(
+    run_on<LayerNormBackward>(
         attrs,
         {read(rows), read(rows), read(columns), read(one), read(one), write(rows), write(columns), write(columns)},
         {&x, &dy, &scale, &mean, &deviation, &dy, &dscale, &dbias});  // in place
@@ -151,16 +121,15 @@ TEST_CASE("group normalization of runs of any length") {
     const int64_t rows = kSamples * groups, columns = channels / groups * pixels, all = rows * columns;
     const TensorDesc x_desc = f32({rows, columns}), factors = f32({channels}), one = f32({rows});
     const GroupNormAttrs attrs{.epsilon = 1e-3F, .groups = groups};
-    RowFloats x(all, 0.37F, 1), dy(all, 0.73F), scale(channels, 0.21F, 1), bias(channels, 0.11F), y(all), mean(rows),
-        deviation(rows), dx(all), dscale(channels), dbias(channels, 0, 3);
-    run_on_rows<GroupNormForward>(attrs,
-                                  {read(x_desc), read(factors), read(factors), write(x_desc), write(one), write(one)},
-                                  {&x, &scale, &bias, &y, &mean, &deviation});
-    run_on_rows<GroupNormBackward>(attrs,
-                                   {read(x_desc), read(x_desc), read(factors), read(one), read(one), write(x_desc),
-                                    write(factors), update(factors)},
-                                   {&x, &dy, &scale, &mean, &deviation, &dx, &dscale, &dbias});
-    const auto value = [](RowFloats& of, int64_t i) { return static_cast<double>(of.at(i)); };
+    GuardedFloats x(all, 0.37F, 1), dy(all, 0.73F), scale(channels, 0.21F, 1), bias(channels, 0.11F), y(all),
+        mean(rows), deviation(rows), dx(all), dscale(channels), dbias(channels, 0, 3);
+    run_on<GroupNormForward>(attrs, {read(x_desc), read(factors), read(factors), write(x_desc), write(one), write(one)},
+                             {&x, &scale, &bias, &y, &mean, &deviation});
+    run_on<GroupNormBackward>(attrs,
+                              {read(x_desc), read(x_desc), read(factors), read(one), read(one), write(x_desc),
+                               write(factors), update(factors)},
+                              {&x, &dy, &scale, &mean, &deviation, &dx, &dscale, &dbias});
+    const auto value = [](GuardedFloats& of, int64_t i) { return static_cast<double>(of.at(i)); };
     std::vector<double> result(static_cast<size_t>(all)), gradient(result), of_scale(static_cast<size_t>(channels)),
         of_bias(static_cast<size_t>(channels), 3);
     const double count = static_cast<double>(columns);
@@ -195,15 +164,15 @@ TEST_CASE("cross entropy of rows of any length") {
   for (const int64_t n : kRowLengths) {
     INFO(n << " classes");
     const TensorDesc logits = f32({kRows, n}), labels{DataType::i32, {kRows}, Layout::plain}, scalar = f32({1});
-    RowFloats x(kRows * n, 0.37F, 1), given(kRows), loss(1), hits(1), dx(kRows * n);
+    GuardedFloats x(kRows * n, 0.37F, 1), given(kRows), loss(1), hits(1), dx(kRows * n);
     std::vector<int64_t> label(kRows);
     for (int64_t r = 0; r < kRows; ++r) {
       label[static_cast<size_t>(r)] = r * 7 % n;
       reinterpret_cast<int32_t*>(given.data())[r] = static_cast<int32_t>(r * 7 % n);
     }
     const SoftmaxCrossEntropyAttrs attrs{.scale = 1.0 / static_cast<double>(kRows)};
-    run_on_rows<SoftmaxCrossEntropy>(attrs, {read(logits), read(labels), write(scalar), write(scalar), write(logits)},
-                                     {&x, &given, &loss, &hits, &dx});
+    run_on<SoftmaxCrossEntropy>(attrs, {read(logits), read(labels), write(scalar), write(scalar), write(logits)},
+                                {&x, &given, &loss, &hits, &dx});
     std::vector<double> gradient(static_cast<size_t>(kRows * n)), total(kRows);
     double expected = 0;
     for_rows(n, [&](size_t i, size_t r, size_t) { total[r] += std::exp(x.at(static_cast<int64_t>(i))); });
@@ -215,8 +184,8 @@ TEST_CASE("cross entropy of rows of any length") {
     });
     CHECK(std::abs(loss.at(0) - expected) <= 1e-5 * (1 + expected));
     check_near(dx, gradient);
-    run_on_rows<SoftmaxCrossEntropy>(attrs, {read(logits), read(labels), write(scalar), write(scalar), write(logits)},
-                                     {&x, &given, &loss, &hits, &x});  // in place
+    run_on<SoftmaxCrossEntropy>(attrs, {read(logits), read(labels), write(scalar), write(scalar), write(logits)},
+                                {&x, &given, &loss, &hits, &x});  // in place
     check_same_bits(x, dx);
   }
 }
@@ -228,9 +197,9 @@ TEST_CASE("broadcasts to rows of any length") {
                      of_middle = f32({1, 2, 1});
     const ScaleAttrs attrs{.scale = 0.5F};
     for (const auto& [desc, which] : {std::pair{of_rows, 0}, {of_columns, 1}, {of_middle, 2}}) {
-      RowFloats x(desc.elements(), 0.37F, 1), y(2 * kRows * n), sum(2 * kRows * n, 0, 2);
-      run_on_rows<BroadcastTo>(attrs, {read(desc), write(rows)}, {&x, &y});
-      run_on_rows<BroadcastTo>(attrs, {read(desc), update(rows)}, {&x, &sum});
+      GuardedFloats x(desc.elements(), 0.37F, 1), y(2 * kRows * n), sum(2 * kRows * n, 0, 2);
+      run_on<BroadcastTo>(attrs, {read(desc), write(rows)}, {&x, &y});
+      run_on<BroadcastTo>(attrs, {read(desc), update(rows)}, {&x, &sum});
       int64_t wrong = 0;
       for (int64_t i = 0; i < 2 * kRows * n; ++i) {
         const float expected = 0.5F * x.at(which == 0 ? i / n : which == 1 ? i % n : i / n % 2);

@@ -18,7 +18,8 @@ from torch import nn
 
 warnings.simplefilter("ignore")
 OF_WEIGHT = (1, 2, 3)
-WRITES_SPECTRAL_NORM = int(torch.__version__.split(".")[0]) >= 2  # PyTorch 1's exporter does not know the weight's shape
+# PyTorch 1's exporter loses the shape of the weight.
+WRITES_SPECTRAL_NORM = int(torch.__version__.split(".")[0]) >= 2
 
 
 def of_variance(w, gain):

@@ -1,7 +1,6 @@
-# Offloaded, prefetched and recomputed values are the same values. Under a budget near the minimum and under policies that
-# move and recompute, with the same sub-batch, trainers have the same bits, also with the host pool in a file. All policies
-# and six budgets are executed on all four networks, and in rounds, by tests/streams, in one process; by trainers they are
-# in tools/bench/same_bits.sh.
+# Trainers of one network and sub-batch compute the same bits under several budgets and policies, which move and
+# recompute values, and with the host pool in a file. tests/streams executes all policies and six budgets on all four
+# networks, also in rounds, in one process; tools/bench/same_bits.sh does so with trainers.
 . "$PLIMSOLL_E2E/trainer.bash"
 . "$PLIMSOLL_E2E/same_bits.bash"
 

@@ -318,9 +318,10 @@ TEST_CASE("a binary cross entropy takes weights and smoothing, and refuses what 
 TEST_CASE("which loss is trained, and of which output, is stated") {
   const auto stated = [](Builder b, const LossRequest& request) {
     std::vector<std::string> notes;
-    std::string line;
-    REQUIRE(attach_loss(b.network, request, notes, &line).ok());
-    return line;
+    StatedLoss loss;
+    REQUIRE(attach_loss(b.network, request, notes, &loss).ok());
+    CHECK(loss.is_default == request.by_default);
+    return loss.line;
   };
   LossRequest request{LossKind::softmax_cross_entropy, "Relu1.0"};
   CHECK(stated(classifier(), request) == "loss: softmax-cross-entropy over output 'Relu1.0' [N,5], 5 classes");

@@ -64,8 +64,9 @@ def main():
         for _ in range(args.rounds):
             for scaled in rates:
                 began = time.perf_counter()
-                run([f"{trainer}/build/train", "--data", f"images:{photos}", *FLAGS, "--workers", args.workers, "--quiet",
-                     *([SCALED] if scaled else [])])
+                scaling = [SCALED] if scaled else []
+                run([f"{trainer}/build/train", "--data", f"images:{photos}", *FLAGS, "--workers", args.workers,
+                     "--quiet", *scaling])
                 rates[scaled].append(args.photos / (time.perf_counter() - began))
         slow, fast = (statistics.median(rates[scaled]) for scaled in (False, True))
         print(f"| {size[0]}×{size[1]} | {slow:.0f} | {fast:.0f} | {fast / slow:.2f} |", flush=True)

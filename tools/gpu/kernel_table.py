@@ -117,16 +117,16 @@ def listed(introduction, items, otherwise):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("library")
+    parser.add_argument("archive", help="libplimsoll_cuda.a")
     parser.add_argument("-o", "--out", default=f"{ROOT}/docs/cuda-kernels.md")
     parser.add_argument("--cuobjdump", default=shutil.which("cuobjdump") or "/usr/local/cuda/bin/cuobjdump")
     parser.add_argument("--plimsoll", default=f"{ROOT}/build/bin/plimsoll")
     parser.add_argument("--test-ops", default=f"{ROOT}/build/tests/ops/test_ops")
     args = parser.parse_args()
-    found = kernels(args.cuobjdump, args.library)
+    found = kernels(args.cuobjdump, args.archive)
     missing = [arch for arch in DEVICES if not any(a == arch for a, _ in found)]
     if missing:
-        sys.exit(f"error: '{args.library}' has no code for {', '.join(f'sm_{a}' for a in missing)}; --help says how to build it")
+        sys.exit(f"error: '{args.archive}' has no code for {', '.join(f'sm_{a}' for a in missing)}; --help says how to build it")
     names = sorted({name for _, name in found})
     plain = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True).stdout.splitlines()
     groups = collections.defaultdict(list)
@@ -175,7 +175,8 @@ def main():
              f"| kernel | instances | threads | {heads} | shared | local | arguments | load | store |",
              "|" + "---|" * (8 + 3 * len(DEVICES)), *rows, "",
              "## Bytes per launch", "",
-             *textwrap.wrap(LAUNCHES.replace("\n", " ").format(batch=kernel_bytes.BATCH, networks=", ".join(networks)), 120,
+             *textwrap.wrap(LAUNCHES.replace("\n", " ").format(batch=kernel_bytes.BATCH, networks=", ".join(networks)),
+                            120,
                             break_on_hyphens=False), "",
              *listed("None of their tasks launches", without, "Each kernel has such a task."),
              "| kernel | task | of | reads | writes |", "|---|---|---|---|---|", *moved]

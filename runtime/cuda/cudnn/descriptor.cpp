@@ -26,9 +26,8 @@ std::string reason(cudnnStatus_t status, const char* what) {
     const std::string missing = missing_library();
     // 9.28 is linked with the driver library (9.19 is not), so it lists no engines without a driver.
     hint = (missing.empty() ? "" : " (" + missing + ")") +
-           ": one of its libraries is not beside it, or asks for the driver's libcuda.so.1; to plan for a described "
-           "device where there is no driver, have LD_LIBRARY_PATH name a folder with the toolkit's "
-           "lib64/stubs/libcuda.so under that name";
+           ": one of its libraries is missing, or needs the driver's libcuda.so.1. To plan without a driver, link the "
+           "toolkit's lib64/stubs/libcuda.so as libcuda.so.1 in a folder of LD_LIBRARY_PATH";
   }
   return std::string("cuDNN: ") + what + ": " + cudnnGetErrorString(status) + (why.empty() ? "" : ", " + why) + hint;
 }

@@ -9,8 +9,7 @@
 
 namespace plimsoll::cuda {
 
-// Adjacent elements: four or one. Aligned to its size, so that it is
-// read and written in one access.
+// Adjacent elements: four or one. Aligned to its size, so that it is read and written in one access.
 template <int kAtOnce, class T = float>
 struct alignas(kAtOnce * sizeof(T)) Few {
   T of[kAtOnce];

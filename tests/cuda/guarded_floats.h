@@ -1,0 +1,45 @@
+// Operands of float in guarded memory, and a run of a kernel on them.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <vector>
+
+#include "executor.h"
+#include "runtime/backend.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll::test {
+
+// `middle` everywhere, or sines of `step` around it.
+class GuardedFloats {
+ public:
+  explicit GuardedFloats(int64_t count, float step = 0, float middle = 0) : count_(count), buffer_(4 * count) {
+    for (int64_t i = 0; i < count; ++i)
+      at(i) = step == 0 ? middle : middle + std::sin(step * static_cast<float>(i + 1));
+  }
+  float& at(int64_t i) { return reinterpret_cast<float*>(buffer_.data())[i]; }
+  int64_t count() const { return count_; }
+  std::byte* data() { return buffer_.data(); }
+  bool guards_intact() const { return buffer_.guards_intact(); }
+
+ private:
+  int64_t count_;
+  Buffer buffer_;
+};
+
+// Requires that nothing outside the operands and the workspace, which begins with NaN, is written.
+template <class K>
+void run_on(const typename K::Attrs& attrs, const std::vector<OperandDesc>& operands,
+            const std::vector<GuardedFloats*>& floats) {
+  std::vector<std::byte*> addresses;
+  for (GuardedFloats* const one : floats) addresses.push_back(one->data());
+  Buffer workspace(K::algorithms(attrs, operands).front().workspace_bytes);
+  K::make(attrs, operands, "")->run({}, addresses.data(), workspace.data());
+  backend::finish(nullptr);
+  for (GuardedFloats* const one : floats) CHECK(one->guards_intact());
+  CHECK(workspace.guards_intact());
+}
+
+}  // namespace plimsoll::test
