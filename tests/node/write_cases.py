@@ -33,7 +33,12 @@ def tensors(values, infos):
             made.append(value)
         elif isinstance(value, (np.ndarray, np.generic)):
             try:
-                made.append(numpy_helper.from_array(np.asarray(value), info.name))
+                tensor = numpy_helper.from_array(np.asarray(value), info.name)
+                # The onnx package before 1.14 holds a bfloat16 as a uint16 with its bits.
+                bfloat16 = onnx.TensorProto.BFLOAT16
+                if info.type.tensor_type.elem_type == bfloat16 and tensor.data_type == onnx.TensorProto.UINT16:
+                    tensor.data_type = bfloat16
+                made.append(tensor)
             except Exception:  # noqa: BLE001  types that this NumPy does not have
                 return None
         else:
