@@ -11,9 +11,9 @@ int64_t KernelSet::check_workspace(const std::vector<Algorithm>& offered, std::s
     if (one.workspace_bytes <= planned_bytes) return one.workspace_bytes;
     throw KernelError("algorithm '" + one.name + "' needs " + std::to_string(one.workspace_bytes) +
                       " bytes of workspace on this machine when " + std::to_string(planned_bytes) +
-                      " are planned; compile the model here");
+                      " are planned");
   }
-  throw KernelError("this machine has no algorithm '" + std::string(algorithm) + "'; compile the model here");
+  throw KernelError("this machine has no algorithm '" + std::string(algorithm) + "'");
 }
 
 // The name of an algorithm in TF32 begins so, on every backend that has one (runtime/cuda/ops/conv.cpp, matmul.cpp).
@@ -41,7 +41,7 @@ KernelSet::Touched KernelSet::touched(std::span<const OperandDesc> operands, int
 }
 
 void KernelSet::refuse(const char* layers, const KernelError& error) {
-  throw KernelError(std::string(layers) + ": " + error.what());
+  throw KernelError(std::string(layers) + ": " + error.what() + "; compile the model on this machine");
 }
 
 }  // namespace plimsoll

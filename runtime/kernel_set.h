@@ -29,9 +29,9 @@ class KernelSet {
     int64_t kernels = 0, planned_bytes = 0, needed_bytes = 0;
   };
 
-  // A kernel that differs from the planned one.
+  // A kernel that differs from the planned one, and why the planned one cannot be used.
   struct Replaced {
-    std::string layers, planned, taken;
+    std::string layers, planned, taken, why;
   };
 
   // The bytes that a kernel accesses: of each operand, and of the workspace, which every step of the kernel has.
@@ -60,7 +60,8 @@ class KernelSet {
       make<K>(index, attrs, operands, algorithm, workspace_bytes);
     } catch (const KernelError& error) {
       if (where_ == Where::held_to_plan) refused_.push_back({layers, error.what()});
-      else if (!make_another<K>(index, attrs, operands, algorithm, workspace_bytes, layers)) refuse(layers, error);
+      else if (!make_another<K>(index, attrs, operands, algorithm, workspace_bytes, layers, error.what()))
+        refuse(layers, error);
     }
     touched_[index] = touched(operands, workspace_bytes);
   }
@@ -86,7 +87,7 @@ class KernelSet {
   }
   template <class K>
   bool make_another(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands,
-                    std::string_view planned, int64_t workspace_bytes, const char* layers) {
+                    std::string_view planned, int64_t workspace_bytes, const char* layers, const char* why) {
     for (const Algorithm& other : in_arithmetic_of(planned, offered<K>(attrs, operands))) {
       if (!other.deterministic || other.name == planned || other.workspace_bytes > workspace_bytes) continue;
       try {
@@ -94,7 +95,7 @@ class KernelSet {
       } catch (const KernelError&) {
         continue;  // listed but cannot be built
       }
-      replaced_.push_back({layers, std::string(planned), other.name});
+      replaced_.push_back({layers, std::string(planned), other.name, why});
       return true;
     }
     return false;

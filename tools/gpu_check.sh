@@ -2,8 +2,8 @@
 # Tests and measures what only a GPU can show. It has two halves, because the machine with the GPU need not have ONNX,
 # Protobuf or LLVM:
 #
-#   tools/gpu_check.sh prepare [--part N] [--small] [-d DIR]
-#       here: writes trainers and their inputs to DIR (under 60 MiB)
+#   tools/gpu_check.sh prepare [--part N] [--networks A,B] [--transformers C,D] [--small] [-d DIR]
+#       here: writes trainers and their inputs to DIR (under 60 MiB), of all networks unless some are named
 #   DIR/gpu_check.sh run [--part N] [--minutes M] [--out O] [--work W] [--dry-run]
 #       there: builds in W, runs and compares, for M minutes (9)
 #   tools/gpu_check.sh report [-d DIR]
@@ -46,12 +46,13 @@ fail() { echo "error: $*" >&2; exit 2; }
 
 command=${1:-}
 [[ $# -gt 0 ]] && shift
-part="" dir="" dry=() small=() more=()
+part="" dir="" dry=() small=() chosen=() more=()
 while [[ $# -gt 0 ]]; do
   case $1 in
     --part) part=${2:?--part needs a number}; shift 2 ;;
     -d) dir=${2:?-d needs a folder}; shift 2 ;;
     --dry-run) dry=(--dry-run); shift ;;
+    --networks | --transformers) chosen+=("$1" "${2?$1 needs a value}"); shift 2 ;;
     --minutes | --out | --work) more+=("$1" "${2:?$1 needs a value}"); shift 2 ;;
     --small) small=(--small); shift ;;
     *) fail "unexpected argument '$1'; run it without arguments for its usage" ;;
@@ -64,7 +65,7 @@ case $command in
     build=${PLIMSOLL_BUILD:-$here/../build}
     dir=${dir:-$build/gpu-check}
     /usr/bin/python3 "$here/gpu/prepare.py" --plimsoll "$build/bin/plimsoll" --test-ops "$build/tests/ops/test_ops" \
-      --out "$dir" --models "$build/gpu-check-models" --parts "${part:-1,2,3,4,5}" "${small[@]}"
+      --out "$dir" --models "$build/gpu-check-models" --parts "${part:-1,2,3,4,5}" "${small[@]}" "${chosen[@]}"
     cp "$here/gpu_check.sh" "$dir/"
     ;;
   run)

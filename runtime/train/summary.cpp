@@ -57,10 +57,10 @@ std::string replaced_kernels(const std::vector<KernelSet::Replaced>& replaced) {
   constexpr size_t kNamed = 4;
   std::string text =
       "warning: " + counted(static_cast<int64_t>(replaced.size()), "kernel") + (replaced.size() == 1 ? " is" : " are") +
-      " not as planned, because this machine's library has other algorithms. They fit the planned memory:";
+      " not as planned, because this machine's library has other algorithms. The other ones fit the planned memory:";
   for (size_t i = 0; i < std::min(replaced.size(), kNamed); ++i)
     text += "\n  " + replaced[i].layers + ": " + (replaced[i].planned.empty() ? "the default" : replaced[i].planned) +
-            " -> " + replaced[i].taken;
+            " -> " + replaced[i].taken + "\n    " + replaced[i].why;
   if (replaced.size() > kNamed) text += "\n  and " + std::to_string(replaced.size() - kNamed) + " more";
   return text + "\ncompile the model on this machine to plan with its algorithms";
 }

@@ -120,7 +120,7 @@ TEST_CASE(
     INFO(name);
     const KernelSet kernels = built(name, workspace);
     REQUIRE(kernels.replaced().size() == 1);
-    const auto& [layers, planned, taken] = kernels.replaced()[0];
+    const auto& [layers, planned, taken, why] = kernels.replaced()[0];
     CHECK(layers == "conv1");
     CHECK(planned == name);
     const auto other = std::find_if(all.begin(), all.end(), [&](const Algorithm& a) { return a.name == taken; });

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch.utils.checkpoint import checkpoint
 
+import networks
 from session import LR
 
 
@@ -68,6 +69,9 @@ def torch_throughput(check, name, batch, size, precision, how, channels_last, st
     if check.dry:
         batch, steps = 2, 1
     model = check.twin(name).to(device)
+    for module in model.modules():
+        if isinstance(module, networks.CausalBlock):
+            module.fused = hasattr(torch.nn.functional, "scaled_dot_product_attention")
     staged, labels_staged = torch.randn(batch, 3, size, size), torch.randint(0, 1000, (batch,))
     if channels_last:
         model, staged = model.to(memory_format=torch.channels_last), staged.to(memory_format=torch.channels_last)
@@ -131,7 +135,9 @@ def checkpointed(model):
     """Applies checkpoints as users do by hand. Blocks are recomputed in the backward pass, each by itself and none
     within another. A list of n plain layers is divided into about √n segments, which begin at layers with weights."""
     for child in model.children():
-        if isinstance(child, torch.nn.Sequential) and any(True for layer in child if any(True for _ in layer.children())):
+        if any(isinstance(part, torch.nn.Sequential) and has_blocks(part) for part in child.children()):
+            checkpointed(child)
+        elif isinstance(child, torch.nn.Sequential) and has_blocks(child):
             for block in child:
                 if any(True for _ in block.children()):
                     again_in_backward(block)
@@ -140,6 +146,11 @@ def checkpointed(model):
         elif any(True for _ in child.children()) and not isinstance(child, torch.nn.Sequential):
             again_in_backward(child)
     return model
+
+
+def has_blocks(layers):
+    """Whether one of the layers consists of layers."""
+    return any(True for layer in layers if any(True for _ in layer.children()))
 
 
 def in_stretches(layers):

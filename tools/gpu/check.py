@@ -68,7 +68,7 @@ def stages(index):
     first = {"resnet50"} if "resnet50" in measured else set(measured[:1])
     profiles = [(3, first, True, False, True), (3, None, True, False, True)]
     right = [(1, None, False), (2, first, False)]
-    rest = [(4, first, False), (3, first, False), (5, None, True), (4, first, True), (2, None, False), (4, None, False),
+    rest = [(4, first, False), (3, first, False), (2, None, False), (4, None, False), (5, None, True), (4, first, True),
             (3, None, False), (4, None, True), (1, None, True), (2, None, True), (3, None, True)]
     return ([(*stage, False, False) for stage in right] + profiles + [(*stage, False, False) for stage in rest]
             + [(part, None, True, True, False) for part in range(1, 6)])

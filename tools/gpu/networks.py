@@ -16,6 +16,7 @@ class CausalBlock(torch.nn.Module):
     def __init__(self, width, heads):
         super().__init__()
         self.heads, self.of_head, self.width = heads, width // heads, width
+        self.fused = False  # whether attention is PyTorch's one operator; otherwise it is spelled out, also in the file
         self.norm1, self.norm2 = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
         for norm in (self.norm1, self.norm2):  # the exporter merges equal parameters
             torch.nn.init.normal_(norm.weight, 1, 0.02)
@@ -27,11 +28,16 @@ class CausalBlock(torch.nn.Module):
         normal, tokens = self.norm1(x), int(x.shape[1])
         query, key, value = (part(normal).reshape(-1, tokens, self.heads, self.of_head).transpose(1, 2)
                              for part in (self.query, self.key, self.value))
+        if self.fused:
+            attended = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+            return self.fed_forward(x + self.out(attended.transpose(1, 2).reshape(-1, tokens, self.width)))
         # The factor is between two transpositions, which the exporter would merge into one.
         scores = torch.matmul(query, (key * self.of_head ** -0.5).transpose(2, 3))
         future = torch.ones(tokens, tokens, device=x.device).tril() == 0
         attended = torch.matmul(torch.softmax(scores.masked_fill(future, float("-inf")), 3), value)
-        x = x + self.out(attended.transpose(1, 2).reshape(-1, tokens, self.width))
+        return self.fed_forward(x + self.out(attended.transpose(1, 2).reshape(-1, tokens, self.width)))
+
+    def fed_forward(self, x):
         return x + self.down(torch.nn.functional.gelu(self.up(self.norm2(x))))
 
 
@@ -58,6 +64,9 @@ NETWORKS = {
     "googlenet": (lambda: torchvision.models.googlenet(aux_logits=False, init_weights=False), 224),
     "densenet121": (lambda: torchvision.models.densenet121(), 224),
     "inception_v3": (lambda: torchvision.models.inception_v3(aux_logits=False, init_weights=False), 299),
+    # GPT-2 small: 12 layers of width 768 over 1,024 tokens
+    "gpt_small": (lambda: PatchGpt(image=224, patch=7, width=768, heads=12, layers=12), 224),
+    "vit_b_16": (lambda: torchvision.models.vit_b_16(), 224),
     # small ones, for sanitizers and dry runs
     "resnet18": (lambda: torchvision.models.resnet18(), 64),
     "gpt": (lambda: PatchGpt(), 64),  # its attention is spelled out here, and one operator in the trainer

@@ -32,6 +32,11 @@ import networks  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAPER = ["resnet50", "vgg16", "googlenet", "densenet121", "inception_v3"]
+TRANSFORMERS = ["gpt_small", "vit_b_16"]
+# Options of `plimsoll compile` for a network: what is trained, and attention as one operator.
+OPTIONS = {"gpt": ("--attention", "fused", "--trainable", "position"),
+           "gpt_small": ("--attention", "fused", "--trainable", "position"),
+           "vit_b_16": ("--attention", "fused", "--assume", "trainable")}
 BUDGETS = [100, 50, 33, 25, 10]
 
 
@@ -116,7 +121,7 @@ class Folder:
         return path
 
     def trainer(self, part, name, model, batch, precision, budget, costs="h200", policy="auto", layout="auto",
-                size=None, ranks=0, more=()):
+                size=None, ranks=0):
         """One generated trainer, packed, without the shared runtime and without the weights."""
         tag = f"{name}-b{batch}-{precision}-{str(budget).replace('%', '')}" + ("-profiled" if costs.endswith(".json") else "")
         tag += ("" if layout == "auto" else f"-{layout}") + (f"-ranks{ranks}" if ranks else "")
@@ -126,7 +131,8 @@ class Folder:
         if ranks:
             entry["ranks"] = ranks
         command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
-                   "--precision", precision, "--costs", costs, "--policy", policy, "--layout", layout, *more,
+                   "--precision", precision, "--costs", costs, "--policy", policy, "--layout", layout,
+                   *OPTIONS.get(name, ()),
                    "-o", target, "-q"]
         if ranks:  # one rank in two rounds gives the bits of two ranks
             command += ["--ranks", ranks] if ranks > 1 else ["--sub-batch", batch // 2]
@@ -146,7 +152,7 @@ class Folder:
                 least = re.search(r"the minimum is (\d+) bytes", str(error))
                 if least and not any(t["part"] == part and t["name"] == name and t["precision"] == precision and t["budget"] == least[1]
                                      for t in self.trainers):
-                    self.trainer(part, name, model, batch, precision, least[1], costs, policy, layout, size, more=more)
+                    self.trainer(part, name, model, batch, precision, least[1], costs, policy, layout, size)
                 return
             packed = f"{self.out}/networks/{name}"
             if not os.path.exists(f"{packed}/model.onnx.gz"):
@@ -217,8 +223,10 @@ def part2(folder):
     model = folder.export("gpt")
     for precision in ("fp32", "bf16") if folder.args.small else ("fp32", "tf32", "bf16"):
         for budget in ("100%",) if folder.args.small else ("100%", "50%"):
-            folder.trainer(2, "gpt", model, folder.args.batch2, precision, budget,
-                           more=("--attention", "fused", "--trainable", "position"))
+            folder.trainer(2, "gpt", model, folder.args.batch2, precision, budget)
+    for name in folder.args.transformers:
+        for precision in ("fp32", "tf32", "bf16"):
+            folder.trainer(2, name, folder.export(name), folder.args.batch2, precision, "100%")
     pair = folder.built_in("vgg11-32", "vgg11:input=32,width=16,hidden=128,classes=1000")  # without batch statistics
     for ranks in (1, 2):
         folder.trainer(2, "vgg11-32", pair, 32, "fp32", "100%", size=32, ranks=ranks)
@@ -256,6 +264,10 @@ def part4(folder):
             folder.trainer(4, name, model, folder.args.batch3, precision, "100%", costs, layout=other_layout(precision))
         for budget in ("100%", "50%"):  # against PyTorch's automatic mixed precision; no profile has its tasks
             folder.trainer(4, name, model, folder.args.batch3, "bf16", budget)
+    for name in folder.args.transformers:
+        for precision in ("tf32", "bf16"):
+            for budget in ("100%", "50%", *held_by_torch(folder, name, precision)):
+                folder.trainer(4, name, folder.export(name), folder.args.batch2, precision, budget)
 
 
 def part5(folder):
@@ -274,10 +286,12 @@ def main():
     parser.add_argument("--models", required=True)
     parser.add_argument("--parts", default="1,2,3,4,5")
     parser.add_argument("--networks", default=",".join(PAPER))
+    parser.add_argument("--transformers", default=",".join(TRANSFORMERS))
     parser.add_argument("--small", action="store_true")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")  # of the exporter
     args.networks = ["resnet18"] if args.small else args.networks.split(",")
+    args.transformers = [] if args.small else list(filter(None, args.transformers.split(",")))
     args.batch2, args.batch3 = (32, 32) if args.small else (16, 64)
     folder = Folder(args)
     folder.source()

@@ -102,7 +102,7 @@ const Descriptor& Graph::intermediate(const IntList& dims, const IntList& stride
   return keep(tensor_of(kFirstIntermediate + static_cast<int64_t>(kept_.size()), dims, strides, true));
 }
 
-Graph::Graph(const Convolution& given) {
+Graph::Graph(const Convolution& given) : convolution_(given) {
   const IntList strides = strides_of(given.y);
   const auto result = [&](bool last) -> const Descriptor& {
     return last ? tensor(Uid::y, given.y.dims, strides) : intermediate(given.y.dims, strides);

@@ -28,6 +28,7 @@ enum class Uid : int64_t { x = 1, w = 2, y = 3, b = 4 };
 class Graph {
  public:
   explicit Graph(const Convolution& convolution);
+  const Convolution& convolution() const { return convolution_; }
   const Descriptor& operations() const { return graph_; }
   const std::vector<Uid>& tensors() const { return uids_; }  // the tensors that a run must provide
 
@@ -36,6 +37,7 @@ class Graph {
   const Descriptor& intermediate(const IntList& dims, const IntList& strides);
   const Descriptor& keep(Descriptor descriptor);
 
+  Convolution convolution_;
   std::vector<std::unique_ptr<Descriptor>> kept_;
   std::vector<Descriptor> operations_;
   Descriptor graph_;

@@ -1,8 +1,11 @@
 #include "runtime/cuda/cudnn/engines.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "runtime/cuda/cudnn/device.h"
 
@@ -19,14 +22,38 @@ std::vector<Descriptor> configurations(const Graph& graph, cudnnBackendHeurMode_
   return heuristics.get_descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 }
 
-std::string name_of(const Descriptor& configuration, const Descriptor& engine) {
-  std::string name = "eng" + std::to_string(engine.get<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+using Knobs = std::vector<std::pair<cudnnBackendKnobType_t, int64_t>>;
+
+Knobs knobs_of(const Descriptor& configuration) {
+  Knobs knobs;
   for (const Descriptor& knob :
        configuration.get_descriptors(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
                                      CUDNN_KNOB_TYPE_COUNTS))
-    name += "_k" + std::to_string(knob.get<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE)) + "=" +
-            std::to_string(knob.get<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+    knobs.emplace_back(knob.get<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE),
+                       knob.get<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+  return knobs;
+}
+
+int64_t number_of(const Descriptor& engine) { return engine.get<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX); }
+
+std::string name_of(int64_t engine, const Knobs& knobs) {
+  std::string name = "eng" + std::to_string(engine);
+  for (const auto& [type, value] : knobs) name += "_k" + std::to_string(type) + "=" + std::to_string(value);
   return name;
+}
+
+// Engines with clusters of blocks that choose their own splitting of a sum (knob WORKSPACE at 0) ask the device how many
+// clusters fit, and keep a tile of sums for each. Without the device their workspace is another: on an H200 up to
+// 16.0 MiB more, as much as a tile of 128 × 256 sums for each of its 132 multiprocessors.
+constexpr int64_t kTilesOfDevice = int64_t{17} << 20;
+
+int64_t reserved_for(const Knobs& knobs) {
+  bool has_clusters = false, splits = false;
+  for (const auto& [type, value] : knobs) {
+    has_clusters |= type == CUDNN_KNOB_TYPE_TILE_CGA_M;
+    splits |= type == CUDNN_KNOB_TYPE_WORKSPACE && value == 0;
+  }
+  return device_is_described() && has_clusters && splits ? kTilesOfDevice : 0;
 }
 
 // nullopt if the engine's behaviour is unknown.
@@ -54,6 +81,23 @@ int64_t taken(std::string_view& rest, std::string_view prefix, const std::string
 
 }  // namespace
 
+bool is_wrong(const Convolution& convolution, int64_t engine) {
+  // Compared on an H200 with cuDNN 9.19.
+  static constexpr std::array kForward = {0, 35, 38, 41, 46, 48, 67, 70, 71};
+  static constexpr std::array kBackwardData = {0, 28, 56, 58, 60, 65, 71, 74, 76};
+  static constexpr std::array kBackwardWeights = {0, 23, 34, 48, 50, 67, 68};
+  const auto is_among = [&](const auto& right) { return std::find(right.begin(), right.end(), engine) != right.end(); };
+  const IntList& pads = convolution.attrs.pads;
+  const size_t axes = pads.size() / 2;
+  if (!std::equal(pads.begin(), pads.begin() + static_cast<ptrdiff_t>(axes), pads.begin() + static_cast<ptrdiff_t>(axes)))
+    switch (convolution.direction) {
+      case Direction::forward: return !is_among(kForward);
+      case Direction::backward_data: return !is_among(kBackwardData);
+      case Direction::backward_weights: return !is_among(kBackwardWeights);
+    }
+  return axes == 3 && convolution.direction == Direction::backward_weights && engine == 1;
+}
+
 bool is_coarse(std::span<const cudnnBackendNumericalNote_t> notes) {
   return has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) ||
          has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) ||
@@ -68,9 +112,13 @@ std::vector<Engine> engines_for(const Graph& graph) {
       const Descriptor engine =
           configuration.get_descriptor(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
       const auto notes = notes_of(engine);
-      if (is_coarse(notes)) continue;
-      Engine one{.name = name_of(configuration, engine),
-                 .workspace_bytes = configuration.get<int64_t>(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE),
+      const int64_t number = number_of(engine);
+      if (is_coarse(notes) || is_wrong(graph.convolution(), number)) continue;
+      const Knobs knobs = knobs_of(configuration);
+      const int64_t reserved = reserved_for(knobs);
+      Engine one{.name = name_of(number, knobs),
+                 .workspace_bytes = configuration.get<int64_t>(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE) + reserved,
+                 .reserved_bytes = reserved,
                  .deterministic = !has(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC),
                  .tf32 = has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE)};
       const bool known =
@@ -95,19 +143,25 @@ Plan::Plan(const Graph& graph, const std::string& name)
       configuration_(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR),
       plan_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
   std::string_view rest = name;
+  const int64_t number = taken(rest, "eng", name);
+  if (is_wrong(graph.convolution(), number))
+    throw KernelError("cuDNN's engine of '" + name + "' is wrong for this padding or these dimensions");
   engine_.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph.operations())
-      .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, taken(rest, "eng", name));
+      .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, number);
   if (device_is_described()) engine_.set(CUDNN_ATTR_ENGINE_DEVICEPROP, device_properties());
   engine_.finalize(("no engine for '" + name + "'").c_str());
   // In another version of cuDNN the number may belong to another engine.
   const auto notes = notes_of(engine_);
   if (is_coarse(notes)) throw KernelError("'" + name + "' is coarser than f32 and TF32 here");
   tf32_ = has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  Knobs knobs;
   while (!rest.empty()) {
     const auto type = static_cast<cudnnBackendKnobType_t>(taken(rest, "_k", name));
+    const int64_t value = taken(rest, "=", name);
+    knobs.emplace_back(type, value);
     knobs_.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR)
         .set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, type)
-        .set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, taken(rest, "=", name))
+        .set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, value)
         .finalize(("a knob of '" + name + "'").c_str());
   }
   configuration_.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine_);
@@ -116,7 +170,7 @@ Plan::Plan(const Graph& graph, const std::string& name)
   if (!device_is_described()) plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle());
   plan_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration_)
       .finalize(("'" + name + "' cannot be built").c_str());
-  workspace_bytes_ = plan_.get<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+  workspace_bytes_ = plan_.get<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE) + reserved_for(knobs);
 }
 
 }  // namespace plimsoll::cudnn

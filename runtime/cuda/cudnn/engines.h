@@ -12,13 +12,14 @@ namespace plimsoll::cudnn {
 
 struct Engine {
   std::string name;
-  int64_t workspace_bytes = 0;  // exact
+  int64_t workspace_bytes = 0;  // exact, plus reserved_bytes
+  int64_t reserved_bytes = 0;   // for a described device: what an engine may need beyond what cuDNN knows without it
   bool deterministic = true;    // the same bits on every run
   bool tf32 = false;            // multiplies on tensor cores in TF32, with a 10-bit mantissa
 };
 
 // All configurations of heuristic mode A, then those of the fallback mode, in cuDNN's order of preference, without
-// duplicates, for device_properties(). Coarse ones are excluded. May be empty.
+// duplicates, for device_properties(). Coarse and wrong ones are excluded. May be empty.
 std::vector<Engine> engines_for(const Graph& graph);
 
 // Why engines_for() lists none: that the graph is not supported, in cuDNN's words, or that one of cuDNN's libraries
@@ -31,12 +32,17 @@ std::string why_no_engine(const Graph& graph);
 // (docs/decisions/cudnn.md), and are accepted.
 bool is_coarse(std::span<const cudnnBackendNumericalNote_t> notes);
 
+// Whether cuDNN offers this engine for a convolution that it does not compute. With other padding before than after an
+// axis, some engines use the same padding on both sides, and one is wrong in three dimensions: their gradients are off
+// by their whole norm. So only engines that were compared on a device are used there (docs/decisions/cudnn.md).
+bool is_wrong(const Convolution& convolution, int64_t engine);
+
 // An engine, ready to run its graph, which must outlive it. Needs no device until it is run.
 class Plan {
  public:
   // Builds the engine by its name. Throws KernelError: no such engine, or not for this graph or device.
   Plan(const Graph& graph, const std::string& engine);
-  int64_t workspace_bytes() const { return workspace_bytes_; }  // exact
+  int64_t workspace_bytes() const { return workspace_bytes_; }  // as that of the Engine
   bool tf32() const { return tf32_; }
   const Descriptor& descriptor() const { return plan_; }
 
