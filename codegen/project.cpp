@@ -77,6 +77,18 @@ std::string replaced(std::string text, std::string_view what, const std::string&
   return text;
 }
 
+bool is_source(std::string_view path) { return path.ends_with(".cpp") || path.ends_with(".cu"); }
+
+// The path of a kernel's file without its ending. A kernel of several sources has others of that name and more
+// (attention.cu, attention_tf32.cu). Any other file keeps its own.
+std::string kernel_stem(const std::string& path, const std::set<std::string>& of_kernels) {
+  const std::string stem = path.substr(0, path.rfind('.'));
+  if (!is_source(path) || of_kernels.contains(stem)) return stem;
+  const auto of = std::find_if(of_kernels.begin(), of_kernels.end(),
+                               [&](const std::string& kernel) { return stem.starts_with(kernel + "_"); });
+  return of == of_kernels.end() ? stem : *of;
+}
+
 std::vector<GeneratedFile> carried(const Source& source, const Backend& backend) {
   std::set<std::string> of_kernels, used;
   for (const KernelFile& row : kKernelFiles) {
@@ -87,7 +99,7 @@ std::vector<GeneratedFile> carried(const Source& source, const Backend& backend)
   }
   std::vector<GeneratedFile> files;
   for (const EmbeddedFile& file : carried_files()) {
-    const std::string path(file.path), stem = path.substr(0, path.rfind('.'));
+    const std::string path(file.path), stem = kernel_stem(path, of_kernels);
     if (of_kernels.contains(stem) && !used.contains(stem)) continue;
     if (path == kStamp) {
       files.push_back(
@@ -100,8 +112,6 @@ std::vector<GeneratedFile> carried(const Source& source, const Backend& backend)
   }
   return files;
 }
-
-bool is_source(std::string_view path) { return path.ends_with(".cpp") || path.ends_with(".cu"); }
 
 std::string list_of_sources(const std::vector<GeneratedFile>& files, std::string_view indent) {
   std::string list;

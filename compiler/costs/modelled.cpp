@@ -11,6 +11,12 @@ namespace {
 // Tasks with many operations per byte are matrix products, or built from them. All others are limited by memory.
 constexpr double kDenseFlopsPerByte = 8;
 
+// Of a matrix product's share of the tensor cores' peak, what attention reaches, which computes exponentials between
+// two products.
+constexpr double kAttentionShare = 0.25;
+
+bool is_attention(const Task& task) { return task.kernel == "AttentionForward" || task.kernel == "AttentionBackward"; }
+
 }  // namespace
 
 std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task& task, int64_t samples) {
@@ -26,8 +32,9 @@ std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task&
 std::optional<AlgorithmCost> tf32_algorithm(const Device& device, const Task& task, int64_t samples) {
   if (device.tf32_flops_per_second == 0) return {};
   const auto shape = convolution_of(task, samples);
-  if (shape ? shape->groups > 1 : task.kernel != "MatMul") return {};
+  if (shape ? shape->groups > 1 : task.kernel != "MatMul" && !is_attention(task)) return {};
   double share = device.efficiency.tf32;
+  if (is_attention(task)) share *= kAttentionShare;
   if (shape && shape->direction == ConvDirection::backward_data) share *= device.efficiency.backward_data;
   if (shape && shape->direction == ConvDirection::backward_weights) share *= device.efficiency.backward_weights;
   Device tensor_cores = device;

@@ -32,13 +32,14 @@ class GuardedFloats {
 // Requires that nothing outside the operands and the workspace, which begins with NaN, is written.
 template <class K>
 void run_on(const typename K::Attrs& attrs, const std::vector<OperandDesc>& operands,
-            const std::vector<GuardedFloats*>& floats) {
-  std::vector<std::byte*> addresses;
-  for (GuardedFloats* const one : floats) addresses.push_back(one->data());
+            const std::vector<GuardedFloats*>& floats, std::string_view algorithm = "") {
+  std::vector<std::byte*> addresses;  // null: the operand is absent
+  for (GuardedFloats* const one : floats) addresses.push_back(one ? one->data() : nullptr);
   Buffer workspace(K::algorithms(attrs, operands).front().workspace_bytes);
-  K::make(attrs, operands, "")->run({}, addresses.data(), workspace.data());
+  K::make(attrs, operands, algorithm)->run({}, addresses.data(), workspace.data());
   backend::finish(nullptr);
-  for (GuardedFloats* const one : floats) CHECK(one->guards_intact());
+  for (GuardedFloats* const one : floats)
+    if (one) CHECK(one->guards_intact());
   CHECK(workspace.guards_intact());
 }
 

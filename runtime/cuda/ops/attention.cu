@@ -1,6 +1,9 @@
 // AttentionForward  {q, k, v, mask, y, statistics}                          compiler/ops/scaleddotproductattention.cpp
 // AttentionBackward {q, k, v, mask, y, statistics, dy, dq, dk, dv, dscores}
 //
+//   default      in f32
+//   tf32_tiles   products on tensor cores (attention_tf32.cu)
+//
 //   s = scale · q kᵀ + mask    p = exp(s - largest) · inverse_sum    y = p v
 //   dv = pᵀ dy    ds = p · (dy vᵀ - Σ y dy)    dq = scale · ds k    dk = scale · dsᵀ q
 //
@@ -11,16 +14,18 @@
 // A block has 8 warps. In a tile of scores, a thread has the key of its lane and every eighth query, so a row belongs
 // to one warp. In a tile of results, it has the same rows and every 32nd element, in registers. The factors of a
 // product pass through shared memory, 32 elements of a head at a time.
-#include "runtime/attention.h"
+#include "runtime/cuda/ops/attention.h"
 
 #include <algorithm>
 
-#include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/layout.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
+
+using cuda::AttentionGiven;
+using cuda::score_of;
 
 constexpr int kAttentionTile = 32;
 constexpr int kAttentionThreads = 256;
@@ -115,33 +120,6 @@ __device__ AttentionPlace attention_place(int64_t heads, int64_t length) {
   return {block / tiles / heads, block / tiles % heads, first, min(int64_t{kAttentionTile}, length - first)};
 }
 
-// The score with the mask applied: -∞ for a hidden key, and outside the tensors.
-__device__ float score_of(const AttentionShape& s, const unsigned char* mask, int64_t sample, int64_t head, int64_t i,
-                          int64_t j, float product) {
-  if (i >= s.queries || j >= s.keys) return -INFINITY;
-  if ((s.right >= 0 && j - i > s.right) || (s.left >= 0 && i - j > s.left)) return -INFINITY;
-  const float score = product * s.scale;
-  if (mask == nullptr) return score;
-  const int64_t at =
-      sample * s.mask_strides[0] + head * s.mask_strides[1] + i * s.mask_strides[2] + j * s.mask_strides[3];
-  if (s.additive) return score + reinterpret_cast<const float*>(mask)[at];
-  return mask[at] != 0 ? score : -INFINITY;
-}
-
-// The tiles of keys that some of the queries see, and of queries that see some of the keys.
-__device__ int64_t first_key(const AttentionShape& s, int64_t query) {
-  return s.left < 0 || query <= s.left ? 0 : (query - s.left) / kAttentionTile * kAttentionTile;
-}
-__device__ int64_t end_key(const AttentionShape& s, int64_t end) {
-  return s.right < 0 ? s.keys : min(s.keys, end + s.right);
-}
-__device__ int64_t first_query(const AttentionShape& s, int64_t key) {
-  return s.right < 0 || key <= s.right ? 0 : (key - s.right) / kAttentionTile * kAttentionTile;
-}
-__device__ int64_t end_query(const AttentionShape& s, int64_t end) {
-  return s.left < 0 ? s.queries : min(s.queries, end + s.left);
-}
-
 template <int kColumns>
 __global__ void __launch_bounds__(kAttentionThreads)
     attention_kernel(AttentionShape s, const float* q, const float* k, const float* v, const unsigned char* mask,
@@ -156,8 +134,8 @@ __global__ void __launch_bounds__(kAttentionThreads)
   float largest[kAttentionRows], sum[kAttentionRows] = {}, results[kAttentionRows][kColumns] = {};
   for (int r = 0; r < kAttentionRows; ++r) largest[r] = -INFINITY;
   if (threadIdx.x < kAttentionTile) bases[threadIdx.x] = 0;
-  const int64_t end = end_key(s, at.first + at.count);
-  for (int64_t key = first_key(s, at.first); key < end; key += kAttentionTile) {
+  const int64_t end = cuda::end_key(s, at.first + at.count);
+  for (int64_t key = cuda::first_key<kAttentionTile>(s, at.first); key < end; key += kAttentionTile) {
     const int64_t count = min(int64_t{kAttentionTile}, s.keys - key);
     float scores[kAttentionRows] = {};
     add_products(a, b, q + row * s.size, at.count, k + (of_keys + key) * s.size, count, s.size, scores);
@@ -207,12 +185,6 @@ __global__ void along_kernel(int64_t rows, int64_t size, const float* y, const f
   if (row < rows && lane_number() == 0) along[row] = sum;
 }
 
-// What the kernels of the backward read.
-struct AttentionGiven {
-  const float *q, *k, *v, *statistics, *dy, *along;
-  const unsigned char* mask;
-};
-
 // The probabilities of a tile and their gradients before the softmax, for the key of this lane. `row` is the first
 // query, `key_row` the first key, as rows of the tensors.
 __device__ void slopes_of(const AttentionShape& s, const AttentionGiven& g, AttentionTile& a, AttentionTile& b,
@@ -239,9 +211,9 @@ __global__ void __launch_bounds__(kAttentionThreads)
   const AttentionPlace place = attention_place(s.key_heads, s.keys);
   const int64_t key_row = (place.sample * s.key_heads + place.head) * s.keys + place.first;
   float to_dk[kAttentionRows][kColumns] = {}, to_dv[kAttentionRows][kColumns] = {};
-  const int64_t shared = s.heads / s.key_heads, end = end_query(s, place.first + place.count);
+  const int64_t shared = s.heads / s.key_heads, end = cuda::end_query(s, place.first + place.count);
   for (int64_t head = place.head * shared; head < (place.head + 1) * shared; ++head) {
-    for (int64_t i = first_query(s, place.first); i < end; i += kAttentionTile) {
+    for (int64_t i = cuda::first_query<kAttentionTile>(s, place.first); i < end; i += kAttentionTile) {
       const AttentionPlace at{place.sample, head, i, min(int64_t{kAttentionTile}, s.queries - i)};
       const int64_t row = (place.sample * s.heads + head) * s.queries + i;
       float p[kAttentionRows], slopes[kAttentionRows];
@@ -272,7 +244,7 @@ __global__ void __launch_bounds__(kAttentionThreads)
   const int64_t row = (at.sample * s.heads + at.head) * s.queries + at.first;
   const int64_t of_keys = (at.sample * s.key_heads + at.head / (s.heads / s.key_heads)) * s.keys;
   float to_dq[kAttentionRows][kColumns] = {};
-  const int64_t first = first_key(s, at.first), end = end_key(s, at.first + at.count);
+  const int64_t first = cuda::first_key<kAttentionTile>(s, at.first), end = cuda::end_key(s, at.first + at.count);
   for (int64_t key = dscores ? 0 : first; key < (dscores ? s.keys : end); key += kAttentionTile) {
     const bool seen = key >= first && key < end;
     float p[kAttentionRows], slopes[kAttentionRows] = {};
@@ -310,12 +282,44 @@ AttentionShape attention_shape(const AttentionAttrs& attrs, std::span<const Oper
 
 const unsigned char* mask_of(std::byte* const* operands) { return reinterpret_cast<const unsigned char*>(operands[3]); }
 
+// On tensor cores in TF32, if the plan's arithmetic admits it (attention_tf32.cu).
+constexpr std::string_view kTf32Tiles = "tf32_tiles";
+
+std::vector<Algorithm> attention_algorithms(const AttentionShape& s, bool backward, bool wants_scores,
+                                            int64_t workspace_bytes) {
+  std::vector<Algorithm> all = {{.workspace_bytes = workspace_bytes}};
+  if (!wants_scores && cuda::attention_takes_tf32(s, backward))
+    all.push_back({.name = std::string(kTf32Tiles), .workspace_bytes = workspace_bytes, .tf32 = true});
+  return all;
+}
+
+// The gradient of the mask has the scores' shape: only the kernels in f32 write it.
+bool wants_scores(std::span<const OperandDesc> operands) { return operands[10].access != Access::absent; }
+
+int64_t along_bytes(const AttentionShape& s) { return s.rows() * static_cast<int64_t>(sizeof(float)); }
+
+bool in_tf32(const AttentionShape& s, bool backward, bool wants_scores, std::string_view algorithm) {
+  for (const Algorithm& one : attention_algorithms(s, backward, wants_scores, 0))
+    if (algorithm == one.name) return one.tf32;
+  if (algorithm.empty()) return false;
+  throw KernelError("attention has no algorithm '" + std::string(algorithm) + "' for these heads");
+}
+
 }  // namespace
 
-PLIMSOLL_CUDA_KERNEL(AttentionForward, {
+std::vector<Algorithm> AttentionForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return attention_algorithms(attention_shape(attrs, operands), false, false, 0);
+}
+
+std::unique_ptr<Kernel> AttentionForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                               std::string_view algorithm) {
   const AttentionShape s = attention_shape(attrs, operands);
+  const bool tf32 = in_tf32(s, false, false, algorithm);
   by_head_size(s, [](auto) {});
-  return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
+  return cuda::kernel([s, tf32](const RunContext& context, std::byte* const* operand, std::byte*) {
+    if (tf32)
+      return cuda::launch_attention_tf32(context, s, cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2),
+                                         mask_of(operand), cuda::out(operand, 4), cuda::out(operand, 5));
     by_head_size(s, [&](auto columns) {
       cuda::launch("attention", attention_kernel<decltype(columns)::value>,
                    s.samples * s.heads * cuda::divided_up(s.queries, kAttentionTile), kAttentionThreads, context, s,
@@ -323,23 +327,31 @@ PLIMSOLL_CUDA_KERNEL(AttentionForward, {
                    cuda::out(operand, 4), cuda::out(operand, 5));
     });
   });
-})
+}
 
 std::vector<Algorithm> AttentionBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = attention_shape(attrs, operands).rows() * static_cast<int64_t>(sizeof(float))}};
+  const AttentionShape s = attention_shape(attrs, operands);
+  return attention_algorithms(s, true, wants_scores(operands), along_bytes(s));
 }
 
 std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
-                                                std::string_view) {
+                                                std::string_view algorithm) {
   const AttentionShape s = attention_shape(attrs, operands);
+  const bool tf32 = in_tf32(s, true, wants_scores(operands), algorithm);
   by_head_size(s, [](auto) {});
-  return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+  return cuda::kernel([s, tf32](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     float* const along = reinterpret_cast<float*>(workspace);
     cuda::launch("products of attention's results and gradients", along_kernel,
                  cuda::divided_up(s.rows(), kAttentionWarps), kAttentionThreads, context, s.rows(), s.value_size,
                  cuda::in(operand, 4), cuda::in(operand, 6), along);
     const AttentionGiven given{cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2), cuda::in(operand, 5),
                                cuda::in(operand, 6), along,                mask_of(operand)};
+    if (tf32) {
+      if (operand[8] || operand[9])
+        cuda::launch_attention_keys_tf32(context, s, given, cuda::out(operand, 8), cuda::out(operand, 9));
+      if (operand[7]) cuda::launch_attention_queries_tf32(context, s, given, cuda::out(operand, 7));
+      return;
+    }
     by_head_size(s, [&](auto columns) {
       constexpr int kColumns = decltype(columns)::value;
       if (operand[8] || operand[9])

@@ -9,7 +9,8 @@
 
 namespace plimsoll::cuda {
 
-// One axis of a pool.
+// One axis of a pool. Divisions by a number that is not a constant are most of a pool's instructions: without dilation
+// there are none by it.
 struct PoolAxis {
   int32_t in, out, kernel, stride, dilation, pad_begin, pad_end;
 
@@ -18,7 +19,8 @@ struct PoolAxis {
   // The first position of the window that is in the input.
   __device__ int first_place(int at) const {
     const int from = begin(at);
-    return from >= 0 ? 0 : (-from + dilation - 1) / dilation;
+    if (from >= 0) return 0;
+    return dilation == 1 ? -from : (-from + dilation - 1) / dilation;
   }
   // The windows that may cover pixel `at`: [first_window, last_window].
   __device__ int first_window(int at) const {
@@ -32,6 +34,7 @@ struct PoolAxis {
   // The position of pixel `at` in window `window`; -1: the window skips it.
   __device__ int place_of(int at, int window) const {
     const int from = at - begin(window);
+    if (dilation == 1) return from;
     return from % dilation == 0 ? from / dilation : -1;
   }
 };

@@ -141,8 +141,11 @@ uint64_t kernels_launched();
 void refuse_next_capture(cudaError_t error);
 void refuse_next_instantiation(cudaError_t error);
 void sync_block();
-// Returns the value of the lane `distance` further on in the warp; the own value beyond the end.
+// Returns the value of a lane of the warp: `distance` further on, or the own value beyond the end; the one whose number
+// differs in the bits of `mask`; or `lane`.
 uint64_t shuffle_down(uint64_t value, unsigned distance);
+uint64_t shuffle_xor(uint64_t value, unsigned mask);
+uint64_t shuffle(uint64_t value, unsigned lane);
 
 }  // namespace emulation
 
@@ -158,14 +161,32 @@ inline unsigned atomicInc(unsigned* at, unsigned limit) {
   return before;
 }
 
-template <class T>
-T __shfl_down_sync(unsigned, T value, unsigned distance) {
+namespace emulation {
+
+template <class T, class Exchange>
+T exchanged(T value, Exchange exchange) {
   static_assert(sizeof(T) <= sizeof(uint64_t));
   uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof value);
-  bits = emulation::shuffle_down(bits, distance);
+  bits = exchange(bits);
   std::memcpy(&value, &bits, sizeof value);
   return value;
+}
+
+}  // namespace emulation
+
+template <class T>
+T __shfl_down_sync(unsigned, T value, unsigned distance) {
+  return emulation::exchanged(value, [&](uint64_t bits) { return emulation::shuffle_down(bits, distance); });
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int mask) {
+  return emulation::exchanged(
+      value, [&](uint64_t bits) { return emulation::shuffle_xor(bits, static_cast<unsigned>(mask)); });
+}
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  return emulation::exchanged(value, [&](uint64_t bits) { return emulation::shuffle(bits, static_cast<unsigned>(lane)); });
 }
 
 // Arguments are evaluated when the kernel is issued, as on the device.

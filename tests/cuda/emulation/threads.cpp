@@ -155,11 +155,17 @@ void run_block() {
 void sync_block() { stop_at(State::at_block_barrier); }
 
 uint64_t shuffle_down(uint64_t value, unsigned distance) {
+  const unsigned lane = running % kWarp;
+  return shuffle(value, lane + distance < kWarp ? lane + distance : lane);
+}
+
+uint64_t shuffle_xor(uint64_t value, unsigned mask) { return shuffle(value, running % kWarp ^ mask); }
+
+uint64_t shuffle(uint64_t value, unsigned lane) {
   const unsigned me = running, number = threads[me].shuffles++;
   threads[me].slots[number % 2] = value;
   stop_at(State::at_shuffle);
-  const unsigned other = me + distance;
-  return other / kWarp == me / kWarp ? threads[other].slots[number % 2] : value;
+  return threads[me / kWarp * kWarp + lane % kWarp].slots[number % 2];
 }
 
 void run_grid(const dim3& grid, const dim3& block, const std::function<void()>& body) {

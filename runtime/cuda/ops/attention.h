@@ -1,0 +1,60 @@
+// What the kernels of attention share (attention.cu, and attention_tf32.cu on tensor cores).
+#pragma once
+
+#include "runtime/attention.h"
+#include "runtime/cuda/device/kernel.h"
+
+namespace plimsoll::cuda {
+
+// The score with the mask applied: -∞ for a hidden key, and outside the tensors.
+__device__ inline float score_of(const AttentionShape& s, const unsigned char* mask, int64_t sample, int64_t head,
+                                 int64_t i, int64_t j, float product) {
+  if (i >= s.queries || j >= s.keys) return -INFINITY;
+  if ((s.right >= 0 && j - i > s.right) || (s.left >= 0 && i - j > s.left)) return -INFINITY;
+  const float score = product * s.scale;
+  if (mask == nullptr) return score;
+  const int64_t at =
+      sample * s.mask_strides[0] + head * s.mask_strides[1] + i * s.mask_strides[2] + j * s.mask_strides[3];
+  if (s.additive) return score + reinterpret_cast<const float*>(mask)[at];
+  return mask[at] != 0 ? score : -INFINITY;
+}
+
+// The keys that the queries [first, end) see, and the queries that see the keys [first, end): from the beginning of a
+// tile of kTile.
+template <int kTile>
+__device__ int64_t first_key(const AttentionShape& s, int64_t first) {
+  return s.left < 0 || first <= s.left ? 0 : (first - s.left) / kTile * kTile;
+}
+__device__ inline int64_t end_key(const AttentionShape& s, int64_t end) {
+  return s.right < 0 ? s.keys : min(s.keys, end + s.right);
+}
+template <int kTile>
+__device__ int64_t first_query(const AttentionShape& s, int64_t first) {
+  return s.right < 0 || first <= s.right ? 0 : (first - s.right) / kTile * kTile;
+}
+__device__ inline int64_t end_query(const AttentionShape& s, int64_t end) {
+  return s.left < 0 ? s.queries : min(s.queries, end + s.left);
+}
+
+// What the kernels of the backward read. `along`: Σ y · dy of each query.
+struct AttentionGiven {
+  const float *q, *k, *v, *statistics, *dy, *along;
+  const unsigned char* mask;
+};
+
+// Whether the kernels on tensor cores take these tensors: heads of a multiple of four elements, so that their rows are
+// read by 16 bytes, and of at most 128 in the forward and 64 in the backward, whose results must fit the registers.
+inline bool attention_takes_tf32(const AttentionShape& s, bool backward) {
+  const int64_t size = s.size > s.value_size ? s.size : s.value_size;
+  return s.size % 4 == 0 && s.value_size % 4 == 0 && size <= (backward ? 64 : 128);
+}
+
+void launch_attention_tf32(const RunContext& context, const AttentionShape& s, const float* q, const float* k,
+                           const float* v, const unsigned char* mask, float* y, float* statistics);
+// dk and dv, or one of them; dq. Pointers may be null: the result is not wanted.
+void launch_attention_keys_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven& given,
+                                float* dk, float* dv);
+void launch_attention_queries_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven& given,
+                                   float* dq);
+
+}  // namespace plimsoll::cuda
