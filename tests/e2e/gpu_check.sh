@@ -133,6 +133,8 @@ for number, (text, passes) in enumerate((("warning: 600.0 MiB of device memory a
     assert "note" not in str(told.get("warnings")) and ("conv1" in str(told.get("warnings"))) == ("conv1" in text), told
 x, y = warning.data(2, 64, 2)
 assert session.np.load(x).shape == (4, 3, 64, 64) and session.np.load(x).dtype == session.np.float32 and len(session.np.load(y)) == 4
+for more, fewer in zip((x, y), warning.data(2, 64, 1)):  # a loss of the first batch is that of the first batch
+    assert (session.np.load(more)[:2] == session.np.load(fewer)).all(), more
 # The patterns are those of the trainer's messages.
 sources = "".join(open(f"{sys.argv[1]}/runtime/train/{name}").read() for name in os.listdir(sys.argv[1] + "/runtime/train")
                   if name.endswith((".cpp", ".h")))

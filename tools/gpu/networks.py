@@ -71,6 +71,7 @@ NETWORKS = {
     "resnet18": (lambda: torchvision.models.resnet18(), 64),
     "gpt": (lambda: PatchGpt(), 64),  # its attention is spelled out here, and one operator in the trainer
 }
+TRANSFORMERS = ["gpt_small", "vit_b_16"]  # without memory formats
 
 
 def make(name):

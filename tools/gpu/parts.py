@@ -329,15 +329,23 @@ def part4(check):
                        lambda: torch_throughput(check, name, batch, networks.NETWORKS[name][1], precision, how, channels_last),
                        0 if check.dry else seconds, patience)
 
-    # Most of the time is torch.compile's, so the steps without it come first.
+    # The steps that say most come first. torch.compile, and memory that PyTorch pins anew in every step, take long.
+    formats = {kind: [False] if kind[0] in networks.TRANSFORMERS else [False, True] for kind in kinds}
     for kind in kinds:
         for trainer in trainers:
             if (trainer["name"], trainer["precision"], trainer["batch"]) == kind and trainer["tag"] not in later:
                 check.step(trainer["tag"], lambda: measured(check, trainer))
-        pytorch(kind, [("eager", False), ("eager", True), ("checkpoint", False), ("save_on_cpu", False)])
-    for hows in ([("compile", True)], [("compile", False), ("activation_memory_budget", False)]) if check.thorough else ():
+        pytorch(kind, [("eager", channels_last) for channels_last in formats[kind]])
+    for kind in kinds:
+        pytorch(kind, [("checkpoint", False)])
+    if check.thorough:
         for kind in kinds:
-            pytorch(kind, hows, 60, 300)
+            pytorch(kind, [("compile", formats[kind][-1])], 60, 300)
+        for kind in kinds:
+            pytorch(kind, [("save_on_cpu", False)])
+        for kind in kinds:
+            pytorch(kind, [*(("compile", channels_last) for channels_last in formats[kind][:-1]), ("activation_memory_budget", False)],
+                    60, 300)
     if check.thorough and kinds:
         named_kind = kinds[0]
         for layout in ("nhwc", "nchw"):  # the layout decides which kernels there are

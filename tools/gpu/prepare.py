@@ -32,7 +32,6 @@ import networks  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAPER = ["resnet50", "vgg16", "googlenet", "densenet121", "inception_v3"]
-TRANSFORMERS = ["gpt_small", "vit_b_16"]
 # Options of `plimsoll compile` for a network: what is trained, and attention as one operator.
 OPTIONS = {"gpt": ("--attention", "fused", "--trainable", "position"),
            "gpt_small": ("--attention", "fused", "--trainable", "position"),
@@ -286,7 +285,7 @@ def main():
     parser.add_argument("--models", required=True)
     parser.add_argument("--parts", default="1,2,3,4,5")
     parser.add_argument("--networks", default=",".join(PAPER))
-    parser.add_argument("--transformers", default=",".join(TRANSFORMERS))
+    parser.add_argument("--transformers", default=",".join(networks.TRANSFORMERS))
     parser.add_argument("--small", action="store_true")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")  # of the exporter

@@ -294,13 +294,13 @@ class Check:
                 "--no-shuffle", "--data", "npy:" + ",".join(data)]
 
     def data(self, batch, size, steps=3):
-        """Samples of `steps` batches as files, the same for the trainer and for PyTorch."""
+        """Samples of `steps` batches as files, the same for the trainer and for PyTorch. Fewer batches are the first of
+        more."""
         x, y = (f"{self.dir}/work/{name}-{batch}x{steps}-{size}.npy" for name in "xy")
         os.makedirs(f"{self.dir}/work", exist_ok=True)
-        random = np.random.default_rng(1)
         if not os.path.exists(y):
-            np.save(x, random.standard_normal((batch * steps, 3, size, size), np.float32))
-            np.save(y, random.integers(0, 1000, batch * steps, np.int32))
+            np.save(x, np.random.default_rng(1).standard_normal((batch * steps, 3, size, size), np.float32))
+            np.save(y, np.random.default_rng(2).integers(0, 1000, batch * steps, np.int32))
         return x, y
 
     def device(self):

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy
 import torch
@@ -84,7 +85,7 @@ def lend_compiler(folder):
 
 @functools.lru_cache
 def versions():
-    told = {"torch": torch.__version__, "cudnn of torch": torch.backends.cudnn.version(), "numpy": numpy.__version__, "cores": os.cpu_count()}
+    told = {"date": time.strftime("%Y-%m-%d", time.gmtime()), "torch": torch.__version__, "cudnn of torch": torch.backends.cudnn.version(), "numpy": numpy.__version__, "cores": os.cpu_count()}
     query = "name,driver_version,memory.total,memory.used,clocks.sm,clocks.mem,pcie.link.gen.max,pcie.link.width.max"
     for name, command in (("gpu", ["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"]), ("nvcc", ["nvcc", "--version"]),
                           ("cmake", ["cmake", "--version"]), ("c++", ["c++", "--version"]), ("kernel", ["uname", "-a"]),
