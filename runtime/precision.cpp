@@ -54,6 +54,18 @@ class WidenedKernel final : public Kernel {
 
 }  // namespace
 
+bool takes(const Bf16Form& form, std::span<const OperandDesc> operands) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].access == Access::absent) continue;
+    const bool reduced = operands[i].tensor.type == DataType::bf16;
+    // What accumulates is f32: the gradient of a weight.
+    if (!form.in_library && reduced && operands[i].access == Access::update) return false;
+    const size_t bit = std::min<size_t>(i, 31);  // the last stands for all further slots, too
+    if (((form.either >> bit) & 1) == 0 && reduced != (((form.reduced >> bit) & 1) != 0)) return false;
+  }
+  return true;
+}
+
 bool uses_bf16(std::span<const OperandDesc> operands) {
   return std::any_of(operands.begin(), operands.end(), is_widened);
 }

@@ -5,6 +5,7 @@
 //   workspace  | bf16 operand 0 as f32 | bf16 operand 1 as f32 | … | workspace of the kernel for f32 |
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -26,6 +27,23 @@ void widen_elements(const RunContext& context, const std::byte* from, std::byte*
 void narrow_elements(const RunContext& context, const std::byte* from, std::byte* to, int64_t elements);
 
 // --- common to all backends ---
+
+// A kernel in bf16: the slots whose operands must be in bf16 if they are present, as bits. Other operands are in f32 or
+// of whole numbers, or may be either if `either` has their bit.
+struct Bf16Form {
+  std::string_view kernel;
+  uint32_t reduced;
+  uint32_t either = 0;
+  bool in_library = false;  // it may also accumulate in bf16
+};
+
+constexpr uint32_t slots(std::initializer_list<int> list) {
+  uint32_t bits = 0;
+  for (const int slot : list) bits |= 1U << slot;
+  return bits;
+}
+
+bool takes(const Bf16Form& form, std::span<const OperandDesc> operands);
 
 bool uses_bf16(std::span<const OperandDesc> operands);
 std::vector<OperandDesc> as_f32(std::span<const OperandDesc> operands);

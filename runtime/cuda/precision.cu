@@ -1,7 +1,7 @@
-// Operands in bf16 on a GPU (runtime/precision.h). No kernel takes them as they are yet, so each runs on f32 copies.
+// Which kernels of a GPU take operands in bf16 as they are (runtime/precision.h).
 #include "runtime/precision.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/vector.h"
@@ -9,35 +9,107 @@
 namespace plimsoll {
 namespace {
 
-__global__ void widen_kernel(int64_t n, const uint16_t* x, float* y) {
-  const int64_t i = cuda::thread_number();
-  if (i >= n) return;
-  const uint32_t bits = static_cast<uint32_t>(x[i]) << 16;
-  memcpy(y + i, &bits, sizeof bits);
+template <class From, class To>
+__global__ void convert_kernel(int64_t n, const From* x, To* y) {
+  const int64_t first = 8 * cuda::thread_number();
+  if (first + 8 <= n) {
+    cuda::store_few(y + first, cuda::load_few<8>(x + first));
+  } else {
+    for (int64_t i = first; i < n; ++i) cuda::store_one(y + i, cuda::load_one(x + i));
+  }
 }
 
-// As narrowed() on the host: to nearest, ties to even; NaN stays NaN.
-__global__ void narrow_kernel(int64_t n, const float* x, uint16_t* y) {
-  const int64_t i = cuda::thread_number();
-  if (i >= n) return;
-  uint32_t bits;
-  memcpy(&bits, x + i, sizeof bits);
-  const bool nan = (bits & 0x7fffffff) > 0x7f800000;
-  y[i] = static_cast<uint16_t>(nan ? (bits >> 16) | 0x40 : (bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+struct KernelFile {
+  std::string_view name, file;
+};
+
+constexpr KernelFile kFiles[] = {
+#define KERNEL(kernel, attributes, file) {#kernel, #file},
+#include "runtime/attrs/kernels.def"
+#undef KERNEL
+};
+
+// Defined with cuda::map() and cuda::map2().
+bool is_elementwise(std::string_view name) {
+  constexpr std::string_view kElementwise[] = {"activation", "relu", "unary"};
+  const auto found =
+      std::find_if(std::begin(kFiles), std::end(kFiles), [&](const KernelFile& one) { return one.name == name; });
+  return found != std::end(kFiles) &&
+         std::find(std::begin(kElementwise), std::end(kElementwise), found->file) != std::end(kElementwise);
 }
+
+constexpr uint32_t kAll = ~0U;
+
+// A kernel may have several lines. A kernel without one runs on widened operands.
+constexpr Bf16Form kBf16Kernels[] = {
+    {"AttentionBackward", slots({0, 1, 2, 4, 6, 7, 8, 9})},
+    {"AttentionForward", slots({0, 1, 2, 4})},
+    {"BatchNormBackward", slots({0, 1, 5, 6})},
+    {"BatchNormForward", slots({0, 5, 8})},
+    {"BinaryAdd", slots({2}), slots({0, 1})},
+    {"BinaryDiv", slots({2}), slots({0, 1})},
+    {"BinaryMax", slots({2}), slots({0, 1})},
+    {"BinaryMin", slots({2}), slots({0, 1})},
+    {"BinaryMul", slots({2}), slots({0, 1})},
+    {"BinaryPow", slots({2}), slots({0, 1})},
+    {"BinarySub", slots({2}), slots({0, 1})},
+    {"BroadcastTo", slots({1}), slots({0})},
+    {"CastTo", 0, slots({0, 1})},
+    {"Concat", kAll},
+    {"ConvBackwardData", slots({0, 1}), slots({2, 3}), true},
+    {"ConvBackwardWeights", slots({0, 1}), 0, true},
+    {"ConvForward", slots({0, 1}), slots({3}), true},
+    {"ConvTransposeForward", slots({0, 1}), slots({3}), true},
+    {"Dropout", slots({0, 1})},
+    {"GatedProductBackward", slots({0, 1, 2, 3, 4})},
+    {"GatedProductForward", slots({0, 1, 2})},
+    {"GatherBackward", slots({1})},
+    {"GatherForward", slots({2}), slots({0})},
+    {"GlobalAveragePoolBackward", slots({0, 1})},
+    {"GlobalAveragePoolForward", slots({0, 1})},
+    {"Join", kAll},
+    {"LayerNormBackward", slots({0, 1, 5})},
+    {"LayerNormForward", slots({0, 3})},
+    {"MaskedFill", slots({0, 2})},
+    {"MatMul", slots({0, 1}), slots({2, 3}), true},
+    {"MaxPoolBackward", slots({1, 2})},
+    {"MaxPoolForward", slots({0, 1})},
+    {"Move", slots({0, 1})},
+    {"PaddedGatherBackward", slots({1})},
+    {"ProductSum", slots({0, 1}), slots({2})},
+    {"Reorder", slots({0, 1})},
+    {"RmsNormBackward", slots({0, 1, 5})},
+    {"RmsNormForward", slots({0, 3})},
+    {"ScaleShift", slots({0, 1})},
+    {"Slice", slots({0, 1})},
+    {"SliceBackward", slots({0, 1})},
+    {"SoftmaxBackward", slots({0, 1, 2})},
+    {"SoftmaxCrossEntropy", slots({0, 4})},
+    {"SoftmaxForward", slots({0, 1})},
+    {"Split", kAll},
+    {"SpreadSamples", slots({1}), slots({0})},
+    {"SumSamples", slots({0}), slots({1})},
+    {"SumToShape", slots({0}), slots({1})},
+    {"Transpose", slots({0, 1})},
+    {"Zero", slots({0})},
+};
 
 }  // namespace
 
-bool has_bf16_kernel(std::string_view, std::span<const OperandDesc>) { return false; }
+bool has_bf16_kernel(std::string_view name, std::span<const OperandDesc> operands) {
+  if (is_elementwise(name)) return takes({name, slots({0, 1, 2})}, operands);
+  const auto matches = [&](const Bf16Form& one) { return one.kernel == name && takes(one, operands); };
+  return std::any_of(std::begin(kBf16Kernels), std::end(kBf16Kernels), matches);
+}
 
 void widen_elements(const RunContext& context, const std::byte* from, std::byte* to, int64_t elements) {
-  cuda::launch("widening", widen_kernel, cuda::blocks_for(elements), cuda::kThreads, context, elements,
-               reinterpret_cast<const uint16_t*>(from), reinterpret_cast<float*>(to));
+  cuda::launch("widening", convert_kernel<Bf16, float>, cuda::blocks_for(cuda::divided_up(elements, 8)), cuda::kThreads,
+               context, elements, reinterpret_cast<const Bf16*>(from), reinterpret_cast<float*>(to));
 }
 
 void narrow_elements(const RunContext& context, const std::byte* from, std::byte* to, int64_t elements) {
-  cuda::launch("rounding", narrow_kernel, cuda::blocks_for(elements), cuda::kThreads, context, elements,
-               reinterpret_cast<const float*>(from), reinterpret_cast<uint16_t*>(to));
+  cuda::launch("rounding", convert_kernel<float, Bf16>, cuda::blocks_for(cuda::divided_up(elements, 8)), cuda::kThreads,
+               context, elements, reinterpret_cast<const float*>(from), reinterpret_cast<Bf16*>(to));
 }
 
 }  // namespace plimsoll

@@ -10,21 +10,6 @@
 namespace plimsoll {
 namespace {
 
-// The slots whose operands must be in bf16 if they are present, as bits. Other operands are in f32 or of whole numbers,
-// or may be either if `either` has their bit.
-struct Bf16Kernel {
-  std::string_view name;
-  uint32_t reduced;
-  uint32_t either = 0;
-  bool in_library = false;  // oneDNN's: it has bf16 from AVX-512 on
-};
-
-constexpr uint32_t slots(std::initializer_list<int> list) {
-  uint32_t bits = 0;
-  for (const int slot : list) bits |= 1U << slot;
-  return bits;
-}
-
 struct KernelFile {
   std::string_view name, file;
 };
@@ -47,7 +32,7 @@ bool is_elementwise(std::string_view name) {
 constexpr uint32_t kAll = ~0U;
 
 // A kernel may have several lines.
-constexpr Bf16Kernel kBf16Kernels[] = {
+constexpr Bf16Form kBf16Kernels[] = {
     {"AttentionBackward", slots({0, 1, 2, 4, 6, 7, 8, 9}), slots({3, 10})},
     {"AttentionForward", slots({0, 1, 2, 4}), slots({3})},
     {"AveragePoolBackward", slots({0, 1})},
@@ -143,24 +128,14 @@ constexpr Bf16Kernel kBf16Kernels[] = {
 
 bool library_has_bf16() { return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core; }
 
-bool takes(const Bf16Kernel& kernel, std::span<const OperandDesc> operands) {
-  if (kernel.in_library && !library_has_bf16()) return false;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].access == Access::absent) continue;
-    const bool reduced = operands[i].tensor.type == DataType::bf16;
-    // What accumulates is f32: the gradient of a weight.
-    if (!kernel.in_library && reduced && operands[i].access == Access::update) return false;
-    const size_t bit = std::min<size_t>(i, 31);  // the last stands for all further slots, too
-    if (((kernel.either >> bit) & 1) == 0 && reduced != (((kernel.reduced >> bit) & 1) != 0)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 bool has_bf16_kernel(std::string_view name, std::span<const OperandDesc> operands) {
   if (is_elementwise(name)) return takes({name, 0, slots({0, 1, 2})}, operands);
-  const auto matches = [&](const Bf16Kernel& one) { return one.name == name && takes(one, operands); };
+  const auto matches = [&](const Bf16Form& one) {
+    // oneDNN has bf16 from AVX-512 on
+    return one.kernel == name && (!one.in_library || library_has_bf16()) && takes(one, operands);
+  };
   return std::any_of(std::begin(kBf16Kernels), std::end(kBf16Kernels), matches);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/kernels.h"
+#include "runtime/precision.h"
 #include "tests/cuda/guarded_floats.h"
 
 namespace plimsoll::test {
@@ -207,6 +208,27 @@ TEST_CASE("broadcasts to rows of any length") {
       }
       CHECK(wrong == 0);
     }
+  }
+}
+
+TEST_CASE("a cast to bf16 rounds as the host does, and back it is exact, in any layout and length") {
+  for (const Layout layout : {Layout::plain, Layout::nhwc}) {
+    const TensorDesc wide{DataType::f32, {3, 5, 3, 7}, layout}, narrow{DataType::bf16, {3, 5, 3, 7}, layout};
+    GuardedFloats x(wide.elements(), 0.37F), back(wide.elements());
+    Buffer y(narrow.bytes());
+    std::byte* down[] = {x.data(), y.data()};
+    std::byte* up[] = {y.data(), back.data()};
+    CastTo::make({}, std::vector{read(wide), write(narrow)}, "")->run({}, down, nullptr);
+    CastTo::make({}, std::vector{read(narrow), write(wide)}, "")->run({}, up, nullptr);
+    backend::finish(nullptr);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < wide.elements(); ++i) {
+      const Bf16 rounded = x.at(i);
+      wrong += reinterpret_cast<const Bf16*>(y.data())[i].bits != rounded.bits || back.at(i) != static_cast<float>(rounded);
+    }
+    CHECK(wrong == 0);
+    CHECK((y.guards_intact() && back.guards_intact()));
+    CHECK(has_bf16_kernel("CastTo", std::vector{read(wide), write(narrow)}));
   }
 }
 

@@ -110,25 +110,17 @@ std::string types_of(std::span<const OperandDesc> operands) {
   return types;
 }
 
-void compare_with_widened(const Task& task, const KernelCall& call, const std::vector<OperandDesc>& operands,
-                          const Buffers& before, const RunContext& context) {
-  KernelCall native = call, single = call;
-  native.operands = operands;
-  single.operands = as_f32(operands);
-  const Algorithm offered = algorithms_of(native).front();
-  if (offered.name.starts_with(kWidened)) return;  // the library lacks the shape
-  const KernelRun run{task, operands, before, context};
-  const Buffers expected = run.of(*on_widened(make_kernel(single, ""), operands),
-                                  on_widened(algorithms_of(single), operands).front().workspace_bytes);
-  const std::unique_ptr<Kernel> kernel = make_kernel(native, offered.name);
+// Products are rounded in another place, or added up in another order.
+void compare(const KernelRun& run, const Buffers& expected, const Algorithm& offered, Kernel& kernel, bool are_products) {
+  const std::vector<OperandDesc>& operands = run.operands;
   const auto check = [&](const Buffers& got) {
     for (size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].access == Access::absent || operands[i].access == Access::read) continue;
       INFO("slot " << i);
-      const TensorId id = task.operands[i].tensor;
+      const TensorId id = run.task.operands[i].tensor;
       const Values values = load(operands[i].tensor, got.at(id).data()),
                    wanted = load(operands[i].tensor, expected.at(id).data());
-      if (kProductsInBf16.contains(call.name)) {
+      if (are_products) {
         CHECK(distance(values, wanted) < (operands[i].tensor.type == DataType::bf16 ? 2e-3 : 1e-5));
       } else {
         INFO("distance " << distance(values, wanted));
@@ -136,17 +128,36 @@ void compare_with_widened(const Task& task, const KernelCall& call, const std::v
       }
     }
   };
-  check(run.of(*kernel, offered.workspace_bytes));
-  if (!context.training) return;  // a loss then writes no gradient
-  for (const Task::InPlace& pair : task.in_place) {
+  check(run.of(kernel, offered.workspace_bytes));
+  if (!run.context.training) return;  // a loss then writes no gradient
+  for (const Task::InPlace& pair : run.task.in_place) {
     const auto type = [&](TensorId id) {
       for (size_t i = 0; i < operands.size(); ++i)
-        if (task.operands[i].tensor == id) return operands[i].tensor.type;
+        if (run.task.operands[i].tensor == id) return operands[i].tensor.type;
       return DataType::f32;
     };
     if (type(pair.read) != type(pair.written)) continue;
     INFO("in place");
-    check(run.of(*kernel, offered.workspace_bytes, &pair));
+    check(run.of(kernel, offered.workspace_bytes, &pair));
+  }
+}
+
+void compare_with_widened(const Task& task, const KernelCall& call, const std::vector<OperandDesc>& operands,
+                          const Buffers& before, const RunContext& context) {
+  KernelCall native = call, single = call;
+  native.operands = operands;
+  single.operands = as_f32(operands);
+  const std::vector<Algorithm> all = algorithms_of(native);
+  if (all.front().name.starts_with(kWidened)) return;  // the library lacks the shape
+  const KernelRun run{task, operands, before, context};
+  const Buffers expected = run.of(*on_widened(make_kernel(single, ""), operands),
+                                  on_widened(algorithms_of(single), operands).front().workspace_bytes);
+  for (const Algorithm& offered : all) {  // the default, and what there is beside one on tensor cores
+    INFO(offered.name);
+    const bool on_tensor_cores = offered.name.ends_with("_tiles");
+    compare(run, expected, offered, *make_kernel(native, offered.name),
+            on_tensor_cores || kProductsInBf16.contains(call.name));
+    if (!on_tensor_cores) return;
   }
 }
 

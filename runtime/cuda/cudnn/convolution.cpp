@@ -46,10 +46,16 @@ Descriptor pointwise_of(cudnnPointwiseMode_t mode) {
   return pointwise;
 }
 
-Descriptor tensor_of(int64_t uid, const IntList& dims, const IntList& strides, bool is_virtual) {
+cudnnDataType_t type_of(DataType type) {
+  if (type != DataType::f32 && type != DataType::bf16)
+    throw KernelError("a convolution of " + std::string(name_of(type)));
+  return type == DataType::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+}
+
+Descriptor tensor_of(int64_t uid, DataType type, const IntList& dims, const IntList& strides, bool is_virtual) {
   Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, uid)
-      .set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT)
+      .set(CUDNN_ATTR_TENSOR_DATA_TYPE, type_of(type))
       .set(CUDNN_ATTR_TENSOR_DIMENSIONS, list(dims))
       .set(CUDNN_ATTR_TENSOR_STRIDES, list(strides))
       .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment);
@@ -93,25 +99,36 @@ const Descriptor& Graph::keep(Descriptor descriptor) {
   return *kept_.emplace_back(std::make_unique<Descriptor>(std::move(descriptor)));
 }
 
-const Descriptor& Graph::tensor(Uid uid, const IntList& dims, const IntList& strides) {
+const Descriptor& Graph::tensor(Uid uid, const TensorDesc& desc) {
   uids_.push_back(uid);
-  return keep(tensor_of(static_cast<int64_t>(uid), dims, strides, false));
+  return keep(tensor_of(static_cast<int64_t>(uid), desc.type, desc.dims, strides_of(desc), false));
 }
 
-const Descriptor& Graph::intermediate(const IntList& dims, const IntList& strides) {
-  return keep(tensor_of(kFirstIntermediate + static_cast<int64_t>(kept_.size()), dims, strides, true));
+// In f32: nothing is rounded between the operations of a graph.
+const Descriptor& Graph::intermediate(const TensorDesc& desc) {
+  const int64_t uid = kFirstIntermediate + static_cast<int64_t>(kept_.size());
+  return keep(tensor_of(uid, DataType::f32, desc.dims, strides_of(desc), true));
+}
+
+bool multiplies_bf16(const Convolution& given) {
+  const auto is_bf16 = [](const TensorDesc& desc) { return desc.type == DataType::bf16; };
+  switch (given.direction) {
+    case Direction::forward: return is_bf16(given.x) && is_bf16(given.w);
+    case Direction::backward_data: return is_bf16(given.y) && is_bf16(given.w);
+    case Direction::backward_weights: break;
+  }
+  return is_bf16(given.x) && is_bf16(given.y);
 }
 
 Graph::Graph(const Convolution& given) : convolution_(given) {
-  const IntList strides = strides_of(given.y);
   const auto result = [&](bool last) -> const Descriptor& {
-    return last ? tensor(Uid::y, given.y.dims, strides) : intermediate(given.y.dims, strides);
+    return last ? tensor(Uid::y, given.y) : intermediate(given.y);
   };
   const Names names = names_of(given.direction);
   const Descriptor* value = &result(!given.bias && !given.relu);
   Descriptor operation(names.operation);
-  operation.set(names.x, tensor(Uid::x, given.x.dims, strides_of(given.x)))
-      .set(names.w, tensor(Uid::w, given.w.dims, strides_of(given.w)))
+  operation.set(names.x, tensor(Uid::x, given.x))
+      .set(names.w, tensor(Uid::w, given.w))
       .set(names.y, *value)
       .set(names.convolution, keep(convolution_of(given.attrs)))
       .set(names.alpha, 1.0F)
@@ -126,7 +143,7 @@ Graph::Graph(const Convolution& given) : convolution_(given) {
     Descriptor add(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     add.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, keep(pointwise_of(CUDNN_POINTWISE_ADD)))
         .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, *value)
-        .set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensor(Uid::b, one_each, strides_of(f32(one_each, given.y.layout))))
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensor(Uid::b, {given.y.type, one_each, given.y.layout}))
         .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, sum)
         .finalize("the addition of the bias");
     operations_.push_back(std::move(add));

@@ -3,6 +3,8 @@
 //   forward            y  = conv(x, w)             ─► + bias ─► relu, if requested, in the same graph
 //   backward_data      dx = conv'(dy, w)           x, y and w denote dx, dy and dw here
 //   backward_weights   dw = conv''(x, dy)          both: dx += …, dw += … if it accumulates
+//
+// Each tensor has the type of its operand, f32 or bf16, and a bias that of y. Sums are in f32 for either type.
 #pragma once
 
 #include "runtime/attrs/conv.h"
@@ -21,6 +23,9 @@ struct Convolution {
   bool accumulate = false;            // backward: dw or dx is accumulated
 };
 
+// Whether both factors are in bf16: then tensor cores multiply them exactly.
+bool multiplies_bf16(const Convolution& convolution);
+
 // The identifiers of the graph's tensors when it is run.
 enum class Uid : int64_t { x = 1, w = 2, y = 3, b = 4 };
 
@@ -33,8 +38,8 @@ class Graph {
   const std::vector<Uid>& tensors() const { return uids_; }  // the tensors that a run must provide
 
  private:
-  const Descriptor& tensor(Uid uid, const IntList& dims, const IntList& strides);
-  const Descriptor& intermediate(const IntList& dims, const IntList& strides);
+  const Descriptor& tensor(Uid uid, const TensorDesc& desc);
+  const Descriptor& intermediate(const TensorDesc& desc);
   const Descriptor& keep(Descriptor descriptor);
 
   Convolution convolution_;

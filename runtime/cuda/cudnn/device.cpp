@@ -2,6 +2,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdlib>
+
 namespace plimsoll::cudnn {
 namespace {
 
@@ -9,6 +11,20 @@ namespace {
 Descriptor& described() {
   static Descriptor properties;
   return properties;
+}
+
+// 900: capability 9.0. cuDNN accepts no description without it.
+int capability_in(const std::string& json) {
+  const std::string key = "\"deviceVer\"";
+  const size_t at = json.find(key);
+  if (at == std::string::npos) return 0;
+  const size_t digits = json.find_first_of("0123456789", at + key.size());
+  return digits == std::string::npos ? 0 : std::atoi(json.c_str() + digits);
+}
+
+int& described_capability() {
+  static int capability = 0;
+  return capability;
 }
 
 int32_t device_at_hand() {
@@ -48,6 +64,19 @@ void use_described_device(const std::string& json) {
   Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   properties.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json).finalize("the described device");
   described() = std::move(properties);
+  described_capability() = capability_in(json);
+}
+
+bool device_multiplies_bf16() {
+  static const bool does = [] {
+    if (device_is_described()) return described_capability() >= 800;
+    int major = 0;
+    if (const cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device_at_hand());
+        error != cudaSuccess)
+      throw KernelError(std::string("the device's capability: ") + cudaGetErrorString(error));
+    return major >= 8;
+  }();
+  return does;
 }
 
 bool device_is_described() { return static_cast<bool>(described()); }

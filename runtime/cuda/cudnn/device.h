@@ -18,6 +18,9 @@ bool device_is_described();
 // program that trains.
 const Descriptor& device_properties();
 
+// Whether the device, described or present, multiplies bf16: it is of Ampere or later.
+bool device_multiplies_bf16();
+
 // cuDNN's description of the present device, for use_described_device() on another machine.
 std::string description_of_device();
 

@@ -65,6 +65,11 @@ bool has(std::span<const cudnnBackendNumericalNote_t> notes, cudnnBackendNumeric
   return std::find(notes.begin(), notes.end(), note) != notes.end();
 }
 
+// On factors in bf16 tensor cores are exact.
+bool is_tf32(const Graph& graph, std::span<const cudnnBackendNumericalNote_t> notes) {
+  return !multiplies_bf16(graph.convolution()) && has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+}
+
 // Removes "eng34", "_k2", "=5" from the front of a name.
 int64_t taken(std::string_view& rest, std::string_view prefix, const std::string& name) {
   int64_t number = 0;
@@ -120,7 +125,7 @@ std::vector<Engine> engines_for(const Graph& graph) {
                  .workspace_bytes = configuration.get<int64_t>(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE) + reserved,
                  .reserved_bytes = reserved,
                  .deterministic = !has(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC),
-                 .tf32 = has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE)};
+                 .tf32 = is_tf32(graph, notes)};
       const bool known =
           std::any_of(engines.begin(), engines.end(), [&](const Engine& e) { return e.name == one.name; });
       if (!known) engines.push_back(std::move(one));
@@ -153,7 +158,7 @@ Plan::Plan(const Graph& graph, const std::string& name)
   // In another version of cuDNN the number may belong to another engine.
   const auto notes = notes_of(engine_);
   if (is_coarse(notes)) throw KernelError("'" + name + "' is coarser than f32 and TF32 here");
-  tf32_ = has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  tf32_ = is_tf32(graph, notes);
   Knobs knobs;
   while (!rest.empty()) {
     const auto type = static_cast<cudnnBackendKnobType_t>(taken(rest, "_k", name));

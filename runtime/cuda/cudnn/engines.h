@@ -15,7 +15,7 @@ struct Engine {
   int64_t workspace_bytes = 0;  // exact, plus reserved_bytes
   int64_t reserved_bytes = 0;   // for a described device: what an engine may need beyond what cuDNN knows without it
   bool deterministic = true;    // the same bits on every run
-  bool tf32 = false;            // multiplies on tensor cores in TF32, with a 10-bit mantissa
+  bool tf32 = false;            // multiplies f32 on tensor cores in TF32, with a 10-bit mantissa
 };
 
 // All configurations of heuristic mode A, then those of the fallback mode, in cuDNN's order of preference, without

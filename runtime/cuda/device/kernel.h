@@ -3,8 +3,10 @@
 //   return kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) { launch(…); });
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
+#include "runtime/attrs/bf16.h"
 #include "runtime/cuda/device/launch.h"
 
 namespace plimsoll::cuda {
@@ -26,10 +28,14 @@ std::unique_ptr<Kernel> kernel(Body body) {
   return std::make_unique<LaunchingKernel<Body>>(std::move(body));
 }
 
-inline const float* in(std::byte* const* operands, size_t slot) {
-  return reinterpret_cast<const float*>(operands[slot]);
+template <class T = float>
+const T* in(std::byte* const* operands, size_t slot) {
+  return reinterpret_cast<const T*>(operands[slot]);
 }
-inline float* out(std::byte* const* operands, size_t slot) { return reinterpret_cast<float*>(operands[slot]); }
+template <class T = float>
+T* out(std::byte* const* operands, size_t slot) {
+  return reinterpret_cast<T*>(operands[slot]);
+}
 
 inline bool adds(const OperandDesc& operand) { return operand.access == Access::update; }
 
@@ -37,6 +43,19 @@ inline bool adds(const OperandDesc& operand) { return operand.access == Access::
 template <class Body>
 decltype(auto) by_flag(bool flag, Body body) {
   return flag ? body(std::true_type{}) : body(std::false_type{});
+}
+
+// body(T{}): the type of an operand of real numbers, float or Bf16.
+template <class Body>
+decltype(auto) by_real(DataType type, Body body) {
+  return type == DataType::bf16 ? body(Bf16{}) : body(float{});
+}
+
+// by_flag(adds(operand)) for a result of T: no kernel accumulates in bf16 (runtime/precision.h).
+template <class T, class Body>
+decltype(auto) by_adding(const OperandDesc& operand, Body body) {
+  if constexpr (std::is_same_v<T, Bf16>) return body(std::false_type{});
+  else return by_flag(adds(operand), body);
 }
 
 // body(std::integral_constant<int, kAtOnce>): the number of adjacent elements of a row per thread (vector.h).

@@ -1,19 +1,58 @@
-// Device code for adjacent floats that a thread processes at once: one access of up to 16 bytes. Addresses are
+// Device code for adjacent elements that a thread processes at once: one access of up to 16 bytes. Addresses are
 // multiples of the access: operands are aligned to 256 bytes. Rows of any other length than a multiple of four begin
 // anywhere; code that traverses them takes one element at a time, or parts as in ops/plane_steps.h.
+//
+// Elements in memory are f32 or bf16, arithmetic is in float: loads widen bf16, and stores round to the nearest, ties
+// to even.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <cstring>
+
+#include "runtime/attrs/bf16.h"
 
 namespace plimsoll::cuda {
 
-// Adjacent elements: four or one. Aligned to its size, so that it is read and written in one access.
+// Adjacent elements: one, four, or eight. Aligned to its size, so that it is read and written in one access; eight
+// floats in two.
 template <int kAtOnce, class T = float>
-struct alignas(kAtOnce * sizeof(T)) Few {
+struct alignas(kAtOnce * sizeof(T) < 16 ? kAtOnce * sizeof(T) : 16) Few {
   T of[kAtOnce];
 };
+
+// One element.
+__device__ inline float float_with(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+__device__ inline float load_one(const float* from) { return *from; }
+__device__ inline float load_one(const Bf16* from) { return float_with(static_cast<uint32_t>(from->bits) << 16); }
+
+// Two elements in bf16, the first in the lower half. NaN stays NaN.
+__device__ inline uint32_t bf16_bits(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  const bool nan = (bits & 0x7fffffff) > 0x7f800000;
+  return nan ? (bits >> 16) | 0x40 : (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+}
+__device__ inline uint32_t bf16_pair(float first, float second) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+#else
+  return bf16_bits(first) | bf16_bits(second) << 16;
+#endif
+}
+__device__ inline void store_one(float* to, float value) { *to = value; }
+__device__ inline void store_one(Bf16* to, float value) { to->bits = static_cast<uint16_t>(bf16_pair(value, 0.0F)); }
+
+// The elements of one access of 16 bytes.
+template <class T>
+inline constexpr int kAtOnceOf = static_cast<int>(16 / sizeof(T));
 
 // The same value repeated.
 template <int kAtOnce, class T>
@@ -28,14 +67,40 @@ __device__ Few<kAtOnce, T> load_few(const T* from) {
   return *reinterpret_cast<const Few<kAtOnce, T>*>(from);
 }
 
+template <int kAtOnce>
+__device__ Few<kAtOnce> load_few(const Bf16* from) {
+  Few<kAtOnce> few;
+  if constexpr (kAtOnce == 1) {
+    few.of[0] = load_one(from);
+  } else {
+    const auto pairs = *reinterpret_cast<const Few<kAtOnce / 2, uint32_t>*>(from);
+    for (int k = 0; k < kAtOnce; k += 2) {
+      few.of[k] = float_with(pairs.of[k / 2] << 16);
+      few.of[k + 1] = float_with(pairs.of[k / 2] & 0xFFFF0000U);
+    }
+  }
+  return few;
+}
+
 template <int kAtOnce, class T>
 __device__ void store_few(T* to, const Few<kAtOnce, T>& few) {
   *reinterpret_cast<Few<kAtOnce, T>*>(to) = few;
 }
 
+template <int kAtOnce>
+__device__ void store_few(Bf16* to, const Few<kAtOnce>& few) {
+  if constexpr (kAtOnce == 1) {
+    store_one(to, few.of[0]);
+  } else {
+    Few<kAtOnce / 2, uint32_t> pairs;
+    for (int k = 0; k < kAtOnce; k += 2) pairs.of[k / 2] = bf16_pair(few.of[k], few.of[k + 1]);
+    *reinterpret_cast<Few<kAtOnce / 2, uint32_t>*>(to) = pairs;
+  }
+}
+
 // Added to what is there, with `kAdd`.
-template <bool kAdd, int kAtOnce>
-__device__ void put_few(float* to, Few<kAtOnce> few) {
+template <bool kAdd, int kAtOnce, class T>
+__device__ void put_few(T* to, Few<kAtOnce> few) {
   if constexpr (kAdd) {
     const Few<kAtOnce> before = load_few<kAtOnce>(to);
     for (int k = 0; k < kAtOnce; ++k) few.of[k] = before.of[k] + few.of[k];

@@ -3,6 +3,7 @@
 //
 //   default      in f32
 //   tf32_tiles   products on tensor cores (attention_tf32.cu)
+//   bf16_tiles   the same, of operands in bf16, which it multiplies exactly: the default then
 //
 //   s = scale · q kᵀ + mask    p = exp(s - largest) · inverse_sum    y = p v
 //   dv = pᵀ dy    ds = p · (dy vᵀ - Σ y dy)    dq = scale · ds k    dk = scale · dsᵀ q
@@ -19,6 +20,7 @@
 #include <algorithm>
 
 #include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -53,17 +55,19 @@ __device__ float warp_sum(float value) {
 }
 
 // 32 columns of `count` rows of `size` elements; zeros beyond.
-__device__ void load_tile(AttentionTile& tile, const float* from, int64_t count, int64_t size, int64_t column) {
+template <class T>
+__device__ void load_tile(AttentionTile& tile, const T* from, int64_t count, int64_t size, int64_t column) {
   const int lane = lane_number();
   for (int r = 0; r < kAttentionRows; ++r) {
     const int row = row_number(r);
     const bool inside = row < count && column + lane < size;
-    tile[row][lane] = inside ? from[row * size + column + lane] : 0.0F;
+    tile[row][lane] = inside ? cuda::load_one(from + row * size + column + lane) : 0.0F;
   }
 }
 
 // products[r] += Σ a[row r] · b[lane]. Begins with a barrier: the tiles may still be read before.
-__device__ void add_products(AttentionTile& of_a, AttentionTile& of_b, const float* a, int64_t a_count, const float* b,
+template <class T>
+__device__ void add_products(AttentionTile& of_a, AttentionTile& of_b, const T* a, int64_t a_count, const T* b,
                              int64_t b_count, int64_t size, float (&products)[kAttentionRows]) {
   for (int64_t column = 0; column < size; column += kAttentionTile) {
     __syncthreads();
@@ -80,8 +84,8 @@ __device__ void add_products(AttentionTile& of_a, AttentionTile& of_b, const flo
 
 // results[r][c] += Σ weights[row r][j] · from[j][32 c + lane], or weights[j][row r] if kTurned. Begins with a barrier:
 // then the weights are there.
-template <bool kTurned, int kColumns>
-__device__ void add_weighted(AttentionTile& of_rows, const AttentionTile& weights, const float* from, int64_t count,
+template <bool kTurned, int kColumns, class T>
+__device__ void add_weighted(AttentionTile& of_rows, const AttentionTile& weights, const T* from, int64_t count,
                              int64_t size, float (&results)[kAttentionRows][kColumns]) {
 #pragma unroll
   for (int c = 0; c < kColumns; ++c) {
@@ -98,14 +102,15 @@ __device__ void add_weighted(AttentionTile& of_rows, const AttentionTile& weight
   }
 }
 
-template <int kColumns>
+template <int kColumns, class T>
 __device__ void store_rows(const float (&results)[kAttentionRows][kColumns], const float (&factors)[kAttentionRows],
-                           float* to, int64_t count, int64_t size) {
+                           T* to, int64_t count, int64_t size) {
 #pragma unroll
   for (int c = 0; c < kColumns; ++c) {
     const int64_t column = c * kAttentionTile + lane_number();
     for (int r = 0; r < kAttentionRows; ++r)
-      if (row_number(r) < count && column < size) to[row_number(r) * size + column] = results[r][c] * factors[r];
+      if (row_number(r) < count && column < size)
+        cuda::store_one(to + row_number(r) * size + column, results[r][c] * factors[r]);
   }
 }
 
@@ -120,10 +125,10 @@ __device__ AttentionPlace attention_place(int64_t heads, int64_t length) {
   return {block / tiles / heads, block / tiles % heads, first, min(int64_t{kAttentionTile}, length - first)};
 }
 
-template <int kColumns>
+template <int kColumns, class T>
 __global__ void __launch_bounds__(kAttentionThreads)
-    attention_kernel(AttentionShape s, const float* q, const float* k, const float* v, const unsigned char* mask,
-                     float* y, float* statistics) {
+    attention_kernel(AttentionShape s, const T* q, const T* k, const T* v, const unsigned char* mask, T* y,
+                     float* statistics) {
   __shared__ AttentionTile a, b, p;
   __shared__ float bases[kAttentionTile], factors[kAttentionTile];
   const AttentionPlace at = attention_place(s.heads, s.queries);
@@ -176,18 +181,21 @@ __global__ void __launch_bounds__(kAttentionThreads)
 }
 
 // Σ y · dy of each query: a warp per row.
-__global__ void along_kernel(int64_t rows, int64_t size, const float* y, const float* dy, float* along) {
+template <class T>
+__global__ void along_kernel(int64_t rows, int64_t size, const T* y, const T* dy, float* along) {
   const int64_t row = int64_t{blockIdx.x} * kAttentionWarps + warp_number();
   float sum = 0;
   if (row < rows)
-    for (int64_t e = lane_number(); e < size; e += 32) sum += y[row * size + e] * dy[row * size + e];
+    for (int64_t e = lane_number(); e < size; e += 32)
+      sum += cuda::load_one(y + row * size + e) * cuda::load_one(dy + row * size + e);
   sum = warp_sum(sum);
   if (row < rows && lane_number() == 0) along[row] = sum;
 }
 
 // The probabilities of a tile and their gradients before the softmax, for the key of this lane. `row` is the first
 // query, `key_row` the first key, as rows of the tensors.
-__device__ void slopes_of(const AttentionShape& s, const AttentionGiven& g, AttentionTile& a, AttentionTile& b,
+template <class T>
+__device__ void slopes_of(const AttentionShape& s, const AttentionGiven<T>& g, AttentionTile& a, AttentionTile& b,
                           const AttentionPlace& at, int64_t row, int64_t key, int64_t key_row,
                           float (&p)[kAttentionRows], float (&slopes)[kAttentionRows]) {
   const int64_t count = min(int64_t{kAttentionTile}, s.keys - key);
@@ -204,9 +212,9 @@ __device__ void slopes_of(const AttentionShape& s, const AttentionGiven& g, Atte
   }
 }
 
-template <int kColumns>
+template <int kColumns, class T>
 __global__ void __launch_bounds__(kAttentionThreads)
-    attention_keys_kernel(AttentionShape s, AttentionGiven g, float* dk, float* dv) {
+    attention_keys_kernel(AttentionShape s, AttentionGiven<T> g, T* dk, T* dv) {
   __shared__ AttentionTile a, b, of_p, of_slopes;
   const AttentionPlace place = attention_place(s.key_heads, s.keys);
   const int64_t key_row = (place.sample * s.key_heads + place.head) * s.keys + place.first;
@@ -236,9 +244,9 @@ __global__ void __launch_bounds__(kAttentionThreads)
 }
 
 // dq may have the bytes of q, dy or y: it is written after the block's last barrier, when all of its rows are read.
-template <int kColumns>
+template <int kColumns, class T>
 __global__ void __launch_bounds__(kAttentionThreads)
-    attention_queries_kernel(AttentionShape s, AttentionGiven g, float* dq, float* dscores) {
+    attention_queries_kernel(AttentionShape s, AttentionGiven<T> g, T* dq, float* dscores) {
   __shared__ AttentionTile a, b, of_slopes;
   const AttentionPlace at = attention_place(s.heads, s.queries);
   const int64_t row = (at.sample * s.heads + at.head) * s.queries + at.first;
@@ -282,14 +290,16 @@ AttentionShape attention_shape(const AttentionAttrs& attrs, std::span<const Oper
 
 const unsigned char* mask_of(std::byte* const* operands) { return reinterpret_cast<const unsigned char*>(operands[3]); }
 
-// On tensor cores in TF32, if the plan's arithmetic admits it (attention_tf32.cu).
-constexpr std::string_view kTf32Tiles = "tf32_tiles";
+// On tensor cores (attention_tf32.cu): in TF32, if the plan's arithmetic admits it, and for operands in bf16.
+constexpr std::string_view kTf32Tiles = "tf32_tiles", kBf16Tiles = "bf16_tiles";
 
-std::vector<Algorithm> attention_algorithms(const AttentionShape& s, bool backward, bool wants_scores,
+std::vector<Algorithm> attention_algorithms(const AttentionShape& s, DataType type, bool backward, bool wants_scores,
                                             int64_t workspace_bytes) {
   std::vector<Algorithm> all = {{.workspace_bytes = workspace_bytes}};
-  if (!wants_scores && cuda::attention_takes_tf32(s, backward))
-    all.push_back({.name = std::string(kTf32Tiles), .workspace_bytes = workspace_bytes, .tf32 = true});
+  if (wants_scores || !cuda::attention_takes_tf32(s, backward)) return all;
+  const bool tf32 = type == DataType::f32;
+  all.push_back({.name = std::string(tf32 ? kTf32Tiles : kBf16Tiles), .workspace_bytes = workspace_bytes, .tf32 = tf32});
+  if (!tf32) std::swap(all[0], all[1]);
   return all;
 }
 
@@ -298,70 +308,78 @@ bool wants_scores(std::span<const OperandDesc> operands) { return operands[10].a
 
 int64_t along_bytes(const AttentionShape& s) { return s.rows() * static_cast<int64_t>(sizeof(float)); }
 
-bool in_tf32(const AttentionShape& s, bool backward, bool wants_scores, std::string_view algorithm) {
-  for (const Algorithm& one : attention_algorithms(s, backward, wants_scores, 0))
-    if (algorithm == one.name) return one.tf32;
-  if (algorithm.empty()) return false;
+// Whether an algorithm is on tensor cores.
+bool in_tiles(const std::vector<Algorithm>& offered, std::string_view algorithm) {
+  for (const Algorithm& one : offered)
+    if (algorithm.empty() || algorithm == one.name) return one.name != Algorithm{}.name;
   throw KernelError("attention has no algorithm '" + std::string(algorithm) + "' for these heads");
 }
 
 }  // namespace
 
 std::vector<Algorithm> AttentionForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return attention_algorithms(attention_shape(attrs, operands), false, false, 0);
+  return attention_algorithms(attention_shape(attrs, operands), operands[0].tensor.type, false, false, 0);
 }
 
 std::unique_ptr<Kernel> AttentionForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                std::string_view algorithm) {
   const AttentionShape s = attention_shape(attrs, operands);
-  const bool tf32 = in_tf32(s, false, false, algorithm);
+  const bool tiles = in_tiles(algorithms(attrs, operands), algorithm);
   by_head_size(s, [](auto) {});
-  return cuda::kernel([s, tf32](const RunContext& context, std::byte* const* operand, std::byte*) {
-    if (tf32)
-      return cuda::launch_attention_tf32(context, s, cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2),
-                                         mask_of(operand), cuda::out(operand, 4), cuda::out(operand, 5));
-    by_head_size(s, [&](auto columns) {
-      cuda::launch("attention", attention_kernel<decltype(columns)::value>,
-                   s.samples * s.heads * cuda::divided_up(s.queries, kAttentionTile), kAttentionThreads, context, s,
-                   cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2), mask_of(operand),
-                   cuda::out(operand, 4), cuda::out(operand, 5));
+  return cuda::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    using T = decltype(zero);
+    return cuda::kernel([s, tiles](const RunContext& context, std::byte* const* operand, std::byte*) {
+      const T *const q = cuda::in<T>(operand, 0), *const k = cuda::in<T>(operand, 1), *const v = cuda::in<T>(operand, 2);
+      T* const y = cuda::out<T>(operand, 4);
+      float* const statistics = cuda::out(operand, 5);
+      if (tiles) return cuda::launch_attention_tf32(context, s, q, k, v, mask_of(operand), y, statistics);
+      by_head_size(s, [&](auto columns) {
+        cuda::launch("attention", attention_kernel<decltype(columns)::value, T>,
+                     s.samples * s.heads * cuda::divided_up(s.queries, kAttentionTile), kAttentionThreads, context, s,
+                     q, k, v, mask_of(operand), y, statistics);
+      });
     });
   });
 }
 
 std::vector<Algorithm> AttentionBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
   const AttentionShape s = attention_shape(attrs, operands);
-  return attention_algorithms(s, true, wants_scores(operands), along_bytes(s));
+  return attention_algorithms(s, operands[0].tensor.type, true, wants_scores(operands), along_bytes(s));
 }
 
 std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                 std::string_view algorithm) {
   const AttentionShape s = attention_shape(attrs, operands);
-  const bool tf32 = in_tf32(s, true, wants_scores(operands), algorithm);
+  const bool tiles = in_tiles(algorithms(attrs, operands), algorithm);
   by_head_size(s, [](auto) {});
-  return cuda::kernel([s, tf32](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-    float* const along = reinterpret_cast<float*>(workspace);
-    cuda::launch("products of attention's results and gradients", along_kernel,
-                 cuda::divided_up(s.rows(), kAttentionWarps), kAttentionThreads, context, s.rows(), s.value_size,
-                 cuda::in(operand, 4), cuda::in(operand, 6), along);
-    const AttentionGiven given{cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2), cuda::in(operand, 5),
-                               cuda::in(operand, 6), along,                mask_of(operand)};
-    if (tf32) {
-      if (operand[8] || operand[9])
-        cuda::launch_attention_keys_tf32(context, s, given, cuda::out(operand, 8), cuda::out(operand, 9));
-      if (operand[7]) cuda::launch_attention_queries_tf32(context, s, given, cuda::out(operand, 7));
-      return;
-    }
-    by_head_size(s, [&](auto columns) {
-      constexpr int kColumns = decltype(columns)::value;
-      if (operand[8] || operand[9])
-        cuda::launch("attention's gradient of keys and values", attention_keys_kernel<kColumns>,
-                     s.samples * s.key_heads * cuda::divided_up(s.keys, kAttentionTile), kAttentionThreads, context, s,
-                     given, cuda::out(operand, 8), cuda::out(operand, 9));
-      if (operand[7] || operand[10])
-        cuda::launch("attention's gradient of queries", attention_queries_kernel<kColumns>,
-                     s.samples * s.heads * cuda::divided_up(s.queries, kAttentionTile), kAttentionThreads, context, s,
-                     given, cuda::out(operand, 7), cuda::out(operand, 10));
+  return cuda::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    using T = decltype(zero);
+    return cuda::kernel([s, tiles](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+      float* const along = reinterpret_cast<float*>(workspace);
+      const T* const dy = cuda::in<T>(operand, 6);
+      cuda::launch("products of attention's results and gradients", along_kernel<T>,
+                   cuda::divided_up(s.rows(), kAttentionWarps), kAttentionThreads, context, s.rows(), s.value_size,
+                   cuda::in<T>(operand, 4), dy, along);
+      const AttentionGiven<T> given{cuda::in<T>(operand, 0), cuda::in<T>(operand, 1), cuda::in<T>(operand, 2),
+                                    cuda::in(operand, 5),    dy,                      along,
+                                    mask_of(operand)};
+      T *const dq = cuda::out<T>(operand, 7), *const dk = cuda::out<T>(operand, 8), *const dv = cuda::out<T>(operand, 9);
+      if (tiles) {
+        if (dk || dv) cuda::launch_attention_keys_tf32(context, s, given, dk, dv);
+        if (dq) cuda::launch_attention_queries_tf32(context, s, given, dq);
+        return;
+      }
+      by_head_size(s, [&](auto columns) {
+        constexpr int kColumns = decltype(columns)::value;
+        if (dk || dv)
+          cuda::launch("attention's gradient of keys and values", attention_keys_kernel<kColumns, T>,
+                       s.samples * s.key_heads * cuda::divided_up(s.keys, kAttentionTile), kAttentionThreads, context,
+                       s, given, dk, dv);
+        if (dq || operand[10])
+          cuda::launch("attention's gradient of queries", attention_queries_kernel<kColumns, T>,
+                       s.samples * s.heads * cuda::divided_up(s.queries, kAttentionTile), kAttentionThreads, context, s,
+                       given, dq, cuda::out(operand, 10));
+      });
     });
   });
 }

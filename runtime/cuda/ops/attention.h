@@ -36,9 +36,13 @@ __device__ inline int64_t end_query(const AttentionShape& s, int64_t end) {
   return s.left < 0 ? s.queries : min(s.queries, end + s.left);
 }
 
-// What the kernels of the backward read. `along`: Σ y · dy of each query.
+// What the kernels of the backward read. `along`: Σ y · dy of each query. T: float or Bf16.
+template <class T>
 struct AttentionGiven {
-  const float *q, *k, *v, *statistics, *dy, *along;
+  const T *q, *k, *v;
+  const float* statistics;
+  const T* dy;
+  const float* along;
   const unsigned char* mask;
 };
 
@@ -49,12 +53,15 @@ inline bool attention_takes_tf32(const AttentionShape& s, bool backward) {
   return s.size % 4 == 0 && s.value_size % 4 == 0 && size <= (backward ? 64 : 128);
 }
 
-void launch_attention_tf32(const RunContext& context, const AttentionShape& s, const float* q, const float* k,
-                           const float* v, const unsigned char* mask, float* y, float* statistics);
+template <class T>
+void launch_attention_tf32(const RunContext& context, const AttentionShape& s, const T* q, const T* k, const T* v,
+                           const unsigned char* mask, T* y, float* statistics);
 // dk and dv, or one of them; dq. Pointers may be null: the result is not wanted.
-void launch_attention_keys_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven& given,
-                                float* dk, float* dv);
-void launch_attention_queries_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven& given,
-                                   float* dq);
+template <class T>
+void launch_attention_keys_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
+                                T* dk, T* dv);
+template <class T>
+void launch_attention_queries_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
+                                   T* dq);
 
 }  // namespace plimsoll::cuda

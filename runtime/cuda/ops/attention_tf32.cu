@@ -1,5 +1,6 @@
 // Attention on tensor cores in TF32 (Dao, FlashAttention-2, 2023): the products of attention.cu, whose formulas and
-// loops these are. Factors are rounded to TF32; sums and the softmax are in f32.
+// loops these are. Factors are rounded to TF32; sums and the softmax are in f32. Operands in bf16 are exact in TF32:
+// only the probabilities and their gradients are rounded, to four times as many digits as bf16 has.
 //
 // A block has 4 warps and a tile of 64 queries (forward, dq) or keys (dk and dv). A warp has 16 of these rows: their
 // elements in registers as the left factor of every product, and their results. Tiles of the other rows pass through
@@ -37,7 +38,8 @@ struct SharedTile {
   alignas(16) uint32_t of[kRows][kStride];
 
   // `count` rows of `size` elements, a multiple of four; zeros beyond.
-  __device__ void load(const float* from, int64_t count, int64_t size) {
+  template <class T>
+  __device__ void load(const T* from, int64_t count, int64_t size) {
     for (int i = static_cast<int>(threadIdx.x); i < kRows * kSize / 4; i += kTensorCoreThreads) {
       const int row = i / (kSize / 4), column = i % (kSize / 4) * 4;
       Few<4> values{};
@@ -60,12 +62,12 @@ struct SharedTile {
 };
 
 // The left factor of the warp's rows: `count` rows of the block's tile are there, of `size` elements.
-template <int kSize>
-__device__ void load_left(Left (&left)[kSize / 8], const float* from, int64_t count, int64_t size) {
+template <int kSize, class T>
+__device__ void load_left(Left (&left)[kSize / 8], const T* from, int64_t count, int64_t size) {
   for (int k = 0; k < kSize / 8; ++k)
     for (int i = 0; i < 4; ++i) {
       const int row = row_of_warp() + lane_row() + i % 2 * 8, column = 8 * k + lane_column() + i / 2 * 4;
-      left[k][i] = row < count && column < size ? rounded_to_tf32(from[row * size + column]) : 0;
+      left[k][i] = row < count && column < size ? rounded_to_tf32(load_one(from + row * size + column)) : 0;
     }
 }
 
@@ -102,13 +104,14 @@ __device__ void add_weighted_rows(const Product (&weights)[kRows / 8], const Sha
   }
 }
 
-template <int kSize>
-__device__ void store_products(const Product (&results)[kSize / 8], float first_factor, float second_factor, float* to,
+template <int kSize, class T>
+__device__ void store_products(const Product (&results)[kSize / 8], float first_factor, float second_factor, T* to,
                                int64_t count, int64_t size) {
   for (int k = 0; k < kSize / 8; ++k)
     for (int i = 0; i < 4; ++i) {
       const int row = row_of_warp() + lane_row() + i / 2 * 8, column = 8 * k + 2 * lane_column() + i % 2;
-      if (row < count && column < size) to[row * size + column] = results[k][i] * (i < 2 ? first_factor : second_factor);
+      if (row < count && column < size)
+        store_one(to + row * size + column, results[k][i] * (i < 2 ? first_factor : second_factor));
     }
 }
 
@@ -130,10 +133,10 @@ __device__ bool all_seen(const AttentionShape& s, const unsigned char* mask, int
          (s.right < 0 || key + keys - 1 - query <= s.right) && (s.left < 0 || query + queries - 1 - key <= s.left);
 }
 
-template <int kSize, int kKeys>
+template <int kSize, int kKeys, class T>
 __global__ void __launch_bounds__(kTensorCoreThreads)
-    attention_tf32_kernel(AttentionShape s, const float* q, const float* k, const float* v, const unsigned char* mask,
-                          float* y, float* statistics) {
+    attention_tf32_kernel(AttentionShape s, const T* q, const T* k, const T* v, const unsigned char* mask, T* y,
+                          float* statistics) {
   __shared__ SharedTile<kKeys, kSize> of_keys, of_values;
   const TilePlace at = tile_place(s.heads, s.queries, true);
   const int64_t row = (at.sample * s.heads + at.head) * s.queries + at.first;
@@ -203,9 +206,9 @@ __device__ void slopes_of_scores(float score, float base, float inverse, float a
 }
 
 // Tiles of 32 queries: the rows of a warp, two results and two products take 160 registers for heads of 64 elements.
-template <int kSize>
+template <int kSize, class T>
 __global__ void __launch_bounds__(kTensorCoreThreads)
-    attention_keys_tf32_kernel(AttentionShape s, AttentionGiven g, float* dk, float* dv) {
+    attention_keys_tf32_kernel(AttentionShape s, AttentionGiven<T> g, T* dk, T* dv) {
   constexpr int kQueries = 32;
   __shared__ SharedTile<kQueries, kSize> of_queries, of_dy;
   __shared__ float of_rows[3][kQueries];  // base, inverse, along
@@ -251,9 +254,9 @@ __global__ void __launch_bounds__(kTensorCoreThreads)
 }
 
 // dq may have the bytes of q, dy or y: it is written after the block's last barrier, when all of its rows are read.
-template <int kSize>
+template <int kSize, class T>
 __global__ void __launch_bounds__(kTensorCoreThreads)
-    attention_queries_tf32_kernel(AttentionShape s, AttentionGiven g, float* dq) {
+    attention_queries_tf32_kernel(AttentionShape s, AttentionGiven<T> g, T* dq) {
   constexpr int kKeys = 32;
   __shared__ SharedTile<kKeys, kSize> of_keys, of_values;
   const TilePlace at = tile_place(s.heads, s.queries, true);
@@ -307,34 +310,47 @@ void by_padded_size(const AttentionShape& s, Body body) {
 
 }  // namespace
 
-void launch_attention_tf32(const RunContext& context, const AttentionShape& s, const float* q, const float* k,
-                           const float* v, const unsigned char* mask, float* y, float* statistics) {
+template <class T>
+void launch_attention_tf32(const RunContext& context, const AttentionShape& s, const T* q, const T* k, const T* v,
+                           const unsigned char* mask, T* y, float* statistics) {
   by_padded_size(s, [&](auto size) {
     constexpr int kSize = decltype(size)::value;
-    launch("attention in TF32", attention_tf32_kernel<kSize, kSize <= 64 ? 64 : 32>,
+    launch("attention in TF32", attention_tf32_kernel<kSize, kSize <= 64 ? 64 : 32, T>,
            s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, q, k, v, mask, y,
            statistics);
   });
 }
 
-void launch_attention_keys_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven& given,
-                                float* dk, float* dv) {
+template <class T>
+void launch_attention_keys_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
+                                T* dk, T* dv) {
   by_padded_size(s, [&](auto size) {
     constexpr int kSize = decltype(size)::value;
     if constexpr (kSize <= 64)
-      launch("attention's gradient of keys and values in TF32", attention_keys_tf32_kernel<kSize>,
+      launch("attention's gradient of keys and values in TF32", attention_keys_tf32_kernel<kSize, T>,
              s.samples * s.key_heads * divided_up(s.keys, kTensorCoreRows), kTensorCoreThreads, context, s, given, dk, dv);
   });
 }
 
-void launch_attention_queries_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven& given,
-                                   float* dq) {
+template <class T>
+void launch_attention_queries_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
+                                   T* dq) {
   by_padded_size(s, [&](auto size) {
     constexpr int kSize = decltype(size)::value;
     if constexpr (kSize <= 64)
-      launch("attention's gradient of queries in TF32", attention_queries_tf32_kernel<kSize>,
+      launch("attention's gradient of queries in TF32", attention_queries_tf32_kernel<kSize, T>,
              s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, given, dq);
   });
 }
+
+#define PLIMSOLL_ATTENTION_TF32(T)                                                                                  \
+  template void launch_attention_tf32<T>(const RunContext&, const AttentionShape&, const T*, const T*, const T*,    \
+                                         const unsigned char*, T*, float*);                                         \
+  template void launch_attention_keys_tf32<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&,   \
+                                              T*, T*);                                                              \
+  template void launch_attention_queries_tf32<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&, T*);
+PLIMSOLL_ATTENTION_TF32(float)
+PLIMSOLL_ATTENTION_TF32(Bf16)
+#undef PLIMSOLL_ATTENTION_TF32
 
 }  // namespace plimsoll::cuda

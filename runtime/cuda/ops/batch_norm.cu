@@ -45,9 +45,9 @@ __device__ SumsOfThread plus(const SumsOfThread& a, const SumsOfThread& b) {
 }
 
 // A block per stretch of a channel, from channel `first` on. The last one of a channel merges the stretches.
-template <Step kStep, class Index>
+template <Step kStep, class Index, class T>
 __global__ void __launch_bounds__(cuda::kThreads)
-    moments_kernel(Channels shape, int64_t first, const float* x, Moments* moments, ForwardEnd end) {
+    moments_kernel(Channels shape, int64_t first, const T* x, Moments* moments, ForwardEnd end) {
   constexpr int kAtOnce = cuda::PlanePart<kStep, Index>::kAtOnce, kParts = kValuesOfThread / kAtOnce;
   const int64_t c = first + int64_t{blockIdx.x} / shape.stretches, stretch = int64_t{blockIdx.x} % shape.stretches;
   Few<kAtOnce> held[kParts];
@@ -100,9 +100,9 @@ __global__ void statistics_kernel(int64_t channels, const float* mean, const flo
   if (c < channels) end.put(c, mean[c], var[c]);
 }
 
-template <Step kStep, bool kAdd, bool kRelu, class Index>
-__global__ void normalize_kernel(Index n, Index pixels, Index channels, const float* x, const float* factor,
-                                 const float* offset, const float* addend, float* y) {
+template <Step kStep, bool kAdd, bool kRelu, class Index, class T>
+__global__ void normalize_kernel(Index n, Index pixels, Index channels, const T* x, const float* factor,
+                                 const float* offset, const T* addend, T* y) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const ChannelsOfThread<kStep, Index> c(static_cast<Index>(number), pixels, channels);
@@ -118,7 +118,7 @@ __global__ void normalize_kernel(Index n, Index pixels, Index channels, const fl
                                             v, c.load(factor), c.load(offset), more));
 }
 
-// For the passes over all elements: body(the number of elements of a thread, index, steps, step).
+// For the passes over all elements, if pixels are contiguous: body(how a thread's elements lie, index, steps).
 template <class Body>
 void by_step(const Channels& shape, Body body) {
   const int64_t elements = shape.elements();
@@ -127,8 +127,20 @@ void by_step(const Channels& shape, Body body) {
     cuda::by_index(elements, [&](auto index) { body(step, index, steps); });
   };
   if (shape.by_four()) return with(std::integral_constant<Step, Step::four>{});
-  if (!shape.beside && elements % 4 == 0) return with(std::integral_constant<Step, Step::across>{});
+  if (elements % 4 == 0) return with(std::integral_constant<Step, Step::across>{});
   with(std::integral_constant<Step, Step::one>{});
+}
+
+// If channels are contiguous: body(the number of channels of a thread, index, their groups), for elements of T.
+template <class T, class Body>
+void by_group(const Channels& shape, Body body) {
+  const int64_t elements = shape.elements();
+  const auto with = [&](auto at_once) {
+    cuda::by_index(elements, [&](auto index) { body(at_once, index, elements / decltype(at_once)::value); });
+  };
+  if (shape.channels % cuda::kAtOnceOf<T> == 0) return with(std::integral_constant<int, cuda::kAtOnceOf<T>>{});
+  if (shape.by_four()) return with(std::integral_constant<int, 4>{});
+  with(std::integral_constant<int, 1>{});
 }
 
 // For the passes over a channel's stretches, if channels are not contiguous: body(step, index, first channel,
@@ -158,13 +170,15 @@ int64_t bytes_of_parts(const Channels& shape) {
 // Column sums have as many parts by four as by one.
 int64_t moments_bytes(const BatchNormAttrs& attrs, const Channels& shape, std::span<const OperandDesc> operands) {
   if (remembered(operands) || attrs.frozen) return 0;
-  return shape.by_four() ? bytes_of_parts<MomentsOfColumns<4>>(shape) : bytes_of_parts<MomentsOfColumns<1>>(shape);
+  return shape.by_four() ? bytes_of_parts<MomentsOfColumns<4, float>>(shape)
+                         : bytes_of_parts<MomentsOfColumns<1, float>>(shape);
 }
 int64_t sums_bytes(const Channels& shape) {
-  return shape.by_four() ? bytes_of_parts<GradientSumsOfColumns<4, false>>(shape)
-                         : bytes_of_parts<GradientSumsOfColumns<1, false>>(shape);
+  return shape.by_four() ? bytes_of_parts<GradientSumsOfColumns<4, false, float>>(shape)
+                         : bytes_of_parts<GradientSumsOfColumns<1, false, float>>(shape);
 }
 
+template <class T>
 std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands) {
   cuda::need_one_order(operands);
   const Channels shape(operands[0].tensor);
@@ -173,7 +187,7 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     Moments* const moments = reinterpret_cast<Moments*>(workspace);
     float* const factor = reinterpret_cast<float*>(workspace + before_factor);
-    const float* const x = cuda::in(operand, 0);
+    const T* const x = cuda::in<T>(operand, 0);
     const bool taken = context.training && !again && !attrs.frozen, moves = taken && !context.recompute;
     const ForwardEnd end{.count = static_cast<double>(shape.count),
                          .epsilon = attrs.epsilon,
@@ -192,29 +206,31 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
     else if (shape.beside)
       cuda::by_row(shape.channels, [&](auto at_once) {
         cuda::sum_columns("moments", context, shape.columns,
-                          MomentsOfColumns<decltype(at_once)::value>{x, shape.channels, end}, workspace);
+                          MomentsOfColumns<decltype(at_once)::value, T>{x, shape.channels, end}, workspace);
       });
     else
       by_stretch(shape, [&](auto step, auto index, int64_t first, int64_t blocks) {
-        cuda::launch("moments", moments_kernel<decltype(step)::value, decltype(index)>, blocks, cuda::kThreads, context,
-                     shape, first, x, moments, end);
+        cuda::launch("moments", moments_kernel<decltype(step)::value, decltype(index), T>, blocks, cuda::kThreads,
+                     context, shape, first, x, moments, end);
       });
-    const float* const addend = adds ? cuda::in(operand, kForwardAddend) : nullptr;
-    float* const y = cuda::out(operand, 5);
-    by_step(shape, [&](auto step, auto index, int64_t steps) {
-      using Index = decltype(index);
-      constexpr Step kStep = decltype(step)::value;
-      constexpr int kAtOnce = kStep == Step::one ? 1 : 4;
-      const Index n = static_cast<Index>(steps), channels = static_cast<Index>(shape.channels);
-      cuda::by_flag(adds, [&](auto add) {
-        cuda::by_flag(attrs.relu, [&](auto relu) {
-          constexpr bool kAdd = decltype(add)::value, kRelu = decltype(relu)::value;
-          if (shape.beside)
-            return cuda::launch("batch normalization", normalize_columns_kernel<kAtOnce, kAdd, kRelu, Index>,
-                                cuda::blocks_for(steps), cuda::kThreads, context, n, channels / kAtOnce, x, factor,
-                                factor + shape.channels, addend, y);
-          cuda::launch("batch normalization", normalize_kernel<kStep, kAdd, kRelu, Index>, cuda::blocks_for(steps),
-                       cuda::kThreads, context, n, static_cast<Index>(shape.pixels), channels, x, factor,
+    const T* const addend = adds ? cuda::in<T>(operand, kForwardAddend) : nullptr;
+    T* const y = cuda::out<T>(operand, 5);
+    cuda::by_flag(adds, [&](auto add) {
+      cuda::by_flag(attrs.relu, [&](auto relu) {
+        constexpr bool kAdd = decltype(add)::value, kRelu = decltype(relu)::value;
+        if (shape.beside)
+          return by_group<T>(shape, [&](auto at_once, auto index, int64_t groups) {
+            using Index = decltype(index);
+            constexpr int kAtOnce = decltype(at_once)::value;
+            cuda::launch("batch normalization", normalize_columns_kernel<kAtOnce, kAdd, kRelu, Index, T>,
+                         cuda::blocks_for(groups), cuda::kThreads, context, static_cast<Index>(groups),
+                         static_cast<Index>(shape.channels / kAtOnce), x, factor, factor + shape.channels, addend, y);
+          });
+        by_step(shape, [&](auto step, auto index, int64_t steps) {
+          using Index = decltype(index);
+          cuda::launch("batch normalization", normalize_kernel<decltype(step)::value, kAdd, kRelu, Index, T>,
+                       cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
+                       static_cast<Index>(shape.pixels), static_cast<Index>(shape.channels), x, factor,
                        factor + shape.channels, addend, y);
         });
       });
@@ -222,9 +238,9 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
   });
 }
 
-template <Step kStep, bool kRelu, class Index>
+template <Step kStep, bool kRelu, class Index, class T>
 __global__ void __launch_bounds__(cuda::kThreads)
-    batch_norm_sums_kernel(Channels shape, int64_t first, const float* x, const float* dy, const float* y,
+    batch_norm_sums_kernel(Channels shape, int64_t first, const T* x, const T* dy, const T* y,
                            GradientSums* sums, BackwardEnd end) {
   using Part = cuda::PlanePart<kStep, Index>;
   constexpr int kAtOnce = Part::kAtOnce, kParts = kValuesOfThread / kAtOnce, kAhead = kParts < 4 ? kParts : 4;
@@ -266,9 +282,9 @@ __global__ void __launch_bounds__(cuda::kThreads)
   if (threadIdx.x == 0) end.finish(c, all.sums);
 }
 
-template <Step kStep, bool kRelu, class Index>
-__global__ void gradient_kernel(Index n, Index pixels, Index channels, const float* x, const float* dy, const float* y,
-                                const float* p, float* dx) {
+template <Step kStep, bool kRelu, class Index, class T>
+__global__ void gradient_kernel(Index n, Index pixels, Index channels, const T* x, const T* dy, const T* y,
+                                const float* p, T* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const ChannelsOfThread<kStep, Index> c(static_cast<Index>(number), pixels, channels);
@@ -285,12 +301,13 @@ __global__ void gradient_kernel(Index n, Index pixels, Index channels, const flo
                       u, v, w, c.load(p), c.load(p + channels), c.load(p + 2 * channels)));
 }
 
+template <class T>
 std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands) {
   cuda::need_one_order(operands);
   const Channels shape(operands[0].tensor);
   const bool adds_scale = cuda::adds(operands[7]), adds_bias = cuda::adds(operands[8]);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-    const float *x = cuda::in(operand, 0), *dy = cuda::in(operand, 1), *y = cuda::in(operand, 5);
+    const T *x = cuda::in<T>(operand, 0), *dy = cuda::in<T>(operand, 1), *y = cuda::in<T>(operand, 5);
     float* const p = reinterpret_cast<float*>(workspace + sums_bytes(shape));
     const BackwardEnd end{.count = static_cast<double>(shape.count),
                           .epsilon = attrs.epsilon,
@@ -310,30 +327,32 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
       if (shape.beside)
         return cuda::by_row(shape.channels, [&](auto at_once) {
           cuda::sum_columns("sums of a batch's gradients", context, shape.columns,
-                            GradientSumsOfColumns<decltype(at_once)::value, kRelu>{x, dy, y, shape.channels, end},
+                            GradientSumsOfColumns<decltype(at_once)::value, kRelu, T>{x, dy, y, shape.channels, end},
                             workspace);
         });
       by_stretch(shape, [&](auto step, auto index, int64_t first, int64_t blocks) {
         cuda::launch("sums of a batch's gradients",
-                     batch_norm_sums_kernel<decltype(step)::value, kRelu, decltype(index)>, blocks, cuda::kThreads,
+                     batch_norm_sums_kernel<decltype(step)::value, kRelu, decltype(index), T>, blocks, cuda::kThreads,
                      context, shape, first, x, dy, y, reinterpret_cast<GradientSums*>(workspace), end);
       });
     });
     if (operand[6] == nullptr) return;
-    float* const dx = cuda::out(operand, 6);
-    by_step(shape, [&](auto step, auto index, int64_t steps) {
-      using Index = decltype(index);
-      constexpr Step kStep = decltype(step)::value;
-      constexpr int kAtOnce = kStep == Step::one ? 1 : 4;
-      const Index n = static_cast<Index>(steps), channels = static_cast<Index>(shape.channels);
-      cuda::by_flag(attrs.relu, [&](auto relu) {
-        constexpr bool kRelu = decltype(relu)::value;
-        if (shape.beside)
-          return cuda::launch("batch normalization's gradient", gradient_of_columns_kernel<kAtOnce, kRelu, Index>,
-                              cuda::blocks_for(steps), cuda::kThreads, context, n, channels / kAtOnce, shape.channels,
-                              x, dy, y, p, dx);
-        cuda::launch("batch normalization's gradient", gradient_kernel<kStep, kRelu, Index>, cuda::blocks_for(steps),
-                     cuda::kThreads, context, n, static_cast<Index>(shape.pixels), channels, x, dy, y, p, dx);
+    T* const dx = cuda::out<T>(operand, 6);
+    cuda::by_flag(attrs.relu, [&](auto relu) {
+      constexpr bool kRelu = decltype(relu)::value;
+      if (shape.beside)
+        return by_group<T>(shape, [&](auto at_once, auto index, int64_t groups) {
+          using Index = decltype(index);
+          constexpr int kAtOnce = decltype(at_once)::value;
+          cuda::launch("batch normalization's gradient", gradient_of_columns_kernel<kAtOnce, kRelu, Index, T>,
+                       cuda::blocks_for(groups), cuda::kThreads, context, static_cast<Index>(groups),
+                       static_cast<Index>(shape.channels / kAtOnce), shape.channels, x, dy, y, p, dx);
+        });
+      by_step(shape, [&](auto step, auto index, int64_t steps) {
+        using Index = decltype(index);
+        cuda::launch("batch normalization's gradient", gradient_kernel<decltype(step)::value, kRelu, Index, T>,
+                     cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
+                     static_cast<Index>(shape.pixels), static_cast<Index>(shape.channels), x, dy, y, p, dx);
       });
     });
   });
@@ -349,7 +368,8 @@ std::vector<Algorithm> BatchNormForward::algorithms(const Attrs& attrs, std::spa
 
 std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                std::string_view) {
-  return forward(attrs, operands);
+  return cuda::by_real(operands[0].tensor.type,
+                       [&](auto zero) { return forward<decltype(zero)>(attrs, operands); });
 }
 
 std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
@@ -359,7 +379,8 @@ std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs&, std::span<con
 
 std::unique_ptr<Kernel> BatchNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                 std::string_view) {
-  return backward(attrs, operands);
+  return cuda::by_real(operands[0].tensor.type,
+                       [&](auto zero) { return backward<decltype(zero)>(attrs, operands); });
 }
 
 }  // namespace plimsoll

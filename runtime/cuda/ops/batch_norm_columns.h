@@ -9,18 +9,18 @@ namespace plimsoll::cuda::batch_norm {
 // A thread sums its values and their squares relative to the mean of the first rows that it loads: of some rows in f32,
 // over all of them in f64. The mean of its values is close enough to that: of n rows with deviations from it, at least
 // kAhead are near it, so that at most a factor of n / kAhead cancels, and n is some hundred.
-template <int kColumns>
+template <int kColumns, class T>
 struct MomentsOfColumns {
   static constexpr int kAtOnce = kColumns, kAhead = 8;
   using Partial = Moments;
   using Row = Few<kAtOnce>;
 
-  const float* x;
+  const T* x;
   int64_t channels;
   ForwardEnd end;
 
   struct Column {
-    const float* from;
+    const T* from;
     int64_t step;
     __device__ Row load(int64_t row) const { return load_few<kAtOnce>(from + row * step); }
   };
@@ -62,7 +62,7 @@ struct MomentsOfColumns {
 };
 
 // y, dy and x are loaded before the first of them is used.
-template <int kColumns, bool kRelu>
+template <int kColumns, bool kRelu, class T>
 struct GradientSumsOfColumns {
   static constexpr int kAtOnce = kColumns, kAhead = 4;
   using Partial = GradientSums;
@@ -70,12 +70,12 @@ struct GradientSumsOfColumns {
     Few<kAtOnce> x, dy, y;
   };
 
-  const float *x, *dy, *y;
+  const T *x, *dy, *y;
   int64_t channels;
   BackwardEnd end;
 
   struct Column {
-    const float *x, *dy, *y;
+    const T *x, *dy, *y;
     int64_t step;
     Few<kAtOnce> mean;
     __device__ Row load(int64_t row) const {
@@ -114,11 +114,11 @@ struct GradientSumsOfColumns {
   __device__ void finish(int64_t c, const GradientSums& sums) const { end.finish(c, sums); }
 };
 
-// Four channels of a pixel, or one: adjacent threads read the parameters of adjacent channels. If the number of
-// channels is a multiple of four, all accesses are aligned to 16 bytes.
-template <int kAtOnce, bool kAdd, bool kRelu, class Index>
-__global__ void normalize_columns_kernel(Index n, Index steps_of_pixel, const float* x, const float* factor,
-                                         const float* offset, const float* addend, float* y) {
+// Four channels of a pixel, eight in bf16, or one: adjacent threads read the parameters of adjacent channels. If the number of
+// channels is a multiple of that, all accesses are aligned to 16 bytes.
+template <int kAtOnce, bool kAdd, bool kRelu, class Index, class T>
+__global__ void normalize_columns_kernel(Index n, Index steps_of_pixel, const T* x, const float* factor,
+                                         const float* offset, const T* addend, T* y) {
   const int64_t number = thread_number(), at = kAtOnce * number;
   if (number >= static_cast<int64_t>(n)) return;
   const int64_t c = kAtOnce * static_cast<int64_t>(static_cast<Index>(number) % steps_of_pixel);
@@ -134,9 +134,9 @@ __global__ void normalize_columns_kernel(Index n, Index steps_of_pixel, const fl
                         v, a, b, more));
 }
 
-template <int kAtOnce, bool kRelu, class Index>
-__global__ void gradient_of_columns_kernel(Index n, Index steps_of_pixel, int64_t channels, const float* x,
-                                           const float* dy, const float* y, const float* p, float* dx) {
+template <int kAtOnce, bool kRelu, class Index, class T>
+__global__ void gradient_of_columns_kernel(Index n, Index steps_of_pixel, int64_t channels, const T* x, const T* dy,
+                                           const T* y, const float* p, T* dx) {
   const int64_t number = thread_number(), at = kAtOnce * number;
   if (number >= static_cast<int64_t>(n)) return;
   const float* const of = p + kAtOnce * static_cast<int64_t>(static_cast<Index>(number) % steps_of_pixel);

@@ -24,21 +24,21 @@ __device__ Few<kAtOnce> with_bias(const Few<kAtOnce>& y, const Few<kAtOnce>& bia
 }
 
 // `across` threads of a block process a plane, the other threads process other planes.
-template <int kAtOnce>
-__global__ void add_bias_kernel(float* y, const float* b, bool relu, int64_t planes, int64_t channels, int64_t pixels,
+template <int kAtOnce, class T>
+__global__ void add_bias_kernel(T* y, const float* b, bool relu, int64_t planes, int64_t channels, int64_t pixels,
                                 int across) {
   const int64_t beside = blockDim.x / across;
   const int64_t plane = blockIdx.x * beside + threadIdx.x / across;
   if (plane >= planes) return;
   const Few<kAtOnce> bias = few_of<kAtOnce>(b ? b[plane % channels] : 0.0F);
-  float* const row = y + plane * pixels;
+  T* const row = y + plane * pixels;
   for (int64_t i = kAtOnce * static_cast<int64_t>(threadIdx.x % across); i < pixels; i += kAtOnce * across)
     store_few(row + i, with_bias(load_few<kAtOnce>(row + i), bias, relu));
 }
 
 // Planes whose size is not a multiple of four: four elements at once, which may be of adjacent planes.
-template <class Index>
-__global__ void add_bias_across_kernel(float* y, const float* b, bool relu, Index fours, Index pixels, Index channels) {
+template <class Index, class T>
+__global__ void add_bias_across_kernel(T* y, const float* b, bool relu, Index fours, Index pixels, Index channels) {
   const int64_t number = thread_number();
   if (number >= static_cast<int64_t>(fours)) return;
   const ChannelsOfThread<Step::across, Index> c(static_cast<Index>(number), pixels, channels);
@@ -47,8 +47,8 @@ __global__ void add_bias_across_kernel(float* y, const float* b, bool relu, Inde
 }
 
 // Channels last: each of the `per_pixel` groups belongs to different channels.
-template <int kAtOnce>
-__global__ void add_bias_of_channels_kernel(float* y, const float* b, bool relu, int64_t groups, int64_t per_pixel) {
+template <int kAtOnce, class T>
+__global__ void add_bias_of_channels_kernel(T* y, const float* b, bool relu, int64_t groups, int64_t per_pixel) {
   const int64_t i = thread_number();
   if (i >= groups) return;
   const Few<kAtOnce> bias = b ? load_few<kAtOnce>(b + kAtOnce * (i % per_pixel)) : few_of<kAtOnce>(0.0F);
@@ -67,18 +67,18 @@ struct BiasEnd {
 };
 
 // Contiguous channels: the sums of columns.
-template <int kColumns>
+template <int kColumns, class T>
 struct BiasSums {
   static constexpr int kAtOnce = kColumns, kAhead = 8;
   using Partial = Sums<1>;
   using Row = Few<kAtOnce>;
 
-  const float* dy;
+  const T* dy;
   int64_t channels;
   BiasEnd end;
 
   struct Column {
-    const float* from;
+    const T* from;
     int64_t step;
     __device__ Row load(int64_t row) const { return load_few<kAtOnce>(from + row * step); }
   };
@@ -114,8 +114,8 @@ int64_t parts_of(const Planes& shape) {
 
 // A block sums a channel over a part of the samples in a tree. Its threads traverse the part's planes as if they were
 // one, because many planes are smaller than a block, with several loads per thread in flight.
-template <Step kStep, class Index>
-__global__ void sum_planes_kernel(const float* dy, double* parts, int64_t samples, int64_t channels, Index plane,
+template <Step kStep, class Index, class T>
+__global__ void sum_planes_kernel(const T* dy, double* parts, int64_t samples, int64_t channels, Index plane,
                                   int64_t count, BiasEnd end) {
   using Part = PlanePart<kStep, Index>;
   constexpr int kUnderWay = 4;
@@ -145,69 +145,82 @@ __global__ void sum_planes_kernel(const float* dy, double* parts, int64_t sample
   if (threadIdx.x == 0) end.finish(channel, {{sum}});
 }
 
-__global__ void add_to_kernel(float* to, const float* from, int64_t fours, int64_t rest) {
+template <class To, class From>
+__global__ void add_to_kernel(To* to, const From* from, int64_t fours, int64_t rest) {
   const int64_t i = thread_number();
   if (i < fours) {
     put_few<true>(to + 4 * i, load_few<4>(from + 4 * i));
   } else if (i < fours + rest) {
     const int64_t at = 4 * fours + (i - fours);
-    to[at] += from[at];
+    store_one(to + at, load_one(to + at) + load_one(from + at));
   }
 }
 
 }  // namespace
 
-void add_bias(const RunContext& context, float* y, const float* b, bool relu, const Planes& shape) {
+template <class T>
+void add_bias(const RunContext& context, T* y, const float* b, bool relu, const Planes& shape) {
   const int64_t planes = shape.samples * shape.channels, elements = planes * shape.plane;
   if (elements == 0) return;
   if (shape.channels_last)
     return by_row(shape.channels, [&](auto at_once) {
       constexpr int kAtOnce = decltype(at_once)::value;
-      launch("bias", add_bias_of_channels_kernel<kAtOnce>, blocks_for(elements / kAtOnce), kThreads, context, y, b,
+      launch("bias", add_bias_of_channels_kernel<kAtOnce, T>, blocks_for(elements / kAtOnce), kThreads, context, y, b,
              relu, elements / kAtOnce, shape.channels / kAtOnce);
     });
   if (shape.plane % 4 != 0 && elements % 4 == 0)
     return by_index(elements, [&](auto index) {
       using Index = decltype(index);
-      launch("bias", add_bias_across_kernel<Index>, blocks_for(elements / 4), kThreads, context, y, b, relu,
+      launch("bias", add_bias_across_kernel<Index, T>, blocks_for(elements / 4), kThreads, context, y, b, relu,
              static_cast<Index>(elements / 4), static_cast<Index>(shape.plane), static_cast<Index>(shape.channels));
     });
   by_row(shape.plane, [&](auto at_once) {
     constexpr int kAtOnce = decltype(at_once)::value;
     const int across = shape.plane / kAtOnce >= 4 * kThreads ? kThreads : kWarp;
-    launch("bias", add_bias_kernel<kAtOnce>, divided_up(planes, kThreads / across), kThreads, context, y, b, relu,
+    launch("bias", add_bias_kernel<kAtOnce, T>, divided_up(planes, kThreads / across), kThreads, context, y, b, relu,
            planes, shape.channels, shape.plane, across);
   });
 }
 
 int64_t bias_gradient_workspace(const Planes& shape) {
   if (!shape.channels_last) return parts_of(shape) * shape.channels * static_cast<int64_t>(sizeof(double));
-  return shape.channels % 4 == 0 ? column_sum_workspace<BiasSums<4>>(columns_of(shape))
-                                 : column_sum_workspace<BiasSums<1>>(columns_of(shape));
+  return shape.channels % 4 == 0 ? column_sum_workspace<BiasSums<4, float>>(columns_of(shape))
+                                 : column_sum_workspace<BiasSums<1, float>>(columns_of(shape));
 }
 
-void bias_gradient(const RunContext& context, const float* dy, float* db, bool accumulate, void* workspace,
+template <class T>
+void bias_gradient(const RunContext& context, const T* dy, float* db, bool accumulate, void* workspace,
                    const Planes& shape) {
   const BiasEnd end{db, accumulate};
   if (shape.channels_last)
     return by_row(shape.channels, [&](auto at_once) {
       sum_columns("bias gradient", context, columns_of(shape),
-                  BiasSums<decltype(at_once)::value>{dy, shape.channels, end}, workspace);
+                  BiasSums<decltype(at_once)::value, T>{dy, shape.channels, end}, workspace);
     });
   const int64_t count = parts_of(shape);
   by_step_of_plane(step_of_plane(shape.plane), [&](auto step) {
     by_index(shape.samples * shape.plane, [&](auto index) {
       using Index = decltype(index);
-      launch("bias gradient", sum_planes_kernel<decltype(step)::value, Index>, shape.channels * count, kThreads,
+      launch("bias gradient", sum_planes_kernel<decltype(step)::value, Index, T>, shape.channels * count, kThreads,
              context, dy, static_cast<double*>(workspace), shape.samples, shape.channels,
              static_cast<Index>(shape.plane), count, end);
     });
   });
 }
 
-void add_to(const RunContext& context, float* to, const float* from, int64_t count) {
+template <class To, class From>
+void add_to(const RunContext& context, To* to, const From* from, int64_t count) {
   const int64_t fours = count / 4, rest = count % 4;
-  launch("gradient added", add_to_kernel, blocks_for(fours + rest), kThreads, context, to, from, fours, rest);
+  launch("gradient added", add_to_kernel<To, From>, blocks_for(fours + rest), kThreads, context, to, from, fours, rest);
 }
+
+#define PLIMSOLL_BIAS(T)                                                                            \
+  template void add_bias<T>(const RunContext&, T*, const float*, bool, const Planes&);              \
+  template void bias_gradient<T>(const RunContext&, const T*, float*, bool, void*, const Planes&);  \
+  template void add_to<T, T>(const RunContext&, T*, const T*, int64_t);
+PLIMSOLL_BIAS(float)
+PLIMSOLL_BIAS(Bf16)
+#undef PLIMSOLL_BIAS
+template void add_to<float, Bf16>(const RunContext&, float*, const Bf16*, int64_t);
 
 }  // namespace plimsoll::cuda

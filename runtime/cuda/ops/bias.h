@@ -1,7 +1,9 @@
 // Bias operations for convolutions that do not include them. Tensors are [samples, channels, plane], or channels last
-// [samples, plane, channels]. Everything is deterministic: the order of summation depends only on the shape.
+// [samples, plane, channels], of T: float or Bf16. Everything is deterministic: the order of summation depends only on
+// the shape.
 #pragma once
 
+#include "runtime/attrs/bf16.h"
 #include "runtime/kernel.h"
 
 namespace plimsoll::cuda {
@@ -12,14 +14,17 @@ struct Planes {
 };
 
 // y += b[channel], and then y = max(y, 0) with `relu`. `b` may be nullptr.
-void add_bias(const RunContext& context, float* y, const float* b, bool relu, const Planes& shape);
+template <class T>
+void add_bias(const RunContext& context, T* y, const float* b, bool relu, const Planes& shape);
 
 // db[channel] = Σ dy over samples and plane, or += with `accumulate`. `workspace` has bias_gradient_workspace() bytes.
 int64_t bias_gradient_workspace(const Planes& shape);
-void bias_gradient(const RunContext& context, const float* dy, float* db, bool accumulate, void* workspace,
+template <class T>
+void bias_gradient(const RunContext& context, const T* dy, float* db, bool accumulate, void* workspace,
                    const Planes& shape);
 
-// to[i] += from[i]; both begin at a multiple of 16 bytes.
-void add_to(const RunContext& context, float* to, const float* from, int64_t count);
+// to[i] += from[i]; both begin at a multiple of 16 bytes. Of one type, or f32 += bf16.
+template <class To, class From>
+void add_to(const RunContext& context, To* to, const From* from, int64_t count);
 
 }  // namespace plimsoll::cuda

@@ -35,30 +35,39 @@ struct BinaryScale {
 };
 
 // Four adjacent elements of an operand that varies along the innermost loop, or one value four times.
-__device__ cuda::Few<4> four(const float* from, int64_t step) {
-  return step != 0 ? cuda::load_few<4>(from) : cuda::few_of<4>(*from);
+template <class T>
+__device__ cuda::Few<4> four(const T* from, int64_t step) {
+  return step != 0 ? cuda::load_few<4>(from) : cuda::few_of<4>(cuda::load_one(from));
 }
 
 // One thread per step of the loops {y, a, b}, with four adjacent elements or one.
-template <bool kFour, bool kAdd, class Index, class F>
-__global__ void broadcast_kernel(Index steps, cuda::DeviceLoops<3> loops, const float* a, const float* b, float* y,
-                                 F f) {
+template <bool kFour, bool kAdd, class Index, class A, class B, class T, class F>
+__global__ void broadcast_kernel(Index steps, cuda::DeviceLoops<3> loops, const A* a, const B* b, T* y, F f) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(steps)) return;
   const cuda::Places<3> at = cuda::place(loops, static_cast<Index>(number));
-  float* const to = y + at.of[0];
+  T* const to = y + at.of[0];
   if constexpr (kFour) {
     cuda::put_few<kAdd>(
         to, cuda::by_element(f, four(a + at.of[1], loops.strides[1][0]), four(b + at.of[2], loops.strides[2][0])));
   } else {
-    const float result = f(a[at.of[1]], b[at.of[2]]);
-    *to = kAdd ? *to + result : result;
+    const float result = f(cuda::load_one(a + at.of[1]), cuda::load_one(b + at.of[2]));
+    cuda::store_one(to, kAdd ? cuda::load_one(to) + result : result);
   }
 }
 
 struct ToThePower {
   __device__ float operator()(float a, float b) const { return powf(a, b); }
 };
+
+// body(A{}, B{}, T{}): the types of a, b and y. A result in f32 has operands in f32.
+template <class Body>
+std::unique_ptr<Kernel> by_types(std::span<const OperandDesc> operands, Body body) {
+  if (operands[2].tensor.type != DataType::bf16) return body(float{}, float{}, float{});
+  return cuda::by_real(operands[0].tensor.type, [&](auto a) {
+    return cuda::by_real(operands[1].tensor.type, [&](auto b) { return body(a, b, Bf16{}); });
+  });
+}
 
 template <class F>
 std::unique_ptr<Kernel> binary(std::span<const OperandDesc> operands, F f) {
@@ -67,19 +76,23 @@ std::unique_ptr<Kernel> binary(std::span<const OperandDesc> operands, F f) {
   const int64_t n = loops.count(0);
   if (n != y.padded_elements()) throw KernelError("operands larger than the result");
   const bool together = loops.depth() == 1 && loops.strides[1][0] == 1 && loops.strides[2][0] == 1;
-  if (together && a.padded_elements() == n && b.padded_elements() == n && a.layout == y.layout && b.layout == y.layout)
+  const bool alike = a.type == y.type && b.type == y.type;
+  if (together && alike && a.padded_elements() == n && b.padded_elements() == n && a.layout == y.layout && b.layout == y.layout)
     return cuda::map2(operands, f);
   const bool by_four = cuda::four_at_once(loops);
   const int64_t steps = by_four ? n / 4 : n;
   const cuda::DeviceLoops<3> nest = cuda::on_device(loops, by_four ? 4 : 1);
   return cuda::by_flag(by_four, [&](auto four) {
-    return cuda::by_flag(cuda::adds(operands[2]), [&](auto add) {
-      return cuda::by_index(steps, [&](auto index) -> std::unique_ptr<Kernel> {
-        using Index = decltype(index);
-        return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-          cuda::launch("broadcast kernel", broadcast_kernel<decltype(four)::value, decltype(add)::value, Index, F>,
-                       cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps), nest,
-                       cuda::in(operand, 0), cuda::in(operand, 1), cuda::out(operand, 2), f);
+    return by_types(operands, [&]<class A, class B, class T>(A, B, T) {
+      return cuda::by_adding<T>(operands[2], [&](auto add) {
+        return cuda::by_index(steps, [&](auto index) -> std::unique_ptr<Kernel> {
+          using Index = decltype(index);
+          return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+            cuda::launch("broadcast kernel",
+                         broadcast_kernel<decltype(four)::value, decltype(add)::value, Index, A, B, T, F>,
+                         cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps), nest,
+                         cuda::in<A>(operand, 0), cuda::in<B>(operand, 1), cuda::out<T>(operand, 2), f);
+          });
         });
       });
     });

@@ -1,6 +1,7 @@
 #include "runtime/cuda/ops/broadcast.h"
 
-#include "runtime/cuda/device/launch.h"
+#include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/vector.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -11,7 +12,8 @@ struct Walk {
   int64_t sizes[kMaxRank] = {}, steps[kMaxRank] = {};
 };
 
-__global__ void seed_kernel(float* y, const float* c, float beta, int64_t count, Walk walk) {
+template <class T, class C>
+__global__ void seed_kernel(T* y, const C* c, float beta, int64_t count, Walk walk) {
   const int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
   if (i >= count) return;
   int64_t rest = i, at = 0;
@@ -19,13 +21,13 @@ __global__ void seed_kernel(float* y, const float* c, float beta, int64_t count,
     at += rest % walk.sizes[axis] * walk.steps[axis];
     rest /= walk.sizes[axis];
   }
-  y[i] = beta * c[at];
+  store_one(y + i, beta * load_one(c + at));
 }
 
 }  // namespace
 
-void seed_with(const RunContext& context, float* y, const TensorDesc& y_desc, const float* c, const TensorDesc& c_desc,
-               float beta) {
+void seed_with(const RunContext& context, std::byte* y, const TensorDesc& y_desc, const std::byte* c,
+               const TensorDesc& c_desc, float beta) {
   Walk walk{.rank = static_cast<int>(y_desc.rank())};
   int64_t stride = 1;
   for (size_t i = 0; i < y_desc.rank(); ++i) {
@@ -35,7 +37,14 @@ void seed_with(const RunContext& context, float* y, const TensorDesc& y_desc, co
     stride *= size;
   }
   const int64_t count = y_desc.elements();
-  launch("addend of a product", seed_kernel, blocks_for(count), kThreads, context, y, c, beta, count, walk);
+  by_real(y_desc.type, [&](auto of_y) {
+    by_real(c_desc.type, [&](auto of_c) {
+      using T = decltype(of_y);
+      using C = decltype(of_c);
+      launch("addend of a product", seed_kernel<T, C>, blocks_for(count), kThreads, context, reinterpret_cast<T*>(y),
+             reinterpret_cast<const C*>(c), beta, count, walk);
+    });
+  });
 }
 
 }  // namespace plimsoll::cuda

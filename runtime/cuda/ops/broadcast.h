@@ -6,7 +6,7 @@
 namespace plimsoll::cuda {
 
 // y = beta · c, where c's dimensions are those of y or 1, aligned at the last.
-void seed_with(const RunContext& context, float* y, const TensorDesc& y_desc, const float* c, const TensorDesc& c_desc,
-               float beta);
+void seed_with(const RunContext& context, std::byte* y, const TensorDesc& y_desc, const std::byte* c,
+               const TensorDesc& c_desc, float beta);
 
 }  // namespace plimsoll::cuda

@@ -5,19 +5,24 @@
 //   eng34_k2=5         that engine; a bias and a ReLU follow in a separate pass
 //   fused_eng34_k2=5   with bias and ReLU in cuDNN's graph
 //   tf32_eng34_k2=5    an engine that multiplies on tensor cores; a name without tf32_ never runs such an engine
+//   bf16_eng34_k2=5    the factors are in bf16. cuDNN has no dw in f32 then: it is computed in bf16 in the workspace,
+//                      from sums in f32, and widened. A bias that is fused into a y in bf16 is rounded first
 //   eng34_k2=5_add     an accumulating gradient: computed in the workspace, then added. Without the suffix cuDNN adds
 //   bias               only the bias is trained: no convolution
 //
 // An addend of dx is where dx is, or is copied there. cuDNN then adds to it (beta = 1), as to dw.
 //
-//   workspace   of an engine, or of the sums of a bias, one after the other | dw or dx of an _add |
+//   workspace   of an engine, or of the sums of a bias, one after the other |
+//               dw or dx of an _add, or that is widened; a bias that is rounded |
 #include "runtime/cuda/cudnn/execution.h"
-#include "runtime/cuda/device/launch.h"
+#include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/ops/bias.h"
 #include "runtime/kernels.h"
+#include "runtime/precision.h"
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace plimsoll {
 namespace {
@@ -25,7 +30,7 @@ namespace {
 using cudnn::Convolution;
 using cudnn::Direction;
 
-constexpr std::string_view kTf32 = "tf32_", kFused = "fused_", kAdd = "_add", kBias = "bias";
+constexpr std::string_view kTf32 = "tf32_", kBf16 = "bf16_", kFused = "fused_", kAdd = "_add", kBias = "bias";
 
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -43,6 +48,8 @@ struct Problem {
   int b = -1, db = -1;         // forward, backward_weights
   int addend = -1;             // backward_data
   bool relu = false;
+  bool widens = false;         // backward_weights: w is computed in bf16 and widened, or then added
+  bool accumulates = false;    // what is widened
   bool db_accumulates = false;
   TensorDesc output = {};      // the tensor to which a bias is added, or over which it is summed
 };
@@ -64,6 +71,8 @@ Problem forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
 
 Problem backward_data(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
   const bool adds = operands.size() > 3 && operands[3].access != Access::absent;
+  if (adds && operands[3].tensor.type != operands[2].tensor.type)
+    throw KernelError("a gradient that is added has another type than the sum");
   return {.convolution = {Direction::backward_data, operands[2].tensor, operands[0].tensor, operands[1].tensor, attrs,
                           false, false, adds},
           .x = 2,
@@ -75,15 +84,21 @@ Problem backward_data(const ConvAttrs& attrs, std::span<const OperandDesc> opera
 
 Problem backward_weights(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
   const int dw = slot_if(operands, 2);
-  return {.convolution = {Direction::backward_weights, operands[0].tensor, operands[2].tensor, operands[1].tensor,
-                          attrs, false, false, operands[2].access == Access::update},
-          .x = 0,
-          .w = dw,
-          .y = 1,
-          .result = dw,
-          .db = slot_if(operands, 3),
-          .db_accumulates = operands[3].access == Access::update,
-          .output = operands[1].tensor};
+  Problem problem{.convolution = {Direction::backward_weights, operands[0].tensor, operands[2].tensor,
+                                  operands[1].tensor, attrs, false, false, operands[2].access == Access::update},
+                  .x = 0,
+                  .w = dw,
+                  .y = 1,
+                  .result = dw,
+                  .db = slot_if(operands, 3),
+                  .db_accumulates = operands[3].access == Access::update,
+                  .output = operands[1].tensor};
+  problem.widens = dw >= 0 && cudnn::multiplies_bf16(problem.convolution) && operands[2].tensor.type == DataType::f32;
+  if (problem.widens) {
+    problem.convolution.w.type = DataType::bf16;
+    problem.accumulates = std::exchange(problem.convolution.accumulate, false);
+  }
+  return problem;
 }
 
 Problem transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
@@ -104,9 +119,14 @@ Convolution overwriting(const Problem& problem) {
   return without;
 }
 
-// What an accumulating gradient is added to.
+// What an accumulating gradient is added to; or what is widened.
 const TensorDesc& sum_of(const Problem& problem) {
   return problem.convolution.direction == Direction::backward_data ? problem.convolution.x : problem.convolution.w;
+}
+
+// Of what a fused bias becomes if y is in bf16.
+int64_t rounded_bias_bytes(const Problem& problem) {
+  return problem.b >= 0 && problem.output.type == DataType::bf16 ? problem.output.dim(1) * bytes_of(DataType::bf16) : 0;
 }
 
 int64_t bias_bytes(const Problem& problem) {
@@ -120,6 +140,9 @@ class ConvKernel final : public Kernel {
     std::string_view engine = name;
     const bool tf32 = engine.starts_with(kTf32);
     if (tf32) engine.remove_prefix(kTf32.size());
+    if (engine.starts_with(kBf16) != cudnn::multiplies_bf16(problem.convolution))
+      throw KernelError("'" + std::string(name) + "' is for factors of another type");
+    if (engine.starts_with(kBf16)) engine.remove_prefix(kBf16.size());
     is_fused_ = engine.starts_with(kFused);
     if (is_fused_) engine.remove_prefix(kFused.size());
     adds_ = engine.ends_with(kAdd);
@@ -133,12 +156,16 @@ class ConvKernel final : public Kernel {
 
   int64_t workspace_found() const override {
     const int64_t engine = execution_ ? execution_->workspace_bytes() : 0;
-    return std::max(result_offset() + (adds_ ? sum_of(problem_).bytes() : engine), bias_bytes(problem_));
+    return std::max(beside_bytes() > 0 ? beside_offset() + beside_bytes() : engine, bias_bytes(problem_));
   }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     const auto operand = [&](int slot) { return slot < 0 ? nullptr : operands[slot]; };
     const auto floats = [&](int slot) { return reinterpret_cast<float*>(operand(slot)); };
+    // body(the operand's elements, in their type)
+    const auto elements = [&](int slot, const TensorDesc& desc, auto body) {
+      cuda::by_real(desc.type, [&](auto zero) { body(reinterpret_cast<decltype(zero)*>(operand(slot))); });
+    };
     if (problem_.addend >= 0 && operand(problem_.addend) != operand(problem_.result))
       cuda::check(cudaMemcpyAsync(operand(problem_.result), operand(problem_.addend),
                                   static_cast<size_t>(sum_of(problem_).bytes()), cudaMemcpyDeviceToDevice,
@@ -147,21 +174,41 @@ class ConvKernel final : public Kernel {
     if (execution_) {
       cudnn::Execution::Addresses at{operand(problem_.x), operand(problem_.w), operand(problem_.y),
                                      is_fused_ ? operand(problem_.b) : nullptr, workspace};
-      std::byte* const made = workspace + result_offset();
-      if (adds_) (problem_.addend >= 0 ? at.x : at.w) = made;
+      std::byte* const made = workspace + beside_offset();
+      if (is_fused_ && rounded_bias_bytes(problem_) > 0) {
+        narrow_elements(context, at.b, made, problem_.output.dim(1));
+        at.b = made;
+      }
+      if (is_apart()) (problem_.addend >= 0 ? at.x : at.w) = made;
       execution_->run(context.stream, at);
+      const int64_t count = sum_of(problem_).padded_elements();
+      if (problem_.widens && problem_.accumulates)
+        cuda::add_to(context, floats(problem_.result), reinterpret_cast<const Bf16*>(made), count);
+      else if (problem_.widens) widen_elements(context, made, operand(problem_.result), count);
       if (adds_)
-        cuda::add_to(context, floats(problem_.result), reinterpret_cast<float*>(made), sum_of(problem_).elements());
+        elements(problem_.result, sum_of(problem_), [&]<class T>(T* sum) {
+          cuda::add_to(context, sum, reinterpret_cast<const T*>(made), count);
+        });
     }
     if (!is_fused_ && (problem_.b >= 0 || problem_.relu))
-      cuda::add_bias(context, floats(problem_.result), floats(problem_.b), problem_.relu, planes_of(problem_.output));
+      elements(problem_.result, problem_.output, [&](auto* y) {
+        cuda::add_bias(context, y, floats(problem_.b), problem_.relu, planes_of(problem_.output));
+      });
     if (problem_.db >= 0)
-      cuda::bias_gradient(context, floats(problem_.y), floats(problem_.db), problem_.db_accumulates, workspace,
-                          planes_of(problem_.output));
+      elements(problem_.y, problem_.output, [&]<class T>(T* dy) {
+        cuda::bias_gradient<T>(context, dy, floats(problem_.db), problem_.db_accumulates, workspace,
+                               planes_of(problem_.output));
+      });
   }
 
  private:
-  int64_t result_offset() const { return adds_ ? aligned(execution_->workspace_bytes()) : 0; }
+  // The engine's result is in the workspace.
+  bool is_apart() const { return adds_ || (execution_ && problem_.widens); }
+  // What is after the engine's own workspace.
+  int64_t beside_bytes() const {
+    return is_apart() ? sum_of(problem_).bytes() : is_fused_ ? rounded_bias_bytes(problem_) : 0;
+  }
+  int64_t beside_offset() const { return beside_bytes() > 0 ? aligned(execution_->workspace_bytes()) : 0; }
 
   Problem problem_;
   bool is_fused_ = false, adds_ = false;
@@ -170,11 +217,14 @@ class ConvKernel final : public Kernel {
 
 void offer(std::vector<Algorithm>& all, const Problem& problem, const Convolution& convolution, std::string_view prefix,
            std::string_view suffix) {
+  const bool bf16 = cudnn::multiplies_bf16(convolution);
   for (const cudnn::Engine& engine : cudnn::engines_for(cudnn::Graph(convolution))) {
-    const int64_t result = suffix == kAdd ? sum_of(problem).bytes() : 0;
-    const int64_t bytes = result > 0 ? aligned(engine.workspace_bytes) + result : engine.workspace_bytes;
+    const int64_t beside = suffix == kAdd || problem.widens ? sum_of(problem).bytes()
+                           : prefix == kFused               ? rounded_bias_bytes(problem)
+                                                            : 0;
+    const int64_t bytes = beside > 0 ? aligned(engine.workspace_bytes) + beside : engine.workspace_bytes;
     all.push_back(
-        {.name = std::string(engine.tf32 ? kTf32 : "") + std::string(prefix) + engine.name + std::string(suffix),
+        {.name = std::string(bf16 ? kBf16 : engine.tf32 ? kTf32 : "") + std::string(prefix) + engine.name + std::string(suffix),
          .workspace_bytes = std::max(bytes, bias_bytes(problem)),
          .deterministic = engine.deterministic,
          .tf32 = engine.tf32});

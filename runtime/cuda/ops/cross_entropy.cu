@@ -15,6 +15,7 @@
 #include "runtime/cuda/ops/plane_steps.h"
 #include "runtime/cuda/ops/weighed_entropy.h"
 #include "runtime/kernels.h"
+#include "runtime/precision.h"
 
 namespace plimsoll {
 namespace {
@@ -23,15 +24,15 @@ using cuda::BestClass, cuda::ClassLabels, cuda::EachLoss, cuda::EntropyScale, cu
 
 // One block per sample, with contiguous classes. A label that is not a class makes the loss NaN: the error is visible,
 // and no memory outside the arrays is accessed.
-template <cuda::Step kStep>
+template <cuda::Step kStep, class T>
 __global__ void __launch_bounds__(cuda::kThreads, 6)
-    loss_rows_kernel(int64_t classes, EntropyScale given_scale, ClassLabels labels, const float* logits,
-                     float* gradient, cuda::LossTotal total) {
+    loss_rows_kernel(int64_t classes, EntropyScale given_scale, ClassLabels labels, const T* logits,
+                     T* gradient, cuda::LossTotal total) {
   const float scale = static_cast<float>(given_scale.exact());
   const int64_t n = blockIdx.x, label = labels[n];
   const cuda::RowOf<kStep> row(n, classes);
-  const float* const x = logits + row.base;
-  float* const dx = gradient ? gradient + row.base : nullptr;
+  const T* const x = logits + row.base;
+  T* const dx = gradient ? gradient + row.base : nullptr;
   if (!labels.counts(label)) {
     if (dx) cuda::for_parts<cuda::kThreads>(row, [&](const auto& part) { part.template put<false>(dx, {}); });
     total.settle({0, 0}, given_scale);
@@ -49,7 +50,7 @@ __global__ void __launch_bounds__(cuda::kThreads, 6)
   __syncthreads();
   const float largest = of_all.value;
   const bool known = label < classes;
-  const float mine = known ? x[row.begin + label] : nanf("");
+  const float mine = known ? cuda::load_one(x + row.begin + label) : nanf("");
   double sum = 0;
   cuda::for_parts<cuda::kThreads>(row, [&](const auto& part) {
     const auto few = part.load(x);
@@ -73,31 +74,32 @@ __global__ void __launch_bounds__(cuda::kThreads, 6)
 }
 
 // One thread per pixel, whose classes are `pixels` elements apart.
+template <class T>
 __global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, EntropyScale given_scale,
-                              ClassLabels labels, const float* logits, float* gradient, cuda::LossTotal total) {
+                              ClassLabels labels, const T* logits, T* gradient, cuda::LossTotal total) {
   const float scale = static_cast<float>(given_scale.exact());
   const int64_t number = cuda::thread_number();
   cuda::LossShare share{0, 0};
   if (number < rows) {
     const int64_t start = number / pixels * classes * pixels + number % pixels;
-    const float* const x = logits + start;
-    float* const dx = gradient ? gradient + start : nullptr;
+    const auto x = [&](int64_t c) { return cuda::load_one(logits + start + c * pixels); };
+    T* const dx = gradient ? gradient + start : nullptr;
     const int64_t label = labels[number];
     if (!labels.counts(label)) {
-      for (int64_t c = 0; dx && c < classes; ++c) dx[c * pixels] = 0;
+      for (int64_t c = 0; dx && c < classes; ++c) cuda::store_one(dx + c * pixels, 0.0F);
     } else {
-      BestClass best{x[0], 0};
+      BestClass best{x(0), 0};
       for (int64_t c = 1; c < classes; ++c)
-        if (x[c * pixels] > best.value) best = {x[c * pixels], c};
+        if (x(c) > best.value) best = {x(c), c};
       float sum = 0;
-      for (int64_t c = 0; c < classes; ++c) sum += expf(x[c * pixels] - best.value);
-      const float mine = label < classes ? x[label * pixels] : nanf("");
+      for (int64_t c = 0; c < classes; ++c) sum += expf(x(c) - best.value);
+      const float mine = label < classes ? x(label) : nanf("");
       share = {log(static_cast<double>(sum)) + static_cast<double>(best.value) - static_cast<double>(mine),
                best.at == label ? 1.0 : 0.0};
       const float factor = scale / sum;
       for (int64_t c = 0; dx && c < classes; ++c) {
-        const float p = expf(x[c * pixels] - best.value) * factor;
-        dx[c * pixels] = c == label ? p - scale : p;
+        const float p = expf(x(c) - best.value) * factor;
+        cuda::store_one(dx + c * pixels, c == label ? p - scale : p);
       }
     }
   }
@@ -196,6 +198,8 @@ void launch_likelihood(const CrossEntropy& shape, const RunContext& context, con
 }  // namespace
 
 std::vector<Algorithm> SoftmaxCrossEntropy::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  if (uses_bf16(operands) && (attrs.smoothing != 0 || has_weights(operands, kWeightsOfLoss)))
+    throw KernelError("a weighed cross entropy of bf16");  // on widened operands
   return {{.workspace_bytes = workspace_of(attrs, CrossEntropy(operands[0].tensor).blocks())}};
 }
 
@@ -204,22 +208,29 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<
   const CrossEntropy shape(operands[0].tensor);
   const bool wide = wide_labels(operands[1]), weighed = has_weights(operands, kWeightsOfLoss),
              plain = attrs.smoothing == 0 && !weighed;
+  const DataType type = operands[0].tensor.type;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     const ClassLabels labels{operand[1], wide, attrs.ignore_index};
     const Weighing weighing{weights_in(operand, weighed, kWeightsOfLoss), shape.classes, attrs.smoothing};
     const Begun begun = begin(attrs, context, shape.rows(), weighing, labels, operand, workspace);
     const EntropyScale of = begun.scale;
     const cuda::LossTotal total = begun.total;
-    float* const gradient = context.training ? cuda::out(operand, 4) : nullptr;
-    if (!plain) launch_weighed(shape, context, of, weighing, labels, cuda::in(operand, 0), gradient, total, {});
-    else if (shape.pixels == 1)
-      cuda::by_step_of_plane(cuda::step_of_plane(shape.classes), [&](auto step) {
-        cuda::launch("softmax and cross entropy", loss_rows_kernel<decltype(step)::value>, shape.blocks(),
-                     cuda::kThreads, context, shape.classes, of, labels, cuda::in(operand, 0), gradient, total);
-      });
-    else
-      cuda::launch("softmax and cross entropy", pixels_kernel, shape.blocks(), cuda::kThreads, context, shape.rows(),
-                   shape.classes, shape.pixels, of, labels, cuda::in(operand, 0), gradient, total);
+    if (!plain)
+      return launch_weighed(shape, context, of, weighing, labels, cuda::in(operand, 0),
+                            context.training ? cuda::out(operand, 4) : nullptr, total, {});
+    cuda::by_real(type, [&](auto zero) {
+      using T = decltype(zero);
+      const T* const logits = cuda::in<T>(operand, 0);
+      T* const gradient = context.training ? cuda::out<T>(operand, 4) : nullptr;
+      if (shape.pixels == 1)
+        cuda::by_step_of_plane(cuda::step_of_plane(shape.classes), [&](auto step) {
+          cuda::launch("softmax and cross entropy", loss_rows_kernel<decltype(step)::value, T>, shape.blocks(),
+                       cuda::kThreads, context, shape.classes, of, labels, logits, gradient, total);
+        });
+      else
+        cuda::launch("softmax and cross entropy", pixels_kernel<T>, shape.blocks(), cuda::kThreads, context,
+                     shape.rows(), shape.classes, shape.pixels, of, labels, logits, gradient, total);
+    });
   });
 }
 

@@ -18,7 +18,8 @@ struct Mask {
   __device__ float of(uint64_t stream, int64_t i) const { return random.at(stream, i) < dropped_below ? 0.0F : scale; }
 };
 
-__global__ void dropout_kernel(int64_t n, const float* x, float* y, Mask mask, cuda::ChangingArgument changing) {
+template <class T>
+__global__ void dropout_kernel(int64_t n, const T* x, T* y, Mask mask, cuda::ChangingArgument changing) {
   const uint64_t stream = mask.random.start(changing.get());
   const int64_t first = 4 * cuda::thread_number();
   if (first + 4 <= n) {
@@ -26,13 +27,13 @@ __global__ void dropout_kernel(int64_t n, const float* x, float* y, Mask mask, c
     for (int k = 0; k < 4; ++k) few.of[k] *= mask.of(stream, first + k);
     cuda::store_few(y + first, few);
   } else {
-    for (int64_t i = first; i < n; ++i) y[i] = x[i] * mask.of(stream, i);
+    for (int64_t i = first; i < n; ++i) cuda::store_one(y + i, cuda::load_one(x + i) * mask.of(stream, i));
   }
 }
 
 // `n` counts groups of kAtOnce elements.
-template <int kAtOnce, class Index>
-__global__ void dropout_of_channels_kernel(Index n, Index channels, Index pixels, const float* x, float* y, Mask mask,
+template <int kAtOnce, class Index, class T>
+__global__ void dropout_of_channels_kernel(Index n, Index channels, Index pixels, const T* x, T* y, Mask mask,
                                            cuda::ChangingArgument changing) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
@@ -56,7 +57,8 @@ PLIMSOLL_CUDA_KERNEL(Dropout, {
   const size_t bytes = static_cast<size_t>(operands[0].tensor.bytes());
   const Mask mask{{attrs.key}, static_cast<uint32_t>(attrs.ratio * 0xFFFFFFFFp0),
                   attrs.ratio < 1 ? static_cast<float>(1 / (1 - attrs.ratio)) : 0};
-  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+  const auto launched = [=](auto zero, const RunContext& context, std::byte* const* operand) {
+    using T = decltype(zero);
     if (context.training) {
       Mask of_rank = mask;
       of_rank.random.skipped = context.rank * n;
@@ -65,18 +67,22 @@ PLIMSOLL_CUDA_KERNEL(Dropout, {
           cuda::by_index(n, [&](auto index) {
             using Index = decltype(index);
             constexpr int kAtOnce = decltype(at_once)::value;
-            cuda::launch("dropout", dropout_of_channels_kernel<kAtOnce, Index>, cuda::blocks_for(n / kAtOnce),
+            cuda::launch("dropout", dropout_of_channels_kernel<kAtOnce, Index, T>, cuda::blocks_for(n / kAtOnce),
                          cuda::kThreads, context, static_cast<Index>(n / kAtOnce), static_cast<Index>(shape.channels),
-                         static_cast<Index>(shape.pixels), cuda::in(operand, 0), cuda::out(operand, 1), of_rank,
+                         static_cast<Index>(shape.pixels), cuda::in<T>(operand, 0), cuda::out<T>(operand, 1), of_rank,
                          cuda::changing(context));
           });
         });
-      cuda::launch("dropout", dropout_kernel, cuda::blocks_for(cuda::divided_up(n, 4)), cuda::kThreads, context, n,
-                   cuda::in(operand, 0), cuda::out(operand, 1), of_rank, cuda::changing(context));
+      cuda::launch("dropout", dropout_kernel<T>, cuda::blocks_for(cuda::divided_up(n, 4)), cuda::kThreads, context, n,
+                   cuda::in<T>(operand, 0), cuda::out<T>(operand, 1), of_rank, cuda::changing(context));
     } else if (operand[0] != operand[1]) {
       cuda::check(cudaMemcpyAsync(operand[1], operand[0], bytes, cudaMemcpyDeviceToDevice, cuda::stream_of(context)),
                   "cudaMemcpyAsync of a dropout in evaluation");
     }
+  };
+  return cuda::kernel([=, type = operands[0].tensor.type](const RunContext& context, std::byte* const* operand,
+                                                          std::byte*) {
+    cuda::by_real(type, [&](auto zero) { launched(zero, context, operand); });
   });
 })
 

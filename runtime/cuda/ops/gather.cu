@@ -42,18 +42,18 @@ GatherShape by_few(GatherShape shape, int64_t at_once) {
 }
 
 // Here and below `width` counts groups of kAtOnce elements.
-template <int kAtOnce>
-__global__ void gather_kernel(GatherShape shape, Indices indices, const float* tables, const void* at, float* y) {
+template <int kAtOnce, class From, class To>
+__global__ void gather_kernel(GatherShape shape, Indices indices, const From* tables, const void* at, To* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.tables * shape.count * shape.width) return;
   const int64_t i = number / shape.width, table = i / shape.count, row = indices.at(at, i - table * shape.count);
-  const float* const from = tables + kAtOnce * ((table * shape.rows + row) * shape.width + number - i * shape.width);
+  const From* const from = tables + kAtOnce * ((table * shape.rows + row) * shape.width + number - i * shape.width);
   cuda::store_few(y + kAtOnce * number, row < 0 ? cuda::few_of<kAtOnce>(nanf("")) : cuda::load_few<kAtOnce>(from));
 }
 
-template <int kAtOnce>
+template <int kAtOnce, class T>
 __global__ void scatter_kernel(GatherShape shape, int64_t blocks, int64_t left_out, Indices indices, const void* at,
-                               const float* dy, float* dtables) {
+                               const T* dy, float* dtables) {
   const int64_t share = int64_t{blockIdx.x} % kShares, block = int64_t{blockIdx.x} / kShares;
   const int64_t table = block / blocks, column = (block - table * blocks) * kGatherColumns + threadIdx.x;
   if (column >= shape.width) return;
@@ -76,10 +76,15 @@ PLIMSOLL_CUDA_KERNEL(GatherForward, {
   return cuda::by_row(shape.width, [&](auto at_once) -> std::unique_ptr<Kernel> {
     constexpr int kAtOnce = decltype(at_once)::value;
     const GatherShape few = by_few(shape, kAtOnce);
-    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("gather", gather_kernel<kAtOnce>, cuda::blocks_for(few.tables * few.count * few.width),
-                   cuda::kThreads, context, few, indices, cuda::in(operand, 0), operand[1], cuda::out(operand, 2));
-    });
+    const auto made = [&]<class From, class To>(From, To) -> std::unique_ptr<Kernel> {
+      return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+        cuda::launch("gather", gather_kernel<kAtOnce, From, To>, cuda::blocks_for(few.tables * few.count * few.width),
+                     cuda::kThreads, context, few, indices, cuda::in<From>(operand, 0), operand[1],
+                     cuda::out<To>(operand, 2));
+      });
+    };
+    if (operands[2].tensor.type != DataType::bf16) return made(float{}, float{});
+    return cuda::by_real(operands[0].tensor.type, [&](auto from) { return made(from, Bf16{}); });
   });
 })
 
@@ -93,10 +98,14 @@ std::unique_ptr<Kernel> gather_backward(std::span<const OperandDesc> operands, i
     constexpr int kAtOnce = decltype(at_once)::value;
     const GatherShape few = by_few(shape, kAtOnce);
     const int64_t blocks = cuda::divided_up(few.width, kGatherColumns);  // per table
-    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      if (bytes > 0) cuda::check(cudaMemsetAsync(operand[2], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
-      cuda::launch("gather's gradient", scatter_kernel<kAtOnce>, few.tables * blocks * kShares, kGatherColumns, context,
-                   few, blocks, left_out, indices, operand[0], cuda::in(operand, 1), cuda::out(operand, 2));
+    return cuda::by_real(operands[1].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+      using T = decltype(zero);
+      return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+        if (bytes > 0) cuda::check(cudaMemsetAsync(operand[2], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
+        cuda::launch("gather's gradient", scatter_kernel<kAtOnce, T>, few.tables * blocks * kShares, kGatherColumns,
+                     context, few, blocks, left_out, indices, operand[0], cuda::in<T>(operand, 1),
+                     cuda::out(operand, 2));
+      });
     });
   });
 }

@@ -31,12 +31,12 @@ __device__ cuda::Few<Part::kAtOnce> columns_or(const Part& part, const float* va
   return values ? part.load_of_columns(values, begin) : cuda::few_of<Part::kAtOnce>(otherwise);
 }
 
-template <cuda::Step kStep, bool kCentered>
-__global__ void layer_norm_kernel(int64_t n, double epsilon, const float* from, const float* scale, const float* bias,
-                                  float* to, float* means, float* deviations) {
+template <cuda::Step kStep, bool kCentered, class T>
+__global__ void layer_norm_kernel(int64_t n, double epsilon, const T* from, const float* scale, const float* bias,
+                                  T* to, float* means, float* deviations) {
   const cuda::RowOf<kStep> row(blockIdx.x, n);
-  const float* const x = from + row.base;
-  float* const y = to + row.base;
+  const T* const x = from + row.base;
+  T* const y = to + row.base;
   const auto [mean, d] = cuda::row_statistics<kNormThreads, kCentered>(x, row, epsilon);
   cuda::for_parts<kNormThreads>(row, [&, mean = mean, d = d](const auto& part) {
     const auto a = columns_or(part, scale, row.begin, 1), b = columns_or(part, bias, row.begin, 0);
@@ -50,7 +50,7 @@ __global__ void layer_norm_kernel(int64_t n, double epsilon, const float* from, 
 }
 
 // dscale and dbias: the sums of g · h and of g = dy over the rows.
-template <int kColumns>
+template <int kColumns, class T>
 struct ScaleSums {
   static constexpr int kAtOnce = kColumns, kAhead = 4;
   using Partial = cuda::Sums<2>;
@@ -59,13 +59,15 @@ struct ScaleSums {
     float mean, deviation;
   };
 
-  const float *x, *dy, *means, *deviations;
+  const T *x, *dy;
+  const float *means, *deviations;
   int64_t columns;
   bool add_scale, add_bias;
   float *dscale, *dbias;
 
   struct Column {
-    const float *x, *dy, *means, *deviations;
+    const T *x, *dy;
+    const float *means, *deviations;
     int64_t step;
     __device__ Row load(int64_t row) const {
       return {cuda::load_few<kAtOnce>(x + row * step), cuda::load_few<kAtOnce>(dy + row * step),
@@ -100,12 +102,12 @@ struct ScaleSums {
   }
 };
 
-template <cuda::Step kStep, bool kCentered>
-__global__ void layer_norm_backward_kernel(int64_t n, const float* from, const float* slope, const float* scale,
-                                           const float* means, const float* deviations, float* to) {
+template <cuda::Step kStep, bool kCentered, class T>
+__global__ void layer_norm_backward_kernel(int64_t n, const T* from, const T* slope, const float* scale,
+                                           const float* means, const float* deviations, T* to) {
   const cuda::RowOf<kStep> row(blockIdx.x, n);
-  const float *const x = from + row.base, *const dy = slope + row.base;
-  float* const dx = to + row.base;
+  const T *const x = from + row.base, *const dy = slope + row.base;
+  T* const dx = to + row.base;
   const float mean = kCentered ? means[blockIdx.x] : 0.0F, d = deviations[blockIdx.x];
   double sum = 0, along = 0;
   cuda::for_parts<kNormThreads>(row, [&](const auto& part) {
@@ -139,19 +141,22 @@ std::unique_ptr<Kernel> row_norm_forward(const LayerNormAttrs& attrs, std::span<
   cuda::need_plain(operands);
   const int64_t rows = operands[0].tensor.dim(0), columns = operands[0].tensor.dim(1);
   const double epsilon = attrs.epsilon;
-  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::by_step_of_plane(cuda::step_of_plane(columns), [&](auto step) {
-      cuda::launch("normalization of rows", layer_norm_kernel<decltype(step)::value, kCentered>, rows, kNormThreads,
-                   context, columns, epsilon, cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2),
-                   cuda::out(operand, 3), cuda::out(operand, 4), cuda::out(operand, 5));
+  return cuda::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    using T = decltype(zero);
+    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+      cuda::by_step_of_plane(cuda::step_of_plane(columns), [&](auto step) {
+        cuda::launch("normalization of rows", layer_norm_kernel<decltype(step)::value, kCentered, T>, rows,
+                     kNormThreads, context, columns, epsilon, cuda::in<T>(operand, 0), cuda::in(operand, 1),
+                     cuda::in(operand, 2), cuda::out<T>(operand, 3), cuda::out(operand, 4), cuda::out(operand, 5));
+      });
     });
   });
 }
 
 std::vector<Algorithm> row_norm_backward_algorithms(std::span<const OperandDesc> operands) {
   const cuda::ColumnParts sums = sums_of(operands);
-  return {{.workspace_bytes = operands[0].tensor.dim(1) % 4 == 0 ? cuda::column_sum_workspace<ScaleSums<4>>(sums)
-                                                                 : cuda::column_sum_workspace<ScaleSums<1>>(sums)}};
+  return {{.workspace_bytes = operands[0].tensor.dim(1) % 4 == 0 ? cuda::column_sum_workspace<ScaleSums<4, float>>(sums)
+                                                                 : cuda::column_sum_workspace<ScaleSums<1, float>>(sums)}};
 }
 
 template <bool kCentered>
@@ -160,22 +165,25 @@ std::unique_ptr<Kernel> row_norm_backward(std::span<const OperandDesc> operands)
   const cuda::ColumnParts sums = sums_of(operands);
   const int64_t rows = operands[0].tensor.dim(0), columns = operands[0].tensor.dim(1);
   const bool add_scale = cuda::adds(operands[6]), add_bias = cuda::adds(operands[7]);
-  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-    const float *const x = cuda::in(operand, 0), *const dy = cuda::in(operand, 1);
-    const float *const means = cuda::in(operand, 3), *const deviations = cuda::in(operand, 4);
-    cuda::by_row(columns, [&](auto at_once) {
-      constexpr int kAtOnce = decltype(at_once)::value;
-      cuda::sum_columns("sums of a normalization of rows", context, sums,
-                        ScaleSums<kAtOnce>{x, dy, means, deviations, columns, add_scale, add_bias,
-                                           cuda::out(operand, 6), cuda::out(operand, 7)},
-                        workspace);
-    });
-    if (operand[5])
-      cuda::by_step_of_plane(cuda::step_of_plane(columns), [&](auto step) {
-        cuda::launch("gradient of a normalization of rows",
-                     layer_norm_backward_kernel<decltype(step)::value, kCentered>, rows, kNormThreads, context, columns,
-                     x, dy, cuda::in(operand, 2), means, deviations, cuda::out(operand, 5));
+  return cuda::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    using T = decltype(zero);
+    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+      const T *const x = cuda::in<T>(operand, 0), *const dy = cuda::in<T>(operand, 1);
+      const float *const means = cuda::in(operand, 3), *const deviations = cuda::in(operand, 4);
+      cuda::by_row(columns, [&](auto at_once) {
+        constexpr int kAtOnce = decltype(at_once)::value;
+        cuda::sum_columns("sums of a normalization of rows", context, sums,
+                          ScaleSums<kAtOnce, T>{x, dy, means, deviations, columns, add_scale, add_bias,
+                                                cuda::out(operand, 6), cuda::out(operand, 7)},
+                          workspace);
       });
+      if (operand[5])
+        cuda::by_step_of_plane(cuda::step_of_plane(columns), [&](auto step) {
+          cuda::launch("gradient of a normalization of rows",
+                       layer_norm_backward_kernel<decltype(step)::value, kCentered, T>, rows, kNormThreads, context,
+                       columns, x, dy, cuda::in(operand, 2), means, deviations, cuda::out<T>(operand, 5));
+        });
+    });
   });
 }
 

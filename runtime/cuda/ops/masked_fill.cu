@@ -14,9 +14,9 @@ namespace plimsoll {
 namespace {
 
 // Four at once: four adjacent elements of the mask, or one for all of them.
-template <int kAtOnce, bool kAdd, class Index>
-__global__ void masked_fill_kernel(Index n, cuda::DeviceLoops<1> loops, bool keep, float value, const float* x,
-                                   const unsigned char* mask, float* y) {
+template <int kAtOnce, bool kAdd, class Index, class T>
+__global__ void masked_fill_kernel(Index n, cuda::DeviceLoops<1> loops, bool keep, float value, const T* x,
+                                   const unsigned char* mask, T* y) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const unsigned char* const at = mask + cuda::place(loops, static_cast<Index>(number)).of[0];
@@ -50,17 +50,21 @@ PLIMSOLL_CUDA_KERNEL(MaskedFill, {
   const int64_t n = operands[2].tensor.elements() / (by_four ? 4 : 1);
   const bool keep = attrs.keep;
   const float value = fill_of(attrs.value);
-  return cuda::by_flag(by_four, [&](auto four) {
-    return cuda::by_flag(cuda::adds(operands[2]), [&](auto add) {
-      return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
-        using Index = decltype(index);
-        constexpr int kAtOnce = decltype(four)::value ? 4 : 1;
-        return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-          cuda::launch("masked fill", masked_fill_kernel<kAtOnce, decltype(add)::value, Index>, cuda::blocks_for(n),
-                       cuda::kThreads, context, static_cast<Index>(n), loops, keep, value, cuda::in(operand, 0),
-                       reinterpret_cast<const unsigned char*>(operand[1]), cuda::out(operand, 2));
-        });
+  const auto made = [&](auto four, auto zero, auto add) {
+    using T = decltype(zero);
+    return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
+      using Index = decltype(index);
+      constexpr int kAtOnce = decltype(four)::value ? 4 : 1;
+      return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+        cuda::launch("masked fill", masked_fill_kernel<kAtOnce, decltype(add)::value, Index, T>, cuda::blocks_for(n),
+                     cuda::kThreads, context, static_cast<Index>(n), loops, keep, value, cuda::in<T>(operand, 0),
+                     reinterpret_cast<const unsigned char*>(operand[1]), cuda::out<T>(operand, 2));
       });
+    });
+  };
+  return cuda::by_flag(by_four, [&](auto four) {
+    return cuda::by_real(operands[2].tensor.type, [&](auto zero) {
+      return cuda::by_adding<decltype(zero)>(operands[2], [&](auto add) { return made(four, zero, add); });
     });
   });
 })

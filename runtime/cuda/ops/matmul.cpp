@@ -9,14 +9,21 @@
 // same for one device and library version.
 //
 //   fp32_0   fp32_4MiB   fp32_32MiB   tf32_0 …      split-K sums need a workspace; larger ones are faster for long K
+//   bf16_0   bf16_4MiB   bf16_32MiB                 a and b in bf16, c and y in either type; sums in f32
+//
+// cuBLASLt takes a row c of y's type only. A row of the other type is converted first:
+//
+//   workspace   | the row, if it is converted | of cuBLASLt |
 #include <cublasLt.h>
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/cuda/cudnn/device.h"
 #include "runtime/cuda/ops/broadcast.h"
 #include "runtime/cuda/ops/matrix_batches.h"
 #include "runtime/kernels.h"
+#include "runtime/precision.h"
 
 namespace plimsoll {
 namespace {
@@ -68,23 +75,35 @@ int64_t columns_of(const TensorDesc& matrix) { return matrix.dim(matrix.rank() -
 
 struct Way {
   std::string name;
-  int64_t workspace_bytes;
+  int64_t workspace_bytes;  // of cuBLASLt
   bool tf32;
 };
 
-// Each part of a split sum keeps a partial y; more parts than this are never faster, so no larger workspace is offered.
-std::vector<Way> ways(const TensorDesc& y) {
+int64_t on_boundary(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+bool is_bf16(const OperandDesc& operand) {
+  return operand.access != Access::absent && operand.tensor.type == DataType::bf16;
+}
+
+cudaDataType_t type_of(const TensorDesc& desc) { return desc.type == DataType::bf16 ? CUDA_R_16BF : CUDA_R_32F; }
+
+// Each part of a split sum keeps a partial y in f32; more parts than this are never faster, so no larger workspace is
+// offered.
+std::vector<Way> ways(std::span<const OperandDesc> operands) {
   constexpr int64_t kMiB = int64_t{1} << 20, kParts = 16;
+  if (is_bf16(operands[0]) && !cudnn::device_multiplies_bf16())
+    throw KernelError("this device does not multiply bf16; Ampere and later do");
+  std::vector<std::string> kinds = {"fp32_", "tf32_"};
+  if (is_bf16(operands[0])) kinds = {"bf16_"};
   std::vector<Way> all;
-  for (const bool tf32 : {false, true}) {
+  for (const std::string& kind : kinds) {
     int64_t last = -1;
     for (const int64_t bound : {int64_t{0}, 4 * kMiB, 32 * kMiB}) {
-      const int64_t bytes = std::min(bound, (kParts * y.bytes() + 255) / 256 * 256);
+      const int64_t bytes = std::min(bound, on_boundary(kParts * 4 * operands[3].tensor.padded_elements()));
       if (bytes == last) continue;
       last = bytes;
-      all.push_back(
-          {(tf32 ? "tf32_" : "fp32_") + (bound == 0 ? std::string("0") : std::to_string(bound / kMiB) + "MiB"), bytes,
-           tf32});
+      all.push_back({kind + (bound == 0 ? std::string("0") : std::to_string(bound / kMiB) + "MiB"), bytes,
+                     kind == "tf32_"});
     }
   }
   return all;
@@ -103,6 +122,12 @@ Addend addend_of(const MatMulAttrs& attrs, std::span<const OperandDesc> operands
   return row && attrs.alpha == 1 && attrs.beta == 1 ? Addend::row : Addend::seed;
 }
 
+// Of a row that is converted to y's type; 0: it is not.
+int64_t row_bytes(const MatMulAttrs& attrs, std::span<const OperandDesc> operands) {
+  if (addend_of(attrs, operands) != Addend::row || operands[2].tensor.type == operands[3].tensor.type) return 0;
+  return on_boundary(operands[2].tensor.elements() * bytes_of(operands[3].tensor.type));
+}
+
 class MatMulKernel final : public Kernel {
  public:
   MatMulKernel(const MatMulAttrs& attrs, std::span<const OperandDesc> operands, const Way& way)
@@ -110,13 +135,17 @@ class MatMulKernel final : public Kernel {
         alpha_(static_cast<float>(attrs.alpha)),
         beta_(static_cast<float>(attrs.beta)),
         workspace_bytes_(way.workspace_bytes),
+        row_bytes_(row_bytes(attrs, operands)),
         c_desc_(operands[2].tensor),
         y_desc_(operands[3].tensor),
         batches_(cuda::matrix_batches(operands[0].tensor, operands[1].tensor, y_desc_)),
         product_(way.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
-        a_(CUDA_R_32F, columns_of(operands[0].tensor), rows_of(operands[0].tensor), columns_of(operands[0].tensor)),
-        b_(CUDA_R_32F, columns_of(operands[1].tensor), rows_of(operands[1].tensor), columns_of(operands[1].tensor)),
-        y_(CUDA_R_32F, columns_of(y_desc_), rows_of(y_desc_), columns_of(y_desc_)) {
+        element_bytes_{bytes_of(operands[0].tensor.type), bytes_of(operands[1].tensor.type), bytes_of(y_desc_.type)},
+        a_(type_of(operands[0].tensor), columns_of(operands[0].tensor), rows_of(operands[0].tensor),
+           columns_of(operands[0].tensor)),
+        b_(type_of(operands[1].tensor), columns_of(operands[1].tensor), rows_of(operands[1].tensor),
+           columns_of(operands[1].tensor)),
+        y_(type_of(y_desc_), columns_of(y_desc_), rows_of(y_desc_), columns_of(y_desc_)) {
     const auto op = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
     product_.with(CUBLASLT_MATMUL_DESC_TRANSA, op(attrs.transpose_b));
     product_.with(CUBLASLT_MATMUL_DESC_TRANSB, op(attrs.transpose_a));
@@ -135,16 +164,21 @@ class MatMulKernel final : public Kernel {
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     const auto stream = static_cast<cudaStream_t>(context.stream);
-    const auto floats = [&](size_t slot) { return reinterpret_cast<float*>(operands[slot]); };
-    if (addend_ == Addend::seed) cuda::seed_with(context, floats(3), y_desc_, floats(2), c_desc_, beta_);
-    if (addend_ == Addend::row) product_.with(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<void*>(operands[2]));
+    if (addend_ == Addend::seed) cuda::seed_with(context, operands[3], y_desc_, operands[2], c_desc_, beta_);
+    if (addend_ == Addend::row) {
+      if (row_bytes_ > 0)
+        (y_desc_.type == DataType::bf16 ? narrow_elements : widen_elements)(context, operands[2], workspace,
+                                                                           c_desc_.elements());
+      product_.with(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<void*>(row_bytes_ > 0 ? workspace : operands[2]));
+    }
     const float kept = addend_ == Addend::seed || addend_ == Addend::result ? 1.0F : 0.0F;
     const int64_t of_call = batches_.count * rows_of(y_desc_) * columns_of(y_desc_);
+    const auto [a_bytes, b_bytes, y_bytes] = element_bytes_;
     for (size_t i = 0; i < batches_.calls(); ++i) {
-      float* const y = floats(3) + static_cast<int64_t>(i) * of_call;
-      check(cublasLtMatmul(handle(), product_.raw(), &alpha_, floats(1) + batches_.b[i], b_.raw(),
-                           floats(0) + batches_.a[i], a_.raw(), &kept, y, y_.raw(), y, y_.raw(), &algorithm_, workspace,
-                           static_cast<size_t>(workspace_bytes_), stream),
+      std::byte* const y = operands[3] + static_cast<int64_t>(i) * of_call * y_bytes;
+      check(cublasLtMatmul(handle(), product_.raw(), &alpha_, operands[1] + batches_.b[i] * b_bytes, b_.raw(),
+                           operands[0] + batches_.a[i] * a_bytes, a_.raw(), &kept, y, y_.raw(), y, y_.raw(),
+                           &algorithm_, workspace + row_bytes_, static_cast<size_t>(workspace_bytes_), stream),
             "a matrix product failed");
     }
   }
@@ -165,7 +199,7 @@ class MatMulKernel final : public Kernel {
     if (batches_.calls() > 1)  // a call may begin at any matrix
       for (const auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                                CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-        preference.with(which, static_cast<uint32_t>(sizeof(float)));
+        preference.with(which, static_cast<uint32_t>(std::ranges::min(element_bytes_)));
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;
     check(cublasLtMatmulAlgoGetHeuristic(handle(), product_.raw(), b_.raw(), a_.raw(), y_.raw(), y_.raw(),
@@ -178,26 +212,29 @@ class MatMulKernel final : public Kernel {
 
   Addend addend_;
   float alpha_, beta_;
-  int64_t workspace_bytes_;
+  int64_t workspace_bytes_, row_bytes_;
   TensorDesc c_desc_, y_desc_;
   cuda::MatrixBatches batches_;
   Product product_;
+  std::array<int64_t, 3> element_bytes_;  // of a, b and y
   MatrixLayout a_, b_, y_;
   cublasLtMatmulAlgo_t algorithm_{};
 };
 
 }  // namespace
 
-std::vector<Algorithm> MatMul::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+std::vector<Algorithm> MatMul::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
   std::vector<Algorithm> all;
-  for (const Way& way : ways(operands[3].tensor))
-    all.push_back({.name = way.name, .workspace_bytes = way.workspace_bytes, .tf32 = way.tf32});
+  for (const Way& way : ways(operands))
+    all.push_back({.name = way.name,
+                   .workspace_bytes = row_bytes(attrs, operands) + way.workspace_bytes,
+                   .tf32 = way.tf32});
   return all;
 }
 
 std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                      std::string_view algorithm) {
-  for (const Way& way : ways(operands[3].tensor))
+  for (const Way& way : ways(operands))
     if (algorithm.empty() || algorithm == way.name) return std::make_unique<MatMulKernel>(attrs, operands, way);
   throw KernelError("MatMul: no algorithm '" + std::string(algorithm) + "'");
 }

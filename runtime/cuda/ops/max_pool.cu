@@ -4,6 +4,7 @@
 // element.
 #include "runtime/cuda/ops/pool.h"
 #include "runtime/kernels.h"
+#include "runtime/precision.h"
 
 namespace plimsoll {
 namespace {
@@ -11,12 +12,12 @@ namespace {
 using cuda::PoolShape;
 using cuda::VolumePoolShape;
 
-template <int kAtOnce, class Place>
-__global__ void max_pool_kernel(PoolShape shape, const float* x, float* y, Place* indices) {
+template <int kAtOnce, class Place, class T>
+__global__ void max_pool_kernel(PoolShape shape, const T* x, T* y, Place* indices) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.outputs() / kAtOnce) return;
   const cuda::Pixel at = cuda::pixel_of<kAtOnce>(number, shape.step, shape.rows.out, shape.columns.out);
-  const float* const plane = x + at.plane(shape.step, shape.rows.in, shape.columns.in);
+  const T* const plane = x + at.plane(shape.step, shape.rows.in, shape.columns.in);
   const int top = shape.rows.begin(at.row), left = shape.columns.begin(at.column);
   cuda::Few<kAtOnce> largest{};
   cuda::Few<kAtOnce, Place> best{};
@@ -42,8 +43,8 @@ __global__ void max_pool_kernel(PoolShape shape, const float* x, float* y, Place
   if (indices != nullptr) cuda::store_few(indices + kAtOnce * number, best);
 }
 
-template <int kAtOnce, class Place>
-__global__ void max_pool_backward_kernel(PoolShape shape, const Place* indices, const float* dy, float* dx) {
+template <int kAtOnce, class Place, class T>
+__global__ void max_pool_backward_kernel(PoolShape shape, const Place* indices, const T* dy, T* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.inputs() / kAtOnce) return;
   const cuda::Pixel at = cuda::pixel_of<kAtOnce>(number, shape.step, shape.rows.in, shape.columns.in);
@@ -141,17 +142,30 @@ std::unique_ptr<Kernel> max_pool_volume_backward(const VolumePoolShape& shape) {
   });
 }
 
-// body(channels per thread, a value of the type of the indices).
+// body(channels per thread, a value of the type of the indices, an element).
 template <class Body>
-std::unique_ptr<Kernel> by_place(const PoolShape& shape, DataType type, Body body) {
-  return cuda::by_row(shape.step, [&](auto at_once) -> std::unique_ptr<Kernel> {
-    return type == DataType::i32 ? body(at_once, int32_t{0}) : body(at_once, uint8_t{0});
+std::unique_ptr<Kernel> by_place(const PoolShape& shape, DataType type, DataType real, Body body) {
+  return cuda::by_row(shape.step, [&](auto at_once) {
+    return cuda::by_real(real, [&](auto zero) -> std::unique_ptr<Kernel> {
+      return type == DataType::i32 ? body(at_once, int32_t{0}, zero) : body(at_once, uint8_t{0}, zero);
+    });
   });
+}
+
+// On widened operands.
+void refuse_volume_in_bf16(std::span<const OperandDesc> operands) {
+  if (uses_bf16(operands) && operands[1].tensor.rank() == 5) throw KernelError("a max pool of a volume in bf16");
 }
 
 }  // namespace
 
-PLIMSOLL_CUDA_KERNEL(MaxPoolForward, {
+std::vector<Algorithm> MaxPoolForward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  refuse_volume_in_bf16(operands);
+  return {{}};
+}
+
+std::unique_ptr<Kernel> MaxPoolForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                             std::string_view) {
   cuda::need_one_order(operands);
   if (operands[0].tensor.rank() == 5) {
     const VolumePoolShape volume(attrs, operands[0].tensor, operands[1].tensor);
@@ -159,18 +173,26 @@ PLIMSOLL_CUDA_KERNEL(MaxPoolForward, {
                                                     : max_pool_volume<uint8_t>(volume);
   }
   const PoolShape shape(attrs, operands[0].tensor, operands[1].tensor);
-  return by_place(shape, operands[2].tensor.type, [&](auto at_once, auto place) -> std::unique_ptr<Kernel> {
+  const auto made = [&](auto at_once, auto place, auto zero) -> std::unique_ptr<Kernel> {
     using Place = decltype(place);
+    using T = decltype(zero);
     return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
       constexpr int kAtOnce = decltype(at_once)::value;
-      cuda::launch("max pool", max_pool_kernel<kAtOnce, Place>, cuda::blocks_for(shape.outputs() / kAtOnce),
-                   cuda::kThreads, context, shape, cuda::in(operand, 0), cuda::out(operand, 1),
+      cuda::launch("max pool", max_pool_kernel<kAtOnce, Place, T>, cuda::blocks_for(shape.outputs() / kAtOnce),
+                   cuda::kThreads, context, shape, cuda::in<T>(operand, 0), cuda::out<T>(operand, 1),
                    reinterpret_cast<Place*>(operand[2]));
     });
-  });
-})
+  };
+  return by_place(shape, operands[2].tensor.type, operands[0].tensor.type, made);
+}
 
-PLIMSOLL_CUDA_KERNEL(MaxPoolBackward, {
+std::vector<Algorithm> MaxPoolBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  refuse_volume_in_bf16(operands);
+  return {{}};
+}
+
+std::unique_ptr<Kernel> MaxPoolBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                              std::string_view) {
   cuda::need_one_order(operands);
   if (operands[2].tensor.rank() == 5) {
     const VolumePoolShape volume(attrs, operands[2].tensor, operands[1].tensor);
@@ -178,15 +200,17 @@ PLIMSOLL_CUDA_KERNEL(MaxPoolBackward, {
                                                     : max_pool_volume_backward<uint8_t>(volume);
   }
   const PoolShape shape(attrs, operands[2].tensor, operands[1].tensor);
-  return by_place(shape, operands[0].tensor.type, [&](auto at_once, auto place) -> std::unique_ptr<Kernel> {
+  const auto made = [&](auto at_once, auto place, auto zero) -> std::unique_ptr<Kernel> {
     using Place = decltype(place);
+    using T = decltype(zero);
     return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
       constexpr int kAtOnce = decltype(at_once)::value;
-      cuda::launch("max pool's gradient", max_pool_backward_kernel<kAtOnce, Place>,
+      cuda::launch("max pool's gradient", max_pool_backward_kernel<kAtOnce, Place, T>,
                    cuda::blocks_for(shape.inputs() / kAtOnce), cuda::kThreads, context, shape,
-                   reinterpret_cast<const Place*>(operand[0]), cuda::in(operand, 1), cuda::out(operand, 2));
+                   reinterpret_cast<const Place*>(operand[0]), cuda::in<T>(operand, 1), cuda::out<T>(operand, 2));
     });
-  });
-})
+  };
+  return by_place(shape, operands[0].tensor.type, operands[1].tensor.type, made);
+}
 
 }  // namespace plimsoll

@@ -19,22 +19,22 @@ namespace {
 
 constexpr int64_t kMostBlocks = int64_t{1} << 30;  // per launch
 
-// Pieces that are copied the same way: all in groups of four floats, or all one by one; all accumulated, or all
+// Pieces that are copied the same way: all in groups of four elements, or all one by one; all accumulated, or all
 // written.
 struct PieceList {
   static constexpr int kAtMost = 96;  // fits 4 KiB
 
   int count = 0;
   int32_t ends[kAtMost];    // cumulative number of blocks, including this piece
-  int64_t at[kAtMost];      // offset of the piece in a row of the whole, in floats
-  int64_t widths[kAtMost];  // floats of the piece per row
-  float* of[kAtMost];
+  int64_t at[kAtMost];      // offset of the piece in a row of the whole, in elements
+  int64_t widths[kAtMost];  // elements of the piece per row
+  std::byte* of[kAtMost];
 
   int64_t blocks() const { return count == 0 ? 0 : ends[count - 1]; }
 };
 
-template <bool kGather, bool kFour, bool kAdd, class Index>
-__global__ void pieces_kernel(const __grid_constant__ PieceList pieces, int64_t rows, int64_t pitch, float* whole) {
+template <bool kGather, bool kFour, bool kAdd, class Index, class T>
+__global__ void pieces_kernel(const __grid_constant__ PieceList pieces, int64_t rows, int64_t pitch, T* whole) {
   constexpr int64_t kAtOnce = kFour ? 4 : 1;
   const auto [piece, block] = cuda::share_of_block(pieces);
   const int64_t width = pieces.widths[piece], number = block * blockDim.x + threadIdx.x;
@@ -42,20 +42,20 @@ __global__ void pieces_kernel(const __grid_constant__ PieceList pieces, int64_t 
   const Index row = static_cast<Index>(number) / steps, step = static_cast<Index>(number) - row * steps;
   if (static_cast<int64_t>(row) >= rows) return;
   const int64_t along = static_cast<int64_t>(step) * kAtOnce;
-  float* const in_piece = pieces.of[piece] + static_cast<int64_t>(row) * width + along;
-  float* const in_whole = whole + static_cast<int64_t>(row) * pitch + pieces.at[piece] + along;
-  float* const to = kGather ? in_whole : in_piece;
-  const float* const from = kGather ? in_piece : in_whole;
+  T* const in_piece = reinterpret_cast<T*>(pieces.of[piece]) + static_cast<int64_t>(row) * width + along;
+  T* const in_whole = whole + static_cast<int64_t>(row) * pitch + pieces.at[piece] + along;
+  T* const to = kGather ? in_whole : in_piece;
+  const T* const from = kGather ? in_piece : in_whole;
   if constexpr (kFour) {
     cuda::put_few<kAdd>(to, cuda::load_few<4>(from));
   } else {
-    *to = kAdd ? *to + *from : *from;
+    cuda::store_one(to, kAdd ? cuda::load_one(to) + cuda::load_one(from) : cuda::load_one(from));
   }
 }
 
 struct Piece {
   size_t slot;
-  int64_t at, width;  // in floats of a row of the whole
+  int64_t at, width;  // in elements of a row of the whole
   bool adds, by_four;
   int64_t blocks(int64_t rows) const { return cuda::blocks_for(rows * (by_four ? width / 4 : width)); }
 };
@@ -63,13 +63,14 @@ struct Piece {
 struct Pieces {
   size_t whole;
   bool gather;
+  DataType type;
   int64_t rows = 1, width = 1;
   std::vector<Piece> pieces = {};
 
   // `pieces` are slots [first_piece, last_piece); `whole` is a slot.
   Pieces(const PiecesAttrs& attrs, std::span<const OperandDesc> operands, size_t whole_slot, size_t first_piece,
          size_t last_piece, bool gathers)
-      : whole(whole_slot), gather(gathers) {
+      : whole(whole_slot), gather(gathers), type(operands[whole_slot].tensor.type) {
     cuda::need_one_order(operands);
     const Layout layout = operands[whole].tensor.layout;
     const TensorDesc all = cuda::as_it_lies(operands[whole].tensor);
@@ -95,25 +96,28 @@ struct Pieces {
 
   static int kind(const Piece& piece) { return 2 * (piece.adds ? 1 : 0) + (piece.by_four ? 1 : 0); }
 
-  void launch(const PieceList& list, const Piece& like, const RunContext& context, float* of_whole) const {
+  void launch(const PieceList& list, const Piece& like, const RunContext& context, std::byte* of_whole) const {
     int64_t most = 0;  // the largest thread number within a piece
     for (int i = 0; i < list.count; ++i) most = std::max<int64_t>(most, int64_t{list.ends[i]} * cuda::kThreads);
-    cuda::by_flag(gather, [&](auto gathers) {
-      cuda::by_flag(like.by_four, [&](auto four) {
-        cuda::by_flag(like.adds, [&](auto add) {
+    const auto launched = [&](auto zero, auto add) {
+      using T = decltype(zero);
+      cuda::by_flag(gather, [&](auto gathers) {
+        cuda::by_flag(like.by_four, [&](auto four) {
           cuda::by_index(most, [&](auto index) {
-            cuda::launch(
-                "copy of pieces",
-                pieces_kernel<decltype(gathers)::value, decltype(four)::value, decltype(add)::value, decltype(index)>,
-                list.blocks(), cuda::kThreads, context, list, rows, width, of_whole);
+            cuda::launch("copy of pieces",
+                         pieces_kernel<decltype(gathers)::value, decltype(four)::value, decltype(add)::value,
+                                       decltype(index), T>,
+                         list.blocks(), cuda::kThreads, context, list, rows, width, reinterpret_cast<T*>(of_whole));
           });
         });
       });
-    });
+    };
+    if (type == DataType::bf16) return launched(Bf16{}, std::false_type{});
+    cuda::by_flag(like.adds, [&](auto add) { launched(float{}, add); });
   }
 
   void run(const RunContext& context, std::byte* const* operands) const {
-    float* const of_whole = cuda::out(operands, whole);
+    std::byte* const of_whole = operands[whole];
     PieceList list;
     for (size_t i = 0; i < pieces.size(); ++i) {
       const Piece& piece = pieces[i];
@@ -125,7 +129,7 @@ struct Pieces {
       }
       list.at[list.count] = piece.at;
       list.widths[list.count] = piece.width;
-      list.of[list.count] = cuda::out(operands, piece.slot);
+      list.of[list.count] = operands[piece.slot];
       list.ends[list.count] = static_cast<int32_t>(list.blocks() + blocks);
       ++list.count;
     }

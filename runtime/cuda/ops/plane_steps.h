@@ -74,12 +74,13 @@ struct PlanePart {
 
   __device__ bool has(int k) const { return kStep == Step::across ? k >= first && k < end : end != 0; }
   // 0 for elements that are not of the plane, which are not read.
-  __device__ Few<kAtOnce> load(const float* from) const {
+  template <class T>
+  __device__ Few<kAtOnce> load(const T* from) const {
     if (kStep == Step::across ? first == 0 && end == kAtOnce : end != 0) return load_few<kAtOnce>(from + at);
     Few<kAtOnce> few{};
     if constexpr (kStep == Step::across)
       for (int k = 0; k < kAtOnce; ++k)
-        if (has(k)) few.of[k] = from[at + k];
+        if (has(k)) few.of[k] = load_one(from + at + k);
     return few;
   }
   // Of `values`, which has one for each element of a plane, those of this part; the plane begins at `begin`.
@@ -91,12 +92,12 @@ struct PlanePart {
     return few;
   }
   // Writes the elements of the plane, and no other; with `kAdd` they are added to what is there.
-  template <bool kAdd>
-  __device__ void put(float* to, const Few<kAtOnce>& few) const {
+  template <bool kAdd, class T>
+  __device__ void put(T* to, const Few<kAtOnce>& few) const {
     if (is_whole()) return put_few<kAdd>(to + at, few);
     if constexpr (kStep == Step::across)
       for (int k = 0; k < kAtOnce; ++k)
-        if (has(k)) to[at + k] = kAdd ? to[at + k] + few.of[k] : few.of[k];
+        if (has(k)) store_one(to + at + k, kAdd ? load_one(to + at + k) + few.of[k] : few.of[k]);
   }
 
  private:

@@ -14,8 +14,8 @@ struct RowStatistics {
 
 // Of a row whose base is `x`, returned to every thread of the block. Without kCentered the mean is taken as 0: the
 // variance is the mean of the squares.
-template <int kThreads, bool kCentered, Step kStep>
-__device__ RowStatistics row_statistics(const float* x, const RowOf<kStep>& row, double epsilon) {
+template <int kThreads, bool kCentered, Step kStep, class T>
+__device__ RowStatistics row_statistics(const T* x, const RowOf<kStep>& row, double epsilon) {
   const double n = static_cast<double>(row.n);
   float mean = 0;
   if constexpr (kCentered) {

@@ -23,12 +23,12 @@ struct SoftmaxShape {
 // The largest element of a row, or 0 for -∞: subtracting -∞ would give NaN, subtracting 0 gives e^-∞ = 0.
 __device__ float finite_or_zero(float largest) { return largest == -INFINITY ? 0 : largest; }
 
-template <cuda::Step kStep>
-__global__ void row_kernel(int64_t classes, const float* from, float* to) {
+template <cuda::Step kStep, class T>
+__global__ void row_kernel(int64_t classes, const T* from, T* to) {
   const cuda::RowOf<kStep> row(blockIdx.x, classes);
-  const float* const x = from + row.base;
-  float* const y = to + row.base;
-  float largest = x[row.begin];
+  const T* const x = from + row.base;
+  T* const y = to + row.base;
+  float largest = cuda::load_one(x + row.begin);
   cuda::for_parts<kSoftmaxThreads>(row, [&](const auto& part) {
     const auto few = part.load(x);
     for (int k = 0; k < part.kAtOnce; ++k) largest = part.has(k) && few.of[k] > largest ? few.of[k] : largest;
@@ -48,26 +48,26 @@ __global__ void row_kernel(int64_t classes, const float* from, float* to) {
   });
 }
 
-__global__ void column_kernel(int64_t columns, int64_t classes, int64_t inner, const float* from, float* to) {
+template <class T>
+__global__ void column_kernel(int64_t columns, int64_t classes, int64_t inner, const T* from, T* to) {
   const int64_t number = cuda::thread_number();
   if (number >= columns) return;
   const int64_t start = number / inner * classes * inner + number % inner;
-  const float* const x = from + start;
-  float* const y = to + start;
-  float largest = x[0];
-  for (int64_t c = 1; c < classes; ++c) largest = x[c * inner] > largest ? x[c * inner] : largest;
+  const auto x = [&](int64_t c) { return cuda::load_one(from + start + c * inner); };
+  float largest = x(0);
+  for (int64_t c = 1; c < classes; ++c) largest = x(c) > largest ? x(c) : largest;
   largest = finite_or_zero(largest);
   float sum = 0;
-  for (int64_t c = 0; c < classes; ++c) sum += expf(x[c * inner] - largest);
+  for (int64_t c = 0; c < classes; ++c) sum += expf(x(c) - largest);
   const float factor = sum == 0 ? 0 : 1.0F / sum;
-  for (int64_t c = 0; c < classes; ++c) y[c * inner] = expf(x[c * inner] - largest) * factor;
+  for (int64_t c = 0; c < classes; ++c) cuda::store_one(to + start + c * inner, expf(x(c) - largest) * factor);
 }
 
-template <cuda::Step kStep, bool kAdd>
-__global__ void row_gradient_kernel(int64_t classes, const float* result, const float* slope, float* to) {
+template <cuda::Step kStep, bool kAdd, class T>
+__global__ void row_gradient_kernel(int64_t classes, const T* result, const T* slope, T* to) {
   const cuda::RowOf<kStep> row(blockIdx.x, classes);
-  const float *const y = result + row.base, *const dy = slope + row.base;
-  float* const dx = to + row.base;
+  const T *const y = result + row.base, *const dy = slope + row.base;
+  T* const dx = to + row.base;
   double sum = 0;
   cuda::for_parts<kSoftmaxThreads>(row, [&](const auto& part) {
     const auto p = part.load(y), g = part.load(dy);
@@ -82,18 +82,19 @@ __global__ void row_gradient_kernel(int64_t classes, const float* result, const 
   });
 }
 
-template <bool kAdd>
-__global__ void column_gradient_kernel(int64_t columns, int64_t classes, int64_t inner, const float* result,
-                                       const float* slope, float* to) {
+template <bool kAdd, class T>
+__global__ void column_gradient_kernel(int64_t columns, int64_t classes, int64_t inner, const T* result,
+                                       const T* slope, T* to) {
   const int64_t number = cuda::thread_number();
   if (number >= columns) return;
   const int64_t start = number / inner * classes * inner + number % inner;
   float dot = 0;
-  for (int64_t c = 0; c < classes; ++c) dot += result[start + c * inner] * slope[start + c * inner];
+  for (int64_t c = 0; c < classes; ++c)
+    dot += cuda::load_one(result + start + c * inner) * cuda::load_one(slope + start + c * inner);
   for (int64_t c = 0; c < classes; ++c) {
     const int64_t i = start + c * inner;
-    const float value = result[i] * (slope[i] - dot);
-    to[i] = kAdd ? to[i] + value : value;
+    const float value = cuda::load_one(result + i) * (cuda::load_one(slope + i) - dot);
+    cuda::store_one(to + i, kAdd ? cuda::load_one(to + i) + value : value);
   }
 }
 
@@ -131,32 +132,39 @@ __global__ void log_gradient_kernel(int64_t columns, int64_t classes, int64_t in
 
 PLIMSOLL_CUDA_KERNEL(SoftmaxForward, {
   const SoftmaxShape s(operands[0].tensor);
-  return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
-    const float* const x = cuda::in(operand, 0);
-    float* const y = cuda::out(operand, 1);
-    if (s.inner == 1)
-      return cuda::by_step_of_plane(cuda::step_of_plane(s.classes), [&](auto step) {
-        cuda::launch("softmax", row_kernel<decltype(step)::value>, s.outer, kSoftmaxThreads, context, s.classes, x, y);
-      });
-    cuda::launch("softmax", column_kernel, cuda::blocks_for(s.columns()), cuda::kThreads, context, s.columns(),
-                 s.classes, s.inner, x, y);
+  return cuda::by_real(operands[1].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    using T = decltype(zero);
+    return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
+      const T* const x = cuda::in<T>(operand, 0);
+      T* const y = cuda::out<T>(operand, 1);
+      if (s.inner == 1)
+        return cuda::by_step_of_plane(cuda::step_of_plane(s.classes), [&](auto step) {
+          cuda::launch("softmax", row_kernel<decltype(step)::value, T>, s.outer, kSoftmaxThreads, context, s.classes, x,
+                       y);
+        });
+      cuda::launch("softmax", column_kernel<T>, cuda::blocks_for(s.columns()), cuda::kThreads, context, s.columns(),
+                   s.classes, s.inner, x, y);
+    });
   });
 })
 
 PLIMSOLL_CUDA_KERNEL(SoftmaxBackward, {
   const SoftmaxShape s(operands[0].tensor);
-  return cuda::by_flag(cuda::adds(operands[2]), [&](auto add) -> std::unique_ptr<Kernel> {
-    return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
-      constexpr bool kAdd = decltype(add)::value;
-      const float *const y = cuda::in(operand, 0), *const dy = cuda::in(operand, 1);
-      float* const dx = cuda::out(operand, 2);
-      if (s.inner == 1)
-        return cuda::by_step_of_plane(cuda::step_of_plane(s.classes), [&](auto step) {
-          cuda::launch("softmax's gradient", row_gradient_kernel<decltype(step)::value, kAdd>, s.outer, kSoftmaxThreads,
-                       context, s.classes, y, dy, dx);
-        });
-      cuda::launch("softmax's gradient", column_gradient_kernel<kAdd>, cuda::blocks_for(s.columns()), cuda::kThreads,
-                   context, s.columns(), s.classes, s.inner, y, dy, dx);
+  return cuda::by_real(operands[2].tensor.type, [&](auto zero) {
+    using T = decltype(zero);
+    return cuda::by_adding<T>(operands[2], [&](auto add) -> std::unique_ptr<Kernel> {
+      return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
+        constexpr bool kAdd = decltype(add)::value;
+        const T *const y = cuda::in<T>(operand, 0), *const dy = cuda::in<T>(operand, 1);
+        T* const dx = cuda::out<T>(operand, 2);
+        if (s.inner == 1)
+          return cuda::by_step_of_plane(cuda::step_of_plane(s.classes), [&](auto step) {
+            cuda::launch("softmax's gradient", row_gradient_kernel<decltype(step)::value, kAdd, T>, s.outer,
+                         kSoftmaxThreads, context, s.classes, y, dy, dx);
+          });
+        cuda::launch("softmax's gradient", column_gradient_kernel<kAdd, T>, cuda::blocks_for(s.columns()),
+                     cuda::kThreads, context, s.columns(), s.classes, s.inner, y, dy, dx);
+      });
     });
   });
 })

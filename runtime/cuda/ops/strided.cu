@@ -1,4 +1,6 @@
 // Slice {x, y}   SliceBackward {dy, dx}   Transpose {x, y}: the same elements, traversed with other strides.
+#include <algorithm>
+
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/layout.h"
 #include "runtime/cuda/device/strided.h"
@@ -15,8 +17,8 @@ std::vector<int64_t> strides_of(const TensorDesc& desc) {
 }
 
 // One thread per step of the loops {to, from}, with four adjacent elements or one.
-template <int kAtOnce, bool kAdd, class Index>
-__global__ void copy_kernel(Index n, cuda::DeviceLoops<2> loops, float* to, const float* from) {
+template <int kAtOnce, bool kAdd, class Index, class T>
+__global__ void copy_kernel(Index n, cuda::DeviceLoops<2> loops, T* to, const T* from) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const cuda::Places<2> at = cuda::place(loops, static_cast<Index>(number));
@@ -38,13 +40,20 @@ struct StridedCopy {
       : by_four(cuda::four_at_once(over) && start % 4 == 0), steps(over.count(0) / (by_four ? 4 : 1)),
         loops(cuda::on_device(over, by_four ? 4 : 1)) {}
 
-  void run(const RunContext& context, bool add, float* to, const float* from) const {
-    cuda::by_flag(by_four, [&](auto four) {
-      cuda::by_flag(add, [&](auto adds) {
-        cuda::by_index(steps, [&](auto index) {
-          using Index = decltype(index);
-          cuda::launch("strided copy", copy_kernel < decltype(four)::value ? 4 : 1, decltype(adds)::value, Index >,
-                       cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps), loops, to, from);
+  // To element `to_start` of `to`, from element `from_start` of `from`. An element of a type of four or eight bytes is
+  // one float, or two.
+  void run(const RunContext& context, const OperandDesc& result, std::byte* to, int64_t to_start,
+           const std::byte* from, int64_t from_start) const {
+    cuda::by_real(result.tensor.type, [&](auto zero) {
+      using T = decltype(zero);
+      cuda::by_flag(by_four, [&](auto four) {
+        cuda::by_adding<T>(result, [&](auto adds) {
+          cuda::by_index(steps, [&](auto index) {
+            using Index = decltype(index);
+            cuda::launch("strided copy", copy_kernel < decltype(four)::value ? 4 : 1, decltype(adds)::value, Index, T >,
+                         cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps), loops,
+                         reinterpret_cast<T*>(to) + to_start, reinterpret_cast<const T*>(from) + from_start);
+          });
         });
       });
     });
@@ -70,9 +79,9 @@ struct Window {
 // cache lines. One padding column keeps the columns of a tile in different banks.
 constexpr int kStridedTile = 32, kTileRows = 8;
 
-template <bool kAdd>
+template <bool kAdd, class T>
 __global__ void strided_transpose_kernel(int64_t columns, int64_t lines, int64_t x_step, int64_t y_step,
-                                 cuda::DeviceLoops<2> around, float* y, const float* x) {
+                                         cuda::DeviceLoops<2> around, T* y, const T* x) {
   __shared__ float tile[kStridedTile][kStridedTile + 1];
   const int64_t across = (columns + kStridedTile - 1) / kStridedTile, down = (lines + kStridedTile - 1) / kStridedTile;
   const int64_t square = int64_t{blockIdx.x} % (across * down);
@@ -80,17 +89,18 @@ __global__ void strided_transpose_kernel(int64_t columns, int64_t lines, int64_t
   const int64_t column = square % across * kStridedTile, line = square / across * kStridedTile;
   const int a = static_cast<int>(threadIdx.x) % kStridedTile, b = static_cast<int>(threadIdx.x) / kStridedTile;
   for (int i = b; i < kStridedTile; i += kTileRows)
-    if (column + i < columns && line + a < lines) tile[i][a] = x[at.of[1] + (column + i) * x_step + line + a];
+    if (column + i < columns && line + a < lines) 
+      tile[i][a] = cuda::load_one(x + at.of[1] + (column + i) * x_step + line + a);
   __syncthreads();
   for (int i = b; i < kStridedTile; i += kTileRows) {
     if (column + a >= columns || line + i >= lines) continue;
-    float& to = y[at.of[0] + (line + i) * y_step + column + a];
-    to = kAdd ? to + tile[a][i] : tile[a][i];
+    T* const to = y + at.of[0] + (line + i) * y_step + column + a;
+    cuda::store_one(to, kAdd ? cuda::load_one(to) + tile[a][i] : tile[a][i]);
   }
 }
 
-// Words per element: moved without interpretation.
-int64_t words_of(const TensorDesc& desc) { return bytes_of(desc.type) / 4; }
+// Words per element: moved without interpretation. An element in bf16 is one.
+int64_t words_of(const TensorDesc& desc) { return std::max<int64_t>(1, bytes_of(desc.type) / 4); }
 
 // Loops over y in its order: {y, x}. `along` is the loop along which x is contiguous; 0: only the innermost.
 struct Turned {
@@ -108,7 +118,7 @@ struct Turned {
   }
 };
 
-std::unique_ptr<Kernel> transpose(const Turned& turned, bool add) {
+std::unique_ptr<Kernel> transpose(const Turned& turned, const OperandDesc& result) {
   const Loops<2>& loops = turned.loops;
   Loops<2> others;
   for (size_t i = 1; i < loops.depth(); ++i)
@@ -118,10 +128,14 @@ std::unique_ptr<Kernel> transpose(const Turned& turned, bool add) {
   const int64_t blocks =
       others.count(0) * cuda::divided_up(columns, kStridedTile) * cuda::divided_up(lines, kStridedTile);
   const cuda::DeviceLoops<2> around = cuda::on_device(others);
-  return cuda::by_flag(add, [&](auto adds) -> std::unique_ptr<Kernel> {
-    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("transpose", strided_transpose_kernel<decltype(adds)::value>, blocks, kStridedTile * kTileRows,
-                   context, columns, lines, x_step, y_step, around, cuda::out(operand, 1), cuda::in(operand, 0));
+  return cuda::by_real(result.tensor.type, [&](auto zero) {
+    using T = decltype(zero);
+    return cuda::by_adding<T>(result, [&](auto adds) -> std::unique_ptr<Kernel> {
+      return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+        cuda::launch("transpose", strided_transpose_kernel<decltype(adds)::value, T>, blocks, kStridedTile * kTileRows,
+                     context, columns, lines, x_step, y_step, around, cuda::out<T>(operand, 1),
+                     cuda::in<T>(operand, 0));
+      });
     });
   });
 }
@@ -131,9 +145,9 @@ std::unique_ptr<Kernel> transpose(const Turned& turned, bool add) {
 PLIMSOLL_CUDA_KERNEL(Slice, {
   cuda::need_plain(operands);
   const Window window(attrs, operands[1].tensor, operands[0].tensor);
-  return cuda::kernel([copy = StridedCopy(window.loops, window.start), start = window.start](
+  return cuda::kernel([copy = StridedCopy(window.loops, window.start), start = window.start, result = operands[1]](
                           const RunContext& context, std::byte* const* operand, std::byte*) {
-    copy.run(context, false, cuda::out(operand, 1), cuda::in(operand, 0) + start);
+    copy.run(context, result, operand[1], 0, operand[0], start);
   });
 })
 
@@ -142,21 +156,20 @@ PLIMSOLL_CUDA_KERNEL(SliceBackward, {
   Window window(attrs, operands[0].tensor, operands[1].tensor);
   std::swap(window.loops.strides[0], window.loops.strides[1]);
   return cuda::kernel([copy = StridedCopy(window.loops, window.start), start = window.start,
-                       add = cuda::adds(operands[1]), bytes = static_cast<size_t>(operands[1].tensor.bytes())](
+                       result = operands[1], bytes = static_cast<size_t>(operands[1].tensor.bytes())](
                           const RunContext& context, std::byte* const* operand, std::byte*) {
-    if (!add) cuda::check(cudaMemsetAsync(operand[1], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
-    copy.run(context, add, cuda::out(operand, 1) + start, cuda::in(operand, 0));
+    if (!cuda::adds(result)) cuda::check(cudaMemsetAsync(operand[1], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
+    copy.run(context, result, operand[1], start, operand[0], 0);
   });
 })
 
 PLIMSOLL_CUDA_KERNEL(Transpose, {
   cuda::need_plain(operands);
   const Turned turned(attrs, operands[0].tensor, operands[1].tensor);
-  const bool add = cuda::adds(operands[1]);
-  if (turned.along != 0 && turned.loops.strides[1][0] != 1) return transpose(turned, add);
-  return cuda::kernel(
-      [copy = StridedCopy(turned.loops), add](const RunContext& context, std::byte* const* operand, std::byte*) {
-    copy.run(context, add, cuda::out(operand, 1), cuda::in(operand, 0));
+  if (turned.along != 0 && turned.loops.strides[1][0] != 1) return transpose(turned, operands[1]);
+  return cuda::kernel([copy = StridedCopy(turned.loops), result = operands[1]](
+                          const RunContext& context, std::byte* const* operand, std::byte*) {
+    copy.run(context, result, operand[1], 0, operand[0], 0);
   });
 })
 

@@ -40,9 +40,9 @@ struct SumScale {
 };
 
 // The inputs of one sum: `kFactors` operands, multiplied.
-template <int kFactors>
+template <int kFactors, class T>
 struct Factors {
-  const float* of[kFactors];
+  const T* of[kFactors];
 
   template <int kAtOnce>
   __device__ cuda::Few<kAtOnce> at(const cuda::Places<kFactors>& a, const cuda::Places<kFactors>& b) const {
@@ -168,15 +168,15 @@ SumShape<kFactors> shape_of(const SumScale& scale, std::span<const OperandDesc> 
   return shape;
 }
 
-template <int kFactors>
-__device__ void put(const SumShape<kFactors>& shape, int64_t result, double sum, float* y) {
+template <int kFactors, class Y>
+__device__ void put(const SumShape<kFactors>& shape, int64_t result, double sum, Y* y) {
   const float value = shape.scale.get() * static_cast<float>(sum);
-  y[result] = shape.adds ? y[result] + value : value;
+  cuda::store_one(y + result, shape.adds ? cuda::load_one(y + result) + value : value);
 }
 
 // Step `i` of the terms of a sum.
-template <int kFactors, cuda::Step kStep, class Index>
-__device__ auto terms_at(const SumShape<kFactors>& shape, const Factors<kFactors>& x,
+template <int kFactors, cuda::Step kStep, class Index, class T>
+__device__ auto terms_at(const SumShape<kFactors>& shape, const Factors<kFactors, T>& x,
                          const cuda::Places<kFactors>& base, Index i) {
   if constexpr (kStep == cuda::Step::across) {
     const Index each = static_cast<Index>(cuda::parts_of_plane(kStep, shape.run)), run = i / each;
@@ -187,8 +187,8 @@ __device__ auto terms_at(const SumShape<kFactors>& shape, const Factors<kFactors
   }
 }
 
-template <int kFactors, cuda::Step kStep, class Index>
-__global__ void sum_rows_kernel(SumShape<kFactors> shape, Factors<kFactors> x, float* y, double* partial) {
+template <int kFactors, cuda::Step kStep, class Index, class T, class Y>
+__global__ void sum_rows_kernel(SumShape<kFactors> shape, Factors<kFactors, T> x, Y* y, double* partial) {
   const int64_t result = int64_t{blockIdx.x} / shape.parts, part = int64_t{blockIdx.x} % shape.parts;
   const cuda::Places<kFactors> base = cuda::place(shape.kept, static_cast<Index>(result));
   const int64_t end = min(shape.steps, (part + 1) * shape.part);
@@ -211,15 +211,15 @@ __global__ void sum_rows_kernel(SumShape<kFactors> shape, Factors<kFactors> x, f
 }
 
 // The innermost loop is kept: the sums of columns.
-template <int kFactors, int kColumns, class Index>
+template <int kFactors, int kColumns, class Index, class T, class Y>
 struct ColumnTerms {
   static constexpr int kAtOnce = kColumns, kAhead = 4;
   using Partial = cuda::Sums<1>;
   using Row = cuda::Few<kAtOnce>;
 
   SumShape<kFactors> shape;
-  Factors<kFactors> x;
-  float* y;
+  Factors<kFactors, T> x;
+  Y* y;
 
   struct Column {
     const ColumnTerms& terms;
@@ -243,43 +243,52 @@ struct ColumnTerms {
   __device__ void finish(int64_t column, const Partial& sum) const { put(shape, column, sum.of[0], y); }
 };
 
+// body(T{}, Y{}): the types of the terms and of the result. Terms in f32 have a result in f32.
+template <class Body>
+std::unique_ptr<Kernel> by_types_of_sum(DataType terms, DataType result, Body body) {
+  if (terms != DataType::bf16) return body(float{}, float{});
+  return cuda::by_real(result, [&](auto zero) { return body(Bf16{}, zero); });
+}
+
 template <int kFactors>
 std::unique_ptr<Kernel> sum(const SumScale& scale, std::span<const OperandDesc> operands) {
   const SumShape<kFactors> planned = shape_of<kFactors>(scale, operands);
-  return cuda::by_index(std::max(planned.terms, planned.results), [&](auto index) -> std::unique_ptr<Kernel> {
-    using Index = decltype(index);
+  const auto made = [&]<class T, class Y, class Index>(T, Y, Index) -> std::unique_ptr<Kernel> {
     return cuda::kernel([planned](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
       SumShape<kFactors> shape = planned;
       shape.scale = planned.scale.with(context);
-      Factors<kFactors> factors;
-      for (int k = 0; k < kFactors; ++k) factors.of[k] = cuda::in(operand, static_cast<size_t>(k));
-      float* const y = cuda::out(operand, kFactors);
+      Factors<kFactors, T> factors;
+      for (int k = 0; k < kFactors; ++k) factors.of[k] = cuda::in<T>(operand, static_cast<size_t>(k));
+      Y* const y = cuda::out<Y>(operand, kFactors);
       if (shape.columns)
         return cuda::by_row(shape.at_once, [&](auto at_once) {
           cuda::sum_columns("sum", context, shape.column_parts(),
-                            ColumnTerms<kFactors, decltype(at_once)::value, Index>{shape, factors, y}, workspace);
+                            ColumnTerms<kFactors, decltype(at_once)::value, Index, T, Y>{shape, factors, y}, workspace);
         });
       cuda::by_step_of_plane(shape.step, [&](auto step) {
-        cuda::launch("sum", sum_rows_kernel<kFactors, decltype(step)::value, Index>, shape.results * shape.parts,
+        cuda::launch("sum", sum_rows_kernel<kFactors, decltype(step)::value, Index, T, Y>, shape.results * shape.parts,
                      cuda::kThreads, context, shape, factors, y, reinterpret_cast<double*>(workspace));
       });
     });
+  };
+  return by_types_of_sum(operands[0].tensor.type, operands[kFactors].tensor.type, [&](auto x, auto y) {
+    return cuda::by_index(std::max(planned.terms, planned.results), [&](auto index) { return made(x, y, index); });
   });
 }
 
 // Four adjacent elements of y, or what there is of four at its end, which may have different places in x: for innermost
 // loops that are not of a multiple of four steps. y is contiguous.
-template <bool kAdd, class Index>
-__global__ void stretch_across_kernel(Index n, cuda::DeviceLoops<2> loops, SumScale scaled, const float* x, float* y) {
+template <bool kAdd, class Index, class X, class Y>
+__global__ void stretch_across_kernel(Index n, cuda::DeviceLoops<2> loops, SumScale scaled, const X* x, Y* y) {
   const int64_t first = 4 * cuda::thread_number(), all = static_cast<int64_t>(n);
   if (first >= all) return;
   const float scale = scaled.get();
   const Index innermost = static_cast<Index>(loops.counts[0]);
   Index left = innermost - static_cast<Index>(first) % innermost;
-  const float* from = x + cuda::place(loops, static_cast<Index>(first)).of[1];
+  const X* from = x + cuda::place(loops, static_cast<Index>(first)).of[1];
   cuda::Few<4> few{};
   for (int k = 0; k < 4; ++k) {
-    few.of[k] = scale * *from;
+    few.of[k] = scale * cuda::load_one(from);
     if (first + k + 1 >= all) break;
     from += loops.strides[1][0];
     if (--left > 0) continue;
@@ -288,18 +297,19 @@ __global__ void stretch_across_kernel(Index n, cuda::DeviceLoops<2> loops, SumSc
   }
   if (first + 4 <= all) return cuda::put_few<kAdd>(y + first, few);
   for (int k = 0; k < 4; ++k)
-    if (first + k < all) y[first + k] = kAdd ? y[first + k] + few.of[k] : few.of[k];
+    if (first + k < all)
+      cuda::store_one(y + first + k, kAdd ? cuda::load_one(y + first + k) + few.of[k] : few.of[k]);
 }
 
-template <int kAtOnce, bool kAdd, class Index>
-__global__ void stretch_kernel(Index n, cuda::DeviceLoops<2> loops, SumScale scaled, const float* x, float* y) {
+template <int kAtOnce, bool kAdd, class Index, class X, class Y>
+__global__ void stretch_kernel(Index n, cuda::DeviceLoops<2> loops, SumScale scaled, const X* x, Y* y) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const cuda::Places<2> at = cuda::place(loops, static_cast<Index>(number));
-  float* const to = y + at.of[0];
-  const float* const from = x + at.of[1];
+  Y* const to = y + at.of[0];
+  const X* const from = x + at.of[1];
   const float scale = scaled.get();
-  const auto v = loops.strides[1][0] != 0 ? cuda::load_few<kAtOnce>(from) : cuda::few_of<kAtOnce>(*from);
+  const auto v = loops.strides[1][0] != 0 ? cuda::load_few<kAtOnce>(from) : cuda::few_of<kAtOnce>(cuda::load_one(from));
   cuda::put_few<kAdd>(to, cuda::by_element([=](float value) { return scale * value; }, v));
 }
 
@@ -316,17 +326,26 @@ bool is_contiguous(const Loops<2>& loops) {
   return true;
 }
 
+// body(X{}, Y{}): the types of what is broadcast and of the result. A result in f32 is broadcast from f32.
+template <class Body>
+std::unique_ptr<Kernel> by_types_of_broadcast(std::span<const OperandDesc> operands, Body body) {
+  if (operands[1].tensor.type != DataType::bf16) return body(float{}, float{});
+  return cuda::by_real(operands[0].tensor.type, [&](auto zero) { return body(zero, Bf16{}); });
+}
+
 std::unique_ptr<Kernel> stretched_across(const SumScale& scale, std::span<const OperandDesc> operands,
                                          const Loops<2>& loops) {
   const int64_t n = loops.count(0);
   const cuda::DeviceLoops<2> nest = cuda::on_device(loops);
-  return cuda::by_flag(cuda::adds(operands[1]), [&](auto add) {
-    return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
-      using Index = decltype(index);
-      return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-        cuda::launch("broadcast", stretch_across_kernel<decltype(add)::value, Index>,
-                     cuda::blocks_for(cuda::divided_up(n, 4)), cuda::kThreads, context, static_cast<Index>(n), nest,
-                     scale.with(context), cuda::in(operand, 0), cuda::out(operand, 1));
+  return by_types_of_broadcast(operands, [&]<class X, class Y>(X, Y) {
+    return cuda::by_adding<Y>(operands[1], [&](auto add) {
+      return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
+        using Index = decltype(index);
+        return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+          cuda::launch("broadcast", stretch_across_kernel<decltype(add)::value, Index, X, Y>,
+                       cuda::blocks_for(cuda::divided_up(n, 4)), cuda::kThreads, context, static_cast<Index>(n), nest,
+                       scale.with(context), cuda::in<X>(operand, 0), cuda::out<Y>(operand, 1));
+        });
       });
     });
   });
@@ -338,14 +357,16 @@ std::unique_ptr<Kernel> stretched(const SumScale& scale, std::span<const Operand
   if (!by_four && loops.count(0) > 4 && is_contiguous(loops)) return stretched_across(scale, operands, loops);
   const int64_t n = loops.count(0) / (by_four ? 4 : 1);
   const cuda::DeviceLoops<2> nest = cuda::on_device(loops, by_four ? 4 : 1);
-  return cuda::by_row(by_four ? 4 : 1, [&](auto at_once) {
-    return cuda::by_flag(cuda::adds(operands[1]), [&](auto add) {
-      return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
-        using Index = decltype(index);
-        return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-          cuda::launch("broadcast", stretch_kernel<decltype(at_once)::value, decltype(add)::value, Index>,
-                       cuda::blocks_for(n), cuda::kThreads, context, static_cast<Index>(n), nest, scale.with(context),
-                       cuda::in(operand, 0), cuda::out(operand, 1));
+  return by_types_of_broadcast(operands, [&]<class X, class Y>(X, Y) {
+    return cuda::by_row(by_four ? 4 : 1, [&](auto at_once) {
+      return cuda::by_adding<Y>(operands[1], [&](auto add) {
+        return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
+          using Index = decltype(index);
+          return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+            cuda::launch("broadcast", stretch_kernel<decltype(at_once)::value, decltype(add)::value, Index, X, Y>,
+                         cuda::blocks_for(n), cuda::kThreads, context, static_cast<Index>(n), nest, scale.with(context),
+                         cuda::in<X>(operand, 0), cuda::out<Y>(operand, 1));
+          });
         });
       });
     });

@@ -10,6 +10,13 @@
 namespace plimsoll {
 namespace {
 
+// Then the backend widens them.
+void need_f32(std::span<const OperandDesc> operands) {
+  for (const OperandDesc& operand : operands)
+    if (operand.access != Access::absent && operand.tensor.type == DataType::bf16)
+      throw KernelError("the stand-in takes f32 only");
+}
+
 void need_default(std::string_view algorithm) {
   if (!algorithm.empty() && algorithm != Algorithm{}.name)
     throw KernelError("the stand-in has no algorithm '" + std::string(algorithm) + "'");
@@ -102,6 +109,7 @@ int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 // {x, w, b, y}
 std::vector<Algorithm> ConvForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> o) {
+  need_f32(o);
   check_shapes(o[0].tensor, o[1].tensor, o[3].tensor, attrs);
   return {{}};
 }
@@ -125,7 +133,10 @@ std::unique_ptr<Kernel> ConvForward::make(const Attrs& attrs, std::span<const Op
 }
 
 // {w, dy, dx, addend?}
-std::vector<Algorithm> ConvBackwardData::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+std::vector<Algorithm> ConvBackwardData::algorithms(const Attrs&, std::span<const OperandDesc> o) {
+  need_f32(o);
+  return {{}};
+}
 
 std::unique_ptr<Kernel> ConvBackwardData::make(const Attrs& attrs, std::span<const OperandDesc> o,
                                                std::string_view algorithm) {
@@ -145,6 +156,7 @@ std::unique_ptr<Kernel> ConvBackwardData::make(const Attrs& attrs, std::span<con
 
 // {x, dy, dw, db}   workspace: the sums of a bias, then dw if it accumulates
 std::vector<Algorithm> ConvBackwardWeights::algorithms(const Attrs&, std::span<const OperandDesc> o) {
+  need_f32(o);
   const bool bias = o[3].access != Access::absent, adds = cuda::adds(o[2]);
   return {{.workspace_bytes = (bias ? aligned(cuda::bias_gradient_workspace(planes_of(o[1].tensor))) : 0) +
                               (adds ? o[2].tensor.bytes() : 0)}};
@@ -164,15 +176,18 @@ std::unique_ptr<Kernel> ConvBackwardWeights::make(const Attrs& attrs, std::span<
     });
     put_all(sums, adds ? reinterpret_cast<float*>(at[4] + made_at) : cuda::out(at, 2));
   }, o.size(), [=, n = o[2].tensor.elements()](const RunContext& context, std::byte* const* at, std::byte* workspace) {
-    if (adds) cuda::add_to(context, cuda::out(at, 2), reinterpret_cast<const float*>(workspace + made_at), n);
+    if (adds) cuda::add_to<float, float>(context, cuda::out(at, 2), reinterpret_cast<const float*>(workspace + made_at), n);
     if (at[3])
-      cuda::bias_gradient(context, cuda::in(at, 1), cuda::out(at, 3), adds_bias, reinterpret_cast<float*>(workspace),
+      cuda::bias_gradient<float>(context, cuda::in(at, 1), cuda::out(at, 3), adds_bias, reinterpret_cast<float*>(workspace),
                           planes);
   });
 }
 
 // {x, w, b, y}: dx of a convolution whose dy is x, and a bias.
-std::vector<Algorithm> ConvTransposeForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+std::vector<Algorithm> ConvTransposeForward::algorithms(const Attrs&, std::span<const OperandDesc> o) {
+  need_f32(o);
+  return {{}};
+}
 
 std::unique_ptr<Kernel> ConvTransposeForward::make(const Attrs& attrs, std::span<const OperandDesc> o,
                                                    std::string_view algorithm) {
@@ -189,7 +204,10 @@ std::unique_ptr<Kernel> ConvTransposeForward::make(const Attrs& attrs, std::span
 }
 
 // {a, b, c, y}: leading dimensions broadcast.
-std::vector<Algorithm> MatMul::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+std::vector<Algorithm> MatMul::algorithms(const Attrs&, std::span<const OperandDesc> o) {
+  need_f32(o);
+  return {{}};
+}
 
 namespace {
 
@@ -223,7 +241,7 @@ class Product final : public Kernel {
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     if (addend_)
-      cuda::seed_with(context, cuda::out(operands, 3), y_, cuda::in(operands, 2), c_, static_cast<float>(attrs_.beta));
+      cuda::seed_with(context, operands[3], y_, operands[2], c_, static_cast<float>(attrs_.beta));
     product_->run(context, operands, workspace);
   }
 
