@@ -6,10 +6,9 @@
 #include <bit>
 #include <set>
 
+#include "bf16_operands.h"
 #include "executor.h"
 #include "runtime/backend.h"
-#include "runtime/attrs/bf16.h"
-#include "runtime/precision.h"
 
 namespace plimsoll::test {
 namespace {
@@ -42,34 +41,11 @@ const std::map<std::string_view, std::string_view> kWithoutForm = {
     {"TopK", "gives positions"},
 };
 
-Buffer in_bf16(const Buffer& f32) {
-  Buffer made(f32.size() / 2);
-  const auto* from = reinterpret_cast<const float*>(f32.data());
-  auto* to = reinterpret_cast<Bf16*>(made.data());
-  for (int64_t i = 0; i < f32.size() / 4; ++i) to[i] = from[i];
-  return made;
-}
-
-bool is_f32(const OperandDesc& operand) {
-  return operand.access != Access::absent && operand.tensor.type == DataType::f32;
-}
-
 // Runs body(operands) for every way to have some of the f32 operands in bf16 for which there is a kernel.
 template <class Body>
 void for_each_bf16_kernel(const Task& task, const KernelCall& call, Body body) {
-  std::vector<size_t> real;
-  for (size_t i = 0; i < call.operands.size(); ++i)
-    if (is_f32(call.operands[i])) real.push_back(i);
-  for (size_t chosen = 1; chosen < size_t{1} << real.size(); ++chosen) {
-    std::vector<OperandDesc> operands = call.operands;
-    for (size_t bit = 0; bit < real.size(); ++bit)
-      if ((chosen >> bit & 1) != 0) operands[real[bit]].tensor.type = DataType::bf16;
-    std::map<TensorId, DataType> types;  // a tensor in two slots has one type
-    const bool agree = std::all_of(real.begin(), real.end(), [&](size_t i) {
-      return types.emplace(task.operands[i].tensor, operands[i].tensor.type).first->second == operands[i].tensor.type;
-    });
-    if (agree && has_bf16_kernel(call.name, operands)) body(operands);
-  }
+  const auto there_is = [&](std::span<const OperandDesc> operands) { return has_bf16_kernel(call.name, operands); };
+  for (const std::vector<OperandDesc>& operands : ways_in_bf16(task, call, there_is)) body(operands);
 }
 
 struct KernelRun {

@@ -3,6 +3,7 @@
 // (runtime/profile/replay.cpp).
 #include <catch2/catch.hpp>
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -10,7 +11,10 @@
 #include <optional>
 
 #include "compiler/ir/attributes_json.h"
+#include "bf16_operands.h"
 #include "executor.h"
+#include "runtime/attrs/whole.h"
+#include "runtime/backend.h"
 
 namespace plimsoll::test {
 namespace {
@@ -74,6 +78,88 @@ json case_of(const std::string& name, const Task& task, const Buffers& before, c
   return one;
 }
 
+// The types of a task's operands in bf16, as plans have them: everything that a kernel may take so; every way of kernels
+// whose operands are of both types in plans; terms in bf16 and a sum in f32. The host may lack a library's kernels.
+std::vector<std::vector<OperandDesc>> recorded_in_bf16(const Task& task, const KernelCall& call) {
+  constexpr Bf16Form kOfLibraries[] = {{"ConvBackwardData", slots({0, 1}), slots({2, 3})},
+                                       {"ConvBackwardWeights", slots({0, 1})},
+                                       {"ConvForward", slots({0, 1}), slots({3})},
+                                       {"ConvTransposeForward", slots({0, 1}), slots({3})},
+                                       {"MatMul", slots({0, 1}), slots({2, 3})},
+                                       {"MaxPoolForward", slots({0, 1})},
+                                       {"Reorder", slots({0, 1})}};
+  constexpr std::string_view kOfBothTypes[] = {"BinaryAdd", "CastTo", "GatherForward", "MatMul"};
+  std::vector<std::vector<OperandDesc>> ways = ways_in_bf16(task, call, [&](std::span<const OperandDesc> operands) {
+    for (const OperandDesc& operand : operands)
+      if (operand.access == Access::update && operand.tensor.type == DataType::bf16) return false;
+    return has_bf16_kernel(call.name, operands) ||
+           std::any_of(std::begin(kOfLibraries), std::end(kOfLibraries),
+                       [&](const Bf16Form& form) { return form.kernel == call.name && takes(form, operands); });
+  });
+  if (std::find(std::begin(kOfBothTypes), std::end(kOfBothTypes), call.name) != std::end(kOfBothTypes)) return ways;
+  const auto size = [](const std::vector<OperandDesc>& operands) {
+    return std::count_if(operands.begin(), operands.end(),
+                         [](const OperandDesc& o) { return o.tensor.type == DataType::bf16; });
+  };
+  const bool least = call.name == "SumToShape";
+  std::stable_sort(ways.begin(), ways.end(),
+                   [&](const auto& a, const auto& b) { return least ? size(a) < size(b) : size(a) > size(b); });
+  ways.resize(std::min<size_t>(ways.size(), 1));
+  return ways;
+}
+
+Task with_types(Task task, const std::vector<OperandDesc>& operands) {
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i].access != Access::absent) task.operands[i].type.type = operands[i].tensor.type;
+  return task;
+}
+
+// The tensors with the given types before the kernel for f32 runs on widened operands, and after.
+std::pair<Buffers, Buffers> run_widened(const Task& task, const KernelCall& call,
+                                        const std::vector<OperandDesc>& operands, const Buffers& buffers,
+                                        const RunContext& context) {
+  Buffers before;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const TensorId id = task.operands[i].tensor;
+    if (operands[i].access == Access::absent || before.count(id)) continue;
+    const Buffer& given = buffers.at(id);
+    before.emplace(id, operands[i].tensor.type == DataType::bf16 ? in_bf16(given) : given);
+  }
+  Buffers after = before;
+  KernelCall single = call;
+  single.operands = as_f32(operands);
+  const auto kernel = on_widened(make_kernel(single, ""), operands);
+  Buffer workspace(on_widened(algorithms_of(single), operands).front().workspace_bytes);
+  std::vector<std::byte*> addresses;
+  for (size_t i = 0; i < operands.size(); ++i)
+    addresses.push_back(operands[i].access == Access::absent ? nullptr : after.at(task.operands[i].tensor).data());
+  kernel->run(context, addresses.data(), workspace.data());
+  backend::finish(nullptr);
+  return {std::move(before), std::move(after)};
+}
+
+// A cast between f32 and bf16, which no operator has: --precision bf16 inserts it. Half of the numbers are ties.
+json cast_case(bool narrows) {
+  constexpr int64_t kCount = 1003;
+  Buffer f32(4 * kCount);
+  for (int64_t i = 0; i < kCount; ++i) {
+    const uint32_t bits = 0x3F800000U + static_cast<uint32_t>(i) * (i % 2 == 0 ? 0x8000U : 0x1357U);
+    reinterpret_cast<float*>(f32.data())[i] = (i % 3 == 0 ? -1.0F : 1.0F) * std::bit_cast<float>(bits);
+  }
+  const Buffer bf16 = in_bf16(f32);
+  for (int64_t i = 0; i < kCount && !narrows; ++i)
+    reinterpret_cast<float*>(f32.data())[i] = reinterpret_cast<const Bf16*>(bf16.data())[i];
+  const auto entry = [](const char* access, const char* type, const char* when, const Buffer& buffer) {
+    return json{{"access", access}, {"type", type}, {"layout", "plain"}, {"dims", {17, 59}},
+                {when, hexadecimal(buffer)}};
+  };
+  return {{"name", narrows ? "Cast/f32 to bf16" : "Cast/bf16 to f32"},
+          {"kernel", "CastTo"},
+          {"attributes", json_of(to_attributes(CastAttrs{}))},
+          {"operands", narrows ? json{entry("read", "f32", "before", f32), entry("write", "bf16", "after", bf16)}
+                               : json{entry("read", "bf16", "before", bf16), entry("write", "f32", "after", f32)}}};
+}
+
 bool makes_weight_gradient(const Task& task, const TaskGraph& graph) {
   for (const Operand& operand : task.operands)
     if (operand.access == Access::write && graph.tensors[operand.tensor].kind == TensorKind::weight_gradient)
@@ -89,7 +175,7 @@ TEST_CASE("cases for another backend", "[.cases]") {
   const bool nhwc_too = std::getenv("PLIMSOLL_CASES_NHWC") != nullptr;  // layouts that the host itself cannot replay
   std::ofstream out(path);
   out << "{\"schema\": 1, \"seed\": 42, \"learning_rate\": 0.1, \"cases\": [";
-  size_t cases = 0, cases_last = 0;
+  size_t cases = 0, cases_last = 0, cases_bf16 = 0;
   for (const Op* op : all_ops()) {
     if (op->samples == nullptr) continue;
     for (const Sample& sample : op->samples()) {
@@ -123,16 +209,42 @@ TEST_CASE("cases for another backend", "[.cases]") {
               << case_of(name + task.name + ", nhwc" + how, turned, before, after, accumulate, last->graph).dump();
           ++cases_last;
         };
+        const auto write_bf16 = [&](bool accumulate) {
+          const KernelCall call = executor.call_of(task, accumulate);
+          Buffers filled = buffers;
+          if (accumulate)
+            for (const Operand& operand : task.operands)
+              if (operand.access == Access::write)
+                std::memset(filled.at(operand.tensor).data(), 0x3E, size_t(filled.at(operand.tensor).size()));
+          for (const std::vector<OperandDesc>& operands : recorded_in_bf16(task, call)) {
+            const auto [before, after] = run_widened(task, call, operands, filled, executor.context);
+            std::string how = accumulate ? ", added, bf16" : ", bf16";
+            for (const OperandDesc& operand : operands) how += operand.tensor.type == DataType::bf16 ? "*" : "-";
+            out << ",\n"
+                << case_of(name + task.name + how, with_types(task, operands), before, after, accumulate,
+                           instance.graph).dump();
+            ++cases_bf16;
+            if (!last) continue;
+            const Task& alike = last->graph.tasks[TaskId(static_cast<int64_t>(number))];
+            out << ",\n"
+                << case_of(name + task.name + ", nhwc" + how, with_types(alike, operands), before, after, accumulate,
+                           last->graph).dump();
+          }
+        };
         write(false, false);
         if (makes_weight_gradient(task, instance.graph)) write(true, false);
+        for (const bool accumulate : {false, true})
+          if (!accumulate || makes_weight_gradient(task, instance.graph)) write_bf16(accumulate);
         if (!task.remembers.empty()) write(false, true);
         ++number;
       });
     }
   }
+  for (const bool narrows : {false, true}) out << ",\n" << cast_case(narrows).dump();
   out << "\n]}\n";
   REQUIRE(out.flush());
   CHECK(cases > 100);
+  CHECK(cases_bf16 > 100);
   CHECK((cases_last > 100) == nhwc_too);
 }
 
