@@ -16,6 +16,7 @@ Device device_from(const Json& text) {
                 .process_bytes = text.value("process_bytes", int64_t{0}),
                 .flops_per_second = text.at("flops_per_second").get<double>(),
                 .tf32_flops_per_second = text.value("tf32_flops_per_second", 0.0),
+                .bf16_flops_per_second = text.value("bf16_flops_per_second", 0.0),
                 .memory_bytes_per_second = text.at("memory_bytes_per_second").get<double>(),
                 .d2h_bytes_per_second = link.at("d2h_bytes_per_second").get<double>(),
                 .h2d_bytes_per_second = link.at("h2d_bytes_per_second").get<double>(),
@@ -46,7 +47,8 @@ std::string fault_of(const Device& device) {
         device.ranks.bytes_per_second, device.d2h_bytes_per_second, device.h2d_bytes_per_second,
         static_cast<double>(device.units)})
     if (!(figure > 0)) return "its values must be positive";
-  if (device.process_bytes < 0 || device.tf32_flops_per_second < 0 || device.launch_seconds < 0 ||
+  if (device.process_bytes < 0 || device.tf32_flops_per_second < 0 || device.bf16_flops_per_second < 0 ||
+      device.launch_seconds < 0 ||
       device.link_latency_seconds < 0 || device.ranks.latency_seconds < 0)
     return "its values must be positive";
   const Efficiency& e = device.efficiency;

@@ -14,8 +14,8 @@ namespace plimsoll {
 // Fractions of peak rates that large kernels reach.
 struct Efficiency {
   double memory = 1;          // of memory bandwidth: tasks limited by memory
-  double tf32 = 1;            // of the tensor cores' TF32 peak: convolutions and matrix products
-  double matrix_product = 1;  // of the peak flops, like all below
+  double tf32 = 1;            // of the tensor cores' peak: convolutions, and matrix products in TF32
+  double matrix_product = 1;  // of the peak flops, like all below; of the tensor cores' in bf16
   double grouped = 1;         // convolutions with several groups
   double depthwise = 1;       // one channel per group
   // Fractions of the forward convolution's rate that its gradients reach.
@@ -30,6 +30,7 @@ struct Device {
   int64_t process_bytes = 0;  // cuda: bytes that a process takes before its first allocation; an assumption
   double flops_per_second = 0;  // peak, f32, without tensor cores
   double tf32_flops_per_second = 0;  // dense peak of tensor cores on f32 operands; 0: not supported
+  double bf16_flops_per_second = 0;  // the same on bf16 operands, with sums in f32
   double memory_bytes_per_second = 0;
   // Copies to pinned host memory and back: bytes per second of each direction, and the latency of a copy.
   double d2h_bytes_per_second = 0, h2d_bytes_per_second = 0, link_latency_seconds = 0;

@@ -17,9 +17,44 @@ constexpr double kAttentionShare = 0.25;
 
 bool is_attention(const Task& task) { return task.kernel == "AttentionForward" || task.kernel == "AttentionBackward"; }
 
+// A convolution of one group, a product or attention, at a share of the tensor cores' peak; nullopt if they do not run
+// it.
+std::optional<AlgorithmCost> on_tensor_cores(const Device& device, double peak, double share, const Task& task,
+                                             int64_t samples) {
+  if (peak == 0) return {};
+  const auto shape = convolution_of(task, samples);
+  if (shape ? shape->groups > 1 : task.kernel != "MatMul" && !is_attention(task)) return {};
+  if (is_attention(task)) share *= kAttentionShare;
+  if (shape && shape->direction == ConvDirection::backward_data) share *= device.efficiency.backward_data;
+  if (shape && shape->direction == ConvDirection::backward_weights) share *= device.efficiency.backward_weights;
+  Device tensor_cores = device;
+  tensor_cores.flops_per_second = peak;
+  const double flops = shape ? direct_flops(*shape) : static_cast<double>(task.flops.at(samples));
+  const double memory = device.memory_bytes_per_second * device.efficiency.memory;
+  const double move = static_cast<double>(task.bytes_moved(samples)) / memory;
+  const int64_t turned = shape ? bytes_turned_around(*shape, true) : 0;
+  return AlgorithmCost{.name = "tensor_cores",
+                       .workspace_bytes = align_up(turned),
+                       .seconds = std::max(compute_seconds(tensor_cores, flops, share), move) +
+                                  2 * static_cast<double>(turned) / memory +
+                                  (turned > 0 ? 3 : 1) * device.launch_seconds};
+}
+
+// Both factors are in bf16. They are the first two operands of every such kernel. Attention multiplies them in TF32.
+std::optional<AlgorithmCost> bf16_algorithm(const Device& device, const Task& task, int64_t samples) {
+  if (task.operands.size() < 2 || task.operands[0].type.type != DataType::bf16 ||
+      task.operands[1].type.type != DataType::bf16)
+    return {};
+  if (is_attention(task))
+    return on_tensor_cores(device, device.tf32_flops_per_second, device.efficiency.tf32, task, samples);
+  const double share = task.kernel == "MatMul" ? device.efficiency.matrix_product : device.efficiency.tf32;
+  return on_tensor_cores(device, device.bf16_flops_per_second, share, task, samples);
+}
+
 }  // namespace
 
 std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task& task, int64_t samples) {
+  if (const std::optional<AlgorithmCost> bf16 = bf16_algorithm(device, task, samples)) return {*bf16};
   if (const auto shape = convolution_of(task, samples)) return convolution_algorithms(device, *shape);
   const double flops = static_cast<double>(task.flops.at(samples)),
                bytes = static_cast<double>(task.bytes_moved(samples));
@@ -30,25 +65,18 @@ std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task&
 }
 
 std::optional<AlgorithmCost> tf32_algorithm(const Device& device, const Task& task, int64_t samples) {
-  if (device.tf32_flops_per_second == 0) return {};
-  const auto shape = convolution_of(task, samples);
-  if (shape ? shape->groups > 1 : task.kernel != "MatMul" && !is_attention(task)) return {};
-  double share = device.efficiency.tf32;
-  if (is_attention(task)) share *= kAttentionShare;
-  if (shape && shape->direction == ConvDirection::backward_data) share *= device.efficiency.backward_data;
-  if (shape && shape->direction == ConvDirection::backward_weights) share *= device.efficiency.backward_weights;
-  Device tensor_cores = device;
-  tensor_cores.flops_per_second = device.tf32_flops_per_second;
-  const double flops = shape ? direct_flops(*shape) : static_cast<double>(task.flops.at(samples));
-  const double memory = device.memory_bytes_per_second * device.efficiency.memory;
-  const double move = static_cast<double>(task.bytes_moved(samples)) / memory;
-  const int64_t turned = shape ? bytes_turned_around(*shape, true) : 0;
-  return AlgorithmCost{.name = "tensor_cores",
-                       .workspace_bytes = align_up(turned),
-                       .seconds = std::max(compute_seconds(tensor_cores, flops, share), move) +
-                                  2 * static_cast<double>(turned) / memory +
-                                  (turned > 0 ? 3 : 1) * device.launch_seconds,
-                       .tf32 = true};
+  std::optional<AlgorithmCost> cost =
+      on_tensor_cores(device, device.tf32_flops_per_second, device.efficiency.tf32, task, samples);
+  if (cost) cost->tf32 = true;
+  return cost;
+}
+
+double widening_seconds(const Device& device, const Task& task, int64_t samples) {
+  int64_t bytes = 0;
+  for (const Operand& operand : task.operands)
+    if (operand.access != Access::absent && operand.type.type == DataType::bf16)
+      bytes += operand.type.at(samples).bytes();
+  return 4.0 * static_cast<double>(bytes) / (device.memory_bytes_per_second * device.efficiency.memory);
 }
 
 LinkRates link_rates(const Device& device) {

@@ -221,7 +221,8 @@ void ProfiledCosts::remember(const ProfiledTask& profiled, const Task& task, int
   };
   for (AlgorithmCost& cost : costs)
     if (!cost.time_measured)
-      cost.seconds = (cost.tf32 ? tf32 : f32) * (1 + kPerPlace * static_cast<double>(place(cost)));
+      cost.seconds = (cost.tf32 ? tf32 : f32) * (1 + kPerPlace * static_cast<double>(place(cost))) +
+                     (cost.name.starts_with("widened") ? widening_seconds(options_.device, task, samples) : 0);
   std::stable_sort(costs.begin(), costs.end(),
                    [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
   profile_.costs[profiled.signature] = std::move(costs);

@@ -199,6 +199,30 @@ TEST_CASE("tensor cores are a rate of their own, for what they can do and where 
   for (const char* const name : {"t4", "v100", "p100"}) CHECK(find_device(name)->tf32_flops_per_second == 0);
 }
 
+TEST_CASE("factors in bf16 are multiplied on tensor cores, at a rate of their own") {
+  TaskGraph graph = conv_and_relu(Layout::nhwc);
+  Task& conv = graph.tasks[TaskId(0)];
+  Device device = toy();
+  device.bf16_flops_per_second = 16e9;
+  device.efficiency.tf32 = 0.25;
+  CHECK(modelled_algorithms(device, conv, 4).size() == toy().algorithms.size());
+  const double in_f32 = static_cast<double>(conv.bytes_moved(4));
+  for (const size_t slot : {0, 1}) conv.operands[slot].type.type = DataType::bf16;
+  const std::vector<AlgorithmCost> costs = modelled_algorithms(device, conv, 4);
+  REQUIRE(costs.size() == 1);
+  CHECK(costs[0].seconds == Approx(4 * 294912 / 4e9 + 1e-6));
+  CHECK(!costs[0].tf32);
+  CHECK(static_cast<double>(conv.bytes_moved(4)) < in_f32);
+  // On f32 copies, each operand in bf16 is read, written as f32, and read again.
+  const int64_t halves = conv.operands[0].type.at(4).bytes() + conv.operands[1].type.at(4).bytes();
+  CHECK(widening_seconds(device, conv, 4) == Approx(4 * static_cast<double>(halves) / 0.5e9));
+  device.bf16_flops_per_second = 0;  // older than Ampere
+  CHECK(modelled_algorithms(device, conv, 4).size() == toy().algorithms.size());
+  for (const char* const name : {"a100", "h100", "h200", "rtx3090", "rtx4090", "l4"})
+    CHECK(find_device(name)->bf16_flops_per_second >= 2 * find_device(name)->tf32_flops_per_second * 0.99);
+  for (const char* const name : {"t4", "v100", "p100", "host"}) CHECK(find_device(name)->bf16_flops_per_second == 0);
+}
+
 // Agrees with cuDNN's exact workspaces (tests/cudnn/engines_test.cpp): a kernel that reads another layout transposes
 // the images first.
 TEST_CASE("images that lie the wrong way for an algorithm are copied first: time and workspace") {
