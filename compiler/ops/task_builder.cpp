@@ -264,13 +264,9 @@ void TaskBuilder::enter_backward(NodeId node) {
 bool TaskBuilder::joined(TensorId before, TensorId more) {
   const auto found = may_add_.find(more);
   if (!joins_ || found == may_add_.end()) return false;
-  const auto is_f32 = [&](const Operand& operand) {
-    return !operand.tensor.valid() || graph_.tensors[operand.tensor].type.type == DataType::f32;
-  };
+  const auto type_of = [&](TensorId tensor) { return graph_.tensors[tensor].type.type; };
   Task& task = graph_.tasks[found->second];
-  if (graph_.tensors[before].type.type != DataType::f32 ||
-      !std::all_of(task.operands.begin(), task.operands.end(), is_f32))
-    return false;
+  if (type_of(before) != type_of(more)) return false;
   // Not if this node computes `before` later.
   for (int64_t i = found->second.value + 1; i < static_cast<int64_t>(graph_.tasks.size()); ++i)
     for (const Operand& operand : graph_.tasks[TaskId(i)].operands)
