@@ -307,7 +307,9 @@ def profiles(check):
 
         check.step(f"{name} profile", profile)
         if not check.dry:
-            check.step(f"{name} profile tf32", lambda name=name: {"tasks": len(profiled(check, name, "tf32")["tasks"])})
+            for precision in ("tf32", "bf16"):
+                check.step(f"{name} profile {precision}", lambda name=name, precision=precision: {
+                    "tasks": len(profiled(check, name, precision)["tasks"])})
 
 
 def planned_better(args, index):

@@ -169,10 +169,14 @@ class Folder:
         self.trainers.append(entry)
         print(f"  {tag}: arena {plan['summary']['arena_bytes'] / 2**20:.0f} MiB", flush=True)
 
-    def tasks(self, name, model, batch):
-        path = f"{self.out}/networks/{name}.tasks.json"
+    def tasks(self, name, model, batch, precision="fp32"):
+        """The profiler's input. In TF32 it is that of fp32, with other algorithms; in bf16 the tasks are others."""
+        called = f"{name}.tasks" if precision == "fp32" else f"{name}-{precision}.tasks"
+        path = f"{self.out}/networks/{called}.json"
         command = [self.args.plimsoll, "profile", model, "--batch", batch, "--target", "cuda", "--tasks-only", "-q", "-o"]
-        if not self.is_made(path, f"{name}.tasks", command):
+        if precision != "fp32":
+            command[-1:-1] = ["--precision", precision]
+        if not self.is_made(path, called, command):
             run([*command, path])
 
     def source(self):
@@ -241,7 +245,8 @@ def part3(folder):
         for budget in BUDGETS:
             folder.trainer(3, name, model, folder.args.batch3, "fp32", f"{budget}%", costs)
         # The profiler's input on that machine: the tasks of the whole batch.
-        folder.tasks(name, model, folder.args.batch3)
+        for precision in ("fp32", "bf16"):
+            folder.tasks(name, model, folder.args.batch3, precision)
 
 
 def held_by_torch(folder, name, precision):
@@ -261,8 +266,10 @@ def part4(folder):
             for budget in ("100%", "50%", *held_by_torch(folder, name, precision)):
                 folder.trainer(4, name, model, folder.args.batch3, precision, budget, costs)
             folder.trainer(4, name, model, folder.args.batch3, precision, "100%", costs, layout=other_layout(precision))
-        for budget in ("100%", "50%"):  # against PyTorch's automatic mixed precision; no profile has its tasks
-            folder.trainer(4, name, model, folder.args.batch3, "bf16", budget)
+        profile = f"{folder.out}/results/profile-{name}-bf16.json"
+        costs = profile if os.path.exists(profile) else "h200"
+        for budget in ("100%", "50%"):  # against PyTorch's automatic mixed precision
+            folder.trainer(4, name, model, folder.args.batch3, "bf16", budget, costs)
     for name in folder.args.transformers:
         for precision in ("tf32", "bf16"):
             for budget in ("100%", "50%", *held_by_torch(folder, name, precision)):
