@@ -315,7 +315,10 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
   request.cut_short = [&] { cut_short = true; };
   request.host_budget_binds = [&] { host_budget_binds = true; };
   if (!one.print_after.empty() || !one.dump.empty())
-    request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
+    request.observe = [&](const UnfinishedPlan& unfinished) {
+      dump.after(unfinished.after, unfinished.plan);
+      return true;
+    };
   PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
   dump.after("check", plan);
   PLIMSOLL_TRY(dump.finish(plannable.graph));
