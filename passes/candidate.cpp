@@ -15,6 +15,17 @@
 namespace plimsoll {
 namespace {
 
+Context context_of(const TaskGraph& graph, const Choices& choices, const Policy& policy, int64_t live_limit,
+                   const LinkRates& links = {}) {
+  return {.graph = graph, .choices = choices, .policy = policy, .live_limit = live_limit, .links = links};
+}
+
+// A named type, so that the schedule can be had back (schedule_in).
+struct DecidedSchedule {
+  std::shared_ptr<const schedule::Program> program;
+  schedule::Program operator()(const ScheduleRequest&) const { return *program; }
+};
+
 // A candidate holds one rank's share of the batch; a plan counts the samples of all ranks.
 Plan empty_plan(const TaskGraph& graph, int64_t batch, int64_t sub_batch) {
   const Candidate variant{.batch = batch, .sub_batch = sub_batch};
@@ -29,12 +40,15 @@ Plan empty_plan(const TaskGraph& graph, int64_t batch, int64_t sub_batch) {
   return plan;
 }
 
-Context context_of(const TaskGraph& graph, const Choices& choices, const Policy& policy, int64_t live_limit,
-                   const LinkRates& links = {}) {
-  return {.graph = graph, .choices = choices, .policy = policy, .live_limit = live_limit, .links = links};
+}  // namespace
+
+Plan empty_plan(const Candidate& candidate) {
+  return empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);
 }
 
-}  // namespace
+Context context_of(const Candidate& candidate, const Policy& policy, int64_t live_limit) {
+  return context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
+}
 
 Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t batch, int64_t sub_batch) {
   Candidate candidate{.graph = &graph, .links = costs.links(), .batch = batch, .sub_batch = sub_batch};
@@ -46,24 +60,29 @@ Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t b
 
 Policy with_schedule(const Policy& policy, schedule::Trace trace) {
   Policy decided = policy;
-  const auto program = std::make_shared<const schedule::Program>(schedule::Program{.trace = std::move(trace)});
-  decided.schedule = [program](const ScheduleRequest&) { return *program; };
+  decided.schedule =
+      DecidedSchedule{std::make_shared<const schedule::Program>(schedule::Program{.trace = std::move(trace)})};
   return decided;
+}
+
+const schedule::Trace* schedule_in(const Policy& policy) {
+  const DecidedSchedule* const decided = policy.schedule.target<DecidedSchedule>();
+  return decided ? &decided->program->trace : nullptr;
 }
 
 Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
                          const PassObserver& observe) {
-  Plan plan = empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);
-  const Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
+  Plan plan = empty_plan(candidate);
+  const Context context = context_of(candidate, policy, live_limit);
   PLIMSOLL_ASSIGN(const bool finished, run_passes(plan, context, observe));
-  PLIMSOLL_CHECK(finished, "a plan was given up that nobody said is too slow");
+  PLIMSOLL_CHECK(finished || observe, "a plan was given up that nobody said is too slow");
   return plan;
 }
 
 Result<std::optional<Found>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
                                         const Ceiling& ceiling) {
-  Plan plan = empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);
-  Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
+  Plan plan = empty_plan(candidate);
+  Context context = context_of(candidate, policy, live_limit);
   context.ceiling = ceiling;
   PLIMSOLL_ASSIGN(const bool finished, run_passes(plan, context));
   if (!finished) return std::optional<Found>();
@@ -82,8 +101,8 @@ Ceiling lower_bounds_of(const Candidate& candidate, const Policy& policy, int64_
 }
 
 schedule::Model ordered_model(const Candidate& candidate, const Policy& policy) {
-  const Context context = context_of(*candidate.graph, candidate.choices, policy, kNoLimit, candidate.links);
-  Plan plan = empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);
+  const Context context = context_of(candidate, policy, kNoLimit);
+  Plan plan = empty_plan(candidate);
   for (const auto pass : {seed_plan, order}) PLIMSOLL_CHECK(pass(plan, context).ok(), "the first passes cannot fail");
   return schedule::make_model(plan, context);
 }

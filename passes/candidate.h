@@ -37,8 +37,15 @@ Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t b
 
 // The policy that always decides on this schedule.
 Policy with_schedule(const Policy& policy, schedule::Trace trace);
+// That schedule; null: the policy decides in another way.
+const schedule::Trace* schedule_in(const Policy& policy);
 
-// Runs all passes. `live_limit` is in bytes of live tensors and workspaces.
+// A plan of this candidate before the first pass.
+Plan empty_plan(const Candidate& candidate);
+// What the passes read for it. The candidate must outlive the context.
+Context context_of(const Candidate& candidate, const Policy& policy, int64_t live_limit);
+
+// Runs all passes, or those until the observer stops. `live_limit` is in bytes of live tensors and workspaces.
 Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
                          const PassObserver& observe = {});
 

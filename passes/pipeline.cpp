@@ -57,21 +57,41 @@ bool reaches(const Plan& plan, const Context& context, const Ceiling& ceiling) {
   return ceiling.arena_bytes != kNoLimit && least_arena_bytes(plan, context) >= ceiling.arena_bytes;
 }
 
-}  // namespace
-
-std::span<const Pass> all_passes() { return kPasses; }
-
-Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& observe) {
-  for (const Pass& pass : kPasses) {
+Result<bool> run(std::span<const Pass> passes, Plan& plan, const Context& context, const PassObserver& observe,
+                 bool verified) {
+  for (const Pass& pass : passes) {
     if (context.ceiling.deadline.passed()) return false;
     if (pass.name == kGate && reaches(plan, context, context.ceiling)) return false;
     const auto start = std::chrono::steady_clock::now();
     PLIMSOLL_TRY(pass.run(plan, context));
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    if (kVerifyPasses) PLIMSOLL_TRY(verify_after(pass.name, plan, context));
-    if (observe) observe(pass.name, plan, spent.count());
+    if (verified) PLIMSOLL_TRY(verify_after(pass.name, plan, context));
+    if (observe && !observe(pass.name, plan, spent.count())) return false;
   }
   return true;
+}
+
+}  // namespace
+
+std::span<const Pass> all_passes() { return kPasses; }
+
+const Pass* find_pass(std::string_view name) {
+  for (const Pass& pass : kPasses)
+    if (pass.name == name) return &pass;
+  return nullptr;
+}
+
+Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& observe) {
+  return run(kPasses, plan, context, observe, kVerifyPasses);
+}
+
+Result<bool> run_passes_after(std::string_view last, Plan& plan, const Context& context, const PassObserver& observe) {
+  const Pass* const found = find_pass(last);
+  PLIMSOLL_CHECK(found, "a plan continues after a pass that is none");
+  const std::span<const Pass> all = kPasses;
+  const size_t done = static_cast<size_t>(found - kPasses) + 1;
+  for (const Pass& pass : all.first(done)) PLIMSOLL_TRY(verify_after(pass.name, plan, context));
+  return run(all.subspan(done), plan, context, observe, true);
 }
 
 }  // namespace plimsoll

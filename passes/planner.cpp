@@ -13,6 +13,7 @@
 #include "passes/infeasible.h"
 #include "passes/inputs_ahead.h"
 #include "passes/minimum.h"
+#include "passes/resume.h"
 #include "passes/select_variant.h"
 #include "passes/thread_pool.h"
 
@@ -126,21 +127,53 @@ Result<Found> best_of_search(const Planning& planning, const Found& unlimited, c
   return best;
 }
 
-// Makes the plan again for the request's observers.
-Status observe(const PlanRequest& request, const Found& found) {
-  if (!request.observe && !request.timed) return {};
-  const auto hear = [&](std::string_view pass, const Plan& plan, double seconds) {
-    if (request.observe) request.observe(std::string(pass), plan);
-    if (request.timed) request.timed(std::string(pass), seconds);
-  };
-  const Result<Plan> again = plan_within(*found.candidate, found.policy, found.live_limit, hear);
-  return again.ok() ? Status() : Status(again.error());
+// The figures of the plan that other plans decide.
+SearchFigures figures_of(const Planning& planning, const Found& best, const Found& unlimited, const Found& minimum) {
+  SearchFigures figures{.minimum_bytes = minimum.arena(),
+                        .unconstrained_bytes = with_inputs_ahead(planning, unlimited.arena(), planning.request.batch),
+                        .unconstrained_seconds = unlimited.seconds(),
+                        .bound_seconds = best.plan.summary.bound_seconds};
+  if (planning.budget_bytes != kNoLimit) figures.budget_bytes = planning.budget_bytes;
+  if (planning.host_budget() != kNoLimit) figures.host_budget_bytes = planning.host_budget();
+  for (const std::vector<Choice>& choices : unlimited.candidate->choices.first)
+    figures.ideal_seconds += choices.front().seconds;
+  return figures;
+}
+
+// Passes on what the passes do to the request's observers. `told` is what a pass leaves, but for the plan.
+class Observers {
+ public:
+  Observers(const PlanRequest& request, UnfinishedPlan told) : request_(request), told_(std::move(told)) {}
+
+  bool stopped() const { return stopped_; }
+  PassObserver hear() {
+    return [this](std::string_view pass, const Plan& plan, double seconds) {
+      if (request_.timed) request_.timed(std::string(pass), seconds);
+      if (pass == kSchedulePass) told_.schedule = {};
+      if (!request_.observe) return true;
+      told_.after = pass;
+      told_.plan = plan;
+      stopped_ = !request_.observe(told_);
+      return !stopped_;
+    };
+  }
+
+ private:
+  const PlanRequest& request_;
+  UnfinishedPlan told_;
+  bool stopped_ = false;
+};
+
+// Makes the plan again for the request's observers. Returns what they stopped at.
+Result<std::optional<Plan>> observe(const PlanRequest& request, const Found& found, const SearchFigures& figures) {
+  if (!request.observe && !request.timed) return std::optional<Plan>();
+  Observers observers(request, unfinished_of(found, figures));
+  PLIMSOLL_ASSIGN(Plan again, plan_within(*found.candidate, found.policy, found.live_limit, observers.hear()));
+  return observers.stopped() ? std::optional(std::move(again)) : std::nullopt;
 }
 
 // Adds what identifies the plan, and what it is compared with.
-Plan finish(const Planning& planning, Found found, const Found& unlimited, const Found& minimum) {
-  const PlanRequest& request = planning.request;
-  Plan plan = std::move(found.plan);
+Plan finish(const PlanRequest& request, const Policy& policy, Plan plan, const SearchFigures& figures) {
   plan.generator = kGenerator;
   plan.model_name = request.model_name;
   plan.model_sha256 = request.model_sha256;
@@ -150,16 +183,24 @@ Plan finish(const Planning& planning, Found found, const Found& unlimited, const
   plan.libraries = request.libraries;
   plan.precision = request.precision;
   plan.layout = request.layout;
-  plan.policy = planning.policy.name;
-  if (request.inputs_ahead && planning.policy.searches) place_inputs_ahead(plan, planning.budget_bytes);
-  plan.budget_bytes = planning.budget_bytes == kNoLimit ? plan.summary.arena_bytes : planning.budget_bytes;
-  if (planning.host_budget() != kNoLimit) plan.host_budget_bytes = planning.host_budget();
-  plan.summary.minimum_bytes = minimum.arena();
-  plan.summary.unconstrained_bytes = with_inputs_ahead(planning, unlimited.arena(), request.batch);
-  plan.summary.unconstrained_seconds = unlimited.seconds();
-  for (const std::vector<Choice>& choices : unlimited.candidate->choices.first)
-    plan.summary.ideal_seconds += choices.front().seconds;
+  plan.policy = policy.name;
+  const bool unlimited = figures.budget_bytes < 0;
+  if (request.inputs_ahead && policy.searches) place_inputs_ahead(plan, unlimited ? kNoLimit : figures.budget_bytes);
+  plan.budget_bytes = unlimited ? plan.summary.arena_bytes : figures.budget_bytes;
+  plan.host_budget_bytes = figures.host_budget_bytes;
+  plan.summary.minimum_bytes = figures.minimum_bytes;
+  plan.summary.unconstrained_bytes = figures.unconstrained_bytes;
+  plan.summary.unconstrained_seconds = figures.unconstrained_seconds;
+  plan.summary.ideal_seconds = figures.ideal_seconds;
+  plan.summary.bound_seconds = figures.bound_seconds;
   return plan;
+}
+
+// The policy that a request names.
+Result<Policy> policy_of(const PlanRequest& request) {
+  PLIMSOLL_ASSIGN(Policy policy, find_policy(request.policy));
+  if (request.keep_order) policy.order = OrderKind::depth_first;
+  return policy;
 }
 
 }  // namespace
@@ -236,8 +277,10 @@ Result<Plan> serve(Planning planning) {
                                   ? best_of_search(planning, unlimited, minimum)
                                   : planning.recipe(planning.policy).choose(unlimited, minimum.least()));
   PLIMSOLL_CHECK(planning.fits_host(best.host_pool()), "a host pool is larger than its budget");
-  PLIMSOLL_TRY(observe(request, best));
-  Plan plan = finish(planning, std::move(best), unlimited, minimum.least());
+  const SearchFigures figures = figures_of(planning, best, unlimited, minimum.least());
+  PLIMSOLL_ASSIGN(std::optional<Plan> stopped, observe(request, best, figures));
+  if (stopped) return std::move(*stopped);
+  Plan plan = finish(request, planning.policy, std::move(best.plan), figures);
   plan.summary.planning_seconds = seconds_since(start);
   return plan;
 }
@@ -247,9 +290,16 @@ Planner::Planner(TaskGraph graph, Costs& costs, int64_t batch)
 Planner::~Planner() = default;
 
 Result<Plan> Planner::plan(const PlanRequest& request) {
-  PLIMSOLL_ASSIGN(Policy policy, find_policy(request.policy));
-  if (request.keep_order) policy.order = OrderKind::depth_first;
+  PLIMSOLL_ASSIGN(const Policy policy, policy_of(request));
   return serve({.variants = *variants_, .request = request, .policy = policy});
+}
+
+Result<Plan> Planner::plan_from(const UnfinishedPlan& unfinished, const PlanRequest& request) {
+  PLIMSOLL_ASSIGN(const Policy policy, policy_of(request));
+  PLIMSOLL_TRY(check_request(request, *variants_));
+  Observers observers(request, unfinished);
+  PLIMSOLL_ASSIGN(Plan plan, resume(*variants_, unfinished, observers.hear()));
+  return observers.stopped() ? std::move(plan) : finish(request, policy, std::move(plan), unfinished.figures);
 }
 
 Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request) {

@@ -9,6 +9,7 @@
 #include "compiler/ir/plan.h"
 #include "compiler/ir/profile.h"
 #include "compiler/ir/task_graph.h"
+#include "compiler/ir/unfinished_plan.h"
 #include "compiler/support/status.h"
 #include "passes/context.h"
 
@@ -37,9 +38,10 @@ struct PlanRequest {
   std::map<std::string, std::string> libraries = {};
   std::string precision = {};  // as Plan::precision
   std::string layout = {};     // as Plan::layout
-  // Called after each pass of the returned plan, with the pass's name and the plan, for --print-after and --dump.
-  // Empty: no observer. `timed` receives the seconds that the pass took.
-  std::function<void(const std::string& pass, const Plan& plan)> observe = {};
+  // Called after each pass of the returned plan, for --print-after and --dump. Returns false to stop there: the planner
+  // then returns the plan as that pass has left it. Empty: no observer. `timed` receives the seconds that the pass
+  // took.
+  std::function<bool(const UnfinishedPlan& plan)> observe = {};
   std::function<void(const std::string& pass, double seconds)> timed = {};
   // Called when the time limit ended the search.
   std::function<void()> cut_short = {};
@@ -69,6 +71,10 @@ class Planner {
   // A larger budget never makes a slower plan under a policy that searches, whatever was planned before
   // (docs/decisions/search.md).
   Result<Plan> plan(const PlanRequest& request);
+
+  // The same from a plan between two passes, which an observer of the same request has received: nothing is searched.
+  // Errors: those of resume().
+  Result<Plan> plan_from(const UnfinishedPlan& unfinished, const PlanRequest& request);
 
  private:
   std::unique_ptr<Variants> variants_;

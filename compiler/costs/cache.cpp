@@ -11,17 +11,12 @@
 #include <fstream>
 #include <map>
 
+#include "compiler/support/digest.h"
+
 namespace plimsoll {
 namespace {
 
 namespace fs = std::filesystem;
-
-// FNV-1a: a short name for a long key. The key itself is the first line of the file.
-std::string digest(const std::string& key) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return fmt::format("{:016x}", hash);
-}
 
 constexpr std::string_view kFirstLine = "# plimsoll costs, schema 1: ";
 
@@ -41,7 +36,8 @@ std::string default_cache_directory() {
 
 CostCache::CostCache(const std::string& directory, const std::string& key)
     : directory_(directory), key_(std::string(kFirstLine) + one_line(key)) {
-  if (!directory.empty()) path_ = directory + "/costs-" + digest(key_) + ".jsonl";
+  // The key itself is the first line of the file.
+  if (!directory.empty()) path_ = directory + "/costs-" + digest_of(key_) + ".jsonl";
 }
 
 CostCache::Kept CostCache::load() const {

@@ -5,6 +5,8 @@
 #include <variant>
 
 #include "compiler/driver/dump_file.h"
+#include "compiler/import/model_file.h"
+#include "compiler/network/loss.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -34,6 +36,18 @@ Status take_graph(Beginning& made, TaskGraph graph) {
   return {};
 }
 
+// The trainer reads these weights from its model, like all tensors that are read but not written by a task.
+void put_weights_of_loss(Beginning& made) {
+  const LossRequest& loss = made.asked.of_model.network.loss;
+  const auto put = [&](const char* name, const std::vector<float>& weights) {
+    if (weights.empty()) return;
+    put_initializer(*made.model.file, name, weights);
+    made.weights.insert(name);
+  };
+  put(kClassWeights, loss.class_weights);
+  put(kPositiveWeights, loss.positive_weights);
+}
+
 }  // namespace
 
 Result<ImportedModel> import_model(const ModelRequest& request, bool to_write) {
@@ -54,7 +68,7 @@ Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, 
   std::optional<Network> network;
   if (!asked.from.empty()) {
     PLIMSOLL_ASSIGN(Dump dump, read_dump(asked.from));
-    if (std::holds_alternative<Plan>(dump))
+    if (std::holds_alternative<Plan>(dump) || std::holds_alternative<UnfinishedPlan>(dump))
       return usage(fmt::format("{} is a plan; a network or a task graph is expected", asked.from));
     if (TaskGraph* const graph = std::get_if<TaskGraph>(&dump))
       PLIMSOLL_TRY(take_graph(made, std::move(*graph)));
@@ -73,6 +87,7 @@ Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, 
     PLIMSOLL_ASSIGN(made.model, import_model(made.asked.of_model, purpose != PlanFor::report));
     for (const Value& value : made.model.network.values)
       if (!value.initializer.empty()) made.weights.insert(value.initializer);
+    if (purpose == PlanFor::trainer) put_weights_of_loss(made);
     messages.detail(fmt::format("read {}: {}", asked.of_model.model,
                                 counted(static_cast<int64_t>(made.model.network.nodes.size()), "node")));
   }

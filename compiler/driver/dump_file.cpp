@@ -34,6 +34,10 @@ Result<Dump> read_dump(const std::string& path) {
     PLIMSOLL_ASSIGN(TaskGraph graph, graph_from_text(text, path));
     return Dump(std::move(graph));
   }
+  if (word == "unfinished") {
+    PLIMSOLL_ASSIGN(UnfinishedPlan plan, unfinished_plan_from_text(text, path));
+    return Dump(std::move(plan));
+  }
   if (word == "plan") {
     PLIMSOLL_ASSIGN(Plan plan, plan_from_text(text, path));
     return Dump(std::move(plan));
@@ -41,7 +45,8 @@ Result<Dump> read_dump(const std::string& path) {
   return Error{
       ExitCode::unreadable_input,
       fmt::format(
-          "{} is not a dump of a network, a task graph or a plan: its first word must be network, graph or plan",
+          "{} is not a dump of a network, a task graph or a plan: its first word must be network, graph, unfinished or "
+          "plan",
           path)};
 }
 

@@ -26,7 +26,8 @@ Status check_nothing_is_planned(const PlanningRequest& asked, const OnePlanReque
                                                 {"--algorithms-of", !asked.algorithms_of.empty()},
                                                 {"--rules", asked.rules != "true"},
                                                 {"--print-after", !one.print_after.empty()},
-                                                {"--dump", !one.dump.empty()}};
+                                                {"--dump", !one.dump.empty()},
+                                                {"--stop-after", !one.stop_after.empty()}};
   for (const auto& [flag, given] : flags)
     if (given) return usage(fmt::format("{} has no effect: {} is a finished plan", flag, asked.from));
   return {};

@@ -34,37 +34,29 @@ std::string told(const LayoutChoice& choice, const std::string& source) {
 
 }  // namespace
 
-Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool plain, Costs& costs,
-                        const std::string& source, const Messages& messages) {
+void lay_out(const PlanningRequest& request, Network& network, bool plain, Costs& costs, const std::string& source,
+             const Messages& messages) {
   const ModelRequest& model = request.of_model;
-  const TrainingOptions training = training_options_of(model);
-  LaidOut result;
-  if (network.stage == NetworkStage::laid_out) {
-    PLIMSOLL_ASSIGN(result.graph, build_task_graph(network, training));
-    return result;
-  }
   if (model.target != "cuda") {
     if (!plain) assign_layouts(network, layout_of_host(model.layout));
   } else if (model.layout != "auto") {
     const Layout asked = asked_on_gpu(model.layout);
     assign_layouts(network, asked);
-    result.layout = fmt::format("{}, as asked", asked == Layout::nhwc ? "nhwc" : "nchw");
+    network.layout = fmt::format("{}, as asked", asked == Layout::nhwc ? "nhwc" : "nchw");
   } else if (!plain) {
     // Per rank. A split by the planner comes later and is not considered.
     const int64_t batch = model.batch / request.ranks, asked = request.sub_batch.value_or(0) / request.ranks;
     const int64_t samples = asked > 0 ? asked : batch;
-    const Result<LayoutChoice> choice = choose_layouts(network, training, costs, samples, samples < batch);
+    const Result<LayoutChoice> choice =
+        choose_layouts(network, training_options_of(model), costs, samples, samples < batch);
     if (choice.ok()) {
       if (choice->nodes_last > 0) assign_layouts(network, Layout::nhwc, choice->last);
-      result.layout = told(*choice, source);
+      network.layout = told(*choice, source);
     } else {
       messages.note("nhwc is not possible: " + choice.error().message);
     }
   }
   network.stage = NetworkStage::laid_out;
-  // From here on, the network does not change.
-  PLIMSOLL_ASSIGN(result.graph, build_task_graph(network, training));
-  return result;
 }
 
 Result<std::vector<TaskGraph>> graphs_to_measure(const ModelRequest& request, Network& network) {

@@ -12,15 +12,10 @@
 
 namespace plimsoll {
 
-struct LaidOut {
-  TaskGraph graph;
-  std::string layout = {};  // as in a plan: which one, and why; empty if there was no choice
-};
-
-// Chooses the layouts of a network, which is plain so far, and builds its task graph. On the host, the layout depends
+// Chooses the layouts of a network, which is plain so far, and notes the choice in it. On the host, the layout depends
 // on this machine's vector units (`plain`: ignore them). On a GPU it depends on `costs`, which come from `source`.
-Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool plain, Costs& costs,
-                        const std::string& source, const Messages& messages);
+void lay_out(const PlanningRequest& request, Network& network, bool plain, Costs& costs, const std::string& source,
+             const Messages& messages);
 
 // All task graphs whose tasks must be measured for this choice.
 Result<std::vector<TaskGraph>> graphs_to_measure(const ModelRequest& request, Network& network);

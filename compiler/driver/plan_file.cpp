@@ -22,6 +22,10 @@ Result<Plan> read_plan(const std::string& path) {
   }
   PLIMSOLL_ASSIGN(const std::string text, read_file(file));
   if (first_word(text) == "plan") return plan_from_text(text, file);
+  if (first_word(text) == "unfinished") {  // whatever reads a plan says what this one lacks
+    PLIMSOLL_ASSIGN(UnfinishedPlan unfinished, unfinished_plan_from_text(text, file));
+    return std::move(unfinished.plan);
+  }
   Result<Plan> plan = plan_from_json(text);
   if (!plan.ok()) return Error{plan.error().code, file + ": " + plan.error().message, plan.error().notes};
   return plan;

@@ -10,12 +10,10 @@
 #include "compiler/costs/device.h"
 #include "compiler/costs/needs.h"
 #include "compiler/costs/pinned.h"
-#include "compiler/driver/beginning.h"
+#include "compiler/driver/begun_plan.h"
 #include "compiler/driver/dump.h"
 #include "compiler/driver/given_plan.h"
-#include "compiler/driver/layouts.h"
 #include "compiler/driver/plan_file.h"
-#include "compiler/network/pipeline.h"
 #include "compiler/papers/rules.h"
 #include "compiler/report/fastest.h"
 #include "compiler/support/bytes.h"
@@ -25,155 +23,8 @@
 namespace plimsoll {
 namespace {
 
-// A plan for a device without oneDNN has no use for blocked layouts, unless they are requested.
-bool wants_plain_layout(const PlanningRequest& request, PlanFor purpose) {
-  const ModelRequest& model = request.of_model;
-  const CostSource source = costs_of(request, purpose);
-  if (model.target != "host" || purpose != PlanFor::report || model.layout != "auto" || !source.names_a_device())
-    return false;
-  const Result<Device> device = find_device(source.name);
-  return device.ok() && device->kind != "host";
-}
-
-void tell(const ImportedModel& model, const std::vector<std::string>& notes, const Messages& messages) {
-  for (const std::string& note : notes) messages.note(note);
-  for (const std::string& warning : model.warnings) messages.warning(warning);
-}
-
-// The default loss may not be the one that the user means, so -q does not hide this line.
-void tell(const StatedLoss& loss, const Messages& messages) {
-  if (loss.is_default) messages.choice(loss.line);
-  else messages.note(loss.line);
-}
-
-// As Plan::precision. A dump that planning continues from may be in bf16 whatever the flags say, and the graphs of
-// papers are in fp32.
-std::string precision_of(const TaskGraph& graph, const ModelRequest& model) {
-  const auto in_bf16 = [](const Tensor& tensor) { return tensor.type.type == DataType::bf16; };
-  if (std::any_of(graph.tensors.begin(), graph.tensors.end(), in_bf16)) return "bf16";
-  return model.precision == "tf32" ? "tf32" : "";
-}
-
-}  // namespace
-
-Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Messages& messages) {
-  PLIMSOLL_TRY(check_usage(request));
-  PLIMSOLL_ASSIGN(ImportedModel model, import_model(request, false));
-  std::vector<std::string> notes = model.notes;
-  StatedLoss loss;
-  PLIMSOLL_TRY(make_trainable(model.network, request.network, notes, &loss));
-  tell(loss, messages);
-  tell(model, notes, messages);
-  fuse(model.network, request.network.attention);
-  PLIMSOLL_TRY(assign_precision(model.network, request.network.precision));
-  return graphs_to_measure(request, model.network);
-}
-
-bool Plannable::splits_statistics(const Plan& plan) const { return plan.rounds > 1 && mixes_samples(); }
-
-bool Plannable::mixes_samples() const {
-  return std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.mixes_samples; });
-}
-
-Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& messages, PlanFor purpose,
-                                const NetworkObserver& observe) {
-  PLIMSOLL_ASSIGN(Beginning beginning, begin_planning(given, purpose, messages));
-  const PlanningRequest& asked = beginning.asked;
-  const ModelRequest& of_model = asked.of_model;
-  PLIMSOLL_ASSIGN(HostBudget host_budget, host_budget_of(asked, purpose));
-  ImportedModel& model = beginning.model;
-  const auto after = [&](const char* pass) {
-    if (observe && !beginning.graph) observe(pass, model.network);
-  };
-  if (model.network.stage == NetworkStage::imported) after("import");
-  const PaperRules* const as_paper = find_rules(asked.rules);
-  std::vector<std::string> notes = model.notes;
-  if (!beginning.graph && !as_paper && model.network.stage == NetworkStage::imported) {
-    StatedLoss loss;
-    PLIMSOLL_TRY(make_trainable(model.network, of_model.network, notes, &loss));
-    after("make_trainable");
-    tell(loss, messages);
-    // The trainer reads these weights from its model, like all tensors that are read but not written by a task.
-    if (const auto& weights = of_model.network.loss.class_weights; !weights.empty())
-      put_initializer(*model.file, kClassWeights, weights);
-    if (const auto& weights = of_model.network.loss.positive_weights; !weights.empty())
-      put_initializer(*model.file, kPositiveWeights, weights);
-  } else if (as_paper) {
-    PLIMSOLL_TRY(choose_output(model.network, of_model.network.loss.output, notes));
-  }
-  tell(model, notes, messages);
-  if (purpose == PlanFor::report) model.file.reset();
-  PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(asked, purpose, messages));
-  messages.detail(fmt::format("costs: {}, {}", opened.source, opened.device));
-  std::optional<Plan> other;
-  if (!asked.algorithms_of.empty()) {
-    PLIMSOLL_ASSIGN(other, read_plan(asked.algorithms_of));
-    opened.costs = pinned(std::move(opened.costs), algorithms_of(*other));
-  }
-  // Per rank.
-  const int64_t batch = of_model.batch / asked.ranks, sub_batch = asked.sub_batch.value_or(0) / asked.ranks;
-  const auto as_trained = [&]() -> Result<LaidOut> {
-    if (model.network.stage == NetworkStage::trainable) {
-      fuse(model.network, of_model.network.attention);
-      after("fuse");
-    }
-    if (model.network.stage == NetworkStage::fused && of_model.network.precision.precision != Precision::fp32) {
-      PLIMSOLL_TRY(assign_precision(model.network, of_model.network.precision));
-      after("assign_precision");
-    }
-    PLIMSOLL_ASSIGN(LaidOut made, lay_out(asked, model.network, wants_plain_layout(asked, purpose), opened.of_layouts(),
-                                          opened.source, messages));
-    after("assign_layouts");
-    return made;
-  };
-  const auto as_counted = [&]() -> Result<LaidOut> {
-    PLIMSOLL_ASSIGN(TaskGraph counted, as_paper->build(model.network, of_model.batch));
-    return LaidOut{.graph = std::move(counted)};
-  };
-  const auto as_read = [&]() -> Result<LaidOut> { return LaidOut{.graph = std::move(*beginning.graph)}; };
-  PLIMSOLL_ASSIGN(LaidOut laid_out, beginning.graph ? as_read() : as_paper ? as_counted() : as_trained());
-  TaskGraph graph = std::move(laid_out.graph);
-  graph.ranks = asked.ranks;
-  if (purpose == PlanFor::trainer && !asked.from.empty()) PLIMSOLL_TRY(check_weights(graph, beginning));
-  messages.detail(fmt::format("task graph: {}, {}{}", counted(static_cast<int64_t>(graph.tasks.size()), "task"),
-                              counted(static_cast<int64_t>(graph.tensors.size()), "tensor"),
-                              laid_out.layout.empty() ? "" : ", images " + laid_out.layout));
-
-  // From here on, the task graph does not change: plans implement it.
-
-  PlanRequest request{.batch = batch,
-                      .sub_batch = as_paper && !as_paper->splits ? batch : sub_batch,
-                      .host_budget_bytes = host_budget.bytes,
-                      .host_budget_source = std::move(host_budget.source),
-                      .may_split_statistics = asked.batch_norm == BatchNorm::split,
-                      .effort = asked.effort,
-                      .threads = jobs_of(asked),
-                      .time_limit_seconds = asked.time_limit_seconds,
-                      .inputs_ahead = of_model.target == "cuda" && !as_paper,
-                      .keep_order = as_paper != nullptr,
-                      .model_name = graph.name,
-                      .model_sha256 = model.sha256,
-                      .target_kind = of_model.target,
-                      .device = opened.device,
-                      .costs = opened.source + (asked.rank_costs.empty() ? "" : ", ranks measured"),
-                      .libraries = opened.libraries,
-                      .precision = precision_of(graph, of_model),
-                      .layout = laid_out.layout};
-  auto planner = std::make_unique<Planner>(graph, *opened.costs, batch);
-  return Plannable{.model = std::move(model),
-                   .graph = std::move(graph),
-                   .costs = std::move(opened.costs),
-                   .planner = std::move(planner),
-                   .request = std::move(request),
-                   .threads = opened.threads,
-                   .process = opened.process,
-                   .as_paper = as_paper,
-                   .algorithms_of = std::move(other),
-                   .host_budget_requested = asked.host_budget.has_value()};
-}
-
-Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {
-  PLIMSOLL_ASSIGN(Plan plan, plannable.planner->plan(request));
+// Completes a plan of the planner and judges it.
+Result<Plan> checked(const Plannable& plannable, Plan plan) {
   if (plannable.as_paper) plannable.as_paper->count(plan, plannable.graph);
   const std::optional<TaskGraph> planned =
       plan.rounds > 1 || plan.slice_bytes > 0
@@ -189,6 +40,13 @@ Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request
   // A default follows from the memory that is free at this moment. It was checked, but equal requests give equal plans.
   if (!plannable.host_budget_requested) plan.host_budget_bytes = -1;
   return plan;
+}
+
+}  // namespace
+
+Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {
+  PLIMSOLL_ASSIGN(Plan plan, plannable.planner->plan(request));
+  return checked(plannable, std::move(plan));
 }
 
 Result<Plan> unconstrained_plan(const Plannable& plannable) {
@@ -280,24 +138,48 @@ void warn_of_small_device(const CostSource& source, const Plan& plan, const Mess
                   format_bytes(plan.summary.arena_bytes), device->name, format_bytes(device->memory_bytes)));
 }
 
-}  // namespace
+// The plan of the request, from its beginning or from a dump of it. `dump` hears of the passes on it.
+Result<Plan> plan_heard(const Plannable& plannable, PlanRequest& request, const BegunPlan* begun,
+                        const std::map<std::string, std::string>& flags, PassDump& dump) {
+  if (dump.wanted())
+    request.observe = [&dump, flags](UnfinishedPlan plan) {
+      plan.asked = flags;
+      return dump.after(plan);
+    };
+  if (!begun) return plannable.planner->plan(request);
+  Result<Plan> plan = plannable.planner->plan_from(begun->plan, request);
+  if (plan.ok() || plan.error().code == ExitCode::usage) return plan;
+  Error error = plan.error();
+  error.message = fmt::format("cannot continue from {}: {}", begun->from, error.message);
+  return error;
+}
 
-Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& one, const Messages& messages,
-                           PlanFor purpose) {
+// nullopt: `dump` has stopped.
+Result<std::optional<Planned>> plan_until(const PlanningRequest& given, const OnePlanRequest& one,
+                                          const Messages& messages, PlanFor purpose, PassDump& dump) {
   const auto started = std::chrono::steady_clock::now();
   PLIMSOLL_TRY(check_usage(one));
   PLIMSOLL_TRY(find_policy(one.policy));
-  if (!asked.from.empty() && is_plan(asked.from)) {
-    if (purpose == PlanFor::trainer) return given_plan(asked, one, messages);
+  if (!given.from.empty() && is_plan(given.from)) {
+    if (purpose == PlanFor::trainer) {
+      PLIMSOLL_ASSIGN(Planned planned, given_plan(given, one, messages));
+      return std::optional(std::move(planned));
+    }
     return usage(fmt::format(
         "{0} is a finished plan: use `plimsoll verify` or `plimsoll inspect` on it, or generate its trainer: plimsoll "
         "compile MODEL.onnx --from={0}",
-        asked.from));
+        given.from));
   }
-  PassDump dump(one.print_after, one.dump, messages.on_text);
-  PLIMSOLL_ASSIGN(Plannable plannable,
-                  prepare_plans(asked, messages, purpose,
-                                [&](const std::string& pass, const Network& network) { dump.after(pass, network); }));
+  std::optional<BegunPlan> begun;
+  if (!given.from.empty() && is_begun_plan(given.from)) {
+    PLIMSOLL_ASSIGN(begun, begin_in_plan(given, one));
+  }
+  const PlanningRequest& asked = begun ? begun->asked : given;
+  // The passes before the dump have been heard of when it was written.
+  PLIMSOLL_ASSIGN(std::optional<Plannable> prepared, prepare_until(asked, messages, purpose, begun ? nullptr : &dump));
+  if (!prepared) return std::optional<Planned>();
+  PLIMSOLL_TRY(dump.check_before_planning());
+  Plannable& plannable = *prepared;
   PlanRequest request = plannable.request;
   request.policy = one.policy;
   if (one.process_budget) {
@@ -314,11 +196,10 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
   bool cut_short = false, host_budget_binds = false;
   request.cut_short = [&] { cut_short = true; };
   request.host_budget_binds = [&] { host_budget_binds = true; };
-  if (!one.print_after.empty() || !one.dump.empty())
-    request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
-  PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
-  dump.after("check", plan);
-  PLIMSOLL_TRY(dump.finish(plannable.graph));
+  PLIMSOLL_ASSIGN(Plan made,
+                  plan_heard(plannable, request, begun ? &*begun : nullptr, planning_flags(asked, one), dump));
+  if (dump.stopped()) return std::optional<Planned>();
+  PLIMSOLL_ASSIGN(Plan plan, checked(plannable, std::move(made)));
   messages.detail(fmt::format("planned by {} and checked: {}, arena of {}", plan.policy,
                               counted(static_cast<int64_t>(plan.steps.size()), "step"),
                               format_bytes(plan.summary.arena_bytes)));
@@ -327,6 +208,7 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
   plan.summary.planning_seconds = elapsed.count();
   PLIMSOLL_TRY(one.what_if ? ask_for_more(plannable, request, *one.what_if, plan)
                            : note_what_more_would_buy(plannable, request, plan));
+  if (!dump.after_check(plan)) return std::optional<Planned>();
 
   // From here on, the plan is known to be safe.
 
@@ -350,7 +232,27 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
         fmt::format("batch normalization computes over {} at a time, on each rank separately, of the batch of {}",
                     counted(plan.rank_samples(), "sample"), plan.batch));
   TaskGraph graph = planned_graph(std::move(plannable.graph), plan.rounds, plan.slice_bytes, plan.whole_weights);
-  return Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short};
+  return std::optional(
+      Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short});
+}
+
+}  // namespace
+
+Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& one, const Messages& messages,
+                           PlanFor purpose) {
+  PassDump dump({.print_after = one.print_after, .directory = one.dump}, messages.on_text);
+  PLIMSOLL_ASSIGN(std::optional<Planned> planned, plan_until(asked, one, messages, purpose, dump));
+  PLIMSOLL_TRY(dump.finish());
+  return std::move(*planned);
+}
+
+Result<std::string> text_after(const PlanningRequest& asked, const OnePlanRequest& one, const Messages& messages,
+                               PlanFor purpose) {
+  PassDump dump({.print_after = one.print_after, .directory = one.dump, .stop_after = one.stop_after},
+                messages.on_text);
+  PLIMSOLL_TRY(plan_until(asked, one, messages, purpose, dump));
+  PLIMSOLL_TRY(dump.finish());
+  return dump.last_text();
 }
 
 Status last_word(const Planned& planned) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "compiler/driver/pass_names.h"
 #include "compiler/papers/rules.h"
 #include "runtime/machine/processors.h"
 
@@ -131,6 +132,11 @@ Status check_usage(const OnePlanRequest& request) {
     return usage("--budget is 0; expected at least 1 byte");
   if (request.what_if && *request.what_if < 1)
     return usage(fmt::format("--what-if is {}; expected at least 1 byte", *request.what_if));
+  const auto is_known = [](const std::string& pass) { return pass.empty() || is_pass(pass); };
+  if (!is_known(request.stop_after) || (request.print_after != "all" && !is_known(request.print_after)))
+    return usage(fmt::format("unknown pass '{}'; passes: {}",
+                             is_known(request.stop_after) ? request.print_after : request.stop_after,
+                             names_of_passes()));
   if (request.process_budget && request.budget) return usage("--budget and --process-budget are mutually exclusive");
   return {};
 }

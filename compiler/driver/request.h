@@ -47,9 +47,10 @@ enum class BatchNorm {
 // How plans are made, for all policies and budgets.
 struct PlanningRequest {
   ModelRequest of_model = {};
-  std::string from = {};                  // a text form from --dump to continue from (dump_file.h): the model then only
-                                          // provides weights, and a batch of 0 is that of the task graph; or a finished
-                                          // plan to make a trainer of (given_plan.h)
+  // A dump to continue from (dump_file.h), where a batch of 0 is the dump's: a network or a task graph, for which the
+  // model only provides weights; a plan between two passes (begun_plan.h); or a finished plan to make a trainer of
+  // (given_plan.h).
+  std::string from = {};
   std::optional<int64_t> sub_batch = {};  // absent: the fastest
   int64_t ranks = 1;                      // batch and sub_batch count the samples of all ranks; the budget is per rank
   std::string rank_costs = {};            // a file with measured rates between ranks; empty: assumed
@@ -75,6 +76,7 @@ struct OnePlanRequest {
   std::optional<int64_t> what_if = {};   // additional bytes, for the what-if figures in the plan
   std::string print_after = {};          // a pass's name, or "all"
   std::string dump = {};                 // a directory
+  std::string stop_after = {};           // a pass's name (text_after in planning.h)
 };
 
 // A trainer runs here, so its workspaces must be this machine's. A report may be about another device.

@@ -88,6 +88,7 @@ struct Network {
   std::vector<ValueId> inputs = {};
   std::vector<ValueId> outputs = {};
   NetworkStage stage = NetworkStage::imported;
+  std::string layout = {};  // as Plan::layout: how assign_layouts has chosen; empty if there was no choice
   // What the file states about training, and what it leaves open; make_trainable resolves it.
   bool states_modes = false;         // the mode of each normalization and dropout is stated
   std::string perhaps_merged = {};   // a sentence about weights that the model perhaps did not share; empty: none

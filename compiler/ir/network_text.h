@@ -11,7 +11,8 @@
 //   output %c1.Y
 //
 // The word after v1 is the last completed pass (NetworkStage). Real values have a decimal point: [1.0,0.5]. An
-// attribute is 5, 0.5, "linear", [1,1], reals [0.5] or tensor [1]. NodeMarks follow the attributes.
+// attribute is 5, 0.5, "linear", [1,1], reals [0.5] or tensor [1]. NodeMarks follow the attributes. `layout="nhwc, as
+// asked"` at the end of the first line: how the layouts were chosen, if there was a choice.
 #pragma once
 
 #include <string>

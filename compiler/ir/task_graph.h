@@ -112,6 +112,7 @@ struct TaskGraph {
   bool whole_weights = false;  // with slices: only the optimizer state is cut
   // Processes that share the samples; the tasks are those of one rank. Loss and gradients are summed over all.
   int64_t ranks = 1;
+  std::string layout = {};  // as Plan::layout
   IdVector<TensorId, Tensor> tensors = {};
   IdVector<TaskId, Task> tasks = {};
   std::vector<TensorId> inputs = {};       // in the model's order; labels last

@@ -1,4 +1,4 @@
-# Dumps of networks and task graphs are inputs: planning continues from them, and gives the same plan as the model.
+# Every dump is an input: planning continues from it, and gives the same plan as the model.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 options="--batch 8 --budget 80% --costs modelled -q"
@@ -28,6 +28,13 @@ done
 expect 0 plimsoll plan --from dumps/04.build_task_graph.tasks --budget 80% --costs modelled -q -o again.json
 same_plan plan.json again.json
 
+# A plan between two passes needs the model, for its task graph.
+for dump in dumps/*.plan; do
+  [[ $dump == *.check.plan ]] && continue
+  expect 0 plimsoll plan net.onnx --from $dump $options -o again.json
+  same_plan plan.json again.json
+done
+
 # A plan is finished: it can be checked, reported on and made a trainer of, but planning cannot continue from it.
 plan=$(echo dumps/*.check.plan)
 expect 0 plimsoll verify $plan;                      says "ok: "
@@ -49,7 +56,7 @@ done
 for finished in plan.json $plan trainer; do
   rm -rf other
   expect 0 plimsoll compile net.onnx --from $finished -q -o other
-  [[ $finished == *.plan ]] || same_plan plan.json other/plan.json  # the text is from before the what-if figures
+  same_plan plan.json other/plan.json
   diff -r -x plan.json -x manifest.json -x README.md trainer other || fail "$finished gives another program"
 done
 expect 2 plimsoll compile --from plan.json -o third;                    says "plimsoll compile MODEL.onnx --from=plan.json"
@@ -65,7 +72,20 @@ for step in plan["steps"]: step["waits"] = []
 json.dump(plan, open("unsafe.json", "w"))
 EOF
 expect 9 plimsoll compile net.onnx --from unsafe.json -o third
-expect 9 plimsoll compile net.onnx --from dumps/05.*.plan -o third
+
+# A plan between two passes is of one model, its costs and its flags.
+order=dumps/06.order.plan
+expect 2 plimsoll plan --from $order $options;                              says "give MODEL.onnx and --from=$order"
+expect 2 plimsoll compile net.onnx --from $order --costs modelled -o third; says "--budget is 100%, but $order was written with --budget 80%"
+expect 2 plimsoll compile net.onnx --from $order $options --sub-batch 4 -o third; says "--sub-batch is 4, but $order was written without it"
+expect 2 plimsoll compile net.onnx --from $order $options --effort 0 -o third; says "--effort is 0, but"
+expect 2 plimsoll plan net.onnx --from $order --budget 80% --batch 4;       says "--batch is 4, but the plan of $order has 8"
+expect 9 plimsoll compile net.onnx --from $order $options --optimizer sgd -o third; says "cannot continue from $order: the task graph differs from the one that it was written for"
+expect 9 plimsoll plan net.onnx --from $order $options --threads 64;        says "the costs differ from those that it was written with"
+sed '0,/^compute/{/^compute/d}' $order > less.plan
+expect 9 plimsoll compile net.onnx --from less.plan $options -o third;      says "pass order broke what it promises"
+sed 's/^tensor %output/tensor %exit/' $order > other.plan
+expect 4 plimsoll compile net.onnx --from other.plan $options -o third;     says "there is no tensor 'output' above"
 [[ ! -e third ]] || fail "a refused plan left a trainer"
 
 sed 's/initializer=[^ ]*/initializer=nobody/' dumps/02.fuse.network > other.network
@@ -75,7 +95,7 @@ expect 4 plimsoll compile net.onnx --from other.network $options -o third; says 
 expect 2 plimsoll plan --from dumps/02.fuse.network;                  says "--batch N is required"
 expect 2 plimsoll plan --from dumps/04.build_task_graph.tasks --batch 4; says "is for 8 samples"
 expect 2 plimsoll plan --from dumps/02.fuse.network --batch 8 --rules vdnn; says "has been through passes"
-expect 3 plimsoll plan --from net.onnx --batch 8;                     says "its first word must be network, graph or plan"
+expect 3 plimsoll plan --from net.onnx --batch 8;                     says "its first word must be network, graph, unfinished or plan"
 expect 3 plimsoll plan --from nothing --batch 8
 sed 's/opset=[0-9]*/opset=1000/' dumps/02.fuse.network > new.network
 expect 4 plimsoll plan --from new.network --batch 8;                  says "not in 1000"

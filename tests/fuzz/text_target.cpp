@@ -17,6 +17,7 @@
 #include "compiler/ir/plan_json.h"
 #include "compiler/ir/plan_text.h"
 #include "compiler/ir/task_graph_text.h"
+#include "compiler/ir/unfinished_plan.h"
 #include "compiler/network/check.h"
 
 namespace plimsoll {
@@ -53,6 +54,9 @@ void read_text(std::string_view text) {
     if (printed_again(network, as_network, to_words)) judge_text(check_network(*network));
   } else if (text.starts_with("graph")) {
     printed_again(as_graph(text), as_graph, to_words);
+  } else if (text.starts_with("unfinished")) {
+    const auto as_unfinished = [](std::string_view of) { return unfinished_plan_from_text(of); };
+    printed_again(as_unfinished(text), as_unfinished, to_words);
   } else if (text.starts_with("plan")) {
     const Result<Plan> plan = as_plan(text);
     if (printed_again(plan, as_plan, to_words)) (void)to_string(check_plan(*plan));

@@ -3,6 +3,7 @@
 #include "compiler/ir/plan_json.h"
 #include "compiler/ir/plan_text.h"
 #include "compiler/ir/task_graph_text.h"
+#include "compiler/ir/unfinished_plan.h"
 #include "tests/text_case.h"
 
 using namespace plimsoll;
@@ -28,6 +29,12 @@ TEST_CASE("text forms") {
     if (text_case.run == "network") {
       const std::string out = printed(network_from_text(in));
       const auto again = network_from_text(out);
+      if (again.ok()) CHECK(to_text(*again) == out);
+      return {{"out", out}};
+    }
+    if (text_case.run == "unfinished") {
+      const std::string out = printed(unfinished_plan_from_text(in));
+      const auto again = unfinished_plan_from_text(out);
       if (again.ok()) CHECK(to_text(*again) == out);
       return {{"out", out}};
     }
@@ -60,6 +67,7 @@ TEST_CASE("damaged texts are errors and nothing worse") {
         text[at] = c;
         if (kind == "graph") check([](const std::string& it) { return graph_from_text(it); }, text);
         else if (kind == "network") check([](const std::string& it) { return network_from_text(it); }, text);
+        else if (kind == "unfinished") check([](const std::string& it) { return unfinished_plan_from_text(it); }, text);
         else check([](const std::string& it) { return plan_from_text(it); }, text);
       }
     }

@@ -275,9 +275,10 @@ TEST_CASE("network-wide gives every tensor its own bytes") {
 TEST_CASE("the observer sees each pass of the plan that is returned, once") {
   std::vector<std::string> passes;
   PlanRequest request{.batch = 16, .budget_percent = 60};
-  request.observe = [&](const std::string& pass, const Plan& plan) {
-    passes.push_back(pass);
-    CHECK(plan.sub_batch == 8);
+  request.observe = [&](const UnfinishedPlan& unfinished) {
+    passes.push_back(unfinished.after);
+    CHECK(unfinished.plan.sub_batch == 8);
+    return true;
   };
   planned(chain(4), request);
   CHECK(passes == std::vector<std::string>{"seed_plan", "order", "schedule", "reduce", "copy_rounds", "liveness",

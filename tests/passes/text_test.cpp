@@ -93,6 +93,7 @@ TEST_CASE("passes on plans") {
       if (changed != "nothing\n") effective.insert(std::string(pass));
       results.emplace_back(fmt::format("after {}", pass), changed);
       before = after;
+      return true;
     };
     Plan plan = plan_within(candidate, policy, run.limit, observe).value();
     plan.budget_bytes = plan.summary.arena_bytes;

@@ -81,12 +81,13 @@ std::vector<std::string> schedule_of(const std::string& policy, int64_t limit = 
   std::vector<std::string> lines;
   const auto plan =
       plan_within(*candidate, *find_policy(policy), limit, [&](std::string_view pass, const Plan& now, double) {
-        if (pass != "schedule") return;
+        if (pass != "schedule") return true;
         for (const StepId id : ids_of(now.steps)) {
           std::string line = name_of(now, id);
           for (const StepId wait : now.steps[id].waits) line += " | " + name_of(now, wait);
           lines.push_back(line);
         }
+        return true;
       });
   REQUIRE(plan.ok());
   Plan judged = *plan;

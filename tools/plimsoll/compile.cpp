@@ -21,7 +21,8 @@ class CompileCommand final : public Command {
                 "plan, and generate the trainer: plimsoll compile net.onnx --batch 64 --budget 4GiB -o trainer"),
         options_(sub),
         one_(sub),
-        output_("o", cl::Required, cl::value_desc("DIR"), cl::desc("the generated directory"), cl::sub(sub)),
+        output_("o", cl::value_desc("DIR"), cl::desc("the generated directory; with --stop-after a file"),
+                cl::sub(sub)),
         force_("force", cl::desc("replace a non-empty directory that plimsoll did not write, and delete its contents"),
                cl::sub(sub)),
         external_data_("external-data",
@@ -36,6 +37,13 @@ class CompileCommand final : public Command {
     const Console console(options_.quiet, options_.verbose);
     PLIMSOLL_ASSIGN(PlanningRequest planning, one_.planning_request(options_));
     PLIMSOLL_ASSIGN(OnePlanRequest plan, request_of(one_));
+    if (!plan.stop_after.empty()) {
+      if (json_ || dry_run_)
+        return Error{ExitCode::usage, "--stop-after writes a dump: --json and --dry-run have no effect"};
+      PLIMSOLL_ASSIGN(const std::string text, text_after(planning, plan, console.messages(), PlanFor::trainer));
+      return write_dump(output_.empty() ? "-" : output_.getValue(), text);
+    }
+    if (output_.empty()) return Error{ExitCode::usage, "-o DIR is required: the generated directory"};
     PLIMSOLL_ASSIGN(const Planned planned, compile({.planning = std::move(planning),
                                                     .plan = std::move(plan),
                                                     .directory = output_,

@@ -38,7 +38,7 @@ const std::vector<NamedGroup>& option_groups() {
       {"output",
        {"json", "csv", "html", "trace", "measured", "weights", "markdown", "external-data", "trainer", "force",
         "dry-run", "q", "v"}},
-      {"reports and debugging", {"what-if", "rules", "print-after", "dump", "from"}},
+      {"reports and debugging", {"what-if", "rules", "print-after", "dump", "stop-after", "from"}},
   };
   return groups;
 }

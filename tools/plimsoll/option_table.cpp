@@ -4,6 +4,7 @@
 
 #include "compiler/costs/device.h"
 #include "compiler/costs/embedded_devices.h"
+#include "compiler/driver/pass_names.h"
 #include "compiler/report/csv.h"
 #include "models/zoo.h"
 #include "passes/policies.h"
@@ -27,6 +28,9 @@ std::vector<std::string> looked_up(const std::string& option) {
       names.emplace_back(stem.substr(0, stem.rfind('.')));
     }
   }
+  if (option == "stop-after" || option == "print-after")
+    for (const PassName& pass : pass_names()) names.emplace_back(pass.name);
+  if (option == "print-after") names.emplace_back("all");
   if (option == "target") names = {"host", "cuda"};
   if (option == "precision") names = {"fp32", "tf32", "bf16"};
   if (option == "rules") names = {"true", "superneurons", "modnn", "dymem", "vdnn", "chen"};

@@ -29,6 +29,11 @@ class PlanCommand final : public Command {
     const Console console(options_.quiet, options_.verbose);
     PLIMSOLL_ASSIGN(const PlanningRequest request, one_.planning_request(options_));
     PLIMSOLL_ASSIGN(const OnePlanRequest one, request_of(one_));
+    if (!one.stop_after.empty()) {
+      if (json_) return Error{ExitCode::usage, "--json is about a plan, and --stop-after writes a dump"};
+      PLIMSOLL_ASSIGN(const std::string text, text_after(request, one, console.messages(), PlanFor::report));
+      return write_dump(output_, text);
+    }
     PLIMSOLL_ASSIGN(const Planned planned, plan_model(request, one, console.messages(), PlanFor::report));
     const std::string json = to_json(planned.plan);
     if (json_ && output_ == "-" && output_.getNumOccurrences() > 0)

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/driver/pass_names.h"
+#include "compiler/support/output.h"
 #include "passes/planner.h"
 #include "passes/policies.h"
 #include "tools/plimsoll/numbers.h"
@@ -246,12 +248,13 @@ OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
               cl::sub(sub)),
       print_after("print-after", cl::value_desc("PASS|all"),
                   cl::desc("print the network or the plan after a pass, to stdout"), cl::sub(sub)),
+      stop_after("stop-after", cl::value_desc("PASS"), cl::desc(stop_help()), cl::sub(sub)),
       dump("dump", cl::value_desc("DIR"),
            cl::desc("write the network after each pass, the task graph, and the plan after each pass"), cl::sub(sub)),
       from("from", cl::value_desc("FILE"),
            cl::desc(
-               "continue from a network or a task graph that --dump wrote; `compile` also from a finished plan, and it "
-               "needs MODEL too, for its weights"),
+               "continue after the pass of a file that --dump or --stop-after wrote; with MODEL too for a plan, or for "
+               "`compile`, which also continues from a finished plan"),
            cl::sub(sub)) {}
 
 void OnePlanOptions::let_from_replace(PlanningOptions& options) const {
@@ -267,6 +270,23 @@ Result<PlanningRequest> OnePlanOptions::planning_request(const PlanningOptions& 
   request.from = from;
   if (options.batch.getNumOccurrences() == 0) request.of_model.batch = 0;  // from the dump, or an error later
   return request;
+}
+
+Status write_dump(const std::string& path, const std::string& text) {
+  if (path != "-") return write_file(path, text);
+  fmt::print("{}", text);
+  return {};
+}
+
+const std::string& stop_help() {
+  static const std::string kText = [] {
+    std::string text = "stop after a pass, and write what --dump writes after it to the file of -o, or to stdout";
+    size_t width = 0;
+    for (const PassName& pass : pass_names()) width = std::max(width, pass.name.size());
+    for (const PassName& pass : pass_names()) text += fmt::format("\n  {:<{}}  {}", pass.name, width, pass.summary);
+    return text;
+  }();
+  return kText;
 }
 
 const std::string& policy_help(const std::string& default_name) {
@@ -401,7 +421,8 @@ Result<OnePlanRequest> request_of(const OnePlanOptions& options) {
                         .policy = options.policy,
                         .what_if = what_if,
                         .print_after = options.print_after,
-                        .dump = options.dump};
+                        .dump = options.dump,
+                        .stop_after = options.stop_after};
 }
 
 }  // namespace plimsoll

@@ -74,7 +74,7 @@ struct OnePlanOptions {
   llvm::cl::opt<std::string> budget, process_budget;
   llvm::cl::opt<std::string> policy;
   llvm::cl::opt<std::string> what_if;
-  llvm::cl::opt<std::string> print_after, dump, from;
+  llvm::cl::opt<std::string> print_after, stop_after, dump, from;
 };
 
 // The flags as a request for the compiler. Error: usage, for a malformed size or NAME=SIZE. Combinations of values are
@@ -82,6 +82,12 @@ struct OnePlanOptions {
 Result<ModelRequest> request_of(const ModelOptions& options);
 Result<PlanningRequest> request_of(const PlanningOptions& options);
 Result<OnePlanRequest> request_of(const OnePlanOptions& options);
+
+// Writes the dump of --stop-after. "-": stdout.
+Status write_dump(const std::string& path, const std::string& text);
+
+// The description of --stop-after, with the table of passes.
+const std::string& stop_help();
 
 // The description of --policy, with the table of policies.
 const std::string& policy_help(const std::string& default_name);

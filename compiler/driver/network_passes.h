@@ -1,0 +1,52 @@
+// The passes on the network: a table, and its runner.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/driver/costs.h"
+#include "compiler/driver/dump.h"
+#include "compiler/driver/messages.h"
+#include "compiler/driver/request.h"
+#include "compiler/import/onnx.h"
+#include "compiler/ir/plan.h"
+
+namespace plimsoll {
+
+// What the passes work on.
+struct NetworkWork {
+  const PlanningRequest& asked;
+  PlanFor purpose;
+  const Messages& messages;
+  ImportedModel& model;
+  bool as_paper = false;
+  std::optional<OpenedCosts> opened = {};
+  std::optional<Plan> algorithms_of = {};  // --algorithms-of
+};
+
+struct NetworkPass {
+  std::string_view name;
+  std::string_view summary;
+  NetworkStage stage;  // of the networks that it takes: one that was read from a dump has been through some passes
+  bool (*wanted)(const NetworkWork& work);
+  Status (*run)(NetworkWork& work);
+};
+
+std::span<const NetworkPass> network_passes();
+
+inline constexpr std::string_view kLayoutPass = "assign_layouts";
+
+// Runs the passes that are due, up to `before` if it is given. Notes and warnings go to work.messages. False: `dump`
+// (nullable) has stopped them.
+Result<bool> run_network_passes(NetworkWork& work, PassDump* dump, std::string_view before = {});
+
+// The notes and warnings of the import, where no pass adds to them. A report needs no weights from here on.
+void tell_import(NetworkWork& work);
+
+// The costs that a request names, opened on first use: passes before that need no profiler.
+Result<OpenedCosts*> costs_for(NetworkWork& work);
+
+}  // namespace plimsoll

@@ -1,0 +1,122 @@
+#include "compiler/driver/prepare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/driver/beginning.h"
+#include "compiler/driver/layouts.h"
+#include "compiler/driver/network_passes.h"
+#include "compiler/support/counted.h"
+#include "compiler/training/build.h"
+
+namespace plimsoll {
+namespace {
+
+// As Plan::precision. A dump that planning continues from may be in bf16 whatever the flags say, and the graphs of
+// papers are in fp32.
+std::string precision_of(const TaskGraph& graph, const ModelRequest& model) {
+  const auto in_bf16 = [](const Tensor& tensor) { return tensor.type.type == DataType::bf16; };
+  if (std::any_of(graph.tensors.begin(), graph.tensors.end(), in_bf16)) return "bf16";
+  return model.precision == "tf32" ? "tf32" : "";
+}
+
+// The task graph of the request. nullopt: `dump` (nullable) has stopped before it or after it.
+Result<std::optional<TaskGraph>> make_graph(Beginning& beginning, NetworkWork& work, const PaperRules* as_paper,
+                                            PassDump* dump) {
+  const PlanningRequest& asked = beginning.asked;
+  const Network& network = beginning.model.network;
+  TaskGraph graph;
+  if (beginning.graph) {
+    tell_import(work);
+    graph = std::move(*beginning.graph);
+  } else {
+    PLIMSOLL_ASSIGN(const bool goes_on, run_network_passes(work, dump));
+    if (!goes_on) return std::optional<TaskGraph>();
+    PLIMSOLL_ASSIGN(graph, as_paper ? as_paper->build(network, asked.of_model.batch)
+                                    : build_task_graph(network, training_options_of(asked.of_model)));
+  }
+  graph.ranks = asked.ranks;
+  if (dump && !dump->after(graph)) return std::optional<TaskGraph>();
+  return std::optional(std::move(graph));
+}
+
+}  // namespace
+
+Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Messages& messages) {
+  PLIMSOLL_TRY(check_usage(request));
+  PLIMSOLL_ASSIGN(ImportedModel model, import_model(request, false));
+  const PlanningRequest asked{.of_model = request};
+  NetworkWork work{.asked = asked, .purpose = PlanFor::report, .messages = messages, .model = model};
+  PLIMSOLL_TRY(run_network_passes(work, nullptr, kLayoutPass));  // their times decide the layouts
+  return graphs_to_measure(request, model.network);
+}
+
+bool Plannable::splits_statistics(const Plan& plan) const { return plan.rounds > 1 && mixes_samples(); }
+
+bool Plannable::mixes_samples() const {
+  return std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.mixes_samples; });
+}
+
+Result<std::optional<Plannable>> prepare_until(const PlanningRequest& given, const Messages& messages, PlanFor purpose,
+                                               PassDump* dump) {
+  PLIMSOLL_ASSIGN(Beginning beginning, begin_planning(given, purpose, messages));
+  const PlanningRequest& asked = beginning.asked;
+  const ModelRequest& of_model = asked.of_model;
+  PLIMSOLL_ASSIGN(HostBudget host_budget, host_budget_of(asked, purpose));
+  ImportedModel& model = beginning.model;
+  const PaperRules* const as_paper = find_rules(asked.rules);
+  NetworkWork work{
+      .asked = asked, .purpose = purpose, .messages = messages, .model = model, .as_paper = as_paper != nullptr};
+  PLIMSOLL_ASSIGN(std::optional<TaskGraph> made, make_graph(beginning, work, as_paper, dump));
+  if (!made) return std::optional<Plannable>();
+  TaskGraph graph = std::move(*made);
+  PLIMSOLL_ASSIGN(OpenedCosts* const costs, costs_for(work));
+  OpenedCosts opened = std::move(*costs);
+  if (purpose == PlanFor::trainer && !asked.from.empty()) PLIMSOLL_TRY(check_weights(graph, beginning));
+  messages.detail(fmt::format("task graph: {}, {}{}", counted(static_cast<int64_t>(graph.tasks.size()), "task"),
+                              counted(static_cast<int64_t>(graph.tensors.size()), "tensor"),
+                              graph.layout.empty() ? "" : ", images " + graph.layout));
+
+  // From here on, the task graph does not change: plans implement it.
+
+  // Per rank.
+  const int64_t batch = of_model.batch / asked.ranks, sub_batch = asked.sub_batch.value_or(0) / asked.ranks;
+  PlanRequest request{.batch = batch,
+                      .sub_batch = as_paper && !as_paper->splits ? batch : sub_batch,
+                      .host_budget_bytes = host_budget.bytes,
+                      .host_budget_source = std::move(host_budget.source),
+                      .may_split_statistics = asked.batch_norm == BatchNorm::split,
+                      .effort = asked.effort,
+                      .threads = jobs_of(asked),
+                      .time_limit_seconds = asked.time_limit_seconds,
+                      .inputs_ahead = of_model.target == "cuda" && !as_paper,
+                      .keep_order = as_paper != nullptr,
+                      .model_name = graph.name,
+                      .model_sha256 = model.sha256,
+                      .target_kind = of_model.target,
+                      .device = opened.device,
+                      .costs = opened.source + (asked.rank_costs.empty() ? "" : ", ranks measured"),
+                      .libraries = opened.libraries,
+                      .precision = precision_of(graph, of_model),
+                      .layout = graph.layout};
+  auto planner = std::make_unique<Planner>(graph, *opened.costs, batch);
+  return std::optional(Plannable{.model = std::move(model),
+                                 .graph = std::move(graph),
+                                 .costs = std::move(opened.costs),
+                                 .planner = std::move(planner),
+                                 .request = std::move(request),
+                                 .threads = opened.threads,
+                                 .process = opened.process,
+                                 .as_paper = as_paper,
+                                 .algorithms_of = std::move(work.algorithms_of),
+                                 .host_budget_requested = asked.host_budget.has_value()});
+}
+
+Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& messages, PlanFor purpose) {
+  PLIMSOLL_ASSIGN(std::optional<Plannable> prepared, prepare_until(given, messages, purpose, nullptr));
+  return std::move(*prepared);
+}
+
+}  // namespace plimsoll
