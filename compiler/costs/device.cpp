@@ -48,8 +48,7 @@ std::string fault_of(const Device& device) {
         static_cast<double>(device.units)})
     if (!(figure > 0)) return "its values must be positive";
   if (device.process_bytes < 0 || device.tf32_flops_per_second < 0 || device.bf16_flops_per_second < 0 ||
-      device.launch_seconds < 0 ||
-      device.link_latency_seconds < 0 || device.ranks.latency_seconds < 0)
+      device.launch_seconds < 0 || device.link_latency_seconds < 0 || device.ranks.latency_seconds < 0)
     return "its values must be positive";
   const Efficiency& e = device.efficiency;
   std::vector<double> shares = {e.memory,    e.tf32,          e.matrix_product,  e.grouped,

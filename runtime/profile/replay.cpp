@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/backend.h"
 #include "runtime/attrs/bf16.h"
+#include "runtime/backend.h"
 #include "runtime/precision.h"
 #include "runtime/profile/device.h"
 #include "runtime/profile/measure.h"
@@ -136,9 +136,12 @@ class Record {
     constexpr const char* kNames[] = {"fp32", "tf32", "bf16"};
     if (!(far <= worst)) figures.where = name + ", operand " + std::to_string(operand) + ", " + algorithm.name;
     worst = std::max(worst, far);
-    tell({{"case", name}, {"kernel", kernel}, {"algorithm", algorithm.name},
+    tell({{"case", name},
+          {"kernel", kernel},
+          {"algorithm", algorithm.name},
           {"precision", kNames[static_cast<size_t>(precision)]},
-          {"far", std::isfinite(far) ? json(far) : json("not a number")}, {"operand", operand}});
+          {"far", std::isfinite(far) ? json(far) : json("not a number")},
+          {"operand", operand}});
   }
 
   // 0, or 9 if a difference exceeds its tolerance.
@@ -199,7 +202,8 @@ void replay(const json& one, const KernelCall& call, const Algorithm& algorithm,
     if (!result.empty())
       backend::copy_out(context.stream, result.data(), addresses[i], static_cast<int64_t>(result.size()));
     const double far = distance(call.operands[i].tensor.type, result, expected);
-    auto& most = farthest.try_emplace(precision_of(call, algorithm, call.operands[i].tensor.type), 0.0, i).first->second;
+    auto& most =
+        farthest.try_emplace(precision_of(call, algorithm, call.operands[i].tensor.type), 0.0, i).first->second;
     if (far > most.first) most = {far, i};
   }
   for (const auto& [precision, most] : farthest)

@@ -85,7 +85,8 @@ TEST_CASE("the bias kernels give the same of elements in bf16 as of the same ele
   for (const cuda::Planes& s : kShapes) {
     INFO(s.samples << " x " << s.channels << " x " << s.plane << (s.channels_last ? ", channels last" : ""));
     const int64_t count = s.samples * s.channels * s.plane;
-    Floats wide(count, 0, 0.37F), b(s.channels, 1, 0.7F), db(s.channels), same(s.channels), sum(count, 1), alike(count, 1);
+    Floats wide(count, 0, 0.37F), b(s.channels, 1, 0.7F), db(s.channels), same(s.channels), sum(count, 1),
+        alike(count, 1);
     Buffer narrow(2 * count), to(2 * count);
     auto* const given = reinterpret_cast<Bf16*>(narrow.data());
     auto* const added = reinterpret_cast<Bf16*>(to.data());
@@ -139,7 +140,8 @@ TEST_CASE("an addend is broadcast from the right") {
   Buffer rounded(2 * 24);
   cuda::seed_with({}, rounded.data(), {DataType::bf16, {2, 3, 4}}, row.bytes(), f32({4}), 2);
   backend::finish(nullptr);
-  for (int64_t i = 0; i < 24; ++i) CHECK(reinterpret_cast<const Bf16*>(rounded.data())[i].bits == narrowed(2 * row[i % 4]));
+  for (int64_t i = 0; i < 24; ++i)
+    CHECK(reinterpret_cast<const Bf16*>(rounded.data())[i].bits == narrowed(2 * row[i % 4]));
 }
 
 }  // namespace plimsoll::test

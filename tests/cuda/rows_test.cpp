@@ -224,7 +224,8 @@ TEST_CASE("a cast to bf16 rounds as the host does, and back it is exact, in any 
     int64_t wrong = 0;
     for (int64_t i = 0; i < wide.elements(); ++i) {
       const Bf16 rounded = x.at(i);
-      wrong += reinterpret_cast<const Bf16*>(y.data())[i].bits != rounded.bits || back.at(i) != static_cast<float>(rounded);
+      wrong +=
+          reinterpret_cast<const Bf16*>(y.data())[i].bits != rounded.bits || back.at(i) != static_cast<float>(rounded);
     }
     CHECK(wrong == 0);
     CHECK((y.guards_intact() && back.guards_intact()));

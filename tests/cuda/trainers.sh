@@ -65,6 +65,18 @@ emulated again net.onnx --batch 8 --policy sublinear --budget auto
 run again again.onnx --steps 6
 same free.onnx again.onnx 0
 
+# In bf16, both ways to lay images: the same bits under a budget, and nearly the weights of the host's trainer.
+build_trainer host-half net.onnx --batch 8 --precision bf16
+trained host-half host-half.onnx --steps 6
+for layout in nchw nhwc; do
+  emulated half-$layout net.onnx --batch 8 --precision bf16 --layout $layout
+  run half-$layout half-$layout.onnx --steps 6
+  same host-half.onnx half-$layout.onnx 2e-2
+  emulated less-$layout net.onnx --batch 8 --precision bf16 --layout $layout --budget 70%
+  run less-$layout less-$layout.onnx --steps 6
+  same half-$layout.onnx less-$layout.onnx 0
+done
+
 # Rounds, of which the last is smaller; gradients clipped by their norm; Adam, whose step depends on the iteration;
 # dropout, whose mask changes with iteration and round; and evaluation between the epochs.
 $python - <<'PY'

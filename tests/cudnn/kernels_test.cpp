@@ -218,9 +218,8 @@ TEST_CASE("a convolution of bf16 is multiplied as it is, in every direction and 
         INFO(algorithm.name);
         CHECK(algorithm.name.starts_with("bf16_"));
         CHECK(!algorithm.tf32);
-        built += built_without_driver([&] {
-          CHECK(K::make(attrs, operands, algorithm.name)->workspace_found() == algorithm.workspace_bytes);
-        });
+        built += built_without_driver(
+            [&] { CHECK(K::make(attrs, operands, algorithm.name)->workspace_found() == algorithm.workspace_bytes); });
         if (built == 6) break;
       }
       CHECK(built == 6);
@@ -262,6 +261,7 @@ TEST_CASE("a product of bf16 has algorithms of its own, and room for a row that 
   CHECK(all[2].workspace_bytes == 16 * 64 * 4096 * 4);  // partial sums are in f32
   const auto with_row = MatMul::algorithms({}, std::vector{read(a), read(b), read(f32({4096})), write(y)});
   CHECK(with_row[0].workspace_bytes == 2 * 4096);
-  CHECK(MatMul::algorithms({}, std::vector{read(a), read(b), read(in_bf16(f32({4096}))), write(y)})[0].workspace_bytes ==
-        0);
+  CHECK(
+      MatMul::algorithms({}, std::vector{read(a), read(b), read(in_bf16(f32({4096}))), write(y)})[0].workspace_bytes ==
+      0);
 }

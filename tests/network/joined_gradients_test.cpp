@@ -85,8 +85,7 @@ TEST_CASE("gradients in bf16 are added by a convolution, too") {
   CHECK(sums(graph) == 0);
   const std::vector<Task> found = adding(graph);
   REQUIRE(found.size() == 1);
-  for (const size_t slot : {2, 3})
-    CHECK(graph.tensors[found[0].operands[slot].tensor].type.type == DataType::bf16);
+  for (const size_t slot : {2, 3}) CHECK(graph.tensors[found[0].operands[slot].tensor].type.type == DataType::bf16);
 }
 
 }  // namespace plimsoll

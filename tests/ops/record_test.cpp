@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "compiler/ir/attributes_json.h"
 #include "bf16_operands.h"
+#include "compiler/ir/attributes_json.h"
 #include "executor.h"
 #include "runtime/attrs/whole.h"
 #include "runtime/backend.h"
@@ -78,8 +78,9 @@ json case_of(const std::string& name, const Task& task, const Buffers& before, c
   return one;
 }
 
-// The types of a task's operands in bf16, as plans have them: everything that a kernel may take so; every way of kernels
-// whose operands are of both types in plans; terms in bf16 and a sum in f32. The host may lack a library's kernels.
+// The types of a task's operands in bf16, as plans have them: everything that a kernel may take so; every way of
+// kernels whose operands are of both types in plans; terms in bf16 and a sum in f32. The host may lack a library's
+// kernels.
 std::vector<std::vector<OperandDesc>> recorded_in_bf16(const Task& task, const KernelCall& call) {
   constexpr Bf16Form kOfLibraries[] = {{"ConvBackwardData", slots({0, 1}), slots({2, 3})},
                                        {"ConvBackwardWeights", slots({0, 1})},
@@ -150,8 +151,8 @@ json cast_case(bool narrows) {
   for (int64_t i = 0; i < kCount && !narrows; ++i)
     reinterpret_cast<float*>(f32.data())[i] = reinterpret_cast<const Bf16*>(bf16.data())[i];
   const auto entry = [](const char* access, const char* type, const char* when, const Buffer& buffer) {
-    return json{{"access", access}, {"type", type}, {"layout", "plain"}, {"dims", {17, 59}},
-                {when, hexadecimal(buffer)}};
+    return json{
+        {"access", access}, {"type", type}, {"layout", "plain"}, {"dims", {17, 59}}, {when, hexadecimal(buffer)}};
   };
   return {{"name", narrows ? "Cast/f32 to bf16" : "Cast/bf16 to f32"},
           {"kernel", "CastTo"},
@@ -222,13 +223,15 @@ TEST_CASE("cases for another backend", "[.cases]") {
             for (const OperandDesc& operand : operands) how += operand.tensor.type == DataType::bf16 ? "*" : "-";
             out << ",\n"
                 << case_of(name + task.name + how, with_types(task, operands), before, after, accumulate,
-                           instance.graph).dump();
+                           instance.graph)
+                       .dump();
             ++cases_bf16;
             if (!last) continue;
             const Task& alike = last->graph.tasks[TaskId(static_cast<int64_t>(number))];
             out << ",\n"
                 << case_of(name + task.name + ", nhwc" + how, with_types(alike, operands), before, after, accumulate,
-                           last->graph).dump();
+                           last->graph)
+                       .dump();
           }
         };
         write(false, false);

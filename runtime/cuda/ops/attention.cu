@@ -298,7 +298,8 @@ std::vector<Algorithm> attention_algorithms(const AttentionShape& s, DataType ty
   std::vector<Algorithm> all = {{.workspace_bytes = workspace_bytes}};
   if (wants_scores || !cuda::attention_takes_tf32(s, backward)) return all;
   const bool tf32 = type == DataType::f32;
-  all.push_back({.name = std::string(tf32 ? kTf32Tiles : kBf16Tiles), .workspace_bytes = workspace_bytes, .tf32 = tf32});
+  all.push_back(
+      {.name = std::string(tf32 ? kTf32Tiles : kBf16Tiles), .workspace_bytes = workspace_bytes, .tf32 = tf32});
   if (!tf32) std::swap(all[0], all[1]);
   return all;
 }
@@ -329,7 +330,8 @@ std::unique_ptr<Kernel> AttentionForward::make(const Attrs& attrs, std::span<con
   return cuda::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);
     return cuda::kernel([s, tiles](const RunContext& context, std::byte* const* operand, std::byte*) {
-      const T *const q = cuda::in<T>(operand, 0), *const k = cuda::in<T>(operand, 1), *const v = cuda::in<T>(operand, 2);
+      const T *const q = cuda::in<T>(operand, 0), *const k = cuda::in<T>(operand, 1),
+                     *const v = cuda::in<T>(operand, 2);
       T* const y = cuda::out<T>(operand, 4);
       float* const statistics = cuda::out(operand, 5);
       if (tiles) return cuda::launch_attention_tf32(context, s, q, k, v, mask_of(operand), y, statistics);
@@ -360,10 +362,11 @@ std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<co
       cuda::launch("products of attention's results and gradients", along_kernel<T>,
                    cuda::divided_up(s.rows(), kAttentionWarps), kAttentionThreads, context, s.rows(), s.value_size,
                    cuda::in<T>(operand, 4), dy, along);
-      const AttentionGiven<T> given{cuda::in<T>(operand, 0), cuda::in<T>(operand, 1), cuda::in<T>(operand, 2),
-                                    cuda::in(operand, 5),    dy,                      along,
-                                    mask_of(operand)};
-      T *const dq = cuda::out<T>(operand, 7), *const dk = cuda::out<T>(operand, 8), *const dv = cuda::out<T>(operand, 9);
+      const AttentionGiven<T> given{
+          cuda::in<T>(operand, 0), cuda::in<T>(operand, 1), cuda::in<T>(operand, 2), cuda::in(operand, 5), dy, along,
+          mask_of(operand)};
+      T *const dq = cuda::out<T>(operand, 7), *const dk = cuda::out<T>(operand, 8),
+               *const dv = cuda::out<T>(operand, 9);
       if (tiles) {
         if (dk || dv) cuda::launch_attention_keys_tf32(context, s, given, dk, dv);
         if (dq) cuda::launch_attention_queries_tf32(context, s, given, dq);

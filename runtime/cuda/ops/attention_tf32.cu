@@ -315,9 +315,9 @@ void launch_attention_tf32(const RunContext& context, const AttentionShape& s, c
                            const unsigned char* mask, T* y, float* statistics) {
   by_padded_size(s, [&](auto size) {
     constexpr int kSize = decltype(size)::value;
-    launch("attention in TF32", attention_tf32_kernel<kSize, kSize <= 64 ? 64 : 32, T>,
-           s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, q, k, v, mask, y,
-           statistics);
+    launch("attention in TF32", attention_tf32_kernel < kSize, kSize <= 64 ? 64 : 32, T >,
+           s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, q, k, v, mask,
+           y, statistics);
   });
 }
 
@@ -328,7 +328,8 @@ void launch_attention_keys_tf32(const RunContext& context, const AttentionShape&
     constexpr int kSize = decltype(size)::value;
     if constexpr (kSize <= 64)
       launch("attention's gradient of keys and values in TF32", attention_keys_tf32_kernel<kSize, T>,
-             s.samples * s.key_heads * divided_up(s.keys, kTensorCoreRows), kTensorCoreThreads, context, s, given, dk, dv);
+             s.samples * s.key_heads * divided_up(s.keys, kTensorCoreRows), kTensorCoreThreads, context, s, given, dk,
+             dv);
   });
 }
 
@@ -343,12 +344,13 @@ void launch_attention_queries_tf32(const RunContext& context, const AttentionSha
   });
 }
 
-#define PLIMSOLL_ATTENTION_TF32(T)                                                                                  \
-  template void launch_attention_tf32<T>(const RunContext&, const AttentionShape&, const T*, const T*, const T*,    \
-                                         const unsigned char*, T*, float*);                                         \
-  template void launch_attention_keys_tf32<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&,   \
-                                              T*, T*);                                                              \
-  template void launch_attention_queries_tf32<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&, T*);
+#define PLIMSOLL_ATTENTION_TF32(T)                                                                                    \
+  template void launch_attention_tf32<T>(const RunContext&, const AttentionShape&, const T*, const T*, const T*,      \
+                                         const unsigned char*, T*, float*);                                           \
+  template void launch_attention_keys_tf32<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&, T*, \
+                                              T*);                                                                    \
+  template void launch_attention_queries_tf32<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&,  \
+                                                 T*);
 PLIMSOLL_ATTENTION_TF32(float)
 PLIMSOLL_ATTENTION_TF32(Bf16)
 #undef PLIMSOLL_ATTENTION_TF32

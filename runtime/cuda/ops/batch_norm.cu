@@ -240,8 +240,8 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
 
 template <Step kStep, bool kRelu, class Index, class T>
 __global__ void __launch_bounds__(cuda::kThreads)
-    batch_norm_sums_kernel(Channels shape, int64_t first, const T* x, const T* dy, const T* y,
-                           GradientSums* sums, BackwardEnd end) {
+    batch_norm_sums_kernel(Channels shape, int64_t first, const T* x, const T* dy, const T* y, GradientSums* sums,
+                           BackwardEnd end) {
   using Part = cuda::PlanePart<kStep, Index>;
   constexpr int kAtOnce = Part::kAtOnce, kParts = kValuesOfThread / kAtOnce, kAhead = kParts < 4 ? kParts : 4;
   const int64_t c = first + int64_t{blockIdx.x} / shape.stretches, stretch = int64_t{blockIdx.x} % shape.stretches;
@@ -368,8 +368,7 @@ std::vector<Algorithm> BatchNormForward::algorithms(const Attrs& attrs, std::spa
 
 std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                std::string_view) {
-  return cuda::by_real(operands[0].tensor.type,
-                       [&](auto zero) { return forward<decltype(zero)>(attrs, operands); });
+  return cuda::by_real(operands[0].tensor.type, [&](auto zero) { return forward<decltype(zero)>(attrs, operands); });
 }
 
 std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
@@ -379,8 +378,7 @@ std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs&, std::span<con
 
 std::unique_ptr<Kernel> BatchNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                 std::string_view) {
-  return cuda::by_real(operands[0].tensor.type,
-                       [&](auto zero) { return backward<decltype(zero)>(attrs, operands); });
+  return cuda::by_real(operands[0].tensor.type, [&](auto zero) { return backward<decltype(zero)>(attrs, operands); });
 }
 
 }  // namespace plimsoll

@@ -114,8 +114,8 @@ struct GradientSumsOfColumns {
   __device__ void finish(int64_t c, const GradientSums& sums) const { end.finish(c, sums); }
 };
 
-// Four channels of a pixel, eight in bf16, or one: adjacent threads read the parameters of adjacent channels. If the number of
-// channels is a multiple of that, all accesses are aligned to 16 bytes.
+// Four channels of a pixel, eight in bf16, or one: adjacent threads read the parameters of adjacent channels. If the
+// number of channels is a multiple of that, all accesses are aligned to 16 bytes.
 template <int kAtOnce, bool kAdd, bool kRelu, class Index, class T>
 __global__ void normalize_columns_kernel(Index n, Index steps_of_pixel, const T* x, const float* factor,
                                          const float* offset, const T* addend, T* y) {

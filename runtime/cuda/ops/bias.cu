@@ -214,9 +214,9 @@ void add_to(const RunContext& context, To* to, const From* from, int64_t count) 
   launch("gradient added", add_to_kernel<To, From>, blocks_for(fours + rest), kThreads, context, to, from, fours, rest);
 }
 
-#define PLIMSOLL_BIAS(T)                                                                            \
-  template void add_bias<T>(const RunContext&, T*, const float*, bool, const Planes&);              \
-  template void bias_gradient<T>(const RunContext&, const T*, float*, bool, void*, const Planes&);  \
+#define PLIMSOLL_BIAS(T)                                                                           \
+  template void add_bias<T>(const RunContext&, T*, const float*, bool, const Planes&);             \
+  template void bias_gradient<T>(const RunContext&, const T*, float*, bool, void*, const Planes&); \
   template void add_to<T, T>(const RunContext&, T*, const T*, int64_t);
 PLIMSOLL_BIAS(float)
 PLIMSOLL_BIAS(Bf16)

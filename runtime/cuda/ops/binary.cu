@@ -77,7 +77,8 @@ std::unique_ptr<Kernel> binary(std::span<const OperandDesc> operands, F f) {
   if (n != y.padded_elements()) throw KernelError("operands larger than the result");
   const bool together = loops.depth() == 1 && loops.strides[1][0] == 1 && loops.strides[2][0] == 1;
   const bool alike = a.type == y.type && b.type == y.type;
-  if (together && alike && a.padded_elements() == n && b.padded_elements() == n && a.layout == y.layout && b.layout == y.layout)
+  if (together && alike && a.padded_elements() == n && b.padded_elements() == n && a.layout == y.layout &&
+      b.layout == y.layout)
     return cuda::map2(operands, f);
   const bool by_four = cuda::four_at_once(loops);
   const int64_t steps = by_four ? n / 4 : n;

@@ -48,8 +48,8 @@ struct Problem {
   int b = -1, db = -1;         // forward, backward_weights
   int addend = -1;             // backward_data
   bool relu = false;
-  bool widens = false;         // backward_weights: w is computed in bf16 and widened, or then added
-  bool accumulates = false;    // what is widened
+  bool widens = false;       // backward_weights: w is computed in bf16 and widened, or then added
+  bool accumulates = false;  // what is widened
   bool db_accumulates = false;
   TensorDesc output = {};      // the tensor to which a bias is added, or over which it is summed
 };
@@ -186,9 +186,8 @@ class ConvKernel final : public Kernel {
         cuda::add_to(context, floats(problem_.result), reinterpret_cast<const Bf16*>(made), count);
       else if (problem_.widens) widen_elements(context, made, operand(problem_.result), count);
       if (adds_)
-        elements(problem_.result, sum_of(problem_), [&]<class T>(T* sum) {
-          cuda::add_to(context, sum, reinterpret_cast<const T*>(made), count);
-        });
+        elements(problem_.result, sum_of(problem_),
+                 [&]<class T>(T* sum) { cuda::add_to(context, sum, reinterpret_cast<const T*>(made), count); });
     }
     if (!is_fused_ && (problem_.b >= 0 || problem_.relu))
       elements(problem_.result, problem_.output, [&](auto* y) {
@@ -223,11 +222,13 @@ void offer(std::vector<Algorithm>& all, const Problem& problem, const Convolutio
                            : prefix == kFused               ? rounded_bias_bytes(problem)
                                                             : 0;
     const int64_t bytes = beside > 0 ? aligned(engine.workspace_bytes) + beside : engine.workspace_bytes;
-    all.push_back(
-        {.name = std::string(bf16 ? kBf16 : engine.tf32 ? kTf32 : "") + std::string(prefix) + engine.name + std::string(suffix),
-         .workspace_bytes = std::max(bytes, bias_bytes(problem)),
-         .deterministic = engine.deterministic,
-         .tf32 = engine.tf32});
+    all.push_back({.name = std::string(bf16          ? kBf16
+                                       : engine.tf32 ? kTf32
+                                                     : "") +
+                           std::string(prefix) + engine.name + std::string(suffix),
+                   .workspace_bytes = std::max(bytes, bias_bytes(problem)),
+                   .deterministic = engine.deterministic,
+                   .tf32 = engine.tf32});
   }
 }
 

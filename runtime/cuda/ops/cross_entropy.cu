@@ -26,8 +26,8 @@ using cuda::BestClass, cuda::ClassLabels, cuda::EachLoss, cuda::EntropyScale, cu
 // and no memory outside the arrays is accessed.
 template <cuda::Step kStep, class T>
 __global__ void __launch_bounds__(cuda::kThreads, 6)
-    loss_rows_kernel(int64_t classes, EntropyScale given_scale, ClassLabels labels, const T* logits,
-                     T* gradient, cuda::LossTotal total) {
+    loss_rows_kernel(int64_t classes, EntropyScale given_scale, ClassLabels labels, const T* logits, T* gradient,
+                     cuda::LossTotal total) {
   const float scale = static_cast<float>(given_scale.exact());
   const int64_t n = blockIdx.x, label = labels[n];
   const cuda::RowOf<kStep> row(n, classes);

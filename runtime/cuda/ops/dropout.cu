@@ -80,8 +80,8 @@ PLIMSOLL_CUDA_KERNEL(Dropout, {
                   "cudaMemcpyAsync of a dropout in evaluation");
     }
   };
-  return cuda::kernel([=, type = operands[0].tensor.type](const RunContext& context, std::byte* const* operand,
-                                                          std::byte*) {
+  return cuda::kernel(
+      [=, type = operands[0].tensor.type](const RunContext& context, std::byte* const* operand, std::byte*) {
     cuda::by_real(type, [&](auto zero) { launched(zero, context, operand); });
   });
 })

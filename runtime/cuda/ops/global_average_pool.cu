@@ -68,7 +68,7 @@ __global__ void global_average_pool_backward_kernel(Index n, Index pixels, float
   if (number >= static_cast<int64_t>(n)) return;
   const Index first = kAtOnce * static_cast<Index>(number);
   cuda::Few<kAtOnce> slope;
-  for (int k = 0; k < kAtOnce; ++k) 
+  for (int k = 0; k < kAtOnce; ++k)
     slope.of[k] = cuda::load_one(dy + (first + static_cast<Index>(k)) / pixels) * factor;
   cuda::store_few(dx + kAtOnce * number, slope);
 }

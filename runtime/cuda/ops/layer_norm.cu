@@ -155,8 +155,9 @@ std::unique_ptr<Kernel> row_norm_forward(const LayerNormAttrs& attrs, std::span<
 
 std::vector<Algorithm> row_norm_backward_algorithms(std::span<const OperandDesc> operands) {
   const cuda::ColumnParts sums = sums_of(operands);
-  return {{.workspace_bytes = operands[0].tensor.dim(1) % 4 == 0 ? cuda::column_sum_workspace<ScaleSums<4, float>>(sums)
-                                                                 : cuda::column_sum_workspace<ScaleSums<1, float>>(sums)}};
+  return {{.workspace_bytes = operands[0].tensor.dim(1) % 4 == 0
+                                  ? cuda::column_sum_workspace<ScaleSums<4, float>>(sums)
+                                  : cuda::column_sum_workspace<ScaleSums<1, float>>(sums)}};
 }
 
 template <bool kCentered>

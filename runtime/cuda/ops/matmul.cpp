@@ -102,8 +102,8 @@ std::vector<Way> ways(std::span<const OperandDesc> operands) {
       const int64_t bytes = std::min(bound, on_boundary(kParts * 4 * operands[3].tensor.padded_elements()));
       if (bytes == last) continue;
       last = bytes;
-      all.push_back({kind + (bound == 0 ? std::string("0") : std::to_string(bound / kMiB) + "MiB"), bytes,
-                     kind == "tf32_"});
+      all.push_back(
+          {kind + (bound == 0 ? std::string("0") : std::to_string(bound / kMiB) + "MiB"), bytes, kind == "tf32_"});
     }
   }
   return all;
@@ -168,7 +168,7 @@ class MatMulKernel final : public Kernel {
     if (addend_ == Addend::row) {
       if (row_bytes_ > 0)
         (y_desc_.type == DataType::bf16 ? narrow_elements : widen_elements)(context, operands[2], workspace,
-                                                                           c_desc_.elements());
+                                                                            c_desc_.elements());
       product_.with(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<void*>(row_bytes_ > 0 ? workspace : operands[2]));
     }
     const float kept = addend_ == Addend::seed || addend_ == Addend::result ? 1.0F : 0.0F;
@@ -226,9 +226,8 @@ class MatMulKernel final : public Kernel {
 std::vector<Algorithm> MatMul::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
   std::vector<Algorithm> all;
   for (const Way& way : ways(operands))
-    all.push_back({.name = way.name,
-                   .workspace_bytes = row_bytes(attrs, operands) + way.workspace_bytes,
-                   .tf32 = way.tf32});
+    all.push_back(
+        {.name = way.name, .workspace_bytes = row_bytes(attrs, operands) + way.workspace_bytes, .tf32 = way.tf32});
   return all;
 }
 

@@ -1,8 +1,8 @@
 // Reorder {x, y}: the same elements in another layout: from [samples, channels, pixels] to channels last, or back.
 //
 // Either way every sample's matrix is transposed. Tiles of 64×64 pass through shared memory, so that both sides are
-// accessed in whole cache lines, by accesses of four elements if the length of a line allows it; one padding column keeps
-// the columns of a tile in different banks. If there are few channels (the image that a network begins with), one
+// accessed in whole cache lines, by accesses of four elements if the length of a line allows it; one padding column
+// keeps the columns of a tile in different banks. If there are few channels (the image that a network begins with), one
 // thread copies all channels of a pixel, and adjacent threads adjacent pixels.
 //
 //   x  lines × columns      plain ─► nhwc: lines are channels, columns pixels;   nhwc ─► plain: the other way round
@@ -52,8 +52,7 @@ __global__ void reorder_transpose_kernel(int64_t lines, int64_t columns, const T
       for (int k = 0; k < 4; ++k) few.of[k] = tile[a + k][i];
       cuda::store_few(target, few);
     } else {
-      for (int k = 0; k < 4 && line + a + k < lines; ++k)
-        cuda::store_one(target + k, tile[a + k][i]);
+      for (int k = 0; k < 4 && line + a + k < lines; ++k) cuda::store_one(target + k, tile[a + k][i]);
     }
   }
 }

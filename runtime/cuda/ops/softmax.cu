@@ -83,8 +83,8 @@ __global__ void row_gradient_kernel(int64_t classes, const T* result, const T* s
 }
 
 template <bool kAdd, class T>
-__global__ void column_gradient_kernel(int64_t columns, int64_t classes, int64_t inner, const T* result,
-                                       const T* slope, T* to) {
+__global__ void column_gradient_kernel(int64_t columns, int64_t classes, int64_t inner, const T* result, const T* slope,
+                                       T* to) {
   const int64_t number = cuda::thread_number();
   if (number >= columns) return;
   const int64_t start = number / inner * classes * inner + number % inner;

@@ -42,8 +42,8 @@ struct StridedCopy {
 
   // To element `to_start` of `to`, from element `from_start` of `from`. An element of a type of four or eight bytes is
   // one float, or two.
-  void run(const RunContext& context, const OperandDesc& result, std::byte* to, int64_t to_start,
-           const std::byte* from, int64_t from_start) const {
+  void run(const RunContext& context, const OperandDesc& result, std::byte* to, int64_t to_start, const std::byte* from,
+           int64_t from_start) const {
     cuda::by_real(result.tensor.type, [&](auto zero) {
       using T = decltype(zero);
       cuda::by_flag(by_four, [&](auto four) {
@@ -89,7 +89,7 @@ __global__ void strided_transpose_kernel(int64_t columns, int64_t lines, int64_t
   const int64_t column = square % across * kStridedTile, line = square / across * kStridedTile;
   const int a = static_cast<int>(threadIdx.x) % kStridedTile, b = static_cast<int>(threadIdx.x) / kStridedTile;
   for (int i = b; i < kStridedTile; i += kTileRows)
-    if (column + i < columns && line + a < lines) 
+    if (column + i < columns && line + a < lines)
       tile[i][a] = cuda::load_one(x + at.of[1] + (column + i) * x_step + line + a);
   __syncthreads();
   for (int i = b; i < kStridedTile; i += kTileRows) {
@@ -155,10 +155,11 @@ PLIMSOLL_CUDA_KERNEL(SliceBackward, {
   cuda::need_plain(operands);
   Window window(attrs, operands[0].tensor, operands[1].tensor);
   std::swap(window.loops.strides[0], window.loops.strides[1]);
-  return cuda::kernel([copy = StridedCopy(window.loops, window.start), start = window.start,
-                       result = operands[1], bytes = static_cast<size_t>(operands[1].tensor.bytes())](
-                          const RunContext& context, std::byte* const* operand, std::byte*) {
-    if (!cuda::adds(result)) cuda::check(cudaMemsetAsync(operand[1], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
+  return cuda::kernel([copy = StridedCopy(window.loops, window.start), start = window.start, result = operands[1],
+                       bytes = static_cast<size_t>(operands[1].tensor.bytes())](const RunContext& context,
+                                                                                std::byte* const* operand, std::byte*) {
+    if (!cuda::adds(result))
+      cuda::check(cudaMemsetAsync(operand[1], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
     copy.run(context, result, operand[1], start, operand[0], 0);
   });
 })
@@ -167,8 +168,8 @@ PLIMSOLL_CUDA_KERNEL(Transpose, {
   cuda::need_plain(operands);
   const Turned turned(attrs, operands[0].tensor, operands[1].tensor);
   if (turned.along != 0 && turned.loops.strides[1][0] != 1) return transpose(turned, operands[1]);
-  return cuda::kernel([copy = StridedCopy(turned.loops), result = operands[1]](
-                          const RunContext& context, std::byte* const* operand, std::byte*) {
+  return cuda::kernel([copy = StridedCopy(turned.loops), result = operands[1]](const RunContext& context,
+                                                                               std::byte* const* operand, std::byte*) {
     copy.run(context, result, operand[1], 0, operand[0], 0);
   });
 })

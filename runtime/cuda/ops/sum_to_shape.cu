@@ -297,8 +297,7 @@ __global__ void stretch_across_kernel(Index n, cuda::DeviceLoops<2> loops, SumSc
   }
   if (first + 4 <= all) return cuda::put_few<kAdd>(y + first, few);
   for (int k = 0; k < 4; ++k)
-    if (first + k < all)
-      cuda::store_one(y + first + k, kAdd ? cuda::load_one(y + first + k) + few.of[k] : few.of[k]);
+    if (first + k < all) cuda::store_one(y + first + k, kAdd ? cuda::load_one(y + first + k) + few.of[k] : few.of[k]);
 }
 
 template <int kAtOnce, bool kAdd, class Index, class X, class Y>

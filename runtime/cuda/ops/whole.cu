@@ -149,8 +149,7 @@ std::unique_ptr<Kernel> CastTo::make(const Attrs& attrs, std::span<const Operand
         cuda::check(cudaMemcpyAsync(operand[1], operand[0], static_cast<size_t>(n * bytes_of(to)),
                                     cudaMemcpyDeviceToDevice, cuda::stream_of(context)),
                     "cudaMemcpyAsync of a cast");
-      else
-        (to == DataType::bf16 ? narrow_elements : widen_elements)(context, operand[0], operand[1], n);
+      else (to == DataType::bf16 ? narrow_elements : widen_elements)(context, operand[0], operand[1], n);
     });
   return by_type(operands[0].tensor.type, [&](auto x) {
     return by_type(operands[1].tensor.type, [&](auto y) -> std::unique_ptr<Kernel> {

@@ -168,18 +168,22 @@ std::unique_ptr<Kernel> ConvBackwardWeights::make(const Attrs& attrs, std::span<
   const bool adds = cuda::adds(o[2]), adds_bias = cuda::adds(o[3]), bias = o[3].access != Access::absent;
   const cuda::Planes planes = planes_of(o[1].tensor);
   const int64_t made_at = bias ? aligned(cuda::bias_gradient_workspace(planes)) : 0;
-  return alone([=, x = o[0].tensor, y = o[1].tensor, w = o[2].tensor](std::byte* const* at) {
+  return alone(
+      [=, x = o[0].tensor, y = o[1].tensor, w = o[2].tensor](std::byte* const* at) {
     if (!at[2]) return;
     std::vector<double> sums = zeros(w);
     for_products(attrs, x, w, y, [&](int64_t i, int64_t j, int64_t k) {
       of(sums, j) += double{cuda::in(at, 0)[i]} * double{cuda::in(at, 1)[k]};
     });
     put_all(sums, adds ? reinterpret_cast<float*>(at[4] + made_at) : cuda::out(at, 2));
-  }, o.size(), [=, n = o[2].tensor.elements()](const RunContext& context, std::byte* const* at, std::byte* workspace) {
-    if (adds) cuda::add_to<float, float>(context, cuda::out(at, 2), reinterpret_cast<const float*>(workspace + made_at), n);
+      },
+      o.size(),
+      [=, n = o[2].tensor.elements()](const RunContext& context, std::byte* const* at, std::byte* workspace) {
+    if (adds)
+      cuda::add_to<float, float>(context, cuda::out(at, 2), reinterpret_cast<const float*>(workspace + made_at), n);
     if (at[3])
-      cuda::bias_gradient<float>(context, cuda::in(at, 1), cuda::out(at, 3), adds_bias, reinterpret_cast<float*>(workspace),
-                          planes);
+      cuda::bias_gradient<float>(context, cuda::in(at, 1), cuda::out(at, 3), adds_bias,
+                                 reinterpret_cast<float*>(workspace), planes);
   });
 }
 
@@ -240,8 +244,7 @@ class Product final : public Kernel {
   }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
-    if (addend_)
-      cuda::seed_with(context, operands[3], y_, operands[2], c_, static_cast<float>(attrs_.beta));
+    if (addend_) cuda::seed_with(context, operands[3], y_, operands[2], c_, static_cast<float>(attrs_.beta));
     product_->run(context, operands, workspace);
   }
 
