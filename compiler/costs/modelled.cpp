@@ -12,8 +12,8 @@ namespace {
 constexpr double kDenseFlopsPerByte = 8;
 
 // Of a matrix product's share of the tensor cores' peak, what attention reaches, which computes exponentials between
-// two products.
-constexpr double kAttentionShare = 0.25;
+// two products: the forward and the backward of GPT-2 small on an H200 (docs/benchmarks/gpu.md).
+constexpr double kAttentionShare = 0.45;
 
 bool is_attention(const Task& task) { return task.kernel == "AttentionForward" || task.kernel == "AttentionBackward"; }
 

@@ -15,6 +15,7 @@ MIB = 2**20
 WAYS = {"eager": "eager", "compile": "torch.compile", "checkpoint": "checkpoint",
         "activation_memory_budget": "memory budget 0.5", "save_on_cpu": "save_on_cpu"}
 SETTINGS = ("machine", "runtime", "trainers", "aims", "device properties")
+PRIVATE = ("toolchain", "kernel", "output")  # names of a machine's folders
 
 
 def table(head, rows):
@@ -94,17 +95,34 @@ def measured(results):
     return seen
 
 
+def waiting(one):
+    """Seconds of an iteration without the wait for samples, if every second one was the first of its epoch and had to
+    wait: the trainer's median over all is then that of the slower half."""
+    told = re.search(r"iteration measured ([\d.]+) ms \(median\)", "\n".join(one.get("output", [])))
+    slower = float(told[1]) / 1e3 if told else 0
+    return 2 * one["seconds"] - slower if slower > 1.03 * one["seconds"] else None
+
+
 def predictions(results):
-    rows = []
+    rows, waited = [], False
     for name, one in measured(results).items():
         if not one.get("predicted_seconds"):
             continue
         costs = "measured" if "-profiled" in name else "device model"
+        without = waiting(one)
+        waited = waited or without is not None
         rows.append([name.replace("-profiled", ""), f"{one['arena_bytes'] / MIB:,.0f}", costs, f"{1e3 * one['predicted_seconds']:.1f}",
                      f"{1e3 * one['seconds']:.1f}", f"{100 * (one['seconds'] / one['predicted_seconds'] - 1):+.1f} %",
+                     "" if without is None else f"{1e3 * without:.1f} ({100 * (without / one['predicted_seconds'] - 1):+.1f} %)",
                      "yes" if one.get("arena_as_planned") else "**no**"])
-    return table(["trainer (network, batch, arithmetic, budget)", "arena, MiB", "costs", "predicted, ms", "measured, ms", "difference",
-                  "device memory as planned"], rows)
+    lines = ["Times of the tasks are either measured on this device (`--costs profile.json`) or those of the device model "
+             "(`--costs h200`)." if rows else ""]
+    if waited:
+        lines.append("These runs had epochs of two batches. The first batch of an epoch is not fetched while the iteration before runs, so "
+                     "every second iteration waited for its samples: \"measured\" is the mean of both kinds, and the column behind it an "
+                     "iteration without the wait, which follows from the trainer's own median over both kinds.")
+    return [*lines, "", *table(["trainer (network, batch, arithmetic, budget)", "arena, MiB", "costs", "predicted, ms", "measured, ms",
+                                "difference", "without the wait, ms", "device memory as planned"], rows)] if rows else []
 
 
 def throughput(steps):
@@ -180,7 +198,8 @@ def main():
     if not results:
         sys.exit(f"error: '{sys.argv[1]}' has no results of a GPU; dry runs do not count")
     with open(os.path.join(sys.argv[2], "gpu.json"), "w") as out:
-        json.dump(results, out, indent=1, sort_keys=True)
+        json.dump({part: {name: {key: value for key, value in one.items() if key not in PRIVATE} for name, one in steps.items()}
+                   for part, steps in results.items()}, out, indent=1, sort_keys=True)
         out.write("\n")
     text = page(results)
     with open(os.path.join(sys.argv[2], "gpu.md"), "w") as out:

@@ -394,8 +394,9 @@ def measured(check, trainer, steps=25, timeout=240):
     known = json.load(open(other)).get(trainer["tag"], {}) if check.part in (3, 4) and os.path.exists(other) else {}
     if "seconds" in known and not check.dry:
         return {**known, "measured_in_part": 7 - check.part}
-    # Two batches in turn, from files: both sides of a comparison upload every batch, and neither draws one.
-    data = () if check.dry else check.data(trainer["batch"], image_size(trainer), 2)
+    # Ten batches in turn, from files: both sides of a comparison upload every batch, and neither draws one. The first
+    # batch of an epoch is not fetched while the iteration before runs, so short epochs would measure that.
+    data = () if check.dry else check.data(trainer["batch"], image_size(trainer), 10)
     result = check.train(trainer, steps, data, timeout=timeout)
     if check.dry:
         return result
