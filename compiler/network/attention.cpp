@@ -13,7 +13,24 @@ constexpr int64_t kMostSize = 256;  // of a head, as the operator has it
 constexpr double kHides = -1e4;
 
 bool swaps_last_axes(const NodeView& turn) {
-  return turn.integers("perm") == std::vector<int64_t>{0, 1, 3, 2};
+  const auto perm = turn.integers("perm");
+  return perm == std::vector<int64_t>{0, 1, 3, 2} || perm == std::vector<int64_t>{0, 2, 1};
+}
+
+// The number of queries or keys.
+Dim length(const Match& match, std::string_view name) {
+  const Dims& dims = match.type(name).dims;
+  return dims[dims.size() - 2];
+}
+
+// [N, H, S, d] is reshaped to [N·H, S, d], which is transposed, and reshaped to [N, H, d, S].
+bool swaps_last_axes_of_rows(const Match& match) {
+  Dims k = match.type("k").dims;
+  if (k.size() != 4 || k[1].batch) return false;
+  const Dim rows{k[0].value * k[1].value, k[0].batch};
+  if (match.node("turn").input_type(0).dims != Dims{rows, k[2], k[3]}) return false;
+  std::swap(k[2], k[3]);
+  return match.node("turned_heads").output_type(0).dims == k;
 }
 
 // The keys are transposed by the product, or by a node before a factor.
@@ -21,41 +38,48 @@ bool multiplies_queries_by_keys(const Match& match) {
   const NodeMarks& marks = match.node("product").node().marks;
   const bool turned = Match::find(match.nodes, "turn") != nullptr;
   if (marks.relu || marks.transposed_a || marks.transposed_b == turned) return false;
-  return !turned || swaps_last_axes(match.node("turn"));
+  if (!turned) return true;
+  const bool of_rows = Match::find(match.nodes, "turned_heads") != nullptr;
+  return swaps_last_axes(match.node("turn")) && (!of_rows || swaps_last_axes_of_rows(match));
 }
 
+// [N, H, T, d], or [N·H, T, d] as torch.bmm has it.
 bool has_heads(const Match& match) {
   const NodeView mixed = match.node("mixed"), softmax = match.node("softmax");
   if (mixed.node().marks != NodeMarks{}) return false;
   const Dims &q = match.type("q").dims, &k = match.type("k").dims, &v = match.type("v").dims;
-  if (q.size() != 4 || k.size() != 4 || v.size() != 4 || softmax.input_type(0).rank() != 4) return false;
+  const size_t rank = q.size();
+  if ((rank != 3 && rank != 4) || k.size() != rank || v.size() != rank) return false;
   const int64_t axis = softmax.integer("axis", softmax.opset() < 13 ? 1 : -1);
-  if (axis != -1 && axis != 3) return false;
+  if (axis != -1 && axis != static_cast<int64_t>(rank) - 1) return false;
   for (const std::string_view name : {"q", "k", "v"}) {
     if (match.value(name).kind == ValueKind::constant || match.type(name).type != DataType::f32) return false;
-    for (size_t i = 1; i < 4; ++i)
+    for (size_t i = 1; i < rank; ++i)
       if (match.type(name).dims[i].batch) return false;
   }
-  return q[0] == k[0] && q[1] == k[1] && q[3] == k[3] && k[0] == v[0] && k[1] == v[1] && k[2] == v[2] &&
-         q[3].value <= kMostSize && v[3].value <= kMostSize && q[2].value * k[2].value >= kLeastScores &&
-         softmax.input_type(0).dims == Dims{q[0], q[1], q[2], k[2]};
+  Dims scores = q;
+  scores.back() = length(match, "k");
+  return q[0] == k[0] && k[0] == v[0] && (rank == 3 || (q[1] == k[1] && k[1] == v[1])) && q.back() == k.back() &&
+         length(match, "k") == length(match, "v") && q.back().value <= kMostSize && v.back().value <= kMostSize &&
+         length(match, "q").value * length(match, "k").value >= kLeastScores && softmax.input_type(0).dims == scores;
 }
 
 bool is_attention(const Match& match) { return multiplies_queries_by_keys(match) && has_heads(match); }
 
 bool is_causal(const Match& match, CausalMask kind) {
   const Dims& mask = match.type("causal").dims;
-  return match.value("causal").causal == kind && mask.size() <= 4 && mask[mask.size() - 2] == match.type("q").dims[2] &&
-         mask.back() == match.type("k").dims[2];
+  return match.value("causal").causal == kind && mask.size() <= match.type("q").rank() &&
+         mask[mask.size() - 2] == length(match, "q") && mask.back() == length(match, "k");
 }
 
 // The mask of the operator: booleans or numbers that broadcast to the scores.
 bool is_mask(const Match& match, DataType type) {
   const Value& mask = match.value("mask");
   const Dims& scores = match.node("softmax").input_type(0).dims;
-  if (mask.kind == ValueKind::constant || mask.type.type != type || mask.type.rank() > 4) return false;
+  if (mask.kind == ValueKind::constant || mask.type.type != type || mask.type.rank() > scores.size()) return false;
   for (size_t i = 1; i <= mask.type.rank(); ++i)
-    if (const Dim dim = mask.type.dims[mask.type.rank() - i]; dim != Dim{1} && dim != scores[4 - i]) return false;
+    if (const Dim dim = mask.type.dims[mask.type.rank() - i]; dim != Dim{1} && dim != scores[scores.size() - i])
+      return false;
   return true;
 }
 
@@ -100,7 +124,10 @@ Term scaled(const Term& x, std::string_view by, std::string_view over) {
 std::vector<Pattern> make_attention_patterns() {
   using namespace pattern;
   const Term turned = sole(node("Transpose", {hole("k")}).named("turn"));
+  const Term turned_rows = sole(node("Transpose", {sole(node("Reshape", {hole("k")}))}).named("turn"));
+  const Term turned_heads = sole(node("Reshape", {turned_rows}).named("turned_heads"));  // PyTorch 2's exporter
   const Term keys = one_of({scaled(hole("k"), "k_by", "k_over"), scaled(turned, "k_by", "k_over"),
+                            scaled(turned_heads, "k_by", "k_over"),
                             sole(node("Transpose", {scaled(hole("k"), "k_by", "k_over")}).named("turn"))});
   const Term product = sole(node("MatMul", {scaled(hole("q"), "q_by", "q_over"), keys}).named("product"));
   const Term scores = scaled(product, "by", "over"), hidden = any_number("hidden");

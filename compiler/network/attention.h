@@ -3,6 +3,8 @@
 //   MatMul(q, kᵀ), Mul or Div by a number (before or after, or both q and k before), Where or Add with a mask,
 //   Softmax over the last axis, MatMul with v          nanoGPT, Hugging Face, timm, PyTorch's exporters
 //
+// The heads are an axis, [N, H, T, d], or are counted with the samples, [N·H, T, d]: torch.nn.MultiheadAttention.
+//
 // Why: as primitive nodes, scores and probabilities are tensors of N · H · T · S elements, and the probabilities are
 // saved for the backward. The operator saves two numbers per query.
 //

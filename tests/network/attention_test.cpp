@@ -80,7 +80,7 @@ std::string bytes_of_floats(const std::vector<float>& items) {
 }  // namespace
 
 TEST_CASE("two products and a softmax are attention, wherever the scale is") {
-  const int form = GENERATE(0, 1, 2, 3, 4);
+  const int form = GENERATE(0, 1, 2, 3, 4, 5);
   Attending a;
   const Dims turned = {kBatch, {2}, {16}, {80}};
   const ValueId q = a.q;
@@ -96,6 +96,15 @@ TEST_CASE("two products and a softmax are attention, wherever the scale is") {
   if (form == 4) {  // timm
     a.q = a.node("Mul", {a.q, a.number(0.25)}, {kBatch, {2}, {64}, {16}});
     scores = a.scores();
+  }
+  if (form == 5) {  // its newer versions: transposed as [N·H, S, d]
+    const Dim heads{2, true};
+    const std::vector<int64_t> perm = {0, 2, 1};
+    const ValueId keys =
+        a.node("Transpose", {a.node("Reshape", {a.k}, {heads, {80}, {16}})}, {heads, {16}, {80}}, {{"perm", perm}});
+    a.q = a.node("Mul", {a.q, a.number(0.5)}, {kBatch, {2}, {64}, {16}});
+    scores =
+        a.node("MatMul", {a.q, a.node("Mul", {a.node("Reshape", {keys}, turned), a.number(0.5)}, turned)}, kScores);
   }
   CHECK(a.fused(scores) == kFused);
   CHECK(a.scale() == (form == 0 ? 1 : 0.25));
@@ -164,6 +173,42 @@ TEST_CASE("keys that are transposed twice by one node are attention") {
   }
   CHECK(NodeView(a.network, a.network.nodes.back()).integers("perm") == std::vector<int64_t>{0, 2, 3, 1});
   CHECK(a.network.nodes.back().inputs == std::vector{picture});
+}
+
+// torch.nn.MultiheadAttention computes on [N·H, T, d], with steps first before: keys [S, N·H, d] are transposed by one
+// node into [N·H, d, S].
+TEST_CASE("attention whose heads are counted with the samples is attention") {
+  const std::string form = GENERATE("plain", "causal", "padding", "other rank of the mask");
+  Attending a;
+  const Dim heads{2, true};
+  const Dims scores = {heads, {64}, {80}}, rows = {heads, {64}, {16}};
+  const ValueId q = a.value(ValueKind::input, rows), v = a.value(ValueKind::input, {heads, {80}, {16}}),
+                x = a.value(ValueKind::input, {{80}, heads, {16}});
+  const ValueId keys = a.node("Transpose", {x}, {heads, {16}, {80}}, {{"perm", std::vector<int64_t>{1, 2, 0}}});
+  ValueId product = a.node("MatMul", {a.node("Div", {q, a.number(4)}, rows), keys}, scores);
+  ValueId mask;
+  if (form == "causal") mask = a.mask(DataType::f32, CausalMask::added, {{1}, {64}, {80}});
+  if (form == "padding") mask = a.mask(DataType::f32, CausalMask::none, {heads, {1}, {80}});
+  if (form == "other rank of the mask") mask = a.mask(DataType::f32, CausalMask::none, {{1}, {1}, {64}, {80}});
+  if (mask.valid()) product = a.node("Add", {product, mask}, scores);
+  a.network.outputs = {a.node("MatMul", {a.node("Softmax", {product}, scores, {{"axis", int64_t{-1}}}), v}, rows)};
+  fuse(a.network, Attention::fused);
+
+  std::string ops;
+  for (const Node& node : a.network.nodes) ops += (ops.empty() ? "" : " ") + node.op;
+  if (form == "other rank of the mask") {
+    CHECK(ops == "Transpose Div MatMul Add Softmax MatMul");
+    return;
+  }
+  CHECK(ops == "Transpose " + kFused);
+  CHECK(a.causal() == (form == "causal"));
+  CHECK(a.scale() == 0.25);
+  const Node& turn = a.network.nodes[NodeId(0)];
+  CHECK(NodeView(a.network, turn).integers("perm") == std::vector<int64_t>{1, 0, 2});
+  CHECK(a.network.values[turn.outputs[0]].type.dims == Dims{heads, {80}, {16}});
+  std::vector<ValueId> inputs = {q, turn.outputs[0], v};
+  if (form == "padding") inputs.push_back(mask);
+  CHECK(a.inputs() == inputs);
 }
 
 TEST_CASE("what is no such attention stays as it is") {
