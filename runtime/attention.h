@@ -39,6 +39,7 @@ struct AttentionShape {
   }
 
   int64_t rows() const { return samples * heads * queries; }
+  int64_t scores() const { return rows() * keys; }
 };
 
 }  // namespace plimsoll

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "compiler/network/pattern.h"
+#include "compiler/ops/dropout.h"
+#include "compiler/ops/random_key.h"
 
 namespace plimsoll {
 namespace {
@@ -109,9 +111,19 @@ double scale_of(const Match& match) {
   return scale;
 }
 
-std::map<std::string, NodeAttribute> everything(const Match& match) { return {{"scale", scale_of(match)}}; }
+// A dropout of probabilities keeps its mask: the operator draws with the key of the node.
+std::map<std::string, NodeAttribute> everything(const Match& match) {
+  std::map<std::string, NodeAttribute> attributes = {{"scale", scale_of(match)}};
+  if (!Match::find(match.nodes, "dropout")) return attributes;
+  const NodeView dropout = match.node("dropout");
+  attributes["dropped"] = *dropped_ratio(dropout);
+  attributes["dropout_key"] = random_key(dropout);
+  return attributes;
+}
 std::map<std::string, NodeAttribute> causal(const Match& match) {
-  return {{"scale", scale_of(match)}, {"right", int64_t{0}}};
+  std::map<std::string, NodeAttribute> attributes = everything(match);
+  attributes["right"] = int64_t{0};
+  return attributes;
 }
 
 // x times or divided by a number, or x. In this order, because a hole matches a product as well.
@@ -137,10 +149,11 @@ std::vector<Pattern> make_attention_patterns() {
   const auto attention = [](const Term& masked, std::vector<std::string_view> inputs, bool (*where)(const Match&),
                             std::map<std::string, NodeAttribute> (*attributes)(const Match&)) {
     const Term softmax = sole(node("Softmax", {masked}).named("softmax"));
+    const Term dropped = sole(node("Dropout", {softmax}).named("dropout"));
     return Pattern{.becomes = "ScaledDotProductAttention",
                    .opset = 1,
                    .inputs = std::move(inputs),
-                   .tree = node("MatMul", {softmax, hole("v")}).named("mixed"),
+                   .tree = node("MatMul", {one_of({softmax, dropped}), hole("v")}).named("mixed"),
                    .where = where,
                    .attributes = attributes};
   };

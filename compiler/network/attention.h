@@ -1,7 +1,7 @@
 // Replaces attention that is spelled out by ScaledDotProductAttention: a table of patterns (pattern.h).
 //
 //   MatMul(q, kᵀ), Mul or Div by a number (before or after, or both q and k before), Where or Add with a mask,
-//   Softmax over the last axis, MatMul with v          nanoGPT, Hugging Face, timm, PyTorch's exporters
+//   Softmax over the last axis, Dropout or none, MatMul with v      nanoGPT, Hugging Face, timm, PyTorch's exporters
 //
 // The heads are an axis, [N, H, T, d], or are counted with the samples, [N·H, T, d]: torch.nn.MultiheadAttention.
 //

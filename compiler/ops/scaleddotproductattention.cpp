@@ -17,6 +17,10 @@
 // The statistics of a query are the largest score and the reciprocal of the sum of exponentials: the log-sum-exp in two
 // parts. In one float, the second part would vanish next to the -3.4e38 by which exporters hide keys.
 //
+// Attribute `dropped`: in training, probabilities are dropped as by a Dropout between the softmax and the product with
+// the values, with the mask that a Dropout of the key `dropout_key` draws (dropout.cpp). It is not stored; the backward
+// draws it again.
+//
 // The gradient of a mask has as many elements as the scores. If a mask needs one, the backward writes it (dscores), and
 // it is summed over the broadcast axes.
 #include <algorithm>
@@ -84,7 +88,9 @@ AttentionAttrs attributes(const NodeView& node) {
   const int64_t left = node.integer("left", -1), right = node.integer("right", -1);
   return {.scale = node.real("scale", 1 / std::sqrt(static_cast<double>(node.input_type(0).dims.back().value))),
           .left = left >= queries - 1 ? -1 : std::max<int64_t>(left, -1),
-          .right = right >= keys - 1 ? -1 : std::max<int64_t>(right, -1)};
+          .right = right >= keys - 1 ? -1 : std::max<int64_t>(right, -1),
+          .dropped = node.real("dropped", 0),
+          .dropout_key = node.integer("dropout_key", 0)};
 }
 
 // `flops` for each pair of a query and a key that it sees.
@@ -190,6 +196,12 @@ std::vector<Sample> samples() {
        .inputs = {counted(5, 4), counted(7, 4), counted(7, 6)},
        .attributes = window(-1, 1)},
       {.name = "heads_with_samples_added", .inputs = {counted(5, 4), counted(7, 4), counted(7, 4), counted(1, 7)}},
+      {.name = "dropped",
+       .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 6)},
+       .attributes = {{"dropped", 0.4}, {"dropout_key", int64_t{5}}, {"right", int64_t{1}}}},
+      {.name = "dropped_in_several_tiles",
+       .inputs = {data(2, 70, 3), data(1, 67, 3), data(1, 67, 3)},
+       .attributes = {{"dropped", 0.1}, {"dropout_key", int64_t{6}}}},
       {.name = "large_head", .inputs = {data(1, 3, 200), data(1, 4, 200), data(1, 4, 33)}}};
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/network/pipeline.h"
 #include "compiler/network/simplify/causal_mask.h"
 #include "compiler/ops/node_view.h"
+#include "compiler/ops/random_key.h"
 
 using namespace plimsoll;
 
@@ -55,8 +56,9 @@ struct Attending {
     return made;
   }
   ValueId softmax(ValueId scores) { return node("Softmax", {scores}, kScores, {{"axis", int64_t{-1}}}); }
-  std::string fused(ValueId masked) {
-    network.outputs = {node("MatMul", {softmax(masked), v}, {kBatch, {2}, {64}, {16}})};
+  std::string fused(ValueId masked) { return fused_with(softmax(masked)); }
+  std::string fused_with(ValueId probabilities) {
+    network.outputs = {node("MatMul", {probabilities, v}, {kBatch, {2}, {64}, {16}})};
     fuse_attention(network);
     std::string ops;
     for (const Node& node : network.nodes) ops += (ops.empty() ? "" : " ") + node.op;
@@ -209,6 +211,24 @@ TEST_CASE("attention whose heads are counted with the samples is attention") {
   std::vector<ValueId> inputs = {q, turn.outputs[0], v};
   if (form == "padding") inputs.push_back(mask);
   CHECK(a.inputs() == inputs);
+}
+
+TEST_CASE("dropout of probabilities becomes an attribute, with the key of the node") {
+  const int opset = GENERATE(7, 13);
+  Attending a;
+  const ValueId scores = a.node("Mul", {a.scores(), a.number(0.25)}, kScores);
+  std::vector<ValueId> inputs = {a.softmax(scores)};
+  if (opset == 13) inputs.push_back(a.number(0.3));
+  std::map<std::string, NodeAttribute> attributes;
+  if (opset == 7) attributes["ratio"] = 0.3;
+  const ValueId dropped = a.node("Dropout", inputs, kScores, attributes);
+  a.network.nodes.back().opset = opset;
+  const int64_t key = random_key({a.network, a.network.nodes.back()});
+  CHECK(a.fused_with(dropped) == kFused);
+  CHECK(a.scale() == 0.25);
+  CHECK(std::get<double>(a.network.nodes.back().attributes.at("dropped")) == 0.3);
+  CHECK(std::get<int64_t>(a.network.nodes.back().attributes.at("dropout_key")) == key);
+  CHECK(a.inputs() == std::vector{a.q, a.k, a.v});
 }
 
 TEST_CASE("what is no such attention stays as it is") {
