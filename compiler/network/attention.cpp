@@ -27,7 +27,8 @@ Dim length(const Match& match, std::string_view name) {
 
 // [N, H, S, d] is reshaped to [N·H, S, d], which is transposed, and reshaped to [N, H, d, S].
 bool swaps_last_axes_of_rows(const Match& match) {
-  Dims k = match.type("k").dims;
+  const bool repeated = Match::find(match.nodes, "k_heads") != nullptr;
+  Dims k = repeated ? match.node("k_heads").output_type(0).dims : match.type("k").dims;
   if (k.size() != 4 || k[1].batch) return false;
   const Dim rows{k[0].value * k[1].value, k[0].batch};
   if (match.node("turn").input_type(0).dims != Dims{rows, k[2], k[3]}) return false;
@@ -45,7 +46,31 @@ bool multiplies_queries_by_keys(const Match& match) {
   return swaps_last_axes(match.node("turn")) && (!of_rows || swaps_last_axes_of_rows(match));
 }
 
-// [N, H, T, d], or [N·H, T, d] as torch.bmm has it.
+// Whether `name` is [N, G, S, d] and the nodes repeat each of its heads R times: [N, G, 1, S, d], [N, G, R, S, d],
+// [N, G·R, S, d]. True without such nodes.
+bool repeats_heads(const Match& match, std::string_view name, std::string_view by, std::string_view heads) {
+  if (!Match::find(match.nodes, by)) return true;
+  Dims dims = match.type(name).dims;
+  if (dims.size() != 4) return false;
+  const NodeView repeated = match.node(by);
+  const TensorType &made = repeated.output_type(0), &joined = match.node(heads).output_type(0);
+  if (made.rank() != 5 || made.dims[2].batch) return false;
+  const Dim times = made.dims[2];
+  dims.insert(dims.begin() + 2, Dim{1});
+  if (repeated.input_type(0).dims != dims) return false;
+  dims[2] = times;
+  if (made.dims != dims) return false;
+  dims.erase(dims.begin() + 2);
+  dims[1].value *= times.value;
+  return joined.dims == dims;
+}
+
+bool repeats_heads(const Match& match) {
+  return repeats_heads(match, "k", "k_repeated", "k_heads") && repeats_heads(match, "v", "v_repeated", "v_heads");
+}
+
+// [N, H, T, d], or [N·H, T, d] as torch.bmm has it. The keys may have fewer heads: repeated by nodes of the match, or
+// one for all queries, which the products broadcast.
 bool has_heads(const Match& match) {
   const NodeView mixed = match.node("mixed"), softmax = match.node("softmax");
   if (mixed.node().marks != NodeMarks{}) return false;
@@ -61,12 +86,15 @@ bool has_heads(const Match& match) {
   }
   Dims scores = q;
   scores.back() = length(match, "k");
-  return q[0] == k[0] && k[0] == v[0] && (rank == 3 || (q[1] == k[1] && k[1] == v[1])) && q.back() == k.back() &&
+  return q[0] == k[0] && k[0] == v[0] &&
+         (rank == 3 || (k[1].value > 0 && q[1].value % k[1].value == 0 && k[1] == v[1])) && q.back() == k.back() &&
          length(match, "k") == length(match, "v") && q.back().value <= kMostSize && v.back().value <= kMostSize &&
          length(match, "q").value * length(match, "k").value >= kLeastScores && softmax.input_type(0).dims == scores;
 }
 
-bool is_attention(const Match& match) { return multiplies_queries_by_keys(match) && has_heads(match); }
+bool is_attention(const Match& match) {
+  return multiplies_queries_by_keys(match) && repeats_heads(match) && has_heads(match);
+}
 
 bool is_causal(const Match& match, CausalMask kind) {
   const Dims& mask = match.type("causal").dims;
@@ -132,28 +160,36 @@ Term scaled(const Term& x, std::string_view by, std::string_view over) {
   return one_of({sole(node("Mul", {x, any_number(by)})), sole(node("Div", {x, any_number(over)})), x});
 }
 
+// Keys or values of fewer heads than the queries, each repeated: Hugging Face's repeat_kv. Or not repeated.
+Term shared(std::string_view name, std::string_view by, std::string_view heads) {
+  using namespace pattern;
+  const Term apart = one_of({node("Unsqueeze", {hole(name)}), node("Reshape", {hole(name)})});
+  return one_of({node("Reshape", {node("Expand", {apart}).named(by)}).named(heads), hole(name)});
+}
+
 // The more a pattern matches, the earlier it comes: an Add of a causal mask also is an Add of a mask.
 std::vector<Pattern> make_attention_patterns() {
   using namespace pattern;
-  const Term turned = sole(node("Transpose", {hole("k")}).named("turn"));
-  const Term turned_rows = sole(node("Transpose", {sole(node("Reshape", {hole("k")}))}).named("turn"));
+  const Term k = shared("k", "k_repeated", "k_heads"), v = shared("v", "v_repeated", "v_heads");
+  const Term turned = sole(node("Transpose", {k}).named("turn"));
+  const Term turned_rows = sole(node("Transpose", {sole(node("Reshape", {k}))}).named("turn"));
   const Term turned_heads = sole(node("Reshape", {turned_rows}).named("turned_heads"));  // PyTorch 2's exporter
-  const Term keys = one_of({scaled(hole("k"), "k_by", "k_over"), scaled(turned, "k_by", "k_over"),
-                            scaled(turned_heads, "k_by", "k_over"),
-                            sole(node("Transpose", {scaled(hole("k"), "k_by", "k_over")}).named("turn"))});
+  const Term keys =
+      one_of({scaled(k, "k_by", "k_over"), scaled(turned, "k_by", "k_over"), scaled(turned_heads, "k_by", "k_over"),
+              sole(node("Transpose", {scaled(k, "k_by", "k_over")}).named("turn"))});
   const Term product = sole(node("MatMul", {scaled(hole("q"), "q_by", "q_over"), keys}).named("product"));
   const Term scores = scaled(product, "by", "over"), hidden = any_number("hidden");
   const Term seen = sole(node("Where", {hole("causal"), scores, hidden}));
   const Term not_hidden = sole(node("Where", {hole("causal"), hidden, scores}));
 
-  const auto attention = [](const Term& masked, std::vector<std::string_view> inputs, bool (*where)(const Match&),
-                            std::map<std::string, NodeAttribute> (*attributes)(const Match&)) {
+  const auto attention = [&v](const Term& masked, std::vector<std::string_view> inputs, bool (*where)(const Match&),
+                              std::map<std::string, NodeAttribute> (*attributes)(const Match&)) {
     const Term softmax = sole(node("Softmax", {masked}).named("softmax"));
     const Term dropped = sole(node("Dropout", {softmax}).named("dropout"));
     return Pattern{.becomes = "ScaledDotProductAttention",
                    .opset = 1,
                    .inputs = std::move(inputs),
-                   .tree = node("MatMul", {one_of({softmax, dropped}), hole("v")}).named("mixed"),
+                   .tree = node("MatMul", {one_of({softmax, dropped}), v}).named("mixed"),
                    .where = where,
                    .attributes = attributes};
   };

@@ -231,6 +231,46 @@ TEST_CASE("dropout of probabilities becomes an attribute, with the key of the no
   CHECK(a.inputs() == std::vector{a.q, a.k, a.v});
 }
 
+// Hugging Face's repeat_kv: one head of keys and values for two of queries.
+TEST_CASE("keys that are repeated for groups of queries are taken before") {
+  const std::string form = GENERATE("marked", "turned", "as rows", "interleaved", "broadcast");
+  Attending a;
+  const int64_t group = form == "broadcast" ? 1 : 2;
+  const Dims q = {kBatch, {4}, {64}, {16}}, few = {kBatch, {group}, {80}, {16}}, many = {kBatch, {4}, {80}, {16}},
+             scores = {kBatch, {4}, {64}, {80}}, turned = {kBatch, {4}, {16}, {80}};
+  a.q = a.value(ValueKind::input, q), a.k = a.value(ValueKind::input, few), a.v = a.value(ValueKind::input, few);
+  const auto turn = [](std::vector<int64_t> axes) { return std::map<std::string, NodeAttribute>{{"perm", axes}}; };
+  const auto repeated = [&](ValueId x) {
+    if (form == "broadcast") return x;
+    // "interleaved": the heads 0 1 0 1, which no group shares, instead of 0 0 1 1
+    const bool last = form == "interleaved";
+    const ValueId apart =
+        a.node("Unsqueeze", {x}, last ? Dims{kBatch, {1}, {2}, {80}, {16}} : Dims{kBatch, {2}, {1}, {80}, {16}});
+    return a.node("Reshape", {a.node("Expand", {apart}, {kBatch, {2}, {2}, {80}, {16}})}, many);
+  };
+  ValueId keys = repeated(a.k);
+  const ValueId values = repeated(a.v);
+  if (form == "turned") keys = a.node("Transpose", {keys}, turned, turn({0, 1, 3, 2}));
+  if (form == "as rows") {
+    const Dim heads{4, true};
+    keys = a.node("Transpose", {a.node("Reshape", {keys}, {heads, {80}, {16}})}, {heads, {16}, {80}}, turn({0, 2, 1}));
+    keys = a.node("Reshape", {keys}, turned);
+  }
+  const ValueId product = a.node("MatMul", {a.q, keys}, scores);
+  a.network.nodes.back().marks.transposed_b = form != "turned" && form != "as rows";
+  const ValueId softmax = a.node("Softmax", {product}, scores, {{"axis", int64_t{-1}}});
+  a.network.outputs = {a.node("MatMul", {softmax, values}, q)};
+  fuse_attention(a.network);
+  if (form == "interleaved") {
+    CHECK(a.network.nodes.back().op == kFused);
+    CHECK(a.network.nodes.size() == 7);
+    CHECK(a.inputs() == std::vector{a.q, keys, values});
+    return;
+  }
+  CHECK(a.network.nodes.size() == 1);
+  CHECK(a.inputs() == std::vector{a.q, a.k, a.v});
+}
+
 TEST_CASE("what is no such attention stays as it is") {
   Attending twice;  // the probabilities have two readers
   const ValueId shared = twice.softmax(twice.scores());
