@@ -1,5 +1,6 @@
 // The sizes of scaled dot-product attention, as its kernels see them on every backend.
 //   q [N, H, T, D], k [N, G, S, D], v [N, G, S, E], mask broadcast to [N, H, T, S]; H is a multiple of G
+//   q [H, T, D], k [H, S, D], v [H, S, E], mask broadcast to [H, T, S]; the heads of all samples, here of one
 #pragma once
 
 #include "runtime/attrs/attention.h"
@@ -13,12 +14,20 @@ struct AttentionShape {
   int64_t left = -1, right = -1;  // AttentionAttrs
   bool additive = false;          // the mask is added to the scores; false: a 0 hides a key
   bool mask_in_bf16 = false;
-  int64_t mask_strides[4] = {};   // in elements; 0 along an axis that is broadcast
+  int64_t mask_strides[4] = {};  // in elements; 0 along an axis that is broadcast
 
   AttentionShape(const AttentionAttrs& attrs, const TensorDesc& q, const TensorDesc& k, const TensorDesc& v,
                  const OperandDesc& mask)
-      : samples(q.dim(0)), heads(q.dim(1)), key_heads(k.dim(1)), queries(q.dim(2)), keys(k.dim(2)), size(q.dim(3)),
-        value_size(v.dim(3)), scale(static_cast<float>(attrs.scale)), left(attrs.left), right(attrs.right) {
+      : samples(q.rank() == 4 ? q.dim(0) : 1),
+        heads(q.dim(q.rank() - 3)),
+        key_heads(k.dim(k.rank() - 3)),
+        queries(q.dim(q.rank() - 2)),
+        keys(k.dim(k.rank() - 2)),
+        size(q.dim(q.rank() - 1)),
+        value_size(v.dim(v.rank() - 1)),
+        scale(static_cast<float>(attrs.scale)),
+        left(attrs.left),
+        right(attrs.right) {
     if (mask.access == Access::absent) return;
     additive = is_real(mask.tensor.type);
     mask_in_bf16 = mask.tensor.type == DataType::bf16;
@@ -30,6 +39,7 @@ struct AttentionShape {
   }
 
   int64_t rows() const { return samples * heads * queries; }
+  int64_t scores() const { return rows() * keys; }
 };
 
 }  // namespace plimsoll

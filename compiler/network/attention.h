@@ -1,7 +1,11 @@
 // Replaces attention that is spelled out by ScaledDotProductAttention: a table of patterns (pattern.h).
 //
 //   MatMul(q, kᵀ), Mul or Div by a number (before or after, or both q and k before), Where or Add with a mask,
-//   Softmax over the last axis, MatMul with v          nanoGPT, Hugging Face, timm, PyTorch's exporters
+//   Softmax over the last axis, Dropout or none, MatMul with v      nanoGPT, Hugging Face, timm, PyTorch's exporters
+//
+// The heads are an axis, [N, H, T, d], or are counted with the samples, [N·H, T, d]: torch.nn.MultiheadAttention.
+// Keys and values whose heads are repeated for groups of queries (Unsqueeze, Expand, Reshape: Hugging Face's repeat_kv)
+// are read before that.
 //
 // Why: as primitive nodes, scores and probabilities are tensors of N · H · T · S elements, and the probabilities are
 // saved for the backward. The operator saves two numbers per query.

@@ -12,7 +12,10 @@ namespace plimsoll {
 namespace {
 
 using Axes = std::vector<int64_t>;
-const Axes kHeads = {0, 2, 1, 3}, kKeys = {0, 1, 3, 2}, kBoth = {0, 2, 3, 1};
+struct Turns {
+  Axes heads, keys, both;
+};
+const Turns kTurns[] = {{{0, 2, 1, 3}, {0, 1, 3, 2}, {0, 2, 3, 1}}, {{1, 0, 2}, {0, 2, 1}, {1, 2, 0}}};
 
 bool turns_by(const Network& network, const Node& node, const Axes& axes) {
   return node.op == "Transpose" && node.marks == NodeMarks{} && NodeView(network, node).integers("perm") == axes;
@@ -43,14 +46,16 @@ std::vector<ValueId> separate_turns(Network& network) {
   std::vector<ValueId> heads;
   IdVector<NodeId, Node> nodes;
   for (Node node : std::exchange(network.nodes, {})) {
-    if (turns_by(network, node, kBoth)) {
+    for (const Turns& turns : kTurns) {
+      if (!turns_by(network, node, turns.both)) continue;
       Node first = node;
       const TensorType x = network.values[node.inputs[0]].type;
       first.name = node.name + "/heads";
-      first.attributes["perm"] = kHeads;
-      first.outputs = {add_value(network, first.name, ValueKind::intermediate, {x.type, permuted(x.dims, kHeads)})};
+      first.attributes["perm"] = turns.heads;
+      first.outputs = {
+          add_value(network, first.name, ValueKind::intermediate, {x.type, permuted(x.dims, turns.heads)})};
       node.inputs = first.outputs;
-      node.attributes["perm"] = kKeys;
+      node.attributes["perm"] = turns.keys;
       heads.push_back(first.outputs[0]);
       nodes.push_back(std::move(first));
     }
@@ -65,9 +70,12 @@ void merge_turns(Network& network, const std::vector<ValueId>& heads) {
   for (const ValueId value : heads) {
     Node* const reader = sole_reader(network, value);
     const auto maker = maker_of(network, value);
-    if (!reader || !maker || !turns_by(network, *reader, kKeys)) continue;
-    reader->inputs = network.nodes[*maker].inputs;
-    reader->attributes["perm"] = kBoth;
+    if (!reader || !maker) continue;
+    for (const Turns& turns : kTurns) {
+      if (!turns_by(network, *reader, turns.keys)) continue;
+      reader->inputs = network.nodes[*maker].inputs;
+      reader->attributes["perm"] = turns.both;
+    }
   }
   prune_dead_nodes(network);
 }

@@ -4,7 +4,12 @@
 //   q @ k.transpose(-2, -1)                       [N,H,S,d] → [N,H,d,S]     Transpose {0,1,3,2}: the keys
 //   TorchScript's exporter writes one node        [N,S,H,d] → [N,H,d,S]     Transpose {0,2,3,1}
 //
-// Why: the attention operator reads keys [N,H,S,d], which no node of such a file computes, for example of nanoGPT.
+//   k.view(S, N·H, d).transpose(0, 1)             [S,N·H,d] → [N·H,S,d]     Transpose {1,0,2}
+//   torch.bmm(q, k.transpose(-2, -1))             [N·H,S,d] → [N·H,d,S]     Transpose {0,2,1}
+//   TorchScript's exporter writes one node        [S,N·H,d] → [N·H,d,S]     Transpose {1,2,0}
+//
+// Why: the attention operator reads keys [N,H,S,d] or [N·H,S,d], which no node of such a file computes, for example of
+// nanoGPT, or of torch.nn.MultiheadAttention.
 //
 // Before: fuse_composites has not run; between the two functions it makes the second transposition a part of the
 // product.
@@ -16,11 +21,11 @@
 
 namespace plimsoll {
 
-// After: no Transpose of four dimensions has the permutation {0,2,3,1}; each is two nodes. Returns what the first of
-// each two makes.
+// After: no Transpose has the permutation {0,2,3,1} or {1,2,0}; each is two nodes. Returns what the first of each two
+// makes.
 std::vector<ValueId> separate_turns(Network& network);
 
-// Merges those of `heads` that are still read by a transposition {0,1,3,2} alone.   After: the same function.
+// Merges those of `heads` that are still read by a transposition of keys alone.   After: the same function.
 void merge_turns(Network& network, const std::vector<ValueId>& heads);
 
 }  // namespace plimsoll

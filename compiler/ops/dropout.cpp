@@ -3,23 +3,25 @@
 // the backward applies the same kernel to the gradient, and a recomputed forward uses the same mask. Dropout is always
 // active in training, whatever the input training_mode: a Dropout that training_mode disables has become an Identity
 // before (compiler/network/evaluated_dropout.h).
+#include "compiler/ops/dropout.h"
+
 #include "compiler/ops/op.h"
 #include "compiler/ops/random_key.h"
 #include "compiler/ops/reshaping.h"
 #include "runtime/attrs/dropout.h"
 
 namespace plimsoll {
-namespace dropout {
 
-// nullopt: not a constant.
-std::optional<double> ratio_of(const NodeView& node) {
-  if (node.opset() < 12) return node.real("ratio", 0.5);
-  return node.has_input(1) ? node.constant_real(1) : 0.5;
+std::optional<double> dropped_ratio(const NodeView& dropout) {
+  if (dropout.opset() < 12) return dropout.real("ratio", 0.5);
+  return dropout.has_input(1) ? dropout.constant_real(1) : 0.5;
 }
+
+namespace dropout {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("requires an input");
-  const std::optional<double> ratio = ratio_of(node);
+  const std::optional<double> ratio = dropped_ratio(node);
   if (!ratio) return node.unsupported("the ratio is not a constant");
   if (!(*ratio >= 0 && *ratio <= 1)) return node.invalid("the ratio is " + std::to_string(*ratio));
   return std::vector{node.input_type(0)};
@@ -29,19 +31,19 @@ void task(TaskBuilder& build, TaskKind kind, const Operand& from, const Operand&
   const NodeView& node = build.node();
   build.task({.kernel = "Dropout",
               .kind = kind,
-              .attributes = to_attributes(DropoutAttrs{.ratio = *ratio_of(node), .key = random_key(node)}),
+              .attributes = to_attributes(DropoutAttrs{.ratio = *dropped_ratio(node), .key = random_key(node)}),
               .operands = {from, to},
               .in_place = {{0, 1}},
               .flops = flops_per_element(node.input_type(0), 1)});
 }
 
 void forward(TaskBuilder& build) {
-  if (*ratio_of(build.node()) == 0) return build.alias_output(0, 0);
+  if (*dropped_ratio(build.node()) == 0) return build.alias_output(0, 0);
   task(build, TaskKind::forward, build.read_input(0), build.write_output(0));
 }
 
 void backward(TaskBuilder& build) {
-  if (*ratio_of(build.node()) == 0) return backward_alias(build);
+  if (*dropped_ratio(build.node()) == 0) return backward_alias(build);
   task(build, TaskKind::backward_data, build.read_gradient(0), build.write_gradient(0));
 }
 

@@ -4,16 +4,22 @@
 //   AttentionForward  {q, k, v, mask, y, statistics}
 //   AttentionBackward {q, k, v, mask, y, statistics, dy, dq, dk, dv, dscores}
 //   q [N, H, T, D], k [N, G, S, D], v [N, G, S, E], y [N, H, T, E], statistics [N, H, T, 2], dscores [N, H, T, S]
+//   q [B, T, D], k [B, S, D], v [B, S, E], … as torch.bmm has it: B counts the heads of all samples
 //
 // Why: spelled out, the scores and probabilities are tensors of N · H · T · S elements, and the probabilities are saved
 // for the backward. The tiled kernels (Dao et al., FlashAttention, 2022) save two numbers per query instead, and the
 // backward recomputes the probabilities from them.
 //
-// Groups of H / G queries share a head of keys; nothing is expanded. The mask broadcasts to [N, H, T, S]: f32 is added
-// to the scores, of u8 a 0 hides the key. A query that sees no key has an output of zeros, as Softmax here.
+// Groups of H / G queries share a head of keys; nothing is expanded. The mask broadcasts to the scores, [N, H, T, S] or
+// [B, T, S]: f32 is added to them, of u8 a 0 hides the key. A query that sees no key has an output of zeros, as Softmax
+// here.
 //
 // The statistics of a query are the largest score and the reciprocal of the sum of exponentials: the log-sum-exp in two
 // parts. In one float, the second part would vanish next to the -3.4e38 by which exporters hide keys.
+//
+// Attribute `dropped`: in training, probabilities are dropped as by a Dropout between the softmax and the product with
+// the values, with the mask that a Dropout of the key `dropout_key` draws (dropout.cpp). It is not stored; the backward
+// draws it again.
 //
 // The gradient of a mask has as many elements as the scores. If a mask needs one, the backward writes it (dscores), and
 // it is summed over the broadcast axes.
@@ -29,9 +35,21 @@ namespace scaled_dot_product_attention {
 
 constexpr int64_t kMostSize = 256;  // of a head: the kernels of cuda hold a row of results in registers
 
+// The number of queries or keys.
+Dim length(const NodeView& node, size_t input) {
+  const Dims& dims = node.input_type(input).dims;
+  return dims[dims.size() - 2];
+}
+
 Dims scores_of(const NodeView& node) {
-  const Dims &q = node.input_type(0).dims, &k = node.input_type(1).dims;
-  return {q[0], q[1], q[2], k[2]};
+  Dims scores = node.input_type(0).dims;
+  scores.back() = length(node, 1);
+  return scores;
+}
+
+bool same_heads(const Dims& q, const Dims& k, const Dims& v) {
+  if (q[0] != k[0] || q[0] != v[0]) return false;
+  return q.size() == 3 || (k[1] == v[1] && k[1].value > 0 && q[1].value % k[1].value == 0);
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
@@ -41,14 +59,14 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   const std::string all = to_string(q) + ", keys " + to_string(k) + " and values " + to_string(v);
   for (const TensorType* type : {&q, &k, &v}) {
     if (type->type != DataType::f32) return node.unsupported("only f32 has kernels: queries " + all);
-    if (type->rank() != 4) return node.invalid("needs four dimensions each: queries " + all);
-    for (size_t axis = 1; axis < 4; ++axis)
+    if ((type->rank() != 3 && type->rank() != 4) || type->rank() != q.rank())
+      return node.invalid("needs four dimensions each, or three: queries " + all);
+    for (size_t axis = 1; axis < type->rank(); ++axis)
       if (type->dims[axis].batch) return node.unsupported("the first dimension must be the samples: queries " + all);
   }
-  if (q.dims[0] != k.dims[0] || q.dims[0] != v.dims[0] || k.dims[1] != v.dims[1] || k.dims[2] != v.dims[2] ||
-      q.dims[3] != k.dims[3] || q.dims[1].value % k.dims[1].value != 0)
+  if (!same_heads(q.dims, k.dims, v.dims) || length(node, 1) != length(node, 2) || q.dims.back() != k.dims.back())
     return node.invalid("they do not match: queries " + all);
-  if (q.dims[3].value > kMostSize || v.dims[3].value > kMostSize)
+  if (q.dims.back().value > kMostSize || v.dims.back().value > kMostSize)
     return node.unsupported("a head may have " + std::to_string(kMostSize) + " elements: queries " + all);
   if (node.has_input(3)) {
     const TensorType& mask = node.input_type(3);
@@ -59,34 +77,41 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
       return node.invalid("the mask " + to_string(mask) + " does not broadcast to the scores " +
                           to_string(scores_of(node)));
   }
-  return std::vector{TensorType{DataType::f32, {q.dims[0], q.dims[1], q.dims[2], v.dims[3]}}};
+  Dims y = q.dims;
+  y.back() = v.dims.back();
+  return std::vector{TensorType{DataType::f32, std::move(y)}};
 }
 
 // A window that hides nothing is none, so that equal computations have equal attributes.
 AttentionAttrs attributes(const NodeView& node) {
-  const int64_t queries = node.input_type(0).dims[2].value, keys = node.input_type(1).dims[2].value;
+  const int64_t queries = length(node, 0).value, keys = length(node, 1).value;
   const int64_t left = node.integer("left", -1), right = node.integer("right", -1);
-  return {.scale = node.real("scale", 1 / std::sqrt(static_cast<double>(node.input_type(0).dims[3].value))),
+  return {.scale = node.real("scale", 1 / std::sqrt(static_cast<double>(node.input_type(0).dims.back().value))),
           .left = left >= queries - 1 ? -1 : std::max<int64_t>(left, -1),
-          .right = right >= keys - 1 ? -1 : std::max<int64_t>(right, -1)};
+          .right = right >= keys - 1 ? -1 : std::max<int64_t>(right, -1),
+          .dropped = node.real("dropped", 0),
+          .dropout_key = node.integer("dropout_key", 0)};
 }
 
 // `flops` for each pair of a query and a key that it sees.
 Affine flops_per_pair(const NodeView& node, int64_t flops) {
-  const Dims scores = scores_of(node);
+  const int64_t queries = length(node, 0).value, keys = length(node, 1).value;
   const AttentionAttrs window = attributes(node);
   int64_t pairs = 0;
-  for (int64_t i = 0; i < scores[2].value; ++i) {
+  for (int64_t i = 0; i < queries; ++i) {
     const int64_t first = window.left < 0 ? 0 : std::max<int64_t>(0, i - window.left);
-    const int64_t end = window.right < 0 ? scores[3].value : std::min(scores[3].value, i + window.right + 1);
+    const int64_t end = window.right < 0 ? keys : std::min(keys, i + window.right + 1);
     pairs += std::max<int64_t>(0, end - first);
   }
-  return flops_per_element({.dims = {scores[0], scores[1]}}, pairs * flops);
+  Dims heads = node.input_type(0).dims;
+  heads.resize(heads.size() - 2);
+  return flops_per_element({.dims = std::move(heads)}, pairs * flops);
 }
 
 TensorType statistics(const NodeView& node) {
-  const Dims& q = node.input_type(0).dims;
-  return {DataType::f32, {q[0], q[1], q[2], {2}}};
+  Dims dims = node.input_type(0).dims;
+  dims.back() = {2};
+  return {DataType::f32, std::move(dims)};
 }
 
 // Adds the pair if both operands have the same size: a kernel reads a tile of the one before it writes it to the other.
@@ -103,13 +128,13 @@ void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
   const bool trained =
       build.wants_gradient(0) || build.wants_gradient(1) || build.wants_gradient(2) || build.wants_gradient(3);
-  const int64_t size = node.input_type(0).dims[3].value, value_size = node.input_type(2).dims[3].value;
-  TaskSpec task{.kernel = "AttentionForward",
-                .attributes = to_attributes(attributes(node)),
-                .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.read_input(3),
-                             build.write_output(0),
-                             trained ? build.write_stash("statistics", statistics(node)) : Operand{}},
-                .flops = flops_per_pair(node, 2 * (size + value_size) + 10)};
+  const int64_t size = node.input_type(0).dims.back().value, value_size = node.input_type(2).dims.back().value;
+  TaskSpec task{
+      .kernel = "AttentionForward",
+      .attributes = to_attributes(attributes(node)),
+      .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.read_input(3),
+                   build.write_output(0), trained ? build.write_stash("statistics", statistics(node)) : Operand{}},
+      .flops = flops_per_pair(node, 2 * (size + value_size) + 10)};
   may_share(task, 0, 4);
   build.task(std::move(task));
 }
@@ -118,7 +143,7 @@ void forward(TaskBuilder& build) {
 // before both.
 void backward(TaskBuilder& build) {
   const NodeView& node = build.node();
-  const int64_t size = node.input_type(0).dims[3].value, value_size = node.input_type(2).dims[3].value;
+  const int64_t size = node.input_type(0).dims.back().value, value_size = node.input_type(2).dims.back().value;
   const Operand dscores =
       build.wants_gradient(3) ? build.write_scratch("dscores", {DataType::f32, scores_of(node)}) : Operand{};
   TaskSpec task{.kernel = "AttentionBackward",
@@ -145,28 +170,39 @@ std::vector<Sample> samples() {
   const auto window = [](int64_t left, int64_t right) {
     return std::map<std::string, NodeAttribute>{{"left", left}, {"right", right}};
   };
-  return {{.name = "plain", .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 6)}},
-          {.name = "causal", .inputs = {data(2, 7, 8), data(2, 7, 8), data(2, 7, 8)}, .attributes = window(-1, 0)},
-          {.name = "several_tiles",
-           .inputs = {data(1, 70, 3), data(1, 67, 3), data(1, 67, 3)},
-           .attributes = window(-1, 0)},
-          {.name = "sliding_window",
-           .inputs = {data(1, 130, 2), data(1, 130, 2), data(1, 130, 2)},
-           .attributes = {{"left", int64_t{2}}, {"right", int64_t{0}}, {"scale", 0.5}}},
-          {.name = "window_beyond_the_keys",
-           .inputs = {data(1, 9, 4), data(1, 3, 4), data(1, 3, 4)},
-           .attributes = window(1, 1)},
-          {.name = "grouped", .inputs = {data(6, 5, 4), data(2, 6, 4), data(2, 6, 4)}, .attributes = window(-1, 0)},
-          {.name = "hidden_keys",
-           .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 4), seen({kBatch, {1}, {1}, {7}})}},
-          {.name = "hidden_by_head", .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 4), seen({{2}, {5}, {7}})}},
-          {.name = "added",
-           .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 4), {.dims = {kBatch, {2}, {5}, {7}}}}},
-          {.name = "position_bias",
-           .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 4),
-                      {.dims = {{2}, {5}, {7}}, .kind = ValueKind::parameter}},
-           .attributes = window(3, -1)},
-          {.name = "large_head", .inputs = {data(1, 3, 200), data(1, 4, 200), data(1, 4, 33)}}};
+  const auto counted = [](int64_t length, int64_t size) {  // the heads, with the samples
+    return SampleInput{.dims = {{2, true}, {length}, {size}}};
+  };
+  return {
+      {.name = "plain", .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 6)}},
+      {.name = "causal", .inputs = {data(2, 7, 8), data(2, 7, 8), data(2, 7, 8)}, .attributes = window(-1, 0)},
+      {.name = "several_tiles",
+       .inputs = {data(1, 70, 3), data(1, 67, 3), data(1, 67, 3)},
+       .attributes = window(-1, 0)},
+      {.name = "sliding_window",
+       .inputs = {data(1, 130, 2), data(1, 130, 2), data(1, 130, 2)},
+       .attributes = {{"left", int64_t{2}}, {"right", int64_t{0}}, {"scale", 0.5}}},
+      {.name = "window_beyond_the_keys",
+       .inputs = {data(1, 9, 4), data(1, 3, 4), data(1, 3, 4)},
+       .attributes = window(1, 1)},
+      {.name = "grouped", .inputs = {data(6, 5, 4), data(2, 6, 4), data(2, 6, 4)}, .attributes = window(-1, 0)},
+      {.name = "hidden_keys", .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 4), seen({kBatch, {1}, {1}, {7}})}},
+      {.name = "hidden_by_head", .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 4), seen({{2}, {5}, {7}})}},
+      {.name = "added", .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 4), {.dims = {kBatch, {2}, {5}, {7}}}}},
+      {.name = "position_bias",
+       .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 4), {.dims = {{2}, {5}, {7}}, .kind = ValueKind::parameter}},
+       .attributes = window(3, -1)},
+      {.name = "heads_with_samples",
+       .inputs = {counted(5, 4), counted(7, 4), counted(7, 6)},
+       .attributes = window(-1, 1)},
+      {.name = "heads_with_samples_added", .inputs = {counted(5, 4), counted(7, 4), counted(7, 4), counted(1, 7)}},
+      {.name = "dropped",
+       .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 6)},
+       .attributes = {{"dropped", 0.4}, {"dropout_key", int64_t{5}}, {"right", int64_t{1}}}},
+      {.name = "dropped_in_several_tiles",
+       .inputs = {data(2, 70, 3), data(1, 67, 3), data(1, 67, 3)},
+       .attributes = {{"dropped", 0.1}, {"dropout_key", int64_t{6}}}},
+      {.name = "large_head", .inputs = {data(1, 3, 200), data(1, 4, 200), data(1, 4, 33)}}};
 }
 
 }  // namespace scaled_dot_product_attention

@@ -8,6 +8,7 @@
 #include "compiler/network/pipeline.h"
 #include "compiler/network/simplify/causal_mask.h"
 #include "compiler/ops/node_view.h"
+#include "compiler/ops/random_key.h"
 
 using namespace plimsoll;
 
@@ -55,8 +56,9 @@ struct Attending {
     return made;
   }
   ValueId softmax(ValueId scores) { return node("Softmax", {scores}, kScores, {{"axis", int64_t{-1}}}); }
-  std::string fused(ValueId masked) {
-    network.outputs = {node("MatMul", {softmax(masked), v}, {kBatch, {2}, {64}, {16}})};
+  std::string fused(ValueId masked) { return fused_with(softmax(masked)); }
+  std::string fused_with(ValueId probabilities) {
+    network.outputs = {node("MatMul", {probabilities, v}, {kBatch, {2}, {64}, {16}})};
     fuse_attention(network);
     std::string ops;
     for (const Node& node : network.nodes) ops += (ops.empty() ? "" : " ") + node.op;
@@ -80,7 +82,7 @@ std::string bytes_of_floats(const std::vector<float>& items) {
 }  // namespace
 
 TEST_CASE("two products and a softmax are attention, wherever the scale is") {
-  const int form = GENERATE(0, 1, 2, 3, 4);
+  const int form = GENERATE(0, 1, 2, 3, 4, 5);
   Attending a;
   const Dims turned = {kBatch, {2}, {16}, {80}};
   const ValueId q = a.q;
@@ -96,6 +98,15 @@ TEST_CASE("two products and a softmax are attention, wherever the scale is") {
   if (form == 4) {  // timm
     a.q = a.node("Mul", {a.q, a.number(0.25)}, {kBatch, {2}, {64}, {16}});
     scores = a.scores();
+  }
+  if (form == 5) {  // its newer versions: transposed as [N·H, S, d]
+    const Dim heads{2, true};
+    const std::vector<int64_t> perm = {0, 2, 1};
+    const ValueId keys =
+        a.node("Transpose", {a.node("Reshape", {a.k}, {heads, {80}, {16}})}, {heads, {16}, {80}}, {{"perm", perm}});
+    a.q = a.node("Mul", {a.q, a.number(0.5)}, {kBatch, {2}, {64}, {16}});
+    scores =
+        a.node("MatMul", {a.q, a.node("Mul", {a.node("Reshape", {keys}, turned), a.number(0.5)}, turned)}, kScores);
   }
   CHECK(a.fused(scores) == kFused);
   CHECK(a.scale() == (form == 0 ? 1 : 0.25));
@@ -164,6 +175,100 @@ TEST_CASE("keys that are transposed twice by one node are attention") {
   }
   CHECK(NodeView(a.network, a.network.nodes.back()).integers("perm") == std::vector<int64_t>{0, 2, 3, 1});
   CHECK(a.network.nodes.back().inputs == std::vector{picture});
+}
+
+// torch.nn.MultiheadAttention computes on [N·H, T, d], with steps first before: keys [S, N·H, d] are transposed by one
+// node into [N·H, d, S].
+TEST_CASE("attention whose heads are counted with the samples is attention") {
+  const std::string form = GENERATE("plain", "causal", "padding", "other rank of the mask");
+  Attending a;
+  const Dim heads{2, true};
+  const Dims scores = {heads, {64}, {80}}, rows = {heads, {64}, {16}};
+  const ValueId q = a.value(ValueKind::input, rows), v = a.value(ValueKind::input, {heads, {80}, {16}}),
+                x = a.value(ValueKind::input, {{80}, heads, {16}});
+  const ValueId keys = a.node("Transpose", {x}, {heads, {16}, {80}}, {{"perm", std::vector<int64_t>{1, 2, 0}}});
+  ValueId product = a.node("MatMul", {a.node("Div", {q, a.number(4)}, rows), keys}, scores);
+  ValueId mask;
+  if (form == "causal") mask = a.mask(DataType::f32, CausalMask::added, {{1}, {64}, {80}});
+  if (form == "padding") mask = a.mask(DataType::f32, CausalMask::none, {heads, {1}, {80}});
+  if (form == "other rank of the mask") mask = a.mask(DataType::f32, CausalMask::none, {{1}, {1}, {64}, {80}});
+  if (mask.valid()) product = a.node("Add", {product, mask}, scores);
+  a.network.outputs = {a.node("MatMul", {a.node("Softmax", {product}, scores, {{"axis", int64_t{-1}}}), v}, rows)};
+  fuse(a.network, Attention::fused);
+
+  std::string ops;
+  for (const Node& node : a.network.nodes) ops += (ops.empty() ? "" : " ") + node.op;
+  if (form == "other rank of the mask") {
+    CHECK(ops == "Transpose Div MatMul Add Softmax MatMul");
+    return;
+  }
+  CHECK(ops == "Transpose " + kFused);
+  CHECK(a.causal() == (form == "causal"));
+  CHECK(a.scale() == 0.25);
+  const Node& turn = a.network.nodes[NodeId(0)];
+  CHECK(NodeView(a.network, turn).integers("perm") == std::vector<int64_t>{1, 0, 2});
+  CHECK(a.network.values[turn.outputs[0]].type.dims == Dims{heads, {80}, {16}});
+  std::vector<ValueId> inputs = {q, turn.outputs[0], v};
+  if (form == "padding") inputs.push_back(mask);
+  CHECK(a.inputs() == inputs);
+}
+
+TEST_CASE("dropout of probabilities becomes an attribute, with the key of the node") {
+  const int opset = GENERATE(7, 13);
+  Attending a;
+  const ValueId scores = a.node("Mul", {a.scores(), a.number(0.25)}, kScores);
+  std::vector<ValueId> inputs = {a.softmax(scores)};
+  if (opset == 13) inputs.push_back(a.number(0.3));
+  std::map<std::string, NodeAttribute> attributes;
+  if (opset == 7) attributes["ratio"] = 0.3;
+  const ValueId dropped = a.node("Dropout", inputs, kScores, attributes);
+  a.network.nodes.back().opset = opset;
+  const int64_t key = random_key({a.network, a.network.nodes.back()});
+  CHECK(a.fused_with(dropped) == kFused);
+  CHECK(a.scale() == 0.25);
+  CHECK(std::get<double>(a.network.nodes.back().attributes.at("dropped")) == 0.3);
+  CHECK(std::get<int64_t>(a.network.nodes.back().attributes.at("dropout_key")) == key);
+  CHECK(a.inputs() == std::vector{a.q, a.k, a.v});
+}
+
+// Hugging Face's repeat_kv: one head of keys and values for two of queries.
+TEST_CASE("keys that are repeated for groups of queries are taken before") {
+  const std::string form = GENERATE("marked", "turned", "as rows", "interleaved", "broadcast");
+  Attending a;
+  const int64_t group = form == "broadcast" ? 1 : 2;
+  const Dims q = {kBatch, {4}, {64}, {16}}, few = {kBatch, {group}, {80}, {16}}, many = {kBatch, {4}, {80}, {16}},
+             scores = {kBatch, {4}, {64}, {80}}, turned = {kBatch, {4}, {16}, {80}};
+  a.q = a.value(ValueKind::input, q), a.k = a.value(ValueKind::input, few), a.v = a.value(ValueKind::input, few);
+  const auto turn = [](std::vector<int64_t> axes) { return std::map<std::string, NodeAttribute>{{"perm", axes}}; };
+  const auto repeated = [&](ValueId x) {
+    if (form == "broadcast") return x;
+    // "interleaved": the heads 0 1 0 1, which no group shares, instead of 0 0 1 1
+    const bool last = form == "interleaved";
+    const ValueId apart =
+        a.node("Unsqueeze", {x}, last ? Dims{kBatch, {1}, {2}, {80}, {16}} : Dims{kBatch, {2}, {1}, {80}, {16}});
+    return a.node("Reshape", {a.node("Expand", {apart}, {kBatch, {2}, {2}, {80}, {16}})}, many);
+  };
+  ValueId keys = repeated(a.k);
+  const ValueId values = repeated(a.v);
+  if (form == "turned") keys = a.node("Transpose", {keys}, turned, turn({0, 1, 3, 2}));
+  if (form == "as rows") {
+    const Dim heads{4, true};
+    keys = a.node("Transpose", {a.node("Reshape", {keys}, {heads, {80}, {16}})}, {heads, {16}, {80}}, turn({0, 2, 1}));
+    keys = a.node("Reshape", {keys}, turned);
+  }
+  const ValueId product = a.node("MatMul", {a.q, keys}, scores);
+  a.network.nodes.back().marks.transposed_b = form != "turned" && form != "as rows";
+  const ValueId softmax = a.node("Softmax", {product}, scores, {{"axis", int64_t{-1}}});
+  a.network.outputs = {a.node("MatMul", {softmax, values}, q)};
+  fuse_attention(a.network);
+  if (form == "interleaved") {
+    CHECK(a.network.nodes.back().op == kFused);
+    CHECK(a.network.nodes.size() == 7);
+    CHECK(a.inputs() == std::vector{a.q, keys, values});
+    return;
+  }
+  CHECK(a.network.nodes.size() == 1);
+  CHECK(a.inputs() == std::vector{a.q, a.k, a.v});
 }
 
 TEST_CASE("what is no such attention stays as it is") {

@@ -30,4 +30,18 @@ struct RandomStream {
   }
 };
 
+// The mask of a dropout: a factor per element, 0 or the reciprocal of the fraction that is kept.
+struct DropoutMask {
+  RandomStream random;
+  uint32_t dropped_below;  // out of 2^32
+  float scale;
+
+  DropoutMask(double ratio, int64_t key)
+      : random{key},
+        dropped_below(static_cast<uint32_t>(ratio * 0xFFFFFFFFp0)),
+        scale(ratio < 1 ? static_cast<float>(1 / (1 - ratio)) : 0) {}
+
+  __device__ float of(uint64_t stream, int64_t i) const { return random.at(stream, i) < dropped_below ? 0.0F : scale; }
+};
+
 }  // namespace plimsoll::cuda

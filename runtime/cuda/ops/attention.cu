@@ -5,8 +5,9 @@
 //   tf32_tiles   products on tensor cores (attention_tf32.cu)
 //   bf16_tiles   the same, of operands in bf16, which it multiplies exactly: the default then
 //
-//   s = scale · q kᵀ + mask    p = exp(s - largest) · inverse_sum    y = p v
-//   dv = pᵀ dy    ds = p · (dy vᵀ - Σ y dy)    dq = scale · ds k    dk = scale · dsᵀ q
+//   s = scale · q kᵀ + mask    p = exp(s - largest) · inverse_sum    y = (m · p) v
+//   dv = (m · p)ᵀ dy    ds = p · (m · (dy vᵀ) - Σ y dy)    dq = scale · ds k    dk = scale · dsᵀ q
+//   m: the factors of a dropout, 0 or 1 / (1 - dropped), the host's bit for bit; without one, 1
 //
 // Tiles of 32 queries by 32 keys (Dao et al., FlashAttention, 2022). A block has a tile of queries (forward, dq) or of
 // keys (dk and dv) and loops over the other; each element of a result is written by one block, in a fixed order,
@@ -26,6 +27,7 @@
 namespace plimsoll {
 namespace {
 
+using cuda::AttentionDropout;
 using cuda::AttentionGiven;
 using cuda::score_of;
 
@@ -125,16 +127,17 @@ __device__ AttentionPlace attention_place(int64_t heads, int64_t length) {
   return {block / tiles / heads, block / tiles % heads, first, min(int64_t{kAttentionTile}, length - first)};
 }
 
-template <int kColumns, class T>
+template <int kColumns, class T, class Dropout>
 __global__ void __launch_bounds__(kAttentionThreads)
-    attention_kernel(AttentionShape s, const T* q, const T* k, const T* v, const unsigned char* mask, T* y,
-                     float* statistics) {
+    attention_kernel(AttentionShape s, const T* q, const T* k, const T* v, const unsigned char* mask, Dropout dropout,
+                     T* y, float* statistics) {
   __shared__ AttentionTile a, b, p;
   __shared__ float bases[kAttentionTile], factors[kAttentionTile];
   const AttentionPlace at = attention_place(s.heads, s.queries);
   const int lane = lane_number();
   const int64_t row = (at.sample * s.heads + at.head) * s.queries + at.first;
   const int64_t of_keys = (at.sample * s.key_heads + at.head / (s.heads / s.key_heads)) * s.keys;
+  const uint64_t stream = dropout.stream();
   // Of lane 0: the largest score so far, and the sum of exponentials relative to it.
   float largest[kAttentionRows], sum[kAttentionRows] = {}, results[kAttentionRows][kColumns] = {};
   for (int r = 0; r < kAttentionRows; ++r) largest[r] = -INFINITY;
@@ -159,7 +162,7 @@ __global__ void __launch_bounds__(kAttentionThreads)
     __syncthreads();
     for (int r = 0; r < kAttentionRows; ++r) {
       const float power = expf(scores[r] - bases[row_number(r)]), factor = factors[row_number(r)];
-      p[row_number(r)][lane] = power;
+      p[row_number(r)][lane] = power * dropout.factor(stream, s, row + row_number(r), key + lane);
       sum[r] += warp_sum(power);  // of use in lane 0
       for (int c = 0; c < kColumns; ++c) results[r][c] *= factor;
     }
@@ -192,12 +195,12 @@ __global__ void along_kernel(int64_t rows, int64_t size, const T* y, const T* dy
   if (row < rows && lane_number() == 0) along[row] = sum;
 }
 
-// The probabilities of a tile and their gradients before the softmax, for the key of this lane. `row` is the first
-// query, `key_row` the first key, as rows of the tensors.
-template <class T>
-__device__ void slopes_of(const AttentionShape& s, const AttentionGiven<T>& g, AttentionTile& a, AttentionTile& b,
-                          const AttentionPlace& at, int64_t row, int64_t key, int64_t key_row,
-                          float (&p)[kAttentionRows], float (&slopes)[kAttentionRows]) {
+// The probabilities of a tile, with the dropout, and the gradients of the scores, for the key of this lane. `row` is
+// the first query, `key_row` the first key, as rows of the tensors.
+template <class T, class Dropout>
+__device__ void slopes_of(const AttentionShape& s, const AttentionGiven<T>& g, const Dropout& dropout, uint64_t stream,
+                          AttentionTile& a, AttentionTile& b, const AttentionPlace& at, int64_t row, int64_t key,
+                          int64_t key_row, float (&p)[kAttentionRows], float (&slopes)[kAttentionRows]) {
   const int64_t count = min(int64_t{kAttentionTile}, s.keys - key);
   for (int r = 0; r < kAttentionRows; ++r) p[r] = slopes[r] = 0;
   add_products(a, b, g.q + row * s.size, at.count, g.k + key_row * s.size, count, s.size, p);
@@ -208,16 +211,19 @@ __device__ void slopes_of(const AttentionShape& s, const AttentionGiven<T>& g, A
     const bool inside = i < s.queries;
     const int64_t of_query = inside ? row + row_number(r) : row;
     p[r] = inside ? expf(score - g.statistics[2 * of_query]) * g.statistics[2 * of_query + 1] : 0.0F;
-    slopes[r] = p[r] * (slopes[r] - g.along[of_query]);
+    const float factor = dropout.factor(stream, s, of_query, key + lane_number());
+    slopes[r] = p[r] * (factor * slopes[r] - g.along[of_query]);
+    p[r] *= factor;
   }
 }
 
-template <int kColumns, class T>
+template <int kColumns, class T, class Dropout>
 __global__ void __launch_bounds__(kAttentionThreads)
-    attention_keys_kernel(AttentionShape s, AttentionGiven<T> g, T* dk, T* dv) {
+    attention_keys_kernel(AttentionShape s, AttentionGiven<T> g, Dropout dropout, T* dk, T* dv) {
   __shared__ AttentionTile a, b, of_p, of_slopes;
   const AttentionPlace place = attention_place(s.key_heads, s.keys);
   const int64_t key_row = (place.sample * s.key_heads + place.head) * s.keys + place.first;
+  const uint64_t stream = dropout.stream();
   float to_dk[kAttentionRows][kColumns] = {}, to_dv[kAttentionRows][kColumns] = {};
   const int64_t shared = s.heads / s.key_heads, end = cuda::end_query(s, place.first + place.count);
   for (int64_t head = place.head * shared; head < (place.head + 1) * shared; ++head) {
@@ -225,7 +231,7 @@ __global__ void __launch_bounds__(kAttentionThreads)
       const AttentionPlace at{place.sample, head, i, min(int64_t{kAttentionTile}, s.queries - i)};
       const int64_t row = (place.sample * s.heads + head) * s.queries + i;
       float p[kAttentionRows], slopes[kAttentionRows];
-      slopes_of(s, g, a, b, at, row, place.first, key_row, p, slopes);
+      slopes_of(s, g, dropout, stream, a, b, at, row, place.first, key_row, p, slopes);
       for (int r = 0; r < kAttentionRows; ++r) {
         of_p[row_number(r)][lane_number()] = p[r];
         of_slopes[row_number(r)][lane_number()] = slopes[r];
@@ -244,19 +250,20 @@ __global__ void __launch_bounds__(kAttentionThreads)
 }
 
 // dq may have the bytes of q, dy or y: it is written after the block's last barrier, when all of its rows are read.
-template <int kColumns, class T>
+template <int kColumns, class T, class Dropout>
 __global__ void __launch_bounds__(kAttentionThreads)
-    attention_queries_kernel(AttentionShape s, AttentionGiven<T> g, T* dq, float* dscores) {
+    attention_queries_kernel(AttentionShape s, AttentionGiven<T> g, Dropout dropout, T* dq, float* dscores) {
   __shared__ AttentionTile a, b, of_slopes;
   const AttentionPlace at = attention_place(s.heads, s.queries);
   const int64_t row = (at.sample * s.heads + at.head) * s.queries + at.first;
   const int64_t of_keys = (at.sample * s.key_heads + at.head / (s.heads / s.key_heads)) * s.keys;
+  const uint64_t stream = dropout.stream();
   float to_dq[kAttentionRows][kColumns] = {};
   const int64_t first = cuda::first_key<kAttentionTile>(s, at.first), end = cuda::end_key(s, at.first + at.count);
   for (int64_t key = dscores ? 0 : first; key < (dscores ? s.keys : end); key += kAttentionTile) {
     const bool seen = key >= first && key < end;
     float p[kAttentionRows], slopes[kAttentionRows] = {};
-    if (seen) slopes_of(s, g, a, b, at, row, key, of_keys + key, p, slopes);
+    if (seen) slopes_of(s, g, dropout, stream, a, b, at, row, key, of_keys + key, p, slopes);
     for (int r = 0; r < kAttentionRows; ++r) {
       if (seen) of_slopes[row_number(r)][lane_number()] = slopes[r];
       if (dscores && row_number(r) < at.count && key + lane_number() < s.keys)
@@ -329,16 +336,18 @@ std::unique_ptr<Kernel> AttentionForward::make(const Attrs& attrs, std::span<con
   by_head_size(s, [](auto) {});
   return cuda::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);
-    return cuda::kernel([s, tiles](const RunContext& context, std::byte* const* operand, std::byte*) {
-      const T *const q = cuda::in<T>(operand, 0), *const k = cuda::in<T>(operand, 1),
-                     *const v = cuda::in<T>(operand, 2);
+    return cuda::kernel([s, attrs, tiles](const RunContext& context, std::byte* const* operand, std::byte*) {
+      const AttentionDropout dropout(attrs, s, context);
+      const T *const q = cuda::in<T>(operand, 0), *const k = cuda::in<T>(operand, 1), *const v = cuda::in<T>(operand, 2);
       T* const y = cuda::out<T>(operand, 4);
       float* const statistics = cuda::out(operand, 5);
-      if (tiles) return cuda::launch_attention_tf32(context, s, q, k, v, mask_of(operand), y, statistics);
+      if (tiles) return cuda::launch_attention_tf32(context, s, q, k, v, mask_of(operand), dropout, y, statistics);
       by_head_size(s, [&](auto columns) {
-        cuda::launch("attention", attention_kernel<decltype(columns)::value, T>,
-                     s.samples * s.heads * cuda::divided_up(s.queries, kAttentionTile), kAttentionThreads, context, s,
-                     q, k, v, mask_of(operand), y, statistics);
+        cuda::by_dropout(dropout, [&](auto drop) {
+          cuda::launch("attention", attention_kernel<decltype(columns)::value, T, decltype(drop)>,
+                       s.samples * s.heads * cuda::divided_up(s.queries, kAttentionTile), kAttentionThreads, context, s,
+                       q, k, v, mask_of(operand), drop, y, statistics);
+        });
       });
     });
   });
@@ -356,7 +365,8 @@ std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<co
   by_head_size(s, [](auto) {});
   return cuda::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);
-    return cuda::kernel([s, tiles](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+    return cuda::kernel([s, attrs, tiles](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+      const AttentionDropout dropout(attrs, s, context);
       float* const along = reinterpret_cast<float*>(workspace);
       const T* const dy = cuda::in<T>(operand, 6);
       cuda::launch("products of attention's results and gradients", along_kernel<T>,
@@ -368,20 +378,23 @@ std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<co
       T *const dq = cuda::out<T>(operand, 7), *const dk = cuda::out<T>(operand, 8),
                *const dv = cuda::out<T>(operand, 9);
       if (tiles) {
-        if (dk || dv) cuda::launch_attention_keys_tf32(context, s, given, dk, dv);
-        if (dq) cuda::launch_attention_queries_tf32(context, s, given, dq);
+        if (dk || dv) cuda::launch_attention_keys_tf32(context, s, given, dropout, dk, dv);
+        if (dq) cuda::launch_attention_queries_tf32(context, s, given, dropout, dq);
         return;
       }
       by_head_size(s, [&](auto columns) {
-        constexpr int kColumns = decltype(columns)::value;
-        if (dk || dv)
-          cuda::launch("attention's gradient of keys and values", attention_keys_kernel<kColumns, T>,
-                       s.samples * s.key_heads * cuda::divided_up(s.keys, kAttentionTile), kAttentionThreads, context,
-                       s, given, dk, dv);
-        if (dq || operand[10])
-          cuda::launch("attention's gradient of queries", attention_queries_kernel<kColumns, T>,
-                       s.samples * s.heads * cuda::divided_up(s.queries, kAttentionTile), kAttentionThreads, context, s,
-                       given, dq, cuda::out(operand, 10));
+        cuda::by_dropout(dropout, [&](auto drop) {
+          constexpr int kColumns = decltype(columns)::value;
+          using Drop = decltype(drop);
+          if (dk || dv)
+            cuda::launch("attention's gradient of keys and values", attention_keys_kernel<kColumns, T, Drop>,
+                         s.samples * s.key_heads * cuda::divided_up(s.keys, kAttentionTile), kAttentionThreads, context,
+                         s, given, drop, dk, dv);
+          if (dq || operand[10])
+            cuda::launch("attention's gradient of queries", attention_queries_kernel<kColumns, T, Drop>,
+                         s.samples * s.heads * cuda::divided_up(s.queries, kAttentionTile), kAttentionThreads, context,
+                         s, given, drop, dq, cuda::out(operand, 10));
+        });
       });
     });
   });

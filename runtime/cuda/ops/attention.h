@@ -3,6 +3,7 @@
 
 #include "runtime/attention.h"
 #include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/random.h"
 
 namespace plimsoll::cuda {
 
@@ -46,6 +47,38 @@ struct AttentionGiven {
   const unsigned char* mask;
 };
 
+// The dropout of probabilities. `row` counts the queries of all heads.
+struct AttentionDropout {
+  bool on;  // in this run
+  DropoutMask mask;
+  ChangingArgument changing;
+
+  AttentionDropout(const AttentionAttrs& attrs, const AttentionShape& s, const RunContext& context)
+      : on(context.training && attrs.dropped > 0),
+        mask(attrs.dropped, attrs.dropout_key),
+        changing(cuda::changing(context)) {
+    mask.random.skipped = context.rank * s.scores();
+  }
+
+  __device__ uint64_t stream() const { return mask.random.start(changing.get()); }
+  __device__ float factor(uint64_t stream, const AttentionShape& s, int64_t row, int64_t key) const {
+    return mask.of(stream, row * s.keys + key);
+  }
+};
+
+// In its place without a dropout, so that kernels without one need no registers for it.
+struct NoDropout {
+  __device__ uint64_t stream() const { return 0; }
+  __device__ float factor(uint64_t, const AttentionShape&, int64_t, int64_t) const { return 1; }
+};
+
+// body(AttentionDropout or NoDropout)
+template <class Body>
+void by_dropout(const AttentionDropout& dropout, Body body) {
+  if (dropout.on) return body(dropout);
+  body(NoDropout{});
+}
+
 // Whether the kernels on tensor cores take these tensors: heads of a multiple of four elements, so that their rows are
 // read by 16 bytes, and of at most 128 in the forward and 64 in the backward, whose results must fit the registers.
 inline bool attention_takes_tf32(const AttentionShape& s, bool backward) {
@@ -55,13 +88,13 @@ inline bool attention_takes_tf32(const AttentionShape& s, bool backward) {
 
 template <class T>
 void launch_attention_tf32(const RunContext& context, const AttentionShape& s, const T* q, const T* k, const T* v,
-                           const unsigned char* mask, T* y, float* statistics);
+                           const unsigned char* mask, const AttentionDropout& dropout, T* y, float* statistics);
 // dk and dv, or one of them; dq. Pointers may be null: the result is not wanted.
 template <class T>
 void launch_attention_keys_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
-                                T* dk, T* dv);
+                                const AttentionDropout& dropout, T* dk, T* dv);
 template <class T>
 void launch_attention_queries_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
-                                   T* dq);
+                                   const AttentionDropout& dropout, T* dq);
 
 }  // namespace plimsoll::cuda

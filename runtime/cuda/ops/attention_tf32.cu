@@ -133,16 +133,17 @@ __device__ bool all_seen(const AttentionShape& s, const unsigned char* mask, int
          (s.right < 0 || key + keys - 1 - query <= s.right) && (s.left < 0 || query + queries - 1 - key <= s.left);
 }
 
-template <int kSize, int kKeys, class T>
+template <int kSize, int kKeys, class T, class Dropout>
 __global__ void __launch_bounds__(kTensorCoreThreads)
-    attention_tf32_kernel(AttentionShape s, const T* q, const T* k, const T* v, const unsigned char* mask, T* y,
-                          float* statistics) {
+    attention_tf32_kernel(AttentionShape s, const T* q, const T* k, const T* v, const unsigned char* mask,
+                          Dropout dropout, T* y, float* statistics) {
   __shared__ SharedTile<kKeys, kSize> of_keys, of_values;
   const TilePlace at = tile_place(s.heads, s.queries, true);
   const int64_t row = (at.sample * s.heads + at.head) * s.queries + at.first;
   const int64_t key_row = (at.sample * s.key_heads + at.head / (s.heads / s.key_heads)) * s.keys;
   Left queries[kSize / 8];
   load_left<kSize>(queries, q + row * s.size, at.count, s.size);
+  const uint64_t stream = dropout.stream();
   // Of the lane's two rows. The sums are those of the lane's columns.
   float largest[2] = {-INFINITY, -INFINITY}, base[2] = {}, sum[2] = {};
   Product results[kSize / 8] = {};
@@ -183,6 +184,8 @@ __global__ void __launch_bounds__(kTensorCoreThreads)
       for (int i = 0; i < 4; ++i) {
         scores[n][i] = expf(scores[n][i] - base[i / 2]);
         sum[i / 2] += scores[n][i];
+        scores[n][i] *= dropout.factor(stream, s, row + row_of_warp() + lane_row() + i / 2 * 8,
+                                       key + 8 * n + 2 * lane_column() + i % 2);
       }
     add_weighted_rows(scores, of_values, results);
   }
@@ -198,17 +201,19 @@ __global__ void __launch_bounds__(kTensorCoreThreads)
   store_products<kSize>(results, inverse[0], inverse[1], y + row * s.value_size, at.count, s.value_size);
 }
 
-// In place of products: the probabilities and their gradients before the softmax. `base`, `inverse` and `along` are
-// those of the query.
-__device__ void slopes_of_scores(float score, float base, float inverse, float along, float& p, float& slope) {
+// In place of products: the probabilities, times the factors of the dropout, and the gradients of the scores. `base`,
+// `inverse` and `along` are those of the query.
+__device__ void slopes_of_scores(float score, float base, float inverse, float along, float factor, float& p,
+                                 float& slope) {
   p = expf(score - base) * inverse;
-  slope = p * (slope - along);
+  slope = p * (factor * slope - along);
+  p *= factor;
 }
 
 // Tiles of 32 queries: the rows of a warp, two results and two products take 160 registers for heads of 64 elements.
-template <int kSize, class T>
+template <int kSize, class T, class Dropout>
 __global__ void __launch_bounds__(kTensorCoreThreads)
-    attention_keys_tf32_kernel(AttentionShape s, AttentionGiven<T> g, T* dk, T* dv) {
+    attention_keys_tf32_kernel(AttentionShape s, AttentionGiven<T> g, Dropout dropout, T* dk, T* dv) {
   constexpr int kQueries = 32;
   __shared__ SharedTile<kQueries, kSize> of_queries, of_dy;
   __shared__ float of_rows[3][kQueries];  // base, inverse, along
@@ -218,6 +223,7 @@ __global__ void __launch_bounds__(kTensorCoreThreads)
   load_left<kSize>(keys, g.k + key_row * s.size, place.count, s.size);
   load_left<kSize>(values, g.v + key_row * s.value_size, place.count, s.value_size);
   Product to_dk[kSize / 8] = {}, to_dv[kSize / 8] = {};
+  const uint64_t stream = dropout.stream();
   const int64_t shared = s.heads / s.key_heads, end = end_query(s, place.first + place.count);
   for (int64_t head = place.head * shared; head < (place.head + 1) * shared; ++head) {
     for (int64_t i = first_query<kQueries>(s, place.first); i < end; i += kQueries) {
@@ -243,7 +249,8 @@ __global__ void __launch_bounds__(kTensorCoreThreads)
           const int64_t key = place.first + row_of_warp() + lane_row() + e / 2 * 8;
           const float score = all ? p[n][e] * s.scale
                                   : score_of(s, g.mask, place.sample, head, i + query, key, p[n][e]);
-          slopes_of_scores(score, of_rows[0][query], of_rows[1][query], of_rows[2][query], p[n][e], slopes[n][e]);
+          slopes_of_scores(score, of_rows[0][query], of_rows[1][query], of_rows[2][query],
+                           dropout.factor(stream, s, row + query, key), p[n][e], slopes[n][e]);
         }
       if (dv) add_weighted_rows(p, of_dy, to_dv);
       if (dk) add_weighted_rows(slopes, of_queries, to_dk);
@@ -254,9 +261,9 @@ __global__ void __launch_bounds__(kTensorCoreThreads)
 }
 
 // dq may have the bytes of q, dy or y: it is written after the block's last barrier, when all of its rows are read.
-template <int kSize, class T>
+template <int kSize, class T, class Dropout>
 __global__ void __launch_bounds__(kTensorCoreThreads)
-    attention_queries_tf32_kernel(AttentionShape s, AttentionGiven<T> g, T* dq) {
+    attention_queries_tf32_kernel(AttentionShape s, AttentionGiven<T> g, Dropout dropout, T* dq) {
   constexpr int kKeys = 32;
   __shared__ SharedTile<kKeys, kSize> of_keys, of_values;
   const TilePlace at = tile_place(s.heads, s.queries, true);
@@ -273,6 +280,7 @@ __global__ void __launch_bounds__(kTensorCoreThreads)
     inverse[r] = g.statistics[2 * (row + of_tile) + 1];
     along[r] = g.along[row + of_tile];
   }
+  const uint64_t stream = dropout.stream();
   Product results[kSize / 8] = {};
   const int64_t end = end_key(s, at.first + at.count);
   for (int64_t key = first_key<kKeys>(s, at.first); key < end; key += kKeys) {
@@ -287,11 +295,11 @@ __global__ void __launch_bounds__(kTensorCoreThreads)
 #pragma unroll
     for (int n = 0; n < kKeys / 8; ++n)
       for (int e = 0; e < 4; ++e) {
-        const int64_t query = at.first + row_of_warp() + lane_row() + e / 2 * 8;
+        const int64_t of_tile = row_of_warp() + lane_row() + e / 2 * 8, to = key + 8 * n + 2 * lane_column() + e % 2;
         const float score =
-            all ? p[n][e] * s.scale
-                : score_of(s, g.mask, at.sample, at.head, query, key + 8 * n + 2 * lane_column() + e % 2, p[n][e]);
-        slopes_of_scores(score, base[e / 2], inverse[e / 2], along[e / 2], p[n][e], slopes[n][e]);
+            all ? p[n][e] * s.scale : score_of(s, g.mask, at.sample, at.head, at.first + of_tile, to, p[n][e]);
+        slopes_of_scores(score, base[e / 2], inverse[e / 2], along[e / 2],
+                         dropout.factor(stream, s, row + of_tile, to), p[n][e], slopes[n][e]);
       }
     add_weighted_rows(slopes, of_keys, results);
   }
@@ -312,45 +320,52 @@ void by_padded_size(const AttentionShape& s, Body body) {
 
 template <class T>
 void launch_attention_tf32(const RunContext& context, const AttentionShape& s, const T* q, const T* k, const T* v,
-                           const unsigned char* mask, T* y, float* statistics) {
+                           const unsigned char* mask, const AttentionDropout& dropout, T* y, float* statistics) {
   by_padded_size(s, [&](auto size) {
-    constexpr int kSize = decltype(size)::value;
-    launch("attention in TF32", attention_tf32_kernel < kSize, kSize <= 64 ? 64 : 32, T >,
-           s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, q, k, v, mask,
-           y, statistics);
+    by_dropout(dropout, [&](auto drop) {
+      constexpr int kSize = decltype(size)::value;
+      launch("attention in TF32", attention_tf32_kernel<kSize, kSize <= 64 ? 64 : 32, T, decltype(drop)>,
+             s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, q, k, v, mask,
+             drop, y, statistics);
+    });
   });
 }
 
 template <class T>
 void launch_attention_keys_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
-                                T* dk, T* dv) {
+                                const AttentionDropout& dropout, T* dk, T* dv) {
   by_padded_size(s, [&](auto size) {
-    constexpr int kSize = decltype(size)::value;
-    if constexpr (kSize <= 64)
-      launch("attention's gradient of keys and values in TF32", attention_keys_tf32_kernel<kSize, T>,
-             s.samples * s.key_heads * divided_up(s.keys, kTensorCoreRows), kTensorCoreThreads, context, s, given, dk,
-             dv);
+    by_dropout(dropout, [&](auto drop) {
+      constexpr int kSize = decltype(size)::value;
+      if constexpr (kSize <= 64)
+        launch("attention's gradient of keys and values in TF32", attention_keys_tf32_kernel<kSize, T, decltype(drop)>,
+               s.samples * s.key_heads * divided_up(s.keys, kTensorCoreRows), kTensorCoreThreads, context, s, given,
+               drop, dk, dv);
+    });
   });
 }
 
 template <class T>
 void launch_attention_queries_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
-                                   T* dq) {
+                                   const AttentionDropout& dropout, T* dq) {
   by_padded_size(s, [&](auto size) {
-    constexpr int kSize = decltype(size)::value;
-    if constexpr (kSize <= 64)
-      launch("attention's gradient of queries in TF32", attention_queries_tf32_kernel<kSize, T>,
-             s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, given, dq);
+    by_dropout(dropout, [&](auto drop) {
+      constexpr int kSize = decltype(size)::value;
+      if constexpr (kSize <= 64)
+        launch("attention's gradient of queries in TF32", attention_queries_tf32_kernel<kSize, T, decltype(drop)>,
+               s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, given,
+               drop, dq);
+    });
   });
 }
 
-#define PLIMSOLL_ATTENTION_TF32(T)                                                                                    \
-  template void launch_attention_tf32<T>(const RunContext&, const AttentionShape&, const T*, const T*, const T*,      \
-                                         const unsigned char*, T*, float*);                                           \
-  template void launch_attention_keys_tf32<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&, T*, \
-                                              T*);                                                                    \
-  template void launch_attention_queries_tf32<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&,  \
-                                                 T*);
+#define PLIMSOLL_ATTENTION_TF32(T)                                                                                   \
+  template void launch_attention_tf32<T>(const RunContext&, const AttentionShape&, const T*, const T*, const T*,     \
+                                         const unsigned char*, const AttentionDropout&, T*, float*);                 \
+  template void launch_attention_keys_tf32<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&,    \
+                                              const AttentionDropout&, T*, T*);                                      \
+  template void launch_attention_queries_tf32<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&, \
+                                                 const AttentionDropout&, T*);
 PLIMSOLL_ATTENTION_TF32(float)
 PLIMSOLL_ATTENTION_TF32(Bf16)
 #undef PLIMSOLL_ATTENTION_TF32

@@ -10,13 +10,7 @@
 namespace plimsoll {
 namespace {
 
-struct Mask {
-  cuda::RandomStream random;
-  uint32_t dropped_below;  // out of 2^32
-  float scale;
-
-  __device__ float of(uint64_t stream, int64_t i) const { return random.at(stream, i) < dropped_below ? 0.0F : scale; }
-};
+using Mask = cuda::DropoutMask;
 
 template <class T>
 __global__ void dropout_kernel(int64_t n, const T* x, T* y, Mask mask, cuda::ChangingArgument changing) {
@@ -55,8 +49,7 @@ PLIMSOLL_CUDA_KERNEL(Dropout, {
       operands[0].tensor.rank() < 2 ? cuda::PlaneShape() : cuda::PlaneShape(operands[0].tensor);
   const int64_t n = operands[0].tensor.elements();
   const size_t bytes = static_cast<size_t>(operands[0].tensor.bytes());
-  const Mask mask{{attrs.key}, static_cast<uint32_t>(attrs.ratio * 0xFFFFFFFFp0),
-                  attrs.ratio < 1 ? static_cast<float>(1 / (1 - attrs.ratio)) : 0};
+  const Mask mask(attrs.ratio, attrs.key);
   const auto launched = [=](auto zero, const RunContext& context, std::byte* const* operand) {
     using T = decltype(zero);
     if (context.training) {

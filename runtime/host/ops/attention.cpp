@@ -1,8 +1,9 @@
 // AttentionForward  {q, k, v, mask, y, statistics}                          compiler/ops/scaleddotproductattention.cpp
 // AttentionBackward {q, k, v, mask, y, statistics, dy, dq, dk, dv, dscores}
 //
-//   s = scale · q kᵀ + mask    p = exp(s - largest) · inverse_sum    y = p v
-//   dv = pᵀ dy    ds = p · (dy vᵀ - Σ y dy)    dq = scale · ds k    dk = scale · dsᵀ q
+//   s = scale · q kᵀ + mask    p = exp(s - largest) · inverse_sum    y = (m · p) v
+//   dv = (m · p)ᵀ dy    ds = p · (m · (dy vᵀ) - Σ y dy)    dq = scale · ds k    dk = scale · dsᵀ q
+//   m: the factors of a dropout, 0 or 1 / (1 - dropped); without one, 1
 //
 // Tiles of 64 queries by 64 keys (Dao et al., FlashAttention, 2022; the running largest score and sum are those of
 // Milakov and Gimelshein, Online normalizer calculation for softmax, 2018). The forward and dq have a work item per
@@ -23,6 +24,7 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/host/dropout_mask.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/math.h"
 #include "runtime/host/planes.h"
@@ -120,6 +122,35 @@ struct ScoreTile {
   int64_t by_query, by_key;  // strides
 };
 
+// The factors of the dropout of probabilities, if there is one in this run.
+class AttentionDropout {
+ public:
+  AttentionDropout(const AttentionAttrs& attrs, const AttentionShape& shape, const RunContext& context)
+      : on_(context.training && attrs.dropped > 0),
+        keys_(shape.keys),
+        mask_(attrs.dropped, attrs.dropout_key, shape.scores(), context) {}
+
+  bool on() const { return on_; }
+  // Of `count` adjacent keys of a query, or of one key and `count` adjacent queries. `row` counts the queries of all
+  // heads.
+  void of_keys(int64_t row, int64_t key, int64_t count, float* factors) const {
+    draw(row * keys_ + key, 1, count, factors);
+  }
+  void of_queries(int64_t row, int64_t key, int64_t count, float* factors) const {
+    draw(row * keys_ + key, keys_, count, factors);
+  }
+
+ private:
+  void draw(int64_t first, int64_t stride, int64_t count, float* factors) const {
+    const host::DropoutMask mask = mask_;
+    for (int64_t i = 0; i < count; ++i) factors[i] = mask.at(first + i * stride);
+  }
+
+  bool on_;
+  int64_t keys_;
+  host::DropoutMask mask_;
+};
+
 // One AttentionShape with the operations on tiles that both kernels need.
 struct AttentionTiles : AttentionShape {
   using AttentionShape::AttentionShape;
@@ -181,16 +212,19 @@ template <class T>
 class AttentionForwardKernel final : public Kernel {
  public:
   AttentionForwardKernel(const AttentionAttrs& attrs, std::span<const OperandDesc> operands)
-      : s_(attrs, operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3]),
+      : attrs_(attrs),
+        s_(attrs, operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3]),
         tiles_(attention_tiles(s_.queries)),
         items_(s_.samples * s_.heads * tiles_),
         lanes_(std::min(items_, kAttentionLanes)) {}
 
   int64_t workspace_bytes() const { return lanes_ * floats() * static_cast<int64_t>(sizeof(float)); }
 
-  void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     float* const space = reinterpret_cast<float*>(workspace);
-    for_work_items(items_, lanes_, [&](int64_t item, int64_t lane) { tile(operands, item, space + lane * floats()); });
+    const AttentionDropout dropout(attrs_, s_, context);
+    for_work_items(items_, lanes_,
+                   [&](int64_t item, int64_t lane) { tile(operands, dropout, item, space + lane * floats()); });
   }
 
  private:
@@ -200,7 +234,7 @@ class AttentionForwardKernel final : public Kernel {
     return (s_.size + kAttentionTile + tiles) * kAttentionTile;
   }
 
-  void tile(std::byte* const* operands, int64_t item, float* space) const {
+  void tile(std::byte* const* operands, const AttentionDropout& dropout, int64_t item, float* space) const {
     const int64_t tile = item % tiles_, head = item / tiles_ % s_.heads, sample = item / tiles_ / s_.heads;
     const int64_t first = tile * kAttentionTile, count = std::min(kAttentionTile, s_.queries - first);
     const int64_t width = whole_vectors(count), value_size = s_.value_size;
@@ -243,6 +277,10 @@ class AttentionForwardKernel final : public Kernel {
           of_key[i] = host::exp_of(of_key[i] - base[i]);
           sum[i] += of_key[i];
         }
+        if (!dropout.on()) continue;
+        float factors[kAttentionTile];
+        dropout.of_queries(row, key + j, width, factors);
+        for (int64_t i = 0; i < width; ++i) of_key[i] *= factors[i];
       }
       for (int64_t i = 0; i < count; ++i)
         if (factor[i] != 1)
@@ -261,6 +299,7 @@ class AttentionForwardKernel final : public Kernel {
     put_result(y, count * value_size, target);
   }
 
+  AttentionAttrs attrs_;
   AttentionTiles s_;
   int64_t tiles_, items_, lanes_;
 };
@@ -269,7 +308,8 @@ template <class T>
 class AttentionBackwardKernel final : public Kernel {
  public:
   AttentionBackwardKernel(const AttentionAttrs& attrs, std::span<const OperandDesc> operands)
-      : s_(attrs, operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3]),
+      : attrs_(attrs),
+        s_(attrs, operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3]),
         query_tiles_(attention_tiles(s_.queries)),
         key_tiles_(attention_tiles(s_.keys)),
         scores_in_bf16_(operands[10].tensor.type == DataType::bf16) {
@@ -283,7 +323,7 @@ class AttentionBackwardKernel final : public Kernel {
     return (whole_vectors(s_.rows()) + lanes_ * floats()) * static_cast<int64_t>(sizeof(float));
   }
 
-  void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     float* const along = reinterpret_cast<float*>(workspace);  // Σ y · dy of each query
     float* const space = along + whole_vectors(s_.rows());
     const T *y = host::in<T>(operands, 4), *dy = host::in<T>(operands, 6);
@@ -291,11 +331,11 @@ class AttentionBackwardKernel final : public Kernel {
 #pragma omp parallel for schedule(static) if (rows * n > 8192)
     for (int64_t i = 0; i < rows; ++i)
       along[i] = static_cast<float>(host::row_sum(n, [=](int64_t j) { return y[i * n + j] * dy[i * n + j]; }));
-    for_work_items(key_items_, std::min(key_items_, lanes_), [&](int64_t item, int64_t lane) {
-      keys(operands, along, item, space + lane * floats());
-    });
+    const AttentionDropout dropout(attrs_, s_, context);
+    for_work_items(key_items_, std::min(key_items_, lanes_),
+                   [&](int64_t item, int64_t lane) { keys(operands, dropout, along, item, space + lane * floats()); });
     for_work_items(query_items_, std::min(query_items_, lanes_), [&](int64_t item, int64_t lane) {
-      queries(operands, along, item, space + lane * floats());
+      queries(operands, dropout, along, item, space + lane * floats());
     });
   }
 
@@ -308,7 +348,8 @@ class AttentionBackwardKernel final : public Kernel {
   }
 
   // dk and dv of a tile of keys, over all queries that see some of them.
-  void keys(std::byte* const* operands, const float* along, int64_t item, float* space) const {
+  void keys(std::byte* const* operands, const AttentionDropout& dropout, const float* along, int64_t item,
+            float* space) const {
     const int64_t tile = item % key_tiles_, group = item / key_tiles_ % s_.key_heads,
                   sample = item / key_tiles_ / s_.key_heads;
     const int64_t key = tile * kAttentionTile, count = std::min(kAttentionTile, s_.keys - key);
@@ -345,18 +386,24 @@ class AttentionBackwardKernel final : public Kernel {
           float* const of_query = p + r * kAttentionTile;
           for (int64_t j = 0; j < width; ++j) of_query[j] = host::exp_of(of_query[j] - base) * inverse;
         }
-        if (dv)
-          product_of_tiles<true>(count, {p, 1, kAttentionTile}, dy, value_size, dv, value_size, rows, value_size);
-        if (!dk) continue;
-        product_of_tiles<false>(rows, {dy, value_size, 1}, turned_v, kAttentionTile, ds, kAttentionTile, value_size,
-                                width);
+        if (dk)
+          product_of_tiles<false>(rows, {dy, value_size, 1}, turned_v, kAttentionTile, ds, kAttentionTile, value_size,
+                                  width);
         for (int64_t r = 0; r < rows; ++r) {
           const float sum = along[at + r];
-          const float* const of_query = p + r * kAttentionTile;
+          float* const of_query = p + r * kAttentionTile;
           float* const slope = ds + r * kAttentionTile;
-          for (int64_t j = 0; j < width; ++j) slope[j] = of_query[j] * (slope[j] - sum);
+          float factors[kAttentionTile];
+          if (dropout.on()) dropout.of_keys(at + r, key, width, factors);
+          if (dk && dropout.on())
+            for (int64_t j = 0; j < width; ++j) slope[j] *= factors[j];
+          if (dk)
+            for (int64_t j = 0; j < width; ++j) slope[j] = of_query[j] * (slope[j] - sum);
+          if (dropout.on())
+            for (int64_t j = 0; j < width; ++j) of_query[j] *= factors[j];
         }
-        product_of_tiles<true>(count, {ds, 1, kAttentionTile}, q, size, dk, size, rows, size);
+        if (dv) product_of_tiles<true>(count, {p, 1, kAttentionTile}, dy, value_size, dv, value_size, rows, value_size);
+        if (dk) product_of_tiles<true>(count, {ds, 1, kAttentionTile}, q, size, dk, size, rows, size);
       }
     }
     if (dk)
@@ -366,7 +413,8 @@ class AttentionBackwardKernel final : public Kernel {
   }
 
   // dq and dscores of a tile of queries, over all keys that some of them see. dq may have the bytes of q, dy or y.
-  void queries(std::byte* const* operands, const float* along, int64_t item, float* space) const {
+  void queries(std::byte* const* operands, const AttentionDropout& dropout, const float* along, int64_t item,
+               float* space) const {
     const int64_t tile = item % query_tiles_, head = item / query_tiles_ % s_.heads,
                   sample = item / query_tiles_ / s_.heads;
     const int64_t first = tile * kAttentionTile, count = std::min(kAttentionTile, s_.queries - first);
@@ -405,6 +453,11 @@ class AttentionBackwardKernel final : public Kernel {
       for (int64_t j = 0; j < keys; ++j) {
         const float* const of_key = p + j * kAttentionTile;
         float* const slope = ds + j * kAttentionTile;
+        if (dropout.on()) {
+          float factors[kAttentionTile];
+          dropout.of_queries(row, key + j, width, factors);
+          for (int64_t i = 0; i < width; ++i) slope[i] *= factors[i];
+        }
         for (int64_t i = 0; i < width; ++i)
           slope[i] = host::exp_of(of_key[i] - base[i]) * inverse[i] * (slope[i] - sum[i]);
       }
@@ -429,6 +482,7 @@ class AttentionBackwardKernel final : public Kernel {
     });
   }
 
+  AttentionAttrs attrs_;
   AttentionTiles s_;
   int64_t query_tiles_, key_tiles_, query_items_ = 0, key_items_ = 0, lanes_ = 0;
   bool scores_in_bf16_;

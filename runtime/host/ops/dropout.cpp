@@ -1,31 +1,17 @@
 // Dropout {x, y}
 #include <cstring>
 
+#include "runtime/host/dropout_mask.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/planes.h"
-#include "runtime/host/random.h"
 #include "runtime/host/real.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
 
-struct Mask {
-  host::RandomStream stream;
-  uint32_t dropped_below;  // out of 2^32
-  float scale;
-
-  Mask(const DropoutAttrs& attrs, const RunContext& context)
-      : stream(context, attrs.key),
-        dropped_below(static_cast<uint32_t>(attrs.ratio * 0xFFFFFFFFp0)),
-        scale(attrs.ratio < 1 ? static_cast<float>(1 / (1 - attrs.ratio)) : 0) {}
-
-  // The factor of element i, counted in logical order regardless of the layout.
-  float at(int64_t i) const { return stream.at(i) < dropped_below ? 0.0F : scale; }
-};
-
 template <int kBlock, class T>
-void apply(const Mask mask, const host::PlaneShape shape, const T* x, T* y) {
+void apply(const host::DropoutMask mask, const host::PlaneShape shape, const T* x, T* y) {
   const int64_t pixels = shape.pixels, planes = shape.samples * shape.channels / kBlock;
 #pragma omp parallel for schedule(static) firstprivate(mask)
   for (int64_t plane = 0; plane < planes; ++plane) {
@@ -53,8 +39,7 @@ std::unique_ptr<Kernel> Dropout::make(const Attrs& attrs, std::span<const Operan
         if (x != y) std::memcpy(operand[1], operand[0], static_cast<size_t>(tensor.bytes()));
         return;
       }
-      Mask mask(attrs, context);
-      mask.stream.skip(context.rank * n);
+      const host::DropoutMask mask(attrs.ratio, attrs.key, n, context);
       if (tensor.layout == Layout::plain) return host::for_elements(n, [=](int64_t i) { y[i] = x[i] * mask.at(i); });
       host::by_block(tensor.layout,
                      [&](auto block) { apply<decltype(block)::value>(mask, host::PlaneShape(tensor), x, y); });
