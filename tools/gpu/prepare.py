@@ -127,6 +127,7 @@ class Folder:
             entry["ranks"] = ranks
         command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
                    "--precision", precision, "--costs", costs, "--policy", policy, "--layout", layout, *more,
+                   *(["--effort", 0] if self.args.small else []),
                    "-o", target, "-q"]
         if ranks:  # one rank in two rounds gives the bits of two ranks
             command += ["--ranks", ranks] if ranks > 1 else ["--sub-batch", batch // 2]
