@@ -25,6 +25,7 @@ says "builds are in $PWD/temporary/"
 ls -A gpu-check | diff before - | grep -v '^[0-9]' >extra || true
 [[ $(cat extra) == "> results" ]] || { cat extra; fail "a run leaves more than its results"; }
 ls gpu-check/results/part-1-dry.json >/dev/null || fail "the results are not brought back"
+rm -r temporary
 expect 1 ${documented[2]};                                            says "dry runs do not count"
 
 expect 0 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" prepare --small --part 3 -d gpu-check
