@@ -5,15 +5,17 @@
 
 figure() { $python -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$@"; }
 
-plimsoll model resnet18:input=16,stem=cifar,width=8,classes=10 -o net.onnx 2>/dev/null
-random_data 24 3 16 10
+# The emulation runs each thread of a kernel on the host: small images, and four iterations, the last of which begins
+# the samples again.
+plimsoll model resnet18:input=8,stem=cifar,width=8,classes=10 -o net.onnx 2>/dev/null
+random_data 24 3 8 10
 
 build_trainer host net.onnx --batch 8
-trained host host.onnx --steps 6
+trained host host.onnx --steps 4
 emulated free net.onnx --batch 8
-run free free.onnx --steps 6
+run free free.onnx --steps 4
 same host.onnx free.onnx 1e-4
-run free steps.onnx --steps 6 --no-graph
+run free steps.onnx --steps 4 --no-graph
 same free.onnx steps.onnx 0
 
 # The next batch is copied while this one is computed, to the last bytes of the budget. With one byte less it is not,
@@ -22,10 +24,10 @@ grep -q '"inputs_ahead"' free/plan.json || fail "free/plan.json has no room for 
 grep -q '\.inputs_ahead = ' free/program.cpp || fail "free/program.cpp does not say where the next inputs wait"
 emulated exposed net.onnx --batch 8 --budget $(($(figure free/plan.json unconstrained_bytes) - 1))
 ! grep -q 'inputs_ahead' exposed/plan.json exposed/program.cpp || fail "exposed has room that its budget has not"
-run exposed exposed.onnx --steps 6
+run exposed exposed.onnx --steps 4
 same free.onnx exposed.onnx 0
-run free epochs.onnx --epochs 3 --test npy:x.npy,y.npy
-run exposed exposed.onnx --epochs 3 --test npy:x.npy,y.npy
+run free epochs.onnx --epochs 2 --test npy:x.npy,y.npy
+run exposed exposed.onnx --epochs 2 --test npy:x.npy,y.npy
 same epochs.onnx exposed.onnx 0
 $python - <<'PY'
 import json
@@ -38,7 +40,7 @@ PY
 # file unchanged.
 emulated last net.onnx --batch 8 --layout nhwc
 grep -q 'Layout::nhwc' last/*.cpp || fail "nothing is channels last"
-run last last.onnx --steps 6
+run last last.onnx --steps 4
 same host.onnx last.onnx 1e-4
 
 # Under a budget, over both links: with the copies' waits the results are right. Without the waits they are not: the
@@ -47,22 +49,22 @@ least=$(figure free/plan.json minimum_bytes) most=$(figure free/plan.json uncons
 emulated moved net.onnx --batch 8 --layout nhwc --policy auto --budget $((least + (most - least) / 20))
 [[ $(figure moved/plan.json offloaded_bytes) -gt 0 ]] || fail "nothing was moved"
 grep '"kind":"weight".*"home_offset"' moved/plan.json >/dev/null || fail "no weight lives on the host"
-run moved moved.onnx --steps 6
+run moved moved.onnx --steps 4
 same last.onnx moved.onnx 0
 # The times of each step, by the emulation's clock; recording them changes nothing.
-run moved traced.onnx --steps 6 --trace trace.json
+run moved traced.onnx --steps 4 --trace trace.json
 same last.onnx traced.onnx 0
 $python "$PLIMSOLL_E2E/trace.py" moved trace.json
 sed -i -E 's/r\.after\(\{[0-9, ]*\}\)\./r./' moved/steps_*.cpp
 linked moved
 for way in "" --no-graph; do
-  run moved raced.onnx --steps 6 --on-nan ignore $way
+  run moved raced.onnx --steps 4 --on-nan ignore $way
   $python "$PLIMSOLL_E2E/weights.py" last.onnx raced.onnx 0 2>/dev/null && fail "a plan without its waits trains as if it had them"
 done
 
 emulated again net.onnx --batch 8 --policy sublinear --budget auto
 [[ $(figure again/plan.json recomputed_tasks) -gt 0 ]] || fail "nothing was recomputed"
-run again again.onnx --steps 6
+run again again.onnx --steps 4
 same free.onnx again.onnx 0
 
 # In bf16, both ways to lay images: the same bits under a budget, and nearly the weights of the host's trainer.
@@ -79,6 +81,7 @@ done
 
 # Rounds, of which the last is smaller; gradients clipped by their norm; Adam, whose step depends on the iteration;
 # dropout, whose mask changes with iteration and round; and evaluation between the epochs.
+random_data 24 3 16 10
 $python - <<'PY'
 import numpy as np
 import onnx

@@ -42,8 +42,10 @@ class Objective {
 };
 
 // The slope of F along one element of x. A kink within reach (Relu, max) appears as disagreement between two step
-// widths, or between the slopes to the left and to the right; then smaller steps are tried. nullopt: at a kink.
-std::optional<double> slope(Objective& objective, std::map<TensorId, Values>& given, TensorId x, size_t at) {
+// widths, or between the slopes to the left and to the right; then smaller steps are tried. nullopt: at a kink. `here`:
+// the value of F at `given`.
+std::optional<double> slope(Objective& objective, std::map<TensorId, Values>& given, TensorId x, size_t at,
+                            double here) {
   double& element = given.at(x)[at];
   const double middle = element;
   const auto value_at = [&](double shift) {
@@ -52,7 +54,6 @@ std::optional<double> slope(Objective& objective, std::map<TensorId, Values>& gi
     element = middle;
     return std::pair(value, moved);
   };
-  const double here = objective(given);
   for (double h = 0x1p-6; h > 0x1p-11; h /= 4) {
     const auto [far_up, far_up_by] = value_at(h);
     const auto [far_down, far_down_by] = value_at(-h);
@@ -74,13 +75,14 @@ void check_gradient(const Instance& instance, ValueId input, const Values& gradi
   Objective objective(instance);
   std::map<TensorId, Values> given = instance.given;
   const TensorId x = instance.tensor_of.at(input);
+  const double here = objective(given);
   std::mt19937_64 random(7);
   Values expected, actual;
   size_t tried = 0, kinks = 0;
   for (size_t i = 0; i < gradient.size(); ++i) {
     if (random() % gradient.size() >= kAtMost) continue;
     ++tried;
-    if (const auto numeric = slope(objective, given, x, i)) {
+    if (const auto numeric = slope(objective, given, x, i, here)) {
       expected.push_back(*numeric);
       actual.push_back(gradient[i]);
     } else {

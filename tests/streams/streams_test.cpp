@@ -46,7 +46,7 @@ TEST_CASE("offloaded, prefetched and recomputed values are the same values") {
                              Case{"lstm:steps=6,features=8,hidden=16,classes=5,layers=2", 4, 4},
                              Case{"lstm:steps=6,features=8,hidden=16,classes=5", 5, 3},
                              Case{"unet:input=32,width=16,depth=2", 2, 1},
-                             Case{"alexnet:input=67,classes=10", 2, 2});
+                             Case{"vgg11:input=32,width=16,hidden=256,classes=10", 2, 2});
   CAPTURE(each.spec, each.batch, each.sub_batch);
   Result<Network> made = make_network(each.spec, each.batch, each.sub_batch);
   if (!made.ok()) FAIL(made.error().message);

@@ -132,6 +132,7 @@ class Folder:
         command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
                    "--precision", precision, "--costs", costs, "--policy", policy, "--layout", layout,
                    *OPTIONS.get(name, ()),
+                   *(["--effort", 0] if self.args.small else []),
                    "-o", target, "-q"]
         if ranks:  # one rank in two rounds gives the bits of two ranks
             command += ["--ranks", ranks] if ranks > 1 else ["--sub-batch", batch // 2]

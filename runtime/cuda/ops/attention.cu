@@ -270,8 +270,8 @@ __global__ void __launch_bounds__(kAttentionThreads)
         dscores[(row + row_number(r)) * s.keys + key + lane_number()] = slopes[r];
     }
     if (seen && dq)
-      add_weighted<false>(b, of_slopes, g.k + (of_keys + key) * s.size,
-                          min(int64_t{kAttentionTile}, s.keys - key), s.size, to_dq);
+      add_weighted<false>(b, of_slopes, g.k + (of_keys + key) * s.size, min(int64_t{kAttentionTile}, s.keys - key),
+                          s.size, to_dq);
   }
   __syncthreads();
   float scales[kAttentionRows];
@@ -338,7 +338,8 @@ std::unique_ptr<Kernel> AttentionForward::make(const Attrs& attrs, std::span<con
     using T = decltype(zero);
     return cuda::kernel([s, attrs, tiles](const RunContext& context, std::byte* const* operand, std::byte*) {
       const AttentionDropout dropout(attrs, s, context);
-      const T *const q = cuda::in<T>(operand, 0), *const k = cuda::in<T>(operand, 1), *const v = cuda::in<T>(operand, 2);
+      const T *const q = cuda::in<T>(operand, 0), *const k = cuda::in<T>(operand, 1),
+                     *const v = cuda::in<T>(operand, 2);
       T* const y = cuda::out<T>(operand, 4);
       float* const statistics = cuda::out(operand, 5);
       if (tiles) return cuda::launch_attention_tf32(context, s, q, k, v, mask_of(operand), dropout, y, statistics);

@@ -127,8 +127,8 @@ __device__ TilePlace tile_place(int64_t heads, int64_t length, bool last_first) 
 }
 
 // Whether no key of a tile is hidden from any query of a tile: a score is then the product times the scale.
-__device__ bool all_seen(const AttentionShape& s, const unsigned char* mask, int64_t query, int64_t queries, int64_t key,
-                         int64_t keys) {
+__device__ bool all_seen(const AttentionShape& s, const unsigned char* mask, int64_t query, int64_t queries,
+                         int64_t key, int64_t keys) {
   return mask == nullptr && query + queries <= s.queries && key + keys <= s.keys &&
          (s.right < 0 || key + keys - 1 - query <= s.right) && (s.left < 0 || query + queries - 1 - key <= s.left);
 }
@@ -247,8 +247,8 @@ __global__ void __launch_bounds__(kTensorCoreThreads)
         for (int e = 0; e < 4; ++e) {
           const int query = 8 * n + 2 * lane_column() + e % 2;
           const int64_t key = place.first + row_of_warp() + lane_row() + e / 2 * 8;
-          const float score = all ? p[n][e] * s.scale
-                                  : score_of(s, g.mask, place.sample, head, i + query, key, p[n][e]);
+          const float score =
+              all ? p[n][e] * s.scale : score_of(s, g.mask, place.sample, head, i + query, key, p[n][e]);
           slopes_of_scores(score, of_rows[0][query], of_rows[1][query], of_rows[2][query],
                            dropout.factor(stream, s, row + query, key), p[n][e], slopes[n][e]);
         }
@@ -298,8 +298,8 @@ __global__ void __launch_bounds__(kTensorCoreThreads)
         const int64_t of_tile = row_of_warp() + lane_row() + e / 2 * 8, to = key + 8 * n + 2 * lane_column() + e % 2;
         const float score =
             all ? p[n][e] * s.scale : score_of(s, g.mask, at.sample, at.head, at.first + of_tile, to, p[n][e]);
-        slopes_of_scores(score, base[e / 2], inverse[e / 2], along[e / 2],
-                         dropout.factor(stream, s, row + of_tile, to), p[n][e], slopes[n][e]);
+        slopes_of_scores(score, base[e / 2], inverse[e / 2], along[e / 2], dropout.factor(stream, s, row + of_tile, to),
+                         p[n][e], slopes[n][e]);
       }
     add_weighted_rows(slopes, of_keys, results);
   }
@@ -324,9 +324,9 @@ void launch_attention_tf32(const RunContext& context, const AttentionShape& s, c
   by_padded_size(s, [&](auto size) {
     by_dropout(dropout, [&](auto drop) {
       constexpr int kSize = decltype(size)::value;
-      launch("attention in TF32", attention_tf32_kernel<kSize, kSize <= 64 ? 64 : 32, T, decltype(drop)>,
-             s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, q, k, v, mask,
-             drop, y, statistics);
+      launch("attention in TF32", attention_tf32_kernel < kSize, kSize <= 64 ? 64 : 32, T, decltype(drop) >,
+             s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, q, k, v,
+             mask, drop, y, statistics);
     });
   });
 }
