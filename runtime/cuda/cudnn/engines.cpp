@@ -42,8 +42,8 @@ std::string name_of(int64_t engine, const Knobs& knobs) {
   return name;
 }
 
-// Engines with clusters of blocks that choose their own splitting of a sum (knob WORKSPACE at 0) ask the device how many
-// clusters fit, and keep a tile of sums for each. Without the device their workspace is another: on an H200 up to
+// Engines with clusters of blocks that choose their own splitting of a sum (knob WORKSPACE at 0) ask the device how
+// many clusters fit, and keep a tile of sums for each. Without the device their workspace is another: on an H200 up to
 // 16.0 MiB more, as much as a tile of 128 × 256 sums for each of its 132 multiprocessors.
 constexpr int64_t kTilesOfDevice = int64_t{17} << 20;
 
@@ -94,7 +94,8 @@ bool is_wrong(const Convolution& convolution, int64_t engine) {
   const auto is_among = [&](const auto& right) { return std::find(right.begin(), right.end(), engine) != right.end(); };
   const IntList& pads = convolution.attrs.pads;
   const size_t axes = pads.size() / 2;
-  if (!std::equal(pads.begin(), pads.begin() + static_cast<ptrdiff_t>(axes), pads.begin() + static_cast<ptrdiff_t>(axes)))
+  const auto after = pads.begin() + static_cast<ptrdiff_t>(axes);
+  if (!std::equal(pads.begin(), after, after))
     switch (convolution.direction) {
       case Direction::forward: return !is_among(kForward);
       case Direction::backward_data: return !is_among(kBackwardData);

@@ -91,7 +91,8 @@ int64_t column_sum_workspace(const ColumnParts& shape) {
              : shape.parts * shape.groups * Work::kAtOnce * static_cast<int64_t>(sizeof(typename Work::Partial));
 }
 
-// The last block waits for memory once for so many parts, not once for each: its time is that of the whole sum's end.
+// The parts for which the last block waits for memory once, instead of once for each: its time is that of the whole
+// sum's end.
 inline constexpr int kPartsAhead = 8;
 
 template <class Work>

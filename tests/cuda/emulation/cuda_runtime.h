@@ -186,7 +186,8 @@ T __shfl_xor_sync(unsigned, T value, int mask) {
 }
 template <class T>
 T __shfl_sync(unsigned, T value, int lane) {
-  return emulation::exchanged(value, [&](uint64_t bits) { return emulation::shuffle(bits, static_cast<unsigned>(lane)); });
+  return emulation::exchanged(value,
+                              [&](uint64_t bits) { return emulation::shuffle(bits, static_cast<unsigned>(lane)); });
 }
 
 // Arguments are evaluated when the kernel is issued, as on the device.
