@@ -151,7 +151,7 @@ def throughput(steps):
             if against is not None and against is not fastest:
                 ratio += f" (Plimsoll: {1e3 * against['seconds']:.1f} ms in {against['arena_bytes'] / MIB:,.0f} MiB)"
             rows.append(["", f"PyTorch, {title}", f"{1e3 * other['seconds']:.1f}", f"{other['peak_bytes'] / MIB:,.0f}", ratio])
-    return table(["network", "", "iteration, ms", "memory, MiB", "Plimsoll is so many times as fast"], rows)
+    return table(["network", "", "iteration, ms", "memory, MiB", "time over that of Plimsoll"], rows)
 
 
 def left_out(results):
