@@ -44,8 +44,8 @@ bool accepted_random(const Plan& plan) {
                      [](const Violation& each) { return each.rule == Rule::summary; });
 }
 
-// A quarter of the graphs, of which every size of a graph comes up more than twice. PLIMSOLL_RANDOM_GRAPHS is the number
-// of all.
+// A quarter of the graphs, among which every number of layers comes up at least twice. PLIMSOLL_RANDOM_GRAPHS is the
+// number of all.
 void plan_soundly(uint64_t quarter) {
   const char* set = std::getenv("PLIMSOLL_RANDOM_GRAPHS");
   const uint64_t graphs = set ? std::strtoull(set, nullptr, 10) : 60;
