@@ -27,8 +27,8 @@ Status take_sizes(PlanningRequest& asked, const TaskGraph& graph) {
 
 Status take_graph(Beginning& made, TaskGraph graph) {
   const PlanningRequest& asked = made.asked;
-  if (asked.rules != "true")
-    return usage(fmt::format("--rules {} needs a network, but {} is a task graph", asked.rules, asked.from));
+  if (graph.rules != asked.rules)
+    return usage(fmt::format("{} is a task graph of --rules {}, but --rules is {}", asked.from, graph.rules, asked.rules));
   if (graph.slice_bytes > 0)
     return usage(fmt::format("{} has sliced weights; slices are chosen during planning", asked.from));
   PLIMSOLL_TRY(take_sizes(made.asked, graph));

@@ -36,6 +36,7 @@ Result<std::optional<TaskGraph>> make_graph(Beginning& beginning, NetworkWork& w
     if (!goes_on) return std::optional<TaskGraph>();
     PLIMSOLL_ASSIGN(graph, as_paper ? as_paper->build(network, asked.of_model.batch)
                                     : build_task_graph(network, training_options_of(asked.of_model)));
+    graph.rules = asked.rules;
   }
   graph.ranks = asked.ranks;
   if (dump && !dump->after(graph)) return std::optional<TaskGraph>();
