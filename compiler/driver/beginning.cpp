@@ -28,7 +28,8 @@ Status take_sizes(PlanningRequest& asked, const TaskGraph& graph) {
 Status take_graph(Beginning& made, TaskGraph graph) {
   const PlanningRequest& asked = made.asked;
   if (graph.rules != asked.rules)
-    return usage(fmt::format("{} is a task graph of --rules {}, but --rules is {}", asked.from, graph.rules, asked.rules));
+    return usage(
+        fmt::format("{} is a task graph of --rules {}, but --rules is {}", asked.from, graph.rules, asked.rules));
   if (graph.slice_bytes > 0)
     return usage(fmt::format("{} has sliced weights; slices are chosen during planning", asked.from));
   PLIMSOLL_TRY(take_sizes(made.asked, graph));
@@ -70,10 +71,8 @@ Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, 
     PLIMSOLL_ASSIGN(Dump dump, read_dump(asked.from));
     if (std::holds_alternative<Plan>(dump) || std::holds_alternative<UnfinishedPlan>(dump))
       return usage(fmt::format("{} is a plan; a network or a task graph is expected", asked.from));
-    if (TaskGraph* const graph = std::get_if<TaskGraph>(&dump))
-      PLIMSOLL_TRY(take_graph(made, std::move(*graph)));
-    else
-      network = std::move(std::get<Network>(dump));
+    if (TaskGraph* const graph = std::get_if<TaskGraph>(&dump)) PLIMSOLL_TRY(take_graph(made, std::move(*graph)));
+    else network = std::move(std::get<Network>(dump));
     if (purpose == PlanFor::trainer && asked.of_model.model.empty())
       return usage(fmt::format(
           "a trainer contains the weights of its model, but {0} has none: plimsoll compile MODEL.onnx --from={0}",
@@ -95,8 +94,8 @@ Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, 
   made.model.network = std::move(*network);
   if (made.model.network.stage == NetworkStage::imported) return made;
   if (asked.rules != "true")
-    return usage(fmt::format("--rules {} needs a network as imported, but {} has been through passes", asked.rules,
-                             asked.from));
+    return usage(
+        fmt::format("--rules {} needs a network as imported, but {} has been through passes", asked.rules, asked.from));
   messages.note(fmt::format("the loss and the set of trained weights are those of {}", asked.from));
   return made;
 }
