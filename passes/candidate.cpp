@@ -75,7 +75,7 @@ Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64
   Plan plan = empty_plan(candidate);
   const Context context = context_of(candidate, policy, live_limit);
   PLIMSOLL_ASSIGN(const bool finished, run_passes(plan, context, observe));
-  PLIMSOLL_CHECK(finished || observe, "a plan was given up that nobody said is too slow");
+  PLIMSOLL_CHECK(finished || observe, "the passes stopped, but no observer stops them");
   return plan;
 }
 

@@ -8,8 +8,8 @@
 //   torch.bmm(q, k.transpose(-2, -1))             [N·H,S,d] → [N·H,d,S]     Transpose {0,2,1}
 //   TorchScript's exporter writes one node        [S,N·H,d] → [N·H,d,S]     Transpose {1,2,0}
 //
-// Why: the attention operator reads keys [N,H,S,d] or [N·H,S,d], which no node of such a file computes, for example of
-// nanoGPT, or of torch.nn.MultiheadAttention.
+// Why: the attention operator reads keys as [N,H,S,d] or [N·H,S,d]. Files of nanoGPT and of torch.nn.MultiheadAttention
+// do not compute these.
 //
 // Before: fuse_composites has not run; between the two functions it makes the second transposition a part of the
 // product.

@@ -1,4 +1,4 @@
-# --stop-after writes what --dump writes after a pass, and nothing of the passes behind it runs.
+# --stop-after writes what --dump writes after a pass, and later passes do not run.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 options="--batch 8 --budget 80% --costs h200 -q"
