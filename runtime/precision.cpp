@@ -1,9 +1,20 @@
 #include "runtime/precision.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace plimsoll {
 namespace {
+
+struct KernelFile {
+  std::string_view name, file;
+};
+
+constexpr KernelFile kFiles[] = {
+#define KERNEL(kernel, attributes, file) {#kernel, #file},
+#include "runtime/attrs/kernels.def"
+#undef KERNEL
+};
 
 bool is_widened(const OperandDesc& operand) {
   return operand.access != Access::absent && operand.tensor.type == DataType::bf16;
@@ -64,6 +75,14 @@ bool takes(const Bf16Form& form, std::span<const OperandDesc> operands) {
     if (((form.either >> bit) & 1) == 0 && reduced != (((form.reduced >> bit) & 1) != 0)) return false;
   }
   return true;
+}
+
+bool is_elementwise(std::string_view kernel) {
+  constexpr std::string_view kElementwise[] = {"activation", "relu", "unary"};
+  const auto found =
+      std::find_if(std::begin(kFiles), std::end(kFiles), [&](const KernelFile& one) { return one.name == kernel; });
+  return found != std::end(kFiles) &&
+         std::find(std::begin(kElementwise), std::end(kElementwise), found->file) != std::end(kElementwise);
 }
 
 bool uses_bf16(std::span<const OperandDesc> operands) {

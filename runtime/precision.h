@@ -45,6 +45,9 @@ constexpr uint32_t slots(std::initializer_list<int> list) {
 
 bool takes(const Bf16Form& form, std::span<const OperandDesc> operands);
 
+// Whether every backend defines the kernel of this name by a function of one element: {x, y} or {a, dy, dx}.
+bool is_elementwise(std::string_view kernel);
+
 bool uses_bf16(std::span<const OperandDesc> operands);
 std::vector<OperandDesc> as_f32(std::span<const OperandDesc> operands);
 // `offered`: the algorithms for as_f32(operands).

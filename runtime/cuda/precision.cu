@@ -19,25 +19,6 @@ __global__ void convert_kernel(int64_t n, const From* x, To* y) {
   }
 }
 
-struct KernelFile {
-  std::string_view name, file;
-};
-
-constexpr KernelFile kFiles[] = {
-#define KERNEL(kernel, attributes, file) {#kernel, #file},
-#include "runtime/attrs/kernels.def"
-#undef KERNEL
-};
-
-// Defined with cuda::map() and cuda::map2().
-bool is_elementwise(std::string_view name) {
-  constexpr std::string_view kElementwise[] = {"activation", "relu", "unary"};
-  const auto found =
-      std::find_if(std::begin(kFiles), std::end(kFiles), [&](const KernelFile& one) { return one.name == name; });
-  return found != std::end(kFiles) &&
-         std::find(std::begin(kElementwise), std::end(kElementwise), found->file) != std::end(kElementwise);
-}
-
 constexpr uint32_t kAll = ~0U;
 
 // A kernel may have several lines. A kernel without one runs on widened operands.

@@ -10,25 +10,6 @@
 namespace plimsoll {
 namespace {
 
-struct KernelFile {
-  std::string_view name, file;
-};
-
-constexpr KernelFile kFiles[] = {
-#define KERNEL(kernel, attributes, file) {#kernel, #file},
-#include "runtime/attrs/kernels.def"
-#undef KERNEL
-};
-
-// Defined with host::map() and host::map2(), for operands of both types: {x, y} and {a, dy, dx}.
-bool is_elementwise(std::string_view name) {
-  constexpr std::string_view kElementwise[] = {"activation", "relu", "unary"};
-  const auto found =
-      std::find_if(std::begin(kFiles), std::end(kFiles), [&](const KernelFile& one) { return one.name == name; });
-  return found != std::end(kFiles) &&
-         std::find(std::begin(kElementwise), std::end(kElementwise), found->file) != std::end(kElementwise);
-}
-
 constexpr uint32_t kAll = ~0U;
 
 // A kernel may have several lines.
