@@ -61,8 +61,8 @@ std::string digest_of_costs(const Candidate& candidate) {
 // The variant of the graph that the plan is for, at its sub-batch.
 Result<const Candidate*> candidate_for(Variants& variants, const Plan& plan) {
   const Error other{ExitCode::verification_failed,
-                    fmt::format("the plan has {} in {}, sub-batches of {} and slices of {} bytes, but no plan of this "
-                                "task graph and batch has",
+                    fmt::format("the plan has a batch of {} in {} rounds, sub-batches of {} and slices of {} bytes, "
+                                "which a plan of this task graph cannot have",
                                 plan.batch, plan.rounds, plan.sub_batch, plan.slice_bytes)};
   Variants* const graph = plan.slice_bytes > 0 ? variants.in_slices(plan.whole_weights) : &variants;
   if (!graph || plan.ranks != graph->graph().ranks || plan.sub_batch % plan.ranks != 0) return other;

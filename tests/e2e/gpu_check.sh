@@ -29,7 +29,7 @@ rm -r temporary
 expect 1 ${documented[2]};                                            says "dry runs do not count"
 
 expect 0 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" prepare --small --part 3 -d gpu-check
-[[ $(du -sk --exclude=cases.json.gz gpu-check | cut -f1) -lt 8192 ]] || fail "a small folder has more than 8 MiB beside the cases"
+[[ $(du -sk --exclude=cases.json.gz gpu-check | cut -f1) -lt 8192 ]] || fail "a small folder has more than 8 MiB, not counting the cases"
 grep -q '"part": 1' gpu-check/index.json && grep -q '"part": 3' gpu-check/index.json || fail "the index forgot a part"
 expect 2 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" run --part 1 -d nowhere;              says "prepare"
 expect 1 gpu-check/gpu_check.sh run --part 2 --dry-run;                                says "part 2 was not prepared"

@@ -118,9 +118,9 @@ def predictions(results):
     lines = ["Times of the tasks are either measured on this device (`--costs profile.json`) or those of the device model "
              "(`--costs h200`)." if rows else ""]
     if waited:
-        lines.append("These runs had epochs of two batches. The first batch of an epoch is not fetched while the iteration before runs, so "
-                     "every second iteration waited for its samples: \"measured\" is the mean of both kinds, and the column behind it an "
-                     "iteration without the wait, which follows from the trainer's own median over both kinds.")
+        lines.append("These runs had epochs of two batches. A trainer does not fetch the first batch of an epoch while the previous "
+                     "iteration runs, so every second iteration waited for its samples. \"Measured\" is the mean of both kinds. The column "
+                     "\"without the wait\" is computed from it and the trainer's own median, which is that of the slower kind.")
     return [*lines, "", *table(["trainer (network, batch, arithmetic, budget)", "arena, MiB", "costs", "predicted, ms", "measured, ms",
                                 "difference", "without the wait, ms", "device memory as planned"], rows)] if rows else []
 

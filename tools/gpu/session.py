@@ -344,9 +344,9 @@ def may_be_planned_better(check, trainer):
 
 
 def profiled(check, name, precision="fp32"):
-    """results/profile-NAME.json, profile-NAME-tf32.json or profile-NAME-bf16.json: the times of all tasks of a network. They are measured in
-    portions, each of which is stored: the total time depends on how long the library takes to build its plans, and a
-    portion that ends with an error loses only one task."""
+    """results/profile-NAME.json, profile-NAME-tf32.json or profile-NAME-bf16.json: the times of all tasks of a
+    network. They are measured in portions, each of which is stored: the total time depends on how long the library takes
+    to build its plans, and a portion that ends with an error loses only one task."""
     called = f"{name}{'' if precision == 'fp32' else '-' + precision}"
     whole, some = (f"{check.dir}/results/{kind}-{called}.json" for kind in ("profile", "profiling"))
     question, answer = f"{check.dir}/work/question.json", f"{check.dir}/work/answer.json"
@@ -395,7 +395,7 @@ def measured(check, trainer, steps=25, timeout=240):
     if "seconds" in known and not check.dry:
         return {**known, "measured_in_part": 7 - check.part}
     # Ten batches in turn, from files: both sides of a comparison upload every batch, and neither draws one. The first
-    # batch of an epoch is not fetched while the iteration before runs, so short epochs would measure that.
+    # batch of an epoch is not fetched while the previous iteration runs: short epochs would measure the wait for it.
     data = () if check.dry else check.data(trainer["batch"], image_size(trainer), 10)
     result = check.train(trainer, steps, data, timeout=timeout)
     if check.dry:
