@@ -182,6 +182,7 @@ Plan finish(const PlanRequest& request, const Policy& policy, Plan plan, const S
   plan.costs = request.costs;
   plan.libraries = request.libraries;
   plan.precision = request.precision;
+  plan.optimizer_state = request.optimizer_state;
   plan.layout = request.layout;
   plan.policy = policy.name;
   const bool unlimited = figures.budget_bytes < 0;

@@ -37,6 +37,7 @@ struct PlanRequest {
   std::string model_name = {}, model_sha256 = {}, target_kind = "host", device = {}, costs = "modelled";
   std::map<std::string, std::string> libraries = {};
   std::string precision = {};  // as Plan::precision
+  std::string optimizer_state = {};  // as Plan::optimizer_state
   std::string layout = {};     // as Plan::layout
   // Called after each pass of the returned plan, for --print-after and --dump. Returns false to stop there: the planner
   // then returns the plan as that pass has left it. Empty: no observer. `timed` receives the seconds that the pass

@@ -9,7 +9,7 @@ Status seed_plan(Plan& plan, const Context& context) {
     plan.tensors.push_back({.name = tensor.name,
                             .bytes = tensor.bytes(samples),
                             .kind = tensor.kind,
-                            .in_bf16 = tensor.type.type == DataType::bf16,
+                            .reduced = is_reduced(tensor.type.type) ? tensor.type.type : DataType::f32,
                             .persistent = tensor.persistent,
                             .slice_of = tensor.slice_of,
                             .slice_begin = tensor.slice_begin});

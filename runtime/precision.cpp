@@ -70,7 +70,7 @@ bool takes(const Bf16Form& form, std::span<const OperandDesc> operands) {
     if (operands[i].access == Access::absent) continue;
     const bool reduced = operands[i].tensor.type == DataType::bf16;
     // What accumulates is f32: the gradient of a weight.
-    if (!form.in_library && reduced && operands[i].access == Access::update) return false;
+    if (!form.in_library && !form.state && reduced && operands[i].access == Access::update) return false;
     const size_t bit = std::min<size_t>(i, 31);  // the last stands for all further slots, too
     if (((form.either >> bit) & 1) == 0 && reduced != (((form.reduced >> bit) & 1) != 0)) return false;
   }

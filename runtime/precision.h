@@ -35,6 +35,7 @@ struct Bf16Form {
   uint32_t reduced;
   uint32_t either = 0;
   bool in_library = false;  // it may also accumulate in bf16
+  bool state = false;       // what is in bf16 is optimizer state, rounded at random (runtime/reduced_state.h)
 };
 
 constexpr uint32_t slots(std::initializer_list<int> list) {

@@ -45,6 +45,10 @@ struct ProgramParameter {
   bool in_host_pool = false;  // where it resides when no task uses it
   FileType file_type = FileType::same;  // its element type in the file; f32 in memory unless `same`
 
+  // In plain order, and in f32 whatever it is stored as in memory.
+  TensorDesc in_files() const {
+    return {is_reduced(desc.type) ? DataType::f32 : desc.type, desc.dims, Layout::plain};
+  }
   int64_t bytes_in_file() const { return plimsoll::bytes_in_file(file_type, desc.elements() * bytes_of(desc.type)); }
 };
 

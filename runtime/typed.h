@@ -15,7 +15,7 @@ template <class Body>
 decltype(auto) by_type(DataType type, Body body) {
   switch (type) {
     case DataType::f32: break;
-    case DataType::bf16: break;  // no such operand gets here: it is widened (runtime/precision.h)
+    case DataType::bf16: case DataType::q8: case DataType::uq8: break;  // no such operand gets here: bf16 is widened
     case DataType::i32: return body(int32_t{});
     case DataType::i64: return body(int64_t{});
     case DataType::u8: return body(uint8_t{});

@@ -66,7 +66,8 @@ class Implements {
     expect_equal(of, "name", said.name, tensor.name);
     expect_equal(of, "kind", to_string(said.kind), to_string(tensor.kind));
     expect_equal(of, "bytes", said.bytes, tensor.bytes(plan_.rank_samples()));
-    expect_equal(of, "in bf16", said.in_bf16, tensor.type.type == DataType::bf16);
+    expect_equal(of, "type", name_of(said.reduced),
+                 name_of(is_reduced(tensor.type.type) ? tensor.type.type : DataType::f32));
     expect_equal(of, "slice_begin", said.slice_begin, tensor.slice_begin);
     expect_equal(of, "slice_of", listed({said.slice_of}), listed({tensor.slice_of}));
     expect_equal(of, "persistent", said.persistent || said.at_home_on_host(), tensor.persistent || accumulates(id));
@@ -83,7 +84,7 @@ class Implements {
     const PlanTensor& whole = plan_.tensors[slice.slice_of];
     const bool may_be_cut =
         whole.kind == TensorKind::optimizer_state || (whole.kind == TensorKind::weight && !plan_.whole_weights);
-    if (!may_be_cut || slice.kind != whole.kind || slice.in_bf16 != whole.in_bf16)
+    if (!may_be_cut || slice.kind != whole.kind || slice.reduced != whole.reduced)
       return refuse(fmt::format("and {} cannot have such a slice", spelled_tensor(whole.name)));
     if (slice.bytes < 1 || slice.bytes > plan_.slice_bytes || slice.slice_begin < 0 ||
         slice.slice_begin > whole.bytes - slice.bytes)
@@ -93,14 +94,26 @@ class Implements {
       refuse("and a slice of what lives through the run, but does not live as long");
   }
 
-  // The slice that a task of the plan works on: all its slices are the same part of their wholes. No bytes: it has
-  // none.
+  // The bytes that a part of a tensor would have in f32. {-1, -1}: it does not begin or end between two elements.
+  static Block in_f32(DataType stored, Block part) {
+    constexpr Block kNone{-1, -1};
+    if (stored == DataType::bf16) return part.offset % 2 + part.bytes % 2 == 0 ? Block{2 * part.offset, 2 * part.bytes} : kNone;
+    if (!is_in_blocks(stored)) return part;
+    const int64_t block = kBlockElements + kScaleBytes, rest = part.bytes % block;
+    if (part.offset % block != 0 || (rest > 0 && rest <= kScaleBytes)) return kNone;
+    return {part.offset / block * kBlockElements * 4,
+            (part.bytes / block * kBlockElements + std::max<int64_t>(0, rest - kScaleBytes)) * 4};
+  }
+
+  // The slice that a task of the plan works on, as a part of the weight: all its slices are the same part of their
+  // wholes. No bytes: it has none.
   Block part_of(const PlanTask& task) {
     Block part;
     for (const auto* list : {&task.reads, &task.updates})
       for (const TensorId id : *list) {
         if (!plan_.tensors.contains(id) || graph_.tensors.contains(id)) continue;
-        const Block one{plan_.tensors[id].slice_begin, plan_.tensors[id].bytes};
+        const PlanTensor& slice = plan_.tensors[id];
+        const Block one = in_f32(slice.reduced, {slice.slice_begin, slice.bytes});
         if (part.bytes > 0 && part != one)
           verdict_.refuse(Rule::graph, {}, id,
                           fmt::format("task {}: updates different parts of its tensors", spelled(task.name)));
@@ -162,8 +175,10 @@ class Implements {
     for (const Operand& operand : task.operands) {
       const Access access = access_of(id, operand);
       if (access == Access::absent) continue;
-      const bool cut = part.bytes > 0 && operand.begin == 0 && operand.type == task.operands.front().type;
-      moved += (cut ? part.bytes : operand.type.at(plan_.rank_samples()).bytes()) *
+      const bool cut = part.bytes > 0 && operand.begin == 0 &&
+                       (is_reduced(operand.type.type) ? stored_as(operand.type, DataType::f32) : operand.type) ==
+                           task.operands.front().type;
+      moved += (cut ? bytes_of(operand.type.type, part.bytes / 4) : operand.type.at(plan_.rank_samples()).bytes()) *
                (access == Access::update || operand.twice ? 2 : 1);
       std::vector<TensorId>& list = wanted[access];
       if (std::find(list.begin(), list.end(), operand.tensor) == list.end()) list.push_back(operand.tensor);

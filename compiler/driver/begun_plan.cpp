@@ -42,6 +42,7 @@ std::map<std::string, std::string> planning_flags(const PlanningRequest& asked, 
                                               {"rules", asked.rules},
                                               {"target", asked.of_model.target},
                                               {"precision", asked.of_model.precision}};
+  if (asked.of_model.optimizer_state != "fp32") flags["optimizer-state"] = asked.of_model.optimizer_state;
   if (one.process_budget) flags["process-budget"] = std::to_string(*one.process_budget);
   else flags["budget"] = one.budget ? value_of(*one.budget) : "100%";
   if (asked.sub_batch) flags["sub-batch"] = std::to_string(*asked.sub_batch);

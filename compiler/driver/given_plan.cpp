@@ -51,6 +51,10 @@ Status take_facts(PlanningRequest& asked, const Plan& plan) {
   const std::string precision = plan.precision.empty() ? "fp32" : plan.precision;
   const char* const usual = model.target == "cuda" ? "tf32" : "fp32";  // what the flag is if it is not given
   if (model.precision != usual && model.precision != precision) return other("--precision", model.precision, precision);
+  const std::string state = plan.optimizer_state.empty() ? "fp32" : plan.optimizer_state;
+  if (model.optimizer_state != "fp32" && model.optimizer_state != state)
+    return other("--optimizer-state", model.optimizer_state, state);
+  model.optimizer_state = state;
   model.batch = plan.batch;
   asked.ranks = plan.ranks;
   model.target = plan.target_kind;

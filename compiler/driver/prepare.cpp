@@ -17,9 +17,19 @@ namespace {
 // As Plan::precision. A dump that planning continues from may be in bf16 whatever the flags say, and the graphs of
 // papers are in fp32.
 std::string precision_of(const TaskGraph& graph, const ModelRequest& model) {
-  const auto in_bf16 = [](const Tensor& tensor) { return tensor.type.type == DataType::bf16; };
+  const auto in_bf16 = [](const Tensor& tensor) {
+    return tensor.kind != TensorKind::optimizer_state && tensor.type.type == DataType::bf16;
+  };
   if (std::any_of(graph.tensors.begin(), graph.tensors.end(), in_bf16)) return "bf16";
   return model.precision == "tf32" ? "tf32" : "";
+}
+
+// As Plan::optimizer_state.
+std::string optimizer_state_of(const TaskGraph& graph) {
+  for (const Tensor& tensor : graph.tensors)
+    if (tensor.kind == TensorKind::optimizer_state && is_reduced(tensor.type.type))
+      return is_in_blocks(tensor.type.type) ? "int8" : "bf16";
+  return "";
 }
 
 // The task graph of the request. nullopt: `dump` (nullable) has stopped before it or after it.
@@ -101,6 +111,7 @@ Result<std::optional<Plannable>> prepare_until(const PlanningRequest& given, con
                       .costs = opened.source + (asked.rank_costs.empty() ? "" : ", ranks measured"),
                       .libraries = opened.libraries,
                       .precision = precision_of(graph, of_model),
+                      .optimizer_state = optimizer_state_of(graph),
                       .layout = graph.layout};
   auto planner = std::make_unique<Planner>(graph, *opened.costs, batch);
   return std::optional(Plannable{.model = std::move(model),

@@ -62,7 +62,10 @@ TrainingOptions training_options_of(const ModelRequest& request) {
                         .momentum = request.momentum,
                         .nesterov = request.nesterov,
                         .weight_decay = request.weight_decay,
-                        .clip_norm = request.clip_norm.value_or(0)},
+                        .clip_norm = request.clip_norm.value_or(0),
+                        .state = request.optimizer_state == "bf16"   ? StateType::bf16
+                                 : request.optimizer_state == "int8" ? StateType::int8
+                                                                     : StateType::fp32},
           .join_gradients = request.target == "cuda"};
 }
 
@@ -82,6 +85,14 @@ Status check_usage(const ModelRequest& request) {
     return usage(fmt::format("--precision is '{}'; expected fp32, tf32 or bf16", request.precision));
   if (request.precision == "tf32" && request.target != "cuda")
     return usage("--precision tf32 is for GPUs; the host computes in fp32 or bf16");
+  constexpr std::array kStates = {"fp32", "bf16", "int8"};
+  const std::string& state = request.optimizer_state;
+  if (std::find(kStates.begin(), kStates.end(), state) == kStates.end())
+    return usage(fmt::format("--optimizer-state is '{}'; expected fp32, bf16 or int8", state));
+  if (state != "fp32" && request.optimizer == OptimizerKind::sgd)
+    return usage(fmt::format("--optimizer-state {} has no effect: --optimizer sgd keeps no state", state));
+  if (state == "int8" && request.optimizer == OptimizerKind::lamb)
+    return usage("--optimizer-state int8 is not for --optimizer lamb, which reads its state twice; lamb supports bf16");
   if (request.precision != "bf16" && !request.network.precision.keep_fp32.empty())
     return usage("--keep-fp32 requires --precision bf16");
   if (request.threads && (*request.threads < 1 || *request.threads > 1024))
@@ -118,6 +129,8 @@ Status check_usage(const PlanningRequest& request) {
   if (as_paper && (chooses_weights(model.network.trained) || model.clip_norm))
     return usage(fmt::format("--rules {} does not support --freeze, --trainable, --frozen-statistics or --clip-norm",
                              request.rules));
+  if (as_paper && model.optimizer_state != "fp32")
+    return usage(fmt::format("--rules {} does not support --optimizer-state", request.rules));
   if (request.jobs && (*request.jobs < 1 || *request.jobs > kMostJobs))
     return usage(fmt::format("--jobs is {}; expected 1 to {}", *request.jobs, kMostJobs));
   if (!(request.time_limit_seconds >= 0) || !std::isfinite(request.time_limit_seconds))

@@ -27,6 +27,7 @@ struct ModelRequest {
   bool nesterov = false;
   double weight_decay = 0;
   std::optional<double> clip_norm = {};  // absent: no clipping
+  std::string optimizer_state = "fp32";  // fp32, bf16, int8
   std::string target = "host";           // host, cuda
   std::string precision = "fp32";        // fp32, tf32, bf16; network.precision says the same of what is stored
   bool nondeterministic = false;

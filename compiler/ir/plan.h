@@ -18,7 +18,7 @@ struct PlanTensor {
   std::string name = {};
   int64_t bytes = 0;
   TensorKind kind = TensorKind::activation;
-  bool in_bf16 = false;     // stored in bf16 instead of f32
+  DataType reduced = DataType::f32;  // bf16, q8, uq8: of real numbers that are stored so, instead of in f32
   bool persistent = false;  // resident in the arena for the whole run
   // Offset in the host pool if the tensor resides there and is in the arena only while tasks access it: a weight,
   // optimizer state or, with several rounds, a weight gradient. -1: it does not.
@@ -157,6 +157,7 @@ struct Plan {
   std::string costs = {};        // profiled | modelled
   std::map<std::string, std::string> libraries = {};
   std::string precision = {};    // tf32 or bf16; empty: fp32
+  std::string optimizer_state = {};  // bf16 or int8; empty: fp32
   std::string layout = {};       // of images, if there was a choice: which one, and why
   std::string policy = {};
   std::string rules = "true";

@@ -59,6 +59,7 @@ class PlanParser {
     if (cursor_.accept_word("target")) return target();
     if (cursor_.accept_word("library")) return library();
     if (cursor_.accept_word("precision")) return void(plan_.precision = cursor_.name());
+    if (cursor_.accept_word("state_in")) return void(plan_.optimizer_state = cursor_.name());
     if (cursor_.accept_word("layout")) return void(plan_.layout = cursor_.name());
     if (cursor_.accept_word("inputs_ahead")) return inputs_ahead();
     if (cursor_.accept_word("policy")) return policy();
@@ -121,7 +122,8 @@ class PlanParser {
     if (!cursor_.error()) tensors_.add(cursor_, tensor.name, TensorId(static_cast<int64_t>(plan_.tensors.size())));
     tensor.kind = read_word<TensorKind>(cursor_);
     tensor.bytes = read_count(cursor_, 0);
-    tensor.in_bf16 = cursor_.accept_word("in_bf16");
+    for (const DataType reduced : {DataType::bf16, DataType::q8, DataType::uq8})
+      if (cursor_.accept_word(fmt::format("in_{}", name_of(reduced)))) tensor.reduced = reduced;
     tensor.persistent = cursor_.accept_word("persistent");
     if (cursor_.accept("home@")) {
       tensor.home_offset = read_count(cursor_, 0);

@@ -22,7 +22,7 @@ Json ids(const std::vector<IdType>& list) {
 
 Json json_of(int64_t id, const PlanTensor& tensor) {
   Json json = {{"id", id}, {"name", tensor.name}, {"bytes", tensor.bytes}, {"kind", to_string(tensor.kind)}};
-  if (tensor.in_bf16) json["type"] = name_of(DataType::bf16);
+  if (is_reduced(tensor.reduced)) json["type"] = name_of(tensor.reduced);
   if (tensor.at_home_on_host()) json["home_offset"] = tensor.home_offset;
   if (tensor.slice_of.valid()) {
     json["slice_of"] = tensor.slice_of.value;
@@ -164,6 +164,8 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
   const Place libraries = JsonReader::field(target, "libraries");
   if (libraries.json) plan.libraries = read.texts(libraries);
   if (JsonReader::field(target, "precision").json) plan.precision = read.text(target, "precision");
+  if (JsonReader::field(target, "optimizer_state").json)
+    plan.optimizer_state = read.text(target, "optimizer_state");
   if (JsonReader::field(target, "layout").json) plan.layout = read.text(target, "layout");
   plan.policy = read.text(root, "policy");
   if (JsonReader::field(root, "rules").json) plan.rules = read.text(root, "rules");
@@ -198,8 +200,10 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
                       .bytes = read.bytes(item, "bytes"),
                       .kind = read.word<TensorKind>(item, "kind")};
     if (const Place type = JsonReader::field(item, "type"); type.json) {
-      tensor.in_bf16 = read.text(item, "type") == name_of(DataType::bf16);
-      if (!read.error() && !tensor.in_bf16) read.complain(type, "is not bf16");
+      const std::string name = read.text(item, "type");
+      for (const DataType reduced : {DataType::bf16, DataType::q8, DataType::uq8})
+        if (name == name_of(reduced)) tensor.reduced = reduced;
+      if (!read.error() && !is_reduced(tensor.reduced)) read.complain(type, "is not bf16, q8 or uq8");
     }
     const Place home = JsonReader::field(item, "home_offset");
     if (home.json) {
@@ -287,6 +291,7 @@ std::string to_json(const Plan& plan) {
   field("model", {{"name", plan.model_name}, {"sha256", plan.model_sha256}, {"batch", plan.batch}});
   Json target = {{"kind", plan.target_kind}, {"device", plan.device}, {"costs", plan.costs}, {"libraries", libraries}};
   if (!plan.precision.empty()) target["precision"] = plan.precision;
+  if (!plan.optimizer_state.empty()) target["optimizer_state"] = plan.optimizer_state;
   if (!plan.layout.empty()) target["layout"] = plan.layout;
   field("target", target);
   field("policy", plan.policy);

@@ -63,6 +63,7 @@ std::string header_of(const Plan& plan) {
   for (const auto& [name, version] : plan.libraries)
     text += fmt::format("library {} {}\n", spelled(name), spelled(version));
   if (!plan.precision.empty()) text += fmt::format("precision {}\n", spelled(plan.precision));
+  if (!plan.optimizer_state.empty()) text += fmt::format("state_in {}\n", spelled(plan.optimizer_state));
   if (!plan.layout.empty()) text += fmt::format("layout {}\n", spelled(plan.layout));
   if (plan.inputs_ahead.bytes > 0)
     text += fmt::format("inputs_ahead {} @{:#x}\n", plan.inputs_ahead.bytes, plan.inputs_ahead.offset);
@@ -101,7 +102,8 @@ std::string to_text(const Plan& plan) {
   std::string text = header_of(plan);
   for (const PlanTensor& tensor : plan.tensors)
     text += fmt::format("tensor {} {} {}{}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), tensor.bytes,
-                        tensor.in_bf16 ? " in_bf16" : "", tensor.persistent ? " persistent" : "",
+                        is_reduced(tensor.reduced) ? fmt::format(" in_{}", name_of(tensor.reduced)) : "",
+                        tensor.persistent ? " persistent" : "",
                         tensor.at_home_on_host() ? fmt::format(" home@{:#x}", tensor.home_offset) : "",
                         slice_of_plan(plan, tensor));
   for (const PlanTask& task : plan.tasks) text += line_of(plan, task);

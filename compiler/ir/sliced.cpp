@@ -48,9 +48,21 @@ class Slicing {
   }
 
   // True for an operand that is cut along with the weight: what the task updates permanently, and the gradient. Other
-  // operands are used by all slices.
+  // operands are used by all slices. State may have fewer bytes than the weight, and as many elements.
   bool goes_along(const Operand& operand, const TensorType& weight) const {
-    return operand.access != Access::absent && operand.type == weight && operand.begin == 0;
+    return operand.access != Access::absent && operand.begin == 0 &&
+           (operand.type == weight ||
+            (is_reduced(operand.type.type) && stored_as(operand.type, weight.type) == weight));
+  }
+
+  // The elements of a slice are a multiple of this: each of its operands then begins at an aligned address.
+  int64_t step_of(const Task& task) const {
+    int64_t step = kAlignment / bytes_of(DataType::f32);
+    for (const Operand& operand : task.operands)
+      while (operand.access != Access::absent && goes_along(operand, task.operands.front().type) &&
+             bytes_of(operand.type.type, step) % kAlignment != 0)
+        step *= 2;
+    return step;
   }
 
   bool large(const Task& task) const {
@@ -59,6 +71,7 @@ class Slicing {
     if (weight.access != Access::update || weight.type.depends_on_batch() || weight.type.type != DataType::f32)
       return false;
     if (graph_.tensors[weight.tensor].bytes(1) <= slice_bytes_) return false;
+    if (step_of(task) * bytes_of(weight.type.type) > slice_bytes_) return false;
     bool something = false;
     for (const Operand& operand : task.operands) {
       something = something || (operand.access != Access::absent && is_cut(operand.tensor));
@@ -80,21 +93,23 @@ class Slicing {
   void cut(const Task& task, IdVector<TaskId, Task>& tasks) {
     const TensorType weight = task.operands.front().type;
     const int64_t whole = weight.at(1).bytes(), element = static_cast<int64_t>(bytes_of(weight.type));
-    const int64_t pieces = (whole + slice_bytes_ - 1) / slice_bytes_;
-    const int64_t most = align_up((whole + pieces - 1) / pieces);
+    const int64_t step = step_of(task) * element, slice_bytes = slice_bytes_ / step * step;
+    const int64_t pieces = (whole + slice_bytes - 1) / slice_bytes;
+    const int64_t most = ((whole + pieces - 1) / pieces + step - 1) / step * step;
     size_t number = 0;
     cut_ = true;
     for (int64_t begin = 0; begin < whole; begin += most, ++number) {
       const int64_t bytes = std::min(most, whole - begin);
-      const TensorType type{.type = weight.type, .dims = {{bytes / element}}};
       Task piece = task;
       piece.name = fresh(task.name, number);
       piece.flops = {.fixed = task.flops.fixed / whole * bytes + task.flops.fixed % whole * bytes / whole};
       for (Operand& operand : piece.operands) {
         if (!goes_along(operand, weight)) continue;
+        const TensorType type{.type = operand.type.type, .dims = {{bytes / element}}};
+        const int64_t first = bytes_of(type.type, begin / element);  // of its bytes
         operand.type = type;
         if (!is_cut(operand.tensor)) {
-          operand.begin = begin;
+          operand.begin = first;
           continue;
         }
         const Tensor& of = graph_.tensors[operand.tensor];
@@ -103,7 +118,7 @@ class Slicing {
                      .type = type,
                      .persistent = true,
                      .slice_of = operand.tensor,
-                     .slice_begin = begin};
+                     .slice_begin = first};
         operand.tensor = TensorId(static_cast<int64_t>(graph_.tensors.size()));
         graph_.tensors.push_back(std::move(slice));
       }

@@ -185,6 +185,8 @@ class TaskGraphParser {
     Operand operand{.tensor = known_tensor(), .access = access, .twice = twice};
     if (cursor_.error()) return;
     operand.type = cursor_.accept_word("as") ? type() : graph_.tensors[operand.tensor].type;
+    if (is_in_blocks(operand.type.type) && graph_.tensors[operand.tensor].kind != TensorKind::optimizer_state)
+      cursor_.fail(fmt::format("{} is for optimizer state only", name_of(operand.type.type)));
     if (cursor_.accept_word("from")) {
       operand.begin = read_count(cursor_, 1);
       const Tensor& tensor = graph_.tensors[operand.tensor];

@@ -15,7 +15,7 @@ void check_size(TextCursor& cursor, const TensorType& type, int64_t batch) {
   constexpr int64_t kMostPadding = 15;
   if (type.layout != Layout::plain && type.rank() < 4)
     return cursor.fail(fmt::format("layout {} needs four dimensions", name_of(type.layout)));
-  int64_t bytes = bytes_of(type.type);
+  int64_t bytes = bytes_of(type.type, 1);
   int batches = 0;
   bool fits = true;
   for (const Dim& dim : type.dims) {
@@ -36,7 +36,7 @@ TensorType read_type(TextCursor& cursor, int64_t batch) {
   const std::string word = cursor.word();
   size_t at = 0;
   while (at < kDataTypeNames.size() && kDataTypeNames[at] != word) ++at;
-  if (at == kDataTypeNames.size()) cursor.fail(fmt::format("'{}'; expected one of f32, i32, i64, u8, bf16", word));
+  if (at == kDataTypeNames.size()) cursor.fail(fmt::format("'{}'; expected one of f32, i32, i64, u8, bf16, q8, uq8", word));
   else type.type = static_cast<DataType>(at);
   cursor.expect("[");
   while (!cursor.error() && !cursor.accept("]")) {

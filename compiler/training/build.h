@@ -13,6 +13,10 @@ namespace plimsoll {
 
 enum class OptimizerKind { sgd, momentum, adam, adamw, lamb, lion };
 
+// How the state of an optimizer is stored between two updates, which compute in f32. int8: 8 bits and a scale for each
+// block of 256 elements.
+enum class StateType { fp32, bf16, int8 };
+
 // Betas and epsilon are options of the trainer, with the kernel's attributes as defaults.
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::momentum;
@@ -20,6 +24,7 @@ struct OptimizerOptions {
   bool nesterov = false;
   double weight_decay = 0;
   double clip_norm = 0;  // maximum 2-norm of all gradients together; 0: no clipping
+  StateType state = StateType::fp32;
 };
 
 struct TrainingOptions {

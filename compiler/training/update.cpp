@@ -35,12 +35,17 @@ void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, 
                 TensorId factor) {
   const std::string& parameter = trained.parameter.name;
   const TensorType type = trained.parameter.type;
-  const auto state = [&](const char* name) {
+  // In 8 bits, what is never negative needs no sign.
+  const auto state = [&](const char* name, bool has_sign = true) {
+    const TensorType stored = stored_as(type, optimizer.state == StateType::fp32   ? type.type
+                                              : optimizer.state == StateType::bf16 ? DataType::bf16
+                                              : has_sign                           ? DataType::q8
+                                                                                   : DataType::uq8);
     const TensorId tensor = builder.add_tensor({.name = parameter + "." + name,
                                                 .kind = TensorKind::optimizer_state,
-                                                .type = type,
+                                                .type = stored,
                                                 .persistent = true});
-    return Operand{tensor, Access::update, type};
+    return Operand{tensor, Access::update, stored};
   };
   Task task{.name = parameter + ".update", .op = "Update", .kind = TaskKind::update, .layer = trained.layer};
   task.operands = {{trained.weight, Access::update, type}, {trained.gradient, Access::read, type}};
@@ -64,13 +69,13 @@ void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, 
       task.attributes = to_attributes(
           AdamAttrs{.weight_decay = optimizer.weight_decay, .decoupled = optimizer.kind == OptimizerKind::adamw});
       task.operands.push_back(state("m"));
-      task.operands.push_back(state("v"));
+      task.operands.push_back(state("v", false));
       break;
     case OptimizerKind::lamb:
       task.kernel = "LambUpdate";
       task.attributes = to_attributes(LambAttrs{.weight_decay = optimizer.weight_decay});
       task.operands.push_back(state("m"));
-      task.operands.push_back(state("v"));
+      task.operands.push_back(state("v", false));
       task.operands.push_back(
           {builder.add_tensor({.name = parameter + ".ratio", .kind = TensorKind::stash, .type = kNumber}),
            Access::write, kNumber});

@@ -14,14 +14,36 @@ namespace plimsoll {
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();  // as an attribute in generated code
 
 // bf16: the upper half of an f32, so the same range with 8 significant bits. A kernel computes with it in f32.
-enum class DataType : uint8_t { f32, i32, i64, u8, bf16 };
+// q8, uq8: optimizer state in 8 bits, with a scale for each block of elements (runtime/reduced_state.h); uq8 has no sign.
+enum class DataType : uint8_t { f32, i32, i64, u8, bf16, q8, uq8 };
 
+// Of one element. In blocks, that of the code.
 constexpr int64_t bytes_of(DataType type) {
-  return type == DataType::i64 ? 8 : type == DataType::u8 ? 1 : type == DataType::bf16 ? 2 : 4;
+  switch (type) {
+    case DataType::i64: return 8;
+    case DataType::bf16: return 2;
+    case DataType::u8: case DataType::q8: case DataType::uq8: return 1;
+    case DataType::f32: case DataType::i32: break;
+  }
+  return 4;
+}
+
+constexpr bool is_in_blocks(DataType type) { return type == DataType::q8 || type == DataType::uq8; }
+
+// A block in memory: its scale in f32, then a code for each element. Only the last one may be shorter.
+inline constexpr int64_t kBlockElements = 256;
+inline constexpr int64_t kScaleBytes = 4;
+
+constexpr int64_t bytes_of(DataType type, int64_t elements) {
+  const int64_t scales = is_in_blocks(type) ? (elements + kBlockElements - 1) / kBlockElements * kScaleBytes : 0;
+  return elements * bytes_of(type) + scales;
 }
 
 // The types of activations, gradients and weights; the others are counts, indices and truth values.
 constexpr bool is_real(DataType type) { return type == DataType::f32 || type == DataType::bf16; }
+
+// Real numbers in fewer bytes than f32.
+constexpr bool is_reduced(DataType type) { return type == DataType::bf16 || is_in_blocks(type); }
 
 // Physical order of the elements. `plain` is row-major in the order of the dimensions. In a blocked layout, the
 // lower-case axis that is repeated with a number is split into blocks of that size (oneDNN's names). An axis that is
@@ -37,7 +59,7 @@ enum class Layout : uint8_t {
 
 inline constexpr std::array<std::string_view, 10> kLayoutNames = {
     "plain", "nChw8c", "nChw16c", "OIhw8i8o", "OIhw16i16o", "Ohwi8o", "Ohwi16o", "Goihw8g", "Goihw16g", "nhwc"};
-inline constexpr std::array<std::string_view, 5> kDataTypeNames = {"f32", "i32", "i64", "u8", "bf16"};
+inline constexpr std::array<std::string_view, 7> kDataTypeNames = {"f32", "i32", "i64", "u8", "bf16", "q8", "uq8"};
 
 constexpr std::string_view name_of(Layout layout) { return kLayoutNames[static_cast<size_t>(layout)]; }
 constexpr std::string_view name_of(DataType type) { return kDataTypeNames[static_cast<size_t>(type)]; }
@@ -95,7 +117,7 @@ struct TensorDesc {
     for (int64_t d : padded) n *= d;
     return n;
   }
-  constexpr int64_t bytes() const { return padded_elements() * bytes_of(type); }
+  constexpr int64_t bytes() const { return bytes_of(type, padded_elements()); }
   friend constexpr bool operator==(const TensorDesc&, const TensorDesc&) = default;
 };
 
@@ -114,6 +136,8 @@ constexpr TensorDesc i32(IntList dims, Layout layout = Layout::plain) { return {
 constexpr TensorDesc i64(IntList dims, Layout layout = Layout::plain) { return {DataType::i64, dims, layout}; }
 constexpr TensorDesc bf16(IntList dims, Layout layout = Layout::plain) { return {DataType::bf16, dims, layout}; }
 constexpr TensorDesc u8(IntList dims, Layout layout = Layout::plain) { return {DataType::u8, dims, layout}; }
+constexpr TensorDesc q8(IntList dims, Layout layout = Layout::plain) { return {DataType::q8, dims, layout}; }
+constexpr TensorDesc uq8(IntList dims, Layout layout = Layout::plain) { return {DataType::uq8, dims, layout}; }
 constexpr OperandDesc read(TensorDesc tensor) { return {tensor, Access::read}; }
 constexpr OperandDesc write(TensorDesc tensor) { return {tensor, Access::write}; }
 constexpr OperandDesc update(TensorDesc tensor) { return {tensor, Access::update}; }

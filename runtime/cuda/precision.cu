@@ -23,6 +23,7 @@ constexpr uint32_t kAll = ~0U;
 
 // A kernel may have several lines. A kernel without one runs on widened operands.
 constexpr Bf16Form kBf16Kernels[] = {
+    {"AdamUpdate", slots({2, 3}), 0, false, true},
     {"AttentionBackward", slots({0, 1, 2, 4, 6, 7, 8, 9})},
     {"AttentionForward", slots({0, 1, 2, 4})},
     {"BatchNormBackward", slots({0, 1, 5, 6})},
@@ -49,12 +50,15 @@ constexpr Bf16Form kBf16Kernels[] = {
     {"GlobalAveragePoolBackward", slots({0, 1})},
     {"GlobalAveragePoolForward", slots({0, 1})},
     {"Join", kAll},
+    {"LambUpdate", slots({2, 3}), 0, false, true},
     {"LayerNormBackward", slots({0, 1, 5})},
     {"LayerNormForward", slots({0, 3})},
+    {"LionUpdate", slots({2}), 0, false, true},
     {"MaskedFill", slots({0, 2})},
     {"MatMul", slots({0, 1}), slots({2, 3}), true},
     {"MaxPoolBackward", slots({1, 2})},
     {"MaxPoolForward", slots({0, 1})},
+    {"MomentumUpdate", slots({2}), 0, false, true},
     {"Move", slots({0, 1})},
     {"PaddedGatherBackward", slots({1})},
     {"ProductSum", slots({0, 1}), slots({2})},

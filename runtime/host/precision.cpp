@@ -14,6 +14,7 @@ constexpr uint32_t kAll = ~0U;
 
 // A kernel may have several lines.
 constexpr Bf16Form kBf16Kernels[] = {
+    {"AdamUpdate", slots({2, 3}), 0, false, true},
     {"AttentionBackward", slots({0, 1, 2, 4, 6, 7, 8, 9}), slots({3, 10})},
     {"AttentionForward", slots({0, 1, 2, 4}), slots({3})},
     {"AveragePoolBackward", slots({0, 1})},
@@ -47,12 +48,14 @@ constexpr Bf16Form kBf16Kernels[] = {
     {"GroupNormBackward", slots({0, 1, 5})},
     {"GroupNormForward", slots({0, 3})},
     {"Join", kAll},
+    {"LambUpdate", slots({2, 3}), 0, false, true},
     {"LayerNormBackward", slots({0, 1, 5})},
     {"LayerNormForward", slots({0, 3})},
     {"LogSoftmaxBackward", slots({2})},
     {"LogSoftmaxForward", slots({0})},
     {"LrnBackward", slots({0, 1, 2})},
     {"LrnForward", slots({0, 1})},
+    {"LionUpdate", slots({2}), 0, false, true},
     {"MaskedFill", slots({0, 2})},
     {"MatMul", slots({0, 1}), slots({2, 3}), true},
     {"MaxPoolBackward", slots({1, 2})},
@@ -60,6 +63,7 @@ constexpr Bf16Form kBf16Kernels[] = {
     {"MaxShare", slots({0, 1, 2, 3})},
     {"MinShare", slots({0, 1, 2, 3})},
     {"MixedCrossEntropy", slots({0, 4})},
+    {"MomentumUpdate", slots({2}), 0, false, true},
     {"Move", slots({0, 1})},
     {"Mse", slots({0, 3})},
     {"Pad", slots({0, 1})},

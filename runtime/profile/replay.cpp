@@ -51,7 +51,7 @@ double element(DataType type, const Bytes& bytes, size_t i) {
     case DataType::f32: return typed(float{});
     case DataType::i32: return typed(int32_t{});
     case DataType::i64: return typed(int64_t{});
-    case DataType::u8: return typed(uint8_t{});
+    case DataType::u8: case DataType::q8: case DataType::uq8: return typed(uint8_t{});
     case DataType::bf16: return widened(bits(uint16_t{}));
   }
   return 0;

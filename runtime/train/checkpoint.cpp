@@ -143,10 +143,6 @@ namespace {
 
 bool is_state(const ProgramParameter& parameter) { return parameter.role == ParameterRole::state; }
 
-TensorDesc as_stored(const ProgramParameter& parameter) {
-  return {parameter.desc.type, parameter.desc.dims, Layout::plain};
-}
-
 // Loads all parameters of one kind. Throws unless the file holds exactly those, with the same shapes.
 void load_parameters(const InputFile& file, const Safetensors& stored, bool states, const Program& program,
                      ParameterPort& port) {
@@ -161,7 +157,7 @@ void load_parameters(const InputFile& file, const Safetensors& stored, bool stat
     const auto found = std::find_if(stored.tensors.begin(), stored.tensors.end(),
                                     [&](const StoredTensor& tensor) { return tensor.name == name; });
     if (found == stored.tensors.end()) refuse("it has no " + name);
-    if (found->desc != as_stored(parameter)) refuse(name + " has another shape there");
+    if (found->desc != parameter.in_files()) refuse(name + " has another shape there");
     const std::span<std::byte> room = port.room(parameter);
     file.read(found->offset, room.data(), static_cast<int64_t>(room.size()));
     port.store(parameter);
@@ -175,7 +171,7 @@ void write_parameters(const std::string& path, std::map<std::string, std::string
                             const Program& program, ParameterPort& port, dist::Pulse* pulse) {
   Safetensors file{.metadata = std::move(metadata)};
   for (const ProgramParameter& parameter : program.parameters)
-    if (is_state(parameter) == states) file.tensors.push_back({.name = parameter.name, .desc = as_stored(parameter)});
+    if (is_state(parameter) == states) file.tensors.push_back({.name = parameter.name, .desc = parameter.in_files()});
   CheckpointFile out(path, pulse);
   out.write(safetensors_header(file));
   for (const ProgramParameter& parameter : program.parameters)
@@ -187,7 +183,7 @@ void write_average(const std::string& path, WeightAverage& average, const Progra
   Safetensors file{.metadata = {{"format", kFormat}, {"model", program.model}, {"decay", exact(average.decay())}}};
   for (const ProgramParameter& parameter : program.parameters)
     if (WeightAverage::covers(parameter))
-      file.tensors.push_back({.name = parameter.name, .desc = as_stored(parameter)});
+      file.tensors.push_back({.name = parameter.name, .desc = parameter.in_files()});
   CheckpointFile out(path, pulse);
   out.write(safetensors_header(file));
   for (const ProgramParameter& parameter : program.parameters)
@@ -281,7 +277,7 @@ void Checkpoints::load_average(int64_t iteration, WeightAverage& average) const 
     const std::string name = utf8_name(parameter.name);
     const auto found = std::find_if(stored.tensors.begin(), stored.tensors.end(),
                                     [&](const StoredTensor& tensor) { return tensor.name == name; });
-    if (found == stored.tensors.end() || found->desc != as_stored(parameter))
+    if (found == stored.tensors.end() || found->desc != parameter.in_files())
       throw TrainerError(Exit::invalid_model, "'" + file.path() + "' is of another model: it has no " + name +
                                                   " of the same shape");
     const std::span<std::byte> values = average.values(parameter);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/reduced_state.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/error.h"
 #include "runtime/train/initial.h"
@@ -21,7 +22,6 @@ namespace plimsoll::train {
 namespace {
 
 float* floats(std::vector<std::byte>& bytes) { return reinterpret_cast<float*>(bytes.data()); }
-int64_t plain_bytes(const TensorDesc& desc) { return desc.elements() * bytes_of(desc.type); }
 
 // The text of an existing skeleton at `path`; "" if there is none, or a file too large for one.
 std::string skeleton_at(const std::string& path) {
@@ -65,13 +65,16 @@ uint64_t he_seed(const std::string& init) {
 
 ParameterPort::ParameterPort(const Program& program, const backend::Arena& arena, const backend::HostPool* pool)
     : arena_(arena), pool_(pool) {
-  int64_t plain = 0, laid_out = 0;
+  int64_t plain = 0, laid_out = 0, stored = 0;
   for (const ProgramParameter& parameter : program.parameters) {
-    plain = std::max(plain, plain_bytes(parameter.desc));
-    laid_out = std::max(laid_out, parameter.desc.bytes());
+    const TensorDesc& desc = parameter.desc;
+    plain = std::max(plain, parameter.in_files().bytes());
+    laid_out = std::max(laid_out, is_reduced(desc.type) ? 4 * desc.padded_elements() : desc.bytes());
+    if (is_reduced(desc.type)) stored = std::max(stored, desc.bytes());
   }
   plain_.resize(static_cast<size_t>(plain));
   laid_out_.resize(static_cast<size_t>(laid_out));
+  stored_.resize(static_cast<size_t>(stored));
 }
 
 // The host pool is host memory or a file.
@@ -94,9 +97,15 @@ void ParameterPort::copy_in(const ProgramParameter& parameter, const std::byte* 
 std::span<const std::byte> ParameterPort::fetch(const ProgramParameter& parameter) {
   const TensorDesc& desc = parameter.desc;
   const bool plain = desc.layout == Layout::plain;
-  copy_out(parameter, plain ? plain_.data() : laid_out_.data());
+  std::vector<std::byte>& there = plain ? plain_ : laid_out_;
+  if (is_reduced(desc.type)) {
+    copy_out(parameter, stored_.data());
+    reduced::to_f32(desc.type, stored_.data(), desc.padded_elements(), floats(there));
+  } else {
+    copy_out(parameter, there.data());
+  }
   if (!plain) to_plain(desc, floats(laid_out_), floats(plain_));
-  return std::span(plain_).first(static_cast<size_t>(plain_bytes(desc)));
+  return std::span(plain_).first(static_cast<size_t>(parameter.in_files().bytes()));
 }
 
 std::span<const std::byte> ParameterPort::fetch_as_in_file(const ProgramParameter& parameter) {
@@ -113,14 +122,16 @@ std::span<const std::byte> ParameterPort::fetch_as_in_file(const ProgramParamete
 }
 
 std::span<std::byte> ParameterPort::room(const ProgramParameter& parameter) {
-  return std::span(plain_).first(static_cast<size_t>(plain_bytes(parameter.desc)));
+  return std::span(plain_).first(static_cast<size_t>(parameter.in_files().bytes()));
 }
 
 void ParameterPort::store(const ProgramParameter& parameter) {
   const TensorDesc& desc = parameter.desc;
   const bool plain = desc.layout == Layout::plain;
   if (!plain) to_blocked(desc, floats(plain_), floats(laid_out_));
-  copy_in(parameter, plain ? plain_.data() : laid_out_.data());
+  std::vector<std::byte>& there = plain ? plain_ : laid_out_;
+  if (is_reduced(desc.type)) reduced::from_f32(desc.type, floats(there), desc.padded_elements(), stored_.data());
+  copy_in(parameter, is_reduced(desc.type) ? stored_.data() : there.data());
   backend::finish(nullptr);  // the buffers are reused
 }
 
@@ -150,7 +161,7 @@ void Statistics::restore() {
 
 const ProgramParameter* find_bad_parameter(const Program& program, ParameterPort& port) {
   for (const ProgramParameter& parameter : program.parameters) {
-    if (parameter.desc.type != DataType::f32 || parameter.role == ParameterRole::frozen) continue;
+    if (parameter.in_files().type != DataType::f32 || parameter.role == ParameterRole::frozen) continue;
     const std::span<const std::byte> values = port.fetch(parameter);
     const float* const x = reinterpret_cast<const float*>(values.data());
     if (!std::all_of(x, x + values.size() / sizeof(float), [](float value) { return std::isfinite(value); }))

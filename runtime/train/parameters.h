@@ -11,8 +11,9 @@
 
 namespace plimsoll::train {
 
-// Converts between the plain order of files and the layouts of the arena. Its buffers hold the largest parameter, so a
-// save during a run allocates nothing.
+// Converts between the plain order of files and the layouts of the arena, and optimizer state that is stored in fewer
+// bytes to f32 and back (runtime/reduced_state.h). Its buffers hold the largest parameter, so a save during a run
+// allocates nothing.
 class ParameterPort {
  public:
   // `pool`: may be null if no parameter resides there.
@@ -33,7 +34,7 @@ class ParameterPort {
 
   const backend::Arena& arena_;
   const backend::HostPool* const pool_;
-  std::vector<std::byte> plain_, laid_out_;
+  std::vector<std::byte> plain_, laid_out_, stored_;
 };
 
 // Reads a parameter's values from the model's file; `values` are those in memory, in plain order.

@@ -86,6 +86,32 @@ TEST_CASE(
   CHECK(sliced(graph_of(stateless), 256, true).slice_bytes == 0);
 }
 
+TEST_CASE("state in fewer bytes is cut along with the weight, at addresses that are aligned for both") {
+  const auto cut_at = [](const char* type, int64_t slice_bytes) {
+    std::string text = kMomentum;
+    for (const auto& [from, to] : {std::pair<std::string, std::string>{"[16,10]", "[16,4096]"},
+                                   {"%w.v optimizer_state f32", std::string("%w.v optimizer_state ") + type}})
+      for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+        text.replace(at, from.size(), to);
+    const std::string cut = to_text(sliced(graph_of(text), slice_bytes));
+    CHECK(to_text(graph_of(cut)) == cut);
+    CHECK(to_text(sliced(graph_of(cut), slice_bytes)) == cut);
+    return cut;
+  };
+  const auto has = [](const std::string& text, const char* line) {
+    INFO(text);
+    CHECK(text.find(line) != std::string::npos);
+  };
+  const std::string in_bf16 = cut_at("bf16", 100000);
+  has(in_bf16, "tensor %w.slice1 weight f32[21888] persistent slice %w from 87552\n");
+  has(in_bf16, "tensor %w.v.slice1 optimizer_state bf16[21888] persistent slice %w.v from 43776\n");
+  const std::string in_8_bits = cut_at("q8", 140000);
+  has(in_8_bits, "tensor %w.slice1 weight f32[32768] persistent slice %w from 131072\n");
+  has(in_8_bits, "tensor %w.v.slice1 optimizer_state q8[32768] persistent slice %w.v from 33280\n");
+  CHECK(cut_at("q8", 65000).find("slice0") == std::string::npos);  // less than 64 blocks
+  CHECK(!graph_from_text("graph g v1 batch=8\ntensor %x activation q8[8]\ntask a Relu forward Test{} read %x\n").ok());
+}
+
 TEST_CASE("what is small, is changed by two, or is left whole stays as it is") {
   const TaskGraph graph = graph_of(kMomentum);
   for (const int64_t bytes : {int64_t{0}, int64_t{255}, int64_t{768}}) {

@@ -26,7 +26,7 @@ const std::vector<NamedGroup>& option_groups() {
       {"basics",
        {"batch", "budget", "o", "target", "optimizer", "loss", "checkpoint", "inference", "explain", "clear", "list"}},
       {"what to train, and how",
-       {"trainable", "freeze", "frozen-statistics", "momentum", "nesterov", "weight-decay", "clip-norm", "class-axis",
+       {"trainable", "freeze", "frozen-statistics", "momentum", "nesterov", "weight-decay", "clip-norm", "optimizer-state", "class-axis",
         "class-weights", "pos-weight", "ignore-index", "label-smoothing", "mixed-labels", "output"}},
       {"what the model leaves open", {"dim", "assume", "modes", "assume-shared", "strict", "require-bn"}},
       {"how to meet the budget",

@@ -123,6 +123,11 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
               "scale all gradients so that their global 2-norm is at most X; this keeps all of them in memory at once"),
           cl::sub(sub)),
       nesterov("nesterov", cl::desc("Nesterov momentum, for --optimizer momentum"), cl::sub(sub)),
+      optimizer_state(
+          "optimizer-state", cl::init("fp32"), cl::value_desc("NAME"),
+          cl::desc("how the optimizer's state is stored: fp32 (default); bf16: half of the bytes; int8: a quarter, with a "
+                   "scale for each block of 256 numbers. Updates compute in fp32"),
+          cl::sub(sub)),
       weights(sub),
       target("target", cl::init("host"), cl::value_desc("NAME"),
              cl::desc("host: this CPU, with oneDNN (default); cuda: an NVIDIA GPU, in this machine or another"),
@@ -379,6 +384,7 @@ Result<ModelRequest> request_of(const ModelOptions& options) {
       .nesterov = options.nesterov,
       .weight_decay = options.weight_decay,
       .clip_norm = given<double>(options.clip_norm),
+      .optimizer_state = options.optimizer_state,
       .target = options.target,
       .precision = options.precision.empty() ? by_default : options.precision,
       .nondeterministic = options.nondeterministic,

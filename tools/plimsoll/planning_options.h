@@ -38,6 +38,7 @@ struct ModelOptions {
   llvm::cl::opt<OptimizerKind> optimizer;
   llvm::cl::opt<double> momentum, weight_decay, clip_norm;
   llvm::cl::opt<bool> nesterov;
+  llvm::cl::opt<std::string> optimizer_state;
   WeightOptions weights;
   llvm::cl::opt<std::string> target, precision;
   llvm::cl::list<std::string> keep_fp32;

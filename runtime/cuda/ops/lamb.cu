@@ -8,7 +8,9 @@
 #include "runtime/cuda/device/arrival.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/kernels.h"
+#include "runtime/reduced_state.h"
 #include "runtime/update_numbers.h"
 
 namespace plimsoll {
@@ -16,10 +18,18 @@ namespace {
 
 constexpr int64_t kLambStretch = 8 * cuda::kThreads;
 
+// T: of m and v.
+template <class T>
 struct LambTensors {
-  float *w, *g, *m, *v;
+  float *w, *g;
+  T *m, *v;
   int64_t elements;
 };
+
+__device__ void keep_moment(float* stored, float moment, uint32_t) { *stored = moment; }
+__device__ void keep_moment(Bf16* stored, float moment, uint32_t sixteen_random_bits) {
+  stored->bits = reduced::to_bf16(moment, sixteen_random_bits);
+}
 
 struct Lamb {
   double scale;
@@ -27,8 +37,9 @@ struct Lamb {
 
   struct Step {
     float beta1, rest1, beta2, rest2, epsilon, decay, seen1, root, rate;
-    __device__ float direction(const LambTensors& t, int64_t i) const {
-      return t.m[i] / seen1 / (sqrtf(t.v[i]) / root + epsilon) + decay * t.w[i];
+    template <class T>
+    __device__ float direction(const LambTensors<T>& t, int64_t i) const {
+      return cuda::load_one(t.m + i) / seen1 / (sqrtf(cuda::load_one(t.v + i)) / root + epsilon) + decay * t.w[i];
     }
   };
   // Scalars are double, as in Python; elements are float.
@@ -47,7 +58,8 @@ struct Lamb {
 };
 
 // The block that arrives last computes the ratio of the norms, from the sums of all blocks in their order.
-__global__ void lamb_moments_kernel(LambTensors t, const float* factor, Lamb lamb, cuda::ChangingArgument changing,
+template <class T>
+__global__ void lamb_moments_kernel(LambTensors<T> t, const float* factor, Lamb lamb, cuda::ChangingArgument changing,
                                     double* squares, float* ratio) {
   const cuda::Changing now = changing.get();
   if (now.discard) {
@@ -56,12 +68,14 @@ __global__ void lamb_moments_kernel(LambTensors t, const float* factor, Lamb lam
   }
   const Lamb::Step step = lamb.at(now);
   const float scale = factor != nullptr ? *factor : 1.0F;
+  const uint32_t noise_key = reduced::noise_key(now.seed, now.iteration);
   const int64_t begin = blockIdx.x * kLambStretch, end = min(begin + kLambStretch, t.elements);
   double of_w = 0, of_u = 0;
   for (int64_t i = begin + static_cast<int64_t>(threadIdx.x); i < end; i += cuda::kThreads) {
     const float gradient = scale * t.g[i];
-    t.m[i] = step.beta1 * t.m[i] + step.rest1 * gradient;
-    t.v[i] = step.beta2 * t.v[i] + step.rest2 * gradient * gradient;
+    const uint32_t noise = std::is_same_v<T, float> ? 0 : reduced::noise(noise_key, t.w[i], gradient);
+    keep_moment(t.m + i, step.beta1 * cuda::load_one(t.m + i) + step.rest1 * gradient, noise & 0xFFFFU);
+    keep_moment(t.v + i, step.beta2 * cuda::load_one(t.v + i) + step.rest2 * gradient * gradient, noise >> 16);
     const double u = step.direction(t, i), weight = t.w[i];
     of_w += weight * weight;
     of_u += u * u;
@@ -82,8 +96,8 @@ __global__ void lamb_moments_kernel(LambTensors t, const float* factor, Lamb lam
   if (threadIdx.x == 0) *ratio = adapts ? static_cast<float>(sqrt(of_w) / sqrt(of_u)) : 1;
 }
 
-template <bool kClear>
-__global__ void lamb_step_kernel(LambTensors t, Lamb lamb, cuda::ChangingArgument changing, const float* ratio) {
+template <bool kClear, class T>
+__global__ void lamb_step_kernel(LambTensors<T> t, Lamb lamb, cuda::ChangingArgument changing, const float* ratio) {
   const cuda::Changing now = changing.get();
   const Lamb::Step step = lamb.at(now);
   const float size = step.rate * *ratio;
@@ -108,18 +122,21 @@ std::unique_ptr<Kernel> LambUpdate::make(const Attrs& attrs, std::span<const Ope
   constexpr size_t kRatio = 4, kFactor = 5;
   const int64_t elements = operands[0].tensor.padded_elements(), stretches = lamb_stretches(operands);
   const bool clears = cuda::adds(operands[1]), scaled = operands.size() > kFactor;
-  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-    const LambTensors t{cuda::out(operand, 0), cuda::out(operand, 1), cuda::out(operand, 2), cuda::out(operand, 3),
-                        elements};
-    const Lamb lamb{rate_scale_of(context), with_numbers(attrs, context.numbers)};
-    const cuda::ChangingArgument changing = cuda::changing(context);
-    double* const squares = reinterpret_cast<double*>(workspace);
-    float* const ratio = cuda::out(operand, kRatio);
-    cuda::launch("moments of LAMB", lamb_moments_kernel, stretches, cuda::kThreads, context, t,
-                 scaled ? cuda::in(operand, kFactor) : nullptr, lamb, changing, squares, ratio);
-    cuda::by_flag(clears, [&](auto clear) {
-      cuda::launch("step of LAMB", lamb_step_kernel<decltype(clear)::value>, stretches, cuda::kThreads, context, t,
-                   lamb, changing, ratio);
+  return cuda::by_real(operands[2].tensor.type, [&](auto zero) {
+    using T = decltype(zero);
+    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+      const LambTensors<T> t{cuda::out(operand, 0), cuda::out(operand, 1), cuda::out<T>(operand, 2),
+                             cuda::out<T>(operand, 3), elements};
+      const Lamb lamb{rate_scale_of(context), with_numbers(attrs, context.numbers)};
+      const cuda::ChangingArgument changing = cuda::changing(context);
+      double* const squares = reinterpret_cast<double*>(workspace);
+      float* const ratio = cuda::out(operand, kRatio);
+      cuda::launch("moments of LAMB", lamb_moments_kernel<T>, stretches, cuda::kThreads, context, t,
+                   scaled ? cuda::in(operand, kFactor) : nullptr, lamb, changing, squares, ratio);
+      cuda::by_flag(clears, [&](auto clear) {
+        cuda::launch("step of LAMB", lamb_step_kernel<decltype(clear)::value, T>, stretches, cuda::kThreads, context, t,
+                     lamb, changing, ratio);
+      });
     });
   });
 }

@@ -5,34 +5,52 @@
 // An optimizer is a struct constructed from the attributes, with the run's numbers substituted, and from the ratio of
 // its group's learning rate to the run's. It has `__device__ Step at(const Changing&) const`, which computes what all
 // elements share, once per block. A Step updates one weight and its state: `__device__ void operator()(float& w, float
-// g, float& s0, float& s1)`.
+// g, float& s0, float& s1)`. State is in f32, or stored in fewer bytes (runtime/reduced_state.h).
 #pragma once
 
 #include "runtime/cuda/device/combined.h"
 #include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/reduce.h"
 #include "runtime/cuda/device/tensors.h"
 #include "runtime/cuda/device/vector.h"
+#include "runtime/reduced_state.h"
 #include "runtime/update_numbers.h"
 
 namespace plimsoll::cuda {
 
-template <int kStates, bool kClear, class Optimizer>
+// Of 32 random bits, the lower half is for the first state, the upper half for the second.
+template <int kHalf>
+__device__ void store_state(float* to, const Few<4>& state, const Few<4, uint32_t>&) {
+  store_few(to, state);
+}
+template <int kHalf>
+__device__ void store_state(Bf16* to, const Few<4>& state, const Few<4, uint32_t>& noise) {
+  Few<4, uint16_t> stored;
+  for (int j = 0; j < 4; ++j)
+    stored.of[j] = reduced::to_bf16(state.of[j], (noise.of[j] >> (16 * kHalf)) & 0xFFFFU);
+  *reinterpret_cast<Few<4, uint16_t>*>(to) = stored;
+}
+
+// State in f32 or bf16, as `State` says.
+template <int kStates, bool kClear, class Optimizer, class State>
 __global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tensors, const float* factor,
                               Optimizer optimizer, ChangingArgument changing) {
   __shared__ typename Optimizer::Step step;
   __shared__ float scale;
   __shared__ bool discard;
+  __shared__ uint32_t noise_key;
   if (threadIdx.x == 0) {
     const Changing now = changing.get();
     step = optimizer.at(now);
     scale = factor != nullptr ? *factor : 1.0F;
     discard = now.discard;
+    noise_key = reduced::noise_key(now.seed, now.iteration);
   }
   __syncthreads();
   const StretchOfTensor stretch = stretch_of_block(tensors);
   float *const w = tensors.of[0][stretch.tensor], *const g = tensors.of[1][stretch.tensor];
-  float* const s0 = kStates > 0 ? tensors.of[kStates > 0 ? 2 : 0][stretch.tensor] : nullptr;
-  float* const s1 = kStates > 1 ? tensors.of[kStates > 1 ? 3 : 0][stretch.tensor] : nullptr;
+  State* const s0 = reinterpret_cast<State*>(kStates > 0 ? tensors.of[kStates > 0 ? 2 : 0][stretch.tensor] : nullptr);
+  State* const s1 = reinterpret_cast<State*>(kStates > 1 ? tensors.of[kStates > 1 ? 3 : 0][stretch.tensor] : nullptr);
   const int64_t first = stretch.begin + 4 * static_cast<int64_t>(threadIdx.x);
   const auto clear = [=](int64_t i) {
     if (i + 4 <= stretch.end) store_few(g + i, few_of<4>(0.0F));
@@ -57,19 +75,83 @@ __global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tenso
   for (int k = 0; k < kFoursOfThread; ++k) {
     const int64_t i = first + 4 * k * kThreads;
     if (i + 4 <= stretch.end) {
-      for (int j = 0; j < 4; ++j) step(weight[k].of[j], scale * gradient[k].of[j], a[k].of[j], b[k].of[j]);
+      Few<4, uint32_t> noise{};
+      for (int j = 0; j < 4; ++j) {
+        const float of_weight = scale * gradient[k].of[j];
+        if constexpr (!std::is_same_v<State, float>)
+          noise.of[j] = reduced::noise(noise_key, weight[k].of[j], of_weight);
+        step(weight[k].of[j], of_weight, a[k].of[j], b[k].of[j]);
+      }
       store_few(w + i, weight[k]);
-      if (kStates > 0) store_few(s0 + i, a[k]);
-      if (kStates > 1) store_few(s1 + i, b[k]);
+      if (kStates > 0) store_state<0>(s0 + i, a[k], noise);
+      if (kStates > 1) store_state<1>(s1 + i, b[k], noise);
     } else {
       for (int64_t j = i; j < stretch.end; ++j) {
-        float first_state = kStates > 0 ? s0[j] : 0, second_state = kStates > 1 ? s1[j] : 0;
-        step(w[j], scale * g[j], first_state, second_state);
-        if (kStates > 0) s0[j] = first_state;
-        if (kStates > 1) s1[j] = second_state;
+        const float of_weight = scale * g[j];
+        float first_state = kStates > 0 ? load_one(s0 + j) : 0, second_state = kStates > 1 ? load_one(s1 + j) : 0;
+        const uint32_t noise = reduced::noise(noise_key, w[j], of_weight);
+        step(w[j], of_weight, first_state, second_state);
+        if constexpr (std::is_same_v<State, float>) {
+          if (kStates > 0) s0[j] = first_state;
+          if (kStates > 1) s1[j] = second_state;
+        } else {
+          if (kStates > 0) s0[j].bits = reduced::to_bf16(first_state, noise & 0xFFFFU);
+          if (kStates > 1) s1[j].bits = reduced::to_bf16(second_state, noise >> 16);
+        }
       }
     }
     if (kClear) clear(i);
+  }
+}
+
+// A thread's element of a block of state in 8 bits. Every thread must call both.
+template <bool kSigned>
+__device__ float load_of_block(const std::byte* block, bool there) {
+  if (!there) return 0;
+  float scale;
+  memcpy(&scale, block, sizeof scale);
+  const uint32_t code = static_cast<uint32_t>(block[kScaleBytes + threadIdx.x]);
+  const float magnitude = scale * reduced::magnitude_of<kSigned>(kSigned ? code & 127U : code);
+  return kSigned && code > 127U ? -magnitude : magnitude;
+}
+template <bool kSigned>
+__device__ void store_of_block(std::byte* block, bool there, float state, uint32_t sixteen_random_bits) {
+  const float magnitude = there ? fabsf(state) : 0.0F, scale = block_max<kThreads>(magnitude);
+  if (!there) return;
+  if (threadIdx.x == 0) memcpy(block, &scale, sizeof scale);
+  const uint32_t code = reduced::code_of<kSigned>(magnitude / (scale > 0 ? scale : 1.0F),
+                                                  reduced::share_of(sixteen_random_bits));
+  block[kScaleBytes + threadIdx.x] = static_cast<std::byte>(code | (kSigned && code > 0 && state < 0 ? 128U : 0U));
+}
+
+// State in 8 bits, the first with a sign, the second without: a thread for each element of a block.
+template <int kStates, bool kClear, class Optimizer>
+__global__ void update_in_blocks_kernel(const __grid_constant__ Tensors<kStates + 2> tensors, const float* factor,
+                                        Optimizer optimizer, ChangingArgument changing) {
+  static_assert(kThreads == kBlockElements && kElementsOfBlock % kBlockElements == 0);
+  const Changing now = changing.get();
+  const typename Optimizer::Step step = optimizer.at(now);
+  const float scale = factor != nullptr ? *factor : 1.0F;
+  const uint32_t noise_key = reduced::noise_key(now.seed, now.iteration);
+  const StretchOfTensor stretch = stretch_of_block(tensors);
+  float *const w = tensors.of[0][stretch.tensor], *const g = tensors.of[1][stretch.tensor];
+  for (int64_t begin = stretch.begin; begin < stretch.end; begin += kBlockElements) {
+    const int64_t i = begin + static_cast<int64_t>(threadIdx.x);
+    const bool there = i < stretch.end;
+    if (!now.discard) {
+      const int64_t at = begin / kBlockElements * (kBlockElements + kScaleBytes);
+      std::byte* const s0 = reinterpret_cast<std::byte*>(tensors.of[2][stretch.tensor]) + at;
+      std::byte* const s1 = reinterpret_cast<std::byte*>(tensors.of[kStates > 1 ? 3 : 2][stretch.tensor]) + at;
+      float weight = there ? w[i] : 0;
+      const float gradient = there ? scale * g[i] : 0;
+      float first = load_of_block<true>(s0, there), second = kStates > 1 ? load_of_block<false>(s1, there) : 0;
+      const uint32_t noise = reduced::noise(noise_key, weight, gradient);
+      step(weight, gradient, first, second);
+      if (there) w[i] = weight;
+      store_of_block<true>(s0, there, first, noise & 0xFFFFU);  // all threads have read the scale: it waits for them
+      if (kStates > 1) store_of_block<false>(s1, there, second, noise >> 16);
+    }
+    if (kClear && there) g[i] = 0;
   }
 }
 
@@ -79,6 +161,7 @@ class UpdateKernel final : public Kernel, public Combinable {
   UpdateKernel(std::span<const OperandDesc> operands, const Attrs& attrs)
       : attrs_(attrs),
         elements_(operands[0].tensor.padded_elements()),
+        stored_(kStates > 0 ? operands[2].tensor.type : DataType::f32),
         clears_(adds(operands[1])),
         scaled_(operands.size() > kFactor) {}
 
@@ -89,7 +172,8 @@ class UpdateKernel final : public Kernel, public Combinable {
 
   bool combines_with(const Kernel& other) const override {
     const auto* const same = dynamic_cast<const UpdateKernel*>(&other);
-    return same && same->clears_ == clears_ && same->scaled_ == scaled_ && same->with({}) == with({});
+    return same && same->clears_ == clears_ && same->scaled_ == scaled_ && same->stored_ == stored_ &&
+           same->with({}) == with({});
   }
 
   // One factor clips all gradients.
@@ -103,8 +187,16 @@ class UpdateKernel final : public Kernel, public Combinable {
     };
     by_flag(clears_, [&](auto clear) {
       for_tensors<kTensors>(members.size(), entry, [&](const Tensors<kTensors>& tensors) {
-        launch("optimizer kernel", update_kernel<kStates, decltype(clear)::value, Optimizer>, tensors.blocks(),
-               kThreads, context, tensors, factor, optimizer, changing(context));
+        constexpr bool kClear = decltype(clear)::value;
+        const auto run = [&](auto kernel) {
+          launch("optimizer kernel", kernel, tensors.blocks(), kThreads, context, tensors, factor, optimizer,
+                 changing(context));
+        };
+        if constexpr (kStates > 0) {
+          if (stored_ == DataType::bf16) return run(update_kernel<kStates, kClear, Optimizer, Bf16>);
+          if (is_in_blocks(stored_)) return run(update_in_blocks_kernel<kStates, kClear, Optimizer>);
+        }
+        run(update_kernel<kStates, kClear, Optimizer, float>);
       });
     });
   }
@@ -118,6 +210,7 @@ class UpdateKernel final : public Kernel, public Combinable {
 
   Attrs attrs_;
   int64_t elements_;
+  DataType stored_;
   bool clears_, scaled_;
 };
 

@@ -11,7 +11,7 @@ namespace plimsoll {
 std::vector<Algorithm> AdamUpdate::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> AdamUpdate::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return host::update_kernel(operands, 2, [=](const RunContext& context, std::byte* const* operand) {
+  return host::update_kernel<2>(operands, [=](const RunContext& context) {
     const AdamAttrs now = with_numbers(attrs, context.numbers);
     // Scalars are double, as in Python; elements are float.
     const double step = static_cast<double>(context.iteration + 1),
@@ -23,14 +23,11 @@ std::unique_ptr<Kernel> AdamUpdate::make(const Attrs& attrs, std::span<const Ope
     const float epsilon = static_cast<float>(now.epsilon);
     const float decay = now.decoupled ? 0 : static_cast<float>(now.weight_decay);
     const float shrink = now.decoupled ? static_cast<float>(1 - rate * now.weight_decay) : 1;
-    float* w = host::out(operand, 0);
-    float* m = host::out(operand, 2);
-    float* v = host::out(operand, 3);
-    return [=](int64_t i, float g) {
-      const float gradient = g + decay * w[i];
-      m[i] = beta1 * m[i] + rest1 * gradient;
-      v[i] = beta2 * v[i] + rest2 * gradient * gradient;
-      w[i] = shrink * w[i] - step_size * m[i] / (std::sqrt(v[i]) / root + epsilon);
+    return [=](float& w, float g, float& m, float& v) {
+      const float gradient = g + decay * w;
+      m = beta1 * m + rest1 * gradient;
+      v = beta2 * v + rest2 * gradient * gradient;
+      w = shrink * w - step_size * m / (std::sqrt(v) / root + epsilon);
     };
   });
 }

@@ -4,12 +4,13 @@
 //
 // The first pass updates m and v, and writes the sums of squares of each stretch of w and u to the workspace. They are
 // added in order, in double precision, so the bits do not depend on the number of threads. The second pass recomputes u
-// and updates w.
+// and updates w. State in bf16 is rounded in the first pass (runtime/reduced_state.h), and both passes use what is stored.
 #include <algorithm>
 #include <cmath>
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/kernels.h"
+#include "runtime/reduced_state.h"
 #include "runtime/update_numbers.h"
 
 namespace plimsoll {
@@ -17,18 +18,25 @@ namespace {
 
 constexpr int64_t kLambStretch = 16384;
 
+// State in f32 and in bf16.
+inline float moment_of(float stored) { return stored; }
+inline float moment_of(uint16_t stored) { return reduced::from_bf16(stored); }
+inline void keep_moment(float* stored, float moment, uint32_t) { *stored = moment; }
+inline void keep_moment(uint16_t* stored, float moment, uint32_t noise) { *stored = reduced::to_bf16(moment, noise); }
+
 class LambKernel final : public Kernel {
  public:
   LambKernel(const LambAttrs& attrs, std::span<const OperandDesc> operands)
       : attrs_(attrs), elements_(operands[0].tensor.padded_elements()),
         stretches_((elements_ + kLambStretch - 1) / kLambStretch), clears_(operands[1].access == Access::update),
-        scaled_(operands.size() > kFactor) {}
+        scaled_(operands.size() > kFactor), in_bf16_(operands[2].tensor.type == DataType::bf16) {}
 
   int64_t workspace_bytes() const { return 2 * stretches_ * static_cast<int64_t>(sizeof(double)); }
 
   void run(const RunContext& context, std::byte* const* operand, std::byte* workspace) override {
     float* const g = host::out(operand, 1);
-    if (!context.discard) step(context, operand, reinterpret_cast<double*>(workspace));
+    double* const squares = reinterpret_cast<double*>(workspace);
+    if (!context.discard) in_bf16_ ? step<uint16_t>(context, operand, squares) : step<float>(context, operand, squares);
     else *host::out(operand, kRatio) = 1;
     if (clears_) host::for_elements(elements_, [=](int64_t i) { g[i] = 0; });
   }
@@ -36,6 +44,7 @@ class LambKernel final : public Kernel {
  private:
   static constexpr size_t kRatio = 4, kFactor = 5;
 
+  template <class T>
   void step(const RunContext& context, std::byte* const* operand, double* squares) const {
     // Scalars are double, as in Python; elements are float.
     const LambAttrs now = with_numbers(attrs_, context.numbers);
@@ -48,16 +57,20 @@ class LambKernel final : public Kernel {
     const float factor = scaled_ ? *host::in(operand, kFactor) : 1;
     float* const w = host::out(operand, 0);
     const float* const g = host::in(operand, 1);
-    float* const m = host::out(operand, 2);
-    float* const v = host::out(operand, 3);
-    const auto direction = [=](int64_t i) { return m[i] / seen1 / (std::sqrt(v[i]) / root + epsilon) + decay * w[i]; };
+    T* const m = host::out<T>(operand, 2);
+    T* const v = host::out<T>(operand, 3);
+    const auto direction = [=](int64_t i) {
+      return moment_of(m[i]) / seen1 / (std::sqrt(moment_of(v[i])) / root + epsilon) + decay * w[i];
+    };
+    const uint32_t key = reduced::noise_key(context.seed, context.iteration);
 #pragma omp parallel for schedule(static) if (stretches_ > 1)
     for (int64_t s = 0; s < stretches_; ++s) {
       double of_w = 0, of_u = 0;
       for (int64_t i = s * kLambStretch; i < std::min(elements_, (s + 1) * kLambStretch); ++i) {
         const float gradient = factor * g[i];
-        m[i] = beta1 * m[i] + rest1 * gradient;
-        v[i] = beta2 * v[i] + rest2 * gradient * gradient;
+        const uint32_t noise = std::is_same_v<T, float> ? 0 : reduced::noise(key, w[i], gradient);
+        keep_moment(m + i, beta1 * moment_of(m[i]) + rest1 * gradient, noise & 0xFFFF);
+        keep_moment(v + i, beta2 * moment_of(v[i]) + rest2 * gradient * gradient, noise >> 16);
         const double u = direction(i), weight = w[i];
         of_w += weight * weight;
         of_u += u * u;
@@ -76,7 +89,7 @@ class LambKernel final : public Kernel {
 
   LambAttrs attrs_;
   int64_t elements_, stretches_;
-  bool clears_, scaled_;
+  bool clears_, scaled_, in_bf16_;
 };
 
 }  // namespace

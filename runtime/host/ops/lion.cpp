@@ -8,18 +8,16 @@ namespace plimsoll {
 std::vector<Algorithm> LionUpdate::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> LionUpdate::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return host::update_kernel(operands, 1, [=](const RunContext& context, std::byte* const* operand) {
+  return host::update_kernel<1>(operands, [=](const RunContext& context) {
     const LionAttrs now = with_numbers(attrs, context.numbers);
     const double rate = context.learning_rate * rate_scale_of(context);
     const float beta1 = static_cast<float>(now.beta1), rest1 = static_cast<float>(1 - now.beta1);
     const float beta2 = static_cast<float>(now.beta2), rest2 = static_cast<float>(1 - now.beta2);
     const float shrink = static_cast<float>(1 - rate * now.weight_decay), step = static_cast<float>(rate);
-    float* w = host::out(operand, 0);
-    float* m = host::out(operand, 2);
-    return [=](int64_t i, float g) {
-      const float u = beta1 * m[i] + rest1 * g;
-      w[i] = shrink * w[i] - (u > 0 ? step : u < 0 ? -step : 0 * u);  // NaN is preserved
-      m[i] = beta2 * m[i] + rest2 * g;
+    return [=](float& w, float g, float& m, float&) {
+      const float u = beta1 * m + rest1 * g;
+      w = shrink * w - (u > 0 ? step : u < 0 ? -step : 0 * u);  // NaN is preserved
+      m = beta2 * m + rest2 * g;
     };
   });
 }

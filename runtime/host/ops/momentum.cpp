@@ -10,17 +10,15 @@ std::vector<Algorithm> MomentumUpdate::algorithms(const Attrs&, std::span<const 
 
 std::unique_ptr<Kernel> MomentumUpdate::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                              std::string_view) {
-  return host::update_kernel(operands, 1, [=](const RunContext& context, std::byte* const* operand) {
+  return host::update_kernel<1>(operands, [=](const RunContext& context) {
     const MomentumAttrs now = with_numbers(attrs, context.numbers);
     const bool nesterov = now.nesterov;
     const float decay = static_cast<float>(now.weight_decay), momentum = static_cast<float>(now.momentum);
     const float rate = static_cast<float>(context.learning_rate * rate_scale_of(context));
-    float* w = host::out(operand, 0);
-    float* v = host::out(operand, 2);
-    return [=](int64_t i, float g) {
-      const float step = g + decay * w[i];
-      v[i] = momentum * v[i] + step;
-      w[i] -= rate * (nesterov ? step + momentum * v[i] : v[i]);
+    return [=](float& w, float g, float& v, float&) {
+      const float step = g + decay * w;
+      v = momentum * v + step;
+      w -= rate * (nesterov ? step + momentum * v : v);
     };
   });
 }

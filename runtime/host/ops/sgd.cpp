@@ -8,11 +8,10 @@ namespace plimsoll {
 std::vector<Algorithm> SgdUpdate::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> SgdUpdate::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return host::update_kernel(operands, 0, [=](const RunContext& context, std::byte* const* operand) {
+  return host::update_kernel<0>(operands, [=](const RunContext& context) {
     const float decay = static_cast<float>(with_numbers(attrs, context.numbers).weight_decay);
     const float rate = static_cast<float>(context.learning_rate * rate_scale_of(context));
-    float* w = host::out(operand, 0);
-    return [=](int64_t i, float g) { w[i] -= rate * (g + decay * w[i]); };
+    return [=](float& w, float g, float&, float&) { w -= rate * (g + decay * w); };
   });
 }
 

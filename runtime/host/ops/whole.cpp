@@ -159,7 +159,7 @@ std::unique_ptr<Kernel> WholeArithmetic::make(const Attrs& attrs, std::span<cons
     case DataType::i32: return arithmetic<int32_t>(loops, attrs);
     case DataType::i64: return arithmetic<int64_t>(loops, attrs);
     case DataType::u8: return logic(loops, attrs);
-    case DataType::f32: case DataType::bf16: break;
+    case DataType::f32: case DataType::bf16: case DataType::q8: case DataType::uq8: break;
   }
   throw KernelError("WholeArithmetic of f32");
 }
