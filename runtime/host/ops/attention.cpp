@@ -10,8 +10,8 @@
 // tile of queries, dk and dv one per tile of keys; each element of a result is written by one work item, in a fixed
 // order, so the bits do not depend on the number of threads. Scores are computed twice in the backward for that.
 //
-// Of the two factors of a product of tiles, the right one is read along its rows, and of the left one single elements
-// are broadcast, so only the work item's own tile must be transposed, once. In a work item of queries, a tile of scores
+// A product of tiles reads its right factor along the rows, and broadcasts single elements of its left factor. So only
+// the work item's own tile must be transposed, once. In a work item of queries, a tile of scores
 // is therefore stored by key, with adjacent queries; in one of keys, by query.
 //
 // In bf16, tiles of the operands are converted to f32 in the workspace, and results are added up there and rounded
