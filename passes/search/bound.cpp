@@ -230,7 +230,7 @@ Bound::Bound(const Model& model)
       least_(least_bytes(model)) {
   schedule::Evaluator evaluator(model);
   schedule::Trace trace;
-  schedule::Lowering(model).lower_to_steps(schedule::keep_everything(model), trace);
+  schedule::lower_to_steps(model, schedule::keep_everything(model), trace);
   evaluator.evaluate(trace, 0);
   const std::vector<int64_t>& live = evaluator.live();
   std::vector<int32_t> steps(model.order.size());

@@ -39,7 +39,6 @@ class Workbench {
         evaluator(model),
         deadline(deadline),
         pool_limit(pool_limit),
-        lowering_(model),
         timer_(model, evaluator) {}
 
   // Repeating the last request returns the cached state, but counts its work again. Impossible decisions are corrected
@@ -60,7 +59,6 @@ class Workbench {
  private:
   bool keep_pool(State& state, size_t longest, Seconds wanted);
 
-  schedule::Lowering lowering_;
   schedule::CopyTimer timer_;
   State last_;
 };

@@ -120,7 +120,7 @@ Status run(int layers) {
     if (id % 5 == 3) decisions.activations[id] = {.kind = schedule::DecisionKind::recompute};
   }
   schedule::Trace trace;
-  schedule::Lowering(model).lower_possible(decisions, trace);
+  schedule::lower_possible(model, decisions, trace);
   schedule::Evaluator evaluator(model);
   const schedule::Outcome outcome = schedule::time_copies(model, evaluator, trace, kNoLimit);
   PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, with_schedule(policy, trace), outcome.peak_bytes));
