@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-#include "passes/schedule/copies.h"
+#include "passes/schedule/evaluate.h"
 #include "passes/schedule/lower.h"
 
 namespace plimsoll {
@@ -252,7 +252,7 @@ schedule::Program run(const ScheduleRequest& request, Strategy strategy) {
   if (limit == kNoLimit && strategy != Strategy::offload) limit = evaluator.measure(trace, limit).peak_bytes;
   Trace as_paper = PaperCopies(model, layers, trace).run();
   if (evaluator.measure(as_paper, limit).fits(limit)) trace = std::move(as_paper);
-  else schedule::time_copies(model, evaluator, trace, limit);
+  else evaluator.time_copies(trace, limit);
   return {.trace = std::move(trace)};
 }
 

@@ -22,7 +22,7 @@ bool Workbench::keep_pool(State& state, size_t longest, Seconds wanted) {
       return false;
     work += static_cast<int64_t>(trace.size());
     if (!lower_possible(model, state.decisions, trace, longest)) return false;
-    state.outcome = timer_.time(trace, state.limit, wanted);
+    state.outcome = evaluator.time_copies(trace, state.limit, wanted);
   }
   return true;
 }
@@ -39,7 +39,7 @@ State Workbench::evaluate(Decisions decisions, int64_t limit, Seconds wanted) {
   const size_t longest = std::max(kLongest * model.order.size(), model.order.size() + kLongestOfFew);
   bool possible = lower_possible(model, state.decisions, trace, longest);
   if (possible) {
-    state.outcome = timer_.time(trace, limit, wanted);
+    state.outcome = evaluator.time_copies(trace, limit, wanted);
     possible = pool_limit == kNoLimit || keep_pool(state, longest, wanted);
   }
   if (!possible) {
