@@ -21,6 +21,7 @@
 
 #include "compiler/check/check.h"
 #include "passes/candidate.h"
+#include "passes/policies.h"
 #include "passes/search/bound.h"
 #include "passes/search/frontier.h"
 

@@ -19,7 +19,8 @@
 #include <limits>
 
 #include "passes/candidate.h"
-#include "passes/schedule/copies.h"
+#include "passes/policies.h"
+#include "passes/schedule/evaluate.h"
 #include "passes/schedule/lower.h"
 #include "passes/simulate.h"
 
@@ -128,9 +129,9 @@ Status run(int layers) {
     if (id % 5 == 3) decisions.activations[id] = {.kind = schedule::DecisionKind::recompute};
   }
   schedule::Trace trace;
-  schedule::Lowering(model).lower_possible(decisions, trace);
+  schedule::lower_possible(model, decisions, trace);
   schedule::Evaluator evaluator(model);
-  const schedule::Outcome outcome = schedule::time_copies(model, evaluator, trace, kNoLimit);
+  const schedule::Outcome outcome = evaluator.time_copies(trace, kNoLimit);
   PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, with_schedule(policy, trace), outcome.peak_bytes));
   const Context context{.graph = graph, .choices = candidate.choices, .policy = policy, .links = candidate.links};
   double seconds = 0;
