@@ -4,17 +4,20 @@ file(GLOB carried CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/runtime/*.h ${PROJECT_SOURCE_DIR}/runtime/*.cpp ${PROJECT_SOURCE_DIR}/runtime/stamp.cpp.in
   ${PROJECT_SOURCE_DIR}/runtime/attrs/*.h ${PROJECT_SOURCE_DIR}/runtime/attrs/*.def
   ${PROJECT_SOURCE_DIR}/runtime/machine/*.h
-  ${PROJECT_SOURCE_DIR}/runtime/host/*.h ${PROJECT_SOURCE_DIR}/runtime/host/*.cpp ${PROJECT_SOURCE_DIR}/runtime/host/*.cmake
+  ${PROJECT_SOURCE_DIR}/runtime/host/*.h ${PROJECT_SOURCE_DIR}/runtime/host/*.cpp
+  ${PROJECT_SOURCE_DIR}/runtime/host/*.cmake
   ${PROJECT_SOURCE_DIR}/runtime/host/ops/*.h ${PROJECT_SOURCE_DIR}/runtime/host/ops/*.cpp
-  ${PROJECT_SOURCE_DIR}/runtime/cuda/*.h ${PROJECT_SOURCE_DIR}/runtime/cuda/*.cpp ${PROJECT_SOURCE_DIR}/runtime/cuda/*.cu
-  ${PROJECT_SOURCE_DIR}/runtime/cuda/*.cmake
+  ${PROJECT_SOURCE_DIR}/runtime/cuda/*.h ${PROJECT_SOURCE_DIR}/runtime/cuda/*.cpp
+  ${PROJECT_SOURCE_DIR}/runtime/cuda/*.cu ${PROJECT_SOURCE_DIR}/runtime/cuda/*.cmake
   ${PROJECT_SOURCE_DIR}/runtime/cuda/device/*.h ${PROJECT_SOURCE_DIR}/runtime/cuda/device/*.cpp
   ${PROJECT_SOURCE_DIR}/runtime/cuda/cudnn/*.h ${PROJECT_SOURCE_DIR}/runtime/cuda/cudnn/*.cpp
-  ${PROJECT_SOURCE_DIR}/runtime/cuda/ops/*.h ${PROJECT_SOURCE_DIR}/runtime/cuda/ops/*.cpp ${PROJECT_SOURCE_DIR}/runtime/cuda/ops/*.cu
+  ${PROJECT_SOURCE_DIR}/runtime/cuda/ops/*.h ${PROJECT_SOURCE_DIR}/runtime/cuda/ops/*.cpp
+  ${PROJECT_SOURCE_DIR}/runtime/cuda/ops/*.cu
   ${PROJECT_SOURCE_DIR}/runtime/dist/*.h ${PROJECT_SOURCE_DIR}/runtime/dist/*.cpp
-  ${PROJECT_SOURCE_DIR}/runtime/dist/*/*.h ${PROJECT_SOURCE_DIR}/runtime/dist/*/*.cpp ${PROJECT_SOURCE_DIR}/runtime/dist/*/*.cmake
-  ${PROJECT_SOURCE_DIR}/runtime/train/*.h ${PROJECT_SOURCE_DIR}/runtime/train/*.cpp ${PROJECT_SOURCE_DIR}/runtime/train/*.cmake
-  ${PROJECT_SOURCE_DIR}/runtime/train/page/*)
+  ${PROJECT_SOURCE_DIR}/runtime/dist/*/*.h ${PROJECT_SOURCE_DIR}/runtime/dist/*/*.cpp
+  ${PROJECT_SOURCE_DIR}/runtime/dist/*/*.cmake
+  ${PROJECT_SOURCE_DIR}/runtime/train/*.h ${PROJECT_SOURCE_DIR}/runtime/train/*.cpp
+  ${PROJECT_SOURCE_DIR}/runtime/train/*.cmake ${PROJECT_SOURCE_DIR}/runtime/train/page/*)
 
 # plimsoll_stamp(OUT TEMPLATE): writes TEMPLATE as a C++ source, with a hash of the carried sources in place of {STAMP}.
 # The runtime library defines a symbol of that name and a generated program refers to it, so they link only if they were

@@ -1,5 +1,6 @@
-# cmake -DROOT=… -DOUT=… -P commit.cmake: writes the commit that is built, as a C++ source. It is known in a git
-# repository and in what `git archive` writes (cmake/archived_commit); elsewhere the environment's PLIMSOLL_COMMIT names it.
+# cmake -DROOT=… -DOUT=… -P commit.cmake: writes the commit that is built, as a C++ source. The git
+# repository names the commit; in an archive of `git archive`, cmake/archived_commit does; elsewhere, the environment
+# variable PLIMSOLL_COMMIT.
 set(commit "$ENV{PLIMSOLL_COMMIT}")
 file(STRINGS ${ROOT}/cmake/archived_commit archived REGEX "^[0-9a-f]+$")
 if(archived)
@@ -14,7 +15,9 @@ if(EXISTS ${ROOT}/.git)
     set(commit "${found}")
   endif()
 endif()
-set(text "// Made by cmake/commit.cmake.\n#include \"tools/plimsoll/commit.h\"\n\nnamespace plimsoll {\n\nconst char* commit() { return \"${commit}\"; }\n\n}  // namespace plimsoll\n")
+string(CONCAT text
+  "// Made by cmake/commit.cmake.\n#include \"tools/plimsoll/commit.h\"\n\n"
+  "namespace plimsoll {\n\nconst char* commit() { return \"${commit}\"; }\n\n}  // namespace plimsoll\n")
 set(old "")
 if(EXISTS ${OUT})
   file(READ ${OUT} old)

@@ -17,8 +17,8 @@ endmacro()
 # Headers of other projects never change, so they are precompiled, which saves a third of the build time. A source still
 # includes what it needs: it has to build with CMAKE_DISABLE_PRECOMPILE_HEADERS=ON. Precompiling takes as long as
 # parsing the headers in five files.
-set(plimsoll_standard_headers <algorithm> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional> <map> <memory> <optional>
-    <set> <span> <sstream> <string> <tuple> <unordered_map> <variant> <vector>)
+set(plimsoll_standard_headers <algorithm> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional> <map> <memory>
+    <optional> <set> <span> <sstream> <string> <tuple> <unordered_map> <variant> <vector>)
 
 # plimsoll_precompile(target [SHARED] headers…) precompiles headers for a target with more than five files, or with
 # SHARED for any target. plimsoll_precompile(target other) reuses the headers of another target.

@@ -6,7 +6,7 @@
 
 #include "passes/context.h"
 #include "passes/pipeline.h"
-#include "passes/policies.h"
+#include "passes/policy.h"
 #include "passes/schedule/model.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-// Why a budget is infeasible, and what would work instead.
+// Why a budget is infeasible, and what would work instead (minimum.h finds that).
 #pragma once
 
 #include <string_view>
@@ -12,6 +12,6 @@ inline constexpr std::string_view kLiveAtPeak = "live at the peak: ";
 
 // Before: `minimum` does not fit. The error is for whichever budget is too small: the host budget, if a larger one
 // would help. It names the remedy first, then the reason.
-Error infeasible(const Planning& planning, const Found& minimum);
+Error infeasible(const Planning& planning, const Found& minimum, const Remedies& remedies);
 
 }  // namespace plimsoll

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/support/bytes.h"
+#include "passes/policies.h"
 #include "passes/search/bound.h"
 #include "passes/search/frontier.h"
 #include "passes/search/host_pool.h"
@@ -144,6 +146,83 @@ Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited) {
   PLIMSOLL_ASSIGN(Found whole, least_of(planning, ends, planning.may_split(), kNoLimit, std::move(known)));
   PLIMSOLL_ASSIGN(std::optional<Found> in_slices, least_in_slices(planning, ends, whole.arena()));
   return Minimum{.whole = std::move(whole), .in_slices = std::move(in_slices)};
+}
+
+namespace {
+
+// Judged by the minimum-memory schedules, which a plan under that host budget also considers.
+Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
+  constexpr int kBisections = 6;
+  std::optional<int64_t> works;
+  const auto try_minimum = [&](int64_t host_budget) -> Result<bool> {
+    for (const int64_t size : ends_of(planning.sub_batches())) {
+      PLIMSOLL_ASSIGN(const Candidate* candidate, planning.variants.candidate(size));
+      PLIMSOLL_ASSIGN(const MinimumPlan minimum, minimum_plan(*candidate, planning.policy, host_budget));
+      const Found& found = minimum.found;
+      if (found.arena() > planning.budget_bytes || found.host_pool() > host_budget) continue;
+      works = host_budget == kNoLimit ? found.host_pool() : host_budget;
+      return true;
+    }
+    return false;
+  };
+  PLIMSOLL_ASSIGN(const bool ever, try_minimum(kNoLimit));
+  const int64_t given = planning.host_budget();
+  int64_t low = given;
+  for (int tries = 0; ever && tries < kBisections && low + (*works - given) / 64 + kAlignment < *works; ++tries) {
+    const int64_t middle = low + (*works - low) / 2;
+    PLIMSOLL_ASSIGN(const bool less, try_minimum(middle));
+    if (!less) low = middle;
+  }
+  return works;
+}
+
+// Needs a trial, because what a recipe considers depends on the host budget.
+Result<std::optional<int64_t>> host_budget_of_recipe(const Planning& planning,
+                                                     const std::function<Result<bool>(int64_t)>& trial) {
+  std::optional<int64_t> works;
+  Recipe free(planning.variants, planning.policy,
+              {.budget_bytes = planning.budget_bytes,
+               .limits = planning.limits,
+               .sub_batch = planning.request.sub_batch,
+               .may_split = planning.may_split()});
+  PLIMSOLL_ASSIGN(const Found whole, free.unconstrained(planning.request.batch));
+  PLIMSOLL_ASSIGN(const Found minimum, free.minimum(whole));
+  if (minimum.arena() > planning.budget_bytes) return works;
+  PLIMSOLL_ASSIGN(const Found found, free.choose(whole, minimum));
+  PLIMSOLL_ASSIGN(const bool tried, trial(found.host_pool()));
+  if (tried) works = found.host_pool();
+  return works;
+}
+
+// With rounds of one sample.
+Result<std::optional<Found>> less_in_rounds(const Planning& planning, int64_t arena_bytes) {
+  std::optional<Found> found;
+  if (planning.policy.searches) {
+    const int64_t one_sample[] = {1};
+    PLIMSOLL_ASSIGN(found, least_of(planning, one_sample, true, arena_bytes));
+    PLIMSOLL_ASSIGN(std::optional<Found> less, least_in_slices(planning, one_sample, found->arena()));
+    if (less) found = std::move(less);
+  } else {
+    PLIMSOLL_ASSIGN(found, planning.recipe(planning.policy, true).minimum_of_one_sample());
+  }
+  return found->arena() < arena_bytes ? std::move(found) : std::nullopt;
+}
+
+}  // namespace
+
+Result<Remedies> find_remedies(const Planning& planning, const Found& minimum,
+                               const std::function<Result<bool>(int64_t host_budget)>& works) {
+  Remedies remedies;
+  if (planning.host_budget() != kNoLimit) {
+    PLIMSOLL_ASSIGN(remedies.host_budget, planning.policy.searches ? host_budget_of_search(planning)
+                                                                   : host_budget_of_recipe(planning, works));
+    if (remedies.host_budget) return remedies;
+  }
+  const PlanRequest& request = planning.request;
+  if (request.sub_batch == 0 && request.batch > 1 && !planning.may_split() && !planning.variants.of_whole_batch()) {
+    PLIMSOLL_ASSIGN(remedies.in_rounds, less_in_rounds(planning, minimum.arena()));
+  }
+  return remedies;
 }
 
 }  // namespace plimsoll

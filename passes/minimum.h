@@ -1,6 +1,7 @@
-// The smallest plan that a request allows. A budget below it is infeasible (infeasible.h).
+// The smallest plan that a request allows. A budget below it is infeasible; this also finds what would work instead.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -35,6 +36,10 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
 // The same with weights updated in slices. nullopt: none needs less than `below`.
 Result<std::optional<Found>> least_in_slices(const Planning& planning, std::span<const int64_t> sub_batches,
                                              int64_t below);
+
+// Before: `minimum` does not fit. `works` plans again under another host budget, and returns true if that has a plan.
+Result<Remedies> find_remedies(const Planning& planning, const Found& minimum,
+                               const std::function<Result<bool>(int64_t host_budget)>& works);
 
 // Updating weights in slices (docs/decisions/slices.md) with all of their state in the host pool may be worth a search
 // of its own. False if the update is small compared with the activations: then all of its state stays on the device, or

@@ -13,6 +13,7 @@
 #include "passes/infeasible.h"
 #include "passes/inputs_ahead.h"
 #include "passes/minimum.h"
+#include "passes/policies.h"
 #include "passes/resume.h"
 #include "passes/select_variant.h"
 #include "passes/thread_pool.h"
@@ -113,7 +114,8 @@ Result<Found> best_of_search(const Planning& planning, const Found& unlimited, c
     limits.effort = effort;
     double bound = kNever;
     for (const auto& [graph, policy] : searched) {
-      PLIMSOLL_ASSIGN(Selection selection, select_variant(*graph, policy, sizes, limits, std::move(best)));
+      PLIMSOLL_ASSIGN(Selection selection,
+                      select_variant(planning.searches, *graph, policy, sizes, limits, std::move(best)));
       best = std::move(selection.best);
       bound = std::min(bound, selection.bound_seconds);
       host_budget_binds |= selection.host_budget_binds;
@@ -257,6 +259,35 @@ std::vector<int> efforts_of(const PlanRequest& request) {
   return efforts;
 }
 
+namespace {
+
+Result<Plan> serve(Planning planning);
+
+// Plans again under another host budget, without observers.
+Result<bool> works_with(const Planning& planning, int64_t host_budget) {
+  PlanRequest request = planning.request;
+  request.observe = {};
+  request.timed = {};
+  request.cut_short = request.host_budget_binds = {};
+  request.host_budget_bytes = host_budget;
+  request.budget_bytes = planning.budget_bytes == kNoLimit ? 0 : planning.budget_bytes;
+  request.budget_percent = 0;
+  const Result<Plan> plan = serve({.variants = planning.variants,
+                                   .searches = planning.searches,
+                                   .request = request,
+                                   .policy = planning.policy,
+                                   .trial = true});
+  if (!plan.ok() && plan.error().code != ExitCode::budget_infeasible) return plan.error();
+  return plan.ok();
+}
+
+Error refuse(const Planning& planning, const Found& minimum) {
+  if (planning.trial) return infeasible(planning, minimum, {});
+  const auto works = [&](int64_t host_budget) { return works_with(planning, host_budget); };
+  const Result<Remedies> remedies = find_remedies(planning, minimum, works);
+  return remedies.ok() ? infeasible(planning, minimum, *remedies) : remedies.error();
+}
+
 // Neither measurements nor making the first plan count against the time limit. Measurements of other sub-batches do,
 // because that search may be cut short.
 Result<Plan> serve(Planning planning) {
@@ -273,7 +304,7 @@ Result<Plan> serve(Planning planning) {
   planning.one_plan_seconds = seconds_since(start);
   PLIMSOLL_TRY(resolve_budget(planning, unlimited));
   PLIMSOLL_ASSIGN(const Minimum minimum, find_minimum(planning, unlimited));
-  if (!planning.fits(minimum.least())) return infeasible(planning, minimum.least());
+  if (!planning.fits(minimum.least())) return refuse(planning, minimum.least());
   PLIMSOLL_ASSIGN(Found best, planning.policy.searches
                                   ? best_of_search(planning, unlimited, minimum)
                                   : planning.recipe(planning.policy).choose(unlimited, minimum.least()));
@@ -286,13 +317,15 @@ Result<Plan> serve(Planning planning) {
   return plan;
 }
 
+}  // namespace
+
 Planner::Planner(TaskGraph graph, Costs& costs, int64_t batch)
-    : variants_(std::make_unique<Variants>(std::move(graph), costs, batch)) {}
+    : variants_(std::make_unique<Variants>(std::move(graph), costs, batch)), searches_(std::make_unique<Searches>()) {}
 Planner::~Planner() = default;
 
 Result<Plan> Planner::plan(const PlanRequest& request) {
   PLIMSOLL_ASSIGN(const Policy policy, policy_of(request));
-  return serve({.variants = *variants_, .request = request, .policy = policy});
+  return serve({.variants = *variants_, .searches = *searches_, .request = request, .policy = policy});
 }
 
 Result<Plan> Planner::plan_from(const UnfinishedPlan& unfinished, const PlanRequest& request) {

@@ -2,17 +2,20 @@
 // it. The stages are minimum.h, select_variant.h and infeasible.h; planner.cpp runs them in turn.
 #pragma once
 
+#include <optional>
 #include <vector>
 
-#include "passes/planner.h"
+#include "passes/plan_request.h"
 #include "passes/recipe.h"
 
 namespace plimsoll {
 
 struct Minimum;
+class Searches;
 
 struct Planning {
   Variants& variants;
+  Searches& searches;
   const PlanRequest& request;
   const Policy& policy;
   bool trial = false;  // the caller only asks whether a plan exists
@@ -63,10 +66,16 @@ struct Searched {
 std::vector<Searched> searched_variants(const Planning& planning, const Found& unlimited, const Minimum& minimum);
 std::vector<int> efforts_of(const PlanRequest& request);
 
+// What would work where the smallest plan does not fit.
+struct Remedies {
+  // The smallest host budget known to work within the device budget. nullopt: the device budget itself is too small, or
+  // there is no host budget.
+  std::optional<int64_t> host_budget = {};
+  // A smaller plan of several rounds, if the batch stays whole only because a task mixes samples.
+  std::optional<Found> in_rounds = {};
+};
+
 // Sets the budget in bytes, and the live limits within it.
 Status resolve_budget(Planning& planning, const Found& unlimited);
-
-// Serves the request, from its check to the finished plan.
-Result<Plan> serve(Planning planning);
 
 }  // namespace plimsoll

@@ -8,6 +8,7 @@
 #include "compiler/ir/plan_text.h"
 #include "compiler/ir/task_graph_text.h"
 #include "compiler/support/digest.h"
+#include "passes/policies.h"
 #include "passes/seed_plan.h"
 
 namespace plimsoll {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "passes/search/fit.h"
+#include "passes/search/host_pool.h"
 #include "passes/thread_pool.h"
 #include "passes/tighten.h"
 
@@ -21,8 +22,8 @@ constexpr size_t kLarge = 50'000;
 
 class Selector {
  public:
-  Selector(Variants& variants, const Policy& policy, const SelectionLimits& limits, Found known)
-      : variants_(variants), policy_(policy), limits_(limits), best_(std::move(known)) {}
+  Selector(Searches& searches, Variants& variants, const Policy& policy, const SelectionLimits& limits, Found known)
+      : all_searches_(searches), variants_(variants), policy_(policy), limits_(limits), best_(std::move(known)) {}
 
   // `alone`: there is no other sub-batch to fall back on. Returns false if smaller sub-batches are not worth a look.
   Result<bool> run(std::span<const int64_t> sizes, bool alone) {
@@ -86,7 +87,7 @@ class Selector {
   // Runs on any thread. Schedules of a segment above the budget fit only by chance, so those segments are skipped.
   void set_up(VariantSearch& variant, ThreadPool& pool, bool alone) {
     const Result<ScheduleSearch*> found =
-        variants_.search(variant.candidate->sub_batch, policy_, limits_.effort, limits_.host_budget_bytes);
+        all_searches_.find(variants_, variant.candidate->sub_batch, policy_, limits_.effort, limits_.host_budget_bytes);
     if (!found.ok()) return void(variant.status = found.error());
     variant.search = *found;
     search::Descent* const schedules = &variant.search->schedules;
@@ -158,6 +159,7 @@ class Selector {
     return {};
   }
 
+  Searches& all_searches_;
   Variants& variants_;
   const Policy& policy_;
   const SelectionLimits& limits_;
@@ -170,17 +172,49 @@ class Selector {
 
 }  // namespace
 
+ScheduleSearch::ScheduleSearch(const Candidate& candidate, const Policy& policy, int effort, int64_t host_budget)
+    : candidate(candidate),
+      policy(policy),
+      model(ordered_model(candidate, policy)),
+      bound_bytes(search::bound_bytes(model)),
+      host_budget(host_budget),
+      pool_limit(search::pool_limit_for(model, host_budget)),
+      schedules(model, {.effort = effort, .pool_limit = pool_limit}),
+      bound_(model) {}
+
+double ScheduleSearch::bound_seconds(int64_t limit) {
+  const std::lock_guard lock(mutex_);
+  return bound_.seconds(limit);
+}
+
+Result<ScheduleSearch*> Searches::find(Variants& graph, int64_t sub_batch, const Policy& policy, int effort,
+                                       int64_t host_budget) {
+  const std::tuple key(&graph, sub_batch, policy.order, effort, host_budget);
+  PLIMSOLL_ASSIGN(const Candidate* candidate, graph.candidate(sub_batch));
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = found_.find(key); known != found_.end()) return known->second.get();
+  }
+  auto made = std::make_unique<ScheduleSearch>(*candidate, policy, effort, host_budget);
+  const std::lock_guard lock(mutex_);
+  return found_.try_emplace(key, std::move(made)).first->second.get();
+}
+
+void Searches::forget_unfinished() {
+  std::erase_if(found_, [](auto& each) { return !each.second->schedules.forget_unfinished(); });
+}
+
 // If a sub-batch needs measurements, sub-batches are tried one by one, until the lower bound of one is too slow: time
 // mostly falls as the sub-batch grows.
-Result<Selection> select_variant(Variants& variants, const Policy& policy, std::span<const int64_t> sizes,
-                                 const SelectionLimits& limits, Found known) {
-  Selector selector(variants, policy, limits, std::move(known));
+Result<Selection> select_variant(Searches& searches, Variants& variants, const Policy& policy,
+                                 std::span<const int64_t> sizes, const SelectionLimits& limits, Found known) {
+  Selector selector(searches, variants, policy, limits, std::move(known));
   const bool alone = sizes.size() == 1;
   const size_t at_once = variants.measures() ? 1 : sizes.size();
   for (bool going_on = true; going_on && !sizes.empty(); sizes = sizes.subspan(at_once)) {
     PLIMSOLL_ASSIGN(going_on, selector.run(sizes.first(at_once), alone));
   }
-  variants.forget_unfinished();
+  searches.forget_unfinished();
   return selector.selection();
 }
 

@@ -11,11 +11,54 @@
 // order.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <tuple>
 
+#include "passes/search/frontier.h"
 #include "passes/variants.h"
 
 namespace plimsoll {
+
+// The schedules of one sub-batch under policy `auto`, searched as far as requests have needed them so far.
+class ScheduleSearch {
+ public:
+  // `candidate` must outlive this. The host pool of every schedule takes at most about `host_budget` bytes.
+  ScheduleSearch(const Candidate& candidate, const Policy& policy, int effort, int64_t host_budget = kNoLimit);
+  ScheduleSearch(const ScheduleSearch&) = delete;
+
+  // Lower bound in seconds for every schedule of this sub-batch, in this order, within `limit` bytes (search/bound.h).
+  double bound_seconds(int64_t limit);
+
+  const Candidate& candidate;
+  const Policy policy;
+  const schedule::Model model;
+  const int64_t bound_bytes;  // lower bound on the bytes of every schedule (search/bound.h)
+  const int64_t host_budget, pool_limit;
+  // Segments may be searched in parallel, one thread each, while plans are made from finished stretches.
+  search::Descent schedules;
+  bool pool_refused = false;  // a plan's host pool exceeded its budget
+
+ private:
+  std::mutex mutex_;
+  search::Bound bound_;  // guarded by mutex_
+};
+
+// The searches of all graphs that a planner plans. They are cached, so later requests continue them.
+class Searches {
+ public:
+  // Any thread may call this.
+  Result<ScheduleSearch*> find(Variants& graph, int64_t sub_batch, const Policy& policy, int effort,
+                               int64_t host_budget);
+  // Drops searches that were interrupted. No search may be running.
+  void forget_unfinished();
+
+ private:
+  std::mutex mutex_;  // guards found_
+  std::map<std::tuple<const Variants*, int64_t, OrderKind, int, int64_t>, std::unique_ptr<ScheduleSearch>> found_;
+};
 
 struct SelectionLimits {
   int64_t budget_bytes = kNoLimit, host_budget_bytes = kNoLimit;
@@ -36,8 +79,8 @@ struct Selection {
 // Returns the fastest plan among the sub-batches `sizes` and `known`, which is within the budget. Only candidates that
 // could not win are skipped. So a larger budget never gives a slower plan: it considers what a smaller budget
 // considers, or something faster.
-Result<Selection> select_variant(Variants& variants, const Policy& policy, std::span<const int64_t> sizes,
-                                 const SelectionLimits& limits, Found known);
+Result<Selection> select_variant(Searches& searches, Variants& variants, const Policy& policy,
+                                 std::span<const int64_t> sizes, const SelectionLimits& limits, Found known);
 
 // The fastest plan of a schedule whose arena is within the budget, among the plans made before the deadline. nullopt:
 // none is faster than `seconds`.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/support/bytes.h"
-#include "passes/search/host_pool.h"
 
 namespace plimsoll {
 namespace {
@@ -22,21 +21,6 @@ int64_t largest_updated(const TaskGraph& graph) {
 }
 
 }  // namespace
-
-ScheduleSearch::ScheduleSearch(const Candidate& candidate, const Policy& policy, int effort, int64_t host_budget)
-    : candidate(candidate),
-      policy(policy),
-      model(ordered_model(candidate, policy)),
-      bound_bytes(search::bound_bytes(model)),
-      host_budget(host_budget),
-      pool_limit(search::pool_limit_for(model, host_budget)),
-      schedules(model, {.effort = effort, .pool_limit = pool_limit}),
-      bound_(model) {}
-
-double ScheduleSearch::bound_seconds(int64_t limit) {
-  const std::lock_guard lock(mutex_);
-  return bound_.seconds(limit);
-}
 
 struct Variants::Ordered {
   schedule::Model model;
@@ -119,22 +103,6 @@ Result<Ceiling*> Variants::known_of(const Policy& policy, int64_t sub_batch, int
   if (graph_.ranks == 1) made = lower_bounds_of(*variant, policy, live_limit, ordered->model);
   const std::lock_guard lock(mutex_);
   return &known_.try_emplace(key, made).first->second;
-}
-
-Result<ScheduleSearch*> Variants::search(int64_t sub_batch, const Policy& policy, int effort, int64_t host_budget) {
-  const std::tuple key(sub_batch, policy.order, effort, host_budget);
-  PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = searches_.find(key); known != searches_.end()) return known->second.get();
-  }
-  auto made = std::make_unique<ScheduleSearch>(*variant, policy, effort, host_budget);
-  const std::lock_guard lock(mutex_);
-  return searches_.try_emplace(key, std::move(made)).first->second.get();
-}
-
-void Variants::forget_unfinished() {
-  std::erase_if(searches_, [](auto& each) { return !each.second->schedules.forget_unfinished(); });
 }
 
 double ideal_seconds(const Candidate& candidate) {

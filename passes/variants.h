@@ -1,5 +1,4 @@
-// Per-sub-batch caches shared by all plans of one task graph: task costs, ordered models, bounds, and the schedule
-// frontier of searching policies.
+// Per-sub-batch caches shared by all plans of one task graph: task costs, ordered models and bounds.
 #pragma once
 
 #include <map>
@@ -12,33 +11,8 @@
 
 #include "passes/candidate.h"
 #include "passes/search/bound.h"
-#include "passes/search/frontier.h"
 
 namespace plimsoll {
-
-// The schedules of one sub-batch under policy `auto`, searched as far as requests have needed them so far.
-class ScheduleSearch {
- public:
-  // `candidate` must outlive this. The host pool of every schedule takes at most about `host_budget` bytes.
-  ScheduleSearch(const Candidate& candidate, const Policy& policy, int effort, int64_t host_budget = kNoLimit);
-  ScheduleSearch(const ScheduleSearch&) = delete;
-
-  // Lower bound in seconds for every schedule of this sub-batch, in this order, within `limit` bytes (search/bound.h).
-  double bound_seconds(int64_t limit);
-
-  const Candidate& candidate;
-  const Policy policy;
-  const schedule::Model model;
-  const int64_t bound_bytes;  // lower bound on the bytes of every schedule (search/bound.h)
-  const int64_t host_budget, pool_limit;
-  // Segments may be searched in parallel, one thread each, while plans are made from finished stretches.
-  search::Descent schedules;
-  bool pool_refused = false;  // a plan's host pool exceeded its budget
-
- private:
-  std::mutex mutex_;
-  search::Bound bound_;  // guarded by mutex_
-};
 
 class Variants {
  public:
@@ -72,10 +46,6 @@ class Variants {
   // Cached lower bounds on the seconds and bytes of a policy's plan within a limit. They come from its steps alone, or
   // from an attempt that stopped early. Only for policies that do not search.
   Result<Ceiling*> known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit);
-  // It is cached, so later requests continue it.
-  Result<ScheduleSearch*> search(int64_t sub_batch, const Policy& policy, int effort, int64_t host_budget);
-  // Drops searches that were interrupted. No search may be running.
-  void forget_unfinished();
 
  private:
   const TaskGraph graph_;
@@ -90,7 +60,6 @@ class Variants {
 
   std::map<std::pair<int64_t, OrderKind>, std::unique_ptr<Ordered>> ordered_;  // for policies that do not search
   std::map<std::tuple<std::string_view, int64_t, int64_t>, Ceiling> known_;
-  std::map<std::tuple<int64_t, OrderKind, int, int64_t>, std::unique_ptr<ScheduleSearch>> searches_;
 };
 
 // The sum of the fastest times of all tasks: a lower bound for any plan of this split.

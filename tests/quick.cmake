@@ -20,8 +20,8 @@ string(JOIN "|" plimsoll_long_cases
   "^models: ?every model of the zoo becomes a task graph"
   "^ops: ?gradients agree with finite differences")
 
-# plimsoll_label_cases(room): labels the test cases of test_ROOM, which catch_discover_tests finds when the room is built.
-# A list cannot be passed through catch_discover_tests, so ctest sets the labels as it reads the tests.
+# plimsoll_label_cases(room): labels the test cases of test_ROOM. catch_discover_tests finds them when the room is
+# built. It cannot pass a list of labels on, so ctest sets them when it reads the tests.
 function(plimsoll_label_cases room)
   if(room IN_LIST plimsoll_long_rooms)
     return()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A complete run on this machine: installs, builds, writes a residual network, compiles it for a quarter of its unlimited
-# memory, builds the trainer, trains it on handwritten digits on the CPU, and shows the plan.
+# A complete run on this machine: installs, builds, writes a residual network, compiles it for a quarter of its
+# unlimited memory, builds the trainer, trains it on handwritten digits on the CPU, and shows the plan.
 #   tools/demo.sh [WORK_DIRECTORY]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +18,8 @@ say "Building plimsoll"
 new=()
 [[ -e build/CMakeCache.txt ]] || new=(-DBUILD_TESTING=OFF -DPLIMSOLL_BATCH=64)
 cmake -S . -B build -G Ninja "${new[@]}" >/dev/null
-cmake --build build -j "$(nproc)" --target plimsoll plimsoll-profile-host >&2  # only what the demo needs: no GPU, no tests
+cmake --build build -j "$(nproc)" \
+  --target plimsoll plimsoll-profile-host >&2  # only what the demo needs: no GPU, no tests
 mkdir -p "$work"
 export PATH="$PWD/build/bin:$PATH"
 
@@ -39,7 +40,8 @@ show cmake --build "$work/trainer/build" -j "$(nproc)" >&2
 
 say "Training"
 show "$work/trainer/build/train" --data "npy:$work/digits/train_x.npy,$work/digits/train_y.npy" \
-  --test "npy:$work/digits/test_x.npy,$work/digits/test_y.npy" --epochs 5 --lr 0.1 --lr-schedule cosine --save "$work/net-trained.onnx"
+  --test "npy:$work/digits/test_x.npy,$work/digits/test_y.npy" --epochs 5 --lr 0.1 --lr-schedule cosine \
+  --save "$work/net-trained.onnx"
 
 say "The plan"
 show plimsoll inspect "$work/trainer"

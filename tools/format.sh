@@ -46,7 +46,8 @@ fi
 
 # Data, frozen output, tables and links may be longer: they cannot be broken.
 git diff -U0 --no-color --no-ext-diff --diff-filter=d "$base" -- \
-    '*.h' '*.cpp' '*.cu' '*.cuh' '*.cmake' '*.sh' '*.py' '*.md' '*CMakeLists.txt' ':!third_party' ':!docs/examples' |
+    '*.h' '*.cpp' '*.cu' '*.cuh' '*.cmake' '*.sh' '*.py' '*.md' '*.js' '*.css' '*.html' '*.in' '*CMakeLists.txt' \
+    ':!third_party' ':!docs/examples' |
   LC_ALL=C awk '
     /^\+\+\+ /  { file = substr($0, 7); next }
     /^@@ /      { split($3, range, /[+,]/); line = range[2] - 1; next }

@@ -70,9 +70,11 @@ case $command in
     ;;
   run)
     dir=${dir:-$here}
-    [[ -f $dir/index.json ]] || fail "'$dir' was not prepared: run tools/gpu_check.sh prepare on the machine with the compiler"
+    [[ -f $dir/index.json ]] ||
+      fail "'$dir' was not prepared: run tools/gpu_check.sh prepare on the machine with the compiler"
     python=${PYTHON:-python3}
-    "$python" -c 'import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, ("torch", "torchvision", "numpy"))))' ||
+    "$python" -c 'import importlib.util, sys
+sys.exit(not all(map(importlib.util.find_spec, ("torch", "torchvision", "numpy"))))' ||
       fail "$python has no torch, torchvision and numpy; set PYTHON to one that has them"
     exec "$python" "$dir/source/tools/gpu/check.py" --dir "$dir" ${part:+--part "$part"} "${dry[@]}" "${more[@]}"
     ;;

@@ -29,7 +29,8 @@ install() {
   fi
   echo "setup: installing ${missing[*]}" >&2
   "${sudo[@]}" apt-get update -qq
-  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install \
+    -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
 if [[ "${1:-}" == python ]]; then

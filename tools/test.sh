@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs, builds and runs every test, with a compiler that checks its indices (PLIMSOLL_HARDENED). Prints the ten slowest
-# tests, the skipped ones with the reason, and then ctest's result; the last line is ctest's count.
+# Installs, builds and runs every test, with a compiler that checks its indices (PLIMSOLL_HARDENED). Prints the ten
+# slowest tests, the skipped ones with the reason, and then ctest's result; the last line is ctest's count.
 #   tools/test.sh [ctest arguments]        for example -L quick: the tests that take less than four minutes together
-# With PLIMSOLL_NO_SKIPS=1, or where CI is set, a test that is skipped although the machine has what it needs is a failure
-# (tools/test_summary.py lists what tests need).
+# With PLIMSOLL_NO_SKIPS=1, or where CI is set, a test that is skipped although the machine has what it needs is a
+# failure (tools/test_summary.py lists what tests need).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,20 +11,22 @@ tools/setup.sh test
 build=${PLIMSOLL_BUILD:-build}
 jobs=$(nproc)
 started=$SECONDS
-# A first build compiles each folder as one batch, which takes a third less time and finds names that two files of a folder
-# both define.
+# A first build compiles each folder as one batch, which takes a third less time and finds names that two files of a
+# folder both define.
 [[ -e $build/CMakeCache.txt ]] || whole=-DPLIMSOLL_BATCH=64
-cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=ON -DPLIMSOLL_HARDENED=ON -DPLIMSOLL_WERROR=ON ${whole:+"$whole"} >/dev/null
+cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=ON -DPLIMSOLL_HARDENED=ON \
+  -DPLIMSOLL_WERROR=ON ${whole:+"$whole"} >/dev/null
 cmake --build "$build" -j "$jobs"
 echo "test: built in $((SECONDS - started)) s" >&2
 
-# ctest prints each test as it ends and a closing block, which begins with its count. The block is held back, so that the
-# summary stands above it and the count stays the last thing to read.
+# ctest prints each test as it ends and a closing block, which begins with its count. The block is held back, so that
+# the summary stands above it and the count stays the last thing to read.
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 code=0
 # Some tests wait, for a lost rank or a silent shell, so one more runs than there are cores.
-ctest --test-dir "$build" --output-on-failure --no-label-summary --output-junit "$results/junit.xml" -j "$((jobs + 1))" "$@" |
+ctest --test-dir "$build" --output-on-failure --no-label-summary --output-junit "$results/junit.xml" \
+  -j "$((jobs + 1))" "$@" |
   while IFS= read -r line; do
     [[ ! $line =~ ^[0-9]+%\ tests\ passed,\ [0-9]+\ tests?\ failed\ out\ of ]] || held=1
     if [[ -n ${held:-} ]]; then printf '%s\n' "$line" >>"$results/closing"; else printf '%s\n' "$line"; fi

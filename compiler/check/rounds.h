@@ -2,8 +2,8 @@
 //
 // plan.json states for each such copy which rounds run it (`rounds`). This part executes the copies and tasks of the
 // first round, of a round in the middle and of the last one, in issue order, as the plan states them. It derives
-// nothing from how a planner chooses the rounds. A copy is refused if a task then finds a value that is not the current
-// one, if the host pool does not hold the right value when the round ends, or if no task and no later round needs the
+// nothing from how a planner chooses the rounds. A copy is refused in three cases: a task finds a value that is not the
+// current one, the host pool does not hold the right value when the round ends, or no task and no later round needs the
 // copy.
 //
 // The order in which streams reach these values is checked elsewhere (residences.h, memory.cpp). It is the same in

@@ -165,7 +165,7 @@ class Splitter {
 class Search {
  public:
   Search(const Model& model, int64_t limit)
-      : model_(model), lowering_(model), evaluator_(model), limit_(limit), chain_(find_chain(model)) {}
+      : model_(model), evaluator_(model), limit_(limit), chain_(find_chain(model)) {}
 
   Trace run() {
     if (chain_.places.empty()) return model_.order;
@@ -197,7 +197,7 @@ class Search {
 
   void consider(Decisions decisions) {
     Trace trace;
-    lowering_.lower_possible(decisions, trace);
+    schedule::lower_possible(model_, decisions, trace);
     const Outcome outcome = evaluator_.evaluate(trace, limit_);
     if (!best_.empty() && !better(outcome, best_outcome_)) return;
     best_ = std::move(trace);
@@ -212,7 +212,6 @@ class Search {
   }
 
   const Model& model_;
-  schedule::Lowering lowering_;
   schedule::Evaluator evaluator_;
   const int64_t limit_;
   const Chain chain_;

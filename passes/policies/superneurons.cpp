@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-#include "passes/schedule/copies.h"
+#include "passes/schedule/evaluate.h"
 #include "passes/schedule/lower.h"
 
 namespace plimsoll {
@@ -228,12 +228,11 @@ schedule::Program run(const ScheduleRequest& request, Strategy strategy) {
   const SuperNeuronsLayers layers(model, request.graph, request.samples);
   const std::vector<int32_t> list = least_recently_used(model, layers, strategy);
   schedule::Evaluator evaluator(model);
-  schedule::Lowering lowering(model);
   Trace trace;
   const auto give_up = [&](size_t count) {
     Decisions decisions = schedule::keep_everything(model);
     for (size_t i = 0; i < count; ++i) decisions.activations[at(list[i])] = decision_of(list[i], layers, strategy);
-    lowering.lower_possible(decisions, trace);
+    schedule::lower_possible(model, decisions, trace);
   };
   const auto fits = [&](size_t count) {
     give_up(count);
@@ -253,7 +252,7 @@ schedule::Program run(const ScheduleRequest& request, Strategy strategy) {
   if (limit == kNoLimit && strategy != Strategy::offload) limit = evaluator.measure(trace, limit).peak_bytes;
   Trace as_paper = PaperCopies(model, layers, trace).run();
   if (evaluator.measure(as_paper, limit).fits(limit)) trace = std::move(as_paper);
-  else schedule::time_copies(model, evaluator, trace, limit);
+  else evaluator.time_copies(trace, limit);
   return {.trace = std::move(trace)};
 }
 

@@ -11,17 +11,17 @@ bool is_task(const Op& op) { return op.kind == StepKind::compute; }
 
 }  // namespace
 
-void CopyTimer::find_compute_times(const Trace& trace) {
+void CopyMover::find_compute_times(const Trace& trace, std::span<const double> seconds) {
   begins_.resize(trace.size() + 1);
   double now = 0;
   for (size_t step = 0; step < trace.size(); ++step) {
     begins_[step] = now;
-    if (is_task(trace[step])) now += evaluator_.seconds_of(trace, static_cast<int32_t>(step));
+    if (is_task(trace[step])) now += seconds[step];
   }
   begins_.back() = now;
 }
 
-void CopyTimer::delay_offloads(const Trace& trace, int64_t limit) {
+void CopyMover::delay_offloads(const Trace& trace, const TraceFacts& facts, int64_t limit) {
   released_at_.assign(model_.tensors.size(), 0);
   earliest_.assign(trace.size(), 0);
   offloads_.clear();
@@ -34,7 +34,7 @@ void CopyTimer::delay_offloads(const Trace& trace, int64_t limit) {
     if (op.kind != StepKind::offload) continue;
     const auto returns = [&](const Op& other) { return other.kind == StepKind::prefetch && other.id == op.id; };
     const int64_t bytes = model_.tensors[at(op.id)].bytes;
-    const int32_t maker = evaluator_.made_at(step);
+    const int32_t maker = facts.made_at[at(step)];
     const double end = d2h.issue(begins_[at(maker) + 1] + waited, seconds(op, model_.links.d2h_bytes_per_second)).end;
     int32_t position = step + 1;
     while (position < steps && begins_[at(position)] + waited < end && live_[at(position)] <= limit - bytes &&
@@ -48,7 +48,7 @@ void CopyTimer::delay_offloads(const Trace& trace, int64_t limit) {
   }
 }
 
-void CopyTimer::hasten_fetches(const Trace& trace, int64_t limit) {
+void CopyMover::hasten_fetches(const Trace& trace, const TraceFacts& facts, int64_t limit) {
   fetches_.clear();
   const auto steps = static_cast<int32_t>(trace.size());
   // Loads before the first task stay: they cannot start any earlier.
@@ -61,7 +61,7 @@ void CopyTimer::hasten_fetches(const Trace& trace, int64_t limit) {
     if (op.kind != StepKind::prefetch && op.kind != StepKind::load) continue;
     const int64_t bytes = model_.tensors[at(op.id)].bytes;
     next = std::min(next, begins_[at(step)]) - seconds(op, model_.links.h2d_bytes_per_second);
-    const int32_t earliest = std::max({first, evaluator_.left_at(step) + 1, earliest_[at(step)]});
+    const int32_t earliest = std::max({first, facts.left_at[at(step)] + 1, earliest_[at(step)]});
     int32_t position = step;
     while (position > earliest && begins_[at(position)] > next && live_[at(position) - 1] <= limit - bytes) {
       --position;
@@ -72,43 +72,30 @@ void CopyTimer::hasten_fetches(const Trace& trace, int64_t limit) {
   std::reverse(fetches_.begin(), fetches_.end());
 }
 
-void CopyTimer::merge(const Trace& trace) {
+void CopyMover::merge(const Trace& trace) {
   const auto by_position = [](const Copy& a, const Copy& b) { return a.position < b.position; };
   for (std::vector<Copy>* copies : {&offloads_, &fetches_})
     if (!std::is_sorted(copies->begin(), copies->end(), by_position))
       std::stable_sort(copies->begin(), copies->end(), by_position);
   const auto steps = static_cast<int32_t>(trace.size());
-  timed_.clear();
-  timed_.reserve(trace.size());
+  moved_.clear();
+  moved_.reserve(trace.size());
   size_t offload = 0, fetch = 0;
   for (int32_t step = 0; step <= steps; ++step) {
     for (; offload < offloads_.size() && offloads_[offload].position <= step; ++offload)
-      timed_.push_back(offloads_[offload].op);
-    for (; fetch < fetches_.size() && fetches_[fetch].position <= step; ++fetch) timed_.push_back(fetches_[fetch].op);
-    if (step < steps && (is_task(trace[at(step)]) || step < first_task_)) timed_.push_back(trace[at(step)]);
+      moved_.push_back(offloads_[offload].op);
+    for (; fetch < fetches_.size() && fetches_[fetch].position <= step; ++fetch) moved_.push_back(fetches_[fetch].op);
+    if (step < steps && (is_task(trace[at(step)]) || step < first_task_)) moved_.push_back(trace[at(step)]);
   }
 }
 
-Outcome CopyTimer::time(Trace& trace, int64_t limit, Seconds wanted) {
-  const bool nothing_to_move = std::all_of(std::find_if(trace.begin(), trace.end(), is_task), trace.end(), is_task);
-  Outcome lowered = evaluator_.measure(trace, limit);
-  if (lowered.fits(limit) || (nothing_to_move && wanted == Seconds::always)) evaluator_.simulate(trace, lowered);
-  if (nothing_to_move) return lowered;
-  live_ = evaluator_.live();
-  find_compute_times(trace);
-  delay_offloads(trace, limit);
-  hasten_fetches(trace, limit);
+Trace& CopyMover::move(const Trace& trace, const TraceFacts& facts, int64_t limit) {
+  live_.assign(facts.live.begin(), facts.live.end());
+  find_compute_times(trace, facts.seconds);
+  delay_offloads(trace, facts, limit);
+  hasten_fetches(trace, facts, limit);
   merge(trace);
-  Outcome better = evaluator_.measure(timed_, limit);
-  if (wanted == Seconds::always || better.fits(limit)) evaluator_.simulate(timed_, better);
-  if (lowered.fits(limit) && (!better.fits(limit) || better.seconds > lowered.seconds))
-    return evaluator_.evaluate(trace, limit);
-  trace.swap(timed_);
-  return better;
-}
-
-Outcome time_copies(const Model& model, Evaluator& evaluator, Trace& trace, int64_t limit) {
-  return CopyTimer(model, evaluator).time(trace, limit);
+  return moved_;
 }
 
 }  // namespace plimsoll::schedule

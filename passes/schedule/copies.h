@@ -9,48 +9,49 @@
 // Prefetches mirror this: the latest start that still completes in time, or as early as there is room.
 #pragma once
 
-#include "passes/schedule/evaluate.h"
+#include "passes/schedule/model.h"
 
 namespace plimsoll::schedule {
 
-// Reusable for one model and its evaluator.
-class CopyTimer {
+// Facts about the steps of a trace, as evaluate.h finds them.
+struct TraceFacts {
+  std::span<const int64_t> live;      // bytes
+  std::span<const double> seconds;    // of each task's step
+  std::span<const int32_t> made_at;   // of each offload: the step that wrote or updated its tensor
+  std::span<const int32_t> left_at;   // of each fetch: the last access to its tensor before it, or -1
+};
+
+// Reusable for one model.
+class CopyMover {
  public:
-  CopyTimer(const Model& model, Evaluator& evaluator) : model_(model), evaluator_(evaluator) {}
+  explicit CopyMover(const Model& model) : model_(model) {}
 
-  enum class Seconds { always, where_it_fits };
-
-  // Moves offloads later, and prefetches and later loads earlier, as far as live bytes stay within `limit`. The order
-  // of tasks is unchanged. The evaluator then holds the outcome of the resulting trace, simulated if its seconds are
-  // wanted.
-  Outcome time(Trace& trace, int64_t limit, Seconds wanted = Seconds::always);
+  // The trace with offloads later, and prefetches and later loads earlier, as far as live bytes stay within `limit`.
+  // The order of tasks is unchanged. The result is valid until the next call; it may be swapped away.
+  Trace& move(const Trace& trace, const TraceFacts& facts, int64_t limit);
 
  private:
   struct Copy {
     Op op;
-    int32_t position;  // inserted before this step of the lowered trace
+    int32_t position;  // inserted before this step of the trace
   };
 
-  void find_compute_times(const Trace& trace);
-  void delay_offloads(const Trace& trace, int64_t limit);
-  void hasten_fetches(const Trace& trace, int64_t limit);
+  void find_compute_times(const Trace& trace, std::span<const double> seconds);
+  void delay_offloads(const Trace& trace, const TraceFacts& facts, int64_t limit);
+  void hasten_fetches(const Trace& trace, const TraceFacts& facts, int64_t limit);
   void merge(const Trace& trace);
   double seconds(const Op& op, double rate) const {
     return model_.links.latency_seconds + static_cast<double>(model_.tensors[at(op.id)].copy_bytes) / rate;
   }
 
   const Model& model_;
-  Evaluator& evaluator_;
   std::vector<int64_t> live_;
   std::vector<double> begins_;     // start of each task if no task waited for a copy
   std::vector<int32_t> released_at_;  // of each tensor: position of its last offload
   std::vector<int32_t> earliest_;  // of each fetch: position of the offload before it
   std::vector<Copy> offloads_, fetches_;
   int32_t first_task_ = 0;
-  Trace timed_;
+  Trace moved_;
 };
-
-// The same, for a single use.
-Outcome time_copies(const Model& model, Evaluator& evaluator, Trace& trace, int64_t limit);
 
 }  // namespace plimsoll::schedule

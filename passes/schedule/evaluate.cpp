@@ -7,7 +7,7 @@
 
 namespace plimsoll::schedule {
 
-Evaluator::Evaluator(const Model& model) : model_(model), current_(model.tensors.size()) {}
+Evaluator::Evaluator(const Model& model) : model_(model), current_(model.tensors.size()), mover_(model) {}
 
 void Evaluator::find_lives(const Trace& trace) {
   const int32_t steps = static_cast<int32_t>(trace.size());
@@ -266,6 +266,24 @@ Outcome Evaluator::evaluate(const Trace& trace, int64_t limit) {
   Outcome outcome = measure(trace, limit);
   simulate(trace, outcome);
   return outcome;
+}
+
+Outcome Evaluator::time_copies(Trace& trace, int64_t limit, Seconds wanted) {
+  const auto is_task = [](const Op& op) { return op.kind == StepKind::compute; };
+  const bool nothing_to_move = std::all_of(std::find_if(trace.begin(), trace.end(), is_task), trace.end(), is_task);
+  Outcome lowered = measure(trace, limit);
+  if (lowered.fits(limit) || (nothing_to_move && wanted == Seconds::always)) simulate(trace, lowered);
+  if (nothing_to_move) return lowered;
+  task_seconds_.resize(trace.size());
+  for (size_t step = 0; step < trace.size(); ++step)
+    if (is_task(trace[step])) task_seconds_[step] = model_.algorithms[at(chosen_[step])].seconds;
+  const TraceFacts facts = {.live = live_, .seconds = task_seconds_, .made_at = made_at_, .left_at = left_at_};
+  Trace& moved = mover_.move(trace, facts, limit);
+  Outcome better = measure(moved, limit);
+  if (wanted == Seconds::always || better.fits(limit)) simulate(moved, better);
+  if (lowered.fits(limit) && (!better.fits(limit) || better.seconds > lowered.seconds)) return evaluate(trace, limit);
+  trace.swap(moved);
+  return better;
 }
 
 double Evaluator::least_seconds(const Trace& trace) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compiler/ir/streams.h"
-#include "passes/schedule/model.h"
+#include "passes/schedule/copies.h"
 
 namespace plimsoll::schedule {
 
@@ -44,15 +44,16 @@ class Evaluator {
   // Before: `outcome` is the result of measure() for this trace, with no other evaluation in between.
   void simulate(const Trace& trace, Outcome& outcome);
 
+  // Moves the copies of a lowered trace (copies.h), unless that makes it slower. The order of tasks is unchanged. The
+  // evaluator then holds the outcome of the resulting trace, simulated if its seconds are wanted.
+  enum class Seconds { always, where_it_fits };
+  Outcome time_copies(Trace& trace, int64_t limit, Seconds wanted = Seconds::always);
+
   // Of the last trace evaluated; includes persistent tensors and workspaces.
   const std::vector<int64_t>& live() const { return live_; }
   const std::vector<double>& start() const { return start_; }  // of each step, in the first round
   const std::vector<double>& end() const { return end_; }
   const std::vector<Life>& lives() const { return lives_; }
-  // Of an offload: the step that wrote or updated its tensor.
-  int32_t made_at(int32_t step) const { return made_at_[static_cast<size_t>(step)]; }
-  // Of a fetch: the last access to its tensor before it, or -1.
-  int32_t left_at(int32_t step) const { return left_at_[static_cast<size_t>(step)]; }
   double seconds_of(const Trace& trace, int32_t at) const;     // of that step, in the first round
   // Seconds of an iteration of the last trace evaluated, if steps waited only for their data. A lower bound for every
   // plan with these steps and algorithms. Overwrites start() and end().
@@ -94,6 +95,8 @@ class Evaluator {
   bool begins_with_zeros_ = false;  // the first round fetches less than the others
   std::vector<int32_t> stored_;     // of each persistent tensor: its last copy to the host pool so far, or -1
   std::vector<int32_t> left_at_;    // of each fetch: the last step that accessed its tensor before
+  std::vector<double> task_seconds_;  // of each compute step, with the chosen algorithm
+  CopyMover mover_;
   std::vector<double> start_, end_;
   std::vector<double> parked_;                  // of each tensor: the end of its last offload
   std::vector<double> reduced_, busy_reduced_;  // of each reduction: its end; and its end if steps waited only for sums

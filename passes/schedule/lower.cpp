@@ -3,13 +3,161 @@
 #include <algorithm>
 #include <utility>
 
-// Lowering has three stages, each from trace to trace. The last two are about host-resident tensors:
+// Lowering has four stages, each from trace to trace. The last three are about host-resident tensors:
 //
-//   activations lowered   w used … dw complete …  …  update w
-//   updates placed        w used … dw complete  update w  …
-//   residences fetched    prefetch:w  w used … dw complete  prefetch:w  update w  offload:w  …
+//   activations   w used … dw complete …  …  update w
+//   updates       w used … dw complete  update w  …
+//   residences    prefetch:w  w used … dw complete  prefetch:w  update w  offload:w  …
+//   gradients     prefetch:w  w used … prefetch:dw  dw complete  prefetch:w  update w  offload:w  …
 namespace plimsoll::schedule {
 namespace {
+
+// Evicts activations and inputs as decided, and brings them back right before the tasks that access them.
+class ActivationLowering {
+ public:
+  ActivationLowering(const Model& model, std::span<const ActivationDecision> decisions, Trace& trace)
+      : model_(model),
+        decisions_(decisions),
+        trace_(trace),
+        resident_(model.tensors.size()),
+        on_host_(model.tensors.size()),
+        updated_(model.tensors.size()),
+        wanted_(model.tasks.size()),
+        any_again_(std::ranges::any_of(decisions, &ActivationDecision::again)) {}
+
+  // Returns what lower_to_steps() returns.
+  std::optional<int32_t> run(size_t longest) {
+    trace_.clear();
+    trace_.reserve(model_.order.size() * 3 / 2);
+    for (at_ = 0; at_ < static_cast<int32_t>(model_.order.size()); ++at_) {
+      const Op& op = model_.order[at(at_)];
+      if (op.kind != StepKind::compute) {
+        trace_.push_back(op);
+        resident_[at(op.id)] = true;
+      } else if (const auto stuck = step(op)) {
+        return stuck;
+      }
+      for (const int32_t tensor : model_.gaps_at[at_]) leave(tensor);
+      if (trace_.size() > longest) return kTooLong;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  bool resident(int32_t tensor) const { return resident_[at(tensor)]; }
+  const ActivationDecision& decision(int32_t tensor) const { return decisions_[at(tensor)]; }
+  const ModelTensor& tensor(int32_t id) const { return model_.tensors[at(id)]; }
+
+  std::optional<int32_t> step(const Op& op) {
+    missing_.clear();
+    const Touched::Bounds bounds = model_.touched.bounds(op.id);
+    const int32_t* const items = model_.touched.items();
+    for (int32_t i = bounds.reads; i < bounds.host_residents; ++i)
+      if (!resident(items[i])) missing_.push_back(items[i]);
+    if (!missing_.empty())
+      if (const auto stuck = bring_back(op.id)) return stuck;
+    trace_.push_back(op);
+    for (int32_t i = bounds.writes; i < bounds.end; ++i) resident_[static_cast<size_t>(items[i])] = true;
+    for (const int32_t id : model_.updated[op.id]) updated_[at(id)] = true;
+    if (any_again_)
+      for (int32_t i = bounds.reads; i < bounds.updates; ++i) leave_again(items[i]);
+    return std::nullopt;
+  }
+
+  void leave(int32_t id) {
+    switch (decision(id).kind) {
+      case DecisionKind::keep: return;
+      case DecisionKind::offload:
+        if (tensor(id).gap_end == kNever) break;  // no later step needs the copy
+        if (!tensor(id).input() && !on_host_[at(id)]) trace_.push_back({id, StepKind::offload});
+        on_host_[at(id)] = true;
+        break;
+      case DecisionKind::recompute: break;
+    }
+    resident_[at(id)] = false;
+  }
+
+  // Evicts a tensor between two backward uses.
+  void leave_again(int32_t id) {
+    if (!decision(id).again || tensor(id).saved || at_ < tensor(id).gap_end ||
+        decision(id).kind == DecisionKind::keep)
+      return;
+    const std::span<const int32_t> uses = model_.read_at[id];
+    const auto next = std::upper_bound(uses.begin(), uses.end(), at_);
+    if (next != uses.end() && *next - at_ > kNear) resident_[at(id)] = false;
+  }
+
+  bool comes_by_copy(int32_t id) const { return tensor(id).input() || on_host_[at(id)]; }
+
+  // Makes missing_ resident by copies and by recomputations in graph order. Each recomputation reads tensors that are
+  // resident, arrive by copy, or were just recomputed.
+  std::optional<int32_t> bring_back(int32_t for_task) {
+    closure_.clear();
+    stack_ = missing_;
+    while (!stack_.empty()) {
+      const int32_t id = stack_.back();
+      stack_.pop_back();
+      if (comes_by_copy(id)) continue;
+      const int32_t task = tensor(id).producer;
+      if (task < 0 || !model_.tasks[at(task)].recomputable) return id;
+      if (wanted_[at(task)]) continue;
+      for (const int32_t weight : model_.weights[task])
+        if (updated_[at(weight)]) return id;
+      wanted_[at(task)] = true;
+      closure_.push_back(task);
+      for (const int32_t read : model_.reads[task])
+        if (!resident(read)) stack_.push_back(read);
+    }
+    std::sort(closure_.begin(), closure_.end(), [&](int32_t a, int32_t b) {
+      return model_.tasks[at(a)].position < model_.tasks[at(b)].position;
+    });
+    // Copies for a recomputation come right before it.
+    for (const int32_t task : closure_) {
+      wanted_[at(task)] = false;
+      for (const int32_t read : model_.reads[task]) fetch(read);
+      trace_.push_back({task, StepKind::compute, true});
+      for (const int32_t id : model_.writes[task]) made(id);  // what the task saved in its first run is there
+    }
+    for (const int32_t id : missing_) fetch(id);
+    settle(for_task);
+    return std::nullopt;
+  }
+
+  void fetch(int32_t id) {
+    if (resident(id)) return;
+    trace_.push_back({id, tensor(id).input() ? StepKind::load : StepKind::prefetch});
+    resident_[at(id)] = true;
+  }
+  void made(int32_t id) {
+    if (!resident(id)) fresh_.push_back(id);
+    resident_[at(id)] = true;
+  }
+
+  // Of the tensors made on the way, those of the lowest level stay; the task's own operands stay in any case.
+  void settle(int32_t for_task) {
+    const auto own = [&](int32_t id) {
+      const auto reads = model_.reads[for_task];
+      return std::find(reads.begin(), reads.end(), id) != reads.end();
+    };
+    Level lowest = kTransient;
+    for (const int32_t id : fresh_)
+      if (decision(id).kind == DecisionKind::recompute && (!own(id) || decision(id).level.kind >= Level::Kind::nested))
+        lowest = std::min(lowest, decision(id).level);
+    for (const int32_t id : fresh_) {
+      if (own(id) || decision(id).kind == DecisionKind::keep) continue;
+      if (decision(id).level > lowest || decision(id).level == kTransient) resident_[at(id)] = false;
+    }
+    fresh_.clear();
+  }
+
+  const Model& model_;
+  const std::span<const ActivationDecision> decisions_;
+  Trace& trace_;
+  int32_t at_ = 0;
+  std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags
+  const bool any_again_;                                        // some decision has `again` set
+  std::vector<int32_t> missing_, stack_, closure_, fresh_;
+};
 
 // When each step ends if every task is at its fastest and nothing waits; in seconds.
 std::vector<double> ends_of_tasks(const Model& model, const Trace& trace) {
@@ -108,6 +256,50 @@ void place_updates(const Model& model, std::span<const ResidenceDecision> decisi
   }
 }
 
+// Fetches host-resident tensors before each run of tasks that access them. After the run the device copy is dropped,
+// because the host copy still has the same value. It is written back after its update. This stage comes after the one
+// of activations, because recomputations read weights too.
+void fetch_residences(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace) {
+  const auto tensor = [&](int32_t id) -> const ModelTensor& { return model.tensors[at(id)]; };
+  const auto decision = [&](int32_t id) -> const ResidenceDecision& { return decisions[at(tensor(id).residence)]; };
+  const auto away = [&](int32_t id) { return tensor(id).always_on_host() || decision(id).on_host; };
+  if (std::none_of(model.all_host_residents.begin(), model.all_host_residents.end(), away)) return;
+  const std::vector<double> ends = ends_of_tasks(model, trace);
+  // A refetch would take longer than the tasks in between, so the tensor stays.
+  const auto soon = [&](int32_t id, int32_t touched, int32_t step) {
+    const double between = ends[at(step) - 1] - ends[at(touched)];
+    return between < static_cast<double>(tensor(id).copy_bytes) / model.links.h2d_bytes_per_second;
+  };
+  const Trace input = std::exchange(trace, {});
+  trace.reserve(2 * input.size());
+  std::vector<int32_t> touched_at(model.tensors.size(), -1);  // of each evicted tensor: the last step that accessed it
+  enum class Part { forward, backward, update };
+  int32_t backward = kNever;  // first step of the backward
+  for (int32_t step = 0; step < static_cast<int32_t>(input.size()); ++step) {
+    const Op& op = input[at(step)];
+    if (op.kind != StepKind::compute) {
+      trace.push_back(op);
+      continue;
+    }
+    const TaskKind kind = model.tasks[at(op.id)].kind;
+    if (kind != TaskKind::forward && kind != TaskKind::loss) backward = std::min(backward, step);
+    const auto part_at = [&](int32_t at) { return at < backward ? Part::forward : Part::backward; };
+    const Part here = kind == TaskKind::update ? Part::update : part_at(step);
+    const auto host_residents = model.host_residents[op.id];
+    for (const int32_t id : host_residents) {
+      if (!away(id) || tensor(id).adds_up()) continue;
+      int32_t& touched = touched_at[at(id)];
+      if (touched < 0 ||
+          (step - touched > kNear && (decision(id).again || (part_at(touched) != here && !soon(id, touched, step)))))
+        trace.push_back({id, StepKind::prefetch});
+      touched = step;
+    }
+    trace.push_back(op);
+    for (const int32_t id : host_residents)
+      if (away(id) && tensor(id).update == op.id) trace.push_back({id, StepKind::offload});
+  }
+}
+
 // For an evicted gradient: the run of steps that access it after a fetch.
 struct Stretch {
   int32_t last = -1;  // the last step so far
@@ -122,22 +314,23 @@ struct GradientCopy {
   int32_t id = 0;
 };
 
-// By step, fetches first. A gradient is written back if a task other than an update has added to it. It stays until all
-// its slices are updated, because each update clears its part.
-std::vector<GradientCopy> find_gradient_copies(const Model& model, std::span<const ResidenceDecision> decisions,
-                                               const Trace& trace) {
+// Fetches accumulated gradients, and writes them back if a task other than an update has added to them. A gradient
+// stays until all its slices are updated, because each update clears its part.
+void fetch_gradients(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace) {
   const auto tensor = [&](int32_t id) -> const ModelTensor& { return model.tensors[at(id)]; };
   const auto decision = [&](int32_t id) -> const ResidenceDecision& { return decisions[at(tensor(id).residence)]; };
-  std::vector<GradientCopy> copies;
   const auto offloaded = [&](int32_t id) { return tensor(id).adds_up() && decision(id).on_host; };
-  if (std::none_of(model.all_host_residents.begin(), model.all_host_residents.end(), offloaded)) return copies;
+  if (std::ranges::none_of(model.all_host_residents, offloaded)) return;
+  const auto of_residence = [&](const Op& op) { return op.kind != StepKind::compute && tensor(op.id).persistent(); };
+  std::vector<GradientCopy> copies;
   std::vector<Stretch> stretches(model.tensors.size());
   const auto ends = [&](int32_t id) {
     const Stretch& stretch = stretches[at(id)];
     if (stretch.added) copies.push_back({stretch.last, StepKind::offload, id});
   };
-  for (int32_t step = 0; step < static_cast<int32_t>(trace.size()); ++step) {
-    const Op& op = trace[at(step)];
+  int32_t step = -1;  // copies of other host-resident tensors do not count
+  for (const Op& op : trace) {
+    if (!of_residence(op)) ++step;
     if (op.kind != StepKind::compute) continue;
     const bool update = model.tasks[at(op.id)].kind == TaskKind::update;
     for (const int32_t id : model.host_residents[op.id]) {
@@ -159,226 +352,33 @@ std::vector<GradientCopy> find_gradient_copies(const Model& model, std::span<con
   std::stable_sort(copies.begin(), copies.end(), [](const GradientCopy& a, const GradientCopy& b) {
     return a.step != b.step ? a.step < b.step : a.kind == StepKind::prefetch && b.kind == StepKind::offload;
   });
-  return copies;
-}
-
-// Fetches host-resident tensors before each run of tasks that access them. After the run the device copy is dropped,
-// because the host copy still has the same value. It is written back after its update. This stage comes last, when
-// every task is known, because recomputations read weights too.
-void fetch_residences(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace) {
-  const auto tensor = [&](int32_t id) -> const ModelTensor& { return model.tensors[at(id)]; };
-  const auto decision = [&](int32_t id) -> const ResidenceDecision& { return decisions[at(tensor(id).residence)]; };
-  const auto away = [&](int32_t id) { return tensor(id).always_on_host() || decision(id).on_host; };
-  if (std::none_of(model.all_host_residents.begin(), model.all_host_residents.end(), away)) return;
-  const std::vector<double> ends = ends_of_tasks(model, trace);
-  // A refetch would take longer than the tasks in between, so the tensor stays.
-  const auto soon = [&](int32_t id, int32_t touched, int32_t step) {
-    const double between = ends[at(step) - 1] - ends[at(touched)];
-    return between < static_cast<double>(tensor(id).copy_bytes) / model.links.h2d_bytes_per_second;
-  };
-  const std::vector<GradientCopy> gradients = find_gradient_copies(model, decisions, trace);
   const Trace input = std::exchange(trace, {});
-  trace.reserve(2 * input.size());
-  std::vector<int32_t> touched_at(model.tensors.size(), -1);  // of each evicted tensor: the last step that accessed it
-  enum class Part { forward, backward, update };
-  int32_t backward = kNever;  // first step of the backward
-  size_t next = 0;
-  for (int32_t step = 0; step < static_cast<int32_t>(input.size()); ++step) {
-    const Op& op = input[at(step)];
-    if (op.kind != StepKind::compute) {
-      trace.push_back(op);
-      continue;
-    }
-    const TaskKind kind = model.tasks[at(op.id)].kind;
-    if (kind != TaskKind::forward && kind != TaskKind::loss) backward = std::min(backward, step);
-    const auto part_at = [&](int32_t at) { return at < backward ? Part::forward : Part::backward; };
-    const Part here = kind == TaskKind::update ? Part::update : part_at(step);
-    const auto host_residents = model.host_residents[op.id];
-    for (const int32_t id : host_residents) {
-      if (!away(id) || tensor(id).adds_up()) continue;
-      int32_t& touched = touched_at[at(id)];
-      if (touched < 0 ||
-          (step - touched > kNear && (decision(id).again || (part_at(touched) != here && !soon(id, touched, step)))))
-        trace.push_back({id, StepKind::prefetch});
-      touched = step;
-    }
-    for (; next < gradients.size() && gradients[next].step == step && gradients[next].kind == StepKind::prefetch;
-         ++next)
-      trace.push_back({gradients[next].id, StepKind::prefetch});
+  trace.reserve(input.size() + copies.size());
+  auto copy = copies.begin();
+  step = -1;
+  for (const Op& op : input) {
+    const bool task = op.kind == StepKind::compute;
+    if (!of_residence(op)) ++step;
+    for (; task && copy != copies.end() && copy->step == step && copy->kind == StepKind::prefetch; ++copy)
+      trace.push_back({copy->id, copy->kind});
     trace.push_back(op);
-    for (; next < gradients.size() && gradients[next].step == step; ++next)
-      trace.push_back({gradients[next].id, StepKind::offload});
-    for (const int32_t id : host_residents)
-      if (away(id) && tensor(id).update == op.id) trace.push_back({id, StepKind::offload});
+    for (; task && copy != copies.end() && copy->step == step; ++copy) trace.push_back({copy->id, copy->kind});
   }
 }
 
 }  // namespace
 
-class Lowering::Impl {
- public:
-  explicit Impl(const Model& model) : model_(model) {}
-
-  std::optional<int32_t> run(const Decisions& decisions, size_t longest) {
-    decisions_ = decisions.activations;
-    resident_.assign(model_.tensors.size(), 0);
-    on_host_.assign(model_.tensors.size(), 0);
-    updated_.assign(model_.tensors.size(), 0);
-    wanted_.assign(model_.tasks.size(), 0);
-    any_again_ =
-        std::any_of(decisions_.begin(), decisions_.end(), [](const ActivationDecision& each) { return each.again; });
-    fresh_.clear();
-    trace_.clear();
-    trace_.reserve(model_.order.size() * 3 / 2);
-    for (at_ = 0; at_ < static_cast<int32_t>(model_.order.size()); ++at_) {
-      const Op& op = model_.order[static_cast<size_t>(at_)];
-      if (op.kind != StepKind::compute) {
-        trace_.push_back(op);
-        resident_[static_cast<size_t>(op.id)] = true;
-      } else if (const auto stuck = step(op)) {
-        return stuck;
-      }
-      for (const int32_t tensor : model_.gaps_at[at_]) leave(tensor);
-      if (trace_.size() > longest) return kTooLong;
-    }
-    place_updates(model_, decisions.residences, trace_);
-    fetch_residences(model_, decisions.residences, trace_);
-    return std::nullopt;
-  }
-
-  Trace& trace() { return trace_; }
-
- private:
-  bool resident(int32_t tensor) const { return resident_[static_cast<size_t>(tensor)]; }
-  const ActivationDecision& decision(int32_t tensor) const { return decisions_[static_cast<size_t>(tensor)]; }
-  const ModelTensor& tensor(int32_t id) const { return model_.tensors[static_cast<size_t>(id)]; }
-
-  std::optional<int32_t> step(const Op& op) {
-    missing_.clear();
-    const Touched::Bounds bounds = model_.touched.bounds(op.id);
-    const int32_t* const items = model_.touched.items();
-    for (int32_t i = bounds.reads; i < bounds.host_residents; ++i)
-      if (!resident(items[i])) missing_.push_back(items[i]);
-    if (!missing_.empty())
-      if (const auto stuck = bring_back(op.id)) return stuck;
-    trace_.push_back(op);
-    for (int32_t i = bounds.writes; i < bounds.end; ++i) resident_[static_cast<size_t>(items[i])] = true;
-    for (const int32_t id : model_.updated[op.id]) updated_[static_cast<size_t>(id)] = true;
-    if (any_again_)
-      for (int32_t i = bounds.reads; i < bounds.updates; ++i) leave_again(items[i]);
-    return std::nullopt;
-  }
-
-  void leave(int32_t id) {
-    switch (decision(id).kind) {
-      case DecisionKind::keep: return;
-      case DecisionKind::offload:
-        if (tensor(id).gap_end == kNever) break;  // no later step needs the copy
-        if (!tensor(id).input() && !on_host_[static_cast<size_t>(id)]) trace_.push_back({id, StepKind::offload});
-        on_host_[static_cast<size_t>(id)] = true;
-        break;
-      case DecisionKind::recompute: break;
-    }
-    resident_[static_cast<size_t>(id)] = false;
-  }
-
-  // Evicts a tensor between two backward uses.
-  void leave_again(int32_t id) {
-    if (!decision(id).again || tensor(id).saved || at_ < tensor(id).gap_end ||
-        decision(id).kind == DecisionKind::keep)
-      return;
-    const std::span<const int32_t> uses = model_.read_at[id];
-    const auto next = std::upper_bound(uses.begin(), uses.end(), at_);
-    if (next != uses.end() && *next - at_ > kNear) resident_[static_cast<size_t>(id)] = false;
-  }
-
-  bool comes_by_copy(int32_t id) const { return tensor(id).input() || on_host_[static_cast<size_t>(id)]; }
-
-  // Makes missing_ resident by copies and by recomputations in graph order. Each recomputation reads tensors that are
-  // resident, arrive by copy, or were just recomputed.
-  std::optional<int32_t> bring_back(int32_t for_task) {
-    closure_.clear();
-    stack_ = missing_;
-    while (!stack_.empty()) {
-      const int32_t id = stack_.back();
-      stack_.pop_back();
-      if (comes_by_copy(id)) continue;
-      const int32_t task = tensor(id).producer;
-      if (task < 0 || !model_.tasks[static_cast<size_t>(task)].recomputable) return id;
-      if (wanted_[static_cast<size_t>(task)]) continue;
-      for (const int32_t weight : model_.weights[task])
-        if (updated_[static_cast<size_t>(weight)]) return stuck(id);
-      wanted_[static_cast<size_t>(task)] = true;
-      closure_.push_back(task);
-      for (const int32_t read : model_.reads[task])
-        if (!resident(read)) stack_.push_back(read);
-    }
-    std::sort(closure_.begin(), closure_.end(), [&](int32_t a, int32_t b) {
-      return model_.tasks[static_cast<size_t>(a)].position < model_.tasks[static_cast<size_t>(b)].position;
-    });
-    // Copies for a recomputation come right before it.
-    for (const int32_t task : closure_) {
-      wanted_[static_cast<size_t>(task)] = false;
-      for (const int32_t read : model_.reads[task]) fetch(read);
-      trace_.push_back({task, StepKind::compute, true});
-      for (const int32_t id : model_.writes[task]) made(id);  // what the task saved in its first run is there
-    }
-    for (const int32_t id : missing_) fetch(id);
-    settle(for_task);
-    return std::nullopt;
-  }
-  std::optional<int32_t> stuck(int32_t id) {
-    for (const int32_t task : closure_) wanted_[static_cast<size_t>(task)] = false;
-    return id;
-  }
-
-  void fetch(int32_t id) {
-    if (resident(id)) return;
-    trace_.push_back({id, tensor(id).input() ? StepKind::load : StepKind::prefetch});
-    resident_[static_cast<size_t>(id)] = true;
-  }
-  void made(int32_t id) {
-    if (!resident(id)) fresh_.push_back(id);
-    resident_[static_cast<size_t>(id)] = true;
-  }
-
-  // Of the tensors made on the way, those of the lowest level stay; the task's own operands stay in any case.
-  void settle(int32_t for_task) {
-    const auto own = [&](int32_t id) {
-      const auto reads = model_.reads[for_task];
-      return std::find(reads.begin(), reads.end(), id) != reads.end();
-    };
-    Level lowest = kTransient;
-    for (const int32_t id : fresh_)
-      if (decision(id).kind == DecisionKind::recompute && (!own(id) || decision(id).level.kind >= Level::Kind::nested))
-        lowest = std::min(lowest, decision(id).level);
-    for (const int32_t id : fresh_) {
-      if (own(id) || decision(id).kind == DecisionKind::keep) continue;
-      if (decision(id).level > lowest || decision(id).level == kTransient) resident_[static_cast<size_t>(id)] = false;
-    }
-    fresh_.clear();
-  }
-
-  const Model& model_;
-  std::span<const ActivationDecision> decisions_;
-  Trace trace_;
-  int32_t at_ = 0;
-  std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags
-  bool any_again_ = false;                                      // some decision has `again` set
-  std::vector<int32_t> missing_, stack_, closure_, fresh_;
-};
-
-Lowering::Lowering(const Model& model) : impl_(std::make_unique<Impl>(model)) {}
-Lowering::~Lowering() = default;
-
-std::optional<int32_t> Lowering::lower_to_steps(const Decisions& decisions, Trace& trace, size_t longest) {
-  const std::optional<int32_t> stuck = impl_->run(decisions, longest);
-  trace.swap(impl_->trace());
-  return stuck;
+std::optional<int32_t> lower_to_steps(const Model& model, const Decisions& decisions, Trace& trace, size_t longest) {
+  const std::optional<int32_t> stuck = ActivationLowering(model, decisions.activations, trace).run(longest);
+  if (stuck) return stuck;
+  place_updates(model, decisions.residences, trace);
+  fetch_residences(model, decisions.residences, trace);
+  fetch_gradients(model, decisions.residences, trace);
+  return std::nullopt;
 }
 
-bool Lowering::lower_possible(Decisions& decisions, Trace& trace, size_t longest) {
-  while (const std::optional<int32_t> stuck = lower_to_steps(decisions, trace, longest)) {
+bool lower_possible(const Model& model, Decisions& decisions, Trace& trace, size_t longest) {
+  while (const std::optional<int32_t> stuck = lower_to_steps(model, decisions, trace, longest)) {
     if (*stuck == kTooLong) return false;
     ActivationDecision& decision = decisions.activations[at(*stuck)];
     PLIMSOLL_CHECK(decision.kind != DecisionKind::keep, "a tensor is missing that was never given up");

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "compiler/ir/streams.h"
+#include "passes/analysis/buckets.h"
 #include "passes/schedule/evaluate.h"
 #include "passes/schedule/lower.h"
 
@@ -23,8 +24,23 @@ using schedule::Op;
 
 constexpr size_t kStepsTried = 24;
 
-// The fewest bytes without workspace that can be live while each step of the order runs: persistent tensors that cannot
-// leave, the step's own operands, and what the trainer reads at the end of the round and exists by then.
+// With several ranks, one workspace serves all reductions, from the task after the first one to the task before the
+// last. Adds the fewest bytes that it takes under any limit.
+void add_reduction_workspace(const Model& model, std::vector<int64_t>& bytes) {
+  const RankLink link = link_within(model.links.ranks, 0);
+  int64_t workspace = 0;
+  for (const schedule::Reduction& reduction : model.reductions)
+    workspace = std::max(workspace, reduction_workspace(link, model.ranks, reduction.bytes));
+  size_t begun = 0;
+  for (size_t step = 0; step < bytes.size() && begun < model.reductions.size(); ++step) {
+    if (begun > 0) bytes[step] += workspace;
+    if (model.order[step].kind == StepKind::compute) begun += model.reduced_after[model.order[step].id].size();
+  }
+}
+
+// The fewest bytes, without its own workspace, that can be live while each step of the order runs: persistent tensors
+// that cannot leave, the step's own operands, what the trainer reads at the end of the round and exists by then, and
+// the workspace of reductions.
 std::vector<int64_t> least_bytes(const Model& model) {
   int64_t kept = model.persistent_bytes;
   for (const int32_t host_resident : model.all_host_residents) kept -= model.tensors[at(host_resident)].bytes;
@@ -44,6 +60,7 @@ std::vector<int64_t> least_bytes(const Model& model) {
     }
     least.push_back(kept + bytes);
   }
+  add_reduction_workspace(model, least);
   return least;
 }
 
@@ -87,25 +104,26 @@ double first_load_seconds(const Model& model) {
   return rounds * model.links.latency_seconds + (rounds - 1 + (model.rounds > 1 ? model.last_share : 1)) * copy;
 }
 
-// All tasks at their fastest, waiting only for sums over the ranks, which run one after another.
-double reduced_iteration(const Model& model) {
+// All tasks with these algorithms, waiting only for sums over the ranks, which run one after another. `excess`: seconds
+// by which each round but the last exceeds the time of its tasks.
+double reduced_iteration(const Model& model, const std::vector<const schedule::Algorithm*>& algorithms,
+                         double excess) {
   Stream compute, comm;
-  const bool rounds = model.rounds > 1;
-  double before = first_load_seconds(model);  // the last round
-  if (rounds)
-    for (const Op& op : model.order)
-      if (op.kind == StepKind::compute && model.tasks[at(op.id)].kind != TaskKind::update)
-        before += static_cast<double>(model.rounds - 1) * model.algorithms_of(op.id).front().seconds;
+  const double before_last = static_cast<double>(model.rounds - 1);
+  double before = first_load_seconds(model) + before_last * excess;  // the last round
+  for (size_t step = 0; step < algorithms.size(); ++step)
+    if (algorithms[step] && model.tasks[at(model.order[step].id)].kind != TaskKind::update)
+      before += before_last * algorithms[step]->seconds;
   compute.issue(0, before);
   std::vector<double> ends(model.reductions.size(), 0);
-  for (const Op& op : model.order) {
-    if (op.kind != StepKind::compute) continue;
-    const int32_t sum = model.waits_for[at(op.id)];
-    const schedule::Algorithm& algorithm = model.algorithms_of(op.id).front();
-    const TimeSpan task =
-        compute.issue(sum >= 0 ? ends[at(sum)] : 0, rounds ? algorithm.last_seconds : algorithm.seconds);
-    for (const int32_t done : model.reduced_after[op.id])
-      ends[at(done)] = comm.issue(task.end, model.reductions[at(done)].seconds).end;
+  for (size_t step = 0; step < algorithms.size(); ++step) {
+    if (!algorithms[step]) continue;
+    const int32_t task = model.order[step].id;
+    const int32_t sum = model.waits_for[at(task)];
+    const double seconds = model.rounds > 1 ? algorithms[step]->last_seconds : algorithms[step]->seconds;
+    const TimeSpan span = compute.issue(sum >= 0 ? ends[at(sum)] : 0, seconds);
+    for (const int32_t done : model.reduced_after[task])
+      ends[at(done)] = comm.issue(span.end, model.reductions[at(done)].seconds).end;
   }
   return std::max(compute.end(), comm.end());
 }
@@ -226,11 +244,10 @@ Bound::~Bound() = default;
 Bound::Bound(const Model& model)
     : model_(model),
       first_load_(first_load_seconds(model)),
-      reduced_(model.reductions.empty() ? 0 : reduced_iteration(model)),
       least_(least_bytes(model)) {
   schedule::Evaluator evaluator(model);
   schedule::Trace trace;
-  schedule::Lowering(model).lower_to_steps(schedule::keep_everything(model), trace);
+  schedule::lower_to_steps(model, schedule::keep_everything(model), trace);
   evaluator.evaluate(trace, 0);
   const std::vector<int64_t>& live = evaluator.live();
   std::vector<int32_t> steps(model.order.size());
@@ -262,9 +279,11 @@ double Bound::seconds(int64_t limit) {
     best =
         std::max(best, round_bound(model_, full.items, full.host_residents, over, before, after, best + ideal) - ideal);
   }
+  best = std::min(best, 1e6);
   const double rounds = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
-  return known->second =
-             std::max(iteration_of(model_, algorithms) + first_load_ + std::min(best, 1e6) * rounds, reduced_);
+  double seconds = iteration_of(model_, algorithms) + first_load_ + best * rounds;
+  if (!model_.reductions.empty()) seconds = std::max(seconds, reduced_iteration(model_, algorithms, best));
+  return known->second = seconds;
 }
 
 int64_t bound_bytes(const Model& model) {

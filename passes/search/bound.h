@@ -10,7 +10,7 @@ namespace plimsoll::search {
 
 // A lower bound in seconds per iteration for every schedule of this model, in its order, within `limit` bytes: the sum
 // of the tasks' times after the first load, each with its fastest algorithm whose workspace can fit, and what eviction
-// costs. With several ranks, also with waits for sums.
+// costs. With several ranks, also with waits for sums, and beside the workspace of reductions.
 //
 // While a step runs, tensors in their gap (model.h) that do not fit must be off the device. Each of them costs at least
 // one more run of its own task, after the step, or a copy to the host before the step and one back after it:
@@ -33,14 +33,15 @@ class Bound {
  private:
   struct Full;
   const schedule::Model& model_;
-  double first_load_ = 0, reduced_ = 0;
+  double first_load_ = 0;
   std::vector<int64_t> least_;  // of each step: the fewest bytes that can be live, without workspace
   std::vector<Full> fullest_;  // the steps with the most live bytes, most first
   std::map<int64_t, double> known_;
 };
 
 // A lower bound in bytes, persistent tensors included, for every schedule in this order: the operands of the largest
-// task, its smallest workspace, and what the trainer reads at the end of the round and exists by then.
+// task, its smallest workspace, what the trainer reads at the end of the round and exists by then, and with several
+// ranks the workspace of reductions.
 int64_t bound_bytes(const schedule::Model& model);
 
 }  // namespace plimsoll::search

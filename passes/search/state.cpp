@@ -21,8 +21,8 @@ bool Workbench::keep_pool(State& state, size_t longest, Seconds wanted) {
     if (turn > kShrinkings || !shrink_pool(model, trace, turn < kShrinkings ? pool_limit : -1, state.decisions))
       return false;
     work += static_cast<int64_t>(trace.size());
-    if (!lowering_.lower_possible(state.decisions, trace, longest)) return false;
-    state.outcome = timer_.time(trace, state.limit, wanted);
+    if (!lower_possible(model, state.decisions, trace, longest)) return false;
+    state.outcome = evaluator.time_copies(trace, state.limit, wanted);
   }
   return true;
 }
@@ -37,9 +37,9 @@ State Workbench::evaluate(Decisions decisions, int64_t limit, Seconds wanted) {
   }
   State state{.decisions = std::move(decisions), .limit = limit};
   const size_t longest = std::max(kLongest * model.order.size(), model.order.size() + kLongestOfFew);
-  bool possible = lowering_.lower_possible(state.decisions, trace, longest);
+  bool possible = lower_possible(model, state.decisions, trace, longest);
   if (possible) {
-    state.outcome = timer_.time(trace, limit, wanted);
+    state.outcome = evaluator.time_copies(trace, limit, wanted);
     possible = pool_limit == kNoLimit || keep_pool(state, longest, wanted);
   }
   if (!possible) {

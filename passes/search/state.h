@@ -2,7 +2,7 @@
 #pragma once
 
 #include "passes/deadline.h"
-#include "passes/schedule/copies.h"
+#include "passes/schedule/evaluate.h"
 #include "passes/schedule/lower.h"
 
 namespace plimsoll::search {
@@ -38,15 +38,13 @@ class Workbench {
       : model(model),
         evaluator(model),
         deadline(deadline),
-        pool_limit(pool_limit),
-        lowering_(model),
-        timer_(model, evaluator) {}
+        pool_limit(pool_limit) {}
 
   // Repeating the last request returns the cached state, but counts its work again. Impossible decisions are corrected
   // (lower.h), and so are decisions that exceed the host pool's limit (host_pool.h). If the outcome is not possible(),
   // because the trace grew too long, evaluator and trace are meaningless. With where_it_fits, an outcome that does not
   // fit has no seconds.
-  using Seconds = schedule::CopyTimer::Seconds;
+  using Seconds = Evaluator::Seconds;
   State evaluate(Decisions decisions, int64_t limit, Seconds wanted = Seconds::always);
 
   const Model& model;
@@ -60,8 +58,6 @@ class Workbench {
  private:
   bool keep_pool(State& state, size_t longest, Seconds wanted);
 
-  schedule::Lowering lowering_;
-  schedule::CopyTimer timer_;
   State last_;
 };
 

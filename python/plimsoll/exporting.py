@@ -237,7 +237,7 @@ def _names_of_inputs(model, count):
 
 
 def _names_of_tensors(torch, model, arguments):
-    """The names of the tensors among the arguments, as the file's inputs are called if the caller does not name them."""
+    """The names of the tensors among the arguments: the file's inputs have them if the caller names none."""
     names = _names_of_inputs(model, len(arguments))
     return [name for name, a in zip(names, arguments) if isinstance(a, torch.Tensor)]
 
@@ -260,7 +260,8 @@ def _annotate(torch, model, arguments, path, input_names, allow_unused):
         raise ValueError(
             f"{len(missing)} trainable parameter(s) of the module are not in '{path}': {', '.join(missing[:5])}"
             f"{', …' if len(missing) > 5 else ''}. Either forward() does not use them (then pass allow_unused=True), "
-            "or the exporter computed something else from them, which could not be trained (then try the other exporter)"
+            "or the exporter computed something else from them, which could not be trained (then try the other "
+            "exporter)"
         )
     notes = {
         "schema": SCHEMA,
@@ -296,7 +297,8 @@ def _detached(proto):
         if node.domain == DOMAIN and node.op_type == "Detach":
             node.op_type, node.domain = "Identity", ""
             names.append(node.output[0])
-        elif node.op_type == "Identity" and any("torch.ops.aten.detach.default" in e.value for e in node.metadata_props):
+        elif node.op_type == "Identity" and any(
+                "torch.ops.aten.detach.default" in e.value for e in node.metadata_props):
             names.append(node.output[0])
     for domain in [domain for domain in proto.opset_import if domain.domain == DOMAIN]:
         proto.opset_import.remove(domain)

@@ -5,7 +5,8 @@
 # starts. Without a device: code for Ampere, Ada and Hopper, and code that the driver compiles for all others since
 # Turing.
 function(plimsoll_cuda_architectures variable nvcc)
-  execute_process(COMMAND nvidia-smi --query-gpu=name,compute_cap --format=csv,noheader OUTPUT_VARIABLE told RESULT_VARIABLE failed ERROR_QUIET)
+  execute_process(COMMAND nvidia-smi --query-gpu=name,compute_cap --format=csv,noheader
+    OUTPUT_VARIABLE told RESULT_VARIABLE failed ERROR_QUIET)
   string(REGEX MATCHALL "[^\n]*, [0-9]+\\.[0-9]+" devices "${told}")
   if(failed OR NOT devices)
     set(${variable} 75-virtual 80-real 90-real PARENT_SCOPE)
@@ -31,8 +32,9 @@ function(plimsoll_cuda_architectures variable nvcc)
     elseif(NOT best)
       list(GET known 0 least)
       string(REGEX REPLACE "(.)$" ".\\1" least ${least})
-      message(FATAL_ERROR "this machine has a GPU of an older kind (${device}) than ${nvcc} compiles for (${least} and later): build with an "
-                          "older CUDA toolkit, CUDACXX says where its nvcc is; Maxwell, Pascal and Volta need CUDA 12 and cuDNN 9.10 or older")
+      message(FATAL_ERROR "this machine has a GPU of an older kind (${device}) than ${nvcc} compiles for (${least} and "
+                          "later): build with an older CUDA toolkit, CUDACXX says where its nvcc is; Maxwell, Pascal "
+                          "and Volta need CUDA 12 and cuDNN 9.10 or older")
     elseif(NOT best MATCHES "^${family}.$")  # code for one family of devices does not run on the next one
       set(best ${best}-virtual)
     endif()
@@ -62,10 +64,12 @@ endfunction()
 # of a configuration without building it.
 function(plimsoll_check_toolkit directory)
   if(CMAKE_CUDA_COMPILER_VERSION AND CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
-    message(FATAL_ERROR "${CMAKE_CUDA_COMPILER} is of CUDA ${CMAKE_CUDA_COMPILER_VERSION}, which does not know C++20: CUDA 12.0 or later is needed")
+    message(FATAL_ERROR "${CMAKE_CUDA_COMPILER} is of CUDA ${CMAKE_CUDA_COMPILER_VERSION}, which does not know C++20: "
+                        "CUDA 12.0 or later is needed")
   endif()
   plimsoll_cudnn_version(version ${directory})
   if(version AND version VERSION_LESS 9.8)
-    message(FATAL_ERROR "${directory}/cudnn.h is of cuDNN ${version}: 9.8 or later is needed; CUDNN_ROOT says where one is")
+    message(FATAL_ERROR "${directory}/cudnn.h is of cuDNN ${version}: 9.8 or later is needed; "
+                        "CUDNN_ROOT says where one is")
   endif()
 endfunction()

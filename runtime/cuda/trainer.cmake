@@ -36,10 +36,13 @@ if(PLIMSOLL_WERROR)
 endif()
 
 find_package(CUDAToolkit REQUIRED)
-find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDNN_ROOT} ENV CUDNN_ROOT ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)
-find_library(CUDNN_LIBRARY NAMES cudnn HINTS ${CUDNN_ROOT} ENV CUDNN_ROOT ${CUDAToolkit_LIBRARY_DIR} PATH_SUFFIXES lib lib64)
+find_path(CUDNN_INCLUDE_DIR cudnn.h
+  HINTS ${CUDNN_ROOT} ENV CUDNN_ROOT ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)
+find_library(CUDNN_LIBRARY NAMES cudnn
+  HINTS ${CUDNN_ROOT} ENV CUDNN_ROOT ${CUDAToolkit_LIBRARY_DIR} PATH_SUFFIXES lib lib64)
 if(NOT CUDNN_INCLUDE_DIR OR NOT CUDNN_LIBRARY)
-  message(FATAL_ERROR "cuDNN 9 is not found: install it (NVIDIA's cudnn9-cuda package) or set CUDNN_ROOT to where it is")
+  message(FATAL_ERROR "cuDNN 9 is not found: install it (NVIDIA's cudnn9-cuda package) or set CUDNN_ROOT to "
+                      "where it is")
 endif()
 plimsoll_check_toolkit(${CUDNN_INCLUDE_DIR})
 
@@ -52,5 +55,6 @@ if(NOT PLIMSOLL_RUNTIME)
 endif()
 find_package(Threads REQUIRED)
 plimsoll_ranks(cuda)
-target_link_libraries(train PRIVATE ${CUDNN_LIBRARY} CUDA::cublasLt CUDA::cudart_static Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(train PRIVATE
+  ${CUDNN_LIBRARY} CUDA::cublasLt CUDA::cudart_static Threads::Threads ${CMAKE_DL_LIBS})
 plimsoll_images(train)

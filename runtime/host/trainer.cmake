@@ -22,7 +22,8 @@ plimsoll_trainer(host
 if(NOT PLIMSOLL_RUNTIME)
   # Rounding must not depend on how a loop is compiled, so contraction is off. No vector is passed between files, so the
   # vector ABI does not matter: -Wno-psabi, for processors without AVX-512.
-  target_compile_options(plimsoll_host PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -march=${PLIMSOLL_PROCESSOR} -ffp-contract=off -fno-math-errno -fno-trapping-math
+  target_compile_options(plimsoll_host PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -march=${PLIMSOLL_PROCESSOR}
+    -ffp-contract=off -fno-math-errno -fno-trapping-math
     -Wno-psabi $<$<CXX_COMPILER_ID:GNU>:-Wno-free-nonheap-object -Wno-restrict>)
   target_link_libraries(plimsoll_host PUBLIC OneDNN::OneDNN OpenMP::OpenMP_CXX)
 endif()

@@ -7,7 +7,8 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 # Off by default, because other compilers give other warnings.
 option(PLIMSOLL_WERROR "warnings are errors" OFF)
-set(PLIMSOLL_RUNTIME "" CACHE PATH "a build directory of Plimsoll, or PREFIX/lib/plimsoll: link its runtime instead of building runtime/ here")
+set(PLIMSOLL_RUNTIME "" CACHE PATH
+  "a build directory of Plimsoll, or PREFIX/lib/plimsoll: link its runtime instead of building runtime/ here")
 if(NOT PLIMSOLL_RUNTIME AND (Plimsoll_ROOT OR Plimsoll_DIR))
   find_package(Plimsoll CONFIG REQUIRED)
   set(PLIMSOLL_RUNTIME ${Plimsoll_RUNTIME})
@@ -24,7 +25,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/page.cmake)
 
 # plimsoll_built(NAME): imports the library of that name from PLIMSOLL_RUNTIME.
 function(plimsoll_built name)
-  find_library(${name}_FILE NAMES ${name} HINTS ${PLIMSOLL_RUNTIME} ${PLIMSOLL_RUNTIME}/runtime NO_DEFAULT_PATH REQUIRED)
+  find_library(${name}_FILE NAMES ${name} HINTS ${PLIMSOLL_RUNTIME} ${PLIMSOLL_RUNTIME}/runtime
+    NO_DEFAULT_PATH REQUIRED)
   add_library(${name} STATIC IMPORTED)
   set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${${name}_FILE})
 endfunction()

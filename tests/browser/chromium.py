@@ -39,10 +39,11 @@ class Page:
             os.dup2(read, 3)
             os.dup2(write, 4)
 
-        self.process = subprocess.Popen(
-            [need_chromium(), "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-             "--hide-scrollbars", "--no-first-run", "--user-data-dir=" + self.home, "about:blank"],
-            preexec_fn=hand_over, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen([
+            need_chromium(), "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
+            "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run", "--user-data-dir=" + self.home,
+            "about:blank"
+        ], preexec_fn=hand_over, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_browser)
         os.close(from_browser)
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
@@ -51,7 +52,8 @@ class Page:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(domain + ".enable")
         self.resize(*self.size)
-        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if self.dark else "light"}])
+        self.ask("Emulation.setEmulatedMedia",
+                 features=[{"name": "prefers-color-scheme", "value": "dark" if self.dark else "light"}])
         self.ask("Page.navigate", url=self.address)
         self.wait_for("document.readyState === 'complete'")
         return self
@@ -66,7 +68,8 @@ class Page:
             shutil.rmtree(self.home, ignore_errors=True)
 
     def resize(self, width, height, scale=1):
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False)
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale,
+                 mobile=False)
 
     def ask(self, method, **parameters):
         self.next_id += 1
@@ -91,9 +94,11 @@ class Page:
         message = json.loads(text)
         about = message.get("params", {})
         if message.get("method") == "Runtime.exceptionThrown":
-            self.complaints.append(about["exceptionDetails"].get("exception", {}).get("description") or about["exceptionDetails"]["text"])
+            self.complaints.append(about["exceptionDetails"].get("exception", {}).get("description")
+                                   or about["exceptionDetails"]["text"])
         if message.get("method") == "Runtime.consoleAPICalled" and about["type"] in ("error", "warning", "assert"):
-            self.complaints.append(" ".join(str(argument.get("value", argument.get("description"))) for argument in about["args"]))
+            self.complaints.append(" ".join(
+                str(argument.get("value", argument.get("description"))) for argument in about["args"]))
         if message.get("method") == "Log.entryAdded" and about["entry"]["level"] in ("error", "warning"):
             self.complaints.append(about["entry"]["text"])
         if message.get("method") == "Network.requestWillBeSent":
@@ -132,8 +137,14 @@ class Page:
 
     def picture(self, path, whole=False):
         self.settle()
-        data = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole,
-                        **({"clip": {"x": 0, "y": 0, "width": self.size[0], "height": self.evaluate("document.documentElement.scrollHeight"), "scale": 1}} if whole else {}))["data"]
+        data = self.ask(
+            "Page.captureScreenshot", format="png", captureBeyondViewport=whole,
+            **({
+                "clip": {
+                    "x": 0, "y": 0, "width": self.size[0],
+                    "height": self.evaluate("document.documentElement.scrollHeight"), "scale": 1
+                }
+            } if whole else {}))["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))
 

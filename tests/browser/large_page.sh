@@ -13,9 +13,10 @@ from chromium import Page
 # The block with the most bytes times steps, which is easy to hit among all of them.
 THICKEST = """(() => {
   const { figure, plan } = page, b = plan.blocks;
+  const area = (i) => b.bytes[i] * (b.to[i] - b.from[i]);
   let best = -1;
   for (let i = 0; i < b.tensor.length; ++i)
-    if (b.first[i] >= 0 && b.tensor[i] >= 0 && (best < 0 || b.bytes[i] * (b.to[i] - b.from[i]) > b.bytes[best] * (b.to[best] - b.from[best]))) best = i;
+    if (b.first[i] >= 0 && b.tensor[i] >= 0 && (best < 0 || area(i) > area(best))) best = i;
   return best;
 })()"""
 with Page("page.html") as page:
@@ -23,9 +24,13 @@ with Page("page.html") as page:
     page.settle()
     tensors = page.evaluate("page.plan.tensors.name.length")
     assert tensors > 35000, tensors
-    left, top, width, _ = page.evaluate("(() => { const b = document.getElementById('canvas').getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()")
+    left, top, width, _ = page.evaluate(
+        "(() => { const b = document.getElementById('canvas').getBoundingClientRect(); "
+        "return [b.left, b.top, b.width, b.height]; })()"
+    )
     block = page.evaluate(THICKEST)
-    place = f"(() => {{ const b = page.figure.blockBox({block}); return [b.left + b.width / 2, b.top + b.height / 2, b.width]; }})()"
+    place = (f"(() => {{ const b = page.figure.blockBox({block}); "
+             "return [b.left + b.width / 2, b.top + b.height / 2, b.width]; })()")
     x, y, before = page.evaluate(place)
     for _ in range(3):
         page.mouse("mouseWheel", left + x, top + y, deltaX=0, deltaY=-60)
@@ -38,10 +43,15 @@ with Page("page.html") as page:
     assert page.evaluate("page.figure.chosen.size") > 0, "n chooses nothing"
     page.key("0")
     # Not all layers are rows at once, and the page says so; a filter finds the others.
-    layers, rows = page.evaluate("page.plan.layers.name.length"), page.evaluate("document.querySelectorAll('#layers tbody tr').length")
-    assert 1000 <= rows < layers and f"{layers - rows:,} more" in page.evaluate("document.getElementById('layers-note').textContent"), (rows, layers)
+    layers, rows = page.evaluate("page.plan.layers.name.length"), page.evaluate(
+        "document.querySelectorAll('#layers tbody tr').length")
+    assert 1000 <= rows < layers and f"{layers - rows:,} more" in page.evaluate(
+        "document.getElementById('layers-note').textContent"), (rows, layers)
     last = page.evaluate("page.plan.layers.name[page.plan.layers.name.length - 1]")
-    page.evaluate(f"(() => {{ const f = document.getElementById('filter'); f.value = {last!r}; f.dispatchEvent(new Event('input')); }})()")
+    page.evaluate(
+        f"(() => {{ const f = document.getElementById('filter'); f.value = {last!r}; "
+        "f.dispatchEvent(new Event('input')); })()"
+    )
     assert last in page.evaluate("document.querySelector('#layers tbody tr').textContent"), last
     assert page.complaints == [] and page.requests == [page.address], (page.complaints, page.requests)
 PY

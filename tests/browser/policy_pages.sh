@@ -12,13 +12,19 @@ for path in sys.argv[1:]:
     for dark in (False, True):
         with Page(path, dark=dark) as page:
             assert page.requests == [page.address], page.requests
-            assert page.evaluate("document.querySelectorAll('.chart .mark[data-tip]').length") > 1, "there is nothing to point at"
+            assert page.evaluate(
+                "document.querySelectorAll('.chart .mark[data-tip]').length") > 1, "there is nothing to point at"
             entries = page.evaluate("[...document.querySelectorAll('.legend span')].map((s) => s.innerHTML)")
             grey = {re.sub(r"(fill|stroke):var\(--(?!paper)[a-z-]+\)|[^>]*$", r"\1", entry) for entry in entries}
             assert len(grey) == len(entries) and len(entries) != 1, "without colours, two policies look alike"
-            mark = page.evaluate("(() => { const b = document.querySelector('.chart svg.wide .mark[data-tip]').getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; })()")
+            mark = page.evaluate(
+                "(() => { const b = document.querySelector('.chart svg.wide .mark[data-tip]')"
+                ".getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; })()"
+            )
             page.mouse("mouseMoved", *mark)
-            assert " within " in page.evaluate("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent"), "pointing at a mark tells nothing"
+            assert " within " in page.evaluate(
+                "document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent"
+            ), "pointing at a mark tells nothing"
             assert len(page.pdf()) > 5000, "it does not print"
             paper = "getComputedStyle(document.documentElement).backgroundColor"
             before = page.evaluate(paper)

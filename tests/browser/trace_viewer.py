@@ -23,14 +23,18 @@ IMPORT = """(() => {
   new tr.importer.Import(model).importTraces([traceText]);
   const streams = {}, lives = [];
   let counters = [];
+  const below = (s) => (s.subSlices || []).filter((one) => one.duration >= 0.001).length;
+  const told = (s) => [s.title, s.start, s.duration, below(s)];
   for (const process of Object.values(model.processes)) {
-    for (const counter of Object.values(process.counters)) counters.push([counter.name, counter.series.map((s) => [s.name, s.samples.length])]);
+    for (const counter of Object.values(process.counters))
+      counters.push([counter.name, counter.series.map((s) => [s.name, s.samples.length])]);
     for (const thread of Object.values(process.threads)) {
-      if (process.name === "streams") streams[thread.name] = thread.sliceGroup.slices.map((s) => [s.title, s.start, s.duration, (s.subSlices || []).filter((below) => below.duration >= 0.001).length]);
+      if (process.name === "streams") streams[thread.name] = thread.sliceGroup.slices.map(told);
       else if (process.name === "tensors") lives.push(...thread.asyncSliceGroup.slices.map((s) => s.title));
     }
   }
-  return { warnings: model.importWarnings.map((w) => w.message), streams, lives: lives.length, counters, flows: model.flowEvents.length };
+  const warnings = model.importWarnings.map((w) => w.message);
+  return { warnings, streams, lives: lives.length, counters, flows: model.flowEvents.length };
 })()"""
 
 with open(viewer, encoding="utf-8") as file:
@@ -60,8 +64,8 @@ with Page("viewer.html") as page:
     assert page.complaints == [] or all("appearance" in text for text in page.complaints), page.complaints
 
     # The importer does report a broken trace.
-    broken = {"traceEvents": [{"ph": "B", "name": "a", "pid": 1, "tid": 1, "ts": 1}, {"ph": "E", "name": "b", "pid": 1, "tid": 1, "ts": 2},
-                              {"ph": "E", "name": "c", "pid": 1, "tid": 1, "ts": 3}]}
+    broken = {"traceEvents": [{"ph": phase, "name": name, "pid": 1, "tid": 1, "ts": time}
+                              for phase, name, time in (("B", "a", 1), ("E", "b", 2), ("E", "c", 3))]}
     page.evaluate("window.traceText = " + json.dumps(json.dumps(broken)) + "; 0")
     assert page.evaluate(IMPORT)["warnings"] != [], "it warns of nothing at all"
 print(f"{len(traces)} traces hold")

@@ -2,8 +2,12 @@
 . "$PLIMSOLL_E2E/trainer.bash"
 polyfill=/usr/lib/javascript/webcomponentsjs-custom-element-v0/CustomElements.js
 with=$(python_with torch_tb_profiler)
-[[ -e $polyfill && -n $with ]] || { echo "skipped: no trace viewer; \`tools/setup.sh browser\` and \`tools/setup.sh python\` install what it is made of"; exit 77; }
-viewer=$("$with" -c 'import importlib.util, os; print(os.path.dirname(importlib.util.find_spec("torch_tb_profiler").origin))')/static/trace_viewer_full.html
+if [[ ! -e $polyfill || -z $with ]]; then
+  echo "skipped: no trace viewer; \`tools/setup.sh browser\` and \`tools/setup.sh python\` install what it is made of"
+  exit 77
+fi
+viewer=$("$with" -c 'import importlib.util, os
+print(os.path.dirname(importlib.util.find_spec("torch_tb_profiler").origin))')/static/trace_viewer_full.html
 plimsoll model resnet18:input=32,stem=cifar,width=8,classes=10 -o net.onnx 2>/dev/null
 random_data 32 3 32 10
 build_trainer trainer net.onnx --batch 16 --policy vdnn-all:m --budget 100%

@@ -8,7 +8,7 @@
 #include "compiler/check/check.h"
 #include "compiler/ir/plan_text.h"
 #include "passes/candidate.h"
-#include "passes/schedule/copies.h"
+#include "passes/schedule/evaluate.h"
 #include "passes/schedule/lower.h"
 #include "tests/check/interleave.h"
 #include "tests/random_graph.h"
@@ -50,8 +50,8 @@ schedule::Program random_schedule(const ScheduleRequest& request, uint64_t seed,
   schedule::Evaluator evaluator(model);
   schedule::Decisions decisions = random_decisions(model, seed);
   schedule::Trace trace;
-  schedule::Lowering(model).lower_possible(decisions, trace);
-  drawn.outcome = schedule::time_copies(model, evaluator, trace, request.live_limit);
+  schedule::lower_possible(model, decisions, trace);
+  drawn.outcome = evaluator.time_copies(trace, request.live_limit);
   evaluator.evaluate(trace, request.live_limit);
   drawn.least_seconds = evaluator.least_seconds(trace);
   return {.trace = std::move(trace)};

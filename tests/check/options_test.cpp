@@ -7,6 +7,7 @@
 
 #include "passes/minimum.h"
 #include "passes/planning.h"
+#include "passes/policies.h"
 #include "passes/select_variant.h"
 #include "tests/random_graph.h"
 
@@ -21,14 +22,18 @@ struct Asked {
   Minimum minimum;
 };
 
+search::Descent& search_of(const Asked& asked, int64_t sub_batch) {
+  const Planning& planning = asked.planning;
+  return planning.searches.find(planning.variants, sub_batch, planning.policy, 0, kHostBudget).value()->schedules;
+}
+
 using Values = std::set<std::string>;
 
 // The memory limits of a frontier, and where its segments begin.
 Values limits_of(const Asked& asked) {
   Values values;
   for (const int64_t size : asked.planning.sub_batches()) {
-    search::Descent& schedules =
-        asked.planning.variants.search(size, asked.planning.policy, 0, kHostBudget).value()->schedules;
+    search::Descent& schedules = search_of(asked, size);
     schedules.begin();
     for (size_t segment = 0; segment < schedules.segments(); ++segment)
       values.insert(fmt::format("{}: {} from {}", size, schedules.stretches(segment), schedules.above(segment)));
@@ -40,8 +45,7 @@ Values limits_of(const Asked& asked) {
 Values schedules_of(const Asked& asked) {
   Values values;
   for (const int64_t size : asked.planning.sub_batches()) {
-    search::Descent& schedules =
-        asked.planning.variants.search(size, asked.planning.policy, 0, kHostBudget).value()->schedules;
+    search::Descent& schedules = search_of(asked, size);
     schedules.begin();
     for (size_t segment = schedules.segment_of(asked.planning.budget_bytes); segment < schedules.segments();
          ++segment) {
@@ -97,17 +101,18 @@ TEST_CASE("no option of the search depends on the budget: a larger one has all o
   for (const uint64_t seed : seeds(8)) {
     const int64_t batch = 2 + static_cast<int64_t>(seed % 7);
     RandomCosts costs(seed);
+    Searches searches;
     Variants variants(shared(random_graph(seed, {.layers = 6 + static_cast<int>(seed), .batch = batch}), 1 + seed % 2),
                       costs, batch);
     const Policy policy = find_policy("auto").value();
     const PlanRequest all{.policy = "auto", .batch = batch, .may_split_statistics = true, .effort = 1};
-    const Planning free{.variants = variants, .request = all, .policy = policy};
+    const Planning free{.variants = variants, .searches = searches, .request = all, .policy = policy};
     const int64_t bytes = free.recipe(policy).unconstrained(batch).value().arena();
     std::map<std::string, Values> smaller;
     for (const int64_t percent : {30, 45, 60, 80, 100, 140}) {
       PlanRequest request = all;
       request.budget_bytes = bytes * percent / 100;
-      Planning planning{.variants = variants, .request = request, .policy = policy};
+      Planning planning{.variants = variants, .searches = searches, .request = request, .policy = policy};
       const Found unlimited = planning.recipe(policy).unconstrained(batch).value();
       REQUIRE(resolve_budget(planning, unlimited).ok());
       const Asked asked{planning, unlimited, find_minimum(planning, unlimited).value()};

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/plan_json.h"
 #include "passes/planner.h"
+#include "passes/policies.h"
 #include "passes/select_variant.h"
 #include "tests/random_graph.h"
 
@@ -36,6 +37,7 @@ TEST_CASE("the winner of the contest is as fast as the fastest of all schedules 
     const TaskGraph graph = random_graph(seed, {.layers = 4 + static_cast<int>(seed), .batch = batch});
     RandomCosts costs(seed);
     Variants variants(graph, costs, batch);
+    Searches searches;
     const std::vector<int64_t> sizes = worthwhile_sub_batches(batch);
     const Candidate& whole = *variants.candidate(batch).value();
     const Plan free = plan_within(whole, policy, kNoLimit).value();
@@ -46,7 +48,7 @@ TEST_CASE("the winner of the contest is as fast as the fastest of all schedules 
       Found nothing;
       nothing.plan.summary.iteration_seconds = std::numeric_limits<double>::infinity();
       const Selection selection =
-          select_variant(variants, policy, sizes, {.budget_bytes = budget, .effort = 0}, nothing).value();
+          select_variant(searches, variants, policy, sizes, {.budget_bytes = budget, .effort = 0}, nothing).value();
       if (!std::isfinite(fastest)) continue;
       ++fitting;
       CHECK(selection.best.seconds() == Approx(fastest));

@@ -26,7 +26,10 @@ expect 0 plan --algorithms-of tight.json -o again.json
 ! grep "other bits" err || fail "it warns of nothing"
 plimsoll verify again.json
 
-expect 0 plimsoll plan net.onnx --batch 16 --sub-batch 4 --costs p100 --algorithms-of tight.json -o other.json; says "--sub-batch 8 to make them equal"
+expect 0 plimsoll plan net.onnx --batch 16 --sub-batch 4 --costs p100 --algorithms-of tight.json -o other.json
+says "--sub-batch 8 to make them equal"
 sed 's/"algorithm": *"[a-z_0-9]*"/"algorithm": "unheard_of"/' tight.json >changed.json
-expect 0 plan -q --algorithms-of changed.json -o other.json;   says "may differ in bits from the plan of --algorithms-of"; says "is not available here"
+expect 0 plan -q --algorithms-of changed.json -o other.json
+says "may differ in bits from the plan of --algorithms-of"
+says "is not available here"
 expect 3 plan --algorithms-of none.json -o other.json;         says "none.json"

@@ -1,7 +1,8 @@
 # Shared by the tests of the command line. Sourced, in the test's own directory.
 set -euo pipefail
 # The directory is emptied. A script run by hand elsewhere would delete the files there.
-[[ $(pwd -P) == "$(realpath "${PLIMSOLL_BUILD:?run through ctest}")"/* ]] || { echo "FAILED: $PWD is not below the build directory" >&2; exit 1; }
+[[ $(pwd -P) == "$(realpath "${PLIMSOLL_BUILD:?run through ctest}")"/* ]] ||
+  { echo "FAILED: $PWD is not below the build directory" >&2; exit 1; }
 find . -mindepth 1 -delete
 
 fail() { echo "FAILED: $*" >&2; exit 1; }

@@ -40,17 +40,21 @@ for budget in budgets:
 PY
 
 # The reported minimum of a policy is enough, and a step less is not.
-least=$(/usr/bin/python3 -c 'import csv; print(min(int(r["least_bytes"]) for r in csv.DictReader(open("table.csv")) if r["policy"] == "liveness"))')
+least=$(/usr/bin/python3 -c 'import csv
+print(min(int(r["least_bytes"]) for r in csv.DictReader(open("table.csv")) if r["policy"] == "liveness"))')
 expect 0 plimsoll plan net.onnx --batch 16 --costs k40m --policy liveness --budget "$least" -o plan.json
 expect 6 plimsoll plan net.onnx --batch 16 --costs k40m --policy liveness --budget "$((least - 256))" -o less.json
 
 # Rounds that split batch normalization must be requested, and are marked.
-expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 50%; says "batch normalization computes over the whole batch"
+expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 50%
+says "batch normalization computes over the whole batch"
 ! grep -q '†' out || fail "batch normalization was split, and nobody asked for it"
-expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 50% --batch-norm split; says "† batch normalization"
+expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 50% --batch-norm split
+says "† batch normalization"
 
 # The page instead of tables; both with --csv.
-expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 60% --html page.html; says "wrote page.html"
+expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 60% --html page.html
+says "wrote page.html"
 [[ ! -s out && $(tail -c 8 page.html) == "</html>" ]] || fail "the page is not whole, or tables came too"
 
 expect 2 plimsoll compare net.onnx --batch 16;                              says "budget"

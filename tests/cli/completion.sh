@@ -11,7 +11,8 @@ by_bash() {
     printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
 }
 by_fish() {
-  HOME=$PWD fish --no-config -c 'source (plimsoll completion fish | psub); complete -C (string join " " -- $argv)' -- "$@" | cut -f 1
+  HOME=$PWD fish --no-config -c 'source (plimsoll completion fish | psub); complete -C (string join " " -- $argv)' \
+    -- "$@" | cut -f 1
 }
 # zsh completes only on a terminal. The test makes one and presses Tab twice, for a list.
 by_zsh() {
@@ -33,7 +34,9 @@ def read_until(wanted, quiet):
     return seen
 
 
-os.write(terminal, b"PS1=; stty cols 200; autoload -U compinit; compinit -D -u; source completion.zsh; LISTMAX=10000; echo rea''dy\n")
+os.write(
+    terminal,
+    b"PS1=; stty cols 200; autoload -U compinit; compinit -D -u; source completion.zsh; LISTMAX=10000; echo rea''dy\n")
 read_until("\nready", 0)
 os.write(terminal, sys.argv[1].encode() + b"\t\t")
 # Wait until the shell has printed nothing for a while.

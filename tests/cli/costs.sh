@@ -29,7 +29,10 @@ expect 0 plimsoll compile $net --costs modelled -o modelled; says "(modelled)"
 [[ $(costs_of modelled/plan.json) == modelled ]] || fail "modelled costs are $(costs_of modelled/plan.json)"
 [[ $(asked) -eq 0 ]] || fail "measured where it should not"
 
-expect 0 plimsoll compile $net -o trainer;                   says "(profiled)"; says "profiling "; says "--costs modelled"
+expect 0 plimsoll compile $net -o trainer
+says "(profiled)"
+says "profiling "
+says "--costs modelled"
 [[ $(grep -c "profiling " err) -eq 1 ]] || fail "says more than once that it measures"
 ! grep "profiling \[" err >/dev/null || fail "a bar where no terminal is"
 [[ $(costs_of trainer/plan.json) == profiled ]] || fail "a trainer's costs are $(costs_of trainer/plan.json)"
@@ -61,7 +64,8 @@ export PLIMSOLL_PROFILER=$PWD/one_by_one XDG_CACHE_HOME=$PWD/ended
 touch kill
 expect 137 plimsoll compile $net -q -o ended_trainer
 # A header, the links, and one task from each of two requests: the third was not answered.
-[[ $(cat ended/plimsoll/costs-*.jsonl | wc -l) -eq 4 ]] || { cat ended/plimsoll/*; fail "what was measured before is lost"; }
+[[ $(cat ended/plimsoll/costs-*.jsonl | wc -l) -eq 4 ]] ||
+  { cat ended/plimsoll/*; fail "what was measured before is lost"; }
 [[ ! -e ended_trainer && -z $(ls -A tmp) ]] || fail "ended, it left $(ls -A ended_trainer tmp)"
 rm kill times
 expect 0 plimsoll compile $net -q -o ended_trainer
@@ -71,7 +75,9 @@ cat ended/plimsoll/costs-*.jsonl | sed 1d | cut -d'"' -f1-4 | sort >lines
 [[ -z $(ls -A tmp) ]] || fail "left behind: $(ls -A tmp)"
 
 # Workspaces always come from the profiler, even with modelled times.
-expect 8 env PLIMSOLL_PROFILER="$PWD/nowhere" plimsoll compile $net -o none; says "cannot run '$PWD/nowhere'"; says "set PLIMSOLL_PROFILER to its path"
+expect 8 env PLIMSOLL_PROFILER="$PWD/nowhere" plimsoll compile $net -o none
+says "cannot run '$PWD/nowhere'"
+says "set PLIMSOLL_PROFILER to its path"
 [[ ! -e none ]] || fail "a trainer without a profiler"
 # As in a build without CUDA: the message says what is missing, and how to work without it.
 mkdir without && cp "$(command -v plimsoll)" "$(command -v plimsoll-profile-host)" without/

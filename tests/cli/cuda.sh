@@ -9,7 +9,8 @@ expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 --preci
 expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 --precision tf32 -o tf32
 expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs t4 --precision fp32 -o t4
 expect 0 plimsoll inspect tf32
-[[ $(head -1 out) == *"products in TF32 (--precision fp32: none)"* ]] || { cat out; fail "the first line does not say TF32"; }
+[[ $(head -1 out) == *"products in TF32 (--precision fp32: none)"* ]] ||
+  { cat out; fail "the first line does not say TF32"; }
 expect 0 plimsoll inspect trainer
 grep -q TF32 out && { cat out; fail "a plan in fp32 says TF32"; }
 /usr/bin/python3 - <<'PY'
@@ -31,7 +32,10 @@ cmp trainer/kernels_0.cpp again/kernels_0.cpp || fail "the same command gives an
 
 # Without --costs a local GPU is measured. Without a GPU, a trainer is for an H200, and the compiler says so.
 if ! nvidia-smi >/dev/null 2>&1; then
-  expect 0 plimsoll compile net.onnx --batch 64 --target cuda -o default;        says "no GPU found"; says "--costs h200"; says "(modelled)"
+  expect 0 plimsoll compile net.onnx --batch 64 --target cuda -o default
+  says "no GPU found"
+  says "--costs h200"
+  says "(modelled)"
   cmp tf32/kernels_0.cpp default/kernels_0.cpp || fail "without a GPU the default is not --costs h200"
   expect 0 plimsoll compile net.onnx --batch 64 --target cuda -q -o default
   ! grep -v '^note: loss: ' err || fail "not quiet with -q"
@@ -42,27 +46,34 @@ fi
 
 # The layout of images follows the tasks' times, channels last on tensor cores and otherwise not; or the request.
 plimsoll model resnet18:input=64 -o resnet.onnx 2>/dev/null
-expect 0 plimsoll plan resnet.onnx --batch 64 --target cuda --costs h100 --precision tf32 --policy liveness -o plan.json; says "layout   nhwc in "
-expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs k40m -o plan.json;                 says "layout   nchw: tasks of a round take"
-expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --precision tf32 --layout nhwc -o plan.json; says "layout   nhwc, as asked"
-expect 0 plimsoll inspect plan.json;                                                                says "layout nhwc, as asked"
+expect 0 plimsoll plan resnet.onnx --batch 64 --target cuda --costs h100 --precision tf32 --policy liveness -o plan.json
+says "layout   nhwc in "
+expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs k40m -o plan.json
+says "layout   nchw: tasks of a round take"
+expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --precision tf32 --layout nhwc -o plan.json
+says "layout   nhwc, as asked"
+expect 0 plimsoll inspect plan.json
+says "layout nhwc, as asked"
 expect 2 plimsoll plan net.onnx --batch 64 --target cuda --layout nChw8c -o plan.json;              says "nchw and nhwc"
 expect 2 plimsoll plan net.onnx --batch 64 --layout nhwc -o plan.json;                              says "is for GPUs"
 
 # The last round is smaller: an engine must serve both rounds, whatever cuDNN prefers for each.
-expect 0 plimsoll plan resnet.onnx --batch 32 --sub-batch 6 --target cuda --costs h200 -o plan.json; says "in 6 rounds of 6"
+expect 0 plimsoll plan resnet.onnx --batch 32 --sub-batch 6 --target cuda --costs h200 -o plan.json
+says "in 6 rounds of 6"
 
 # A device that no profiler knows can be used for reports; a trainer needs workspaces.
 expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs k40m -o plan.json;      says "(modelled)"
 expect 8 plimsoll compile net.onnx --batch 64 --target cuda --costs k40m -o none;        says "k40m"
 expect 2 plimsoll plan net.onnx --batch 64 --target cuda --costs host -o plan.json;      says "is not a GPU"
-expect 2 plimsoll plan net.onnx --batch 64 --precision tf32 -o plan.json;                     says "the host computes in fp32"
+expect 2 plimsoll plan net.onnx --batch 64 --precision tf32 -o plan.json
+says "the host computes in fp32"
 expect 2 plimsoll plan net.onnx --batch 64 --target cuda --precision fp64 -o plan.json;       says "fp64"
 
 expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --process-budget 800MiB -o plan.json
 says "768.0 MiB for the context"; says "32.0 MiB for the arena"
 /usr/bin/python3 -c 'import json; assert json.load(open("plan.json"))["budget_bytes"] == 32 << 20'
-expect 6 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --process-budget 700MiB -o plan.json; says "leaves nothing"
+expect 6 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --process-budget 700MiB -o plan.json
+says "leaves nothing"
 expect 2 plimsoll plan net.onnx --batch 64 --process-budget 800MiB -o plan.json;         says "--budget"
 expect 2 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --process-budget 50% -o plan.json; says "bytes"
 

@@ -1,7 +1,9 @@
 # Two plans of one network: the changes made by the larger budget.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
-for share in 20 35 90; do plimsoll plan -q net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget $share% -o $share.json; done
+for share in 20 35 90; do
+  plimsoll plan -q net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget $share% -o $share.json
+done
 
 expect 0 plimsoll diff 35.json 90.json
 for part in "budget" "iteration" "→ keep"; do says "$part"; done
@@ -15,5 +17,7 @@ expect 3 plimsoll diff 35.json none.json
 echo '{}' >empty.json
 expect 4 plimsoll diff empty.json 35.json; says "empty.json"
 expect 0 plimsoll diff 35.json 90.json --html page.html; says "wrote page.html"
-for part in "Two plans of" "After takes" "Decisions that changed" "→ keep"; do grep -F "$part" page.html >/dev/null || fail "the page does not say: $part"; done
+for part in "Two plans of" "After takes" "Decisions that changed" "→ keep"; do
+  grep -F "$part" page.html >/dev/null || fail "the page does not say: $part"
+done
 expect 7 plimsoll diff 35.json 90.json --html none/page.html

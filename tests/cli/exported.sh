@@ -6,7 +6,8 @@
 planned=0 refused=""
 while read -r name flags; do
   # shellcheck disable=SC2086
-  if plimsoll plan "$name.onnx" --batch 4 --assume trainable --budget 100% --costs p100 --effort 0 -q $flags -o plan.json >out 2>err; then
+  if plimsoll plan "$name.onnx" --batch 4 --assume trainable --budget 100% --costs p100 --effort 0 -q $flags \
+      -o plan.json >out 2>err; then
     planned=$((planned + 1))
   else
     refused+=" $name"

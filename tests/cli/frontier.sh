@@ -46,7 +46,8 @@ for slower, faster in zip(times, times[1:]): assert faster <= slower * (1 + 1e-9
 assert int(split[0]["budget_bytes"]) < int(whole[0]["budget_bytes"]) and int(split[0]["rounds"]) > 1, split[0]
 PY
 
-expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --policy liveness --html page.html; says "wrote page.html"
+expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --policy liveness --html page.html
+says "wrote page.html"
 [[ ! -s out && $(tail -c 8 page.html) == "</html>" ]] || fail "the page is not whole, or the table came too"
 
 # A large layer with small activations: in three rounds it is updated in slices, some early and some last, one after the

@@ -2,7 +2,9 @@
 # of the memory available to this machine, or to the control group of this process.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
-field() { /usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$1" "$2"; }
+field() {
+  /usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$1" "$2"
+}
 plan() { plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 "$@"; }
 
 expect 0 plan -o free.json
@@ -26,7 +28,8 @@ arena=$(sed -n 's/.*fits with this host budget; the minimum is \([0-9]*\) bytes.
 [[ ! -e none.json && $works -gt 0 && $arena -gt $least ]] || fail "the way out is not said: '$works' '$arena'"
 expect 0 plan --budget "$least" --host-budget "$works" -o works.json
 expect 0 plan --budget "$arena" --host-budget 0 -o works.json
-[[ $(field works.json minimum_bytes) -eq $arena && $(field works.json host_pool_bytes) -eq 0 ]] || fail "another minimum than was said"
+[[ $(field works.json minimum_bytes) -eq $arena && $(field works.json host_pool_bytes) -eq 0 ]] ||
+  fail "another minimum than was said"
 # The other budget is too small by itself.
 expect 6 plan --budget "$((least - 256))" --host-budget "$((1 << 40))" -o none.json; says "the minimum is $least bytes"
 ! grep "host budget is too small" err || fail "a host budget of a tebibyte binds"
@@ -62,8 +65,10 @@ says "1.0 MiB (1,048,576 bytes), 50 % of the memory that the control group of th
 expect 0 there --budget "$least" --host-budget auto -o least.json
 [[ $(field least.json host_pool_bytes) -gt $((1 << 20)) ]] || fail "the least plan has no host pool to speak of"
 expect 0 there --budget "$((least * 3))" --host-budget 40% -o part.json
-[[ $(field part.json host_pool_bytes) -le $((2 * (1 << 20) * 40 / 100)) ]] || fail "the host pool is larger than its share"
+[[ $(field part.json host_pool_bytes) -le $((2 * (1 << 20) * 40 / 100)) ]] ||
+  fail "the host pool is larger than its share"
 # No default for a plan that may be for another machine.
 expect 0 there --costs k40m -o elsewhere.json
 expect 0 there --budget "$(field elsewhere.json minimum_bytes)" --costs k40m -o elsewhere.json
-[[ $(field elsewhere.json host_pool_bytes) -gt $((1 << 20)) ]] || fail "the least plan for another machine has no host pool to speak of"
+[[ $(field elsewhere.json host_pool_bytes) -gt $((1 << 20)) ]] ||
+  fail "the least plan for another machine has no host pool to speak of"

@@ -1,7 +1,8 @@
 # Reports of a plan: tables, one name explained, CSV that adds up, a trace and a page.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
-expect 0 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget 35% --what-if 4MiB -o plan.json
+expect 0 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget 35% --what-if 4MiB \
+  -o plan.json
 
 expect 0 plimsoll inspect plan.json
 for part in "the peak:" "copies of one round" "layers, one round" "4.0 MiB more"; do says "$part"; done
@@ -11,13 +12,15 @@ for part in "the peak:" "copies of one round" "layers, one round" "4.0 MiB more"
 # The gain from 256 MiB more is reported by default, and equals that of an explicit request. If the batch can be split
 # in many ways, it may be less. With a time limit the line names the option.
 for asked in "" "--what-if 256MiB"; do
-  plimsoll plan net.onnx --batch 2048 --costs k40m --effort 0 --policy auto --budget 35% -q $asked -o "more${asked:+-asked}.json"
+  plimsoll plan net.onnx --batch 2048 --costs k40m --effort 0 --policy auto --budget 35% -q $asked \
+    -o "more${asked:+-asked}.json"
 done
 /usr/bin/python3 - <<'PY'
 import json
 unasked, asked = (json.load(open(name))["summary"] for name in ("more.json", "more-asked.json"))
 assert unasked["unconstrained_bytes"] - unasked["arena_bytes"] > 256 << 20, "so much more is all that there is to have"
-assert unasked["more_bytes"] == 256 << 20 and unasked["more_seconds"] == asked["more_seconds"] < unasked["iteration_seconds"]
+assert unasked[
+    "more_bytes"] == 256 << 20 and unasked["more_seconds"] == asked["more_seconds"] < unasked["iteration_seconds"]
 PY
 expect 0 plimsoll inspect more.json; says "256.0 MiB more"; says "would save"
 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto -q -o all.json
@@ -30,7 +33,8 @@ splits --what-if 256MiB -o splits-asked.json
 import json
 unasked, asked = (json.load(open(name))["summary"] for name in ("splits.json", "splits-asked.json"))
 assert unasked["more_bytes"] == asked["more_bytes"] == 256 << 20
-assert asked["more_seconds"] <= unasked["more_seconds"] * (1 + 1e-9) and unasked["more_seconds"] < unasked["iteration_seconds"], (unasked, asked)
+assert asked["more_seconds"] <= unasked["more_seconds"] * (
+    1 + 1e-9) and unasked["more_seconds"] < unasked["iteration_seconds"], (unasked, asked)
 PY
 expect 0 plimsoll inspect splits.json; says "256.0 MiB more"; says "would save"
 splits --time-limit 1000 -o limited.json
@@ -61,7 +65,8 @@ json.load(open("plan.json"))
 PY
 
 # An explanation of one name, and an unknown name.
-gone=$(/usr/bin/python3 -c 'import csv; print(next(r["tensor"] for r in csv.DictReader(open("tensors.csv")) if r["fate"] in ("offload", "recompute")))')
+gone=$(/usr/bin/python3 -c 'import csv
+print(next(r["tensor"] for r in csv.DictReader(open("tensors.csv")) if r["fate"] in ("offload", "recompute")))')
 expect 0 plimsoll inspect plan.json --explain "$gone";  says "made by"; says "gap"; says "kept, "
 layer=$(/usr/bin/python3 -c 'import csv; print(next(csv.DictReader(open("layers.csv")))["layer"])')
 expect 0 plimsoll inspect plan.json --explain "$layer"; says "layer $layer"
@@ -74,15 +79,19 @@ expect 0 plimsoll inspect plan.json --trace trace.json --html page.html
 import json
 tracks = {}
 for event in json.load(open("trace.json"))["traceEvents"]:
-    if event["ph"] == "X": tracks.setdefault(event["tid"], []).append((round(event["ts"] * 1000), round((event["ts"] + event["dur"]) * 1000)))
+    if event["ph"] == "X":
+        tracks.setdefault(event["tid"], []).append((round(event["ts"] * 1000), round(
+            (event["ts"] + event["dur"]) * 1000)))
 assert len(tracks) >= 2
 for slices in tracks.values():
     slices.sort()
     assert all(a[1] <= b[0] for a, b in zip(slices, slices[1:]))
 PY
 [[ $(tail -c 8 page.html) == "</html>" ]] || fail "the page is not whole"
-expect 0 plimsoll inspect plan.json --html again.html; cmp -s page.html again.html || fail "the same plan makes another page"
-expect 7 plimsoll inspect plan.json --html nowhere/page.html; [[ ! -e nowhere ]] || fail "a refused page left something behind"
+expect 0 plimsoll inspect plan.json --html again.html
+cmp -s page.html again.html || fail "the same plan makes another page"
+expect 7 plimsoll inspect plan.json --html nowhere/page.html
+[[ ! -e nowhere ]] || fail "a refused page left something behind"
 expect 0 plimsoll inspect plan.json --html measured.html --measured trace.json
 # A directory's own measured.json needs no flag. A file of another plan is then ignored, but refused if it was given
 # explicitly.
@@ -92,10 +101,14 @@ expect 0 plimsoll inspect made --html found.html; says "with the times measured 
 cmp -s found.html measured.html || fail "the file beside the plan is not what --measured makes of it"
 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget 60% -q -o other.json
 plimsoll inspect other.json --trace made/measured.json 2>/dev/null
-expect 0 plimsoll inspect made --html found.html; says "made/measured.json is ignored"; says "is it a trace of this plan?"
+expect 0 plimsoll inspect made --html found.html
+says "made/measured.json is ignored"
+says "is it a trace of this plan?"
 cmp -s found.html page.html || fail "something of another plan's trace is in the page"
 expect 4 plimsoll inspect made --html none.html --measured made/measured.json; says "is it a trace of this plan?"
-expect 4 plimsoll inspect plan.json --html none.html --measured plan.json; says "no traceEvents"; [[ ! -e none.html ]] || fail "a refused page was written"
+expect 4 plimsoll inspect plan.json --html none.html --measured plan.json
+says "no traceEvents"
+[[ ! -e none.html ]] || fail "a refused page was written"
 expect 2 plimsoll inspect plan.json --measured trace.json;   says "--html"
 expect 2 plimsoll inspect net.onnx --html page.html;         says "applies to plans"
 expect 2 plimsoll inspect plan.json --csv=colours
@@ -108,17 +121,22 @@ expect 0 plimsoll inspect net.onnx --weights; cp out all
 grep -q '^trained .*fc.weight' all && grep -q '^statistic ' all || fail "the list of weights"
 [[ $(grep -c '^trained' all) -eq 62 ]] || fail "not all weights are listed"
 expect 0 plimsoll inspect net.onnx --weights --trainable 'fc.*'
-[[ $(grep '^trained' out | awk '{ print $2 }' | sort | xargs) == "fc.bias fc.weight" ]] || fail "not what matches is trained"
-expect 2 plimsoll inspect net.onnx --weights --trainable 'head.*';  says "--trainable 'head.*' matches no trained weight"
+[[ $(grep '^trained' out | awk '{ print $2 }' | sort | xargs) == "fc.bias fc.weight" ]] ||
+  fail "not what matches is trained"
+expect 2 plimsoll inspect net.onnx --weights --trainable 'head.*'
+says "--trainable 'head.*' matches no trained weight"
 expect 2 plimsoll inspect plan.json --weights;                      says "applies to models"
-plimsoll plan net.onnx --batch 4 --costs k40m --policy liveness -q --trainable 'fc.*' --trainable 'layer4.*' -o some.json
-plimsoll plan net.onnx --batch 4 --costs k40m --policy liveness -q --freeze 'conv1*' --freeze 'bn1*' --freeze 'layer[123].*' -o rest.json
+plimsoll plan net.onnx --batch 4 --costs k40m --policy liveness -q --trainable 'fc.*' --trainable 'layer4.*' \
+  -o some.json
+plimsoll plan net.onnx --batch 4 --costs k40m --policy liveness -q --freeze 'conv1*' --freeze 'bn1*' \
+  --freeze 'layer[123].*' -o rest.json
 /usr/bin/python3 - <<'PY'
 import json
 some, rest = (json.load(open(name)) for name in ("some.json", "rest.json"))
 for plan in (some, rest): del plan["summary"]["planning_seconds"]
 assert some == rest
-assert {t["name"].split(".update")[0] for t in some["tasks"] if t["name"].endswith(".update")} >= {"fc.weight", "fc.bias"}
+assert {t["name"].split(".update")[0] for t in some["tasks"] if t["name"].endswith(".update")
+       } >= {"fc.weight", "fc.bias"}
 PY
 
 # The bytes kept on the host at the peak are at most those that reside there, kind by kind. A slice is not counted in

@@ -45,7 +45,8 @@ plimsoll_add_trainer(fit ${TRAINER})
 CMAKE
 configure_consumer() {
   rm -rf consumer/build
-  cmake -S consumer -B consumer/build -G Ninja -DCMAKE_PREFIX_PATH="$PWD/elsewhere" -DTRAINER="$PWD/trainer" "$@" >log 2>&1
+  cmake -S consumer -B consumer/build -G Ninja -DCMAKE_PREFIX_PATH="$PWD/elsewhere" \
+    -DTRAINER="$PWD/trainer" "$@" >log 2>&1
 }
 configure_consumer && cmake --build consumer/build >log 2>&1 || { cat log; fail "a project that links Plimsoll::host"; }
 expect 0 consumer/build/fit --data synthetic --steps 1 --quiet
@@ -53,7 +54,8 @@ expect 0 consumer/build/fit --data synthetic --steps 1 --quiet
 sed -i 's/plimsoll_runtime_[0-9a-f]*/plimsoll_runtime_0123456789abcdef/g' trainer/program.cpp
 grep -q plimsoll_runtime_0123456789abcdef trainer/program.cpp || fail "the program does not refer to the stamp"
 ! cmake --build consumer/build >log 2>&1 || fail "a program of other sources links"
-grep -q "undefined reference.*plimsoll_runtime_0123456789abcdef" log || { cat log; fail "the error is not the stamp's"; }
+grep -q "undefined reference.*plimsoll_runtime_0123456789abcdef" log ||
+  { cat log; fail "the error is not the stamp's"; }
 # What is missing is named.
 ! (unset ONEDNN_ROOT && configure_consumer "-DCMAKE_IGNORE_PATH=/usr/include;/usr/local/include") ||
   fail "Plimsoll::host without oneDNN"

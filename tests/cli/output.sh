@@ -20,7 +20,8 @@ expect 7 plimsoll plan net.onnx --batch 8 -q -o no/such/plan.json; says "cannot 
 echo file > occupied
 expect 7 compile occupied
 expect 7 plimsoll plan net.onnx --batch 8 -o /dev/full -q
-for told in "--help" "--version" "plan --help" "model --list" operators doctor "man" "completion bash" "inspect net.onnx" "inspect trainer"; do
+for told in "--help" "--version" "plan --help" "model --list" operators doctor "man" "completion bash" \
+    "inspect net.onnx" "inspect trainer"; do
   expect 7 bash -c "plimsoll $told >/dev/full"; says "cannot write to standard output: No space left on device"
 done
 expect 7 plimsoll plan net.onnx --batch 8 -o no/such/plan.json -q
@@ -104,7 +105,8 @@ for how in "model lenet -o" "export trainer -o" "plan net.onnx --batch 8 --polic
       for ((call = 1; ; ++call)); do
         rm -f kept/file && [[ -z $before ]] || echo $before >kept/file
         code=0
-        env ${named:+NAMED=1} LD_PRELOAD=$PWD/die.so DIE_FROM=kept DIE_EVERY=1 DIE_AT=$call plimsoll $how kept/file 2>/dev/null || code=$?
+        env ${named:+NAMED=1} LD_PRELOAD=$PWD/die.so DIE_FROM=kept DIE_EVERY=1 DIE_AT=$call plimsoll $how kept/file \
+          2>/dev/null || code=$?
         [[ $code -eq 137 || $code -eq 0 ]] || fail "exit $code when $how was killed at call $call"
         [[ $code -ne 0 ]] || break
         [[ $(beside | wc -l) -le 1 ]] || fail "killed at call $call, $how left $(beside)"
@@ -113,7 +115,8 @@ for how in "model lenet -o" "export trainer -o" "plan net.onnx --batch 8 --polic
       done
       [[ $call -gt 3 ]] || fail "$how wrote with $call calls"
       [[ -z $(beside) ]] || fail "$how left $(beside)"
-      if [[ $how == plan* ]]; then plimsoll verify kept/file >/dev/null; else cmp good kept/file; fi || fail "$how wrote another file"
+      if [[ $how == plan* ]]; then plimsoll verify kept/file >/dev/null; else cmp good kept/file; fi ||
+          fail "$how wrote another file"
     done
   done
 done
@@ -123,7 +126,8 @@ mkdir pairs
 pair() { # the model, by the sum of its own text and of the weights that it names
   local name
   name=$(grep -aom1 'net\.onnx\.data\|[0-9a-f]\{16\}\.weights' pairs/net.onnx | head -n 1)
-  { sed 's/net\.onnx\.data/weights/g; s/[0-9a-f]\{16\}\.weights/weights/g' pairs/net.onnx; cat "pairs/$name"; } | sha256sum
+  { sed 's/net\.onnx\.data/weights/g; s/[0-9a-f]\{16\}\.weights/weights/g' pairs/net.onnx; cat "pairs/$name"; } |
+    sha256sum
 }
 plimsoll model lenet:init=zeros -o pairs/net.onnx 2>/dev/null && ten=$(pair)
 plimsoll model lenet:init=zeros,classes=100 -o pairs/net.onnx 2>/dev/null && hundred=$(pair)
@@ -131,14 +135,17 @@ plimsoll model lenet:init=zeros,classes=100 -o pairs/net.onnx 2>/dev/null && hun
 for ((call = 1; ; ++call)); do
   rm pairs/* && plimsoll model lenet:init=zeros -o pairs/net.onnx 2>/dev/null
   code=0
-  LD_PRELOAD=$PWD/die.so DIE_FROM=pairs DIE_EVERY=1 DIE_AT=$call plimsoll model lenet:init=zeros,classes=100 -o pairs/net.onnx 2>/dev/null || code=$?
+  LD_PRELOAD=$PWD/die.so DIE_FROM=pairs DIE_EVERY=1 DIE_AT=$call plimsoll model lenet:init=zeros,classes=100 \
+    -o pairs/net.onnx 2>/dev/null || code=$?
   [[ $code -eq 137 || $code -eq 0 ]] || fail "exit $code when it was killed at call $call"
   is=$(pair)
-  [[ $is == "$ten" || $is == "$hundred" ]] || fail "killed at call $call, it left a model with weights that are not its own"
+  [[ $is == "$ten" || $is == "$hundred" ]] ||
+    fail "killed at call $call, it left a model with weights that are not its own"
   [[ $code -ne 0 ]] || break
   plimsoll model lenet:init=zeros -o pairs/net.onnx 2>/dev/null
   plimsoll model lenet:init=zeros,classes=100 -o pairs/net.onnx 2>/dev/null
-  [[ $(pair) == "$hundred" && $(ls -A pairs | wc -l) -eq 2 ]] || fail "behind a kill at call $call there is $(ls -A pairs)"
+  [[ $(pair) == "$hundred" && $(ls -A pairs | wc -l) -eq 2 ]] ||
+    fail "behind a kill at call $call there is $(ls -A pairs)"
 done
 [[ $call -gt 6 && $is == "$hundred" && $(ls -A pairs | wc -l) -eq 2 ]] || fail "with $call calls it left $(ls -A pairs)"
 [[ $(cat kept/.file.plimsoll-mine) == precious ]] || fail "somebody's file of a name like ours is gone"

@@ -17,7 +17,8 @@ profile = json.load(open("P.json"))
 assert profile["threads"] == 1 and profile["libraries"]["onednn"]
 assert all(a["seconds"] > 0 for task in profile["tasks"] for a in task["algorithms"])
 for pool in ("ram", "spill"):
-    assert min(profile["links"][pool][how][way + "_bytes_per_second"] for how in ("alone", "beside") for way in ("d2h", "h2d")) > 0
+    assert min(profile["links"][pool][how][way + "_bytes_per_second"] for how in ("alone", "beside")
+               for way in ("d2h", "h2d")) > 0
 del profile["tasks"][0]
 json.dump(profile, open("lacks.json", "w"))
 json.dump(profile | {"device": "another"}, open("elsewhere.json", "w"))
@@ -39,7 +40,9 @@ PY
 
 expect 3 plimsoll plan $net --batch 8 --costs nowhere.json;         says "nowhere.json"
 echo '{"schema": 2}' >other.json
-expect 3 plimsoll plan $net --batch 8 --costs other.json;           says "other.json: profile.json: schema is 2"; says "plimsoll profile"
+expect 3 plimsoll plan $net --batch 8 --costs other.json
+says "other.json: profile.json: schema is 2"
+says "plimsoll profile"
 head -c 300 P.json >short.json
 expect 3 plimsoll plan $net --batch 8 --costs short.json;           says "short.json: profile.json: is not JSON: line "
 expect 2 plimsoll profile $net --batch 8 --sub-batch 9 -o P.json;   says "sub-batch"
@@ -66,7 +69,8 @@ cmp anew.json again.json || fail "what --remeasure measured is not kept"
 
 expect 0 plimsoll cache; says "$PWD/apart/plimsoll: "; says " file"; says "measured on"; says "1 thread, measured"
 tasks=$(/usr/bin/python3 -c 'import json; print(len(json.load(open("anew.json"))["tasks"]))')
-awk -v tasks="$tasks" '$1 ~ /^costs-/ && $2 >= tasks { found = 1 } END { exit !found }' out || { cat out; fail "the tasks are not counted"; }
+awk -v tasks="$tasks" '$1 ~ /^costs-/ && $2 >= tasks { found = 1 } END { exit !found }' out ||
+  { cat out; fail "the tasks are not counted"; }
 touch apart/plimsoll/mine
 expect 0 plimsoll cache --clear; says "deleted "
 [[ $(ls apart/plimsoll) == mine ]] || fail "not what is its own is deleted: $(ls apart/plimsoll)"

@@ -24,7 +24,8 @@ for policy in offload speed memory cost; do
   expect 0 plimsoll plan alexnet.onnx --batch 200 --rules superneurons --policy superneurons:$policy -o $policy.json
   expect 0 plimsoll verify $policy.json; says "ok:"
 done
-expect 0 plimsoll plan alexnet.onnx --batch 200 --rules superneurons --policy superneurons --budget 1490MiB -o cached.json
+expect 0 plimsoll plan alexnet.onnx --batch 200 --rules superneurons --policy superneurons --budget 1490MiB \
+  -o cached.json
 /usr/bin/python3 - <<'PY'
 import json
 for policy, again, peak, step in (("offload", 0, 1132.056, 39), ("speed", 14, 993.018, 43), ("memory", 23, 886.230, 44),
@@ -44,6 +45,7 @@ done
 
 expect 2 plimsoll compile alexnet.onnx --batch 4 --rules superneurons -o trainer; says "for reports"
 [[ ! -e trainer ]] || fail "a trainer was made"
-expect 2 plimsoll plan alexnet.onnx --batch 4 --rules nobody -o plan.json; says "rules: true, superneurons, modnn, dymem, vdnn, chen"
+expect 2 plimsoll plan alexnet.onnx --batch 4 --rules nobody -o plan.json
+says "rules: true, superneurons, modnn, dymem, vdnn, chen"
 expect 2 plimsoll plan alexnet.onnx --batch 4 --rules superneurons --sub-batch 2 -o plan.json; says "--sub-batch"
 rm -f alexnet.onnx.data

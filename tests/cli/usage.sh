@@ -8,7 +8,8 @@ expect 2 plimsoll plan net.onnx;                                      says "batc
 expect 2 plimsoll plan net.onnx --batch 0;                            says "--batch is 0"
 expect 2 plimsoll plan net.onnx --batch -4;                           says "--batch is -4"
 expect 2 plimsoll plan net.onnx --batch 8 --sub-batch 9;              says "expected 1 to the batch, 8"
-expect 2 plimsoll plan net.onnx --batch 8 --sub-batch 0;              says "--sub-batch is 0; expected 1 to the batch, 8"
+expect 2 plimsoll plan net.onnx --batch 8 --sub-batch 0
+says "--sub-batch is 0; expected 1 to the batch, 8"
 expect 2 plimsoll plan net.onnx --batch 8 --threads 0;                says "--threads is 0; expected 1 to 1024"
 expect 2 plimsoll plan net.onnx --batch 8 --clip-norm 0;              says "--clip-norm is 0; expected above 0"
 expect 2 plimsoll plan net.onnx --batch 8 --momentum nan;             says "--momentum is nan"
@@ -22,8 +23,10 @@ expect 2 plimsoll plan net.onnx --batch 8 --optimizer rmsprop
 expect 2 plimsoll plan net.onnx --batch 8 --target tpu;               says "targets: host"
 expect 2 plimsoll plan net.onnx --batch 8 --costs abacus;             says "abacus"
 expect 2 plimsoll plan net.onnx --batch 8 --dim seq;                  says "NAME=SIZE"
-expect 2 plimsoll plan net.onnx --batch 8 --dim seq=4;               says "--dim seq=4: the model has no dimension of this name"
-expect 2 plimsoll inspect net.onnx --dim seq=4;                       says "--dim seq=4: the model has no dimension of this name"
+expect 2 plimsoll plan net.onnx --batch 8 --dim seq=4
+says "--dim seq=4: the model has no dimension of this name"
+expect 2 plimsoll inspect net.onnx --dim seq=4
+says "--dim seq=4: the model has no dimension of this name"
 expect 2 plimsoll plan net.onnx --batch 8 --dim n=4 --dim n=5;       says "--dim n is given twice: 4 and 5"
 expect 2 plimsoll plan net.onnx --batch 8 --no-such-flag;             says "no-such-flag"
 expect 2 plimsoll plan net.onnx --batch 8 --lr 0.1;                   says "that is a trainer's flag"
@@ -32,13 +35,15 @@ expect 2 plimsoll plan net.onnx --batch --budget 60%;                 says "--ba
 expect 2 plimsoll plan net.onnx --batch=;                             says "--batch is ''; expected an integer"
 expect 2 plimsoll plan net.onnx --batch 4 --batch 8;                  says "--batch is given twice: 4 and 8"
 expect 2 plimsoll plan net.onnx --batch 4 --strict --strict;          says "--strict is given twice"
-expect 2 plimsoll plan net.onnx --batch 4 --strict=maybe;             says "--strict takes no value, but 'maybe' is given"
+expect 2 plimsoll plan net.onnx --batch 4 --strict=maybe
+says "--strict takes no value, but 'maybe' is given"
 expect 2 plimsoll plan net.onnx --batch 99999999999999999999;         says "; expected a smaller number"
 expect 2 plimsoll plan net.onnx --batch 4 --effort x;                 says "--effort is 'x'; expected an integer"
 expect 2 plimsoll plan net.onnx --batch 4 --effort 9;                 says "--effort is 9; expected 0 to 3"
 expect 2 plimsoll plan net.onnx --batch 4 --jobs 0;                   says "--jobs is 0; expected 1 to 256"
 expect 2 plimsoll plan net.onnx --batch 4 --momentum nine;            says "--momentum is 'nine'; expected a number"
-expect 2 plimsoll plan net.onnx --batch 4 --optimizer rmsprop;        says "; expected one of sgd, momentum, adam, adamw, lamb, lion"
+expect 2 plimsoll plan net.onnx --batch 4 --optimizer rmsprop
+says "; expected one of sgd, momentum, adam, adamw, lamb, lion"
 expect 2 plimsoll plan net.onnx --batch 4 --checkpoint ck;            says '; export has it'
 expect 2 plimsoll plan net.onnx --batch 4 -o '';                      says "-o is empty"
 expect 2 plimsoll plan '' --batch 4;                                  says "MODEL.onnx is empty"
@@ -50,14 +55,21 @@ expect 2 plimsoll plan net.onnx --batch $'\xff';                      says "expe
 # No number overflows or is taken for another number.
 for option in batch sub-batch threads jobs effort ranks; do
   for number in -1 1e30 9223372036854775807 9223372036854775808 99999999999999999999 '' 12x nan; do
-    expect 2 plimsoll plan net.onnx $([[ $option == batch ]] || echo "--batch 4") --$option "$number" -o none.json;  says "--$option"
+    expect 2 plimsoll plan net.onnx $([[ $option == batch ]] || echo "--batch 4") --$option "$number" -o none.json
+    says "--$option"
   done
 done
 for option in momentum weight-decay clip-norm; do
-  for number in -1 1e39 1e400 '' 12x nan inf; do expect 2 plimsoll plan net.onnx --batch 4 --$option "$number" -o none.json;  says "--$option"; done
+  for number in -1 1e39 1e400 '' 12x nan inf; do
+    expect 2 plimsoll plan net.onnx --batch 4 --$option "$number" -o none.json;  says "--$option"
+  done
 done
-for number in -1 '' 12x nan inf; do expect 2 plimsoll plan net.onnx --batch 4 --time-limit "$number" -o none.json;  says "--time-limit"; done
-for number in 1e30 9223372036854775808; do expect 0 plimsoll plan net.onnx --batch 4 --time-limit $number -q -o long.json; done
+for number in -1 '' 12x nan inf; do
+  expect 2 plimsoll plan net.onnx --batch 4 --time-limit "$number" -o none.json;  says "--time-limit"
+done
+for number in 1e30 9223372036854775808; do
+  expect 0 plimsoll plan net.onnx --batch 4 --time-limit $number -q -o long.json
+done
 for option in budget host-budget what-if; do
   for number in -1 1e30 9223372036854775808 '' 12x nan nan% -5% 1e400GiB 9999999TiB; do
     expect 2 plimsoll plan net.onnx --batch 4 --$option "$number" -o none.json;  says "$option"
@@ -84,7 +96,9 @@ expect 0 plimsoll model lenet --quiet -o quiet.onnx; [[ ! -s out && ! -s err ]] 
 expect 0 plimsoll plan quiet.onnx --batch 2 --costs p100 --verbose -o verbose.json; says " s  "
 expect 0 plimsoll export quiet.onnx -q -o again.onnx; [[ ! -s out && ! -s err ]] || fail "export -q says something"
 # The value of an unknown option is not reported as a second error.
-expect 2 plimsoll plan net.onnx --batch 8 --budgett 3MiB;             says "'--budgett'"; says "Did you mean '--budget'?"
+expect 2 plimsoll plan net.onnx --batch 8 --budgett 3MiB
+says "'--budgett'"
+says "Did you mean '--budget'?"
 [[ $(wc -l <err) -eq 3 ]] || { cat err; fail "more is said of --budgett than that it is not there"; }
 # An error is one message, which ends with a pointer to the help and contains no path.
 for wrong in "--batch 4.5" "--batch" "--batch 8 --loss sum" "--batch 8 --bugdet 60%" "--batch 8 second.onnx"; do
@@ -100,7 +114,10 @@ expect 2 plimsoll model resnet18:colour=red -o x.onnx;                says "colo
 expect 2 plimsoll model resnet18;                                     says "-o FILE.onnx"
 expect 2 plimsoll plan net.onnx --batch 8 -q -v;                      says "-q and -v are mutually exclusive"
 expect 0 plimsoll compile net.onnx --batch 8 --costs modelled -v -o told
-for told in "s  read net.onnx: " "s  costs: modelled" "s  task graph: " "s  planned by auto and checked: " "s  wrote told"; do says "$told"; done
+for told in "s  read net.onnx: " "s  costs: modelled" "s  task graph: " "s  planned by auto and checked: " \
+    "s  wrote told"; do
+  says "$told"
+done
 expect 0 plimsoll --help
 expect 0 plimsoll compile --help;                                     says "--budget"
 expect 0 plimsoll --version;                                          says "plimsoll 0.1.0"

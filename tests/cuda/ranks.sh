@@ -39,7 +39,8 @@ started() {
   shift 2
   pids=()
   for rank in 0 1; do
-    MASTER_ADDR=127.0.0.1 MASTER_PORT=$port WORLD_SIZE=2 RANK=$rank ${directories[$rank]}/train --data npy:x.npy,y.npy --quiet "$@" >out.$rank 2>err.$rank & pids+=($!)
+    MASTER_ADDR=127.0.0.1 MASTER_PORT=$port WORLD_SIZE=2 RANK=$rank ${directories[$rank]}/train --data npy:x.npy,y.npy \
+      --quiet "$@" >out.$rank 2>err.$rank & pids+=($!)
   done
 }
 ended() { # CODE RANKS…
@@ -50,7 +51,11 @@ ended() { # CODE RANKS…
     [[ $code -eq $wanted ]] || { cat err.*; fail "rank $rank ended with $code; expected $wanted"; }
   done
 }
-trains() { while [[ $(cat life.jsonl 2>/dev/null | wc -l) -lt 3 ]]; do kill -0 "${pids[0]}" || { cat err.*; fail "it did not train"; }; sleep 0.05; done; }
+trains() {
+  while [[ $(cat life.jsonl 2>/dev/null | wc -l) -lt 3 ]]; do
+    kill -0 "${pids[0]}" || { cat err.*; fail "it did not train"; }; sleep 0.05
+  done
+}
 
 # NCCL waits forever, on the device, for a lost rank. A lifeline ends the other ranks and names the lost one.
 for lost in 0 1; do
@@ -59,23 +64,27 @@ for lost in 0 1; do
   trains
   kill -9 "${pids[$lost]}"
   ended 11 $((1 - lost))
-  grep -q "^error: rank $lost is gone, in iteration [0-9]*: its process ended; all others end$" err.$((1 - lost)) || { cat err.*; fail "nobody says that rank $lost is gone"; }
+  grep -q "^error: rank $lost is gone, in iteration [0-9]*: its process ended; all others end$" err.$((1 - lost)) ||
+    { cat err.*; fail "nobody says that rank $lost is gone"; }
 done
 # NCCL does not report a broken link by itself while all ranks are alive, so it is queried.
 NCCL_BREAKS=20 started twice twice --epochs 100000
 ended 11 0 1
 cat err.0 err.1 | grep -c "^error: on rank [01]: NCCL: an error of the emulation: its explanation" >/dev/null ||
   { cat err.*; fail "nobody says that NCCL failed, and why"; }
-cat err.0 err.1 | grep -c "^error: rank [01] is gone, in iteration [0-9]*: what adds up over the ranks failed there" >/dev/null || { cat err.*; fail "nobody says whose sums failed"; }
+cat err.0 err.1 | grep -c "^error: rank [01] is gone, in iteration [0-9]*: what adds up over the ranks failed there" \
+  >/dev/null || { cat err.*; fail "nobody says whose sums failed"; }
 
 # Ranks with different plans do not start.
 started twice two
 ended 8 0 1
-grep -q "^error: rank 1 has another plan: .*; start one and the same trainer on all ranks$" err.0 || { cat err.*; fail "another plan is not refused"; }
+grep -q "^error: rank 1 has another plan: .*; start one and the same trainer on all ranks$" err.0 ||
+  { cat err.*; fail "another plan is not refused"; }
 
 # Without its waits a reduction adds up values that are not computed yet.
 sed -i -E 's/r\.after\(\{[0-9, ]*\}\)\.reduce/r.reduce/' two/steps_*.cpp
 linked two "$also"
 ranks two 2 raced.onnx --steps 4 --on-nan ignore
-$python "$PLIMSOLL_E2E/weights.py" two.onnx raced.onnx 0 2>/dev/null && fail "reductions that do not wait train as if they did"
+$python "$PLIMSOLL_E2E/weights.py" two.onnx raced.onnx 0 2>/dev/null &&
+  fail "reductions that do not wait train as if they did"
 true

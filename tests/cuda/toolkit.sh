@@ -39,7 +39,8 @@ printf 'compute_%s\n' 75 80 86 87 88 89 90 100 110 103 120 121 >known  # nvcc 13
 compiles_for 100 "NVIDIA B200, 10.0"
 compiles_for "86;120" "NVIDIA GeForce RTX 3090, 8.6" "NVIDIA GeForce RTX 5090, 12.0"
 compiles_for 103 "another, 10.9"              # of a family that it supports
-refuses "a GPU of an older kind (Tesla V100-SXM2-16GB, 7.0) than nvcc compiles for (7.5 and later)" "Tesla V100-SXM2-16GB, 7.0"
+refuses "a GPU of an older kind (Tesla V100-SXM2-16GB, 7.0) than nvcc compiles for (7.5 and later)" \
+  "Tesla V100-SXM2-16GB, 7.0"
 refuses "need CUDA 12 and cuDNN 9.10 or older" "NVIDIA H200, 9.0" "Quadro P6000, 6.1"
 
 : >known  # an nvcc that does not list architectures
@@ -56,7 +57,9 @@ set(CMAKE_CUDA_COMPILER nvcc)
 set(CMAKE_CUDA_COMPILER_VERSION $ENV{NVCC_VERSION})
 plimsoll_check_toolkit(${CMAKE_CURRENT_LIST_DIR})
 CMAKE
-with_cudnn() { printf '#define CUDNN_MAJOR %s\n#define CUDNN_MINOR %s\n#define CUDNN_PATCHLEVEL %s\n' "$@" >cudnn_version.h; }
+with_cudnn() {
+  printf '#define CUDNN_MAJOR %s\n#define CUDNN_MINOR %s\n#define CUDNN_PATCHLEVEL %s\n' "$@" >cudnn_version.h
+}
 with_cudnn 9 19 0
 [[ $(NVCC_VERSION=12.0.76 asked) == "9.19.0 " ]] || fail "cuDNN 9.19"
 told=$(NVCC_VERSION=11.8.89 asked) && fail "CUDA 11.8 is taken"

@@ -59,7 +59,8 @@ sed -i -E 's/r\.after\(\{[0-9, ]*\}\)\./r./' moved/steps_*.cpp
 linked moved
 for way in "" --no-graph; do
   run moved raced.onnx --steps 4 --on-nan ignore $way
-  $python "$PLIMSOLL_E2E/weights.py" last.onnx raced.onnx 0 2>/dev/null && fail "a plan without its waits trains as if it had them"
+  $python "$PLIMSOLL_E2E/weights.py" last.onnx raced.onnx 0 2>/dev/null &&
+    fail "a plan without its waits trains as if it had them"
 done
 
 emulated again net.onnx --batch 8 --policy sublinear --budget auto
@@ -107,7 +108,8 @@ nodes = [helper.make_node("Conv", ["x", "w", "b"], ["a"], name="conv", pads=[1, 
          helper.make_node("Dropout", ["p"], ["d"], name="drop", ratio=0.3),
          helper.make_node("Flatten", ["d"], ["f"], name="flat"),
          helper.make_node("Gemm", ["f", "fc", "fb"], ["y"], name="fc", transB=1)]
-graph = helper.make_graph(nodes, "drop", [x], [y], [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()])
+graph = helper.make_graph(nodes, "drop", [x], [y],
+                          [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()])
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)]), "drop.onnx")
 PY
 options=(--batch 12 --sub-batch 5 --optimizer adam --clip-norm 0.4)
@@ -136,7 +138,8 @@ PY
 
 # Iterations with NaN are left out, and the others continue as if these had not been.
 $python -c 'import numpy as np; x = np.load("x.npy"); x[13, 0, 5] = np.nan; np.save("bad.npy", x)'
-for file in "trained host-rounds host-skipped.onnx" "run rounds skipped.onnx" "run rounds skipped-steps.onnx --no-graph"; do
+for file in "trained host-rounds host-skipped.onnx" "run rounds skipped.onnx" \
+    "run rounds skipped-steps.onnx --no-graph"; do
   $file --data npy:bad.npy,y.npy --epochs 2 --on-nan skip 2>err || { cat err; fail "$file"; }
   grep -q "skipped, " err || fail "nothing was skipped"
 done

@@ -27,7 +27,8 @@ expect 1 remake --check page.md; says "-something else"; says "tools/docs/remake
 cmp page.md before.md || fail "--check changed the page"
 expect 0 remake page.md; says "changed "
 expect 0 remake --check page.md
-grep -q '^the peak: .* at ' page.md && grep -q '^  policy auto' page.md && grep -q '^  …$' page.md && grep -q '^…$' page.md ||
+grep -q '^the peak: .* at ' page.md && grep -q '^  policy auto' page.md && grep -q '^  …$' page.md &&
+  grep -q '^…$' page.md ||
   { cat page.md; fail "the output is not there"; }
 grep -q 'is not run here' page.md || fail "a block without a comment changed"
 grep -q '^Text\.$' page.md || fail "the text changed"

@@ -1,7 +1,10 @@
 # The operators of opsets 23 and 24 for transformers compute the results of ONNX's own reference.
 . "$PLIMSOLL_E2E/trainer.bash"
 newer=$(python_with numpy onnx onnx.reference onnx.reference.ops.op_attention)
-[[ -n $newer ]] || { echo "skipped: no Python here has an onnx that knows Attention (tools/setup.sh python, or set PLIMSOLL_PYTHON)"; exit 77; }
+if [[ -z $newer ]]; then
+  echo "skipped: no Python here has an onnx that knows Attention (tools/setup.sh python, or set PLIMSOLL_PYTHON)"
+  exit 77
+fi
 "$newer" - <<'PY'
 import numpy as np, onnx
 from onnx import helper, numpy_helper
@@ -64,7 +67,8 @@ made.append(node("RotaryEmbedding", linear("x", "every_second"), *halves, num_he
 new = node("Slice", "x", constant(np.array([0])), constant(np.array([2])), constant(np.array([1])))
 made.append(node("TensorScatter", linear("x", "cache"), new, axis=1))
 made.append(node("Swish", linear("x", "swish"), alpha=1.5))
-made.append(node("RMSNormalization", linear("x", "normal"), weight("scale", (1 + chance.rand(WIDTH)).astype(np.float32))))
+made.append(
+    node("RMSNormalization", linear("x", "normal"), weight("scale", (1 + chance.rand(WIDTH)).astype(np.float32))))
 nodes.append(helper.make_node("Concat", made, ["y"], axis=2))
 dims = lambda *sizes: [onnx.TensorProto.FLOAT, list(sizes)]
 graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", *dims("N", T, WIDTH))],
@@ -94,7 +98,9 @@ trained net out.onnx --steps 1 --lr 0.1
 "$newer" - <<'PY' || fail "weights"
 import numpy as np, onnx
 from onnx import numpy_helper
-before, after = ({i.name: numpy_helper.to_array(i) for i in onnx.load(path).graph.initializer} for path in ("net.onnx", "out.onnx"))
+
+before, after = (
+    {i.name: numpy_helper.to_array(i) for i in onnx.load(path).graph.initializer} for path in ("net.onnx", "out.onnx"))
 for name in before:
     assert np.isfinite(after[name]).all(), name
     same = np.array_equal(before[name], after[name])

@@ -17,8 +17,12 @@ for other in b c d; do $python "$PLIMSOLL_E2E/weights.py" a.onnx $other.onnx 0; 
 adam="net.onnx --batch 8 --sub-batch 4 --optimizer adam"
 plimsoll plan $adam -q -o free.json
 build_trainer device $adam
-build_trainer home $adam --budget "$($python -c 'import json; print(json.load(open("free.json"))["summary"]["minimum_bytes"])')"
-away() { $python -c 'import json, sys; print(sum("home_offset" in t for t in json.load(open(sys.argv[1] + "/plan.json"))["tensors"]))' "$1"; }
+build_trainer home $adam --budget "$($python \
+  -c 'import json; print(json.load(open("free.json"))["summary"]["minimum_bytes"])')"
+away() {
+  $python -c 'import json, sys
+print(sum("home_offset" in t for t in json.load(open(sys.argv[1] + "/plan.json"))["tensors"]))' "$1"
+}
 (( $(away device) == 0 && $(away home) > 10 )) || fail "$(away device) and $(away home) tensors live in the host pool"
 same() { $python "$PLIMSOLL_E2E/weights.py" "$1" "$2" 0 || fail "other weights: $1 $2"; }
 trained device on_device.onnx --steps 4
@@ -36,8 +40,10 @@ import numpy as np
 x = np.load("x.npy"); x[9, 0, 0, 0] = np.nan; np.save("bad.npy", x)
 PY
 for trainer in device home; do
-  $trainer/build/train --data npy:bad.npy,y.npy --no-shuffle --quiet --save skipped-$trainer.onnx --steps 4 --on-nan skip
+  $trainer/build/train --data npy:bad.npy,y.npy --no-shuffle --quiet --save skipped-$trainer.onnx --steps 4 \
+    --on-nan skip
 done
 same skipped-device.onnx skipped-home.onnx
-home/build/train --data npy:x.npy,y.npy --steps 1 | grep "optimizer state that reside" >/dev/null || fail "does not say where the state lives"
+home/build/train --data npy:x.npy,y.npy --steps 1 | grep "optimizer state that reside" >/dev/null ||
+  fail "does not say where the state lives"
 plimsoll inspect home | grep "state kept on the host" >/dev/null || fail "inspect does not say where the state lives"

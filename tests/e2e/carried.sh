@@ -8,7 +8,8 @@ for build in g++:Release:x86-64 clang++:Debug:native; do
   IFS=: read -r compiler type processor <<<"$build"
   [[ $(uname -m) == x86_64 ]] || processor=native
   command -v $compiler >/dev/null || { echo "$compiler is not there"; continue; }
-  cmake -S trainer -B build-$compiler -G Ninja -DCMAKE_CXX_COMPILER=$compiler -DCMAKE_BUILD_TYPE=$type -DPLIMSOLL_PROCESSOR=$processor >log 2>&1 || { cat log; fail "cmake with $compiler"; }
+  cmake -S trainer -B build-$compiler -G Ninja -DCMAKE_CXX_COMPILER=$compiler -DCMAKE_BUILD_TYPE=$type \
+    -DPLIMSOLL_PROCESSOR=$processor >log 2>&1 || { cat log; fail "cmake with $compiler"; }
   cmake --build build-$compiler >log 2>&1 || { cat log; fail "build with $compiler"; }
   grep -q 'warning:' log && { cat log; fail "$compiler warns"; }
   build-$compiler/train --data synthetic --steps 2 --quiet

@@ -19,7 +19,9 @@ data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</s
 run = data["runs"][0]
 assert not data["running"] and "Trained for 12 iterations: best test accuracy" in page
 near = lambda a, b: abs(a - b) <= 1e-6 * max(1, abs(b))
-columns = {"loss": "loss", "accuracy": "accuracy", "rate": "lr", "speed": "samples_per_second", "iteration": "iteration"}
+columns = {
+    "loss": "loss", "accuracy": "accuracy", "rate": "lr", "speed": "samples_per_second", "iteration": "iteration"
+}
 for key, name in columns.items():
     assert len(run[key]) == 12 and all(near(a, b[name]) for a, b in zip(run[key], iterations)), key
 for key, name in (("loss", "eval_loss"), ("accuracy", "eval_accuracy"), ("iteration", "iteration")):

@@ -101,7 +101,8 @@ PY
   $python "$PLIMSOLL_E2E/weights.py" dropped-fused.onnx dropped-spelled.onnx 1e-5
   # In evaluation nothing is dropped.
   for form in fused spelled; do dropped-$form/build/train --predict x.npy --out $form.npy --quiet; done
-  $python -c 'import numpy as np; a, b = np.load("fused.npy"), np.load("spelled.npy"); assert np.abs(a - b).max() < 1e-5 < np.abs(b).max(), (a, b)'
+  $python -c 'import numpy as np; a, b = np.load("fused.npy"), np.load("spelled.npy")
+assert np.abs(a - b).max() < 1e-5 < np.abs(b).max(), (a, b)'
   cd ..
 }
 

@@ -11,19 +11,27 @@ bring() {
   rm -rf brought && cp -r "my trainer" brought && rm -rf brought/build
   sed -i -E -z "$1" brought/kernels_0.cpp
   cmp -s brought/kernels_0.cpp "my trainer/kernels_0.cpp" && fail "nothing was changed: $1"
-  cmake -S brought -B brought/build -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -DPLIMSOLL_WERROR=ON >log 2>&1 && cmake --build brought/build >log 2>&1
+  cmake -S brought -B brought/build -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -DPLIMSOLL_WERROR=ON >log 2>&1 &&
+    cmake --build brought/build >log 2>&1
 }
 bring 's/(k\.add<Conv[^;]*)"direct"/\1"of another machine"/g'
-expect 0 brought/build/train --data npy:x.npy,y.npy --quiet --steps 1;   says "kernels are not as planned"; says "of another machine -> "
+expect 0 brought/build/train --data npy:x.npy,y.npy --quiet --steps 1
+says "kernels are not as planned"
+says "of another machine -> "
 expect 0 brought/build/train --predict x.npy --out p.npy --quiet;        says "kernels are not as planned"
 rm p.npy
 bring 's/(k\.add<Conv[^;]*"direct", )[0-9]+/\1-1/g'
 expect 8 brought/build/train --data npy:x.npy,y.npy --quiet;             says "bytes of workspace"
 # With --revalidate it uses no other algorithm: it counts matching ones and lists all differences at once.
-expect 0 "my trainer/build/train" --data npy:x.npy,y.npy --steps 1 --revalidate;  says "revalidated: "; says "kernels as planned "
-expect 8 brought/build/train --data npy:x.npy,y.npy --quiet --revalidate;  says "--revalidate: "; says "bytes of workspace on this machine when -1 are planned"
+expect 0 "my trainer/build/train" --data npy:x.npy,y.npy --steps 1 --revalidate
+says "revalidated: "
+says "kernels as planned "
+expect 8 brought/build/train --data npy:x.npy,y.npy --quiet --revalidate
+says "--revalidate: "
+says "bytes of workspace on this machine when -1 are planned"
 bring 's/(k\.add<Conv[^;]*)"direct"/\1"of another machine"/g'
-expect 8 brought/build/train --data npy:x.npy,y.npy --quiet --steps 1 --revalidate; says "no convolution algorithm 'of another machine'"
+expect 8 brought/build/train --data npy:x.npy,y.npy --quiet --steps 1 --revalidate
+says "no convolution algorithm 'of another machine'"
 expect 8 brought/build/train --predict x.npy --out p.npy --quiet --revalidate;      says "--revalidate: "
 [[ ! -e p.npy ]] || fail "a prediction was made by kernels that are not as planned"
 
@@ -31,28 +39,39 @@ expect 8 brought/build/train --predict x.npy --out p.npy --quiet --revalidate;  
 c++ -std=c++20 -shared -fPIC -O1 "$PLIMSOLL_CLI/preload/machine.cpp" -o machine.so -ldl
 mkdir -p machine/proc && echo "MemAvailable: 100 kB" > machine/proc/meminfo
 expect 6 env MACHINE=machine LD_PRELOAD="$PWD/machine.so" "my trainer/build/train" --data npy:x.npy,y.npy
-says "error: the arena of "; says "is more than the 0.1 MiB (102400 bytes) that this machine has left"; says "compile the model with --budget 102400"
-grep -q "plimsoll compile 'my net.onnx' -o 'my trainer' -q --batch 8" "my trainer/README.md" || fail "the README does not say how to make it again"
+says "error: the arena of "
+says "is more than the 0.1 MiB (102400 bytes) that this machine has left"
+says "compile the model with --budget 102400"
+grep -q "plimsoll compile 'my net.onnx' -o 'my trainer' -q --batch 8" "my trainer/README.md" ||
+  fail "the README does not say how to make it again"
 
 # Times of another device, workspaces of this machine.
 build_trainer elsewhere "my net.onnx" --batch 8 --costs k40m
 elsewhere/build/train --data npy:x.npy,y.npy --quiet --steps 2
 
 # The loss is NaN: no weight changes, nothing is saved, and the message names the tensor where NaN first appeared.
-expect 4 train --steps 4 --lr 1e30 --save broken.onnx;   says "--lr"; says "of layer '/conv2/Conv' (step "; says "holds Inf ("
+expect 4 train --steps 4 --lr 1e30 --save broken.onnx
+says "--lr"
+says "of layer '/conv2/Conv' (step "
+says "holds Inf ("
 [[ ! -e broken.onnx ]] || fail "weights of a training that diverged were saved"
 expect 0 train --steps 4 --lr 1e30 --on-nan ignore
 expect 2 train --on-nan perhaps;                         says "stop, skip, ignore"
 $python -c 'import numpy; x = numpy.load("x.npy"); x[13, 0, 5] = float("nan"); numpy.save("bad.npy", x)'
-expect 4 train --data npy:bad.npy,y.npy --no-shuffle;    says "in iteration 1: input '"; says "holds NaN (32 of 8192 elements) in the data; --on-nan skip"
+expect 4 train --data npy:bad.npy,y.npy --no-shuffle
+says "in iteration 1: input '"
+says "holds NaN (32 of 8192 elements) in the data; --on-nan skip"
 # If such an iteration is left out, the weights are those of the other iterations.
-expect 0 train --data npy:bad.npy,y.npy --no-shuffle --on-nan skip --save skipped.onnx; says "skipped, "; says "in iteration 1: input 'input' holds NaN"
+expect 0 train --data npy:bad.npy,y.npy --no-shuffle --on-nan skip --save skipped.onnx
+says "skipped, "
+says "in iteration 1: input 'input' holds NaN"
 $python -c 'import numpy
 for name in "xy": a = numpy.load(name + ".npy"); numpy.save(name + "3.npy", numpy.concatenate([a[:8], a[16:]]))'
 expect 0 train --data npy:x3.npy,y3.npy --no-shuffle --save three.onnx
 $python "$PLIMSOLL_E2E/weights.py" skipped.onnx three.onnx 0
 $python -c 'import numpy; numpy.save("none.npy", numpy.full_like(numpy.load("x.npy"), float("nan")))'
-expect 0 "my trainer/build/train" --data npy:none.npy,y.npy --on-nan skip;  says "epoch 1  every iteration was skipped  "
+expect 0 "my trainer/build/train" --data npy:none.npy,y.npy --on-nan skip
+says "epoch 1  every iteration was skipped  "
 expect 0 train --steps 1 --save "my weights.onnx"
 expect 0 train --steps 1 --model "my weights.onnx" --save again.onnx
 expect 7 train --steps 1 --save no/such/place.onnx

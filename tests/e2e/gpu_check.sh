@@ -4,22 +4,26 @@
 export PYTHON=$python
 # PyTorch's threads spin briefly, as a trainer's do (runtime/host/waiting.h), because other tests run at the same time.
 export GOMP_SPINCOUNT=1000
-$python -c 'import torch, torchvision, onnx' 2>/dev/null || { echo "skipped: no torch, torchvision and onnx for $python"; exit 77; }
+$python -c 'import torch, torchvision, onnx' 2>/dev/null ||
+  { echo "skipped: no torch, torchvision and onnx for $python"; exit 77; }
 [[ -x "$PLIMSOLL_BUILD/bin/plimsoll-profile-cuda" ]] || { echo "skipped: this build has no CUDA runtime"; exit 77; }
 
 # The documented commands, as they are written, but small, and with the runtime of this build. The run on "the other
 # machine" is rehearsed for half a minute: it stops when its time is up, and leaves nothing in the prepared folder but
 # its results. Part 1 has the fewest trainers; gpu_check_dry.sh runs all parts.
 ln -s "$PLIMSOLL_SOURCE/tools" tools
-mapfile -t documented < <(sed -n 's/^    \([^ ]*gpu_check\.sh [^#]*[^# ]\) *#.*/\1/p' "$PLIMSOLL_SOURCE/docs/benchmarks/README.md")
+mapfile -t documented < <(sed -n 's/^    \([^ ]*gpu_check\.sh [^#]*[^# ]\) *#.*/\1/p' \
+  "$PLIMSOLL_SOURCE/docs/benchmarks/README.md")
 [[ ${#documented[@]} -eq 3 ]] || fail "docs/benchmarks/README.md documents ${#documented[@]} commands"
 expect 0 ${documented[0]} --small --part 1;                                          says "MiB travel"
 ls -A gpu-check >before
-[[ $(ls -A) == *gpu-check* && -z $(find . -maxdepth 1 -name 'gpu-check?*') ]] || fail "prepare leaves something beside its folder"
+[[ $(ls -A) == *gpu-check* && -z $(find . -maxdepth 1 -name 'gpu-check?*') ]] ||
+  fail "prepare leaves something beside its folder"
 [[ -z $(find gpu-check -name '*.onnx') ]] || fail "a model file travels as it is"
 code=0
 mkdir temporary
-PLIMSOLL_GPU_CHECK_BUILT=$PLIMSOLL_BUILD TMPDIR=$PWD/temporary ${documented[1]} --part 1 --dry-run --minutes 0.5 >out 2>err || code=$?
+PLIMSOLL_GPU_CHECK_BUILT=$PLIMSOLL_BUILD TMPDIR=$PWD/temporary ${documented[1]} --part 1 \
+  --dry-run --minutes 0.5 >out 2>err || code=$?
 [[ $code -eq 10 || $code -eq 0 ]] || { cat out err; fail "the documented run ends with $code"; }
 says "builds are in $PWD/temporary/"
 ls -A gpu-check | diff before - | grep -v '^[0-9]' >extra || true
@@ -29,7 +33,8 @@ rm -r temporary
 expect 1 ${documented[2]};                                            says "dry runs do not count"
 
 expect 0 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" prepare --small --part 3 -d gpu-check
-[[ $(du -sk --exclude=cases.json.gz gpu-check | cut -f1) -lt 8192 ]] || fail "a small folder has more than 8 MiB, not counting the cases"
+[[ $(du -sk --exclude=cases.json.gz gpu-check | cut -f1) -lt 8192 ]] ||
+  fail "a small folder has more than 8 MiB, not counting the cases"
 grep -q '"part": 1' gpu-check/index.json && grep -q '"part": 3' gpu-check/index.json || fail "the index forgot a part"
 expect 2 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" run --part 1 -d nowhere;              says "prepare"
 expect 1 gpu-check/gpu_check.sh run --part 2 --dry-run;                                says "part 2 was not prepared"
@@ -70,7 +75,8 @@ for number, task in enumerate(ask["tasks"]):
     print(f"\rprofiling [##..] {number + 1}/{len(ask['tasks'])}", end="", file=sys.stderr)
     if time.time() - began > ask["seconds"]:
         break
-json.dump({"schema": 1, "math": ask["math"], "tasks": done, **({"links": {}} if "links" in ask else {})}, open(sys.argv[3], "w"))
+json.dump({"schema": 1, "math": ask["math"], "tasks": done, **({"links": {}} if "links" in ask else {})},
+          open(sys.argv[3], "w"))
 PY
 chmod +x beside/build/bin/plimsoll-profile-cuda
 $python - "$PLIMSOLL_SOURCE" <<'PY'
@@ -86,7 +92,8 @@ os.mkdir("sources")
 os.symlink(os.path.abspath("gpu-check/source"), "sources/source")
 shutil.copy("gpu-check/index.json", "sources")
 whole = session.shell
-session.shell = lambda command, *rest, **more: whole([*command, "-n"] if "--build" in command else command, *rest, **more)
+session.shell = lambda command, *rest, **more: whole([*command, "-n"]
+                                                     if "--build" in command else command, *rest, **more)
 session.Check(types.SimpleNamespace(dir="sources", dry_run=True, out=None), 1, time.time() + 600).runtime()
 session.shell = whole
 assert os.path.exists("sources/build/build.ninja") and not os.listdir("sources/build/bin"), os.listdir("sources/build")
@@ -105,7 +112,8 @@ assert first.late and told["cut_off"] and not os.path.exists("beside/results/pro
 second = check(600, again=False)
 told = second.step("net profile", lambda: session.profiled(second, "net", "tf32"))
 assert [task["signature"] for task in told["tasks"] if "error" in task] == ["faults"], told
-assert sorted(task["signature"] for task in told["tasks"]) == sorted(names) and told["links"] == {} and told["math"] == "tf32", told
+assert sorted(task["signature"]
+              for task in told["tasks"]) == sorted(names) and told["links"] == {} and told["math"] == "tf32", told
 assert "results/profile-net-tf32.json" in tarfile.open("left/results.tar.gz").getnames()
 
 tries = {"an error": 0, "too far": 0, "passes": 0}
@@ -139,29 +147,37 @@ os.chmod("warns", 0o755)
 warning = Warns(args, 3, time.time() + 600)
 trainer = {"name": "resnet18", "tag": "net", "batch": 2, "precision": "fp32", "costs": "h200",
            "summary": {"iteration_seconds": 0.1, "arena_bytes": 7}}
-for number, (text, passes) in enumerate((("warning: 600.0 MiB of device memory are used besides the arena\n", True), ("", True),
-                                         ("warning: 2 kernels are not as planned, because:\n  conv1: a -> b\nnote: no\n", False),
-                                         ("warning: CUDA graph capture failed (no); launching kernels one by one\n", False))):
+for number, (text, passes) in enumerate(
+    (("warning: 600.0 MiB of device memory are used besides the arena\n",
+      True), ("", True), ("warning: 2 kernels are not as planned, because:\n  conv1: a -> b\nnote: no\n", False),
+     ("warning: CUDA graph capture failed (no); launching kernels one by one\n", False))):
     open("says", "w").write(text)
     told = warning.step(f"{number}", lambda: session.measured(warning, trainer, 7))
     assert "error" not in told, told
     assert told.get("passed", True) is passes and ("warnings" in told) == bool(text), told
     assert "note" not in str(told.get("warnings")) and ("conv1" in str(told.get("warnings"))) == ("conv1" in text), told
 x, y = warning.data(2, 64, 2)
-assert session.np.load(x).shape == (4, 3, 64, 64) and session.np.load(x).dtype == session.np.float32 and len(session.np.load(y)) == 4
+assert session.np.load(x).shape == (4, 3, 64, 64) and session.np.load(x).dtype == session.np.float32 and len(
+    session.np.load(y)) == 4
 for more, fewer in zip((x, y), warning.data(2, 64, 1)):  # a loss of the first batch is that of the first batch
     assert (session.np.load(more)[:2] == session.np.load(fewer)).all(), more
 # The patterns are those of the trainer's messages.
-sources = "".join(open(f"{sys.argv[1]}/runtime/train/{name}").read() for name in os.listdir(sys.argv[1] + "/runtime/train")
-                  if name.endswith((".cpp", ".h")))
+sources = "".join(
+    open(f"{sys.argv[1]}/runtime/train/{name}").read() for name in os.listdir(sys.argv[1] + "/runtime/train")
+    if name.endswith((".cpp", ".h")))
 for words in ("not as planned", "waiting for samples", "CUDA graph capture failed"):
     assert words in sources and session.DEVIATION.search(f"warning: 2 kernels are {words}"), words
 
 # Nsight Compute's table: of several launches of a kernel the longest counts, and other kernels do not.
 import parts
-lines = ['==PROF== Connected', '"ID","Kernel Name",' + ",".join(f'"{metric}"' for metric in parts.NCU_METRICS), '"","","ns","byte","%","%",""',
-         '"0","void column_sums_kernel<MomentsOfColumns<4>>(int)","1,000","2,000","40.5","70","60"',
-         '"1","void column_sums_kernel<BiasSums<4>>(int)","5,000","20,000","80.5","90","50"', '"2","void other(int)","9","9","9","9","9"']
+
+lines = [
+    '==PROF== Connected', '"ID","Kernel Name",' + ",".join(f'"{metric}"' for metric in parts.NCU_METRICS),
+    '"","","ns","byte","%","%",""',
+    '"0","void column_sums_kernel<MomentsOfColumns<4>>(int)","1,000","2,000","40.5","70","60"',
+    '"1","void column_sums_kernel<BiasSums<4>>(int)","5,000","20,000","80.5","90","50"',
+    '"2","void other(int)","9","9","9","9","9"'
+]
 told = parts.of_ncu("\n".join(lines))
 assert set(told["kernels"]) == {"column_sums_kernel"} and told["kernels"]["column_sums_kernel"]["launches"] == 2, told
 assert told["kernels"]["column_sums_kernel"]["percent_of_bandwidth"] == 80.5 and len(told["table"]) == 2, told
@@ -204,7 +220,9 @@ open("beside/results/profile-resnet18.json", "w").write("{}")
 assert session.may_be_planned_better(warning, trainer)
 assert not session.may_be_planned_better(warning, {**trainer, "costs": "results/profile-resnet18.json"})
 
-# The workplace: builds stay, what changed is replaced with what was made of it, and of two results the newer one counts.
+
+# The workplace: builds stay, what changed is replaced with what was made of it, and of two results the newer one
+# counts.
 def written(path, text, age=0):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w") as out:
@@ -231,10 +249,12 @@ written("work/results/part-1.json", "newer")
 written("given/results/part-1.json", "older", 50)
 workplace.brought_in("given", "work")
 workplace.brought_back("work", "given")
-assert open("given/results/part-1.json").read() == "newer" and sorted(os.listdir("given")) == ["index.json", "networks", "results", "source", "trainers"]
+assert open("given/results/part-1.json").read() == "newer" and sorted(
+    os.listdir("given")) == ["index.json", "networks", "results", "source", "trainers"]
 
 session.ENDS = None
-for command, grows in (("echo hi; sleep 1007.5 & sleep 1007.5", None), ("echo hi; echo >told; sleep 1007.5 & sleep 1007.5", "told")):
+for command, grows in (("echo hi; sleep 1007.5 & sleep 1007.5", None),
+                       ("echo hi; echo >told; sleep 1007.5 & sleep 1007.5", "told")):
     open("told", "w").close()
     began = time.time()
     try:

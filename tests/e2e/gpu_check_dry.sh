@@ -3,14 +3,17 @@
 . "$PLIMSOLL_E2E/trainer.bash"
 # PyTorch's threads spin briefly, as a trainer's do (runtime/host/waiting.h), because other tests run at the same time.
 export GOMP_SPINCOUNT=1000
-$python -c 'import torch, torchvision, onnx' 2>/dev/null || { echo "skipped: no torch, torchvision and onnx for $python"; exit 77; }
-[[ -x "$PLIMSOLL_BUILD/bin/plimsoll-replay-cuda" && -x "$PLIMSOLL_BUILD/bin/plimsoll-profile-cuda" ]] || { echo "skipped: this build has no CUDA runtime"; exit 77; }
+$python -c 'import torch, torchvision, onnx' 2>/dev/null ||
+  { echo "skipped: no torch, torchvision and onnx for $python"; exit 77; }
+[[ -x "$PLIMSOLL_BUILD/bin/plimsoll-replay-cuda" && -x "$PLIMSOLL_BUILD/bin/plimsoll-profile-cuda" ]] ||
+  { echo "skipped: this build has no CUDA runtime"; exit 77; }
 
 expect 0 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" prepare --small -d gpu-check
 for portion in 1 2 3; do
   code=0 began=$SECONDS
   # The runtime of this build, which is not built again.
-  PLIMSOLL_GPU_CHECK_BUILT=$PLIMSOLL_BUILD PYTHON=$python gpu-check/gpu_check.sh run --dry-run --work work --minutes "${PLIMSOLL_GPU_CHECK_MINUTES:-9}" >out 2>err || code=$?
+  PLIMSOLL_GPU_CHECK_BUILT=$PLIMSOLL_BUILD PYTHON=$python gpu-check/gpu_check.sh run --dry-run --work work \
+    --minutes "${PLIMSOLL_GPU_CHECK_MINUTES:-9}" >out 2>err || code=$?
   echo "portion $portion: $((SECONDS - began)) s, exit $code"
   [[ $((SECONDS - began)) -lt 620 ]] || fail "a portion does not stop at its end"
   [[ $code -eq 10 ]] || break
@@ -22,9 +25,15 @@ import json
 steps = {}
 for part in range(1, 6):
     steps[part] = json.load(open(f"gpu-check/results/part-{part}-dry.json"))
-    wrong = {name: one.get("error") or one for name, one in steps[part].items() if "error" in one or one.get("passed") is False}
+    wrong = {
+        name: one.get("error") or one for name, one in steps[part].items()
+        if "error" in one or one.get("passed") is False
+    }
     assert not wrong, wrong
-    print(f"part {part}: {len(steps[part])} steps, {sum(one.get('took_seconds', 0) for one in steps[part].values()):.0f} s")
+    print(
+        f"part {part}: {len(steps[part])} steps, "
+        f"{sum(one.get('took_seconds', 0) for one in steps[part].values()):.0f} s"
+    )
 names = [name for part in steps.values() for name in part]
 for words in ("operators", "memcheck", "racecheck", "initcheck", "bf16", "tf32", "gpt fp32",
               "gpt bf16", "ncu nhwc", "ncu nchw", "torch eager",

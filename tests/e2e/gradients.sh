@@ -12,7 +12,9 @@ rounds() {
   $python - $name-device $name-home <<'PY' || fail "$name"
 import json, sys
 device, home = (json.load(open(path + "/plan.json")) for path in sys.argv[1:])
-away = lambda plan: {t["id"]: t["bytes"] for t in plan["tensors"] if t["kind"] == "weight_gradient" and "home_offset" in t}
+away = lambda plan: {
+    t["id"]: t["bytes"] for t in plan["tensors"] if t["kind"] == "weight_gradient" and "home_offset" in t
+}
 assert not away(device) and away(home), (len(away(device)), len(away(home)))
 copied = lambda kind: {s["tensor"] for s in home["steps"] if s["kind"] == kind}
 assert set(away(home)) <= copied("offload") & copied("prefetch")
@@ -46,10 +48,13 @@ $python - <<'PY'
 import numpy as np
 x = np.load("x.npy"); x[9, 0, 0, 0] = np.nan; np.save("bad.npy", x)
 PY
-for home in device home; do adam-$home/build/train --data npy:bad.npy,y.npy --no-shuffle --quiet --save skipped-$home.onnx --steps 4 --on-nan skip; done
+for home in device home; do
+  adam-$home/build/train --data npy:bad.npy,y.npy --no-shuffle --quiet --save skipped-$home.onnx --steps 4 --on-nan skip
+done
 same skipped-device.onnx skipped-home.onnx
 plimsoll inspect momentum-home >inspected
-grep "gradients kept on the host" inspected >/dev/null || { cat inspected; fail "inspect does not say where gradients live"; }
+grep "gradients kept on the host" inspected >/dev/null ||
+  { cat inspected; fail "inspect does not say where gradients live"; }
 
 # One weight for all time steps.
 plimsoll model lstm:steps=3,features=64,hidden=64,classes=32,layers=4 -o lstm.onnx 2>/dev/null

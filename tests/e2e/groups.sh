@@ -6,8 +6,9 @@ python=$(python_with torch onnx numpy)
 cat > net.py <<'PY'
 import torch
 def net():
-    return torch.nn.Sequential(torch.nn.Conv2d(1, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(),
-                               torch.nn.Linear(8 * 64, 24), torch.nn.LayerNorm(24), torch.nn.ReLU(), torch.nn.Linear(24, 10))
+    return torch.nn.Sequential(torch.nn.Conv2d(1, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+                               torch.nn.Flatten(), torch.nn.Linear(8 * 64, 24), torch.nn.LayerNorm(24), torch.nn.ReLU(),
+                               torch.nn.Linear(24, 10))
 PY
 $python - <<'PY'
 import numpy as np, torch
@@ -30,7 +31,8 @@ from onnx import numpy_helper
 from net import net as make_net
 
 class Lion(torch.optim.Optimizer):  # Chen et al. 2023, program 1
-    def __init__(self, params, lr, betas=(0.9, 0.99), weight_decay=0): super().__init__(params, dict(lr=lr, betas=betas, weight_decay=weight_decay))
+    def __init__(self, params, lr, betas=(0.9, 0.99), weight_decay=0):
+        super().__init__(params, dict(lr=lr, betas=betas, weight_decay=weight_decay))
     @torch.no_grad()
     def step(self):
         for g in self.param_groups:
@@ -41,7 +43,8 @@ class Lion(torch.optim.Optimizer):  # Chen et al. 2023, program 1
                 m.mul_(g["betas"][1]).add_(p.grad, alpha=1 - g["betas"][1])
 
 class Lamb(torch.optim.Optimizer):  # You et al. 2020, algorithm 2
-    def __init__(self, params, lr, betas=(0.9, 0.999), eps=1e-6, weight_decay=0): super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay))
+    def __init__(self, params, lr, betas=(0.9, 0.999), eps=1e-6, weight_decay=0):
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay))
     @torch.no_grad()
     def step(self):
         for g in self.param_groups:
@@ -51,7 +54,7 @@ class Lamb(torch.optim.Optimizer):  # You et al. 2020, algorithm 2
                 s["t"] += 1
                 s["m"] = b1 * s["m"] + (1 - b1) * p.grad
                 s["v"] = b2 * s["v"] + (1 - b2) * p.grad ** 2
-                u = s["m"] / (1 - b1 ** s["t"]) / ((s["v"] / (1 - b2 ** s["t"])).sqrt() + g["eps"]) + g["weight_decay"] * p
+                u = s["m"] / (1 - b1**s["t"]) / ((s["v"] / (1 - b2**s["t"])).sqrt() + g["eps"]) + g["weight_decay"] * p
                 ratio = p.norm() / u.norm() if g["weight_decay"] and p.norm() > 0 and u.norm() > 0 else 1
                 p.sub_(g["lr"] * ratio * u)
 
@@ -76,7 +79,7 @@ for name, value in net.state_dict().items():
     assert moved > 0 and far <= 5e-4 * moved + 1e-6 * np.linalg.norm(b), (name, far, moved)
 PY
 against() { $python against.py "$@" || fail "not as PyTorch: $*"; }
-groups='decay = [p for n, p in net.named_parameters() if p.dim() > 1]; rest = [p for n, p in net.named_parameters() if p.dim() <= 1]'
+groups='decay, rest = ([p for p in net.parameters() if (p.dim() > 1) == matrix] for matrix in (True, False))'
 
 # Lion's step is the sign of a number that may be near zero, so only few steps are compared.
 for rounds in 8 3; do
@@ -93,7 +96,8 @@ against lamb2.onnx 12 "def make(net):
     return Lamb([{'params': decay}, {'params': rest, 'weight_decay': 0}], 0.01, (0.8, 0.95), 1e-4, 0.1)"
 # The checker accepts its plan under the smallest budget; with less memory, the same bits.
 trained lamb8 whole.onnx --steps 6 --lr 0.01
-build_trainer tight net.onnx --batch 8 --sub-batch 8 --optimizer lamb --weight-decay 0.1 --algorithms-of lamb8 --budget 80%
+build_trainer tight net.onnx --batch 8 --sub-batch 8 --optimizer lamb --weight-decay 0.1 --algorithms-of lamb8 \
+  --budget 80%
 trained tight tight.onnx --steps 6 --lr 0.01
 $python "$PLIMSOLL_E2E/weights.py" tight.onnx whole.onnx 0
 
@@ -109,7 +113,8 @@ trained sgd sgd.onnx --steps 12 --lr 0.02 --weight-decay 0.1
 against sgd.onnx 12 'make = lambda net: torch.optim.SGD(net.parameters(), 0.02, weight_decay=0.1)'
 # The same hyperparameters given at compile time change no bit.
 trained adamw a.onnx --steps 4 --lr 0.003
-trained adamw b.onnx --steps 4 --lr 0.003 --weight-decay 0.3 --beta1 0.9 --beta2 0.999 --epsilon 1e-8 --group '*:lr=0.003'
+trained adamw b.onnx --steps 4 --lr 0.003 --weight-decay 0.3 --beta1 0.9 --beta2 0.999 --epsilon 1e-8 \
+  --group '*:lr=0.003'
 cmp a.onnx b.onnx || fail "the compiled numbers, given again, are others"
 
 # Groups: if two match, the later one applies; a group's learning rate follows the schedule.
@@ -118,8 +123,10 @@ trained adamw groups.onnx --steps 12 --lr 0.003 --lr-schedule linear --no-decay-
 against groups.onnx 12 "def make(net):
     named = dict(net.named_parameters())
     group = lambda names, **what: {'params': [named[n] for n in names.split()], **what}
-    return torch.optim.AdamW([group('0.weight 4.weight 7.weight', lr=0.001, weight_decay=0.2), group('0.bias 4.bias 7.bias', weight_decay=0),
-                              group('5.weight', lr=0.001, weight_decay=0, betas=(0.8, 0.999)), group('5.bias', weight_decay=0, betas=(0.8, 0.999))],
+    return torch.optim.AdamW([group('0.weight 4.weight 7.weight', lr=0.001, weight_decay=0.2),
+                              group('0.bias 4.bias 7.bias', weight_decay=0),
+                              group('5.weight', lr=0.001, weight_decay=0, betas=(0.8, 0.999)),
+                              group('5.bias', weight_decay=0, betas=(0.8, 0.999))],
                              0.003, weight_decay=0.3)
 schedule = lambda o: torch.optim.lr_scheduler.LinearLR(o, 1.0, 0.0, 12)"
 expect 0 adamw/build/train --data synthetic --steps 1 --no-decay-on-norms-and-biases --group '7.*:lr=0.1'

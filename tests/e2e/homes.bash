@@ -7,10 +7,14 @@ figures() {
 import json, os, sys
 plan = json.load(open(os.path.join(sys.argv[1], "plan.json") if os.path.isdir(sys.argv[1]) else sys.argv[1]))
 of = lambda kind: [t for t in plan["tensors"] if t["kind"] == kind]
-print(plan["budget_bytes"], sum(t["bytes"] for t in of("weight")), sum("home_offset" in t for t in of("weight")), sum("home_offset" in t for t in of("optimizer_state")))
+print(plan["budget_bytes"], sum(t["bytes"] for t in of("weight")), sum("home_offset" in t for t in of("weight")),
+      sum("home_offset" in t for t in of("optimizer_state")))
 PY
 }
-least() { plimsoll plan "$@" -q -o free.json && $python -c 'import json; print(json.load(open("free.json"))["summary"]["minimum_bytes"])'; }
+least() {
+  plimsoll plan "$@" -q -o free.json &&
+    $python -c 'import json; print(json.load(open("free.json"))["summary"]["minimum_bytes"])'
+}
 # pair NAME MODEL options…: NAME-device with everything in the arena, NAME-home with the minimum budget.
 pair() {
   local name=$1

@@ -20,11 +20,13 @@ one-home/build/train --data npy:x.npy,y.npy --test npy:x.npy,y.npy --steps 4 --n
 one-device/build/train --data npy:x.npy,y.npy --test npy:x.npy,y.npy --steps 4 --no-shuffle >device.out
 grep "of it for weights and optimizer state that reside there" home.out >/dev/null ||
   fail "does not say where the weights live"
-diff <(grep -o "test loss.*" home.out | sed 's/  [0-9.]* s.*//') <(grep -o "test loss.*" device.out | sed 's/  [0-9.]* s.*//') || fail "evaluated otherwise"
+diff <(grep -o "test loss.*" home.out | sed 's/  [0-9.]* s.*//') <(grep -o "test loss.*" device.out |
+  sed 's/  [0-9.]* s.*//') || fail "evaluated otherwise"
 one-device/build/train --predict x.npy --out device.npy --quiet
 one-home/build/train --predict x.npy --out home.npy --quiet
 cmp home.npy device.npy || fail "other scores"
-plimsoll inspect one-home | grep "weights kept on the host" >/dev/null || fail "inspect does not say where the weights live"
+plimsoll inspect one-home | grep "weights kept on the host" >/dev/null ||
+  fail "inspect does not say where the weights live"
 plimsoll inspect one-home --explain classifier.0.weight >explained
 grep "fetched before the tasks that read it" explained >/dev/null || { cat explained; fail "not explained"; }
 
@@ -39,7 +41,9 @@ $python - <<'PY'
 import numpy as np
 x = np.load("x.npy"); x[9, 0, 0, 0] = np.nan; np.save("bad.npy", x)
 PY
-for home in device home; do one-$home/build/train --data npy:bad.npy,y.npy --no-shuffle --quiet --save skipped-$home.onnx --steps 4 --on-nan skip; done
+for home in device home; do
+  one-$home/build/train --data npy:bad.npy,y.npy --no-shuffle --quiet --save skipped-$home.onnx --steps 4 --on-nan skip
+done
 same skipped-device.onnx skipped-home.onnx
 
 # In rounds, the last of which is smaller; with clipped gradients; with frozen weights, which are prefetched and never

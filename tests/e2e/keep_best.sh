@@ -12,7 +12,8 @@ train() { net/build/train --data npy:x.npy,y.npy --no-shuffle "$@"; }
 wrong=(--eval-data npy:ex.npy,ey.npy) right=(--eval-data npy:x.npy,y.npy)
 
 # The learning rate is large, so the loss on other labels rises from the first evaluation on, or soon after.
-expect 0 train --epochs 40 --lr 0.1 "${wrong[@]}" --early-stop 3 --keep-best loss --save best.onnx --checkpoint ck --keep 1 --metrics m.jsonl
+expect 0 train --epochs 40 --lr 0.1 "${wrong[@]}" --early-stop 3 --keep-best loss --save best.onnx --checkpoint ck \
+  --keep 1 --metrics m.jsonl
 says "stopped early, after"; says "3 evaluations without improvement"; says "best evaluation after"
 $python - <<'PY'
 import json, os, re
@@ -35,7 +36,8 @@ says "stopped early, after"
 expect 0 train --epochs 6 --lr 0.02 "${right[@]}" --early-stop 2 --keep-best loss --save kept.onnx
 expect 0 train --epochs 6 --lr 0.02 --save last.onnx
 $python "$PLIMSOLL_E2E/weights.py" kept.onnx last.onnx 0 >/dev/null || fail "an evaluation changed the weights"
-expect 0 train --steps 8 --lr 0.02 "${right[@]}" --eval-every 3 --keep-best accuracy --save accuracy.onnx; says "accuracy"
+expect 0 train --steps 8 --lr 0.02 "${right[@]}" --eval-every 3 --keep-best accuracy --save accuracy.onnx
+says "accuracy"
 
 expect 0 train --lr-range-test 1e-4:10 --steps 60; says "the loss falls fastest at"; says "begin with --lr"
 [[ $(grep -c . out) -lt 60 ]] || fail "a table too long"
@@ -52,7 +54,10 @@ expect 2 train --epoch 3;         says "Did you mean '--epochs'?"
 expect 2 train --frobnicate;      says "--help lists the options"
 net/build/train --help | grep -o '^  --[a-z0-9-]*' | while read -r flag; do
   # Options that the compiler has, too, or names that are clear enough.
-  case $flag in --weight-decay | --momentum | --batch | --sub-batch | --clip-norm | --model | --out | --json | --quiet | --help) continue ;; esac
+  case $flag in
+    --weight-decay | --momentum | --batch | --sub-batch | --clip-norm | --model | --out | --json | --quiet | --help)
+      continue ;;
+  esac
   expect 2 plimsoll plan net.onnx --batch 8 $flag
   says "that is a trainer's flag"
 done

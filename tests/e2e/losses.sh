@@ -23,8 +23,10 @@ PY
 $python - <<'PY'
 from net import *
 options = dict(opset_version=15, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)
-torch.onnx.export(torch.nn.Sequential(*net, torch.nn.Sigmoid()), x[:8], "bce.onnx", input_names=["x"], dynamic_axes={"x": {0: "n"}}, **options)
-torch.onnx.export(Own(net), (x[:8], labels[:8]), "own.onnx", input_names=["x", "y"], dynamic_axes={"x": {0: "n"}, "y": {0: "n"}}, **options)
+torch.onnx.export(torch.nn.Sequential(*net, torch.nn.Sigmoid()), x[:8], "bce.onnx", input_names=["x"],
+                  dynamic_axes={"x": {0: "n"}}, **options)
+torch.onnx.export(Own(net), (x[:8], labels[:8]), "own.onnx", input_names=["x", "y"],
+                  dynamic_axes={"x": {0: "n"}, "y": {0: "n"}}, **options)
 import onnx
 from onnx import helper
 model = onnx.load("own.onnx")
@@ -59,7 +61,8 @@ for i, line in enumerate(lines):
         hits = (scores > 0) == (wanted > 0.5)
     elif sys.argv[3] == "bce":
         wanted = targets[8 * i:8 * i + 8]
-        loss, hits = torch.nn.functional.binary_cross_entropy_with_logits(scores, wanted), (scores > 0) == (wanted > 0.5)
+        loss, hits = torch.nn.functional.binary_cross_entropy_with_logits(scores, wanted), (scores > 0) == (wanted
+                                                                                                            > 0.5)
     else:
         wanted = {"labels": labels, "holes": holes}[sys.argv[3]][8 * i:8 * i + 8]
         loss, hits = torch.nn.functional.cross_entropy(scores, wanted), (scores.argmax(1) == wanted)[wanted >= 0]
@@ -72,13 +75,15 @@ for i, line in enumerate(lines):
 ours = {i.name.removeprefix("net."): numpy_helper.to_array(i) for i in onnx.load(sys.argv[1]).graph.initializer}
 for name, value in net.state_dict().items():
     a, b, was = torch.from_numpy(ours[name].copy()), value, before[name]
-    assert (a - b).norm() <= 2e-5 * (b - was).norm() and (b - was).norm() > 0, (name, float((a - b).norm()), float((b - was).norm()))
+    assert (a - b).norm() <= 2e-5 * (b - was).norm() and (b - was).norm() > 0, (name, float(
+        (a - b).norm()), float((b - was).norm()))
 PY
 run() { # DIR LOSS LABELS.npy
   "$1/build/train" --data npy:x.npy,$3 --no-shuffle --quiet --steps 5 --lr 0.05 --metrics "$1.jsonl" --save "$1.onnx"
   $python against.py "$1.onnx" "$1.jsonl" $2 || fail "$1: not as PyTorch"
 }
-expect 0 plimsoll plan bce.onnx --batch 8 --loss bce-logits -o plan.json;  says "Sigmoid' (Sigmoid, 4) is removed: the loss includes it"
+expect 0 plimsoll plan bce.onnx --batch 8 --loss bce-logits -o plan.json
+says "Sigmoid' (Sigmoid, 4) is removed: the loss includes it"
 build_trainer whole bce.onnx --batch 8 --loss bce-logits
 run whole bce targets.npy
 build_trainer rounds bce.onnx --batch 8 --sub-batch 3 --loss bce-logits
@@ -105,8 +110,10 @@ expect 0 plimsoll plan bce.onnx --batch 8 --loss mse -o plan.json
 says "note: loss: mse over output"
 expect 0 plimsoll plan bce.onnx --batch 8 --loss mse -q -o plan.json
 [[ ! -s err ]] || { cat err; fail "-q prints a loss that was chosen"; }
-expect 4 whole/build/train --data npy:x.npy,bits.npy --steps 1;            says "no target of 'npy:x.npy,bits.npy' is above 1/255"
-expect 0 plimsoll plan own.onnx --batch 8 -o plan.json;                    says "node 'logarithms' (LogSoftmax) is removed: the loss includes it"
+expect 4 whole/build/train --data npy:x.npy,bits.npy --steps 1
+says "no target of 'npy:x.npy,bits.npy' is above 1/255"
+expect 0 plimsoll plan own.onnx --batch 8 -o plan.json
+says "node 'logarithms' (LogSoftmax) is removed: the loss includes it"
 build_trainer own own.onnx --batch 8 --sub-batch 3 --loss none
 run own labels labels.npy
 run own holes holes.npy

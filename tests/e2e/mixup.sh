@@ -13,7 +13,8 @@ for trainer in whole rounds; do
   for alphas in "1 0" "0 1" "0.4 0.7"; do
     read -r mixup cutmix <<<"$alphas"
     expect 0 $trainer/build/train $run --mixup $mixup --cutmix $cutmix --workers 2 --save trained.onnx
-    "$with_torch" "$PLIMSOLL_E2E/mixup.py" check trained.onnx $mixup $cutmix || fail "$trainer: not as PyTorch with mixup $mixup, cutmix $cutmix"
+    "$with_torch" "$PLIMSOLL_E2E/mixup.py" check trained.onnx $mixup $cutmix ||
+      fail "$trainer: not as PyTorch with mixup $mixup, cutmix $cutmix"
   done
 done
 

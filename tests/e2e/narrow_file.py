@@ -1,7 +1,7 @@
 """Model files in 16 bits.
 
-narrow_file.py to TYPE in.onnx narrow.onnx wide.onnx: the f32 model in.onnx with its reals in TYPE (f16 or bf16), and the
-    f32 model whose weights are exactly those of narrow.onnx.
+narrow_file.py to TYPE in.onnx narrow.onnx wide.onnx: the f32 model in.onnx with its reals in TYPE (f16 or bf16), and
+    the f32 model whose weights are exactly those of narrow.onnx.
 narrow_file.py same narrow.onnx wide.onnx: exit 0 if each real of narrow.onnx is that of wide.onnx, rounded.
 """
 import sys
@@ -23,7 +23,8 @@ def narrow(kind, values):
 
 
 def wide(kind, bits):
-    return bits.view(np.float16).astype(np.float32) if kind == "f16" else (bits.astype(np.uint32) << 16).view(np.float32)
+    return bits.view(np.float16).astype(np.float32) if kind == "f16" else (bits.astype(np.uint32) << 16).view(
+        np.float32)
 
 
 def convert(kind, source, narrow_path, wide_path):

@@ -1,5 +1,6 @@
 # A model in f16 or bf16 is trained in f32 and saved in the type it came in: its weights are, rounded, those of the f32
-# model that has the same initial weights. This holds for one file and for two, for checkpoints and for a second training.
+# model that has the same initial weights. This holds for one file and for two, for checkpoints and for a second
+# training.
 . "$PLIMSOLL_E2E/trainer.bash"
 /usr/bin/python3 -c "import onnx, numpy" 2>/dev/null || { echo "skipped: no python3-onnx here"; exit 77; }
 convert() { /usr/bin/python3 "$PLIMSOLL_E2E/narrow_file.py" "$@"; }

@@ -2,13 +2,17 @@
 # the scores of `train --predict`. The same is true of a checkpoint's model and of weights in a separate file.
 . "$PLIMSOLL_E2E/trainer.bash"
 newer=$(python_with onnxruntime numpy)
-[[ -n $newer ]] || { echo "skipped: no Python here has onnxruntime (tools/setup.sh python, or set PLIMSOLL_PYTHON)"; exit 77; }
+[[ -n $newer ]] ||
+  { echo "skipped: no Python here has onnxruntime (tools/setup.sh python, or set PLIMSOLL_PYTHON)"; exit 77; }
 $python -c 'import sklearn' 2>/dev/null || { echo "skipped: no scikit-learn for $python"; exit 77; }
 $python "$PLIMSOLL_SOURCE/tools/data/digits.py" digits
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
 build_trainer trainer net.onnx --batch 64 --budget 60%
 build_trainer apart net.onnx --batch 64 --budget 60% --external-data
-train() { "$1/build/train" --data npy:digits/train_x.npy,digits/train_y.npy --test npy:digits/test_x.npy,digits/test_y.npy --epochs 2 --lr 0.05 "${@:2}"; }
+train() {
+  "$1/build/train" --data npy:digits/train_x.npy,digits/train_y.npy --test npy:digits/test_x.npy,digits/test_y.npy \
+    --epochs 2 --lr 0.05 "${@:2}"
+}
 train trainer --save trained.onnx --checkpoint ck >out
 said=$(sed -n 's/.*test accuracy \([0-9.]*\)%.*/\1/p' out | tail -n 1)
 [[ -n $said ]] || { cat out; fail "no accuracy is told"; }

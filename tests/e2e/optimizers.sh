@@ -4,8 +4,8 @@ $python -c 'import torch, onnx' 2>/dev/null || { echo "skipped: no torch and onn
 $python - <<'PY'
 import numpy as np, torch
 torch.manual_seed(0)
-net = torch.nn.Sequential(torch.nn.Conv2d(1, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Conv2d(8, 16, 3),
-                          torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(16 * 36, 10))
+net = torch.nn.Sequential(torch.nn.Conv2d(1, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+                          torch.nn.Conv2d(8, 16, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(16 * 36, 10))
 torch.save(net.state_dict(), "net.pt")
 x = torch.randn(64, 1, 16, 16)
 torch.onnx.export(net, x[:8], "net.onnx", opset_version=15, input_names=["x"], dynamic_axes={"x": {0: "n"}},
@@ -14,12 +14,14 @@ np.save("x.npy", x.numpy())
 np.save("y.npy", np.random.RandomState(0).randint(0, 10, 64).astype(np.int32))
 PY
 cat > against.py <<'PY'
-"""against.py OUT.onnx STEPS SETUP: SETUP makes `step(parameters)` and, of the iteration, `rate(i)`; exit 1 if weights differ."""
+"""against.py OUT.onnx STEPS SETUP: SETUP makes `step(parameters)` and, of the iteration, `rate(i)`; exit 1 if weights
+differ."""
 import sys, math
 import numpy as np, onnx, torch
 from onnx import numpy_helper
-net = torch.nn.Sequential(torch.nn.Conv2d(1, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Conv2d(8, 16, 3),
-                          torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(16 * 36, 10))
+
+net = torch.nn.Sequential(torch.nn.Conv2d(1, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+                          torch.nn.Conv2d(8, 16, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(16 * 36, 10))
 net.load_state_dict(torch.load("net.pt"))
 before = {k: v.clone() for k, v in net.state_dict().items()}
 x, y = torch.from_numpy(np.load("x.npy")), torch.from_numpy(np.load("y.npy")).long()
@@ -51,9 +53,11 @@ against() { $python against.py "$@" || fail "not as PyTorch: $*"; }
 
 # Frozen weights have no gradient, and neither have the tensors that only they depend on.
 build_trainer nesterov net.onnx --batch 8 --nesterov --weight-decay 0.01 --freeze '0.*' --freeze '3.bias'
-sgd='make = lambda p: torch.optim.SGD(p, 0.02, momentum=0.9, nesterov=True, weight_decay=0.01); frozen = ("0.", "3.bias")'
+sgd='make = lambda p: torch.optim.SGD(p, 0.02, momentum=0.9, nesterov=True, weight_decay=0.01)
+frozen = ("0.", "3.bias")'
 trained nesterov n.onnx --steps 12 --lr 0.02 --warmup 4 --lr-schedule cosine --lr-min 0.001
-against n.onnx 12 "$sgd"$'\n'"schedule = lambda o: torch.optim.lr_scheduler.LambdaLR(o, lambda i: (i + 1) / 4 if i < 4 else (0.001 + 0.019 * (1 + math.cos(math.pi * (i - 4) / 8)) / 2) / 0.02)"
+against n.onnx 12 "$sgd"$'\n'"after = lambda i: (0.001 + 0.019 * (1 + math.cos(math.pi * (i - 4) / 8)) / 2) / 0.02
+schedule = lambda o: torch.optim.lr_scheduler.LambdaLR(o, lambda i: (i + 1) / 4 if i < 4 else after(i))"
 trained nesterov s.onnx --steps 12 --lr 0.02 --lr-schedule step --lr-step 5 --lr-gamma 0.3
 against s.onnx 12 "$sgd"$'\n'"schedule = lambda o: torch.optim.lr_scheduler.StepLR(o, 5, 0.3)"
 trained nesterov c.onnx --steps 12 --lr 0.02 --lr-schedule cosine
@@ -88,7 +92,8 @@ for policy in liveness auto superneurons dymem vdnn-all:p sublinear; do
 done
 least=$(plimsoll plan net.onnx --batch 8 --sub-batch 8 --optimizer sgd --clip-norm 1.2 --algorithms-of sgd -q |
         $python -c 'import json, sys; print(json.load(sys.stdin)["summary"]["minimum_bytes"])')
-build_trainer tight net.onnx --batch 8 --sub-batch 8 --optimizer sgd --clip-norm 1.2 --algorithms-of sgd --budget "$least" --policy auto
+build_trainer tight net.onnx --batch 8 --sub-batch 8 --optimizer sgd --clip-norm 1.2 --algorithms-of sgd \
+  --budget "$least" --policy auto
 trained tight clip4.onnx --steps 10 --lr 0.2
 $python "$PLIMSOLL_E2E/weights.py" clip4.onnx clip1.onnx 0
 # Every gradient is live when the factor is computed.
@@ -104,7 +109,9 @@ PY
 
 plimsoll plan net.onnx --batch 8 --freeze '0.*' -q -o plan.json
 grep -q '"d0\.\|0.weight.momentum\|0.weight.update' plan.json && fail "a frozen weight has a gradient"
-expect 2 plimsoll plan net.onnx --batch 8 --freeze 'nothing*' -o plan.json;   says "matches no trained weight"; says "0.weight"
+expect 2 plimsoll plan net.onnx --batch 8 --freeze 'nothing*' -o plan.json
+says "matches no trained weight"
+says "0.weight"
 expect 2 plimsoll plan net.onnx --batch 8 --freeze '*' -o plan.json;          says "none of the model's 6 weights"
 expect 2 plimsoll plan net.onnx --batch 8 --nesterov --optimizer adam -o plan.json
 expect 2 plimsoll plan net.onnx --batch 8 --clip-norm -1 -o plan.json

@@ -1,6 +1,6 @@
 """Losses that models compute themselves, as ONNX files, and the reference results of training, in double precision.
 
-    output_losses.py make            NAME.onnx for each of LOSSES, and data of 21 samples: x.npy, t.npy, hot.npy, eps.npy
+    output_losses.py make            NAME.onnx for each of LOSSES, and data of 21 samples: x, t, hot and eps.npy
     output_losses.py check NAME METRICS.jsonl OUT.onnx BATCH STEPS RATE      after training with plain SGD
 
 The reference evaluates the file's own nodes with numpy; gradients are central differences.
@@ -44,18 +44,18 @@ def evaluated(node, inputs):
     reduced = lambda f: f(inputs[0], axis=axes_of(a, inputs), keepdims=bool(a.get("keepdims", 1)))
     labelled = lambda logs: of_labels(logs, inputs[1], inputs[2] if len(inputs) > 2 else None, a)
     return {
-        "Constant": lambda: as_computed(numpy_helper.to_array(a["value"])),
-        "MatMul": lambda: inputs[0] @ inputs[1], "Add": lambda: inputs[0] + inputs[1], "Sub": lambda: inputs[0] - inputs[1],
+        "Constant": lambda: as_computed(numpy_helper.to_array(a["value"])), "MatMul": lambda: inputs[0] @ inputs[1],
+        "Add": lambda: inputs[0] + inputs[1], "Sub": lambda: inputs[0] - inputs[1],
         "Mul": lambda: inputs[0] * inputs[1], "Div": lambda: inputs[0] / inputs[1], "Exp": lambda: np.exp(inputs[0]),
         "Log": lambda: np.log(inputs[0]), "Sqrt": lambda: np.sqrt(inputs[0]), "Neg": lambda: -inputs[0],
-        "Abs": lambda: np.abs(inputs[0]), "Tanh": lambda: np.tanh(inputs[0]), "Pow": lambda: inputs[0] ** inputs[1],
+        "Abs": lambda: np.abs(inputs[0]), "Tanh": lambda: np.tanh(inputs[0]), "Pow": lambda: inputs[0]**inputs[1],
         "Min": lambda: np.minimum(*inputs), "LogSoftmax": lambda: log_softmax(inputs[0], a["axis"]),
         "ReduceMean": lambda: reduced(np.mean), "ReduceSum": lambda: reduced(np.sum),
         "ReduceLogSumExp": lambda: np.log(reduced(lambda x, **how: np.exp(x).sum(**how))),
         "Transpose": lambda: np.transpose(inputs[0], a.get("perm")),
         "SoftmaxCrossEntropyLoss": lambda: labelled(log_softmax(inputs[0], 1)),
-        "NegativeLogLikelihoodLoss": lambda: labelled(inputs[0]),
-        "Where": lambda: np.where(*inputs), "Equal": lambda: inputs[0] == inputs[1], "Reshape": lambda: inputs[0].reshape(inputs[1]),
+        "NegativeLogLikelihoodLoss": lambda: labelled(inputs[0]), "Where": lambda: np.where(*inputs),
+        "Equal": lambda: inputs[0] == inputs[1], "Reshape": lambda: inputs[0].reshape(inputs[1]),
         "Pad": lambda: np.pad(inputs[0], list(zip(*np.split(inputs[1], 2))), constant_values=inputs[2]),
         "Slice": lambda: inputs[0][(slice(None),) * int(inputs[3][0]) + (slice(int(inputs[1][0]), int(inputs[2][0])),)],
     }[node.op_type]()
@@ -107,7 +107,8 @@ class Graph:
         return add
 
     def weight(self, *shape):
-        self.held.append(numpy_helper.from_array((0.4 * self.random.randn(*shape)).astype(np.float32), f"w{len(self.held)}"))
+        self.held.append(
+            numpy_helper.from_array((0.4 * self.random.randn(*shape)).astype(np.float32), f"w{len(self.held)}"))
         return self.held[-1].name
 
     def number(self, value):
@@ -126,13 +127,16 @@ class Graph:
         return self.Add(self.MatMul(x, self.weight(inside, outside)), self.weight(outside))
 
     def save(self, inputs, outputs=(("loss", []),)):
-        types = {"x": (TensorProto.FLOAT, ["N", 6]), "t": (TensorProto.FLOAT, ["N", 3]), "hot": (TensorProto.FLOAT, ["N", 3]),
-                 "eps": (TensorProto.FLOAT, ["N", 2]), "u": (TensorProto.INT64, ["N"]), "v": (TensorProto.INT64, ["N"]),
-                 "holes": (TensorProto.INT64, ["N"]), "next": (TensorProto.INT64, ["N", 2])}
+        types = {
+            "x": (TensorProto.FLOAT, ["N", 6]), "t": (TensorProto.FLOAT, ["N", 3]),
+            "hot": (TensorProto.FLOAT, ["N", 3]), "eps": (TensorProto.FLOAT, ["N", 2]), "u": (TensorProto.INT64, ["N"]),
+            "v": (TensorProto.INT64, ["N"]), "holes": (TensorProto.INT64, ["N"]), "next": (TensorProto.INT64, ["N", 2])
+        }
         described = lambda name: helper.make_tensor_value_info(name, *types[name])
         made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs]
         graph = helper.make_graph(self.nodes, self.name, [described(name) for name in inputs], made, self.held)
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8), self.name + ".onnx")
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8),
+                  self.name + ".onnx")
 
 
 def mse(g):
@@ -206,7 +210,8 @@ def two_labels(g):
 
 def weighed(g):
     """Classes of different weights, and an ignored label."""
-    g.NegativeLogLikelihoodLoss(g.LogSoftmax(g.linear("x", 6, 3), axis=1), "u", g.class_weights(0.5, 2, 1), ignore_index=1, out="loss")
+    g.NegativeLogLikelihoodLoss(g.LogSoftmax(g.linear("x", 6, 3), axis=1), "u", g.class_weights(0.5, 2, 1),
+                                ignore_index=1, out="loss")
     g.save(["x", "u"])
 
 
@@ -216,7 +221,8 @@ def weighed_terms(g):
     first = g.SoftmaxCrossEntropyLoss(g.linear(hidden, 4, 3), "holes", g.class_weights(0.5, 2, 1))
     second = g.SoftmaxCrossEntropyLoss(g.linear(hidden, 4, 3), "v", ignore_index=2)
     summed = g.SoftmaxCrossEntropyLoss(g.linear(hidden, 4, 3), "u", "by_class", reduction="sum")
-    each = g.Mul(g.SoftmaxCrossEntropyLoss(g.linear(hidden, 4, 3), "u", reduction="none"), g.ReduceSum("t", g.axes, keepdims=0))
+    each = g.Mul(g.SoftmaxCrossEntropyLoss(g.linear(hidden, 4, 3), "u", reduction="none"),
+                 g.ReduceSum("t", g.axes, keepdims=0))
     terms = g.Add(g.Add(first, second), g.Mul(g.number(0.1), summed))
     g.Add(terms, g.ReduceMean(each, keepdims=0), out="loss")
     g.save(["x", "holes", "v", "u", "t"])
@@ -249,7 +255,8 @@ def decay(g):
     """A term that does not depend on any sample."""
     d = g.Sub(g.linear("x", 6, 3), "t")
     w = g.held[0].name
-    g.Add(g.ReduceMean(g.Mul(d, d), keepdims=0), g.Mul(g.number(0.01), g.ReduceSum(g.Mul(w, w), keepdims=0)), out="loss")
+    g.Add(g.ReduceMean(g.Mul(d, d), keepdims=0), g.Mul(g.number(0.01), g.ReduceSum(g.Mul(w, w), keepdims=0)),
+          out="loss")
     g.save(["x", "t"])
 
 
@@ -287,7 +294,9 @@ def make():
             onnx.save(model, g.name + ".onnx")
     r = np.random.RandomState(0)
     classes = r.randint(0, 3, SAMPLES)
-    for name, array in {"x": r.randn(SAMPLES, 6), "t": r.randn(SAMPLES, 3), "eps": r.randn(SAMPLES, 2), "hot": np.eye(3)[classes]}.items():
+    for name, array in {
+            "x": r.randn(SAMPLES, 6), "t": r.randn(SAMPLES, 3), "eps": r.randn(SAMPLES, 2), "hot": np.eye(3)[classes]
+    }.items():
         np.save(name + ".npy", array.astype(np.float32))
     np.save("u.npy", classes.astype(np.int64))
     np.save("v.npy", r.randint(0, 3, SAMPLES).astype(np.int64))

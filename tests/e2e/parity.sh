@@ -5,5 +5,6 @@ command -v /usr/bin/python3 >/dev/null && /usr/bin/python3 -c 'import torch, tor
 set -euo pipefail
 # PyTorch's threads spin briefly, as a trainer's do (runtime/host/waiting.h), because other tests run at the same time.
 export GOMP_SPINCOUNT=1000
-/usr/bin/python3 "$PLIMSOLL_SOURCE/tools/bench/parity.py" --plimsoll "$(command -v plimsoll)" --runtime "$PLIMSOLL_BUILD" \
+/usr/bin/python3 "$PLIMSOLL_SOURCE/tools/bench/parity.py" --plimsoll "$(command -v plimsoll)" \
+  --runtime "$PLIMSOLL_BUILD" \
   --models googlenet,resnet18,mobilenet_v2,gpt,vit,encoder,assorted,shared,frozen_norm,gru,tagger --work work

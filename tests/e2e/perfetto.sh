@@ -2,7 +2,10 @@
 # every event found.
 . "$PLIMSOLL_E2E/trainer.bash"
 processor=${PLIMSOLL_TRACE_PROCESSOR:-$(command -v trace_processor_shell || command -v trace_processor || true)}
-[[ -n $processor ]] || { echo "skipped: no trace_processor_shell; put Perfetto's on the PATH or name it by PLIMSOLL_TRACE_PROCESSOR"; exit 77; }
+if [[ -z $processor ]]; then
+  echo "skipped: no trace_processor_shell; put Perfetto's on the PATH or name it by PLIMSOLL_TRACE_PROCESSOR"
+  exit 77
+fi
 plimsoll model resnet18:input=32,stem=cifar,width=8,classes=10 -o net.onnx 2>/dev/null
 random_data 32 3 32 10
 build_trainer trainer net.onnx --batch 16 --policy auto --budget 45%

@@ -1,5 +1,5 @@
-# --precision bf16: a convolutional network and a language model learn as in fp32, in less memory; every budget gives the
-# same bits; weights are saved in f32; bad requests are refused.
+# --precision bf16: a convolutional network and a language model learn as in fp32, in less memory; every budget gives
+# the same bits; weights are saved in f32; bad requests are refused.
 . "$PLIMSOLL_E2E/trainer.bash"
 
 # --- as in fp32
@@ -10,7 +10,8 @@ plimsoll model resnet18:input=16,stem=cifar,width=16,classes=10 -o conv.onnx -q
 plimsoll model gpt:layers=2,heads=2,width=32,context=64,vocab=64 -o gpt.onnx -q
 for precision in fp32 bf16; do
   build_trainer conv-$precision conv.onnx --batch 16 --optimizer sgd --policy network-wide --precision $precision
-  conv-$precision/build/train --data npy:x.npy,y.npy --no-shuffle --lr 0.01 --epochs 3 --quiet --save conv-$precision.onnx \
+  conv-$precision/build/train --data npy:x.npy,y.npy --no-shuffle --lr 0.01 --epochs 3 \
+    --quiet --save conv-$precision.onnx \
     --metrics conv-$precision.jsonl
   build_trainer gpt-$precision gpt.onnx --batch 4 --optimizer sgd --policy network-wide --precision $precision
   gpt-$precision/build/train --data tokens:data.bin --no-shuffle --lr 0.1 --steps 6 --quiet --save gpt-$precision.onnx \
@@ -35,7 +36,8 @@ for name in "conv", "gpt":
     assert kinds == {"activation", "activation_gradient"}, kinds
     assert not any("type" in t for t in plans[0]["tensors"])
 PY
-# Not the convolutional network's: its gradients on random data are noise, also in PyTorch's autocast (docs/precision.md).
+# Not the convolutional network's: its gradients on random data are noise, also in PyTorch's autocast
+# (docs/precision.md).
 $python "$PLIMSOLL_E2E/weights.py" gpt-fp32.onnx gpt-bf16.onnx 5e-2
 
 # --- the same bits under every budget
@@ -55,9 +57,11 @@ assert any(t.get("type") == "bf16" for t in moved), "nothing in bf16 is offloade
 PY
 
 # --- kept in fp32, continued from dumps
-expect 0 plimsoll plan conv.onnx --batch 16 --precision bf16 --keep-fp32 'layer4.*' --costs modelled -o kept.json --dump dumps
+expect 0 plimsoll plan conv.onnx --batch 16 --precision bf16 --keep-fp32 'layer4.*' --costs modelled -o kept.json \
+  --dump dumps
 grep -q in_bf16 dumps/*.assign_precision.network || fail "the dump does not say what is in bf16"
-expect 0 plimsoll plan --from dumps/03.assign_precision.network --batch 16 --precision bf16 --keep-fp32 'layer4.*' --costs modelled -o again.json
+expect 0 plimsoll plan --from dumps/03.assign_precision.network --batch 16 --precision bf16 --keep-fp32 'layer4.*' \
+  --costs modelled -o again.json
 expect 0 plimsoll plan --from dumps/05.build_task_graph.tasks --costs modelled -o unsaid.json
 $python - <<'PY'
 import json
@@ -69,7 +73,10 @@ assert of_layer4 and not any("type" in t for t in of_layer4), of_layer4
 PY
 
 # --- refused
-expect 2 plimsoll plan conv.onnx --batch 16 --precision fp64 -o x.json;                          says "fp32, tf32 or bf16"
-expect 2 plimsoll plan conv.onnx --batch 16 --keep-fp32 '*' -o x.json;                           says "requires --precision bf16"
+expect 2 plimsoll plan conv.onnx --batch 16 --precision fp64 -o x.json
+says "fp32, tf32 or bf16"
+expect 2 plimsoll plan conv.onnx --batch 16 --keep-fp32 '*' -o x.json
+says "requires --precision bf16"
 expect 2 plimsoll plan conv.onnx --batch 16 --precision bf16 --keep-fp32 decoder -o x.json;      says "matches no node"
-expect 2 conv-bf16/build/train --data npy:x.npy,y.npy --precision fp32;                          says "decided when the model is compiled"
+expect 2 conv-bf16/build/train --data npy:x.npy,y.npy --precision fp32
+says "decided when the model is compiled"

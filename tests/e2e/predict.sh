@@ -1,5 +1,5 @@
-# A saved model knows how its images were prepared, what its classes are called and how good it was; --predict uses that,
-# and names files and classes.
+# A saved model knows how its images were prepared, what its classes are called and how good it was; --predict uses
+# that, and names files and classes.
 . "$PLIMSOLL_E2E/trainer.bash"
 $python -c 'import PIL' 2>/dev/null || { echo "skipped: no PIL to write images with"; exit 77; }
 $python - <<'PY'
@@ -19,7 +19,8 @@ PY
 plimsoll model vgg11:input=32,width=4,hidden=16,classes=2 -o net.onnx -q 2>/dev/null
 build_trainer net net.onnx --batch 8
 as=(--resize 36 --mean 0.4,0.5,0.6 --std 0.2,0.25,0.3)
-expect 0 net/build/train --data images:photos --eval-data images:photos "${as[@]}" --epochs 2 --lr 0.01 --save trained.onnx
+expect 0 net/build/train --data images:photos --eval-data images:photos "${as[@]}" --epochs 2 --lr 0.01 \
+  --save trained.onnx
 $python - <<'PY'
 import onnx
 model = onnx.load("trained.onnx")
@@ -28,13 +29,16 @@ notes = {p.key: p.value for p in model.metadata_props}
 get = lambda key: notes["plimsoll.trained." + key]
 assert get("classes").split("\n") == ["blue bird", "red,fox"], notes
 assert (get("source"), get("resize"), get("crop")) == ("images", "36", "32x32"), notes
-assert [float(x) for x in get("mean").split(",")] == [float(f"{x:.9g}") for x in map(__import__("numpy").float32, (0.4, 0.5, 0.6))], notes
-assert get("iterations") == "8" and get("eval_samples") == "32" and float(get("eval_loss")) > 0 and 0 <= float(get("eval_accuracy")) <= 1
+assert [float(x) for x in get("mean").split(",")
+       ] == [float(f"{x:.9g}") for x in map(__import__("numpy").float32, (0.4, 0.5, 0.6))], notes
+assert get("iterations") == "8" and get("eval_samples") == "32" and float(
+    get("eval_loss")) > 0 and 0 <= float(get("eval_accuracy")) <= 1
 PY
 
 # The scores are those of the same preparation, given by hand; what is given replaces what the model says.
 expect 0 net/build/train --predict images:photos --out by_hand.npy --model trained.onnx "${as[@]}"
-expect 0 net/build/train --predict images:photos --out by_notes.npy --model trained.onnx; says "images as in the model's training: shorter side 36"
+expect 0 net/build/train --predict images:photos --out by_notes.npy --model trained.onnx
+says "images as in the model's training: shorter side 36"
 cmp by_hand.npy by_notes.npy || fail "the preparation that the model says differs"
 expect 0 net/build/train --predict images:photos --out other.npy --model trained.onnx --mean 0 --std 1
 ! cmp -s by_hand.npy other.npy || fail "--mean does not replace what the model says"
@@ -71,7 +75,8 @@ notes = {p.key: p.value for p in model.metadata_props}
 assert notes['plimsoll.trained.mean'] == '0' and 'plimsoll.trained.eval_loss' not in notes, notes"
 done
 expect 0 plimsoll export twice.onnx --inference -o inference.onnx
-$python -c "import onnx; assert any(p.key == 'plimsoll.trained.classes' for p in onnx.load('inference.onnx').metadata_props)"
+$python -c "import onnx
+assert any(p.key == 'plimsoll.trained.classes' for p in onnx.load('inference.onnx').metadata_props)"
 
 # Weights in a file of their own.
 build_trainer apart trained.onnx --batch 8 --external-data

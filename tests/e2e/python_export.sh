@@ -64,7 +64,9 @@ from network import make
 model, x, y = make(sys.argv[2] == "True")
 rows = {row.name: row for row in plimsoll.check(model, x, y, sys.argv[1])}
 assert all(row.is_good(1e-4) for row in rows.values())
-kinds = {kind: {name for name, row in rows.items() if row.kind == kind} for kind in ("gradient", "statistic", "unmoved")}
+kinds = {
+    kind: {name for name, row in rows.items() if row.kind == kind} for kind in ("gradient", "statistic", "unmoved")
+}
 assert kinds["gradient"] == {name for name, p in model.named_parameters() if p.requires_grad}, kinds
 assert {"scale", "fixed", "stem.weight"} <= kinds["unmoved"], kinds
 # The check can fail: a weight that differs from the trainer's model changes PyTorch's results, and only those.
@@ -79,7 +81,8 @@ try:
     raise SystemExit("a module in 16 bits is not refused")
 except ValueError as error:
     assert "model.float()" in str(error), error
-doubled = plimsoll.check(model, x, y, sys.argv[1], loss=lambda scores, labels: 2 * plimsoll.checking._cross_entropy(scores, labels), report=False)
+doubled = plimsoll.check(model, x, y, sys.argv[1],
+                         loss=lambda scores, labels: 2 * plimsoll.checking._cross_entropy(scores, labels), report=False)
 assert not any(row.is_good(1e-4) for row in doubled if row.kind == "gradient"), "a gradient of half the size is good"
 PY
 }
@@ -200,9 +203,11 @@ PY
 for exporter in $exporters; do
   with_torch=$(python_with torch onnx numpy)
   [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
-  "$with_torch" -c "import sys, plimsoll; from unread import make; plimsoll.export(*make()[:2], 'unread.onnx', exporter='$exporter')" \
+  "$with_torch" -c "import sys, plimsoll; from unread import make
+plimsoll.export(*make()[:2], 'unread.onnx', exporter='$exporter')" \
     2>log || { cat log; fail "the exporter"; }
   build_trainer "unread_$exporter" unread.onnx --batch 8 --budget 100%
-  "$with_torch" -c "import plimsoll; from unread import make; assert all(r.is_good(1e-4) for r in plimsoll.check(*make(), 'unread_$exporter'))" \
+  "$with_torch" -c "import plimsoll; from unread import make
+assert all(r.is_good(1e-4) for r in plimsoll.check(*make(), 'unread_$exporter'))" \
     2>log || { cat log; fail "an input that nothing reads"; }
 done

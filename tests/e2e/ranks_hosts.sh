@@ -9,7 +9,8 @@ clear_up() {
   for host in $(hosts) hub; do ip netns del $name-$host 2>/dev/null || true; done
 }
 trap clear_up EXIT
-{ ip netns add $name-hub && ip -n $name-hub link add bridge type bridge && ip -n $name-hub link set bridge up; } 2>err ||
+{ ip netns add $name-hub && ip -n $name-hub link add bridge type bridge &&
+  ip -n $name-hub link set bridge up; } 2>err ||
   { echo "skipped: no network namespaces can be made here: $(head -n 1 err)"; exit 77; }
 for host in $(hosts); do
   ip netns add $name-$host
@@ -58,4 +59,6 @@ by_hand 4 four $forever
 trains life.jsonl "${pids[0]}"
 ip -n $name-hub link set port0 down
 ended 11 0 1 2 3
-for rank in 1 2 3; do one_says "^error: rank 0 is gone, in iteration [0-9]*: nothing was heard of it for 4 s; all others end$" $rank; done
+for rank in 1 2 3; do
+  one_says "^error: rank 0 is gone, in iteration [0-9]*: nothing was heard of it for 4 s; all others end$" $rank
+done

@@ -62,7 +62,9 @@ touch hang.1
 sleep 2
 rm hang.1
 lines=$(wc -l <life.jsonl)
-while [[ $(wc -l <life.jsonl) -lt $((lines + 3)) ]]; do kill -0 "${pids[0]}" || { cat err.*; fail "a moment ended it"; }; sleep 0.05; done
+while [[ $(wc -l <life.jsonl) -lt $((lines + 3)) ]]; do
+  kill -0 "${pids[0]}" || { cat err.*; fail "a moment ended it"; }; sleep 0.05
+done
 kill -TERM "${pids[1]}"
 ended 143 0 1
 SLOW=15 by_hand 2 two $data --test npy:x.npy,y.npy --steps 2 --eval-every 1 --patience 2
@@ -75,7 +77,8 @@ plimsoll model vgg11:input=32,width=16,hidden=3000,classes=10 -o wide.onnx 2>/de
 build_trainer wide wide.onnx --batch 16 --threads 1 --ranks 2 --policy liveness
 SLOW_SYNC=1500 by_hand 2 wide $data --steps 1 --checkpoint ck --patience 4
 ended 0 0 1
-[[ $(stat -c %s ck/ckpt-000000001/weights.safetensors) -gt $((32 << 20)) ]] || fail "the checkpoint is of less than three pieces"
+[[ $(stat -c %s ck/ckpt-000000001/weights.safetensors) -gt $((32 << 20)) ]] ||
+  fail "the checkpoint is of less than three pieces"
 SLOW_SYNC=9000 by_hand 2 wide $data --steps 1 --checkpoint late --patience 3
 ended 11 0 1
 one_says "^error: rank 0 is gone, .*: it lives, but did nothing for 3 s; all others end$" 0 1

@@ -14,8 +14,10 @@ class Model:
         chance = np.random.RandomState(7)
         draw = lambda *dims: (0.4 * chance.randn(*dims)).astype(np.float32)
         rows = GATES[op] * HIDDEN
-        self.weights = {"W": draw(directions, rows, FEATURES), "R": draw(directions, rows, HIDDEN), "B": draw(directions, 2 * rows),
-                        "head": draw(directions * HIDDEN, CLASSES)}
+        self.weights = {
+            "W": draw(directions, rows, FEATURES), "R": draw(directions, rows, HIDDEN), "B": draw(directions, 2 * rows),
+            "head": draw(directions * HIDDEN, CLASSES)
+        }
         self.nodes, self.count = [], 0
 
     def node(self, op, *inputs, outputs=1, **attributes):
@@ -63,7 +65,8 @@ def written(op, directions, directed, before):
         back = d == 1 or directed == "reverse"
         h = c = None
         for t in reversed(range(STEPS)) if back else range(STEPS):
-            x = model.node("Squeeze", model.node("Slice", "x", model.list(t), model.list(t + 1), model.list(1)), model.list(1))
+            x = model.node("Squeeze", model.node("Slice", "x", model.list(t), model.list(t + 1), model.list(1)),
+                           model.list(1))
             from_state = lambda k: times(h, rs[k], rb[k]) if h else rb[k]
             s = lambda k: add(times(x, ws[k], wb[k]), from_state(k))
             if op == "LSTM":
@@ -85,8 +88,9 @@ def written(op, directions, directed, before):
     model.save(f"{op}.written.onnx", last)
 
 
-for op, directed, attributes, before in (("LSTM", "bidirectional", {}, False), ("GRU", "reverse", {"linear_before_reset": 1}, False),
-                                         ("RNN", "forward", {}, False)):
+for op, directed, attributes, before in (("LSTM", "bidirectional", {}, False),
+                                         ("GRU", "reverse", {"linear_before_reset": 1}, False), ("RNN", "forward", {},
+                                                                                                 False)):
     directions = 2 if directed == "bidirectional" else 1
     said(op, directions, directed, **attributes)
     written(op, directions, directed, before)
@@ -133,6 +137,8 @@ trained FIRST.said FIRST.said.out.onnx --steps 4 --lr 0.01
 $python - <<'PY' || fail "steps first"
 import numpy as np, onnx
 from onnx import numpy_helper
-first, said = ({i.name: numpy_helper.to_array(i) for i in onnx.load(f"{name}.said.out.onnx").graph.initializer} for name in ("FIRST", "LSTM"))
+
+first, said = ({i.name: numpy_helper.to_array(i) for i in onnx.load(f"{name}.said.out.onnx").graph.initializer}
+               for name in ("FIRST", "LSTM"))
 assert all(np.array_equal(first[name], said[name]) for name in ("W", "R", "B", "head"))
 PY

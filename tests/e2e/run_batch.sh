@@ -1,5 +1,5 @@
-# One trainer trains with other batches than the one that it was compiled for, and its results are those of a trainer that
-# was compiled for them.
+# One trainer trains with other batches than the one that it was compiled for, and its results are those of a trainer
+# that was compiled for them.
 . "$PLIMSOLL_E2E/trainer.bash"
 small_model
 build_trainer of_16 net.onnx --batch 16 --sub-batch 4 --optimizer momentum --momentum 0.9 --clip-norm 0.5
@@ -10,7 +10,8 @@ train() { local trainer=$1; shift; "$trainer/build/train" --data npy:x.npy,y.npy
 for batch in 8 32; do
   build_trainer of_$batch net.onnx --batch $batch --sub-batch 4 --optimizer momentum --momentum 0.9 --clip-norm 0.5
   train of_$batch --epochs 3 --quiet --save compiled-$batch.onnx
-  expect 0 train of_16 --epochs 3 --batch $batch --save run-$batch.onnx --metrics m.jsonl; says "batch $batch in $((batch / 4)) rounds of 4"
+  expect 0 train of_16 --epochs 3 --batch $batch --save run-$batch.onnx --metrics m.jsonl
+  says "batch $batch in $((batch / 4)) rounds of 4"
   cmp compiled-$batch.onnx run-$batch.onnx || fail "--batch $batch differs from a trainer that was compiled for it"
 done
 # Other batches, also with a last round that is smaller, differ by rounding.
@@ -53,16 +54,23 @@ expect 2 one/build/train --predict x.npy --out p.npy --batch 4; says "applies to
 # plimsoll train takes the trainer of another batch, where its plan allows that.
 export XDG_CACHE_HOME=$PWD/cache
 trainers() { find cache/plimsoll/trainers -mindepth 1 -maxdepth 1 -type d 2>/dev/null | wc -l; }
-fit() { expect 0 plimsoll train net.onnx --costs modelled --sub-batch 4 --budget 64MiB "$@" --data npy:x.npy,y.npy --epochs 1 --lr 0.02; }
+fit() {
+  expect 0 plimsoll train net.onnx --costs modelled --sub-batch 4 --budget 64MiB "$@" --data npy:x.npy,y.npy \
+    --epochs 1 --lr 0.02
+}
 fit --batch 16; says "building the trainer"
 fit --batch 8 --quiet
 [[ $(trainers) -eq 1 ]] || fail "another batch has made another trainer"
 fit --batch 24; says "planned for batch 16"; says "batch 24 in 6 rounds of 4"
-fit --batch 24 --dry-run; grep -q "^.*/build/train --batch 24 --data" out || { cat out; fail "--dry-run does not show the batch"; }
+fit --batch 24 --dry-run
+grep -q "^.*/build/train --batch 24 --data" out || { cat out; fail "--dry-run does not show the batch"; }
 fit --batch 16; says "batch 16 in 4 rounds of 4"
 [[ $(trainers) -eq 1 ]] || fail "there are $(trainers) trainers"
 # Another optimizer is another trainer; so is a budget that depends on the batch, and --trainer DIR.
-compiles() { expect 0 plimsoll train net.onnx --costs modelled --sub-batch 4 "$@" --data synthetic --dry-run; grep -q "^plimsoll compile" out || { cat out; fail "no trainer is made: $*"; }; }
+compiles() {
+  expect 0 plimsoll train net.onnx --costs modelled --sub-batch 4 "$@" --data synthetic --dry-run
+  grep -q "^plimsoll compile" out || { cat out; fail "no trainer is made: $*"; }
+}
 compiles --budget 64MiB --batch 8 --optimizer sgd
 compiles --budget 64MiB --batch 8 --trainer mine
 expect 0 plimsoll train net.onnx --costs modelled --sub-batch 4 --budget 90% --batch 16 --data synthetic --steps 1

@@ -17,7 +17,8 @@ network() { # NAME ZOO_SPEC SUB_BATCH INPUT_DIMENSIONS…: and the trainer that 
   shift 3
   data $((3 * batch)) "$@"
   build_trainer "$name-free" "$name.onnx" --batch $batch --sub-batch "$sub_batch" --batch-norm split --policy liveness
-  plimsoll plan "$name.onnx" --batch $batch --sub-batch "$sub_batch" --batch-norm split --policy auto --algorithms-of "$name-free" -q -o free.json
+  plimsoll plan "$name.onnx" --batch $batch --sub-batch "$sub_batch" --batch-norm split --policy auto \
+    --algorithms-of "$name-free" -q -o free.json
   least=$(figure free.json minimum_bytes) most=$(figure free.json unconstrained_bytes)
   "$name-free/build/train" --data npy:x.npy,y.npy --no-shuffle --save "$name-free.onnx" --steps 3 >free.out
   around=$(($(resident free.out) - $(figure "$name-free/plan.json" arena_bytes)))
@@ -26,27 +27,36 @@ resident() { awk '/peak resident/ {print int($(NF-1) * 1048576)}' "$1"; } # byte
 same_bits() { # TRAINER OPTIONS…
   local trainer=$name-$1
   shift
-  build_trainer "$trainer" "$name.onnx" --batch $batch --sub-batch "$sub_batch" --batch-norm split --algorithms-of "$name-free" "$@"
+  build_trainer "$trainer" "$name.onnx" --batch $batch --sub-batch "$sub_batch" --batch-norm split \
+    --algorithms-of "$name-free" "$@"
   trained "$trainer" "$trainer.onnx" --steps 3
-  $python "$PLIMSOLL_E2E/weights.py" "$name-free.onnx" "$trainer.onnx" 0 || fail "$trainer: other bits than of the trainer that keeps everything"
+  $python "$PLIMSOLL_E2E/weights.py" "$name-free.onnx" "$trainer.onnx" 0 ||
+    fail "$trainer: other bits than of the trainer that keeps everything"
   moved=$((moved + $(figure "$trainer/plan.json" offloaded_bytes)))
   again=$((again + $(figure "$trainer/plan.json" recomputed_tasks)))
   homes=$((homes + $(tensors_with home_offset "$trainer"))) slices=$((slices + $(tensors_with slice_of "$trainer")))
   built=$((built + 1))
 }
-tensors_with() { $python -c 'import json, sys; print(sum(sys.argv[1] in t for t in json.load(open(sys.argv[2] + "/plan.json"))["tensors"]))' "$@"; }
-spilled() { # TRAINER: once more with its host pool in a file; the process is then what it is around the arena that keeps everything, but for 8 MiB
+tensors_with() {
+  $python -c 'import json, sys
+print(sum(sys.argv[1] in t for t in json.load(open(sys.argv[2] + "/plan.json"))["tensors"]))' "$@"
+}
+# spilled TRAINER: once more with its host pool in a file. Without its arena, the process is then at most 8 MiB larger
+# than that of the trainer that keeps everything.
+spilled() {
   "$name-$1/build/train" --data npy:x.npy,y.npy --no-shuffle --save spilled.onnx --steps 3 --spill . >spilled.out
   local arena bytes
   arena=$(figure "$name-$1/plan.json" arena_bytes) bytes=$(resident spilled.out)
-  (( bytes > arena / 2 && bytes <= arena + around + 8 * 1048576 )) || fail "$name-$1: $bytes bytes are resident, of an arena of $arena"
+  (( bytes > arena / 2 && bytes <= arena + around + 8 * 1048576 )) ||
+    fail "$name-$1: $bytes bytes are resident, of an arena of $arena"
   $python "$PLIMSOLL_E2E/weights.py" "$name-free.onnx" spilled.onnx 0 || fail "$name-$1: other bits with a spill file"
 }
 budget() { echo $((least + (most - least) * $1 / 100)); }
 conclude() {
   [[ $moved -gt 0 ]] || fail "$name: no trainer moved anything"
   [[ $again -gt 0 ]] || fail "$name: no trainer recomputed anything"
-  echo "$name: $built trainers, the same bits; $moved bytes moved, $again tasks run again, $homes tensors at home in the host pool, $slices slices"
+  echo "$name: $built trainers, the same bits; $moved bytes moved, $again tasks run again," \
+    "$homes tensors at home in the host pool, $slices slices"
 }
 # The message for an unknown policy lists the names of all policies.
 all_policies() {

@@ -10,12 +10,15 @@ mkdir saved
 empty() { find saved -mindepth 1 -delete; }
 train() { "$1/build/train" --data synthetic --quiet --steps 1 --save saved/net.onnx "${@:2}"; }
 weights_of() { grep -aom1 '[0-9a-f]\{16\}\.weights' "$1" | head -n 1; }
-pair() { { sed 's/[0-9a-f]\{16\}\.weights/weights/g' saved/net.onnx; cat "saved/$(weights_of saved/net.onnx)"; } | sha256sum; }
+pair() {
+  { sed 's/[0-9a-f]\{16\}\.weights/weights/g' saved/net.onnx; cat "saved/$(weights_of saved/net.onnx)"; } | sha256sum
+}
 
 train ten;          first=$(pair)
 train ten --seed 5; same_network=$(pair)
 train seven;        other_network=$(pair)
-[[ $first != "$same_network" && $(ls -A saved | wc -l) -eq 2 ]] || fail "the model and its weights should be there, and are $(ls -A saved)"
+[[ $first != "$same_network" && $(ls -A saved | wc -l) -eq 2 ]] ||
+  fail "the model and its weights should be there, and are $(ls -A saved)"
 for how in "same_network ten --seed 5" "other_network seven"; do
   read -r after options <<<"$how"
   rm -rf before && empty && train ten && cp -r saved before
@@ -25,9 +28,12 @@ for how in "same_network ten --seed 5" "other_network seven"; do
     LD_PRELOAD=$PWD/die.so DIE_FROM=saved DIE_EVERY=1 DIE_AT=$call train $options 2>/dev/null || code=$?
     [[ $code -eq 137 || $code -eq 0 ]] || fail "exit $code when it was killed at call $call of --save"
     is=$(pair)
-    [[ $is == "$first" || $is == "${!after}" ]] || fail "killed at call $call, --save left a model with weights that are not its own"
+    [[ $is == "$first" || $is == "${!after}" ]] ||
+      fail "killed at call $call, --save left a model with weights that are not its own"
     [[ $code -ne 0 ]] || break
-    train ten && [[ $(ls -A saved | wc -l) -eq 2 && $(pair) == "$first" ]] || fail "after a kill at call $call, --save left $(ls -A saved)"
+    train ten && [[ $(ls -A saved | wc -l) -eq 2 && $(pair) == "$first" ]] ||
+      fail "after a kill at call $call, --save left $(ls -A saved)"
   done
-  [[ $call -gt 12 && $is == "${!after}" && $(ls -A saved | wc -l) -eq 2 ]] || fail "--save with $call calls left $(ls -A saved)"
+  [[ $call -gt 12 && $is == "${!after}" && $(ls -A saved | wc -l) -eq 2 ]] ||
+    fail "--save with $call calls left $(ls -A saved)"
 done

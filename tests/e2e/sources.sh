@@ -21,8 +21,10 @@ for part in range(5):
     open(f"cifar/data_batch_{part + 1}.bin", "wb").write(b"".join(records[8 * part:8 * part + 8]))
 open("cifar/test_batch.bin", "wb").write(b"".join(records))
 for name in ("train", "t10k"):
-    open(f"mnist/{name}-images-idx3-ubyte", "wb").write(struct.pack(">iiii", 0x803, 40, 28, 28) + pixels[:, :28, :28, 0].tobytes())
-    open(f"mnist/{name}-labels-idx1-ubyte", "wb").write(struct.pack(">ii", 0x801, 40) + labels.astype(np.uint8).tobytes())
+    open(f"mnist/{name}-images-idx3-ubyte",
+         "wb").write(struct.pack(">iiii", 0x803, 40, 28, 28) + pixels[:, :28, :28, 0].tobytes())
+    open(f"mnist/{name}-labels-idx1-ubyte",
+         "wb").write(struct.pack(">ii", 0x801, 40) + labels.astype(np.uint8).tobytes())
 PY
 # One image of each common kind, compared with Pillow's result: in colour and in grey.
 $python - <<'PY'
@@ -32,9 +34,11 @@ from PIL import Image
 r = np.random.RandomState(1)
 smooth = Image.fromarray(r.randint(0, 256, (4, 4, 3), np.uint8)).resize((32, 32), Image.BICUBIC)
 inks = Image.merge("CMYK", [*smooth.split(), Image.new("L", (32, 32), 70)])
-kinds = [("gray.png", smooth.convert("L"), {}), ("palette.png", smooth.convert("P"), {}), ("one-bit.png", smooth.convert("1"), {}),
-         ("opaque.png", smooth.convert("RGBA"), {}), ("named-wrongly.png", smooth, {"format": "JPEG"}), ("plain.png", smooth, {}),
-         ("gray.jpg", smooth.convert("L"), {}), ("progressive.JPG", smooth, {"progressive": True}), ("inks.jpeg", inks, {}), ("held-upright.jpg", smooth, {})]
+kinds = [("gray.png", smooth.convert("L"), {}), ("palette.png", smooth.convert("P"), {}),
+         ("one-bit.png", smooth.convert("1"), {}), ("opaque.png", smooth.convert("RGBA"), {}),
+         ("named-wrongly.png", smooth, {"format": "JPEG"}), ("plain.png", smooth, {}),
+         ("gray.jpg", smooth.convert("L"), {}), ("progressive.JPG", smooth, {"progressive": True}),
+         ("inks.jpeg", inks, {}), ("held-upright.jpg", smooth, {})]
 exif = Image.Exif()
 exif[0x0112] = 6  # turned by a quarter, says the camera
 for i, (name, image, how) in enumerate(kinds):
@@ -49,7 +53,8 @@ plimsoll model resnet18:input=28,stem=cifar,channels=1,width=4,classes=10 -o dig
 build_trainer net net.onnx --batch 8
 build_trainer digits digits.onnx --batch 8
 train() { expect 0 "$@" --steps 5 --lr 0.01; says "40 samples, 5 iterations an epoch"; says "of 40"; }
-train net/build/train --data images:photos --eval-data images:photos --mean 0.4914,0.4822,0.4465 --std 0.2470,0.2435,0.2616
+train net/build/train --data images:photos --eval-data images:photos --mean 0.4914,0.4822,0.4465 \
+  --std 0.2470,0.2435,0.2616
 train net/build/train --data images:large --eval-data images:large --resize 36 --random-crop --flip
 train net/build/train --data cifar10:cifar --eval-data cifar10:cifar
 train net/build/train --data npy:x.npy,y.npy --eval-data npy:x.npy,y.npy

@@ -49,4 +49,5 @@ np.save("bad.npy", ids + 1)'
 expect 4 full/build/train --predict bad.npy --out scores.npy;  says "the index 256 when the model has rows 0 to 255"
 [[ ! -e scores.npy ]] || fail "a prediction that was refused is there"
 expect 0 full/build/train --data npy:ids.npy,labels.npy --steps 1
-expect 4 full/build/train --data npy:ids.npy,odd.npy --steps 1;  says "label -7 when the model has classes 0 to 255, and leaves out -100"
+expect 4 full/build/train --data npy:ids.npy,odd.npy --steps 1
+says "label -7 when the model has classes 0 to 255, and leaves out -100"

@@ -15,7 +15,8 @@ for step in plan["steps"]:
     assert slice["tid"] == {"compute": 1, "d2h": 2, "h2d": 3}[step["stream"]], slice
     tracks.setdefault(slice["tid"], []).append(step["id"])
     for wait in step["waits"]:
-        assert end(wait) <= start(step["id"]), f"step {step['id']} began before step {wait}, which it waits for, had ended"
+        assert end(wait) <= start(
+            step["id"]), f"step {step['id']} began before step {wait}, which it waits for, had ended"
 for steps in tracks.values():
     assert all(end(a) <= start(b) for a, b in zip(steps, steps[1:])), "slices of one track overlap"
 flows = [event for event in events if event["ph"] == "f"]

@@ -14,13 +14,17 @@ expect 2 plimsoll train "${plan[@]}" "${run[@]}" --epoch 3;        says "Did you
 expect 2 plimsoll train "${plan[@]}" "${run[@]}" --batchsize 3;    says "Did you mean '--batch'?"
 expect 0 plimsoll train "${plan[@]}" "${run[@]}" --dry-run
 [[ $(wc -l <out) -eq 3 ]] || fail "--dry-run prints $(wc -l <out) lines"
-grep -q "^plimsoll compile net.onnx --batch 16 --budget 90% --costs modelled -o " out || fail "the first line of --dry-run"
-grep -q "/build/train --data npy:x.npy,y.npy --no-shuffle --epochs 2 --lr 0.05$" out || fail "the third line of --dry-run"
+grep -q "^plimsoll compile net.onnx --batch 16 --budget 90% --costs modelled -o " out ||
+  fail "the first line of --dry-run"
+grep -q "/build/train --data npy:x.npy,y.npy --no-shuffle --epochs 2 --lr 0.05$" out ||
+  fail "the third line of --dry-run"
 [[ $(trainers) -eq 0 ]] || fail "--dry-run makes something"
 
 # A failed build prints its last lines.
 mkdir broken && printf '#!/bin/sh\necho "no such generator"\nexit 3\n' >broken/cmake && chmod +x broken/cmake
-PATH=$PWD/broken:$PATH expect 8 plimsoll train "${plan[@]}" "${run[@]}"; says "cmake exited with code 3"; says "no such generator"
+PATH=$PWD/broken:$PATH expect 8 plimsoll train "${plan[@]}" "${run[@]}"
+says "cmake exited with code 3"
+says "no such generator"
 plimsoll cache | grep -q "(not finished)" || fail "a trainer that was not built is not shown"
 # A process that is killed during its build leaves nothing that the next run takes for a trainer.
 printf '#!/bin/sh\nkill -KILL $PPID\nsleep 9\n' >broken/cmake
@@ -32,7 +36,8 @@ expect 0 plimsoll train "${plan[@]}" "${run[@]}" --save second.onnx
 [[ $(trainers) -eq 1 ]] || fail "there are $(trainers) trainers"
 cmp first.onnx second.onnx || fail "two runs differ"
 # --json: one object about the run, and nothing else on stdout.
-expect 0 plimsoll train "${plan[@]}" "${run[@]}" --eval-data npy:x.npy,y.npy --metrics m.jsonl --save 'a "quoted" name.onnx' --json
+expect 0 plimsoll train "${plan[@]}" "${run[@]}" --eval-data npy:x.npy,y.npy --metrics m.jsonl \
+  --save 'a "quoted" name.onnx' --json
 $python - <<'PY'
 import json
 run, lines = json.load(open("out")), [json.loads(line) for line in open("m.jsonl")]
@@ -64,9 +69,11 @@ expect 0 plimsoll train "${plan[@]}" --quiet -- --data synthetic --steps 1
 plimsoll model lenet -o net.onnx -q
 # Two concurrent runs of the same trainer: one makes it, and the other waits.
 plimsoll train "${plan[@]}" --optimizer adam --data synthetic --steps 1 >one 2>&1 &
-plimsoll train "${plan[@]}" --optimizer adam --data synthetic --steps 1 >two 2>&1 || { cat two; fail "the second of two at once"; }
+plimsoll train "${plan[@]}" --optimizer adam --data synthetic --steps 1 >two 2>&1 ||
+  { cat two; fail "the second of two at once"; }
 wait $! || { cat one; fail "the first of two at once"; }
-[[ $(cat one two | grep -c "^building the trainer in") -eq 1 ]] || fail "$(cat one two | grep -c "^building the trainer in") of two have built"
+[[ $(cat one two | grep -c "^building the trainer in") -eq 1 ]] ||
+  fail "$(cat one two | grep -c "^building the trainer in") of two have built"
 # --trainer DIR keeps the trainer there.
 expect 0 plimsoll train "${plan[@]}" --trainer mine --data synthetic --steps 1
 [[ -x mine/build/train && -e mine/plan.json && ! -e mine.making ]] || fail "--trainer"

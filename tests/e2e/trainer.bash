@@ -18,7 +18,8 @@ build_trainer() {
   shift 2
   [[ " $* " != *" --costs "* ]] || costs=()
   plimsoll compile "$model" -o "$directory" -q "$@" "${costs[@]}"
-  cmake -S "$directory" -B "$directory/build" -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -DPLIMSOLL_WERROR=ON >log 2>&1 || { cat log; fail "cmake"; }
+  cmake -S "$directory" -B "$directory/build" -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" \
+    -DPLIMSOLL_WERROR=ON >log 2>&1 || { cat log; fail "cmake"; }
   cmake --build "$directory/build" >log 2>&1 || { cat log; fail "build of $directory"; }
 }
 

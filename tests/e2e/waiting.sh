@@ -17,7 +17,8 @@ variable_of() {
   kill -TERM $child
   wait $child || true
 }
-[[ $(variable_of GOMP_SPINCOUNT) -gt 0 && $(variable_of KMP_BLOCKTIME) -gt 0 ]] || fail "nothing sets how long threads spin"
+[[ $(variable_of GOMP_SPINCOUNT) -gt 0 && $(variable_of KMP_BLOCKTIME) -gt 0 ]] ||
+  fail "nothing sets how long threads spin"
 [[ $(variable_of GOMP_SPINCOUNT GOMP_SPINCOUNT=77) == 77 ]] || fail "what the user says does not hold"
 [[ -z $(variable_of GOMP_SPINCOUNT OMP_WAIT_POLICY=active) ]] || fail "what the user says does not hold"
 # The program is executed again under the same name and with the same arguments.

@@ -66,7 +66,8 @@ class probabilities(weighted):
     """Labels that are probabilities, as in mixup."""
 
     def forward(self, x, y):
-        return F.cross_entropy(self.net(x), y.softmax(1)) + F.cross_entropy(self.net(x), y.softmax(1), weight=self.by_class)
+        return F.cross_entropy(self.net(x), y.softmax(1)) + F.cross_entropy(self.net(x), y.softmax(1),
+                                                                            weight=self.by_class)
 
     def data(self):
         return floats(6), floats(4)
@@ -256,7 +257,8 @@ class distillation(Loss):
 
 class distillation_from_scores(Loss):
     def forward(self, x, taught):
-        return F.kl_div(F.log_softmax(self.net(x) / 2, 1), F.log_softmax(taught / 2, 1), reduction="batchmean", log_target=True) * 4
+        return F.kl_div(F.log_softmax(self.net(x) / 2, 1), F.log_softmax(taught / 2, 1), reduction="batchmean",
+                        log_target=True) * 4
 
     def data(self):
         return floats(6), floats(4)
@@ -371,7 +373,8 @@ class two_tasks(Loss):
 
     def forward(self, x, y, z, t):
         scores = self.net(x)
-        return F.cross_entropy(scores, y) + 0.5 * F.cross_entropy(self.other(torch.tanh(scores)), z) + 0.1 * F.mse_loss(scores, t)
+        return F.cross_entropy(
+            scores, y) + 0.5 * F.cross_entropy(self.other(torch.tanh(scores)), z) + 0.1 * F.mse_loss(scores, t)
 
     def data(self):
         return floats(6), with_holes(classes(4)), with_holes(classes(3), hole=-100), floats(4)
@@ -510,14 +513,15 @@ def export(exporter, name):
     path = name + ".onnx"
     if exporter == "dynamo":
         shapes = tuple({0: torch.export.Dim("n", min=2, max=4096)} for _ in data)
-        torch.onnx.export(model, data, path, input_names=inputs, output_names=["loss"], dynamo=True, external_data=False,
-                          dynamic_shapes=shapes, optimize=False, verbose=False)
+        torch.onnx.export(model, data, path, input_names=inputs, output_names=["loss"], dynamo=True,
+                          external_data=False, dynamic_shapes=shapes, optimize=False, verbose=False)
     elif exporter == "plimsoll":
         import plimsoll
         plimsoll.export(model, data, path)
     else:
         torch.onnx.export(model, data, path, input_names=inputs, output_names=["loss"], dynamo=False, opset_version=17,
-                          training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False, dynamic_axes={i: {0: "n"} for i in inputs})
+                          training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False,
+                          dynamic_axes={i: {0: "n"} for i in inputs})
     for i, tensor in zip(inputs, data):
         np.save(f"{name}.{i}.npy", tensor.numpy())
 
@@ -535,8 +539,11 @@ def check(name, trainer):
     _, double = stepped(copy.deepcopy(model).double(), doubles)
     files = ",".join(f"{name}.{i}.npy" for i in names_of(model))
     after = os.path.join(trainer, "after.safetensors.onnx")
-    command = [os.path.join(trainer, "build", "train"), "--data", "npy:" + files, "--no-shuffle", "--quiet", "--steps", "1", "--lr", str(GRADIENT_LR),
-               "--metrics", trainer + ".jsonl", "--save", after, "--on-nan", "ignore"]
+    command = [
+        os.path.join(trainer, "build", "train"), "--data", "npy:" + files, "--no-shuffle", "--quiet", "--steps", "1",
+        "--lr",
+        str(GRADIENT_LR), "--metrics", trainer + ".jsonl", "--save", after, "--on-nan", "ignore"
+    ]
     if os.path.exists(trainer + ".jsonl"):
         os.remove(trainer + ".jsonl")
     done = subprocess.run(command, capture_output=True, text=True)

@@ -15,13 +15,15 @@ for name in "${split[@]}"; do
   "${losses[@]}" check $name $name || fail "$name: not as PyTorch"
 done
 for name in "${whole[@]}"; do
-  expect 2 plimsoll plan $name.onnx --batch 8 --sub-batch 4 --loss output -q -o plan.json;  says "the batch of 8 must stay whole"
+  expect 2 plimsoll plan $name.onnx --batch 8 --sub-batch 4 --loss output -q -o plan.json
+  says "the batch of 8 must stay whole"
   build_trainer $name $name.onnx --batch 8 --loss output --optimizer sgd
   "${losses[@]}" check $name $name || fail "$name: not as PyTorch"
 done
 
 # torch's dynamo exporter leaves label_smoothing out of the loss, and writes it into the node's metadata.
-"${losses[@]}" export dynamo smoothed weighted_smoothed smoothed_probabilities >log 2>&1 || { cat log; fail "the exporter"; }
+"${losses[@]}" export dynamo smoothed weighted_smoothed smoothed_probabilities >log 2>&1 ||
+  { cat log; fail "the exporter"; }
 for name in smoothed weighted_smoothed smoothed_probabilities; do
   build_trainer $name $name.onnx --batch 8 --loss output --optimizer sgd
   "${losses[@]}" check $name $name || fail "$name: not as PyTorch"
@@ -35,8 +37,8 @@ torch.manual_seed(1)
 net = torch.nn.Sequential(torch.nn.Linear(6, 16), torch.nn.Tanh(), torch.nn.Linear(16, 4))
 x, y = torch.randn(37, 6), torch.randint(0, 4, (37,))
 torch.save((net, x, y), "flags.pt")
-torch.onnx.export(net, x[:8], "flags.onnx", input_names=["x"], dynamic_axes={"x": {0: "n"}}, dynamo=False, opset_version=17,
-                  training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)
+torch.onnx.export(net, x[:8], "flags.onnx", input_names=["x"], dynamic_axes={"x": {0: "n"}}, dynamo=False,
+                  opset_version=17, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)
 np.save("x.npy", x.numpy()), np.save("y.npy", y.numpy()), np.save("weights.npy", np.array([0.5, 1, 2, 4], np.float32))
 PY
 cat >flags.py <<'PY'
@@ -68,24 +70,35 @@ run_flags() { # DIR IGNORED SMOOTHING WEIGHED compile-options…
   local directory=$1 ignored=$2 smoothing=$3 weighed=$4
   shift 4
   build_trainer $directory flags.onnx --batch 8 --optimizer sgd "$@"
-  $directory/build/train --data npy:x.npy,y.npy --no-shuffle --quiet --last keep --epochs 1 --lr 0.1 --metrics $directory.jsonl --save $directory.onnx
-  "$with_torch" flags.py $directory.jsonl $directory.onnx $ignored $smoothing $weighed || fail "$directory: not as PyTorch"
+  $directory/build/train --data npy:x.npy,y.npy --no-shuffle --quiet --last keep --epochs 1 --lr 0.1 \
+    --metrics $directory.jsonl --save $directory.onnx
+  "$with_torch" flags.py $directory.jsonl $directory.onnx $ignored $smoothing $weighed ||
+    fail "$directory: not as PyTorch"
 }
 run_flags flags-all 2 0.1 yes --ignore-index 2 --class-weights weights.npy --label-smoothing 0.1
 run_flags flags-rounds 2 0.1 yes --ignore-index 2 --class-weights 0.5,1,2,4 --label-smoothing 0.1 --sub-batch 3
 run_flags flags-budget 2 0 yes --ignore-index 2 --class-weights "0.5 1 2 4" --budget 10752
 run_flags flags-smoothing -100 0.3 no --label-smoothing 0.3 --sub-batch 3
-expect 0 flags-all/build/train --data npy:x.npy,y.npy --eval-data npy:x.npy,y.npy --last pad --epochs 1;  says "test loss"
+expect 0 flags-all/build/train --data npy:x.npy,y.npy --eval-data npy:x.npy,y.npy --last pad --epochs 1
+says "test loss"
 # The trained model is compiled again: its class weights are replaced.
 expect 0 plimsoll compile flags-all.onnx --batch 8 --class-weights 1,1,1,2 -q --costs modelled -o again
 
 # A mismatch is an error that names the flag.
 planning=(--batch 8 --costs modelled -q -o plan.json)
-expect 2 plimsoll plan flags.onnx "${planning[@]}" --class-weights 1,2,3;             says "--class-weights has 3 weights, but there are 4 classes"
-expect 2 plimsoll plan flags.onnx "${planning[@]}" --class-weights 1,2,3,-1;          says "--class-weights must be at least 0"
-expect 3 plimsoll plan flags.onnx "${planning[@]}" --class-weights missing.npy;       says "neither a list of numbers nor a readable file"
-expect 3 plimsoll plan flags.onnx "${planning[@]}" --class-weights x.npy;             says "not a one-dimensional array of f32 or f64"
-expect 2 plimsoll plan flags.onnx "${planning[@]}" --ignore-index 4;                  says "--ignore-index 4 is not a label"
-expect 2 plimsoll plan flags.onnx "${planning[@]}" --label-smoothing 1.5;             says "--label-smoothing 1.5 is not between 0 and 1"
-expect 2 plimsoll plan flags.onnx "${planning[@]}" --loss mse --label-smoothing 0.1;  says "--label-smoothing requires --loss softmax-cross-entropy"
-expect 2 plimsoll plan weighted.onnx "${planning[@]}" --loss none --ignore-index 1;   says "--ignore-index applies to a loss that Plimsoll adds"
+expect 2 plimsoll plan flags.onnx "${planning[@]}" --class-weights 1,2,3
+says "--class-weights has 3 weights, but there are 4 classes"
+expect 2 plimsoll plan flags.onnx "${planning[@]}" --class-weights 1,2,3,-1
+says "--class-weights must be at least 0"
+expect 3 plimsoll plan flags.onnx "${planning[@]}" --class-weights missing.npy
+says "neither a list of numbers nor a readable file"
+expect 3 plimsoll plan flags.onnx "${planning[@]}" --class-weights x.npy
+says "not a one-dimensional array of f32 or f64"
+expect 2 plimsoll plan flags.onnx "${planning[@]}" --ignore-index 4
+says "--ignore-index 4 is not a label"
+expect 2 plimsoll plan flags.onnx "${planning[@]}" --label-smoothing 1.5
+says "--label-smoothing 1.5 is not between 0 and 1"
+expect 2 plimsoll plan flags.onnx "${planning[@]}" --loss mse --label-smoothing 0.1
+says "--label-smoothing requires --loss softmax-cross-entropy"
+expect 2 plimsoll plan weighted.onnx "${planning[@]}" --loss none --ignore-index 1
+says "--ignore-index applies to a loss that Plimsoll adds"

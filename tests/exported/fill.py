@@ -17,7 +17,10 @@ def generator(name):
 def spec_of(array, classes=None):
     """The description from which draw() draws an array like this one."""
     if array.dtype.kind == "f":
-        return {"dims": list(array.shape), "type": "float", "mean": round(float(array.mean()), 6), "deviation": round(float(array.std()), 6)}
+        return {
+            "dims": list(array.shape), "type": "float", "mean": round(float(array.mean()), 6),
+            "deviation": round(float(array.std()), 6)
+        }
     low, high = (0, classes - 1) if classes else (int(array.min()), int(array.max()))
     return {"dims": list(array.shape), "type": "int", "low": low, "high": high}
 
@@ -68,7 +71,8 @@ def fill(proto):
         if entry is None:
             continue
         mean, deviation = map(float, entry.value.split())
-        array = draw(initializer.name, {"dims": list(initializer.dims), "type": "float", "mean": mean, "deviation": deviation})
+        array = draw(initializer.name,
+                     {"dims": list(initializer.dims), "type": "float", "mean": mean, "deviation": deviation})
         del initializer.external_data[:]
         initializer.data_location = TensorProto.DEFAULT
         initializer.raw_data = array.tobytes()

@@ -40,10 +40,12 @@ def step(name, frozen):
 def compare(name, frozen):
     """Fails and lists the tensors that differ. A product with a random direction differs at most by the gradients'
     distance."""
-    before, after = ({i.name: numpy_helper.to_array(i) for i in proto.graph.initializer} for proto in (onnx.load(name + ".onnx"), onnx.load("step.onnx")))
+    before, after = ({i.name: numpy_helper.to_array(i) for i in proto.graph.initializer}
+                     for proto in (onnx.load(name + ".onnx"), onnx.load("step.onnx")))
     with open("metrics.jsonl") as file:
         loss = json.loads(file.readline())["loss"]
-    wrong = [] if abs(loss - frozen["loss"]) <= 1e-5 * abs(frozen["loss"]) else [f"loss {loss}; expected {frozen['loss']}"]
+    near = abs(loss - frozen["loss"]) <= 1e-5 * abs(frozen["loss"])
+    wrong = [] if near else [f"loss {loss}; expected {frozen['loss']}"]
     norms = [digest[0] for digest in frozen["gradients"].values()]
     least = 1e-9 * max(norms)  # a smaller gradient is rounding alone, and is compared with a typical norm
     typical = float(np.median([norm for norm in norms if norm >= least]))

@@ -7,16 +7,19 @@ package="Debian: apt-get install libdnnl-dev"
 
 # A fake oneDNN of that version, which can be found but not linked.
 onednn() {
-  rm -rf root && mkdir -p root/include/oneapi/dnnl root/lib && touch root/include/oneapi/dnnl/dnnl.hpp root/lib/libdnnl.so
+  rm -rf root && mkdir -p root/include/oneapi/dnnl root/lib &&
+    touch root/include/oneapi/dnnl/dnnl.hpp root/lib/libdnnl.so
   local part
-  for part in "MAJOR $1" "MINOR $2" "PATCH $3"; do echo "#define DNNL_VERSION_$part"; done >root/include/oneapi/dnnl/dnnl_version.h
+  for part in "MAJOR $1" "MINOR $2" "PATCH $3"; do echo \
+      "#define DNNL_VERSION_$part"; done >root/include/oneapi/dnnl/dnnl_version.h
 }
 configure() { rm -rf build && cmake -S trainer -B build "$@"; }
 
 for version in "2 6 0" "3 0 1" "3 12 3"; do
   onednn $version
   expect 0 configure -DONEDNN_ROOT="$PWD/root"
-  grep -qF "OneDNN_LIBRARY:FILEPATH=$PWD/root/lib/libdnnl.so" build/CMakeCache.txt || fail "oneDNN $version is not taken"
+  grep -qF "OneDNN_LIBRARY:FILEPATH=$PWD/root/lib/libdnnl.so" build/CMakeCache.txt ||
+    fail "oneDNN $version is not taken"
 done
 expect 0 env ONEDNN_ROOT="$PWD/root" cmake -S trainer -B build --fresh
 
@@ -28,7 +31,8 @@ for version in "2 5 4" "1 96 0" "4 0 0"; do
   unwrapped "is ${version// /.}; 2.6 to 3.x are supported"; unwrapped "$package"
 done
 onednn 3 7 2 && rm root/lib/libdnnl.so
-only_root=(-DCMAKE_FIND_ROOT_PATH="$PWD/root" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY)
+only_root=(-DCMAKE_FIND_ROOT_PATH="$PWD/root" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
+  -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY)
 expect 1 configure "${only_root[@]}"
 unwrapped "its library libdnnl is not found"; unwrapped "$package"
 rm -r root/include

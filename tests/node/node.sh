@@ -2,14 +2,21 @@
 . "$PLIMSOLL_E2E/trainer.bash"
 python=
 for modules in "onnx, onnx.reference" "onnx"; do [[ -n $python ]] || python=$(python_with "$modules"); done
-[[ -n $python ]] || { echo "skipped: no Python here has onnx, which has the node tests (tools/setup.sh python)"; exit 77; }
+if [[ -z $python ]]; then
+  echo "skipped: no Python here has onnx, which has the node tests (tools/setup.sh python)"
+  exit 77
+fi
 "$python" "$PLIMSOLL_SOURCE/tests/node/write_cases.py" cases >out 2>err || {
-  tail -3 err; echo "skipped: the onnx package of $python cannot make its node tests with the NumPy that is here"; exit 77; }
+  tail -3 err
+  echo "skipped: the onnx package of $python cannot make its node tests with the NumPy that is here"
+  exit 77
+  }
 cat out
 [[ $(find cases -name '*.onnx' | wc -l) -gt 500 ]] || fail "these are not all of ONNX's node tests"
 # Through the command line: any exit code except 1, and no signal.
 find cases -name '*.onnx' | sort | xargs -P 2 -I{} bash -c \
-  'plimsoll inspect {} >/dev/null 2>{}.log; code=$?; [[ $code -ne 1 && $code -lt 126 ]] || { echo "{}: exit $code"; head -3 {}.log; }' >bad
+  'plimsoll inspect {} >/dev/null 2>{}.log; code=$?
+   [[ $code -ne 1 && $code -lt 126 ]] || { echo "{}: exit $code"; head -3 {}.log; }' >bad
 [[ ! -s bad ]] || { head -40 bad; fail "internal errors"; }
 PLIMSOLL_NODE_CASES=$PWD/cases "$PLIMSOLL_TEST_NODE" >out 2>&1 || { tail -80 out; fail "values differ"; }
 grep -v '^$' out | tail -9
@@ -34,5 +41,7 @@ if [[ -n ${PLIMSOLL_UPDATE:-} ]]; then
   sed '/^## ONNX.s node tests/,$d' "$page" >kept
   { sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' kept; echo; cat section; } >"$page"
 fi
-grep -q "^The node tests are those of version $version of" "$page" || { echo "docs/operators.md counts another version's"; exit 0; }
-sed -n '/^## ONNX.s node tests/,$p' "$page" | diff - section || fail "docs/operators.md counts others: PLIMSOLL_UPDATE=1 ctest -R 'node: node'"
+grep -q "^The node tests are those of version $version of" "$page" ||
+  { echo "docs/operators.md counts another version's"; exit 0; }
+sed -n '/^## ONNX.s node tests/,$p' "$page" | diff - section ||
+  fail "docs/operators.md counts others: PLIMSOLL_UPDATE=1 ctest -R 'node: node'"

@@ -8,8 +8,10 @@ echo "{\"case\":\"$first\",\"kernel\":\"Lost\"}" >told
 "$PLIMSOLL_REPLAY" cases.json --results told --share 0/2 --skip Conv
 "$PLIMSOLL_REPLAY" cases.json --results told --share 0/2
 "$PLIMSOLL_REPLAY" cases.json --results told --share 1/2
-[[ $("$PLIMSOLL_REPLAY" cases.json --results told) == *"0 kernels on"* ]] || { echo "something was computed twice"; exit 1; }
-grep -qF "\"case\":\"$first\",\"ended\":true,\"error\":\"the process ended in it\"" told || { echo "a case that ended its process is not told"; exit 1; }
+[[ $("$PLIMSOLL_REPLAY" cases.json --results told) == *"0 kernels on"* ]] ||
+  { echo "something was computed twice"; exit 1; }
+grep -qF "\"case\":\"$first\",\"ended\":true,\"error\":\"the process ended in it\"" told ||
+  { echo "a case that ended its process is not told"; exit 1; }
 /usr/bin/python3 - <<'PY'
 import json, os, sys
 sys.path.insert(0, os.environ["PLIMSOLL_SOURCE"] + "/tools/gpu")

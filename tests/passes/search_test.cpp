@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "passes/candidate.h"
 #include "passes/planner.h"
+#include "passes/policies.h"
 #include "passes/search/archive.h"
 #include "passes/search/bound.h"
 #include "passes/search/frontier.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "passes/candidate.h"
+#include "passes/policies.h"
 #include "tests/passes/fixture.h"
 
 using namespace plimsoll;

@@ -10,6 +10,7 @@
 #include "compiler/ir/task_graph_text.h"
 #include "fixture.h"
 #include "passes/candidate.h"
+#include "passes/policies.h"
 #include "passes/search/starts.h"
 #include "tests/text_case.h"
 

@@ -16,7 +16,8 @@ watched() { # NETWORK PLAN…, by both sanitizers
   done
 }
 small=("seed=3 batch=3 sub-batch=2 gap=1 homes=70" "policy=auto percent=0 spill=1")
-all=("seed=1" "seed=2 offload=90 recompute=0 spill=1" "${small[@]}" "policy=auto percent=20 batch=3 sub-batch=2" "policy=vdnn-all:m" "policy=superneurons:memory")
+all=("seed=1" "seed=2 offload=90 recompute=0 spill=1" "${small[@]}" "policy=auto percent=20 batch=3 sub-batch=2" \
+  "policy=vdnn-all:m" "policy=superneurons:memory")
 watched $resnet "${all[@]}"
 watched $lstm "${all[@]}"
 watched densenet121:input=16,stem=cifar,growth=16,classes=10 "${small[@]}"

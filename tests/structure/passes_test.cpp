@@ -57,6 +57,47 @@ std::set<std::string> names_in(const std::string& table, const std::string& macr
   return names;
 }
 
+// A unit is a header with its source. The units that each unit of passes/ includes.
+std::map<std::string, std::set<std::string>> includes_of_units() {
+  const std::regex include(R"re(^#include "(passes/[^"]+)\.h")re");
+  std::map<std::string, std::set<std::string>> units;
+  for (const fs::path& path : sources_in("passes")) {
+    const std::string unit = fs::relative(path, kProjectRoot).replace_extension().generic_string();
+    for (const std::string& line : code_of(path))
+      if (std::smatch match; std::regex_search(line, match, include) && match[1] != unit) units[unit].insert(match[1]);
+  }
+  return units;
+}
+
+// The longest chain of includes from one unit to another, both ends included. Empty: there is none. Fails if a chain
+// returns to a unit on it.
+class Chains {
+ public:
+  explicit Chains(std::map<std::string, std::set<std::string>> units) : units_(std::move(units)) {}
+
+  const std::vector<std::string>& longest(const std::string& from, const std::string& to) {
+    const auto known = longest_.find(from);
+    if (known != longest_.end()) return known->second;
+    INFO("a chain of includes returns to " << from);
+    REQUIRE(open_.insert(from).second);
+    std::vector<std::string> most;
+    if (from == to) most = {to};
+    for (const std::string& next : units_[from]) {
+      const std::vector<std::string>& chain = longest(next, to);
+      if (chain.empty() || chain.size() < most.size()) continue;
+      most = {from};
+      most.insert(most.end(), chain.begin(), chain.end());
+    }
+    open_.erase(from);
+    return longest_[from] = most;
+  }
+
+ private:
+  std::map<std::string, std::set<std::string>> units_;
+  std::map<std::string, std::vector<std::string>> longest_;
+  std::set<std::string> open_;
+};
+
 bool inside(const std::string& path, const std::set<std::string>& allowed) {
   for (const std::string& each : allowed)
     if (path == each || path.starts_with(each + "/")) return true;
@@ -81,6 +122,16 @@ TEST_CASE("no include crosses an arrow inside passes") {
   // A new folder needs a row.
   for (const fs::directory_entry& entry : fs::directory_iterator(kProjectRoot / "passes"))
     if (entry.is_directory()) CHECK(kInnerArrows.contains("passes/" + entry.path().filename().string()));
+}
+
+TEST_CASE("at most six includes lead from the planner to a weighed schedule, and none leads back") {
+  Chains chains(includes_of_units());
+  const std::vector<std::string> chain = chains.longest("passes/planner", "passes/schedule/evaluate");
+  std::string listed;
+  for (const std::string& unit : chain) listed += unit + "\n";
+  INFO(listed);
+  CHECK(chain.size() > 4);
+  CHECK(chain.size() - 1 <= 6);
 }
 
 TEST_CASE("passes and codegen name no operator and no kernel") {

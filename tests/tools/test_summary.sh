@@ -28,7 +28,8 @@ run 8
 
 # A skip that nothing explains: accepted at a desk, refused in CI.
 skip='set_tests_properties("%s" PROPERTIES SKIP_RETURN_CODE 77)\n'
-{ echo 'add_test("some: skips" sh -c "echo skipped: the moon is full; exit 77")'; printf "$skip" "some: skips"; } | tests
+{ echo 'add_test("some: skips" sh -c "echo skipped: the moon is full; exit 77")'; printf "$skip" "some: skips"; } |
+  tests
 run 0
 says "some: skips: the moon is full"
 for variable in CI=true PLIMSOLL_NO_SKIPS=1; do

@@ -29,17 +29,22 @@ def main():
     rows = []
     for budget in args.budgets.split(","):
         size = budget_between(args, model, args.batch, budget)
-        plans = {c: build(args, model, args.batch, size, c, f"{args.work}/algorithms-{c}") for c in ("profiled", "modelled")}
+        plans = {
+            c: build(args, model, args.batch, size, c, f"{args.work}/algorithms-{c}") for c in ("profiled", "modelled")
+        }
         times = {costs: [] for costs in plans}
         for _ in range(args.runs):
             for costs in plans:
                 times[costs].append(measure(args, f"{args.work}/algorithms-{costs}"))
         chosen, first = (statistics.median(times[costs]) for costs in ("profiled", "modelled"))
-        rows.append(f"| {budget} | {size / 2**20:.0f} | {plans['profiled']['rounds']} | {chosen:.1f} | "
-                    f"{algorithms(plans['profiled'])} | {plans['modelled']['rounds']} | {first:.1f} | {first / chosen:.2f}× |")
+        rows.append(
+            f"| {budget} | {size / 2**20:.0f} | {plans['profiled']['rounds']} | {chosen:.1f} | "
+            f"{algorithms(plans['profiled'])} | {plans['modelled']['rounds']} | {first:.1f} | {first / chosen:.2f}× |")
         print(rows[-1], flush=True)
-    table = ("| budget | MiB | rounds | chosen, ms | algorithms | rounds | first choice, ms | gain |\n|---|---|---|---|---|---|---|---|\n"
-             + "\n".join(rows) + f"\n\n{args.network}, batch {args.batch}. Load: {load_of(began)}.\n")
+    table = (
+        "| budget | MiB | rounds | chosen, ms | algorithms | rounds | first choice, ms | gain "
+        "|\n|---|---|---|---|---|---|---|---|\n"
+        + "\n".join(rows) + f"\n\n{args.network}, batch {args.batch}. Load: {load_of(began)}.\n")
     if args.markdown:
         with open(args.markdown, "w") as out:
             out.write(table)

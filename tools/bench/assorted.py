@@ -34,16 +34,16 @@ class Shortcuts(nn.Module):
 class Assorted(nn.Module):
     def __init__(self):
         super().__init__()
-        self.images = nn.Sequential(
-            nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.InstanceNorm2d(16, affine=True), nn.PReLU(16),
-            nn.Conv2d(16, 32, 3, padding=1), nn.GroupNorm(4, 32), nn.Mish(),
-            nn.PixelShuffle(2), nn.Conv2d(8, 16, 1), nn.Upsample(scale_factor=1.5, mode="bilinear"), nn.SELU(),
-            nn.Conv2d(16, 16, 3, stride=2), nn.Upsample(scale_factor=2), Shortcuts(16), Mix(16), nn.Softplus(),
-            nn.Upsample(size=(12, 10), mode="bilinear", align_corners=True), nn.PixelUnshuffle(2), nn.Conv2d(64, 96, 3), nn.PReLU(),
-            nn.AdaptiveMaxPool2d(1))
-        self.series = nn.Sequential(
-            nn.Conv1d(4, 8, 3, padding=1), nn.BatchNorm1d(8), nn.ELU(), nn.MaxPool1d(3, 2, 1), nn.ConvTranspose1d(8, 6, 4, stride=2),
-            nn.AvgPool1d(2), nn.InstanceNorm1d(6), nn.Conv1d(6, 8, 5, dilation=2, groups=2), nn.Flatten(1))
+        self.images = nn.Sequential(nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.InstanceNorm2d(16, affine=True),
+                                    nn.PReLU(16), nn.Conv2d(16, 32, 3, padding=1), nn.GroupNorm(4, 32), nn.Mish(),
+                                    nn.PixelShuffle(2), nn.Conv2d(8, 16, 1),
+                                    nn.Upsample(scale_factor=1.5, mode="bilinear"), nn.SELU(),
+                                    nn.Conv2d(16, 16, 3, stride=2), nn.Upsample(scale_factor=2), Shortcuts(16), Mix(16),
+                                    nn.Softplus(), nn.Upsample(size=(12, 10), mode="bilinear", align_corners=True),
+                                    nn.PixelUnshuffle(2), nn.Conv2d(64, 96, 3), nn.PReLU(), nn.AdaptiveMaxPool2d(1))
+        self.series = nn.Sequential(nn.Conv1d(4, 8, 3, padding=1), nn.BatchNorm1d(8), nn.ELU(), nn.MaxPool1d(3, 2, 1),
+                                    nn.ConvTranspose1d(8, 6, 4, stride=2), nn.AvgPool1d(2), nn.InstanceNorm1d(6),
+                                    nn.Conv1d(6, 8, 5, dilation=2, groups=2), nn.Flatten(1))
         self.scores = nn.Sequential(nn.Linear(40, 1000), nn.LogSoftmax(-1))
 
     def forward(self, x):

@@ -64,7 +64,8 @@ def export(name, how, batch, path):
         shapes = [{0: "batch"} for _ in inputs]
         if KIND_OF[name] == "transformers":
             shapes = [shapes]  # the shapes of *inputs
-        options = {} if how == "fixed" else dict(dynamic_shapes=tuple(tuple(s) if isinstance(s, list) else s for s in shapes))
+        options = {} if how == "fixed" else dict(dynamic_shapes=tuple(
+            tuple(s) if isinstance(s, list) else s for s in shapes))
         torch.onnx.export(model.train(), values, path, dynamo=True, optimize=False, verbose=False,
                           input_names=list(inputs), output_names=["logits"], **options)
 
@@ -91,7 +92,8 @@ def exported(name, how, options):
     if os.path.exists(log):
         return None
     begun = path + ".part"
-    process = multiprocessing.get_context("fork").Process(target=export_quietly, args=(name, how, options.example_batch, begun, log))
+    process = multiprocessing.get_context("fork").Process(target=export_quietly,
+                                                          args=(name, how, options.example_batch, begun, log))
     process.start()
     process.join(options.time_limit)
     if process.is_alive():
@@ -124,7 +126,8 @@ def main():
     parser.add_argument("--work", default="coverage")
     parser.add_argument("--exports", default=",".join(EXPORTS))
     parser.add_argument("--models", help="families, separated by commas; default: all")
-    parser.add_argument("--kinds", default=",".join(KINDS), help="kinds of models, if --models is not given: " + ", ".join(KINDS))
+    parser.add_argument("--kinds", default=",".join(KINDS),
+                        help="kinds of models, if --models is not given: " + ", ".join(KINDS))
     parser.add_argument("--example-batch", type=int, default=2)
     parser.add_argument("--time-limit", type=int, default=300, help="seconds per export")
     parser.add_argument("--errors", type=int, default=2, help="lines to show of each error")
@@ -133,12 +136,15 @@ def main():
     parser.add_argument("--markdown", metavar="FILE")
     options = parser.parse_args()
     kinds = options.kinds.split(",")
-    families = options.models.split(",") if options.models else [name for name, kind in KIND_OF.items() if kind in kinds]
+    families = options.models.split(",") if options.models else [
+        name for name, kind in KIND_OF.items() if kind in kinds
+    ]
     exports = options.exports.split(",")
     for unknown in [name for name in families if name not in KIND_OF] + [how for how in exports if how not in EXPORTS]:
         parser.error(f"'{unknown}' is neither a family nor an export")
     if not options.only_exported:
-        import diffusers, segmentation_models_pytorch, timm, torch, transformers  # noqa: before the processes fork, which need all of them
+        # Before the processes fork, which need all of them.
+        import diffusers, segmentation_models_pytorch, timm, torch, transformers  # noqa
     table, errors = {}, []
     for how in exports:
         for name in families:
@@ -180,7 +186,8 @@ def tell(table, errors, families, exports, options):
         either = [[table[name, how] for how in exports] for name in names]
         exported = [states for states in either if any(state != "not exported" for state in states)]
         counts.append(("by either exporter", sum("planned" in states for states in exported), len(exported)))
-        summary = "; ".join(f"{how}: {planned} of {of} ({100 * planned / max(of, 1):.0f} %)" for how, planned, of in counts)
+        summary = "; ".join(
+            f"{how}: {planned} of {of} ({100 * planned / max(of, 1):.0f} %)" for how, planned, of in counts)
         parts.append((f"{kind}, {len(names)} models", f"Planned, of the exported models: {summary}.", rows))
     for heading, summary, rows in parts:
         print("\n".join(["", heading, summary, *rows]))
@@ -201,13 +208,18 @@ def write_page(parts, errors, options):
     versions = ", ".join(f"{package} {metadata.version(package).split('+')[0]}" for package in packages)
     with open(options.markdown, "w") as file:
         print("# Models planned as PyTorch's exporters write them\n", file=file)
-        print(filled(f"`tools/bench/coverage.py`, {versions}. The models are small and have random weights. They are exported for a batch of "
-                     f"{options.example_batch}. The header of the script gives the commands and the options of the exports."), file=file)
+        print(
+            filled(
+                f"`tools/bench/coverage.py`, {versions}. The models are small and have random weights. They are "
+                "exported for a batch of "
+                f"{options.example_batch}. The header of the script gives the commands and the options of the exports."
+            ), file=file)
         for heading, summary, rows in parts:
             print("\n".join([f"\n## {heading}\n", summary + "\n", *rows]), file=file)
         print("\n## The first error of each refused model\n\n| model | export | error |\n|---|---|---|", file=file)
         for name, how, lines in errors:
-            text = " ".join(line.strip() for line in lines).replace("|", "\\|").replace(options.work.rstrip("/") + "/", "")
+            text = " ".join(line.strip() for line in lines).replace("|",
+                                                                    "\\|").replace(options.work.rstrip("/") + "/", "")
             print(f"| {name} | {how} | {text} |", file=file)
 
 

@@ -4,7 +4,8 @@ data, generators and discriminators, metric learning, points and graphs, recomme
 Some come from segmentation_models_pytorch, diffusers and torchvision. The others are in other_models/, written as in
 tutorials."""
 
-from other_models import images, sequences, tables, generators, structures, written  # noqa: F401 (each registers its models, in this order)
+# Each registers its models, in this order.
+from other_models import images, sequences, tables, generators, structures, written  # noqa: F401
 from other_models.registry import FLAGS, OTHERS  # noqa: F401
 
 MODELS = OTHERS

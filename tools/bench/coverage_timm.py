@@ -118,4 +118,5 @@ def make(name, batch):
     import timm
     import torch
     model, side, options = TIMM[name]
-    return timm.create_model(model, pretrained=False, num_classes=10, **options), {"x": torch.randn(batch, 3, side, side)}
+    return timm.create_model(model, pretrained=False, num_classes=10,
+                             **options), {"x": torch.randn(batch, 3, side, side)}

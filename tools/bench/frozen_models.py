@@ -4,8 +4,8 @@
   NAME.dynamo.onnx.gz, NAME.torchscript.onnx.gz   as PyTorch's exporters write the model in training mode, for a dynamic
                                                   batch
   NAME.plimsoll.onnx.gz                           as plimsoll.export writes it, for models whose step is frozen, too
-  models.json                                     flags of `plimsoll plan`; for one step in PyTorch the loss, and for each
-                                                  gradient its norm and its products with random directions
+  models.json                                     flags of `plimsoll plan`; for one step in PyTorch the loss, and for
+                                                  each gradient its norm and its products with random directions
 
 The files do not hold large weights: tests/exported/fill.py draws them again, by name. They do not hold the exporter's
 stack traces either.
@@ -35,11 +35,15 @@ import one_step
 
 # About a dozen of each kind; * marks those whose step is frozen.
 FROZEN = """
-    resnet* mobilenetv3 vit* swin_transformer_v2 convnextv2* cait levit repvit efficientvit_mit mobilevit ghostnet regnet* xcit
-    hf_bert_mask* hf_roberta hf_deberta_v2 hf_modernbert hf_llama* hf_gpt2 hf_mixtral hf_t5* hf_bart hf_whisper hf_segformer* hf_wav2vec2_ctc hf_patchtst
+    resnet* mobilenetv3 vit* swin_transformer_v2 convnextv2* cait levit repvit efficientvit_mit mobilevit ghostnet
+    regnet* xcit
+    hf_bert_mask* hf_roberta hf_deberta_v2 hf_modernbert hf_llama* hf_gpt2 hf_mixtral hf_t5* hf_bart hf_whisper
+    hf_segformer* hf_wav2vec2_ctc hf_patchtst
     hf_clip_text hf_bit*
-    segment_unet segment_unet_3d* diffusion_ddpm_scratch* diffusion_autoencoder_kl video_r3d_18 audio_conv_tasnet* audio_conformer
-    tabular_ft_transformer tabular_dlrm series_lstm_attention gan_stylegan_like metric_clip_loss* points_pointnet other_experts other_ppo
+    segment_unet segment_unet_3d* diffusion_ddpm_scratch* diffusion_autoencoder_kl video_r3d_18 audio_conv_tasnet*
+    audio_conformer
+    tabular_ft_transformer tabular_dlrm series_lstm_attention gan_stylegan_like metric_clip_loss* points_pointnet
+    other_experts other_ppo
     other_spatial_transformer* other_optical_flow other_indexed*
     written_generalized_mean* written_learned_clipping* written_variational* written_supervised_contrastive
     written_ordinal written_straight_through_quantizer
@@ -51,8 +55,11 @@ def strip(path):
     """Compresses the file, without stack traces and large weights."""
     import onnx
     proto = onnx.load(path)
-    for part in [*proto.graph.node, *proto.graph.value_info, *proto.graph.initializer, *proto.graph.input, *proto.graph.output, proto.graph,
-                 *(node for function in proto.functions for node in function.node), *proto.functions]:
+    for part in [
+            *proto.graph.node, *proto.graph.value_info, *proto.graph.initializer, *proto.graph.input,
+            *proto.graph.output, proto.graph, *(node for function in proto.functions for node in function.node),
+            *proto.functions
+    ]:
         kept = [p for p in getattr(part, "metadata_props", []) if not p.key.endswith(("stack_trace", "fx_node"))]
         if hasattr(part, "metadata_props"):
             del part.metadata_props[:]
@@ -95,10 +102,12 @@ def step(name, work, out):
     path = os.path.join(work, "plimsoll.onnx")
     exporter = "dynamo"
     try:
-        plimsoll.export(model, tuple(inputs.values()), path, exporter=exporter, input_names=list(inputs), output_names=["output"], allow_unused=True)
+        plimsoll.export(model, tuple(inputs.values()), path, exporter=exporter, input_names=list(inputs),
+                        output_names=["output"], allow_unused=True)
     except Exception:
         exporter = "torchscript"
-        plimsoll.export(model, tuple(inputs.values()), path, exporter=exporter, input_names=list(inputs), output_names=["output"], allow_unused=True)
+        plimsoll.export(model, tuple(inputs.values()), path, exporter=exporter, input_names=list(inputs),
+                        output_names=["output"], allow_unused=True)
     packed = strip(path)
     write(os.path.join(out, f"{name}.plimsoll.onnx.gz"), packed)
     proto = onnx.ModelProto.FromString(gzip.decompress(packed))
@@ -124,7 +133,10 @@ def step(name, work, out):
     value = output if loss is None else loss(output, labels)
     value.backward()
     frozen["loss"] = float(value)
-    frozen["gradients"] = {key: fill.digest(key, parameter.grad.numpy()) for key, parameter in model.named_parameters() if parameter.grad is not None}
+    frozen["gradients"] = {
+        key: fill.digest(key, parameter.grad.numpy()) for key, parameter in model.named_parameters()
+        if parameter.grad is not None
+    }
     return frozen
 
 
@@ -142,7 +154,8 @@ def main():
     parser.add_argument("--models")
     parser.add_argument("--out", default=os.path.join(ROOT, "tests", "exported"))
     options = parser.parse_args()
-    import diffusers, segmentation_models_pytorch, timm, torch, transformers  # noqa: before the processes fork, which need all of them
+    # Before the processes fork, which need all of them.
+    import diffusers, segmentation_models_pytorch, timm, torch, transformers  # noqa
     torch.set_num_threads(2)
     table = os.path.join(options.out, "models.json")
     models = {}
@@ -152,7 +165,8 @@ def main():
     steps = {name.rstrip("*"): name.endswith("*") for name in FROZEN}
     for name in options.models.split(",") if options.models else steps:
         with tempfile.NamedTemporaryFile() as answer:
-            process = multiprocessing.get_context("fork").Process(target=freeze, args=(name, steps.get(name, False), options.out, answer.name))
+            process = multiprocessing.get_context("fork").Process(
+                target=freeze, args=(name, steps.get(name, False), options.out, answer.name))
             process.start()
             process.join()
             with open(answer.name) as file:
@@ -163,7 +177,8 @@ def main():
         models[name] = json.loads(text)
         print(name, models[name]["exports"], flush=True)
         with open(table, "w") as file:
-            lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(models[name], separators=(',', ':'))}" for name in sorted(models))
+            lines = ",\n".join(
+                f"{json.dumps(name)}: {json.dumps(models[name], separators=(',', ':'))}" for name in sorted(models))
             file.write("{\n" + lines + "\n}\n")
 
 

@@ -32,14 +32,20 @@ BATCH = 4
 DRAWS = 3
 # By kind, in the order of the page. Some models are small to save time.
 DEFAULT = """
-    resnet vgg densenet efficientnet mobilenetv3 regnet convnext convnextv2 vit deit cait swin_transformer_v2 pit mobilevit levit
+    resnet vgg densenet efficientnet mobilenetv3 regnet convnext convnextv2 vit deit cait swin_transformer_v2 pit
+    mobilevit levit
     ghostnet hrnet sknet repvit starnet mambaout
-    hf_bert_mask hf_bert_mlm hf_roberta hf_distilbert hf_deberta_v2 hf_modernbert hf_gpt2 hf_llama hf_gemma2 hf_qwen3 hf_bloom hf_opt
+    hf_bert_mask hf_bert_mlm hf_roberta hf_distilbert hf_deberta_v2 hf_modernbert hf_gpt2 hf_llama hf_gemma2
+    hf_qwen3 hf_bloom hf_opt
     hf_bart hf_t5 hf_whisper hf_vit hf_segformer hf_dinov2 hf_wav2vec2 hf_patchtst
-    segment_unet segment_fpn segment_deeplabv3plus segment_unet_3d diffusion_unet2d diffusion_dit diffusion_autoencoder_kl
-    diffusion_ddpm_scratch video_r3d_18 audio_conv_tasnet audio_conformer tabular_ft_transformer tabular_dlrm tabular_deepfm
-    series_lstm_attention series_dlinear_revin gan_dcgan_generator gan_spectral_discriminator gan_cyclegan_generator metric_siamese
-    metric_clip_loss metric_triplet metric_arcface points_pointnet points_gcn_dense points_nerf other_yolo_head other_ppo other_experts
+    segment_unet segment_fpn segment_deeplabv3plus segment_unet_3d diffusion_unet2d diffusion_dit
+    diffusion_autoencoder_kl
+    diffusion_ddpm_scratch video_r3d_18 audio_conv_tasnet audio_conformer tabular_ft_transformer tabular_dlrm
+    tabular_deepfm
+    series_lstm_attention series_dlinear_revin gan_dcgan_generator gan_spectral_discriminator
+    gan_cyclegan_generator metric_siamese
+    metric_clip_loss metric_triplet metric_arcface points_pointnet points_gcn_dense points_nerf other_yolo_head
+    other_ppo other_experts
 """.split()
 
 
@@ -100,7 +106,8 @@ def compare(name, options, answer):
         model_file, trainer = os.path.join(work, "net.onnx"), os.path.join(work, "trainer")
         for exporter in ("dynamo", "torchscript"):
             try:
-                plimsoll.export(model, values, model_file, exporter=exporter, input_names=list(inputs), output_names=["output"], allow_unused=True)
+                plimsoll.export(model, values, model_file, exporter=exporter, input_names=list(inputs),
+                                output_names=["output"], allow_unused=True)
                 found["exporter"] = exporter
                 break
             except Exception as error:
@@ -113,13 +120,19 @@ def compare(name, options, answer):
         shutil.rmtree(trainer, ignore_errors=True)  # it may be from another compiler
         for budget in ("70%", "100%"):  # the smallest models need all of their memory
             try:
-                run([options.plimsoll, "compile", model_file, "--batch", str(BATCH), "--budget", budget, "--costs", "modelled", "--optimizer", "sgd",
-                     "-q", *flags, "-o", trainer], 600)
+                run([
+                    options.plimsoll, "compile", model_file, "--batch",
+                    str(BATCH), "--budget", budget, "--costs", "modelled", "--optimizer", "sgd", "-q", *flags, "-o",
+                    trainer
+                ], 600)
                 break
             except RuntimeError as error:
                 if budget == "100%" or not str(error).startswith("exit 6"):
                     raise
-        run(["cmake", "-S", trainer, "-B", f"{trainer}/build", "-G", "Ninja", f"-DPLIMSOLL_RUNTIME={os.path.abspath(options.runtime)}"], 120)
+        run([
+            "cmake", "-S", trainer, "-B", f"{trainer}/build", "-G", "Ninja",
+            f"-DPLIMSOLL_RUNTIME={os.path.abspath(options.runtime)}"
+        ], 120)
         run(["cmake", "--build", f"{trainer}/build"], 900)
         for draw in range(DRAWS):
             rows = plimsoll.check(model, values, labels, trainer, loss=loss, report=False)
@@ -129,11 +142,15 @@ def compare(name, options, answer):
             values = tuple(torch.randn_like(value) if value.is_floating_point() else value for value in values)
         gradients = [row for row in rows if row.kind == "gradient"]
         worst = max(gradients, key=lambda row: row.relative)
-        found.update(draws=draw + 1, gradients=len(gradients), worst=worst.relative, worst_name=worst.name, pytorch=max(row.pytorch for row in gradients),
-                     loss=rows_of(rows, "loss"), statistics=rows_of(rows, "statistic"),
-                     unmoved=sum(row.kind == "unmoved" for row in rows), moved=sum(row.kind == "unmoved" and row.relative != 0 for row in rows),
-                     good=all(row.is_good(1e-4) for row in rows),
-                     bad=[f"{row.kind} {row.name} {row.relative:.1e} (PyTorch {row.pytorch:.1e})" for row in rows if not row.is_good(1e-4)][:5])
+        found.update(
+            draws=draw + 1, gradients=len(gradients), worst=worst.relative, worst_name=worst.name,
+            pytorch=max(row.pytorch for row in gradients), loss=rows_of(rows, "loss"),
+            statistics=rows_of(rows, "statistic"), unmoved=sum(row.kind == "unmoved" for row in rows),
+            moved=sum(row.kind == "unmoved" and row.relative != 0 for row in rows),
+            good=all(row.is_good(1e-4) for row in rows), bad=[
+                f"{row.kind} {row.name} {row.relative:.1e} (PyTorch {row.pytorch:.1e})" for row in rows
+                if not row.is_good(1e-4)
+            ][:5])
         found.pop("error", None)
     except BaseException as error:
         found["error"] = f"{type(error).__name__}: {str(error)[:400]}"
@@ -156,7 +173,8 @@ def main():
     parser.add_argument("--markdown", metavar="FILE")
     options = parser.parse_args()
     os.makedirs(options.work, exist_ok=True)
-    import diffusers, segmentation_models_pytorch, timm, torch, transformers  # noqa: before the processes fork, which need all of them
+    # Before the processes fork, which need all of them.
+    import diffusers, segmentation_models_pytorch, timm, torch, transformers  # noqa
     results = []
     for name in options.models.split(",") if options.models else DEFAULT:
         answer = os.path.join(options.work, name + ".json")
@@ -191,16 +209,24 @@ def write_page(results, options):
     versions = ", ".join(f"{package} {metadata.version(package).split('+')[0]}" for package in packages)
     compared = [found for found in results if "error" not in found]
     with open(options.markdown, "w") as file:
-        text = (f"`tools/bench/one_step.py`, {versions}. `plimsoll.export` writes each model. It is compiled for a batch of {BATCH} in 70 % of "
-                "its memory (or in all of it, if that is not enough), and trained for one step from PyTorch's weights on the same samples, "
-                "without dropout. A distance is relative to the norm of PyTorch's tensor. *Largest distance* is that of the worst gradient. "
-                "*PyTorch's own* is the largest distance of its single precision from its double precision. A model passes if the loss agrees "
-                "to six digits, if every gradient and statistic is within 1e-4 or ten times PyTorch's own distance, and if no frozen tensor or "
-                "buffer has changed. If rounding decides a ReLU, other samples are drawn, at most twice.")
-        strictly = (f"Of {sum(map(is_strictly_good, compared))}, every gradient is within 1e-4 or PyTorch's own distance itself, and the "
-                    "loss agrees to 1e-6. Large distances, such as those of densenet121 and skresnet18, come from single "
-                    "precision: batch normalization over few samples amplifies rounding, and PyTorch's single precision is as "
-                    "far from its double precision.")
+        text = (
+            f"`tools/bench/one_step.py`, {versions}. `plimsoll.export` writes each model. It is compiled for a batch "
+            f"of {BATCH} in 70 % of "
+            "its memory (or in all of it, if that is not enough), and trained for one step from PyTorch's weights on "
+            "the same samples, "
+            "without dropout. A distance is relative to the norm of PyTorch's tensor. *Largest distance* is that of "
+            "the worst gradient. "
+            "*PyTorch's own* is the largest distance of its single precision from its double precision. A model passes "
+            "if the loss agrees "
+            "to six digits, if every gradient and statistic is within 1e-4 or ten times PyTorch's own distance, and if "
+            "no frozen tensor or "
+            "buffer has changed. If rounding decides a ReLU, other samples are drawn, at most twice.")
+        strictly = (
+            f"Of {sum(map(is_strictly_good, compared))}, every gradient is within 1e-4 or PyTorch's own distance "
+            "itself, and the "
+            "loss agrees to 1e-6. Large distances, such as those of densenet121 and skresnet18, come from single "
+            "precision: batch normalization over few samples amplifies rounding, and PyTorch's single precision is as "
+            "far from its double precision.")
         print(f"""# One step compared with PyTorch
 
 {coverage.filled(text)}
@@ -213,9 +239,12 @@ def write_page(results, options):
 |---|---|--:|--:|--:|--:|--:|--:|---|""", file=file)
         for found in compared:
             title = coverage.KINDS[coverage.KIND_OF[found["name"]]].title(found["name"])
-            print(f"| {title} | {found['exporter']} | {found['gradients']} | {figure(found['worst'])} | {figure(found['pytorch'])} | "
-                  f"{figure(found['loss'])} | {figure(found['statistics'])} | {found['unmoved']} | {'' if found['good'] else '; '.join(found['bad'])} |",
-                  file=file)
+            print(
+                f"| {title} | {found['exporter']} | {found['gradients']} | {figure(found['worst'])} | "
+                f"{figure(found['pytorch'])} | "
+                f"{figure(found['loss'])} | {figure(found['statistics'])} | {found['unmoved']} | "
+                f"{'' if found['good'] else '; '.join(found['bad'])} |",
+                file=file)
         failed = [found for found in results if "error" in found]
         if failed:
             print("\n## Not compared\n\n| model | reason |\n|---|---|", file=file)

@@ -97,7 +97,10 @@ class Decisions:
         for (kind, x, args, options), (_, y, _, _) in zip(self.inputs, exact.inputs):
             if kind == "max_pool2d":
                 options = {k: v for k, v in options.items() if k != "return_indices"}
-                choices = [torch.nn.functional.max_pool2d(z, *args, **options, return_indices=True)[1].flatten(2) for z in (x, y)]
+                choices = [
+                    torch.nn.functional.max_pool2d(z, *args, **options, return_indices=True)[1].flatten(2)
+                    for z in (x, y)
+                ]
                 taken = [y.flatten(2).gather(2, choice) for choice in choices]
                 flips += int((taken[0] != taken[1]).sum())
                 continue
@@ -183,8 +186,10 @@ class Trainer:
 
     def weights(self, data, steps, lr, *options):
         out = f"{self.directory}/after.onnx"
-        run([f"{self.directory}/build/train", "--data", data, "--no-shuffle", "--steps", steps, "--lr", lr, "--save", out,
-             "--quiet", *options])
+        run([
+            f"{self.directory}/build/train", "--data", data, "--no-shuffle", "--steps", steps, "--lr", lr, "--save",
+            out, "--quiet", *options
+        ])
         return initializers(out)
 
     def model_from(self, start):
@@ -235,8 +240,9 @@ class Verdict:
             elif apart[n] > args.tolerance:
                 from_exact = distance(ours[n], exact[n])
                 if args.optimizer == "momentum" or from_exact > args.slack * max(own[n], common):
-                    self.wrong.append(f"{n}: {apart[n]:.1e} from PyTorch, {from_exact:.1e} from double precision where PyTorch "
-                                      f"is {own[n]:.1e}")
+                    self.wrong.append(
+                        f"{n}: {apart[n]:.1e} from PyTorch, {from_exact:.1e} from double precision where PyTorch "
+                        f"is {own[n]:.1e}")
 
     def __str__(self):
         return f"{self.median:8.1e} {self.worst:8.1e} {self.torch:8.1e}"
@@ -297,7 +303,8 @@ def compare(args, name, seed):
     # The exporter runs the model to trace it, which changes the running statistics in the file. PyTorch starts from
     # those.
     exported = initializers(path)
-    model.load_state_dict({n: torch.from_numpy(exported[n].copy()) if n in exported else t for n, t in model.state_dict().items()})
+    model.load_state_dict(
+        {n: torch.from_numpy(exported[n].copy()) if n in exported else t for n, t in model.state_dict().items()})
     del exported
     data = f"npy:{work}/x.npy,{work}/y.npy"
     start = state(model)
@@ -317,10 +324,14 @@ def compare(args, name, seed):
         return False
     nothing = [n for n in theirs if not theirs[n].any()]
     if 2 * len(nothing) > len(theirs):
-        print(f"{name}: {len(nothing)} of {len(theirs)} gradients are zero in PyTorch, the first is {nothing[0]}'s: nothing to compare")
+        print(
+            f"{name}: {len(nothing)} of {len(theirs)} gradients are zero in PyTorch, the first is {nothing[0]}'s: "
+            "nothing to compare"
+        )
         return False
     zero = zeros(exact, theirs)
-    gradient = Verdict({n: (start[n].astype(np.float64) - after[n]) / GRADIENT_LR for n in theirs}, theirs, exact, zero, args)
+    gradient = Verdict({n: (start[n].astype(np.float64) - after[n]) / GRADIENT_LR for n in theirs}, theirs, exact, zero,
+                       args)
     names = list(theirs)
     del start, after, theirs, exact  # for a large network these are gigabytes
 
@@ -341,7 +352,10 @@ def compare(args, name, seed):
                                 third_way=args.draws < DRAWS_THAT_TELL))
     near, told = judge_five(draws, args) if draws else (True, "")
     ok = not gradient.wrong and not first.wrong and near
-    print(f"{name:14} {batch:5} {size:5} {seed:5}  {gradient} {len(zero):5}   {first}   {told:51}  {'ok' if ok else 'FAILED'}", flush=True)
+    print(
+        f"{name:14} {batch:5} {size:5} {seed:5}  {gradient} {len(zero):5}   {first}   {told:51}  "
+        f"{'ok' if ok else 'FAILED'}",
+        flush=True)
     for line in gradient.wrong:
         print(f"  gradient of {line}")
     for line in first.wrong:
@@ -363,7 +377,8 @@ def main():
     parser.add_argument("--lr", type=float, default=0.01)
     parser.add_argument("--tolerance", type=float, default=1e-4)
     parser.add_argument("--slack", type=float, default=3.0)
-    parser.add_argument("--draws", type=int, default=1, help="draws of weights and samples for the five steps; 0: only one step")
+    parser.add_argument("--draws", type=int, default=1,
+                        help="draws of weights and samples for the five steps; 0: only one step")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")  # the exporter's warnings
     torch.set_num_threads(os.cpu_count())
@@ -376,9 +391,12 @@ def main():
         for name in names:
             search(name, range(first, last + 1))
         return
-    print(f"{'':32}  {'gradient':^32}   {'1 step':^26}   {'5 steps':^50}\n"
-          f"{'network':14} {'batch':>5} {'image':>5} {'seed':>5}  {'median':>8} {'worst':>8} {'f64':>8} {'zero':>5}   {'median':>8} "
-          f"{'worst':>8} {'f64':>8}   {'ours':>8} {'formats':>8} {'ours / formats':^17} {'nearer':>7} {'p':>6}", flush=True)
+    print(
+        f"{'':32}  {'gradient':^32}   {'1 step':^26}   {'5 steps':^50}\n"
+        f"{'network':14} {'batch':>5} {'image':>5} {'seed':>5}  {'median':>8} {'worst':>8} {'f64':>8} {'zero':>5}   "
+        f"{'median':>8} "
+        f"{'worst':>8} {'f64':>8}   {'ours':>8} {'formats':>8} {'ours / formats':^17} {'nearer':>7} {'p':>6}",
+        flush=True)
     results = [any(compare(args, name, seed) for seed in MODELS[name][3]) for name in names]
     sys.exit(0 if all(results) else 1)
 

@@ -52,8 +52,10 @@ def copies(plan):
 
 def budget_between(args, model, batch, share):
     """Bytes: "0%" is the minimum, "100%" the unlimited arena."""
-    said = run([args.plimsoll, "plan", model, "--batch", batch, "--budget", "100%", "--batch-norm", "split", "--threads", args.threads,
-                "--costs", "profiled", "-q", *args.compile_option]).stdout
+    said = run([
+        args.plimsoll, "plan", model, "--batch", batch, "--budget", "100%", "--batch-norm", "split", "--threads",
+        args.threads, "--costs", "profiled", "-q", *args.compile_option
+    ]).stdout
     summary = json.loads(said)["summary"]
     least, whole = summary["minimum_bytes"], summary["unconstrained_bytes"]
     return least + int((whole - least) * float(share.rstrip("%")) / 100)
@@ -61,8 +63,10 @@ def budget_between(args, model, batch, share):
 
 def build(args, model, batch, budget, costs, directory):
     """Compiles and builds a trainer. Returns its plan."""
-    run([args.plimsoll, "compile", model, "--batch", batch, "--budget", budget, "--batch-norm", "split", "--threads", args.threads,
-         "--costs", costs, "-o", directory, "-q", "--force", *args.compile_option])
+    run([
+        args.plimsoll, "compile", model, "--batch", batch, "--budget", budget, "--batch-norm", "split", "--threads",
+        args.threads, "--costs", costs, "-o", directory, "-q", "--force", *args.compile_option
+    ])
     run(["cmake", "-S", directory, "-B", f"{directory}/build", *args.cmake_option])
     run(["cmake", "--build", f"{directory}/build", "-j", os.cpu_count()])
     with open(f"{directory}/plan.json") as file:
@@ -78,7 +82,8 @@ def measure(args, directory):
 def common_options(parser):
     parser.add_argument("--plimsoll", required=True)
     parser.add_argument("--steps", type=int, default=30, help="iterations per run")
-    parser.add_argument("--runs", type=int, default=3, help="runs of each trainer; the result is the median of their medians")
+    parser.add_argument("--runs", type=int, default=3,
+                        help="runs of each trainer; the result is the median of their medians")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--work", default="build/bench")
     parser.add_argument("--compile-option", action="append", default=[])
@@ -116,17 +121,23 @@ def main():
                 predicted = plan["summary"]["iteration_seconds"] * 1e3
                 measured = statistics.median(measure(args, directory) for _ in range(args.runs))
                 error = predicted / measured - 1
-                turns.setdefault((spec, batch, budget), []).append((plan["rounds"], copies(plan), predicted, measured, error))
-                print(f"turn {turn + 1}: {spec:36} batch {batch} {budget:>5} in {plan['rounds']} rounds, {copies(plan):3} copies: predicted "
-                      f"{predicted:8.2f} ms, measured {measured:8.2f} ms, {error:+6.1%}  ({algorithms(plan)})", flush=True)
+                turns.setdefault((spec, batch, budget), []).append(
+                    (plan["rounds"], copies(plan), predicted, measured, error))
+                print(
+                    f"turn {turn + 1}: {spec:36} batch {batch} {budget:>5} in {plan['rounds']} rounds, "
+                    f"{copies(plan):3} copies: predicted "
+                    f"{predicted:8.2f} ms, measured {measured:8.2f} ms, {error:+6.1%}  ({algorithms(plan)})",
+                    flush=True)
     rows = [(*key, *(statistics.median_low(column) for column in zip(*trials))) for key, trials in turns.items()]
     lines = [f"| {spec} | {batch} | {budget} | {rounds} | {moved} | {predicted:.1f} | {measured:.1f} | {error:+.1%} |"
              for spec, batch, budget, rounds, moved, predicted, measured, error in rows]
     summary = []
-    for title, chosen in (("without copies", [r for r in rows if r[4] == 0]), ("with copies", [r for r in rows if r[4]])):
+    for title, chosen in (("without copies", [r for r in rows if r[4] == 0]), ("with copies", [r for r in rows if r[4]
+                                                                                              ])):
         errors = [abs(r[7]) for r in chosen]
         if errors:
-            summary.append(f"{title}: mean error {statistics.mean(errors):.1%}, largest {max(errors):.1%}, {len(errors)} trials")
+            summary.append(
+                f"{title}: mean error {statistics.mean(errors):.1%}, largest {max(errors):.1%}, {len(errors)} trials")
     load = load_of(began)
     print("\n".join([*summary, load]))
     if args.markdown:

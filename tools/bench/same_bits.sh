@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Compares weights after three iterations, bit by bit: four networks, each under six budgets with policy auto, and under
-# every policy, unlimited and with its minimum, in one round and in rounds of 3 samples. Every trainer with a host pool also
-# runs with the pool in a spill file. This builds some 280 trainers in an hour; tests/e2e/policies.sh tests a part of it.
+# every policy, unlimited and with its minimum, in one round and in rounds of 3 samples. Every trainer with a host pool
+# also runs with the pool in a spill file. This builds some 280 trainers in an hour; tests/e2e/policies.sh tests a part
+# of it.
 #
-# usage: tools/bench/same_bits.sh BUILD [NETWORK…]     (BUILD: a build of Plimsoll; of resnet18 googlenet densenet lstm, by default all)
+# usage: tools/bench/same_bits.sh BUILD [NETWORK…]     (BUILD: a build of Plimsoll; of resnet18 googlenet densenet lstm,
+# by default all)
 set -euo pipefail
 source=$(realpath "$(dirname "$0")/../..")
-export PLIMSOLL_BUILD=$(realpath "${1:?usage: same_bits.sh BUILD [NETWORK…]}") PLIMSOLL_CLI=$source/tests/cli PLIMSOLL_E2E=$source/tests/e2e PLIMSOLL_SOURCE=$source
+export PLIMSOLL_BUILD=$(realpath "${1:?usage: same_bits.sh BUILD [NETWORK…]}") PLIMSOLL_CLI=$source/tests/cli \
+  PLIMSOLL_E2E=$source/tests/e2e PLIMSOLL_SOURCE=$source
 export PATH=$PLIMSOLL_BUILD/bin:$PATH
 shift
 networks=${*:-resnet18 googlenet densenet lstm}
@@ -38,7 +41,8 @@ for sub_batch in 8 3; do
     for percent in 0 5 15 30 50 75; do try at$percent --policy auto --budget "$(budget $percent)"; done
     for policy in $policies; do
       try "${policy//:/-}" --policy "$policy" --budget auto
-      plimsoll plan $each.onnx --batch $batch --sub-batch $sub_batch --batch-norm split --policy "$policy" -q -o own.json
+      plimsoll plan $each.onnx --batch $batch --sub-batch $sub_batch --batch-norm split --policy "$policy" \
+        -q -o own.json
       try "${policy//:/-}-least" --policy "$policy" --budget "$(figure own.json minimum_bytes)"
     done
     conclude | sed "s/:/, sub-batch $sub_batch:/; s/\$/, $files with a spill file/"

@@ -44,7 +44,10 @@ def run(command):
 
 
 def torch_step(args, name, channels_last):
-    out = run(["/usr/bin/python3", "-c", TORCH_STEP, name, args.batch, args.image, args.steps, int(channels_last), args.threads])
+    out = run([
+        "/usr/bin/python3", "-c", TORCH_STEP, name, args.batch, args.image, args.steps,
+        int(channels_last), args.threads
+    ])
     return json.loads(out.stdout)
 
 
@@ -83,8 +86,10 @@ def main():
     parser.add_argument("--cmake-option", action="append", default=[], help="e.g. -DPLIMSOLL_RUNTIME=build")
     args = parser.parse_args()
     os.makedirs(args.work, exist_ok=True)
-    print(f"batch {args.batch}, {args.image}x{args.image}, {args.threads} threads, budget {args.budget}; median step in ms, "
-          f"peak resident memory in MiB")
+    print(
+        f"batch {args.batch}, {args.image}x{args.image}, {args.threads} threads, budget {args.budget}; median step in "
+        "ms, "
+        f"peak resident memory in MiB")
     print(f"{'network':12} {'ours':>8} {'MiB':>6}   {'torch':>8} {'MiB':>6}   {'torch nhwc':>10} {'MiB':>6}   "
           f"{'speed':>6} {'memory':>6}", flush=True)
     costs = [] if any(option.startswith("--costs") for option in args.compile_option) else ["--costs", "modelled"]
@@ -104,9 +109,11 @@ def main():
         time = {k: statistics.median(t for r in v for t in r["times"]) for k, v in results.items()}
         rss = {k: max(r["rss"] for r in v) / 2**20 for k, v in results.items()}
         best = min(("torch", "nhwc"), key=lambda k: time[k])
-        print(f"{name:12} {time['ours'] * 1e3:8.1f} {rss['ours']:6.0f}   {time['torch'] * 1e3:8.1f} {rss['torch']:6.0f}   "
-              f"{time['nhwc'] * 1e3:10.1f} {rss['nhwc']:6.0f}   {time[best] / time['ours']:5.2f}x "
-              f"{rss['ours'] / min(rss['torch'], rss['nhwc']):5.2f}x", flush=True)
+        print(
+            f"{name:12} {time['ours'] * 1e3:8.1f} {rss['ours']:6.0f}   {time['torch'] * 1e3:8.1f} {rss['torch']:6.0f}  "
+            " "
+            f"{time['nhwc'] * 1e3:10.1f} {rss['nhwc']:6.0f}   {time[best] / time['ours']:5.2f}x "
+            f"{rss['ours'] / min(rss['torch'], rss['nhwc']):5.2f}x", flush=True)
 
 
 if __name__ == "__main__":

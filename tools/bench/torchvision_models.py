@@ -18,9 +18,12 @@ import warnings
 import torch
 import torchvision
 
-CLASSIFICATION = ["alexnet", "vgg11_bn", "resnet18", "resnext50_32x4d", "wide_resnet50_2", "squeezenet1_1", "densenet121", "googlenet",
-                  "inception_v3", "mobilenet_v2", "mobilenet_v3_small", "mnasnet0_5", "shufflenet_v2_x0_5", "regnet_y_400mf",
-                  "efficientnet_b0", "efficientnet_v2_s", "convnext_tiny", "vit_b_16", "swin_t", "swin_v2_t", "maxvit_t"]
+CLASSIFICATION = [
+    "alexnet", "vgg11_bn", "resnet18", "resnext50_32x4d", "wide_resnet50_2", "squeezenet1_1", "densenet121",
+    "googlenet", "inception_v3", "mobilenet_v2", "mobilenet_v3_small", "mnasnet0_5", "shufflenet_v2_x0_5",
+    "regnet_y_400mf", "efficientnet_b0", "efficientnet_v2_s", "convnext_tiny", "vit_b_16", "swin_t", "swin_v2_t",
+    "maxvit_t"
+]
 SEGMENTATION = ["fcn_resnet50", "deeplabv3_mobilenet_v3_large", "lraspp_mobilenet_v3_large"]
 SIZES = {"alexnet": 224, "vgg11_bn": 224, "inception_v3": 107, "maxvit_t": 224}
 
@@ -37,8 +40,10 @@ class MainOutput(torch.nn.Module):
 def make(name):
     if name in SEGMENTATION:
         return MainOutput(getattr(torchvision.models.segmentation, name)(weights=None, weights_backbone=None))
-    options = {"googlenet": dict(aux_logits=False, init_weights=False), "inception_v3": dict(aux_logits=False, init_weights=False),
-               "vit_b_16": dict(image_size=64)}.get(name, {})
+    options = {
+        "googlenet": dict(aux_logits=False, init_weights=False),
+        "inception_v3": dict(aux_logits=False, init_weights=False), "vit_b_16": dict(image_size=64)
+    }.get(name, {})
     return getattr(torchvision.models, name)(**options)
 
 
@@ -47,10 +52,11 @@ def export(name, path, exporter):
     size = SIZES.get(name, 64)
     model, x = make(name).train(), torch.randn(2, 3, size, size)
     if exporter == "dynamo":
-        torch.onnx.export(model, (x,), path, dynamo=True, optimize=False, verbose=False, dynamic_shapes=({0: torch.export.Dim("batch")},))
+        torch.onnx.export(model, (x,), path, dynamo=True, optimize=False, verbose=False,
+                          dynamic_shapes=({0: torch.export.Dim("batch")},))
     else:
-        torch.onnx.export(model, x, path, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False, opset_version=15,
-                          input_names=["images"], dynamic_axes={"images": {0: "batch"}})
+        torch.onnx.export(model, x, path, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False,
+                          opset_version=15, input_names=["images"], dynamic_axes={"images": {0: "batch"}})
 
 
 def main():
@@ -76,7 +82,8 @@ def main():
                                "--policy", "liveness", "--costs", "modelled", "-o", "/dev/null"],
                               capture_output=True, text=True)
         said = [line for line in done.stderr.splitlines() if line.startswith(("error", "note: node", "note: "))][:2]
-        print(f"{name:30} " + ("planned" if done.returncode == 0 else f"exit {done.returncode}: {' | '.join(said)}"), flush=True)
+        print(f"{name:30} " + ("planned" if done.returncode == 0 else f"exit {done.returncode}: {' | '.join(said)}"),
+              flush=True)
 
 
 if __name__ == "__main__":

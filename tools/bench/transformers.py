@@ -24,7 +24,8 @@ class Block(nn.Module):
         q, k, v = self.c_attn(x).split(c, dim=2)
         q, k, v = (part.view(n, t, self.heads, c // self.heads).transpose(1, 2) for part in (q, k, v))
         if self.fused:
-            return self.c_proj(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).contiguous().view(n, t, c))
+            return self.c_proj(
+                F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).contiguous().view(n, t, c))
         scores = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
         scores = scores.masked_fill(self.bias[:, :, :t, :t] == 0, float("-inf"))
         return self.c_proj((F.softmax(scores, dim=-1) @ v).transpose(1, 2).contiguous().view(n, t, c))

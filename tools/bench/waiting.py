@@ -41,8 +41,11 @@ def environment(setting):
 
 
 def start(directory, setting, metrics, seconds):
-    return subprocess.Popen(["timeout", "-s", "INT", str(seconds), f"{directory}/build/train", "--data", "synthetic", "--steps", "1000000",
-                             "--quiet", "--metrics", metrics], env=environment(setting), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen([
+        "timeout", "-s", "INT",
+        str(seconds), f"{directory}/build/train", "--data", "synthetic", "--steps", "1000000", "--quiet", "--metrics",
+        metrics
+    ], env=environment(setting), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def seconds_of(metrics):
@@ -74,15 +77,20 @@ def main():
     parser.add_argument("--cmake-option", action="append", default=[], help="e.g. -DPLIMSOLL_RUNTIME=build")
     args = parser.parse_args()
     settings = args.settings.split(",")
-    print(f"{args.threads} threads on {len(os.sched_getaffinity(0))} processors; spins before a thread sleeps; median iteration in ms")
+    print(
+        f"{args.threads} threads on {len(os.sched_getaffinity(0))} processors; spins before a thread sleeps; median "
+        "iteration in ms"
+    )
     print(f"| {'network':31} | {'other load':16} | " + " | ".join(f"{setting:>14}" for setting in settings) + " |")
     print("|---|---|" + "--:|" * len(settings), flush=True)
     for number, (name, (spec, batch)) in enumerate(NETWORKS.items()):
         directory = f"{args.work}/{number}"
         os.makedirs(directory, exist_ok=True)
         run([args.plimsoll, "model", spec, "-o", f"{directory}/model.onnx"])
-        run([args.plimsoll, "compile", f"{directory}/model.onnx", "--batch", batch, "--threads", args.threads, "--costs", "modelled", "-q",
-             "-o", f"{directory}/trainer"])
+        run([
+            args.plimsoll, "compile", f"{directory}/model.onnx", "--batch", batch, "--threads", args.threads, "--costs",
+            "modelled", "-q", "-o", f"{directory}/trainer"
+        ])
         run(["cmake", "-S", f"{directory}/trainer", "-B", f"{directory}/trainer/build", *args.cmake_option])
         run(["cmake", "--build", f"{directory}/trainer/build", "-j", len(os.sched_getaffinity(0))])
         for beside in ("nothing", "a busy process", "a second trainer"):
@@ -92,8 +100,9 @@ def main():
                     times[setting] += measure(f"{directory}/trainer", setting, beside, args.seconds)
             medians = {setting: statistics.median(of) if of else float("nan") for setting, of in times.items()}
             best = min(medians.values())
-            print(f"| {name:31} | {beside:16} | " + " | ".join(f"{1e3 * medians[s]:8.2f} ({medians[s] / best:4.2f})" for s in settings) + " |",
-                  flush=True)
+            print(
+                f"| {name:31} | {beside:16} | " +
+                " | ".join(f"{1e3 * medians[s]:8.2f} ({medians[s] / best:4.2f})" for s in settings) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -20,10 +20,12 @@ def take(page, name, of=None, width=None):
     page.picture(path)
     image = Image.open(path).convert("RGB")
     if of:
-        left, top, right, bottom = page.evaluate(f"(() => {{ const b = {of}.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; }})()")
+        left, top, right, bottom = page.evaluate(
+            f"(() => {{ const b = {of}.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; }})()")
         image = image.crop((int(left), int(top), int(right + 1), int(min(bottom + 1, image.height))))
     # Elements of few pixels, such as a copy or a line, keep their colours. A median cut would change them.
-    image.quantize(240, method=Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE).save(os.path.join(out, name), optimize=True)
+    image.quantize(240, method=Image.Quantize.MAXCOVERAGE, kmeans=3,
+                   dither=Image.Dither.NONE).save(os.path.join(out, name), optimize=True)
     print(name, os.path.getsize(os.path.join(out, name)))
 
 

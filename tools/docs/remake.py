@@ -17,8 +17,8 @@ A comment right above a fenced block makes that block:
     <!-- remake $ plimsoll inspect plan.json | section "the peak" | rows 6 -->
                                                  puts the output of a command that the block does not show
 
-Blocks without a comment are left alone. Commands run in one shell, in an empty directory that all blocks of a page share,
-so a block may use what an earlier one made. stdout and stderr are shown as a terminal shows them. The filters:
+Blocks without a comment are left alone. Commands run in one shell, in an empty directory that all blocks of a page
+share, so a block may use what an earlier one made. stdout and stderr are shown as a terminal shows them. The filters:
 
     section TEXT    from the first line that begins with TEXT to the next empty line
     paragraphs N    the first N paragraphs, and a line "…" if there are more

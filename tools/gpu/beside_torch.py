@@ -44,7 +44,10 @@ def torch_steps(check, name, batch, size, precision, steps=3, channels_last=Fals
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    state = {k: v.detach().float().cpu().numpy() for k, v in model.state_dict().items() if not k.endswith("num_batches_tracked")}
+    state = {
+        k: v.detach().float().cpu().numpy() for k, v in model.state_dict().items()
+        if not k.endswith("num_batches_tracked")
+    }
     del model, optimizer, images, labels, loss
     if not check.dry:
         torch.cuda.empty_cache()  # because the trainers report the free memory
@@ -81,7 +84,8 @@ def torch_throughput(check, name, batch, size, precision, how, channels_last, st
     forward = model
     if how in ("compile", "activation_memory_budget"):
         torch._dynamo.reset()  # the previous network's compilations
-        importlib.import_module("torch._functorch.config").activation_memory_budget = 0.5 if how == "activation_memory_budget" else 1.0
+        importlib.import_module(
+            "torch._functorch.config").activation_memory_budget = 0.5 if how == "activation_memory_budget" else 1.0
         forward = torch.compile(model, backend="eager" if check.dry else "inductor")
     if how == "checkpoint":
         forward = checkpointed(model)
@@ -114,8 +118,10 @@ def torch_throughput(check, name, batch, size, precision, how, channels_last, st
             torch.cuda.synchronize()
             times.append(time.perf_counter() - began)
         seconds = statistics.median(times)
-        return {"seconds": seconds, "samples_per_second": batch / seconds, "peak_bytes": torch.cuda.max_memory_allocated(),
-                "warm_up_seconds": warming}
+        return {
+            "seconds": seconds, "samples_per_second": batch / seconds, "peak_bytes": torch.cuda.max_memory_allocated(),
+            "warm_up_seconds": warming
+        }
     finally:  # memory that is left would count for the next measurement
         del model, optimizer, step, staged, labels_staged, forward
         if hasattr(torch, "_dynamo"):
@@ -128,7 +134,8 @@ def torch_throughput(check, name, batch, size, precision, how, channels_last, st
 def again_in_backward(module):
     """Keeps only its input, and recomputes everything else in the backward pass."""
     plain = module.forward
-    module.forward = lambda *args: checkpoint(plain, *args, use_reentrant=False) if torch.is_grad_enabled() else plain(*args)
+    module.forward = lambda *args: checkpoint(plain, *args, use_reentrant=False) if torch.is_grad_enabled() else plain(
+        *args)
 
 
 def checkpointed(model):

@@ -5,13 +5,13 @@ and skipped.
 
 usage: check.py --dir DIR [--part N] [--dry-run] [--minutes 9] [--out DIR] [--work DIR]
 
-  --part N    that part; otherwise all of them, the most informative first: whether kernels compute the right results, then
-              one network through every part, then the others, then sanitizers, and at last the steps that failed before.
-              Everything within the minutes
+  --part N    that part; otherwise all of them, the most informative first: whether kernels compute the right results,
+              then one network through every part, then the others, then sanitizers, and at last the steps that failed
+              before. Everything within the minutes
   --dry-run   no GPU: everything is built, and PyTorch's networks run on the CPU with a small batch; nothing is measured
   --work DIR  where everything is built and run; by default a folder in the system's folder for temporary files. The
               results are copied back to --dir at the end
-  --out DIR   after each step all results so far are also written there, as results.tar.gz, for a machine that is released
+  --out DIR   after each step all results so far are also written there, as results.tar.gz: the machine may be released
 """
 import argparse
 import json
@@ -49,7 +49,10 @@ def table(results):
         if "seconds" in result:
             told.append(f"{1e3 * result['seconds']:.2f} ms")
         if result.get("predicted_seconds"):
-            told.append(f"predicted {1e3 * result['predicted_seconds']:.2f} ms ({100 * (result['seconds'] / result['predicted_seconds'] - 1):+.0f} %)")
+            told.append(
+                f"predicted {1e3 * result['predicted_seconds']:.2f} ms "
+                f"({100 * (result['seconds'] / result['predicted_seconds'] - 1):+.0f} %)"
+            )
         for key in ("arena_bytes", "peak_bytes"):
             if key in result:
                 told.append(f"{result[key] / 2**20:.0f} MiB")
@@ -79,7 +82,8 @@ def supervised(minutes):
     the step."""
     ends, code = BEGAN + 60 * minutes, 0
     for which in ("first", "another", "another", "another"):
-        code = subprocess.call([sys.executable, *sys.argv, "--minutes", str((ends - time.time()) / 60)], env={**os.environ, INSIDE: which})
+        code = subprocess.call([sys.executable, *sys.argv, "--minutes",
+                                str((ends - time.time()) / 60)], env={**os.environ, INSIDE: which})
         if code in (0, 2, BAD, LATE) or time.time() > ends:
             break
         print(f"that process has ended (exit {code})", flush=True)
@@ -142,9 +146,13 @@ def main():
         print(f"\npart {part}\n" + "\n".join(table(of_part)))
     better = parts.planned_better(args, index) if not args.dry_run else []
     if better:
-        print(f"\n{len(better)} trainers of part 4 are planned with modelled costs, and the measured profiles are here by now: unpack "
-              "results.tar.gz in the prepared folder, and run: gpu_check.sh prepare --part 4")
-    bad = [name for of_part in results.values() for name, r in of_part.items() if "error" in r or r.get("passed") is False]
+        print(
+            f"\n{len(better)} trainers of part 4 are planned with modelled costs, and the measured profiles are here "
+            "by now: unpack "
+            "results.tar.gz in the prepared folder, and run: gpu_check.sh prepare --part 4")
+    bad = [
+        name for of_part in results.values() for name, r in of_part.items() if "error" in r or r.get("passed") is False
+    ]
     if late:
         print(f"\ntime is up: run {f'part {args.part}' if args.part else 'it'} again to go on")
         sys.exit(LATE)

@@ -8,7 +8,8 @@ usage: kernel_table.py build/runtime/libplimsoll_cuda.a [-o docs/cuda-kernels.md
 
 The library must have code for sm_80, sm_90 and sm_100:
 
-  cmake -S . -B build "-DCMAKE_CUDA_ARCHITECTURES=80-real;90-real;100-real" && cmake --build build --target plimsoll_cuda
+  cmake -S . -B build "-DCMAKE_CUDA_ARCHITECTURES=80-real;90-real;100-real"
+  cmake --build build --target plimsoll_cuda
 """
 import argparse
 import collections
@@ -86,8 +87,10 @@ def kernels(cuobjdump, library):
             name = told[1]
         elif " REG:" in line:
             figures = dict(re.findall(r"([A-Z]+)(?:\[0\])?:(\d+)", line))
-            found[arch, name] |= {"registers": int(figures["REG"]), "shared": int(figures["SHARED"]), "stack": int(figures["STACK"]),
-                                  "local": int(figures["LOCAL"]), "constant": int(figures.get("CONSTANT", 0)), "load": 0, "store": 0}
+            found[arch, name] |= {
+                "registers": int(figures["REG"]), "shared": int(figures["SHARED"]), "stack": int(figures["STACK"]),
+                "local": int(figures["LOCAL"]), "constant": int(figures.get("CONSTANT", 0)), "load": 0, "store": 0
+            }
     code = subprocess.Popen([cuobjdump, "-sass", library], stdout=subprocess.PIPE, text=True, errors="replace")
     widths = {"": 4, "64": 8, "128": 16, "U8": 1, "S8": 1, "U16": 2, "S16": 2}
     for line in code.stdout:
@@ -126,9 +129,13 @@ def main():
     found = kernels(args.cuobjdump, args.archive)
     missing = [arch for arch in DEVICES if not any(a == arch for a, _ in found)]
     if missing:
-        sys.exit(f"error: '{args.archive}' has no code for {', '.join(f'sm_{a}' for a in missing)}; --help says how to build it")
+        sys.exit(
+            f"error: '{args.archive}' has no code for {', '.join(f'sm_{a}' for a in missing)}; --help says how to "
+            "build it"
+        )
     names = sorted({name for _, name in found})
-    plain = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True).stdout.splitlines()
+    plain = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True,
+                           check=True).stdout.splitlines()
     groups = collections.defaultdict(list)
     for mangled, demangled in zip(names, plain):
         groups[base_name(mangled, demangled)].append(mangled)
@@ -139,7 +146,9 @@ def main():
     launches = kernel_bytes.reference_bytes(args.plimsoll, args.test_ops, ROOT)
     rows, spilled, few, moved = [], [], [], []
     for name in sorted(groups):
-        block, cells, notes = threads.get(name) or 1, [], {"shared": 0, "arguments": 0, "load": 0, "store": 0, "local": 0}
+        block, cells, notes = threads.get(name) or 1, [], {
+            "shared": 0, "arguments": 0, "load": 0, "store": 0, "local": 0
+        }
         for arch in DEVICES:
             ones = [found[arch, mangled] for mangled in groups[name] if (arch, mangled) in found]
             registers = max(one["registers"] for one in ones)
@@ -154,8 +163,10 @@ def main():
                 few.append(f"`{name}` on sm_{arch}")
         if notes["local"]:
             spilled.append(f"`{name}` ({notes['local']} bytes)")
-        rows.append(f"| `{name}` | {len(groups[name])} | {block} | {' | '.join(cells)} | {notes['shared']:,} | {notes['local']} | "
-                    f"{notes['arguments']:,} | {notes['load']} | {notes['store']} |")
+        rows.append(
+            f"| `{name}` | {len(groups[name])} | {block} | {' | '.join(cells)} | {notes['shared']:,} | "
+            f"{notes['local']} | "
+            f"{notes['arguments']:,} | {notes['load']} | {notes['store']} |")
         if name in launches:
             task, source, read, written = launches[name]
             moved.append(f"| `{name}` | {task} | {source} | {read:,} | {written:,} |")
@@ -163,23 +174,27 @@ def main():
     without = [f"`{name}`" for name in sorted(groups) if name not in launches]
     version = re.search(r"release ([\d.]+)", output([args.cuobjdump, "--version"]))[1]
     heads = " | ".join(f"sm_{arch}: registers | blocks | occupancy" for arch in DEVICES)
-    lines = ["# The machine code of the CUDA kernels", "",
-             "Written by `tools/gpu/kernel_table.py` from the compiled library, without a GPU. A row is a kernel of the sources. If it",
-             "is compiled in several instances, the row has the most registers and bytes and the fewest blocks of all of them.", "",
-             "- *blocks*: how many fit a multiprocessor at the same time; *occupancy*: their warps, of 64.",
-             "- *shared* and *local*: bytes of shared memory per block, and of local memory per thread (stack and spilled registers).",
-             "- *arguments*: bytes that a launch passes. *load* and *store*: the widest access of a thread, in bytes.", "",
-             f"cuobjdump {version}, {len(names)} instances of {len(groups)} kernels.", "",
-             *listed("Local memory, of the stack or of spilled registers, is used by", spilled, "No kernel uses local memory."),
-             *listed("Only one block fits a multiprocessor, of", few, "Of each kernel, at least two blocks fit a multiprocessor."),
-             f"| kernel | instances | threads | {heads} | shared | local | arguments | load | store |",
-             "|" + "---|" * (8 + 3 * len(DEVICES)), *rows, "",
-             "## Bytes per launch", "",
-             *textwrap.wrap(LAUNCHES.replace("\n", " ").format(batch=kernel_bytes.BATCH, networks=", ".join(networks)),
-                            120,
-                            break_on_hyphens=False), "",
-             *listed("None of their tasks launches", without, "Each kernel has such a task."),
-             "| kernel | task | of | reads | writes |", "|---|---|---|---|---|", *moved]
+    lines = [
+        "# The machine code of the CUDA kernels", "",
+        "Written by `tools/gpu/kernel_table.py` from the compiled library, without a GPU. A row is a kernel of the "
+        "sources. If it",
+        "is compiled in several instances, the row has the most registers and bytes and the fewest blocks of all of "
+        "them.",
+        "", "- *blocks*: how many fit a multiprocessor at the same time; *occupancy*: their warps, of 64.",
+        "- *shared* and *local*: bytes of shared memory per block, and of local memory per thread (stack and spilled "
+        "registers).",
+        "- *arguments*: bytes that a launch passes. *load* and *store*: the widest access of a thread, in bytes.", "",
+        f"cuobjdump {version}, {len(names)} instances of {len(groups)} kernels.", "", *listed(
+            "Local memory, of the stack or of spilled registers, is used by", spilled, "No kernel uses local memory."),
+        *listed("Only one block fits a multiprocessor, of", few,
+                "Of each kernel, at least two blocks fit a multiprocessor."),
+        f"| kernel | instances | threads | {heads} | shared | local | arguments | load | store |",
+        "|" + "---|" * (8 + 3 * len(DEVICES)), *rows, "", "## Bytes per launch", "", *textwrap.wrap(
+            LAUNCHES.replace("\n", " ").format(batch=kernel_bytes.BATCH, networks=", ".join(networks)), 120,
+            break_on_hyphens=False), "",
+        *listed("None of their tasks launches", without, "Each kernel has such a task."),
+        "| kernel | task | of | reads | writes |", "|---|---|---|---|---|", *moved
+    ]
     with open(args.out, "w") as out:
         out.write("\n".join(lines) + "\n")
     print(f"{args.out}: {len(groups)} kernels, {len(names)} instances")

@@ -47,7 +47,8 @@ def part1(check):
             forget_unended(path)
             for _ in range(40):
                 try:
-                    done = shell([program, cases, "--results", path, "--share", f"{number}/{shares}"], 540, check=False, grows=path)
+                    done = shell([program, cases, "--results", path, "--share", f"{number}/{shares}"], 540, check=False,
+                                 grows=path)
                 except RuntimeError as error:
                     if time.time() > check.ends:
                         raise
@@ -75,7 +76,10 @@ def part1(check):
         for extra in (["--no-graph"], [], ["--trace", f"{check.dir}/results/trace-resnet18.json"]):
             saved = check.train(of["fp32"], 6, data, save=True, extra=extra)["saved"]
             files.append(open(saved, "rb").read())
-        return {"passed": files[0] == files[1] == files[2], "graph_as_steps": files[0] == files[1], "traced_as_steps": files[0] == files[2]}
+        return {
+            "passed": files[0] == files[1] == files[2], "graph_as_steps": files[0] == files[1],
+            "traced_as_steps": files[0] == files[2]
+        }
 
     def profile():
         profiler = f"{check.dir}/build/bin/plimsoll-profile-cuda"
@@ -84,7 +88,10 @@ def part1(check):
         with open(f"{check.dir}/results/device-props.json", "w") as out:
             out.write(shell([profiler, "--dump-device-props"]).stdout)
         real = profiled(check, "resnet18")
-        return {"tasks": len(real["tasks"]), "errors": [t["error"] for t in real["tasks"] if "error" in t], "links": real.get("links")}
+        return {
+            "tasks": len(real["tasks"]), "errors": [t["error"] for t in real["tasks"] if "error" in t],
+            "links": real.get("links")
+        }
 
     def sanitized(tool):
         cases = unpacked()  # earlier results may be from another machine
@@ -92,8 +99,10 @@ def part1(check):
             return {"built": os.path.exists(program)}
 
         def share(number):
-            return shell(["compute-sanitizer", "--tool", tool, "--error-exitcode", "99", "--print-limit", "20", program, cases, "--share",
-                          f"{number}/{shares}", "--skip", "Conv", "--skip", "MatMul"], 200, check=False)
+            return shell([
+                "compute-sanitizer", "--tool", tool, "--error-exitcode", "99", "--print-limit", "20", program, cases,
+                "--share", f"{number}/{shares}", "--skip", "Conv", "--skip", "MatMul"
+            ], 200, check=False)
 
         with concurrent.futures.ThreadPoolExecutor(shares) as pool:
             done = sorted(pool.map(share, range(shares)), key=lambda one: one.returncode)
@@ -102,7 +111,8 @@ def part1(check):
 
     for trainer in mine:
         check.step(named("resnet18", trainer["precision"], trainer["layout"]),
-                   lambda: three_iterations(check, [trainer], "resnet18", trainer["precision"], trainer["batch"]), 0, 400)
+                   lambda: three_iterations(check, [trainer], "resnet18", trainer["precision"], trainer["batch"]), 0,
+                   400)
     check.step("resnet18 as a graph", ways)
     check.step("operators", replay)
     check.step("resnet18 profile", profile)
@@ -132,16 +142,20 @@ def three_iterations(check, trainers, name, precision, batch):
     loss_apart = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(ours["losses"], theirs))
     loss_spread = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(other_losses, theirs))
     # The first loss is that of the same weights. Then rounding differences grow, also between PyTorch's two formats.
-    first_apart, first_spread = (abs(losses[0] - theirs[0]) / abs(theirs[0]) for losses in (ours["losses"], other_losses))
+    first_apart, first_spread = (
+        abs(losses[0] - theirs[0]) / abs(theirs[0]) for losses in (ours["losses"], other_losses))
     if precision != "fp32":  # the scale of its rounding in this loss: what PyTorch's own differs from its f32
         exact = torch_steps(check, name, batch, size, "fp32", 1)[0][0]
         first_spread = max(first_spread, abs(exact - theirs[0]) / abs(theirs[0]))
-    first, later, weight = {"fp32": (1e-5, 1e-3, 1e-4), "tf32": (2e-3, 5e-3, 5e-3), "bf16": (1e-2, 3e-2, 5e-2)}[precision]
-    return {"losses": ours["losses"], "torch_losses": theirs, "first_loss_apart": first_apart, "first_torch_spread": first_spread, "loss_apart": loss_apart,
-            "torch_loss_spread": loss_spread,
-            "weights_apart": apart, "torch_spread": spread, "compared": len(keys), "of": len(state),
-            "passed": first_apart <= max(first, SLACK * first_spread if precision != "fp32" else 0) and loss_apart <= max(later, SLACK * loss_spread)
-            and apart <= max(weight, SLACK * spread)}
+    first, later, weight = {"fp32": (1e-5, 1e-3, 1e-4), "tf32": (2e-3, 5e-3, 5e-3),
+                            "bf16": (1e-2, 3e-2, 5e-2)}[precision]
+    return {
+        "losses": ours["losses"], "torch_losses": theirs, "first_loss_apart": first_apart,
+        "first_torch_spread": first_spread, "loss_apart": loss_apart, "torch_loss_spread": loss_spread,
+        "weights_apart": apart, "torch_spread": spread, "compared": len(keys), "of": len(state),
+        "passed": first_apart <= max(first, SLACK * first_spread if precision != "fp32" else 0)
+        and loss_apart <= max(later, SLACK * loss_spread) and apart <= max(weight, SLACK * spread)
+    }
 
 
 RANKS = "two ranks on one device"
@@ -192,7 +206,8 @@ def part2(check):
     check.prepare_part(step_of, without=[t["tag"] for t in check.of_part(2) if t.get("ranks") == 2])
     for (name, precision, batch, layout), trainers in groups.items():
         size = networks.NETWORKS[name][1]
-        check.step(named(name, precision, layout), lambda: three_iterations(check, trainers, name, precision, batch), 0, 400)
+        check.step(named(name, precision, layout), lambda: three_iterations(check, trainers, name, precision, batch), 0,
+                   400)
         for trainer in trainers[1:]:
             def same_bits(trainer=trainer):
                 if check.dry:
@@ -218,7 +233,9 @@ def part2(check):
             def sanitized(tool=tool):
                 if check.dry:
                     return check.train(small, 1, ())
-                done = check.train(small, 1, check.data(small["batch"], 64), prefix=["compute-sanitizer", "--tool", tool, "--error-exitcode", "99"], extra=["--no-graph"])
+                done = check.train(small, 1, check.data(small["batch"], 64),
+                                   prefix=["compute-sanitizer", "--tool", tool, "--error-exitcode",
+                                           "99"], extra=["--no-graph"])
                 return {"passed": True, "output": done["output"]}
 
             check.step(f"compute-sanitizer {tool}", sanitized)
@@ -232,10 +249,13 @@ def part3(check):
 
 
 # What the own kernels of a residual network spend their time in, and what is asked of each.
-NCU_KERNELS = ("column_sums_kernel", "normalize_columns_kernel", "gradient_of_columns_kernel", "moments_kernel", "update_kernel", "max_pool")
-NCU_METRICS = {"gpu__time_duration.sum": "nanoseconds", "dram__bytes.sum": "bytes",
-               "dram__throughput.avg.pct_of_peak_sustained_elapsed": "percent_of_bandwidth",
-               "sm__warps_active.avg.pct_of_peak_sustained_active": "percent_of_warps", "launch__registers_per_thread": "registers"}
+NCU_KERNELS = ("column_sums_kernel", "normalize_columns_kernel", "gradient_of_columns_kernel", "moments_kernel",
+               "update_kernel", "max_pool")
+NCU_METRICS = {
+    "gpu__time_duration.sum": "nanoseconds", "dram__bytes.sum": "bytes",
+    "dram__throughput.avg.pct_of_peak_sustained_elapsed": "percent_of_bandwidth",
+    "sm__warps_active.avg.pct_of_peak_sustained_active": "percent_of_warps", "launch__registers_per_thread": "registers"
+}
 
 
 def of_ncu(text):
@@ -251,11 +271,16 @@ def of_ncu(text):
             continue
         figures = {key: float(row[metric].replace(",", "")) for metric, key in NCU_METRICS.items()}
         before = found.get(name, {"launches": 0, "nanoseconds": -1})
-        found[name] = {**(figures if figures["nanoseconds"] > before["nanoseconds"] else before), "launches": before["launches"] + 1}
+        found[name] = {
+            **(figures if figures["nanoseconds"] > before["nanoseconds"] else before), "launches": before["launches"] +
+            1
+        }
     table = [f"{'kernel':28} {'launches':>8} {'us':>9} {'GB/s':>7} {'of peak':>8} {'warps':>7} {'registers':>9}"]
     for name, one in found.items():
-        table.append(f"{name:28} {one['launches']:8} {one['nanoseconds'] / 1e3:9.1f} {one['bytes'] / max(one['nanoseconds'], 1):7.0f} "
-                     f"{one['percent_of_bandwidth']:6.0f} % {one['percent_of_warps']:5.0f} % {one['registers']:9.0f}")
+        table.append(
+            f"{name:28} {one['launches']:8} {one['nanoseconds'] / 1e3:9.1f} "
+            f"{one['bytes'] / max(one['nanoseconds'], 1):7.0f} "
+            f"{one['percent_of_bandwidth']:6.0f} % {one['percent_of_warps']:5.0f} % {one['registers']:9.0f}")
     return {"kernels": found, "table": table}
 
 
@@ -263,11 +288,14 @@ def ncu(check, trainer):
     """One iteration, step by step, under Nsight Compute."""
     if check.dry:
         return check.train(trainer, 1, ())
-    tool = shutil.which("ncu") or next(iter(sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu") + glob.glob("/usr/local/cuda*/bin/ncu"))), None)
+    tool = shutil.which("ncu") or next(
+        iter(sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu") + glob.glob("/usr/local/cuda*/bin/ncu"))), None)
     if tool is None:
         return {"skipped": "there is no ncu here"}
-    command = [tool, "--csv", "--page", "raw", "--kernel-name", f"regex:{'|'.join(NCU_KERNELS)}", "--metrics", ",".join(NCU_METRICS),
-               "--print-units", "base"]
+    command = [
+        tool, "--csv", "--page", "raw", "--kernel-name", f"regex:{'|'.join(NCU_KERNELS)}", "--metrics",
+        ",".join(NCU_METRICS), "--print-units", "base"
+    ]
     data = check.data(trainer["batch"], image_size(trainer), 2)
     return of_ncu(check.train(trainer, 1, data, prefix=command, extra=["--no-graph"])["whole_output"])
 
@@ -298,8 +326,8 @@ def profiles(check):
             if check.dry:
                 return {"tasks": len(listed["tasks"]), "errors": [t["error"] for t in listed["tasks"] if "error" in t]}
             real = profiled(check, name)
-            sizes = [{(t["signature"], a["name"]): a["workspace_bytes"] for t in f["tasks"] for a in t.get("algorithms", [])}
-                     for f in (listed, real)]
+            sizes = [{(t["signature"], a["name"]): a["workspace_bytes"] for t in f["tasks"]
+                      for a in t.get("algorithms", [])} for f in (listed, real)]
             shared = set(sizes[0]) & set(sizes[1])
             other = [key for key in shared if sizes[0][key] != sizes[1][key]]
             return {"tasks": len(real["tasks"]), "errors": [t["error"] for t in real["tasks"] if "error" in t],
@@ -327,9 +355,10 @@ def part4(check):
     def pytorch(kind, hows, seconds=0, patience=180):
         name, precision, batch = kind
         for how, channels_last in hows:
-            check.step(f"{name} {precision} torch {how}{' channels_last' if channels_last else ''}",
-                       lambda: torch_throughput(check, name, batch, networks.NETWORKS[name][1], precision, how, channels_last),
-                       0 if check.dry else seconds, patience)
+            check.step(
+                f"{name} {precision} torch {how}{' channels_last' if channels_last else ''}",
+                lambda: torch_throughput(check, name, batch, networks.NETWORKS[name][1], precision, how, channels_last),
+                0 if check.dry else seconds, patience)
 
     # The steps that say most come first. torch.compile, and memory that PyTorch pins anew in every step, take long.
     formats = {kind: [False] if kind[0] in networks.TRANSFORMERS else [False, True] for kind in kinds}
@@ -346,18 +375,25 @@ def part4(check):
         for kind in kinds:
             pytorch(kind, [("save_on_cpu", False)])
         for kind in kinds:
-            pytorch(kind, [*(("compile", channels_last) for channels_last in formats[kind][:-1]), ("activation_memory_budget", False)],
-                    60, 300)
+            pytorch(kind, [
+                *(("compile", channels_last) for channels_last in formats[kind][:-1]),
+                ("activation_memory_budget", False)
+            ], 60, 300)
     if check.thorough and kinds:
         named_kind = kinds[0]
         for layout in ("nhwc", "nchw"):  # the layout decides which kernels there are
-            trainer = next((t for t in trainers if (t["name"], t["batch"]) == (named_kind[0], named_kind[2]) and t["precision"] != "bf16"
-                            and t["layout"] == layout), None)
+            trainer = next(
+                (t for t in trainers
+                 if (t["name"], t["batch"]) == (named_kind[0],
+                                                named_kind[2]) and t["precision"] != "bf16" and t["layout"] == layout),
+                None)
             if trainer:
-                check.step(f"{trainer['name']} ncu {layout}", lambda trainer=trainer: ncu(check, trainer), 0 if check.dry else 60)
+                check.step(f"{trainer['name']} ncu {layout}", lambda trainer=trainer: ncu(check, trainer),
+                           0 if check.dry else 60)
     check.results.pop("aims", None)  # recomputed at no cost, perhaps from more results
     check.only = None
-    check.step("aims", lambda: {"skipped": "nothing is measured"} if check.dry else aims(check.results, check.of_part(4)), -600)
+    check.step("aims", lambda: {"skipped": "nothing is measured"}
+               if check.dry else aims(check.results, check.of_part(4)), -600)
 
 
 LESS_MEMORY = ("checkpoint", "activation_memory_budget", "save_on_cpu")
@@ -366,11 +402,17 @@ LESS_MEMORY = ("checkpoint", "activation_memory_budget", "save_on_cpu")
 def aims(results, trainers):
     """The speedup over PyTorch in its faster format, unlimited; and over each of PyTorch's ways to save memory, with no
     more memory: that of the fastest trainer whose arena is no larger than the peak of PyTorch's allocator."""
-    lines = [f"{'times as fast as':24}" + "".join(f"{title:>15}" for title in ("eager", "compile", *(how.split("_")[0] for how in LESS_MEMORY)))]
+    lines = [
+        f"{'times as fast as':24}" +
+        "".join(f"{title:>15}" for title in ("eager", "compile", *(how.split("_")[0] for how in LESS_MEMORY)))
+    ]
     figures = {}
     for kind in dict.fromkeys((t["name"], t["precision"], t["batch"]) for t in trainers):
         name, precision, batch = kind
-        ours = [results[t["tag"]] for t in trainers if (t["name"], t["precision"], t["batch"]) == kind and "seconds" in results.get(t["tag"], {})]
+        ours = [
+            results[t["tag"]] for t in trainers
+            if (t["name"], t["precision"], t["batch"]) == kind and "seconds" in results.get(t["tag"], {})
+        ]
 
         def theirs(how):
             told = [results.get(f"{name} {precision} torch {how}{form}", {}) for form in ("", " channels_last")]
@@ -379,14 +421,19 @@ def aims(results, trainers):
         row = {}
         for how in ("eager", "compile", *LESS_MEMORY):
             other = theirs(how)
-            fitting = [one["seconds"] for one in ours if other and (how not in LESS_MEMORY or one["arena_bytes"] <= other["peak_bytes"])]
+            fitting = [
+                one["seconds"] for one in ours
+                if other and (how not in LESS_MEMORY or one["arena_bytes"] <= other["peak_bytes"])
+            ]
             row[how] = other["seconds"] / min(fitting) if fitting else None
         figures[f"{name} {precision}"] = row
-        lines.append(f"{name + ' ' + precision:24}" + "".join(f"{'—' if ratio is None else format(ratio, '.2f'):>15}" for ratio in row.values()))
+        lines.append(f"{name + ' ' + precision:24}" +
+                     "".join(f"{'—' if ratio is None else format(ratio, '.2f'):>15}" for ratio in row.values()))
     return {"times_as_fast": figures, "table": lines}
 
 
 def part5(check):
     check.prepare_part()
     for trainer in check.of_part(5):
-        check.step(trainer["tag"], lambda trainer=trainer: measured(check, trainer, 8, 540))  # pinning tens of GB takes minutes
+        check.step(trainer["tag"],
+                   lambda trainer=trainer: measured(check, trainer, 8, 540))  # pinning tens of GB takes minutes

@@ -83,7 +83,10 @@ class Folder:
         """Whether a trainer was already made with this command and this profile. A trainer by another compiler counts,
         too, and is reported: every change of the runtime makes another compiler, which is no reason to plan again for
         minutes."""
-        of = " ".join([*(os.path.basename(str(part)) for part in command[1:]), *(digest(part) for part in command if str(part).endswith(".json"))])
+        of = " ".join([
+            *(os.path.basename(str(part)) for part in command[1:]),
+            *(digest(part) for part in command if str(part).endswith(".json"))
+        ])
         note = f"{self.made}/{tag}"
         if os.path.exists(path) and os.path.exists(note):
             command_of_it, compiler = open(note).read().split("\n")
@@ -107,7 +110,10 @@ class Folder:
         torch.onnx.export(copy.deepcopy(model), x, path + ".new", training=torch.onnx.TrainingMode.TRAINING,
                           do_constant_folding=False, opset_version=15, input_names=["images"], output_names=["logits"],
                           dynamic_axes={"images": {0: "batch"}, "logits": {0: "batch"}})
-        small = {key: value for key, value in networks.read_weights(path + ".new").items() if not networks.is_drawn(value.shape)}
+        small = {
+            key: value for key, value in networks.read_weights(path + ".new").items()
+            if not networks.is_drawn(value.shape)
+        }
         np.savez(f"{self.out}/networks/{name}.npz", **small)
         os.rename(path + ".new", path)
         return path
@@ -122,11 +128,14 @@ class Folder:
     def trainer(self, part, name, model, batch, precision, budget, costs="h200", policy="auto", layout="auto",
                 size=None, ranks=0):
         """One generated trainer, packed, without the shared runtime and without the weights."""
-        tag = f"{name}-b{batch}-{precision}-{str(budget).replace('%', '')}" + ("-profiled" if costs.endswith(".json") else "")
+        tag = f"{name}-b{batch}-{precision}-{str(budget).replace('%', '')}" + ("-profiled"
+                                                                               if costs.endswith(".json") else "")
         tag += ("" if layout == "auto" else f"-{layout}") + (f"-ranks{ranks}" if ranks else "")
         target = f"{self.out}/trainers/{tag}"
-        entry = {"part": part, "name": name, "tag": tag, "batch": batch, "precision": precision, "budget": budget, "costs": costs,
-                 "layout": layout, **({"size": size} if size else {})}
+        entry = {
+            "part": part, "name": name, "tag": tag, "batch": batch, "precision": precision, "budget": budget,
+            "costs": costs, "layout": layout, **({"size": size} if size else {})
+        }
         if ranks:
             entry["ranks"] = ranks
         command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
@@ -150,8 +159,8 @@ class Folder:
                 print(f"  {tag}: {entry['refused']}", flush=True)
                 # A share of the arena may be less than the weights. Then the minimum is used instead, once.
                 least = re.search(r"the minimum is (\d+) bytes", str(error))
-                if least and not any(t["part"] == part and t["name"] == name and t["precision"] == precision and t["budget"] == least[1]
-                                     for t in self.trainers):
+                if least and not any(t["part"] == part and t["name"] == name and t["precision"] == precision
+                                     and t["budget"] == least[1] for t in self.trainers):
                     self.trainer(part, name, model, batch, precision, least[1], costs, policy, layout, size)
                 return
             packed = f"{self.out}/networks/{name}"
@@ -174,7 +183,9 @@ class Folder:
         """The profiler's input. In TF32 it is that of fp32, with other algorithms; in bf16 the tasks are others."""
         called = f"{name}.tasks" if precision == "fp32" else f"{name}-{precision}.tasks"
         path = f"{self.out}/networks/{called}.json"
-        command = [self.args.plimsoll, "profile", model, "--batch", batch, "--target", "cuda", "--tasks-only", "-q", "-o"]
+        command = [
+            self.args.plimsoll, "profile", model, "--batch", batch, "--target", "cuda", "--tasks-only", "-q", "-o"
+        ]
         if precision != "fp32":
             command[-1:-1] = ["--precision", precision]
         if not self.is_made(path, called, command):
@@ -254,7 +265,10 @@ def held_by_torch(folder, name, precision):
     """The measured memory of PyTorch's ways to save memory. Trainers with the same memory are made for comparison."""
     path = f"{folder.out}/results/part-4.json"
     results = json.load(open(path)) if os.path.exists(path) else {}
-    peaks = {results.get(f"{name} {precision} torch {how}", {}).get("peak_bytes") for how in ("checkpoint", "activation_memory_budget", "save_on_cpu")}
+    peaks = {
+        results.get(f"{name} {precision} torch {how}", {}).get("peak_bytes")
+        for how in ("checkpoint", "activation_memory_budget", "save_on_cpu")
+    }
     return sorted(peak for peak in peaks if peak)
 
 
@@ -279,7 +293,8 @@ def part4(folder):
 
 def part5(folder):
     if folder.args.small:
-        return folder.trainer(5, "resnet50-64", folder.built_in("resnet50-64", "resnet50:input=64"), 32, "fp32", "50%", size=64)
+        return folder.trainer(5, "resnet50-64", folder.built_in("resnet50-64", "resnet50:input=64"), 32, "fp32", "50%",
+                              size=64)
     # 1925 layers: the depth of a bottleneck network is 3 (n1 + n2 + n3 + n4) + 2. Its weights are 2.8 GB.
     folder.trainer(5, "resnet1925", folder.built_in("resnet1925", "resnet:n=6,32,597,6"), 16, "fp32", "12GiB", size=224)
     folder.trainer(5, "vgg16", folder.export("vgg16"), 256, "fp32", "12GiB")
@@ -314,7 +329,8 @@ def main():
     size = sum(os.lstat(os.path.join(base, name)).st_size for base, _, names in os.walk(args.out) for name in names)
     refused = {t["tag"] for t in trainers if "refused" in t}
     made = {t["tag"] for t in trainers} - refused  # parts share trainers
-    print(f"{args.out}: {len(made)} trainers, {size / 2**20:.1f} MiB travel" + (f"; {len(refused)} have no plan within their budget" if refused else ""))
+    print(f"{args.out}: {len(made)} trainers, {size / 2**20:.1f} MiB travel" +
+          (f"; {len(refused)} have no plan within their budget" if refused else ""))
     if folder.stale:
         print(f"{folder.stale} trainers from before are by another compiler: rm -r {args.out}/trainers makes it anew")
     if folder.wrong:

@@ -15,7 +15,8 @@ def replay_table(paths):
                 continue  # the process ended while it wrote this line
             if "kernel" in told:
                 kernel_of[told["case"]] = told["kernel"]
-            row = kernels.setdefault(kernel_of.get(told["case"], "?"), {"cases": set(), "algorithms": set(), **dict.fromkeys(BOUNDS, 0.0), "bad": []})
+            row = kernels.setdefault(kernel_of.get(told["case"], "?"),
+                                     {"cases": set(), "algorithms": set(), **dict.fromkeys(BOUNDS, 0.0), "bad": []})
             row["cases"].add(told["case"])
             not_built += "not_built" in told
             if "error" in told:
@@ -34,7 +35,10 @@ def replay_table(paths):
                      f"{row['fp32']:9.1e} {row['tf32']:9.1e} {row['bf16']:9.1e}{bad}")
     failures = {kernel: row["bad"][:40] for kernel, row in kernels.items() if row["bad"]}
     cases = sum(len(row["cases"]) for row in kernels.values())
-    return {"table": lines, "failures": failures, "cases": cases, "not_built": not_built, "passed": cases > 0 and not failures}
+    return {
+        "table": lines, "failures": failures, "cases": cases, "not_built": not_built, "passed": cases > 0
+        and not failures
+    }
 
 
 def forget_unended(path):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes results/part-*.json of gpu_check.sh as one JSON file and one page: what was right, how fast it was, how exactly
-it was predicted, and what failed or was left out.
+"""Writes results/part-*.json of gpu_check.sh as one JSON file and one page: what was right, how fast it was, how
+exactly it was predicted, and what failed or was left out.
 
 usage: report.py RESULTS OUT-DIRECTORY
 """
@@ -34,8 +34,11 @@ def device(machine):
     gpu = machine.get("gpu", "").split(",")
     nvcc = re.search(r"release ([\d.]+)", machine.get("nvcc", ""))
     cudnn = int(machine.get("cudnn of torch") or 0)
-    told = [gpu[0] or "an unknown device", f"driver {gpu[1].strip()}" if len(gpu) > 1 else "", f"CUDA {nvcc[1]}" if nvcc else "",
-            f"cuDNN {cudnn // 10000}.{cudnn // 100 % 100}.{cudnn % 100}", f"PyTorch {machine.get('torch')}", f"{machine.get('cores')} cores"]
+    told = [
+        gpu[0] or "an unknown device", f"driver {gpu[1].strip()}" if len(gpu) > 1 else "",
+        f"CUDA {nvcc[1]}" if nvcc else "", f"cuDNN {cudnn // 10000}.{cudnn // 100 % 100}.{cudnn % 100}",
+        f"PyTorch {machine.get('torch')}", f"{machine.get('cores')} cores"
+    ]
     return ", ".join(filter(None, told)), machine.get("date", "")
 
 
@@ -46,12 +49,19 @@ def operators(steps):
         rows = [line.split(None, 5) for line in result["table"][1:]]
         exact = [row for row in rows if all(float(cell) == 0 for cell in row[3:5])]
         rest = sorted((row for row in rows if row not in exact), key=lambda row: -max(map(float, row[3:5])))
-        lines += [f"`plimsoll-replay-cuda` runs every sample of every operator with every algorithm, and compares with the host: "
-                  f"{result['cases']} cases, {sum(int(row[2]) for row in rows)} algorithms. The table has the largest distance in each "
-                  "arithmetic, relative to the norm of the result, which may be 1e-5 in fp32 and 5e-3 in TF32."
-                  f" {len(exact)} kernels give the host's bits; the rest is below 1e-6 unless listed.", ""]
-        head = ["kernel", "cases", "algorithms", "fp32", "TF32", *(["bf16"] if len(result["table"][0].split()) > 5 else [])]
-        lines += table(head, [row[:len(head)] for row in rest if max(map(float, row[3:5])) > 1e-6 or row[0] in result["failures"]])
+        lines += [
+            "`plimsoll-replay-cuda` runs every sample of every operator with every algorithm, and compares with the "
+            "host: "
+            f"{result['cases']} cases, {sum(int(row[2]) for row in rows)} algorithms. The table has the largest "
+            "distance in each "
+            "arithmetic, relative to the norm of the result, which may be 1e-5 in fp32 and 5e-3 in TF32."
+            f" {len(exact)} kernels give the host's bits; the rest is below 1e-6 unless listed.", ""
+        ]
+        head = [
+            "kernel", "cases", "algorithms", "fp32", "TF32", *(["bf16"] if len(result["table"][0].split()) > 5 else [])
+        ]
+        lines += table(
+            head, [row[:len(head)] for row in rest if max(map(float, row[3:5])) > 1e-6 or row[0] in result["failures"]])
         for kernel, failures in result["failures"].items():
             lines += [f"**Failed: {kernel}**, {len(failures)} of them, the first: {failures[0]}", ""]
     ways = steps.get("resnet18 as a graph", {})
@@ -67,18 +77,30 @@ def against_pytorch(*parts):
     for steps in parts:
         for name, one in steps.items():
             if "first_loss_apart" in one:
-                compared.append([name, scientific(one["first_loss_apart"]), scientific(one["first_torch_spread"]), scientific(one["loss_apart"]),
-                                 scientific(one["torch_loss_spread"]), scientific(one["weights_apart"]), scientific(one["torch_spread"]),
-                                 "yes" if one["passed"] else "**no**"])
+                compared.append([
+                    name,
+                    scientific(one["first_loss_apart"]),
+                    scientific(one["first_torch_spread"]),
+                    scientific(one["loss_apart"]),
+                    scientific(one["torch_loss_spread"]),
+                    scientific(one["weights_apart"]),
+                    scientific(one["torch_spread"]), "yes" if one["passed"] else "**no**"
+                ])
             elif "same_bits" in one:
                 (same if one["same_bits"] else other).append(name)
     lines = []
     if compared:
-        lines += ["Three iterations from the same weights with the same samples. \"Apart\" is Plimsoll from PyTorch; \"PyTorch's own\" is PyTorch "
-                  "in channels_last from PyTorch in contiguous format, for the first loss in TF32 and bf16 also from its fp32. A network amplifies "
-                  "rounding, so that only the first loss can be compared closely.", ""]
-        lines += table(["network", "first loss apart", "PyTorch's own", "losses apart", "PyTorch's own", "change of the weights apart",
-                        "PyTorch's own", "passed"], compared)
+        lines += [
+            "Three iterations from the same weights with the same samples. \"Apart\" is Plimsoll from PyTorch; "
+            "\"PyTorch's own\" is PyTorch "
+            "in channels_last from PyTorch in contiguous format, for the first loss in TF32 and bf16 also from its "
+            "fp32. A network amplifies "
+            "rounding, so that only the first loss can be compared closely.", ""
+        ]
+        lines += table([
+            "network", "first loss apart", "PyTorch's own", "losses apart", "PyTorch's own",
+            "change of the weights apart", "PyTorch's own", "passed"
+        ], compared)
     if same:
         lines += [f"The same bits as without a budget: {', '.join(same)}.", ""]
     if other:
@@ -111,18 +133,30 @@ def predictions(results):
         costs = "measured" if "-profiled" in name else "device model"
         without = waiting(one)
         waited = waited or without is not None
-        rows.append([name.replace("-profiled", ""), f"{one['arena_bytes'] / MIB:,.0f}", costs, f"{1e3 * one['predicted_seconds']:.1f}",
-                     f"{1e3 * one['seconds']:.1f}", f"{100 * (one['seconds'] / one['predicted_seconds'] - 1):+.1f} %",
-                     "" if without is None else f"{1e3 * without:.1f} ({100 * (without / one['predicted_seconds'] - 1):+.1f} %)",
-                     "yes" if one.get("arena_as_planned") else "**no**"])
-    lines = ["Times of the tasks are either measured on this device (`--costs profile.json`) or those of the device model "
-             "(`--costs h200`)." if rows else ""]
+        rows.append([
+            name.replace("-profiled",
+                         ""), f"{one['arena_bytes'] / MIB:,.0f}", costs, f"{1e3 * one['predicted_seconds']:.1f}",
+            f"{1e3 * one['seconds']:.1f}", f"{100 * (one['seconds'] / one['predicted_seconds'] - 1):+.1f} %",
+            "" if without is None else f"{1e3 * without:.1f} ({100 * (without / one['predicted_seconds'] - 1):+.1f} %)",
+            "yes" if one.get("arena_as_planned") else "**no**"
+        ])
+    lines = [
+        "Times of the tasks are either measured on this device (`--costs profile.json`) or those of the device model "
+        "(`--costs h200`)." if rows else ""
+    ]
     if waited:
-        lines.append("These runs had epochs of two batches. A trainer does not fetch the first batch of an epoch while the previous "
-                     "iteration runs, so every second iteration waited for its samples. \"Measured\" is the mean of both kinds. The column "
-                     "\"without the wait\" is computed from it and the trainer's own median, which is that of the slower kind.")
-    return [*lines, "", *table(["trainer (network, batch, arithmetic, budget)", "arena, MiB", "costs", "predicted, ms", "measured, ms",
-                                "difference", "without the wait, ms", "device memory as planned"], rows)] if rows else []
+        lines.append(
+            "These runs had epochs of two batches. A trainer does not fetch the first batch of an epoch while the "
+            "previous "
+            "iteration runs, so every second iteration waited for its samples. \"Measured\" is the mean of both kinds. "
+            "The column "
+            "\"without the wait\" is computed from it and the trainer's own median, which is that of the slower kind.")
+    return [
+        *lines, "", *table([
+            "trainer (network, batch, arithmetic, budget)", "arena, MiB", "costs", "predicted, ms", "measured, ms",
+            "difference", "without the wait, ms", "device memory as planned"
+        ], rows)
+    ] if rows else []
 
 
 def throughput(steps):
@@ -136,21 +170,30 @@ def throughput(steps):
                 best[told[3]] = one
     rows = []
     for (name, precision), ways in kinds.items():
-        ours = {tag: one for tag, one in measured({4: steps}).items() if re.match(rf"{re.escape(name)}-b\d+-{precision}-", tag)}
+        ours = {
+            tag: one for tag, one in measured({4: steps}).items()
+            if re.match(rf"{re.escape(name)}-b\d+-{precision}-", tag)
+        }
         if not ours:
             continue
         fastest = min(ours.values(), key=lambda one: one["seconds"])
-        rows.append([f"{name} {precision}", "Plimsoll", f"{1e3 * fastest['seconds']:.1f}", f"{fastest['arena_bytes'] / MIB:,.0f}", ""])
+        rows.append([
+            f"{name} {precision}", "Plimsoll", f"{1e3 * fastest['seconds']:.1f}",
+            f"{fastest['arena_bytes'] / MIB:,.0f}", ""
+        ])
         for how, title in WAYS.items():
             if how not in ways:
                 continue
             other = ways[how]
-            fitting = [one for one in ours.values() if how in ("eager", "compile") or one["arena_bytes"] <= other["peak_bytes"]]
+            fitting = [
+                one for one in ours.values() if how in ("eager", "compile") or one["arena_bytes"] <= other["peak_bytes"]
+            ]
             against = min(fitting, key=lambda one: one["seconds"], default=None)
             ratio = "none fits" if against is None else f"{other['seconds'] / against['seconds']:.2f}"
             if against is not None and against is not fastest:
                 ratio += f" (Plimsoll: {1e3 * against['seconds']:.1f} ms in {against['arena_bytes'] / MIB:,.0f} MiB)"
-            rows.append(["", f"PyTorch, {title}", f"{1e3 * other['seconds']:.1f}", f"{other['peak_bytes'] / MIB:,.0f}", ratio])
+            rows.append(
+                ["", f"PyTorch, {title}", f"{1e3 * other['seconds']:.1f}", f"{other['peak_bytes'] / MIB:,.0f}", ratio])
     return table(["network", "", "iteration, ms", "memory, MiB", "time over that of Plimsoll"], rows)
 
 
@@ -172,10 +215,14 @@ def left_out(results):
 def page(results):
     machine = next((steps["machine"] for steps in results.values() if "gpu" in steps.get("machine", {})), {})
     about, date = device(machine)
-    lines = ["# On a GPU", "", f"{date + ': ' if date else ''}{about}. Written by `tools/gpu_check.sh report`; gpu.json has all figures.", ""]
+    lines = [
+        "# On a GPU", "",
+        f"{date + ': ' if date else ''}{about}. Written by `tools/gpu_check.sh report`; gpu.json has all figures.", ""
+    ]
     sections = [("Operators", operators(results.get(1, {}))),
                 ("Training compared with PyTorch", against_pytorch(results.get(1, {}), results.get(2, {}))),
-                ("Speed compared with PyTorch", throughput(results.get(4, {}))), ("Predicted and measured", predictions(results))]
+                ("Speed compared with PyTorch", throughput(results.get(4, {}))),
+                ("Predicted and measured", predictions(results))]
     for steps in results.values():
         for name, one in steps.items():
             if "table" in one and name not in ("operators", "aims"):
@@ -198,8 +245,13 @@ def main():
     if not results:
         sys.exit(f"error: '{sys.argv[1]}' has no results of a GPU; dry runs do not count")
     with open(os.path.join(sys.argv[2], "gpu.json"), "w") as out:
-        json.dump({part: {name: {key: value for key, value in one.items() if key not in PRIVATE} for name, one in steps.items()}
-                   for part, steps in results.items()}, out, indent=1, sort_keys=True)
+        json.dump(
+            {
+                part: {
+                    name: {key: value for key, value in one.items() if key not in PRIVATE}
+                    for name, one in steps.items()
+                } for part, steps in results.items()
+            }, out, indent=1, sort_keys=True)
         out.write("\n")
     text = page(results)
     with open(os.path.join(sys.argv[2], "gpu.md"), "w") as out:

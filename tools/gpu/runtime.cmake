@@ -20,5 +20,6 @@ add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED GLOBAL)
 target_include_directories(nlohmann_json::nlohmann_json INTERFACE ${PROJECT_SOURCE_DIR}/include)
 add_subdirectory(runtime)
 if(NOT TARGET plimsoll_cuda)
-  message(FATAL_ERROR "nothing to build: no CUDA toolkit of 12.0 or later with cuDNN 9.8 or later was found (CMAKE_CUDA_COMPILER, CUDNN_INCLUDE_DIR, CUDNN_LIBRARY)")
+  message(FATAL_ERROR "nothing to build: no CUDA toolkit of 12.0 or later with cuDNN 9.8 or later was found "
+                      "(CMAKE_CUDA_COMPILER, CUDNN_INCLUDE_DIR, CUDNN_LIBRARY)")
 endif()

@@ -31,7 +31,8 @@ PORTION = 40  # seconds of measuring a profile
 QUIET = 60  # seconds after which a process that reports everything must have reported something
 TRIED = set()  # (part, step), in this process
 BUILT = {}  # the runtime, in this process
-BUILT_BEFORE = os.environ.get("PLIMSOLL_GPU_CHECK_BUILT")  # a build of Plimsoll with the runtime, which is then not built again
+BUILT_BEFORE = os.environ.get(
+    "PLIMSOLL_GPU_CHECK_BUILT")  # a build of Plimsoll with the runtime, which is then not built again
 TWINS = {}  # PyTorch's networks, with their initial weights
 # What a trainer warns of if it does not do what was planned: its times and bits are then not those of the plan.
 DEVIATION = re.compile(r"graph capture failed|(is|are) not as planned|waiting for samples")
@@ -57,7 +58,8 @@ def shell(command, timeout=240, check=True, grows=None):
     began = grew = time.time()
     if ENDS:
         timeout = max(20, min(timeout, ENDS + GRACE - began))
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", **GROUP)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                               **GROUP)
     size = -1
     try:
         while True:
@@ -71,7 +73,8 @@ def shell(command, timeout=240, check=True, grows=None):
                 if now < began + timeout and (not grows or now < grew + QUIET):
                     continue
                 out, err = ended(process)
-                raise RuntimeError(f"$ {' '.join(command)}\n{out[-1500:]}{err[-1500:]}\nnot ended after {now - began:.0f} s") from None
+                raise RuntimeError(
+                    f"$ {' '.join(command)}\n{out[-1500:]}{err[-1500:]}\nnot ended after {now - began:.0f} s") from None
     finally:
         if process.poll() is None:
             ended(process)
@@ -88,8 +91,9 @@ def configured(build):
 class Check:
     def __init__(self, args, part, ends, only=None, thorough=True, again=True, last=True):
         """`only`: only the trainers of these networks; `thorough`: with steps that take long and add little
-        information; `again`: with steps that failed in an earlier process; `last`: no stage of this part comes after."""
-        self.dir, self.dry, self.part, self.only, self.thorough = os.path.abspath(args.dir), args.dry_run, part, only, thorough
+        information; `again`: with steps that failed in an earlier process; `last`: no later stage of this part."""
+        self.dir, self.dry = os.path.abspath(args.dir), args.dry_run
+        self.part, self.only, self.thorough = part, only, thorough
         self.again, self.last = again, last
         global ENDS
         self.ends = ENDS = ends
@@ -131,7 +135,8 @@ class Check:
         except Exception as error:  # noqa: BLE001  the failure of one step must not stop the others
             result = {"error": str(error).strip()[-1500:] or repr(error)}
             # PyTorch does not work any more in a process that has lost its CUDA context.
-            self.lost = isinstance(error, RuntimeError) and "CUDA error" in str(error) and not str(error).startswith("$")
+            self.lost = isinstance(error,
+                                   RuntimeError) and "CUDA error" in str(error) and not str(error).startswith("$")
             if time.time() > self.ends:
                 self.late = result["cut_off"] = True
         if self.warnings:
@@ -144,8 +149,10 @@ class Check:
         self.results[name] = result
         self.save()
         self.leave()
-        told = "FAILED" + (f": {deviations[0].splitlines()[0]}" if deviations else "") if result.get("passed") is False else f"skipped: {result['skipped']}" if "skipped" in result else "ok"
-        told = result["error"].splitlines()[-1] if "error" in result else told + (f", {1e3 * result['seconds']:.2f} ms" if "seconds" in result else "")
+        told = "FAILED" + (f": {deviations[0].splitlines()[0]}" if deviations else "") if result.get(
+            "passed") is False else f"skipped: {result['skipped']}" if "skipped" in result else "ok"
+        told = result["error"].splitlines()[-1] if "error" in result else told + (
+            f", {1e3 * result['seconds']:.2f} ms" if "seconds" in result else "")
         print(f"  {name}: {told} ({result['took_seconds']} s)", flush=True)
         return result
 
@@ -173,10 +180,18 @@ class Check:
         if not configured(build):
             flags, missing = toolchain()
             try:
-                shell(["cmake", "-S", f"{self.dir}/source", "-B", build, f"-DCMAKE_CUDA_ARCHITECTURES={device_to_build_for()}",
-                       # Large batches take the least processor time, small ones the least elapsed time if there are
-                       # enough cores.
-                       f"-DPLIMSOLL_BATCH={8 if os.cpu_count() < 8 else 2}", *flags])
+                shell([
+                    "cmake",
+                    "-S",
+                    f"{self.dir}/source",
+                    "-B",
+                    build,
+                    f"-DCMAKE_CUDA_ARCHITECTURES={device_to_build_for()}",
+                    # Large batches take the least processor time, small ones the least elapsed time if there are
+                    # enough cores.
+                    f"-DPLIMSOLL_BATCH={8 if os.cpu_count() < 8 else 2}",
+                    *flags
+                ])
             except RuntimeError as error:
                 shutil.rmtree(build, ignore_errors=True)
                 raise RuntimeError(f"{error}\nnot found: {missing}; flags: {flags}") from None
@@ -190,7 +205,10 @@ class Check:
         return {"cpu_seconds": round(sum(os.times()[2:4]), 1)}
 
     def of_part(self, part):
-        return [t for t in self.index if t["part"] == part and "refused" not in t and (self.only is None or t["name"] in self.only)]
+        return [
+            t for t in self.index
+            if t["part"] == part and "refused" not in t and (self.only is None or t["name"] in self.only)
+        ]
 
     def model(self, name):
         """The model file, in which the drawn weights are zero."""
@@ -214,7 +232,10 @@ class Check:
         self.lend_runtime(source, trainer.get("ranks", 1) > 1)
         if not configured(f"{source}/build"):
             # Warnings of an untested compiler must not prevent the measurements.
-            shell(["cmake", "-S", source, "-B", f"{source}/build", f"-DPLIMSOLL_RUNTIME={self.dir}/build", "-DPLIMSOLL_WERROR=OFF", *toolchain()[0]])
+            shell([
+                "cmake", "-S", source, "-B", f"{source}/build", f"-DPLIMSOLL_RUNTIME={self.dir}/build",
+                "-DPLIMSOLL_WERROR=OFF", *toolchain()[0]
+            ])
         shell(["cmake", "--build", f"{source}/build", "-j", jobs or os.cpu_count()], 540)
         return f"{source}/build/train"
 
@@ -251,7 +272,10 @@ class Check:
         TRIED.discard((self.part, "trainers"))
         if not self.built():
             return
-        mine = [t for t in self.of_part(self.part) if t["tag"] not in without and not self.has((step_of or {}).get(t["tag"], t["tag"]))]
+        mine = [
+            t for t in self.of_part(self.part)
+            if t["tag"] not in without and not self.has((step_of or {}).get(t["tag"], t["tag"]))
+        ]
         cores, beside = os.cpu_count(), max(1, min(os.cpu_count(), len(mine)))
 
         def trainers():
@@ -264,7 +288,10 @@ class Check:
 
             with concurrent.futures.ThreadPoolExecutor(beside) as pool:
                 failures = [told for told in pool.map(one, mine) if told]
-            return {"trainers": len(mine), "not_built": failures, "passed": not failures, "cpu_seconds": round(sum(os.times()[2:4]), 1)}
+            return {
+                "trainers": len(mine), "not_built": failures, "passed": not failures,
+                "cpu_seconds": round(sum(os.times()[2:4]), 1)
+            }
 
         if mine:
             self.step("trainers", trainers)
@@ -286,8 +313,10 @@ class Check:
         done = shell(command, timeout)
         self.warnings += warnings_in(done.stderr)
         lines = [json.loads(line) for line in open(metrics)]
-        return {"losses": [line["loss"] for line in lines], "seconds": [line["seconds"] for line in lines],
-                "output": done.stdout.strip().splitlines()[-6:], "whole_output": done.stdout, "saved": out if save else None}
+        return {
+            "losses": [line["loss"] for line in lines], "seconds": [line["seconds"] for line in lines],
+            "output": done.stdout.strip().splitlines()[-6:], "whole_output": done.stdout, "saved": out if save else None
+        }
 
     def arguments(self, trainer, steps, data):
         return ["--init", f"he:{SEED}", "--model", self.model(trainer["name"]), "--steps", steps, "--lr", LR,
@@ -345,8 +374,8 @@ def may_be_planned_better(check, trainer):
 
 def profiled(check, name, precision="fp32"):
     """results/profile-NAME.json, profile-NAME-tf32.json or profile-NAME-bf16.json: the times of all tasks of a
-    network. They are measured in portions, each of which is stored: the total time depends on how long the library takes
-    to build its plans, and a portion that ends with an error loses only one task."""
+    network. They are measured in portions, each of which is stored: the total time depends on how long the library
+    takes to build its plans, and a portion that ends with an error loses only one task."""
     called = f"{name}{'' if precision == 'fp32' else '-' + precision}"
     whole, some = (f"{check.dir}/results/{kind}-{called}.json" for kind in ("profile", "profiling"))
     question, answer = f"{check.dir}/work/question.json", f"{check.dir}/work/answer.json"
@@ -362,7 +391,9 @@ def profiled(check, name, precision="fp32"):
             return real
         if time.time() > check.ends:
             raise RuntimeError(f"{len(left)} of {len(tasks['tasks'])} tasks are still to be measured")
-        ask = {**tasks, "math": math, "tasks": left, "seconds": min(PORTION, max(5, check.ends + GRACE / 4 - time.time()))}
+        ask = {
+            **tasks, "math": math, "tasks": left, "seconds": min(PORTION, max(5, check.ends + GRACE / 4 - time.time()))
+        }
         if "links" in real:
             del ask["links"]
         with open(question, "w") as out:

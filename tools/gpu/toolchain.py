@@ -27,16 +27,21 @@ def toolchain():
     """(CMake's options, what was not found). The toolkit may be in /usr/local, in Python's packages, or partly in
     each."""
     packages = [path for path in sys.path if path.endswith("-packages")]
-    nvcc = shutil.which("nvcc") or first_of(["/usr/local/cuda*/bin/nvcc", *(f"{p}/nvidia/*/bin/nvcc" for p in packages)])
+    nvcc = shutil.which("nvcc") or first_of(
+        ["/usr/local/cuda*/bin/nvcc", *(f"{p}/nvidia/*/bin/nvcc" for p in packages)])
     if not nvcc:
         raise RuntimeError("there is no nvcc: not on the PATH, in /usr/local/cuda or in Python's packages")
     root = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
-    roots = [root, f"{root}/targets/x86_64-linux", "/usr/local/cuda", "/usr", "/usr/local", *(f"{p}/nvidia/*" for p in packages)]
+    roots = [
+        root, f"{root}/targets/x86_64-linux", "/usr/local/cuda", "/usr", "/usr/local",
+        *(f"{p}/nvidia/*" for p in packages)
+    ]
     # PyTorch's own cuDNN comes first: the comparison should be of the same library, whose engines the plans name.
     wheels = [path for p in packages for path in sorted(glob.glob(f"{p}/nvidia/cudnn"))]
     flags, includes, missing = [f"-DCMAKE_CUDA_COMPILER={nvcc}"], [], []
     for header in ("cuda_runtime.h", "cudnn.h", "cublasLt.h", "nvtx3/nvToolsExt.h"):
-        found = first_of([f"{r}/include/{header}" for r in (wheels if header == "cudnn.h" else []) + roots] + [f"/usr/include/x86_64-linux-gnu/{header}"])
+        found = first_of([f"{r}/include/{header}" for r in (wheels if header == "cudnn.h" else []) + roots] +
+                         [f"/usr/include/x86_64-linux-gnu/{header}"])
         folder = found[:-len(header) - 1]
         if not found:
             missing.append(header)
@@ -46,8 +51,10 @@ def toolchain():
             flags.append(f"-DCUDNN_INCLUDE_DIR={folder}")
     for name, variable in (("libcudnn.so", "CUDNN_LIBRARY"), ("libcublasLt.so", "CUDA_cublasLt_LIBRARY"),
                            ("libcudart_static.a", "CUDA_cudart_static_LIBRARY")):
-        found = first_of([f"{r}/{lib}/{name}{version}" for r in (wheels if "cudnn" in name else []) + roots for lib in ("lib64", "lib", "lib/x86_64-linux-gnu")
-                          for version in ("", ".[0-9]*")])
+        found = first_of([
+            f"{r}/{lib}/{name}{version}" for r in (wheels if "cudnn" in name else []) + roots
+            for lib in ("lib64", "lib", "lib/x86_64-linux-gnu") for version in ("", ".[0-9]*")
+        ])
         if found:
             flags.append(f"-D{variable}={found}")
         else:
@@ -70,7 +77,8 @@ def lend_compiler(folder):
     """cuDNN compiles some kernels while a plan is made, with a library that it loads by its name alone. This makes a
     folder for the loader's path with links to that library, and to nothing else from its own folder."""
     packages = [path for path in sys.path if path.endswith("-packages")]
-    for place in (*(f"{p}/nvidia/*/lib" for p in packages), "/usr/local/cuda/lib64", "/usr/local/cuda*/targets/x86_64-linux/lib"):
+    for place in (*(f"{p}/nvidia/*/lib" for p in packages), "/usr/local/cuda/lib64",
+                  "/usr/local/cuda*/targets/x86_64-linux/lib"):
         there = sorted(glob.glob(f"{place}/libnvrtc*.so.*"))
         if not there:
             continue
@@ -85,12 +93,16 @@ def lend_compiler(folder):
 
 @functools.lru_cache
 def versions():
-    told = {"date": time.strftime("%Y-%m-%d", time.gmtime()), "torch": torch.__version__, "cudnn of torch": torch.backends.cudnn.version(), "numpy": numpy.__version__, "cores": os.cpu_count()}
+    told = {
+        "date": time.strftime("%Y-%m-%d", time.gmtime()), "torch": torch.__version__,
+        "cudnn of torch": torch.backends.cudnn.version(), "numpy": numpy.__version__, "cores": os.cpu_count()
+    }
     query = "name,driver_version,memory.total,memory.used,clocks.sm,clocks.mem,pcie.link.gen.max,pcie.link.width.max"
-    for name, command in (("gpu", ["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"]), ("nvcc", ["nvcc", "--version"]),
+    for name, command in (("gpu", ["nvidia-smi", f"--query-gpu={query}",
+                                   "--format=csv,noheader"]), ("nvcc", ["nvcc", "--version"]),
                           ("cmake", ["cmake", "--version"]), ("c++", ["c++", "--version"]), ("kernel", ["uname", "-a"]),
-                          ("memory", ["free", "-m"]), ("processor", ["sh", "-c", "grep -m1 'model name' /proc/cpuinfo"]),
-                          ("locked memory", ["sh", "-c", "ulimit -l"])):
+                          ("memory", ["free", "-m"]), ("processor", ["sh", "-c", "grep -m1 'model name' /proc/cpuinfo"
+                                                                    ]), ("locked memory", ["sh", "-c", "ulimit -l"])):
         try:
             told[name] = subprocess.run(command, capture_output=True, text=True, timeout=20).stdout.strip()[-600:]
         except (OSError, subprocess.TimeoutExpired) as error:

@@ -1,5 +1,5 @@
-"""Where a run of gpu_check.sh builds: a folder outside the prepared one. What was prepared stays as small as it was, and
-builds survive when it is copied to the machine again. Needs no packages."""
+"""Where a run of gpu_check.sh builds: a folder outside the prepared one. What was prepared stays as small as it was,
+and builds survive when it is copied to the machine again. Needs no packages."""
 import filecmp
 import hashlib
 import os
@@ -10,7 +10,8 @@ import tempfile
 def default_workplace(prepared):
     """A folder of this user for that prepared folder, the same in every run on this machine."""
     path = os.path.realpath(prepared)
-    return os.path.join(tempfile.gettempdir(), f"plimsoll-gpu-check-{os.getuid()}", hashlib.sha256(path.encode()).hexdigest()[:12])
+    return os.path.join(tempfile.gettempdir(), f"plimsoll-gpu-check-{os.getuid()}",
+                        hashlib.sha256(path.encode()).hexdigest()[:12])
 
 
 def files_in(folder):

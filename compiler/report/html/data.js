@@ -58,7 +58,8 @@ class PlanData {
     this.tasks.writes = unpackLists(packed.tasks.writes, base);
     this.tasks.updates = unpackLists(packed.tasks.updates, base);
     this.count = this.steps.kind.length;
-    for (const key of ["start", "length", "exposed"]) this.steps[key] = Float64Array.from(this.steps[key], (ns) => ns * 1e-9);
+    const inSeconds = (values) => Float64Array.from(values, (ns) => ns * 1e-9);
+    for (const key of ["start", "length", "exposed"]) this.steps[key] = inSeconds(this.steps[key]);
     this.steps.end = this.steps.start.map((start, i) => start + this.steps.length[i]);
     this.seconds = this.steps.end.reduce((a, b) => Math.max(a, b), 0);
     if (this.measured) this.readMeasured();
@@ -81,8 +82,10 @@ class PlanData {
     this.tensors.maker = new Int32Array(tensors).fill(-1);
     this.tensors.blocks = Array.from({ length: tensors }, () => []);
     this.tensors.touches = Array.from({ length: tensors }, () => []);
-    for (let task = 0; task < this.tasks.layer.length; ++task) for (const tensor of this.tasks.writes(task)) this.tensors.maker[tensor] = task;
-    for (let step = 0; step < this.count; ++step) for (const tensor of this.touched(step)) this.tensors.touches[tensor].push(step);
+    for (let task = 0; task < this.tasks.layer.length; ++task)
+      for (const tensor of this.tasks.writes(task)) this.tensors.maker[tensor] = task;
+    for (let step = 0; step < this.count; ++step)
+      for (const tensor of this.touched(step)) this.tensors.touches[tensor].push(step);
   }
 
   // Blocks of tensors, then those of workspaces, whose tensor is -1.
@@ -90,7 +93,13 @@ class PlanData {
     const blocks = this.blocks, n = blocks.tensor.length, workspaces = [];
     for (let step = 0; step < this.count; ++step) if (this.steps.workspace[step] > 0) workspaces.push(step);
     const all = n + workspaces.length;
-    const made = { tensor: new Int32Array(all).fill(-1), offset: new Float64Array(all), bytes: new Float64Array(all), first: new Int32Array(all), last: new Int32Array(all) };
+    const made = {
+      tensor: new Int32Array(all).fill(-1),
+      offset: new Float64Array(all),
+      bytes: new Float64Array(all),
+      first: new Int32Array(all),
+      last: new Int32Array(all),
+    };
     for (let i = 0; i < all; ++i) {
       const step = i < n ? -1 : workspaces[i - n];
       made.tensor[i] = i < n ? blocks.tensor[i] : -1;
@@ -110,18 +119,23 @@ class PlanData {
   // When blocks begin and end by this clock, predicted or measured.
   blockTimes(clock, seconds) {
     const { first, last } = this.blocks;
-    return [Float64Array.from(first, (step) => (step < 0 ? 0 : clock.start[step])), Float64Array.from(last, (step) => (step >= this.count ? seconds : clock.end[step]))];
+    return [
+      Float64Array.from(first, (step) => (step < 0 ? 0 : clock.start[step])),
+      Float64Array.from(last, (step) => (step >= this.count ? seconds : clock.end[step])),
+    ];
   }
 
-  // What is live behind the last task, while copies go on. By the clock and not by the order of issue: a copy that was issued long
-  // before keeps its bytes until it is done.
+  // What is live after the last task, while copies go on. The clock decides, not the order of issue: a copy that was
+  // issued long before keeps its bytes until it is done.
   tailOf(clock, { from, to }) {
     const last = this.steps.stream.lastIndexOf(0);
     if (last < 0) return [];
     const begin = clock.end[last], copies = [], some = [];
     for (let step = 0; step < this.count; ++step) if (clock.end[step] > begin) copies.push(step);
-    const all = copies.flatMap((step) => [Math.max(begin, clock.start[step]), clock.end[step]]).concat(copies.length ? begin : []).sort((a, b) => a - b);
-    // Where one copy follows another, its start and the other's end may be apart by their rounding: no time passes there.
+    const ends = copies.flatMap((step) => [Math.max(begin, clock.start[step]), clock.end[step]]);
+    const all = ends.concat(copies.length ? begin : []).sort((a, b) => a - b);
+    // Where one copy follows another, rounding may separate the end of the first from the start of the second. No time
+    // passes there.
     const times = all.filter((time, i) => i === 0 || time - all[i - 1] > 1e-12);
     let always = 0;
     for (let i = 0; i < to.length; ++i) {
@@ -131,11 +145,13 @@ class PlanData {
     }
     return times.slice(1).map((end, i) => {
       const start = times[i], middle = (start + end) / 2, there = (one, other) => one < middle && middle < other;
+      const bytesOf = (block) => (there(from[block], to[block]) ? this.blocks.bytes[block] : 0);
+      const floorOf = (step) => (there(clock.start[step], clock.end[step]) ? this.memory.floor[step] : 0);
       return {
         from: start,
         to: end,
-        live: some.reduce((sum, block) => sum + (there(from[block], to[block]) ? this.blocks.bytes[block] : 0), always),
-        floor: copies.reduce((most, step) => Math.max(most, there(clock.start[step], clock.end[step]) ? this.memory.floor[step] : 0), 0),
+        live: some.reduce((sum, block) => sum + bytesOf(block), always),
+        floor: copies.reduce((most, step) => Math.max(most, floorOf(step)), 0),
       };
     });
   }
@@ -147,23 +163,34 @@ class PlanData {
     const all = [...this.tasks.reads(task), ...this.tasks.writes(task)];
     return [...new Set(this.steps.again[step] ? all : all.concat([...this.tasks.updates(task)]))];
   }
+  touchedBytes(step) { return this.touched(step).reduce((sum, tensor) => sum + this.tensors.bytes[tensor], 0); }
 
-  // PyTorch's module path; empty: not known. The name of a tensor tells more than its layer, which may be several nodes in one.
+  // PyTorch's module path; empty if it is not known. The name of a tensor tells more than its layer, which may consist
+  // of several nodes.
   moduleOf(layer) { return layer < 0 ? "" : this.modules[this.layers.module[layer]]; }
   moduleOfTensor(tensor) {
-    const name = this.tensors.name[tensor], own = ["weight", "statistic"].includes(this.kinds[this.tensors.kind[tensor]]) ? name.slice(0, Math.max(0, name.lastIndexOf("."))) : "";
-    return moduleByName(name.replace(/^d\//, "/").replace(/_output_\d+.*$/, "")) || own || this.moduleOf(this.layerOf(tensor));
+    const name = this.tensors.name[tensor], kind = this.kinds[this.tensors.kind[tensor]];
+    const node = name.replace(/^d\//, "/").replace(/_output_\d+.*$/, "");
+    const own = ["weight", "statistic"].includes(kind) ? name.slice(0, Math.max(0, name.lastIndexOf("."))) : "";
+    return moduleByName(node) || own || this.moduleOf(this.layerOf(tensor));
   }
   // "layer2.3.conv3/Conv" for "/layer2/layer2.3/conv3/Conv_output_0": exporters repeat what the module path says.
   shortName(tensor) {
     const [, node, rest] = /^(.*?)(?:_output_0(.*))?$/s.exec(this.tensors.name[tensor]);
     return shortNodeName(node) + (rest || "");
   }
-  taskName(task) { return this.tasks.name[task] || this.layers.name[this.tasks.layer[task]] + "." + this.suffixes[this.tasks.suffix[task]]; }
+  taskName(task) {
+    const { name, layer, suffix } = this.tasks;
+    return name[task] || this.layers.name[layer[task]] + "." + this.suffixes[suffix[task]];
+  }
   stepName(step) {
     const kind = this.steps.kind[step];
-    if (kind !== COMPUTE) return ["", "offload:", "prefetch:", "load:", "reduce:"][kind] + this.tensors.name[this.steps.of[step]];
-    return (this.steps.again[step] ? "recompute:" : "") + this.taskName(this.steps.of[step]);
+    if (kind === COMPUTE) return (this.steps.again[step] ? "recompute:" : "") + this.taskName(this.steps.of[step]);
+    return ["", "offload:", "prefetch:", "load:", "reduce:"][kind] + this.tensors.name[this.steps.of[step]];
+  }
+  // The names of a layer, of its module and of its operator. A search looks in all three.
+  namesOfLayer(layer) {
+    return [this.layers.name[layer], this.moduleOf(layer), this.operators[this.layers.op[layer]]];
   }
   layerOf(tensor) { return this.tensors.maker[tensor] < 0 ? -1 : this.tasks.layer[this.tensors.maker[tensor]]; }
   isPersistent(tensor) { return this.tensors.blocks[tensor].some((block) => this.blocks.first[block] < 0); }
@@ -171,11 +198,16 @@ class PlanData {
   // Why a block lies there: the sentence of the tooltip.
   why(block) {
     const { first, last, tensor } = this.blocks, id = tensor[block];
-    if (id < 0) return `workspace of ${this.stepName(first[block])} (${this.algorithms[this.steps.algorithm[first[block]]] || "no name"})`;
+    if (id < 0) {
+      const algorithm = this.algorithms[this.steps.algorithm[first[block]]] || "no name";
+      return `workspace of ${this.stepName(first[block])} (${algorithm})`;
+    }
     if (first[block] < 0) return "persistent: it holds its value from round to round";
     const uses = this.tensors.touches[id].filter((step) => step >= first[block] && step <= last[block]);
     const next = uses[uses.length - 1];
-    const begins = { [COMPUTE]: this.steps.again[first[block]] ? "recomputed by" : "made by", [PREFETCH]: "prefetched by", [LOAD]: "loaded by" }[this.steps.kind[first[block]]] || "from";
+    const made = this.steps.again[first[block]] ? "recomputed by" : "made by";
+    const verbs = { [COMPUTE]: made, [PREFETCH]: "prefetched by", [LOAD]: "loaded by" };
+    const begins = verbs[this.steps.kind[first[block]]] || "from";
     const leaves = last[block] >= this.count ? "kept until the round ends"
       : this.steps.kind[next] === OFFLOAD ? "offloaded to the host"
       : `last used by ${this.stepName(next)}`;

@@ -1,9 +1,18 @@
-// The linked figure: memory curve, map of addresses, streams; one horizontal axis for all three, in seconds or in steps.
+// The linked figure: memory curve, map of addresses and streams. All three share one horizontal axis, in seconds or in
+// steps.
 
 const GUTTER = 74, RIGHT = 14, CURVE = 104, GAP = 6, LANE = 20, TICKS = 24, CAPTION = 16, AXIS = TICKS + CAPTION;
 const FONT = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
-const KIND_COLOURS = ["input", "activation", "gradient", "persistent", "weight-gradient", "persistent", "persistent", "stash"];
+// The custom properties of page.css that the figure is drawn in.
+const COLOURS = [
+  "paper", "panel", "ink", "muted", "line", "grid", "accent", "budget", "live", "floor",
+  "persistent", "input", "keep", "home", "activation", "stash", "gradient", "weight-gradient", "workspace",
+  "offload", "prefetch", "recompute", "brief", "forward", "backward", "update", "stall",
+];
+const KIND_COLOURS = [
+  "input", "activation", "gradient", "persistent", "weight-gradient", "persistent", "persistent", "stash",
+];
 const DECISION_COLOURS = ["brief", "keep", "offload", "recompute", "input", "home"];
 
 const unitOf = (seconds) => seconds >= 1 ? [1, "s"] : seconds >= 1e-3 ? [1e-3, "ms"] : [1e-6, "µs"];
@@ -18,8 +27,10 @@ const roundBytesText = (bytes) => bytesText(bytes).replace(/\.0+ /, " ");
 
 // With as many digits as tell one tick from the next.
 function tickText(seconds, tick) {
-  const [unit, name] = unitOf(seconds || tick);
-  return seconds === 0 ? "0" : `${(seconds / unit).toFixed(Math.max(0, -Math.floor(Math.log10(tick / unit) + 1e-9)))} ${name}`;
+  if (seconds === 0) return "0";
+  const [unit, name] = unitOf(seconds);
+  const digits = Math.max(0, -Math.floor(Math.log10(tick / unit) + 1e-9));
+  return `${(seconds / unit).toFixed(digits)} ${name}`;
 }
 
 class Figure {
@@ -36,13 +47,19 @@ class Figure {
     this.pending = false;
     this.base = document.createElement("canvas");  // all but what follows the pointer, which must not wait for the rest
     this.stale = true;
-    this.lanes = ["compute", "d2h", "h2d", "comm"].slice(0, plan.ranks ? 4 : 3).map((name, stream) => ({ name, stream, measured: false }));
-    // Below them the same as measured; the first says so.
-    if (plan.measured) this.lanes.push(...this.lanes.map((lane, row) => ({ ...lane, name: row === 0 ? "measured" : lane.name, measured: true })));
+    const streams = ["compute", "d2h", "h2d", "comm"].slice(0, plan.ranks ? 4 : 3);
+    this.lanes = streams.map((name, stream) => ({ name, stream, measured: false }));
+    // Below them, the same streams as measured. The first of these lanes says so.
+    if (plan.measured) {
+      const asMeasured = (lane, row) => ({ ...lane, name: row === 0 ? "measured" : lane.name, measured: true });
+      this.lanes.push(...this.lanes.map(asMeasured));
+    }
     this.addressTop = Math.max(plan.budget, plan.summary.arena_bytes, 1);
     const memory = plan.memory;
     const most = (values) => values.reduce((a, b) => Math.max(a, b), 0);
-    this.curveTop = Math.max(1, plan.budget <= 2 * most(memory.keepAll) ? plan.budget : 0, most(memory.keepAll), most(memory.live)) * 1.04;
+    const keepAll = most(memory.keepAll);
+    const budget = plan.budget <= 2 * keepAll ? plan.budget : 0;  // a larger one would flatten the curve
+    this.curveTop = Math.max(1, budget, keepAll, most(memory.live)) * 1.04;
     this.readColours();
     this.showAll();
   }
@@ -51,8 +68,7 @@ class Figure {
     const style = getComputedStyle(document.documentElement);
     const value = (name) => style.getPropertyValue("--" + name).trim();
     this.colour = {};
-    for (const name of ["paper", "panel", "ink", "muted", "line", "grid", "accent", "budget", "live", "floor", "persistent", "input", "keep", "home", "activation", "stash", "gradient", "weight-gradient", "workspace", "offload", "prefetch", "recompute", "brief", "forward", "backward", "update", "stall"])
-      this.colour[name] = value(name);
+    for (const name of COLOURS) this.colour[name] = value(name);
   }
 
   // ---- the axis ----
@@ -63,7 +79,8 @@ class Figure {
   get clock() {
     const { plan } = this;
     if (this.axis === "measured") return plan.measured;
-    return { start: plan.steps.start, end: plan.steps.end, from: plan.blocks.from, to: plan.blocks.to, seconds: plan.seconds, tail: plan.tail };
+    const { steps, blocks, seconds, tail } = plan;
+    return { start: steps.start, end: steps.end, from: blocks.from, to: blocks.to, seconds, tail };
   }
   get axisCaption() {
     if (!this.byTime) return "steps, in the order of the plan";
@@ -75,7 +92,8 @@ class Figure {
     this.redraw();
   }
   setAxis(axis) {
-    if (axis === this.axis || (axis === "time" && !(this.plan.seconds > 0)) || (axis === "measured" && !this.plan.measured)) return;
+    if (axis === this.axis) return;
+    if ((axis === "time" && !(this.plan.seconds > 0)) || (axis === "measured" && !this.plan.measured)) return;
     const from = this.from / this.whole, to = this.to / this.whole;
     if (this.range) this.range = null;  // it has no meaning on another axis
     this.axis = axis;
@@ -115,7 +133,9 @@ class Figure {
   // In a lane of the other clock, to the scale of the round, so that the two can be laid side by side.
   stepSpan(step, measured = this.axis === "measured") {
     if (!this.byTime) return [step, step + 1];
-    const { plan } = this, own = measured ? plan.measured : { start: plan.steps.start, end: plan.steps.end, seconds: plan.seconds };
+    const { plan } = this;
+    const predicted = { start: plan.steps.start, end: plan.steps.end, seconds: plan.seconds };
+    const own = measured ? plan.measured : predicted;
     if (measured && !own.seen[step]) return null;
     const scale = own.seconds > 0 ? this.whole / own.seconds : 1;
     return [own.start[step] * scale, own.end[step] * scale];
@@ -132,8 +152,10 @@ class Figure {
     const others = rows[0] + rows[1] + rows[2] + CURVE + 2 * GAP + this.lanes.length * LANE + AXIS + 14;
     const mapHeight = Math.max(200, Math.min(460, innerHeight - top - others));
     this.curve = { top: rows[0], bottom: rows[0] + CURVE };
-    this.map = { top: this.curve.bottom + GAP + rows[1], bottom: this.curve.bottom + GAP + rows[1] + mapHeight };
-    this.streams = { top: this.map.bottom + GAP + rows[2], bottom: this.map.bottom + GAP + rows[2] + this.lanes.length * LANE };
+    const mapTop = this.curve.bottom + GAP + rows[1];
+    this.map = { top: mapTop, bottom: mapTop + mapHeight };
+    const streamsTop = this.map.bottom + GAP + rows[2];
+    this.streams = { top: streamsTop, bottom: streamsTop + this.lanes.length * LANE };
     this.height = this.streams.bottom + AXIS;
     const ratio = window.devicePixelRatio || 1;
     const width = Math.round(this.width * ratio), height = Math.round(this.height * ratio);
@@ -174,8 +196,10 @@ class Figure {
     if (this.stale) this.drawBase(ratio);
     const c = this.context;
     c.drawImage(this.base, 0, 0, this.width, this.height);
-    if (this.hovered && this.hovered.block >= 0) this.inside(c, this.map, () => this.frame(c, this.blockBox(this.hovered.block), this.colour.ink, 1.5));
-    if (this.hovered && this.hovered.step >= 0) this.inside(c, this.streams, () => this.frameStep(c, this.hovered.step));
+    if (!this.hovered) return;
+    const { block, step } = this.hovered;
+    if (block >= 0) this.inside(c, this.map, () => this.frame(c, this.blockBox(block), this.colour.ink, 1.5));
+    if (step >= 0) this.inside(c, this.streams, () => this.frameStep(c, step));
   }
   drawBase(ratio) {
     this.stale = false;
@@ -223,8 +247,8 @@ class Figure {
   addressY(bytes) { return this.map.bottom - (bytes / (this.addressTop * 1.03)) * (this.map.bottom - this.map.top); }
   curveY(bytes) { return this.curve.bottom - (bytes / this.curveTop) * (this.curve.bottom - this.curve.top); }
 
-  // Over time, what is live while the compute stream works, before its first task what copies have room for, and behind its last
-  // what they have yet to copy; by steps, at every step.
+  // The points of a curve. By steps, the value at every step. Over time, the values at the tasks of the compute stream;
+  // before the first task, those at the copies; after the last task, what the remaining copies hold.
   curvePoints(values) {
     const points = [], plan = this.plan, pixel = (this.to - this.from) / Math.max(1, this.width);
     const task = plan.steps.stream.indexOf(0), tasksBegin = (task >= 0 && this.stepSpan(task) || [0])[0];
@@ -251,7 +275,8 @@ class Figure {
     const { live, floor } = plan.memory;
     for (const part of this.clock.tail) {
       if (part.to < this.from || part.from > this.to) continue;
-      points.push({ from: part.from, to: part.to, value: values === live ? part.live : values === floor ? part.floor : values[plan.count - 1] });
+      const value = values === live ? part.live : values === floor ? part.floor : values[plan.count - 1];
+      points.push({ from: part.from, to: part.to, value });
     }
     return points;
   }
@@ -305,12 +330,14 @@ class Figure {
   }
   blockBox(i) {
     const [from, to] = this.blockSpan(i), blocks = this.plan.blocks;
-    const left = this.x(from), right = this.x(to), top = this.addressY(blocks.offset[i] + blocks.bytes[i]), bottom = this.addressY(blocks.offset[i]);
+    const left = this.x(from), right = this.x(to);
+    const top = this.addressY(blocks.offset[i] + blocks.bytes[i]), bottom = this.addressY(blocks.offset[i]);
     return { left, top, width: Math.max(right - left, 0.6), height: Math.max(bottom - top, 0.6) };
   }
   drawMap(c) {
+    const arenaTop = this.addressY(this.plan.summary.arena_bytes);
     c.fillStyle = this.colour.panel;
-    c.fillRect(GUTTER, this.addressY(this.plan.summary.arena_bytes), this.width, this.map.bottom - this.addressY(this.plan.summary.arena_bytes));
+    c.fillRect(GUTTER, arenaTop, this.width, this.map.bottom - arenaTop);
     const byColour = new Map(), blocks = this.plan.blocks, shown = this.chosen.size > 0 ? this.chosen : this.found;
     this.large = [];
     const right = this.width - RIGHT;
@@ -394,11 +421,13 @@ class Figure {
         c.fillStyle = this.colour[name];
         c.fillRect(left, top, right - left > 3 ? right - left - 0.6 : right - left, height);
         // What compute waits for is marked along the foot.
-        if (plan.steps.exposed[step] > 0 && !lane.measured) {
+        const exposed = plan.steps.exposed[step], box = { left, top, width: right - left, height };
+        if (exposed > 0 && !lane.measured) {
+          const share = Math.min(1, exposed / Math.max(1e-12, plan.steps.length[step]));
           c.fillStyle = this.colour.stall;
-          c.fillRect(left, top + height - 4, (right - left) * Math.min(1, plan.steps.exposed[step] / Math.max(1e-12, plan.steps.length[step])), 4);
+          c.fillRect(left, top + height - 4, box.width * share, 4);
         }
-        if (right - left > 50) textInside(c, plan.stepName(step), { left, top, width: right - left, height }, inkOn(this.colour[name]));
+        if (box.width > 50) textInside(c, plan.stepName(step), box, inkOn(this.colour[name]));
         c.globalAlpha = 1;
       }
     });
@@ -406,11 +435,14 @@ class Figure {
   frameStep(c, step) {
     this.lanes.forEach((lane, row) => {
       const span = this.plan.steps.stream[step] === lane.stream ? this.stepSpan(step, lane.measured) : null;
-      if (span) this.frame(c, { left: this.x(span[0]), top: this.laneTop(row) + 2, width: this.x(span[1]) - this.x(span[0]), height: LANE - 4 }, this.colour.ink, 1.5);
+      if (!span) return;
+      const left = this.x(span[0]), width = this.x(span[1]) - left;
+      this.frame(c, { left, top: this.laneTop(row) + 2, width, height: LANE - 4 }, this.colour.ink, 1.5);
     });
   }
   concerns(step) {
-    if (this.chosenTasks.size > 0 && this.plan.steps.kind[step] === COMPUTE && this.chosenTasks.has(this.plan.steps.of[step])) return true;
+    const { kind, of } = this.plan.steps;
+    if (this.chosenTasks.size > 0 && kind[step] === COMPUTE && this.chosenTasks.has(of[step])) return true;
     const shown = this.chosen.size > 0 ? this.chosen : this.found || new Set();
     return this.plan.touched(step).some((tensor) => shown.has(tensor));
   }

@@ -11,32 +11,39 @@ class LayerTable {
     this.filter = "";
     this.chosen = -1;
     const layers = plan.layers, dash = (text, value) => (value ? text(value) : "–");
-    const bytes = (key) => ({ value: (i) => layers[key][i], text: (i) => dash(bytesText, layers[key][i]) });
+    const bytes = (key) => {
+      const value = (i) => layers[key][i];
+      return { key, title: key, value, text: (i) => dash(bytesText, value(i)) };
+    };
     const seconds = (key, value) => ({ key, value, text: (i) => dash(secondsText, value(i)) });
     const some = (values) => values.some((value) => value > 0);
+    const operator = (i) => plan.operators[layers.op[i]], algorithm = (i) => plan.algorithms[layers.algorithm[i]];
+    const name = { value: (i) => i, text: (i) => this.nameOf(i), full: (i) => layers.name[i] };
     this.columns = [
-      { key: "place", title: "layer", left: true, value: (i) => i, text: (i) => this.nameOf(i), full: (i) => layers.name[i] },
-      { key: "op", title: "operator", left: true, value: (i) => plan.operators[layers.op[i]], text: (i) => plan.operators[layers.op[i]] },
+      { key: "place", title: "layer", left: true, ...name },
+      { key: "op", title: "operator", left: true, value: operator, text: operator },
       { title: "forward", ...seconds("forward", (i) => layers.forward[i] * 1e-9) },
       { title: "backward", ...seconds("backward", (i) => layers.backward[i] * 1e-9) },
       { title: "recompute", ...seconds("again", (i) => layers.again[i] * 1e-9), when: some(layers.again) },
       { title: "measured", ...seconds("measured", (i) => plan.measured.layer[i] * 1e-9), when: plan.measured !== null },
-      { key: "outputs", title: "outputs", ...bytes("outputs") },
-      { key: "kept", title: "kept", ...bytes("kept"), colour: "keep" },
-      { key: "offloaded", title: "offloaded", ...bytes("offloaded"), when: some(layers.offloaded), colour: "offload" },
-      { key: "recomputed", title: "recomputed", ...bytes("recomputed"), when: some(layers.recomputed), colour: "recompute" },
-      { key: "algorithm", title: "algorithm", left: true, value: (i) => plan.algorithms[layers.algorithm[i]], text: (i) => plan.algorithms[layers.algorithm[i]] || "–" },
-      { key: "workspace", title: "workspace", ...bytes("workspace"), when: some(layers.workspace) },
+      bytes("outputs"),
+      { ...bytes("kept"), colour: "keep" },
+      { ...bytes("offloaded"), when: some(layers.offloaded), colour: "offload" },
+      { ...bytes("recomputed"), when: some(layers.recomputed), colour: "recompute" },
+      { key: "algorithm", title: "algorithm", left: true, value: algorithm, text: (i) => algorithm(i) || "–" },
+      { ...bytes("workspace"), when: some(layers.workspace) },
       { title: "lost to memory", ...seconds("lost", (i) => layers.lost[i] * 1e-9), when: some(layers.lost) },
     ].filter((column) => column.when !== false);
-    this.most = Math.max(1, ...[layers.kept, layers.offloaded, layers.recomputed].map((values) => values.reduce((a, b) => Math.max(a, b), 0)));
+    const most = (values) => values.reduce((a, b) => Math.max(a, b), 0);
+    this.most = Math.max(1, most(layers.kept), most(layers.offloaded), most(layers.recomputed));
     this.drawHead();
     this.draw();
   }
 
   // The module alone where the operator's column says the rest.
   nameOf(i) {
-    const { layers, operators } = this.plan, short = shortNodeName(layers.name[i]), rest = "/" + operators[layers.op[i]];
+    const { layers, operators } = this.plan;
+    const short = shortNodeName(layers.name[i]), rest = "/" + operators[layers.op[i]];
     return short !== layers.name[i] && short.endsWith(rest) ? short.slice(0, -rest.length) : short;
   }
 
@@ -59,17 +66,22 @@ class LayerTable {
   }
 
   draw() {
-    const column = this.columns.find((one) => one.key === this.sorted.key), sign = this.sorted.down ? -1 : 1;
-    for (const one of this.columns) one.cell.ariaSort = one === column ? (this.sorted.down ? "descending" : "ascending") : "none";
-    const wanted = this.filter.toLowerCase(), names = this.plan.layers.name;
-    const places = names.map((_, i) => i).filter((i) => !wanted || names[i].toLowerCase().includes(wanted) || this.plan.moduleOf(i).toLowerCase().includes(wanted) || this.plan.operators[this.plan.layers.op[i]].toLowerCase().includes(wanted));
+    const { plan, sorted } = this;
+    const column = this.columns.find((one) => one.key === sorted.key), sign = sorted.down ? -1 : 1;
+    for (const one of this.columns)
+      one.cell.ariaSort = one !== column ? "none" : sorted.down ? "descending" : "ascending";
+    const wanted = this.filter.toLowerCase();
+    const isWanted = (i) => !wanted || plan.namesOfLayer(i).some((name) => name.toLowerCase().includes(wanted));
+    const places = plan.layers.name.map((_, i) => i).filter(isWanted);
     places.sort((a, b) => {
       const x = column.value(a), y = column.value(b);
       return (x < y ? -sign : x > y ? sign : 0) || a - b;
     });
     const rows = places.slice(0, ROWS).map((i) => this.row(i));
     this.root.querySelector("tbody").replaceChildren(...rows);
-    document.getElementById("layers-note").textContent = places.length > ROWS ? `and ${numberText(places.length - ROWS)} more: filter or sort to see them` : "";
+    const more = places.length - ROWS;
+    const note = more > 0 ? `and ${numberText(more)} more: filter or sort to see them` : "";
+    document.getElementById("layers-note").textContent = note;
   }
 
   row(i) {

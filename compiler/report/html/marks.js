@@ -1,4 +1,5 @@
-// What is written into the figure: captions with their legends, labels of blocks, forward and backward, the peak, a range.
+// What is written into the figure: captions with their legends, labels of blocks, the begin of the backward, the peak,
+// and a chosen range.
 
 // The end of a name tells more than its beginning: what does not fit is cut at the front.
 function cutFront(c, text, width) {
@@ -27,7 +28,8 @@ function textInside(c, text, box, ink) {
 }
 
 function labelBlock(figure, c, box, block, name) {
-  const { plan } = figure, left = Math.max(box.left, GUTTER), right = Math.min(box.left + box.width, figure.width - RIGHT);
+  const { plan } = figure;
+  const left = Math.max(box.left, GUTTER), right = Math.min(box.left + box.width, figure.width - RIGHT);
   const tensor = plan.blocks.tensor[block], size = bytesText(plan.blocks.bytes[block]);
   if (right - left < 44) return;
   const ink = inkOn(figure.colour[name]), text = tensor < 0 ? "workspace" : plan.shortName(tensor);
@@ -48,19 +50,39 @@ function blockColours(figure) {
   const { tensors, summary, tasks, steps } = figure.plan;
   const workspace = has(figure.plan.blocks.tensor, -1) && ["workspace", "workspace"];
   if (figure.byKind) {
-    const kinds = [["persistent", "weights and state"], ["input", "input"], ["activation", "activation"], ["stash", "stash"], ["gradient", "activation gradient"], ["weight-gradient", "weight gradient"]];
-    return kinds.filter(([colour]) => tensors.kind.some((kind) => KIND_COLOURS[kind] === colour)).concat([workspace].filter(Boolean));
+    const kinds = [
+      ["persistent", "weights and state"], ["input", "input"], ["activation", "activation"], ["stash", "stash"],
+      ["gradient", "activation gradient"], ["weight-gradient", "weight gradient"],
+    ];
+    const isShown = ([colour]) => tensors.kind.some((kind) => KIND_COLOURS[kind] === colour);
+    return [...kinds.filter(isShown), workspace].filter(Boolean);
   }
   const decided = (fate, ...entry) => has(tensors.fate, fate) && entry;
-  return [decided(KEEP, "keep", "kept"), decided(FATE_OFFLOAD, "offload", "offloaded"), decided(RECOMPUTE, "recompute", "recomputed"),
-    decided(RELOAD, "input", "loaded again"), decided(HOME, "home", "on the host between uses"), ["brief", "short-lived"], ["persistent", "weights and state"], workspace].filter(Boolean);
+  return [
+    decided(KEEP, "keep", "kept"),
+    decided(FATE_OFFLOAD, "offload", "offloaded"),
+    decided(RECOMPUTE, "recompute", "recomputed"),
+    decided(RELOAD, "input", "loaded again"),
+    decided(HOME, "home", "on the host between uses"),
+    ["brief", "short-lived"],
+    ["persistent", "weights and state"],
+    workspace,
+  ].filter(Boolean);
 }
 
 function streamColours(plan) {
   const { again, kind, exposed } = plan.steps;
-  return [["forward", "forward"], has(again, 1) || has(again, true) ? ["recompute", "recomputed"] : null, ["backward", "backward"], ["update", "update"],
-    has(kind, OFFLOAD) && ["offload", "offload"], has(kind, PREFETCH) && ["prefetch", "prefetch"], has(kind, LOAD) && ["input", "input"],
-    has(kind, REDUCE) && ["weight-gradient", "reduce over ranks"], exposed.some((seconds) => seconds > 0) && ["stall", "compute waits for this part"]].filter(Boolean);
+  return [
+    ["forward", "forward"],
+    (has(again, 1) || has(again, true)) && ["recompute", "recomputed"],
+    ["backward", "backward"],
+    ["update", "update"],
+    has(kind, OFFLOAD) && ["offload", "offload"],
+    has(kind, PREFETCH) && ["prefetch", "prefetch"],
+    has(kind, LOAD) && ["input", "input"],
+    has(kind, REDUCE) && ["weight-gradient", "reduce over ranks"],
+    exposed.some((seconds) => seconds > 0) && ["stall", "compute waits for this part"],
+  ].filter(Boolean);
 }
 
 // Rows of entries, as many as the width needs; an entry is a mark with a text.
@@ -69,9 +91,14 @@ function captionsOf(figure) {
   c.setTransform(1, 0, 0, 1, 0, 0);
   c.font = FONT;
   const box = ([colour, text]) => ({ colour, text, mark: "box" });
+  const lines = [
+    { colour: "live", text: "live", mark: "line" },
+    { colour: "muted", text: "if everything were kept", mark: "line", dash: [5, 4] },
+    { colour: "floor", text: "needed by the step itself", mark: "line", dash: [1, 2] },
+    { colour: "budget", text: `budget ${bytesText(plan.budget)}`, mark: "line" },
+  ];
   const named = [
-    ["Memory", [{ colour: "live", text: "live", mark: "line" }, { colour: "muted", text: "if everything were kept", mark: "line", dash: [5, 4] },
-      { colour: "floor", text: "needed by the step itself", mark: "line", dash: [1, 2] }, { colour: "budget", text: `budget ${bytesText(plan.budget)}`, mark: "line" }]],
+    ["Memory", lines],
     ["Addresses", blockColours(figure).map(box)],
     ["Streams", streamColours(plan).map(box)],
   ];
@@ -117,8 +144,10 @@ function drawCaption(figure, c, { name, entries }, top) {
 
 // The step at which the backward begins; -1: there is none.
 function backwardOf(plan) {
+  const { kind, again, of } = plan.steps;
+  const isBackward = (step) => kind[step] === COMPUTE && !again[step] && [2, 3, 4].includes(plan.tasks.kind[of[step]]);
   for (let step = 0; step < plan.count; ++step)
-    if (plan.steps.kind[step] === COMPUTE && !plan.steps.again[step] && [2, 3, 4].includes(plan.tasks.kind[plan.steps.of[step]])) return step;
+    if (isBackward(step)) return step;
   return -1;
 }
 
@@ -142,14 +171,16 @@ function drawGuides(figure, c) {
   figure.peakAt = at && inView(figure.x((at[0] + at[1]) / 2)) ? figure.x((at[0] + at[1]) / 2) : null;
   for (const area of [figure.curve, figure.map, figure.streams]) {
     if (figure.divider !== null) dashed(c, figure.divider, area.top, area.bottom, [6, 3], figure.colour.muted);
+    if (figure.peakAt === null || area === figure.streams) continue;
     const top = area === figure.curve ? figure.curveY(plan.memory.live[plan.peak]) : area.top;
-    if (figure.peakAt !== null && area !== figure.streams) dashed(c, figure.peakAt, top, area.bottom, [2, 3], figure.colour.ink);
+    dashed(c, figure.peakAt, top, area.bottom, [2, 3], figure.colour.ink);
   }
 }
 
 // A text over a line, on paper so that the line does not run through it.
 function note(figure, c, text, x, y, align) {
-  const width = c.measureText(text).width, left = align === "right" ? x - width : align === "center" ? x - width / 2 : x;
+  const width = c.measureText(text).width;
+  const left = align === "right" ? x - width : align === "center" ? x - width / 2 : x;
   c.globalAlpha = 0.82;
   c.fillStyle = figure.colour.paper;
   c.fillRect(left - 3, y - 7, width + 6, 14);
@@ -181,7 +212,8 @@ function drawMarks(figure, c) {
 }
 
 function drawRange(figure, c) {
-  const [from, to] = figure.range, left = Math.max(GUTTER, figure.x(from)), right = Math.min(figure.width - RIGHT, figure.x(to));
+  const [from, to] = figure.range;
+  const left = Math.max(GUTTER, figure.x(from)), right = Math.min(figure.width - RIGHT, figure.x(to));
   if (right <= left) return;
   for (const area of [figure.curve, figure.map, figure.streams]) {
     c.globalAlpha = 0.13;

@@ -26,13 +26,22 @@ class Page {
 
   tensorsAtPeak() {
     const peak = this.plan.peak, { first, last, tensor } = this.plan.blocks, found = [];
-    for (let i = 0; i < tensor.length; ++i) if (tensor[i] >= 0 && first[i] <= peak && peak <= last[i]) found.push(tensor[i]);
+    for (let i = 0; i < tensor.length; ++i)
+      if (tensor[i] >= 0 && first[i] <= peak && peak <= last[i]) found.push(tensor[i]);
     return found.sort((a, b) => this.plan.tensors.bytes[b] - this.plan.tensors.bytes[a] || a - b);
   }
 
   refresh() {
     const { figure } = this;
-    for (const [id, on] of [["by-time", figure.axis === "time"], ["by-measured", figure.axis === "measured"], ["by-step", figure.axis === "step"], ["by-kind", figure.byKind], ["by-decision", !figure.byKind], ["select", this.selecting]]) byId(id).setAttribute("aria-pressed", on);
+    const pressed = {
+      "by-time": figure.axis === "time",
+      "by-measured": figure.axis === "measured",
+      "by-step": figure.axis === "step",
+      "by-kind": figure.byKind,
+      "by-decision": !figure.byKind,
+      select: this.selecting,
+    };
+    for (const [id, on] of Object.entries(pressed)) byId(id).setAttribute("aria-pressed", on);
     figure.redraw();
   }
   setAxis(axis) {
@@ -49,9 +58,13 @@ class Page {
     this.refresh();
   }
 
-  say(text) {
-    const s = this.plan.summary;
-    byId("chosen").innerHTML = text || `<span class="muted">The peak: ${bytesText(s.live_bytes)} live at ${this.plan.peak >= 0 ? html(this.plan.stepName(this.plan.peak)) : "no step"}. ${matchMedia("(hover: none)").matches ? "Tap a block" : "Point at a block"} to see what it is and why it is there. ${matchMedia("(hover: none)").matches ? "Tap" : "Click"} it, or a layer, to follow it.</span>`;
+  say(text) { byId("chosen").innerHTML = text || this.peakText(); }
+  peakText() {
+    const { plan } = this, isTouch = matchMedia("(hover: none)").matches;
+    const step = plan.peak >= 0 ? html(plan.stepName(plan.peak)) : "no step";
+    const point = isTouch ? "Tap a block" : "Point at a block", click = isTouch ? "Tap" : "Click";
+    return `<span class="muted">The peak: ${bytesText(plan.summary.live_bytes)} live at ${step}. `
+      + `${point} to see what it is and why it is there. ${click} it, or a layer, to follow it.</span>`;
   }
   chooseTensor(tensor, scroll = true) {
     if (tensor < 0) return this.letGo();
@@ -70,8 +83,12 @@ class Page {
     }
     this.figure.choose(made, tasks);
     this.table.mark(layer, false);
-    const module = plan.moduleOf(layer);
-    this.say(`<b>${html(plan.layers.name[layer])}</b>, ${html(plan.operators[plan.layers.op[layer]])}${module ? ` of module <b>${html(module)}</b>` : ""}: ${made.length} tensors of ${tasks.length} tasks` + made.map((tensor) => `<br>${html(plan.tensors.name[tensor])}: ${bytesText(plan.tensors.bytes[tensor])}, ${plan.fateText(tensor)}`).join(""));
+    const [name, module, operator] = plan.namesOfLayer(layer), { tensors } = plan;
+    const ofModule = module ? ` of module <b>${html(module)}</b>` : "";
+    const lines = made.map((tensor) =>
+      `<br>${html(tensors.name[tensor])}: ${bytesText(tensors.bytes[tensor])}, ${plan.fateText(tensor)}`);
+    this.say(`<b>${html(name)}</b>, ${html(operator)}${ofModule}: ${made.length} tensors of ${tasks.length} tasks`
+      + lines.join(""));
   }
   letGo() {
     this.figure.range = null;
@@ -86,35 +103,46 @@ class Page {
     if (this.view) this.view.save();
   }
   walk(by) {
-    if (this.atPeak.length === 0) return;
-    const [now] = this.figure.chosen, at = this.figure.chosen.size === 1 ? this.atPeak.indexOf(now) : -1;
-    this.chooseTensor(this.atPeak[(at < 0 ? (by > 0 ? 0 : this.atPeak.length - 1) : at + by + this.atPeak.length) % this.atPeak.length]);
+    const { atPeak } = this, { chosen } = this.figure;
+    if (atPeak.length === 0) return;
+    const [now] = chosen, at = chosen.size === 1 ? atPeak.indexOf(now) : -1;
+    const first = by > 0 ? 0 : atPeak.length - 1;
+    this.chooseTensor(atPeak[at < 0 ? first : (at + by + atPeak.length) % atPeak.length]);
   }
 
   point(event) {
-    const { figure, plan } = this, box = figure.canvas.getBoundingClientRect();
+    const { figure } = this, box = figure.canvas.getBoundingClientRect();
     const found = figure.find(event.clientX - box.left, event.clientY - box.top), tip = byId("tip");
     figure.hover(found.block >= 0 || found.step >= 0 ? found : null);
     tip.hidden = !figure.hovered;
     if (!figure.hovered) return;
-    const tensor = found.block >= 0 ? plan.blocks.tensor[found.block] : -1;
-    tip.innerHTML = found.step >= 0 ? stepText(plan, found.step) : tensor >= 0 ? tensorText(plan, tensor, found.block) : `<b>workspace</b><br>${bytesText(plan.blocks.bytes[found.block])}<div class="why">${html(plan.why(found.block))}</div>`;
-    const width = tip.offsetWidth, height = tip.offsetHeight;
-    tip.style.left = `${Math.max(6, event.clientX + 18 + width > innerWidth ? event.clientX - width - 14 : event.clientX + 18)}px`;
-    tip.style.top = `${Math.max(6, event.clientY + 18 + height > innerHeight ? event.clientY - height - 14 : event.clientY + 18)}px`;
+    tip.innerHTML = this.tipText(found);
+    const width = tip.offsetWidth, height = tip.offsetHeight, x = event.clientX, y = event.clientY;
+    tip.style.left = `${Math.max(6, x + 18 + width > innerWidth ? x - width - 14 : x + 18)}px`;
+    tip.style.top = `${Math.max(6, y + 18 + height > innerHeight ? y - height - 14 : y + 18)}px`;
+  }
+  tipText({ block, step }) {
+    const { plan } = this;
+    if (step >= 0) return stepText(plan, step);
+    const tensor = plan.blocks.tensor[block];
+    if (tensor >= 0) return tensorText(plan, tensor, block);
+    const size = bytesText(plan.blocks.bytes[block]);
+    return `<b>workspace</b><br>${size}<div class="why">${html(plan.why(block))}</div>`;
   }
 
   listen() {
     const { figure } = this, { canvas } = figure;
     const position = (event) => event.clientX - canvas.getBoundingClientRect().left;
     canvas.addEventListener("wheel", (event) => {
-      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) figure.move((event.deltaX / figure.width) * (figure.to - figure.from));
-      else figure.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.006), figure.valueAt(position(event)));
+      const { deltaX, deltaY } = event;
+      if (Math.abs(deltaX) > Math.abs(deltaY)) figure.move((deltaX / figure.width) * (figure.to - figure.from));
+      else figure.zoom(Math.exp(Math.max(-60, Math.min(60, deltaY)) * 0.006), figure.valueAt(position(event)));
       event.preventDefault();
     }, { passive: false });
     let dragged = null;
     canvas.addEventListener("pointerdown", (event) => {
-      dragged = { x: position(event), far: false, range: this.selecting || event.shiftKey ? figure.clamped(position(event)) : null };
+      const x = position(event);
+      dragged = { x, far: false, range: this.selecting || event.shiftKey ? figure.clamped(x) : null };
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => {
@@ -152,17 +180,38 @@ class Page {
     addEventListener("keydown", (event) => {
       if (event.target.matches("input") || event.ctrlKey || event.metaKey || event.altKey) return;
       const step = (figure.to - figure.from) * 0.15;
+      const nextAxis = { time: this.plan.measured ? "measured" : "step", measured: "step", step: "time" };
       const keys = {
-        "+": () => figure.zoom(0.7), "=": () => figure.zoom(0.7), "-": () => figure.zoom(1 / 0.7), "0": () => figure.showAll(),
-        ArrowLeft: () => figure.move(-step), ArrowRight: () => figure.move(step),
-        "/": () => byId("search").focus(), s: () => this.setSelecting(!this.selecting),
-        t: () => this.setAxis({ time: this.plan.measured ? "measured" : "step", measured: "step", step: "time" }[figure.axis]), c: () => this.setKind(!figure.byKind), n: () => this.walk(1), p: () => this.walk(-1), Escape: () => this.letGo(),
+        "+": () => figure.zoom(0.7),
+        "=": () => figure.zoom(0.7),
+        "-": () => figure.zoom(1 / 0.7),
+        "0": () => figure.showAll(),
+        ArrowLeft: () => figure.move(-step),
+        ArrowRight: () => figure.move(step),
+        "/": () => byId("search").focus(),
+        s: () => this.setSelecting(!this.selecting),
+        t: () => this.setAxis(nextAxis[figure.axis]),
+        c: () => this.setKind(!figure.byKind),
+        n: () => this.walk(1),
+        p: () => this.walk(-1),
+        Escape: () => this.letGo(),
       };
       if (!keys[event.key]) return;
       keys[event.key]();
       event.preventDefault();
     });
-    const press = { "by-time": () => this.setAxis("time"), "by-measured": () => this.setAxis("measured"), "by-step": () => this.setAxis("step"), "by-kind": () => this.setKind(true), "by-decision": () => this.setKind(false), select: () => this.setSelecting(!this.selecting), link: () => this.view.copy(), "zoom-in": () => figure.zoom(0.6), "zoom-out": () => figure.zoom(1 / 0.6), "zoom-all": () => figure.showAll() };
+    const press = {
+      "by-time": () => this.setAxis("time"),
+      "by-measured": () => this.setAxis("measured"),
+      "by-step": () => this.setAxis("step"),
+      "by-kind": () => this.setKind(true),
+      "by-decision": () => this.setKind(false),
+      select: () => this.setSelecting(!this.selecting),
+      link: () => this.view.copy(),
+      "zoom-in": () => figure.zoom(0.6),
+      "zoom-out": () => figure.zoom(1 / 0.6),
+      "zoom-all": () => figure.showAll(),
+    };
     for (const [id, act] of Object.entries(press)) byId(id).addEventListener("click", act);
     byId("filter").addEventListener("input", (event) => {
       this.table.filter = event.target.value;

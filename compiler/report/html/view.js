@@ -1,21 +1,23 @@
-// What a reader sees as a link: the fragment of the address holds the axis, the zoom, the colours, what is chosen and the range.
-// And what a reader asks: totals of a range, and where a name is.
+// The view as a link: the fragment of the address holds the axis, the zoom, the colours, what is chosen and the range.
+// Also the totals of a range, and the search for a name.
 
 // Totals of what lies in the chosen range, by kind of work.
 function rangeText(figure) {
-  const { plan, range: [from, to] } = figure, time = figure.byTime, work = {}, copies = {}, tensors = new Set();
+  const { plan, range: [from, to] } = figure, { measured } = plan;
+  const time = figure.byTime, work = {}, copies = {}, tensors = new Set();
+  const copyNames = { [OFFLOAD]: "offload", [PREFETCH]: "prefetch", [LOAD]: "input", [REDUCE]: "reduce" };
   let most = 0, steps = 0, waits = 0;
   for (let step = 0; step < plan.count; ++step) {
     const span = figure.stepSpan(step);
     if (!span || span[1] <= from || span[0] >= to) continue;
     const share = span[1] > span[0] ? (Math.min(to, span[1]) - Math.max(from, span[0])) / (span[1] - span[0]) : 1;
-    const length = figure.axis === "measured" ? plan.measured.end[step] - plan.measured.start[step] : plan.steps.length[step];
+    const length = figure.axis === "measured" ? measured.end[step] - measured.start[step] : plan.steps.length[step];
     const kind = plan.steps.kind[step], into = kind === COMPUTE ? work : copies;
-    const name = kind === COMPUTE ? figure.stepColour(step) : { [OFFLOAD]: "offload", [PREFETCH]: "prefetch", [LOAD]: "input", [REDUCE]: "reduce" }[kind];
+    const name = kind === COMPUTE ? figure.stepColour(step) : copyNames[kind];
     into[name] = into[name] || { seconds: 0, bytes: 0, count: 0 };
     into[name].seconds += share * length;
     into[name].count += 1;
-    if (kind !== COMPUTE) into[name].bytes += share * plan.touched(step).reduce((sum, tensor) => sum + plan.tensors.bytes[tensor], 0);
+    if (kind !== COMPUTE) into[name].bytes += share * plan.touchedBytes(step);
     waits += share * plan.steps.exposed[step];
     steps += 1;
     if (kind !== COMPUTE) continue;
@@ -23,12 +25,20 @@ function rangeText(figure) {
     for (const tensor of plan.tasks.writes(plan.steps.of[step])) tensors.add(tensor);
   }
   const busy = Object.values(work).reduce((sum, one) => sum + one.seconds, 0);
-  const title = time ? `${secondsText(from)} to ${secondsText(to)}: ${secondsText(to - from)}` : `steps ${Math.floor(from)} to ${Math.ceil(to)}`;
-  const rows = Object.entries(work).map(([name, one]) => `<tr><td>${name}</td><td>${numberText(one.count)}</td><td>${secondsText(one.seconds)}</td><td></td></tr>`)
-    .concat(Object.entries(copies).map(([name, one]) => `<tr><td>${name}</td><td>${numberText(one.count)}</td><td>${secondsText(one.seconds)}</td><td>${bytesText(one.bytes)}</td></tr>`));
-  return `<b>Range ${title}</b>, ${numberText(steps)} steps. Compute works ${secondsText(busy)}${time && to > from ? `, ${shareText(Math.min(1, busy / (to - from)))} of the range` : ""}`
-    + `${waits > 0 ? `, waits ${secondsText(waits)} for copies` : ""}; at most ${bytesText(most)} live; ${numberText(tensors.size)} tensors written.`
-    + `<table class="totals"><thead><tr><th>work</th><th>steps</th><th>time</th><th>bytes</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
+  const title = time ? `${secondsText(from)} to ${secondsText(to)}: ${secondsText(to - from)}`
+    : `steps ${Math.floor(from)} to ${Math.ceil(to)}`;
+  const row = (name, { count, seconds }, bytes) =>
+    `<tr><td>${name}</td><td>${numberText(count)}</td><td>${secondsText(seconds)}</td><td>${bytes}</td></tr>`;
+  const rows = [
+    ...Object.entries(work).map(([name, one]) => row(name, one, "")),
+    ...Object.entries(copies).map(([name, one]) => row(name, one, bytesText(one.bytes))),
+  ];
+  const works = time && to > from ? `, ${shareText(Math.min(1, busy / (to - from)))} of the range` : "";
+  const waiting = waits > 0 ? `, waits ${secondsText(waits)} for copies` : "";
+  return `<b>Range ${title}</b>, ${numberText(steps)} steps. Compute works ${secondsText(busy)}${works}${waiting}; `
+    + `at most ${bytesText(most)} live; ${numberText(tensors.size)} tensors written.`
+    + `<table class="totals"><thead><tr><th>work</th><th>steps</th><th>time</th><th>bytes</th></tr></thead>`
+    + `<tbody>${rows.join("")}</tbody></table>`;
 }
 
 class View {
@@ -59,15 +69,17 @@ class View {
     this.hits = [];
     this.at = -1;
     if (wanted) {
-      const layers = plan.layers.name.map((name, i) => [name, plan.moduleOf(i), plan.operators[plan.layers.op[i]]].some((one) => one.toLowerCase().includes(wanted)));
+      const isHit = (name) => name.toLowerCase().includes(wanted);
+      const layers = plan.layers.name.map((_, layer) => plan.namesOfLayer(layer).some(isHit));
       for (let tensor = 0; tensor < plan.tensors.name.length; ++tensor) {
-        const layer = plan.layerOf(tensor);
-        if ([plan.tensors.name[tensor], plan.moduleOfTensor(tensor)].some((name) => name.toLowerCase().includes(wanted)) || (layer >= 0 && layers[layer])) this.hits.push(tensor);
+        const layer = plan.layerOf(tensor), names = [plan.tensors.name[tensor], plan.moduleOfTensor(tensor)];
+        if (names.some(isHit) || (layer >= 0 && layers[layer])) this.hits.push(tensor);
       }
       this.hits.sort((a, b) => plan.tensors.bytes[b] - plan.tensors.bytes[a] || a - b);
     }
     figure.found = wanted ? new Set(this.hits) : null;
-    byId("hits").textContent = wanted ? `${numberText(this.hits.length)} tensor${this.hits.length === 1 ? "" : "s"}` : "";
+    const count = this.hits.length;
+    byId("hits").textContent = wanted ? `${numberText(count)} tensor${count === 1 ? "" : "s"}` : "";
     if (figure.chosen.size > 0) page.letGo();
     figure.redraw();
   }
@@ -89,7 +101,8 @@ class View {
   // ---- the fragment ----
 
   text() {
-    const { figure, plan, table } = this.page, parts = new URLSearchParams(), share = (value) => (value / figure.whole).toFixed(6);
+    const { figure, plan, table } = this.page, parts = new URLSearchParams();
+    const share = (value) => (value / figure.whole).toFixed(6);
     if (figure.axis !== "time") parts.set("axis", figure.axis);
     if (figure.from > 0 || figure.to < figure.whole) parts.set("view", `${share(figure.from)}-${share(figure.to)}`);
     if (figure.byKind) parts.set("colours", "kind");
@@ -103,14 +116,16 @@ class View {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       const text = this.text();
-      if (text !== location.hash.slice(1)) history.replaceState(null, "", text ? "#" + text : location.pathname + location.search);
+      if (text === location.hash.slice(1)) return;
+      history.replaceState(null, "", text ? "#" + text : location.pathname + location.search);
     }, 150);
   }
   restore() {
     const { page } = this, { figure, plan } = page, parts = new URLSearchParams(location.hash.slice(1));
     if (location.hash.slice(1) === this.text()) return;
     const shares = (key) => {
-      const found = /^([0-9.]+)-([0-9.]+)$/.exec(parts.get(key) || ""), [from, to] = found ? [Number(found[1]), Number(found[2])] : [0, 0];
+      const found = /^([0-9.]+)-([0-9.]+)$/.exec(parts.get(key) || "");
+      const [from, to] = found ? [Number(found[1]), Number(found[2])] : [0, 0];
       return to > from && to <= 1 ? [from * figure.whole, to * figure.whole] : null;
     };
     figure.setAxis(parts.get("axis") || "time");

@@ -5,9 +5,9 @@
 //   B   8 × 8   [0] (t, g)   [1] (t + 4, g)
 //   D  16 × 8   [0] (g, 2t)  [1] (g, 2t + 1)  [2] (g + 8, 2t)  [3] (g + 8, 2t + 1)
 //
-// A lane has the same two rows of D as of A, but other columns. A sum does not depend on the order of its terms, so a D
-// becomes the A of a next product without an exchange between lanes if the rows of that product's B are taken in the
-// order of D's columns: B's [0] is row 2t, and [1] row 2t + 1 (`as_left`).
+// A lane has the same two rows of D as of A, but other columns. A D can still be the A of a next product without an
+// exchange between lanes, because a sum does not depend on the order of its terms. The rows of that product's B are
+// then taken in the order of D's columns: B's [0] is row 2t, and [1] row 2t + 1 (`as_left`).
 #pragma once
 
 #include <cuda_runtime.h>

@@ -6,9 +6,9 @@
 //
 // y may be an `update` operand: the result is accumulated. The loops over x are split into those that y keeps and those
 // that are summed over. If the innermost is kept (a bias of a matrix), they are sums of columns (device/column_sum.h).
-// If it is not (a channel of an image), a block has one element of y, and a thread takes four contiguous terms at once,
-// or as many as there are of four at the ends of a run of an odd length (plane_steps.h). Long sums are split into
-// parts, which the block that arrives last adds in order. A broadcast writes four adjacent elements of y at once.
+// If it is not (a channel of an image), a block has one element of y, and a thread takes four contiguous terms at once.
+// At the ends of a run of an odd length, it takes those of the four that are there (plane_steps.h). Long sums are split
+// into parts, which the block that arrives last adds in order. A broadcast writes four adjacent elements of y at once.
 #include "runtime/attrs/scale.h"
 
 #include <algorithm>

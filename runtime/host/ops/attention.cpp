@@ -10,8 +10,8 @@
 // tile of queries, dk and dv one per tile of keys; each element of a result is written by one work item, in a fixed
 // order, so the bits do not depend on the number of threads. Scores are computed twice in the backward for that.
 //
-// Of the two factors of a product of tiles, the right one is read along its rows, and of the left one single elements
-// are broadcast, so only the work item's own tile must be transposed, once. In a work item of queries, a tile of scores
+// A product of tiles reads its right factor along the rows, and broadcasts single elements of its left factor. So only
+// the work item's own tile must be transposed, once. In a work item of queries, a tile of scores
 // is therefore stored by key, with adjacent queries; in one of keys, by query.
 //
 // In bf16, tiles of the operands are converted to f32 in the workspace, and results are added up there and rounded
@@ -19,6 +19,10 @@
 //
 // The work items are dealt to a fixed number of lanes, each with its part of the workspace.
 #include "runtime/attention.h"
+
+#ifdef __FMA__
+#include <immintrin.h>
+#endif
 
 #include <algorithm>
 #include <cstring>
@@ -38,10 +42,10 @@ namespace {
 constexpr int64_t kAttentionTile = 64;
 // Odd: with causal attention, where later tiles take longer, every lane gets early and late ones.
 constexpr int64_t kAttentionLanes = 31;
-constexpr int64_t kAttentionVector = 16;
+constexpr int64_t kAttentionVector = 16;  // the scores of a tile are computed for a multiple of these
 constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
-using AttentionVector = host::VectorOf<kAttentionVector>::Type;
+using AttentionVector = host::VectorOf<host::kWidest>::Type;
 
 int64_t attention_tiles(int64_t length) { return (length + kAttentionTile - 1) / kAttentionTile; }
 
@@ -51,27 +55,67 @@ struct LeftFactor {
   int64_t row, column;
 };
 
-// c[i, j] (+)= Σ left(i, l) · b[l, j] for kRows rows. b and c have contiguous rows.
+// Rows, and vectors of columns, whose sums a product keeps in registers. They hide the latency of the additions, and
+// each loaded vector is used kProductRows times, each broadcast element kProductVectors times: the multipliers are busy
+// 93 % of the time with AVX-512 (two units of 16 lanes, 32 registers) and all of it with AVX2 (16 registers).
+#ifdef __AVX512F__
+constexpr int kProductRows = 8, kProductVectors = 2;
+#else
+constexpr int kProductRows = 6, kProductVectors = 2;
+#endif
+
+// sum + one · vector, rounded once where the processor can. Stated, because contraction is off for the whole backend.
+AttentionVector multiply_add(float one, AttentionVector vector, AttentionVector sum) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_ps(_mm512_set1_ps(one), vector, sum);
+#elif defined(__FMA__)
+  return _mm256_fmadd_ps(_mm256_set1_ps(one), vector, sum);
+#else
+  return sum + one * vector;
+#endif
+}
+
+// c[i, j] (+)= Σ left(i, l) · b[l, j] for kRows rows and kVectors vectors of columns.
+template <int kRows, int kVectors, bool kAdd>
+void product_in_registers(const LeftFactor& left, const float* b, int64_t b_row, float* c, int64_t c_row,
+                          int64_t depth) {
+  AttentionVector sums[kRows][kVectors] = {};
+  for (int64_t l = 0; l < depth; ++l) {
+    AttentionVector right[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) std::memcpy(&right[v], b + l * b_row + v * host::kWidest, sizeof right[v]);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const float one = left.at[r * left.row + l * left.column];
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = multiply_add(one, right[v], sums[r][v]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      float* const to = c + r * c_row + v * host::kWidest;
+      if (kAdd) {
+        AttentionVector there;
+        std::memcpy(&there, to, sizeof there);
+        sums[r][v] += there;
+      }
+      std::memcpy(to, &sums[r][v], sizeof sums[r][v]);
+    }
+  }
+}
+
+// The same for kRows rows and all columns. b and c have contiguous rows.
 template <int kRows, bool kAdd>
 void product_rows(const LeftFactor& left, const float* b, int64_t b_row, float* c, int64_t c_row, int64_t depth,
                   int64_t columns) {
+  constexpr int64_t kColumns = kProductVectors * host::kWidest;
   int64_t j = 0;
-  for (; j + kAttentionVector <= columns; j += kAttentionVector) {
-    AttentionVector sums[kRows] = {};
-    for (int64_t l = 0; l < depth; ++l) {
-      AttentionVector right;
-      std::memcpy(&right, b + l * b_row + j, sizeof right);
-      for (int r = 0; r < kRows; ++r) sums[r] += left.at[r * left.row + l * left.column] * right;
-    }
-    for (int r = 0; r < kRows; ++r) {
-      if (kAdd) {
-        AttentionVector there;
-        std::memcpy(&there, c + r * c_row + j, sizeof there);
-        sums[r] += there;
-      }
-      std::memcpy(c + r * c_row + j, &sums[r], sizeof sums[r]);
-    }
-  }
+  for (; j + kColumns <= columns; j += kColumns)
+    product_in_registers<kRows, kProductVectors, kAdd>(left, b + j, b_row, c + j, c_row, depth);
+  for (; j + host::kWidest <= columns; j += host::kWidest)
+    product_in_registers<kRows, 1, kAdd>(left, b + j, b_row, c + j, c_row, depth);
   for (; j < columns; ++j) {
     for (int r = 0; r < kRows; ++r) {
       float sum = 0;
@@ -84,11 +128,13 @@ void product_rows(const LeftFactor& left, const float* b, int64_t b_row, float* 
 template <bool kAdd>
 void product_of_tiles(int64_t rows, LeftFactor left, const float* b, int64_t b_row, float* c, int64_t c_row,
                       int64_t depth, int64_t columns) {
-  int64_t i = 0;
-  for (; i + 4 <= rows; i += 4, left.at += 4 * left.row)
-    product_rows<4, kAdd>(left, b, b_row, c + i * c_row, c_row, depth, columns);
-  for (; i < rows; ++i, left.at += left.row)
-    product_rows<1, kAdd>(left, b, b_row, c + i * c_row, c_row, depth, columns);
+  const auto some = [&]<int kRows>(std::integral_constant<int, kRows>) {
+    for (; rows >= kRows; rows -= kRows, left.at += kRows * left.row, c += kRows * c_row)
+      product_rows<kRows, kAdd>(left, b, b_row, c, c_row, depth, columns);
+  };
+  some(std::integral_constant<int, kProductRows>());
+  some(std::integral_constant<int, 4>());
+  some(std::integral_constant<int, 1>());
 }
 
 // to[size, 64]: the rows as columns, multiplied by a factor, and zeros up to 64.

@@ -15,6 +15,10 @@ const bytesText = (bytes) => {
   do bytes /= 1024; while (++unit < 3 && bytes >= 1023.95);
   return `${bytes.toFixed(unit >= 2 ? 2 : 1)} ${units[unit]}`;
 };
-const secondsText = (seconds) => seconds === 0 ? "0" : seconds >= 1 ? `${seconds.toFixed(2)} s` : seconds >= 1e-3 ? `${(seconds * 1e3).toFixed(2)} ms` : `${(seconds * 1e6).toFixed(1)} µs`;
+const secondsText = (seconds) => {
+  if (seconds === 0) return "0";
+  if (seconds >= 1) return `${seconds.toFixed(2)} s`;
+  return seconds >= 1e-3 ? `${(seconds * 1e3).toFixed(2)} ms` : `${(seconds * 1e6).toFixed(1)} µs`;
+};
 const shareText = (share) => `${(share * 100).toFixed(share !== 0 && Math.abs(share) < 0.01 ? 1 : 0)}%`;
 const numberText = (number) => number.toLocaleString("en");

@@ -8,25 +8,31 @@ from other_models.registry import first, image, kind
 def _smp(architecture):
     def function(torch, batch):
         import segmentation_models_pytorch as smp
-        return getattr(smp, architecture)(encoder_name="resnet18", encoder_weights=None, classes=5), image(torch, batch, 128)
+        return getattr(smp, architecture)(encoder_name="resnet18", encoder_weights=None,
+                                          classes=5), image(torch, batch, 128)
     function.__name__ = architecture.lower()
     return function
 
 
-for _name in ("Unet", "UnetPlusPlus", "MAnet", "Linknet", "FPN", "PSPNet", "PAN", "DeepLabV3", "DeepLabV3Plus", "UPerNet", "Segformer"):
+for _name in ("Unet", "UnetPlusPlus", "MAnet", "Linknet", "FPN", "PSPNet", "PAN", "DeepLabV3", "DeepLabV3Plus",
+              "UPerNet", "Segformer"):
     kind("segment", "--loss", "softmax-cross-entropy")(_smp(_name))
 
 
 @kind("segment", "--loss", "softmax-cross-entropy")
 def fcn_resnet50(torch, batch):
     import torchvision
-    return first(torch, torchvision.models.segmentation.fcn_resnet50(weights=None, weights_backbone=None, num_classes=5), "out"), image(torch, batch)
+    return first(torch, torchvision.models.segmentation.fcn_resnet50(weights=None, weights_backbone=None,
+                                                                     num_classes=5), "out"), image(torch, batch)
 
 
 @kind("segment", "--loss", "softmax-cross-entropy")
 def lraspp(torch, batch):
     import torchvision
-    return first(torch, torchvision.models.segmentation.lraspp_mobilenet_v3_large(weights=None, weights_backbone=None, num_classes=5), "out"), image(torch, batch)
+    return first(
+        torch,
+        torchvision.models.segmentation.lraspp_mobilenet_v3_large(weights=None, weights_backbone=None, num_classes=5),
+        "out"), image(torch, batch)
 
 
 @kind("segment", "--loss", "softmax-cross-entropy")
@@ -34,12 +40,16 @@ def unet_3d(torch, batch):
     nn = torch.nn
 
     def block(a, b):
-        return nn.Sequential(nn.Conv3d(a, b, 3, padding=1), nn.BatchNorm3d(b), nn.ReLU(), nn.Conv3d(b, b, 3, padding=1), nn.BatchNorm3d(b), nn.ReLU())
+        return nn.Sequential(nn.Conv3d(a, b, 3, padding=1), nn.BatchNorm3d(b), nn.ReLU(), nn.Conv3d(b, b, 3, padding=1),
+                             nn.BatchNorm3d(b), nn.ReLU())
 
     class UNet(nn.Module):
         def __init__(self):
             super().__init__()
-            self.down, self.bottom, self.up, self.out = block(1, 8), block(8, 16), nn.ConvTranspose3d(16, 8, 2, 2), nn.Conv3d(8, 4, 1)
+            self.down, self.bottom, self.up, self.out = block(1,
+                                                              8), block(8,
+                                                                        16), nn.ConvTranspose3d(16, 8, 2,
+                                                                                                2), nn.Conv3d(8, 4, 1)
             self.after = block(16, 8)
 
         def forward(self, x):
@@ -54,25 +64,31 @@ def unet_3d(torch, batch):
 @kind("diffusion")
 def unet2d(torch, batch):
     import diffusers
-    model = diffusers.UNet2DModel(sample_size=16, in_channels=3, out_channels=3, layers_per_block=1, block_out_channels=(16, 32), norm_num_groups=8,
-                                  down_block_types=("DownBlock2D", "AttnDownBlock2D"), up_block_types=("AttnUpBlock2D", "UpBlock2D"))
+    model = diffusers.UNet2DModel(sample_size=16, in_channels=3, out_channels=3, layers_per_block=1,
+                                  block_out_channels=(16, 32), norm_num_groups=8,
+                                  down_block_types=("DownBlock2D", "AttnDownBlock2D"),
+                                  up_block_types=("AttnUpBlock2D", "UpBlock2D"))
     return first(torch, model, "sample"), {"x": torch.randn(batch, 3, 16, 16), "t": torch.randint(0, 1000, (batch,))}
 
 
 @kind("diffusion")
 def unet2d_condition(torch, batch):
     import diffusers
-    model = diffusers.UNet2DConditionModel(sample_size=16, in_channels=4, out_channels=4, layers_per_block=1, block_out_channels=(16, 32),
-                                           norm_num_groups=8, cross_attention_dim=16, attention_head_dim=4,
-                                           down_block_types=("CrossAttnDownBlock2D", "DownBlock2D"), up_block_types=("UpBlock2D", "CrossAttnUpBlock2D"))
-    return first(torch, model, "sample"), {"x": torch.randn(batch, 4, 16, 16), "t": torch.randint(0, 1000, (batch,)), "text": torch.randn(batch, 8, 16)}
+    model = diffusers.UNet2DConditionModel(sample_size=16, in_channels=4, out_channels=4, layers_per_block=1,
+                                           block_out_channels=(16, 32), norm_num_groups=8, cross_attention_dim=16,
+                                           attention_head_dim=4,
+                                           down_block_types=("CrossAttnDownBlock2D", "DownBlock2D"),
+                                           up_block_types=("UpBlock2D", "CrossAttnUpBlock2D"))
+    return first(torch, model, "sample"), {
+        "x": torch.randn(batch, 4, 16, 16), "t": torch.randint(0, 1000, (batch,)), "text": torch.randn(batch, 8, 16)
+    }
 
 
 @kind("diffusion")
 def dit(torch, batch):
     import diffusers
-    model = diffusers.DiTTransformer2DModel(num_attention_heads=2, attention_head_dim=8, in_channels=4, out_channels=4, num_layers=2, sample_size=8,
-                                            norm_num_groups=4, num_embeds_ada_norm=100)
+    model = diffusers.DiTTransformer2DModel(num_attention_heads=2, attention_head_dim=8, in_channels=4, out_channels=4,
+                                            num_layers=2, sample_size=8, norm_num_groups=4, num_embeds_ada_norm=100)
 
     class Called(torch.nn.Module):
         def __init__(self):
@@ -81,22 +97,29 @@ def dit(torch, batch):
 
         def forward(self, x, t, c):
             return self.model(x, timestep=t, class_labels=c).sample
-    return Called(), {"x": torch.randn(batch, 4, 8, 8), "t": torch.randint(0, 100, (batch,)), "c": torch.randint(0, 10, (batch,))}
+
+    return Called(), {
+        "x": torch.randn(batch, 4, 8, 8), "t": torch.randint(0, 100, (batch,)), "c": torch.randint(0, 10, (batch,))
+    }
 
 
 @kind("diffusion")
 def sd3(torch, batch):
     import diffusers
-    model = diffusers.SD3Transformer2DModel(sample_size=8, patch_size=2, in_channels=4, num_layers=2, attention_head_dim=8, num_attention_heads=2,
-                                            joint_attention_dim=16, caption_projection_dim=16, pooled_projection_dim=16, out_channels=4)
-    return first(torch, model, "sample"), {"x": torch.randn(batch, 4, 8, 8), "text": torch.randn(batch, 6, 16), "pooled": torch.randn(batch, 16),
-                                           "t": torch.randint(0, 1000, (batch,))}
+    model = diffusers.SD3Transformer2DModel(sample_size=8, patch_size=2, in_channels=4, num_layers=2,
+                                            attention_head_dim=8, num_attention_heads=2, joint_attention_dim=16,
+                                            caption_projection_dim=16, pooled_projection_dim=16, out_channels=4)
+    return first(torch, model, "sample"), {
+        "x": torch.randn(batch, 4, 8, 8), "text": torch.randn(batch, 6, 16), "pooled": torch.randn(batch, 16),
+        "t": torch.randint(0, 1000, (batch,))
+    }
 
 
 @kind("diffusion")
 def autoencoder_kl(torch, batch):
     import diffusers
-    model = diffusers.AutoencoderKL(block_out_channels=(16, 16), norm_num_groups=8, down_block_types=("DownEncoderBlock2D",) * 2,
+    model = diffusers.AutoencoderKL(block_out_channels=(16, 16), norm_num_groups=8,
+                                    down_block_types=("DownEncoderBlock2D",) * 2,
                                     up_block_types=("UpDecoderBlock2D",) * 2)
     return first(torch, model, "sample"), image(torch, batch, 32)
 
@@ -147,12 +170,14 @@ def ddpm_scratch(torch, batch):
 def _video(name, frames=8, side=32):
     def function(torch, batch):
         import torchvision
-        return getattr(torchvision.models.video, name)(weights=None, num_classes=10), {"x": torch.randn(batch, 3, frames, side, side)}
+        return getattr(torchvision.models.video,
+                       name)(weights=None, num_classes=10), {"x": torch.randn(batch, 3, frames, side, side)}
     function.__name__ = name
     return function
 
 
-for _name, _frames, _side in (("r3d_18", 8, 32), ("mc3_18", 8, 32), ("r2plus1d_18", 8, 32), ("s3d", 16, 224), ("swin3d_t", 8, 64), ("mvit_v2_s", 16, 224)):
+for _name, _frames, _side in (("r3d_18", 8, 32), ("mc3_18", 8, 32), ("r2plus1d_18", 8, 32), ("s3d", 16, 224),
+                              ("swin3d_t", 8, 64), ("mvit_v2_s", 16, 224)):
     kind("video", "--loss", "softmax-cross-entropy")(_video(_name, _frames, _side))
 
 

@@ -13,7 +13,8 @@ def conv_tasnet(torch, batch):
         def __init__(self, dilation):
             super().__init__()
             self.net = nn.Sequential(nn.Conv1d(16, 32, 1), nn.PReLU(), nn.GroupNorm(1, 32, eps=1e-8),
-                                     nn.Conv1d(32, 32, 3, padding=dilation, dilation=dilation, groups=32), nn.PReLU(), nn.GroupNorm(1, 32, eps=1e-8))
+                                     nn.Conv1d(32, 32, 3, padding=dilation, dilation=dilation, groups=32), nn.PReLU(),
+                                     nn.GroupNorm(1, 32, eps=1e-8))
             self.residual, self.skip = nn.Conv1d(32, 16, 1), nn.Conv1d(32, 16, 1)
 
         def forward(self, x):
@@ -82,8 +83,10 @@ def conformer(torch, batch):
             self.ff1 = nn.Sequential(nn.LayerNorm(32), nn.Linear(32, 64), nn.SiLU(), nn.Linear(64, 32))
             self.norm, self.attention = nn.LayerNorm(32), nn.MultiheadAttention(32, 4, batch_first=True)
             self.conv_norm = nn.LayerNorm(32)
-            self.conv = nn.Sequential(nn.Conv1d(32, 64, 1), nn.GLU(1), nn.Conv1d(32, 32, 5, padding=2, groups=32), nn.BatchNorm1d(32), nn.SiLU(), nn.Conv1d(32, 32, 1))
-            self.ff2, self.last = nn.Sequential(nn.LayerNorm(32), nn.Linear(32, 64), nn.SiLU(), nn.Linear(64, 32)), nn.LayerNorm(32)
+            self.conv = nn.Sequential(nn.Conv1d(32, 64, 1), nn.GLU(1), nn.Conv1d(32, 32, 5, padding=2, groups=32),
+                                      nn.BatchNorm1d(32), nn.SiLU(), nn.Conv1d(32, 32, 1))
+            self.ff2, self.last = nn.Sequential(nn.LayerNorm(32), nn.Linear(32, 64), nn.SiLU(),
+                                                nn.Linear(64, 32)), nn.LayerNorm(32)
 
         def forward(self, x):
             x = x + self.ff1(x) / 2
@@ -97,9 +100,10 @@ def conformer(torch, batch):
 @kind("audio")
 def tcn(torch, batch):
     nn = torch.nn
-    return nn.Sequential(*(layer for i in range(3) for layer in (
-        nn.utils.parametrizations.weight_norm(nn.Conv1d(4 if i == 0 else 8, 8, 3, padding=2**i, dilation=2**i)), nn.ReLU(), nn.Dropout(0.1))),
-        nn.Conv1d(8, 1, 1)), {"x": torch.randn(batch, 4, 40)}
+    return nn.Sequential(
+        *(layer for i in range(3) for layer in (
+            nn.utils.parametrizations.weight_norm(nn.Conv1d(4 if i == 0 else 8, 8, 3, padding=2**i, dilation=2**i)),
+            nn.ReLU(), nn.Dropout(0.1))), nn.Conv1d(8, 1, 1)), {"x": torch.randn(batch, 4, 40)}
 
 
 # Series.
@@ -142,7 +146,8 @@ def dlinear_revin(torch, batch):
             self.trend, self.season, self.gain = nn.Linear(24, 6), nn.Linear(24, 6), nn.Parameter(torch.ones(3))
 
         def forward(self, x):
-            mean, deviation = x.mean(1, keepdim=True).detach(), torch.sqrt(x.var(1, keepdim=True, unbiased=False) + 1e-5).detach()
+            mean, deviation = x.mean(
+                1, keepdim=True).detach(), torch.sqrt(x.var(1, keepdim=True, unbiased=False) + 1e-5).detach()
             x = ((x - mean) / deviation * self.gain).transpose(1, 2)
             trend = nn.functional.avg_pool1d(nn.functional.pad(x, (2, 2), mode="replicate"), 5, 1)
             y = (self.trend(trend) + self.season(x - trend)).transpose(1, 2)
@@ -157,7 +162,8 @@ def lstm_attention(torch, batch):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.lstm, self.score, self.head = nn.LSTM(4, 16, num_layers=2, bidirectional=True, batch_first=True), nn.Linear(32, 1), nn.Linear(32, 2)
+            self.lstm, self.score, self.head = nn.LSTM(4, 16, num_layers=2, bidirectional=True,
+                                                       batch_first=True), nn.Linear(32, 1), nn.Linear(32, 2)
 
         def forward(self, x):
             h, _ = self.lstm(x)

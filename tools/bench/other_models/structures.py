@@ -12,7 +12,8 @@ def pointnet(torch, batch):
     class Transform(nn.Module):
         def __init__(self, k):
             super().__init__()
-            self.k, self.net, self.head = k, nn.Sequential(nn.Conv1d(k, 16, 1), nn.BatchNorm1d(16), nn.ReLU()), nn.Linear(16, k * k)
+            self.k, self.net, self.head = k, nn.Sequential(nn.Conv1d(k, 16, 1), nn.BatchNorm1d(16),
+                                                           nn.ReLU()), nn.Linear(16, k * k)
 
         def forward(self, x):
             y = self.head(self.net(x).max(2)[0]) + torch.eye(self.k).flatten()
@@ -21,7 +22,8 @@ def pointnet(torch, batch):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.t1, self.body, self.head = Transform(3), nn.Sequential(nn.Conv1d(3, 32, 1), nn.BatchNorm1d(32), nn.ReLU()), nn.Linear(32, 10)
+            self.t1, self.body, self.head = Transform(3), nn.Sequential(nn.Conv1d(3, 32, 1), nn.BatchNorm1d(32),
+                                                                        nn.ReLU()), nn.Linear(32, 10)
 
         def forward(self, x):
             return self.head(self.body(self.t1(x)).max(2)[0])
@@ -35,14 +37,16 @@ def dgcnn(torch, batch):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.edge, self.head = nn.Sequential(nn.Conv2d(6, 16, 1, bias=False), nn.BatchNorm2d(16), nn.LeakyReLU(0.2)), nn.Linear(16, 10)
+            self.edge, self.head = nn.Sequential(nn.Conv2d(6, 16, 1, bias=False), nn.BatchNorm2d(16),
+                                                 nn.LeakyReLU(0.2)), nn.Linear(16, 10)
 
         def forward(self, x):
             inner = -2 * torch.matmul(x.transpose(2, 1), x)
             squares = (x**2).sum(1, keepdim=True)
             nearest = (-squares - inner - squares.transpose(2, 1)).topk(4, -1)[1]
             features = x.transpose(2, 1)
-            neighbours = torch.gather(features[:, :, None].expand(-1, -1, 4, -1), 1, nearest[..., None].expand(-1, -1, -1, 3))
+            neighbours = torch.gather(features[:, :, None].expand(-1, -1, 4, -1), 1,
+                                      nearest[..., None].expand(-1, -1, -1, 3))
             middle = features[:, :, None].expand(-1, -1, 4, -1)
             edges = torch.cat([neighbours - middle, middle], 3).permute(0, 3, 1, 2)
             return self.head(self.edge(edges).max(3)[0].max(2)[0])
@@ -88,7 +92,8 @@ def nerf(torch, batch):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.a, self.b = nn.Sequential(nn.Linear(39, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU()), nn.Sequential(nn.Linear(71, 32), nn.ReLU(), nn.Linear(32, 4))
+            self.a, self.b = nn.Sequential(nn.Linear(39, 32), nn.ReLU(), nn.Linear(32, 32),
+                                           nn.ReLU()), nn.Sequential(nn.Linear(71, 32), nn.ReLU(), nn.Linear(32, 4))
 
         def forward(self, x):
             parts = [x]
@@ -110,7 +115,9 @@ def siren(torch, batch):
     class Sine(nn.Module):
         def forward(self, x):
             return torch.sin(30 * x)
-    return nn.Sequential(nn.Linear(2, 32), Sine(), nn.Linear(32, 32), Sine(), nn.Linear(32, 3)), {"x": torch.randn(batch, 2)}
+
+    return nn.Sequential(nn.Linear(2, 32), Sine(), nn.Linear(32, 32), Sine(),
+                         nn.Linear(32, 3)), {"x": torch.randn(batch, 2)}
 
 
 @kind("points")
@@ -127,7 +134,8 @@ def spatial_transformer(torch, batch):
             axis = torch.linspace(-1, 1, 16, dtype=x.dtype)
             ones = torch.ones(16, 16, dtype=x.dtype)
             grid = torch.stack([axis[None].expand(16, 16), axis[:, None].expand(16, 16), ones], -1)
-            return self.net(nn.functional.grid_sample(x, torch.einsum("hwk,nck->nhwc", grid, theta), align_corners=False))
+            return self.net(
+                nn.functional.grid_sample(x, torch.einsum("hwk,nck->nhwc", grid, theta), align_corners=False))
     return Model(), image(torch, batch, 16, 1)
 
 
@@ -142,7 +150,8 @@ def yolo_head(torch, batch):
             super().__init__()
             self.a = nn.Sequential(nn.Conv2d(3, 16, 3, 4, 1), nn.BatchNorm2d(16), nn.SiLU())
             self.b = nn.Sequential(nn.Conv2d(16, 32, 3, 2, 1), nn.BatchNorm2d(32), nn.SiLU())
-            self.heads, self.mix = nn.ModuleList((nn.Conv2d(48, 15, 1), nn.Conv2d(32, 15, 1))), nn.Upsample(scale_factor=2)
+            self.heads, self.mix = nn.ModuleList((nn.Conv2d(48, 15, 1), nn.Conv2d(32, 15,
+                                                                                  1))), nn.Upsample(scale_factor=2)
 
         def forward(self, x):
             a = self.a(x)
@@ -165,7 +174,8 @@ def dueling_dqn(torch, batch):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.body = nn.Sequential(nn.Conv2d(4, 16, 8, 4), nn.ReLU(), nn.Conv2d(16, 32, 4, 2), nn.ReLU(), nn.Flatten())
+            self.body = nn.Sequential(nn.Conv2d(4, 16, 8, 4), nn.ReLU(), nn.Conv2d(16, 32, 4, 2), nn.ReLU(),
+                                      nn.Flatten())
             self.value, self.advantage = nn.Linear(2592, 1), nn.Linear(2592, 6)
 
         def forward(self, x, action):
@@ -182,7 +192,8 @@ def ppo(torch, batch):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.body, self.policy, self.value = nn.Sequential(nn.Linear(8, 32), nn.Tanh()), nn.Linear(32, 4), nn.Linear(32, 1)
+            self.body, self.policy, self.value = nn.Sequential(nn.Linear(8, 32),
+                                                               nn.Tanh()), nn.Linear(32, 4), nn.Linear(32, 1)
 
         def forward(self, x, action, old, advantage, returns):
             h = self.body(x)
@@ -191,7 +202,11 @@ def ppo(torch, batch):
             gain = torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
             entropy = -(logs.exp() * logs).sum(-1).mean()
             return -gain + 0.5 * (self.value(h).squeeze(-1) - returns).square().mean() - 0.01 * entropy
-    return Model(), {"x": torch.randn(batch, 8), "action": torch.randint(0, 4, (batch,)), "old": -torch.rand(batch), "advantage": torch.randn(batch), "returns": torch.randn(batch)}
+
+    return Model(), {
+        "x": torch.randn(batch, 8), "action": torch.randint(0, 4, (batch,)), "old": -torch.rand(batch),
+        "advantage": torch.randn(batch), "returns": torch.randn(batch)
+    }
 
 
 @kind("other")
@@ -201,7 +216,8 @@ def experts(torch, batch):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.gate, self.experts = nn.Linear(16, 4), nn.ModuleList(nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Linear(32, 16)) for _ in range(4))
+            self.gate, self.experts = nn.Linear(16, 4), nn.ModuleList(
+                nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Linear(32, 16)) for _ in range(4))
 
         def forward(self, x):
             values, which = torch.softmax(self.gate(x), -1).topk(2, -1)
@@ -250,7 +266,8 @@ def kan(torch, batch):
             for k in range(1, 4):
                 bases = ((e - g[:, :-(k + 1)]) / (g[:, k:-1] - g[:, :-(k + 1)]) * bases[..., :-1]
                          + (g[:, k + 1:] - e) / (g[:, k + 1:] - g[:, 1:-k]) * bases[..., 1:])
-            return nn.functional.linear(nn.functional.silu(x), self.base) + nn.functional.linear(bases.flatten(1), self.spline.flatten(1))
+            return nn.functional.linear(nn.functional.silu(x), self.base) + nn.functional.linear(
+                bases.flatten(1), self.spline.flatten(1))
     return nn.Sequential(Layer(3, 8), Layer(8, 1)), {"x": torch.randn(batch, 3)}
 
 
@@ -315,10 +332,13 @@ def optical_flow(torch, batch):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.features, self.flow, self.out = nn.Conv2d(1, 4, 3, padding=1), nn.Conv2d(2, 2, 3, padding=1), nn.Conv2d(4, 1, 1)
+            self.features, self.flow, self.out = nn.Conv2d(1, 4, 3,
+                                                           padding=1), nn.Conv2d(2, 2, 3,
+                                                                                 padding=1), nn.Conv2d(4, 1, 1)
 
         def forward(self, a, b):
-            rows, columns = torch.meshgrid(torch.linspace(-1, 1, a.shape[2]), torch.linspace(-1, 1, a.shape[3]), indexing="ij")
+            rows, columns = torch.meshgrid(torch.linspace(-1, 1, a.shape[2]), torch.linspace(-1, 1, a.shape[3]),
+                                           indexing="ij")
             flow = self.flow(torch.cat([a, b], 1)).permute(0, 2, 3, 1)
             grid = torch.stack([columns, rows], -1)[None] + 0.3 * flow
             warped = functional.grid_sample(self.features(b), grid, align_corners=True, padding_mode="reflection")

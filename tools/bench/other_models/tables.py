@@ -54,7 +54,8 @@ def deepfm(torch, batch):
         def __init__(self):
             super().__init__()
             self.table, self.first, self.offsets = nn.Embedding(30, 8), nn.Embedding(30, 1), torch.tensor([0, 10, 20])
-            self.deep = nn.Sequential(nn.Linear(24, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.2), nn.Linear(16, 1))
+            self.deep = nn.Sequential(nn.Linear(24, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.2),
+                                      nn.Linear(16, 1))
 
         def forward(self, c):
             c = c + self.offsets
@@ -94,7 +95,9 @@ def tabnet_like(torch, batch):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.norm, self.mask, self.body, self.head = nn.BatchNorm1d(8), nn.Linear(8, 8), nn.Linear(8, 32), nn.Linear(16, 1)
+            self.norm, self.mask, self.body, self.head = nn.BatchNorm1d(8), nn.Linear(8, 8), nn.Linear(8,
+                                                                                                       32), nn.Linear(
+                                                                                                           16, 1)
 
         def forward(self, x):
             x = self.norm(x)
@@ -110,10 +113,13 @@ def ncf(torch, batch):
         def __init__(self):
             super().__init__()
             self.u, self.i, self.um, self.im = (nn.Embedding(n, 8) for n in (20, 30, 20, 30))
-            self.mlp, self.head = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 8), nn.ReLU()), nn.Linear(16, 1)
+            self.mlp, self.head = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 8),
+                                                nn.ReLU()), nn.Linear(16, 1)
 
         def forward(self, user, item):
-            return self.head(torch.cat([self.u(user) * self.i(item), self.mlp(torch.cat([self.um(user), self.im(item)], -1))], -1)).squeeze(-1)
+            return self.head(
+                torch.cat([self.u(user) * self.i(item),
+                           self.mlp(torch.cat([self.um(user), self.im(item)], -1))], -1)).squeeze(-1)
     return Model(), {"user": torch.randint(0, 20, (batch,)), "item": torch.randint(0, 30, (batch,))}
 
 
@@ -147,7 +153,8 @@ def siamese(torch, batch):
             self.net = nn.Sequential(nn.Conv2d(3, 8, 3, 2), nn.ReLU(), nn.Flatten(), nn.Linear(392, 16))
 
         def forward(self, a, b):
-            return nn.functional.pairwise_distance(nn.functional.normalize(self.net(a)), nn.functional.normalize(self.net(b)))
+            return nn.functional.pairwise_distance(nn.functional.normalize(self.net(a)),
+                                                   nn.functional.normalize(self.net(b)))
     return Model(), {"a": torch.randn(batch, 3, 16, 16), "b": torch.randn(batch, 3, 16, 16)}
 
 
@@ -192,7 +199,8 @@ def arcface(torch, batch):
             self.net, self.weight = nn.Linear(12, 16), nn.Parameter(torch.randn(10, 16))
 
         def forward(self, x, y):
-            cosine = nn.functional.linear(nn.functional.normalize(self.net(x)), nn.functional.normalize(self.weight)).clamp(-0.999, 0.999)
+            cosine = nn.functional.linear(nn.functional.normalize(self.net(x)),
+                                          nn.functional.normalize(self.weight)).clamp(-0.999, 0.999)
             sine = torch.sqrt(1 - cosine.square())
             margin = cosine * 0.8776 - sine * 0.4794
             return 16 * torch.where(nn.functional.one_hot(y, 10).bool(), margin, cosine)
@@ -206,7 +214,8 @@ def barlow_twins(torch, batch):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.net, self.norm = nn.Sequential(nn.Linear(12, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 8)), nn.BatchNorm1d(8, affine=False)
+            self.net, self.norm = nn.Sequential(nn.Linear(12, 16), nn.BatchNorm1d(16), nn.ReLU(),
+                                                nn.Linear(16, 8)), nn.BatchNorm1d(8, affine=False)
 
         def forward(self, a, b):
             c = self.norm(self.net(a)).T @ self.norm(self.net(b)) / a.shape[0]

@@ -6,7 +6,7 @@ from other_models.registry import kind
 
 
 def loss(function):
-    """Registers a loss of scores or embeddings, f(torch, y, t), computed by a small network: y of x, and the target t."""
+    """Registers a loss of scores or embeddings, f(torch, y, t): y is a small network of x, t the target."""
     targets = function.__defaults__[0] if function.__defaults__ else None
 
     def made(torch, batch):
@@ -176,7 +176,8 @@ def multi_margin(torch, y, t=classes):
 def ordinal(torch, y, t=classes):
     levels = (t[:, None] > torch.arange(7)[None]).float()
     logits = y[:, :1] + torch.linspace(-1, 1, 7)[None]
-    return -(torch.nn.functional.logsigmoid(logits) * levels + (torch.nn.functional.logsigmoid(logits) - logits) * (1 - levels)).sum(1).mean()
+    return -(torch.nn.functional.logsigmoid(logits) * levels + (torch.nn.functional.logsigmoid(logits) - logits) *
+             (1 - levels)).sum(1).mean()
 
 
 @loss
@@ -236,7 +237,8 @@ def variance_and_covariance(torch, y, t):
     centred = y - y.mean(dim=0)
     deviation = torch.sqrt(centred.var(dim=0) + 1e-4)
     covariance = centred.T @ centred / (y.shape[0] - 1)
-    return torch.nn.functional.mse_loss(y, t) + torch.relu(1 - deviation).mean() + (covariance * (1 - torch.eye(8))).pow(2).sum() / 8
+    return torch.nn.functional.mse_loss(y, t) + torch.relu(1 - deviation).mean() + (covariance *
+                                                                                    (1 - torch.eye(8))).pow(2).sum() / 8
 
 
 @loss
@@ -282,7 +284,8 @@ def generalized_mean(torch):
             self.p = torch.nn.Parameter(torch.ones(1) * 3)
 
         def forward(self, x):
-            return torch.nn.functional.avg_pool2d(x.clamp(min=1e-6).pow(self.p), (x.size(-2), x.size(-1))).pow(1.0 / self.p)
+            return torch.nn.functional.avg_pool2d(x.clamp(min=1e-6).pow(self.p),
+                                                  (x.size(-2), x.size(-1))).pow(1.0 / self.p)
     return GeM()
 
 

@@ -28,7 +28,8 @@ namespace {
 
 using namespace placement;
 
-// The problem that the pass `place` solves for a plan with in-place pairs: chains of in-place residencies are one buffer.
+// The problem that the pass `place` solves for a plan with in-place pairs: chains of in-place residencies are one
+// buffer.
 Problem problem_of(const Plan& plan) {
   std::vector<size_t> chain(plan.residencies.size());
   std::iota(chain.begin(), chain.end(), size_t{0});
@@ -79,8 +80,8 @@ void measure(const std::string& name, const Problem& problem, int64_t capacity, 
 
 int run(int argc, char** argv) {
   const bool thorough = argc < 2 || std::string_view(argv[1]) != "--quick";
-  fmt::print("| | buffers | by size | s | probe | s | quick | s |{}\n|---|---|---|---|---|---|---|---|{}\n", thorough ? " thorough | s |" : "",
-             thorough ? "---|---|" : "");
+  fmt::print("| | buffers | by size | s | probe | s | quick | s |{}\n|---|---|---|---|---|---|---|---|{}\n",
+             thorough ? " thorough | s |" : "", thorough ? "---|---|" : "");
   int64_t capacity = 0;
   if (!thorough) --argc, ++argv;
   for (int i = 1; i < argc; ++i) {

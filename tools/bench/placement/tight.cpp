@@ -126,8 +126,12 @@ Problem make_planned(const std::vector<Traced>& tensors, double share, uint64_t 
       problem.buffers.push_back({tensor.id, tensor.touches.front(), tensor.touches.back() + 1, tensor.size});
       continue;
     }
-    for (int64_t k = 0, lag = static_cast<int64_t>(random() % 6); k < lag && fits(gap.leaves, gap.leaves + 1, tensor.size); ++k) ++gap.leaves;
-    for (int64_t k = 0, lead = static_cast<int64_t>(random() % 12); k < lead && fits(gap.returns - 1, gap.returns, tensor.size); ++k) --gap.returns;
+    for (int64_t k = 0, lag = static_cast<int64_t>(random() % 6);
+         k < lag && fits(gap.leaves, gap.leaves + 1, tensor.size); ++k)
+      ++gap.leaves;
+    for (int64_t k = 0, lead = static_cast<int64_t>(random() % 12);
+         k < lead && fits(gap.returns - 1, gap.returns, tensor.size); ++k)
+      --gap.returns;
     if (gap.leaves >= gap.returns) gap.returns = gap.leaves;
     problem.buffers.push_back({tensor.id + "@out", tensor.touches.front(), gap.leaves, tensor.size});
     problem.buffers.push_back({tensor.id + "@in", gap.returns, tensor.touches.back() + 1, tensor.size});

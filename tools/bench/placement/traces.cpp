@@ -46,7 +46,9 @@ class Tracer {
   void add(const char* what, int layer, int64_t lower, int64_t upper, int64_t size) {
     problem_.buffers.push_back({what + std::to_string(layer) + "@" + std::to_string(lower), lower, upper, size});
   }
-  bool kept(int i) const { return (trace_ != Trace::recompute && trace_ != Trace::mixed) || i % kSegment == 0 || i == layers_ - 1; }
+  bool kept(int i) const {
+    return (trace_ != Trace::recompute && trace_ != Trace::mixed) || i % kSegment == 0 || i == layers_ - 1;
+  }
   void forward(int i) {
     if (random_() % 3 == 0) add("ws.y", i, step_, step_ + 1, bytes(400));
     since_[static_cast<size_t>(i)] = step_++;
@@ -97,14 +99,17 @@ std::string_view to_string(Trace trace) {
 
 std::vector<Traced> trace_tensors(int layers, uint64_t seed) {
   std::mt19937_64 random(seed);
-  const auto bytes = [&](int64_t most) { return 256 * (1 + static_cast<int64_t>(random() % static_cast<uint64_t>(most))); };
+  const auto bytes = [&](int64_t most) {
+    return 256 * (1 + static_cast<int64_t>(random() % static_cast<uint64_t>(most)));
+  };
   std::vector<Traced> tensors;
   for (int i = 0; i < layers; ++i) {
     const int64_t size = bytes(1000), forward = i, backward = layers + 1 + 3 * (layers - 1 - i);
     std::vector<int64_t> touches = {forward, backward};  // weights, update, data
     if (i + 1 < layers) touches = {forward, forward + 1, backward - 3, backward};
     tensors.push_back({"y" + std::to_string(i), size, touches});
-    tensors.push_back({"dy" + std::to_string(i), size, {i + 1 < layers ? backward - 1 : layers, backward, backward + 2}});
+    tensors.push_back(
+        {"dy" + std::to_string(i), size, {i + 1 < layers ? backward - 1 : layers, backward, backward + 2}});
     tensors.push_back({"dw" + std::to_string(i), bytes(300), {backward, backward + 1}});
     for (const int64_t step : {forward, backward, backward + 2})
       if (random() % 2 == 0) tensors.push_back({"ws" + std::to_string(step), bytes(400), {step}});

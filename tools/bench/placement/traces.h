@@ -4,9 +4,9 @@
 //
 //   plain      y_i lives until its layer's backward steps: nested lifetimes
 //   recompute  of eight layers only the first y_i is kept; the rest is recomputed before their backward steps
-//   offload    half of the y_i are offloaded after their forward use and prefetched some steps before their backward use
-//   mixed      both
-//   tight      when a capacity is reached, the tensor needed last is evicted; it returns as soon as there is room. Live
+//   offload    half of the y_i are offloaded after their forward use and prefetched some steps before their backward
+//   use mixed      both tight      when a capacity is reached, the tensor needed last is evicted; it returns as soon as
+//   there is room. Live
 //              bytes are at the capacity nearly all the time, as in a plan under a tight budget
 #pragma once
 

@@ -30,7 +30,8 @@ def plan(args, net):
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write(net.text())
         file.flush()
-        done = subprocess.run([args.driver, file.name, str(args.effort), *map(str, PERCENTS)], capture_output=True, text=True)
+        done = subprocess.run([args.driver, file.name, str(args.effort), *map(str, PERCENTS)], capture_output=True,
+                              text=True)
     if done.returncode != 0:
         sys.exit(f"{net.name}: exit {done.returncode}: {done.stderr}")
     ours = json.loads(done.stdout)
@@ -104,7 +105,10 @@ def compare(nets, answers, method):
                 shown += f" (≥ {bound:.5g})"
             lower = budget["bound"]
             if best is not None and lower is not None and lower > best * (1 + 1e-9):
-                sys.exit(f"{net.name} at {budget['percent']} %: the planner's bound of {lower} is above {best}, which is possible")
+                sys.exit(
+                    f"{net.name} at {budget['percent']} %: the planner's bound of {lower} is above {best}, which is "
+                    "possible"
+                )
             gap, verdict = None, "—"
             if best is None and proved:
                 verdict = "agree" if ours is None else "**ours fits**"
@@ -118,8 +122,11 @@ def compare(nets, answers, method):
             if gap is not None and gap > (0.01 if method == "milp" else 1e-9):
                 verdict = f"**{verdict.replace('**', '')}**"
                 over.append((net.name, budget, best, gap))
-            lines.append(f"| {net.name} | {len(net.tasks())} | {budget['percent']:g} % | {shown} | "
-                         f"{'—' if ours is None else f'{ours:g}'} | {verdict} | {'—' if ours is None or lower is None else f'{lower:.5g}'} |")
+            lines.append(
+                f"| {net.name} | {len(net.tasks())} | {budget['percent']:g} % | {shown} | "
+                f"{'—' if ours is None else f'{ours:g}'} | {verdict} | "
+                f"{'—' if ours is None or lower is None else f'{lower:.5g}'} |"
+            )
     return lines, over, unknown
 
 
@@ -146,19 +153,30 @@ def main():
     for name, method, some in (("exact", "milp", nets), ("chains", "dp", chains)):
         lines, over, unknown = compare(some, answers, method)
         aim = "1 %" if method == "milp" else "0 %"
-        header = [f"| instance | tasks | budget | {'MILP' if method == 'milp' else 'chain DP'} | ours | gap | our bound |", "|---|---|---|---|---|---|---|"]
-        note = [f"{len(lines)} cells, {len(over)} over the aim of {aim}" + (f"; {unknown} without an exact answer" if unknown else "") + "."]
+        header = [
+            f"| instance | tasks | budget | {'MILP' if method == 'milp' else 'chain DP'} | ours | gap | our bound |",
+            "|---|---|---|---|---|---|---|"
+        ]
+        note = [
+            f"{len(lines)} cells, {len(over)} over the aim of {aim}" +
+            (f"; {unknown} without an exact answer" if unknown else "") + "."
+        ]
         print("\n".join([""] + header + lines + [""] + note))
         if args.write:
             tables.put(name, header + lines + [""] + note)
         missed += len(over)
         if args.shapes:
             for net, budget, best, gap in over:
-                print(f"\n{net} at {budget['percent']:g} %: exact {best}, ours {budget['seconds']}, budget {budget['budget'] // 256} units")
+                print(
+                    f"\n{net} at {budget['percent']:g} %: exact {best}, ours {budget['seconds']}, budget "
+                    f"{budget['budget'] // 256} units"
+                )
                 if budget["seconds"] is None:
                     print(f"  our least is {answers[net]['least_bytes'] // 256} units")
                 else:
-                    print(f"  peak {budget['peak'] // 256} units, again: {' '.join(budget['again'])}\n  {budget['shape']}")
+                    print(
+                        f"  peak {budget['peak'] // 256} units, again: {' '.join(budget['again'])}\n  {budget['shape']}"
+                    )
     seconds = [answer["planning_seconds"] for answer in answers.values()]
     print(f"\nplanning: {max(seconds):.2f} s at most, {sum(seconds) / len(seconds):.2f} s on average")
     return 1 if missed else 0

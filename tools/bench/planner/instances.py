@@ -59,7 +59,10 @@ class Net:
     def text(self):
         rows = self.tasks()
         lines = [f"tensor {name} {units * UNIT}" for name, units in self.bytes.items()]
-        lines += [f"task {name} {kind} {seconds} {' '.join(reads)} -> {' '.join(writes)}" for name, kind, seconds, reads, writes in rows]
+        lines += [
+            f"task {name} {kind} {seconds} {' '.join(reads)} -> {' '.join(writes)}"
+            for name, kind, seconds, reads, writes in rows
+        ]
         return "\n".join(lines) + "\n"
 
 
@@ -68,7 +71,8 @@ def chain(layers, seed=None):
     draw = random.Random(seed)
     net = Net(f"chain{layers}" if seed is None else f"chain{layers}-{seed}")
     for i in range(1, layers + 1):
-        units, forward, stash = (1, 1, 0) if seed is None else (draw.randint(1, 8), draw.randint(1, 10), draw.choice([0, 0, 1, 2]))
+        units, forward, stash = (1, 1, 0) if seed is None else (draw.randint(1, 8), draw.randint(1, 10),
+                                                                draw.choice([0, 0, 1, 2]))
         net.op(f"f{i}", [net.last], units, forward, 2 * forward, reads=[net.last], stash=stash)
     return net
 
@@ -118,7 +122,7 @@ def unet(levels):
 
 
 def random_net(seed, size):
-    """A random graph: fan-out, short and long skips, backward tasks that read inputs, outputs, a saved tensor or nothing."""
+    """A random graph: fan-out, short and long skips. Backward tasks read inputs, outputs, a saved tensor or nothing."""
     draw = random.Random(seed)
     net = Net(f"random{size}-{seed}")
     values, unread = ["y0"], []
@@ -130,9 +134,10 @@ def random_net(seed, size):
             if value not in inputs:
                 inputs.append(value)
         forward = draw.choice([1, 1, 2, 3, 8, 12])
-        values.append(net.op(f"f{i}", inputs, draw.randint(1, 4), forward, 2 * forward,
-                             reads=[value for value in inputs if draw.randrange(2)], reads_output=draw.randrange(3) == 0,
-                             stash=draw.choice([0, 0, 0, 1])))
+        values.append(
+            net.op(f"f{i}", inputs, draw.randint(1, 4), forward, 2 * forward,
+                   reads=[value for value in inputs if draw.randrange(2)], reads_output=draw.randrange(3) == 0,
+                   stash=draw.choice([0, 0, 0, 1])))
     return net
 
 

@@ -41,7 +41,8 @@ class Case(typing.NamedTuple):
     options: str = ""  # HALF stands for half of the host pool of the minimum plan without this option
 
     def __str__(self):
-        return f"{self.spec} {self.device} batch {self.batch} {self.setting}" + (f" {self.options}" if self.options else "")
+        return f"{self.spec} {self.device} batch {self.batch} {self.setting}" + (f" {self.options}"
+                                                                                 if self.options else "")
 
 
 class Laws:
@@ -62,8 +63,13 @@ class Laws:
     def plan(self, case, policy, budget):
         """The plan, or the message if the exit code is 6. Any other result is a violation."""
         self.counts["plans"] += 1
-        command = [self.args.plimsoll, "plan", self.model(case.spec), "--batch", str(case.batch), "--costs", case.device, "--batch-norm", case.setting,
-                   "--policy", policy, "--budget", str(budget), "--effort", str(self.args.effort), "-q", "-o", "-", *case.options.split()]
+        command = [
+            self.args.plimsoll, "plan",
+            self.model(case.spec), "--batch",
+            str(case.batch), "--costs", case.device, "--batch-norm", case.setting, "--policy", policy, "--budget",
+            str(budget), "--effort",
+            str(self.args.effort), "-q", "-o", "-", *case.options.split()
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode == 0:
             plan = json.loads(done.stdout)
@@ -71,7 +77,8 @@ class Laws:
                 self.complain(case, f"{policy} within {budget} takes {plan['summary']['arena_bytes']}")
             return plan, ""
         if done.returncode != 6:
-            self.complain(case, f"{policy} within {budget} exits {done.returncode}: {done.stderr.strip().splitlines()[:1]}")
+            self.complain(case,
+                          f"{policy} within {budget} exits {done.returncode}: {done.stderr.strip().splitlines()[:1]}")
         return None, done.stderr
 
     def complain(self, case, what):
@@ -105,13 +112,17 @@ class Laws:
                 return
             plan, said = self.plan(case, "auto", str(budget))
             if plan is None:
-                self.complain(case, f"no plan within {budget}, though the minimum is {least}: {said.strip().splitlines()[:1]}")
+                self.complain(
+                    case, f"no plan within {budget}, though the minimum is {least}: {said.strip().splitlines()[:1]}")
                 continue
             seconds = plan["summary"]["iteration_seconds"]
-            if case.setting == "whole" and mixes_samples(self, case.spec) and "--sub-batch" not in case.options and plan["rounds"] > 1:
+            if case.setting == "whole" and mixes_samples(
+                    self, case.spec) and "--sub-batch" not in case.options and plan["rounds"] > 1:
                 self.complain(case, f"{plan['rounds']} rounds within {budget}")
             if plan["summary"]["minimum_bytes"] != least:
-                self.complain(case, f"the minimum is {plan['summary']['minimum_bytes']} within {budget}, and {least} when unlimited")
+                self.complain(
+                    case,
+                    f"the minimum is {plan['summary']['minimum_bytes']} within {budget}, and {least} when unlimited")
             if before is not None:
                 self.counts["pairs"] += 1
                 if seconds > before[1] * NEAR:
@@ -135,7 +146,9 @@ class Laws:
             plan, _ = self.plan(case, policy, str(budget))
             self.counts["rivals"] += 1
             if plan is not None and seconds > plan["summary"]["iteration_seconds"] * NEAR:
-                self.complain(case, f"within {budget}, auto takes {seconds} s and {policy} {plan['summary']['iteration_seconds']} s")
+                self.complain(
+                    case,
+                    f"within {budget}, auto takes {seconds} s and {policy} {plan['summary']['iteration_seconds']} s")
 
 
 def run(command):
@@ -146,7 +159,9 @@ def run(command):
 
 
 def policies(plimsoll):
-    return re.findall(r"^ {8,}([a-z][^ \n]*)  ", re.split(r"\n  --policy[ =]", run([plimsoll, "plan", "--help"]))[1].split("\n  -")[0], re.MULTILINE)
+    return re.findall(r"^ {8,}([a-z][^ \n]*)  ",
+                      re.split(r"\n  --policy[ =]", run([plimsoll, "plan", "--help"]))[1].split("\n  -")[0],
+                      re.MULTILINE)
 
 
 def networks(plimsoll):
@@ -166,11 +181,13 @@ def main():
     parser.add_argument("--only", default="", help="networks, separated by ;, default: all of the zoo")
     parser.add_argument("--devices", default="p100,h200")
     parser.add_argument("--batch", default="8", help="one or several, separated by commas")
-    parser.add_argument("--with", dest="options", default="", help="options of plimsoll plan, separated by ;, one case for each")
+    parser.add_argument("--with", dest="options", default="",
+                        help="options of plimsoll plan, separated by ;, one case for each")
     parser.add_argument("--draw", type=int, default=0, help="number of cases to draw in each pass, default: all")
     parser.add_argument("--effort", type=int, default=1)
     parser.add_argument("--pairs", type=int, default=3, help="pairs of budgets per case and pass")
-    parser.add_argument("--rivals", type=int, default=1, help="budgets at which all policies are compared, per case and pass")
+    parser.add_argument("--rivals", type=int, default=1,
+                        help="budgets at which all policies are compared, per case and pass")
     parser.add_argument("--passes", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3600)
     parser.add_argument("--seed", type=int, default=1)
@@ -180,9 +197,11 @@ def main():
     os.makedirs(args.work, exist_ok=True)
     laws = Laws(args)
     specs = args.only.split(";") if args.only else networks(args.plimsoll)
-    cases = [Case(spec, device, int(batch), setting, options.strip()) for spec in specs for device in args.devices.split(",")
-             for batch in args.batch.split(",") for options in args.options.split(";")
-             for setting in (["whole", "split"] if mixes_samples(laws, spec) else ["whole"])]
+    cases = [
+        Case(spec, device, int(batch), setting, options.strip()) for spec in specs for device in args.devices.split(",")
+        for batch in args.batch.split(",") for options in args.options.split(";")
+        for setting in (["whole", "split"] if mixes_samples(laws, spec) else ["whole"])
+    ]
     done = set()
 
     def hold(job):
@@ -195,14 +214,18 @@ def main():
 
     jobs = []
     for seed in range(args.seed, args.seed + args.passes):
-        jobs += [(seed, case) for case in (random.Random(seed).sample(cases, min(args.draw, len(cases))) if args.draw else cases)]
+        jobs += [(seed, case)
+                 for case in (random.Random(seed).sample(cases, min(args.draw, len(cases))) if args.draw else cases)]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         list(pool.map(hold, jobs))
     options = ", ".join(each.strip() or "nothing" for each in args.options.split(";"))
-    text = (f"{len({case.spec for case in done})} networks on {args.devices.replace(',', ' and ')}, {len(done)} of {len(cases)} cases at batch {args.batch.replace(',', ', ')} and "
-            f"effort {args.effort}{f', with {options}' if args.options else ''}: "
-            f"{laws.counts['plans']} plans, {laws.counts['pairs']} pairs of budgets, {laws.counts['rivals']} plans of other policies, "
-            f"{laws.counts['least']} budgets of one byte less than the minimum; {len(laws.broken)} violations.")
+    text = (
+        f"{len({case.spec for case in done})} networks on {args.devices.replace(',', ' and ')}, {len(done)} of "
+        f"{len(cases)} cases at batch {args.batch.replace(',', ', ')} and "
+        f"effort {args.effort}{f', with {options}' if args.options else ''}: "
+        f"{laws.counts['plans']} plans, {laws.counts['pairs']} pairs of budgets, {laws.counts['rivals']} plans of "
+        "other policies, "
+        f"{laws.counts['least']} budgets of one byte less than the minimum; {len(laws.broken)} violations.")
     print(text)
     if args.write:
         tables.put("laws", [text] + [f"- {each}" for each in laws.broken])

@@ -96,7 +96,8 @@ def formulate(net, budget_units):
             if s > last[tensor] or not (makes or known):
                 continue
             there[tensor] = program.variable()
-            terms = [(there[tensor], 1.0)] + ([(before[tensor], -1.0)] if known else []) + ([(run, -1.0)] if makes else [])
+            terms = [(there[tensor], 1.0)
+                    ] + ([(before[tensor], -1.0)] if known else []) + ([(run, -1.0)] if makes else [])
             program.row(terms, -numpy.inf, 0.0)
             if makes or tensor in row[3]:
                 program.row([(there[tensor], 1.0), (run, -1.0)], 0.0, numpy.inf)
@@ -126,13 +127,16 @@ def solve_highspy(program, time_limit):
     lp.col_cost_ = numpy.array(program.cost)
     lp.col_lower_, lp.col_upper_ = numpy.array(program.lower), numpy.ones(n)
     lp.row_lower_, lp.row_upper_ = numpy.array(program.low), numpy.array(program.high)
-    lp.integrality_ = [highspy.HighsVarType.kInteger if whole else highspy.HighsVarType.kContinuous for whole in program.whole]
+    lp.integrality_ = [
+        highspy.HighsVarType.kInteger if whole else highspy.HighsVarType.kContinuous for whole in program.whole
+    ]
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = numpy.array(program.start, dtype=numpy.int32)
     lp.a_matrix_.index_ = numpy.array(program.index, dtype=numpy.int32)
     lp.a_matrix_.value_ = numpy.array(program.value)
     highs = highspy.Highs()
-    for option, value in (("output_flag", False), ("threads", 1), ("time_limit", float(time_limit)), ("mip_rel_gap", 1e-4)):
+    for option, value in (("output_flag", False), ("threads", 1), ("time_limit", float(time_limit)), ("mip_rel_gap",
+                                                                                                      1e-4)):
         highs.setOptionValue(option, value)
     highs.passModel(lp)
     highs.run()

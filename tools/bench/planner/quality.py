@@ -21,7 +21,9 @@ import time
 import tables
 
 # Batches whose unlimited plans fit 16 GiB.
-NETWORKS = {"resnet50": 64, "vgg16": 64, "unet": 16, "mobilenet_v2": 64, "googlenet": 64, "inception_v4": 32, "densenet121": 64}
+NETWORKS = {
+    "resnet50": 64, "vgg16": 64, "unet": 16, "mobilenet_v2": 64, "googlenet": 64, "inception_v4": 32, "densenet121": 64
+}
 AIMS = {66: 2, 50: 4, 33: 9, 25: 15, 10: 35}
 # Bottleneck blocks of ten nodes: 3 convolutions, 3 batch normalizations, 3 ReLUs, an addition. The blocks are narrow:
 # with 64 channels 10,000 layers have 6 GB of weights, and the time would be that of reading them, not of planning.
@@ -31,10 +33,13 @@ TIMES = [("resnet50", "resnet50", 64, 1), ("1,000 layers", "resnet:n=25;25;25;25
 
 
 def model_file(args, spec):
-    path = os.path.join(os.path.dirname(os.path.abspath(args.kept)), spec.replace(":", "-").replace(";", "_").replace(",", "-") + ".onnx")
+    path = os.path.join(os.path.dirname(os.path.abspath(args.kept)),
+                        spec.replace(":", "-").replace(";", "_").replace(",", "-") + ".onnx")
     if not os.path.exists(path):
-        subprocess.run([args.plimsoll, "model", spec.replace(";", ",") + ("," if ":" in spec else ":") + "init=zeros", "-o", path],
-                       check=True, capture_output=True)
+        subprocess.run(
+            [args.plimsoll, "model",
+             spec.replace(";", ",") + ("," if ":" in spec else ":") + "init=zeros", "-o", path], check=True,
+            capture_output=True)
     return path
 
 
@@ -59,15 +64,22 @@ def plan_once(args, spec, batch, device, percent, batch_norm):
     """The summary of a plan and the cost of making it; with {"error"} if there is no plan."""
     out = f"{args.kept}.tmp-{threading.get_ident()}"
     policy = "liveness" if percent == 100 else "auto"
-    command = [args.plimsoll, "plan", model_file(args, spec), "--batch", str(batch), "--costs", device, "--policy", policy,
-               "--budget", f"{percent}%", "--batch-norm", batch_norm, "--precision", args.precision, "--jobs", str(args.threads), "-q", "-o", out]
+    command = [
+        args.plimsoll, "plan",
+        model_file(args, spec), "--batch",
+        str(batch), "--costs", device, "--policy", policy, "--budget", f"{percent}%", "--batch-norm", batch_norm,
+        "--precision", args.precision, "--jobs",
+        str(args.threads), "-q", "-o", out
+    ]
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     said = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    took = {"cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2), "elapsed_seconds": round(time.monotonic() - began, 2),
-            "threads": args.threads, "peak_bytes": usage.ru_maxrss * 1024}
+    took = {
+        "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2), "elapsed_seconds": round(time.monotonic() - began, 2),
+        "threads": args.threads, "peak_bytes": usage.ru_maxrss * 1024
+    }
     if process.returncode != 0:
         return dict(took, error=f"exit {process.returncode}: {said.strip().splitlines()[0] if said.strip() else ''}")
     with open(out, encoding="utf-8") as file:
@@ -90,7 +102,8 @@ def run_jobs(args, jobs, kept):
 
 
 def brief(cell):
-    return cell.get("error") or f"{1e3 * cell['summary']['iteration_seconds']:.1f} ms, {cell['cpu_seconds']} s of planning"
+    return cell.get(
+        "error") or f"{1e3 * cell['summary']['iteration_seconds']:.1f} ms, {cell['cpu_seconds']} s of planning"
 
 
 def cell_text(cell, whole, aim):
@@ -121,8 +134,10 @@ def in_precision(args, device):
 
 def overhead_table(device, kept, chosen):
     """`device`: as in_precision() names it."""
-    lines = [f"| {device} | batch | unlimited | " + " | ".join(f"{p} %, aim ≤ {aim} %" for p, aim in AIMS.items()) + " | planning |",
-             "|---|---|---|" + "---|" * (len(AIMS) + 1)]
+    lines = [
+        f"| {device} | batch | unlimited | " + " | ".join(f"{p} %, aim ≤ {aim} %" for p, aim in AIMS.items()) +
+        " | planning |", "|---|---|---|" + "---|" * (len(AIMS) + 1)
+    ]
     missed = cells = 0
     for name, batch in NETWORKS.items():
         whole = kept.get(f"{name} {batch} {device} 100")
@@ -144,13 +159,19 @@ def overhead_table(device, kept, chosen):
 
 
 def times_table(kept):
-    lines = ["| network | batch | device | budget | planning | processor time | aim | peak memory | overhead |", "|---|---|---|---|---|---|---|---|---|"]
+    lines = [
+        "| network | batch | device | budget | planning | processor time | aim | peak memory | overhead |",
+        "|---|---|---|---|---|---|---|---|---|"
+    ]
     for name, spec, batch, aim in TIMES:
         cell, whole = kept.get(f"time {spec} {batch} p100 50"), kept.get(f"time {spec} {batch} p100 100")
         if cell is None:
             continue
         overhead = cell_text(cell, whole, 1e9)[0] if whole and "error" not in whole else ""
-        lines.append(f"| {name} | {batch} | p100 | 50 % | {cell['elapsed_seconds']:.1f} s, {cell['threads']} threads | {cell['cpu_seconds']:.1f} s | {aim} s | {cell['peak_bytes'] / 2**20:.0f} MiB | {overhead} |")
+        lines.append(
+            f"| {name} | {batch} | p100 | 50 % | {cell['elapsed_seconds']:.1f} s, {cell['threads']} threads | "
+            f"{cell['cpu_seconds']:.1f} s | {aim} s | {cell['peak_bytes'] / 2**20:.0f} MiB | {overhead} |"
+        )
     return lines
 
 
@@ -163,9 +184,11 @@ def main():
     parser.add_argument("--budgets", default=",".join(map(str, AIMS)))
     parser.add_argument("--precision", default="fp32", help="fp32 or bf16")
     parser.add_argument("--fresh", action="store_true", help="recompute stored results")
-    parser.add_argument("--times", action="store_true", help="measure planning time of networks of growing depth instead")
+    parser.add_argument("--times", action="store_true",
+                        help="measure planning time of networks of growing depth instead")
     parser.add_argument("--jobs", type=int, default=1, help="number of concurrent plans")
-    parser.add_argument("--threads", type=int, help="threads of each plan; default: 1, and with --times the number of processors")
+    parser.add_argument("--threads", type=int,
+                        help="threads of each plan; default: 1, and with --times the number of processors")
     parser.add_argument("--write", action="store_true", help="write the tables to docs/benchmarks/planner.md")
     args = parser.parse_args()
     args.threads = args.threads or (len(os.sched_getaffinity(0)) if args.times else 1)
@@ -177,11 +200,13 @@ def main():
     jobs = []
     chosen = [name for name in NETWORKS if name in args.only.split(",")]
     if args.times:
-        jobs = [(f"time {spec} {batch} p100 {percent}", spec, batch, "p100", percent) for _, spec, batch, _ in TIMES for percent in (100, 50)]
+        jobs = [(f"time {spec} {batch} p100 {percent}", spec, batch, "p100", percent) for _, spec, batch, _ in TIMES
+                for percent in (100, 50)]
     else:
         for percent in [100] + [int(word) for word in args.budgets.split(",")]:
             for device in args.devices.split(","):
-                jobs += [(f"{name} {NETWORKS[name]} {in_precision(args, device)} {percent}", name, NETWORKS[name], device, percent) for name in chosen]
+                jobs += [(f"{name} {NETWORKS[name]} {in_precision(args, device)} {percent}", name, NETWORKS[name],
+                          device, percent) for name in chosen]
     for job in jobs:
         model_file(args, job[1])
     run_jobs(args, [job for job in jobs if args.fresh or job[0] not in kept], kept)

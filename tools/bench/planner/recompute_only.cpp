@@ -7,8 +7,8 @@
 //   task data once 0 -> y0          a forward task that must not be recomputed
 //
 // Tasks run in the order of the file. Percentages refer to the memory that keeping every tensor takes. The answer lists
-// the order, and for each budget the seconds, the bytes, every recomputation, and the bound of passes/search/bound.h. No
-// exact answer may be below this bound. The checker has accepted each plan.
+// the order, and for each budget the seconds, the bytes, every recomputation, and the bound of passes/search/bound.h.
+// No exact answer may be below this bound. The checker has accepted each plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +21,7 @@
 
 #include "compiler/check/check.h"
 #include "passes/candidate.h"
+#include "passes/policies.h"
 #include "passes/search/bound.h"
 #include "passes/search/frontier.h"
 
@@ -41,7 +42,9 @@ struct Instance {
   FileCosts costs = {};
 };
 
-Error malformed(int line, const std::string& what) { return Error{ExitCode::usage, fmt::format("line {}: {}", line, what)}; }
+Error malformed(int line, const std::string& what) {
+  return Error{ExitCode::usage, fmt::format("line {}: {}", line, what)};
+}
 
 Result<Instance> read_instance(std::istream& in) {
   Instance instance;
@@ -56,7 +59,8 @@ Result<Instance> read_instance(std::istream& in) {
     words >> name;
     if (what == "tensor") {
       int64_t bytes = 0;
-      if (!(words >> bytes) || bytes <= 0 || bytes % 256 != 0) return malformed(at, "bytes are not a positive multiple of 256");
+      if (!(words >> bytes) || bytes <= 0 || bytes % 256 != 0)
+        return malformed(at, "bytes are not a positive multiple of 256");
       tensors[name] = instance.graph.tensors.push_back({.name = name, .type = {DataType::f32, {{bytes / 4}}}});
       continue;
     }

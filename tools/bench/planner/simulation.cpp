@@ -19,7 +19,8 @@
 #include <limits>
 
 #include "passes/candidate.h"
-#include "passes/schedule/copies.h"
+#include "passes/policies.h"
+#include "passes/schedule/evaluate.h"
 #include "passes/schedule/lower.h"
 #include "passes/simulate.h"
 
@@ -31,18 +32,23 @@ constexpr int kRuns = 200;
 
 class SameCosts final : public Costs {
  public:
-  LinkRates links() const override { return {.d2h_bytes_per_second = 1e10, .h2d_bytes_per_second = 1e10, .latency_seconds = 1e-5, .slowdown = 0.1}; }
+  LinkRates links() const override {
+    return {.d2h_bytes_per_second = 1e10, .h2d_bytes_per_second = 1e10, .latency_seconds = 1e-5, .slowdown = 0.1};
+  }
   Status prepare(const TaskGraph&, int64_t) override { return {}; }
   std::span<const AlgorithmCost> algorithms(const Task&, int64_t) const override { return costs_; }
 
  private:
-  const std::vector<AlgorithmCost> costs_ = {{.name = "fast", .workspace_bytes = kElements, .seconds = 1e-3}, {.name = "small", .seconds = 2e-3}};
+  const std::vector<AlgorithmCost> costs_ = {{.name = "fast", .workspace_bytes = kElements, .seconds = 1e-3},
+                                             {.name = "small", .seconds = 2e-3}};
 };
 
 TaskGraph chain(int layers) {
   TaskGraph graph{.name = "chain"};
   graph.batch = 1;
-  const auto tensor = [&](const std::string& name) { return graph.tensors.push_back({.name = name, .type = {DataType::f32, {{kElements}}}}); };
+  const auto tensor = [&](const std::string& name) {
+    return graph.tensors.push_back({.name = name, .type = {DataType::f32, {{kElements}}}});
+  };
   const auto add = [&](const std::string& name, TaskKind kind, std::vector<TensorId> reads, TensorId write) {
     Task task{.name = name, .op = "Bench", .layer = name, .kernel = "Bench"};
     task.kind = kind;
@@ -61,7 +67,8 @@ TaskGraph chain(int layers) {
   add("loss", TaskKind::loss, {y.back()}, gradient);
   for (int layer = layers; layer > 0; --layer) {
     const TensorId next = tensor(fmt::format("dy{}", layer));
-    add(fmt::format("b{}", layer), TaskKind::backward, {gradient, y[static_cast<size_t>(layer)], y[static_cast<size_t>(layer) - 1]}, next);
+    add(fmt::format("b{}", layer), TaskKind::backward,
+        {gradient, y[static_cast<size_t>(layer)], y[static_cast<size_t>(layer) - 1]}, next);
     gradient = next;
   }
   return graph;
@@ -102,7 +109,9 @@ std::string row(const char* what, size_t steps, Body body) {
     least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     instructions = counted.so_far() - before;
   }
-  const std::string each = instructions > 0 ? fmt::format("{:.1f}", static_cast<double>(instructions) / static_cast<double>(steps)) : "not counted";
+  const std::string each = instructions > 0
+                               ? fmt::format("{:.1f}", static_cast<double>(instructions) / static_cast<double>(steps))
+                               : "not counted";
   return fmt::format("| {} | {} | {:.2f} ms | {} |\n", what, steps, 1e3 * least, each);
 }
 
@@ -120,13 +129,14 @@ Status run(int layers) {
     if (id % 5 == 3) decisions.activations[id] = {.kind = schedule::DecisionKind::recompute};
   }
   schedule::Trace trace;
-  schedule::Lowering(model).lower_possible(decisions, trace);
+  schedule::lower_possible(model, decisions, trace);
   schedule::Evaluator evaluator(model);
-  const schedule::Outcome outcome = schedule::time_copies(model, evaluator, trace, kNoLimit);
+  const schedule::Outcome outcome = evaluator.time_copies(trace, kNoLimit);
   PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, with_schedule(policy, trace), outcome.peak_bytes));
   const Context context{.graph = graph, .choices = candidate.choices, .policy = policy, .links = candidate.links};
   double seconds = 0;
-  const std::string search = row("search", trace.size(), [&] { seconds += evaluator.evaluate(trace, outcome.peak_bytes).seconds; });
+  const std::string search =
+      row("search", trace.size(), [&] { seconds += evaluator.evaluate(trace, outcome.peak_bytes).seconds; });
   const std::string pass = row("plan", plan.steps.size(), [&] { static_cast<void>(simulate(plan, context)); });
   if (seconds <= 0) return Error{ExitCode::internal, "the evaluator says that nothing takes any time"};
   fmt::print("| simulation of | steps | one takes | instructions a step |\n|---|---|---|---|\n{}{}", search, pass);
