@@ -1,15 +1,16 @@
-// Optimizer state in bf16 or in 8 bits: how a number in f32 is stored, and read back. An update reads its state, computes
-// in f32, and stores the new state; only what is stored is rounded.
+// Optimizer state in bf16 or in 8 bits: how a number in f32 is stored, and read back. An update reads its state,
+// computes in f32, and stores the new state. Only what is stored is rounded.
 //
 // Rounding to the nearest would stall the state: Adam's second moment changes by a thousandth of its distance to the
 // new value in a step, and bf16 has no number that near. So the direction is random, with the probability that makes
 // the mean exact. The random bits depend on the run's seed, the iteration, and the bits of the element's weight and
-// gradient, not on the element's place. So they are the same on every rank, in every layout, and for slices of a tensor.
+// gradient, not on the element's place. So they are the same on every rank, in every layout, and for slices of a
+// tensor.
 //
 // bf16: two random outcomes, the neighbours of the number.
 // q8 and uq8: blocks of 256 elements (runtime/attrs/tensor.h), as in Dettmers et al., "8-bit Optimizers via Block-wise
-// Quantization", 2022. The scale is the block's largest magnitude. A code is a number in [0, 1], in q8 with a sign: 0, or
-// one of the decades up to 1, the largest with 64 cells (uq8: 128), and each further one with half as many.
+// Quantization", 2022. The scale is the block's largest magnitude. A code is a number in [0, 1], in q8 with a sign: 0,
+// or one of the decades up to 1, the largest with 64 cells (uq8: 128), and each further one with half as many.
 //
 //   q8    s 0000001  (10^-7, 10^-6]  1 cell        s: the sign. The leading 1 gives the decade, the bits after it the
 //         s 000001x  (10^-6, 10^-5]  2 cells       cell. A cell stands for its middle, the last one for 1, so that the
@@ -104,10 +105,11 @@ PLIMSOLL_HOST_AND_DEVICE inline uint32_t code_of(float magnitude, float share) {
                                        : cells - 2 + (at - (cells - 2)) * (1.0F / 1.5F);
   float number = at < 0 ? to_below : at;
   number = at > (cells < kMost ? cells - 1 : cells - 2) ? to_above : number;
-  number = magnitude >= 1 ? kMost - 1 : number;
+  number = magnitude < 1 ? number : kMost - 1;  // NaN, too: as an integer, it would be undefined
   const int32_t code = static_cast<int32_t>(cells) + static_cast<int32_t>(number + share + 1) - 1;
-  const int32_t least = !kSigned && magnitude > 0 ? 1 : 0;
-  return static_cast<uint32_t>(code > least ? code : least);
+  const int32_t least = !kSigned && magnitude > 0 ? 1 : 0, most = (2 << kDecades<kSigned>) - 1;
+  const int32_t at_least = code > least ? code : least;
+  return static_cast<uint32_t>(at_least < most ? at_least : most);  // 127 + share + 1 may be rounded up to 129
 }
 
 // What a code without its sign stands for.

@@ -97,7 +97,10 @@ class Implements {
   // The bytes that a part of a tensor would have in f32. {-1, -1}: it does not begin or end between two elements.
   static Block in_f32(DataType stored, Block part) {
     constexpr Block kNone{-1, -1};
-    if (stored == DataType::bf16) return part.offset % 2 + part.bytes % 2 == 0 ? Block{2 * part.offset, 2 * part.bytes} : kNone;
+    if (stored == DataType::bf16) {
+      const bool even = part.offset % 2 == 0 && part.bytes % 2 == 0;
+      return even ? Block{2 * part.offset, 2 * part.bytes} : kNone;
+    }
     if (!is_in_blocks(stored)) return part;
     const int64_t block = kBlockElements + kScaleBytes, rest = part.bytes % block;
     if (part.offset % block != 0 || (rest > 0 && rest <= kScaleBytes)) return kNone;

@@ -14,7 +14,8 @@ namespace plimsoll {
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();  // as an attribute in generated code
 
 // bf16: the upper half of an f32, so the same range with 8 significant bits. A kernel computes with it in f32.
-// q8, uq8: optimizer state in 8 bits, with a scale for each block of elements (runtime/reduced_state.h); uq8 has no sign.
+// q8, uq8: optimizer state in 8 bits, with a scale for each block of elements (runtime/reduced_state.h). uq8 has no
+// sign.
 enum class DataType : uint8_t { f32, i32, i64, u8, bf16, q8, uq8 };
 
 // Of one element. In blocks, that of the code.

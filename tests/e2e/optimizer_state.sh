@@ -1,10 +1,10 @@
-# --optimizer-state bf16 and int8: it takes fewer bytes and learns as fp32; every budget, with slices and residence on the
-# host, gives the same bits; checkpoints hold f32 and continue with the same bits; wrong requests name the flag.
+# --optimizer-state bf16 and int8: it takes fewer bytes and learns as fp32. Every budget, with slices and residence on
+# the host, gives the same bits. Checkpoints hold f32 and continue with the same bits. Wrong requests name the flag.
 . "$PLIMSOLL_E2E/trainer.bash"
 . "$PLIMSOLL_E2E/homes.bash"
 plimsoll model vgg11:input=32,width=8,hidden=512,classes=10 -o vgg.onnx -q
 random_data 32 3 32 10
-state_bytes() { # PLAN BYTES_PER_WEIGHT: of the state in a plan with momentum or Lion, in per cent of the weights' bytes
+state_bytes() { # PLAN: of the state in a plan with momentum or Lion, in per cent of the weights' bytes
   $python - "$1" <<'PY'
 import json, sys
 tensors = [t for t in json.load(open(sys.argv[1]))["tensors"] if "slice_of" not in t]
@@ -18,14 +18,16 @@ for state in bf16 int8; do
   for optimizer in momentum adam adamw lamb lion; do
     [[ $state-$optimizer != int8-lamb ]] || continue
     for options in "--policy auto --budget 60%" "--policy auto --sub-batch 2" "--policy vdnn-all:m" "--ranks 2"; do
-      plimsoll plan vgg.onnx --batch 4 --optimizer $optimizer --optimizer-state $state --costs modelled $options -q -o plan.json
+      plimsoll plan vgg.onnx --batch 4 --optimizer $optimizer --optimizer-state $state --costs modelled $options \
+        -q -o plan.json
       plimsoll verify plan.json -q
     done
   done
   plimsoll plan vgg.onnx --batch 4 --optimizer-state $state --costs modelled -q -o $state.json
   grep -q "\"optimizer_state\":\"$state\"" $state.json || fail "plan.json does not say $state"
 done
-[[ $(state_bytes bf16.json) == 50 && $(state_bytes int8.json) == 25 ]] || fail "$(state_bytes bf16.json) and $(state_bytes int8.json) %"
+[[ $(state_bytes bf16.json) == 50 && $(state_bytes int8.json) == 25 ]] ||
+  fail "state has $(state_bytes bf16.json) % and $(state_bytes int8.json) % of the weights' bytes"
 
 # --- the same bits with everything in the arena and at the least budget, from each other's checkpoints
 for state in bf16 int8; do
@@ -38,8 +40,8 @@ for state in bf16 int8; do
   trained $state-home resumed.onnx --steps 4 --checkpoint ck-$state --resume
   same a.onnx resumed.onnx
 done
-(( $($python -c 'import json; print(sum("slice_of" in t for t in json.load(open("bf16-home/plan.json"))["tensors"]))') >= 8 )) ||
-  fail "no slices of state in bf16"
+slices=$($python -c 'import json; print(sum("slice_of" in t for t in json.load(open("bf16-home/plan.json"))["tensors"]))')
+(( slices >= 8 )) || fail "$slices slices of state in bf16"
 
 # --- near fp32, whose checkpoints it continues
 build_trainer fp32 vgg.onnx --batch 4 --sub-batch 2 --threads 1 --optimizer adam --clip-norm 1
@@ -50,7 +52,8 @@ trained fp32 part.onnx --steps 2 --checkpoint ck
 trained int8-device more.onnx --steps 4 --checkpoint ck --resume
 $python - <<'PY'
 import json
-losses = {name: [json.loads(line)["loss"] for line in open(name + ".jsonl")] for name in ("fp32", "bf16-device", "int8-device")}
+names = "fp32", "bf16-device", "int8-device"
+losses = {name: [json.loads(line)["loss"] for line in open(name + ".jsonl")] for name in names}
 print(losses)
 for name, near in (("bf16-device", 0.02), ("int8-device", 0.05)):
     assert losses[name] != losses["fp32"], name
@@ -58,7 +61,10 @@ for name, near in (("bf16-device", 0.02), ("int8-device", 0.05)):
 PY
 
 # --- refused
-expect 2 plimsoll plan vgg.onnx --batch 4 --optimizer-state fp16 -o x.json;                   says "fp32, bf16 or int8"
-expect 2 plimsoll plan vgg.onnx --batch 4 --optimizer sgd --optimizer-state bf16 -o x.json;   says "--optimizer-state bf16"; says "keeps no state"
-expect 2 plimsoll plan vgg.onnx --batch 4 --optimizer lamb --optimizer-state int8 -o x.json;  says "--optimizer-state int8"; says "lamb"
-expect 2 plimsoll plan vgg.onnx --batch 4 --rules vdnn --optimizer-state bf16 -o x.json;      says "--optimizer-state"
+refused() { # ARGUMENTS...
+  expect 2 plimsoll plan vgg.onnx --batch 4 "$@" -o x.json
+}
+refused --optimizer-state fp16; says "fp32, bf16 or int8"
+refused --optimizer sgd --optimizer-state bf16; says "--optimizer-state bf16"; says "keeps no state"
+refused --optimizer lamb --optimizer-state int8; says "--optimizer-state int8"; says "lamb"
+refused --rules vdnn --optimizer-state bf16; says "--optimizer-state"

@@ -4,7 +4,7 @@
 //
 // The first pass updates m and v, and writes the sums of squares of each stretch of w and u to the workspace. They are
 // added in order, in double precision, so the bits do not depend on the number of threads. The second pass recomputes u
-// and updates w. State in bf16 is rounded in the first pass (runtime/reduced_state.h), and both passes use what is stored.
+// and updates w. State in bf16 is rounded in the first pass (runtime/reduced_state.h). Both passes use what is stored.
 #include <algorithm>
 #include <cmath>
 
