@@ -17,7 +17,7 @@ PY
 for state in bf16 int8; do
   for optimizer in momentum adam adamw lamb lion; do
     [[ $state-$optimizer != int8-lamb ]] || continue
-    for options in "--policy auto --budget 60%" "--policy auto --sub-batch 2" "--policy vdnn-all:m" "--ranks 2"; do
+    for options in "--policy auto --budget 75%" "--policy auto --sub-batch 2" "--policy vdnn-all:m" "--ranks 2"; do
       plimsoll plan vgg.onnx --batch 4 --optimizer $optimizer --optimizer-state $state --costs modelled $options \
         -q -o plan.json
       plimsoll verify plan.json -q
@@ -29,7 +29,7 @@ done
 [[ $(state_bytes bf16.json) == 50 && $(state_bytes int8.json) == 25 ]] ||
   fail "state has $(state_bytes bf16.json) % and $(state_bytes int8.json) % of the weights' bytes"
 
-# --- the same bits with everything in the arena and at the least budget, from each other's checkpoints
+# --- the same bits with everything in the arena and at the minimum budget, from each other's checkpoints
 for state in bf16 int8; do
   options="--batch 4 --sub-batch 2 --threads 1 --optimizer adam --clip-norm 1 --optimizer-state $state"
   pair $state vgg.onnx $options
@@ -40,25 +40,56 @@ for state in bf16 int8; do
   trained $state-home resumed.onnx --steps 4 --checkpoint ck-$state --resume
   same a.onnx resumed.onnx
 done
-slices=$($python -c 'import json; print(sum("slice_of" in t for t in json.load(open("bf16-home/plan.json"))["tensors"]))')
+slices=$($python - <<'PY'
+import json
+print(sum("slice_of" in tensor for tensor in json.load(open("bf16-home/plan.json"))["tensors"]))
+PY
+)
 (( slices >= 8 )) || fail "$slices slices of state in bf16"
 
 # --- near fp32, whose checkpoints it continues
 build_trainer fp32 vgg.onnx --batch 4 --sub-batch 2 --threads 1 --optimizer adam --clip-norm 1
 for state in fp32 bf16-device int8-device; do
-  trained $state loss.onnx --steps 16 --lr 0.001 --metrics $state.jsonl
+  trained $state $state.onnx --steps 16 --lr 0.001 --metrics $state.jsonl
 done
 trained fp32 part.onnx --steps 2 --checkpoint ck
 trained int8-device more.onnx --steps 4 --checkpoint ck --resume
+# In bf16, a step is off by at most the sum of a 128th of m and half of a 128th of v. In 8 bits, v of a small element is
+# at most 2.1 times what it should be, or 0.6 times, which makes a step smaller or larger by a third. So the loss may be
+# off by 2 % and 33 % of what has been learned.
 $python - <<'PY'
 import json
 names = "fp32", "bf16-device", "int8-device"
 losses = {name: [json.loads(line)["loss"] for line in open(name + ".jsonl")] for name in names}
 print(losses)
-for name, near in (("bf16-device", 0.02), ("int8-device", 0.05)):
+learned = losses["fp32"][0] - min(losses["fp32"])
+assert learned > 0.1, learned
+for name, part in (("bf16-device", 0.02), ("int8-device", 0.33)):
     assert losses[name] != losses["fp32"], name
-    assert max(abs(a - b) for a, b in zip(losses[name], losses["fp32"])) < near * losses["fp32"][0], name
+    off = max(abs(a - b) for a, b in zip(losses[name], losses["fp32"]))
+    assert off < part * learned, (name, off, learned)
 PY
+
+# --- two ranks add up gradients in another order, so other bits are rounded: they are as far from one process as it is
+# from fp32 (sqrt(2) times, if both roundings are independent)
+if command -v mpirun >/dev/null && [[ -e $PLIMSOLL_BUILD/runtime/libplimsoll_ranks_host.a ]]; then
+  . "$PLIMSOLL_E2E/ranks.bash"
+  build_trainer two vgg.onnx --batch 4 --sub-batch 2 --threads 1 --optimizer adam --clip-norm 1 --ranks 2 \
+    --optimizer-state bf16
+  expect 0 mpirun -np 2 two/build/train --data npy:x.npy,y.npy --no-shuffle --steps 16 --lr 0.001 --save two.onnx
+  $python - <<'PY'
+import numpy as np
+import onnx
+from onnx import numpy_helper
+def weights(path):
+    return np.concatenate([numpy_helper.to_array(i).ravel().astype(np.float64)
+                           for i in onnx.load(path).graph.initializer])
+fp32, one, two = weights("fp32.onnx"), weights("bf16-device.onnx"), weights("two.onnx")
+rounded, apart = np.linalg.norm(one - fp32), np.linalg.norm(two - one)
+print(f"one process from fp32 {rounded:.3e}, two ranks from one process {apart:.3e}")
+assert 0 < apart < 2 * rounded, (apart, rounded)
+PY
+fi
 
 # --- refused
 refused() { # ARGUMENTS...

@@ -125,8 +125,8 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
       nesterov("nesterov", cl::desc("Nesterov momentum, for --optimizer momentum"), cl::sub(sub)),
       optimizer_state(
           "optimizer-state", cl::init("fp32"), cl::value_desc("NAME"),
-          cl::desc("how the optimizer's state is stored: fp32 (default); bf16: half of the bytes; int8: a quarter, with "
-                   "a scale for each block of 256 numbers. Updates compute in fp32"),
+          cl::desc("how the optimizer's state is stored: fp32 (default); bf16: half of the bytes; int8: a quarter, "
+                   "with a scale for each block of 256 numbers. Updates compute in fp32"),
           cl::sub(sub)),
       weights(sub),
       target("target", cl::init("host"), cl::value_desc("NAME"),
