@@ -70,27 +70,6 @@ for name, part in (("bf16-device", 0.02), ("int8-device", 0.33)):
     assert off < part * learned, (name, off, learned)
 PY
 
-# --- two ranks add up gradients in another order, so other bits are rounded: they are as far from one process as it is
-# from fp32 (sqrt(2) times, if both roundings are independent)
-if command -v mpirun >/dev/null && [[ -e $PLIMSOLL_BUILD/runtime/libplimsoll_ranks_host.a ]]; then
-  . "$PLIMSOLL_E2E/ranks.bash"
-  build_trainer two vgg.onnx --batch 4 --sub-batch 2 --threads 1 --optimizer adam --clip-norm 1 --ranks 2 \
-    --optimizer-state bf16
-  expect 0 mpirun -np 2 two/build/train --data npy:x.npy,y.npy --no-shuffle --steps 16 --lr 0.001 --save two.onnx
-  $python - <<'PY'
-import numpy as np
-import onnx
-from onnx import numpy_helper
-def weights(path):
-    return np.concatenate([numpy_helper.to_array(i).ravel().astype(np.float64)
-                           for i in onnx.load(path).graph.initializer])
-fp32, one, two = weights("fp32.onnx"), weights("bf16-device.onnx"), weights("two.onnx")
-rounded, apart = np.linalg.norm(one - fp32), np.linalg.norm(two - one)
-print(f"one process from fp32 {rounded:.3e}, two ranks from one process {apart:.3e}")
-assert 0 < apart < 2 * rounded, (apart, rounded)
-PY
-fi
-
 # --- refused
 refused() { # ARGUMENTS...
   expect 2 plimsoll plan vgg.onnx --batch 4 "$@" -o x.json
