@@ -1,5 +1,5 @@
 // play_address, play_thread SPEC name=value…: plays a plan of a zoo network in this process, under a sanitizer.
-//   batch, sub-batch, iterations, spill (1: to a file)
+//   batch, sub-batch, iterations, spill (1: to a file), bf16 (1: instead of fp32)
 //   policy=NAME, percent   a plan of this policy. Its budget is `percent` % of the way from the minimum to the
 //                          unlimited arena. Without `policy`, a plan with random decisions, set by:
 //   seed, offload, recompute, gap, homes
@@ -73,7 +73,8 @@ int run(const std::string& spec, const std::string& policy, Arguments given) {
     return given.contains(name) ? given.at(name) : otherwise;
   };
   const int64_t batch = argument("batch", 4);
-  Result<Network> network = make_network(spec, batch, policy.empty() ? argument("sub-batch", batch) : batch);
+  Result<Network> network = make_network(spec, batch, policy.empty() ? argument("sub-batch", batch) : batch,
+                                         argument("bf16", 0) != 0);
   if (!network.ok()) return fmt::print(stderr, "error: {}\n", network.error().message), 1;
   Result<Plan> plan = make(*network, policy, given);
   if (!plan.ok()) return fmt::print(stderr, "error: {}\n", plan.error().message), 1;

@@ -14,12 +14,37 @@
 #include "compiler/network/fuse_additions.h"
 #include "compiler/network/layout.h"
 #include "compiler/network/loss.h"
+#include "compiler/network/precision.h"
 #include "compiler/training/build.h"
 #include "models/zoo.h"
 #include "passes/planner.h"
 #include "runtime/profile/kernel_registry.h"
 #include "runtime/program.h"
 #include "runtime/streams.h"
+
+namespace plimsoll {
+namespace {
+
+// Kernels by their names, as generated code has them by their types.
+struct ByName {
+  using Attrs = KernelCall;
+  static constexpr std::string_view kName = "ByName";
+  static std::vector<Algorithm> algorithms(const KernelCall& call, std::span<const OperandDesc>) {
+    return algorithms_of(call);
+  }
+  static std::unique_ptr<Kernel> make(const KernelCall& call, std::span<const OperandDesc>,
+                                      std::string_view algorithm) {
+    return make_kernel(call, algorithm);
+  }
+};
+
+}  // namespace
+
+// The registry's kernels are for any precision by themselves.
+template <>
+struct InAnyPrecision<ByName> : ByName {};
+
+}  // namespace plimsoll
 
 namespace plimsoll::test {
 namespace {
@@ -36,19 +61,6 @@ uint64_t random_bits(uint64_t stream, uint64_t i) {
 float random_real(uint64_t stream, uint64_t i) {  // [-1, 1)
   return static_cast<float>(static_cast<double>(random_bits(stream, i) >> 11) * 0x1p-52 - 1);
 }
-
-// Kernels by their names, as generated code has them by their types.
-struct ByName {
-  using Attrs = KernelCall;
-  static constexpr std::string_view kName = "ByName";
-  static std::vector<Algorithm> algorithms(const KernelCall& call, std::span<const OperandDesc>) {
-    return algorithms_of(call);
-  }
-  static std::unique_ptr<Kernel> make(const KernelCall& call, std::span<const OperandDesc>,
-                                      std::string_view algorithm) {
-    return make_kernel(call, algorithm);
-  }
-};
 
 void build(KernelSet& kernels, const KernelTable& table, int64_t samples) {
   for (size_t i = 0; i < table.uses.size(); ++i) {
@@ -141,7 +153,7 @@ void fill(const Tensor& tensor, uint64_t stream, float* to) {
 
 }  // namespace
 
-Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub_batch) {
+Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub_batch, bool in_bf16) {
   std::string path = (std::filesystem::temp_directory_path() / "plimsoll-model-XXXXXX").string();
   const int file = mkstemp(path.data());
   if (file >= 0) close(file);
@@ -153,6 +165,7 @@ Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub
   PLIMSOLL_TRY(attach_loss(model->network, LossKind::softmax_cross_entropy, notes));
   fuse_additions(model->network);
   fuse_activations(model->network);
+  if (in_bf16) PLIMSOLL_TRY(assign_precision(model->network, {.precision = Precision::bf16}));
   assign_layouts(model->network, __builtin_cpu_supports("avx512f") ? Layout::nChw16c
                                  : __builtin_cpu_supports("avx2")  ? Layout::nChw8c
                                                                    : Layout::plain);

@@ -20,7 +20,8 @@ struct Network {
   std::unique_ptr<Costs> costs = {};
   int64_t batch = 1, sub_batch = 1;
 };
-Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub_batch);
+Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub_batch,
+                             bool in_bf16 = false);
 
 // The plan of `policy` in rounds of `sub_batch`. The budget is this share of the way from the minimum to the unlimited
 // arena. Before: `network` is for one round. After: it is the network of this plan, and cannot be used for another.

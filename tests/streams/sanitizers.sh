@@ -22,6 +22,10 @@ watched $resnet "${all[@]}"
 watched $lstm "${all[@]}"
 watched densenet121:input=16,stem=cifar,growth=16,classes=10 "${small[@]}"
 watched googlenet:input=64,classes=10,paper=1 "${small[@]}"
+# In bf16 weights are cast, and the casts are recomputed and offloaded as well.
+in_bf16=("${small[@]/%/ bf16=1}" "policy=auto percent=20 batch=3 sub-batch=2 bf16=1")
+watched $resnet "${in_bf16[@]}"
+watched $lstm "${in_bf16[@]}"
 
 # The thread that reads ahead; and a trainer that would use samples beyond their lifetime.
 expect 0 feed_thread;        says "2 failures"
@@ -37,6 +41,7 @@ done
 for wait in 0 5 10 15; do
   expect 66 play_thread $lstm policy=auto percent=0 wait=$wait;   says "data race"
 done
+expect 66 play_thread $lstm policy=auto percent=0 bf16=1 wait=3;   says "data race"
 
 # An access to a tensor after its lifetime is detected, too.
 for (( life = 0; life < 50; life += 5 )); do
@@ -45,3 +50,4 @@ done
 for life in 0 20 40; do
   expect 1 play_address $lstm policy=auto percent=0 life=$life;   says "use-after-poison"
 done
+expect 1 play_address $lstm policy=auto percent=0 bf16=1 life=10;   says "use-after-poison"

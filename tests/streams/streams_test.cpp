@@ -34,6 +34,7 @@ Played played(const Network& network, const Plan& plan, const std::string& spill
 struct Case {
   const char* spec;
   int64_t batch, sub_batch;
+  bool in_bf16 = false;
 };
 
 }  // namespace
@@ -46,9 +47,11 @@ TEST_CASE("offloaded, prefetched and recomputed values are the same values") {
                              Case{"lstm:steps=6,features=8,hidden=16,classes=5,layers=2", 4, 4},
                              Case{"lstm:steps=6,features=8,hidden=16,classes=5", 5, 3},
                              Case{"unet:input=32,width=16,depth=2", 2, 1},
-                             Case{"vgg11:input=32,width=16,hidden=256,classes=10", 2, 2});
+                             Case{"vgg11:input=32,width=16,hidden=256,classes=10", 2, 2},
+                             Case{"resnet18:input=16,stem=cifar,width=16,classes=10", 5, 2, true},
+                             Case{"lstm:steps=6,features=8,hidden=16,classes=5", 5, 3, true});
   CAPTURE(each.spec, each.batch, each.sub_batch);
-  Result<Network> made = make_network(each.spec, each.batch, each.sub_batch);
+  Result<Network> made = make_network(each.spec, each.batch, each.sub_batch, each.in_bf16);
   if (!made.ok()) FAIL(made.error().message);
   Network& network = *made;
   const Played kept = played(network, plan_of(network, {}), "");
@@ -87,7 +90,7 @@ void expect_same_bits(const Case& each) {
   int64_t moved = 0, again = 0, homes = 0, plans = 0;
   const auto try_out = [&](const std::string& policy, int64_t percent) {
     CAPTURE(policy, percent);
-    Result<Network> network = make_network(each.spec, each.batch, each.batch);
+    Result<Network> network = make_network(each.spec, each.batch, each.batch, each.in_bf16);
     if (!network.ok()) FAIL(network.error().message);
     const Result<Plan> plan = plan_of_policy(*network, policy, each.sub_batch, percent, pins);
     if (!plan.ok()) FAIL(plan.error().message);
@@ -132,6 +135,12 @@ TEST_CASE("six budgets and the least of every policy give the same bits: DenseNe
 }
 TEST_CASE("six budgets and the least of every policy give the same bits: LSTM in rounds") {
   expect_same_bits({"lstm:steps=6,features=8,hidden=16,classes=5,layers=2", 5, 2});
+}
+TEST_CASE("six budgets and the least of every policy give the same bits: ResNet-18 in bf16") {
+  expect_same_bits({"resnet18:input=16,stem=cifar,width=16,classes=10", 4, 4, true});
+}
+TEST_CASE("six budgets and the least of every policy give the same bits: LSTM in bf16, in rounds") {
+  expect_same_bits({"lstm:steps=4,features=8,hidden=16,classes=5", 5, 2, true});
 }
 
 TEST_CASE("a host pool keeps what it was given, in memory and in a file, and says when there is no room") {

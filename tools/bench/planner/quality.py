@@ -7,7 +7,7 @@ one thread, including import of the model and the checker, so that it is valid o
 the peak resident size of the process.
 
 usage: quality.py --plimsoll build/bin/plimsoll --kept DIR/quality.json [--only resnet50,unet] [--devices p100,h200]
-                  [--budgets 66,50] [--fresh] [--times] [--threads 2] [--write]
+                  [--budgets 66,50] [--precision bf16] [--fresh] [--times] [--threads 2] [--write]
 """
 import argparse
 import concurrent.futures
@@ -65,11 +65,9 @@ def plan_once(args, spec, batch, device, percent, batch_norm):
     out = f"{args.kept}.tmp-{threading.get_ident()}"
     policy = "liveness" if percent == 100 else "auto"
     command = [
-        args.plimsoll, "plan",
-        model_file(args, spec), "--batch",
-        str(batch), "--costs", device, "--policy", policy, "--budget", f"{percent}%", "--batch-norm", batch_norm,
-        "--jobs",
-        str(args.threads), "-q", "-o", out
+        args.plimsoll, "plan", model_file(args, spec), "--batch", str(batch), "--costs", device, "--policy", policy,
+        "--budget", f"{percent}%", "--batch-norm", batch_norm, "--precision", args.precision,
+        "--jobs", str(args.threads), "-q", "-o", out
     ]
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -128,7 +126,12 @@ def cell_text(cell, whole, aim):
     return text + split, missed
 
 
+def in_precision(args, device):
+    return device if args.precision == "fp32" else f"{device} in {args.precision}"
+
+
 def overhead_table(device, kept, chosen):
+    """`device`: as in_precision() names it."""
     lines = [
         f"| {device} | batch | unlimited | " + " | ".join(f"{p} %, aim ≤ {aim} %" for p, aim in AIMS.items()) +
         " | planning |", "|---|---|---|" + "---|" * (len(AIMS) + 1)
@@ -177,6 +180,7 @@ def main():
     parser.add_argument("--only", default=",".join(NETWORKS))
     parser.add_argument("--devices", default="p100,h200")
     parser.add_argument("--budgets", default=",".join(map(str, AIMS)))
+    parser.add_argument("--precision", default="fp32", help="fp32 or bf16")
     parser.add_argument("--fresh", action="store_true", help="recompute stored results")
     parser.add_argument("--times", action="store_true",
                         help="measure planning time of networks of growing depth instead")
@@ -199,8 +203,8 @@ def main():
     else:
         for percent in [100] + [int(word) for word in args.budgets.split(",")]:
             for device in args.devices.split(","):
-                jobs += [(f"{name} {NETWORKS[name]} {device} {percent}", name, NETWORKS[name], device, percent)
-                         for name in chosen]
+                jobs += [(f"{name} {NETWORKS[name]} {in_precision(args, device)} {percent}", name, NETWORKS[name],
+                          device, percent) for name in chosen]
     for job in jobs:
         model_file(args, job[1])
     run_jobs(args, [job for job in jobs if args.fresh or job[0] not in kept], kept)
@@ -208,9 +212,8 @@ def main():
     if args.times:
         written = [("times", times_table(kept))]
     else:
-        written = [
-            (f"overhead on {device}", overhead_table(device, kept, NETWORKS)) for device in args.devices.split(",")
-        ]
+        devices = [in_precision(args, device) for device in args.devices.split(",")]
+        written = [(f"overhead on {device}", overhead_table(device, kept, NETWORKS)) for device in devices]
     for name, lines in written:
         print("\n".join(lines) + "\n")
         if args.write:
