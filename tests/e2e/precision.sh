@@ -41,10 +41,12 @@ PY
 $python "$PLIMSOLL_E2E/weights.py" gpt-fp32.onnx gpt-bf16.onnx 5e-2
 
 # --- the same bits under every budget
-least=$(plimsoll plan conv.onnx --batch 16 --optimizer sgd --precision bf16 --algorithms-of conv-bf16 --costs modelled -q |
+least=$(plimsoll plan conv.onnx --batch 16 --optimizer sgd --precision bf16 --algorithms-of conv-bf16 \
+  --costs modelled -q |
         $python -c 'import json, sys; print(json.load(sys.stdin)["summary"]["minimum_bytes"])')
 for budget in 60% "$least"; do
-  build_trainer "at$budget" conv.onnx --batch 16 --optimizer sgd --precision bf16 --budget "$budget" --algorithms-of conv-bf16
+  build_trainer "at$budget" conv.onnx --batch 16 --optimizer sgd --precision bf16 --budget "$budget" \
+    --algorithms-of conv-bf16
   "at$budget/build/train" --data npy:x.npy,y.npy --no-shuffle --lr 0.01 --epochs 3 --quiet --save tight.onnx --spill .
   cmp tight.onnx conv-bf16.onnx || fail "a budget of $budget gives other bits"
 done
