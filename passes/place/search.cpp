@@ -1,6 +1,6 @@
 // Depth-first search over canonical solutions, after Moffitt, "MiniMalloc: A Lightweight Memory Allocator for
-// Hardware-Accelerated Machine Learning" (ASPLOS 2023), with a different branching rule. In a canonical solution every
-// buffer lies as low as the buffers below it allow.
+// Hardware-Accelerated Machine Learning" (ASPLOS 2023), with a branching rule of our own next to its rule. In a
+// canonical solution every buffer lies as low as the buffers below it allow.
 //
 //   floor     the lowest offset that an unplaced buffer can still have (partial.h)
 //   pocket    unplaced buffers, connected in time, whose floors are below the lowest top that one of them could have:
@@ -9,7 +9,9 @@
 // A node takes one buffer of a pocket and branches: is it the next one, below all unplaced buffers that overlap it in
 // time? If yes, it lies at its floor, and their floors rise to its top. If no, it lies on one of them, and its own
 // floor rises to the lowest of their tops. Pockets are independent. So the search can stay at the tightest place
-// instead of rising everywhere at once, and it detects a mistake near its cause.
+// instead of rising everywhere at once, and it detects a mistake near its cause. Where one stretch of time is as tight
+// as another there is no such place, and it is better to rise everywhere: then the lowest buffer of all is taken, as
+// minimalloc does. The two rules alternate, since most problems suit one of them only.
 //
 // What prunes the tree:
 //   sections   the unplaced buffers of a section, piled up from their floors, exceed the capacity: no solution below
@@ -30,9 +32,29 @@
 namespace plimsoll::placement {
 namespace {
 
-enum class Preference { lifetime, total, total_then_lifetime, area, size, late_end };
-constexpr Preference kPreferences[] = {Preference::lifetime, Preference::total, Preference::total_then_lifetime,
-                                       Preference::area,     Preference::size,  Preference::late_end};
+// Which item is tried first among equal floors. A span is a number of distinct times, a duration is in the problem's
+// times.
+enum class Preference { span, total, total_then_span, area, size, late_end, total_then_duration };
+
+enum class Branching {
+  pocket,  // the lowest item of the tightest section's pocket
+  rising,  // the lowest item of all, as minimalloc does
+};
+
+struct Strategy {
+  Branching branching;
+  Preference preference;
+};
+constexpr Strategy kStrategies[] = {
+    {Branching::pocket, Preference::span},
+    {Branching::pocket, Preference::total},
+    {Branching::pocket, Preference::total_then_span},
+    {Branching::pocket, Preference::area},
+    {Branching::pocket, Preference::size},
+    {Branching::pocket, Preference::late_end},
+    {Branching::rising, Preference::total_then_duration},
+    {Branching::rising, Preference::area},
+};
 
 class Search {
  public:
@@ -40,8 +62,9 @@ class Search {
       : problem_(problem), partial_(problem, capacity), rank_(problem.items.size()) {}
 
   // True: offsets() is a solution. False with nodes left: no solution exists.
-  bool run(Preference preference, double noise, uint64_t seed, int64_t& nodes) {
-    prefer(preference, noise, seed);
+  bool run(const Strategy& strategy, double noise, uint64_t seed, int64_t& nodes) {
+    branching_ = strategy.branching;
+    prefer(strategy.preference, noise, seed);
     partial_.clear();
     return descend(nodes);
   }
@@ -85,15 +108,20 @@ class Search {
     for (size_t i = 0; i < problem_.items.size(); ++i) {
       const Item& item = problem_.items[i];
       const double shaken = 1 + noise * (static_cast<double>(random() % 1024) / 512 - 1);
-      const double lifetime = static_cast<double>(item.lifetime()) * shaken, area = item.area() * shaken,
+      const double span = static_cast<double>(item.lifetime()) * shaken, area = item.area() * shaken,
                    most = static_cast<double>(total[i]) * shaken;
       switch (preference) {
-        case Preference::lifetime: keys.push_back({lifetime, area, most}); break;
-        case Preference::total: keys.push_back({most, area, lifetime}); break;
-        case Preference::total_then_lifetime: keys.push_back({most, lifetime, area}); break;
-        case Preference::area: keys.push_back({area, most, lifetime}); break;
-        case Preference::size: keys.push_back({static_cast<double>(item.size) * shaken, lifetime, most}); break;
+        case Preference::span: keys.push_back({span, area, most}); break;
+        case Preference::total: keys.push_back({most, area, span}); break;
+        case Preference::total_then_span: keys.push_back({most, span, area}); break;
+        case Preference::area: keys.push_back({area, most, span}); break;
+        case Preference::size: keys.push_back({static_cast<double>(item.size) * shaken, span, most}); break;
         case Preference::late_end: keys.push_back({static_cast<double>(item.upper) * shaken, area, most}); break;
+        case Preference::total_then_duration: {
+          const double duration = item.duration * shaken;
+          keys.push_back({most, duration, duration * static_cast<double>(item.size)});
+          break;
+        }
       }
     }
     std::vector<uint32_t> order(problem_.items.size());
@@ -140,6 +168,14 @@ class Search {
       if (lowest == seed) return chosen;
       seed = lowest;
     }
+  }
+
+  // The item with the lowest floor of all, then lowest rank.
+  uint32_t lowest_of_all(Range range) const {
+    uint32_t chosen = partial_.item(range.begin);
+    for (size_t k = range.begin; k < range.end && partial_.floor_of(partial_.item(k)) == partial_.floor_of(chosen); ++k)
+      if (rank_[partial_.item(k)] < rank_[chosen]) chosen = partial_.item(k);
+    return chosen;
   }
 
   // True if the item would lie directly on one with the same lifetime and a later rank: only the other order is tried.
@@ -200,7 +236,7 @@ class Search {
     Frame& node = frames_.back();
     const Range range = node.range;
     const Span where = node.where;
-    node.item = choose(range, seed_of(range, where));
+    node.item = branching_ == Branching::rising ? lowest_of_all(range) : choose(range, seed_of(range, where));
     node.mark = partial_.mark();
     node.piled = node.cut = false;
     if (stacked_wrongly(node.item)) return State::failed;
@@ -242,6 +278,7 @@ class Search {
 
   const Compact& problem_;
   Partial partial_;
+  Branching branching_ = Branching::pocket;
   std::vector<int32_t> rank_;
   std::vector<Frame> frames_ = {};
   Span stale_ = kNoSections;               // tops to be computed again before the next choice
@@ -258,11 +295,11 @@ std::optional<std::vector<int64_t>> search(const Compact& problem, int64_t capac
   Search search(problem, capacity);
   int64_t limit = std::max(kFirstLimit, 2 * static_cast<int64_t>(problem.items.size()));
   for (uint64_t turn = 0;; ++turn, limit += limit / 10)
-    for (const Preference preference : kPreferences) {
+    for (const Strategy& strategy : kStrategies) {
       if (nodes <= 0) return std::nullopt;
       int64_t left = std::min(limit, nodes);
       nodes -= left;
-      const bool found = search.run(preference, turn == 0 ? 0 : kNoise, turn, left);
+      const bool found = search.run(strategy, turn == 0 ? 0 : kNoise, turn, left);
       if (left > 0) nodes += left;
       if (found) return search.offsets();
       if (left >= 0) return std::nullopt;  // search space exhausted
