@@ -37,8 +37,7 @@ std::vector<Partial::Span> find_sections(const Compact& problem) {
 }  // namespace
 
 Partial::Partial(const Compact& problem, int64_t capacity)
-    : problem_(problem),
-      capacity_(capacity),
+    : capacity_(capacity),
       spans_(find_sections(problem)),
       floor_(problem.items.size()),
       turn_(problem.items.size()),
@@ -47,6 +46,7 @@ Partial::Partial(const Compact& problem, int64_t capacity)
       refused_turn_(problem.items.size()),
       placed_(problem.items.size()),
       pool_(problem.items.size()) {
+  for (const Item& item : problem.items) sizes_.push_back(item.size);
   int32_t sections = 0;
   for (const Span& span : spans_) sections = std::max(sections, span.last + 1);
   const auto many = static_cast<size_t>(sections);
@@ -211,8 +211,9 @@ bool Partial::pile(Range range, Span where) {
   int64_t* const tops = piled_.data();
   for (size_t k = range.begin; k < range.end; ++k) {
     const uint32_t i = pool_[k];
-    const int64_t floor = floor_[i], size = problem_.items[i].size;
     const int32_t first = std::max(spans_[i].first, where.first), last = std::min(spans_[i].last, where.last);
+    if (first > last) continue;
+    const int64_t floor = floor_[i], size = sizes_[i];
     int64_t highest = 0;
     for (int32_t s = first; s <= last; ++s) {
       tops[s] = std::max(tops[s], floor) + size;

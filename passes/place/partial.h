@@ -49,7 +49,7 @@ class Partial {
   // then raised ones, the latest last.
   uint32_t item(size_t place) const { return pool_[place]; }
   int64_t floor_of(uint32_t item) const { return floor_[item]; }
-  int64_t top_of(uint32_t item) const { return floor_[item] + problem_.items[item].size; }
+  int64_t top_of(uint32_t item) const { return floor_[item] + sizes_[item]; }
   uint32_t below(uint32_t item) const { return below_[item]; }  // the placed item whose top is the floor, or kNone
   const Span& span_of(uint32_t item) const { return spans_[item]; }
   int64_t top_at(int32_t section) const { return tops_[static_cast<size_t>(section)]; }
@@ -94,10 +94,10 @@ class Partial {
   bool before(uint32_t a, uint32_t b) const;
   void settle(uint32_t item);
 
-  const Compact& problem_;
   const int64_t capacity_;
   std::vector<Span> spans_ = {};
   // of items
+  std::vector<int64_t> sizes_ = {};
   std::vector<int64_t> floor_;
   std::vector<int64_t> turn_;  // orders equal floors: the trail's size when the item was raised; negative: refused
   std::vector<uint32_t> below_;
