@@ -14,7 +14,7 @@ import onnx
 from onnx import numpy_helper
 
 
-# Before onnx 1.18, the expected values of this test divide by elements beyond the padding, which the last window reaches.
+# Before onnx 1.18, the expected values of this test divide by elements beyond the padding, which its last window has.
 WRONG_BEFORE_1_18 = "test_averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True"
 
 
