@@ -23,6 +23,24 @@ namespace {
 
 constexpr double kPlansReserved = 2;  // a search under a deadline reserves the time of this many plans
 constexpr const char* kGenerator = "plimsoll 0.1.0";
+// Of all tensors together. Sums over a plan count a tensor once for each time that it is computed or copied, and in 63
+// bits there is room for a hundred times.
+constexpr int64_t kMostBytes = int64_t{1} << 56;
+
+// Each tensor has at most kElementLimit elements, but a graph may have any number of them.
+Status check_bytes(const TaskGraph& graph, int64_t batch) {
+  int64_t sum = 0;
+  for (const Tensor& tensor : graph.tensors) {
+    const int64_t bytes = tensor.bytes(batch);
+    if (bytes > kMostBytes - sum)
+      return Error{ExitCode::invalid_model,
+                   fmt::format("the tensors of a batch of {}, up to '{}', take more than {} bytes together; make the "
+                               "batch or the network smaller",
+                               batch, tensor.name, format_grouped(kMostBytes))};
+    sum += bytes;
+  }
+  return {};
+}
 
 Status check_request(const PlanRequest& request, const Variants& variants) {
   if (request.batch < 1) return Error{ExitCode::usage, fmt::format("batch is {}; expected at least 1", request.batch)};
@@ -39,7 +57,7 @@ Status check_request(const PlanRequest& request, const Variants& variants) {
   if (request.budget_bytes < 0 || request.budget_percent < 0 || !std::isfinite(request.budget_percent))
     return Error{ExitCode::usage, "the budget is negative"};
   if (request.host_budget_bytes < 0) return Error{ExitCode::usage, "the host budget is negative"};
-  return {};
+  return check_bytes(variants.graph(), request.batch);
 }
 
 // An unlimited arena, and room for the next round's inputs if they are to have some.

@@ -339,8 +339,8 @@ std::vector<MemoryPoint> memory_over_time(const Plan& plan, const PlanFacts& fac
 
 StepId peak_of(const Plan& plan) {
   if (plan.rules == "true") {
-    const StepId peak(plan.summary.peak_step);
-    return plan.steps.contains(peak) ? peak : StepId();
+    const int64_t peak = plan.summary.peak_step;  // any number, if the plan is a file's
+    return peak >= 0 && peak < static_cast<int64_t>(plan.steps.size()) ? StepId(peak) : StepId();
   }
   for (const StepId id : ids_of(plan.steps))
     if (!plan.steps[id].recompute && plan.steps[id].task.value + 1 == plan.summary.peak_step) return id;

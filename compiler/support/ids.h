@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
+
+#include "compiler/support/status.h"
 
 namespace plimsoll {
 
@@ -14,10 +17,18 @@ struct Id {
   int32_t value = -1;
 
   constexpr Id() = default;
-  constexpr explicit Id(int64_t v) : value(static_cast<int32_t>(v)) {}
+  constexpr explicit Id(int64_t v) : value(narrow(v)) {}
   constexpr bool valid() const { return value >= 0; }
   constexpr explicit operator bool() const { return valid(); }
   friend constexpr auto operator<=>(Id, Id) = default;
+
+ private:
+  // A number of more than 32 bits would become the id of something else.
+  static constexpr int32_t narrow(int64_t v) {
+    const auto narrowed = static_cast<int32_t>(v);
+    if (narrowed != v) internal_error(__FILE__, __LINE__, "an id of " + std::to_string(v) + " needs more than 32 bits");
+    return narrowed;
+  }
 };
 
 using ValueId = Id<struct ValueTag>;    // of a Network

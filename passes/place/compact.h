@@ -13,7 +13,8 @@ namespace plimsoll::placement {
 struct Item {
   int32_t lower = 0, upper = 0;  // ranks among the distinct times; only their order matters
   int64_t size = 0;
-  size_t buffer = 0;             // index in the problem
+  double duration = 0;  // in the problem's times
+  size_t buffer = 0;    // index in the problem
   int64_t lifetime() const { return upper - lower; }
   double area() const { return static_cast<double>(size) * static_cast<double>(lifetime()); }
   bool meets(const Item& other) const { return lower < other.upper && other.lower < upper; }
@@ -40,7 +41,8 @@ inline Compact compact(const Problem& problem) {
   Compact found{.times = static_cast<int32_t>(times.size()), .bound = lower_bound(problem)};
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     const Buffer& buffer = problem.buffers[i];
-    if (buffer.size > 0) found.items.push_back({rank(buffer.lower), rank(buffer.upper), buffer.size, i});
+    const double duration = static_cast<double>(buffer.upper) - static_cast<double>(buffer.lower);
+    if (buffer.size > 0) found.items.push_back({rank(buffer.lower), rank(buffer.upper), buffer.size, duration, i});
   }
   return found;
 }

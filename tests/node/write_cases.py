@@ -14,6 +14,10 @@ import onnx
 from onnx import numpy_helper
 
 
+# Before onnx 1.18, the expected values of this test divide by elements beyond the padding, which its last window has.
+WRONG_BEFORE_1_18 = "test_averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True"
+
+
 def cases():
     warnings.simplefilter("ignore")
     # Older onnx packages use names that NumPy has dropped.
@@ -22,7 +26,10 @@ def cases():
             setattr(np, name, kind)
     from onnx.backend.test.case import node
 
-    return node.collect_testcases(None)
+    wrong = set()
+    if tuple(map(int, onnx.__version__.split(".")[:2])) < (1, 18):
+        wrong.add(WRONG_BEFORE_1_18)
+    return [case for case in node.collect_testcases(None) if case.name not in wrong]
 
 
 def tensors(values, infos):

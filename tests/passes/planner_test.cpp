@@ -259,6 +259,17 @@ TEST_CASE("where a task mixes samples, a budget splits no batch unless it may") 
   }
 }
 
+TEST_CASE("tensors whose bytes together would overflow are refused, not added up") {
+  const TaskGraph graph = chain(100, int64_t{1} << 47);  // a tensor has 2^49 bytes, and there are some hundreds
+  FakeCosts costs;
+  const Result<Plan> refused = make_plan(graph, costs, {.batch = 1});
+  REQUIRE(!refused.ok());
+  CHECK(refused.error().code == ExitCode::invalid_model);
+  CHECK(refused.error().message.find("the tensors of a batch of 1, up to '") == 0);
+  CHECK(refused.error().message.find("more than 72,057,594,037,927,936 bytes together") != std::string::npos);
+  CHECK(make_plan(chain(100, int64_t{1} << 40), costs, {.batch = 1}).ok());
+}
+
 TEST_CASE("an unknown policy is refused with the names of all") {
   FakeCosts costs;
   const Result<Plan> plan = make_plan(chain(2), costs, {.policy = "magic"});

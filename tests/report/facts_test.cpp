@@ -65,6 +65,14 @@ TEST_CASE("a copy that ends the round is waited for as well") {
   CHECK(facts.exposed[StepId(4)] == Approx(6));
 }
 
+TEST_CASE("a peak at a step that the plan does not have is no peak, however large its number") {
+  Plan plan = read(kWaiting);
+  for (const int64_t step : {int64_t{-1}, static_cast<int64_t>(plan.steps.size()), int64_t{1} << 32}) {
+    plan.summary.peak_step = step;
+    CHECK(!peak_of(plan).valid());
+  }
+}
+
 TEST_CASE("fates are of tensors with a gap") {
   const Plan plan = read(kWaiting);
   const PlanFacts facts = facts_of(plan);

@@ -65,11 +65,9 @@ def plan_once(args, spec, batch, device, percent, batch_norm):
     out = f"{args.kept}.tmp-{threading.get_ident()}"
     policy = "liveness" if percent == 100 else "auto"
     command = [
-        args.plimsoll, "plan",
-        model_file(args, spec), "--batch",
-        str(batch), "--costs", device, "--policy", policy, "--budget", f"{percent}%", "--batch-norm", batch_norm,
-        "--precision", args.precision, "--jobs",
-        str(args.threads), "-q", "-o", out
+        args.plimsoll, "plan", model_file(args, spec), "--batch", str(batch), "--costs", device, "--policy", policy,
+        "--budget", f"{percent}%", "--batch-norm", batch_norm, "--precision", args.precision,
+        "--jobs", str(args.threads), "-q", "-o", out
     ]
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

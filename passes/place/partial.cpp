@@ -1,0 +1,257 @@
+#include "passes/place/partial.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <numeric>
+#include <tuple>
+
+namespace plimsoll::placement {
+namespace {
+
+// The sections of each item. A section ends where an item ends after another has begun.
+std::vector<Partial::Span> find_sections(const Compact& problem) {
+  std::vector<bool> begins(static_cast<size_t>(problem.times), false), ends(static_cast<size_t>(problem.times), false);
+  for (const Item& item : problem.items) {
+    begins[static_cast<size_t>(item.lower)] = true;
+    ends[static_cast<size_t>(item.upper)] = true;
+  }
+  // number[t]: the section of time t, or the next section if t begins after the last maximal set has ended.
+  std::vector<int32_t> number(static_cast<size_t>(problem.times));
+  int32_t section = 0;
+  bool grown = false;
+  for (size_t t = 0; t < number.size(); ++t) {
+    if (ends[t] && grown) {
+      ++section;
+      grown = false;
+    }
+    number[t] = section;
+    grown = grown || begins[t];
+  }
+  std::vector<Partial::Span> spans;
+  for (const Item& item : problem.items)
+    spans.push_back({number[static_cast<size_t>(item.lower)], number[static_cast<size_t>(item.upper)] - 1});
+  return spans;
+}
+
+}  // namespace
+
+Partial::Partial(const Compact& problem, int64_t capacity)
+    : capacity_(capacity),
+      spans_(find_sections(problem)),
+      floor_(problem.items.size()),
+      turn_(problem.items.size()),
+      below_(problem.items.size()),
+      refused_(problem.items.size()),
+      refused_turn_(problem.items.size()),
+      placed_(problem.items.size()),
+      pool_(problem.items.size()) {
+  for (const Item& item : problem.items) sizes_.push_back(item.size);
+  int32_t sections = 0;
+  for (const Span& span : spans_) sections = std::max(sections, span.last + 1);
+  const auto many = static_cast<size_t>(sections);
+  tops_.resize(many);
+  piled_.resize(many);
+  failures_.resize(many);
+  height_.resize(many);
+  under_.resize(many);
+  crossing_.resize(many);
+  part_of_.resize(many);
+}
+
+void Partial::clear() {
+  std::fill(floor_.begin(), floor_.end(), 0);
+  std::fill(turn_.begin(), turn_.end(), 0);
+  std::fill(below_.begin(), below_.end(), kNone);
+  std::fill(refused_.begin(), refused_.end(), -1);
+  std::fill(refused_turn_.begin(), refused_turn_.end(), 0);
+  std::fill(placed_.begin(), placed_.end(), 0);
+  std::fill(tops_.begin(), tops_.end(), 0);
+  std::fill(height_.begin(), height_.end(), 0);
+  std::fill(under_.begin(), under_.end(), kNone);
+  std::fill(crossing_.begin(), crossing_.end(), 0);
+  for (const Span& span : spans_)
+    for (int32_t s = span.first; s < span.last; ++s) ++crossing_[static_cast<size_t>(s)];
+  std::iota(pool_.begin(), pool_.end(), 0);
+  trail_.clear();
+  runs_.clear();
+}
+
+bool Partial::before(uint32_t a, uint32_t b) const {
+  return std::tie(floor_[a], turn_[a], a) < std::tie(floor_[b], turn_[b], b);
+}
+
+Partial::Placed Partial::place(Range range, uint32_t item) {
+  const int64_t top = top_of(item), turn = static_cast<int64_t>(trail_.size()) + 1;
+  const Span span = spans_[item];
+  Placed placed{{range.begin, range.end - 1}, span, false};
+
+  // Items that the new one raises move behind those that are at its top already.
+  changed_.clear();
+  size_t from = range.begin, to = range.begin;
+  for (; from < range.end && floor_[pool_[from]] <= top; ++from) {
+    const uint32_t other = pool_[from];
+    if (other == item) continue;
+    if (floor_[other] == top || !spans_[other].meets(span)) {
+      pool_[to++] = other;
+      continue;
+    }
+    changed_.push_back(other);
+    floor_[other] = top;
+    turn_[other] = turn;
+    below_[other] = item;
+    placed.changed.include(spans_[other]);
+  }
+  std::sort(changed_.begin(), changed_.end());
+  for (const uint32_t other : changed_) pool_[to++] = other;
+  std::copy(pool_.begin() + static_cast<std::ptrdiff_t>(from), pool_.begin() + static_cast<std::ptrdiff_t>(range.end),
+            pool_.begin() + static_cast<std::ptrdiff_t>(to));
+  pool_[placed.rest.end] = item;
+
+  const size_t runs = runs_.size();
+  for (int32_t s = span.first; s <= span.last; ++s) {
+    const auto at = static_cast<size_t>(s);
+    if (s > span.first && under_[at] == runs_.back().under) runs_.back().last = s;
+    else runs_.push_back({s, under_[at], height_[at]});
+    if (s < span.last) placed.cut |= --crossing_[at] == 0;
+  }
+  std::fill(under_.begin() + span.first, under_.begin() + span.last + 1, item);
+  std::fill(height_.begin() + span.first, height_.begin() + span.last + 1, top);
+  placed_[item] = turn;
+  trail_.push_back({item, static_cast<uint32_t>(runs_.size() - runs), 0, 0});
+  return placed;
+}
+
+bool Partial::refuse(Range range, uint32_t item) {
+  int64_t floor = std::numeric_limits<int64_t>::max();
+  size_t place = range.begin;
+  for (size_t k = range.begin; k < range.end && floor_[pool_[k]] < floor; ++k) {
+    const uint32_t other = pool_[k];
+    if (other == item) place = k;
+    else if (spans_[other].meets(spans_[item])) floor = std::min(floor, top_of(other));
+  }
+  if (floor == std::numeric_limits<int64_t>::max()) return false;
+  trail_.push_back({item, kNone, refused_[item], refused_turn_[item]});
+  refused_[item] = floor_[item] = floor;
+  refused_turn_[item] = turn_[item] = -static_cast<int64_t>(trail_.size());
+  below_[item] = kNone;
+  for (; place + 1 < range.end && floor_[pool_[place + 1]] < floor; ++place) std::swap(pool_[place], pool_[place + 1]);
+  return true;
+}
+
+// Computes the floor of an unplaced item again, as the latest placement or refusal that is left gave it.
+void Partial::settle(uint32_t item) {
+  int64_t floor = 0, turn = 0;
+  uint32_t below = kNone;
+  for (int32_t s = spans_[item].first; s <= spans_[item].last; ++s) {
+    const int64_t height = height_[static_cast<size_t>(s)];
+    if (height < floor) continue;
+    const uint32_t under = under_[static_cast<size_t>(s)];
+    if (under == kNone || (height == floor && placed_[under] >= turn)) continue;  // the first to reach a height raises
+    floor = height;
+    turn = placed_[under];
+    below = under;
+  }
+  if (refused_[item] >= floor) {
+    floor = refused_[item];
+    turn = refused_turn_[item];
+    below = kNone;
+  }
+  floor_[item] = floor;
+  turn_[item] = turn;
+  below_[item] = below;
+}
+
+Partial::Span Partial::undo(Range range, size_t mark, bool split) {
+  Span changed{std::numeric_limits<int32_t>::max(), -1};
+  for (; trail_.size() > mark; trail_.pop_back()) {
+    const Event& event = trail_.back();
+    const Span span = spans_[event.item];
+    changed.include(span);
+    if (event.runs == kNone) {
+      refused_[event.item] = event.floor;
+      refused_turn_[event.item] = event.turn;
+      continue;
+    }
+    int32_t s = span.first;
+    for (size_t run = runs_.size() - event.runs; run < runs_.size(); ++run)
+      for (; s <= runs_[run].last; ++s) {
+        under_[static_cast<size_t>(s)] = runs_[run].under;
+        height_[static_cast<size_t>(s)] = runs_[run].height;
+      }
+    runs_.resize(runs_.size() - event.runs);
+    for (s = span.first; s < span.last; ++s) ++crossing_[static_cast<size_t>(s)];
+    placed_[event.item] = 0;
+    turn_[event.item] = std::numeric_limits<int64_t>::max();  // to be settled
+  }
+  // What was raised since the mark has a later turn.
+  const auto latest = static_cast<int64_t>(mark);
+  changed_.clear();
+  merged_.clear();
+  for (size_t k = range.begin; k < range.end; ++k) {
+    const uint32_t item = pool_[k];
+    if (std::abs(turn_[item]) <= latest) {
+      merged_.push_back(item);
+      continue;
+    }
+    settle(item);
+    changed.include(spans_[item]);
+    changed_.push_back(item);
+  }
+  const auto first = pool_.begin() + static_cast<std::ptrdiff_t>(range.begin);
+  const auto order = [this](uint32_t a, uint32_t b) { return before(a, b); };
+  if (split) std::sort(merged_.begin(), merged_.end(), order);
+  std::sort(changed_.begin(), changed_.end(), order);
+  std::merge(merged_.begin(), merged_.end(), changed_.begin(), changed_.end(), first, order);
+  return changed;
+}
+
+bool Partial::pile(Range range, Span where) {
+  std::fill(piled_.begin() + where.first, piled_.begin() + where.last + 1, 0);
+  int64_t* const tops = piled_.data();
+  for (size_t k = range.begin; k < range.end; ++k) {
+    const uint32_t i = pool_[k];
+    const int32_t first = std::max(spans_[i].first, where.first), last = std::min(spans_[i].last, where.last);
+    if (first > last) continue;
+    const int64_t floor = floor_[i], size = sizes_[i];
+    int64_t highest = 0;
+    for (int32_t s = first; s <= last; ++s) {
+      tops[s] = std::max(tops[s], floor) + size;
+      highest = std::max(highest, tops[s]);
+    }
+    if (highest <= capacity_) continue;
+    int32_t s = first;
+    while (tops[s] <= capacity_) ++s;
+    ++failures_[static_cast<size_t>(s)];
+    return false;
+  }
+  std::copy(piled_.begin() + where.first, piled_.begin() + where.last + 1, tops_.begin() + where.first);
+  return true;
+}
+
+void Partial::split(Range range, Span where, std::vector<Part>& parts) {
+  const size_t first = parts.size();
+  for (int32_t s = where.first; s <= where.last; ++s) {
+    if (s == where.first || crossing_[static_cast<size_t>(s) - 1] == 0) parts.push_back({{0, 0}, {s, s}});
+    parts.back().where.last = s;
+    part_of_[static_cast<size_t>(s)] = static_cast<uint32_t>(parts.size() - 1);
+  }
+  const auto part_of = [&](uint32_t item) -> Part& { return parts[part_of_[static_cast<size_t>(spans_[item].first)]]; };
+  for (size_t k = range.begin; k < range.end; ++k) ++part_of(pool_[k]).range.end;
+  size_t begin = range.begin;
+  for (size_t part = first; part < parts.size(); ++part) {
+    const size_t items = parts[part].range.end;
+    parts[part].range = {begin, begin};
+    begin += items;
+  }
+  merged_.assign(pool_.begin() + static_cast<std::ptrdiff_t>(range.begin),
+                 pool_.begin() + static_cast<std::ptrdiff_t>(range.end));
+  for (const uint32_t item : merged_) pool_[part_of(item).range.end++] = item;
+  const auto from = parts.begin() + static_cast<std::ptrdiff_t>(first);
+  parts.erase(std::remove_if(from, parts.end(), [](const Part& part) { return part.range.empty(); }), parts.end());
+  std::stable_sort(parts.begin() + static_cast<std::ptrdiff_t>(first), parts.end(), [](const Part& a, const Part& b) {
+    return a.range.end - a.range.begin < b.range.end - b.range.begin;
+  });
+}
+
+}  // namespace plimsoll::placement

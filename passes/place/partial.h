@@ -1,0 +1,116 @@
+// A placement in the making: what is placed, the floors of what is not, and the way back.
+// Private to passes/place/.
+//
+//   floor     the lowest offset that an unplaced item can still have
+//   section   a stretch of time with a constant set of live items; only maximal sets are considered
+//   top       of a section: its unplaced items piled up from their floors, a lower bound of its height
+//   part      unplaced items that meet, directly or through others; a range of `pool`
+//
+// Memory is linear in the number of items, whatever the depth. Floors are not saved: the skyline of placed items and
+// the refusals determine them, so undoing recomputes those that changed. A placement saves the stretch of the skyline
+// that it covers, and later ones see one stretch there.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "passes/place/compact.h"
+
+namespace plimsoll::placement {
+
+class Partial {
+ public:
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+
+  struct Span {
+    int32_t first, last;  // sections, inclusive
+    bool meets(const Span& other) const { return first <= other.last && other.first <= last; }
+    void include(const Span& other) {
+      first = std::min(first, other.first);
+      last = std::max(last, other.last);
+    }
+  };
+  struct Range {
+    size_t begin, end;  // of the pool
+    bool empty() const { return begin == end; }
+  };
+  struct Part {
+    Range range;
+    Span where;
+  };
+
+  Partial(const Compact& problem, int64_t capacity);
+
+  void clear();
+  Part everything() const { return {{0, pool_.size()}, {0, static_cast<int32_t>(tops_.size()) - 1}}; }
+
+  // Unplaced items of a part: by floor; among equals, refused items come first, the latest before earlier ones, and
+  // then raised ones, the latest last.
+  uint32_t item(size_t place) const { return pool_[place]; }
+  int64_t floor_of(uint32_t item) const { return floor_[item]; }
+  int64_t top_of(uint32_t item) const { return floor_[item] + sizes_[item]; }
+  uint32_t below(uint32_t item) const { return below_[item]; }  // the placed item whose top is the floor, or kNone
+  const Span& span_of(uint32_t item) const { return spans_[item]; }
+  int64_t top_at(int32_t section) const { return tops_[static_cast<size_t>(section)]; }
+  int64_t failures_at(int32_t section) const { return failures_[static_cast<size_t>(section)]; }
+  int32_t sections() const { return static_cast<int32_t>(tops_.size()); }
+  const std::vector<int64_t>& offsets() const { return floor_; }  // of placed items
+
+  size_t mark() const { return trail_.size(); }
+
+  struct Placed {
+    Range rest;    // the range without the item, which is now behind it
+    Span changed;  // the sections whose tops may have changed; they are not computed yet
+    bool cut;      // whether `rest` may have several parts
+  };
+  Placed place(Range range, uint32_t item);
+
+  // The item does not lie at its floor, so it lies on an unplaced item. False: it meets none.
+  bool refuse(Range range, uint32_t item);
+
+  // Back to the mark. Returns the sections whose tops may have changed; they are not computed yet. `split`: parts of
+  // the range were made since. Requires that nothing outside of the range was placed or refused since the mark.
+  Span undo(Range range, size_t mark, bool split);
+
+  // Computes the tops of the sections in `where`. False: one exceeds the capacity, and all stay as they are.
+  bool pile(Range range, Span where);
+
+  // Orders the range by part and appends the parts that are not empty, those with fewest items first.
+  void split(Range range, Span where, std::vector<Part>& parts);
+
+ private:
+  struct Run {
+    int32_t last;  // section
+    uint32_t under;
+    int64_t height;
+  };
+  struct Event {
+    uint32_t item;
+    uint32_t runs;        // of a placement: how many runs it covered; kNone: a refusal
+    int64_t floor, turn;  // of a refusal: the one before it
+  };
+
+  bool before(uint32_t a, uint32_t b) const;
+  void settle(uint32_t item);
+
+  const int64_t capacity_;
+  std::vector<Span> spans_ = {};
+  // of items
+  std::vector<int64_t> sizes_ = {};
+  std::vector<int64_t> floor_;
+  std::vector<int64_t> turn_;  // orders equal floors: the trail's size when the item was raised; negative: refused
+  std::vector<uint32_t> below_;
+  std::vector<int64_t> refused_, refused_turn_;  // the floor by the latest refusal, or -1
+  std::vector<int64_t> placed_;                  // the turn of the placement, or 0
+  // of sections
+  std::vector<int64_t> tops_ = {}, piled_ = {}, failures_ = {}, height_ = {};
+  std::vector<uint32_t> under_ = {};    // the highest placed item, or kNone
+  std::vector<int32_t> crossing_ = {};  // unplaced items that also live in the next section
+  std::vector<uint32_t> part_of_ = {};
+  std::vector<uint32_t> pool_, changed_ = {}, merged_ = {};
+  std::vector<Event> trail_ = {};
+  std::vector<Run> runs_ = {};
+};
+
+}  // namespace plimsoll::placement
