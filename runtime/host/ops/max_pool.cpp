@@ -54,8 +54,8 @@ using BuildPool = BuiltPool (*)(const PoolAttrs&, std::span<const OperandDesc>);
 BuiltPool forward(const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
   const MaxPoolProblem p(attrs, operands[0].tensor, operands[1].tensor);
   const bool training = operands[2].access != Access::absent;
-  // oneDNN 3.7 writes only the lower half of each index in bf16, where indices have four bytes (windows of more than 256
-  // elements) and the image one channel. Such pools are computed on operands widened to f32 (runtime/precision.h).
+  // In bf16, oneDNN 3.7 writes only the lower half of each index if indices have four bytes (windows of more than 256
+  // elements) and the image has one channel. Such pools are computed on operands widened to f32 (runtime/precision.h).
   if (training && operands[0].tensor.type == DataType::bf16 && operands[2].tensor.type == DataType::i32)
     throw KernelError("oneDNN has no such pooling in bf16");
   const auto desc = p.forward(training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference);
