@@ -166,7 +166,8 @@ void read_block(const std::byte* block, int64_t elements, float* to) {
 template <bool kSigned, class Share>
 void write_block(const float* from, int64_t elements, Share share, std::byte* block) {
   float scale = 0;
-#ifdef _OPENMP
+// Clang warns if it does not vectorize such a loop, for example in a debug build.
+#if defined(_OPENMP) && !defined(__clang__)
 #pragma omp simd reduction(max : scale)
 #endif
   for (int64_t i = 0; i < elements; ++i) {
@@ -176,7 +177,7 @@ void write_block(const float* from, int64_t elements, Share share, std::byte* bl
   std::memcpy(block, &scale, sizeof scale);
   auto* const codes = reinterpret_cast<uint8_t*>(block + kScaleBytes);
   const float divisor = scale > 0 ? scale : 1;
-#ifdef _OPENMP
+#if defined(_OPENMP) && !defined(__clang__)
 #pragma omp simd
 #endif
   for (int64_t i = 0; i < elements; ++i) {
