@@ -2,9 +2,9 @@
 //   scores [N, C] or [N, C, 1…], labels [N, 3] (runtime/attrs/mixed_label.h) → mean loss, number of hits
 //   MixedCrossEntropy {logits, labels, loss, correct, dlogits, weights?}
 //
-// The loss of a sample is (1 - share) · CE(own) + share · CE(other). Its weight in the mean is (1 - share) · w[own]
-// + share · w[other]. So a sample with share 0 is one of SoftmaxCrossEntropyLoss. A class that is ignored weighs 0. The
-// operator is always the loss of the network, so it receives no gradient.
+// The loss of a sample is (1 - share) · CE(own) + share · CE(other). Its weight in the mean is
+// (1 - share) · w[own] + share · w[other]. So a sample with share 0 is one of SoftmaxCrossEntropyLoss. A class that is
+// ignored weighs 0. The operator is always the loss of the network, so it receives no gradient.
 #include "compiler/ops/fed_labels.h"
 #include "compiler/ops/op.h"
 #include "runtime/attrs/loss.h"

@@ -60,7 +60,7 @@ class Partial {
   size_t mark() const { return trail_.size(); }
 
   struct Placed {
-    Range rest;    // the range without the item, which is now behind it
+    Range rest;    // the range without the item; the item follows at rest.end
     Span changed;  // the sections whose tops may have changed; they are not computed yet
     bool cut;      // whether `rest` may have several parts
   };

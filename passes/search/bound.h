@@ -10,7 +10,7 @@ namespace plimsoll::search {
 
 // A lower bound in seconds per iteration for every schedule of this model, in its order, within `limit` bytes: the sum
 // of the tasks' times after the first load, each with its fastest algorithm whose workspace can fit, and what eviction
-// costs. With several ranks, also with waits for sums, and beside the workspace of reductions.
+// costs. With several ranks, the bound also counts waits for sums, and the bytes of the reductions' workspace.
 //
 // While a step runs, tensors in their gap (model.h) that do not fit must be off the device. Each of them costs at least
 // one more run of its own task, after the step, or a copy to the host before the step and one back after it:
