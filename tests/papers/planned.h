@@ -14,6 +14,7 @@
 #include "compiler/import/onnx.h"
 #include "models/zoo.h"
 #include "passes/planner.h"
+#include "tests/papers/figures.h"
 
 namespace plimsoll::papers {
 
@@ -42,12 +43,14 @@ inline Plan plan_graph(const TaskGraph& graph, Costs& costs, const std::string& 
   return std::move(*plan);
 }
 
-// Prints the residual, and requires our figure to be in the band of all sensible readings of the paper.
+// Prints the residual, and requires our figure to be in the band of all sensible readings of the paper, and to be the
+// one in figures.txt.
 inline void hold(const std::string& claim, double published, double ours, double least, double most) {
   WARN(fmt::format("{}: published {}, ours {:.3f}, residual {:+.2f} %, band {} to {}", claim, published, ours,
                    100 * (ours - published) / published, least, most));
   CHECK(ours >= least);
   CHECK(ours <= most);
+  expect_figure(claim, ours);
 }
 
 // The same where the paper has no figure, or one that says "more than": our figure is compared with an independent
@@ -56,6 +59,7 @@ inline void hold_computed(const std::string& claim, double computed, double ours
   WARN(fmt::format("{}: not published; computed independently {}, ours {:.3f}", claim, computed, ours));
   CHECK(ours >= least);
   CHECK(ours <= most);
+  expect_figure(claim, ours);
 }
 
 }  // namespace plimsoll::papers

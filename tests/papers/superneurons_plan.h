@@ -29,11 +29,13 @@ inline Plan plan_of(const TaskGraph& graph, const std::string& policy, int64_t b
 
 inline double mib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
-// Prints the residual, and requires it to be within the source's truncation, rounding and known errors.
+// Prints the residual, and requires it to be within the source's truncation, rounding and known errors, and our figure
+// to be the one in figures.txt.
 inline void hold(const std::string& claim, double published, double ours, double most) {
   WARN(fmt::format("{}: published {:.3f}, ours {:.4f}, residual {:+.4f} %", claim, published, ours,
                    100 * (ours - published) / published));
   CHECK(std::abs(ours - published) <= most);
+  papers::expect_figure(claim, ours);
 }
 
 // MiB and tensors during the first run of a task, at a step of the paper, counted from 1.
