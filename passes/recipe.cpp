@@ -8,8 +8,8 @@ namespace plimsoll {
 namespace {
 
 constexpr int kChoices = 64, kFewChoices = 4;  // algorithm choices tried to reach an arena within the budget
-constexpr int kLimits = 10;   // live limits tried for the same purpose
-constexpr int64_t kLastLimit = 0;  // minimum memory: the plan is returned even if it exceeds the budget
+constexpr int kLimits = 10;                    // live limits tried for the same purpose
+constexpr int64_t kLastLimit = 0;              // minimum memory: the plan is returned even if it exceeds the budget
 // Factor by which another order must be faster to replace the order with less memory.
 constexpr double kFaster = 1 - 1e-6;
 constexpr int64_t kSlack = 16;  // a policy may exceed its limit on live bytes by at most 1/16
@@ -22,6 +22,15 @@ constexpr size_t kFewTasks = 2'000, kSomeTasks = 10'000, kManyTasks = 50'000;
 constexpr int kSomePercents[] = {90, 80, 75, 66, 50, 40, 33, 25, 20, 15, 10, 7, 5, 3, 2, 1};
 constexpr int kFewPercents[] = {75, 66, 50, 33, 25, 15, 10, 5, 2};
 constexpr int kFewestPercents[] = {50, 20, 5};
+
+// True if a task of the forward part needs no input of the model, like the copy of a weight in bf16.
+bool may_start_without_input(const TaskGraph& graph) {
+  return std::any_of(graph.tasks.begin(), graph.tasks.end(), [&](const Task& task) {
+    const std::vector<TensorId> reads = task.reads();
+    return is_forward(task.kind) &&
+           std::all_of(reads.begin(), reads.end(), [&](TensorId tensor) { return graph.tensors[tensor].persistent; });
+  });
+}
 
 }  // namespace
 
@@ -50,11 +59,13 @@ Result<std::optional<Found>> Recipe::attempt(int64_t sub_batch, int64_t live_lim
   return plan_below(*variant, policy_, live_limit, {.seconds = interesting_, .deadline = request_.deadline});
 }
 
-// With several ranks, an order with less memory may complete its gradients too late to overlap their reductions with
-// the backward.
+// The order with the least memory may take longer than another, in two cases. With several ranks, it may complete its
+// gradients too late to overlap their reductions with the backward. And it may delay tasks that could run while the
+// inputs arrive.
 Result<Found> Recipe::unconstrained(int64_t sub_batch) {
   PLIMSOLL_ASSIGN(Found found, unconstrained(sub_batch, policy_.order));
-  if (!policy_.searches || policy_.order != OrderKind::best_of || variants_.graph().ranks == 1) return found;
+  if (!policy_.searches || policy_.order != OrderKind::best_of) return found;
+  if (variants_.graph().ranks == 1 && !may_start_without_input(variants_.graph())) return found;
   for (const OrderKind order : {OrderKind::depth_first, OrderKind::arrivals, OrderKind::low_peak}) {
     PLIMSOLL_ASSIGN(Found other, unconstrained(sub_batch, order));
     if (other.seconds() < kFaster * found.seconds()) found = std::move(other);

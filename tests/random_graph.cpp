@@ -32,6 +32,7 @@ class Maker {
  private:
   struct Weight {
     TensorId tensor = {}, gradient = {}, state = {};
+    TensorId read = {};  // what the layers read: the weight, or its copy in bf16
     bool trained = true;
   };
   struct Layer {
@@ -45,15 +46,18 @@ class Maker {
   int64_t below(int64_t count) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(count)); }
   bool one_in(int64_t count) { return below(count) == 0; }
   int64_t size() { return 1 + below(one_in(3) ? 5000 : 500); }
+  DataType activation_type() { return options_.mixed && !one_in(4) ? DataType::bf16 : DataType::f32; }
 
-  TensorId tensor(const std::string& name, TensorKind kind, int64_t per_sample) {
-    return graph_.tensors.push_back({.name = name, .kind = kind, .type = {DataType::f32, {{per_sample, true}}}});
+  TensorId tensor(const std::string& name, TensorKind kind, int64_t per_sample, DataType type = DataType::f32) {
+    return graph_.tensors.push_back({.name = name, .kind = kind, .type = {type, {{per_sample, true}}}});
   }
   TensorId fixed(const std::string& name, TensorKind kind, int64_t elements, bool persistent) {
     return graph_.tensors.push_back(
         {.name = name, .kind = kind, .type = {DataType::f32, {{elements}}}, .persistent = persistent});
   }
   int64_t size_of(TensorId id) const { return graph_.tensors[id].type.dims[0].value; }
+  DataType type_of(TensorId id) const { return graph_.tensors[id].type.type; }
+  bool alike(TensorId a, TensorId b) const { return size_of(a) == size_of(b) && type_of(a) == type_of(b); }
   void use(Task& task, Access access, TensorId id) { task.operands.push_back({id, access, graph_.tensors[id].type}); }
   void keep(Task task) { graph_.tasks.push_back(std::move(task)); }
   Task task(const std::string& layer, const char* what, TaskKind kind) {
@@ -79,14 +83,14 @@ class Maker {
     const int64_t outputs = one_in(6) ? 2 : 1;
     for (int64_t k = 0; k < outputs; ++k)
       layer.outputs.push_back(tensor(fmt::format("{}.Y{}", layer.name, k), TensorKind::activation,
-                                     elementwise ? size_of(layer.inputs[0]) : size()));
+                                     elementwise ? size_of(layer.inputs[0]) : size(), activation_type()));
     layer.reads_output = elementwise && one_in(2);
     Task run = task(layer.name, "forward", TaskKind::forward);
     for (TensorId input : layer.inputs) use(run, Access::read, input);
     if (!elementwise || one_in(4)) {
       layer.weight = !weights_.empty() && one_in(4) ? static_cast<int>(below(static_cast<int64_t>(weights_.size())))
                                                     : new_weight(layer.name);
-      use(run, Access::read, weights_[static_cast<size_t>(layer.weight)].tensor);
+      use(run, Access::read, weights_[static_cast<size_t>(layer.weight)].read);
     } else {
       run.operands.push_back({});
     }
@@ -99,7 +103,8 @@ class Maker {
       run.mixes_samples = true;
     }
     run.may_run_again = !one_in(8);
-    if (elementwise && one_in(2)) run.in_place = {{layer.inputs[0], layer.outputs[0]}};
+    if (elementwise && one_in(2) && alike(layer.inputs[0], layer.outputs[0]))
+      run.in_place = {{layer.inputs[0], layer.outputs[0]}};
     keep(std::move(run));
     values_.insert(values_.end(), layer.outputs.begin(), layer.outputs.end());
     layers_.push_back(std::move(layer));
@@ -111,14 +116,26 @@ class Maker {
     if (weight.trained && one_in(2)) weight.state = fixed(layer + ".V", TensorKind::optimizer_state, elements, true);
     graph_.parameters.push_back(
         {.tensor = weight.tensor, .initializer = layer + ".W", .stored = graph_.tensors[weight.tensor].type});
+    weight.read = options_.mixed ? copy_in_bf16(layer, weight.tensor) : weight.tensor;
     weights_.push_back(weight);
     return static_cast<int>(weights_.size()) - 1;
+  }
+
+  TensorId copy_in_bf16(const std::string& layer, TensorId weight) {
+    const TensorId copy = graph_.tensors.push_back(
+        {.name = layer + ".W.bf16", .kind = TensorKind::activation, .type = {DataType::bf16, {{size_of(weight)}}}});
+    Task run = task(layer, "cast", TaskKind::forward);
+    use(run, Access::read, weight);
+    use(run, Access::write, copy);
+    keep(std::move(run));
+    return copy;
   }
 
   void loss(TensorId labels) {
     graph_.loss = graph_.tensors.push_back({.name = "loss", .type = {DataType::f32, {{1}}}});
     if (one_in(2)) graph_.correct = graph_.tensors.push_back({.name = "correct", .type = {DataType::f32, {{1}}}});
-    const TensorId gradient = tensor("dloss", TensorKind::activation_gradient, size_of(graph_.output));
+    const TensorId gradient =
+        tensor("dloss", TensorKind::activation_gradient, size_of(graph_.output), type_of(graph_.output));
     Task run = task("loss", "loss", TaskKind::loss);
     use(run, Access::read, graph_.output);
     use(run, Access::read, labels);
@@ -134,7 +151,8 @@ class Maker {
   void arrive(const std::string& layer, TensorId value, TensorId gradient) {
     const auto [at, first] = gradients_.emplace(value, gradient);
     if (first) return;
-    const TensorId sum = tensor(fmt::format("{}.sum{}", layer, sums_), TensorKind::activation_gradient, size_of(value));
+    const TensorId sum =
+        tensor(fmt::format("{}.sum{}", layer, sums_), TensorKind::activation_gradient, size_of(value), type_of(value));
     Task run = task(layer, fmt::format("sum{}", sums_++).c_str(), TaskKind::backward_data);
     use(run, Access::read, at->second);
     use(run, Access::read, gradient);
@@ -167,17 +185,17 @@ class Maker {
     }
     Task run = task(layer.name, "data", TaskKind::backward_data);
     read_common(run);
-    if (layer.weight >= 0) use(run, Access::read, weights_[static_cast<size_t>(layer.weight)].tensor);
+    if (layer.weight >= 0) use(run, Access::read, weights_[static_cast<size_t>(layer.weight)].read);
     std::vector<std::pair<TensorId, TensorId>> made;
     for (TensorId input : layer.inputs) {
       if (graph_.tensors[input].kind == TensorKind::input) continue;
       const TensorId gradient = tensor(fmt::format("{}.d{}", layer.name, graph_.tensors[input].name),
-                                       TensorKind::activation_gradient, size_of(input));
+                                       TensorKind::activation_gradient, size_of(input), type_of(input));
       use(run, Access::write, gradient);
       made.push_back({input, gradient});
     }
     if (made.empty()) return;
-    if (size_of(arrived[0]) == size_of(made[0].second)) run.in_place = {{arrived[0], made[0].second}};
+    if (alike(arrived[0], made[0].second)) run.in_place = {{arrived[0], made[0].second}};
     keep(std::move(run));
     for (const auto& [input, gradient] : made) arrive(layer.name, input, gradient);
   }

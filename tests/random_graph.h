@@ -16,6 +16,9 @@ namespace plimsoll {
 struct RandomGraphOptions {
   int layers = 12;
   int64_t batch = 6;
+  // As `--precision bf16` makes it: most activations and their gradients in bf16, weights and their gradients in f32,
+  // and a copy of a weight in bf16, which is an activation without a batch that a task of the forward part writes.
+  bool mixed = false;
 };
 
 // The forward part has fan-out, joins, skip connections, tasks with two outputs, tasks that may run in place, tensors

@@ -23,13 +23,18 @@ void hold_laws(const Seeds& all, bool may_split_statistics) {
   for (const uint64_t seed : all) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
     const TaskGraph graph =
-        shared(random_graph(seed, {.layers = 3 + static_cast<int>(seed % 20), .batch = batch}), 1 + seed % 3);
+        shared(random_graph(seed, {.layers = 3 + static_cast<int>(seed % 20), .batch = batch, .mixed = seed % 2 == 1}),
+               1 + seed % 3);
     if (may_split_statistics && !mixes_samples(graph)) continue;  // same as the other case
     RandomCosts costs(seed);
     // Every plan with a new planner, so that cached results of one budget cannot help another.
     const auto plan = [&](std::string_view policy, int64_t budget) {
-      return make_plan(graph, costs, {.policy = std::string(policy), .batch = batch, .budget_bytes = budget,
-                                      .may_split_statistics = may_split_statistics, .effort = 0});
+      return make_plan(graph, costs,
+                       {.policy = std::string(policy),
+                        .batch = batch,
+                        .budget_bytes = budget,
+                        .may_split_statistics = may_split_statistics,
+                        .effort = 0});
     };
     const auto free = plan("auto", 0);
     REQUIRE(free.ok());

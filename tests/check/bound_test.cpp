@@ -24,7 +24,7 @@ TEST_CASE("no schedule takes less time or memory than the bounds say, nor does i
                   sub_batch = 1 + static_cast<int64_t>(seed % static_cast<uint64_t>(batch));
     CAPTURE(seed, ranks, batch, sub_batch);
     const int layers = 3 + static_cast<int>(seed % 12);
-    const TaskGraph one = shared(random_graph(seed, {.layers = layers, .batch = batch}), ranks);
+    const TaskGraph one = shared(random_graph(seed, {.layers = layers, .batch = batch, .mixed = seed % 2 == 1}), ranks);
     const TaskGraph graph = sub_batch < batch ? accumulating(one) : one;
     RandomCosts costs(seed);
     const Candidate candidate = make_candidate(graph, costs, batch, sub_batch).value();

@@ -100,7 +100,8 @@ TEST_CASE("slices are those of the graph's update tasks, each byte of a weight o
   for (const uint64_t seed : {6, 22}) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 7);
     const TaskGraph graph =
-        shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch}), 1 + seed % 3);
+        shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch, .mixed = seed % 2 == 1}),
+               1 + seed % 3);
     RandomCosts costs(seed);
     const Plan free = make_plan(graph, costs, {.policy = "auto", .batch = batch}).value();
     const Plan good =

@@ -37,7 +37,8 @@ struct Machine {
 
 Machine machine(uint64_t seed) {
   const int64_t batch = 1 + static_cast<int64_t>(seed % 4);
-  return {seed, random_graph(seed, {.layers = 4 + static_cast<int>(seed % 14), .batch = batch}), batch};
+  return {seed, random_graph(seed, {.layers = 4 + static_cast<int>(seed % 14), .batch = batch, .mixed = seed % 2 == 1}),
+          batch};
 }
 
 }  // namespace

@@ -73,7 +73,8 @@ TEST_CASE(
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
     const int64_t sub_batch = 1 + static_cast<int64_t>(seed % static_cast<uint64_t>(batch));
     const TaskGraph one =
-        shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 19), .batch = batch}), 1 + seed % 4);
+        shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 19), .batch = batch, .mixed = seed % 2 == 1}),
+               1 + seed % 4);
     const TaskGraph graph = sub_batch < batch ? accumulating(one) : one;
     RandomCosts costs(seed);
     const auto candidate = make_candidate(graph, costs, batch, sub_batch);

@@ -52,7 +52,8 @@ void plan_soundly(uint64_t quarter) {
   for (const uint64_t seed : seeds(graphs * (quarter + 1) / 4) | std::views::drop(graphs * quarter / 4)) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 7);
     const TaskGraph graph =
-        shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch}), 1 + seed % 3);
+        shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch, .mixed = seed % 2 == 1}),
+               1 + seed % 3);
     for (const Policy& recipe : all_policies()) {
       const std::string policy(recipe.name);
       CAPTURE(seed, policy);
@@ -78,7 +79,8 @@ void plan_soundly(uint64_t quarter) {
 TEST_CASE("random task graphs come back from their text") {
   for (const uint64_t seed : seeds(200)) {
     CAPTURE(seed);
-    const std::string text = to_text(random_graph(seed, {.layers = 1 + static_cast<int>(seed % 30)}));
+    const std::string text =
+        to_text(random_graph(seed, {.layers = 1 + static_cast<int>(seed % 30), .mixed = seed % 2 == 1}));
     const auto graph = graph_from_text(text);
     REQUIRE(graph.ok());
     REQUIRE(to_text(*graph) == text);
@@ -103,7 +105,8 @@ TEST_CASE("what a policy's steps alone say of its plan, the plan neither needs l
   for (const uint64_t seed : seeds(60)) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5),
                   sub_batch = 1 + static_cast<int64_t>(seed % static_cast<uint64_t>(batch));
-    const TaskGraph one = random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch});
+    const TaskGraph one =
+        random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch, .mixed = seed % 2 == 1});
     const TaskGraph graph = sub_batch < batch ? accumulating(one) : one;
     RandomCosts costs(seed);
     const auto candidate = make_candidate(graph, costs, batch, sub_batch);
@@ -131,7 +134,7 @@ TEST_CASE("what a policy's steps alone say of its plan, the plan neither needs l
 
 TEST_CASE("a damaged plan of the planner is refused, or goes wrong in no interleaving") {
   for (const uint64_t seed : seeds(6)) {
-    const TaskGraph graph = shared(random_graph(seed, {.layers = 5, .batch = 4}), 1 + seed % 2);
+    const TaskGraph graph = shared(random_graph(seed, {.layers = 5, .batch = 4, .mixed = seed % 4 > 1}), 1 + seed % 2);
     for (const Policy& recipe : all_policies()) {
       const std::string policy(recipe.name);
       RandomCosts costs(seed);

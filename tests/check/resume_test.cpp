@@ -25,7 +25,8 @@ TEST_CASE("planning continues from the text after each pass on a random graph, a
   for (const uint64_t seed : {1, 2, 3, 4, 5, 6, 22}) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 7);
     const TaskGraph graph =
-        shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch}), 1 + seed % 3);
+        shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch, .mixed = seed % 2 == 1}),
+               1 + seed % 3);
     RandomCosts costs(seed);
     const Plan free = make_plan(graph, costs, {.policy = "auto", .batch = batch}).value();
     for (const int64_t budget : {free.summary.minimum_bytes, free.summary.arena_bytes}) {
