@@ -80,7 +80,7 @@ std::string replaced(std::string text, std::string_view what, const std::string&
 bool is_source(std::string_view path) { return path.ends_with(".cpp") || path.ends_with(".cu"); }
 
 // The path of a kernel's file without its ending. A kernel of several sources has others of that name and more
-// (attention.cu, attention_tf32.cu). Any other file keeps its own.
+// (attention.cu, attention_tiles.cu). Any other file keeps its own.
 std::string kernel_stem(const std::string& path, const std::set<std::string>& of_kernels) {
   const std::string stem = path.substr(0, path.rfind('.'));
   if (!is_source(path) || of_kernels.contains(stem)) return stem;

@@ -40,7 +40,8 @@ std::optional<AlgorithmCost> on_tensor_cores(const Device& device, double peak, 
                                   (turned > 0 ? 3 : 1) * device.launch_seconds};
 }
 
-// Both factors are in bf16. They are the first two operands of every such kernel. Attention multiplies them in TF32.
+// Both factors are in bf16. They are the first two operands of every such kernel. Attention has not been measured in
+// bf16, so its time is that in TF32.
 std::optional<AlgorithmCost> bf16_algorithm(const Device& device, const Task& task, int64_t samples) {
   if (task.operands.size() < 2 || task.operands[0].type.type != DataType::bf16 ||
       task.operands[1].type.type != DataType::bf16)

@@ -1,4 +1,4 @@
-// Operands of float in guarded memory, and a run of a kernel on them.
+// Operands of real numbers in guarded memory, and a run of a kernel on them.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -7,38 +7,59 @@
 #include <vector>
 
 #include "executor.h"
+#include "runtime/attrs/bf16.h"
 #include "runtime/backend.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll::test {
 
-// `middle` everywhere, or sines of `step` around it.
-class GuardedFloats {
+class Guarded {
  public:
-  explicit GuardedFloats(int64_t count, float step = 0, float middle = 0) : count_(count), buffer_(4 * count) {
-    for (int64_t i = 0; i < count; ++i)
-      at(i) = step == 0 ? middle : middle + std::sin(step * static_cast<float>(i + 1));
-  }
-  float& at(int64_t i) { return reinterpret_cast<float*>(buffer_.data())[i]; }
   int64_t count() const { return count_; }
   std::byte* data() { return buffer_.data(); }
   bool guards_intact() const { return buffer_.guards_intact(); }
+
+ protected:
+  Guarded(int64_t count, int64_t bytes) : count_(count), buffer_(bytes) {}
 
  private:
   int64_t count_;
   Buffer buffer_;
 };
 
+// `middle` everywhere, or sines of `step` around it.
+class GuardedFloats : public Guarded {
+ public:
+  explicit GuardedFloats(int64_t count, float step = 0, float middle = 0) : Guarded(count, 4 * count) {
+    for (int64_t i = 0; i < count; ++i)
+      at(i) = step == 0 ? middle : middle + std::sin(step * static_cast<float>(i + 1));
+  }
+  float& at(int64_t i) { return reinterpret_cast<float*>(data())[i]; }
+};
+
+class GuardedBf16 : public Guarded {
+ public:
+  explicit GuardedBf16(int64_t count) : Guarded(count, 2 * count) {}
+  // The nearest values; `floats` then holds those, too.
+  explicit GuardedBf16(GuardedFloats& floats) : GuardedBf16(floats.count()) {
+    for (int64_t i = 0; i < count(); ++i) {
+      at(i) = floats.at(i);
+      floats.at(i) = at(i);
+    }
+  }
+  Bf16& at(int64_t i) { return reinterpret_cast<Bf16*>(data())[i]; }
+};
+
 // Requires that nothing outside the operands and the workspace, which begins with NaN, is written.
 template <class K>
 void run_on(const typename K::Attrs& attrs, const std::vector<OperandDesc>& operands,
-            const std::vector<GuardedFloats*>& floats, std::string_view algorithm = "") {
+            const std::vector<Guarded*>& values, std::string_view algorithm = "") {
   std::vector<std::byte*> addresses;  // null: the operand is absent
-  for (GuardedFloats* const one : floats) addresses.push_back(one ? one->data() : nullptr);
+  for (Guarded* const one : values) addresses.push_back(one ? one->data() : nullptr);
   Buffer workspace(K::algorithms(attrs, operands).front().workspace_bytes);
   K::make(attrs, operands, algorithm)->run({}, addresses.data(), workspace.data());
   backend::finish(nullptr);
-  for (GuardedFloats* const one : floats)
+  for (Guarded* const one : values)
     if (one) CHECK(one->guards_intact());
   CHECK(workspace.guards_intact());
 }

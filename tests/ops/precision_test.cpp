@@ -98,7 +98,8 @@ void compare(const KernelRun& run, const Buffers& expected, const Algorithm& off
       const Values values = load(operands[i].tensor, got.at(id).data()),
                    wanted = load(operands[i].tensor, expected.at(id).data());
       if (are_products) {
-        const double of_bf16 = offered.name.ends_with("_tiles") ? 4e-3 : 2e-3;
+        // The results of tiles are sums of products whose factors were rounded to bf16 once more.
+        const double of_bf16 = offered.name.ends_with("_tiles") ? 8e-3 : 2e-3;
         CHECK(distance(values, wanted) < (operands[i].tensor.type == DataType::bf16 ? of_bf16 : 1e-5));
       } else {
         INFO("distance " << distance(values, wanted));

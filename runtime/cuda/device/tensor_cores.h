@@ -1,25 +1,35 @@
-// Products of small matrices by a warp on tensor cores in TF32: D += A · B, as PTX's mma.m16n8k8. With g = lane / 4 and
-// t = lane % 4, a lane holds
+// Products of small matrices by a warp on tensor cores, D += A · B: of factors in TF32, as PTX's mma.m16n8k8, or in
+// bf16, as its mma.m16n8k16. Sums are in f32. A is 16 × kDepth, B is kDepth × 8, D is 16 × 8. A word has kOfWord
+// adjacent elements of a row of A or of a column of B. With g = lane / 4 and t = lane % 4, a lane holds these words, by
+// row and by column or row:
 //
-//   A  16 × 8   [0] (g, t)   [1] (g + 8, t)   [2] (g, t + 4)   [3] (g + 8, t + 4)
-//   B   8 × 8   [0] (t, g)   [1] (t + 4, g)
-//   D  16 × 8   [0] (g, 2t)  [1] (g, 2t + 1)  [2] (g + 8, 2t)  [3] (g + 8, 2t + 1)
+//               TF32: kDepth 8, kOfWord 1                           bf16: kDepth 16, kOfWord 2
+//   A  [0] [1]  (g, t)       (g + 8, t)                             (g, 2t)       (g + 8, 2t)
+//      [2] [3]  (g, t + 4)   (g + 8, t + 4)                         (g, 2t + 8)   (g + 8, 2t + 8)
+//   B  [0] [1]  (t, g)       (t + 4, g)                             (2t, g)       (2t + 8, g)
+//   D  [0] [1]  (g, 2t)      (g, 2t + 1)       [2] [3]  (g + 8, 2t)   (g + 8, 2t + 1)
 //
-// A lane has the same two rows of D as of A, but other columns. A D can still be the A of a next product without an
-// exchange between lanes, because a sum does not depend on the order of its terms. The rows of that product's B are
-// then taken in the order of D's columns: B's [0] is row 2t, and [1] row 2t + 1 (`as_left`).
+// A D can be the A of a next product without an exchange between lanes. In bf16, two of them side by side are that A as
+// they lie. In TF32 a lane has other columns of A than of D. A sum does not depend on the order of its terms, so that
+// product's rows of B are then taken in the order of D's columns: B's [0] is row 2t, and [1] row 2t + 1.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+
+#include "runtime/cuda/device/vector.h"
 
 namespace plimsoll::cuda {
 
-using Left = uint32_t[4];    // A, in TF32
-using Right = uint32_t[2];   // B, in TF32
-using Product = float[4];    // D
+using Left = uint32_t[4];   // A
+using Right = uint32_t[2];  // B
+using Product = float[4];   // D
+
+__device__ inline int lane_row() { return static_cast<int>(threadIdx.x) % 32 / 4; }     // g
+__device__ inline int lane_column() { return static_cast<int>(threadIdx.x) % 32 % 4; }  // t
 
 // To TF32: to nearest, ties away from zero.
 __device__ inline uint32_t rounded_to_tf32(float value) {
@@ -35,39 +45,124 @@ __device__ inline uint32_t rounded_to_tf32(float value) {
 #endif
 }
 
-// To be called by all lanes of a warp. Devices without TF32 (before compute capability 8.0) exchange the elements.
-__device__ inline void add_product(Product& d, const Left& a, const Right& b) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-#else
-  const auto of = [](uint32_t bits, int lane) {
-    bits = __shfl_sync(0xFFFFFFFFU, bits, lane);
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+// The product on devices without such tensor cores (before compute capability 8.0) and in the emulation: lanes exchange
+// their words. element(word, k) is the k-th element of a word.
+template <int kOfWord, class Element>
+__device__ void add_exchanged(Product& d, const Left& a, const Right& b, Element element) {
+  const int g = lane_row(), t = lane_column();
+  const auto of = [&](uint32_t word, int lane, int k) {
+    return element(__shfl_sync(0xFFFFFFFFU, word, lane), k % kOfWord);
   };
-  const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
-  for (int k = 0; k < 8; ++k) {
-    const int high = k / 4, from = k % 4;
-    const float above = of(a[2 * high], 4 * g + from), below = of(a[2 * high + 1], 4 * g + from);
-    const float left = of(b[high], 8 * t + from), right = of(b[high], 8 * t + 4 + from);
+  for (int k = 0; k < 8 * kOfWord; ++k) {
+    const int high = k / (4 * kOfWord), from = k / kOfWord % 4;
+    const float above = of(a[2 * high], 4 * g + from, k), below = of(a[2 * high + 1], 4 * g + from, k);
+    const float left = of(b[high], 8 * t + from, k), right = of(b[high], 8 * t + 4 + from, k);
     d[0] += above * left;
     d[1] += above * right;
     d[2] += below * left;
     d[3] += below * right;
   }
-#endif
 }
 
-__device__ inline void as_left(const Product& d, Left& a) {
-  a[0] = rounded_to_tf32(d[0]);
-  a[1] = rounded_to_tf32(d[2]);
-  a[2] = rounded_to_tf32(d[1]);
-  a[3] = rounded_to_tf32(d[3]);
-}
+// Each of the two has these functions. Elements of tiles are in shared memory, `stride` of them from row to row; all
+// lanes of a warp call a function together.
+//
+//   load(from)              four elements of a row in global memory, as a tile's elements
+//   word(from)              kOfWord elements of a row in global memory, as a word of A
+//   left(products, a)       A from kDepth / 8 products side by side
+//   turned(tile, stride, b) B whose columns are 8 rows of the tile, kDepth elements of each from `tile` on
+//   plain(tile, stride, b)  B whose rows are kDepth rows of the tile, in the order of left(): 8 elements of each
+//   add(d, a, b)            D += A · B
+struct InTf32 {
+  using Element = uint32_t;
+  static constexpr int kOfWord = 1, kDepth = 8;
+
+  static __device__ Few<4, Element> load(const float* from) {
+    const Few<4> values = load_few<4>(from);
+    Few<4, Element> rounded;
+    for (int k = 0; k < 4; ++k) rounded.of[k] = rounded_to_tf32(values.of[k]);
+    return rounded;
+  }
+  static __device__ uint32_t word(const float* from) { return rounded_to_tf32(*from); }
+  static __device__ void left(const Product* products, Left& a) {
+    const Product& d = products[0];
+    a[0] = rounded_to_tf32(d[0]);
+    a[1] = rounded_to_tf32(d[2]);
+    a[2] = rounded_to_tf32(d[1]);
+    a[3] = rounded_to_tf32(d[3]);
+  }
+  static __device__ void turned(const Element* tile, int stride, Right& b) {
+    const Element* const of = tile + lane_row() * stride + lane_column();
+    b[0] = of[0];
+    b[1] = of[4];
+  }
+  static __device__ void plain(const Element* tile, int stride, Right& b) {
+    const Element* const of = tile + 2 * lane_column() * stride + lane_row();
+    b[0] = of[0];
+    b[1] = of[stride];
+  }
+  static __device__ void add(Product& d, const Left& a, const Right& b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    add_exchanged<kOfWord>(d, a, b, [](uint32_t word, int) { return float_with(word); });
+#endif
+  }
+};
+
+struct InBf16 {
+  using Element = uint16_t;
+  static constexpr int kOfWord = 2, kDepth = 16;
+
+  static __device__ Few<4, Element> load(const Bf16* from) { return *reinterpret_cast<const Few<4, Element>*>(from); }
+  static __device__ uint32_t word(const Bf16* from) { return *reinterpret_cast<const uint32_t*>(from); }
+  static __device__ void left(const Product* products, Left& a) {
+    for (int side = 0; side < 2; ++side) {
+      a[2 * side] = bf16_pair(products[side][0], products[side][1]);
+      a[2 * side + 1] = bf16_pair(products[side][2], products[side][3]);
+    }
+  }
+  static __device__ void turned(const Element* tile, int stride, Right& b) {
+    const Element* const of = tile + lane_row() * stride + 2 * lane_column();
+    b[0] = *reinterpret_cast<const uint32_t*>(of);
+    b[1] = *reinterpret_cast<const uint32_t*>(of + 8);
+  }
+  // ldmatrix reads 8 × 8 elements from 8 rows of 16 bytes, whose addresses are those of lanes 0 to 7, and 8 to 15 for
+  // the second word. Transposed, a lane has the elements (2t, g) and (2t + 1, g).
+  static __device__ void plain(const Element* tile, int stride, Right& b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const Element* const row = tile + static_cast<int>(threadIdx.x) % 16 * stride;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(b[0]), "=r"(b[1])
+                 : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(row)))
+                 : "memory");
+#else
+    for (int word = 0; word < 2; ++word) {
+      const Element* const of = tile + (2 * lane_column() + 8 * word) * stride + lane_row();
+      b[word] = uint32_t{of[0]} | uint32_t{of[stride]} << 16;
+    }
+#endif
+  }
+  static __device__ void add(Product& d, const Left& a, const Right& b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    add_exchanged<kOfWord>(d, a, b,
+                           [](uint32_t word, int k) { return float_with(k == 0 ? word << 16 : word & 0xFFFF0000U); });
+#endif
+  }
+};
+
+// The products of tensors of T: in TF32 for float.
+template <class T>
+using Cores = std::conditional_t<std::is_same_v<T, Bf16>, InBf16, InTf32>;
 
 }  // namespace plimsoll::cuda

@@ -2,8 +2,8 @@
 // AttentionBackward {q, k, v, mask, y, statistics, dy, dq, dk, dv, dscores}
 //
 //   default      in f32
-//   tf32_tiles   products on tensor cores (attention_tf32.cu)
-//   bf16_tiles   the same, of operands in bf16, which it multiplies exactly: the default then
+//   tf32_tiles   products on tensor cores (attention_tiles.cu)
+//   bf16_tiles   the same in bf16, of operands in bf16: the default then
 //
 //   s = scale · q kᵀ + mask    p = exp(s - largest) · inverse_sum    y = (m · p) v
 //   dv = (m · p)ᵀ dy    ds = p · (m · (dy vᵀ) - Σ y dy)    dq = scale · ds k    dk = scale · dsᵀ q
@@ -297,13 +297,13 @@ AttentionShape attention_shape(const AttentionAttrs& attrs, std::span<const Oper
 
 const unsigned char* mask_of(std::byte* const* operands) { return reinterpret_cast<const unsigned char*>(operands[3]); }
 
-// On tensor cores (attention_tf32.cu): in TF32, if the plan's arithmetic admits it, and for operands in bf16.
+// On tensor cores (attention_tiles.cu): in TF32, if the plan's arithmetic admits it, and of operands in bf16 in bf16.
 constexpr std::string_view kTf32Tiles = "tf32_tiles", kBf16Tiles = "bf16_tiles";
 
 std::vector<Algorithm> attention_algorithms(const AttentionShape& s, DataType type, bool backward, bool wants_scores,
                                             int64_t workspace_bytes) {
   std::vector<Algorithm> all = {{.workspace_bytes = workspace_bytes}};
-  if (wants_scores || !cuda::attention_takes_tf32(s, backward)) return all;
+  if (wants_scores || !cuda::attention_takes_tiles(s, type, backward)) return all;
   const bool tf32 = type == DataType::f32;
   all.push_back(
       {.name = std::string(tf32 ? kTf32Tiles : kBf16Tiles), .workspace_bytes = workspace_bytes, .tf32 = tf32});
@@ -342,7 +342,7 @@ std::unique_ptr<Kernel> AttentionForward::make(const Attrs& attrs, std::span<con
                      *const v = cuda::in<T>(operand, 2);
       T* const y = cuda::out<T>(operand, 4);
       float* const statistics = cuda::out(operand, 5);
-      if (tiles) return cuda::launch_attention_tf32(context, s, q, k, v, mask_of(operand), dropout, y, statistics);
+      if (tiles) return cuda::launch_attention_tiles(context, s, q, k, v, mask_of(operand), dropout, y, statistics);
       by_head_size(s, [&](auto columns) {
         cuda::by_dropout(dropout, [&](auto drop) {
           cuda::launch("attention", attention_kernel<decltype(columns)::value, T, decltype(drop)>,
@@ -379,8 +379,8 @@ std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<co
       T *const dq = cuda::out<T>(operand, 7), *const dk = cuda::out<T>(operand, 8),
                *const dv = cuda::out<T>(operand, 9);
       if (tiles) {
-        if (dk || dv) cuda::launch_attention_keys_tf32(context, s, given, dropout, dk, dv);
-        if (dq) cuda::launch_attention_queries_tf32(context, s, given, dropout, dq);
+        if (dk || dv) cuda::launch_attention_keys_tiles(context, s, given, dropout, dk, dv);
+        if (dq) cuda::launch_attention_queries_tiles(context, s, given, dropout, dq);
         return;
       }
       by_head_size(s, [&](auto columns) {

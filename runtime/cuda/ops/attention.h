@@ -1,4 +1,4 @@
-// What the kernels of attention share (attention.cu, and attention_tf32.cu on tensor cores).
+// What the kernels of attention share (attention.cu, and attention_tiles.cu on tensor cores).
 #pragma once
 
 #include "runtime/attention.h"
@@ -79,22 +79,22 @@ void by_dropout(const AttentionDropout& dropout, Body body) {
   body(NoDropout{});
 }
 
-// Whether the kernels on tensor cores take these tensors: heads of a multiple of four elements, so that their rows are
-// read by 16 bytes, and of at most 128 in the forward and 64 in the backward, whose results must fit the registers.
-inline bool attention_takes_tf32(const AttentionShape& s, bool backward) {
+// Whether the kernels on tensor cores take these tensors: heads of a multiple of four elements, which a thread reads at
+// once, and of at most 128; in the backward in TF32 of at most 64, whose factors and results must fit the registers.
+inline bool attention_takes_tiles(const AttentionShape& s, DataType type, bool backward) {
   const int64_t size = s.size > s.value_size ? s.size : s.value_size;
-  return s.size % 4 == 0 && s.value_size % 4 == 0 && size <= (backward ? 64 : 128);
+  return s.size % 4 == 0 && s.value_size % 4 == 0 && size <= (backward && type == DataType::f32 ? 64 : 128);
 }
 
 template <class T>
-void launch_attention_tf32(const RunContext& context, const AttentionShape& s, const T* q, const T* k, const T* v,
-                           const unsigned char* mask, const AttentionDropout& dropout, T* y, float* statistics);
+void launch_attention_tiles(const RunContext& context, const AttentionShape& s, const T* q, const T* k, const T* v,
+                            const unsigned char* mask, const AttentionDropout& dropout, T* y, float* statistics);
 // dk and dv, or one of them; dq. Pointers may be null: the result is not wanted.
 template <class T>
-void launch_attention_keys_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
-                                const AttentionDropout& dropout, T* dk, T* dv);
+void launch_attention_keys_tiles(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
+                                 const AttentionDropout& dropout, T* dk, T* dv);
 template <class T>
-void launch_attention_queries_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
-                                   const AttentionDropout& dropout, T* dq);
+void launch_attention_queries_tiles(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
+                                    const AttentionDropout& dropout, T* dq);
 
 }  // namespace plimsoll::cuda

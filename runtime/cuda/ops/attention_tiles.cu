@@ -1,13 +1,13 @@
-// Attention on tensor cores in TF32 (Dao, FlashAttention-2, 2023): the products of attention.cu, whose formulas and
-// loops these are. Factors are rounded to TF32; sums and the softmax are in f32. Operands in bf16 are exact in TF32:
-// only the probabilities and their gradients are rounded, to four times as many digits as bf16 has.
+// Attention on tensor cores (Dao, FlashAttention-2, 2023): the products of attention.cu, whose formulas and loops these
+// are. Operands in f32 are multiplied in TF32, and operands in bf16 in bf16: the probabilities and the gradients of the
+// scores are rounded to that before they are multiplied. Sums and the softmax are in f32.
 //
 // A block has 4 warps and a tile of 64 queries (forward, dq) or keys (dk and dv). A warp has 16 of these rows: their
 // elements in registers as the left factor of every product, and their results. Tiles of the other rows pass through
 // shared memory. A product's result is the next product's left factor without leaving the registers
 // (device/tensor_cores.h). So scores are computed the other way around for dk and dv: keys by queries.
 //
-//   rows of a tile in shared memory | kSize elements | 4 unused |   lanes of a warp access different banks
+//   rows of a tile in shared memory | kSize elements | 16 bytes unused |   lanes of a warp access different banks
 #include "runtime/cuda/device/tensor_cores.h"
 #include "runtime/cuda/device/vector.h"
 #include "runtime/cuda/ops/attention.h"
@@ -21,8 +21,9 @@ namespace {
 constexpr int kTensorCoreThreads = 128;
 constexpr int kTensorCoreRows = 64;  // of a block: 16 of each warp
 
-__device__ int lane_row() { return static_cast<int>(threadIdx.x) % 32 / 4; }     // g
-__device__ int lane_column() { return static_cast<int>(threadIdx.x) % 32 % 4; }  // t
+template <class T>
+constexpr bool kInBf16 = std::is_same_v<T, Bf16>;
+
 __device__ int row_of_warp() { return static_cast<int>(threadIdx.x) / 32 * 16; }
 
 // Over the four lanes that have the same rows; each has the result.
@@ -32,74 +33,67 @@ __device__ float over_row(float value, F f) {
   return f(value, __shfl_xor_sync(0xFFFFFFFFU, value, 2));
 }
 
-template <int kRows, int kSize>
+// Of rows of T, as the elements that its tensor cores take.
+template <int kRows, int kSize, class T>
 struct SharedTile {
-  static constexpr int kStride = kSize + 4;
-  alignas(16) uint32_t of[kRows][kStride];
+  using Element = typename Cores<T>::Element;
+  static constexpr int kStride = kSize + 16 / static_cast<int>(sizeof(Element));
+  alignas(16) Element of[kRows][kStride];
 
   // `count` rows of `size` elements, a multiple of four; zeros beyond.
-  template <class T>
   __device__ void load(const T* from, int64_t count, int64_t size) {
     for (int i = static_cast<int>(threadIdx.x); i < kRows * kSize / 4; i += kTensorCoreThreads) {
       const int row = i / (kSize / 4), column = i % (kSize / 4) * 4;
-      Few<4> values{};
-      if (row < count && column < size) values = load_few<4>(from + row * size + column);
-      Few<4, uint32_t> rounded;
-      for (int k = 0; k < 4; ++k) rounded.of[k] = rounded_to_tf32(values.of[k]);
-      store_few(&of[row][column], rounded);
+      Few<4, Element> elements{};
+      if (row < count && column < size) elements = Cores<T>::load(from + row * size + column);
+      store_few(&of[row][column], elements);
     }
-  }
-  // The right factor whose columns are rows 8n to 8n + 7 of the tile: elements 8k to 8k + 7 of each.
-  __device__ void turned(int n, int k, Right& b) const {
-    b[0] = of[8 * n + lane_row()][8 * k + lane_column()];
-    b[1] = of[8 * n + lane_row()][8 * k + lane_column() + 4];
-  }
-  // The right factor whose rows are rows 8n to 8n + 7 of the tile, in the order of as_left: elements 8k to 8k + 7.
-  __device__ void plain(int n, int k, Right& b) const {
-    b[0] = of[8 * n + 2 * lane_column()][8 * k + lane_row()];
-    b[1] = of[8 * n + 2 * lane_column() + 1][8 * k + lane_row()];
   }
 };
 
 // The left factor of the warp's rows: `count` rows of the block's tile are there, of `size` elements.
 template <int kSize, class T>
-__device__ void load_left(Left (&left)[kSize / 8], const T* from, int64_t count, int64_t size) {
-  for (int k = 0; k < kSize / 8; ++k)
+__device__ void load_left(Left (&left)[kSize / Cores<T>::kDepth], const T* from, int64_t count, int64_t size) {
+  using C = Cores<T>;
+  for (int k = 0; k < kSize / C::kDepth; ++k)
     for (int i = 0; i < 4; ++i) {
-      const int row = row_of_warp() + lane_row() + i % 2 * 8, column = 8 * k + lane_column() + i / 2 * 4;
-      left[k][i] = row < count && column < size ? rounded_to_tf32(load_one(from + row * size + column)) : 0;
+      const int row = row_of_warp() + lane_row() + i % 2 * 8;
+      const int column = k * C::kDepth + C::kOfWord * lane_column() + i / 2 * (C::kDepth / 2);
+      left[k][i] = row < count && column < size ? C::word(from + row * size + column) : 0;
     }
 }
 
 // products[n] = the warp's rows by rows 8n to 8n + 7 of the tile.
-template <int kRows, int kSize>
-__device__ void multiply(const Left (&left)[kSize / 8], const SharedTile<kRows, kSize>& tile,
+template <int kRows, int kSize, class T>
+__device__ void multiply(const Left (&left)[kSize / Cores<T>::kDepth], const SharedTile<kRows, kSize, T>& tile,
                          Product (&products)[kRows / 8]) {
+  using C = Cores<T>;
 #pragma unroll
   for (int n = 0; n < kRows / 8; ++n) {
     for (float& element : products[n]) element = 0;
 #pragma unroll
-    for (int k = 0; k < kSize / 8; ++k) {
+    for (int k = 0; k < kSize / C::kDepth; ++k) {
       Right right;
-      tile.turned(n, k, right);
-      add_product(products[n], left[k], right);
+      C::turned(&tile.of[8 * n][k * C::kDepth], tile.kStride, right);
+      C::add(products[n], left[k], right);
     }
   }
 }
 
 // results += weights · tile
-template <int kRows, int kSize>
-__device__ void add_weighted_rows(const Product (&weights)[kRows / 8], const SharedTile<kRows, kSize>& tile,
+template <int kRows, int kSize, class T>
+__device__ void add_weighted_rows(const Product (&weights)[kRows / 8], const SharedTile<kRows, kSize, T>& tile,
                                   Product (&results)[kSize / 8]) {
+  using C = Cores<T>;
 #pragma unroll
-  for (int n = 0; n < kRows / 8; ++n) {
+  for (int n = 0; n < kRows / C::kDepth; ++n) {
     Left left;
-    as_left(weights[n], left);
+    C::left(&weights[n * C::kDepth / 8], left);
 #pragma unroll
     for (int k = 0; k < kSize / 8; ++k) {
       Right right;
-      tile.plain(n, k, right);
-      add_product(results[k], left, right);
+      C::plain(&tile.of[n * C::kDepth][8 * k], tile.kStride, right);
+      C::add(results[k], left, right);
     }
   }
 }
@@ -135,13 +129,13 @@ __device__ bool all_seen(const AttentionShape& s, const unsigned char* mask, int
 
 template <int kSize, int kKeys, class T, class Dropout>
 __global__ void __launch_bounds__(kTensorCoreThreads)
-    attention_tf32_kernel(AttentionShape s, const T* q, const T* k, const T* v, const unsigned char* mask,
-                          Dropout dropout, T* y, float* statistics) {
-  __shared__ SharedTile<kKeys, kSize> of_keys, of_values;
+    attention_tiles_kernel(AttentionShape s, const T* q, const T* k, const T* v, const unsigned char* mask,
+                           Dropout dropout, T* y, float* statistics) {
+  __shared__ SharedTile<kKeys, kSize, T> of_keys, of_values;
   const TilePlace at = tile_place(s.heads, s.queries, true);
   const int64_t row = (at.sample * s.heads + at.head) * s.queries + at.first;
   const int64_t key_row = (at.sample * s.key_heads + at.head / (s.heads / s.key_heads)) * s.keys;
-  Left queries[kSize / 8];
+  Left queries[kSize / Cores<T>::kDepth];
   load_left<kSize>(queries, q + row * s.size, at.count, s.size);
   const uint64_t stream = dropout.stream();
   // Of the lane's two rows. The sums are those of the lane's columns.
@@ -210,18 +204,23 @@ __device__ void slopes_of_scores(float score, float base, float inverse, float a
   p *= factor;
 }
 
-// Tiles of 32 queries: the rows of a warp, two results and two products take 160 registers for heads of 64 elements.
-template <int kSize, class T, class Dropout>
+// Which of the two results a launch computes.
+enum class Wanted { both, dk, dv };
+
+// Tiles of 32 queries: the rows of a warp, two results and two products take 160 registers for heads of 64 elements in
+// TF32. In bf16 factors take half of that; heads of 128 elements have a launch for each result.
+template <int kSize, Wanted kWanted, class T, class Dropout>
 __global__ void __launch_bounds__(kTensorCoreThreads)
-    attention_keys_tf32_kernel(AttentionShape s, AttentionGiven<T> g, Dropout dropout, T* dk, T* dv) {
+    attention_keys_tiles_kernel(AttentionShape s, AttentionGiven<T> g, Dropout dropout, T* dk, T* dv) {
   constexpr int kQueries = 32;
-  __shared__ SharedTile<kQueries, kSize> of_queries, of_dy;
+  __shared__ SharedTile<kQueries, kSize, T> of_queries, of_dy;
   __shared__ float of_rows[3][kQueries];  // base, inverse, along
   const TilePlace place = tile_place(s.key_heads, s.keys, false);
   const int64_t key_row = (place.sample * s.key_heads + place.head) * s.keys + place.first;
-  Left keys[kSize / 8], values[kSize / 8];
+  Left keys[kSize / Cores<T>::kDepth], values[kSize / Cores<T>::kDepth];
   load_left<kSize>(keys, g.k + key_row * s.size, place.count, s.size);
-  load_left<kSize>(values, g.v + key_row * s.value_size, place.count, s.value_size);
+  if constexpr (kWanted != Wanted::dv)
+    load_left<kSize>(values, g.v + key_row * s.value_size, place.count, s.value_size);
   Product to_dk[kSize / 8] = {}, to_dv[kSize / 8] = {};
   const uint64_t stream = dropout.stream();
   const int64_t shared = s.heads / s.key_heads, end = end_query(s, place.first + place.count);
@@ -238,9 +237,9 @@ __global__ void __launch_bounds__(kTensorCoreThreads)
         of_rows[2][threadIdx.x] = inside ? g.along[row + threadIdx.x] : 0;
       }
       __syncthreads();
-      Product p[kQueries / 8], slopes[kQueries / 8];
+      Product p[kQueries / 8], slopes[kQueries / 8] = {};
       multiply(keys, of_queries, p);
-      multiply(values, of_dy, slopes);
+      if constexpr (kWanted != Wanted::dv) multiply(values, of_dy, slopes);
       const bool all = all_seen(s, g.mask, i, kQueries, place.first, kTensorCoreRows);
 #pragma unroll
       for (int n = 0; n < kQueries / 8; ++n)
@@ -252,24 +251,28 @@ __global__ void __launch_bounds__(kTensorCoreThreads)
           slopes_of_scores(score, of_rows[0][query], of_rows[1][query], of_rows[2][query],
                            dropout.factor(stream, s, row + query, key), p[n][e], slopes[n][e]);
         }
-      if (dv) add_weighted_rows(p, of_dy, to_dv);
-      if (dk) add_weighted_rows(slopes, of_queries, to_dk);
+      if constexpr (kWanted != Wanted::dk)
+        if (dv) add_weighted_rows(p, of_dy, to_dv);
+      if constexpr (kWanted != Wanted::dv)
+        if (dk) add_weighted_rows(slopes, of_queries, to_dk);
     }
   }
-  if (dv) store_products<kSize>(to_dv, 1, 1, dv + key_row * s.value_size, place.count, s.value_size);
-  if (dk) store_products<kSize>(to_dk, s.scale, s.scale, dk + key_row * s.size, place.count, s.size);
+  if constexpr (kWanted != Wanted::dk)
+    if (dv) store_products<kSize>(to_dv, 1, 1, dv + key_row * s.value_size, place.count, s.value_size);
+  if constexpr (kWanted != Wanted::dv)
+    if (dk) store_products<kSize>(to_dk, s.scale, s.scale, dk + key_row * s.size, place.count, s.size);
 }
 
 // dq may have the bytes of q, dy or y: it is written after the block's last barrier, when all of its rows are read.
 template <int kSize, class T, class Dropout>
 __global__ void __launch_bounds__(kTensorCoreThreads)
-    attention_queries_tf32_kernel(AttentionShape s, AttentionGiven<T> g, Dropout dropout, T* dq) {
+    attention_queries_tiles_kernel(AttentionShape s, AttentionGiven<T> g, Dropout dropout, T* dq) {
   constexpr int kKeys = 32;
-  __shared__ SharedTile<kKeys, kSize> of_keys, of_values;
+  __shared__ SharedTile<kKeys, kSize, T> of_keys, of_values;
   const TilePlace at = tile_place(s.heads, s.queries, true);
   const int64_t row = (at.sample * s.heads + at.head) * s.queries + at.first;
   const int64_t key_row = (at.sample * s.key_heads + at.head / (s.heads / s.key_heads)) * s.keys;
-  Left queries[kSize / 8], dy[kSize / 8];
+  Left queries[kSize / Cores<T>::kDepth], dy[kSize / Cores<T>::kDepth];
   load_left<kSize>(queries, g.q + row * s.size, at.count, s.size);
   load_left<kSize>(dy, g.dy + row * s.value_size, at.count, s.value_size);
   float base[2] = {}, inverse[2] = {}, along[2] = {};
@@ -319,12 +322,12 @@ void by_padded_size(const AttentionShape& s, Body body) {
 }  // namespace
 
 template <class T>
-void launch_attention_tf32(const RunContext& context, const AttentionShape& s, const T* q, const T* k, const T* v,
-                           const unsigned char* mask, const AttentionDropout& dropout, T* y, float* statistics) {
+void launch_attention_tiles(const RunContext& context, const AttentionShape& s, const T* q, const T* k, const T* v,
+                            const unsigned char* mask, const AttentionDropout& dropout, T* y, float* statistics) {
   by_padded_size(s, [&](auto size) {
     by_dropout(dropout, [&](auto drop) {
-      constexpr int kSize = decltype(size)::value;
-      launch("attention in TF32", attention_tf32_kernel < kSize, kSize <= 64 ? 64 : 32, T, decltype(drop) >,
+      constexpr int kSize = decltype(size)::value, kKeys = kSize <= 64 || kInBf16<T> ? 64 : 32;
+      launch("attention on tensor cores", attention_tiles_kernel<kSize, kKeys, T, decltype(drop)>,
              s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, q, k, v,
              mask, drop, y, statistics);
     });
@@ -332,42 +335,51 @@ void launch_attention_tf32(const RunContext& context, const AttentionShape& s, c
 }
 
 template <class T>
-void launch_attention_keys_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
-                                const AttentionDropout& dropout, T* dk, T* dv) {
+void launch_attention_keys_tiles(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
+                                 const AttentionDropout& dropout, T* dk, T* dv) {
   by_padded_size(s, [&](auto size) {
     by_dropout(dropout, [&](auto drop) {
       constexpr int kSize = decltype(size)::value;
-      if constexpr (kSize <= 64)
-        launch("attention's gradient of keys and values in TF32", attention_keys_tf32_kernel<kSize, T, decltype(drop)>,
+      const auto launch_for = [&]<Wanted kWanted>(std::integral_constant<Wanted, kWanted>) {
+        launch("attention's gradient of keys and values on tensor cores",
+               attention_keys_tiles_kernel<kSize, kWanted, T, decltype(drop)>,
                s.samples * s.key_heads * divided_up(s.keys, kTensorCoreRows), kTensorCoreThreads, context, s, given,
                drop, dk, dv);
+      };
+      if constexpr (kSize <= 64) {
+        launch_for(std::integral_constant<Wanted, Wanted::both>{});
+      } else if constexpr (kInBf16<T>) {
+        if (dk) launch_for(std::integral_constant<Wanted, Wanted::dk>{});
+        if (dv) launch_for(std::integral_constant<Wanted, Wanted::dv>{});
+      }
     });
   });
 }
 
 template <class T>
-void launch_attention_queries_tf32(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
-                                   const AttentionDropout& dropout, T* dq) {
+void launch_attention_queries_tiles(const RunContext& context, const AttentionShape& s, const AttentionGiven<T>& given,
+                                    const AttentionDropout& dropout, T* dq) {
   by_padded_size(s, [&](auto size) {
     by_dropout(dropout, [&](auto drop) {
       constexpr int kSize = decltype(size)::value;
-      if constexpr (kSize <= 64)
-        launch("attention's gradient of queries in TF32", attention_queries_tf32_kernel<kSize, T, decltype(drop)>,
+      if constexpr (kSize <= 64 || kInBf16<T>)
+        launch("attention's gradient of queries on tensor cores",
+               attention_queries_tiles_kernel<kSize, T, decltype(drop)>,
                s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, given,
                drop, dq);
     });
   });
 }
 
-#define PLIMSOLL_ATTENTION_TF32(T)                                                                                   \
-  template void launch_attention_tf32<T>(const RunContext&, const AttentionShape&, const T*, const T*, const T*,     \
-                                         const unsigned char*, const AttentionDropout&, T*, float*);                 \
-  template void launch_attention_keys_tf32<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&,    \
-                                              const AttentionDropout&, T*, T*);                                      \
-  template void launch_attention_queries_tf32<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&, \
-                                                 const AttentionDropout&, T*);
-PLIMSOLL_ATTENTION_TF32(float)
-PLIMSOLL_ATTENTION_TF32(Bf16)
-#undef PLIMSOLL_ATTENTION_TF32
+#define PLIMSOLL_ATTENTION_TILES(T)                                                                                   \
+  template void launch_attention_tiles<T>(const RunContext&, const AttentionShape&, const T*, const T*, const T*,     \
+                                          const unsigned char*, const AttentionDropout&, T*, float*);                 \
+  template void launch_attention_keys_tiles<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&,    \
+                                               const AttentionDropout&, T*, T*);                                      \
+  template void launch_attention_queries_tiles<T>(const RunContext&, const AttentionShape&, const AttentionGiven<T>&, \
+                                                  const AttentionDropout&, T*);
+PLIMSOLL_ATTENTION_TILES(float)
+PLIMSOLL_ATTENTION_TILES(Bf16)
+#undef PLIMSOLL_ATTENTION_TILES
 
 }  // namespace plimsoll::cuda
