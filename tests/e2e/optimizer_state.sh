@@ -56,7 +56,8 @@ trained fp32 part.onnx --steps 2 --checkpoint ck
 trained int8-device more.onnx --steps 4 --checkpoint ck --resume
 # In bf16, a step is off by at most the sum of a 128th of m and half of a 128th of v. In 8 bits, v of a small element is
 # at most 2.1 times what it should be, or 0.6 times, which makes a step smaller or larger by a third. So the loss may be
-# off by 2 % and 33 % of what has been learned.
+# off by 2 % and 33 % of what is learned. Steps amplify any difference, also one of rounding, so that the first eight
+# losses are compared.
 $python - <<'PY'
 import json
 names = "fp32", "bf16-device", "int8-device"
@@ -66,7 +67,7 @@ learned = losses["fp32"][0] - min(losses["fp32"])
 assert learned > 0.1, learned
 for name, part in (("bf16-device", 0.02), ("int8-device", 0.33)):
     assert losses[name] != losses["fp32"], name
-    off = max(abs(a - b) for a, b in zip(losses[name], losses["fp32"]))
+    off = max(abs(a - b) for a, b in zip(losses[name][:8], losses["fp32"][:8]))
     assert off < part * learned, (name, off, learned)
 PY
 

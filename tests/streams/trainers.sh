@@ -49,7 +49,8 @@ same_allocations() { # WHEN options…
   shift
   for attempt in 1 2 3 4; do
     few=$(allocations 1 "$@") many=$(allocations 4 "$@")
-    [[ $few != "$many" ]] || return 0
+    # On a loaded machine, two processes with the same work may differ by one. An allocation per iteration makes three.
+    (( ${many##* } - ${few##* } <= 1 )) && return 0
   done
   fail "allocates while $when: $few in 1 iteration, $many in 4"
 }
