@@ -20,18 +20,13 @@
 // The work items are dealt to a fixed number of lanes, each with its part of the workspace.
 #include "runtime/attention.h"
 
-#ifdef __FMA__
-#include <immintrin.h>
-#endif
-
 #include <algorithm>
-#include <cstring>
-#include <limits>
 
-#include "runtime/host/dropout_mask.h"
+#include "runtime/host/attention_tiles.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/math.h"
 #include "runtime/host/planes.h"
+#include "runtime/host/product_of_tiles.h"
 #include "runtime/host/real.h"
 #include "runtime/host/row_statistics.h"
 #include "runtime/kernels.h"
@@ -43,99 +38,8 @@ constexpr int64_t kAttentionTile = 64;
 // Odd: with causal attention, where later tiles take longer, every lane gets early and late ones.
 constexpr int64_t kAttentionLanes = 31;
 constexpr int64_t kAttentionVector = 16;  // the scores of a tile are computed for a multiple of these
-constexpr float kHidden = -std::numeric_limits<float>::infinity();
-
-using AttentionVector = host::VectorOf<host::kWidest>::Type;
 
 int64_t attention_tiles(int64_t length) { return (length + kAttentionTile - 1) / kAttentionTile; }
-
-// The left factor of a product: element (i, l) is at[i * row + l * column].
-struct LeftFactor {
-  const float* at;
-  int64_t row, column;
-};
-
-// Rows, and vectors of columns, whose sums a product keeps in registers. They hide the latency of the additions, and
-// each loaded vector is used kProductRows times, each broadcast element kProductVectors times: the multipliers are busy
-// 93 % of the time with AVX-512 (two units of 16 lanes, 32 registers) and all of it with AVX2 (16 registers).
-#ifdef __AVX512F__
-constexpr int kProductRows = 8, kProductVectors = 2;
-#else
-constexpr int kProductRows = 6, kProductVectors = 2;
-#endif
-
-// sum + one · vector, rounded once where the processor can. Stated, because contraction is off for the whole backend.
-AttentionVector multiply_add(float one, AttentionVector vector, AttentionVector sum) {
-#if defined(__AVX512F__)
-  return _mm512_fmadd_ps(_mm512_set1_ps(one), vector, sum);
-#elif defined(__FMA__)
-  return _mm256_fmadd_ps(_mm256_set1_ps(one), vector, sum);
-#else
-  return sum + one * vector;
-#endif
-}
-
-// c[i, j] (+)= Σ left(i, l) · b[l, j] for kRows rows and kVectors vectors of columns.
-template <int kRows, int kVectors, bool kAdd>
-void product_in_registers(const LeftFactor& left, const float* b, int64_t b_row, float* c, int64_t c_row,
-                          int64_t depth) {
-  AttentionVector sums[kRows][kVectors] = {};
-  for (int64_t l = 0; l < depth; ++l) {
-    AttentionVector right[kVectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) std::memcpy(&right[v], b + l * b_row + v * host::kWidest, sizeof right[v]);
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-      const float one = left.at[r * left.row + l * left.column];
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = multiply_add(one, right[v], sums[r][v]);
-    }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      float* const to = c + r * c_row + v * host::kWidest;
-      if (kAdd) {
-        AttentionVector there;
-        std::memcpy(&there, to, sizeof there);
-        sums[r][v] += there;
-      }
-      std::memcpy(to, &sums[r][v], sizeof sums[r][v]);
-    }
-  }
-}
-
-// The same for kRows rows and all columns. b and c have contiguous rows.
-template <int kRows, bool kAdd>
-void product_rows(const LeftFactor& left, const float* b, int64_t b_row, float* c, int64_t c_row, int64_t depth,
-                  int64_t columns) {
-  constexpr int64_t kColumns = kProductVectors * host::kWidest;
-  int64_t j = 0;
-  for (; j + kColumns <= columns; j += kColumns)
-    product_in_registers<kRows, kProductVectors, kAdd>(left, b + j, b_row, c + j, c_row, depth);
-  for (; j + host::kWidest <= columns; j += host::kWidest)
-    product_in_registers<kRows, 1, kAdd>(left, b + j, b_row, c + j, c_row, depth);
-  for (; j < columns; ++j) {
-    for (int r = 0; r < kRows; ++r) {
-      float sum = 0;
-      for (int64_t l = 0; l < depth; ++l) sum += left.at[r * left.row + l * left.column] * b[l * b_row + j];
-      c[r * c_row + j] = kAdd ? c[r * c_row + j] + sum : sum;
-    }
-  }
-}
-
-template <bool kAdd>
-void product_of_tiles(int64_t rows, LeftFactor left, const float* b, int64_t b_row, float* c, int64_t c_row,
-                      int64_t depth, int64_t columns) {
-  const auto some = [&]<int kRows>(std::integral_constant<int, kRows>) {
-    for (; rows >= kRows; rows -= kRows, left.at += kRows * left.row, c += kRows * c_row)
-      product_rows<kRows, kAdd>(left, b, b_row, c, c_row, depth, columns);
-  };
-  some(std::integral_constant<int, kProductRows>());
-  some(std::integral_constant<int, 4>());
-  some(std::integral_constant<int, 1>());
-}
 
 // to[size, 64]: the rows as columns, multiplied by a factor, and zeros up to 64.
 template <class T>
@@ -161,89 +65,6 @@ void put_result(const float* made, int64_t n, Bf16* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = made[i];
 }
 
-// Some queries and keys of one head: where their scores are.
-struct ScoreTile {
-  int64_t sample, head, query, queries, key, keys;
-  float* at;
-  int64_t by_query, by_key;  // strides
-};
-
-// The factors of the dropout of probabilities, if there is one in this run.
-class AttentionDropout {
- public:
-  AttentionDropout(const AttentionAttrs& attrs, const AttentionShape& shape, const RunContext& context)
-      : on_(context.training && attrs.dropped > 0),
-        keys_(shape.keys),
-        mask_(attrs.dropped, attrs.dropout_key, shape.scores(), context) {}
-
-  bool on() const { return on_; }
-  // Of `count` adjacent keys of a query, or of one key and `count` adjacent queries. `row` counts the queries of all
-  // heads.
-  void of_keys(int64_t row, int64_t key, int64_t count, float* factors) const {
-    draw(row * keys_ + key, 1, count, factors);
-  }
-  void of_queries(int64_t row, int64_t key, int64_t count, float* factors) const {
-    draw(row * keys_ + key, keys_, count, factors);
-  }
-
- private:
-  void draw(int64_t first, int64_t stride, int64_t count, float* factors) const {
-    const host::DropoutMask mask = mask_;
-    for (int64_t i = 0; i < count; ++i) factors[i] = mask.at(first + i * stride);
-  }
-
-  bool on_;
-  int64_t keys_;
-  host::DropoutMask mask_;
-};
-
-// One AttentionShape with the operations on tiles that both kernels need.
-struct AttentionTiles : AttentionShape {
-  using AttentionShape::AttentionShape;
-
-  int64_t key_head(int64_t head) const { return head / (heads / key_heads); }
-  template <class T>
-  const T* key_row(const T* k, int64_t sample, int64_t head, int64_t j, int64_t row) const {
-    return k + ((sample * key_heads + head) * keys + j) * row;
-  }
-
-  // The keys that some of the queries [first, end) see.
-  int64_t first_key(int64_t first) const { return left < 0 ? 0 : std::max<int64_t>(0, first - left); }
-  int64_t end_key(int64_t end) const { return right < 0 ? keys : std::min(keys, end + right); }
-  // The queries that see some of the keys [first, end).
-  int64_t first_query(int64_t first) const { return right < 0 ? 0 : std::max<int64_t>(0, first - right); }
-  int64_t end_query(int64_t end) const { return left < 0 ? queries : std::min(queries, end + left); }
-
-  // Adds the mask, and sets the scores of hidden keys to -∞.
-  void hide(const ScoreTile& tile, const std::byte* mask) const {
-    const bool all_right = right < 0 || tile.key + tile.keys - 1 - tile.query <= right;
-    const bool all_left = left < 0 || tile.query + tile.queries - 1 - tile.key <= left;
-    if (!all_right || !all_left) {
-      for (int64_t i = 0; i < tile.queries; ++i) {
-        for (int64_t j = 0; j < tile.keys; ++j) {
-          const int64_t ahead = tile.key + j - tile.query - i;
-          if ((right >= 0 && ahead > right) || (left >= 0 && -ahead > left))
-            tile.at[i * tile.by_query + j * tile.by_key] = kHidden;
-        }
-      }
-    }
-    if (mask == nullptr) return;
-    const int64_t start = tile.sample * mask_strides[0] + tile.head * mask_strides[1] + tile.query * mask_strides[2] +
-                          tile.key * mask_strides[3];
-    const auto* added = reinterpret_cast<const float*>(mask) + start;
-    const auto* added_bf16 = reinterpret_cast<const Bf16*>(mask) + start;
-    const auto* seen = reinterpret_cast<const uint8_t*>(mask) + start;
-    for (int64_t i = 0; i < tile.queries; ++i) {
-      for (int64_t j = 0; j < tile.keys; ++j) {
-        float& score = tile.at[i * tile.by_query + j * tile.by_key];
-        const int64_t at = i * mask_strides[2] + j * mask_strides[3];
-        if (additive) score += mask_in_bf16 ? static_cast<float>(added_bf16[at]) : added[at];
-        else if (seen[at] == 0) score = kHidden;
-      }
-    }
-  }
-};
-
 // body(work item, lane): every lane runs its work items in order.
 template <class Body>
 void for_work_items(int64_t items, int64_t lanes, Body body) {
@@ -268,7 +89,7 @@ class AttentionForwardKernel final : public Kernel {
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     float* const space = reinterpret_cast<float*>(workspace);
-    const AttentionDropout dropout(attrs_, s_, context);
+    const host::AttentionDropout dropout(attrs_, s_, context);
     for_work_items(items_, lanes_,
                    [&](int64_t item, int64_t lane) { tile(operands, dropout, item, space + lane * floats()); });
   }
@@ -280,7 +101,7 @@ class AttentionForwardKernel final : public Kernel {
     return (s_.size + kAttentionTile + tiles) * kAttentionTile;
   }
 
-  void tile(std::byte* const* operands, const AttentionDropout& dropout, int64_t item, float* space) const {
+  void tile(std::byte* const* operands, const host::AttentionDropout& dropout, int64_t item, float* space) const {
     const int64_t tile = item % tiles_, head = item / tiles_ % s_.heads, sample = item / tiles_ / s_.heads;
     const int64_t first = tile * kAttentionTile, count = std::min(kAttentionTile, s_.queries - first);
     const int64_t width = whole_vectors(count), value_size = s_.value_size;
@@ -297,14 +118,14 @@ class AttentionForwardKernel final : public Kernel {
     std::fill_n(y, count * value_size, 0.0F);
 
     float largest[kAttentionTile], base[kAttentionTile], sum[kAttentionTile] = {}, factor[kAttentionTile];
-    std::fill_n(largest, kAttentionTile, kHidden);
+    std::fill_n(largest, kAttentionTile, host::kHidden);
     std::fill_n(base, kAttentionTile, 0.0F);
     const int64_t end = s_.end_key(first + count);
     for (int64_t key = s_.first_key(first) / kAttentionTile * kAttentionTile; key < end; key += kAttentionTile) {
       const int64_t keys = std::min(kAttentionTile, s_.keys - key);
       const float* const some_k = in_f32(k + key * s_.size, keys * s_.size, tile_of_k);
-      product_of_tiles<false>(keys, {some_k, s_.size, 1}, queries, kAttentionTile, scores, kAttentionTile, s_.size,
-                              width);
+      host::product_of_tiles<false>(keys, {some_k, s_.size, 1}, queries, kAttentionTile, scores, kAttentionTile,
+                                    s_.size, width);
       s_.hide({sample, head, first, count, key, keys, scores, 1, kAttentionTile}, operands[3]);
       for (int64_t i = 0; i < width; ++i) factor[i] = largest[i];
       for (int64_t j = 0; j < keys; ++j) {
@@ -313,7 +134,7 @@ class AttentionForwardKernel final : public Kernel {
       }
       // Subtracting -∞ from itself would give NaN; subtracting 0 gives e^-∞ = 0.
       for (int64_t i = 0; i < width; ++i) {
-        base[i] = largest[i] == kHidden ? 0.0F : largest[i];
+        base[i] = largest[i] == host::kHidden ? 0.0F : largest[i];
         factor[i] = host::exp_of(factor[i] - base[i]);
         sum[i] *= factor[i];
       }
@@ -332,7 +153,8 @@ class AttentionForwardKernel final : public Kernel {
         if (factor[i] != 1)
           for (int64_t e = 0; e < value_size; ++e) y[i * value_size + e] *= factor[i];
       const float* const some_v = in_f32(v + key * value_size, keys * value_size, tile_of_v);
-      product_of_tiles<true>(count, {scores, 1, kAttentionTile}, some_v, value_size, y, value_size, keys, value_size);
+      host::product_of_tiles<true>(count, {scores, 1, kAttentionTile}, some_v, value_size, y, value_size, keys,
+                                   value_size);
     }
     float* const statistics = host::out(operands, 5);
     for (int64_t i = 0; i < count; ++i) {
@@ -346,7 +168,7 @@ class AttentionForwardKernel final : public Kernel {
   }
 
   AttentionAttrs attrs_;
-  AttentionTiles s_;
+  host::AttentionTiles s_;
   int64_t tiles_, items_, lanes_;
 };
 
@@ -377,7 +199,7 @@ class AttentionBackwardKernel final : public Kernel {
 #pragma omp parallel for schedule(static) if (rows * n > 8192)
     for (int64_t i = 0; i < rows; ++i)
       along[i] = static_cast<float>(host::row_sum(n, [=](int64_t j) { return y[i * n + j] * dy[i * n + j]; }));
-    const AttentionDropout dropout(attrs_, s_, context);
+    const host::AttentionDropout dropout(attrs_, s_, context);
     for_work_items(key_items_, std::min(key_items_, lanes_),
                    [&](int64_t item, int64_t lane) { keys(operands, dropout, along, item, space + lane * floats()); });
     for_work_items(query_items_, std::min(query_items_, lanes_), [&](int64_t item, int64_t lane) {
@@ -394,7 +216,7 @@ class AttentionBackwardKernel final : public Kernel {
   }
 
   // dk and dv of a tile of keys, over all queries that see some of them.
-  void keys(std::byte* const* operands, const AttentionDropout& dropout, const float* along, int64_t item,
+  void keys(std::byte* const* operands, const host::AttentionDropout& dropout, const float* along, int64_t item,
             float* space) const {
     const int64_t tile = item % key_tiles_, group = item / key_tiles_ % s_.key_heads,
                   sample = item / key_tiles_ / s_.key_heads;
@@ -425,7 +247,7 @@ class AttentionBackwardKernel final : public Kernel {
         const float* const q = in_f32(host::in<T>(operands, 0) + at * size, rows * size, tile_of_q);
         const float* const dy = in_f32(host::in<T>(operands, 6) + at * value_size, rows * value_size, tile_of_dy);
         const float* const statistics = host::in(operands, 5) + 2 * at;
-        product_of_tiles<false>(rows, {q, size, 1}, turned_k, kAttentionTile, p, kAttentionTile, size, width);
+        host::product_of_tiles<false>(rows, {q, size, 1}, turned_k, kAttentionTile, p, kAttentionTile, size, width);
         s_.hide({sample, head, i, rows, key, count, p, kAttentionTile, 1}, operands[3]);
         for (int64_t r = 0; r < rows; ++r) {
           const float base = statistics[2 * r], inverse = statistics[2 * r + 1];
@@ -433,8 +255,8 @@ class AttentionBackwardKernel final : public Kernel {
           for (int64_t j = 0; j < width; ++j) of_query[j] = host::exp_of(of_query[j] - base) * inverse;
         }
         if (dk)
-          product_of_tiles<false>(rows, {dy, value_size, 1}, turned_v, kAttentionTile, ds, kAttentionTile, value_size,
-                                  width);
+          host::product_of_tiles<false>(rows, {dy, value_size, 1}, turned_v, kAttentionTile, ds, kAttentionTile,
+                                        value_size, width);
         for (int64_t r = 0; r < rows; ++r) {
           const float sum = along[at + r];
           float* const of_query = p + r * kAttentionTile;
@@ -448,8 +270,9 @@ class AttentionBackwardKernel final : public Kernel {
           if (dropout.on())
             for (int64_t j = 0; j < width; ++j) of_query[j] *= factors[j];
         }
-        if (dv) product_of_tiles<true>(count, {p, 1, kAttentionTile}, dy, value_size, dv, value_size, rows, value_size);
-        if (dk) product_of_tiles<true>(count, {ds, 1, kAttentionTile}, q, size, dk, size, rows, size);
+        if (dv)
+          host::product_of_tiles<true>(count, {p, 1, kAttentionTile}, dy, value_size, dv, value_size, rows, value_size);
+        if (dk) host::product_of_tiles<true>(count, {ds, 1, kAttentionTile}, q, size, dk, size, rows, size);
       }
     }
     if (dk)
@@ -459,7 +282,7 @@ class AttentionBackwardKernel final : public Kernel {
   }
 
   // dq and dscores of a tile of queries, over all keys that some of them see. dq may have the bytes of q, dy or y.
-  void queries(std::byte* const* operands, const AttentionDropout& dropout, const float* along, int64_t item,
+  void queries(std::byte* const* operands, const host::AttentionDropout& dropout, const float* along, int64_t item,
                float* space) const {
     const int64_t tile = item % query_tiles_, head = item / query_tiles_ % s_.heads,
                   sample = item / query_tiles_ / s_.heads;
@@ -492,10 +315,10 @@ class AttentionBackwardKernel final : public Kernel {
       const int64_t keys = std::min(kAttentionTile, s_.keys - key);
       const float* const k = in_f32(all_k + key * size, keys * size, tile_of_k);
       const float* const v = in_f32(all_v + key * value_size, keys * value_size, tile_of_v);
-      product_of_tiles<false>(keys, {k, size, 1}, turned_q, kAttentionTile, p, kAttentionTile, size, width);
+      host::product_of_tiles<false>(keys, {k, size, 1}, turned_q, kAttentionTile, p, kAttentionTile, size, width);
       s_.hide({sample, head, first, count, key, keys, p, 1, kAttentionTile}, operands[3]);
-      product_of_tiles<false>(keys, {v, value_size, 1}, turned_dy, kAttentionTile, ds, kAttentionTile, value_size,
-                              width);
+      host::product_of_tiles<false>(keys, {v, value_size, 1}, turned_dy, kAttentionTile, ds, kAttentionTile, value_size,
+                                    width);
       for (int64_t j = 0; j < keys; ++j) {
         const float* const of_key = p + j * kAttentionTile;
         float* const slope = ds + j * kAttentionTile;
@@ -508,7 +331,7 @@ class AttentionBackwardKernel final : public Kernel {
           slope[i] = host::exp_of(of_key[i] - base[i]) * inverse[i] * (slope[i] - sum[i]);
       }
       if (operands[10]) put_scores(operands[10], row, count, key, keys, ds);
-      if (dq) product_of_tiles<true>(count, {ds, 1, kAttentionTile}, k, size, dq, size, keys, size);
+      if (dq) host::product_of_tiles<true>(count, {ds, 1, kAttentionTile}, k, size, dq, size, keys, size);
     }
     if (dq)
       for (int64_t i = 0; i < count * size; ++i) dq[i] *= s_.scale;
@@ -529,7 +352,7 @@ class AttentionBackwardKernel final : public Kernel {
   }
 
   AttentionAttrs attrs_;
-  AttentionTiles s_;
+  host::AttentionTiles s_;
   int64_t query_tiles_, key_tiles_, query_items_ = 0, key_items_ = 0, lanes_ = 0;
   bool scores_in_bf16_;
 };
