@@ -1,6 +1,7 @@
 #include "passes/order.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "passes/analysis/liveness.h"
 #include "passes/order/orders.h"
@@ -46,12 +47,15 @@ void make_steps(Plan& plan, const TaskGraph& graph, const std::vector<TaskId>& t
   for (const TensorId input : graph.inputs) load(input);  // inputs without a reader
 }
 
-int64_t peak_bytes(Plan plan, const Context& context, const std::vector<TensorId>& kept) {
+// Of the plan with its present steps. The plan is changed meanwhile, not copied: all its names would be copied too.
+int64_t peak_bytes(Plan& plan, const Context& context, const std::vector<TensorId>& kept) {
   for (Step& step : plan.steps)
     if (step.kind == StepKind::compute) step.workspace.bytes = context.choices[step.task].back().workspace_bytes;
   plan.residencies = find_residencies(plan, kept);
   const auto shared = context.policy.in_place ? find_shared_pairs(plan) : std::vector<SharedPair>{};
   const std::vector<int64_t> live = live_bytes(plan, shared, true);
+  for (Step& step : plan.steps) step.workspace.bytes = 0;
+  plan.residencies = {};
   return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
 }
 
@@ -60,12 +64,15 @@ void order_tasks(Plan& plan, const Context& context, const OrderRow& row, const 
   std::vector<TaskId> tasks = row.tasks(plan, kept);
   if (context.policy.searches) tasks = task_orders::large_weights_at_once(plan, std::move(tasks));
   if (plan.ranks == 1) return make_steps(plan, context.graph, tasks, row.early_loads);
-  make_steps(plan, context.graph, task_orders::after_reductions(plan, context, tasks, true), row.early_loads);
+  const auto make = [&](bool patient) {
+    make_steps(plan, context.graph, task_orders::after_reductions(plan, context, tasks, patient), row.early_loads);
+  };
+  make(true);
   if (context.live_limit == kNoLimit) return;
-  Plan prompt = plan;
-  make_steps(prompt, context.graph, task_orders::after_reductions(plan, context, tasks, false), row.early_loads);
-  const int64_t least = peak_bytes(prompt, context, kept);
-  if (peak_bytes(plan, context, kept) > std::max(context.live_limit, least)) plan.steps = std::move(prompt.steps);
+  const int64_t peak = peak_bytes(plan, context, kept);
+  auto patient = std::exchange(plan.steps, {});
+  make(false);
+  if (peak <= std::max(context.live_limit, peak_bytes(plan, context, kept))) plan.steps = std::move(patient);
 }
 
 }  // namespace
@@ -77,10 +84,14 @@ Status order(Plan& plan, const Context& context) {
   for (const OrderRow& row : kOrders)
     if (is_candidate(row.kind, context.policy.order)) rows.push_back(&row);
   order_tasks(plan, context, *rows.front(), kept);
+  if (rows.size() == 1) return {};
+  int64_t least = peak_bytes(plan, context, kept);
   for (size_t i = 1; i < rows.size(); ++i) {
-    Plan other = plan;
-    order_tasks(other, context, *rows[i], kept);
-    if (peak_bytes(other, context, kept) < peak_bytes(plan, context, kept)) plan.steps = std::move(other.steps);
+    auto best = std::exchange(plan.steps, {});
+    order_tasks(plan, context, *rows[i], kept);
+    const int64_t peak = peak_bytes(plan, context, kept);
+    if (peak < least) least = peak;
+    else plan.steps = std::move(best);
   }
   return {};
 }

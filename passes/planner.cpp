@@ -340,6 +340,8 @@ Result<Plan> serve(Planning planning) {
 Planner::Planner(TaskGraph graph, Costs& costs, int64_t batch)
     : variants_(std::make_unique<Variants>(std::move(graph), costs, batch)), searches_(std::make_unique<Searches>()) {}
 Planner::~Planner() = default;
+const TaskGraph& Planner::graph() const { return variants_->graph(); }
+TaskGraph Planner::take_graph() { return variants_->take_graph(); }
 
 Result<Plan> Planner::plan(const PlanRequest& request) {
   PLIMSOLL_ASSIGN(const Policy policy, policy_of(request));

@@ -19,6 +19,10 @@ class Planner {
   // `costs` must outlive this.
   Planner(TaskGraph graph, Costs& costs, int64_t batch);
   ~Planner();
+  // The task graph, of which this holds the only copy: a deep network's takes hundreds of megabytes.
+  const TaskGraph& graph() const;
+  // No plan can be made afterwards.
+  TaskGraph take_graph();
 
   // If no budget is given, the plan is the unlimited one, and budget_bytes is set to arena_bytes. Among several numbers
   // of rounds, the smallest that fits is taken, and the batch is split as evenly as it allows.

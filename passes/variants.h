@@ -24,6 +24,8 @@ class Variants {
 
   int64_t batch() const { return batch_; }
   const TaskGraph& graph() const { return graph_; }
+  // Nothing else may be asked afterwards.
+  TaskGraph take_graph() { return std::move(graph_); }
   // Some task computes over all samples of a round, so several rounds would train something else.
   bool mixes_samples() const;
   // The task for which several rounds would give wrong results, or null.
@@ -48,7 +50,7 @@ class Variants {
   Result<Ceiling*> known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit);
 
  private:
-  const TaskGraph graph_;
+  TaskGraph graph_;
   Costs& costs_;
   const int64_t batch_;
   std::recursive_mutex mutex_;  // guards lazy creation of every cache below

@@ -98,10 +98,10 @@ class Memory {
     of_tensor_ = IdVector<TensorId, std::vector<size_t>>(plan_.tensors.size());
     for (const Residency& residency : plan_.residencies) {
       const PlanTensor& tensor = plan_.tensors[residency.tensor];
-      const std::string name = verdict_.name(residency.tensor);
       const bool forever = residency.first_step == -1 && residency.last_step == step_count();
       const auto refuse = [&](Rule rule, const std::string& what) {
-        verdict_.refuse(rule, {}, residency.tensor, fmt::format("{} at {:#x} {}", name, residency.offset, what));
+        verdict_.refuse(rule, {}, residency.tensor,
+                        fmt::format("{} at {:#x} {}", verdict_.name(residency.tensor), residency.offset, what));
       };
       if (residency.bytes != tensor.bytes)
         refuse(Rule::residency,

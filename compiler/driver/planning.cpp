@@ -25,17 +25,17 @@ namespace {
 
 // Completes a plan of the planner and judges it.
 Result<Plan> checked(const Plannable& plannable, Plan plan) {
-  if (plannable.as_paper) plannable.as_paper->count(plan, plannable.graph);
+  if (plannable.as_paper) plannable.as_paper->count(plan, plannable.graph());
   const std::optional<TaskGraph> planned =
       plan.rounds > 1 || plan.slice_bytes > 0
-          ? std::optional(planned_graph(plannable.graph, plan.rounds, plan.slice_bytes, plan.whole_weights))
+          ? std::optional(planned_graph(plannable.graph(), plan.rounds, plan.slice_bytes, plan.whole_weights))
           : std::nullopt;
-  const TaskGraph& graph = planned ? *planned : plannable.graph;
+  const TaskGraph& graph = planned ? *planned : plannable.graph();
   note_fastest(plan, graph, *plannable.costs);
   note_needs(plan, graph, *plannable.costs);
   std::vector<Violation> violations = check_plan(plan);
   // Against the graph as it was before the planner made another one of it, with accumulation or slices.
-  for (Violation& violation : check_against_graph(plan, plannable.graph)) violations.push_back(std::move(violation));
+  for (Violation& violation : check_against_graph(plan, plannable.graph())) violations.push_back(std::move(violation));
   if (!violations.empty()) return refusal(plan, violations);
   // A default follows from the memory that is free at this moment. It was checked, but equal requests give equal plans.
   if (!plannable.host_budget_requested) plan.host_budget_bytes = -1;
@@ -87,7 +87,7 @@ Status note_what_more_would_buy(const Plannable& plannable, PlanRequest request,
   const bool stays_whole =
       request.batch == 1 || request.sub_batch > 0 || (plannable.mixes_samples() && !request.may_split_statistics);
   const bool gets_all = plan.budget_bytes + kMore >= plan.summary.unconstrained_bytes;
-  if (!gets_all && plannable.graph.tasks.size() > kFewTasks) return {};
+  if (!gets_all && plannable.graph().tasks.size() > kFewTasks) return {};
   if (policy.searches && !stays_whole && !gets_all) request.effort = 0;
   const Status asked = ask_for_more(plannable, request, kMore, plan);
   if (asked.ok()) {
@@ -218,8 +218,8 @@ Result<std::optional<Planned>> plan_until(const PlanningRequest& given, const On
     messages.note(fmt::format("the host pool takes {} of a host budget of {}{}; a larger host budget may be faster",
                               format_bytes(plan.summary.host_pool_bytes), format_bytes(request.host_budget_bytes),
                               request.host_budget_source.empty() ? "" : ", " + request.host_budget_source));
-  if (plan.batch > 1 && !note_on_whole_batch(plannable.graph).empty())
-    messages.note(note_on_whole_batch(plannable.graph));
+  if (plan.batch > 1 && !note_on_whole_batch(plannable.graph()).empty())
+    messages.note(note_on_whole_batch(plannable.graph()));
   if (plannable.splits_statistics(plan))
     messages.warning(
         fmt::format("batch normalization computes over {} at a time, not {}: statistics are per sub-batch, which "
@@ -231,7 +231,7 @@ Result<std::optional<Planned>> plan_until(const PlanningRequest& given, const On
     messages.note(
         fmt::format("batch normalization computes over {} at a time, on each rank separately, of the batch of {}",
                     counted(plan.rank_samples(), "sample"), plan.batch));
-  TaskGraph graph = planned_graph(std::move(plannable.graph), plan.rounds, plan.slice_bytes, plan.whole_weights);
+  TaskGraph graph = planned_graph(plannable.planner->take_graph(), plan.rounds, plan.slice_bytes, plan.whole_weights);
   return std::optional(
       Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short});
 }
@@ -264,7 +264,7 @@ Status last_word(const Planned& planned) {
 }
 
 std::string note_on_statistics(const Plannable& plannable, bool splits) {
-  if (const std::string whole = note_on_whole_batch(plannable.graph); !whole.empty() && plannable.request.batch > 1)
+  if (const std::string whole = note_on_whole_batch(plannable.graph()); !whole.empty() && plannable.request.batch > 1)
     return "no rounds: " + whole + "\n";
   if (splits) return "† batch normalization computes over a sub-batch, which changes the result of training\n";
   if (!plannable.mixes_samples() || plannable.request.may_split_statistics || plannable.request.batch == 1) return "";

@@ -67,7 +67,7 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
 bool Plannable::splits_statistics(const Plan& plan) const { return plan.rounds > 1 && mixes_samples(); }
 
 bool Plannable::mixes_samples() const {
-  return std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.mixes_samples; });
+  return std::any_of(graph().tasks.begin(), graph().tasks.end(), [](const Task& task) { return task.mixes_samples; });
 }
 
 Result<std::optional<Plannable>> prepare_until(const PlanningRequest& given, const Messages& messages, PlanFor purpose,
@@ -113,9 +113,8 @@ Result<std::optional<Plannable>> prepare_until(const PlanningRequest& given, con
                       .precision = precision_of(graph, of_model),
                       .optimizer_state = optimizer_state_of(graph),
                       .layout = graph.layout};
-  auto planner = std::make_unique<Planner>(graph, *opened.costs, batch);
+  auto planner = std::make_unique<Planner>(std::move(graph), *opened.costs, batch);
   return std::optional(Plannable{.model = std::move(model),
-                                 .graph = std::move(graph),
                                  .costs = std::move(opened.costs),
                                  .planner = std::move(planner),
                                  .request = std::move(request),

@@ -26,9 +26,8 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
 struct Plannable {
   // For reports; the file's contents are dropped, because weights are most of the memory and are not read again.
   ImportedModel model;
-  TaskGraph graph;
   std::unique_ptr<Costs> costs;
-  std::unique_ptr<Planner> planner;  // of `graph` and `costs`; its caches are shared by all plans
+  std::unique_ptr<Planner> planner;  // holds the task graph; its caches are shared by all plans
   PlanRequest request;               // everything except policy and budget
   int64_t threads = 0;
   ProcessBytes process = {};
@@ -37,6 +36,7 @@ struct Plannable {
   std::optional<Plan> algorithms_of = {};
   bool host_budget_requested = false;  // else it is a default
 
+  const TaskGraph& graph() const { return planner->graph(); }
   // With several rounds each task sees one sub-batch. If a task mixes samples, this trains something else.
   bool splits_statistics(const Plan& plan) const;
   bool mixes_samples() const;

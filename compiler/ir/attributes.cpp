@@ -25,7 +25,8 @@ std::string value_text(const AttributeValue& value, const char* separator, const
 std::string to_string(const Attributes& attributes) {
   std::string text;
   for (const Attribute& attribute : attributes)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", attribute.name, value_text(attribute.value, ",", "[{}]"));
+    fmt::format_to(std::back_inserter(text), "{}{}={}", text.empty() ? "" : " ", attribute.name,
+                   value_text(attribute.value, ",", "[{}]"));
   return text;
 }
 

@@ -14,48 +14,46 @@ namespace {
 // ---------------------------------------------------------------------------------------------------- writing
 
 template <class IdType>
-Json ids(const std::vector<IdType>& list) {
-  Json array = Json::array();
-  for (IdType id : list) array.push_back(id.value);
-  return array;
+void write_ids(JsonText& json, std::string_view key, const std::vector<IdType>& list) {
+  json.key(key).begin_array();
+  for (const IdType id : list) json.value(id.value);
+  json.end_array();
 }
 
-Json json_of(int64_t id, const PlanTensor& tensor) {
-  Json json = {{"id", id}, {"name", tensor.name}, {"bytes", tensor.bytes}, {"kind", to_string(tensor.kind)}};
-  if (is_reduced(tensor.reduced)) json["type"] = name_of(tensor.reduced);
-  if (tensor.at_home_on_host()) json["home_offset"] = tensor.home_offset;
-  if (tensor.slice_of.valid()) {
-    json["slice_of"] = tensor.slice_of.value;
-    json["slice_begin"] = tensor.slice_begin;
-  }
-  return json;
+void write(JsonText& json, int64_t id, const PlanTensor& tensor) {
+  json.begin_object().field("id", id).field("name", tensor.name).field("bytes", tensor.bytes);
+  json.field("kind", to_string(tensor.kind));
+  if (is_reduced(tensor.reduced)) json.field("type", name_of(tensor.reduced));
+  if (tensor.at_home_on_host()) json.field("home_offset", tensor.home_offset);
+  if (tensor.slice_of.valid())
+    json.field("slice_of", tensor.slice_of.value).field("slice_begin", tensor.slice_begin);
+  json.end_object();
 }
 
-Json json_of(int64_t id, const PlanTask& task) {
-  Json in_place = Json::array();
-  for (const Task::InPlace& pair : task.in_place) in_place.push_back({pair.read.value, pair.written.value});
-  Json json = {{"id", id},
-               {"name", task.name},
-               {"op", task.op},
-               {"kind", to_string(task.kind)},
-               {"layer", task.layer},
-               {"reads", ids(task.reads)},
-               {"writes", ids(task.writes)},
-               {"updates", ids(task.updates)},
-               {"in_place", in_place},
-               {"flops", task.flops},
-               {"bytes_moved", task.bytes_moved}};
-  if (!task.remembers.empty()) json["remembers"] = ids(task.remembers);
-  const FastestAlgorithm& fastest = task.fastest;
-  if (!fastest.algorithm.empty())
-    json["fastest"] = {
-        {"algorithm", fastest.algorithm}, {"workspace_bytes", fastest.workspace_bytes}, {"seconds", fastest.seconds}};
-  if (!task.needs.empty()) json["needs"] = Json::array();
-  for (const WorkspaceNeed& need : task.needs) {
-    json["needs"].push_back({{"algorithm", need.algorithm}, {"workspace_bytes", need.workspace_bytes}});
-    if (need.recompute) json["needs"].back()["recompute"] = true;
+void write(JsonText& json, int64_t id, const PlanTask& task) {
+  json.begin_object().field("id", id).field("name", task.name).field("op", task.op);
+  json.field("kind", to_string(task.kind)).field("layer", task.layer);
+  write_ids(json, "reads", task.reads);
+  write_ids(json, "writes", task.writes);
+  write_ids(json, "updates", task.updates);
+  json.key("in_place").begin_array();
+  for (const Task::InPlace& pair : task.in_place)
+    json.begin_array().value(pair.read.value).value(pair.written.value).end_array();
+  json.end_array().field("flops", task.flops).field("bytes_moved", task.bytes_moved);
+  if (!task.remembers.empty()) write_ids(json, "remembers", task.remembers);
+  if (const FastestAlgorithm& fastest = task.fastest; !fastest.algorithm.empty())
+    json.key("fastest").begin_object().field("algorithm", fastest.algorithm)
+        .field("workspace_bytes", fastest.workspace_bytes).field("seconds", fastest.seconds).end_object();
+  if (!task.needs.empty()) {
+    json.key("needs").begin_array();
+    for (const WorkspaceNeed& need : task.needs) {
+      json.begin_object().field("algorithm", need.algorithm).field("workspace_bytes", need.workspace_bytes);
+      if (need.recompute) json.field("recompute", true);
+      json.end_object();
+    }
+    json.end_array();
   }
-  return json;
+  json.end_object();
 }
 
 // A copy between the arena and a host residence, which some rounds leave out.
@@ -64,36 +62,31 @@ bool is_of_residence(const Plan& plan, const Step& step) {
          plan.tensors[step.tensor].at_home_on_host();
 }
 
-Json json_of(const Plan& plan, int64_t id) {
-  const Step& step = plan.steps[StepId(id)];
-  Json json = {{"id", id}, {"stream", to_string(step.stream)}, {"kind", to_string(step.kind)}};
-  if (step.kind == StepKind::compute) {
-    json["task"] = step.task.value;
-    json["recompute"] = step.recompute;
-    json["algorithm"] = step.algorithm;
-    json["workspace"] = {{"offset", step.workspace.offset}, {"bytes", step.workspace.bytes}};
-  } else {
-    if (step.kind == StepKind::reduce) {
-      json["tensors"] = ids(step.bucket);
-      json["workspace"] = {{"offset", step.workspace.offset}, {"bytes", step.workspace.bytes}};
-    } else {
-      json["tensor"] = step.tensor.value;
-      if (step.kind != StepKind::load) json["host_offset"] = step.host_offset;
-      if (is_of_residence(plan, step)) json["rounds"] = to_string(step.rounds);
-    }
-  }
-  json["waits"] = ids(step.waits);
-  json["start"] = step.start;
-  json["end"] = step.end;
-  return json;
+void write_workspace(JsonText& json, const Block& workspace) {
+  json.key("workspace").begin_object().field("offset", workspace.offset).field("bytes", workspace.bytes).end_object();
 }
 
-Json json_of(const Residency& residency) {
-  return {{"tensor", residency.tensor.value},
-          {"offset", residency.offset},
-          {"bytes", residency.bytes},
-          {"first_step", residency.first_step},
-          {"last_step", residency.last_step}};
+void write(JsonText& json, int64_t id, const Plan& plan, const Step& step) {
+  json.begin_object().field("id", id).field("stream", to_string(step.stream)).field("kind", to_string(step.kind));
+  if (step.kind == StepKind::compute) {
+    json.field("task", step.task.value).field("recompute", step.recompute).field("algorithm", step.algorithm);
+    write_workspace(json, step.workspace);
+  } else if (step.kind == StepKind::reduce) {
+    write_ids(json, "tensors", step.bucket);
+    write_workspace(json, step.workspace);
+  } else {
+    json.field("tensor", step.tensor.value);
+    if (step.kind != StepKind::load) json.field("host_offset", step.host_offset);
+    if (is_of_residence(plan, step)) json.field("rounds", to_string(step.rounds));
+  }
+  write_ids(json, "waits", step.waits);
+  json.field("start", step.start).field("end", step.end).end_object();
+}
+
+void write(JsonText& json, const Residency& residency) {
+  json.begin_object().field("tensor", residency.tensor.value).field("offset", residency.offset);
+  json.field("bytes", residency.bytes).field("first_step", residency.first_step);
+  json.field("last_step", residency.last_step).end_object();
 }
 
 // ---------------------------------------------------------------------------------------------------- reading
@@ -315,19 +308,23 @@ std::string to_json(const Plan& plan) {
   }
   text += "\n  },\n";
 
-  const auto list = [&](const char* key, size_t count, auto item, const char* after) {
+  const auto list = [&](const char* key, const auto& items, auto write_item, const char* after) {
     text += fmt::format("  \"{}\": [", key);
-    for (size_t i = 0; i < count; ++i)
-      text += fmt::format("{}\n    {}", i ? "," : "", dump(item(static_cast<int64_t>(i))));
-    text += fmt::format("{}]{}\n", count ? "\n  " : "", after);
+    int64_t id = 0;
+    for (const auto& item : items) {
+      text += id == 0 ? "\n    " : ",\n    ";
+      JsonText json(text);
+      write_item(json, id++, item);
+    }
+    text += fmt::format("{}]{}\n", id > 0 ? "\n  " : "", after);
   };
-  list("tensors", plan.tensors.size(), [&](int64_t i) { return json_of(i, plan.tensors[TensorId(i)]); }, ",");
-  list("tasks", plan.tasks.size(), [&](int64_t i) { return json_of(i, plan.tasks[TaskId(i)]); }, ",");
-  list("steps", plan.steps.size(), [&](int64_t i) { return json_of(plan, i); }, ",");
-  list(
-      "residencies", plan.residencies.size(),
-      [&](int64_t i) { return json_of(plan.residencies[static_cast<size_t>(i)]); }, "");
-  return text + "}\n";
+  const auto write_numbered = [](JsonText& json, int64_t id, const auto& item) { write(json, id, item); };
+  list("tensors", plan.tensors, write_numbered, ",");
+  list("tasks", plan.tasks, write_numbered, ",");
+  list("steps", plan.steps, [&](JsonText& json, int64_t id, const Step& step) { write(json, id, plan, step); }, ",");
+  list("residencies", plan.residencies, [](JsonText& json, int64_t, const Residency& each) { write(json, each); }, "");
+  text += "}\n";
+  return text;
 }
 
 Result<Plan> plan_from_json(std::string_view text) {

@@ -1,11 +1,12 @@
 #include "compiler/ir/profile.h"
 
-#include <fmt/format.h>
-
 namespace plimsoll {
 
 std::string signature(const Task& task, int64_t samples) {
-  std::string text = fmt::format("{}{{{}}}", task.kernel, to_string(task.attributes));
+  std::string text = task.kernel;
+  text += '{';
+  text += to_string(task.attributes);
+  text += '}';
   for (const Operand& operand : task.operands) {
     switch (operand.access) {
       case Access::absent: text += " absent"; continue;
@@ -13,7 +14,7 @@ std::string signature(const Task& task, int64_t samples) {
       case Access::write: text += " write "; break;
       case Access::update: text += " update "; break;
     }
-    text += to_string(operand.type.at(samples));
+    append(text, operand.type.at(samples));
   }
   return text;
 }

@@ -23,7 +23,6 @@ class Slicing {
   }
 
   TaskGraph run() {
-    if (slice_bytes_ == 0) return std::move(graph_);
     IdVector<TaskId, Task> tasks;
     tasks.reserve(graph_.tasks.size());
     for (Task& task : graph_.tasks) {
@@ -137,6 +136,7 @@ class Slicing {
 }  // namespace
 
 TaskGraph sliced(TaskGraph graph, int64_t slice_bytes, bool whole_weights) {
+  if (slice_bytes < kAlignment) return graph;
   return Slicing(std::move(graph), slice_bytes, whole_weights).run();
 }
 

@@ -47,10 +47,24 @@ std::string to_string(const TensorType& type) {
   return with_layout(fmt::format("{}{}", name_of(type.type), to_string(type.dims)), type.layout);
 }
 
+void append(std::string& text, const TensorDesc& desc) {
+  text += name_of(desc.type);
+  text += '[';
+  for (size_t i = 0; i < desc.rank(); ++i) {
+    if (i > 0) text += ',';
+    const fmt::format_int size(desc.dim(i));
+    text.append(size.data(), size.size());
+  }
+  text += ']';
+  if (desc.layout == Layout::plain) return;
+  text += ':';
+  text += name_of(desc.layout);
+}
+
 std::string to_string(const TensorDesc& desc) {
-  std::string text = fmt::format("{}[", name_of(desc.type));
-  for (size_t i = 0; i < desc.rank(); ++i) text += fmt::format("{}{}", i ? "," : "", desc.dim(i));
-  return with_layout(text + "]", desc.layout);
+  std::string text;
+  append(text, desc);
+  return text;
 }
 
 }  // namespace plimsoll

@@ -56,5 +56,6 @@ inline TensorType stored_as(TensorType type, DataType element) {
 std::string to_string(const TensorType& type);
 std::string to_string(const Dims& dims);  // "[N,64,56,56]"
 std::string to_string(const TensorDesc& desc);
+void append(std::string& text, const TensorDesc& desc);  // the same, at the end of a text
 
 }  // namespace plimsoll

@@ -1,5 +1,11 @@
 #include "compiler/support/json.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
 namespace plimsoll {
 
 Json parse_json(std::string_view text) { return Json::parse(text); }
@@ -7,6 +13,76 @@ Json parse_json(std::string_view text) { return Json::parse(text); }
 Json json_or_null(std::string_view text) {
   Json json = Json::parse(text, nullptr, false);
   return json.is_discarded() ? Json() : json;
+}
+
+namespace {
+
+bool is_plain(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
+
+}  // namespace
+
+void JsonText::separate() {
+  if (!first_) text_ += ',';
+  first_ = false;
+}
+
+JsonText& JsonText::begin(char bracket) {
+  separate();
+  text_ += bracket;
+  first_ = true;
+  return *this;
+}
+
+JsonText& JsonText::end(char bracket) {
+  text_ += bracket;
+  first_ = false;
+  return *this;
+}
+
+JsonText& JsonText::key(std::string_view name) {
+  separate();
+  text_ += '"';
+  text_ += name;
+  text_ += "\":";
+  first_ = true;
+  return *this;
+}
+
+JsonText& JsonText::value(int64_t number) {
+  separate();
+  const fmt::format_int digits(number);
+  text_.append(digits.data(), digits.size());
+  return *this;
+}
+
+JsonText& JsonText::value(double number) {
+  separate();
+  if (!std::isfinite(number)) {
+    text_ += "null";
+    return *this;
+  }
+  std::array<char, 64> digits;
+  char* const begin = digits.data();
+  text_.append(begin, nlohmann::detail::to_chars(begin, begin + digits.size(), number));
+  return *this;
+}
+
+JsonText& JsonText::value(bool flag) {
+  separate();
+  text_ += flag ? "true" : "false";
+  return *this;
+}
+
+JsonText& JsonText::value(std::string_view text) {
+  separate();
+  if (!std::all_of(text.begin(), text.end(), is_plain)) {
+    text_ += dump(Json(text));
+    return *this;
+  }
+  text_ += '"';
+  text_ += text;
+  text_ += '"';
+  return *this;
 }
 
 std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }

@@ -57,6 +57,7 @@ Partial::Partial(const Compact& problem, int64_t capacity)
   under_.resize(many);
   crossing_.resize(many);
   part_of_.resize(many);
+  kept_.resize(kKept * many);
 }
 
 void Partial::clear() {
@@ -75,6 +76,33 @@ void Partial::clear() {
   std::iota(pool_.begin(), pool_.end(), 0);
   trail_.clear();
   runs_.clear();
+  saved_.clear();
+  kept_end_ = overwritten_ = 0;
+}
+
+void Partial::save_tops(Span where, bool known) {
+  if (trail_.empty()) return;
+  saved_.push_back({trail_.size(), where, known ? kept_end_ : kLost});
+  if (!known) return;
+  for (int32_t s = where.first; s <= where.last; ++s)
+    kept_[static_cast<size_t>(kept_end_++) % kept_.size()] = tops_[static_cast<size_t>(s)];
+  overwritten_ = std::max(overwritten_, kept_end_ - static_cast<int64_t>(kept_.size()));
+}
+
+Partial::Span Partial::restore_tops(size_t mark) {
+  Span lost{std::numeric_limits<int32_t>::max(), -1};
+  for (; !saved_.empty() && saved_.back().mark > mark; saved_.pop_back()) {
+    const Saved& saved = saved_.back();
+    if (saved.begin != kLost) kept_end_ = saved.begin;
+    if (saved.begin < overwritten_) {
+      lost.include(saved.where);
+      continue;
+    }
+    auto from = static_cast<size_t>(saved.begin);
+    for (int32_t s = saved.where.first; s <= saved.where.last; ++s)
+      tops_[static_cast<size_t>(s)] = kept_[from++ % kept_.size()];
+  }
+  return lost;
 }
 
 bool Partial::before(uint32_t a, uint32_t b) const {
@@ -163,11 +191,10 @@ void Partial::settle(uint32_t item) {
 }
 
 Partial::Span Partial::undo(Range range, size_t mark, bool split) {
-  Span changed{std::numeric_limits<int32_t>::max(), -1};
+  const Span lost = restore_tops(mark);
   for (; trail_.size() > mark; trail_.pop_back()) {
     const Event& event = trail_.back();
     const Span span = spans_[event.item];
-    changed.include(span);
     if (event.runs == kNone) {
       refused_[event.item] = event.floor;
       refused_turn_[event.item] = event.turn;
@@ -195,7 +222,6 @@ Partial::Span Partial::undo(Range range, size_t mark, bool split) {
       continue;
     }
     settle(item);
-    changed.include(spans_[item]);
     changed_.push_back(item);
   }
   const auto first = pool_.begin() + static_cast<std::ptrdiff_t>(range.begin);
@@ -203,10 +229,10 @@ Partial::Span Partial::undo(Range range, size_t mark, bool split) {
   if (split) std::sort(merged_.begin(), merged_.end(), order);
   std::sort(changed_.begin(), changed_.end(), order);
   std::merge(merged_.begin(), merged_.end(), changed_.begin(), changed_.end(), first, order);
-  return changed;
+  return lost;
 }
 
-bool Partial::pile(Range range, Span where) {
+bool Partial::pile(Range range, Span where, bool known) {
   std::fill(piled_.begin() + where.first, piled_.begin() + where.last + 1, 0);
   int64_t* const tops = piled_.data();
   for (size_t k = range.begin; k < range.end; ++k) {
@@ -225,6 +251,7 @@ bool Partial::pile(Range range, Span where) {
     ++failures_[static_cast<size_t>(s)];
     return false;
   }
+  save_tops(where, known);
   std::copy(piled_.begin() + where.first, piled_.begin() + where.last + 1, tops_.begin() + where.first);
   return true;
 }

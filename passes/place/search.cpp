@@ -81,7 +81,6 @@ class Search {
     Span where = {};
     uint32_t item = Partial::kNone;  // of a node: the item that it tries
     size_t mark = 0;                 // of a node: before the item was placed
-    bool piled = false;              // of a node: the tops without the item have been computed
     bool cut = false;                // of a node: the placed item has separated parts
     size_t first = kNode, next = 0;  // of a list: its first part in parts_, and its next unsolved part
     bool is_list() const { return first != kNode; }
@@ -238,12 +237,12 @@ class Search {
     const Span where = node.where;
     node.item = branching_ == Branching::rising ? lowest_of_all(range) : choose(range, seed_of(range, where));
     node.mark = partial_.mark();
-    node.piled = node.cut = false;
+    node.cut = false;
     if (stacked_wrongly(node.item)) return State::failed;
     if (--nodes < 0) return State::failed;
     const Partial::Placed placed = partial_.place(range, node.item);
     if (placed.rest.empty()) return State::solved;
-    if (!(node.piled = partial_.pile(placed.rest, placed.changed))) return State::failed;
+    if (!partial_.pile(placed.rest, placed.changed)) return State::failed;
     node.cut = placed.cut;
     if (placed.cut) {
       push_parts(placed.rest, where);
@@ -259,14 +258,11 @@ class Search {
     if (top.is_list()) {
       parts_.resize(top.first);
     } else {
-      if (partial_.mark() > top.mark) {
-        const Span changed = partial_.undo(top.range, top.mark, top.cut);
-        if (top.piled) stale_.include(changed);
-      }
+      if (partial_.mark() > top.mark) stale_.include(partial_.undo(top.range, top.mark, top.cut));
       if (partial_.refuse(top.range, top.item)) {
         Span where = partial_.span_of(top.item);
         where.include(stale_);
-        if (partial_.pile(top.range, where)) {
+        if (partial_.pile(top.range, where, stale_.last < 0)) {
           stale_ = kNoSections;
           return State::open;
         }

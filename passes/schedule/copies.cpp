@@ -1,6 +1,7 @@
 #include "passes/schedule/copies.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "compiler/ir/streams.h"
 
@@ -10,6 +11,59 @@ namespace {
 bool is_task(const Op& op) { return op.kind == StepKind::compute; }
 
 }  // namespace
+
+void Reservations::assign(std::span<const int64_t> live) {
+  live_.assign(live.begin(), live.end());
+  const size_t blocks = live.size() / kBlock + 1;
+  of_block_.assign(blocks, 0);
+  most_.assign(blocks, std::numeric_limits<int64_t>::min());
+  for (size_t step = 0; step < live.size(); ++step) most_[step / kBlock] = std::max(most_[step / kBlock], live[step]);
+}
+
+bool Reservations::add_to_step(int32_t step, int64_t bytes, int64_t limit) {
+  const size_t block = at(step / kBlock);
+  int64_t& live = live_[at(step)];
+  if (live + of_block_[block] > limit - bytes) return false;
+  live += bytes;
+  most_[block] = std::max(most_[block], live + of_block_[block]);
+  return true;
+}
+
+bool Reservations::add_to_block(int32_t block, int64_t bytes, int64_t limit) {
+  if (most_[at(block)] > limit - bytes) return false;
+  most_[at(block)] += bytes;
+  of_block_[at(block)] += bytes;
+  return true;
+}
+
+int32_t Reservations::add_upward(int32_t begin, int32_t end, int64_t bytes, int64_t limit) {
+  while (begin < end) {
+    if (begin % kBlock == 0 && end - begin >= kBlock && add_to_block(begin / kBlock, bytes, limit)) begin += kBlock;
+    else if (add_to_step(begin, bytes, limit)) ++begin;
+    else break;
+  }
+  return begin;
+}
+
+int32_t Reservations::add_downward(int32_t begin, int32_t end, int64_t bytes, int64_t limit) {
+  while (begin < end) {
+    if (end % kBlock == 0 && end - begin >= kBlock && add_to_block(end / kBlock - 1, bytes, limit)) end -= kBlock;
+    else if (add_to_step(end - 1, bytes, limit)) --end;
+    else break;
+  }
+  return end;
+}
+
+void CopyMover::find_returns(const Trace& trace) {
+  const auto steps = static_cast<int32_t>(trace.size());
+  next_fetch_.assign(model_.tensors.size(), steps);
+  returns_at_.resize(trace.size());
+  for (int32_t step = steps; step-- > 0;) {
+    const Op& op = trace[at(step)];
+    if (op.kind == StepKind::prefetch) next_fetch_[at(op.id)] = step;
+    if (op.kind == StepKind::offload) returns_at_[at(step)] = next_fetch_[at(op.id)];
+  }
+}
 
 void CopyMover::find_compute_times(const Trace& trace, std::span<const double> seconds) {
   begins_.resize(trace.size() + 1);
@@ -32,16 +86,13 @@ void CopyMover::delay_offloads(const Trace& trace, const TraceFacts& facts, int6
     const Op& op = trace[at(step)];
     if (op.kind == StepKind::prefetch) earliest_[at(step)] = released_at_[at(op.id)];
     if (op.kind != StepKind::offload) continue;
-    const auto returns = [&](const Op& other) { return other.kind == StepKind::prefetch && other.id == op.id; };
-    const int64_t bytes = model_.tensors[at(op.id)].bytes;
     const int32_t maker = facts.made_at[at(step)];
     const double end = d2h.issue(begins_[at(maker) + 1] + waited, seconds(op, model_.links.d2h_bytes_per_second)).end;
-    int32_t position = step + 1;
-    while (position < steps && begins_[at(position)] + waited < end && live_[at(position)] <= limit - bytes &&
-           !returns(trace[at(position)])) {
-      live_[at(position)] += bytes;
-      ++position;
-    }
+    const auto last = begins_.begin() + returns_at_[at(step)];
+    const auto complete =
+        std::partition_point(begins_.begin() + step + 1, last, [&](double begin) { return begin + waited < end; });
+    const int32_t position = live_.add_upward(step + 1, static_cast<int32_t>(complete - begins_.begin()),
+                                              model_.tensors[at(op.id)].bytes, limit);
     waited = std::max(waited, end - begins_[at(position)]);
     released_at_[at(op.id)] = position;
     offloads_.push_back({op, position});
@@ -62,11 +113,10 @@ void CopyMover::hasten_fetches(const Trace& trace, const TraceFacts& facts, int6
     const int64_t bytes = model_.tensors[at(op.id)].bytes;
     next = std::min(next, begins_[at(step)]) - seconds(op, model_.links.h2d_bytes_per_second);
     const int32_t earliest = std::max({first, facts.left_at[at(step)] + 1, earliest_[at(step)]});
-    int32_t position = step;
-    while (position > earliest && begins_[at(position)] > next && live_[at(position) - 1] <= limit - bytes) {
-      --position;
-      live_[at(position)] += bytes;
-    }
+    // The latest step that begins in time, if it is not too early.
+    const auto late = std::upper_bound(begins_.begin() + earliest, begins_.begin() + step + 1, next);
+    const int32_t in_time = std::max(earliest, static_cast<int32_t>(late - begins_.begin()) - 1);
+    const int32_t position = live_.add_downward(in_time, step, bytes, limit);
     fetches_.push_back({op, position});
   }
   std::reverse(fetches_.begin(), fetches_.end());
@@ -90,7 +140,8 @@ void CopyMover::merge(const Trace& trace) {
 }
 
 Trace& CopyMover::move(const Trace& trace, const TraceFacts& facts, int64_t limit) {
-  live_.assign(facts.live.begin(), facts.live.end());
+  live_.assign(facts.live);
+  find_returns(trace);
   find_compute_times(trace, facts.seconds);
   delay_offloads(trace, facts, limit);
   hasten_fetches(trace, facts, limit);

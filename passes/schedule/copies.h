@@ -21,6 +21,27 @@ struct TraceFacts {
   std::span<const int32_t> left_at;   // of each fetch: the last access to its tensor before it, or -1
 };
 
+// The live bytes of each step, to which copies add what they hold for longer. In a deep network a copy may be moved over
+// thousands of steps, so whole blocks of steps are compared and raised at once.
+class Reservations {
+ public:
+  void assign(std::span<const int64_t> live);
+  // Adds `bytes` to the steps from `begin` on, up to `end` or to the first step that they would raise above `limit`.
+  // Returns the first step that they are not added to.
+  int32_t add_upward(int32_t begin, int32_t end, int64_t bytes, int64_t limit);
+  // The same from `end` down. Returns the lowest step that they are added to, or `end`.
+  int32_t add_downward(int32_t begin, int32_t end, int64_t bytes, int64_t limit);
+
+ private:
+  static constexpr int32_t kBlock = 64;
+  bool add_to_step(int32_t step, int64_t bytes, int64_t limit);
+  bool add_to_block(int32_t block, int64_t bytes, int64_t limit);
+
+  std::vector<int64_t> live_;       // without what was added to whole blocks
+  std::vector<int64_t> of_block_;   // added to each step of the block
+  std::vector<int64_t> most_;       // largest of each block
+};
+
 // Reusable for one model.
 class CopyMover {
  public:
@@ -36,6 +57,7 @@ class CopyMover {
     int32_t position;  // inserted before this step of the trace
   };
 
+  void find_returns(const Trace& trace);
   void find_compute_times(const Trace& trace, std::span<const double> seconds);
   void delay_offloads(const Trace& trace, const TraceFacts& facts, int64_t limit);
   void hasten_fetches(const Trace& trace, const TraceFacts& facts, int64_t limit);
@@ -45,8 +67,10 @@ class CopyMover {
   }
 
   const Model& model_;
-  std::vector<int64_t> live_;
-  std::vector<double> begins_;     // start of each task if no task waited for a copy
+  Reservations live_;
+  std::vector<double> begins_;     // start of each task if no task waited for a copy; never falls
+  std::vector<int32_t> returns_at_;  // of each offload: the next prefetch of its tensor, or the end
+  std::vector<int32_t> next_fetch_;  // of each tensor
   std::vector<int32_t> released_at_;  // of each tensor: position of its last offload
   std::vector<int32_t> earliest_;  // of each fetch: position of the offload before it
   std::vector<Copy> offloads_, fetches_;

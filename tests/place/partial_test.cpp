@@ -26,14 +26,14 @@ struct Seen {
   friend bool operator==(const Seen&, const Seen&) = default;
 };
 
-Seen see(Partial& partial, Partial::Range range) {
+Seen see(Partial& partial, Partial::Range range, bool known = true) {
   Seen seen;
   for (size_t k = range.begin; k < range.end; ++k) {
     seen.order.push_back(partial.item(k));
     seen.below.push_back(partial.below(partial.item(k)));
     seen.floors.push_back(partial.floor_of(partial.item(k)));
   }
-  REQUIRE(partial.pile(range, {0, partial.sections() - 1}));
+  REQUIRE(partial.pile(range, {0, partial.sections() - 1}, known));
   for (int32_t s = 0; s < partial.sections(); ++s) seen.tops.push_back(partial.top_at(s));
   return seen;
 }
@@ -49,6 +49,7 @@ int64_t floor_by_definition(const Compact& problem, const std::vector<int64_t>& 
 
 TEST_CASE("placements and refusals are undone, in any mixture") {
   std::mt19937 random(5);
+  int returned = 0, forgotten = 0;  // tops that were saved, and tops that were not
   for (int round = 0; round < 100; ++round) {
     const Compact problem = compact(any_problem(random, 3 + static_cast<int>(random() % 30)));
     Partial partial(problem, std::numeric_limits<int64_t>::max() / 2);
@@ -64,9 +65,13 @@ TEST_CASE("placements and refusals are undone, in any mixture") {
       if (!levels.empty() && (random() % 3 == 0 || range.empty())) {
         const size_t back = random() % levels.size();
         range = levels[back].range;
-        const Partial::Span changed = partial.undo(range, levels[back].mark, false);
-        CHECK(changed.first <= changed.last);
-        REQUIRE(see(partial, range) == levels[back].seen);
+        const Partial::Span lost = partial.undo(range, levels[back].mark, false);
+        bool as_before = true;
+        for (int32_t s = 0; s < partial.sections(); ++s)
+          as_before &= lost.meets({s, s}) || partial.top_at(s) == levels[back].seen.tops[static_cast<size_t>(s)];
+        REQUIRE(as_before);
+        (lost.last < 0 ? returned : forgotten) += 1;
+        REQUIRE(see(partial, range, lost.last < 0) == levels[back].seen);
         levels.resize(back);
         continue;
       }
@@ -83,6 +88,8 @@ TEST_CASE("placements and refusals are undone, in any mixture") {
       }
     }
   }
+  CHECK(returned > 100);
+  CHECK(forgotten > 100);
 }
 
 TEST_CASE("without refusals, a floor is the highest top among the placed items that an item meets") {

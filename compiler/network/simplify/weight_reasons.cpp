@@ -1,5 +1,6 @@
 #include "compiler/network/simplify/weight_reasons.h"
 
+#include <string_view>
 #include <unordered_set>
 
 #include "compiler/network/simplify/differentiable.h"
@@ -10,7 +11,7 @@ namespace plimsoll {
 std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrder& order) {
   const auto roles = find_weight_roles(model, order);
   const auto reached = reached_by_gradients(model, order);
-  std::unordered_set<std::string> read;
+  std::unordered_set<std::string_view> read;
   for (const int index : order.nodes)
     for (const std::string& input : model.nodes[index].inputs) read.insert(input);
   const auto marks = exporter_marks(model);

@@ -42,7 +42,7 @@ class RoleFinder {
   std::unordered_map<std::string, WeightRole> run() {
     for (const ModelTensor& tensor : model_.initializers)
       if (tensor.type == ElementType::f32) root_[tensor.name] = {&tensor};
-    std::unordered_set<std::string> constants;
+    std::unordered_set<std::string_view> constants;
     for (const ModelTensor& tensor : model_.initializers) constants.insert(tensor.name);
     for (const auto& input : model_.inputs)
       if (!constants.contains(input.name)) fed_.insert(input.name);
@@ -192,10 +192,11 @@ class RoleFinder {
 
   const Model& model_;
   const GraphOrder& order_;
-  std::unordered_map<std::string, Roots> root_ = {};  // name → initializers, also if the name is another form of them
-  std::unordered_set<std::string> fed_ = {};          // values that depend on the elements of an input of the model
-  std::unordered_map<std::string, std::vector<const ModelNode*>> readers_ = {};
-  std::unordered_map<std::string, const ModelNode*> maker_ = {};
+  // Names are those of the model, which is not changed meanwhile.
+  std::unordered_map<std::string_view, Roots> root_ = {};  // initializers, also if the name is another form of them
+  std::unordered_set<std::string_view> fed_ = {};          // values that depend on the elements of an input of the model
+  std::unordered_map<std::string_view, std::vector<const ModelNode*>> readers_ = {};
+  std::unordered_map<std::string_view, const ModelNode*> maker_ = {};
   std::unordered_map<std::string, WeightRole> roles_ = {};
 };
 
