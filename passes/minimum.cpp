@@ -1,6 +1,8 @@
 #include "passes/minimum.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "compiler/support/bytes.h"
 #include "passes/policies.h"
@@ -8,11 +10,19 @@
 #include "passes/search/frontier.h"
 #include "passes/search/host_pool.h"
 #include "passes/search/starts.h"
+#include "passes/slices.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr size_t kTightest = 4;  // schedules placed for the minimum plan under a host budget
+
+// The plan of the minimum-memory schedule (search/starts.h), and a lower bound on the bytes of any schedule
+// (search/bound.h).
+struct MinimumPlan {
+  Found found;
+  int64_t bound_bytes = 0;
+};
 
 // Under a binding host budget, the minimum-memory schedule needs a search. Effort 0 suffices: the caller wants one plan
 // only.
@@ -46,34 +56,7 @@ Result<MinimumPlan> minimum_plan_within_pool(const Candidate& candidate, const P
   return MinimumPlan{std::move(*minimum), search::bound_bytes(model)};
 }
 
-struct UpdateBytes {
-  int64_t largest = 0;  // bytes accessed by the largest update
-  int64_t all = 0;
-};
-
-UpdateBytes update_bytes(const TaskGraph& graph) {
-  UpdateBytes found;
-  for (const Task& task : graph.tasks) {
-    if (task.kind != TaskKind::update || task.updates().empty()) continue;
-    int64_t bytes = 0;
-    for (const auto& touched : {task.reads(), task.updates()})
-      for (const TensorId tensor : touched) bytes += graph.tensors[tensor].bytes(1);
-    found.largest = std::max(found.largest, bytes);
-    found.all += bytes;
-  }
-  return found;
-}
-
-// A search on two graphs takes twice as long. It pays for a model in which one layer holds a large part of all weights
-// and the update of that layer determines the minimum plan, of `minimum_bytes`.
-bool may_gain_by_slices(const TaskGraph& graph, int64_t minimum_bytes) {
-  constexpr int64_t kPart = 4;
-  const UpdateBytes updates = update_bytes(graph);
-  return graph.ranks == 1 && kPart * updates.largest >= updates.all && 2 * updates.largest >= minimum_bytes;
-}
-
-}  // namespace
-
+// The host pool takes at most `host_budget` bytes, unless every schedule tried exceeds it.
 Result<MinimumPlan> minimum_plan(const Candidate& candidate, const Policy& policy, int64_t host_budget) {
   const schedule::Model model = ordered_model(candidate, policy);
   search::Workbench bench(model);
@@ -83,14 +66,9 @@ Result<MinimumPlan> minimum_plan(const Candidate& candidate, const Policy& polic
   return MinimumPlan{std::move(*plan), search::bound_bytes(model)};
 }
 
-bool has_much_state(const TaskGraph& graph, int64_t unconstrained_bytes) {
-  constexpr int64_t kLittle = 16;
-  return kLittle * update_bytes(graph).largest >= unconstrained_bytes;
-}
-
+// The smallest plan of these sub-batches and of `found`. Recipes are only asked for less than `below`.
 Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_batches, bool may_split, int64_t below,
-                       std::optional<Found> known) {
-  std::optional<Found> found = std::move(known);
+                       std::optional<Found> found = std::nullopt) {
   int64_t bound = kNoLimit;
   for (const int64_t size : sub_batches) {
     if (found && found->arena() <= planning.budget_bytes &&
@@ -118,7 +96,7 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
   return std::move(*found);
 }
 
-// With several ranks, weights are updated whole.
+// The same with weights updated in slices. nullopt: none needs less than `below`.
 Result<std::optional<Found>> least_in_slices(const Planning& planning, std::span<const int64_t> sub_batches,
                                              int64_t below) {
   std::optional<Found> found;
@@ -134,21 +112,6 @@ Result<std::optional<Found>> least_in_slices(const Planning& planning, std::span
   }
   return found;
 }
-
-Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited) {
-  if (!planning.policy.searches) {
-    PLIMSOLL_ASSIGN(Found own, planning.recipe(planning.policy).minimum(unlimited));
-    return Minimum{.whole = std::move(own)};
-  }
-  const std::vector<int64_t> sizes = planning.sub_batches(), ends = ends_of(sizes);
-  std::optional<Found> known;
-  if (sizes.front() == planning.request.batch) known = unlimited;
-  PLIMSOLL_ASSIGN(Found whole, least_of(planning, ends, planning.may_split(), kNoLimit, std::move(known)));
-  PLIMSOLL_ASSIGN(std::optional<Found> in_slices, least_in_slices(planning, ends, whole.arena()));
-  return Minimum{.whole = std::move(whole), .in_slices = std::move(in_slices)};
-}
-
-namespace {
 
 // Judged by the minimum-memory schedules, which a plan under that host budget also considers.
 Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
@@ -209,6 +172,19 @@ Result<std::optional<Found>> less_in_rounds(const Planning& planning, int64_t ar
 }
 
 }  // namespace
+
+Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited) {
+  if (!planning.policy.searches) {
+    PLIMSOLL_ASSIGN(Found own, planning.recipe(planning.policy).minimum(unlimited));
+    return Minimum{.whole = std::move(own)};
+  }
+  const std::vector<int64_t> sizes = planning.sub_batches(), ends = ends_of(sizes);
+  std::optional<Found> known;
+  if (sizes.front() == planning.request.batch) known = unlimited;
+  PLIMSOLL_ASSIGN(Found whole, least_of(planning, ends, planning.may_split(), kNoLimit, std::move(known)));
+  PLIMSOLL_ASSIGN(std::optional<Found> in_slices, least_in_slices(planning, ends, whole.arena()));
+  return Minimum{.whole = std::move(whole), .in_slices = std::move(in_slices)};
+}
 
 Result<Remedies> find_remedies(const Planning& planning, const Found& minimum,
                                const std::function<Result<bool>(int64_t host_budget)>& works) {
