@@ -29,21 +29,11 @@ struct MinimumPlan {
 Result<MinimumPlan> minimum_plan_within_pool(const Candidate& candidate, const Policy& policy,
                                              const schedule::Model& model, int64_t host_budget) {
   const int64_t pool_limit = search::pool_limit_for(model, host_budget);
-  search::Descent descent(model, {.effort = 0, .pool_limit = pool_limit});
-  std::vector<search::State> found;
-  descent.begin();
-  for (size_t segment = 0; segment < descent.segments(); ++segment) {
-    while (!descent.ended(segment)) {
-      const search::Stretch& more = descent.next(segment);
-      found.insert(found.end(), more.states.begin(), more.states.end());
-    }
-    descent.forget(segment);
-  }
+  const std::vector<search::State> frontier = search::find_frontier(model, {.effort = 0, .pool_limit = pool_limit});
   search::Workbench bench(model, {}, pool_limit);
   std::optional<Found> minimum;
   const auto fits = [&](const Found& each) { return each.host_pool() <= host_budget; };
-  for (size_t i = 0; i < std::min(found.size(), kTightest); ++i) {
-    const search::State& state = found[found.size() - 1 - i];
+  for (const search::State& state : std::span(frontier).first(std::min(frontier.size(), kTightest))) {
     if (!bench.evaluate(state.decisions, state.limit).outcome.possible()) continue;
     PLIMSOLL_ASSIGN(std::optional<Found> plan, plan_below(candidate, with_schedule(policy, bench.trace), state.limit));
     if (minimum && (!fits(*plan) || (fits(*minimum) && minimum->arena() <= plan->arena()))) continue;
