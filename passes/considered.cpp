@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
-#include "passes/slices.h"
-
 namespace plimsoll {
 
 std::vector<Searched> searched_variants(const Planning& planning, const Found& unlimited, const Minimum& minimum) {
   std::vector<Searched> found;
   Variants& variants = planning.variants;
   Variants* const slices = minimum.in_slices ? variants.in_slices(false) : nullptr;
-  const bool much_state = slices && has_much_state(variants.graph(), unlimited.arena());
-  if (Variants* const state = much_state ? variants.in_slices(true) : nullptr)
-    found.push_back({state, planning.policy});
+  if (Variants* const state_only = slices ? variants.in_slices(true) : nullptr)
+    found.push_back({state_only, planning.policy});
   if (minimum.whole.arena() <= planning.budget_bytes) {
     found.push_back({&variants, planning.policy});
     // With several ranks, also the order in which the whole batch is fastest, since it may differ (recipe.h).

@@ -10,7 +10,6 @@
 #include "passes/search/frontier.h"
 #include "passes/search/host_pool.h"
 #include "passes/search/starts.h"
-#include "passes/slices.h"
 
 namespace plimsoll {
 namespace {
@@ -44,6 +43,33 @@ Result<MinimumPlan> minimum_plan_within_pool(const Candidate& candidate, const P
     PLIMSOLL_ASSIGN(minimum, plan_below(candidate, with_schedule(policy, bench.trace), kNoLimit));
   }
   return MinimumPlan{std::move(*minimum), search::bound_bytes(model)};
+}
+
+struct UpdateBytes {
+  int64_t largest = 0;  // bytes accessed by the largest update
+  int64_t all = 0;
+};
+
+UpdateBytes update_bytes(const TaskGraph& graph) {
+  UpdateBytes found;
+  for (const Task& task : graph.tasks) {
+    if (task.kind != TaskKind::update || task.updates().empty()) continue;
+    int64_t bytes = 0;
+    for (const auto& touched : {task.reads(), task.updates()})
+      for (const TensorId tensor : touched) bytes += graph.tensors[tensor].bytes(1);
+    found.largest = std::max(found.largest, bytes);
+    found.all += bytes;
+  }
+  return found;
+}
+
+// A search on two graphs takes twice as long. It pays for a model in which one layer holds a large part of all weights
+// and the update of that layer determines the minimum plan, of `minimum_bytes`. With several ranks, weights are updated
+// whole.
+bool may_gain_by_slices(const TaskGraph& graph, int64_t minimum_bytes) {
+  constexpr int64_t kPart = 4;
+  const UpdateBytes updates = update_bytes(graph);
+  return graph.ranks == 1 && kPart * updates.largest >= updates.all && 2 * updates.largest >= minimum_bytes;
 }
 
 // The host pool takes at most `host_budget` bytes, unless every schedule tried exceeds it.
