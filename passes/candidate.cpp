@@ -1,13 +1,12 @@
 #include "passes/candidate.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "compiler/support/bytes.h"
-#include "passes/analysis/liveness.h"
-#include "passes/liveness.h"
+#include "passes/analysis/floor.h"
 #include "passes/conv_algorithm.h"
+#include "passes/liveness.h"
 #include "passes/order.h"
 #include "passes/schedule/evaluate.h"
 #include "passes/seed_plan.h"
@@ -118,9 +117,7 @@ int64_t bytes_without_workspace(const TaskGraph& graph, const Policy& policy, in
     for (const Residency& residency : plan.residencies) all += align_up(residency.bytes);
     return all;
   }
-  const auto shared = policy.in_place ? find_shared_pairs(plan) : std::vector<SharedPair>{};
-  const std::vector<int64_t> live = live_bytes(plan, shared, true);
-  return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
+  return least_arena_bytes(plan, context);
 }
 
 }  // namespace plimsoll

@@ -31,8 +31,7 @@ std::vector<int64_t> bytes_of_tensors(const Plan& plan, const Context& context) 
     for (const Residency& residency : plan.residencies) all += align_up(residency.bytes);
     return std::vector<int64_t>(plan.steps.size(), all);
   }
-  const auto shared = context.policy.in_place ? find_shared_pairs(plan) : std::vector<SharedPair>{};
-  std::vector<int64_t> live = live_bytes(plan, shared, true);
+  std::vector<int64_t> live = live_bytes(plan, context.policy, true);
   add_reduction_workspace(plan, live);
   return live;
 }

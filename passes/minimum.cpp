@@ -1,6 +1,8 @@
 #include "passes/minimum.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "compiler/support/bytes.h"
 #include "passes/policies.h"
@@ -14,26 +16,23 @@ namespace {
 
 constexpr size_t kTightest = 4;  // schedules placed for the minimum plan under a host budget
 
+// The plan of the minimum-memory schedule (search/starts.h), and a lower bound on the bytes of any schedule
+// (search/bound.h).
+struct MinimumPlan {
+  Found found;
+  int64_t bound_bytes = 0;
+};
+
 // Under a binding host budget, the minimum-memory schedule needs a search. Effort 0 suffices: the caller wants one plan
 // only.
 Result<MinimumPlan> minimum_plan_within_pool(const Candidate& candidate, const Policy& policy,
                                              const schedule::Model& model, int64_t host_budget) {
   const int64_t pool_limit = search::pool_limit_for(model, host_budget);
-  search::Descent descent(model, {.effort = 0, .pool_limit = pool_limit});
-  std::vector<search::State> found;
-  descent.begin();
-  for (size_t segment = 0; segment < descent.segments(); ++segment) {
-    while (!descent.ended(segment)) {
-      const search::Stretch& more = descent.next(segment);
-      found.insert(found.end(), more.states.begin(), more.states.end());
-    }
-    descent.forget(segment);
-  }
+  const std::vector<search::State> frontier = search::find_frontier(model, {.effort = 0, .pool_limit = pool_limit});
   search::Workbench bench(model, {}, pool_limit);
   std::optional<Found> minimum;
   const auto fits = [&](const Found& each) { return each.host_pool() <= host_budget; };
-  for (size_t i = 0; i < std::min(found.size(), kTightest); ++i) {
-    const search::State& state = found[found.size() - 1 - i];
+  for (const search::State& state : std::span(frontier).first(std::min(frontier.size(), kTightest))) {
     if (!bench.evaluate(state.decisions, state.limit).outcome.possible()) continue;
     PLIMSOLL_ASSIGN(std::optional<Found> plan, plan_below(candidate, with_schedule(policy, bench.trace), state.limit));
     if (minimum && (!fits(*plan) || (fits(*minimum) && minimum->arena() <= plan->arena()))) continue;
@@ -65,15 +64,15 @@ UpdateBytes update_bytes(const TaskGraph& graph) {
 }
 
 // A search on two graphs takes twice as long. It pays for a model in which one layer holds a large part of all weights
-// and the update of that layer determines the minimum plan, of `minimum_bytes`.
+// and the update of that layer determines the minimum plan, of `minimum_bytes`. With several ranks, weights are updated
+// whole.
 bool may_gain_by_slices(const TaskGraph& graph, int64_t minimum_bytes) {
   constexpr int64_t kPart = 4;
   const UpdateBytes updates = update_bytes(graph);
   return graph.ranks == 1 && kPart * updates.largest >= updates.all && 2 * updates.largest >= minimum_bytes;
 }
 
-}  // namespace
-
+// The host pool takes at most `host_budget` bytes, unless every schedule tried exceeds it.
 Result<MinimumPlan> minimum_plan(const Candidate& candidate, const Policy& policy, int64_t host_budget) {
   const schedule::Model model = ordered_model(candidate, policy);
   search::Workbench bench(model);
@@ -83,14 +82,9 @@ Result<MinimumPlan> minimum_plan(const Candidate& candidate, const Policy& polic
   return MinimumPlan{std::move(*plan), search::bound_bytes(model)};
 }
 
-bool has_much_state(const TaskGraph& graph, int64_t unconstrained_bytes) {
-  constexpr int64_t kLittle = 16;
-  return kLittle * update_bytes(graph).largest >= unconstrained_bytes;
-}
-
+// The smallest plan of these sub-batches and of `found`. Recipes are only asked for less than `below`.
 Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_batches, bool may_split, int64_t below,
-                       std::optional<Found> known) {
-  std::optional<Found> found = std::move(known);
+                       std::optional<Found> found = std::nullopt) {
   int64_t bound = kNoLimit;
   for (const int64_t size : sub_batches) {
     if (found && found->arena() <= planning.budget_bytes &&
@@ -118,7 +112,7 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
   return std::move(*found);
 }
 
-// With several ranks, weights are updated whole.
+// The same with weights updated in slices. nullopt: none needs less than `below`.
 Result<std::optional<Found>> least_in_slices(const Planning& planning, std::span<const int64_t> sub_batches,
                                              int64_t below) {
   std::optional<Found> found;
@@ -134,21 +128,6 @@ Result<std::optional<Found>> least_in_slices(const Planning& planning, std::span
   }
   return found;
 }
-
-Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited) {
-  if (!planning.policy.searches) {
-    PLIMSOLL_ASSIGN(Found own, planning.recipe(planning.policy).minimum(unlimited));
-    return Minimum{.whole = std::move(own)};
-  }
-  const std::vector<int64_t> sizes = planning.sub_batches(), ends = ends_of(sizes);
-  std::optional<Found> known;
-  if (sizes.front() == planning.request.batch) known = unlimited;
-  PLIMSOLL_ASSIGN(Found whole, least_of(planning, ends, planning.may_split(), kNoLimit, std::move(known)));
-  PLIMSOLL_ASSIGN(std::optional<Found> in_slices, least_in_slices(planning, ends, whole.arena()));
-  return Minimum{.whole = std::move(whole), .in_slices = std::move(in_slices)};
-}
-
-namespace {
 
 // Judged by the minimum-memory schedules, which a plan under that host budget also considers.
 Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
@@ -209,6 +188,19 @@ Result<std::optional<Found>> less_in_rounds(const Planning& planning, int64_t ar
 }
 
 }  // namespace
+
+Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited) {
+  if (!planning.policy.searches) {
+    PLIMSOLL_ASSIGN(Found own, planning.recipe(planning.policy).minimum(unlimited));
+    return Minimum{.whole = std::move(own)};
+  }
+  const std::vector<int64_t> sizes = planning.sub_batches(), ends = ends_of(sizes);
+  std::optional<Found> known;
+  if (sizes.front() == planning.request.batch) known = unlimited;
+  PLIMSOLL_ASSIGN(Found whole, least_of(planning, ends, planning.may_split(), kNoLimit, std::move(known)));
+  PLIMSOLL_ASSIGN(std::optional<Found> in_slices, least_in_slices(planning, ends, whole.arena()));
+  return Minimum{.whole = std::move(whole), .in_slices = std::move(in_slices)};
+}
 
 Result<Remedies> find_remedies(const Planning& planning, const Found& minimum,
                                const std::function<Result<bool>(int64_t host_budget)>& works) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "passes/analysis/floor.h"
 #include "passes/analysis/liveness.h"
 #include "passes/order/orders.h"
 
@@ -52,11 +53,10 @@ int64_t peak_bytes(Plan& plan, const Context& context, const std::vector<TensorI
   for (Step& step : plan.steps)
     if (step.kind == StepKind::compute) step.workspace.bytes = context.choices[step.task].back().workspace_bytes;
   plan.residencies = find_residencies(plan, kept);
-  const auto shared = context.policy.in_place ? find_shared_pairs(plan) : std::vector<SharedPair>{};
-  const std::vector<int64_t> live = live_bytes(plan, shared, true);
+  const int64_t bytes = least_arena_bytes(plan, context);
   for (Step& step : plan.steps) step.workspace.bytes = 0;
   plan.residencies = {};
-  return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
+  return bytes;
 }
 
 // If waiting for reductions costs memory that is not available, updates run at once.

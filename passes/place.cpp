@@ -12,25 +12,15 @@
 namespace plimsoll {
 namespace {
 
-placement::Method method_of(PlaceKind kind) {
-  switch (kind) {
-    case PlaceKind::best_of:
-    case PlaceKind::in_turn:
-    case PlaceKind::by_mobility: return placement::Method::best_of;
-    case PlaceKind::best_fit: return placement::Method::best_fit;
-    case PlaceKind::by_size: return placement::Method::by_size;
-    case PlaceKind::by_area: return placement::Method::by_area;
-    case PlaceKind::by_lifetime: return placement::Method::by_lifetime;
-  }
-  return placement::Method::best_of;
-}
-
 // `soon`: of each buffer, whether its lifetime ends soon (analysis/mobility.h).
 placement::Solution solve_as(PlaceKind kind, const placement::Problem& problem, const std::vector<bool>& soon,
                              const placement::Effort& effort) {
-  if (kind == PlaceKind::in_turn) return placement::place_in_turn(problem);
-  if (kind == PlaceKind::by_mobility) return placement::place_by_mobility(problem, soon);
-  return placement::solve(problem, method_of(kind), effort);
+  switch (kind) {
+    case PlaceKind::best_of: break;
+    case PlaceKind::in_turn: return placement::place_in_turn(problem);
+    case PlaceKind::by_mobility: return placement::place_by_mobility(problem, soon);
+  }
+  return placement::solve(problem, placement::Method::best_of, effort);
 }
 
 // Chains of sharing pairs, each named by its first residency. Pairs come in issue order, so the chain of a pair's
@@ -53,9 +43,7 @@ Status place(Plan& plan, const Context& context) {
     bottom += align_up(residency.bytes);
   }
 
-  const bool sharing = context.policy.share_memory && context.policy.in_place;
-  const auto shared = sharing ? find_shared_pairs(plan) : std::vector<SharedPair>{};
-  const std::vector<size_t> chain = chains_of(plan, shared);
+  const std::vector<size_t> chain = chains_of(plan, find_shared_pairs(plan, context.policy));
   const std::vector<bool> ends = ends_soon(plan);
   placement::Problem problem;
   std::vector<bool> soon;

@@ -7,9 +7,10 @@
 #include <cmath>
 #include <limits>
 #include <list>
-#include <numeric>
 
 #include "compiler/support/bytes.h"
+#include "passes/budget.h"
+#include "passes/considered.h"
 #include "passes/infeasible.h"
 #include "passes/inputs_ahead.h"
 #include "passes/minimum.h"
@@ -58,22 +59,6 @@ Status check_request(const PlanRequest& request, const Variants& variants) {
     return Error{ExitCode::usage, "the budget is negative"};
   if (request.host_budget_bytes < 0) return Error{ExitCode::usage, "the host budget is negative"};
   return check_bytes(variants.graph(), request.batch);
-}
-
-// An unlimited arena, and room for the next round's inputs if they are to have some.
-int64_t with_inputs_ahead(const Planning& planning, int64_t arena_bytes, int64_t samples) {
-  if (!planning.request.inputs_ahead || !planning.policy.searches) return arena_bytes;
-  return align_up(arena_bytes) + bytes_of_inputs(planning.variants.graph(), samples);
-}
-
-// The reference for percentages. Several requested rounds keep all weight gradients until the last round. If gradients
-// dominate, that is more than the whole batch takes in one round; then 100 % is what those rounds need.
-Result<int64_t> bytes_of_all(const Planning& planning, const Found& unlimited) {
-  const int64_t sub_batch = planning.request.sub_batch;
-  const int64_t whole = with_inputs_ahead(planning, unlimited.arena(), planning.request.batch);
-  if (sub_batch == 0 || sub_batch == planning.request.batch) return whole;
-  PLIMSOLL_ASSIGN(const Found in_rounds, planning.recipe(planning.policy).unconstrained(sub_batch));
-  return std::max(whole, with_inputs_ahead(planning, in_rounds.arena(), sub_batch));
 }
 
 // `best` becomes the fastest plan of the policies of the literature, if that is faster: `auto` is never slower than any
@@ -150,7 +135,7 @@ Result<Found> best_of_search(const Planning& planning, const Found& unlimited, c
 // The figures of the plan that other plans decide.
 SearchFigures figures_of(const Planning& planning, const Found& best, const Found& unlimited, const Found& minimum) {
   SearchFigures figures{.minimum_bytes = minimum.arena(),
-                        .unconstrained_bytes = with_inputs_ahead(planning, unlimited.arena(), planning.request.batch),
+                        .unconstrained_bytes = unlimited_bytes(planning, unlimited, planning.request.batch),
                         .unconstrained_seconds = unlimited.seconds(),
                         .bound_seconds = best.plan.summary.bound_seconds};
   if (planning.budget_bytes != kNoLimit) figures.budget_bytes = planning.budget_bytes;
@@ -223,61 +208,6 @@ Result<Policy> policy_of(const PlanRequest& request) {
   if (request.keep_order) policy.order = OrderKind::depth_first;
   return policy;
 }
-
-}  // namespace
-
-// Limits are percents of the arena that policy `auto` calls
-// unlimited, so that other policies are asked for the plans that they make on their own.
-Status resolve_budget(Planning& planning, const Found& unlimited) {
-  const PlanRequest& request = planning.request;
-  if (request.budget_bytes > 0) {
-    planning.budget_bytes = request.budget_bytes;
-  } else if (request.budget_percent > 0) {
-    PLIMSOLL_ASSIGN(const int64_t all, bytes_of_all(planning, unlimited));
-    planning.budget_bytes = static_cast<int64_t>(static_cast<double>(all) * request.budget_percent / 100);
-  }
-  if (planning.budget_bytes == kNoLimit || (!planning.policy.schedule && !planning.policy.searches)) return {};
-  int64_t all = unlimited.arena();
-  if (!planning.policy.searches) {
-    PLIMSOLL_ASSIGN(Policy searching, find_policy("auto"));
-    if (request.keep_order) searching.order = OrderKind::depth_first;
-    PLIMSOLL_ASSIGN(const Found its_whole, planning.recipe(searching).unconstrained(request.batch));
-    all = its_whole.arena();
-  }
-  planning.limits = limits_within(planning.budget_bytes, all, planning.variants.graph().tasks.size());
-  return {};
-}
-
-std::vector<Searched> searched_variants(const Planning& planning, const Found& unlimited, const Minimum& minimum) {
-  std::vector<Searched> found;
-  Variants& variants = planning.variants;
-  Variants* const slices = minimum.in_slices ? variants.in_slices(false) : nullptr;
-  const bool much_state = slices && has_much_state(variants.graph(), unlimited.arena());
-  if (Variants* const state = much_state ? variants.in_slices(true) : nullptr)
-    found.push_back({state, planning.policy});
-  if (minimum.whole.arena() <= planning.budget_bytes) {
-    found.push_back({&variants, planning.policy});
-    // With several ranks, also the order in which the whole batch is fastest, since it may differ (recipe.h).
-    Policy as_whole = planning.policy;
-    as_whole.order = unlimited.policy.order;
-    if (as_whole.order != planning.policy.order) found.push_back({&variants, as_whole});
-  }
-  if (slices) found.push_back({slices, planning.policy});
-  return found;
-}
-
-// Results of lower efforts are considered too, so that more effort never gives a slower plan. Without a time limit the
-// highest effort runs first: afterwards most lower-effort schedules need no placement. With a time limit the lowest
-// effort runs first, because a search descends from large to small memory and a long one may not reach this budget in
-// time.
-std::vector<int> efforts_of(const PlanRequest& request) {
-  std::vector<int> efforts(static_cast<size_t>(request.effort) + 1);
-  std::iota(efforts.begin(), efforts.end(), 0);
-  if (request.time_limit_seconds <= 0) std::reverse(efforts.begin(), efforts.end());
-  return efforts;
-}
-
-namespace {
 
 Result<Plan> serve(Planning planning);
 

@@ -1,5 +1,5 @@
-// One request to a planner while it is served: the request with its budget resolved, and what every stage derives from
-// it. The stages are minimum.h, select_variant.h and infeasible.h; planner.cpp runs them in turn.
+// One request to a planner while it is served, and what its stages hand on. The stages are budget.h, minimum.h,
+// considered.h, select_variant.h and infeasible.h; planner.cpp runs them in turn.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,6 @@
 
 namespace plimsoll {
 
-struct Minimum;
 class Searches;
 
 struct Planning {
@@ -54,17 +53,12 @@ inline std::vector<int64_t> ends_of(const std::vector<int64_t>& sizes) {
   return sizes.size() > 1 ? std::vector{sizes.front(), sizes.back()} : sizes;
 }
 
-// A graph with an order, of which all sub-batches are searched together (select_variant.h).
-struct Searched {
-  Variants* graph = nullptr;
-  Policy policy = {};
+// The smallest plan (minimum.h).
+struct Minimum {
+  Found whole;                       // weights are updated whole
+  std::optional<Found> in_slices{};  // weights are updated slice by slice; nullopt: that gains nothing
+  const Found& least() const { return in_slices ? *in_slices : whole; }
 };
-
-// What a search considers. A larger budget considers at least as much, or it could give a slower plan: a test holds
-// this for every option (tests/check/options_test.cpp). The order of the first list decides between plans that are
-// equally fast.
-std::vector<Searched> searched_variants(const Planning& planning, const Found& unlimited, const Minimum& minimum);
-std::vector<int> efforts_of(const PlanRequest& request);
 
 // What would work where the smallest plan does not fit.
 struct Remedies {
@@ -74,8 +68,5 @@ struct Remedies {
   // A smaller plan of several rounds, if the batch stays whole only because a task mixes samples.
   std::optional<Found> in_rounds = {};
 };
-
-// Sets the budget in bytes, and the live limits within it.
-Status resolve_budget(Planning& planning, const Found& unlimited);
 
 }  // namespace plimsoll

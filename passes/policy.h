@@ -26,7 +26,7 @@ enum class OrderKind {
 };
 
 enum class PlaceKind {
-  best_of, best_fit, by_size, by_area, by_lifetime,
+  best_of,               // place/solve.h
   in_turn, by_mobility,  // as published systems place during training (place/online.h)
 };
 

@@ -10,10 +10,7 @@ namespace plimsoll {
 
 Status summarize(Plan& plan, const Context& context) {
   PlanSummary& summary = plan.summary;
-  const auto shared = context.policy.share_memory && context.policy.in_place
-                          ? find_shared_pairs(plan)
-                          : std::vector<SharedPair>{};
-  const std::vector<int64_t> live = live_bytes(plan, shared, false);
+  const std::vector<int64_t> live = live_bytes(plan, context.policy, false);
   const auto peak = std::max_element(live.begin(), live.end());
   summary.live_bytes = peak == live.end() ? summary.persistent_bytes : *peak;
   summary.peak_step = peak == live.end() ? 0 : peak - live.begin();

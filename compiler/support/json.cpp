@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 namespace plimsoll {
 
@@ -57,13 +55,7 @@ JsonText& JsonText::value(int64_t number) {
 
 JsonText& JsonText::value(double number) {
   separate();
-  if (!std::isfinite(number)) {
-    text_ += "null";
-    return *this;
-  }
-  std::array<char, 64> digits;
-  char* const begin = digits.data();
-  text_.append(begin, nlohmann::detail::to_chars(begin, begin + digits.size(), number));
+  text_ += Json(number).dump();  // null if it is not finite
   return *this;
 }
 

@@ -40,9 +40,7 @@ double least_iteration_seconds(Plan plan, const Context& context) {
 }
 
 int64_t least_arena_bytes(const Plan& plan, const Context& context) {
-  const bool sharing = context.policy.share_memory && context.policy.in_place;
-  const auto shared = sharing ? find_shared_pairs(plan) : std::vector<SharedPair>{};
-  const std::vector<int64_t> live = live_bytes(plan, shared, true);
+  const std::vector<int64_t> live = live_bytes(plan, context.policy, true);
   return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
 }
 

@@ -46,7 +46,8 @@ std::vector<Residency> find_residencies(const Plan& plan, const std::vector<Tens
   return found;
 }
 
-std::vector<SharedPair> find_shared_pairs(const Plan& plan) {
+std::vector<SharedPair> find_shared_pairs(const Plan& plan, const Policy& policy) {
+  if (!policy.share_memory || !policy.in_place) return {};
   // Residencies that end and begin at each step. A step looks only among its own.
   std::vector<std::vector<size_t>> ending(plan.steps.size()), beginning(plan.steps.size());
   for (size_t i = 0; i < plan.residencies.size(); ++i) {
@@ -75,7 +76,7 @@ std::vector<SharedPair> find_shared_pairs(const Plan& plan) {
   return pairs;
 }
 
-std::vector<int64_t> live_bytes(const Plan& plan, const std::vector<SharedPair>& shared, bool aligned) {
+std::vector<int64_t> live_bytes(const Plan& plan, const Policy& policy, bool aligned) {
   const auto size = [&](int64_t bytes) { return aligned ? align_up(bytes) : bytes; };
   const size_t steps = plan.steps.size();
   std::vector<int64_t> live(steps + 1, 0);
@@ -85,7 +86,7 @@ std::vector<int64_t> live_bytes(const Plan& plan, const std::vector<SharedPair>&
   }
   for (size_t i = 1; i <= steps; ++i) live[i] += live[i - 1];
   live.resize(steps);
-  for (const SharedPair& pair : shared)
+  for (const SharedPair& pair : find_shared_pairs(plan, policy))
     live[static_cast<size_t>(pair.step)] -= size(plan.residencies[pair.written].bytes);
   for (const StepId id : ids_of(plan.steps))
     live[static_cast<size_t>(id.value)] += size(plan.steps[id].workspace.bytes);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/ir/plan.h"
+#include "passes/policy.h"
 
 namespace plimsoll {
 
@@ -28,16 +29,17 @@ inline bool may_take_over(int64_t read_bytes, int64_t written_bytes) {
 }
 
 // Two residencies (indices) that will share bytes: the task of `step` may write `written` over `read`, and no later
-// step accesses `read`. Each residency is at most once a `read` and at most once a `written`, so pairs form chains.
+// step accesses `read`. Each residency is at most once a `read` and at most once a `written`, so pairs form chains. None
+// under a policy that shares no bytes.
 struct SharedPair {
   size_t read = 0;
   size_t written = 0;
   int32_t step = 0;
 };
-std::vector<SharedPair> find_shared_pairs(const Plan& plan);
+std::vector<SharedPair> find_shared_pairs(const Plan& plan, const Policy& policy);
 
 // Bytes live during each step: tensors, and workspaces if algorithms are chosen. Sharing pairs count once. `aligned`:
 // sizes are rounded up as in the arena, which gives a lower bound for every placement.
-std::vector<int64_t> live_bytes(const Plan& plan, const std::vector<SharedPair>& shared, bool aligned);
+std::vector<int64_t> live_bytes(const Plan& plan, const Policy& policy, bool aligned);
 
 }  // namespace plimsoll

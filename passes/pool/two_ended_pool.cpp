@@ -15,7 +15,6 @@ std::optional<int64_t> TwoEndedPool::allocate(int64_t bytes, End end) {
     return std::nullopt;
   }
   mine.taken.emplace(offset, bytes);
-  mine.most = std::max(mine.most, mine.top());
   high_water_ = std::max(high_water_, both);
   return offset;
 }

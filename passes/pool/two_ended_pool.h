@@ -29,14 +29,11 @@ class TwoEndedPool {
   int64_t capacity() const { return capacity_; }
   // The maximum of both regions together at any time: with this capacity nothing fails.
   int64_t high_water() const { return high_water_; }
-  // The paper's sum: the highest address of each region, at whatever time each was reached.
-  int64_t sum_of_regions() const { return low_.most + high_.most; }
 
  private:
   struct Region {
     ListPool pool{};
     std::map<int64_t, int64_t> taken = {};  // offset → bytes
-    int64_t most = 0;                       // maximum of top() so far
     int64_t top() const { return taken.empty() ? 0 : taken.rbegin()->first + taken.rbegin()->second; }
   };
   Region& region(End end) { return end == End::low ? low_ : high_; }

@@ -22,7 +22,7 @@ struct Descent::Common {
   Common(const Model& model, const FrontierOptions& options)
       : model(model),
         options(options),
-        starts(model, options.means, options.deadline, options.pool_limit),
+        starts(model, options.means, options.pool_limit),
         space(find_decision_space(model)) {}
 
   void begin(const Deadline& deadline) {
@@ -201,11 +201,11 @@ bool Descent::forget_unfinished() {
 
 std::vector<State> find_frontier(const Model& model, const FrontierOptions& options) {
   Descent descent(model, options);
-  descent.begin(options.deadline);
+  descent.begin();
   Archive archive;
   for (size_t segment = 0; segment < descent.segments(); ++segment) {
     while (!descent.ended(segment))
-      for (const State& state : descent.next(segment, options.deadline).states) archive.add(state);
+      for (const State& state : descent.next(segment).states) archive.add(state);
     descent.forget(segment);
   }
   return archive.take();

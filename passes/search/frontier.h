@@ -12,7 +12,6 @@ namespace plimsoll::search {
 struct FrontierOptions {
   int effort = 1;  // 0 to 3; each does about ten times the work of the one before
   Means means = {};  // restricted to measure what a mean contributes
-  Deadline deadline = {};
   int64_t pool_limit = kNoLimit;  // bytes of the host pool (Workbench)
 };
 

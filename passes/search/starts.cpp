@@ -46,8 +46,8 @@ State minimum_schedule(Workbench& bench, const Means& means) {
   return bench.evaluate(minimum.decisions, 0);
 }
 
-Starts::Starts(const Model& model, const Means& means, const Deadline& deadline, int64_t pool_limit)
-    : model_(model), means_(means), bench_(model, deadline, pool_limit), linked_(bench_) {
+Starts::Starts(const Model& model, const Means& means, int64_t pool_limit)
+    : model_(model), means_(means), bench_(model, {}, pool_limit), linked_(bench_) {
   whole_ = bench_.evaluate(schedule::keep_everything(model), kNoLimit);
   small_ = minimum_schedule(bench_, means);
   archive_.add(whole_);

@@ -19,7 +19,7 @@ State minimum_schedule(Workbench& bench, const Means& means = {});
 class Starts {
  public:
   // `model` must outlive this. Evaluates the two ends: everything kept, and everything evicted.
-  Starts(const Model& model, const Means& means, const Deadline& deadline, int64_t pool_limit);
+  Starts(const Model& model, const Means& means, int64_t pool_limit);
 
   // Evaluates the seeds. Their own memory and time decide which of them to fit to a limit.
   void find(const Deadline& deadline);
@@ -30,7 +30,6 @@ class Starts {
   int64_t least_bytes() const;                   // of the smallest possible start schedule, at most those of whole()
   const Archive& archive() const { return archive_; }
   bool pool_binds() const { return bench_.pool_binds; }
-  int64_t work() const { return bench_.work; }
 
   // The best of several start schedules within `limit`; nullopt: there is none. After the first that fits, more are
   // tried as far as `work` allows. `last`: where the previous limit ended. Every one that fits goes to the archive.

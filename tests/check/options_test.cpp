@@ -5,8 +5,9 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "passes/budget.h"
+#include "passes/considered.h"
 #include "passes/minimum.h"
-#include "passes/planning.h"
 #include "passes/policies.h"
 #include "passes/select_variant.h"
 #include "tests/random_graph.h"

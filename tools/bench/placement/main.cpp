@@ -33,7 +33,7 @@ using namespace placement;
 Problem problem_of(const Plan& plan) {
   std::vector<size_t> chain(plan.residencies.size());
   std::iota(chain.begin(), chain.end(), size_t{0});
-  for (const SharedPair& pair : find_shared_pairs(plan)) chain[pair.written] = chain[pair.read];
+  for (const SharedPair& pair : find_shared_pairs(plan, Policy{})) chain[pair.written] = chain[pair.read];
   Problem problem;
   std::vector<size_t> buffer_of(plan.residencies.size());
   for (size_t i = 0; i < plan.residencies.size(); ++i) {
