@@ -29,8 +29,8 @@ inline bool may_take_over(int64_t read_bytes, int64_t written_bytes) {
 }
 
 // Two residencies (indices) that will share bytes: the task of `step` may write `written` over `read`, and no later
-// step accesses `read`. Each residency is at most once a `read` and at most once a `written`, so pairs form chains. None
-// under a policy that shares no bytes.
+// step accesses `read`. Each residency is at most once a `read` and at most once a `written`, so pairs form chains. A
+// policy that shares no bytes has none.
 struct SharedPair {
   size_t read = 0;
   size_t written = 0;
