@@ -5,10 +5,7 @@
 namespace plimsoll::task_orders {
 
 std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> tasks) {
-  constexpr int64_t kPart = 4, kLittle = 32;
-  int64_t all = 0;
-  for (const PlanTensor& tensor : plan.tensors)
-    if (tensor.kind == TensorKind::weight_gradient) all += tensor.bytes;
+  constexpr int64_t kLittle = 32;  // the activations take at most 1/32 of the gradient
   const Dependencies dependencies = find_dependencies(plan);
   IdVector<TaskId, size_t> place(plan.tasks.size(), 0);
   for (size_t i = 0; i < tasks.size(); ++i) place[tasks[i]] = i;
@@ -35,7 +32,7 @@ std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> 
   for (const TaskId weights : ids_of(plan.tasks)) {
     if (plan.tasks[weights].kind != TaskKind::backward_weights) continue;
     const int64_t gradient = bytes(weights, true);
-    if (gradient == 0 || gradient < all / kPart) continue;
+    if (gradient == 0) continue;
     for (size_t behind = place[weights] + 1;
          behind < tasks.size() && plan.tasks[tasks[behind]].layer == plan.tasks[weights].layer; ++behind) {
       const TaskId data = tasks[behind];

@@ -44,9 +44,10 @@ std::vector<TaskId> arrivals(const Plan& plan, const std::vector<TensorId>& kept
 std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks,
                                      bool patient);
 
-// For a layer that holds a large part of all weights and gradients and passes on little: runs its backward-data before
-// its backward-weights, if dependences permit. The weight is then read in forward and backward close together. If both
-// reside in the host pool, the weight can leave the device before its gradient arrives.
+// For a layer whose activations are small compared with its weights: runs its backward-data before its
+// backward-weights, if dependences permit. The weight is then read in forward and backward close together. If both
+// reside in the host pool, the weight can leave the device before its gradient arrives. At most, this costs that the
+// activations of both tasks are live at once.
 //
 //   graph   fc.backward_weights  fc.backward_data      weight | gradient, weight |         here   weight | gradient |
 std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> tasks);
