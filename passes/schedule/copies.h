@@ -21,8 +21,8 @@ struct TraceFacts {
   std::span<const int32_t> left_at;   // of each fetch: the last access to its tensor before it, or -1
 };
 
-// The live bytes of each step, to which copies add what they hold for longer. In a deep network a copy may be moved over
-// thousands of steps, so whole blocks of steps are compared and raised at once.
+// The live bytes of each step, to which copies add what they hold for longer. In a deep network a copy may be moved
+// over thousands of steps, so whole blocks of steps are compared and raised at once.
 class Reservations {
  public:
   void assign(std::span<const int64_t> live);
