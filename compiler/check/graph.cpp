@@ -47,7 +47,8 @@ class Implements {
     std::string_view name = {};
     std::string text() const {
       if (name.data() == nullptr) return kind;
-      return fmt::format("{} {}", kind, kind == kTensor ? spelled_tensor(std::string(name)) : spelled(std::string(name)));
+      return fmt::format("{} {}", kind,
+                         kind == kTensor ? spelled_tensor(std::string(name)) : spelled(std::string(name)));
     }
   };
   static constexpr const char* kTensor = "tensor";
@@ -226,8 +227,8 @@ class Implements {
     for (const Task::InPlace& pair : said.in_place)
       if (std::find(task.in_place.begin(), task.in_place.end(), pair) == task.in_place.end() ||
           accumulates(pair.read) || accumulates(pair.written))
-        verdict_.refuse(Rule::graph, fmt::format("{}: {} in place is allowed in the plan, but not in the graph", of.text(),
-                                                 listed({pair.read, pair.written})));
+        verdict_.refuse(Rule::graph, fmt::format("{}: {} in place is allowed in the plan, but not in the graph",
+                                                 of.text(), listed({pair.read, pair.written})));
   }
 
   // With each slice replaced by the tensor that it is a part of.

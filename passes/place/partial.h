@@ -8,8 +8,8 @@
 //
 // Memory is linear in the number of items, whatever the depth. Floors are not saved: the skyline of placed items and
 // the refusals determine them, so undoing recomputes those that changed. A placement saves the stretch of the skyline
-// that it covers, and later ones see one stretch there. Of the tops that were overwritten, the latest are saved, as many
-// as fit into memory for a constant number of tops per section.
+// that it covers, and later ones see one stretch there. Of the tops that were overwritten, the latest are saved, as
+// many as fit into memory for a constant number of tops per section.
 #pragma once
 
 #include <cstdint>
@@ -96,7 +96,7 @@ class Partial {
 
   // The tops that a pile has overwritten.
   struct Saved {
-    size_t mark;    // the trail's size then
+    size_t mark;  // the trail's size then
     Span where;
     int64_t begin;  // of the copy in kept_, which is a ring; kLost: there is none
   };
