@@ -25,8 +25,7 @@ void write(JsonText& json, int64_t id, const PlanTensor& tensor) {
   json.field("kind", to_string(tensor.kind));
   if (is_reduced(tensor.reduced)) json.field("type", name_of(tensor.reduced));
   if (tensor.at_home_on_host()) json.field("home_offset", tensor.home_offset);
-  if (tensor.slice_of.valid())
-    json.field("slice_of", tensor.slice_of.value).field("slice_begin", tensor.slice_begin);
+  if (tensor.slice_of.valid()) json.field("slice_of", tensor.slice_of.value).field("slice_begin", tensor.slice_begin);
   json.end_object();
 }
 
@@ -42,8 +41,12 @@ void write(JsonText& json, int64_t id, const PlanTask& task) {
   json.end_array().field("flops", task.flops).field("bytes_moved", task.bytes_moved);
   if (!task.remembers.empty()) write_ids(json, "remembers", task.remembers);
   if (const FastestAlgorithm& fastest = task.fastest; !fastest.algorithm.empty())
-    json.key("fastest").begin_object().field("algorithm", fastest.algorithm)
-        .field("workspace_bytes", fastest.workspace_bytes).field("seconds", fastest.seconds).end_object();
+    json.key("fastest")
+        .begin_object()
+        .field("algorithm", fastest.algorithm)
+        .field("workspace_bytes", fastest.workspace_bytes)
+        .field("seconds", fastest.seconds)
+        .end_object();
   if (!task.needs.empty()) {
     json.key("needs").begin_array();
     for (const WorkspaceNeed& need : task.needs) {
@@ -321,8 +324,10 @@ std::string to_json(const Plan& plan) {
   const auto write_numbered = [](JsonText& json, int64_t id, const auto& item) { write(json, id, item); };
   list("tensors", plan.tensors, write_numbered, ",");
   list("tasks", plan.tasks, write_numbered, ",");
-  list("steps", plan.steps, [&](JsonText& json, int64_t id, const Step& step) { write(json, id, plan, step); }, ",");
-  list("residencies", plan.residencies, [](JsonText& json, int64_t, const Residency& each) { write(json, each); }, "");
+  list(
+      "steps", plan.steps, [&](JsonText& json, int64_t id, const Step& step) { write(json, id, plan, step); }, ",");
+  list(
+      "residencies", plan.residencies, [](JsonText& json, int64_t, const Residency& each) { write(json, each); }, "");
   text += "}\n";
   return text;
 }

@@ -96,7 +96,7 @@ class Partial {
 
   // The tops that a pile has overwritten.
   struct Saved {
-    size_t mark;    // the trail's size then
+    size_t mark;  // the trail's size then
     Span where;
     int64_t begin;  // of the copy in kept_, which is a ring; kLost: there is none
   };

@@ -37,9 +37,9 @@ class Reservations {
   bool add_to_step(int32_t step, int64_t bytes, int64_t limit);
   bool add_to_block(int32_t block, int64_t bytes, int64_t limit);
 
-  std::vector<int64_t> live_;       // without what was added to whole blocks
-  std::vector<int64_t> of_block_;   // added to each step of the block
-  std::vector<int64_t> most_;       // largest of each block
+  std::vector<int64_t> live_;      // without what was added to whole blocks
+  std::vector<int64_t> of_block_;  // added to each step of the block
+  std::vector<int64_t> most_;      // largest of each block
 };
 
 // Reusable for one model.
@@ -68,9 +68,9 @@ class CopyMover {
 
   const Model& model_;
   Reservations live_;
-  std::vector<double> begins_;     // start of each task if no task waited for a copy; never falls
-  std::vector<int32_t> returns_at_;  // of each offload: the next prefetch of its tensor, or the end
-  std::vector<int32_t> next_fetch_;  // of each tensor
+  std::vector<double> begins_;        // start of each task if no task waited for a copy; never falls
+  std::vector<int32_t> returns_at_;   // of each offload: the next prefetch of its tensor, or the end
+  std::vector<int32_t> next_fetch_;   // of each tensor
   std::vector<int32_t> released_at_;  // of each tensor: position of its last offload
   std::vector<int32_t> earliest_;  // of each fetch: position of the offload before it
   std::vector<Copy> offloads_, fetches_;

@@ -194,7 +194,7 @@ class RoleFinder {
   const GraphOrder& order_;
   // Names are those of the model, which is not changed meanwhile.
   std::unordered_map<std::string_view, Roots> root_ = {};  // initializers, also if the name is another form of them
-  std::unordered_set<std::string_view> fed_ = {};          // values that depend on elements of an input of the model
+  std::unordered_set<std::string_view> fed_ = {};  // values that depend on the elements of an input of the model
   std::unordered_map<std::string_view, std::vector<const ModelNode*>> readers_ = {};
   std::unordered_map<std::string_view, const ModelNode*> maker_ = {};
   std::unordered_map<std::string, WeightRole> roles_ = {};
