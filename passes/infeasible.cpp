@@ -142,7 +142,8 @@ Error device_budget_too_small(const Planning& planning, const Found& minimum, co
     ways_out.push_back(fmt::format("--sub-batch {} was requested; a smaller one, or the planner's choice, needs less",
                                    request.sub_batch));
   if (remedies.in_rounds) ways_out.push_back(way_out_by_rounds(planning, *remedies.in_rounds));
-  if (!planning.policy.share_memory) ways_out.push_back("policy 'liveness' lets tensors share memory and needs less");
+  if (!planning.policy.share_memory)
+    ways_out.emplace_back("policy 'liveness' lets tensors share memory and needs less");
   Error error =
       explain_infeasible(minimum.plan, *minimum.candidate->graph, planning.policy, planning.budget_bytes, ways_out);
   const std::string with_pool =

@@ -18,12 +18,6 @@ struct MinimumPlan {
 // The host pool takes at most `host_budget` bytes, unless every schedule tried exceeds it.
 Result<MinimumPlan> minimum_plan(const Candidate& candidate, const Policy& policy, int64_t host_budget = kNoLimit);
 
-struct Minimum {
-  Found whole;                       // weights are updated whole
-  std::optional<Found> in_slices{};  // weights are updated slice by slice; nullopt: that gains nothing
-  const Found& least() const { return in_slices ? *in_slices : whole; }
-};
-
 // Under a policy that searches: every tensor that may be evicted is evicted right after use, or a policy of the
 // literature that needs less. Under another policy: its own minimum. None of this depends on the budget, except that a
 // deadline ends the search for less once something fits.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "compiler/ir/profile.h"
 #include "compiler/ir/task_graph.h"
@@ -13,11 +14,15 @@ namespace plimsoll {
 class Searches;
 class Variants;
 
-// Plans one graph any number of times. Results of the search for one budget are reused for the next.
+// Plans one graph, or the best of several forms of it, any number of times. Results of the search for one budget are
+// reused for the next.
 class Planner {
  public:
   // `costs` must outlive this.
   Planner(TaskGraph graph, Costs& costs, int64_t batch);
+  // Forms of one task graph: they train the same, with other tasks, and differ in TaskGraph::attention. A policy that
+  // searches takes the form whose plan is faster within the budget; another one plans the first.
+  Planner(std::vector<TaskGraph> forms, Costs& costs, int64_t batch);
   ~Planner();
 
   // If no budget is given, the plan is the unlimited one, and budget_bytes is set to arena_bytes. Among several numbers
@@ -41,7 +46,7 @@ class Planner {
   Result<Plan> plan_from(const UnfinishedPlan& unfinished, const PlanRequest& request);
 
  private:
-  std::unique_ptr<Variants> variants_;
+  std::vector<std::unique_ptr<Variants>> forms_;
   std::unique_ptr<Searches> searches_;
 };
 

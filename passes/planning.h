@@ -10,7 +10,6 @@
 
 namespace plimsoll {
 
-struct Minimum;
 class Searches;
 
 struct Planning {
@@ -54,6 +53,13 @@ inline std::vector<int64_t> ends_of(const std::vector<int64_t>& sizes) {
   return sizes.size() > 1 ? std::vector{sizes.front(), sizes.back()} : sizes;
 }
 
+// The smallest plan of a request (minimum.h).
+struct Minimum {
+  Found whole;                       // weights are updated whole
+  std::optional<Found> in_slices{};  // weights are updated slice by slice; nullopt: that gains nothing
+  const Found& least() const { return in_slices ? *in_slices : whole; }
+};
+
 // A graph with an order, of which all sub-batches are searched together (select_variant.h).
 struct Searched {
   Variants* graph = nullptr;
@@ -75,7 +81,12 @@ struct Remedies {
   std::optional<Found> in_rounds = {};
 };
 
+// An unlimited arena, and room for the next round's inputs if they are to have some.
+int64_t with_inputs_ahead(const Planning& planning, int64_t arena_bytes, int64_t samples);
+
 // Sets the budget in bytes, and the live limits within it.
 Status resolve_budget(Planning& planning, const Found& unlimited);
+// The live limits within a budget that is set.
+Status set_limits(Planning& planning, const Found& unlimited);
 
 }  // namespace plimsoll

@@ -26,9 +26,10 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
 struct Plannable {
   // For reports; the file's contents are dropped, because weights are most of the memory and are not read again.
   ImportedModel model;
-  TaskGraph graph;
+  std::vector<TaskGraph> graphs;     // the forms of the task graph that the planner chooses from (forms.h)
+  std::vector<PassDump> dumps = {};  // of the passes that made each form, if there are several and dumps are wanted
   std::unique_ptr<Costs> costs;
-  std::unique_ptr<Planner> planner;  // of `graph` and `costs`; its caches are shared by all plans
+  std::unique_ptr<Planner> planner;  // of `graphs` and `costs`; its caches are shared by all plans
   PlanRequest request;               // everything except policy and budget
   int64_t threads = 0;
   ProcessBytes process = {};
@@ -40,6 +41,12 @@ struct Plannable {
   // With several rounds each task sees one sub-batch. If a task mixes samples, this trains something else.
   bool splits_statistics(const Plan& plan) const;
   bool mixes_samples() const;
+  // What holds for every form: the name of the model, and whether its batch may be split.
+  const TaskGraph& any_graph() const { return graphs.front(); }
+  // The form of a plan, of which `attention` is Plan::attention or TaskGraph::attention.
+  const TaskGraph& graph_of(const std::string& attention) const;
+  TaskGraph& graph_of(const std::string& attention);
+  size_t index_of(const std::string& attention) const;
 };
 
 // Imports a model and builds its task graph, or continues from the text form of either (PlanningRequest::from). Notes

@@ -1,5 +1,6 @@
 #include "compiler/network/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/network/pattern.h"
@@ -207,9 +208,15 @@ std::vector<Pattern> make_attention_patterns() {
 
 }  // namespace
 
-void fuse_attention(Network& network) {
+bool fuse_attention(Network& network) {
   static const std::vector<Pattern> kPatterns = make_attention_patterns();
+  const auto fused = [&] {
+    return std::count_if(network.nodes.begin(), network.nodes.end(),
+                         [](const Node& node) { return node.op == "ScaledDotProductAttention"; });
+  };
+  const auto before = fused();
   for (const Pattern& pattern : kPatterns) replace_matches(network, pattern);
+  return fused() > before;
 }
 
 }  // namespace plimsoll

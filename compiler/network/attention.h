@@ -22,10 +22,12 @@
 namespace plimsoll {
 
 enum class Attention {
-  spelled,  // as the model says
-  fused,    // by one operator, if recognized
+  spelled,    // as the model says
+  fused,      // by one operator, if recognized
+  automatic,  // the planner chooses between both (docs/decisions/attention.md)
 };
 
-void fuse_attention(Network& network);
+// Returns whether it has replaced any.
+bool fuse_attention(Network& network);
 
 }  // namespace plimsoll

@@ -1,0 +1,56 @@
+#include "passes/planning.h"
+
+#include <algorithm>
+
+#include "compiler/support/bytes.h"
+#include "passes/inputs_ahead.h"
+#include "passes/policies.h"
+
+namespace plimsoll {
+namespace {
+
+// The reference for percentages. Several requested rounds keep all weight gradients until the last round. If gradients
+// dominate, that is more than the whole batch takes in one round; then 100 % is what those rounds need.
+Result<int64_t> bytes_of_all(const Planning& planning, const Found& unlimited) {
+  const int64_t sub_batch = planning.request.sub_batch;
+  const int64_t whole = with_inputs_ahead(planning, unlimited.arena(), planning.request.batch);
+  if (sub_batch == 0 || sub_batch == planning.request.batch) return whole;
+  PLIMSOLL_ASSIGN(const Found in_rounds, planning.recipe(planning.policy).unconstrained(sub_batch));
+  return std::max(whole, with_inputs_ahead(planning, in_rounds.arena(), sub_batch));
+}
+
+}  // namespace
+
+int64_t with_inputs_ahead(const Planning& planning, int64_t arena_bytes, int64_t samples) {
+  if (!planning.request.inputs_ahead || !planning.policy.searches) return arena_bytes;
+  return align_up(arena_bytes) + bytes_of_inputs(planning.variants.graph(), samples);
+}
+
+Status resolve_budget(Planning& planning, const Found& unlimited) {
+  const PlanRequest& request = planning.request;
+  if (request.budget_bytes > 0) {
+    planning.budget_bytes = request.budget_bytes;
+  } else if (request.budget_percent > 0) {
+    PLIMSOLL_ASSIGN(const int64_t all, bytes_of_all(planning, unlimited));
+    planning.budget_bytes = static_cast<int64_t>(static_cast<double>(all) * request.budget_percent / 100);
+  }
+  return set_limits(planning, unlimited);
+}
+
+// Limits are percents of the arena that policy `auto` calls unlimited, so that other policies are asked for the plans
+// that they make on their own.
+Status set_limits(Planning& planning, const Found& unlimited) {
+  const PlanRequest& request = planning.request;
+  if (planning.budget_bytes == kNoLimit || (!planning.policy.schedule && !planning.policy.searches)) return {};
+  int64_t all = unlimited.arena();
+  if (!planning.policy.searches) {
+    PLIMSOLL_ASSIGN(Policy searching, find_policy("auto"));
+    if (request.keep_order) searching.order = OrderKind::depth_first;
+    PLIMSOLL_ASSIGN(const Found its_whole, planning.recipe(searching).unconstrained(request.batch));
+    all = its_whole.arena();
+  }
+  planning.limits = limits_within(planning.budget_bytes, all, planning.variants.graph().tasks.size());
+  return {};
+}
+
+}  // namespace plimsoll
