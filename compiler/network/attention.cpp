@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kLeastScores = 64 * 64;
+constexpr int64_t kLeastScores = 49 * 49;  // a window of Swin
 constexpr int64_t kMostSize = 256;  // of a head, as the operator has it
 // A number that hides a score: exporters use -1e4 (half precision), -1e9, the least float, and -∞.
 constexpr double kHides = -1e4;
