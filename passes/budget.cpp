@@ -44,6 +44,10 @@ Status resolve_budget(Planning& planning, const Found& unlimited) {
     PLIMSOLL_ASSIGN(const int64_t all, bytes_of_all(planning, unlimited));
     planning.budget_bytes = static_cast<int64_t>(static_cast<double>(all) * request.budget_percent / 100);
   }
+  return set_limits(planning, unlimited);
+}
+
+Status set_limits(Planning& planning, const Found& unlimited) {
   if (planning.budget_bytes == kNoLimit || (!planning.policy.schedule && !planning.policy.searches)) return {};
   PLIMSOLL_ASSIGN(const int64_t all, bytes_of_limits(planning, unlimited));
   planning.limits = limits_within(planning.budget_bytes, all, planning.variants.graph().tasks.size());

@@ -11,5 +11,7 @@ int64_t unlimited_bytes(const Planning& planning, const Found& unlimited, int64_
 
 // Sets the budget in bytes, and the live limits within it. `unlimited`: the unlimited plan of the whole batch.
 Status resolve_budget(Planning& planning, const Found& unlimited);
+// The live limits within a budget that is set.
+Status set_limits(Planning& planning, const Found& unlimited);
 
 }  // namespace plimsoll

@@ -32,12 +32,13 @@ struct PlanRequest {
   std::map<std::string, std::string> libraries = {};
   std::string precision = {};  // as Plan::precision
   std::string optimizer_state = {};  // as Plan::optimizer_state
-  std::string layout = {};     // as Plan::layout
   // Called after each pass of the returned plan, for --print-after and --dump. Returns false to stop there: the planner
   // then returns the plan as that pass has left it. Empty: no observer. `timed` receives the seconds that the pass
   // took.
   std::function<bool(const UnfinishedPlan& plan)> observe = {};
   std::function<void(const std::string& pass, double seconds)> timed = {};
+  // Called before them with the form of the task graph that the plan is of (Planner).
+  std::function<void(const std::string& attention)> chosen = {};
   // Called when the time limit ended the search.
   std::function<void()> cut_short = {};
   // Called when the host budget excluded schedules from the search.

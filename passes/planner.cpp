@@ -7,10 +7,13 @@
 #include <cmath>
 #include <limits>
 #include <list>
+#include <numeric>
+#include <utility>
 
 #include "compiler/support/bytes.h"
 #include "passes/budget.h"
 #include "passes/considered.h"
+#include "passes/forms.h"
 #include "passes/infeasible.h"
 #include "passes/inputs_ahead.h"
 #include "passes/minimum.h"
@@ -63,7 +66,8 @@ Status check_request(const PlanRequest& request, const Variants& variants) {
 
 // `best` becomes the fastest plan of the policies of the literature, if that is faster: `auto` is never slower than any
 // of them. Each is compared with the search alone, so they can run in parallel without affecting the result.
-Status take_faster_recipes(const Planning& planning, Found& best) {
+Status take_faster_recipes(const Form& form, Found& best) {
+  const Planning& planning = form.planning;
   struct Rival {
     WorkItem* asked = nullptr;
     std::optional<Found> faster = {};
@@ -92,40 +96,50 @@ Status take_faster_recipes(const Planning& planning, Found& best) {
   return {};
 }
 
-// The best of the search, and the fastest of the recipes if that is faster. A deadline reserves time for making plans
-// of the schedules found.
-Result<Found> best_of_search(const Planning& planning, const Found& unlimited, const Minimum& minimum) {
+// The best of the search over all forms, and the fastest of the recipes if that is faster. A deadline reserves time for
+// making plans of the schedules found. Each form is searched for plans that are faster than the best so far, so little
+// is done for a form that is slower.
+Result<Found> best_of_search(std::span<const Form> forms) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
+  const Planning& planning = forms.front().planning;
   const PlanRequest& request = planning.request;
   const std::vector<int64_t> sizes = planning.sub_batches();
   const bool whole_batch = sizes.front() == request.batch;
-  if (planning.budget_bytes == kNoLimit && whole_batch && planning.variants.graph().ranks == 1) return unlimited;
+  if (planning.budget_bytes == kNoLimit && whole_batch && planning.variants.graph().ranks == 1)
+    return forms.front().unlimited;
 
-  const bool free = whole_batch && unlimited.arena() <= planning.budget_bytes;
-  const bool fits_whole = minimum.whole.arena() <= planning.budget_bytes;
-  Found best = free ? unlimited : fits_whole ? minimum.whole : minimum.least();
+  double one_plan_seconds = 0;
+  std::optional<Found> start;
+  for (const Form& form : forms) {
+    one_plan_seconds = std::max(one_plan_seconds, form.planning.one_plan_seconds);
+    if (form.fits() && (!start || form.start().seconds() < start->seconds())) start = form.start();
+  }
+  Found best = std::move(*start);
   SelectionLimits limits = {.budget_bytes = planning.budget_bytes,
                             .host_budget_bytes = planning.host_budget(),
                             .threads = request.threads,
-                            .search = planning.deadline.sooner(kPlansReserved * planning.one_plan_seconds),
+                            .search = planning.deadline.sooner(kPlansReserved * one_plan_seconds),
                             .deadline = planning.deadline};
-  const std::vector<Searched> searched = searched_variants(planning, unlimited, minimum);
   bool host_budget_binds = false;
   double bound_seconds = 0;
   for (const int effort : efforts_of(request)) {
     if (effort != efforts_of(request).front() && limits.search.passed()) break;
     limits.effort = effort;
     double bound = kNever;
-    for (const auto& [graph, policy] : searched) {
-      PLIMSOLL_ASSIGN(Selection selection,
-                      select_variant(planning.searches, *graph, policy, sizes, limits, std::move(best)));
-      best = std::move(selection.best);
-      bound = std::min(bound, selection.bound_seconds);
-      host_budget_binds |= selection.host_budget_binds;
+    for (const Form& form : forms) {
+      if (!form.fits()) continue;
+      for (const auto& [graph, policy] : searched_variants(form.planning, form.unlimited, form.minimum)) {
+        PLIMSOLL_ASSIGN(Selection selection,
+                        select_variant(planning.searches, *graph, policy, sizes, limits, std::move(best)));
+        best = std::move(selection.best);
+        bound = std::min(bound, selection.bound_seconds);
+        host_budget_binds |= selection.host_budget_binds;
+      }
     }
     bound_seconds = std::max(bound_seconds, bound);
   }
-  PLIMSOLL_TRY(take_faster_recipes(planning, best));
+  for (const Form& form : forms)
+    if (form.fits()) PLIMSOLL_TRY(take_faster_recipes(form, best));
   if (planning.deadline.passed() && request.cut_short) request.cut_short();
   if (host_budget_binds && request.host_budget_binds) request.host_budget_binds();
   best.plan.summary.bound_seconds = std::min(bound_seconds, best.seconds());
@@ -133,16 +147,46 @@ Result<Found> best_of_search(const Planning& planning, const Found& unlimited, c
 }
 
 // The figures of the plan that other plans decide.
-SearchFigures figures_of(const Planning& planning, const Found& best, const Found& unlimited, const Found& minimum) {
-  SearchFigures figures{.minimum_bytes = minimum.arena(),
+SearchFigures figures_of(std::span<const Form> forms, const Found& best) {
+  const Planning& planning = forms.front().planning;
+  const Found& unlimited = forms.front().unlimited;
+  SearchFigures figures{.minimum_bytes = least_form(forms).minimum.least().arena(),
                         .unconstrained_bytes = unlimited_bytes(planning, unlimited, planning.request.batch),
                         .unconstrained_seconds = unlimited.seconds(),
-                        .bound_seconds = best.plan.summary.bound_seconds};
+                        .bound_seconds = best.plan.summary.bound_seconds,
+                        .attention = chosen_form(forms, best.candidate->graph->attention)};
   if (planning.budget_bytes != kNoLimit) figures.budget_bytes = planning.budget_bytes;
   if (planning.host_budget() != kNoLimit) figures.host_budget_bytes = planning.host_budget();
   for (const std::vector<Choice>& choices : unlimited.candidate->choices.first)
     figures.ideal_seconds += choices.front().seconds;
   return figures;
+}
+
+// Makes the unlimited plan of each form and puts the fastest first: it is the one that a budget in percent refers to,
+// and that a plan calls unlimited. Then sets the budget, and finds each minimum.
+Status prepare_forms(std::vector<Form>& forms) {
+  for (Form& form : forms) {
+    const auto start = std::chrono::steady_clock::now();
+    Planning& planning = form.planning;
+    PLIMSOLL_ASSIGN(form.unlimited, planning.recipe(planning.policy).unconstrained(planning.request.batch));
+    planning.one_plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  std::vector<size_t> order(forms.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    const Found &one = forms[a].unlimited, &other = forms[b].unlimited;
+    return std::pair(one.seconds(), one.arena()) < std::pair(other.seconds(), other.arena());
+  });
+  std::vector<Form> sorted;
+  for (const size_t i : order) sorted.push_back(std::move(forms[i]));
+  forms.swap(sorted);
+  PLIMSOLL_TRY(resolve_budget(forms.front().planning, forms.front().unlimited));
+  for (Form& form : forms) {
+    form.planning.budget_bytes = forms.front().planning.budget_bytes;
+    PLIMSOLL_TRY(set_limits(form.planning, form.unlimited));
+    PLIMSOLL_ASSIGN(form.minimum, find_minimum(form.planning, form.unlimited));
+  }
+  return {};
 }
 
 // Passes on what the passes do to the request's observers. `told` is what a pass leaves, but for the plan.
@@ -178,7 +222,8 @@ Result<std::optional<Plan>> observe(const PlanRequest& request, const Found& fou
 }
 
 // Adds what identifies the plan, and what it is compared with.
-Plan finish(const PlanRequest& request, const Policy& policy, Plan plan, const SearchFigures& figures) {
+Plan finish(const PlanRequest& request, const Policy& policy, const TaskGraph& graph, Plan plan,
+            const SearchFigures& figures) {
   plan.generator = kGenerator;
   plan.model_name = request.model_name;
   plan.model_sha256 = request.model_sha256;
@@ -188,7 +233,8 @@ Plan finish(const PlanRequest& request, const Policy& policy, Plan plan, const S
   plan.libraries = request.libraries;
   plan.precision = request.precision;
   plan.optimizer_state = request.optimizer_state;
-  plan.layout = request.layout;
+  plan.attention = figures.attention;
+  plan.layout = graph.layout;
   plan.policy = policy.name;
   const bool unlimited = figures.budget_bytes < 0;
   if (request.inputs_ahead && policy.searches) place_inputs_ahead(plan, unlimited ? kNoLimit : figures.budget_bytes);
@@ -209,22 +255,23 @@ Result<Policy> policy_of(const PlanRequest& request) {
   return policy;
 }
 
-Result<Plan> serve(Planning planning);
+Result<Plan> serve(std::vector<Form> forms);
 
 // Plans again under another host budget, without observers.
 Result<bool> works_with(const Planning& planning, int64_t host_budget) {
   PlanRequest request = planning.request;
   request.observe = {};
   request.timed = {};
+  request.chosen = {};
   request.cut_short = request.host_budget_binds = {};
   request.host_budget_bytes = host_budget;
   request.budget_bytes = planning.budget_bytes == kNoLimit ? 0 : planning.budget_bytes;
   request.budget_percent = 0;
-  const Result<Plan> plan = serve({.variants = planning.variants,
-                                   .searches = planning.searches,
-                                   .request = request,
-                                   .policy = planning.policy,
-                                   .trial = true});
+  const Result<Plan> plan = serve({{.planning = {.variants = planning.variants,
+                                                 .searches = planning.searches,
+                                                 .request = request,
+                                                 .policy = planning.policy,
+                                                 .trial = true}}});
   if (!plan.ok() && plan.error().code != ExitCode::budget_infeasible) return plan.error();
   return plan.ok();
 }
@@ -238,52 +285,74 @@ Error refuse(const Planning& planning, const Found& minimum) {
 
 // Neither measurements nor making the first plan count against the time limit. Measurements of other sub-batches do,
 // because that search may be cut short.
-Result<Plan> serve(Planning planning) {
-  const auto now = [] { return std::chrono::steady_clock::now(); };
-  const auto seconds_since = [&](auto start) { return std::chrono::duration<double>(now() - start).count(); };
-  const PlanRequest& request = planning.request;
-  PLIMSOLL_TRY(check_request(request, planning.variants));
-  PLIMSOLL_TRY(planning.variants.candidate(request.batch));
-  if (request.sub_batch > 0) PLIMSOLL_TRY(planning.variants.candidate(request.sub_batch));
-  if (request.time_limit_seconds > 0) planning.deadline = Deadline::in(request.time_limit_seconds);
-  const auto start = now();
+Result<Plan> serve(std::vector<Form> forms) {
+  const PlanRequest& request = forms.front().planning.request;
+  const Policy& policy = forms.front().planning.policy;
+  for (const Form& form : forms) {
+    PLIMSOLL_TRY(check_request(request, form.planning.variants));
+    PLIMSOLL_TRY(form.planning.variants.candidate(request.batch));
+    if (request.sub_batch > 0) PLIMSOLL_TRY(form.planning.variants.candidate(request.sub_batch));
+  }
+  if (request.time_limit_seconds > 0) {
+    const Deadline deadline = Deadline::in(request.time_limit_seconds);
+    for (Form& form : forms) form.planning.deadline = deadline;
+  }
+  const auto start = std::chrono::steady_clock::now();
 
-  PLIMSOLL_ASSIGN(const Found unlimited, planning.recipe(planning.policy).unconstrained(request.batch));
-  planning.one_plan_seconds = seconds_since(start);
-  PLIMSOLL_TRY(resolve_budget(planning, unlimited));
-  PLIMSOLL_ASSIGN(const Minimum minimum, find_minimum(planning, unlimited));
-  if (!planning.fits(minimum.least())) return refuse(planning, minimum.least());
-  PLIMSOLL_ASSIGN(Found best, planning.policy.searches
-                                  ? best_of_search(planning, unlimited, minimum)
-                                  : planning.recipe(planning.policy).choose(unlimited, minimum.least()));
-  PLIMSOLL_CHECK(planning.fits_host(best.host_pool()), "a host pool is larger than its budget");
-  const SearchFigures figures = figures_of(planning, best, unlimited, minimum.least());
+  PLIMSOLL_TRY(prepare_forms(forms));
+  const Form& first = forms.front();
+  const Form& least = least_form(forms);
+  if (!least.fits()) return refuse(least.planning, least.minimum.least());
+  PLIMSOLL_ASSIGN(Found best, policy.searches
+                                  ? best_of_search(forms)
+                                  : first.planning.recipe(policy).choose(first.unlimited, first.minimum.least()));
+  PLIMSOLL_CHECK(first.planning.fits_host(best.host_pool()), "a host pool is larger than its budget");
+  const SearchFigures figures = figures_of(forms, best);
+  const TaskGraph& graph = *best.candidate->graph;
+  if (request.chosen) request.chosen(graph.attention);
   PLIMSOLL_ASSIGN(std::optional<Plan> stopped, observe(request, best, figures));
   if (stopped) return std::move(*stopped);
-  Plan plan = finish(request, planning.policy, std::move(best.plan), figures);
-  plan.summary.planning_seconds = seconds_since(start);
+  Plan plan = finish(request, policy, graph, std::move(best.plan), figures);
+  plan.summary.planning_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return plan;
 }
 
 }  // namespace
 
-Planner::Planner(TaskGraph graph, Costs& costs, int64_t batch)
-    : variants_(std::make_unique<Variants>(std::move(graph), costs, batch)), searches_(std::make_unique<Searches>()) {}
+Planner::Planner(TaskGraph graph, Costs& costs, int64_t batch) : searches_(std::make_unique<Searches>()) {
+  forms_.push_back(std::make_unique<Variants>(std::move(graph), costs, batch));
+}
+Planner::Planner(std::vector<TaskGraph> forms, Costs& costs, int64_t batch) : searches_(std::make_unique<Searches>()) {
+  for (TaskGraph& graph : forms) forms_.push_back(std::make_unique<Variants>(std::move(graph), costs, batch));
+}
 Planner::~Planner() = default;
-const TaskGraph& Planner::graph() const { return variants_->graph(); }
-TaskGraph Planner::take_graph() { return variants_->take_graph(); }
+Variants& Planner::form_of(std::string_view attention) const {
+  for (const std::unique_ptr<Variants>& form : forms_)
+    if (!form->graph().attention.empty() && attention.starts_with(form->graph().attention)) return *form;
+  return *forms_.front();
+}
+
+const TaskGraph& Planner::graph(std::string_view attention) const { return form_of(attention).graph(); }
+TaskGraph Planner::take_graph(std::string_view attention) { return form_of(attention).take_graph(); }
 
 Result<Plan> Planner::plan(const PlanRequest& request) {
   PLIMSOLL_ASSIGN(const Policy policy, policy_of(request));
-  return serve({.variants = *variants_, .searches = *searches_, .request = request, .policy = policy});
+  std::vector<Form> forms;
+  for (const std::unique_ptr<Variants>& form : forms_) {
+    forms.push_back({.planning = {.variants = *form, .searches = *searches_, .request = request, .policy = policy}});
+    if (!policy.searches) break;
+  }
+  return serve(std::move(forms));
 }
 
 Result<Plan> Planner::plan_from(const UnfinishedPlan& unfinished, const PlanRequest& request) {
   PLIMSOLL_ASSIGN(const Policy policy, policy_of(request));
-  PLIMSOLL_TRY(check_request(request, *variants_));
+  Variants& variants = form_of(unfinished.figures.attention);
+  PLIMSOLL_TRY(check_request(request, variants));
   Observers observers(request, unfinished);
-  PLIMSOLL_ASSIGN(Plan plan, resume(*variants_, unfinished, observers.hear()));
-  return observers.stopped() ? std::move(plan) : finish(request, policy, std::move(plan), unfinished.figures);
+  PLIMSOLL_ASSIGN(Plan plan, resume(variants, unfinished, observers.hear()));
+  return observers.stopped() ? std::move(plan)
+                             : finish(request, policy, variants.graph(), std::move(plan), unfinished.figures);
 }
 
 Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "compiler/ir/profile.h"
 #include "compiler/ir/task_graph.h"
@@ -13,16 +15,21 @@ namespace plimsoll {
 class Searches;
 class Variants;
 
-// Plans one graph any number of times. Results of the search for one budget are reused for the next.
+// Plans one graph, or the best of several forms of it, any number of times. Results of the search for one budget are
+// reused for the next.
 class Planner {
  public:
   // `costs` must outlive this.
   Planner(TaskGraph graph, Costs& costs, int64_t batch);
+  // Forms of one task graph: they train the same, with other tasks, and differ in TaskGraph::attention. A policy that
+  // searches takes the form whose plan is faster within the budget; another one plans the first.
+  Planner(std::vector<TaskGraph> forms, Costs& costs, int64_t batch);
   ~Planner();
-  // The task graph, of which this holds the only copy: a deep network's takes hundreds of megabytes.
-  const TaskGraph& graph() const;
-  // No plan can be made afterwards.
-  TaskGraph take_graph();
+  // A form of the task graph, of which this holds the only copy: a deep network's takes hundreds of megabytes.
+  // `attention`: Plan::attention or TaskGraph::attention of that form; if no form has it, the first.
+  const TaskGraph& graph(std::string_view attention = "") const;
+  // No plan of that form can be made afterwards.
+  TaskGraph take_graph(std::string_view attention = "");
 
   // If no budget is given, the plan is the unlimited one, and budget_bytes is set to arena_bytes. Among several numbers
   // of rounds, the smallest that fits is taken, and the batch is split as evenly as it allows.
@@ -45,7 +52,9 @@ class Planner {
   Result<Plan> plan_from(const UnfinishedPlan& unfinished, const PlanRequest& request);
 
  private:
-  std::unique_ptr<Variants> variants_;
+  Variants& form_of(std::string_view attention) const;
+
+  std::vector<std::unique_ptr<Variants>> forms_;
   std::unique_ptr<Searches> searches_;
 };
 

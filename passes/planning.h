@@ -53,7 +53,7 @@ inline std::vector<int64_t> ends_of(const std::vector<int64_t>& sizes) {
   return sizes.size() > 1 ? std::vector{sizes.front(), sizes.back()} : sizes;
 }
 
-// The smallest plan (minimum.h).
+// The smallest plan of a request (minimum.h).
 struct Minimum {
   Found whole;                       // weights are updated whole
   std::optional<Found> in_slices{};  // weights are updated slice by slice; nullopt: that gains nothing

@@ -7,6 +7,7 @@
 #include "passes/policies/vdnn.h"
 #include "passes/policies/dymem.h"
 #include "passes/policies/modnn.h"
+#include "passes/schedule/model.h"
 
 namespace plimsoll {
 namespace {

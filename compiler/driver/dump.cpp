@@ -20,6 +20,7 @@ bool PassDump::needs(std::string_view pass) const {
 }
 
 bool PassDump::add(Text text) {
+  if (stopped_) return false;
   ran_.push_back(text.pass);
   stopped_ = text.pass == request_.stop_after;
   if (needs(text.pass)) texts_.push_back(std::move(text));

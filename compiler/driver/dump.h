@@ -33,7 +33,7 @@ class PassDump {
     return !request_.print_after.empty() || !request_.directory.empty() || !request_.stop_after.empty();
   }
 
-  // Each returns false if no pass is to run after this one.
+  // Each returns false if no pass is to run after this one. What runs nevertheless is not dumped.
   bool after(std::string_view pass, const Network& network);
   bool after(const TaskGraph& graph);
   bool after(const UnfinishedPlan& plan);

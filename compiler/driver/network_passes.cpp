@@ -26,6 +26,7 @@ bool wants_plain_layout(const PlanningRequest& request, PlanFor purpose) {
 
 // What the import and make_trainable have noted. A report needs no weights from here on.
 void tell(NetworkWork& work, const std::vector<std::string>& notes) {
+  work.told_import = true;
   for (const std::string& note : notes) work.messages.note(note);
   for (const std::string& warning : work.model.warnings) work.messages.warning(warning);
   if (work.purpose == PlanFor::report) work.model.file.reset();
@@ -44,7 +45,8 @@ Status trainable(NetworkWork& work) {
 }
 
 Status fused(NetworkWork& work) {
-  fuse(work.model.network, work.asked.of_model.network.attention);
+  fuse(work.model.network, work.attention);
+  if (work.is_one_form && work.attention == Attention::spelled) work.model.network.attention = "spelled";
   return {};
 }
 
@@ -74,7 +76,7 @@ constexpr NetworkPass kPasses[] = {
      unless_paper, trainable},
     // From here on, what is trained is fixed.
 
-    {"fuse", "compute the same function with fewer nodes", NetworkStage::trainable, unless_paper, fused},
+    {kFusePass, "compute the same function with fewer nodes", NetworkStage::trainable, unless_paper, fused},
     {"assign_precision", "with --precision bf16: decide which values are stored in bf16", NetworkStage::fused, if_bf16,
      precise},
     {kLayoutPass, "decide how each value lies in memory", NetworkStage::fused, unless_paper, laid_out},
@@ -89,12 +91,12 @@ void tell_import(NetworkWork& work) { tell(work, work.model.notes); }
 
 Result<bool> run_network_passes(NetworkWork& work, PassDump* dump, std::string_view before) {
   const Network& network = work.model.network;
-  if (!work.as_paper && network.stage != NetworkStage::imported) tell_import(work);
+  if (!work.as_paper && network.stage != NetworkStage::imported && !work.told_import) tell_import(work);
   for (const NetworkPass& pass : kPasses) {
     if (pass.name == before) break;
     if (network.stage != pass.stage || !pass.wanted(work)) continue;
     PLIMSOLL_TRY(pass.run(work));
-    if (dump && !dump->after(pass.name, network)) return false;
+    if (dump && !dump->after(pass.name, network) && !work.is_one_form) return false;
   }
   if (!work.as_paper) return true;
   std::vector<std::string> notes = work.model.notes;

@@ -25,6 +25,11 @@ struct NetworkWork {
   bool as_paper = false;
   std::optional<OpenedCosts> opened = {};
   std::optional<Plan> algorithms_of = {};  // --algorithms-of
+  // The form that the pass `fuse` gives to attention that the model spells out: spelled or fused.
+  Attention attention = Attention::spelled;
+  // The planner chooses between this form and another, so no dump stops the passes.
+  bool is_one_form = false;
+  bool told_import = false;  // tell_import has run
 };
 
 struct NetworkPass {
@@ -37,7 +42,7 @@ struct NetworkPass {
 
 std::span<const NetworkPass> network_passes();
 
-inline constexpr std::string_view kLayoutPass = "assign_layouts";
+inline constexpr std::string_view kFusePass = "fuse", kLayoutPass = "assign_layouts";
 
 // Runs the passes that are due, up to `before` if it is given. Notes and warnings go to work.messages. False: `dump`
 // (nullable) has stopped them.

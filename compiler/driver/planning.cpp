@@ -25,17 +25,18 @@ namespace {
 
 // Completes a plan of the planner and judges it.
 Result<Plan> checked(const Plannable& plannable, Plan plan) {
-  if (plannable.as_paper) plannable.as_paper->count(plan, plannable.graph());
+  const TaskGraph& whole = plannable.graph_of(plan.attention);
+  if (plannable.as_paper) plannable.as_paper->count(plan, whole);
   const std::optional<TaskGraph> planned =
       plan.rounds > 1 || plan.slice_bytes > 0
-          ? std::optional(planned_graph(plannable.graph(), plan.rounds, plan.slice_bytes, plan.whole_weights))
+          ? std::optional(planned_graph(whole, plan.rounds, plan.slice_bytes, plan.whole_weights))
           : std::nullopt;
-  const TaskGraph& graph = planned ? *planned : plannable.graph();
+  const TaskGraph& graph = planned ? *planned : whole;
   note_fastest(plan, graph, *plannable.costs);
   note_needs(plan, graph, *plannable.costs);
   std::vector<Violation> violations = check_plan(plan);
   // Against the graph as it was before the planner made another one of it, with accumulation or slices.
-  for (Violation& violation : check_against_graph(plan, plannable.graph())) violations.push_back(std::move(violation));
+  for (Violation& violation : check_against_graph(plan, whole)) violations.push_back(std::move(violation));
   if (!violations.empty()) return refusal(plan, violations);
   // A default follows from the memory that is free at this moment. It was checked, but equal requests give equal plans.
   if (!plannable.host_budget_requested) plan.host_budget_bytes = -1;
@@ -67,6 +68,7 @@ Status ask_for_more(const Plannable& plannable, PlanRequest request, int64_t mor
   // Already unlimited.
   if (policy.searches && plan.rounds == 1 && plan.budget_bytes >= plan.summary.unconstrained_bytes) return {};
   request.observe = {};
+  request.chosen = {};
   request.host_budget_binds = {};
   request.budget_percent = 0;
   request.budget_bytes = plan.budget_bytes + more_bytes;
@@ -87,7 +89,7 @@ Status note_what_more_would_buy(const Plannable& plannable, PlanRequest request,
   const bool stays_whole =
       request.batch == 1 || request.sub_batch > 0 || (plannable.mixes_samples() && !request.may_split_statistics);
   const bool gets_all = plan.budget_bytes + kMore >= plan.summary.unconstrained_bytes;
-  if (!gets_all && plannable.graph().tasks.size() > kFewTasks) return {};
+  if (!gets_all && plannable.any_graph().tasks.size() > kFewTasks) return {};
   if (policy.searches && !stays_whole && !gets_all) request.effort = 0;
   const Status asked = ask_for_more(plannable, request, kMore, plan);
   if (asked.ok()) {
@@ -146,6 +148,9 @@ Result<Plan> plan_heard(const Plannable& plannable, PlanRequest& request, const 
       plan.asked = flags;
       return dump.after(plan);
     };
+  // From here on, only the passes on the chosen form are dumped.
+  if (!begun && !plannable.dumps.empty())
+    request.chosen = [&](const std::string& attention) { dump = plannable.dumps.at(attention); };
   if (!begun) return plannable.planner->plan(request);
   Result<Plan> plan = plannable.planner->plan_from(begun->plan, request);
   if (plan.ok() || plan.error().code == ExitCode::usage) return plan;
@@ -178,7 +183,7 @@ Result<std::optional<Planned>> plan_until(const PlanningRequest& given, const On
   // The passes before the dump have been heard of when it was written.
   PLIMSOLL_ASSIGN(std::optional<Plannable> prepared, prepare_until(asked, messages, purpose, begun ? nullptr : &dump));
   if (!prepared) return std::optional<Planned>();
-  PLIMSOLL_TRY(dump.check_before_planning());
+  PLIMSOLL_TRY((prepared->dumps.empty() ? dump : prepared->dumps.begin()->second).check_before_planning());
   Plannable& plannable = *prepared;
   PlanRequest request = plannable.request;
   request.policy = one.policy;
@@ -218,8 +223,8 @@ Result<std::optional<Planned>> plan_until(const PlanningRequest& given, const On
     messages.note(fmt::format("the host pool takes {} of a host budget of {}{}; a larger host budget may be faster",
                               format_bytes(plan.summary.host_pool_bytes), format_bytes(request.host_budget_bytes),
                               request.host_budget_source.empty() ? "" : ", " + request.host_budget_source));
-  if (plan.batch > 1 && !note_on_whole_batch(plannable.graph()).empty())
-    messages.note(note_on_whole_batch(plannable.graph()));
+  if (plan.batch > 1 && !note_on_whole_batch(plannable.any_graph()).empty())
+    messages.note(note_on_whole_batch(plannable.any_graph()));
   if (plannable.splits_statistics(plan))
     messages.warning(
         fmt::format("batch normalization computes over {} at a time, not {}: statistics are per sub-batch, which "
@@ -231,7 +236,8 @@ Result<std::optional<Planned>> plan_until(const PlanningRequest& given, const On
     messages.note(
         fmt::format("batch normalization computes over {} at a time, on each rank separately, of the batch of {}",
                     counted(plan.rank_samples(), "sample"), plan.batch));
-  TaskGraph graph = planned_graph(plannable.planner->take_graph(), plan.rounds, plan.slice_bytes, plan.whole_weights);
+  TaskGraph graph = planned_graph(plannable.planner->take_graph(plan.attention), plan.rounds, plan.slice_bytes,
+                                  plan.whole_weights);
   return std::optional(
       Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short});
 }
@@ -264,8 +270,8 @@ Status last_word(const Planned& planned) {
 }
 
 std::string note_on_statistics(const Plannable& plannable, bool splits) {
-  if (const std::string whole = note_on_whole_batch(plannable.graph()); !whole.empty() && plannable.request.batch > 1)
-    return "no rounds: " + whole + "\n";
+  const std::string whole = note_on_whole_batch(plannable.any_graph());
+  if (!whole.empty() && plannable.request.batch > 1) return "no rounds: " + whole + "\n";
   if (splits) return "† batch normalization computes over a sub-batch, which changes the result of training\n";
   if (!plannable.mixes_samples() || plannable.request.may_split_statistics || plannable.request.batch == 1) return "";
   return "no rounds: batch normalization computes over the whole batch (--batch-norm split: over a sub-batch)\n";
@@ -311,8 +317,9 @@ std::string describe(const Plan& plan) {
                          : 0.0,
       plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "none", format_bytes(sum.unconstrained_bytes),
       format_bytes(sum.minimum_bytes), rounds, ranks, described_precision(plan),
-      plan.layout.empty() ? "" : fmt::format("layout   {}\n", plan.layout), plan.steps.size(), sum.planning_seconds,
-      sum.iteration_seconds * 1e3, plan.costs, reductions, bound);
+      (plan.attention.empty() ? "" : fmt::format("attention {}\n", plan.attention)) +
+          (plan.layout.empty() ? "" : fmt::format("layout   {}\n", plan.layout)),
+      plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs, reductions, bound);
 }
 
 }  // namespace plimsoll

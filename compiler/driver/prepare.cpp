@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/driver/beginning.h"
+#include "compiler/driver/forms.h"
 #include "compiler/driver/layouts.h"
 #include "compiler/driver/network_passes.h"
 #include "compiler/support/counted.h"
@@ -32,27 +33,6 @@ std::string optimizer_state_of(const TaskGraph& graph) {
   return "";
 }
 
-// The task graph of the request. nullopt: `dump` (nullable) has stopped before it or after it.
-Result<std::optional<TaskGraph>> make_graph(Beginning& beginning, NetworkWork& work, const PaperRules* as_paper,
-                                            PassDump* dump) {
-  const PlanningRequest& asked = beginning.asked;
-  const Network& network = beginning.model.network;
-  TaskGraph graph;
-  if (beginning.graph) {
-    tell_import(work);
-    graph = std::move(*beginning.graph);
-  } else {
-    PLIMSOLL_ASSIGN(const bool goes_on, run_network_passes(work, dump));
-    if (!goes_on) return std::optional<TaskGraph>();
-    PLIMSOLL_ASSIGN(graph, as_paper ? as_paper->build(network, asked.of_model.batch)
-                                    : build_task_graph(network, training_options_of(asked.of_model)));
-    graph.rules = asked.rules;
-  }
-  graph.ranks = asked.ranks;
-  if (dump && !dump->after(graph)) return std::optional<TaskGraph>();
-  return std::optional(std::move(graph));
-}
-
 }  // namespace
 
 Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Messages& messages) {
@@ -60,14 +40,25 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(request, false));
   const PlanningRequest asked{.of_model = request};
   NetworkWork work{.asked = asked, .purpose = PlanFor::report, .messages = messages, .model = model};
-  PLIMSOLL_TRY(run_network_passes(work, nullptr, kLayoutPass));  // their times decide the layouts
-  return graphs_to_measure(request, model.network);
+  PLIMSOLL_TRY(run_network_passes(work, nullptr, kFusePass));
+  PLIMSOLL_ASSIGN(const std::vector<Attention> forms, forms_of_attention(work));
+  const Network trainable = model.network;
+  std::vector<TaskGraph> graphs;
+  for (const Attention form : forms) {
+    model.network = trainable;
+    work.attention = form;
+    PLIMSOLL_TRY(run_network_passes(work, nullptr, kLayoutPass));  // their times decide the layouts
+    PLIMSOLL_ASSIGN(std::vector<TaskGraph> of_form, graphs_to_measure(request, model.network));
+    for (TaskGraph& graph : of_form) graphs.push_back(std::move(graph));
+  }
+  return graphs;
 }
 
 bool Plannable::splits_statistics(const Plan& plan) const { return plan.rounds > 1 && mixes_samples(); }
 
 bool Plannable::mixes_samples() const {
-  return std::any_of(graph().tasks.begin(), graph().tasks.end(), [](const Task& task) { return task.mixes_samples; });
+  const IdVector<TaskId, Task>& tasks = any_graph().tasks;
+  return std::any_of(tasks.begin(), tasks.end(), [](const Task& task) { return task.mixes_samples; });
 }
 
 Result<std::optional<Plannable>> prepare_until(const PlanningRequest& given, const Messages& messages, PlanFor purpose,
@@ -80,18 +71,22 @@ Result<std::optional<Plannable>> prepare_until(const PlanningRequest& given, con
   const PaperRules* const as_paper = find_rules(asked.rules);
   NetworkWork work{
       .asked = asked, .purpose = purpose, .messages = messages, .model = model, .as_paper = as_paper != nullptr};
-  PLIMSOLL_ASSIGN(std::optional<TaskGraph> made, make_graph(beginning, work, as_paper, dump));
+  PLIMSOLL_ASSIGN(std::optional<FormsOfGraph> made, make_graphs(beginning, work, as_paper, dump));
   if (!made) return std::optional<Plannable>();
-  TaskGraph graph = std::move(*made);
   PLIMSOLL_ASSIGN(OpenedCosts* const costs, costs_for(work));
   OpenedCosts opened = std::move(*costs);
-  if (purpose == PlanFor::trainer && !asked.from.empty()) PLIMSOLL_TRY(check_weights(graph, beginning));
-  messages.detail(fmt::format("task graph: {}, {}{}", counted(static_cast<int64_t>(graph.tasks.size()), "task"),
-                              counted(static_cast<int64_t>(graph.tensors.size()), "tensor"),
-                              graph.layout.empty() ? "" : ", images " + graph.layout));
+  for (const TaskGraph& graph : made->graphs) {
+    if (purpose == PlanFor::trainer && !asked.from.empty()) PLIMSOLL_TRY(check_weights(graph, beginning));
+    messages.detail(fmt::format("task graph: {}, {}{}", counted(static_cast<int64_t>(graph.tasks.size()), "task"),
+                                counted(static_cast<int64_t>(graph.tensors.size()), "tensor"),
+                                (graph.attention.empty() ? "" : ", attention " + graph.attention) +
+                                    (graph.layout.empty() ? "" : ", images " + graph.layout)));
+  }
 
-  // From here on, the task graph does not change: plans implement it.
+  // From here on, the task graphs do not change: plans implement one of them.
 
+  // What follows is the same in every form.
+  const TaskGraph& graph = made->graphs.front();
   // Per rank.
   const int64_t batch = of_model.batch / asked.ranks, sub_batch = asked.sub_batch.value_or(0) / asked.ranks;
   PlanRequest request{.batch = batch,
@@ -111,10 +106,12 @@ Result<std::optional<Plannable>> prepare_until(const PlanningRequest& given, con
                       .costs = opened.source + (asked.rank_costs.empty() ? "" : ", ranks measured"),
                       .libraries = opened.libraries,
                       .precision = precision_of(graph, of_model),
-                      .optimizer_state = optimizer_state_of(graph),
-                      .layout = graph.layout};
-  auto planner = std::make_unique<Planner>(std::move(graph), *opened.costs, batch);
+                      .optimizer_state = optimizer_state_of(graph)};
+  std::map<std::string, PassDump> dumps;
+  for (size_t i = 0; i < made->dumps.size(); ++i) dumps.emplace(made->graphs[i].attention, std::move(made->dumps[i]));
+  auto planner = std::make_unique<Planner>(std::move(made->graphs), *opened.costs, batch);
   return std::optional(Plannable{.model = std::move(model),
+                                 .dumps = std::move(dumps),
                                  .costs = std::move(opened.costs),
                                  .planner = std::move(planner),
                                  .request = std::move(request),

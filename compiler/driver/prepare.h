@@ -1,6 +1,7 @@
 // From a request to what plans are made from: the model, its task graph and its costs.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,8 +27,10 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
 struct Plannable {
   // For reports; the file's contents are dropped, because weights are most of the memory and are not read again.
   ImportedModel model;
+  // Of the passes that made each form, by TaskGraph::attention, if there are several and dumps are wanted.
+  std::map<std::string, PassDump> dumps = {};
   std::unique_ptr<Costs> costs;
-  std::unique_ptr<Planner> planner;  // holds the task graph; its caches are shared by all plans
+  std::unique_ptr<Planner> planner;  // holds the forms of the task graph; its caches are shared by all plans
   PlanRequest request;               // everything except policy and budget
   int64_t threads = 0;
   ProcessBytes process = {};
@@ -36,10 +39,13 @@ struct Plannable {
   std::optional<Plan> algorithms_of = {};
   bool host_budget_requested = false;  // else it is a default
 
-  const TaskGraph& graph() const { return planner->graph(); }
   // With several rounds each task sees one sub-batch. If a task mixes samples, this trains something else.
   bool splits_statistics(const Plan& plan) const;
   bool mixes_samples() const;
+  // What holds for every form: the name of the model, and whether its batch may be split.
+  const TaskGraph& any_graph() const { return planner->graph(); }
+  // The form of a plan, of which `attention` is Plan::attention or TaskGraph::attention.
+  const TaskGraph& graph_of(const std::string& attention) const { return planner->graph(attention); }
 };
 
 // Imports a model and builds its task graph, or continues from the text form of either (PlanningRequest::from). Notes

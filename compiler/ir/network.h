@@ -88,6 +88,9 @@ struct Network {
   std::vector<ValueId> inputs = {};
   std::vector<ValueId> outputs = {};
   NetworkStage stage = NetworkStage::imported;
+  // Of attention that the model spells out: "fused" if it has become one operator; "spelled" if it could have, and the
+  // planner chooses between both; empty otherwise.
+  std::string attention = {};
   std::string layout = {};  // as Plan::layout: how assign_layouts has chosen; empty if there was no choice
   // What the file states about training, and what it leaves open; make_trainable resolves it.
   bool states_modes = false;         // the mode of each normalization and dropout is stated

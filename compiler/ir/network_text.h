@@ -11,8 +11,9 @@
 //   output %c1.Y
 //
 // The word after v1 is the last completed pass (NetworkStage). Real values have a decimal point: [1.0,0.5]. An
-// attribute is 5, 0.5, "linear", [1,1], reals [0.5] or tensor [1]. NodeMarks follow the attributes. `layout="nhwc, as
-// asked"` at the end of the first line: how the layouts were chosen, if there was a choice.
+// attribute is 5, 0.5, "linear", [1,1], reals [0.5] or tensor [1]. NodeMarks follow the attributes. At the end of the
+// first line: `attention="fused"`, the form of attention that the model spells out, and `layout="nhwc, as asked"`, how
+// the layouts were chosen; each if there was a choice.
 #pragma once
 
 #include <string>

@@ -162,6 +162,7 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
   if (JsonReader::field(target, "precision").json) plan.precision = read.text(target, "precision");
   if (JsonReader::field(target, "optimizer_state").json)
     plan.optimizer_state = read.text(target, "optimizer_state");
+  if (JsonReader::field(target, "attention").json) plan.attention = read.text(target, "attention");
   if (JsonReader::field(target, "layout").json) plan.layout = read.text(target, "layout");
   plan.policy = read.text(root, "policy");
   if (JsonReader::field(root, "rules").json) plan.rules = read.text(root, "rules");
@@ -288,6 +289,7 @@ std::string to_json(const Plan& plan) {
   Json target = {{"kind", plan.target_kind}, {"device", plan.device}, {"costs", plan.costs}, {"libraries", libraries}};
   if (!plan.precision.empty()) target["precision"] = plan.precision;
   if (!plan.optimizer_state.empty()) target["optimizer_state"] = plan.optimizer_state;
+  if (!plan.attention.empty()) target["attention"] = plan.attention;
   if (!plan.layout.empty()) target["layout"] = plan.layout;
   field("target", target);
   field("policy", plan.policy);

@@ -112,6 +112,7 @@ struct TaskGraph {
   bool whole_weights = false;  // with slices: only the optimizer state is cut
   // Processes that share the samples; the tasks are those of one rank. Loss and gradients are summed over all.
   int64_t ranks = 1;
+  std::string attention = {};    // as Network::attention
   std::string layout = {};       // as Plan::layout
   std::string rules = "true";    // as Plan::rules: a paper counts other tasks and bytes
   IdVector<TensorId, Tensor> tensors = {};

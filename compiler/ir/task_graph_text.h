@@ -10,7 +10,7 @@
 // An operand that the kernel sees with other dimensions states them: `read %p.Y as f32[N,512]`. `once`: may not be
 // recomputed. `read twice`: in two passes. `remember %bn.mean %bn.var`: a recomputation reads these and does not write
 // them. `mixes_samples`: splitting the batch changes the result. `whole_batch`: splitting the batch makes the result
-// wrong. `layout="nhwc, as asked"` at the end of the first line: as in a network.
+// wrong. `attention="fused" layout="nhwc, as asked"` at the end of the first line: as in a network.
 #pragma once
 
 #include <string>

@@ -34,6 +34,7 @@ void visit_figures(Figures& figures, Visitor&& v) {
   v("unlimited_seconds", figures.unconstrained_seconds, 0.0);
   v("ideal_seconds", figures.ideal_seconds, 0.0);
   v("bound_seconds", figures.bound_seconds, 0.0);
+  v("attention", figures.attention, std::string());
 }
 
 // As in the lines of a plan, but without a number: a schedule may name a step several times.
@@ -110,10 +111,12 @@ class UnfinishedPlanParser {
       const std::string key = cursor_.word();
       cursor_.expect("=");
       bool found = false;
-      visit_figures(made_.figures, [&](const char* name, auto& field, auto) {
+      visit_figures(made_.figures, [&](const char* name, auto& field, const auto&) {
         if (found || key != name) return;
         found = true;
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, double>) field = cursor_.real();
+        using Field = std::remove_cvref_t<decltype(field)>;
+        if constexpr (std::is_same_v<Field, double>) field = cursor_.real();
+        else if constexpr (std::is_same_v<Field, std::string>) field = cursor_.name();
         else field = read_count(cursor_, 0);
       });
       if (!found) cursor_.fail(fmt::format("there is no figure '{}'", key));
@@ -150,8 +153,11 @@ std::string to_text(const UnfinishedPlan& unfinished) {
                       spelled(unfinished.order), spelled(unfinished.algorithms), to_string(unfinished.source));
   if (unfinished.live_limit >= 0) text += fmt::format(" live_limit={}", unfinished.live_limit);
   std::string figures;
-  visit_figures(unfinished.figures, [&](const char* name, const auto& field, auto absent) {
-    if (field != absent) figures += fmt::format(" {}={}", name, field);
+  visit_figures(unfinished.figures, [&](const char* name, const auto& field, const auto& absent) {
+    if (field == absent) return;
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, std::string>)
+      figures += fmt::format(" {}={}", name, spelled(field));
+    else figures += fmt::format(" {}={}", name, field);
   });
   text += figures.empty() ? "\n" : "\nfigures" + figures + "\n";
   for (const Step& step : unfinished.schedule) text += "step " + name_of(unfinished.plan, step) + "\n";

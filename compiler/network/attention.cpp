@@ -1,5 +1,6 @@
 #include "compiler/network/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/network/pattern.h"
@@ -9,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kLeastScores = 64 * 64;
+constexpr int64_t kLeastScores = 49 * 49;  // a window of Swin
 constexpr int64_t kMostSize = 256;  // of a head, as the operator has it
 // A number that hides a score: exporters use -1e4 (half precision), -1e9, the least float, and -∞.
 constexpr double kHides = -1e4;
@@ -207,9 +208,15 @@ std::vector<Pattern> make_attention_patterns() {
 
 }  // namespace
 
-void fuse_attention(Network& network) {
+bool fuse_attention(Network& network) {
   static const std::vector<Pattern> kPatterns = make_attention_patterns();
+  const auto fused = [&] {
+    return std::count_if(network.nodes.begin(), network.nodes.end(),
+                         [](const Node& node) { return node.op == "ScaledDotProductAttention"; });
+  };
+  const auto before = fused();
   for (const Pattern& pattern : kPatterns) replace_matches(network, pattern);
+  return fused() > before;
 }
 
 }  // namespace plimsoll

@@ -12,7 +12,7 @@
 //
 // A mask that is constant and causal becomes an attribute. A Where that hides scores by a finite number, as -3.4e38,
 // only matches with such a mask: a query whose keys are all hidden gives the mean of the values there, and zeros here.
-// Attention of fewer than 64 · 64 scores per head is kept: there is little to save.
+// Attention of fewer than 49 · 49 scores per head, a window of Swin, is kept: there is little to save.
 //
 // Before: fuse_composites has run.   After: the same function up to rounding; intermediate nodes are removed.
 #pragma once
@@ -22,10 +22,12 @@
 namespace plimsoll {
 
 enum class Attention {
-  spelled,  // as the model says
-  fused,    // by one operator, if recognized
+  spelled,    // as the model says
+  fused,      // by one operator, if recognized
+  automatic,  // the planner chooses between both (docs/decisions/attention.md)
 };
 
-void fuse_attention(Network& network);
+// Returns whether it has replaced any.
+bool fuse_attention(Network& network);
 
 }  // namespace plimsoll

@@ -37,7 +37,7 @@ struct TrainedRequest {
 struct NetworkRequest {
   LossRequest loss = {LossKind::softmax_cross_entropy};
   TrainedRequest trained = {};
-  Attention attention = Attention::spelled;
+  Attention attention = Attention::automatic;
   PrecisionRequest precision = {};
 };
 
@@ -52,7 +52,8 @@ Status make_trainable(Network& network, const NetworkRequest& request, std::vect
 // The part of make_trainable that reports no undecided case, also for a network without a loss (`plimsoll inspect`).
 Status choose_what_is_trained(Network& network, const TrainedRequest& request, std::vector<std::string>& notes);
 
-// Before: types are inferred, all layouts plain.   After: the same function in fewer nodes.
+// Before: types are inferred, all layouts plain; the form of attention is decided: spelled or fused.
+// After:  the same function in fewer nodes. If attention was fused, the network says so.
 void fuse(Network& network, Attention attention = Attention::spelled);
 
 }  // namespace plimsoll

@@ -23,7 +23,7 @@ const OptionRow* find_row(std::string_view name) {
 
 // Options of `plimsoll compile` that a user may try here.
 constexpr std::string_view kCompiledIn[] = {
-    "--algorithms-of", "--batch-norm", "--budget", "--class-axis",
+    "--algorithms-of", "--attention", "--batch-norm", "--budget", "--class-axis",
     "--costs", "--dim", "--effort", "--freeze",
     "--frozen-statistics", "--host-budget", "--keep-fp32", "--layout",
     "--loss", "--modes", "--nesterov", "--optimizer",

@@ -13,6 +13,10 @@ The exports:
   dynamo        torch.onnx.export(…, dynamo=True, optimize=False, dynamic_shapes={…: {0: "batch"}})
   fixed         the same without dynamic_shapes: the file has the batch of the example
 
+With --attention nothing is planned. Instead of `planned`, the table says how many of a model's attentions become one
+operator in the form `fused`: 2 of 2. --tokens 64 gives sequences the length from which that is done. The page is then
+docs/benchmarks/attention-models.md.
+
 The table has one row for each model: planned, not exported, or the exit code of plimsoll. Below the table is the first
 error of each refused model. --markdown writes the page docs/benchmarks/models.md. Exported files in --work are reused.
 
@@ -21,10 +25,12 @@ weights are downloaded.
 
 usage: coverage.py --plimsoll build/bin/plimsoll [--work DIR] [--exports fixed,dynamo,torchscript]
                    [--models vit,hf_llama | --kinds timm,others] [--example-batch 2] [--only-export] [--markdown FILE]
+                   [--attention] [--tokens 64]
 """
 import argparse
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -120,6 +126,30 @@ def planned(name, path, options):
     return done.returncode, [line[:300] for line in lines[:options.errors]]
 
 
+def fused_attentions(name, path, options):
+    """How many attentions of the file become one operator: "2 of 2"."""
+    command = [options.plimsoll, "plan", path, "--batch", "4", "--assume", "trainable", "-q", "--attention", "fused",
+               "--stop-after", "fuse", "-o", "-", *KINDS[KIND_OF[name]].FLAGS.get(name, [])]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        return f"exit {done.returncode}"
+    readers, products, fused, softmaxes = {}, set(), 0, []
+    for op, reads, writes in re.findall(r"^node \S+ (\S+) .*? read (.*?) write (\S+)", done.stdout, re.M):
+        fused += op == "ScaledDotProductAttention"
+        if op == "Softmax":
+            softmaxes.append(writes)
+        if op == "MatMul":
+            products.update(reads.split())
+        if op in ("Dropout", "Reshape"):
+            readers[reads.split()[0]] = writes
+
+    def is_multiplied(value):
+        return value in products or (value in readers and is_multiplied(readers[value]))
+
+    left = sum(is_multiplied(value) for value in softmaxes)
+    return f"{fused} of {fused + left}" if fused + left else "none"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plimsoll", default="build/bin/plimsoll")
@@ -134,7 +164,10 @@ def main():
     parser.add_argument("--only-export", action="store_true")
     parser.add_argument("--only-exported", action="store_true", help="plan the files in --work without exporting")
     parser.add_argument("--markdown", metavar="FILE")
+    parser.add_argument("--attention", action="store_true", help="count the attentions that become one operator")
+    parser.add_argument("--tokens", type=int, default=12, help="tokens of a sequence")
     options = parser.parse_args()
+    coverage_transformers.LENGTH = options.tokens
     kinds = options.kinds.split(",")
     families = options.models.split(",") if options.models else [
         name for name, kind in KIND_OF.items() if kind in kinds
@@ -158,6 +191,10 @@ def main():
                 continue
             if not path:
                 table[name, how] = "not exported"
+                continue
+            if options.attention:
+                table[name, how] = fused_attentions(name, path, options)
+                print(f"{how:12} {name:18} {table[name, how]}", flush=True)
                 continue
             code, lines = planned(name, path, options)
             table[name, how] = "planned" if code == 0 else f"exit {code}"
@@ -188,7 +225,9 @@ def tell(table, errors, families, exports, options):
         counts.append(("by either exporter", sum("planned" in states for states in exported), len(exported)))
         summary = "; ".join(
             f"{how}: {planned} of {of} ({100 * planned / max(of, 1):.0f} %)" for how, planned, of in counts)
-        parts.append((f"{kind}, {len(names)} models", f"Planned, of the exported models: {summary}.", rows))
+        summary = ("How many attentions of each model become one operator."
+                   if options.attention else f"Planned, of the exported models: {summary}.")
+        parts.append((f"{kind}, {len(names)} models", summary, rows))
     for heading, summary, rows in parts:
         print("\n".join(["", heading, summary, *rows]))
     for name, how, lines in errors:
@@ -207,15 +246,25 @@ def write_page(parts, errors, options):
     packages = ("torch", "torchvision", "timm", "transformers", "segmentation-models-pytorch", "diffusers")
     versions = ", ".join(f"{package} {metadata.version(package).split('+')[0]}" for package in packages)
     with open(options.markdown, "w") as file:
-        print("# Models planned as PyTorch's exporters write them\n", file=file)
+        if options.attention:
+            print("# Attention of models as PyTorch's exporters write it\n", file=file)
+        else:
+            print("# Models planned as PyTorch's exporters write them\n", file=file)
         print(
             filled(
                 f"`tools/bench/coverage.py`, {versions}. The models are small and have random weights. They are "
                 "exported for a batch of "
                 f"{options.example_batch}. The header of the script gives the commands and the options of the exports."
             ), file=file)
+        if options.attention:
+            text = (f"Sequences of tokens have a length of {options.tokens}. The rest are attentions of few scores, as "
+                    "in LeViT and CaiT, and forms that are not recognized "
+                    "([../decisions/attention.md](../decisions/attention.md)).")
+            print("\n" + filled(text), file=file)
         for heading, summary, rows in parts:
             print("\n".join([f"\n## {heading}\n", summary + "\n", *rows]), file=file)
+        if options.attention:
+            return
         print("\n## The first error of each refused model\n\n| model | export | error |\n|---|---|---|", file=file)
         for name, how, lines in errors:
             text = " ".join(line.strip() for line in lines).replace("|",

@@ -213,13 +213,16 @@ def title(name):
     return f"{name} ({TRANSFORMERS[name][0]})"
 
 
+LENGTH = 12  # of sequences of tokens; those of decoders are shorter
+
+
 def fed(kind, batch):
     """Example inputs by name."""
     import torch
-    tokens = {"input_ids": torch.randint(4, 96, (batch, 12))}
-    mask = torch.ones(batch, 12, dtype=torch.int64)
+    tokens = {"input_ids": torch.randint(4, 96, (batch, LENGTH))}
+    mask = torch.ones(batch, LENGTH, dtype=torch.int64)
     mask[0, 9:] = 0
-    decoder = {"decoder_input_ids": torch.randint(4, 96, (batch, 10))}
+    decoder = {"decoder_input_ids": torch.randint(4, 96, (batch, LENGTH if LENGTH > 12 else 10))}
     return {
         "tokens": tokens,
         "masked": dict(tokens, attention_mask=mask),

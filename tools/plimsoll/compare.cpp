@@ -61,7 +61,7 @@ class CompareCommand final : public Command {
     PLIMSOLL_TRY(plan_all(plannable, ideal.summary.iteration_seconds, budgets));
     for (BudgetEntries& budget : budgets) mark_fastest(budget);
     if (!html_.empty()) {
-      PLIMSOLL_TRY(write_file(html_, compare_page({.model = plannable.graph().name,
+      PLIMSOLL_TRY(write_file(html_, compare_page({.model = plannable.any_graph().name,
                                                    .batch = plannable.request.batch,
                                                    .costs = plannable.request.costs,
                                                    .device = plannable.request.device,
@@ -120,7 +120,7 @@ class CompareCommand final : public Command {
                                   int64_t unconstrained) {
     const bool color = Console::color(STDOUT_FILENO);
     std::string text =
-        fmt::format("{}: batch {}, {} unlimited; times are {}{}\n", shortened(plannable.graph().name, 40),
+        fmt::format("{}: batch {}, {} unlimited; times are {}{}\n", shortened(plannable.any_graph().name, 40),
                     plannable.request.batch, format_bytes(unconstrained), plannable.request.costs,
                     plannable.request.device.empty() ? "" : ", " + shortened(plannable.request.device, 24));
     bool splits = false;

@@ -159,9 +159,12 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
                       "nChw8c, nChw16c; on cuda nchw, nhwc"),
              cl::sub(sub)),
       attention(
-          "attention", cl::init(Attention::spelled), cl::desc("how to compute attention that a model spells out"),
+          "attention", cl::init(Attention::automatic), cl::desc("how to compute attention that a model spells out"),
           cl::values(
-              clEnumValN(Attention::spelled, "spelled", "as matrix products and a softmax, as in the model (default)"),
+              clEnumValN(Attention::automatic, "auto",
+                         "in the form that is faster within the budget (default); only a policy that searches chooses, "
+                         "others take spelled"),
+              clEnumValN(Attention::spelled, "spelled", "as matrix products and a softmax, as in the model"),
               clEnumValN(Attention::fused, "fused",
                          "in tiles by one kernel, which stores no score matrix, if the pattern is recognized")),
           cl::sub(sub)),
