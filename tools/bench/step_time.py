@@ -1,39 +1,34 @@
 #!/usr/bin/env python3
 """Time and peak memory of a training step, ours and PyTorch's, measured in one run on the same cores.
 
-For each network a trainer is compiled and built. Then the trainer and PyTorch (contiguous and channels_last) take turns
-for --rounds rounds of --steps steps each, every turn in a separate process. A row gives the median step of each, the
-peak resident memory of its process, and our ratios to PyTorch's best.
+For each network and precision a trainer is compiled and built from the model as PyTorch exports it. Then the trainer
+and each of PyTorch's modes (eager, torch.compile, both also in channels_last for images; bf16 is autocast) take turns
+for --rounds rounds of --steps steps each, every turn in a process of its own, all from the same samples in memory or in
+a file. A row gives the median step of each, the peak resident memory of its process, libraries included, and our ratios
+to the fastest of PyTorch's modes and to the one with the least memory.
 
-usage: step_time.py --plimsoll build/bin/plimsoll [--models resnet18,resnet50] [--batch 8] [--image 224] [--budget 100%]
+Rows are kept in WORK/step_time.json, so that a run may measure some of them; --page writes the page from all rows.
+Needs torch, torchvision and transformers from PyPI.
+
+usage: step_time.py --plimsoll build/bin/plimsoll [--networks resnet18,bert] [--precisions fp32,bf16] [--page FILE]
 """
 import argparse
 import json
 import os
+import platform
+import shutil
 import statistics
 import subprocess
 import sys
+import textwrap
+import time
 
-TORCH_STEP = r"""
-import sys, time, torch, torchvision, resource, json
-name, batch, image, steps, channels_last, threads = sys.argv[1], *map(int, sys.argv[2:])
-torch.set_num_threads(threads)
-torch.manual_seed(0)
-model = getattr(torchvision.models, name)().train()
-x, y = torch.randn(batch, 3, image, image), torch.randint(0, 1000, (batch,))
-if channels_last:
-    model, x = model.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-times = []
-for step in range(steps + 2):
-    started = time.perf_counter()
-    optimizer.zero_grad(set_to_none=True)
-    torch.nn.functional.cross_entropy(model(x), y).backward()
-    optimizer.step()
-    if step >= 2:
-        times.append(time.perf_counter() - started)
-print(json.dumps({"times": times, "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
-"""
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Otherwise transformers.py of this folder would hide the package.
+sys.path = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE] + [HERE]
+sys.path.insert(0, os.path.join(HERE, "..", "..", "python"))
+
+MODES = {True: ("eager", "nhwc", "compile", "compile+nhwc"), False: ("eager", "compile")}  # of images or not
 
 
 def run(command):
@@ -43,77 +38,166 @@ def run(command):
     return done
 
 
-def torch_step(args, name, channels_last):
-    out = run([
-        "/usr/bin/python3", "-c", TORCH_STEP, name, args.batch, args.image, args.steps,
-        int(channels_last), args.threads
-    ])
-    return json.loads(out.stdout)
+def write_model(name, directory):
+    """The model as ONNX, and its samples as files; PyTorch's memory is given back when the process ends."""
+    child = os.fork()
+    if child == 0:
+        import numpy
+        import plimsoll
+        import step_networks
+        network, model = step_networks.make(name)
+        inputs, labels = network.inputs(network.batch), network.labels(network.batch)
+        plimsoll.export(model, tuple(inputs.values()), f"{directory}/net.onnx", input_names=list(inputs),
+                        output_names=["output"])
+        for key, value in {**inputs, "labels": labels}.items():
+            numpy.save(f"{directory}/{key}.npy", value.numpy())
+        os._exit(0)
+    if os.waitpid(child, 0)[1] != 0:
+        sys.exit(f"{name} is not exported")
 
 
-def our_step(args, directory):
-    metrics = f"{directory}/metrics.jsonl"
+def build_trainer(args, name, network, precision):
+    directory = f"{args.work}/{name}"
+    os.makedirs(directory, exist_ok=True)
+    if not os.path.exists(f"{directory}/labels.npy"):
+        write_model(name, directory)
+    trainer = f"{directory}/{precision}"
+    shutil.rmtree(trainer, ignore_errors=True)
+    # On the host, what is offloaded is still in the process: only recomputation makes that smaller.
+    limits = [] if args.budget is None else ["--budget", args.budget, "--host-budget", "0"]
+    run([args.plimsoll, "compile", f"{directory}/net.onnx", "--batch", network.batch, "--precision", precision, *limits,
+         "--threads", args.threads, "--assume", "trainable", "-o", trainer, "-q", *network.flags, *args.compile_option])
+    run(["cmake", "-S", trainer, "-B", f"{trainer}/build", *args.cmake_option])
+    run(["cmake", "--build", f"{trainer}/build", "-j", os.cpu_count()])
+    return trainer
+
+
+def our_step(args, trainer, network):
+    """wait4 gives ru_maxrss of this child alone."""
+    metrics, folder = f"{trainer}/metrics.jsonl", os.path.dirname(trainer)
     if os.path.exists(metrics):
         os.remove(metrics)
-    # wait4 gives ru_maxrss of this child alone.
+    inputs = [f"{folder}/{key}.npy" for key in network.inputs(1)]
+    command = [f"{trainer}/build/train", "--data", f"npy:{','.join([*inputs, f'{folder}/labels.npy'])}", "--steps",
+               str(args.steps + 2), "--quiet", "--metrics", metrics]
     pid = os.fork()
     if pid == 0:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-        os.dup2(null, 2)
-        os.execv(f"{directory}/build/train", ["train", "--data", "synthetic", "--steps", str(args.steps + 2), "--quiet",
-                                              "--metrics", metrics])
+        out = os.open(f"{trainer}/output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(out, 1)
+        os.dup2(out, 2)
+        os.execv(command[0], command)
     _, status, usage = os.wait4(pid, 0)
     if status != 0:
-        sys.exit(f"{directory}/build/train failed with status {status}")
+        sys.exit(f"{' '.join(command)} failed with status {status}; see {trainer}/output.txt")
     rows = [json.loads(line) for line in open(metrics)]
-    times = [row["seconds"] for row in rows if "iteration" in row][2:]
-    return {"times": times, "rss": usage.ru_maxrss * 1024}
+    return {"times": [row["seconds"] for row in rows if "iteration" in row][2:], "rss": usage.ru_maxrss * 1024}
+
+
+def torch_step(args, name, precision, mode):
+    # torch.compile starts processes of its own; with one thread it compiles in this one.
+    out = run(["env", "TORCHINDUCTOR_COMPILE_THREADS=1", sys.executable, f"{HERE}/torch_step.py", name, precision, mode,
+               args.steps, args.threads])
+    return json.loads(out.stdout.splitlines()[-1])
+
+
+def measure(args, name, precision):
+    import step_networks
+    network = step_networks.NETWORKS[name]()
+    trainer = build_trainer(args, name, network, precision)
+    sides = ["ours"] + [mode for mode in MODES[network.images] if not args.modes or mode in args.modes.split(",")]
+    results = {side: [] for side in sides}
+    for _ in range(args.rounds):
+        for side in sides:
+            results[side].append(our_step(args, trainer, network) if side == "ours" else
+                                 torch_step(args, name, precision, side))
+    limited = "" if args.budget is None else f", in {args.budget} by recomputation"
+    return {
+        "title": network.title + limited, "batch": network.batch, "precision": precision,
+        "ms": {side: 1e3 * statistics.median(t for turn in turns for t in turn["times"])
+               for side, turns in results.items()},
+        "mib": {side: max(turn["rss"] for turn in turns) / 2**20 for side, turns in results.items()},
+        "load": os.getloadavg()[0], "date": time.strftime("%Y-%m-%d")}
+
+
+def ratios(row):
+    """(PyTorch's fastest mode, its least memory in MiB, how many times as fast we are, our part of that memory)"""
+    others = [side for side in row["ms"] if side != "ours"]
+    fastest = min(others, key=lambda side: row["ms"][side])
+    least = min(row["mib"][side] for side in others)
+    return fastest, least, row["ms"][fastest] / row["ms"]["ours"], row["mib"]["ours"] / least
+
+
+def line_of(row):
+    fastest, least, speed, memory = ratios(row)
+    return (f"| {row['title']} | {row['batch']} | {row['precision']} | {row['ms']['ours']:.0f} | "
+            f"{row['ms'][fastest]:.0f} ({fastest}) | **{speed:.2f}×** | {row['mib']['ours']:.0f} | {least:.0f} | "
+            f"{memory:.2f}× |")
+
+
+HEAD = """| network | batch | precision | ours, ms | PyTorch, ms | speed | ours, MiB | PyTorch, MiB | memory |
+|---|---|---|---|---|---|---|---|---|"""
+
+
+def page(args, rows):
+    import torch
+    cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
+    flags = open("/proc/cpuinfo").read()
+    has = "with" if "avx512_bf16" in flags else "without"
+    modes = sorted({mode for row in rows.values() for mode in row["ms"] if mode != "ours"})
+    every = [line_of(row) for row in rows.values()]
+    details = [
+        f"| {row['title']} | {row['precision']} | " + " | ".join(
+            f"{row['ms'][mode]:.0f}, {row['mib'][mode]:.0f} MiB" if mode in row["ms"] else "" for mode in modes) +
+        f" | {row['load']:.1f} | {row['date']} |" for row in rows.values()
+    ]
+    paragraph = textwrap.fill(
+        f"`tools/bench/step_time.py`: {args.threads} threads of an {cpu or platform.machine()}, {has} AVX512-BF16; "
+        f"PyTorch {torch.__version__.split('+')[0]}. The trainer and PyTorch take turns in one run. Convolutional "
+        "networks train with momentum on images of 224×224, transformers with AdamW, all without dropout. Times are "
+        "medians of steps; memory is the peak of the whole process, with its libraries. *PyTorch* is the fastest of "
+        "its modes below (bf16: autocast), and the least memory of any of them. Our budget is unlimited, unless the "
+        "row names one.", 120, break_long_words=False, break_on_hyphens=False)
+    return "\n".join([
+        "# A training step on a processor, compared with PyTorch", "", paragraph, "", HEAD, *every, "",
+        "The modes of PyTorch, and the load average when the row was measured. Above the number of threads, other",
+        "programs used the processors too; the measured process then had the highest priority.", "",
+        "| network | precision | " + " | ".join(modes) + " | load | date |", "|---|---|" + "---|" * (len(modes) + 2),
+        *details, ""])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plimsoll", required=True)
-    parser.add_argument("--models", default="resnet18,resnet50")
-    parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--image", type=int, default=224)
-    parser.add_argument("--budget", default="100%")
-    parser.add_argument("--steps", type=int, default=6)
+    parser.add_argument("--networks", help="default: all")
+    parser.add_argument("--precisions", default="fp32,bf16")
+    parser.add_argument("--budget", help="of our arena, for rows of their own; default: unlimited")
+    parser.add_argument("--modes", default="", help="of PyTorch; default: all")
+    parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--work", default="build/bench")
+    parser.add_argument("--work", default="build/step_time")
     parser.add_argument("--compile-option", action="append", default=[])
     parser.add_argument("--cmake-option", action="append", default=[], help="e.g. -DPLIMSOLL_RUNTIME=build")
+    parser.add_argument("--page", metavar="FILE", help="write the page")
     args = parser.parse_args()
     os.makedirs(args.work, exist_ok=True)
-    print(
-        f"batch {args.batch}, {args.image}x{args.image}, {args.threads} threads, budget {args.budget}; median step in "
-        "ms, "
-        f"peak resident memory in MiB")
-    print(f"{'network':12} {'ours':>8} {'MiB':>6}   {'torch':>8} {'MiB':>6}   {'torch nhwc':>10} {'MiB':>6}   "
-          f"{'speed':>6} {'memory':>6}", flush=True)
-    costs = [] if any(option.startswith("--costs") for option in args.compile_option) else ["--costs", "modelled"]
-    for name in args.models.split(","):
-        directory = f"{args.work}/{name}"
-        run([args.plimsoll, "model", f"{name}:input={args.image}", "-o", f"{args.work}/{name}.onnx"])
-        run([args.plimsoll, "compile", f"{args.work}/{name}.onnx", "--batch", args.batch,
-             "--assume", "trainable", "--budget", args.budget,
-             "--threads", args.threads, "-o", directory, "-q", *costs, *args.compile_option])
-        run(["cmake", "-S", directory, "-B", f"{directory}/build", *args.cmake_option])
-        run(["cmake", "--build", f"{directory}/build", "-j", os.cpu_count()])
-        results = {"ours": [], "torch": [], "nhwc": []}
-        for _ in range(args.rounds):
-            results["ours"].append(our_step(args, directory))
-            results["torch"].append(torch_step(args, name, False))
-            results["nhwc"].append(torch_step(args, name, True))
-        time = {k: statistics.median(t for r in v for t in r["times"]) for k, v in results.items()}
-        rss = {k: max(r["rss"] for r in v) / 2**20 for k, v in results.items()}
-        best = min(("torch", "nhwc"), key=lambda k: time[k])
-        print(
-            f"{name:12} {time['ours'] * 1e3:8.1f} {rss['ours']:6.0f}   {time['torch'] * 1e3:8.1f} {rss['torch']:6.0f}  "
-            " "
-            f"{time['nhwc'] * 1e3:10.1f} {rss['nhwc']:6.0f}   {time[best] / time['ours']:5.2f}x "
-            f"{rss['ours'] / min(rss['torch'], rss['nhwc']):5.2f}x", flush=True)
+    import step_networks
+    kept = f"{args.work}/step_time.json"
+    rows = json.load(open(kept)) if os.path.exists(kept) else {}
+    names = list(step_networks.NETWORKS) if args.networks is None else [n for n in args.networks.split(",") if n]
+    for name in names:
+        for precision in args.precisions.split(","):
+            key = f"{name} {precision}" + ("" if args.budget is None else f" {args.budget}")
+            rows[key] = measure(args, name, precision)
+            print(line_of(rows[key]), flush=True)
+            with open(kept + ".new", "w") as file:
+                json.dump(rows, file, indent=1)
+            os.replace(kept + ".new", kept)
+    if args.page:
+        starts = [f"{name} {precision}" for name in step_networks.NETWORKS for precision in ("fp32", "bf16")]
+        order = [key for start in starts for key in sorted(rows) if key == start or key.startswith(start + " ")]
+        with open(args.page, "w") as file:
+            file.write(page(args, {key: rows[key] for key in order}))
 
 
 if __name__ == "__main__":
