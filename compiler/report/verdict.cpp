@@ -33,7 +33,8 @@ std::string decisions_of(const Plan& plan, const PlanFacts& facts) {
   add(recomputed, "operation", "recomputed");
   add(host, "weight or state tensor", "kept on the host");
   if (plan.rounds > 1)
-    text += fmt::format("{}{} of {} samples", text.empty() ? "" : ", ", counted(plan.rounds, "round"), plan.sub_batch);
+    text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", counted(plan.rounds, "round"),
+                        counted(plan.sub_batch, "sample"));
   return text;
 }
 
