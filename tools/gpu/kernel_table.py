@@ -65,7 +65,10 @@ def threads_of_kernels():
             for factor in call.rsplit(",", 1)[1].split("*"):
                 number = factor.strip().split("::")[-1]
                 value *= int(number) if number.isdigit() else constants.get(number, 0)
-            for name in re.findall(r"\b(\w+_kernel|probe)\b", call):
+            names = re.findall(r"\b(\w+_kernel|probe)\b", call)
+            if re.search(r",\s*kernel,", call):  # a function run(kernel) of this file launches it
+                names += re.findall(r"\brun\((\w+_kernel)\b", text)
+            for name in names:
                 threads[name] = value
     return threads
 
