@@ -34,7 +34,7 @@ def environment(build):
          ["browser: trace_viewer", "e2e: attention", "e2e: dynamo", "e2e: onnxruntime", "e2e: written_losses",
           "node: node"]),
         ("scikit-build-core (tools/setup.sh python)", has("scikit_build_core"), ["tools: wheel"]),
-        ("the CUDA toolkit with cuDNN", cuda, ["cli: cuda", "cudnn: *", "e2e: cuda", "e2e: gpu_check"]),
+        ("the CUDA toolkit with cuDNN", cuda, ["cli: cuda", "cudnn: *", "e2e: cuda", "e2e: gpu_check*"]),
         ("Perfetto's trace_processor_shell", bool(os.environ.get("PLIMSOLL_TRACE_PROCESSOR")) or
          program("trace_processor_shell", "trace_processor"), ["e2e: perfetto"]),
         ("network namespaces (iproute2, and a kernel that lets root make them)", namespaces(), ["e2e: ranks_hosts"]),
