@@ -24,7 +24,7 @@ struct Form {
 // The form with the smallest plan that fits; with the smallest plan, if none does.
 const Form& least_form(std::span<const Form> forms);
 
-// As Plan::attention, of a plan of the form `taken`.
+// The text of Plan::attention for a plan of the form `taken`: the name of the form, and why it was taken.
 std::string chosen_form(std::span<const Form> forms, const std::string& taken);
 
 }  // namespace plimsoll

@@ -20,7 +20,9 @@ for part in 0 10 40 100; do
   budget=$((least + (most - least) * part / 100))
   for form in spelled fused auto; do
     rm -f $form.json
-    plimsoll plan long.onnx $options --budget $budget --attention $form -o $form.json 2>/dev/null || true
+    code=0
+    plimsoll plan long.onnx $options --budget $budget --attention $form -o $form.json 2>err || code=$?
+    [[ $code == 0 || $code == 6 ]] || { cat err; fail "a plan of the form $form ends with $code"; }
   done
   [[ -e auto.json ]] || fail "no plan within $budget"
   for form in spelled fused; do
