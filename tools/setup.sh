@@ -53,7 +53,7 @@ fi
 # release's own version of LLVM: 14 in Debian 12, 19 in Debian 13.
 packages=(g++ cmake make ninja-build ccache protobuf-compiler libprotobuf-dev nlohmann-json3-dev libfmt-dev libdnnl-dev
           libssl-dev libpng-dev libjpeg-dev libopenmpi-dev openmpi-bin
-          llvm-dev zlib1g-dev libzstd-dev libtinfo-dev)
+          llvm-dev zlib1g-dev libzstd-dev libtinfo-dev libmimalloc-dev)
 demo=(python3 python3-numpy python3-sklearn)
 tests=(catch2 clang git libclang-rt-dev libomp-dev python3-torch python3-torchvision python3-onnx)
 

@@ -103,6 +103,31 @@ bool is_of_one_type(const Match& match) {
          match.type("a").type == DataType::f32;
 }
 
+// Half of the last axis of x, from this element on.
+bool is_part(const NodeView& slice, const Dims& x, int64_t first) {
+  Dims part = x;
+  part.back() = {x.back().value / 2};
+  const bool adjacent = !slice.has_input(4) || slice.constant_integers(4) == std::vector<int64_t>{1};
+  return slice.opset() >= 10 && adjacent && slice.output_type(0).dims == part &&
+         slice.constant_integers(1) == std::vector<int64_t>{first};
+}
+
+// x · cos + (-second half, first half) · sin, with angles that are not trained.
+bool turns_halves(const Match& match) {
+  const Dims &x = match.type("x").dims, &cos = match.type("cos").dims, &sin = match.type("sin").dims;
+  if (x.empty() || x.back().batch || x.back().value % 2 != 0 || cos != sin || cos.empty() || cos.back() != x.back() ||
+      match.node("turned").output_type(0).dims != x)
+    return false;
+  const NodeView joined = match.node("joined");
+  const int64_t axis = joined.integer("axis", 0), last = static_cast<int64_t>(x.size()) - 1;
+  const auto is_table = [&](std::string_view name) {
+    const Value& value = match.value(name);
+    return value.kind == ValueKind::input || (value.kind == ValueKind::parameter && !value.trainable);
+  };
+  return joined.input_count() == 2 && (axis == -1 || axis == last) && is_table("cos") && is_table("sin") &&
+         is_part(match.node("first"), x, 0) && is_part(match.node("second"), x, x.back().value / 2);
+}
+
 // --- attributes ---
 
 Attributes of_layer_normalization(const Match& match) {
@@ -174,6 +199,10 @@ std::vector<Pattern> make_patterns() {
   const Term mask = sole(node("Bernoulli", {}).named("mask"));
   const Term factor = sole(node("Div", {mask, any_number("divisor")}).named("factor"));
   const Term gate = sole(one_of({node("Swish", {a}).named("gate"), node("Gelu", {a}).named("gate")}));
+
+  const Term first = sole(node("Slice", {x}).named("first")), second = sole(node("Slice", {x}).named("second"));
+  const Term halves = sole(node("Concat", {sole(node("Neg", {second})), first}).named("joined"));
+  const Term turned = node("Add", {sole(node("Mul", {x, hole("cos")})), sole(node("Mul", {halves, hole("sin")}))});
 
   return {
       {.becomes = "MatMul",
@@ -248,6 +277,7 @@ std::vector<Pattern> make_patterns() {
        .tree = node("Mul", {gate, b}),
        .where = is_of_one_type,
        .attributes = of_gated_product},
+      {.becomes = "Rotary", .inputs = {"x", "cos", "sin"}, .tree = turned.named("turned"), .where = turns_halves},
   };
 }
 

@@ -8,6 +8,7 @@
 //   Mul, Pow, Mul, Add, Mul, Tanh, Add, Mul                        Gelu (tanh approximation: GPT-2)
 //   Sigmoid, Mul                                                   Swish (opsets below 24; SiLU of PyTorch)
 //   Swish or Gelu, Mul with a tensor of its shape                  GatedProduct (SwiGLU, GEGLU)
+//   Slice, Slice, Neg, Concat, Mul by sines, Mul by cosines, Add   Rotary (rotate_half of Llama and others)
 //   Bernoulli(p), Div by p, Mul with a tensor of its shape         Dropout (PyTorch 2)
 //   Transpose of the last two axes, MatMul                         MatMul that reads its operand transposed
 //

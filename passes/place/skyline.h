@@ -38,7 +38,6 @@ class Skyline {
 
   void remove(uint32_t place);
   uint32_t first_within(int32_t lower, int32_t upper);
-  void search(uint32_t node, uint32_t width_lower, uint32_t width_upper);
 
   const Compact& problem_;
   std::vector<uint32_t> places_;   // items by beginning

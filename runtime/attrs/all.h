@@ -22,6 +22,7 @@
 #include "runtime/attrs/pool.h"
 #include "runtime/attrs/pow.h"
 #include "runtime/attrs/resize.h"
+#include "runtime/attrs/rotary.h"
 #include "runtime/attrs/scale.h"
 #include "runtime/attrs/shape.h"
 #include "runtime/attrs/whole.h"

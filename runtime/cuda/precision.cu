@@ -65,6 +65,7 @@ constexpr Bf16Form kBf16Kernels[] = {
     {"Reorder", slots({0, 1})},
     {"RmsNormBackward", slots({0, 1, 5})},
     {"RmsNormForward", slots({0, 3})},
+    {"Rotary", slots({0, 3})},
     {"ScaleShift", slots({0, 1})},
     {"Slice", slots({0, 1})},
     {"SliceBackward", slots({0, 1})},

@@ -94,6 +94,7 @@ constexpr Bf16Form kBf16Kernels[] = {
     {"ResizeForward", slots({0, 1})},
     {"RmsNormBackward", slots({0, 1, 5})},
     {"RmsNormForward", slots({0, 3})},
+    {"Rotary", slots({0, 3})},
     {"ScaleShift", 0, slots({0, 1})},
     {"Select", slots({1, 2, 3})},
     {"Slice", 0, slots({0, 1})},

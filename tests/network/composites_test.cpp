@@ -286,3 +286,40 @@ TEST_CASE("an activation times what has its shape is a gated product") {
   CHECK(made("Gelu", kOne, false) == "Gelu Mul");  // broadcast: the product is not elementwise
   CHECK(made("Sigmoid", kTokens, true) == "Swish Mul Add");
 }
+
+TEST_CASE("halves that are turned by angles are a Rotary") {
+  enum class Other { no, trained, first_half_negated, every_second, half_of_another, read };
+  const auto made = [](Other other) {
+    Chain chain;
+    const Dims heads = {kBatch, {2}, {3}, {8}}, half = {kBatch, {2}, {3}, {4}}, angles = {{1}, {1}, {3}, {8}};
+    const ValueId x = chain.value(ValueKind::input, heads), z = chain.value(ValueKind::input, heads);
+    const ValueId cos = chain.value(ValueKind::parameter, angles), sin = chain.value(ValueKind::parameter, angles);
+    chain.network.values[cos].trainable = false;
+    chain.network.values[sin].trainable = other == Other::trained;
+    const auto list = [&](int64_t item) {
+      const ValueId made = chain.number(0);
+      chain.network.values[made].constant = ConstantData{.ints = {item}};
+      return made;
+    };
+    const ValueId last = list(3), step = list(other == Other::every_second ? 2 : 1);
+    const auto part = [&](ValueId from, int64_t begin) {
+      return chain.node("Slice", {from, list(begin), list(begin + 4), last, step}, half);
+    };
+    const ValueId first = part(x, 0), second = part(other == Other::half_of_another ? z : x, 4);
+    const ValueId joined = other == Other::first_half_negated
+                               ? chain.node("Concat", {chain.node("Neg", {first}, half), second}, heads,
+                                            {{"axis", int64_t{-1}}})
+                               : chain.node("Concat", {chain.node("Neg", {second}, half), first}, heads,
+                                            {{"axis", int64_t{-1}}});
+    ValueId y = chain.node("Add",
+                           {chain.node("Mul", {x, cos}, heads), chain.node("Mul", {sin, joined}, heads)}, heads);
+    if (other == Other::read) y = chain.node("Add", {y, joined}, heads);
+    const std::string ops = chain.fused(y);
+    if (ops == "Rotary") CHECK(chain.last().inputs == std::vector{x, cos, sin});
+    return ops;
+  };
+  CHECK(made(Other::no) == "Rotary");
+  for (const Other other :
+       {Other::trained, Other::first_half_negated, Other::every_second, Other::half_of_another, Other::read})
+    CHECK(made(other).find("Rotary") == std::string::npos);
+}

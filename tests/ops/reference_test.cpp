@@ -266,6 +266,17 @@ TEST_CASE("gates as PyTorch's") {
   CHECK(distance(gated("Gelu"), {-0.0081, 0.158655, -0.30097, 0, 0.172866, -1.682689, 1.9545, 5}) < 1e-5);
 }
 
+TEST_CASE("pairs turned by angles as ONNX's RotaryEmbedding") {
+  const Values x = {1, 2, 3, 4, -1, 0.5, 2, -2}, cos = {0.8, 0.6, 1, 0}, sin = {0.6, -0.8, 0, 1};
+  const auto turned = [&](int64_t interleaved) {
+    const Sample sample{.inputs = {{.dims = {kBatch, {2}, {4}}}, {.dims = {{2}, {2}}}, {.dims = {{2}, {2}}}},
+                        .attributes = {{"interleaved", interleaved}}};
+    return Run("Rotary", sample, {x, cos, sin}).output();
+  };
+  CHECK(distance(turned(0), {-1, 4.4, 3, 0.8, -1, 2, 2, 0.5}) < 1e-6);
+  CHECK(distance(turned(1), {-0.4, 2.2, 5, 0, -1, 0.5, 2, 2}) < 1e-6);
+}
+
 TEST_CASE("dropout drops its share, scales the rest, and is another with each seed, iteration and round") {
   const Sample sample{.inputs = {{.dims = {kBatch, {40000}}}, {.kind = ValueKind::constant, .constant = {0.25}}}};
   const Values ones(40000, 1.0);

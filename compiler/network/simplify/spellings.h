@@ -21,7 +21,7 @@
 //   Max, Min of more than two     Max, Min of two, in a chain          Tile     Expand, Pad with mode wrap
 //   Pad with mode edge, reflect or wrap along several axes     a Pad for each axis
 //   Attention     ScaledDotProductAttention, or MatMul, Where, Softmax, MatMul
-//   RotaryEmbedding     Split, Mul, Add, Concat
+//   RotaryEmbedding     Rotary, or Split, Mul, Add, Concat
 //   TensorScatter     Split, Concat
 //   CastLike     Cast          RandomUniformLike, RandomNormalLike     RandomUniform, RandomNormal
 //   Resize with mode cubic, or with antialias     a MatMul with a constant matrix for each axis

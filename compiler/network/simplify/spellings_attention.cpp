@@ -2,7 +2,8 @@
 //
 //   Attention         ScaledDotProductAttention; with a softcap or large heads
 //                     Softmax(cap(Q · scale · Kᵀ), masked) · V   queries that share a key head are rows of one product
-//   RotaryEmbedding   (a cos - b sin, a sin + b cos) of the halves a and b, or of even and odd elements
+//   RotaryEmbedding   Rotary; with angles that are computed, and perhaps trained:
+//                     (a cos - b sin, a sin + b cos) of the halves a and b, or of even and odd elements
 //   TensorScatter     Concat of the unchanged and the new parts
 #include <fmt/format.h>
 
@@ -201,6 +202,13 @@ Result<Nodes> rotary_embedding(Writer& w) {
   const std::string x =
       flat ? w.write("Reshape", {w.input(0)}, "shape", {-1, w.x()[1].value, heads, size}) : w.input(0);
   const std::vector<std::string> parts = turned < size ? w.split(x, 3, {turned, size - turned}) : std::vector{x};
+  if (!w.is_computed(1) && !w.is_computed(2)) {
+    std::string y = w.write("Rotary", {parts[0], cos, sin});
+    w.set_integer("interleaved", interleaved ? 1 : 0);
+    if (turned < size) y = w.concat({y, parts[1]}, 3);
+    if (flat) w.write("Reshape", {y}, "shape", {-1, w.x()[1].value, heads * size});
+    return w.finish();
+  }
   std::string a, b;
   if (interleaved) {
     const auto every_second = [&](int64_t first) {
