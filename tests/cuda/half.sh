@@ -1,10 +1,13 @@
-# Trainers in fp16 on the emulation: losses as in fp32, the same bits under every budget, an overflow that is skipped and
-# recovers, a scale that grows, checkpoints that resume with the same bits.
+# Trainers in fp16 on the emulation: losses as in fp32, the same bits under every budget, an overflow that is skipped
+# and recovers, a scale that grows, checkpoints that resume with the same bits.
 . "$(dirname "$0")/emulated.bash"
 
 figure() { $python -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$@"; }
 # Of the iterations in a file of metrics: the values of a column.
-column() { $python -c 'import json, sys; print(*[l[sys.argv[2]] for l in map(json.loads, open(sys.argv[1])) if "loss" in l])' "$@"; }
+column() {
+  $python -c 'import json, sys
+print(*[line[sys.argv[2]] for line in map(json.loads, open(sys.argv[1])) if "loss" in line])' "$@"
+}
 is() { [[ "$1" == "$2" ]] || fail "$3: '$1', expected '$2'"; }
 
 # --- two matrix products, with Adam

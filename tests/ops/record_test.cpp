@@ -90,13 +90,14 @@ std::vector<std::vector<OperandDesc>> recorded_in_bf16(const Task& task, const K
                                          {"MaxPoolForward", slots({0, 1})},
                                          {"Reorder", slots({0, 1})}};
   constexpr std::string_view kOfBothTypes[] = {"BinaryAdd", "CastTo", "GatherForward", "MatMul"};
-  std::vector<std::vector<OperandDesc>> ways = ways_in(DataType::bf16, task, call, [&](std::span<const OperandDesc> operands) {
-    for (const OperandDesc& operand : operands)
-      if (operand.access == Access::update && operand.tensor.type == DataType::bf16) return false;
-    return has_narrow_kernel(call.name, operands) ||
-           std::any_of(std::begin(kOfLibraries), std::end(kOfLibraries),
-                       [&](const NarrowForm& form) { return form.kernel == call.name && takes(form, operands); });
-  });
+  std::vector<std::vector<OperandDesc>> ways =
+      ways_in(DataType::bf16, task, call, [&](std::span<const OperandDesc> operands) {
+        for (const OperandDesc& operand : operands)
+          if (operand.access == Access::update && operand.tensor.type == DataType::bf16) return false;
+        return has_narrow_kernel(call.name, operands) ||
+               std::any_of(std::begin(kOfLibraries), std::end(kOfLibraries),
+                           [&](const NarrowForm& form) { return form.kernel == call.name && takes(form, operands); });
+      });
   if (std::find(std::begin(kOfBothTypes), std::end(kOfBothTypes), call.name) != std::end(kOfBothTypes)) return ways;
   const auto size = [](const std::vector<OperandDesc>& operands) {
     return std::count_if(operands.begin(), operands.end(),
@@ -150,14 +151,14 @@ json cast_case(DataType narrow, bool narrows) {
   constexpr int64_t kCount = 1003;
   Buffer f32(4 * kCount);
   for (int64_t i = 0; i < kCount; ++i) {
-    const uint32_t bits = 0x3F800000U + static_cast<uint32_t>(i) * (i % 2 == 0 ? narrow == DataType::bf16 ? 0x8000U : 0x1000U : 0x1357U);
+    const uint32_t bits =
+        0x3F800000U + static_cast<uint32_t>(i) * (i % 2 == 0 ? narrow == DataType::bf16 ? 0x8000U : 0x1000U : 0x1357U);
     reinterpret_cast<float*>(f32.data())[i] = (i % 3 == 0 ? -1.0F : 1.0F) * std::bit_cast<float>(bits);
   }
   const Buffer halves = in_narrow(narrow, f32);
   for (int64_t i = 0; i < kCount && !narrows; ++i)
-    reinterpret_cast<float*>(f32.data())[i] =
-        widened(narrow == DataType::bf16 ? FileType::bf16 : FileType::f16,
-                reinterpret_cast<const uint16_t*>(halves.data())[i]);
+    reinterpret_cast<float*>(f32.data())[i] = widened(narrow == DataType::bf16 ? FileType::bf16 : FileType::f16,
+                                                      reinterpret_cast<const uint16_t*>(halves.data())[i]);
   const std::string type(name_of(narrow));
   const auto entry = [](const char* access, const std::string& type, const char* when, const Buffer& buffer) {
     return json{

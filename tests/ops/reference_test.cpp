@@ -498,8 +498,7 @@ TEST_CASE("an update with a negative factor changes nothing but a gradient that 
 
 TEST_CASE("steps of Adam and LAMB are counted without the iterations that were skipped") {
   for (const char* const name : {"AdamUpdate", "LambUpdate"}) {
-    KernelCall call{.name = name,
-                    .operands = {update(f32({3})), read(f32({3})), update(f32({3})), update(f32({3}))}};
+    KernelCall call{.name = name, .operands = {update(f32({3})), read(f32({3})), update(f32({3})), update(f32({3}))}};
     if (std::string_view(name) == "LambUpdate") call.operands.push_back(write(f32({1})));
     const auto stepped = [&](int64_t iteration, int64_t skipped) {
       std::vector<std::vector<float>> tensors = {
@@ -517,8 +516,8 @@ TEST_CASE("the scale of the gradient multiplies the gradient of the loss, not th
     run_once(call, {.gradient_scale = scale}, tensors);
     return tensors;
   };
-  const auto expect = [&](const KernelCall& call, const std::vector<std::vector<float>>& tensors, size_t gradient,
-                          float times) {
+  const auto expect =
+      [&](const KernelCall& call, const std::vector<std::vector<float>>& tensors, size_t gradient, float times) {
     INFO(call.name);
     const auto plain = run(call, tensors, 1), scaled = run(call, tensors, 64);
     for (size_t i = 0; i < plain.size(); ++i) {
@@ -531,8 +530,9 @@ TEST_CASE("the scale of the gradient multiplies the gradient of the loss, not th
     }
   };
   const TensorDesc one = f32({1}), rows = f32({2, 2});
-  expect({.name = "Mse", .attributes = {{"scale", 0.25}}, .operands = {read(rows), read(rows), write(one), write(rows)}},
-         {{1, 2, 3, 4}, {0, 0, 1, 8}, {0}, {0, 0, 0, 0}}, 3, 64);
+  expect(
+      {.name = "Mse", .attributes = {{"scale", 0.25}}, .operands = {read(rows), read(rows), write(one), write(rows)}},
+      {{1, 2, 3, 4}, {0, 0, 1, 8}, {0}, {0, 0, 0, 0}}, 3, 64);
   expect({.name = "BinaryCrossEntropy",
           .attributes = {{"scale", 0.25}},
           .operands = {read(rows), read(rows), write(one), write(one), write(rows)}},
