@@ -125,6 +125,16 @@ for state in bf16 int8; do
   same start.onnx state.onnx 0
 done
 
+# --- refused
+expect 2 plimsoll plan net.onnx --batch 8 --precision fp16 -o x.json
+says "--precision bf16 takes the same memory"
+expect 2 plimsoll plan net.onnx --batch 8 --keep-fp32 '*' -o x.json
+says "requires --precision bf16 or fp16"
+expect 2 fp32/train --data npy:x.npy,y.npy --init-scale 2
+says "does not scale its loss"
+expect 2 fp16/train --data npy:x.npy,y.npy --init-scale 0
+says "a number above 0"
+
 # --- attention on tensor cores, embeddings and layer normalization
 /usr/bin/env python3 -c 'import array, random
 random.seed(1); array.array("H", [random.randrange(64) for _ in range(2000)]).tofile(open("data.bin", "wb"))'
@@ -157,13 +167,3 @@ single, *halves = [json.loads(open(f"conv-{name}.jsonl").readline())["loss"] for
 print("first losses", single, halves)
 assert all(0 < abs(half - single) < 2e-3 * single for half in halves), (single, halves)
 PY
-
-# --- refused
-expect 2 plimsoll plan net.onnx --batch 8 --precision fp16 -o x.json
-says "--precision bf16 takes the same memory"
-expect 2 plimsoll plan net.onnx --batch 8 --keep-fp32 '*' -o x.json
-says "requires --precision bf16 or fp16"
-expect 2 fp32/train --data npy:x.npy,y.npy --init-scale 2
-says "does not scale its loss"
-expect 2 fp16/train --data npy:x.npy,y.npy --init-scale 0
-says "a number above 0"
