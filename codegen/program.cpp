@@ -327,6 +327,7 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
                : fmt::format("\n      .model_identity = {},", string_literal(source.options.model_identity))),
       classes(source.graph),
       (source.graph.correct.valid() ? std::string("true") : "false") +
+          (source.graph.factor.valid() ? ", .scales_loss = true" : "") +
           (sees_fixed_batch(source.graph) ? ", .whole_batches_only = true" : ""),
       plan.summary.iteration_seconds, string_literal(plan.costs),
       update_kernel(source.graph).empty()

@@ -137,12 +137,16 @@ StepId last_forward_step(const Source& source) {
 }
 
 // Loss and accuracy are read immediately, because the plan may reuse their bytes after the step that wrote them. With
-// several ranks, they are read after their reduction.
+// several ranks, they are read after their reduction. The factor of the gradients is the same on all ranks.
 std::string reports(const Source& source, StepId id) {
   const Step& step = source.plan.steps[id];
   const StepKind last = source.plan.ranks > 1 ? StepKind::reduce : StepKind::compute;
-  if (step.kind != last || step.recompute) return "";
   std::string text;
+  if (step.kind == StepKind::compute && source.graph.factor.valid())
+    for (const TensorId written : source.graph.tasks[step.task].writes())
+      if (written == source.graph.factor)
+        text += fmt::format("  r.read_factor({});\n", source.addresses.at(written, id).name);
+  if (step.kind != last || step.recompute) return text;
   for (const TensorId written : last == StepKind::reduce ? step.bucket : source.graph.tasks[step.task].writes()) {
     if (written == source.graph.loss)
       text += fmt::format("  r.read_loss({});\n", source.addresses.at(written, id).name);

@@ -13,7 +13,7 @@ struct AttentionShape {
   float scale = 1;
   int64_t left = -1, right = -1;  // AttentionAttrs
   bool additive = false;          // the mask is added to the scores; false: a 0 hides a key
-  bool mask_in_bf16 = false;
+  DataType mask_type = DataType::f32;  // of an additive mask
   int64_t mask_strides[4] = {};  // in elements; 0 along an axis that is broadcast
 
   AttentionShape(const AttentionAttrs& attrs, const TensorDesc& q, const TensorDesc& k, const TensorDesc& v,
@@ -30,7 +30,7 @@ struct AttentionShape {
         right(attrs.right) {
     if (mask.access == Access::absent) return;
     additive = is_real(mask.tensor.type);
-    mask_in_bf16 = mask.tensor.type == DataType::bf16;
+    mask_type = mask.tensor.type;
     int64_t stride = 1;
     for (size_t axis = 4, of_mask = mask.tensor.rank(); axis-- > 0 && of_mask-- > 0;) {
       mask_strides[axis] = mask.tensor.dim(of_mask) == 1 ? 0 : stride;

@@ -50,7 +50,11 @@ struct RunContext {
   // replayed. Null: the values above apply.
   const void* changing = nullptr;
   double loss_scale = 1;      // of a loss and its gradient: in an incomplete batch, the mean is over fewer samples
-  // Likewise for losses inside the model's own loss, by the trainer's input that holds their labels.
+  // Of the gradient of the loss, not of the loss itself: in fp16, so that small gradients are not rounded to zero. The
+  // factor of the updates undoes it (UnscaleFactor).
+  double gradient_scale = 1;
+  int64_t skipped = 0;  // iterations before this one whose updates were skipped: no steps of the optimizer
+  // As loss_scale, for losses inside the model's own loss, by the trainer's input that holds their labels.
   std::array<double, kLabelScales> label_scales = filled_label_scales();
   // an update leaves weight and state unchanged; it still clears the gradient if it normally does
   bool discard = false;

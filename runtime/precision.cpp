@@ -17,7 +17,7 @@ constexpr KernelFile kFiles[] = {
 };
 
 bool is_widened(const OperandDesc& operand) {
-  return operand.access != Access::absent && operand.tensor.type == DataType::bf16;
+  return operand.access != Access::absent && is_narrow(operand.tensor.type);
 }
 
 int64_t widened_bytes(const OperandDesc& operand) {
@@ -44,12 +44,13 @@ class WidenedKernel final : public Kernel {
       addresses_[i] = free;
       free += widened_bytes(operand);
       if (operand.access != Access::write)
-        widen_elements(context, operands[i], addresses_[i], operand.tensor.padded_elements());
+        widen_elements(context, operand.tensor.type, operands[i], addresses_[i], operand.tensor.padded_elements());
     }
     kernel_->run(context, addresses_.data(), free);
     for (size_t i = 0; i < operands_.size(); ++i)
       if (is_widened(operands_[i]) && operands_[i].access != Access::read)
-        narrow_elements(context, addresses_[i], operands[i], operands_[i].tensor.padded_elements());
+        narrow_elements(context, operands_[i].tensor.type, addresses_[i], operands[i],
+                        operands_[i].tensor.padded_elements());
   }
 
   int64_t workspace_found() const override {
@@ -65,10 +66,13 @@ class WidenedKernel final : public Kernel {
 
 }  // namespace
 
-bool takes(const Bf16Form& form, std::span<const OperandDesc> operands) {
+bool takes(const NarrowForm& form, std::span<const OperandDesc> operands) {
+  const DataType narrow = narrow_type(operands);
+  if (form.state && narrow != DataType::bf16) return false;
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].access == Access::absent) continue;
-    const bool reduced = operands[i].tensor.type == DataType::bf16;
+    const bool reduced = is_narrow(operands[i].tensor.type);
+    if (reduced && operands[i].tensor.type != narrow) return false;
     // What accumulates is f32: the gradient of a weight.
     if (!form.in_library && !form.state && reduced && operands[i].access == Access::update) return false;
     const size_t bit = std::min<size_t>(i, 31);  // the last stands for all further slots, too
@@ -85,8 +89,13 @@ bool is_elementwise(std::string_view kernel) {
          std::find(std::begin(kElementwise), std::end(kElementwise), found->file) != std::end(kElementwise);
 }
 
-bool uses_bf16(std::span<const OperandDesc> operands) {
+bool uses_narrow(std::span<const OperandDesc> operands) {
   return std::any_of(operands.begin(), operands.end(), is_widened);
+}
+
+DataType narrow_type(std::span<const OperandDesc> operands) {
+  const auto found = std::find_if(operands.begin(), operands.end(), is_widened);
+  return found == operands.end() ? DataType::f32 : found->tensor.type;
 }
 
 std::vector<OperandDesc> as_f32(std::span<const OperandDesc> operands) {

@@ -1,8 +1,9 @@
-// Kernels with operands in bf16. A backend has its own kernels for some of them. For all others, every operand in bf16
-// is widened to f32 in planned workspace, the kernel for f32 runs there, and results are rounded back. So each kernel
-// works in every precision, with the same results as a kernel that reads and writes bf16 and computes in f32.
+// Kernels with narrow operands: in bf16 or f16. A backend has its own kernels for some of them. For all others, every
+// narrow operand is widened to f32 in planned workspace, the kernel for f32 runs there, and results are rounded back.
+// So each kernel works in every precision, with the same results as a kernel that reads and writes bf16 and computes in
+// f32.
 //
-//   workspace  | bf16 operand 0 as f32 | bf16 operand 1 as f32 | … | workspace of the kernel for f32 |
+//   workspace  | narrow operand 0 as f32 | narrow operand 1 as f32 | … | workspace of the kernel for f32 |
 #pragma once
 
 #include <initializer_list>
@@ -18,24 +19,25 @@ inline constexpr std::string_view kWidened = "widened";
 
 // --- defined by the backend ---
 
-// Whether the backend may have kernels of this name for these operands, of which at least one is in bf16. Building them
+// Whether the backend may have kernels of this name for these operands, of which at least one is narrow. Building them
 // may still fail (KernelError) if the library lacks the shape.
-bool has_bf16_kernel(std::string_view kernel, std::span<const OperandDesc> operands);
+bool has_narrow_kernel(std::string_view kernel, std::span<const OperandDesc> operands);
 
-// Elements in memory order. On the context's stream; the host's are complete on return.
-void widen_elements(const RunContext& context, const std::byte* from, std::byte* to, int64_t elements);
-void narrow_elements(const RunContext& context, const std::byte* from, std::byte* to, int64_t elements);
+// Elements in memory order, from or to bf16 or f16. On the context's stream; the host's are complete on return.
+void widen_elements(const RunContext& context, DataType narrow, const std::byte* from, std::byte* to, int64_t elements);
+void narrow_elements(const RunContext& context, DataType narrow, const std::byte* from, std::byte* to,
+                     int64_t elements);
 
 // --- common to all backends ---
 
-// A kernel in bf16: the slots whose operands must be in bf16 if they are present, as bits. Other operands are in f32 or
-// of whole numbers, or may be either if `either` has their bit.
-struct Bf16Form {
+// A kernel for bf16 or f16, with all narrow operands of one type: the slots whose operands must be narrow if they are
+// present, as bits. Other operands are in f32 or of whole numbers, or may be either if `either` has their bit.
+struct NarrowForm {
   std::string_view kernel;
   uint32_t reduced;
   uint32_t either = 0;
-  bool in_library = false;  // it may also accumulate in bf16
-  bool state = false;       // what is in bf16 is optimizer state, rounded at random (runtime/reduced_state.h)
+  bool in_library = false;  // it may also accumulate in the narrow type
+  bool state = false;       // what is narrow is optimizer state in bf16, rounded at random (runtime/reduced_state.h)
 };
 
 constexpr uint32_t slots(std::initializer_list<int> list) {
@@ -44,12 +46,14 @@ constexpr uint32_t slots(std::initializer_list<int> list) {
   return bits;
 }
 
-bool takes(const Bf16Form& form, std::span<const OperandDesc> operands);
+bool takes(const NarrowForm& form, std::span<const OperandDesc> operands);
 
 // Whether every backend defines the kernel of this name by a function of one element: {x, y} or {a, dy, dx}.
 bool is_elementwise(std::string_view kernel);
 
-bool uses_bf16(std::span<const OperandDesc> operands);
+bool uses_narrow(std::span<const OperandDesc> operands);
+// Of the first narrow operand; f32: there is none.
+DataType narrow_type(std::span<const OperandDesc> operands);
 std::vector<OperandDesc> as_f32(std::span<const OperandDesc> operands);
 // `offered`: the algorithms for as_f32(operands).
 std::vector<Algorithm> on_widened(std::vector<Algorithm> offered, std::span<const OperandDesc> operands);
@@ -64,8 +68,8 @@ struct InAnyPrecision {
   using Attrs = typename K::Attrs;
 
   static std::vector<Algorithm> algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-    if (!uses_bf16(operands)) return K::algorithms(attrs, operands);
-    if (has_bf16_kernel(K::kName, operands)) {
+    if (!uses_narrow(operands)) return K::algorithms(attrs, operands);
+    if (has_narrow_kernel(K::kName, operands)) {
       try {
         return K::algorithms(attrs, operands);
       } catch (const KernelError&) {
@@ -77,7 +81,7 @@ struct InAnyPrecision {
 
   static std::unique_ptr<Kernel> make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                       std::string_view algorithm) {
-    if (!uses_bf16(operands)) return K::make(attrs, operands, algorithm);
+    if (!uses_narrow(operands)) return K::make(attrs, operands, algorithm);
     const std::string named(algorithm.empty() ? algorithms(attrs, operands).front().name : algorithm);
     if (!named.starts_with(kWidened)) return K::make(attrs, operands, named);
     return on_widened(K::make(attrs, as_f32(operands), without_widened(named)), operands);

@@ -89,6 +89,7 @@ struct Program {
   const char* model_identity = "";  // SHA-256 of the whole model without its parameters' values; "": not checked
   int64_t classes = 0;             // labels are in [0, classes); 0: targets are not classes
   bool counts_correct = false;     // read_correct is called
+  bool scales_loss = false;        // in fp16: read_factor is called
   bool whole_batches_only = false; // its steps require exactly this number of samples
   double predicted_seconds = 0;    // of an iteration; 0: unknown
   const char* predicted_by = "";   // profiled | modelled

@@ -133,4 +133,6 @@ Round& Round::read_correct(int64_t offset) {
   return tell({.kind = Command::Kind::read_correct, .read_on = stream_of_loss(), .offset = offset});
 }
 
+Round& Round::read_factor(int64_t offset) { return tell({.kind = Command::Kind::read_factor, .offset = offset}); }
+
 }  // namespace plimsoll

@@ -33,7 +33,10 @@ struct BucketPart {
 };
 
 struct Command {
-  enum class Kind : uint8_t { run, again, update, load, offload, prefetch, reduce, total, read_loss, read_correct };
+  enum class Kind : uint8_t {
+    run, again, update, load, offload, prefetch, reduce, total,  // steps
+    read_loss, read_correct, read_factor,                        // readings
+  };
   Kind kind = Kind::run;
   bool training_only = false;  // skipped in evaluation
   bool with_updates = false;   // of a copy: skipped in rounds without updates
@@ -58,19 +61,22 @@ struct Command {
       case Kind::reduce:
       case Kind::total: return Stream::comm;
       case Kind::read_loss:
-      case Kind::read_correct: return read_on;
+      case Kind::read_correct:
+      case Kind::read_factor: return read_on;
       default: return Stream::compute;
     }
   }
   int64_t load_bytes(int64_t samples) const { return whole ? bytes : bytes * samples; }
   bool adds_up() const { return kind == Kind::reduce || kind == Kind::total; }
   // Steps that only the last round of an iteration has.
-  bool of_last_round() const { return with_updates || kind == Kind::update || kind == Kind::reduce; }
+  bool of_last_round() const {
+    return with_updates || kind == Kind::update || kind == Kind::reduce || kind == Kind::read_factor;
+  }
   // Whether a round runs the step; `last`: it is the last round of its iteration.
   bool wanted(bool training, bool last) const {
     return (training || !training_only) && (last ? !for_next : !of_last_round());
   }
-  bool is_step() const { return kind != Kind::read_loss && kind != Kind::read_correct; }
+  bool is_step() const { return kind < Kind::read_loss; }
 };
 
 // Executes each command when it is recorded.
@@ -117,6 +123,8 @@ class Round {
   // Reads the round's share of the loss, and of the correctly classified samples, before their bytes are reused.
   Round& read_loss(int64_t offset);
   Round& read_correct(int64_t offset);
+  // In the last round: reads the factor of all gradients, which an update has computed.
+  Round& read_factor(int64_t offset);
 
   // With a runner: the next command is again the first of a round.
   void begin_again() { told_ = 0; }

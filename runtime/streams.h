@@ -50,6 +50,7 @@ struct RoundJob {
 struct RoundResult {
   double loss = 0;
   double correct = 0;
+  double factor = 1;         // of the gradients, in the last round of a program that scales its loss
   double stall_seconds = 0;  // the compute stream waiting for copies, as far as the backend measures
   double reduce_seconds = 0;  // reductions over ranks, including the wait for the slowest rank; likewise
   // why a round that should be recorded was issued step by step; valid as long as the streams

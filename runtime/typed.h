@@ -15,7 +15,10 @@ template <class Body>
 decltype(auto) by_type(DataType type, Body body) {
   switch (type) {
     case DataType::f32: break;
-    case DataType::bf16: case DataType::q8: case DataType::uq8: break;  // no such operand gets here: bf16 is widened
+    case DataType::bf16:
+    case DataType::f16:
+    case DataType::q8:
+    case DataType::uq8: break;  // bf16 and f16 are widened
     case DataType::i32: return body(int32_t{});
     case DataType::i64: return body(int64_t{});
     case DataType::u8: return body(uint8_t{});
@@ -43,7 +46,7 @@ inline float float_of(double value) {
 
 template <class T>
 T number_as(double value) {
-  if constexpr (std::is_convertible_v<float, T> && !std::is_integral_v<T>) return float_of(value);  // float, Bf16
+  if constexpr (std::is_convertible_v<float, T> && !std::is_integral_v<T>) return float_of(value);  // float, Bf16, F16
   else return static_cast<T>(value);
 }
 

@@ -117,7 +117,7 @@ class Implements {
   // The bytes that a part of a tensor would have in f32. {-1, -1}: it does not begin or end between two elements.
   static Block in_f32(DataType stored, Block part) {
     constexpr Block kNone{-1, -1};
-    if (stored == DataType::bf16) {
+    if (is_narrow(stored)) {
       const bool even = part.offset % 2 == 0 && part.bytes % 2 == 0;
       return even ? Block{2 * part.offset, 2 * part.bytes} : kNone;
     }

@@ -30,7 +30,7 @@ struct Device {
   int64_t process_bytes = 0;  // cuda: bytes that a process takes before its first allocation; an assumption
   double flops_per_second = 0;  // peak, f32, without tensor cores
   double tf32_flops_per_second = 0;  // dense peak of tensor cores on f32 operands; 0: not supported
-  double bf16_flops_per_second = 0;  // the same on bf16 operands, with sums in f32
+  double bf16_flops_per_second = 0;  // the same on bf16 or f16 operands, with sums in f32
   double memory_bytes_per_second = 0;
   // Copies to pinned host memory and back: bytes per second of each direction, and the latency of a copy.
   double d2h_bytes_per_second = 0, h2d_bytes_per_second = 0, link_latency_seconds = 0;

@@ -40,11 +40,10 @@ std::optional<AlgorithmCost> on_tensor_cores(const Device& device, double peak, 
                                   (turned > 0 ? 3 : 1) * device.launch_seconds};
 }
 
-// Both factors are in bf16. They are the first two operands of every such kernel. Attention has not been measured in
-// bf16, so its time is that in TF32.
-std::optional<AlgorithmCost> bf16_algorithm(const Device& device, const Task& task, int64_t samples) {
-  if (task.operands.size() < 2 || task.operands[0].type.type != DataType::bf16 ||
-      task.operands[1].type.type != DataType::bf16)
+// Both factors are in bf16 or f16, which tensor cores multiply at one rate. They are the first two operands of every
+// such kernel. Attention has not been measured in bf16, so its time is that in TF32.
+std::optional<AlgorithmCost> narrow_algorithm(const Device& device, const Task& task, int64_t samples) {
+  if (task.operands.size() < 2 || !is_narrow(task.operands[0].type.type) || !is_narrow(task.operands[1].type.type))
     return {};
   if (is_attention(task))
     return on_tensor_cores(device, device.tf32_flops_per_second, device.efficiency.tf32, task, samples);
@@ -55,7 +54,7 @@ std::optional<AlgorithmCost> bf16_algorithm(const Device& device, const Task& ta
 }  // namespace
 
 std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task& task, int64_t samples) {
-  if (const std::optional<AlgorithmCost> bf16 = bf16_algorithm(device, task, samples)) return {*bf16};
+  if (const std::optional<AlgorithmCost> narrow = narrow_algorithm(device, task, samples)) return {*narrow};
   if (const auto shape = convolution_of(task, samples)) return convolution_algorithms(device, *shape);
   const double flops = static_cast<double>(task.flops.at(samples)),
                bytes = static_cast<double>(task.bytes_moved(samples));
@@ -75,8 +74,7 @@ std::optional<AlgorithmCost> tf32_algorithm(const Device& device, const Task& ta
 double widening_seconds(const Device& device, const Task& task, int64_t samples) {
   int64_t bytes = 0;
   for (const Operand& operand : task.operands)
-    if (operand.access != Access::absent && operand.type.type == DataType::bf16)
-      bytes += operand.type.at(samples).bytes();
+    if (operand.access != Access::absent && is_narrow(operand.type.type)) bytes += operand.type.at(samples).bytes();
   return 4.0 * static_cast<double>(bytes) / (device.memory_bytes_per_second * device.efficiency.memory);
 }
 

@@ -19,8 +19,8 @@ std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task&
 // if the device has none, or the task is neither.
 std::optional<AlgorithmCost> tf32_algorithm(const Device& device, const Task& task, int64_t samples);
 
-// What an algorithm on f32 copies of bf16 operands (runtime/precision.h) takes more than one that reads them: they are
-// read and written as f32 once more.
+// What an algorithm on f32 copies of narrow operands (runtime/precision.h) takes more than one that reads them: they
+// are read and written as f32 once more.
 double widening_seconds(const Device& device, const Task& task, int64_t samples);
 
 LinkRates link_rates(const Device& device);

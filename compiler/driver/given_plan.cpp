@@ -60,6 +60,7 @@ Status take_facts(PlanningRequest& asked, const Plan& plan) {
   model.target = plan.target_kind;
   model.precision = precision;
   if (precision == "bf16") model.network.precision.precision = Precision::bf16;
+  if (precision == "fp16") model.network.precision.precision = Precision::fp16;
   return {};
 }
 

@@ -66,7 +66,7 @@ Status as_read(NetworkWork&) { return {}; }
 
 bool always(const NetworkWork&) { return true; }
 bool unless_paper(const NetworkWork& work) { return !work.as_paper; }
-bool if_bf16(const NetworkWork& work) {
+bool if_narrow(const NetworkWork& work) {
   return !work.as_paper && work.asked.of_model.network.precision.precision != Precision::fp32;
 }
 
@@ -77,8 +77,8 @@ constexpr NetworkPass kPasses[] = {
     // From here on, what is trained is fixed.
 
     {kFusePass, "compute the same function with fewer nodes", NetworkStage::trainable, unless_paper, fused},
-    {"assign_precision", "with --precision bf16: decide which values are stored in bf16", NetworkStage::fused, if_bf16,
-     precise},
+    {"assign_precision", "with --precision bf16 or fp16: decide which values are stored so", NetworkStage::fused,
+     if_narrow, precise},
     {kLayoutPass, "decide how each value lies in memory", NetworkStage::fused, unless_paper, laid_out},
     // From here on, the network does not change.
 };

@@ -15,13 +15,16 @@
 namespace plimsoll {
 namespace {
 
-// As Plan::precision. A dump that planning continues from may be in bf16 whatever the flags say, and the graphs of
-// papers are in fp32.
+// As Plan::precision. A dump that planning continues from may be in bf16 or fp16 whatever the flags say, and the graphs
+// of papers are in fp32.
 std::string precision_of(const TaskGraph& graph, const ModelRequest& model) {
-  const auto in_bf16 = [](const Tensor& tensor) {
-    return tensor.kind != TensorKind::optimizer_state && tensor.type.type == DataType::bf16;
+  const auto holds = [&](DataType type) {
+    return std::any_of(graph.tensors.begin(), graph.tensors.end(), [&](const Tensor& tensor) {
+      return tensor.kind != TensorKind::optimizer_state && tensor.type.type == type;
+    });
   };
-  if (std::any_of(graph.tensors.begin(), graph.tensors.end(), in_bf16)) return "bf16";
+  if (holds(DataType::f16)) return "fp16";
+  if (holds(DataType::bf16)) return "bf16";
   return model.precision == "tf32" ? "tf32" : "";
 }
 

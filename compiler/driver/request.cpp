@@ -80,11 +80,14 @@ Status check_usage(const ModelRequest& request) {
   if (request.target == "host" && (request.layout == "nchw" || request.layout == "nhwc"))
     return usage(fmt::format("--layout {} is for GPUs; the host supports plain, nChw8c and nChw16c",
                              request.layout));
-  constexpr std::array kPrecisions = {"fp32", "tf32", "bf16"};
+  constexpr std::array kPrecisions = {"fp32", "tf32", "bf16", "fp16"};
   if (std::find(kPrecisions.begin(), kPrecisions.end(), request.precision) == kPrecisions.end())
-    return usage(fmt::format("--precision is '{}'; expected fp32, tf32 or bf16", request.precision));
+    return usage(fmt::format("--precision is '{}'; expected fp32, tf32, bf16 or fp16", request.precision));
   if (request.precision == "tf32" && request.target != "cuda")
     return usage("--precision tf32 is for GPUs; the host computes in fp32 or bf16");
+  if (request.precision == "fp16" && request.target != "cuda")
+    return usage(
+        "--precision fp16 is for GPUs; on the host, --precision bf16 takes the same memory and needs no loss scaling");
   constexpr std::array kStates = {"fp32", "bf16", "int8"};
   const std::string& state = request.optimizer_state;
   if (std::find(kStates.begin(), kStates.end(), state) == kStates.end())
@@ -93,8 +96,8 @@ Status check_usage(const ModelRequest& request) {
     return usage(fmt::format("--optimizer-state {} has no effect: --optimizer sgd keeps no state", state));
   if (state == "int8" && request.optimizer == OptimizerKind::lamb)
     return usage("--optimizer-state int8 is not for --optimizer lamb, which reads its state twice; lamb supports bf16");
-  if (request.precision != "bf16" && !request.network.precision.keep_fp32.empty())
-    return usage("--keep-fp32 requires --precision bf16");
+  if (request.precision != "bf16" && request.precision != "fp16" && !request.network.precision.keep_fp32.empty())
+    return usage("--keep-fp32 requires --precision bf16 or fp16");
   if (request.threads && (*request.threads < 1 || *request.threads > 1024))
     return usage(fmt::format("--threads is {}; expected 1 to 1024", *request.threads));
   constexpr double kMost = std::numeric_limits<float>::max();  // kernels compute with it in f32

@@ -29,7 +29,7 @@ struct ModelRequest {
   std::optional<double> clip_norm = {};  // absent: no clipping
   std::string optimizer_state = "fp32";  // fp32, bf16, int8
   std::string target = "host";           // host, cuda
-  std::string precision = "fp32";        // fp32, tf32, bf16; network.precision says the same of what is stored
+  std::string precision = "fp32";        // fp32, tf32, bf16, fp16; network.precision says the same of what is stored
   bool nondeterministic = false;
   std::optional<int64_t> threads = {};  // of the trainer; absent: the processors available to this process
   std::map<std::string, int64_t> dims = {};  // sizes of symbolic dimensions other than the batch

@@ -60,7 +60,7 @@ struct AttributePrinter {
 std::string line_of(const Value& value) {
   std::string line = fmt::format("value {} {} {}", spelled_tensor(value.name),
                                  kValueKinds[static_cast<size_t>(value.kind)], to_string(value.type));
-  if (value.reduced) line += " in_bf16";
+  if (is_narrow(value.reduced)) line += fmt::format(" in_{}", name_of(value.reduced));
   if (value.trainable) line += " trainable";
   if (value.undecided) line += " undecided";
   if (value.causal != CausalMask::none)
@@ -143,7 +143,8 @@ class NetworkParser {
     if (!cursor_.error()) values_.add(cursor_, value.name, id);
     value.kind = static_cast<ValueKind>(one_of(kValueKinds, "kind of value"));
     value.type = read_type(cursor_, 1);
-    value.reduced = cursor_.accept_word("in_bf16");
+    for (const DataType reduced : {DataType::bf16, DataType::f16})
+      if (cursor_.accept_word(fmt::format("in_{}", name_of(reduced)))) value.reduced = reduced;
     value.trainable = cursor_.accept_word("trainable");
     value.undecided = cursor_.accept_word("undecided");
     if (cursor_.accept_word("causal")) value.causal = static_cast<CausalMask>(one_of(kCausalMasks, "causal mask"));
@@ -151,9 +152,9 @@ class NetworkParser {
     if (cursor_.accept("=")) value.constant = constant();
     if (!cursor_.error() && value.constant.has_value() != (value.kind == ValueKind::constant))
       cursor_.fail("only constants have elements");
-    if (!cursor_.error() && value.reduced &&
+    if (!cursor_.error() && is_narrow(value.reduced) &&
         (value.kind != ValueKind::intermediate || value.type.type != DataType::f32))
-      cursor_.fail("only f32 outputs of nodes are stored in bf16");
+      cursor_.fail(fmt::format("only f32 outputs of nodes are stored in {}", name_of(value.reduced)));
     if (!cursor_.error() && value.constant) check_size(value);
     made_.push_back(value.kind != ValueKind::intermediate);
     network_.values.push_back(std::move(value));

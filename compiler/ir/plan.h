@@ -18,7 +18,7 @@ struct PlanTensor {
   std::string name = {};
   int64_t bytes = 0;
   TensorKind kind = TensorKind::activation;
-  DataType reduced = DataType::f32;  // bf16, q8, uq8: of real numbers that are stored so, instead of in f32
+  DataType reduced = DataType::f32;  // bf16, f16, q8, uq8: of real numbers that are stored so, instead of in f32
   bool persistent = false;  // resident in the arena for the whole run
   // Offset in the host pool if the tensor resides there and is in the arena only while tasks access it: a weight,
   // optimizer state or, with several rounds, a weight gradient. -1: it does not.
@@ -156,7 +156,7 @@ struct Plan {
   std::string device = {};
   std::string costs = {};        // profiled | modelled
   std::map<std::string, std::string> libraries = {};
-  std::string precision = {};    // tf32 or bf16; empty: fp32
+  std::string precision = {};        // tf32, bf16 or fp16; empty: fp32
   std::string optimizer_state = {};  // bf16 or int8; empty: fp32
   std::string attention = {};    // as TaskGraph::attention; then, if the planner has chosen, a colon and why
   std::string layout = {};       // of images, if there was a choice: which one, and why

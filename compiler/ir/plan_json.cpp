@@ -198,9 +198,9 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
                       .kind = read.word<TensorKind>(item, "kind")};
     if (const Place type = JsonReader::field(item, "type"); type.json) {
       const std::string name = read.text(item, "type");
-      for (const DataType reduced : {DataType::bf16, DataType::q8, DataType::uq8})
+      for (const DataType reduced : kReducedTypes)
         if (name == name_of(reduced)) tensor.reduced = reduced;
-      if (!read.error() && !is_reduced(tensor.reduced)) read.complain(type, "is not bf16, q8 or uq8");
+      if (!read.error() && !is_reduced(tensor.reduced)) read.complain(type, "is not bf16, f16, q8 or uq8");
     }
     const Place home = JsonReader::field(item, "home_offset");
     if (home.json) {

@@ -122,6 +122,7 @@ struct TaskGraph {
   TensorId loss = {};                      // f32[1]: the share of this round (and rank) in the iteration's mean loss
   TensorId correct = {};                   // f32[1]: samples whose largest logit is the label's; invalid for mse
   TensorId output = {};                    // the model's first output (logits)
+  TensorId factor = {};  // f32[1]: in fp16, of all gradients; negative if the updates are skipped. Otherwise invalid
 };
 
 // The task as it is recomputed: saved tensors are read, every tensor is read once, and updates are omitted. A task that

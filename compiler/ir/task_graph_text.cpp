@@ -103,7 +103,8 @@ class TaskGraphParser {
     if (cursor_.accept_word("loss")) return void(graph_.loss = known_tensor());
     if (cursor_.accept_word("correct")) return void(graph_.correct = known_tensor());
     if (cursor_.accept_word("output")) return void(graph_.output = known_tensor());
-    cursor_.fail("expected tensor, task, input, parameter, loss, correct or output");
+    if (cursor_.accept_word("factor")) return void(graph_.factor = known_tensor());
+    cursor_.fail("expected tensor, task, input, parameter, loss, correct, output or factor");
   }
 
   TensorId known_tensor() { return read_tensor(cursor_, tensors_); }
@@ -293,6 +294,7 @@ std::string to_text(const TaskGraph& graph) {
   if (graph.loss.valid()) text += fmt::format("loss {}\n", name(graph.loss));
   if (graph.correct.valid()) text += fmt::format("correct {}\n", name(graph.correct));
   if (graph.output.valid()) text += fmt::format("output {}\n", name(graph.output));
+  if (graph.factor.valid()) text += fmt::format("factor {}\n", name(graph.factor));
   return text;
 }
 

@@ -37,7 +37,7 @@ TensorType read_type(TextCursor& cursor, int64_t batch) {
   size_t at = 0;
   while (at < kDataTypeNames.size() && kDataTypeNames[at] != word) ++at;
   if (at == kDataTypeNames.size())
-    cursor.fail(fmt::format("'{}'; expected one of f32, i32, i64, u8, bf16, q8, uq8", word));
+    cursor.fail(fmt::format("'{}'; expected one of {}", word, fmt::join(kDataTypeNames, ", ")));
   else type.type = static_cast<DataType>(at);
   cursor.expect("[");
   while (!cursor.error() && !cursor.accept("]")) {

@@ -4,7 +4,7 @@
 //   put_samples_first  inputs with samples first, as they are fed (samples_first.h); import_onnx runs these two
 //   make_trainable     adds the loss; decides what is trained, and which layers are in evaluation mode
 //   fuse               fewer nodes for the same function
-//   assign_precision   which values are stored in bf16 (precision.h)
+//   assign_precision   which values are stored in bf16 or f16 (precision.h)
 //   assign_layouts     the memory layout of each value (layout.h), by choose_layouts if times decide (layout_choice.h)
 //
 // Each step requires the ones before it. Layouts are not part of a function here, because they need a target and costs.

@@ -14,7 +14,7 @@ namespace {
 bool is_number(const TensorType& type) { return type.elements() == Affine{.fixed = 1}; }
 
 bool has_reduced_result(const Network& network, const Node& node) {
-  const auto reduced = [&](ValueId id) { return id.valid() && network.values[id].reduced; };
+  const auto reduced = [&](ValueId id) { return id.valid() && is_narrow(network.values[id].reduced); };
   switch (find_op(node.op)->precision) {
     case PrecisionRule::products: return true;
     case PrecisionRule::rows:
@@ -29,6 +29,7 @@ bool has_reduced_result(const Network& network, const Node& node) {
 
 Status assign_precision(Network& network, const PrecisionRequest& request) {
   if (request.precision == Precision::fp32) return {};
+  const DataType narrow = request.precision == Precision::bf16 ? DataType::bf16 : DataType::f16;
   std::vector<bool> matched(request.keep_fp32.size());
   for (Node& node : network.nodes) {
     bool kept = false;
@@ -40,7 +41,8 @@ Status assign_precision(Network& network, const PrecisionRequest& request) {
     for (const ValueId output : node.outputs) {
       if (!output.valid()) continue;
       Value& value = network.values[output];
-      value.reduced = reduced && value.type.type == DataType::f32 && !is_number(value.type);
+      const bool is_stored_so = reduced && value.type.type == DataType::f32 && !is_number(value.type);
+      value.reduced = is_stored_so ? narrow : DataType::f32;
     }
   }
   for (size_t i = 0; i < matched.size(); ++i)

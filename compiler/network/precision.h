@@ -1,8 +1,8 @@
-// What: decides which values are stored in bf16 instead of f32.
+// What: decides which values are stored in bf16 or f16 instead of f32.
 // Before: fuse. Every value is f32 or of whole numbers, as in the model.
-// After:  Value::reduced of every output of a node says whether the value, and its gradient, are bf16 in the arena. The
-//         types, and what operators infer, remain f32: bf16 is a way to store an f32 value. build_task_graph casts the
-//         factors of products (ops/task_builder.h).
+// After:  Value::reduced of every output of a node is the type in which the value, and its gradient, are stored. The
+//         types, and what operators infer, remain f32: bf16 is a way to store an f32 value, and f16 another.
+//         build_task_graph casts the factors of products (ops/task_builder.h).
 // Why here: fused nodes have no values in between. Layouts are chosen by times, which depend on the precision.
 //
 //   x f32 ─ cast ─► bf16 ─┐                     Weights, their gradients, the optimizer's state, statistics and losses
@@ -11,7 +11,8 @@
 //                                               recomputes or offloads its result.
 //
 // Each operator has a rule (Op::precision). PyTorch's autocast has the same products; it stores results of norms,
-// softmax and sums with an f32 operand in f32, which bf16 here halves.
+// softmax and sums with an f32 operand in f32, which bf16 here halves. f16 is for the same values; its gradients need a
+// scale (training/update.h).
 #pragma once
 
 #include <string>
@@ -22,7 +23,7 @@
 
 namespace plimsoll {
 
-enum class Precision { fp32, bf16 };
+enum class Precision { fp32, bf16, fp16 };
 
 struct PrecisionRequest {
   Precision precision = Precision::fp32;

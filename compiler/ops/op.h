@@ -38,8 +38,9 @@ enum class SamplesRule {
   first_input  // input 0 is multiplied by weights, sample by sample
 };
 
-// In which precision an operator's results are stored, if the precision is bf16 (network/precision.h). Every kernel
-// computes in f32, whatever its operands' type; products multiply in bf16 and add in f32.
+// In which precision an operator's results are stored, if the precision is bf16, or likewise fp16
+// (network/precision.h). Every kernel computes in f32, whatever its operands' type; products multiply in bf16 and add
+// in f32.
 enum class PrecisionRule {
   follows,   // bf16 if a real input is
   products,  // bf16; the inputs of Op::factors are cast to it

@@ -144,6 +144,7 @@ void forward_class_loss(TaskBuilder& build, std::string kernel) {
   else if (!fed) attrs.counts = true;
   else attrs.scale = 1.0 / static_cast<double>(build.batch() * (fed->end - fed->first));
   if (fed && is_term) attrs.fed = fed->index;
+  attrs.term = is_term;
   const auto gradient = [&] {
     if (!is_term) return build.write_gradient(0);
     return build.wants_gradient(0) ? build.write_stash("slope", scores) : Operand{};

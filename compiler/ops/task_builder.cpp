@@ -28,34 +28,35 @@ Operand TaskBuilder::read_input(size_t i) {
   const ValueId value = node_->node().inputs[i];
   PLIMSOLL_CHECK(tensor_of_[value].valid(), fmt::format("{}: input {} has no tensor", node_->describe(), i));
   if (is_cast_factor(i))
-    return operand(cast_factor(value), Access::read, stored_as(network_.values[value].type, DataType::bf16));
+    return operand(cast_factor(value), Access::read, stored_as(network_.values[value].type, type_of_results()));
   return operand(tensor_of_[value], Access::read, stored_type(value));
 }
 
 TensorType TaskBuilder::stored_type(ValueId value) const {
   const Value& meaning = network_.values[value];
-  return meaning.reduced ? stored_as(meaning.type, DataType::bf16) : meaning.type;
+  return is_narrow(meaning.reduced) ? stored_as(meaning.type, meaning.reduced) : meaning.type;
 }
 
-bool TaskBuilder::has_reduced_result() const {
-  const std::vector<ValueId>& outputs = node_->node().outputs;
-  return std::any_of(outputs.begin(), outputs.end(),
-                     [&](ValueId id) { return id.valid() && network_.values[id].reduced; });
+DataType TaskBuilder::type_of_results() const {
+  for (const ValueId id : node_->node().outputs)
+    if (id.valid() && is_narrow(network_.values[id].reduced)) return network_.values[id].reduced;
+  return DataType::f32;
 }
 
 bool TaskBuilder::is_cast_factor(size_t input) const {
   const Node& node = node_->node();
   const FixedList<size_t, 3>& factors = find_op(node.op)->factors;
-  return has_reduced_result() && std::find(factors.begin(), factors.end(), input) != factors.end() &&
+  return is_narrow(type_of_results()) && std::find(factors.begin(), factors.end(), input) != factors.end() &&
          graph_.tensors[tensor_of_[node.inputs[input]]].type.type == DataType::f32;
 }
 
 TensorId TaskBuilder::cast_factor(ValueId value) {
-  const auto [at, is_new] = casts_.try_emplace(value);
+  const DataType narrow = type_of_results();
+  const auto [at, is_new] = casts_.try_emplace({value, narrow});
   if (!is_new) return at->second;
   const TensorId given = tensor_of_[value];
-  const TensorType type = network_.values[value].type, cast = stored_as(type, DataType::bf16);
-  at->second = add_tensor({.name = graph_.tensors[given].name + ".bf16", .type = cast});
+  const TensorType type = network_.values[value].type, cast = stored_as(type, narrow);
+  at->second = add_tensor({.name = fmt::format("{}.{}", graph_.tensors[given].name, name_of(narrow)), .type = cast});
   task({.kernel = "CastTo",
         .attributes = to_attributes(CastAttrs{}),
         .operands = {operand(given, Access::read, type), operand(at->second, Access::write, cast)},
@@ -195,8 +196,7 @@ void TaskBuilder::give_gradient(size_t input, const Operand& made) {
 }
 
 Operand TaskBuilder::write_scratch(const std::string& what, const TensorType& type) {
-  const bool reduced = has_reduced_result() && type.type == DataType::f32;
-  const TensorType stored = reduced ? stored_as(type, DataType::bf16) : type;
+  const TensorType stored = type.type == DataType::f32 ? stored_as(type, type_of_results()) : type;
   const TensorId tensor =
       add_tensor({.name = node_->node().name + "." + what, .kind = TensorKind::activation_gradient, .type = stored});
   return operand(tensor, Access::write, stored);

@@ -49,8 +49,8 @@ class TaskBuilder {
   // all samples are in one round, because some node needs them all at once
   bool batch_is_whole() const { return batch_is_whole_; }
 
-  // Absent if the optional input is omitted. A factor of a product in bf16 is read as bf16 (Op::factors): the first
-  // such node adds a task that casts it.
+  // Absent if the optional input is omitted. A factor of a product in bf16 or f16 is read as such (Op::factors): the
+  // first such node adds a task that casts it.
   Operand read_input(size_t i);
   Operand update_input(size_t i);  // a statistic that the forward task updates
   // Input i selects rows: the trainer checks that the values it feeds are in [0, bound). No effect for a value that a
@@ -106,8 +106,9 @@ class TaskBuilder {
   void settle_element_types();
 
  private:
-  TensorType stored_type(ValueId value) const;  // bf16 if Value::reduced
-  bool has_reduced_result() const;  // of the current node, whose first output may be unused
+  TensorType stored_type(ValueId value) const;  // as Value::reduced says
+  // Of the current node's results, whose first may be unused: bf16, f16, or f32 if none is reduced.
+  DataType type_of_results() const;
   // Lets the task that writes `more` add `before` to it, if it can; the sum is then in `more`.
   bool joined(TensorId before, TensorId more);
   bool is_cast_factor(size_t input) const;
@@ -128,7 +129,8 @@ class TaskBuilder {
   bool joins_ = false;
   std::map<TensorId, TaskId> may_add_;  // by gradient that the current node wrote: the task, if it can add
   std::map<std::pair<NodeId, std::string>, Operand> stashes_;
-  std::map<ValueId, TensorId> casts_;  // of values that are stored in f32, and read by products in bf16
+  // Of values that are stored in f32, and read by products in bf16 or f16.
+  std::map<std::pair<ValueId, DataType>, TensorId> casts_;
   // Gradients of weights that the current node reads as data.
   std::set<TensorId> gradients_of_data_;
   // Second contributions of the current node, added in leave_backward().

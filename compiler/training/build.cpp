@@ -114,7 +114,12 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
                        .gradient = builder.gradient_of(id)});
   }
   const double clip_norm = options.optimizer.clip_norm;
-  const TensorId factor = clip_norm > 0 && !stepped.empty() ? add_clip(graph, builder, stepped, clip_norm) : TensorId{};
+  const bool unscales = std::any_of(network.values.begin(), network.values.end(),
+                                    [](const Value& value) { return value.reduced == DataType::f16; });
+  TensorId factor;
+  if ((clip_norm > 0 || unscales) && !stepped.empty())
+    factor = add_factor(graph, builder, stepped, clip_norm, unscales);
+  if (unscales) graph.factor = factor;
   for (const Trained& one : stepped) add_update(graph, builder, one, options.optimizer, factor);
 
   builder.settle_element_types();

@@ -10,14 +10,16 @@ const TensorType kNumber{DataType::f32, {{1}}};
 
 }  // namespace
 
-TensorId add_clip(TaskGraph& graph, TaskBuilder& builder, const std::vector<Trained>& trained, double max_norm) {
+TensorId add_factor(TaskGraph& graph, TaskBuilder& builder, const std::vector<Trained>& trained, double max_norm,
+                    bool unscales) {
   const TensorId factor = builder.add_tensor({.name = "gradients.factor", .kind = TensorKind::stash, .type = kNumber});
-  Task task{.name = "gradients.clip",
+  Task task{.name = unscales ? "gradients.unscale" : "gradients.clip",
             .op = "Update",
             .kind = TaskKind::update,
             .layer = "gradients",
-            .kernel = "ClipFactor",
-            .attributes = to_attributes(ClipFactorAttrs{.max_norm = max_norm})};
+            .kernel = unscales ? "UnscaleFactor" : "ClipFactor",
+            .attributes = unscales ? to_attributes(UnscaleFactorAttrs{.max_norm = max_norm})
+                                   : to_attributes(ClipFactorAttrs{.max_norm = max_norm})};
   task.may_run_again = false;
   int64_t elements = 0;
   for (const Trained& one : trained) {

@@ -9,6 +9,11 @@
 // them all and computes the factor, which each update reads as an additional operand:
 //   ClipFactor {g…, factor}   SgdUpdate {w, g, factor}   …
 // So all gradients are live together when it runs. This is the memory cost of clipping, and the plan includes it.
+//
+// In fp16 the loss's gradient is multiplied by a scale, which the trainer adapts (runtime/train/loss_scaling.h).
+// Whether the updates of an iteration are skipped is known when every gradient is, so one task likewise precedes them.
+// It divides by the scale, and clips if that is asked for; a negative factor means that a gradient is not finite:
+//   UnscaleFactor {g…, factor}   SgdUpdate {w, g, factor}   …
 #pragma once
 
 #include "compiler/ops/task_builder.h"
@@ -23,10 +28,12 @@ struct Trained {
   TensorId gradient = {};
 };
 
-// Adds the clip task and returns the factor's tensor.
-TensorId add_clip(TaskGraph& graph, TaskBuilder& builder, const std::vector<Trained>& trained, double max_norm);
+// Adds the task that computes the factor, and returns the factor's tensor. `max_norm` 0: no clipping; `unscales`: in
+// fp16.
+TensorId add_factor(TaskGraph& graph, TaskBuilder& builder, const std::vector<Trained>& trained, double max_norm,
+                    bool unscales);
 
-// `factor`: invalid without clipping.
+// `factor`: invalid if there is none.
 void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, const OptimizerOptions& optimizer,
                 TensorId factor);
 

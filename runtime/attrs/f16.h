@@ -1,5 +1,5 @@
-// The element type f16 (IEEE 754 binary16), which only files hold. Integer arithmetic: the same bits on every
-// processor.
+// The element type f16 (IEEE 754 binary16). Arithmetic happens in float. The conversions are in integer arithmetic: the
+// same bits on every processor.
 #pragma once
 
 #include <bit>
@@ -33,5 +33,20 @@ constexpr uint16_t narrowed_f16(float value) {
   const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
   return with_sign(std::bit_cast<uint32_t>(rounded) - std::bit_cast<uint32_t>(0.5f));
 }
+
+// An element in memory, as Bf16 is one.
+struct F16 {
+  uint16_t bits;
+
+  F16() = default;
+  constexpr F16(float value) : bits(narrowed_f16(value)) {}
+  constexpr F16& operator=(float value) {
+    bits = narrowed_f16(value);
+    return *this;
+  }
+  constexpr operator float() const { return widened_f16(bits); }
+};
+
+static_assert(sizeof(F16) == 2);
 
 }  // namespace plimsoll

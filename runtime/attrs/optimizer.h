@@ -1,6 +1,7 @@
 // Attributes of the update kernels. The trainer provides learning rate and step count at run time (RunContext), and may
-// override the other numbers, too (runtime/update_numbers.h). If gradients are clipped, an update has one more operand,
-// the last: the factor computed by ClipFactor.
+// override the other numbers, too (runtime/update_numbers.h). If gradients are clipped or scaled, an update has one
+// more operand, the last: the factor of the gradient, which ClipFactor or UnscaleFactor computes. With a negative
+// factor it changes nothing.
 #pragma once
 
 #include "runtime/attrs/tensor.h"
@@ -80,6 +81,15 @@ struct ClipFactorAttrs {
   double max_norm = 1;
   template <class Visitor>
   void visit(Visitor&& v) { v("max_norm", max_norm); }
+};
+
+// In fp16: gradients are larger than they are by RunContext::gradient_scale.
+struct UnscaleFactorAttrs {
+  double max_norm = 0;  // of all gradients together, without the scale; 0: no clipping
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("max_norm", max_norm);
+  }
 };
 
 }  // namespace plimsoll

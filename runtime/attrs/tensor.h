@@ -13,16 +13,18 @@ namespace plimsoll {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();  // as an attribute in generated code
 
-// bf16: the upper half of an f32, so the same range with 8 significant bits. A kernel computes with it in f32.
+// bf16: the upper half of an f32, so the same range with 8 significant bits. f16: IEEE binary16, 11 significant bits up
+// to 65504. A kernel computes with both in f32.
 // q8, uq8: optimizer state in 8 bits, with a scale for each block of elements (runtime/reduced_state.h). uq8 has no
 // sign.
-enum class DataType : uint8_t { f32, i32, i64, u8, bf16, q8, uq8 };
+enum class DataType : uint8_t { f32, i32, i64, u8, bf16, q8, uq8, f16 };
 
 // Of one element. In blocks, that of the code.
 constexpr int64_t bytes_of(DataType type) {
   switch (type) {
     case DataType::i64: return 8;
-    case DataType::bf16: return 2;
+    case DataType::bf16:
+    case DataType::f16: return 2;
     case DataType::u8: case DataType::q8: case DataType::uq8: return 1;
     case DataType::f32: case DataType::i32: break;
   }
@@ -40,11 +42,15 @@ constexpr int64_t bytes_of(DataType type, int64_t elements) {
   return elements * bytes_of(type) + scales;
 }
 
+// Real numbers in 16 bits, which kernels read and write as elements.
+constexpr bool is_narrow(DataType type) { return type == DataType::bf16 || type == DataType::f16; }
+
 // The types of activations, gradients and weights; the others are counts, indices and truth values.
-constexpr bool is_real(DataType type) { return type == DataType::f32 || type == DataType::bf16; }
+constexpr bool is_real(DataType type) { return type == DataType::f32 || is_narrow(type); }
 
 // Real numbers in fewer bytes than f32.
-constexpr bool is_reduced(DataType type) { return type == DataType::bf16 || is_in_blocks(type); }
+constexpr bool is_reduced(DataType type) { return is_narrow(type) || is_in_blocks(type); }
+inline constexpr std::array kReducedTypes = {DataType::bf16, DataType::q8, DataType::uq8, DataType::f16};
 
 // Physical order of the elements. `plain` is row-major in the order of the dimensions. In a blocked layout, the
 // lower-case axis that is repeated with a number is split into blocks of that size (oneDNN's names). An axis that is
@@ -60,7 +66,8 @@ enum class Layout : uint8_t {
 
 inline constexpr std::array<std::string_view, 10> kLayoutNames = {
     "plain", "nChw8c", "nChw16c", "OIhw8i8o", "OIhw16i16o", "Ohwi8o", "Ohwi16o", "Goihw8g", "Goihw16g", "nhwc"};
-inline constexpr std::array<std::string_view, 7> kDataTypeNames = {"f32", "i32", "i64", "u8", "bf16", "q8", "uq8"};
+inline constexpr std::array<std::string_view, 8> kDataTypeNames = {"f32",  "i32", "i64", "u8",
+                                                                   "bf16", "q8",  "uq8", "f16"};
 
 constexpr std::string_view name_of(Layout layout) { return kLayoutNames[static_cast<size_t>(layout)]; }
 constexpr std::string_view name_of(DataType type) { return kDataTypeNames[static_cast<size_t>(type)]; }
@@ -136,6 +143,7 @@ constexpr TensorDesc f32(IntList dims, Layout layout = Layout::plain) { return {
 constexpr TensorDesc i32(IntList dims, Layout layout = Layout::plain) { return {DataType::i32, dims, layout}; }
 constexpr TensorDesc i64(IntList dims, Layout layout = Layout::plain) { return {DataType::i64, dims, layout}; }
 constexpr TensorDesc bf16(IntList dims, Layout layout = Layout::plain) { return {DataType::bf16, dims, layout}; }
+constexpr TensorDesc f16(IntList dims, Layout layout = Layout::plain) { return {DataType::f16, dims, layout}; }
 constexpr TensorDesc u8(IntList dims, Layout layout = Layout::plain) { return {DataType::u8, dims, layout}; }
 constexpr TensorDesc q8(IntList dims, Layout layout = Layout::plain) { return {DataType::q8, dims, layout}; }
 constexpr TensorDesc uq8(IntList dims, Layout layout = Layout::plain) { return {DataType::uq8, dims, layout}; }

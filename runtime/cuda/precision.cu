@@ -1,4 +1,4 @@
-// Which kernels of a GPU take operands in bf16 as they are (runtime/precision.h).
+// Which kernels of a GPU take operands in bf16 or f16 as they are (runtime/precision.h).
 #include "runtime/precision.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ __global__ void convert_kernel(int64_t n, const From* x, To* y) {
 constexpr uint32_t kAll = ~0U;
 
 // A kernel may have several lines. A kernel without one runs on widened operands.
-constexpr Bf16Form kBf16Kernels[] = {
+constexpr NarrowForm kNarrowKernels[] = {
     {"AdamUpdate", slots({2, 3}), 0, false, true},
     {"AttentionBackward", slots({0, 1, 2, 4, 6, 7, 8, 9})},
     {"AttentionForward", slots({0, 1, 2, 4})},
@@ -82,20 +82,28 @@ constexpr Bf16Form kBf16Kernels[] = {
 
 }  // namespace
 
-bool has_bf16_kernel(std::string_view name, std::span<const OperandDesc> operands) {
+bool has_narrow_kernel(std::string_view name, std::span<const OperandDesc> operands) {
   if (is_elementwise(name)) return takes({name, slots({0, 1, 2})}, operands);
-  const auto matches = [&](const Bf16Form& one) { return one.kernel == name && takes(one, operands); };
-  return std::any_of(std::begin(kBf16Kernels), std::end(kBf16Kernels), matches);
+  const auto matches = [&](const NarrowForm& one) { return one.kernel == name && takes(one, operands); };
+  return std::any_of(std::begin(kNarrowKernels), std::end(kNarrowKernels), matches);
 }
 
-void widen_elements(const RunContext& context, const std::byte* from, std::byte* to, int64_t elements) {
-  cuda::launch("widening", convert_kernel<Bf16, float>, cuda::blocks_for(cuda::divided_up(elements, 8)), cuda::kThreads,
-               context, elements, reinterpret_cast<const Bf16*>(from), reinterpret_cast<float*>(to));
+void widen_elements(const RunContext& context, DataType narrow, const std::byte* from, std::byte* to,
+                    int64_t elements) {
+  cuda::by_narrow(narrow, [&](auto zero) {
+    using T = decltype(zero);
+    cuda::launch("widening", convert_kernel<T, float>, cuda::blocks_for(cuda::divided_up(elements, 8)), cuda::kThreads,
+                 context, elements, reinterpret_cast<const T*>(from), reinterpret_cast<float*>(to));
+  });
 }
 
-void narrow_elements(const RunContext& context, const std::byte* from, std::byte* to, int64_t elements) {
-  cuda::launch("rounding", convert_kernel<float, Bf16>, cuda::blocks_for(cuda::divided_up(elements, 8)), cuda::kThreads,
-               context, elements, reinterpret_cast<const float*>(from), reinterpret_cast<Bf16*>(to));
+void narrow_elements(const RunContext& context, DataType narrow, const std::byte* from, std::byte* to,
+                     int64_t elements) {
+  cuda::by_narrow(narrow, [&](auto zero) {
+    using T = decltype(zero);
+    cuda::launch("rounding", convert_kernel<float, T>, cuda::blocks_for(cuda::divided_up(elements, 8)), cuda::kThreads,
+                 context, elements, reinterpret_cast<const float*>(from), reinterpret_cast<T*>(to));
+  });
 }
 
 }  // namespace plimsoll

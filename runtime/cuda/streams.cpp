@@ -58,7 +58,7 @@ constexpr size_t kReadings = 64;  // per round; every known network has one
 
 struct Exchange {
   cuda::Changing changing;                      // host → device
-  float loss[kReadings], correct[kReadings];    // device → host
+  float loss[kReadings], correct[kReadings], factor;  // device → host
 };
 
 // Rounds that issue the same commands on the same kernels are of one kind.
@@ -118,6 +118,7 @@ class Streams::Player final : CommandRunner {
     job_ = job;
     exchange_->changing = cuda::changing_values(job.context);
     exchange_->changing.guarded = job.guarded;
+    exchange_->factor = 1;
     if (job.times) begin_times();
     if (takes_ahead()) ahead_.begin(job_, compute());
     const Kind kind{job.kernels, job.context.training, job.first && begins_with_zeros_, job.last, job.samples};
@@ -132,7 +133,7 @@ class Streams::Player final : CommandRunner {
     finish(compute(), "a round (--no-overlap says which step)");
     if (takes_ahead()) ahead_.end();
     if (job.times) tell_times();
-    RoundResult result{.not_recorded = recording.why_not};
+    RoundResult result{.factor = exchange_->factor, .not_recorded = recording.why_not};
     for (size_t i = 0; i < recording.losses; ++i) result.loss += exchange_->loss[i];
     for (size_t i = 0; i < recording.corrects; ++i) result.correct += exchange_->correct[i];
     return result;
@@ -384,6 +385,7 @@ class Streams::Player final : CommandRunner {
         if (job_.last && job_.context.training) cuda::watch_loss(on, changing_, reinterpret_cast<const float*>(tensor));
         break;
       case Command::Kind::read_correct: read(&exchange_->correct[next(round.corrects)], tensor, on); break;
+      case Command::Kind::read_factor: read(&exchange_->factor, tensor, on); break;
     }
   }
 

@@ -92,7 +92,7 @@ struct AttentionTiles : AttentionShape {
       for (int64_t j = 0; j < tile.keys; ++j) {
         float& score = tile.at[i * tile.by_query + j * tile.by_key];
         const int64_t at = i * mask_strides[2] + j * mask_strides[3];
-        if (additive) score += mask_in_bf16 ? static_cast<float>(added_bf16[at]) : added[at];
+        if (additive) score += mask_type == DataType::bf16 ? static_cast<float>(added_bf16[at]) : added[at];
         else if (seen[at] == 0) score = kHidden;
       }
     }

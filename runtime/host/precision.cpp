@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/attrs/bf16.h"
+#include "runtime/attrs/f16.h"
 #include "runtime/host/engine.h"
 #include "runtime/host/flat_kernel.h"
 
@@ -13,7 +14,7 @@ namespace {
 constexpr uint32_t kAll = ~0U;
 
 // A kernel may have several lines.
-constexpr Bf16Form kBf16Kernels[] = {
+constexpr NarrowForm kNarrowKernels[] = {
     {"AdamUpdate", slots({2, 3}), 0, false, true},
     {"AttentionBackward", slots({0, 1, 2, 4, 6, 7, 8, 9}), slots({3, 10})},
     {"AttentionForward", slots({0, 1, 2, 4}), slots({3})},
@@ -116,25 +117,28 @@ bool library_has_bf16() { return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa:
 
 }  // namespace
 
-bool has_bf16_kernel(std::string_view name, std::span<const OperandDesc> operands) {
+bool has_narrow_kernel(std::string_view name, std::span<const OperandDesc> operands) {
+  if (narrow_type(operands) == DataType::f16) return false;  // trainers of the host do not compute in f16
   if (is_elementwise(name)) return takes({name, 0, slots({0, 1, 2})}, operands);
-  const auto matches = [&](const Bf16Form& one) {
+  const auto matches = [&](const NarrowForm& one) {
     // oneDNN has bf16 from AVX-512 on
     return one.kernel == name && (!one.in_library || library_has_bf16()) && takes(one, operands);
   };
-  return std::any_of(std::begin(kBf16Kernels), std::end(kBf16Kernels), matches);
+  return std::any_of(std::begin(kNarrowKernels), std::end(kNarrowKernels), matches);
 }
 
-void widen_elements(const RunContext&, const std::byte* from, std::byte* to, int64_t elements) {
+void widen_elements(const RunContext&, DataType narrow, const std::byte* from, std::byte* to, int64_t elements) {
   const auto* const x = reinterpret_cast<const uint16_t*>(from);
   auto* const y = reinterpret_cast<float*>(to);
-  host::for_elements(elements, [=](int64_t i) { y[i] = widened(x[i]); });
+  if (narrow == DataType::bf16) return host::for_elements(elements, [=](int64_t i) { y[i] = widened(x[i]); });
+  host::for_elements(elements, [=](int64_t i) { y[i] = widened_f16(x[i]); });
 }
 
-void narrow_elements(const RunContext&, const std::byte* from, std::byte* to, int64_t elements) {
+void narrow_elements(const RunContext&, DataType narrow, const std::byte* from, std::byte* to, int64_t elements) {
   const auto* const x = reinterpret_cast<const float*>(from);
   auto* const y = reinterpret_cast<uint16_t*>(to);
-  host::for_elements(elements, [=](int64_t i) { y[i] = narrowed(x[i]); });
+  if (narrow == DataType::bf16) return host::for_elements(elements, [=](int64_t i) { y[i] = narrowed(x[i]); });
+  host::for_elements(elements, [=](int64_t i) { y[i] = narrowed_f16(x[i]); });
 }
 
 }  // namespace plimsoll

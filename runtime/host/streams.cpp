@@ -280,6 +280,7 @@ class Streams::Player final : CommandRunner {
       }
       case Command::Kind::read_loss: result_.loss += *reinterpret_cast<const float*>(tensor); break;
       case Command::Kind::read_correct: result_.correct += *reinterpret_cast<const float*>(tensor); break;
+      case Command::Kind::read_factor: result_.factor = *reinterpret_cast<const float*>(tensor); break;
     }
   }
 

@@ -1,6 +1,7 @@
 // Shared by all update kernels: {w, g, states…, factor?}. The gradient is multiplied by the factor if gradients are
-// clipped (ClipFactor), and cleared afterwards if it accumulates. A discarded update only clears. State is in f32, or
-// stored in fewer bytes (runtime/reduced_state.h).
+// clipped (ClipFactor) or scaled (UnscaleFactor), and cleared afterwards if it accumulates. An update that is
+// discarded, or skipped by a negative factor, only clears. State is in f32, or stored in fewer bytes
+// (runtime/reduced_state.h).
 #pragma once
 
 #include <algorithm>
@@ -98,11 +99,12 @@ std::unique_ptr<Kernel> update_kernel(std::span<const OperandDesc> operands, Pre
   const DataType stored = kStates > 0 ? operands[2].tensor.type : DataType::f32;
   return flat_kernel([=](const RunContext& context, std::byte* const* operand) {
     float* g = out(operand, 1);
-    if (!context.discard) {
+    const float factor = scaled ? *in(operand, kFactor) : 1;
+    if (!context.discard && !(factor < 0)) {
       const Updated updated{.w = out(operand, 0),
                             .g = g,
                             .state = {kStates > 0 ? operand[2] : nullptr, kStates > 1 ? operand[3] : nullptr},
-                            .factor = scaled ? *in(operand, kFactor) : 1,
+                            .factor = factor,
                             .noise = reduced::noise_key(context.seed, context.iteration)};
       const auto step = prepare(context);
       if (stored == DataType::f32) step_in_f32<kStates>(updated, n, step);

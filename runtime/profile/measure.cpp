@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/attrs/bf16.h"
+#include "runtime/attrs/f16.h"
 #include "runtime/profile/device.h"
 
 namespace plimsoll::profile {
@@ -40,13 +41,14 @@ void fill(const TensorDesc& desc, int64_t rows, std::byte* to) {
   }();
   static const std::vector<float> zeros(reals.size());
   const int64_t piece = static_cast<int64_t>(reals.size() * sizeof(float));
-  static const std::vector<uint16_t> halves = [] {
+  const auto in_16_bits = [](auto narrow) {
     std::vector<uint16_t> values(2 * reals.size());
-    for (size_t i = 0; i < values.size(); ++i) values[i] = narrowed(reals[i % reals.size()]);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = narrow(reals[i % reals.size()]);
     return values;
-  }();
-  const auto* from = desc.type == DataType::bf16
-                         ? reinterpret_cast<const std::byte*>(halves.data())
+  };
+  static const std::vector<uint16_t> bf16s = in_16_bits(narrowed), f16s = in_16_bits(narrowed_f16);
+  const auto* from = is_narrow(desc.type)
+                         ? reinterpret_cast<const std::byte*>((desc.type == DataType::bf16 ? bf16s : f16s).data())
                          : reinterpret_cast<const std::byte*>(desc.type == DataType::f32 ? reals.data() : zeros.data());
   std::vector<std::byte> indices;
   if (rows > 1 && (desc.type == DataType::i32 || desc.type == DataType::i64)) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/attrs/bf16.h"
+#include "runtime/attrs/f16.h"
 #include "runtime/backend.h"
 #include "runtime/precision.h"
 #include "runtime/profile/device.h"
@@ -53,6 +54,7 @@ double element(DataType type, const Bytes& bytes, size_t i) {
     case DataType::i64: return typed(int64_t{});
     case DataType::u8: case DataType::q8: case DataType::uq8: return typed(uint8_t{});
     case DataType::bf16: return widened(bits(uint16_t{}));
+    case DataType::f16: return widened_f16(bits(uint16_t{}));
   }
   return 0;
 }
@@ -72,20 +74,22 @@ double distance(DataType type, const Bytes& a, const Bytes& b) {
 
 struct Figures {
   size_t cases = 0, algorithms = 0;
-  double worst = 0, worst_tf32 = 0, worst_bf16 = 0;
+  double worst = 0, worst_tf32 = 0, worst_bf16 = 0, worst_fp16 = 0;
   std::string where = "", refused = "";
 };
 
 // The error of TF32 comes from its format, 2^-11 per factor, and that of bf16 from results that are rounded to 2^-9, to
-// another neighbour than the recorded ones, or once more on their way; the rest is rounding and the order of summation.
-constexpr double kTolerance = 1e-5, kToleranceTf32 = 5e-3, kToleranceBf16 = 5e-3;
+// another neighbour than the recorded ones, or once more on their way; f16 likewise, to 2^-12. The rest is rounding and
+// the order of summation.
+constexpr double kTolerance = 1e-5, kToleranceTf32 = 5e-3, kToleranceBf16 = 5e-3, kToleranceFp16 = 1e-3;
 
-enum class Precision { fp32, tf32, bf16 };
+enum class Precision { fp32, tf32, bf16, fp16 };
 
-// Of an operand's result. Convolutions and products may round a sum to bf16 that is then widened or added.
+// Of an operand's result. Convolutions and products may round a sum to 16 bits that is then widened or added.
 Precision precision_of(const KernelCall& call, const Algorithm& algorithm, DataType type) {
   const bool sums = call.name.starts_with("Conv") || call.name == "MatMul";
-  if (type == DataType::bf16 || (sums && uses_bf16(call.operands))) return Precision::bf16;
+  const DataType narrow = is_narrow(type) ? type : sums ? narrow_type(call.operands) : DataType::f32;
+  if (is_narrow(narrow)) return narrow == DataType::bf16 ? Precision::bf16 : Precision::fp16;
   return algorithm.tf32 ? Precision::tf32 : Precision::fp32;
 }
 
@@ -131,9 +135,10 @@ class Record {
            double far, size_t operand) {
     Figures& figures = by_kernel_[kernel];
     double& worst = precision == Precision::bf16   ? figures.worst_bf16
+                    : precision == Precision::fp16 ? figures.worst_fp16
                     : precision == Precision::tf32 ? figures.worst_tf32
                                                    : figures.worst;
-    constexpr const char* kNames[] = {"fp32", "tf32", "bf16"};
+    constexpr const char* kNames[] = {"fp32", "tf32", "bf16", "fp16"};
     if (!(far <= worst)) figures.where = name + ", operand " + std::to_string(operand) + ", " + algorithm.name;
     worst = std::max(worst, far);
     tell({{"case", name},
@@ -147,12 +152,13 @@ class Record {
   // 0, or 9 if a difference exceeds its tolerance.
   int print() const {
     size_t failures = 0;
-    std::printf("%-26s %5s %10s %9s %9s %9s\n", "kernel", "cases", "algorithms", "fp32", "tf32", "bf16");
+    std::printf("%-26s %5s %10s %9s %9s %9s %9s\n", "kernel", "cases", "algorithms", "fp32", "tf32", "bf16", "fp16");
     for (const auto& [kernel, f] : by_kernel_) {
-      const bool ok = f.worst <= kTolerance && f.worst_tf32 <= kToleranceTf32 && f.worst_bf16 <= kToleranceBf16;
+      const bool ok = f.worst <= kTolerance && f.worst_tf32 <= kToleranceTf32 && f.worst_bf16 <= kToleranceBf16 &&
+                      f.worst_fp16 <= kToleranceFp16;
       failures += ok ? 0 : 1;
-      std::printf("%-26s %5zu %10zu %9.1e %9.1e %9.1e%s%s\n", kernel.c_str(), f.cases, f.algorithms, f.worst,
-                  f.worst_tf32, f.worst_bf16, ok ? "" : "  FAILED at ", ok ? "" : f.where.c_str());
+      std::printf("%-26s %5zu %10zu %9.1e %9.1e %9.1e %9.1e%s%s\n", kernel.c_str(), f.cases, f.algorithms, f.worst,
+                  f.worst_tf32, f.worst_bf16, f.worst_fp16, ok ? "" : "  FAILED at ", ok ? "" : f.where.c_str());
       if (!f.refused.empty()) std::printf("  not built: %s\n", f.refused.c_str());
     }
     std::printf("%zu kernels on %s, %zu of them too far\n", by_kernel_.size(), profile::device_name().c_str(),

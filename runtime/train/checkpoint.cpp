@@ -192,25 +192,31 @@ void write_average(const std::string& path, WeightAverage& average, const Progra
 }
 
 std::map<std::string, std::string> to_metadata(const Progress& progress, const Program& program) {
-  return {{"format", kFormat},
-          {"generator", program.generator},
-          {"model", program.model},
-          {"batch", std::to_string(program.batch)},
-          {"iteration", std::to_string(progress.iteration)},
-          {"seed", std::to_string(progress.seed)},
-          {"shuffle", progress.shuffle ? "1" : "0"},
-          {"data", progress.data},
-          {"samples", std::to_string(progress.samples)},
-          {"iterations_per_epoch", std::to_string(progress.per_epoch)},
-          {"last_batch", progress.last_batch},
-          {"schedule", progress.schedule},
-          {"samples_seen", std::to_string(progress.seen)},
-          {"loss_sum", exact(progress.loss_sum)},
-          {"correct_sum", exact(progress.correct_sum)},
-          {"best_iteration", std::to_string(progress.best.iteration)},
-          {"best_value", exact(progress.best.value)},
-          {"evaluations_since_best", std::to_string(progress.best.since)},
-          {"average_decay", exact(progress.average_decay)}};
+  std::map<std::string, std::string> all = {{"format", kFormat},
+                                            {"generator", program.generator},
+                                            {"model", program.model},
+                                            {"batch", std::to_string(program.batch)},
+                                            {"iteration", std::to_string(progress.iteration)},
+                                            {"seed", std::to_string(progress.seed)},
+                                            {"shuffle", progress.shuffle ? "1" : "0"},
+                                            {"data", progress.data},
+                                            {"samples", std::to_string(progress.samples)},
+                                            {"iterations_per_epoch", std::to_string(progress.per_epoch)},
+                                            {"last_batch", progress.last_batch},
+                                            {"schedule", progress.schedule},
+                                            {"samples_seen", std::to_string(progress.seen)},
+                                            {"loss_sum", exact(progress.loss_sum)},
+                                            {"correct_sum", exact(progress.correct_sum)},
+                                            {"best_iteration", std::to_string(progress.best.iteration)},
+                                            {"best_value", exact(progress.best.value)},
+                                            {"evaluations_since_best", std::to_string(progress.best.since)},
+                                            {"average_decay", exact(progress.average_decay)}};
+  if (const LossScaling& scaling = progress.scaling; scaling.scale > 0 || scaling.skipped > 0) {
+    all["loss_scale"] = exact(scaling.scale);
+    all["steps_since_scaled"] = std::to_string(scaling.good);
+    all["skipped_steps"] = std::to_string(scaling.skipped);
+  }
+  return all;
 }
 
 Progress from_metadata(const std::map<std::string, std::string>& metadata, const std::string& path,
@@ -250,8 +256,12 @@ Progress from_metadata(const std::map<std::string, std::string>& metadata, const
                              .value = std::strtod(text("best_value").c_str(), nullptr),
                              .since = number("evaluations_since_best", int64_t{})}
                       : Best{},
-          .average_decay =
-              metadata.contains("average_decay") ? std::strtod(text("average_decay").c_str(), nullptr) : 0};
+          .average_decay = metadata.contains("average_decay") ? std::strtod(text("average_decay").c_str(), nullptr) : 0,
+          .scaling = metadata.contains("loss_scale")  // absent unless the run scaled its loss
+                         ? LossScaling{.scale = std::strtod(text("loss_scale").c_str(), nullptr),
+                                       .good = number("steps_since_scaled", int64_t{}),
+                                       .skipped = number("skipped_steps", int64_t{})}
+                         : LossScaling{}};
 }
 
 }  // namespace

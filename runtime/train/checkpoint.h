@@ -23,6 +23,7 @@
 
 #include "runtime/dist/ranks.h"
 #include "runtime/train/average.h"
+#include "runtime/train/loss_scaling.h"
 #include "runtime/train/parameters.h"
 
 namespace plimsoll::train {
@@ -49,6 +50,7 @@ struct Progress {
   double loss_sum = 0, correct_sum = 0;
   Best best = {};
   double average_decay = 0;  // of --ema; 0: weights are not averaged
+  LossScaling scaling = {};
 };
 
 class Checkpoints {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/attrs/bf16.h"
+#include "runtime/attrs/f16.h"
 #include "runtime/program.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/dataset.h"
@@ -60,8 +61,12 @@ class Search {
     for (int64_t at = 0; at + width <= bytes; at += width) {
       float value;
       uint16_t half;
-      if (type == DataType::bf16) std::memcpy(&half, values + at, sizeof half), value = widened(half);
-      else std::memcpy(&value, values + at, sizeof value);
+      if (is_narrow(type)) {
+        std::memcpy(&half, values + at, sizeof half);
+        value = type == DataType::bf16 ? widened(half) : widened_f16(half);
+      } else {
+        std::memcpy(&value, values + at, sizeof value);
+      }
       if (std::isfinite(value)) continue;
       found.masked += std::isinf(value) && value < 0 ? 1 : 0;
       if (found.bad++ == 0) found.first = value;
@@ -112,7 +117,8 @@ class Search {
       case Command::Kind::reduce:  // a rank checks its own part
       case Command::Kind::total:
       case Command::Kind::read_loss:
-      case Command::Kind::read_correct: break;
+      case Command::Kind::read_correct:
+      case Command::Kind::read_factor: break;
     }
     backend::finish(nullptr);
   }

@@ -81,8 +81,8 @@ void refuse_what_it_has_not(std::string_view kernel, const UpdateNumbers& number
   }
 }
 
-// The name of the clipping task, from compiler/training/update.cpp.
-constexpr std::string_view kClipStep = "gradients.clip";
+// The names of the task that clips, from compiler/training/update.cpp.
+bool clips(std::string_view step) { return step == "gradients.clip" || step == "gradients.unscale"; }
 
 bool is_norm_or_bias(const ProgramParameter& weight) {
   const std::string_view name = weight.name;
@@ -150,7 +150,6 @@ UpdateGroups::UpdateGroups(const Program& program, const GroupOptions& options, 
           "--group '" + group.glob + "': lr needs an --lr above 0, because the group's rate is in proportion to it");
   }
   if (options.max_norm) {
-    const auto clips = [](const char* step) { return std::string_view(step) == kClipStep; };
     if (std::ranges::none_of(program.step_names, clips))
       throw TrainerError(Exit::usage,
                          "--clip-norm: this trainer is compiled without clipping, for which all gradients are kept "
@@ -193,7 +192,7 @@ UpdateGroups::UpdateGroups(const Program& program, const GroupOptions& options, 
 }
 
 const UpdateNumbers* UpdateGroups::of_step(std::string_view step) const {
-  if (step == kClipStep) return clipping_.max_norm ? &clipping_ : nullptr;
+  if (clips(step)) return clipping_.max_norm ? &clipping_ : nullptr;
   const size_t end = step.rfind(".update");
   if (end == step.npos) return nullptr;
   const auto found = of_weight_.find(step.substr(0, end));

@@ -63,6 +63,7 @@ class Loop {
     schedule_.iterations = length.iterations;
     if (options.average_decay) average_.emplace(program, port_, *options.average_decay);
     progress_ = progress_at_start(options, data.training, length.per_epoch, describe_rates());
+    progress_.scaling = scaling_at_start(program, options.scaling);
     team.together([&] {
       if (!team.speaks()) return;
       init_parameters(program, options.init, model_file, port_);
@@ -135,6 +136,7 @@ class Loop {
     const bool saved = !options_.save.empty() && !keeps_best && attempt([&] { save_weights(); });
     const bool traced =
         !options_.trace.empty() && attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
+    if (program_.scales_loss) reporter_.say(in_words(progress_.scaling, progress_.iteration));
     watch_.ended(machine_.arena().allocated_bytes());
     if (!options_.quiet) watch_.print(machine_.arena().allocated_bytes());
     if (checkpoints_ && !checkpoints_.last_is_missing())
@@ -206,13 +208,21 @@ class Loop {
     const double rate = rate_at(schedule_, progress_.iteration), began = now_seconds();
     if (team_.ranks()) team_.pulse()->reached(progress_.iteration);
     if (options_.on_nan == OnNan::skip) statistics_.keep();
-    const Machine::Totals totals = machine_.play(
-        *feeder_, {.samples = samples,
-                   .padded = options_.last_batch == LastBatch::pad,
-                   .next = samples_of(in_epoch + 1),
-                   .context = {.seed = progress_.seed, .iteration = progress_.iteration, .learning_rate = rate},
-                   .times = options_.trace.empty() ? nullptr : &times_,
-                   .guarded = options_.on_nan != OnNan::ignore});  // if the backend supports it
+    const double scale = progress_.scaling.scale;
+    const Machine::Totals totals =
+        machine_.play(*feeder_, {.samples = samples,
+                                 .padded = options_.last_batch == LastBatch::pad,
+                                 .next = samples_of(in_epoch + 1),
+                                 .context = {.seed = progress_.seed,
+                                             .iteration = progress_.iteration,
+                                             .learning_rate = rate,
+                                             .gradient_scale = scale > 0 ? scale : 1,
+                                             .skipped = progress_.scaling.skipped},
+                                 .times = options_.trace.empty() ? nullptr : &times_,
+                                 .guarded = options_.on_nan != OnNan::ignore});  // if the backend supports it
+    const bool is_left_out = !totals.finite && options_.on_nan != OnNan::ignore;
+    // The loss does not depend on the scale: an iteration that is left out says nothing about it.
+    const bool can_scale = is_left_out || scaled(progress_.scaling, totals.overflowed, options_.scaling);
     const IterationResult result{.iteration = progress_.iteration,
                                  .epoch = epoch,
                                  .samples = samples.count,
@@ -222,7 +232,9 @@ class Loop {
                                  .learning_rate = rate,
                                  .seconds = now_seconds() - began,
                                  .stall_seconds = totals.stall_seconds,
-                                 .moved_bytes = totals.moved_bytes};
+                                 .moved_bytes = totals.moved_bytes,
+                                 .loss_scale = scale,
+                                 .skipped_steps = progress_.scaling.skipped};
     if (range_test_) range_test_->add(rate, totals.finite ? totals.loss : NAN);
     watch_.iteration_ended(result.iteration - first_iteration_, result.seconds, totals,
                            machine_.arena().allocated_bytes());
@@ -230,17 +242,18 @@ class Loop {
     agree();
     reporter_.iteration(last_ = result);
     ++progress_.iteration;
-    if (!totals.finite && options_.on_nan != OnNan::ignore) {
+    if (is_left_out) {
       leave_out(result, totals);
       return result;
     }
+    if (!can_scale && options_.on_nan != OnNan::ignore) refuse_to_scale(result);
     progress_.loss_sum += totals.loss * static_cast<double>(samples.count);
     // Weighted by samples, as the loss is, even if some of their labels are ignored.
     if (totals.labels > 0)
       progress_.correct_sum +=
           totals.correct * (static_cast<double>(samples.count) * labels_ / static_cast<double>(totals.labels));
     progress_.seen += samples.count;
-    if (average_) average_->add();
+    if (average_ && !totals.overflowed) average_->add();
     return result;
   }
 
@@ -252,6 +265,16 @@ class Loop {
     if (totals.weights_are_bad) diverged(result, totals.bad, "; skipping iterations does not help then");
     statistics_.restore();
     reporter_.warn("warning: skipped, " + what_went_wrong(result, totals.bad));
+  }
+
+  [[noreturn]] void refuse_to_scale(const IterationResult& result) const {
+    if (!team_.speaks()) throw TrainerError(Exit::invalid_model, "");  // rank 0 prints the error
+    char text[256];
+    std::snprintf(text, sizeof text,
+                  "in iteration %lld gradients are infinite or NaN whatever the scale of the loss, now %g: lower --lr, "
+                  "or compile with --precision bf16, whose range is that of f32",
+                  static_cast<long long>(result.iteration), result.loss_scale);
+    throw TrainerError(Exit::invalid_model, text);
   }
 
   void check_weights() {

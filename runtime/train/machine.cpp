@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/attrs/bf16.h"
+#include "runtime/attrs/file_type.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/diagnose.h"
 #include "runtime/train/layout.h"
@@ -149,6 +149,7 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
     const RoundResult result = streams_->play(job);
     totals.loss += result.loss;
     totals.correct += result.correct;
+    if (job.last) totals.overflowed = result.factor < 0;
     totals.stall_seconds += result.stall_seconds;
     totals.reduce_seconds += result.reduce_seconds;
     if (!result.not_recorded.empty()) totals.not_recorded = result.not_recorded;
@@ -182,12 +183,12 @@ std::span<const float> Machine::output_of(Feeder& feeder, const Samples& now, co
   const ProgramOutput& output = program_.output;
   std::byte* const raw = reinterpret_cast<std::byte*>(laid_out_.data());
   backend::copy_out(nullptr, raw, arena_.data() + output.offset, output.desc.bytes());
-  if (output.desc.type == DataType::bf16)
+  if (is_narrow(output.desc.type))
     for (size_t i = laid_out_.size();
          i-- > 0;) {  // from the end: an element as a float covers two that are read already
       uint16_t bits;
       std::memcpy(&bits, raw + i * sizeof bits, sizeof bits);
-      laid_out_[i] = widened(bits);
+      laid_out_[i] = output.desc.type == DataType::bf16 ? widened(bits) : widened_f16(bits);
     }
   to_plain(output.desc, laid_out_.data(), plain_.data());
   return std::span(plain_).first(plain_.size() / static_cast<size_t>(program_.sub_batch) *

@@ -47,6 +47,7 @@ class Machine {
     double fetch_seconds = 0;  // waiting for samples
     double stall_seconds = 0, reduce_seconds = 0;
     int64_t moved_bytes = 0;
+    bool overflowed = false;  // a gradient was not finite, so the updates were skipped
     bool finite = true;
     // If not finite, and guarded: the first bad tensor, and whether it is a weight or optimizer state.
     std::string bad = {};

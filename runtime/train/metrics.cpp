@@ -15,7 +15,8 @@ namespace {
 
 constexpr const char* kHead =
     "iteration,epoch,loss,correct,accuracy,samples,lr,seconds,samples_per_second,stall_seconds,moved_bytes,"
-    "arena_planned_bytes,arena_allocated_bytes,resident_peak_bytes,eval_loss,eval_accuracy,eval_samples\n";
+    "arena_planned_bytes,arena_allocated_bytes,resident_peak_bytes,eval_loss,eval_accuracy,eval_samples";
+constexpr const char* kHeadOfScaling = ",loss_scale,skipped_steps";  // of a trainer in fp16
 
 // The iteration of a line, which is its first number; -1: none.
 int64_t iteration_of(const char* line) {
@@ -26,15 +27,22 @@ int64_t iteration_of(const char* line) {
 }  // namespace
 
 Metrics::Metrics(std::string path, const Program& program)
-    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "a+")), csv_(path_.ends_with(".csv")),
+    : path_(std::move(path)),
+      file_(std::fopen(path_.c_str(), "a+")),
+      csv_(path_.ends_with(".csv")),
+      scales_(program.scales_loss),
       planned_bytes_(program.arena_bytes) {
   if (!file_)
     throw TrainerError(Exit::unwritable_output, "cannot write '" + path_ + "': " + std::strerror(errno));
 }
 
 Metrics::Metrics(Metrics&& other) noexcept
-    : path_(std::move(other.path_)), file_(std::exchange(other.file_, nullptr)), csv_(other.csv_),
-      planned_bytes_(other.planned_bytes_), allocated_bytes_(other.allocated_bytes_) {}
+    : path_(std::move(other.path_)),
+      file_(std::exchange(other.file_, nullptr)),
+      csv_(other.csv_),
+      scales_(other.scales_),
+      planned_bytes_(other.planned_bytes_),
+      allocated_bytes_(other.allocated_bytes_) {}
 
 Metrics::~Metrics() {
   if (file_) std::fclose(file_);
@@ -56,7 +64,7 @@ void Metrics::start_at(int64_t iteration) {
   // A pipe cannot be cut.
   if (::ftruncate(::fileno(file_), kept) != 0) kept = 0;
   std::fseek(file_, 0, SEEK_END);
-  if (csv_ && kept == 0) std::fputs(kHead, file_);
+  if (csv_ && kept == 0) std::fprintf(file_, "%s%s\n", kHead, scales_ ? kHeadOfScaling : "");
   std::fflush(file_);
 }
 
@@ -111,6 +119,10 @@ void Metrics::iteration(const IterationResult& result) {
   whole("arena_allocated_bytes", allocated_bytes_);
   whole("resident_peak_bytes", peak_resident_bytes());
   for (const char* name : {"eval_loss", "eval_accuracy", "eval_samples"}) nothing(name);
+  if (scales_) {
+    number("loss_scale", result.loss_scale);
+    whole("skipped_steps", result.skipped_steps);
+  }
   end_line();
 }
 
@@ -125,6 +137,8 @@ void Metrics::evaluation(int64_t iteration, int64_t epoch, const Evaluation& res
   if (result.accuracy >= 0) number("eval_accuracy", result.accuracy);
   else nothing("eval_accuracy");
   whole("eval_samples", result.samples);
+  if (scales_)
+    for (const char* name : {"loss_scale", "skipped_steps"}) nothing(name);
   end_line();
 }
 

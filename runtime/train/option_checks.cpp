@@ -80,7 +80,8 @@ void check_together(const Options& options, const std::vector<std::string_view>&
   if (given("--keep-best") && options.save.empty() && options.checkpoint.empty())
     throw TrainerError(Exit::usage,
                        "--keep-best needs --save FILE or --checkpoint DIR, where the best weights are kept");
-  for (const std::string_view option : {"--mixup", "--cutmix", "--batch", "--sub-batch", "--clip-norm"})
+  for (const std::string_view option :
+       {"--mixup", "--cutmix", "--batch", "--sub-batch", "--clip-norm", "--init-scale", "--growth-interval"})
     if (given(option) && !options.predict.empty())
       throw TrainerError(Exit::usage, std::string(option) + " applies to training");
   if (given("--ema") && !options.predict.empty())

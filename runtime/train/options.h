@@ -9,6 +9,7 @@
 #include "runtime/train/dataset.h"
 #include "runtime/train/feeder.h"
 #include "runtime/train/groups.h"
+#include "runtime/train/loss_scaling.h"
 #include "runtime/train/machine.h"
 #include "runtime/train/run_batch.h"
 #include "runtime/train/schedule.h"
@@ -39,6 +40,7 @@ struct Options {
   // Optimization.
   Schedule schedule = {};  // without the length of the run
   GroupOptions optimizer = {};
+  ScalingOptions scaling = {};
   std::optional<double> average_decay = {};  // of --ema
   OnNan on_nan = OnNan::stop;
   // Weights and checkpoints.

@@ -136,6 +136,7 @@ Data prepare(const Program& program, const Options& options, const std::string& 
         "ignored labels are not supported on this device: the loss would not be the mean over the others");
   check_left_over(options, program, data.training.samples);
   check_mixing(program, options.feeding.mixing);
+  scaling_at_start(program, options.scaling);  // throws
   check_save(program, options.save);
   check_trace(options.trace);
   check_outputs(options);

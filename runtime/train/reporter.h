@@ -24,6 +24,8 @@ struct IterationResult {
   double seconds = 0;
   double stall_seconds = 0;  // part of `seconds` in which compute waited for copies
   int64_t moved_bytes = 0;   // by loads, offloads and prefetches
+  double loss_scale = 0;     // of the loss's gradient; 0: none
+  int64_t skipped_steps = 0;  // so far, by gradients that were not finite
 };
 
 struct Evaluation {
@@ -68,7 +70,7 @@ class Metrics {
   void end_line();
   std::string path_;
   std::FILE* file_ = nullptr;
-  bool csv_ = false;
+  bool csv_ = false, scales_ = false;
   bool first_field_ = true;
   int64_t planned_bytes_ = 0, allocated_bytes_ = 0;
 };

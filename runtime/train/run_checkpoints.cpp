@@ -40,9 +40,15 @@ void RunCheckpoints::begin(const Program& program, ParameterPort& port, dist::Pu
   check_same_run(*stored, progress);
   const std::string schedule = progress.schedule;
   const double decay = progress.average_decay;
+  const LossScaling begins = progress.scaling;
   progress = *stored;
   progress.schedule = schedule;
   progress.average_decay = decay;
+  // Of a run in another precision, the optimizer's count of steps remains: without those that were skipped.
+  if ((begins.scale > 0) != (stored->scaling.scale > 0)) {
+    progress.scaling = begins;
+    progress.scaling.skipped = stored->scaling.skipped;
+  }
   resume_average(*stored, decay);
   reporter_.say("resumed from " + checkpoints_->path_of(stored->iteration));
 }

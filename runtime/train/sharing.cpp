@@ -20,9 +20,11 @@ void take_over(const ProgramParameter& parameter, ParameterPort& port, Team& tea
 }  // namespace
 
 void share_progress(Progress& progress, Team& team) {
-  int64_t told[] = {progress.iteration, static_cast<int64_t>(progress.seed), progress.seen, progress.best.iteration,
-                    progress.best.since};
-  double sums[] = {progress.loss_sum, progress.correct_sum, progress.best.value};
+  int64_t told[] = {progress.iteration,      static_cast<int64_t>(progress.seed),
+                    progress.seen,           progress.best.iteration,
+                    progress.best.since,     progress.scaling.good,
+                    progress.scaling.skipped};
+  double sums[] = {progress.loss_sum, progress.correct_sum, progress.best.value, progress.scaling.scale};
   team.broadcast(told, sizeof told);
   team.broadcast(sums, sizeof sums);
   progress.iteration = told[0];
@@ -31,6 +33,7 @@ void share_progress(Progress& progress, Team& team) {
   progress.loss_sum = sums[0];
   progress.correct_sum = sums[1];
   progress.best = {.iteration = told[3], .value = sums[2], .since = told[4]};
+  progress.scaling = {.scale = sums[3], .good = told[5], .skipped = told[6]};
 }
 
 void share_parameters(const Program& program, ParameterPort& port, Team& team) {

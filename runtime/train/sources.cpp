@@ -42,7 +42,10 @@ void convert_to(DataType to_type, const std::byte* from, std::byte* to, int64_t 
     case DataType::i32: return convert<int32_t, From>(from, to, count, scaling);
     case DataType::i64: return convert<int64_t, From>(from, to, count, scaling);
     case DataType::u8: return convert<uint8_t, From>(from, to, count, scaling);
-    case DataType::bf16: case DataType::q8: case DataType::uq8: break;  // no input and no file has it
+    case DataType::bf16:
+    case DataType::f16:
+    case DataType::q8:
+    case DataType::uq8: break;  // no input and no file has it
   }
 }
 
@@ -69,7 +72,10 @@ class FileColumn final : public Column {
       case DataType::i32: return convert_to<int32_t>(to_, raw.data(), to, elements_, scaling_);
       case DataType::i64: return convert_to<int64_t>(to_, raw.data(), to, elements_, scaling_);
       case DataType::u8: return convert_to<uint8_t>(to_, raw.data(), to, elements_, scaling_);
-      case DataType::bf16: case DataType::q8: case DataType::uq8: break;
+      case DataType::bf16:
+      case DataType::f16:
+      case DataType::q8:
+      case DataType::uq8: break;
     }
   }
 
@@ -99,7 +105,10 @@ class SyntheticColumn final : public Column {
         case DataType::i32: put(to, i, static_cast<int32_t>(label)); break;
         case DataType::i64: put(to, i, label); break;
         case DataType::u8: put(to, i, static_cast<uint8_t>(label)); break;
-        case DataType::bf16: case DataType::q8: case DataType::uq8: break;
+        case DataType::bf16:
+        case DataType::f16:
+        case DataType::q8:
+        case DataType::uq8: break;
       }
     }
   }

@@ -11,7 +11,7 @@ namespace {
 
 // Of factors rounded to TF32, which has 10 bits after the binary point, or to bf16, which has 7; sines cancel in the
 // sums.
-constexpr double kTf32 = 5e-3, kBf16 = 8 * kTf32;
+constexpr double kTf32 = 5e-3, kBf16 = 8 * kTf32, kF16 = kTf32;  // f16 has 10, too
 
 template <class A, class B>
 double distance(A& a, B& b) {
@@ -42,7 +42,7 @@ constexpr Heads kCases[] = {{1, 1, 1, 1, 1, 4, 4},
                             {1, 1, 1, 66, 70, 128, 96, -1, 0},
                             {1, 2, 1, 70, 90, 128, 128, -1, -1, true, 0.2}};
 
-// The operands of a case. `Real`: their type, GuardedFloats or GuardedBf16; the mask and the statistics are in f32.
+// The operands of a case. `Real`: their type, GuardedFloats or GuardedNarrow; the mask and the statistics are in f32.
 template <class Real>
 struct Attention {
   const Heads& h;
@@ -65,7 +65,9 @@ struct Attention {
         statistics(2 * h.samples * h.heads * h.queries) {}
 
   void run(std::string_view algorithm, bool backward) {
-    const DataType type = std::is_same_v<Real, GuardedFloats> ? DataType::f32 : DataType::bf16;
+    const DataType type = std::is_same_v<Real, GuardedFloats>         ? DataType::f32
+                          : std::is_same_v<Real, GuardedNarrow<Bf16>> ? DataType::bf16
+                                                                      : DataType::f16;
     const TensorDesc of_q{type, {h.samples, h.heads, h.queries, h.size}},
         of_k{type, {h.samples, h.key_heads, h.keys, h.size}},
         of_v{type, {h.samples, h.key_heads, h.keys, h.value_size}},
@@ -110,6 +112,17 @@ void expect_near(const Heads& h, Attention<A>& rounded, Attention<B>& exact, boo
   if (backward) CHECK(distance(rounded.dv, exact.dv) < most);
 }
 
+template <class T>
+void expect_near_on_tensor_cores(const Heads& h, const char* algorithm, double most) {
+  Samples s(h);
+  GuardedNarrow<T> q(s.q), k(s.k), v(s.v), dy(s.dy);
+  Attention<GuardedFloats> exact(h, s.q, s.k, s.v, s.dy, s.mask);
+  Attention<GuardedNarrow<T>> rounded(h, q, k, v, dy, s.mask);
+  exact.run("", true);
+  rounded.run(algorithm, true);
+  expect_near(h, rounded, exact, true, most);
+}
+
 }  // namespace
 
 TEST_CASE("attention in TF32 is that in f32, rounded") {
@@ -125,15 +138,11 @@ TEST_CASE("attention in TF32 is that in f32, rounded") {
 }
 
 TEST_CASE("attention on tensor cores in bf16 is that in f32, rounded, also of heads of 128 elements") {
-  for (const Heads& h : kCases) {
-    Samples s(h);
-    GuardedBf16 q(s.q), k(s.k), v(s.v), dy(s.dy);
-    Attention<GuardedFloats> exact(h, s.q, s.k, s.v, s.dy, s.mask);
-    Attention<GuardedBf16> rounded(h, q, k, v, dy, s.mask);
-    exact.run("", true);
-    rounded.run("bf16_tiles", true);
-    expect_near(h, rounded, exact, true, kBf16);
-  }
+  for (const Heads& h : kCases) expect_near_on_tensor_cores<Bf16>(h, "bf16_tiles", kBf16);
+}
+
+TEST_CASE("attention on tensor cores in f16 is that in f32, rounded, also of heads of 128 elements") {
+  for (const Heads& h : kCases) expect_near_on_tensor_cores<F16>(h, "f16_tiles", kF16);
 }
 
 TEST_CASE("attention on tensor cores is not offered where its results do not fit, nor for the gradient of a mask") {
@@ -149,6 +158,7 @@ TEST_CASE("attention on tensor cores is not offered where its results do not fit
   CHECK(count(64, true) == std::pair<size_t, size_t>(2, 1));
   CHECK(count(128, false) == std::pair<size_t, size_t>(2, 1));
   CHECK(count(128, false, DataType::bf16) == std::pair<size_t, size_t>(2, 2));
+  CHECK(count(128, false, DataType::f16) == std::pair<size_t, size_t>(2, 2));
   CHECK(count(256, false) == std::pair<size_t, size_t>(1, 1));
   CHECK(count(30, false) == std::pair<size_t, size_t>(1, 1));
 }

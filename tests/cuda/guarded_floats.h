@@ -8,6 +8,7 @@
 
 #include "executor.h"
 #include "runtime/attrs/bf16.h"
+#include "runtime/attrs/f16.h"
 #include "runtime/backend.h"
 #include "runtime/kernels.h"
 
@@ -37,17 +38,19 @@ class GuardedFloats : public Guarded {
   float& at(int64_t i) { return reinterpret_cast<float*>(data())[i]; }
 };
 
-class GuardedBf16 : public Guarded {
+// T: Bf16 or F16.
+template <class T>
+class GuardedNarrow : public Guarded {
  public:
-  explicit GuardedBf16(int64_t count) : Guarded(count, 2 * count) {}
+  explicit GuardedNarrow(int64_t count) : Guarded(count, 2 * count) {}
   // The nearest values; `floats` then holds those, too.
-  explicit GuardedBf16(GuardedFloats& floats) : GuardedBf16(floats.count()) {
+  explicit GuardedNarrow(GuardedFloats& floats) : GuardedNarrow(floats.count()) {
     for (int64_t i = 0; i < count(); ++i) {
       at(i) = floats.at(i);
       floats.at(i) = at(i);
     }
   }
-  Bf16& at(int64_t i) { return reinterpret_cast<Bf16*>(data())[i]; }
+  T& at(int64_t i) { return reinterpret_cast<T*>(data())[i]; }
 };
 
 // Requires that nothing outside the operands and the workspace, which begins with NaN, is written.

@@ -211,10 +211,12 @@ TEST_CASE("broadcasts to rows of any length") {
   }
 }
 
-TEST_CASE("a cast to bf16 rounds as the host does, and back it is exact, in any layout and length") {
+template <class T>
+void check_casts(DataType type, float times) {
   for (const Layout layout : {Layout::plain, Layout::nhwc}) {
-    const TensorDesc wide{DataType::f32, {3, 5, 3, 7}, layout}, narrow{DataType::bf16, {3, 5, 3, 7}, layout};
+    const TensorDesc wide{DataType::f32, {3, 5, 3, 7}, layout}, narrow{type, {3, 5, 3, 7}, layout};
     GuardedFloats x(wide.elements(), 0.37F), back(wide.elements());
+    for (int64_t i = 0; i < x.count(); ++i) x.at(i) *= times;
     Buffer y(narrow.bytes());
     std::byte* down[] = {x.data(), y.data()};
     std::byte* up[] = {y.data(), back.data()};
@@ -223,14 +225,21 @@ TEST_CASE("a cast to bf16 rounds as the host does, and back it is exact, in any 
     backend::finish(nullptr);
     int64_t wrong = 0;
     for (int64_t i = 0; i < wide.elements(); ++i) {
-      const Bf16 rounded = x.at(i);
+      const T rounded = x.at(i);
       wrong +=
-          reinterpret_cast<const Bf16*>(y.data())[i].bits != rounded.bits || back.at(i) != static_cast<float>(rounded);
+          reinterpret_cast<const T*>(y.data())[i].bits != rounded.bits || back.at(i) != static_cast<float>(rounded);
     }
     CHECK(wrong == 0);
     CHECK((y.guards_intact() && back.guards_intact()));
-    CHECK(has_bf16_kernel("CastTo", std::vector{read(wide), write(narrow)}));
+    CHECK(has_narrow_kernel("CastTo", std::vector{read(wide), write(narrow)}));
   }
+}
+
+TEST_CASE("a cast to 16 bits rounds as the host does, and back it is exact, in any layout and length") {
+  check_casts<Bf16>(DataType::bf16, 1);
+  check_casts<F16>(DataType::f16, 1);
+  check_casts<F16>(DataType::f16, 1e-6F);  // subnormal
+  check_casts<F16>(DataType::f16, 1e5F);   // some beyond the largest
 }
 
 }  // namespace plimsoll::test

@@ -29,11 +29,13 @@ std::vector<Algorithm> algorithms(std::initializer_list<OperandDesc> operands) {
   return K::algorithms(kAttrs, std::vector<OperandDesc>(operands));
 }
 
-TensorDesc in_bf16(TensorDesc desc, Layout layout = Layout::plain) {
-  desc.type = DataType::bf16;
+TensorDesc stored(DataType type, TensorDesc desc, Layout layout = Layout::plain) {
+  desc.type = type;
   desc.layout = layout;
   return desc;
 }
+
+const DataType kNarrow[] = {DataType::bf16, DataType::f16};
 
 KernelSet built(const std::string& algorithm, int64_t workspace) {
   KernelSet kernels(1);
@@ -203,65 +205,75 @@ TEST_CASE("a product's algorithms are bounds of its workspace, in each arithmeti
   CHECK_THROWS_AS(MatMul::make({}, operands, "fp16_0"), KernelError);
 }
 
-TEST_CASE("a convolution of bf16 is multiplied as it is, in every direction and layout") {
+TEST_CASE("a convolution of 16 bits is multiplied as it is, in every direction and layout") {
   describe_h200();
-  for (const Layout layout : {Layout::plain, Layout::nhwc}) {
-    const TensorDesc image = in_bf16(kImage, layout), filter = in_bf16(kFilter, layout);
-    const TensorDesc gradient = f32(kFilter.dims, layout);
-    const auto all_built = [&]<class K>(K, ConvAttrs attrs, const std::vector<OperandDesc>& operands) {
-      INFO(K::kName << (layout == Layout::nhwc ? ", channels last" : ""));
-      CHECK(has_bf16_kernel(K::kName, operands));
-      const std::vector<Algorithm> all = InAnyPrecision<K>::algorithms(attrs, operands);
-      CHECK(all[0].deterministic);
-      int built = 0;
-      for (const Algorithm& algorithm : all) {
-        INFO(algorithm.name);
-        CHECK(algorithm.name.starts_with("bf16_"));
-        CHECK(!algorithm.tf32);
-        built += built_without_driver(
-            [&] { CHECK(K::make(attrs, operands, algorithm.name)->workspace_found() == algorithm.workspace_bytes); });
-        if (built == 6) break;
-      }
-      CHECK(built == 6);
-      return all;
-    };
-    all_built(ConvForward{}, kAttrs, {read(image), read(filter), absent(), write(image)});
-    ConvAttrs relu = kAttrs;
-    relu.relu = true;
-    const auto fused = all_built(ConvForward{}, relu, {read(image), read(filter), read(kBias), write(image)});
-    CHECK(fused[0].name.starts_with("bf16_fused_"));
-    all_built(ConvBackwardData{}, kAttrs, {read(filter), read(image), write(image), absent()});
-    all_built(ConvBackwardData{}, kAttrs, {read(filter), read(image), write(image), read(image)});
-    for (const OperandDesc& dw : {write(gradient), update(gradient)})
-      for (const Algorithm& one :
-           all_built(ConvBackwardWeights{}, kAttrs, {read(image), read(image), dw, write(kBias)}))
-        CHECK(one.workspace_bytes >= filter.bytes());  // dw in bf16, before it is widened
-  }
+  for (const DataType type : kNarrow)
+    for (const Layout layout : {Layout::plain, Layout::nhwc}) {
+      const TensorDesc image = stored(type, kImage, layout), filter = stored(type, kFilter, layout);
+      const TensorDesc gradient = f32(kFilter.dims, layout);
+      const std::string prefix = std::string(name_of(type)) + "_";
+      const auto all_built = [&]<class K>(K, ConvAttrs attrs, const std::vector<OperandDesc>& operands) {
+        INFO(K::kName << (layout == Layout::nhwc ? ", channels last" : "") << " in " << name_of(type));
+        CHECK(has_narrow_kernel(K::kName, operands));
+        const std::vector<Algorithm> all = InAnyPrecision<K>::algorithms(attrs, operands);
+        CHECK(all[0].deterministic);
+        int built = 0;
+        for (const Algorithm& algorithm : all) {
+          INFO(algorithm.name);
+          CHECK(algorithm.name.starts_with(prefix));
+          CHECK(!algorithm.tf32);
+          built += built_without_driver(
+              [&] { CHECK(K::make(attrs, operands, algorithm.name)->workspace_found() == algorithm.workspace_bytes); });
+          if (built == 6) break;
+        }
+        CHECK(built == 6);
+        return all;
+      };
+      all_built(ConvForward{}, kAttrs, {read(image), read(filter), absent(), write(image)});
+      ConvAttrs relu = kAttrs;
+      relu.relu = true;
+      const auto fused = all_built(ConvForward{}, relu, {read(image), read(filter), read(kBias), write(image)});
+      CHECK(fused[0].name.starts_with(prefix + "fused_"));
+      all_built(ConvBackwardData{}, kAttrs, {read(filter), read(image), write(image), absent()});
+      all_built(ConvBackwardData{}, kAttrs, {read(filter), read(image), write(image), read(image)});
+      for (const OperandDesc& dw : {write(gradient), update(gradient)})
+        for (const Algorithm& one :
+             all_built(ConvBackwardWeights{}, kAttrs, {read(image), read(image), dw, write(kBias)}))
+          CHECK(one.workspace_bytes >= filter.bytes());  // dw in 16 bits, before it is widened
+    }
 }
 
 TEST_CASE("an engine's name holds the type of the factors") {
   describe_h200();
-  const std::vector<OperandDesc> f32s = {read(kImage), read(kFilter), absent(), write(kImage)};
-  const std::vector<OperandDesc> bf16s = {read(in_bf16(kImage)), read(in_bf16(kFilter)), absent(),
-                                          write(in_bf16(kImage))};
-  const std::string of_f32 = ConvForward::algorithms(kAttrs, f32s)[0].name,
-                    of_bf16 = ConvForward::algorithms(kAttrs, bf16s)[0].name;
-  CHECK_THROWS_AS(ConvForward::make(kAttrs, f32s, of_bf16), KernelError);
-  CHECK_THROWS_AS(ConvForward::make(kAttrs, bf16s, of_f32), KernelError);
+  const DataType types[] = {DataType::f32, DataType::bf16, DataType::f16};
+  const auto operands_in = [](DataType type) {
+    return std::vector<OperandDesc>{read(stored(type, kImage)), read(stored(type, kFilter)), absent(),
+                                    write(stored(type, kImage))};
+  };
+  for (const DataType one : types)
+    for (const DataType other : types) {
+      if (one == other) continue;
+      const std::string name = ConvForward::algorithms(kAttrs, operands_in(other))[0].name;
+      INFO(name << " for " << name_of(one));
+      CHECK_THROWS_AS(ConvForward::make(kAttrs, operands_in(one), name), KernelError);
+    }
 }
 
-TEST_CASE("a product of bf16 has algorithms of its own, and room for a row that is converted") {
+TEST_CASE("a product of 16 bits has algorithms of its own, and room for a row that is converted") {
   describe_h200();
-  const TensorDesc a = in_bf16(f32({64, 25088})), b = in_bf16(f32({25088, 4096})), y = in_bf16(f32({64, 4096}));
-  const auto all = MatMul::algorithms({}, std::vector{read(a), read(b), absent(), write(y)});
-  REQUIRE(all.size() == 3);
-  CHECK(all[0].name == "bf16_0");
-  CHECK(all[0].workspace_bytes == 0);
-  CHECK(all[2].name == "bf16_32MiB");
-  CHECK(all[2].workspace_bytes == 16 * 64 * 4096 * 4);  // partial sums are in f32
-  const auto with_row = MatMul::algorithms({}, std::vector{read(a), read(b), read(f32({4096})), write(y)});
-  CHECK(with_row[0].workspace_bytes == 2 * 4096);
-  CHECK(
-      MatMul::algorithms({}, std::vector{read(a), read(b), read(in_bf16(f32({4096}))), write(y)})[0].workspace_bytes ==
-      0);
+  for (const DataType type : kNarrow) {
+    const std::string prefix = std::string(name_of(type)) + "_";
+    const TensorDesc a = stored(type, f32({64, 25088})), b = stored(type, f32({25088, 4096})),
+                     y = stored(type, f32({64, 4096}));
+    const auto all = MatMul::algorithms({}, std::vector{read(a), read(b), absent(), write(y)});
+    REQUIRE(all.size() == 3);
+    CHECK(all[0].name == prefix + "0");
+    CHECK(all[0].workspace_bytes == 0);
+    CHECK(all[2].name == prefix + "32MiB");
+    CHECK(all[2].workspace_bytes == 16 * 64 * 4096 * 4);  // partial sums are in f32
+    const auto with_row = MatMul::algorithms({}, std::vector{read(a), read(b), read(f32({4096})), write(y)});
+    CHECK(with_row[0].workspace_bytes == 2 * 4096);
+    const TensorDesc row = stored(type, f32({4096}));
+    CHECK(MatMul::algorithms({}, std::vector{read(a), read(b), read(row), write(y)})[0].workspace_bytes == 0);
+  }
 }

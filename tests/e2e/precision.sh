@@ -76,7 +76,9 @@ PY
 
 # --- refused
 expect 2 plimsoll plan conv.onnx --batch 16 --precision fp64 -o x.json
-says "fp32, tf32 or bf16"
+says "fp32, tf32, bf16 or fp16"
+expect 2 plimsoll plan conv.onnx --batch 16 --precision fp16 -o x.json
+says "--precision bf16 takes the same memory"
 expect 2 plimsoll plan conv.onnx --batch 16 --keep-fp32 '*' -o x.json
 says "requires --precision bf16"
 expect 2 plimsoll plan conv.onnx --batch 16 --precision bf16 --keep-fp32 decoder -o x.json;      says "matches no node"

@@ -1,4 +1,4 @@
-// Tensors in bf16 in the task graph: what may share bytes with what.
+// Tensors in bf16 and f16 in the task graph: what may share bytes with what, and what undoes the loss's scale.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -41,6 +41,49 @@ TEST_CASE("a result is not written over an operand with elements of another size
   };
   CHECK(pairs(Precision::fp32) == std::vector<std::pair<int64_t, int64_t>>{{4, 4}, {4, 4}});
   CHECK(pairs(Precision::bf16) == std::vector<std::pair<int64_t, int64_t>>{{2, 2}});
+}
+
+TEST_CASE("in fp16 one task reads every weight gradient before the first update, clips too, and gives its factor") {
+  const auto graph_in = [](Precision precision, double clip_norm) {
+    WrittenNetwork b;
+    const ValueId x = b.value("x", ValueKind::input, {kBatch, {4}}), w = b.value("w", ValueKind::parameter, {{4}, {4}}),
+                  v = b.value("v", ValueKind::parameter, {{4}, {4}});
+    b.network.outputs = {
+        b.node("ReduceMean", {b.node("MatMul", {b.node("MatMul", {x, w}), v})}, {{"keepdims", int64_t{0}}})};
+    std::vector<std::string> notes;
+    REQUIRE(attach_loss(b.network, LossKind::output, notes).ok());
+    REQUIRE(assign_precision(b.network, {.precision = precision}).ok());
+    auto graph = build_task_graph(b.network, {.batch = 8, .optimizer = {.clip_norm = clip_norm}});
+    REQUIRE(graph.ok());
+    return std::move(*graph);
+  };
+  for (const double clip_norm : {0.0, 3.0}) {
+    const TaskGraph graph = graph_in(Precision::fp16, clip_norm);
+    const auto is_factor = [](const Task& task) { return task.kernel == "UnscaleFactor"; };
+    const auto found = std::find_if(graph.tasks.begin(), graph.tasks.end(), is_factor);
+    REQUIRE(found != graph.tasks.end());
+    CHECK(found->name == "gradients.unscale");
+    CHECK(found->attributes == (clip_norm > 0 ? Attributes{{"max_norm", clip_norm}} : Attributes{}));
+    REQUIRE(found->operands.size() == 3);
+    for (size_t i = 0; i < 2; ++i) {
+      const Tensor& gradient = graph.tensors[found->operands[i].tensor];
+      CHECK(gradient.kind == TensorKind::weight_gradient);
+      CHECK(gradient.type.type == DataType::f32);
+    }
+    CHECK(graph.factor == found->operands.back().tensor);
+    CHECK(graph.tensors[graph.factor].bytes(1) == 4);
+    int64_t updates = 0;
+    for (const Task& task : graph.tasks)
+      if (task.kernel == "MomentumUpdate") {
+        ++updates;
+        CHECK(task.operands.back().tensor == graph.factor);
+      }
+    CHECK(updates == 2);
+    const auto in_f16 = [](const Tensor& tensor) { return tensor.type.type == DataType::f16; };
+    CHECK(std::any_of(graph.tensors.begin(), graph.tensors.end(), in_f16));
+  }
+  CHECK_FALSE(graph_in(Precision::bf16, 0).factor.valid());
+  CHECK_FALSE(graph_in(Precision::bf16, 3).factor.valid());
 }
 
 }  // namespace plimsoll

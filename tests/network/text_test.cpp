@@ -39,7 +39,8 @@ std::string after_pass(const TextCase& text_case, Network network) {
   } else if (pass == "layout") {
     assign_layouts(network, layout_named(text_case.option("images", "nChw16c")));
   } else if (pass == "precision") {
-    PrecisionRequest request{.precision = Precision::bf16};
+    PrecisionRequest request{.precision =
+                                 text_case.option("type", "bf16") == "fp16" ? Precision::fp16 : Precision::bf16};
     if (const std::string pattern = text_case.option("keep", ""); !pattern.empty()) request.keep_fp32 = {pattern};
     if (const Status status = assign_precision(network, request); !status.ok()) return status.error().message;
   } else {

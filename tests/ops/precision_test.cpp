@@ -1,20 +1,20 @@
-// Kernels with operands in bf16 against the kernel for f32 on widened operands (runtime/precision.h): the same bytes,
-// except for products.
+// Kernels with operands in bf16 or f16 against the kernel for f32 on widened operands (runtime/precision.h): the same
+// bytes, except for products.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <set>
 
-#include "bf16_operands.h"
 #include "executor.h"
+#include "narrow_operands.h"
 #include "runtime/backend.h"
 
 namespace plimsoll::test {
 namespace {
 
 // The library adds up the products in another order.
-const std::set<std::string_view> kProductsInBf16 = {"ConvForward", "ConvBackwardData", "ConvBackwardWeights",
+const std::set<std::string_view> kNarrowProducts = {"ConvForward", "ConvBackwardData", "ConvBackwardWeights",
                                                     "ConvTransposeForward", "MatMul"};
 
 // They depend on the machine's processor.
@@ -41,11 +41,11 @@ const std::map<std::string_view, std::string_view> kWithoutForm = {
     {"TopK", "gives positions"},
 };
 
-// Runs body(operands) for every way to have some of the f32 operands in bf16 for which there is a kernel.
+// Runs body(operands) for every way to have some of the f32 operands in this type for which there is a kernel.
 template <class Body>
-void for_each_bf16_kernel(const Task& task, const KernelCall& call, Body body) {
-  const auto there_is = [&](std::span<const OperandDesc> operands) { return has_bf16_kernel(call.name, operands); };
-  for (const std::vector<OperandDesc>& operands : ways_in_bf16(task, call, there_is)) body(operands);
+void for_each_narrow_kernel(DataType narrow, const Task& task, const KernelCall& call, Body body) {
+  const auto there_is = [&](std::span<const OperandDesc> operands) { return has_narrow_kernel(call.name, operands); };
+  for (const std::vector<OperandDesc>& operands : ways_in(narrow, task, call, there_is)) body(operands);
 }
 
 struct KernelRun {
@@ -61,7 +61,7 @@ struct KernelRun {
       const TensorId id = task.operands[i].tensor;
       if (operands[i].access == Access::absent || buffers.count(id)) continue;
       const Buffer& given = before.at(id);
-      buffers.emplace(id, operands[i].tensor.type == DataType::bf16 ? in_bf16(given) : given);
+      buffers.emplace(id, is_narrow(operands[i].tensor.type) ? in_narrow(operands[i].tensor.type, given) : given);
     }
     std::vector<std::byte*> addresses;
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -98,9 +98,13 @@ void compare(const KernelRun& run, const Buffers& expected, const Algorithm& off
       const Values values = load(operands[i].tensor, got.at(id).data()),
                    wanted = load(operands[i].tensor, expected.at(id).data());
       if (are_products) {
-        // The results of tiles are sums of products whose factors were rounded to bf16 once more.
+        // The results of tiles are sums of products whose factors were rounded to 16 bits once more. f16 has three
+        // digits more than bf16.
         const double of_bf16 = offered.name.ends_with("_tiles") ? 8e-3 : 2e-3;
-        CHECK(distance(values, wanted) < (operands[i].tensor.type == DataType::bf16 ? of_bf16 : 1e-5));
+        const DataType type = operands[i].tensor.type;
+        CHECK(distance(values, wanted) < (type == DataType::bf16  ? of_bf16
+                                          : type == DataType::f16 ? of_bf16 / 8
+                                                                  : 1e-5));
       } else {
         INFO("distance " << distance(values, wanted));
         CHECK((got.at(id).contents() == expected.at(id).contents()));
@@ -135,15 +139,13 @@ void compare_with_widened(const Task& task, const KernelCall& call, const std::v
     INFO(offered.name);
     const bool on_tensor_cores = offered.name.ends_with("_tiles");
     compare(run, expected, offered, *make_kernel(native, offered.name),
-            on_tensor_cores || kProductsInBf16.contains(call.name));
+            on_tensor_cores || kNarrowProducts.contains(call.name));
     if (!on_tensor_cores) return;
   }
 }
 
-}  // namespace
-
-TEST_CASE("a kernel in bf16 gives the bytes of the kernel for f32 on widened operands") {
-  for_each_instance([](const Instance& instance) {
+void compare_all_with_widened(DataType narrow) {
+  for_each_instance([&](const Instance& instance) {
     Executor executor(instance, kSamples);
     executor.run(instance.given, false, [&](const Task& task, const Buffers& before) {
       for (const bool accumulate : {false, true}) {
@@ -155,7 +157,7 @@ TEST_CASE("a kernel in bf16 gives the bytes of the kernel for f32 on widened ope
         for (size_t i = 0; i < call.operands.size(); ++i)  // finite, as a gradient that is accumulated
           if (call.operands[i].access == Access::update && task.operands[i].access == Access::write)
             filled.at(task.operands[i].tensor) = Buffer(filled.at(task.operands[i].tensor).size(), 0x3C);
-        for_each_bf16_kernel(task, call, [&](const std::vector<OperandDesc>& operands) {
+        for_each_narrow_kernel(narrow, task, call, [&](const std::vector<OperandDesc>& operands) {
           INFO(task.name << ", " << task.kernel << " " << types_of(operands) << (accumulate ? ", accumulated" : ""));
           for (const bool training : {true, false}) {
             INFO((training ? "in training" : "in evaluation"));
@@ -169,13 +171,40 @@ TEST_CASE("a kernel in bf16 gives the bytes of the kernel for f32 on widened ope
   });
 }
 
+}  // namespace
+
+TEST_CASE("a kernel in bf16 gives the bytes of the kernel for f32 on widened operands") {
+  compare_all_with_widened(DataType::bf16);
+}
+
+TEST_CASE("a kernel in f16 gives the bytes of the kernel for f32 on widened operands") {
+#if defined(PLIMSOLL_CHANNELS_LAST_BACKEND)
+  compare_all_with_widened(DataType::f16);
+#else
+  for (const std::string_view name : {"ReluForward", "BinaryAdd", "CastTo", "SoftmaxForward"})
+    CHECK_FALSE(has_narrow_kernel(name, std::vector{read(f16({4})), read(f16({4})), write(f16({4}))}));
+#endif
+}
+
+TEST_CASE("no kernel takes operands in bf16 and in f16, and no optimizer has state in f16") {
+  CHECK(has_narrow_kernel("BinaryAdd", std::vector{read(bf16({4})), read(bf16({4})), write(bf16({4}))}));
+  CHECK_FALSE(has_narrow_kernel("BinaryAdd", std::vector{read(bf16({4})), read(f16({4})), write(bf16({4}))}));
+  CHECK_FALSE(has_narrow_kernel("BinaryAdd", std::vector{read(f16({4})), read(f16({4})), write(bf16({4}))}));
+  const auto momentum = [](TensorDesc state) {
+    return has_narrow_kernel("MomentumUpdate", std::vector{update(f32({4})), read(f32({4})), update(state)});
+  };
+  CHECK(momentum(bf16({4})));
+  CHECK_FALSE(momentum(f16({4})));
+}
+
 #if !defined(PLIMSOLL_CHANNELS_LAST_BACKEND)
 TEST_CASE("every kernel of real numbers has a form for bf16, except a few") {
   std::set<std::string> without, with;
   const auto look_at = [&](const Executor& executor, const Task& task) {
     const KernelCall call = executor.call_of(task, false);
     if (std::any_of(call.operands.begin(), call.operands.end(), is_f32)) without.insert(task.kernel);
-    for_each_bf16_kernel(task, call, [&](const std::vector<OperandDesc>&) { with.insert(task.kernel); });
+    for_each_narrow_kernel(DataType::bf16, task, call,
+                           [&](const std::vector<OperandDesc>&) { with.insert(task.kernel); });
   };
   for (const Op* op : all_ops()) {
     if (op->samples == nullptr) continue;

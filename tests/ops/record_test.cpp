@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "bf16_operands.h"
 #include "compiler/ir/attributes_json.h"
 #include "executor.h"
+#include "narrow_operands.h"
 #include "runtime/attrs/whole.h"
 #include "runtime/backend.h"
 
@@ -80,23 +80,24 @@ json case_of(const std::string& name, const Task& task, const Buffers& before, c
 
 // The types of a task's operands in bf16, as plans have them: everything that a kernel may take so; every way of
 // kernels whose operands are of both types in plans; terms in bf16 and a sum in f32. The host may lack a library's
-// kernels.
+// kernels. Each way is recorded in f16, too.
 std::vector<std::vector<OperandDesc>> recorded_in_bf16(const Task& task, const KernelCall& call) {
-  constexpr Bf16Form kOfLibraries[] = {{"ConvBackwardData", slots({0, 1}), slots({2, 3})},
-                                       {"ConvBackwardWeights", slots({0, 1})},
-                                       {"ConvForward", slots({0, 1}), slots({3})},
-                                       {"ConvTransposeForward", slots({0, 1}), slots({3})},
-                                       {"MatMul", slots({0, 1}), slots({2, 3})},
-                                       {"MaxPoolForward", slots({0, 1})},
-                                       {"Reorder", slots({0, 1})}};
+  constexpr NarrowForm kOfLibraries[] = {{"ConvBackwardData", slots({0, 1}), slots({2, 3})},
+                                         {"ConvBackwardWeights", slots({0, 1})},
+                                         {"ConvForward", slots({0, 1}), slots({3})},
+                                         {"ConvTransposeForward", slots({0, 1}), slots({3})},
+                                         {"MatMul", slots({0, 1}), slots({2, 3})},
+                                         {"MaxPoolForward", slots({0, 1})},
+                                         {"Reorder", slots({0, 1})}};
   constexpr std::string_view kOfBothTypes[] = {"BinaryAdd", "CastTo", "GatherForward", "MatMul"};
-  std::vector<std::vector<OperandDesc>> ways = ways_in_bf16(task, call, [&](std::span<const OperandDesc> operands) {
-    for (const OperandDesc& operand : operands)
-      if (operand.access == Access::update && operand.tensor.type == DataType::bf16) return false;
-    return has_bf16_kernel(call.name, operands) ||
-           std::any_of(std::begin(kOfLibraries), std::end(kOfLibraries),
-                       [&](const Bf16Form& form) { return form.kernel == call.name && takes(form, operands); });
-  });
+  std::vector<std::vector<OperandDesc>> ways =
+      ways_in(DataType::bf16, task, call, [&](std::span<const OperandDesc> operands) {
+        for (const OperandDesc& operand : operands)
+          if (operand.access == Access::update && operand.tensor.type == DataType::bf16) return false;
+        return has_narrow_kernel(call.name, operands) ||
+               std::any_of(std::begin(kOfLibraries), std::end(kOfLibraries),
+                           [&](const NarrowForm& form) { return form.kernel == call.name && takes(form, operands); });
+      });
   if (std::find(std::begin(kOfBothTypes), std::end(kOfBothTypes), call.name) != std::end(kOfBothTypes)) return ways;
   const auto size = [](const std::vector<OperandDesc>& operands) {
     return std::count_if(operands.begin(), operands.end(),
@@ -107,6 +108,12 @@ std::vector<std::vector<OperandDesc>> recorded_in_bf16(const Task& task, const K
                    [&](const auto& a, const auto& b) { return least ? size(a) < size(b) : size(a) > size(b); });
   ways.resize(std::min<size_t>(ways.size(), 1));
   return ways;
+}
+
+std::vector<OperandDesc> with_narrow(DataType narrow, std::vector<OperandDesc> operands) {
+  for (OperandDesc& operand : operands)
+    if (operand.access != Access::absent && is_narrow(operand.tensor.type)) operand.tensor.type = narrow;
+  return operands;
 }
 
 Task with_types(Task task, const std::vector<OperandDesc>& operands) {
@@ -124,7 +131,7 @@ std::pair<Buffers, Buffers> run_widened(const Task& task, const KernelCall& call
     const TensorId id = task.operands[i].tensor;
     if (operands[i].access == Access::absent || before.count(id)) continue;
     const Buffer& given = buffers.at(id);
-    before.emplace(id, operands[i].tensor.type == DataType::bf16 ? in_bf16(given) : given);
+    before.emplace(id, is_narrow(operands[i].tensor.type) ? in_narrow(operands[i].tensor.type, given) : given);
   }
   Buffers after = before;
   KernelCall single = call;
@@ -139,26 +146,29 @@ std::pair<Buffers, Buffers> run_widened(const Task& task, const KernelCall& call
   return {std::move(before), std::move(after)};
 }
 
-// A cast between f32 and bf16, which no operator has: --precision bf16 inserts it. Half of the numbers are ties.
-json cast_case(bool narrows) {
+// A cast between f32 and bf16 or f16, which no operator has: --precision inserts it. Half of the numbers are ties.
+json cast_case(DataType narrow, bool narrows) {
   constexpr int64_t kCount = 1003;
   Buffer f32(4 * kCount);
   for (int64_t i = 0; i < kCount; ++i) {
-    const uint32_t bits = 0x3F800000U + static_cast<uint32_t>(i) * (i % 2 == 0 ? 0x8000U : 0x1357U);
+    const uint32_t bits =
+        0x3F800000U + static_cast<uint32_t>(i) * (i % 2 == 0 ? narrow == DataType::bf16 ? 0x8000U : 0x1000U : 0x1357U);
     reinterpret_cast<float*>(f32.data())[i] = (i % 3 == 0 ? -1.0F : 1.0F) * std::bit_cast<float>(bits);
   }
-  const Buffer bf16 = in_bf16(f32);
+  const Buffer halves = in_narrow(narrow, f32);
   for (int64_t i = 0; i < kCount && !narrows; ++i)
-    reinterpret_cast<float*>(f32.data())[i] = reinterpret_cast<const Bf16*>(bf16.data())[i];
-  const auto entry = [](const char* access, const char* type, const char* when, const Buffer& buffer) {
+    reinterpret_cast<float*>(f32.data())[i] = widened(narrow == DataType::bf16 ? FileType::bf16 : FileType::f16,
+                                                      reinterpret_cast<const uint16_t*>(halves.data())[i]);
+  const std::string type(name_of(narrow));
+  const auto entry = [](const char* access, const std::string& type, const char* when, const Buffer& buffer) {
     return json{
         {"access", access}, {"type", type}, {"layout", "plain"}, {"dims", {17, 59}}, {when, hexadecimal(buffer)}};
   };
-  return {{"name", narrows ? "Cast/f32 to bf16" : "Cast/bf16 to f32"},
+  return {{"name", narrows ? "Cast/f32 to " + type : "Cast/" + type + " to f32"},
           {"kernel", "CastTo"},
           {"attributes", json_of(to_attributes(CastAttrs{}))},
-          {"operands", narrows ? json{entry("read", "f32", "before", f32), entry("write", "bf16", "after", bf16)}
-                               : json{entry("read", "bf16", "before", bf16), entry("write", "f32", "after", f32)}}};
+          {"operands", narrows ? json{entry("read", "f32", "before", f32), entry("write", type, "after", halves)}
+                               : json{entry("read", type, "before", halves), entry("write", "f32", "after", f32)}}};
 }
 
 bool makes_weight_gradient(const Task& task, const TaskGraph& graph) {
@@ -176,7 +186,7 @@ TEST_CASE("cases for another backend", "[.cases]") {
   const bool nhwc_too = std::getenv("PLIMSOLL_CASES_NHWC") != nullptr;  // layouts that the host itself cannot replay
   std::ofstream out(path);
   out << "{\"schema\": 1, \"seed\": 42, \"learning_rate\": 0.1, \"cases\": [";
-  size_t cases = 0, cases_last = 0, cases_bf16 = 0;
+  size_t cases = 0, cases_last = 0, cases_narrow = 0;
   for (const Op* op : all_ops()) {
     if (op->samples == nullptr) continue;
     for (const Sample& sample : op->samples()) {
@@ -210,22 +220,23 @@ TEST_CASE("cases for another backend", "[.cases]") {
               << case_of(name + task.name + ", nhwc" + how, turned, before, after, accumulate, last->graph).dump();
           ++cases_last;
         };
-        const auto write_bf16 = [&](bool accumulate) {
+        const auto write_narrow = [&](DataType narrow, bool accumulate) {
           const KernelCall call = executor.call_of(task, accumulate);
           Buffers filled = buffers;
           if (accumulate)
             for (const Operand& operand : task.operands)
               if (operand.access == Access::write)
                 std::memset(filled.at(operand.tensor).data(), 0x3E, size_t(filled.at(operand.tensor).size()));
-          for (const std::vector<OperandDesc>& operands : recorded_in_bf16(task, call)) {
+          for (const std::vector<OperandDesc>& in_bf16 : recorded_in_bf16(task, call)) {
+            const std::vector<OperandDesc> operands = with_narrow(narrow, in_bf16);
             const auto [before, after] = run_widened(task, call, operands, filled, executor.context);
-            std::string how = accumulate ? ", added, bf16" : ", bf16";
-            for (const OperandDesc& operand : operands) how += operand.tensor.type == DataType::bf16 ? "*" : "-";
+            std::string how = (accumulate ? ", added, " : ", ") + std::string(name_of(narrow));
+            for (const OperandDesc& operand : operands) how += operand.tensor.type == narrow ? "*" : "-";
             out << ",\n"
                 << case_of(name + task.name + how, with_types(task, operands), before, after, accumulate,
                            instance.graph)
                        .dump();
-            ++cases_bf16;
+            ++cases_narrow;
             if (!last) continue;
             const Task& alike = last->graph.tasks[TaskId(static_cast<int64_t>(number))];
             out << ",\n"
@@ -237,17 +248,19 @@ TEST_CASE("cases for another backend", "[.cases]") {
         write(false, false);
         if (makes_weight_gradient(task, instance.graph)) write(true, false);
         for (const bool accumulate : {false, true})
-          if (!accumulate || makes_weight_gradient(task, instance.graph)) write_bf16(accumulate);
+          if (!accumulate || makes_weight_gradient(task, instance.graph))
+            for (const DataType narrow : {DataType::bf16, DataType::f16}) write_narrow(narrow, accumulate);
         if (!task.remembers.empty()) write(false, true);
         ++number;
       });
     }
   }
-  for (const bool narrows : {false, true}) out << ",\n" << cast_case(narrows).dump();
+  for (const DataType narrow : {DataType::bf16, DataType::f16})
+    for (const bool narrows : {false, true}) out << ",\n" << cast_case(narrow, narrows).dump();
   out << "\n]}\n";
   REQUIRE(out.flush());
   CHECK(cases > 100);
-  CHECK(cases_bf16 > 100);
+  CHECK(cases_narrow > 100);
   CHECK((cases_last > 100) == nhwc_too);
 }
 

@@ -454,6 +454,109 @@ TEST_CASE("the factor of clipped gradients is that of their norm together, and u
   }
 }
 
+TEST_CASE("the factor of scaled gradients undoes the scale, clips by the norm without it, and is negative of NaN") {
+  const auto factor_of = [](double scale, double max_norm, std::vector<float> a, std::vector<float> b) {
+    const KernelCall call{.name = "UnscaleFactor",
+                          .attributes = {{"max_norm", max_norm}},
+                          .operands = {read(f32({static_cast<int64_t>(a.size())})),
+                                       read(f32({static_cast<int64_t>(b.size())})), write(f32({1}))}};
+    std::vector<std::vector<float>> tensors = {std::move(a), std::move(b), {-7}};
+    run_once(call, {.gradient_scale = scale}, tensors);
+    return tensors[2][0];
+  };
+  CHECK(factor_of(1024, 0, {3, 0}, {4}) == 1.0F / 1024);
+  CHECK(factor_of(1, 0, {3, 0}, {4}) == 1);
+  CHECK(factor_of(8, 10, {24, 0}, {32}) == 0.125F);
+  CHECK(factor_of(8, 1, {24, 0}, {32}) == Approx(1 / 5.000001 / 8));
+  CHECK(factor_of(8, 1, std::vector<float>(100000, 16), std::vector<float>(33333, -8)) ==
+        Approx(1 / std::sqrt(433333.0) / 8));
+  CHECK(factor_of(1024, 0, {3e38F, 0}, {3e38F}) == 1.0F / 1024);  // whose squares are beyond f32
+  for (const float bad : {NAN, INFINITY, -INFINITY}) {
+    CHECK(factor_of(1024, 0, {3, bad}, {4}) < 0);
+    CHECK(factor_of(1024, 1, {3}, {bad}) < 0);
+    std::vector<float> many(100000, 1);
+    many.back() = bad;
+    CHECK(factor_of(1024, 0, {3}, std::move(many)) < 0);
+  }
+}
+
+TEST_CASE("an update with a negative factor changes nothing but a gradient that it clears") {
+  for (const auto& [name, states] :
+       {std::pair{"SgdUpdate", 0}, {"MomentumUpdate", 1}, {"AdamUpdate", 2}, {"LionUpdate", 1}, {"LambUpdate", 2}}) {
+    for (const DataType stored : {DataType::f32, DataType::bf16, DataType::q8}) {
+      if (states == 0 && stored != DataType::f32) continue;
+      if (stored == DataType::q8 && std::string_view(name) == "LambUpdate") continue;
+      INFO(name << " " << name_of(stored));
+      KernelCall call{.name = name, .operands = {update(f32({3})), update(f32({3}))}};
+      for (int i = 0; i < states; ++i)
+        call.operands.push_back(update({stored == DataType::q8 && i == 1 ? DataType::uq8 : stored, {3}}));
+      std::vector<std::vector<float>> before = {{1, -2, 0.5F}, {NAN, INFINITY, 0.3F}};
+      for (int i = 0; i < states; ++i) before.push_back({0.25F, 0.5F, 0.125F});
+      if (std::string_view(name) == "LambUpdate") {
+        call.operands.push_back(write(f32({1})));
+        before.push_back({0});
+      }
+      call.operands.push_back(read(f32({1})));
+      before.push_back({-1});
+      auto after = before;
+      run_once(call, {.learning_rate = 0.1}, after);
+      CHECK(after[0] == before[0]);
+      CHECK(after[1] == std::vector<float>{0, 0, 0});
+      for (int i = 0; i < states; ++i) CHECK(after[size_t(2 + i)] == before[size_t(2 + i)]);
+    }
+  }
+}
+
+TEST_CASE("steps of Adam and LAMB are counted without the iterations that were skipped") {
+  for (const char* const name : {"AdamUpdate", "LambUpdate"}) {
+    KernelCall call{.name = name, .operands = {update(f32({3})), read(f32({3})), update(f32({3})), update(f32({3}))}};
+    if (std::string_view(name) == "LambUpdate") call.operands.push_back(write(f32({1})));
+    const auto stepped = [&](int64_t iteration, int64_t skipped) {
+      std::vector<std::vector<float>> tensors = {
+          {1, -2, 0.5F}, {0.1F, 0.2F, -0.3F}, {0.25F, 0.5F, 0.125F}, {0.25F, 0.5F, 0.125F}, {0}};
+      run_once(call, {.iteration = iteration, .learning_rate = 0.1, .skipped = skipped}, tensors);
+      return tensors[0];
+    };
+    CHECK(stepped(7, 3) == stepped(4, 0));
+    CHECK(stepped(7, 3) != stepped(7, 0));
+  }
+}
+
+TEST_CASE("the scale of the gradient multiplies the gradient of the loss, not the loss, nor that of a term") {
+  const auto run = [](const KernelCall& call, std::vector<std::vector<float>> tensors, double scale) {
+    run_once(call, {.gradient_scale = scale}, tensors);
+    return tensors;
+  };
+  const auto expect =
+      [&](const KernelCall& call, const std::vector<std::vector<float>>& tensors, size_t gradient, float times) {
+    INFO(call.name);
+    const auto plain = run(call, tensors, 1), scaled = run(call, tensors, 64);
+    for (size_t i = 0; i < plain.size(); ++i) {
+      if (i != gradient) {
+        CHECK(plain[i] == scaled[i]);
+        continue;
+      }
+      for (size_t j = 0; j < plain[i].size(); ++j) CHECK(scaled[i][j] == times * plain[i][j]);
+      CHECK(plain[i] != std::vector<float>(plain[i].size(), 0));
+    }
+  };
+  const TensorDesc one = f32({1}), rows = f32({2, 2});
+  expect(
+      {.name = "Mse", .attributes = {{"scale", 0.25}}, .operands = {read(rows), read(rows), write(one), write(rows)}},
+      {{1, 2, 3, 4}, {0, 0, 1, 8}, {0}, {0, 0, 0, 0}}, 3, 64);
+  expect({.name = "BinaryCrossEntropy",
+          .attributes = {{"scale", 0.25}},
+          .operands = {read(rows), read(rows), write(one), write(one), write(rows)}},
+         {{1, 2, 3, 4}, {0, 0, 1, 1}, {0}, {0}, {0, 0, 0, 0}}, 4, 64);
+  expect({.name = "OutputLoss", .operands = {read(one), write(one), write(one)}}, {{3}, {0}, {0}}, 2, 64);
+  for (const char* const name : {"SoftmaxCrossEntropy", "NegativeLogLikelihood"})
+    for (const bool term : {false, true})
+      expect({.name = name,
+              .attributes = {{"scale", 0.5}, {"term", term}},
+              .operands = {read(rows), read(i32({2})), write(one), write(one), write(rows)}},
+             {{-1, -2, -3, -4}, {0, 0}, {0}, {0}, {0, 0, 0, 0}}, 4, term ? 1 : 64);
+}
+
 TEST_CASE("a loss scaled is its gradient scaled: a batch that is not whole is the mean over what it has") {
   if (!backend::heeds().loss_scale) return;
   const auto mean = [](double scale, double loss_scale) {

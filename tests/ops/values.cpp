@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "runtime/attrs/bf16.h"
+#include "runtime/attrs/f16.h"
 
 namespace plimsoll::test {
 namespace {
@@ -86,6 +87,7 @@ void store(const TensorDesc& desc, const Values& values, std::byte* bytes) {
       case DataType::i64: return put<int64_t>(bytes, physical, values[logical]);
       case DataType::u8: return put<uint8_t>(bytes, physical, values[logical]);
       case DataType::bf16: return put<Bf16>(bytes, physical, values[logical]);
+      case DataType::f16: return put<F16>(bytes, physical, values[logical]);
       case DataType::q8: case DataType::uq8: throw std::logic_error("values of optimizer state in 8 bits");
     }
   });
@@ -100,6 +102,7 @@ Values load(const TensorDesc& desc, const std::byte* bytes) {
       case DataType::i64: values[logical] = get<int64_t>(bytes, physical); return;
       case DataType::u8: values[logical] = get<uint8_t>(bytes, physical); return;
       case DataType::bf16: values[logical] = get<Bf16>(bytes, physical); return;
+      case DataType::f16: values[logical] = get<F16>(bytes, physical); return;
       case DataType::q8: case DataType::uq8: throw std::logic_error("values of optimizer state in 8 bits");
     }
   });

@@ -118,6 +118,7 @@ void tell(Round& round, const TaskGraph& graph, const Plan& plan, const KernelTa
       for (const TensorId written : graph.tasks[step.task].writes()) {
         if (written == graph.loss) round.read_loss(at(written));
         if (written == graph.correct) round.read_correct(at(written));
+        if (written == graph.factor) round.read_factor(at(written));
       }
     if (id == boundary) round.end_forward();
   }

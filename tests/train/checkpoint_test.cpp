@@ -82,6 +82,20 @@ struct Found {
   std::vector<std::string> passed_over = {};
 };
 
+// The scale of a run in fp16 is in its checkpoints, exactly.
+LossScaling scaling_after(const LossScaling& scaling, const std::string& directory) {
+  Parameters parameters;
+  Progress progress = progress_at(3);
+  progress.scaling = scaling;
+  {
+    Checkpoints checkpoints(directory, 1, parameters.program, parameters.port);
+    checkpoints.write(progress);
+    checkpoints.settle();
+  }
+  std::vector<std::string> passed_over;
+  return Checkpoints(directory, 1, parameters.program, parameters.port).resume(passed_over)->scaling;
+}
+
 Found load(const std::string& directory, const std::function<int(int64_t)>& value_of) {
   Parameters parameters, filled;
   Found found;
@@ -141,6 +155,17 @@ std::optional<Traced> kill_at(int stop, const std::function<void()>& action) {
 }
 
 }  // namespace
+
+TEST_CASE("the scale of a run in fp16 is in its checkpoints") {
+  const auto same = [](const LossScaling& scaling) {
+    const TemporaryDirectory place;
+    const LossScaling found = scaling_after(scaling, place.path() + "/ck");
+    return found.scale == scaling.scale && found.good == scaling.good && found.skipped == scaling.skipped;
+  };
+  CHECK(same({.scale = 3276.8, .good = 17, .skipped = 5}));
+  CHECK(same({.scale = 0, .good = 0, .skipped = 5}));  // continued in another precision
+  CHECK(same({}));
+}
 
 TEST_CASE("killed at any system call of a save, the checkpoint before or the new one is whole") {
   const TemporaryDirectory place;

@@ -47,6 +47,19 @@ TEST_CASE("of groups that match, the later one holds, key by key") {
   CHECK(groups.lines().size() == 3);
 }
 
+TEST_CASE("gradients can be clipped where a task reads them all: to clip them, or to undo the scale of fp16") {
+  const GroupOptions options{.max_norm = 2};
+  for (const char* const step : {"gradients.clip", "gradients.unscale"}) {
+    Program program = adam();
+    program.step_names = {&step, 1};
+    const UpdateGroups groups(program, options, 0.1);
+    const UpdateNumbers* const numbers = groups.of_step(step);
+    REQUIRE(numbers);
+    CHECK(numbers->max_norm == 2);
+  }
+  CHECK(code_of([&] { UpdateGroups(adam(), options, 0.1); }) == Exit::usage);
+}
+
 TEST_CASE("a glob may have colons of its own") {
   const Group group = parse_group("onnx::MatMul_*:weight-decay=0");
   CHECK(group.glob == "onnx::MatMul_*");

@@ -42,7 +42,7 @@ Exit parsed(const std::string& name, const std::string& number) {
 
 TEST_CASE("what is no number, and what is too large for one, is refused by every option of a trainer") {
   const auto options = numeric_options();
-  CHECK(options.size() == 27);
+  CHECK(options.size() == 29);
   for (const auto& [name, kind] : options) {
     const bool real = kind.starts_with("X") || kind == "ALPHA";
     for (const std::string number :

@@ -1,7 +1,7 @@
 """The results of plimsoll-replay-cuda --results as a table. Needs no packages."""
 import json
 
-BOUNDS = {"fp32": 1e-5, "tf32": 5e-3, "bf16": 5e-3}  # as in runtime/profile/replay.cpp
+BOUNDS = {"fp32": 1e-5, "tf32": 5e-3, "bf16": 5e-3, "fp16": 1e-3}  # as in runtime/profile/replay.cpp
 
 
 def replay_table(paths):
@@ -28,11 +28,12 @@ def replay_table(paths):
                 row[precision] = max(row[precision], far)
                 if far > BOUNDS[precision]:
                     row["bad"].append(f"{told['case']}, {told['algorithm']}, operand {told['operand']}: {far:.1e}")
-    lines = [f"{'kernel':26} {'cases':>5} {'algorithms':>10} {'fp32':>9} {'tf32':>9} {'bf16':>9}"]
+    lines = [f"{'kernel':26} {'cases':>5} {'algorithms':>10} {'fp32':>9} {'tf32':>9} {'bf16':>9} {'fp16':>9}"]
     for kernel, row in sorted(kernels.items()):
         bad = f"  FAILED {len(row['bad'])}: {row['bad'][0][:160]}" if row["bad"] else ""
         lines.append(f"{kernel:26} {len(row['cases']):5} {len(row['algorithms']):10} "
-                     f"{row['fp32']:9.1e} {row['tf32']:9.1e} {row['bf16']:9.1e}{bad}")
+                     f"{row['fp32']:9.1e} {row['tf32']:9.1e} {row['bf16']:9.1e} "
+                     f"{row['fp16']:9.1e}{bad}")
     failures = {kernel: row["bad"][:40] for kernel, row in kernels.items() if row["bad"]}
     cases = sum(len(row["cases"]) for row in kernels.values())
     return {

@@ -32,7 +32,7 @@ std::vector<std::string> looked_up(const std::string& option) {
     for (const PassName& pass : pass_names()) names.emplace_back(pass.name);
   if (option == "print-after") names.emplace_back("all");
   if (option == "target") names = {"host", "cuda"};
-  if (option == "precision") names = {"fp32", "tf32", "bf16"};
+  if (option == "precision") names = {"fp32", "tf32", "bf16", "fp16"};
   if (option == "optimizer-state") names = {"fp32", "bf16", "int8"};
   if (option == "rules") names = {"true", "superneurons", "modnn", "dymem", "vdnn", "chen"};
   if (option == "layout") names = {"auto", "plain", "nChw8c", "nChw16c", "nchw", "nhwc"};

@@ -136,13 +136,12 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
           "precision", cl::value_desc("NAME"),
           cl::desc("fp32 (default on host); tf32 (cuda, default there): convolutions and matrix products on tensor "
                    "cores, with 10 bits of mantissa; bf16: activations and their gradients take half of the memory, "
-                   "and weights stay fp32"),
+                   "and weights stay fp32; fp16 (cuda): likewise, with dynamic loss scaling"),
           cl::sub(sub)),
-      keep_fp32(
-          "keep-fp32", cl::value_desc("GLOB"),
-          cl::desc(
-              "with --precision bf16: store the results of these nodes in fp32, by name or module path; repeatable"),
-          cl::sub(sub)),
+      keep_fp32("keep-fp32", cl::value_desc("GLOB"),
+                cl::desc("with --precision bf16 or fp16: store the results of these nodes in fp32, by name or module "
+                         "path; repeatable"),
+                cl::sub(sub)),
       nondeterministic("allow-nondeterministic",
                        cl::desc("cuda: permit algorithms whose results differ in bits from run to run"), cl::sub(sub)),
       remeasure("remeasure",
@@ -340,6 +339,10 @@ Result<std::optional<SizeSpec>> size_given(const char* flag, const cl::opt<std::
   return std::optional(size);
 }
 
+Precision stored_precision(std::string_view name) {
+  return name == "bf16" ? Precision::bf16 : name == "fp16" ? Precision::fp16 : Precision::fp32;
+}
+
 Result<LossRequest> loss_request(const ModelOptions& options) {
   LossRequest loss(options.loss, options.loss_output.empty() ? options.weights.output : options.loss_output,
                    given<int64_t>(options.class_axis));
@@ -374,29 +377,28 @@ Result<ModelRequest> request_of(const ModelOptions& options) {
     return usage("--loss output:NAME and --output NAME are mutually exclusive");
   // As in PyTorch, whose convolutions are in TF32 by default where the device has it.
   const std::string by_default = options.target == "cuda" ? "tf32" : "fp32";
-  return ModelRequest{
-      .model = options.model,
-      .batch = options.batch,
-      .network = {.loss = std::move(loss),
-                  .trained = options.weights.request(),
-                  .attention = options.attention,
-                  .precision = {.precision = options.precision == "bf16" ? Precision::bf16 : Precision::fp32,
-                                .keep_fp32 = {options.keep_fp32.begin(), options.keep_fp32.end()}}},
-      .optimizer = options.optimizer,
-      .momentum = options.momentum,
-      .nesterov = options.nesterov,
-      .weight_decay = options.weight_decay,
-      .clip_norm = given<double>(options.clip_norm),
-      .optimizer_state = options.optimizer_state,
-      .target = options.target,
-      .precision = options.precision.empty() ? by_default : options.precision,
-      .nondeterministic = options.nondeterministic,
-      .threads = given<int64_t>(options.threads),
-      .dims = std::move(dims),
-      .layout = options.layout,
-      .strict = options.strict,
-      .require_batch_norm = options.require_bn,
-      .remeasure = options.remeasure};
+  return ModelRequest{.model = options.model,
+                      .batch = options.batch,
+                      .network = {.loss = std::move(loss),
+                                  .trained = options.weights.request(),
+                                  .attention = options.attention,
+                                  .precision = {.precision = stored_precision(options.precision),
+                                                .keep_fp32 = {options.keep_fp32.begin(), options.keep_fp32.end()}}},
+                      .optimizer = options.optimizer,
+                      .momentum = options.momentum,
+                      .nesterov = options.nesterov,
+                      .weight_decay = options.weight_decay,
+                      .clip_norm = given<double>(options.clip_norm),
+                      .optimizer_state = options.optimizer_state,
+                      .target = options.target,
+                      .precision = options.precision.empty() ? by_default : options.precision,
+                      .nondeterministic = options.nondeterministic,
+                      .threads = given<int64_t>(options.threads),
+                      .dims = std::move(dims),
+                      .layout = options.layout,
+                      .strict = options.strict,
+                      .require_batch_norm = options.require_bn,
+                      .remeasure = options.remeasure};
 }
 
 Result<PlanningRequest> request_of(const PlanningOptions& options) {

@@ -40,6 +40,7 @@ constexpr Called kOptions[] = {{"", "batchsize", "batch"},
                                {"", "math", "precision"},
                                {"", "tf32", "precision"},
                                {"", "bf16", "precision"},
+                               {"", "fp16", "precision"},
                                {"", "amp", "precision"},
                                {"", "autocast", "precision"},
                                {"", "adam8bit", "optimizer-state"},
@@ -78,6 +79,9 @@ constexpr Called kValues[] = {{"loss", "crossentropy", "softmax-cross-entropy"},
                               {"precision", "float32", "fp32"},
                               {"precision", "f32", "fp32"},
                               {"precision", "bfloat16", "bf16"},
+                              {"precision", "float16", "fp16"},
+                              {"precision", "half", "fp16"},
+                              {"precision", "f16", "fp16"},
                               {"optimizer-state", "float32", "fp32"},
                               {"optimizer-state", "bfloat16", "bf16"},
                               {"optimizer-state", "8bit", "int8"},
@@ -93,18 +97,12 @@ constexpr Called kVerbs[] = {{"", "build", "compile"}, {"", "generate", "compile
 
 // Options of the trainer with a value, without those that commands also have. "learning-rate" is a common guess.
 // tests/e2e/keep_best.sh compares the list with a trainer's --help.
-constexpr std::string_view kOfTrainer[] = {"beta1",        "beta2",     "checkpoint",  "checkpoint-every",
-                                           "color-jitter", "cutmix",    "data",        "early-stop",
-                                           "ema",          "epochs",    "epsilon",     "eval-data",
-                                           "eval-every",   "group",     "html",        "init",
-                                           "keep",         "keep-best", "last",        "learning-rate",
-                                           "lr",           "lr-gamma",  "lr-min",      "lr-range-test",
-                                           "lr-schedule",  "lr-step",   "mean",        "measure-ranks",
-                                           "metrics",      "mixup",     "normalize",   "on-nan",
-                                           "out",          "patience",  "predict",     "resize",
-                                           "save",         "seed",      "slack",       "spill",
-                                           "std",          "steps",     "tensorboard", "trace",
-                                           "warmup",       "workers"};
+constexpr std::string_view kOfTrainer[] = {
+    "beta1", "beta2", "checkpoint", "checkpoint-every", "color-jitter", "cutmix", "data", "early-stop", "ema",
+    "epochs", "epsilon", "eval-data", "eval-every", "group", "growth-interval", "html", "init", "init-scale", "keep",
+    "keep-best", "last", "learning-rate", "lr", "lr-gamma", "lr-min", "lr-range-test", "lr-schedule", "lr-step",
+    "mean", "measure-ranks", "metrics", "mixup", "normalize", "on-nan", "out", "patience", "predict", "resize",
+    "save", "seed", "slack", "spill", "std", "steps", "tensorboard", "trace", "warmup", "workers"};
 // Options of the trainer without a value.
 constexpr std::string_view kSwitchesOfTrainer[] = {
     "checkpoint-optional", "flip", "no-decay-on-norms-and-biases", "no-graph", "no-overlap", "no-shuffle",

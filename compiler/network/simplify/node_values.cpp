@@ -18,6 +18,7 @@ ElementType element_of(const Network& network, const Entry& entry) {
     case DataType::i32: return ElementType::i32;
     case DataType::i64: return ElementType::i64;
     case DataType::bf16: return ElementType::bf16;
+    case DataType::f16: return ElementType::f16;
     case DataType::u8: return ElementType::undefined;           // or a boolean
     case DataType::q8: case DataType::uq8: return ElementType::undefined;  // no value of a network
   }

@@ -47,9 +47,12 @@ Descriptor pointwise_of(cudnnPointwiseMode_t mode) {
 }
 
 cudnnDataType_t type_of(DataType type) {
-  if (type != DataType::f32 && type != DataType::bf16)
-    throw KernelError("a convolution of " + std::string(name_of(type)));
-  return type == DataType::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+  switch (type) {
+    case DataType::f32: return CUDNN_DATA_FLOAT;
+    case DataType::bf16: return CUDNN_DATA_BFLOAT16;
+    case DataType::f16: return CUDNN_DATA_HALF;
+    default: throw KernelError("a convolution of " + std::string(name_of(type)));
+  }
 }
 
 Descriptor tensor_of(int64_t uid, DataType type, const IntList& dims, const IntList& strides, bool is_virtual) {
@@ -110,14 +113,16 @@ const Descriptor& Graph::intermediate(const TensorDesc& desc) {
   return keep(tensor_of(uid, DataType::f32, desc.dims, strides_of(desc), true));
 }
 
-bool multiplies_bf16(const Convolution& given) {
-  const auto is_bf16 = [](const TensorDesc& desc) { return desc.type == DataType::bf16; };
+DataType narrow_factors(const Convolution& given) {
+  const auto common = [](const TensorDesc& a, const TensorDesc& b) {
+    return is_narrow(a.type) && a.type == b.type ? a.type : DataType::f32;
+  };
   switch (given.direction) {
-    case Direction::forward: return is_bf16(given.x) && is_bf16(given.w);
-    case Direction::backward_data: return is_bf16(given.y) && is_bf16(given.w);
+    case Direction::forward: return common(given.x, given.w);
+    case Direction::backward_data: return common(given.y, given.w);
     case Direction::backward_weights: break;
   }
-  return is_bf16(given.x) && is_bf16(given.y);
+  return common(given.x, given.y);
 }
 
 Graph::Graph(const Convolution& given) : convolution_(given) {

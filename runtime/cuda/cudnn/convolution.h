@@ -4,7 +4,7 @@
 //   backward_data      dx = conv'(dy, w)           x, y and w denote dx, dy and dw here
 //   backward_weights   dw = conv''(x, dy)          both: dx += …, dw += … if it accumulates
 //
-// Each tensor has the type of its operand, f32 or bf16, and a bias that of y. Sums are in f32 for either type.
+// Each tensor has the type of its operand, f32, bf16 or f16, and a bias that of y. Sums are in f32 for every type.
 #pragma once
 
 #include "runtime/attrs/conv.h"
@@ -23,8 +23,8 @@ struct Convolution {
   bool accumulate = false;            // backward: dw or dx is accumulated
 };
 
-// Whether both factors are in bf16: then tensor cores multiply them exactly.
-bool multiplies_bf16(const Convolution& convolution);
+// bf16 or f16, if both factors are of that type: tensor cores multiply them exactly. Otherwise f32.
+DataType narrow_factors(const Convolution& convolution);
 
 // The identifiers of the graph's tensors when it is run.
 enum class Uid : int64_t { x = 1, w = 2, y = 3, b = 4 };

@@ -67,16 +67,16 @@ void use_described_device(const std::string& json) {
   described_capability() = capability_in(json);
 }
 
-bool device_multiplies_bf16() {
-  static const bool does = [] {
-    if (device_is_described()) return described_capability() >= 800;
+bool device_multiplies(DataType narrow) {
+  static const int capability = [] {
+    if (device_is_described()) return described_capability() / 100;
     int major = 0;
     if (const cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device_at_hand());
         error != cudaSuccess)
       throw KernelError(std::string("the device's capability: ") + cudaGetErrorString(error));
-    return major >= 8;
+    return major;
   }();
-  return does;
+  return capability >= (narrow == DataType::bf16 ? 8 : 7);
 }
 
 bool device_is_described() { return static_cast<bool>(described()); }

@@ -18,8 +18,9 @@ bool device_is_described();
 // program that trains.
 const Descriptor& device_properties();
 
-// Whether the device, described or present, multiplies bf16: it is of Ampere or later.
-bool device_multiplies_bf16();
+// Whether the device, described or present, multiplies this narrow type on tensor cores: bf16 from Ampere on, f16 from
+// Volta on.
+bool device_multiplies(DataType narrow);
 
 // cuDNN's description of the present device, for use_described_device() on another machine.
 std::string description_of_device();

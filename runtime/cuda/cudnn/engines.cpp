@@ -65,9 +65,9 @@ bool has(std::span<const cudnnBackendNumericalNote_t> notes, cudnnBackendNumeric
   return std::find(notes.begin(), notes.end(), note) != notes.end();
 }
 
-// On factors in bf16 tensor cores are exact.
+// On factors in bf16 or f16 tensor cores are exact.
 bool is_tf32(const Graph& graph, std::span<const cudnnBackendNumericalNote_t> notes) {
-  return !multiplies_bf16(graph.convolution()) && has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  return !is_narrow(narrow_factors(graph.convolution())) && has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
 }
 
 // Removes "eng34", "_k2", "=5" from the front of a name.

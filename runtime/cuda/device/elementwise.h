@@ -1,7 +1,7 @@
 // Kernels that compute each element of their result from the elements at the same position: any layout, the same for
-// all operands, which are all in f32 or all in bf16. The result is the last operand; an `update` operand is accumulated
-// (the gradient of a parameter). The result may overwrite an operand: each thread reads its position before it writes
-// there, and accesses no other.
+// all operands, which are all of one type: f32, bf16 or f16. The result is the last operand; an `update` operand is
+// accumulated (the gradient of a parameter). The result may overwrite an operand: each thread reads its position before
+// it writes there, and accesses no other.
 //
 // A function on elements is a struct with `__device__ float operator()(float) const`.
 #pragma once

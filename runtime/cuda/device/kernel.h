@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/attrs/bf16.h"
+#include "runtime/attrs/f16.h"
 #include "runtime/cuda/device/launch.h"
 
 namespace plimsoll::cuda {
@@ -45,16 +46,28 @@ decltype(auto) by_flag(bool flag, Body body) {
   return flag ? body(std::true_type{}) : body(std::false_type{});
 }
 
-// body(T{}): the type of an operand of real numbers, float or Bf16.
+// body(T{}): the type of a narrow operand, Bf16 or F16.
 template <class Body>
-decltype(auto) by_real(DataType type, Body body) {
-  return type == DataType::bf16 ? body(Bf16{}) : body(float{});
+decltype(auto) by_narrow(DataType type, Body body) {
+  return type == DataType::bf16 ? body(Bf16{}) : body(F16{});
 }
 
-// by_flag(adds(operand)) for a result of T: no kernel accumulates in bf16 (runtime/precision.h).
+// body(T{}): the type of an operand of real numbers, float, Bf16 or F16.
+template <class Body>
+decltype(auto) by_real(DataType type, Body body) {
+  return is_narrow(type) ? by_narrow(type, body) : body(float{});
+}
+
+// The same for an operand of a kernel whose narrow operands are of type Narrow: float or Narrow.
+template <class Narrow, class Body>
+decltype(auto) by_width_of(DataType type, Body body) {
+  return is_narrow(type) ? body(Narrow{}) : body(float{});
+}
+
+// by_flag(adds(operand)) for a result of T: no kernel accumulates in a narrow type (runtime/precision.h).
 template <class T, class Body>
 decltype(auto) by_adding(const OperandDesc& operand, Body body) {
-  if constexpr (std::is_same_v<T, Bf16>) return body(std::false_type{});
+  if constexpr (!std::is_same_v<T, float>) return body(std::false_type{});
   else return by_flag(adds(operand), body);
 }
 

@@ -38,8 +38,8 @@ void launch(const char* name, void (*kernel)(Parameters...), int64_t blocks, int
 // through memory. Without a recording they are passed with the launch.
 struct Changing {
   uint64_t seed = 0;
-  int64_t iteration = 0, round = 0;
-  double learning_rate = 0, loss_scale = 1;
+  int64_t iteration = 0, round = 0, skipped = 0;
+  double learning_rate = 0, loss_scale = 1, gradient_scale = 1;
   double label_scales[kLabelScales] = {};
   bool guarded = false;  // a loss that is not finite causes the round's updates to be discarded
   bool discard = false;
@@ -52,6 +52,7 @@ struct ChangingArgument {
   __host__ __device__ Changing get() const { return at != nullptr ? *at : values; }
   // One value alone: a copy of all of them would take local memory where label_scales is indexed.
   __device__ double loss_scale() const { return at != nullptr ? at->loss_scale : values.loss_scale; }
+  __device__ double gradient_scale() const { return at != nullptr ? at->gradient_scale : values.gradient_scale; }
   __device__ double label_scale(int64_t i) const {
     if (at != nullptr) return at->label_scales[i];
     double scale = values.label_scales[0];  // an argument's array is indexed by constants only
@@ -65,8 +66,10 @@ inline Changing changing_values(const RunContext& context) {
   Changing values{.seed = context.seed,
                   .iteration = context.iteration,
                   .round = context.round,
+                  .skipped = context.skipped,
                   .learning_rate = context.learning_rate,
                   .loss_scale = context.loss_scale,
+                  .gradient_scale = context.gradient_scale,
                   .discard = context.discard};
   for (size_t i = 0; i < kLabelScales; ++i) values.label_scales[i] = context.label_scales[i];
   return values;

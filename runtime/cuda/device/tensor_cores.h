@@ -1,17 +1,17 @@
 // Products of small matrices by a warp on tensor cores, D += A · B: of factors in TF32, as PTX's mma.m16n8k8, or in
-// bf16, as its mma.m16n8k16. Sums are in f32. A is 16 × kDepth, B is kDepth × 8, D is 16 × 8. A word has kOfWord
+// bf16 or f16, as its mma.m16n8k16. Sums are in f32. A is 16 × kDepth, B is kDepth × 8, D is 16 × 8. A word has kOfWord
 // adjacent elements of a row of A or of a column of B. With g = lane / 4 and t = lane % 4, a lane holds these words, by
 // row and by column or row:
 //
-//               TF32: kDepth 8, kOfWord 1                           bf16: kDepth 16, kOfWord 2
+//               TF32: kDepth 8, kOfWord 1                           bf16, f16: kDepth 16, kOfWord 2
 //   A  [0] [1]  (g, t)       (g + 8, t)                             (g, 2t)       (g + 8, 2t)
 //      [2] [3]  (g, t + 4)   (g + 8, t + 4)                         (g, 2t + 8)   (g + 8, 2t + 8)
 //   B  [0] [1]  (t, g)       (t + 4, g)                             (2t, g)       (2t + 8, g)
 //   D  [0] [1]  (g, 2t)      (g, 2t + 1)       [2] [3]  (g + 8, 2t)   (g + 8, 2t + 1)
 //
-// A D can be the A of a next product without an exchange between lanes. In bf16, two of them side by side are that A as
-// they lie. In TF32 a lane has other columns of A than of D. A sum does not depend on the order of its terms, so that
-// product's rows of B are then taken in the order of D's columns: B's [0] is row 2t, and [1] row 2t + 1.
+// A D can be the A of a next product without an exchange between lanes. In 16 bits, two of them side by side are that A
+// as they lie. In TF32 a lane has other columns of A than of D. A sum does not depend on the order of its terms, so
+// that product's rows of B are then taken in the order of D's columns: B's [0] is row 2t, and [1] row 2t + 1.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -114,16 +114,18 @@ struct InTf32 {
   }
 };
 
-struct InBf16 {
+// T: Bf16 or F16.
+template <class T>
+struct InNarrow {
   using Element = uint16_t;
   static constexpr int kOfWord = 2, kDepth = 16;
 
-  static __device__ Few<4, Element> load(const Bf16* from) { return *reinterpret_cast<const Few<4, Element>*>(from); }
-  static __device__ uint32_t word(const Bf16* from) { return *reinterpret_cast<const uint32_t*>(from); }
+  static __device__ Few<4, Element> load(const T* from) { return *reinterpret_cast<const Few<4, Element>*>(from); }
+  static __device__ uint32_t word(const T* from) { return *reinterpret_cast<const uint32_t*>(from); }
   static __device__ void left(const Product* products, Left& a) {
     for (int side = 0; side < 2; ++side) {
-      a[2 * side] = bf16_pair(products[side][0], products[side][1]);
-      a[2 * side + 1] = bf16_pair(products[side][2], products[side][3]);
+      a[2 * side] = pair_of<T>(products[side][0], products[side][1]);
+      a[2 * side + 1] = pair_of<T>(products[side][2], products[side][3]);
     }
   }
   static __device__ void turned(const Element* tile, int stride, Right& b) {
@@ -149,20 +151,27 @@ struct InBf16 {
   }
   static __device__ void add(Product& d, const Left& a, const Right& b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    if constexpr (std::is_same_v<T, Bf16>) {
+      asm volatile(
+          "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+          "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+          : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    } else {
+      asm volatile(
+          "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+          "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+          : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    }
 #else
-    add_exchanged<kOfWord>(d, a, b,
-                           [](uint32_t word, int k) { return float_with(k == 0 ? word << 16 : word & 0xFFFF0000U); });
+    add_exchanged<kOfWord>(d, a, b, [](uint32_t word, int k) { return widened_pair<T>(word).of[k]; });
 #endif
   }
 };
 
 // The products of tensors of T: in TF32 for float.
 template <class T>
-using Cores = std::conditional_t<std::is_same_v<T, Bf16>, InBf16, InTf32>;
+using Cores = std::conditional_t<std::is_same_v<T, float>, InTf32, InNarrow<T>>;
 
 }  // namespace plimsoll::cuda

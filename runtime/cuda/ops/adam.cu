@@ -1,5 +1,5 @@
-// AdamUpdate {w, g, m, v, factor?}: torch.optim.Adam, or AdamW if decoupled. The step count is iteration + 1; m and v
-// are initially zero. An `update` gradient is cleared.
+// AdamUpdate {w, g, m, v, factor?}: torch.optim.Adam, or AdamW if decoupled. The step count is that of the iterations
+// that were not skipped; m and v are initially zero. An `update` gradient is cleared.
 #include "runtime/cuda/ops/update.h"
 #include "runtime/kernels.h"
 
@@ -29,7 +29,7 @@ struct Adam {
   };
   // Scalars are double, as in Python; elements are float.
   __device__ Step at(const cuda::Changing& now) const {
-    const double step = static_cast<double>(now.iteration + 1), rate = now.learning_rate * scale;
+    const double step = static_cast<double>(now.iteration - now.skipped + 1), rate = now.learning_rate * scale;
     const double seen1 = 1 - pow(beta1, step), seen2 = 1 - pow(beta2, step);
     return {.beta1 = static_cast<float>(beta1),
             .rest1 = static_cast<float>(1 - beta1),

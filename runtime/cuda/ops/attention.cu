@@ -3,7 +3,7 @@
 //
 //   default      in f32
 //   tf32_tiles   products on tensor cores (attention_tiles.cu)
-//   bf16_tiles   the same in bf16, of operands in bf16: the default then
+//   bf16_tiles   the same in bf16, of operands in bf16: the default then. f16_tiles: likewise
 //
 //   s = scale · q kᵀ + mask    p = exp(s - largest) · inverse_sum    y = (m · p) v
 //   dv = (m · p)ᵀ dy    ds = p · (m · (dy vᵀ) - Σ y dy)    dq = scale · ds k    dk = scale · dsᵀ q
@@ -297,16 +297,18 @@ AttentionShape attention_shape(const AttentionAttrs& attrs, std::span<const Oper
 
 const unsigned char* mask_of(std::byte* const* operands) { return reinterpret_cast<const unsigned char*>(operands[3]); }
 
-// On tensor cores (attention_tiles.cu): in TF32, if the plan's arithmetic admits it, and of operands in bf16 in bf16.
-constexpr std::string_view kTf32Tiles = "tf32_tiles", kBf16Tiles = "bf16_tiles";
+// On tensor cores (attention_tiles.cu): in TF32, if the plan's arithmetic admits it, and of operands in bf16 or f16
+// in their type.
+constexpr std::string_view tiles_of(DataType type) {
+  return type == DataType::f32 ? "tf32_tiles" : type == DataType::bf16 ? "bf16_tiles" : "f16_tiles";
+}
 
 std::vector<Algorithm> attention_algorithms(const AttentionShape& s, DataType type, bool backward, bool wants_scores,
                                             int64_t workspace_bytes) {
   std::vector<Algorithm> all = {{.workspace_bytes = workspace_bytes}};
   if (wants_scores || !cuda::attention_takes_tiles(s, type, backward)) return all;
   const bool tf32 = type == DataType::f32;
-  all.push_back(
-      {.name = std::string(tf32 ? kTf32Tiles : kBf16Tiles), .workspace_bytes = workspace_bytes, .tf32 = tf32});
+  all.push_back({.name = std::string(tiles_of(type)), .workspace_bytes = workspace_bytes, .tf32 = tf32});
   if (!tf32) std::swap(all[0], all[1]);
   return all;
 }

@@ -37,7 +37,7 @@ __device__ inline int64_t end_query(const AttentionShape& s, int64_t end) {
   return s.left < 0 ? s.queries : min(s.queries, end + s.left);
 }
 
-// What the kernels of the backward read. `along`: Σ y · dy of each query. T: float or Bf16.
+// What the kernels of the backward read. `along`: Σ y · dy of each query. T: float, Bf16 or F16.
 template <class T>
 struct AttentionGiven {
   const T *q, *k, *v;

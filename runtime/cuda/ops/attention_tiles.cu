@@ -1,6 +1,6 @@
 // Attention on tensor cores (Dao, FlashAttention-2, 2023): the products of attention.cu, whose formulas and loops these
-// are. Operands in f32 are multiplied in TF32, and operands in bf16 in bf16: the probabilities and the gradients of the
-// scores are rounded to that before they are multiplied. Sums and the softmax are in f32.
+// are. Operands in f32 are multiplied in TF32, and operands in bf16 or f16 in their type: the probabilities and the
+// gradients of the scores are rounded to that before they are multiplied. Sums and the softmax are in f32.
 //
 // A block has 4 warps and a tile of 64 queries (forward, dq) or keys (dk and dv). A warp has 16 of these rows: their
 // elements in registers as the left factor of every product, and their results. Tiles of the other rows pass through
@@ -22,7 +22,7 @@ constexpr int kTensorCoreThreads = 128;
 constexpr int kTensorCoreRows = 64;  // of a block: 16 of each warp
 
 template <class T>
-constexpr bool kInBf16 = std::is_same_v<T, Bf16>;
+constexpr bool kIsNarrow = !std::is_same_v<T, float>;
 
 __device__ int row_of_warp() { return static_cast<int>(threadIdx.x) / 32 * 16; }
 
@@ -326,7 +326,7 @@ void launch_attention_tiles(const RunContext& context, const AttentionShape& s, 
                             const unsigned char* mask, const AttentionDropout& dropout, T* y, float* statistics) {
   by_padded_size(s, [&](auto size) {
     by_dropout(dropout, [&](auto drop) {
-      constexpr int kSize = decltype(size)::value, kKeys = kSize <= 64 || kInBf16<T> ? 64 : 32;
+      constexpr int kSize = decltype(size)::value, kKeys = kSize <= 64 || kIsNarrow<T> ? 64 : 32;
       launch("attention on tensor cores", attention_tiles_kernel<kSize, kKeys, T, decltype(drop)>,
              s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, q, k, v,
              mask, drop, y, statistics);
@@ -348,7 +348,7 @@ void launch_attention_keys_tiles(const RunContext& context, const AttentionShape
       };
       if constexpr (kSize <= 64) {
         launch_for(std::integral_constant<Wanted, Wanted::both>{});
-      } else if constexpr (kInBf16<T>) {
+      } else if constexpr (kIsNarrow<T>) {
         if (dk) launch_for(std::integral_constant<Wanted, Wanted::dk>{});
         if (dv) launch_for(std::integral_constant<Wanted, Wanted::dv>{});
       }
@@ -362,7 +362,7 @@ void launch_attention_queries_tiles(const RunContext& context, const AttentionSh
   by_padded_size(s, [&](auto size) {
     by_dropout(dropout, [&](auto drop) {
       constexpr int kSize = decltype(size)::value;
-      if constexpr (kSize <= 64 || kInBf16<T>)
+      if constexpr (kSize <= 64 || kIsNarrow<T>)
         launch("attention's gradient of queries on tensor cores",
                attention_queries_tiles_kernel<kSize, T, decltype(drop)>,
                s.samples * s.heads * divided_up(s.queries, kTensorCoreRows), kTensorCoreThreads, context, s, given,
@@ -380,6 +380,7 @@ void launch_attention_queries_tiles(const RunContext& context, const AttentionSh
                                                   const AttentionDropout&, T*);
 PLIMSOLL_ATTENTION_TILES(float)
 PLIMSOLL_ATTENTION_TILES(Bf16)
+PLIMSOLL_ATTENTION_TILES(F16)
 #undef PLIMSOLL_ATTENTION_TILES
 
 }  // namespace plimsoll::cuda

@@ -220,7 +220,9 @@ void add_to(const RunContext& context, To* to, const From* from, int64_t count) 
   template void add_to<T, T>(const RunContext&, T*, const T*, int64_t);
 PLIMSOLL_BIAS(float)
 PLIMSOLL_BIAS(Bf16)
+PLIMSOLL_BIAS(F16)
 #undef PLIMSOLL_BIAS
 template void add_to<float, Bf16>(const RunContext&, float*, const Bf16*, int64_t);
+template void add_to<float, F16>(const RunContext&, float*, const F16*, int64_t);
 
 }  // namespace plimsoll::cuda

@@ -1,9 +1,10 @@
 // Bias operations for convolutions that do not include them. Tensors are [samples, channels, plane], or channels last
-// [samples, plane, channels], of T: float or Bf16. Everything is deterministic: the order of summation depends only on
-// the shape.
+// [samples, plane, channels], of T: float, Bf16 or F16. Everything is deterministic: the order of summation depends
+// only on the shape.
 #pragma once
 
 #include "runtime/attrs/bf16.h"
+#include "runtime/attrs/f16.h"
 #include "runtime/kernel.h"
 
 namespace plimsoll::cuda {
@@ -23,7 +24,7 @@ template <class T>
 void bias_gradient(const RunContext& context, const T* dy, float* db, bool accumulate, void* workspace,
                    const Planes& shape);
 
-// to[i] += from[i]; both begin at a multiple of 16 bytes. Of one type, or f32 += bf16.
+// to[i] += from[i]; both begin at a multiple of 16 bytes. Of one type, or f32 += a narrow one.
 template <class To, class From>
 void add_to(const RunContext& context, To* to, const From* from, int64_t count);
 

@@ -63,9 +63,12 @@ struct ToThePower {
 // body(A{}, B{}, T{}): the types of a, b and y. A result in f32 has operands in f32.
 template <class Body>
 std::unique_ptr<Kernel> by_types(std::span<const OperandDesc> operands, Body body) {
-  if (operands[2].tensor.type != DataType::bf16) return body(float{}, float{}, float{});
-  return cuda::by_real(operands[0].tensor.type, [&](auto a) {
-    return cuda::by_real(operands[1].tensor.type, [&](auto b) { return body(a, b, Bf16{}); });
+  if (!is_narrow(operands[2].tensor.type)) return body(float{}, float{}, float{});
+  return cuda::by_narrow(operands[2].tensor.type, [&](auto y) {
+    using T = decltype(y);
+    return cuda::by_width_of<T>(operands[0].tensor.type, [&](auto a) {
+      return cuda::by_width_of<T>(operands[1].tensor.type, [&](auto b) { return body(a, b, y); });
+    });
   });
 }
 

@@ -1,5 +1,7 @@
 // ClipFactor {gradients…, factor}: the factor that torch.nn.utils.clip_grad_norm_ applies to all gradients, min(1,
 // max_norm / (norm + 1e-6)), with the 2-norm over all of them together.
+// UnscaleFactor {gradients…, factor}: the same of gradients that the run's scale has multiplied, divided by that scale;
+// without a norm, one over the scale. Negative if a gradient is infinite or NaN.
 //
 // Each stretch of a gradient writes its sum to the workspace, in double precision; the block that arrives last adds
 // them in order.
@@ -20,7 +22,9 @@ __device__ double square(float value) { return static_cast<double>(value) * stat
 struct FactorEnd {
   const double* sums;
   int64_t count;
-  double max_norm;
+  double max_norm;  // 0: gradients are not clipped
+  bool unscales;
+  cuda::ChangingArgument changing;
   float* factor;  // null: another launch follows
 
   __device__ void settle() const {
@@ -29,8 +33,13 @@ struct FactorEnd {
     for (int64_t i = threadIdx.x; i < count; i += cuda::kThreads) sum += sums[i];
     sum = cuda::block_sum<cuda::kThreads>(sum);
     if (threadIdx.x != 0) return;
-    const double scale = max_norm / (sqrt(sum) + 1e-6);
-    *factor = static_cast<float>(scale > 1 ? 1 : scale);  // NaN is preserved
+    if (unscales && !isfinite(sum)) {  // squares of f32 do not overflow a double
+      *factor = -1;
+      return;
+    }
+    const double given = unscales ? changing.gradient_scale() : 1;
+    const double scale = max_norm > 0 ? max_norm / (sqrt(sum) / given + 1e-6) : 1;
+    *factor = static_cast<float>((scale > 1 ? 1 : scale) / given);  // NaN is preserved
   }
 };
 
@@ -65,27 +74,45 @@ int64_t stretches(const std::vector<int64_t>& sizes) {
   return count;
 }
 
-}  // namespace
-
-std::vector<Algorithm> ClipFactor::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = stretches(sizes_of(operands)) * static_cast<int64_t>(sizeof(double))}};
+int64_t workspace_of_factor(std::span<const OperandDesc> operands) {
+  return stretches(sizes_of(operands)) * static_cast<int64_t>(sizeof(double));
 }
 
-std::unique_ptr<Kernel> ClipFactor::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> factor_kernel(double compiled_norm, bool unscales, std::span<const OperandDesc> operands) {
   const std::vector<int64_t> given = sizes_of(operands);
-  return cuda::kernel([sizes = given, all = stretches(given), max_norm = attrs.max_norm](
+  return cuda::kernel([sizes = given, all = stretches(given), compiled_norm, unscales](
                           const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     double* const sums = reinterpret_cast<double*>(workspace);
     int64_t done = 0;
     const auto entry = [&](size_t i) { return std::pair{std::array{cuda::out(operand, i)}, sizes[i]}; };
     cuda::for_tensors<1>(sizes.size(), entry, [&](const cuda::Tensors<1>& gradients) {
       const bool is_last = done + gradients.blocks() == all;
-      cuda::launch(
-          "squares of gradients", squares_kernel, gradients.blocks(), cuda::kThreads, context, gradients, sums + done,
-          FactorEnd{sums, all, max_norm_of(context, max_norm), is_last ? cuda::out(operand, sizes.size()) : nullptr});
+      cuda::launch("squares of gradients", squares_kernel, gradients.blocks(), cuda::kThreads, context, gradients,
+                   sums + done,
+                   FactorEnd{sums, all, max_norm_of(context, compiled_norm), unscales, cuda::changing(context),
+                             is_last ? cuda::out(operand, sizes.size()) : nullptr});
       done += gradients.blocks();
     });
   });
+}
+
+}  // namespace
+
+std::vector<Algorithm> ClipFactor::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = workspace_of_factor(operands)}};
+}
+
+std::unique_ptr<Kernel> ClipFactor::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return factor_kernel(attrs.max_norm, false, operands);
+}
+
+std::vector<Algorithm> UnscaleFactor::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = workspace_of_factor(operands)}};
+}
+
+std::unique_ptr<Kernel> UnscaleFactor::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                            std::string_view) {
+  return factor_kernel(attrs.max_norm, true, operands);
 }
 
 }  // namespace plimsoll

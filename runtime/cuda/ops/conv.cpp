@@ -5,8 +5,9 @@
 //   eng34_k2=5         that engine; a bias and a ReLU follow in a separate pass
 //   fused_eng34_k2=5   with bias and ReLU in cuDNN's graph
 //   tf32_eng34_k2=5    an engine that multiplies on tensor cores; a name without tf32_ never runs such an engine
-//   bf16_eng34_k2=5    the factors are in bf16. cuDNN has no dw in f32 then: it is computed in bf16 in the workspace,
-//                      from sums in f32, and widened. A bias that is fused into a y in bf16 is rounded first
+//   bf16_eng34_k2=5    the factors are in bf16; f16_: in f16. cuDNN has no dw in f32 then: it is computed in their type
+//                      in the workspace, from sums in f32, and widened. A bias that is fused into such a y is rounded
+//                      first
 //   eng34_k2=5_add     an accumulating gradient: computed in the workspace, then added. Without the suffix cuDNN adds
 //   bias               only the bias is trained: no convolution
 //
@@ -30,7 +31,13 @@ namespace {
 using cudnn::Convolution;
 using cudnn::Direction;
 
-constexpr std::string_view kTf32 = "tf32_", kBf16 = "bf16_", kFused = "fused_", kAdd = "_add", kBias = "bias";
+constexpr std::string_view kTf32 = "tf32_", kFused = "fused_", kAdd = "_add", kBias = "bias";
+
+// "bf16_", "f16_": of factors of that type. "": of factors in f32.
+std::string narrow_prefix(const Convolution& convolution) {
+  const DataType narrow = cudnn::narrow_factors(convolution);
+  return is_narrow(narrow) ? std::string(name_of(narrow)) + "_" : "";
+}
 
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -48,7 +55,7 @@ struct Problem {
   int b = -1, db = -1;         // forward, backward_weights
   int addend = -1;             // backward_data
   bool relu = false;
-  bool widens = false;       // backward_weights: w is computed in bf16 and widened, or then added
+  bool widens = false;       // backward_weights: w is computed in the factors' type and widened, or then added
   bool accumulates = false;  // what is widened
   bool db_accumulates = false;
   TensorDesc output = {};      // the tensor to which a bias is added, or over which it is summed
@@ -93,9 +100,10 @@ Problem backward_weights(const ConvAttrs& attrs, std::span<const OperandDesc> op
                   .db = slot_if(operands, 3),
                   .db_accumulates = operands[3].access == Access::update,
                   .output = operands[1].tensor};
-  problem.widens = dw >= 0 && cudnn::multiplies_bf16(problem.convolution) && operands[2].tensor.type == DataType::f32;
+  const DataType narrow = cudnn::narrow_factors(problem.convolution);
+  problem.widens = dw >= 0 && is_narrow(narrow) && operands[2].tensor.type == DataType::f32;
   if (problem.widens) {
-    problem.convolution.w.type = DataType::bf16;
+    problem.convolution.w.type = narrow;
     problem.accumulates = std::exchange(problem.convolution.accumulate, false);
   }
   return problem;
@@ -124,9 +132,9 @@ const TensorDesc& sum_of(const Problem& problem) {
   return problem.convolution.direction == Direction::backward_data ? problem.convolution.x : problem.convolution.w;
 }
 
-// Of what a fused bias becomes if y is in bf16.
+// Of what a fused bias becomes if y is narrow.
 int64_t rounded_bias_bytes(const Problem& problem) {
-  return problem.b >= 0 && problem.output.type == DataType::bf16 ? problem.output.dim(1) * bytes_of(DataType::bf16) : 0;
+  return problem.b >= 0 && is_narrow(problem.output.type) ? problem.output.dim(1) * bytes_of(problem.output.type) : 0;
 }
 
 int64_t bias_bytes(const Problem& problem) {
@@ -140,9 +148,10 @@ class ConvKernel final : public Kernel {
     std::string_view engine = name;
     const bool tf32 = engine.starts_with(kTf32);
     if (tf32) engine.remove_prefix(kTf32.size());
-    if (engine.starts_with(kBf16) != cudnn::multiplies_bf16(problem.convolution))
+    const std::string narrow = narrow_prefix(problem.convolution);
+    if (!engine.starts_with(narrow) || (narrow.empty() && (engine.starts_with("bf16_") || engine.starts_with("f16_"))))
       throw KernelError("'" + std::string(name) + "' is for factors of another type");
-    if (engine.starts_with(kBf16)) engine.remove_prefix(kBf16.size());
+    engine.remove_prefix(narrow.size());
     is_fused_ = engine.starts_with(kFused);
     if (is_fused_) engine.remove_prefix(kFused.size());
     adds_ = engine.ends_with(kAdd);
@@ -176,15 +185,17 @@ class ConvKernel final : public Kernel {
                                      is_fused_ ? operand(problem_.b) : nullptr, workspace};
       std::byte* const made = workspace + beside_offset();
       if (is_fused_ && rounded_bias_bytes(problem_) > 0) {
-        narrow_elements(context, at.b, made, problem_.output.dim(1));
+        narrow_elements(context, problem_.output.type, at.b, made, problem_.output.dim(1));
         at.b = made;
       }
       if (is_apart()) (problem_.addend >= 0 ? at.x : at.w) = made;
       execution_->run(context.stream, at);
       const int64_t count = sum_of(problem_).padded_elements();
       if (problem_.widens && problem_.accumulates)
-        cuda::add_to(context, floats(problem_.result), reinterpret_cast<const Bf16*>(made), count);
-      else if (problem_.widens) widen_elements(context, made, operand(problem_.result), count);
+        cuda::by_narrow(sum_of(problem_).type, [&](auto zero) {
+          cuda::add_to(context, floats(problem_.result), reinterpret_cast<const decltype(zero)*>(made), count);
+        });
+      else if (problem_.widens) widen_elements(context, sum_of(problem_).type, made, operand(problem_.result), count);
       if (adds_)
         elements(problem_.result, sum_of(problem_),
                  [&]<class T>(T* sum) { cuda::add_to(context, sum, reinterpret_cast<const T*>(made), count); });
@@ -216,15 +227,15 @@ class ConvKernel final : public Kernel {
 
 void offer(std::vector<Algorithm>& all, const Problem& problem, const Convolution& convolution, std::string_view prefix,
            std::string_view suffix) {
-  const bool bf16 = cudnn::multiplies_bf16(convolution);
+  const std::string narrow = narrow_prefix(convolution);
   for (const cudnn::Engine& engine : cudnn::engines_for(cudnn::Graph(convolution))) {
     const int64_t beside = suffix == kAdd || problem.widens ? sum_of(problem).bytes()
                            : prefix == kFused               ? rounded_bias_bytes(problem)
                                                             : 0;
     const int64_t bytes = beside > 0 ? aligned(engine.workspace_bytes) + beside : engine.workspace_bytes;
-    all.push_back({.name = std::string(bf16          ? kBf16
-                                       : engine.tf32 ? kTf32
-                                                     : "") +
+    all.push_back({.name = (!narrow.empty() ? narrow
+                            : engine.tf32   ? std::string(kTf32)
+                                            : std::string()) +
                            std::string(prefix) + engine.name + std::string(suffix),
                    .workspace_bytes = std::max(bytes, bias_bytes(problem)),
                    .deterministic = engine.deterministic,

@@ -28,7 +28,7 @@ template <cuda::Step kStep, class T>
 __global__ void __launch_bounds__(cuda::kThreads, 6)
     loss_rows_kernel(int64_t classes, EntropyScale given_scale, ClassLabels labels, const T* logits, T* gradient,
                      cuda::LossTotal total) {
-  const float scale = static_cast<float>(given_scale.exact());
+  const float scale = static_cast<float>(given_scale.slope());
   const int64_t n = blockIdx.x, label = labels[n];
   const cuda::RowOf<kStep> row(n, classes);
   const T* const x = logits + row.base;
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(cuda::kThreads, 6)
 template <class T>
 __global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, EntropyScale given_scale,
                               ClassLabels labels, const T* logits, T* gradient, cuda::LossTotal total) {
-  const float scale = static_cast<float>(given_scale.exact());
+  const float scale = static_cast<float>(given_scale.slope());
   const int64_t number = cuda::thread_number();
   cuda::LossShare share{0, 0};
   if (number < rows) {
@@ -113,7 +113,7 @@ __global__ void likelihood_kernel(int64_t rows, int64_t pixels, EntropyScale giv
   const int64_t number = cuda::thread_number(), classes = weighing.classes;
   cuda::LossShare share{0, 0};
   if (number < rows) {
-    const double scale = each.slopes ? static_cast<double>(each.slopes[number]) : gradient ? given_scale.exact() : 0;
+    const double scale = each.slopes ? static_cast<double>(each.slopes[number]) : gradient ? given_scale.slope() : 0;
     const int64_t start = number / pixels * classes * pixels + number % pixels;
     float* const dx = gradient ? gradient + start : nullptr;
     const int64_t label = labels[number];
@@ -198,8 +198,8 @@ void launch_likelihood(const CrossEntropy& shape, const RunContext& context, con
 }  // namespace
 
 std::vector<Algorithm> SoftmaxCrossEntropy::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  if (uses_bf16(operands) && (attrs.smoothing != 0 || has_weights(operands, kWeightsOfLoss)))
-    throw KernelError("a weighed cross entropy of bf16");  // on widened operands
+  if (uses_narrow(operands) && (attrs.smoothing != 0 || has_weights(operands, kWeightsOfLoss)))
+    throw KernelError("a weighed cross entropy in 16 bits");  // on widened operands
   return {{.workspace_bytes = workspace_of(attrs, CrossEntropy(operands[0].tensor).blocks())}};
 }
 

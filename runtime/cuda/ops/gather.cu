@@ -83,8 +83,10 @@ PLIMSOLL_CUDA_KERNEL(GatherForward, {
                      cuda::out<To>(operand, 2));
       });
     };
-    if (operands[2].tensor.type != DataType::bf16) return made(float{}, float{});
-    return cuda::by_real(operands[0].tensor.type, [&](auto from) { return made(from, Bf16{}); });
+    if (!is_narrow(operands[2].tensor.type)) return made(float{}, float{});
+    return cuda::by_narrow(operands[2].tensor.type, [&](auto to) {
+      return cuda::by_width_of<decltype(to)>(operands[0].tensor.type, [&](auto from) { return made(from, to); });
+    });
   });
 })
 

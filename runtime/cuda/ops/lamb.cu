@@ -1,6 +1,6 @@
 // LambUpdate {w, g, m, v, ratio, factor?}: You et al. 2020, like apex's FusedLAMB and timm.optim.Lamb without their
-// gradient clipping, which ClipFactor does. The step count is iteration + 1; m and v are initially zero. `ratio` is the
-// factor of the step: |w| / |u|, or 1 if one of them is 0 or the weight has no decay.
+// gradient clipping, which ClipFactor does. The step count is that of the iterations that were not skipped; m and v are
+// initially zero. `ratio` is the factor of the step: |w| / |u|, or 1 if one of them is 0 or the weight has no decay.
 //
 // The first launch updates m and v, and writes the sums of squares of each stretch of w and u to the workspace, in
 // double precision; the block that arrives last adds them in order and computes the ratio. The second launch recomputes
@@ -44,7 +44,7 @@ struct Lamb {
   };
   // Scalars are double, as in Python; elements are float.
   __device__ Step at(const cuda::Changing& now) const {
-    const double count = static_cast<double>(now.iteration + 1);
+    const double count = static_cast<double>(now.iteration - now.skipped + 1);
     return {.beta1 = static_cast<float>(attrs.beta1),
             .rest1 = static_cast<float>(1 - attrs.beta1),
             .beta2 = static_cast<float>(attrs.beta2),
@@ -62,12 +62,12 @@ template <class T>
 __global__ void lamb_moments_kernel(LambTensors<T> t, const float* factor, Lamb lamb, cuda::ChangingArgument changing,
                                     double* squares, float* ratio) {
   const cuda::Changing now = changing.get();
-  if (now.discard) {
+  const float scale = factor != nullptr ? *factor : 1.0F;
+  if (now.discard || scale < 0) {
     if (blockIdx.x == 0 && threadIdx.x == 0) *ratio = 1;
     return;
   }
   const Lamb::Step step = lamb.at(now);
-  const float scale = factor != nullptr ? *factor : 1.0F;
   const uint32_t noise_key = reduced::noise_key(now.seed, now.iteration);
   const int64_t begin = blockIdx.x * kLambStretch, end = min(begin + kLambStretch, t.elements);
   double of_w = 0, of_u = 0;
@@ -97,13 +97,15 @@ __global__ void lamb_moments_kernel(LambTensors<T> t, const float* factor, Lamb 
 }
 
 template <bool kClear, class T>
-__global__ void lamb_step_kernel(LambTensors<T> t, Lamb lamb, cuda::ChangingArgument changing, const float* ratio) {
+__global__ void lamb_step_kernel(LambTensors<T> t, const float* factor, Lamb lamb, cuda::ChangingArgument changing,
+                                 const float* ratio) {
   const cuda::Changing now = changing.get();
+  const bool discard = now.discard || (factor != nullptr && *factor < 0);
   const Lamb::Step step = lamb.at(now);
   const float size = step.rate * *ratio;
   const int64_t begin = blockIdx.x * kLambStretch, end = min(begin + kLambStretch, t.elements);
   for (int64_t i = begin + static_cast<int64_t>(threadIdx.x); i < end; i += cuda::kThreads) {
-    if (!now.discard) t.w[i] -= size * step.direction(t, i);
+    if (!discard) t.w[i] -= size * step.direction(t, i);
     if (kClear) t.g[i] = 0;
   }
 }
@@ -122,7 +124,7 @@ std::unique_ptr<Kernel> LambUpdate::make(const Attrs& attrs, std::span<const Ope
   constexpr size_t kRatio = 4, kFactor = 5;
   const int64_t elements = operands[0].tensor.padded_elements(), stretches = lamb_stretches(operands);
   const bool clears = cuda::adds(operands[1]), scaled = operands.size() > kFactor;
-  return cuda::by_real(operands[2].tensor.type, [&](auto zero) {
+  return cuda::by_width_of<Bf16>(operands[2].tensor.type, [&](auto zero) {
     using T = decltype(zero);
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
       const LambTensors<T> t{cuda::out(operand, 0), cuda::out(operand, 1), cuda::out<T>(operand, 2),
@@ -131,11 +133,12 @@ std::unique_ptr<Kernel> LambUpdate::make(const Attrs& attrs, std::span<const Ope
       const cuda::ChangingArgument changing = cuda::changing(context);
       double* const squares = reinterpret_cast<double*>(workspace);
       float* const ratio = cuda::out(operand, kRatio);
-      cuda::launch("moments of LAMB", lamb_moments_kernel<T>, stretches, cuda::kThreads, context, t,
-                   scaled ? cuda::in(operand, kFactor) : nullptr, lamb, changing, squares, ratio);
+      const float* const factor = scaled ? cuda::in(operand, kFactor) : nullptr;
+      cuda::launch("moments of LAMB", lamb_moments_kernel<T>, stretches, cuda::kThreads, context, t, factor, lamb,
+                   changing, squares, ratio);
       cuda::by_flag(clears, [&](auto clear) {
         cuda::launch("step of LAMB", lamb_step_kernel<decltype(clear)::value, T>, stretches, cuda::kThreads, context, t,
-                     lamb, changing, ratio);
+                     factor, lamb, changing, ratio);
       });
     });
   });

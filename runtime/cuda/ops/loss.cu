@@ -1,6 +1,6 @@
 // Mse {prediction, target, loss, dprediction}
 // BinaryCrossEntropy {logits, target, loss, correct, dlogits, weights?, positive weights?}   targets from 0 to 1
-// OutputLoss {x, loss, dx}   x is itself the loss: its gradient is 1
+// OutputLoss {x, loss, dx}   x is itself the loss: its gradient is 1, or the run's scale
 //
 // Loss, hits and gradient in one launch; each block writes its share to the workspace, and the block that arrives last
 // adds the shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not
@@ -36,7 +36,7 @@ __device__ void loss_of_elements(int64_t n, const cuda::LossScale& scale, const 
 template <int kAtOnce>
 __global__ void mse_kernel(int64_t n, cuda::LossScale scale, const float* x, const float* t, float* dx,
                            cuda::LossTotal total) {
-  const float factor = static_cast<float>(2 * scale.exact());
+  const float factor = static_cast<float>(2 * scale.slope());
   loss_of_elements<kAtOnce>(n, scale, x, t, dx, total,
                             [factor](float given, float target, int64_t, cuda::LossShare& share) {
     const float difference = given - target;
@@ -60,7 +60,7 @@ struct BinaryWeights {
 template <int kAtOnce, bool kWeighed>
 __global__ void binary_loss_kernel(int64_t n, cuda::LossScale scale, BinaryWeights weights, const float* x,
                                    const float* t, float* dx, cuda::LossTotal total) {
-  const float factor = scale.rounded();
+  const float factor = static_cast<float>(scale.slope());
   loss_of_elements<kAtOnce>(n, scale, x, t, dx, total,
                             [=](float logit, float given, int64_t i, cuda::LossShare& share) {
     const float target = weights.kept * given + weights.added;
@@ -82,10 +82,10 @@ __global__ void binary_loss_kernel(int64_t n, cuda::LossScale scale, BinaryWeigh
   });
 }
 
-__global__ void output_loss_kernel(const float* x, float* loss, float* dx) {
+__global__ void output_loss_kernel(const float* x, float* loss, float* dx, cuda::ChangingArgument changing) {
   if (cuda::thread_number() > 0) return;
   *loss = *x;
-  if (dx) *dx = 1;
+  if (dx) *dx = static_cast<float>(changing.gradient_scale());
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ PLIMSOLL_CUDA_KERNEL(OutputLoss, {
   static_cast<void>(operands);
   return cuda::kernel([](const RunContext& context, std::byte* const* operand, std::byte*) {
     cuda::launch("the loss", output_loss_kernel, 1, cuda::kThreads, context, cuda::in(operand, 0),
-                 cuda::out(operand, 1), context.training ? cuda::out(operand, 2) : nullptr);
+                 cuda::out(operand, 1), context.training ? cuda::out(operand, 2) : nullptr, cuda::changing(context));
   });
 })
 

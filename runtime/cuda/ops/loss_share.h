@@ -23,7 +23,8 @@ struct LossScale {
   ChangingArgument changing;
 
   __device__ double exact() const { return mean * changing.loss_scale(); }
-  __device__ float rounded() const { return static_cast<float>(exact()); }
+  // Of the gradient, which may be scaled.
+  __device__ double slope() const { return exact() * changing.gradient_scale(); }
 };
 
 struct LossTotal {

@@ -9,7 +9,8 @@
 // same for one device and library version.
 //
 //   fp32_0   fp32_4MiB   fp32_32MiB   tf32_0 …      split-K sums need a workspace; larger ones are faster for long K
-//   bf16_0   bf16_4MiB   bf16_32MiB                 a and b in bf16, c and y in either type; sums in f32
+//   bf16_0   bf16_4MiB   bf16_32MiB                 a and b in bf16, c and y in it or f32; sums in f32. f16_0 …:
+//   likewise
 //
 // cuBLASLt takes a row c of y's type only. A row of the other type is converted first:
 //
@@ -81,20 +82,20 @@ struct Way {
 
 int64_t on_boundary(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-bool is_bf16(const OperandDesc& operand) {
-  return operand.access != Access::absent && operand.tensor.type == DataType::bf16;
+cudaDataType_t type_of(const TensorDesc& desc) {
+  return desc.type == DataType::bf16 ? CUDA_R_16BF : desc.type == DataType::f16 ? CUDA_R_16F : CUDA_R_32F;
 }
-
-cudaDataType_t type_of(const TensorDesc& desc) { return desc.type == DataType::bf16 ? CUDA_R_16BF : CUDA_R_32F; }
 
 // Each part of a split sum keeps a partial y in f32; more parts than this are never faster, so no larger workspace is
 // offered.
 std::vector<Way> ways(std::span<const OperandDesc> operands) {
   constexpr int64_t kMiB = int64_t{1} << 20, kParts = 16;
-  if (is_bf16(operands[0]) && !cudnn::device_multiplies_bf16())
-    throw KernelError("this device does not multiply bf16; Ampere and later do");
+  const DataType factors = operands[0].tensor.type;
+  if (is_narrow(factors) && !cudnn::device_multiplies(factors))
+    throw KernelError("this device does not multiply " + std::string(name_of(factors)) + "; " +
+                      (factors == DataType::bf16 ? "Ampere" : "Volta") + " and later do");
   std::vector<std::string> kinds = {"fp32_", "tf32_"};
-  if (is_bf16(operands[0])) kinds = {"bf16_"};
+  if (is_narrow(factors)) kinds = {std::string(name_of(factors)) + "_"};
   std::vector<Way> all;
   for (const std::string& kind : kinds) {
     int64_t last = -1;
@@ -166,9 +167,9 @@ class MatMulKernel final : public Kernel {
     const auto stream = static_cast<cudaStream_t>(context.stream);
     if (addend_ == Addend::seed) cuda::seed_with(context, operands[3], y_desc_, operands[2], c_desc_, beta_);
     if (addend_ == Addend::row) {
-      if (row_bytes_ > 0)
-        (y_desc_.type == DataType::bf16 ? narrow_elements : widen_elements)(context, operands[2], workspace,
-                                                                            c_desc_.elements());
+      if (row_bytes_ > 0 && is_narrow(y_desc_.type))
+        narrow_elements(context, y_desc_.type, operands[2], workspace, c_desc_.elements());
+      else if (row_bytes_ > 0) widen_elements(context, c_desc_.type, operands[2], workspace, c_desc_.elements());
       product_.with(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<void*>(row_bytes_ > 0 ? workspace : operands[2]));
     }
     const float kept = addend_ == Addend::seed || addend_ == Addend::result ? 1.0F : 0.0F;

@@ -153,14 +153,14 @@ std::unique_ptr<Kernel> by_place(const PoolShape& shape, DataType type, DataType
 }
 
 // On widened operands.
-void refuse_volume_in_bf16(std::span<const OperandDesc> operands) {
-  if (uses_bf16(operands) && operands[1].tensor.rank() == 5) throw KernelError("a max pool of a volume in bf16");
+void refuse_narrow_volume(std::span<const OperandDesc> operands) {
+  if (uses_narrow(operands) && operands[1].tensor.rank() == 5) throw KernelError("a max pool of a volume in 16 bits");
 }
 
 }  // namespace
 
 std::vector<Algorithm> MaxPoolForward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
-  refuse_volume_in_bf16(operands);
+  refuse_narrow_volume(operands);
   return {{}};
 }
 
@@ -187,7 +187,7 @@ std::unique_ptr<Kernel> MaxPoolForward::make(const Attrs& attrs, std::span<const
 }
 
 std::vector<Algorithm> MaxPoolBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
-  refuse_volume_in_bf16(operands);
+  refuse_narrow_volume(operands);
   return {{}};
 }
 

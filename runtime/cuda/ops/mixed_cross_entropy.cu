@@ -60,7 +60,7 @@ __global__ void mixed_rows_kernel(LossScale given_scale, Weighing weighing, int6
   if (threadIdx.x == 0)
     share = {target * log(sum) - to_own * below_own - to_other * below_other - each * off,
              (of_all.at == own ? of_own : 0) + (of_all.at == other ? of_other : 0)};
-  const double scale = given_scale.exact();
+  const double scale = given_scale.slope();
   for (int64_t c = threadIdx.x; dx && c < classes; c += cuda::kThreads)
     dx[c] = static_cast<float>(scale * (static_cast<double>(expf(x[c] - largest)) / sum * target -
                                         each * weighing.of(c) - (c == own ? to_own : 0) - (c == other ? to_other : 0)));

@@ -112,7 +112,7 @@ struct Pieces {
         });
       });
     };
-    if (type == DataType::bf16) return launched(Bf16{}, std::false_type{});
+    if (is_narrow(type)) return cuda::by_narrow(type, [&](auto zero) { launched(zero, std::false_type{}); });
     cuda::by_flag(like.adds, [&](auto add) { launched(float{}, add); });
   }
 

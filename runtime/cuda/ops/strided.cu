@@ -99,7 +99,7 @@ __global__ void strided_transpose_kernel(int64_t columns, int64_t lines, int64_t
   }
 }
 
-// Words per element: moved without interpretation. An element in bf16 is one.
+// Words per element: moved without interpretation. An element in 16 bits is one.
 int64_t words_of(const TensorDesc& desc) { return std::max<int64_t>(1, bytes_of(desc.type) / 4); }
 
 // Loops over y in its order: {y, x}. `along` is the loop along which x is contiguous; 0: only the innermost.

@@ -246,8 +246,10 @@ struct ColumnTerms {
 // body(T{}, Y{}): the types of the terms and of the result. Terms in f32 have a result in f32.
 template <class Body>
 std::unique_ptr<Kernel> by_types_of_sum(DataType terms, DataType result, Body body) {
-  if (terms != DataType::bf16) return body(float{}, float{});
-  return cuda::by_real(result, [&](auto zero) { return body(Bf16{}, zero); });
+  if (!is_narrow(terms)) return body(float{}, float{});
+  return cuda::by_narrow(terms, [&](auto of_terms) {
+    return cuda::by_width_of<decltype(of_terms)>(result, [&](auto zero) { return body(of_terms, zero); });
+  });
 }
 
 template <int kFactors>
@@ -328,8 +330,10 @@ bool is_contiguous(const Loops<2>& loops) {
 // body(X{}, Y{}): the types of what is broadcast and of the result. A result in f32 is broadcast from f32.
 template <class Body>
 std::unique_ptr<Kernel> by_types_of_broadcast(std::span<const OperandDesc> operands, Body body) {
-  if (operands[1].tensor.type != DataType::bf16) return body(float{}, float{});
-  return cuda::by_real(operands[0].tensor.type, [&](auto zero) { return body(zero, Bf16{}); });
+  if (!is_narrow(operands[1].tensor.type)) return body(float{}, float{});
+  return cuda::by_narrow(operands[1].tensor.type, [&](auto y) {
+    return cuda::by_width_of<decltype(y)>(operands[0].tensor.type, [&](auto zero) { return body(zero, y); });
+  });
 }
 
 std::unique_ptr<Kernel> stretched_across(const SumScale& scale, std::span<const OperandDesc> operands,

@@ -1,6 +1,7 @@
 // Optimizers: {w, g, state…, factor?}, in one pass over all of them, which also clears the gradient in the same access
 // if it must be zero for the next iteration. The gradient is multiplied by the factor if gradients are clipped
-// (ClipFactor). A discarded update only clears. One launch handles many parameters.
+// (ClipFactor) or scaled (UnscaleFactor). An update that is discarded, or skipped by a negative factor, only clears.
+// One launch handles many parameters.
 //
 // An optimizer is a struct constructed from the attributes, with the run's numbers substituted, and from the ratio of
 // its group's learning rate to the run's. It has `__device__ Step at(const Changing&) const`, which computes what all
@@ -43,7 +44,7 @@ __global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tenso
     const Changing now = changing.get();
     step = optimizer.at(now);
     scale = factor != nullptr ? *factor : 1.0F;
-    discard = now.discard;
+    discard = now.discard || scale < 0;
     noise_key = reduced::noise_key(now.seed, now.iteration);
   }
   __syncthreads();
@@ -138,7 +139,7 @@ __global__ void update_in_blocks_kernel(const __grid_constant__ Tensors<kStates 
   for (int64_t begin = stretch.begin; begin < stretch.end; begin += kBlockElements) {
     const int64_t i = begin + static_cast<int64_t>(threadIdx.x);
     const bool there = i < stretch.end;
-    if (!now.discard) {
+    if (!now.discard && !(scale < 0)) {
       const int64_t at = begin / kBlockElements * (kBlockElements + kScaleBytes);
       std::byte* const s0 = reinterpret_cast<std::byte*>(tensors.of[2][stretch.tensor]) + at;
       std::byte* const s1 = reinterpret_cast<std::byte*>(tensors.of[kStates > 1 ? 3 : 2][stretch.tensor]) + at;

@@ -35,6 +35,8 @@ struct EntropyScale {
     if (attrs.sum || bad != bad) return attrs.scale * bad;
     return attrs.scale * (attrs.fed < 0 ? of_batch : changing.label_scale(attrs.fed));
   }
+  // Of the gradient, which may be scaled.
+  __device__ double slope() const { return attrs.term ? exact() : exact() * changing.gradient_scale(); }
 };
 
 // Where the loss of a row is stored, and the source of the gradient's factor: a share of one loss, or a loss per label.
@@ -60,7 +62,7 @@ static __global__ void weighed_rows_kernel(int64_t classes, EntropyScale given_s
                                            ClassLabels labels, const float* logits, float* gradient, LossTotal total,
                                            EachLoss each) {
   const int64_t n = blockIdx.x, label = labels[n];
-  const double scale = each.slopes ? static_cast<double>(each.slopes[n]) : given_scale.exact();
+  const double scale = each.slopes ? static_cast<double>(each.slopes[n]) : given_scale.slope();
   const float* const x = logits + n * classes;
   float* const dx = gradient ? gradient + n * classes : nullptr;
   if (!labels.counts(label)) {
@@ -102,7 +104,7 @@ static __global__ void weighed_pixels_kernel(int64_t rows, int64_t classes, int6
   const int64_t number = thread_number();
   LossShare share{0, 0};
   if (number < rows) {
-    const double scale = each.slopes ? static_cast<double>(each.slopes[number]) : given_scale.exact();
+    const double scale = each.slopes ? static_cast<double>(each.slopes[number]) : given_scale.slope();
     const int64_t start = number / pixels * classes * pixels + number % pixels;
     const float* const x = logits + start;
     float* const dx = gradient ? gradient + start : nullptr;

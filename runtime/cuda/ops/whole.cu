@@ -131,25 +131,24 @@ __global__ void select_kernel(Index n, cuda::DeviceLoops<4> loops, const unsigne
 }  // namespace
 
 std::vector<Algorithm> CastTo::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  const auto is_real = [](const OperandDesc& o) {
-    return o.tensor.type == DataType::f32 || o.tensor.type == DataType::bf16;
-  };
-  if (uses_bf16(operands) && (attrs.truth || !is_real(operands[0]) || !is_real(operands[1])))
-    throw KernelError("a cast between bf16 and whole numbers");  // on widened operands
+  const auto is_real = [](const OperandDesc& o) { return plimsoll::is_real(o.tensor.type); };
+  if (uses_narrow(operands) && (attrs.truth || !is_real(operands[0]) || !is_real(operands[1])))
+    throw KernelError("a cast between narrow and whole numbers");  // on widened operands
   return {{}};
 }
 
 std::unique_ptr<Kernel> CastTo::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   cuda::check_same(operands);
   const int64_t n = operands[1].tensor.padded_elements();
-  if (uses_bf16(operands))
+  if (uses_narrow(operands))
     return cuda::kernel([n, from = operands[0].tensor.type, to = operands[1].tensor.type](
                             const RunContext& context, std::byte* const* operand, std::byte*) {
       if (from == to)
         cuda::check(cudaMemcpyAsync(operand[1], operand[0], static_cast<size_t>(n * bytes_of(to)),
                                     cudaMemcpyDeviceToDevice, cuda::stream_of(context)),
                     "cudaMemcpyAsync of a cast");
-      else (to == DataType::bf16 ? narrow_elements : widen_elements)(context, operand[0], operand[1], n);
+      else if (is_narrow(to)) narrow_elements(context, to, operand[0], operand[1], n);
+      else widen_elements(context, from, operand[0], operand[1], n);
     });
   return by_type(operands[0].tensor.type, [&](auto x) {
     return by_type(operands[1].tensor.type, [&](auto y) -> std::unique_ptr<Kernel> {

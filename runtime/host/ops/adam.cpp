@@ -1,5 +1,5 @@
-// AdamUpdate {w, g, m, v, factor?}: torch.optim.Adam, or AdamW if decoupled. The step count is iteration + 1; m and v
-// are initially zero.
+// AdamUpdate {w, g, m, v, factor?}: torch.optim.Adam, or AdamW if decoupled. The step count is that of the iterations
+// that were not skipped; m and v are initially zero.
 #include <cmath>
 
 #include "runtime/host/update.h"
@@ -14,7 +14,7 @@ std::unique_ptr<Kernel> AdamUpdate::make(const Attrs& attrs, std::span<const Ope
   return host::update_kernel<2>(operands, [=](const RunContext& context) {
     const AdamAttrs now = with_numbers(attrs, context.numbers);
     // Scalars are double, as in Python; elements are float.
-    const double step = static_cast<double>(context.iteration + 1),
+    const double step = static_cast<double>(context.iteration - context.skipped + 1),
                  rate = context.learning_rate * rate_scale_of(context);
     const double seen1 = 1 - std::pow(now.beta1, step), seen2 = 1 - std::pow(now.beta2, step);
     const float step_size = static_cast<float>(rate / seen1), root = static_cast<float>(std::sqrt(seen2));

@@ -1,6 +1,8 @@
 // ClipFactor {gradients…, factor}: the factor that torch.nn.utils.clip_grad_norm_ applies to all gradients, min(1,
 // max_norm / (norm + 1e-6)), with the 2-norm over all of them together. The padding of a layout is zero and adds
 // nothing.
+// UnscaleFactor {gradients…, factor}: the same of gradients that the run's scale has multiplied, divided by that scale;
+// without a norm, one over the scale. Negative if a gradient is infinite or NaN.
 //
 // Each stretch of a gradient writes its sum to the workspace. The sums are added in order, in double precision, so the
 // bits do not depend on the number of threads.
@@ -23,8 +25,8 @@ struct Stretch {
 
 class ClipFactorKernel final : public Kernel {
  public:
-  ClipFactorKernel(double max_norm, std::span<const OperandDesc> operands)
-      : max_norm_(max_norm), factor_slot_(operands.size() - 1) {
+  ClipFactorKernel(double max_norm, bool unscales, std::span<const OperandDesc> operands)
+      : max_norm_(max_norm), unscales_(unscales), factor_slot_(operands.size() - 1) {
     for (size_t slot = 0; slot < factor_slot_; ++slot) {
       const int64_t n = operands[slot].tensor.padded_elements();
       for (int64_t begin = 0; begin < n; begin += kClipStretch)
@@ -52,12 +54,19 @@ class ClipFactorKernel final : public Kernel {
     }
     double sum = 0;
     for (int64_t i = 0; i < count; ++i) sum += sums[i];
-    const double factor = max_norm_of(context, max_norm_) / (std::sqrt(sum) + 1e-6);
-    *host::out(operands, factor_slot_) = static_cast<float>(factor > 1 ? 1 : factor);  // NaN is preserved
+    *host::out(operands, factor_slot_) = factor_of(context, sum);
   }
 
  private:
-  double max_norm_;
+  float factor_of(const RunContext& context, double sum) const {
+    if (unscales_ && !std::isfinite(sum)) return -1;  // squares of f32 do not overflow a double
+    const double given = unscales_ ? context.gradient_scale : 1, max_norm = max_norm_of(context, max_norm_);
+    const double factor = max_norm > 0 ? max_norm / (std::sqrt(sum) / given + 1e-6) : 1;
+    return static_cast<float>((factor > 1 ? 1 : factor) / given);  // NaN is preserved
+  }
+
+  double max_norm_;  // 0: gradients are not clipped
+  bool unscales_;
   size_t factor_slot_;
   std::vector<Stretch> stretches_;
 };
@@ -65,11 +74,20 @@ class ClipFactorKernel final : public Kernel {
 }  // namespace
 
 std::vector<Algorithm> ClipFactor::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = ClipFactorKernel(attrs.max_norm, operands).workspace_bytes()}};
+  return {{.workspace_bytes = ClipFactorKernel(attrs.max_norm, false, operands).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> ClipFactor::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return std::make_unique<ClipFactorKernel>(attrs.max_norm, operands);
+  return std::make_unique<ClipFactorKernel>(attrs.max_norm, false, operands);
+}
+
+std::vector<Algorithm> UnscaleFactor::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = ClipFactorKernel(attrs.max_norm, true, operands).workspace_bytes()}};
+}
+
+std::unique_ptr<Kernel> UnscaleFactor::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                            std::string_view) {
+  return std::make_unique<ClipFactorKernel>(attrs.max_norm, true, operands);
 }
 
 }  // namespace plimsoll

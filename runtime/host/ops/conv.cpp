@@ -252,12 +252,13 @@ std::vector<Offer> offers(Build build, const ConvAttrs& attrs, std::span<const O
   };
   if (reordered.kernel && !reordered.slow && differs()) found.push_back({kReordered.name, std::move(reordered.kernel)});
   // In bf16 the kernel for f32 on widened operands is faster than the reference implementation (runtime/precision.h).
-  if (found.empty() && direct.kernel && !uses_bf16(operands)) found.push_back({kDirect.name, std::move(direct.kernel)});
+  if (found.empty() && direct.kernel && !uses_narrow(operands))
+    found.push_back({kDirect.name, std::move(direct.kernel)});
   if (found.empty()) throw KernelError("oneDNN has no such convolution: " + reason);
   const auto is_ones = [](const IntList& list) {
     return std::all_of(list.begin(), list.end(), [](int64_t item) { return item == 1; });
   };
-  if (attrs.group == 1 && attrs.strides.size() == 2 && !uses_bf16(operands) && is_ones(attrs.strides) &&
+  if (attrs.group == 1 && attrs.strides.size() == 2 && !uses_narrow(operands) && is_ones(attrs.strides) &&
       is_ones(attrs.dilations))
     if (BuiltConv winograd = attempt(kWinograd); winograd.kernel)
       found.push_back({kWinograd.name, std::move(winograd.kernel)});

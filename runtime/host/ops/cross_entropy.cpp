@@ -40,6 +40,11 @@ double of_trainer(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& conte
   return attrs.fed < 0 ? context.loss_scale : context.label_scales[static_cast<size_t>(attrs.fed)];
 }
 
+// Of the gradient, besides the factor of the loss.
+double gradient_scale_of(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context) {
+  return attrs.term ? 1 : context.gradient_scale;
+}
+
 // The factor of the sum over labels. If no label counts, the loss is 0.
 double scale_of(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context, const host::CrossEntropyRows& rows,
                 const std::byte* labels, int64_t count) {
@@ -68,7 +73,8 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     const host::CrossEntropyRows rows(shape_, labels_, weights_in(operands, has_weights_), attrs_.smoothing);
     const double exact_scale = scale_of(attrs_, context, rows, operands[1], shape_.rows());
-    scale_ = static_cast<float>(exact_scale);
+    const double slope_scale = exact_scale * gradient_scale_of(attrs_, context);
+    scale_ = static_cast<float>(slope_scale);
     const T* logits = host::in<T>(operands, 0);
     T* gradient = context.training ? host::out<T>(operands, 4) : nullptr;
     LossShare* shares = reinterpret_cast<LossShare*>(workspace);
@@ -79,7 +85,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
       const T* x = logits + n * image + first;
       T* dx = gradient ? gradient + n * image + first : nullptr;
       const int64_t count = std::min(kLossStretch, pixels_ - first), label = n * pixels_ + first;
-      shares[i] = !is_plain_    ? weighed(rows, x, operands[1], label, count, dx, exact_scale)
+      shares[i] = !is_plain_     ? weighed(rows, x, operands[1], label, count, dx, slope_scale)
                   : pixels_ == 1 ? row(x, labels_.at(operands[1], n), dx)
                                  : stretch(x, operands[1], label, count, dx);
     }
@@ -174,7 +180,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   }
 
   SoftmaxCrossEntropyAttrs attrs_;
-  float scale_ = 0;  // in this run
+  float scale_ = 0;  // of the gradient, in this run
   host::ClassLabels labels_;
   host::ScoreShape shape_;
   int64_t batch_, classes_, pixels_, stretches_ = 1;
@@ -196,6 +202,7 @@ class NegativeLogLikelihoodKernel final : public Kernel {
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     const host::CrossEntropyRows rows(shape_, labels_, weights_in(operands, has_weights_), 0);
     const double scale = scale_of(attrs_, context, rows, operands[1], shape_.rows());
+    const double slope_scale = scale * gradient_scale_of(attrs_, context);
     const float* x = host::in(operands, 0);
     float* dx = context.training ? host::out(operands, 4) : nullptr;
     LossShare* shares = reinterpret_cast<LossShare*>(workspace);
@@ -205,7 +212,7 @@ class NegativeLogLikelihoodKernel final : public Kernel {
       for (int64_t row = i * kRowsOfPart; row < std::min(shape_.rows(), (i + 1) * kRowsOfPart); ++row) {
         const int64_t first = shape_.first_of(row);
         const LossShare one =
-            rows.likelihood(x + first, labels_.at(operands[1], row), dx ? dx + first : nullptr, scale);
+            rows.likelihood(x + first, labels_.at(operands[1], row), dx ? dx + first : nullptr, slope_scale);
         shares[i].loss += one.loss;
         shares[i].hits += one.hits;
       }

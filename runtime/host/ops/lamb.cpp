@@ -1,6 +1,6 @@
 // LambUpdate {w, g, m, v, ratio, factor?}: You et al. 2020, like apex's FusedLAMB and timm.optim.Lamb without their
-// gradient clipping, which ClipFactor does. The step count is iteration + 1; m and v are initially zero. `ratio` is the
-// factor of the step: |w| / |u|, or 1 if one of them is 0 or the weight has no decay.
+// gradient clipping, which ClipFactor does. The step count is that of the iterations that were not skipped; m and v are
+// initially zero. `ratio` is the factor of the step: |w| / |u|, or 1 if one of them is 0 or the weight has no decay.
 //
 // The first pass updates m and v, and writes the sums of squares of each stretch of w and u to the workspace. They are
 // added in order, in double precision, so the bits do not depend on the number of threads. The second pass recomputes u
@@ -36,7 +36,9 @@ class LambKernel final : public Kernel {
   void run(const RunContext& context, std::byte* const* operand, std::byte* workspace) override {
     float* const g = host::out(operand, 1);
     double* const squares = reinterpret_cast<double*>(workspace);
-    if (!context.discard) in_bf16_ ? step<uint16_t>(context, operand, squares) : step<float>(context, operand, squares);
+    const bool skips = scaled_ && *host::in(operand, kFactor) < 0;
+    if (!context.discard && !skips)
+      in_bf16_ ? step<uint16_t>(context, operand, squares) : step<float>(context, operand, squares);
     else *host::out(operand, kRatio) = 1;
     if (clears_) host::for_elements(elements_, [=](int64_t i) { g[i] = 0; });
   }
@@ -48,7 +50,7 @@ class LambKernel final : public Kernel {
   void step(const RunContext& context, std::byte* const* operand, double* squares) const {
     // Scalars are double, as in Python; elements are float.
     const LambAttrs now = with_numbers(attrs_, context.numbers);
-    const double count = static_cast<double>(context.iteration + 1);
+    const double count = static_cast<double>(context.iteration - context.skipped + 1);
     const float seen1 = static_cast<float>(1 - std::pow(now.beta1, count));
     const float root = static_cast<float>(std::sqrt(1 - std::pow(now.beta2, count)));
     const float beta1 = static_cast<float>(now.beta1), rest1 = static_cast<float>(1 - now.beta1);

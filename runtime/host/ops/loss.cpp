@@ -1,6 +1,6 @@
 // Mse {prediction, target, loss, dprediction}
 // BinaryCrossEntropy {logits, target, loss, correct, dlogits, weights?, positive weights?}   targets from 0 to 1
-// OutputLoss {x, loss, dx}   x is itself the loss: its gradient is 1
+// OutputLoss {x, loss, dx}   x is itself the loss: its gradient is 1, or the run's scale
 //
 // prediction, logits and their gradients are f32 or bf16.
 // Loss, hits and gradient in one pass. `correct` and the gradient may be absent; in evaluation the gradient is not
@@ -31,7 +31,7 @@ class MseKernel final : public Kernel {
     T* dx = context.training ? host::out<T>(operands, 3) : nullptr;
     double* sums = reinterpret_cast<double*>(workspace);
     const double scale = scale_ * context.loss_scale;
-    const float factor = static_cast<float>(2 * scale);
+    const float factor = static_cast<float>(2 * scale * context.gradient_scale);
 #pragma omp parallel for schedule(static) if (n_ > 16384)
     for (int64_t i = 0; i < parts(); ++i) {
       const int64_t first = i * kPart, end = std::min(n_, first + kPart);
@@ -110,7 +110,7 @@ class BinaryCrossEntropyKernel final : public Kernel {
     if (operands_ > 5) weights.values = host::in(operands, 5);
     if (operands_ > 6) positive.values = host::in(operands, 6);
     const double scale = attrs_.scale * context.loss_scale;
-    const float factor = static_cast<float>(scale);
+    const float factor = static_cast<float>(scale * context.gradient_scale);
     const float kept = static_cast<float>(1 - attrs_.smoothing), added = static_cast<float>(attrs_.smoothing / 2);
 #pragma omp parallel for schedule(static) if (n_ > 4096)
     for (int64_t i = 0; i < parts(); ++i) {
@@ -167,7 +167,7 @@ std::vector<Algorithm> OutputLoss::algorithms(const Attrs&, std::span<const Oper
 std::unique_ptr<Kernel> OutputLoss::make(const Attrs&, std::span<const OperandDesc>, std::string_view) {
   return host::flat_kernel([](const RunContext& context, std::byte* const* operands) {
     *host::out(operands, 1) = *host::in(operands, 0);
-    if (context.training && operands[2]) *host::out(operands, 2) = 1;
+    if (context.training && operands[2]) *host::out(operands, 2) = static_cast<float>(context.gradient_scale);
   });
 }
 

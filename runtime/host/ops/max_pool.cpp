@@ -108,10 +108,10 @@ class Bf16BackwardKernel final : public Kernel {
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     std::byte *const dy = workspace, *const dx = dy + dy_bytes();
     for (int64_t i = 0; i < parts_; ++i) {
-      widen_elements(context, operands[1] + i * dy_elements_ * kBf16Bytes, dy, dy_elements_);
+      widen_elements(context, DataType::bf16, operands[1] + i * dy_elements_ * kBf16Bytes, dy, dy_elements_);
       std::byte* const part[] = {operands[0] + i * index_bytes_, dy, dx};
       single_->run(context, part, dx + dx_bytes());
-      narrow_elements(context, dx, operands[2] + i * dx_elements_ * kBf16Bytes, dx_elements_);
+      narrow_elements(context, DataType::bf16, dx, operands[2] + i * dx_elements_ * kBf16Bytes, dx_elements_);
     }
   }
 

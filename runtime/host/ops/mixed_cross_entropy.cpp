@@ -41,7 +41,7 @@ class MixedCrossEntropyKernel final : public Kernel {
 #pragma omp parallel for schedule(static) if (shape_.batch * shape_.classes > 4096)
     for (int64_t n = 0; n < shape_.batch; ++n) {
       const int64_t first = n * shape_.classes;
-      shares[n] = rows.mixed(x + first, labels[n], dx ? dx + first : nullptr, scale);
+      shares[n] = rows.mixed(x + first, labels[n], dx ? dx + first : nullptr, scale * context.gradient_scale);
     }
     const LossShare sum = total(shares, shape_.batch);
     *host::out(operands, 2) = static_cast<float>(sum.loss * scale);

@@ -113,11 +113,11 @@ std::unique_ptr<Kernel> CastTo::make(const Attrs& attrs, std::span<const Operand
   const DataType from = operands[0].tensor.type, to = operands[1].tensor.type;
   if (from == DataType::f32 && to == DataType::bf16 && !attrs.truth)
     return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) {
-      narrow_elements(context, operand[0], operand[1], n);
+      narrow_elements(context, DataType::bf16, operand[0], operand[1], n);
     });
   if (from == DataType::bf16 && to == DataType::f32 && !attrs.truth)
     return host::flat_kernel([n](const RunContext& context, std::byte* const* operand) {
-      widen_elements(context, operand[0], operand[1], n);
+      widen_elements(context, DataType::bf16, operand[0], operand[1], n);
     });
   return host::by_any_type(from, [&](auto x) {
     return host::by_any_type(to, [&](auto y) -> std::unique_ptr<Kernel> {
@@ -159,7 +159,11 @@ std::unique_ptr<Kernel> WholeArithmetic::make(const Attrs& attrs, std::span<cons
     case DataType::i32: return arithmetic<int32_t>(loops, attrs);
     case DataType::i64: return arithmetic<int64_t>(loops, attrs);
     case DataType::u8: return logic(loops, attrs);
-    case DataType::f32: case DataType::bf16: case DataType::q8: case DataType::uq8: break;
+    case DataType::f32:
+    case DataType::bf16:
+    case DataType::f16:
+    case DataType::q8:
+    case DataType::uq8: break;
   }
   throw KernelError("WholeArithmetic of f32");
 }

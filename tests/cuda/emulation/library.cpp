@@ -13,7 +13,7 @@ namespace {
 // Then the backend widens them.
 void need_f32(std::span<const OperandDesc> operands) {
   for (const OperandDesc& operand : operands)
-    if (operand.access != Access::absent && operand.tensor.type == DataType::bf16)
+    if (operand.access != Access::absent && is_narrow(operand.tensor.type))
       throw KernelError("the stand-in takes f32 only");
 }
 
