@@ -151,7 +151,8 @@ TEST_CASE("batch normalization over parts of planes, by any number of threads") 
         }
       const double mean = sum / static_cast<double>(2 * pixels);
       CHECK(std::abs(static_cast<double>(floats(got[6])[c]) - mean) < 1e-5);
-      CHECK(std::abs(static_cast<double>(floats(got[7])[c]) - (squares / static_cast<double>(2 * pixels) - mean * mean)) < 1e-5);
+      const double variance = squares / static_cast<double>(2 * pixels) - mean * mean;
+      CHECK(std::abs(static_cast<double>(floats(got[7])[c]) - variance) < 1e-5);
     }
     const KernelCall back{"BatchNormBackward",
                           {},
@@ -172,9 +173,10 @@ TEST_CASE("kernels in lanes give the same bits by any number of threads") {
   const TensorDesc image = f32({3, 8, 41, 31}), rows = f32({700, 96}), row = f32({96}), of_row = f32({700});
   same_by_any_team({"LrnForward", {size}, {read(image), write(image)}});
   same_by_any_team({"LrnBackward", {size}, {read(image), read(image), write(image)}});
-  same_by_any_team({"LayerNormBackward",
-                    {},
-                    {read(rows), read(rows), read(row), read(of_row), read(of_row), write(rows), write(row), write(row)}});
+  same_by_any_team(
+      {"LayerNormBackward",
+       {},
+       {read(rows), read(rows), read(row), read(of_row), read(of_row), write(rows), write(row), write(row)}});
   const KernelAttribute window{"kernel", std::vector<int64_t>{3, 3}}, strides{"strides", std::vector<int64_t>{2, 2}},
       dilations{"dilations", std::vector<int64_t>{1, 1}}, pads{"pads", std::vector<int64_t>{1, 1, 1, 1}};
   same_by_any_team({"AveragePoolBackward",

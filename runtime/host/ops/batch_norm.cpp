@@ -64,7 +64,8 @@ void moments_of_plane(const T* plane, host::Part part, Moments* moments) {
   using P = host::Planes<kBlock>;
   for (int64_t begin = part.first; begin < part.end; begin += kNormChunk) {
     const int64_t end = std::min(begin + kNormChunk, part.end);
-    const double before = static_cast<double>(begin - part.first) / kBlock, count = static_cast<double>(end - begin) / kBlock;
+    const double before = static_cast<double>(begin - part.first) / kBlock;
+    const double count = static_cast<double>(end - begin) / kBlock;
     double sums[kBlock] = {}, squares[kBlock] = {};
     float means[kBlock];
     P::fold(P::sum(begin, end, [&](auto load, int64_t i) { return load(plane + i); }), sums);
