@@ -40,14 +40,15 @@ Status check_ranks(const PlanningRequest& request) {
 
 }  // namespace
 
+// The default must not depend on whether a plan copies: a smaller budget would then change the bits.
 int64_t threads_of(const ModelRequest& request) {
   if (request.target != "host") return 1;
-  return request.threads ? *request.threads : processors();
+  return request.threads ? *request.threads : computing_processors(processors());
 }
 
 int64_t threads_of(const PlanningRequest& request) {
-  const int64_t threads = threads_of(request.of_model);
-  return request.of_model.threads ? threads : std::max<int64_t>(1, threads / request.ranks);
+  if (request.of_model.threads || request.of_model.target != "host") return threads_of(request.of_model);
+  return computing_processors(std::max(1, processors() / static_cast<int>(request.ranks)));
 }
 
 int jobs_of(const PlanningRequest& request) { return request.jobs ? *request.jobs : processors(); }

@@ -10,11 +10,19 @@
 
 #include "runtime/host/onednn.h"
 #include "runtime/host/waiting.h"
+#include "runtime/machine/numa.h"
 
 namespace plimsoll::backend {
 namespace {
 
 constexpr int64_t kPage = 4096, kHugePage = int64_t{2} << 20;
+
+void touch(std::byte* begin, int64_t bytes) {
+  volatile std::byte* const touched = begin;
+#pragma omp parallel for schedule(static) if (bytes > kHugePage)
+  for (int64_t first = 0; first < bytes; first += kHugePage)
+    for (int64_t at = first; at < std::min(first + kHugePage, bytes); at += kPage) touched[at] = std::byte{0};
+}
 
 }  // namespace
 
@@ -27,7 +35,9 @@ void start(int64_t threads) {
 
 // Aligned to a huge page if it is at least that long: fewer page faults, and cheaper address translation later. No more
 // memory is kept than the plan needs. Touching every page here means that insufficient memory is reported at start-up
-// and not in the middle of an epoch.
+// and not in the middle of an epoch. All threads touch pages: the system clears each page on the processor that touches
+// it. A plan gives the same bytes to tensors of different tasks, whose threads are on all nodes, so pages are spread
+// over the nodes instead of lying on the node of the thread that touches them.
 Arena::Arena(int64_t bytes) : bytes_(bytes) {
   allocated_ = (std::max<int64_t>(bytes, 1) + kPage - 1) / kPage * kPage;
   const int64_t reserved = allocated_ + kHugePage;
@@ -40,8 +50,8 @@ Arena::Arena(int64_t bytes) : bytes_(bytes) {
   if (skipped > 0) munmap(begin, static_cast<size_t>(skipped));
   if (skipped < kHugePage) munmap(data_ + allocated_, static_cast<size_t>(kHugePage - skipped));
   madvise(data_, static_cast<size_t>(allocated_), MADV_HUGEPAGE);  // advisory: pages are small if it fails
-  volatile std::byte* const touched = data_;
-  for (int64_t at = 0; at < allocated_; at += kPage) touched[at] = std::byte{0};
+  interleave(data_, allocated_, memory_nodes());
+  touch(data_, allocated_);
 }
 
 Arena::~Arena() { munmap(data_, static_cast<size_t>(allocated_)); }

@@ -25,10 +25,10 @@ std::unique_ptr<Kernel> flat_kernel(Body body) {
 
 // for_elements(n, [=](int64_t i) { … }): each element is computed by one thread, the same one on every run. Each thread
 // has a copy of the captures: if threads shared them, the compiler would have to assume that stores change them, and
-// could not vectorize the loop.
+// could not vectorize the loop. `operations`: of an element; several threads share the loop if it is worth it.
 template <class Body>
-inline void for_elements(int64_t n, Body body) {
-#pragma omp parallel for simd schedule(static) firstprivate(body) if (n > 16384)
+inline void for_elements(int64_t n, Body body, int64_t operations = 1) {
+#pragma omp parallel for simd schedule(static) firstprivate(body) if (n * operations > 16384)
   for (int64_t i = 0; i < n; ++i) body(i);
 }
 

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "runtime/attrs/bf16.h"
+#include "runtime/host/work_items.h"
 #include "runtime/kernel.h"
 
 namespace plimsoll::host {
@@ -141,6 +142,18 @@ struct Planes {
     const Bits rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16, quiet = (bits >> 16) | 0x40;
     return __builtin_convertvector((bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded, Upper);
   }
+};
+
+// A kernel that adds up the elements of dx plane by plane. In bf16, sums need a plane of floats for each lane; in f32
+// they are added up in dx.
+struct PlaneSums {
+  int64_t planes, lane_bytes, lanes;
+
+  PlaneSums(const TensorDesc& dx, std::span<const OperandDesc> operands)
+      : planes(dx.dim(0) * dx.dim(1) / std::max(1, block_of(dx.layout))),
+        lane_bytes(dx.type == DataType::f32 ? 0 : dx.elements() / planes * static_cast<int64_t>(sizeof(float))),
+        lanes(lanes_of(planes, lane_bytes, bytes_of(operands))) {}
+  int64_t workspace_bytes() const { return lanes * lane_bytes; }
 };
 
 // body(std::integral_constant<int, kBlock>) for the layout of an activation.

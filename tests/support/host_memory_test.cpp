@@ -116,3 +116,11 @@ TEST_CASE("what threads waited for a processor is added up, and is nothing where
   machine.put("/proc/self/task/9/status", "no schedstat\n");
   CHECK(queued_seconds(machine.root()) == Approx(1.75));
 }
+
+TEST_CASE("of many processors one is left for copies and decoding") {
+  using plimsoll::computing_processors;
+  CHECK(computing_processors(1) == 1);
+  CHECK(computing_processors(15) == 15);
+  CHECK(computing_processors(16) == 15);
+  CHECK(computing_processors(64) == 63);
+}

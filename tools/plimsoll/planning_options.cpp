@@ -149,7 +149,7 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
                 cl::sub(sub)),
       threads("threads", cl::init(0), cl::value_desc("N"),
               cl::desc("threads of the trainer, fixed because the bits of its results depend on the number; default: "
-                       "the processors that this process may use"),
+                       "the processors that this process may use; of 16 or more, one is left for copies and decoding"),
               cl::sub(sub)),
       dims("dim", cl::value_desc("NAME=SIZE"), cl::desc("size of a symbolic dimension other than the batch"),
            cl::sub(sub)),

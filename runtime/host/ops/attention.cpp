@@ -17,7 +17,8 @@
 // In bf16, tiles of the operands are converted to f32 in the workspace, and results are added up there and rounded
 // once.
 //
-// The work items are dealt to a fixed number of lanes, each with its part of the workspace.
+// The work items run in lanes, each with its part of the workspace (runtime/host/work_items.h). A lane takes the next
+// work item when it is free: with causal attention later tiles take longer.
 #include "runtime/attention.h"
 
 #include <algorithm>
@@ -29,14 +30,13 @@
 #include "runtime/host/product_of_tiles.h"
 #include "runtime/host/real.h"
 #include "runtime/host/row_statistics.h"
+#include "runtime/host/work_items.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr int64_t kAttentionTile = 64;
-// Odd: with causal attention, where later tiles take longer, every lane gets early and late ones.
-constexpr int64_t kAttentionLanes = 31;
 constexpr int64_t kAttentionVector = 16;  // the scores of a tile are computed for a multiple of these
 
 int64_t attention_tiles(int64_t length) { return (length + kAttentionTile - 1) / kAttentionTile; }
@@ -65,14 +65,6 @@ void put_result(const float* made, int64_t n, Bf16* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = made[i];
 }
 
-// body(work item, lane): every lane runs its work items in order.
-template <class Body>
-void for_work_items(int64_t items, int64_t lanes, Body body) {
-#pragma omp parallel for schedule(dynamic, 1) if (items > 1)
-  for (int64_t lane = 0; lane < lanes; ++lane)
-    for (int64_t item = lane; item < items; item += lanes) body(item, lane);
-}
-
 int64_t whole_vectors(int64_t count) { return (count + kAttentionVector - 1) / kAttentionVector * kAttentionVector; }
 
 template <class T>
@@ -83,15 +75,16 @@ class AttentionForwardKernel final : public Kernel {
         s_(attrs, operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3]),
         tiles_(attention_tiles(s_.queries)),
         items_(s_.samples * s_.heads * tiles_),
-        lanes_(std::min(items_, kAttentionLanes)) {}
+        lanes_(host::lanes_of(items_, lane_bytes(), host::bytes_of(operands))) {}
 
-  int64_t workspace_bytes() const { return lanes_ * floats() * static_cast<int64_t>(sizeof(float)); }
+  int64_t workspace_bytes() const { return lanes_ * lane_bytes(); }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     float* const space = reinterpret_cast<float*>(workspace);
     const host::AttentionDropout dropout(attrs_, s_, context);
-    for_work_items(items_, lanes_,
-                   [&](int64_t item, int64_t lane) { tile(operands, dropout, item, space + lane * floats()); });
+    host::for_work_items(items_, lanes_, [&](int64_t item, int64_t lane) {
+      tile(operands, dropout, item, space + lane * floats());
+    });
   }
 
  private:
@@ -100,6 +93,7 @@ class AttentionForwardKernel final : public Kernel {
     const int64_t tiles = std::is_same_v<T, float> ? 0 : s_.size + 2 * s_.value_size;
     return (s_.size + kAttentionTile + tiles) * kAttentionTile;
   }
+  int64_t lane_bytes() const { return floats() * static_cast<int64_t>(sizeof(float)); }
 
   void tile(std::byte* const* operands, const host::AttentionDropout& dropout, int64_t item, float* space) const {
     const int64_t tile = item % tiles_, head = item / tiles_ % s_.heads, sample = item / tiles_ / s_.heads;
@@ -184,11 +178,11 @@ class AttentionBackwardKernel final : public Kernel {
     const auto written = [&](size_t slot) { return operands[slot].access != Access::absent; };
     if (written(7) || written(10)) query_items_ = s_.samples * s_.heads * query_tiles_;
     if (written(8) || written(9)) key_items_ = s_.samples * s_.key_heads * key_tiles_;
-    lanes_ = std::min(std::max(query_items_, key_items_), kAttentionLanes);
+    lanes_ = host::lanes_of(std::max(query_items_, key_items_), lane_bytes(), host::bytes_of(operands));
   }
 
   int64_t workspace_bytes() const {
-    return (whole_vectors(s_.rows()) + lanes_ * floats()) * static_cast<int64_t>(sizeof(float));
+    return whole_vectors(s_.rows()) * static_cast<int64_t>(sizeof(float)) + lanes_ * lane_bytes();
   }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
@@ -200,9 +194,10 @@ class AttentionBackwardKernel final : public Kernel {
     for (int64_t i = 0; i < rows; ++i)
       along[i] = static_cast<float>(host::row_sum(n, [=](int64_t j) { return y[i * n + j] * dy[i * n + j]; }));
     const host::AttentionDropout dropout(attrs_, s_, context);
-    for_work_items(key_items_, std::min(key_items_, lanes_),
-                   [&](int64_t item, int64_t lane) { keys(operands, dropout, along, item, space + lane * floats()); });
-    for_work_items(query_items_, std::min(query_items_, lanes_), [&](int64_t item, int64_t lane) {
+    host::for_work_items(key_items_, std::min(key_items_, lanes_), [&](int64_t item, int64_t lane) {
+      keys(operands, dropout, along, item, space + lane * floats());
+    });
+    host::for_work_items(query_items_, std::min(query_items_, lanes_), [&](int64_t item, int64_t lane) {
       queries(operands, dropout, along, item, space + lane * floats());
     });
   }
@@ -214,6 +209,7 @@ class AttentionBackwardKernel final : public Kernel {
     const int64_t tiles = std::is_same_v<T, float> ? 1 : 3;
     return (tiles * (s_.size + s_.value_size) + 2 * kAttentionTile) * kAttentionTile;
   }
+  int64_t lane_bytes() const { return floats() * static_cast<int64_t>(sizeof(float)); }
 
   // dk and dv of a tile of keys, over all queries that see some of them.
   void keys(std::byte* const* operands, const host::AttentionDropout& dropout, const float* along, int64_t item,

@@ -91,60 +91,56 @@ void forward(const AveragePoolGeometry& g, const T* x, T* y) {
   }
 }
 
-constexpr int64_t kPlaneLanes = 31;  // planes in work at a time, whatever the number of threads
-
 // In bf16 the windows of a pixel are added up in f32, and rounded once: `sums` has a plane of floats for each lane.
 template <int kBlock, class T>
-void backward(const AveragePoolGeometry& g, const T* dy, T* dx, float* sums) {
+void backward(const AveragePoolGeometry& g, const T* dy, T* dx, float* sums, int64_t lanes) {
   const int64_t layer_step = g.attrs.dilations[0], row_step = g.attrs.dilations[1], column_step = g.attrs.dilations[2];
   constexpr bool in_place = std::is_same_v<T, float>;
-  const int64_t in_plane = g.in_plane * kBlock, lanes = in_place ? g.planes : std::min(g.planes, kPlaneLanes);
-#pragma omp parallel for schedule(static)
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    for (int64_t plane = lane * g.planes / lanes; plane < (lane + 1) * g.planes / lanes; ++plane) {
-      const T* from = dy + plane * g.out_plane * kBlock;
-      float* to = sums + lane * in_plane;
-      if constexpr (in_place) to = dx + plane * in_plane;
-      std::fill_n(to, in_plane, 0.0F);
-      for_windows(g, [&](int64_t pixel, const Reach& layers, const Reach& rows, const Reach& columns, float factor) {
-        float share[kBlock];
-        for (int c = 0; c < kBlock; ++c) share[c] = from[pixel * kBlock + c] * factor;
-        for (int64_t d = layers.first; d < layers.last; d += layer_step)
-          for (int64_t h = rows.first; h < rows.last; h += row_step)
-            for (int64_t w = columns.first; w < columns.last; w += column_step)
-              for (int c = 0; c < kBlock; ++c) to[((d * g.in[1] + h) * g.in[2] + w) * kBlock + c] += share[c];
-      });
-      if constexpr (!in_place)
-        for (int64_t i = 0; i < in_plane; ++i) dx[plane * in_plane + i] = to[i];
-    }
-  }
+  const int64_t in_plane = g.in_plane * kBlock;
+  host::for_work_items(g.planes, lanes, [&](int64_t plane, int64_t lane) {
+    const T* from = dy + plane * g.out_plane * kBlock;
+    float* to = sums + lane * in_plane;
+    if constexpr (in_place) to = dx + plane * in_plane;
+    std::fill_n(to, in_plane, 0.0F);
+    for_windows(g, [&](int64_t pixel, const Reach& layers, const Reach& rows, const Reach& columns, float factor) {
+      float share[kBlock];
+      for (int c = 0; c < kBlock; ++c) share[c] = from[pixel * kBlock + c] * factor;
+      for (int64_t d = layers.first; d < layers.last; d += layer_step)
+        for (int64_t h = rows.first; h < rows.last; h += row_step)
+          for (int64_t w = columns.first; w < columns.last; w += column_step)
+            for (int c = 0; c < kBlock; ++c) to[((d * g.in[1] + h) * g.in[2] + w) * kBlock + c] += share[c];
+    });
+    if constexpr (!in_place)
+      for (int64_t i = 0; i < in_plane; ++i) dx[plane * in_plane + i] = to[i];
+  });
 }
 
 class AveragePoolBackwardKernel final : public Kernel {
  public:
-  AveragePoolBackwardKernel(const PoolAttrs& attrs, const TensorDesc& dy, const TensorDesc& dx)
-      : geometry_(attrs, dx, dy, std::max(1, block_of(dx.layout))), layout_(dx.layout), type_(dx.type) {}
-
-  static int64_t workspace_bytes(const TensorDesc& dx) {
-    if (dx.type == DataType::f32) return 0;
-    const int64_t block = std::max(1, block_of(dx.layout)), planes = dx.dim(0) * dx.dim(1) / block;
-    return std::min(planes, kPlaneLanes) * dx.elements() / planes * static_cast<int64_t>(sizeof(float));
-  }
+  AveragePoolBackwardKernel(const PoolAttrs& attrs, std::span<const OperandDesc> operands)
+      : AveragePoolBackwardKernel(attrs, operands, operands[1].tensor) {}
 
   void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
     host::by_block(layout_, [&](auto block) {
       host::by_real(type_, [&](auto zero) {
         using T = decltype(zero);
         backward<decltype(block)::value>(geometry_, host::in<T>(operands, 0), host::out<T>(operands, 1),
-                                         reinterpret_cast<float*>(workspace));
+                                         reinterpret_cast<float*>(workspace), sums_.lanes);
       });
     });
   }
 
  private:
+  AveragePoolBackwardKernel(const PoolAttrs& attrs, std::span<const OperandDesc> operands, const TensorDesc& dx)
+      : geometry_(attrs, dx, operands[0].tensor, std::max(1, block_of(dx.layout))),
+        layout_(dx.layout),
+        type_(dx.type),
+        sums_(dx, operands) {}
+
   AveragePoolGeometry geometry_;
   Layout layout_;
   DataType type_;
+  host::PlaneSums sums_;
 };
 
 }  // namespace
@@ -166,12 +162,12 @@ std::unique_ptr<Kernel> AveragePoolForward::make(const Attrs& attrs, std::span<c
 }
 
 std::vector<Algorithm> AveragePoolBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = AveragePoolBackwardKernel::workspace_bytes(operands[1].tensor)}};
+  return {{.workspace_bytes = host::PlaneSums(operands[1].tensor, operands).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> AveragePoolBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                   std::string_view) {
-  return std::make_unique<AveragePoolBackwardKernel>(attrs, operands[0].tensor, operands[1].tensor);
+  return std::make_unique<AveragePoolBackwardKernel>(attrs, operands);
 }
 
 }  // namespace plimsoll

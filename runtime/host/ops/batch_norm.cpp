@@ -13,6 +13,7 @@
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/planes.h"
 #include "runtime/host/real.h"
+#include "runtime/host/work_items.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -21,6 +22,32 @@ namespace {
 using host::PlaneShape;
 
 constexpr int64_t kNormChunk = 4096;  // floats: 16 KiB, so two operands fit a first-level cache
+
+// Planes, each divided into parts of whole chunks where there are few planes: early layers have many pixels and few
+// channels.
+struct PlaneParts {
+  int64_t floats, planes, parts;
+
+  PlaneParts(const PlaneShape& shape, Layout layout)
+      : floats(shape.pixels * std::max(1, block_of(layout))),
+        planes(shape.samples * shape.channels / std::max(1, block_of(layout))),
+        parts(host::parts_of(planes, floats)) {}
+
+  int64_t items() const { return planes * parts; }
+  int64_t plane(int64_t item) const { return parts == 1 ? item : item / parts; }
+  // The floats of a plane.
+  host::Part part(int64_t item) const {
+    if (parts == 1) return {0, floats};
+    const int64_t chunks = (floats + kNormChunk - 1) / kNormChunk;
+    const host::Part part = host::part_of(item % parts, parts, chunks);
+    return {part.first * kNormChunk, std::min(part.end * kNormChunk, floats)};
+  }
+  // The number of the first channel of a work item in an array [samples][parts][channels].
+  int64_t place(int64_t item, int64_t channels, int64_t block) const {
+    const int64_t channel = plane(item) * block;
+    return (channel / channels * parts + item % parts) * channels + channel % channels;
+  }
+};
 
 struct Moments {
   double mean = 0, squares = 0;  // squares: sum of (x - mean)^2
@@ -33,11 +60,12 @@ void merge(Moments& into, double count, const Moments& more, double more_count) 
 }
 
 template <int kBlock, class T>
-void moments_of_plane(const T* plane, int64_t floats, Moments* moments) {
+void moments_of_plane(const T* plane, host::Part part, Moments* moments) {
   using P = host::Planes<kBlock>;
-  for (int64_t begin = 0; begin < floats; begin += kNormChunk) {
-    const int64_t end = std::min(begin + kNormChunk, floats);
-    const double before = static_cast<double>(begin) / kBlock, count = static_cast<double>(end - begin) / kBlock;
+  for (int64_t begin = part.first; begin < part.end; begin += kNormChunk) {
+    const int64_t end = std::min(begin + kNormChunk, part.end);
+    const double before = static_cast<double>(begin - part.first) / kBlock;
+    const double count = static_cast<double>(end - begin) / kBlock;
     double sums[kBlock] = {}, squares[kBlock] = {};
     float means[kBlock];
     P::fold(P::sum(begin, end, [&](auto load, int64_t i) { return load(plane + i); }), sums);
@@ -53,14 +81,15 @@ void moments_of_plane(const T* plane, int64_t floats, Moments* moments) {
   }
 }
 
-// workspace: moments[samples][channels] unless mean and var are cached, then factor[channels] and offset[channels]: y =
-// factor * x + offset.
+// workspace: moments[samples][parts][channels] unless mean and var are cached, then factor[channels] and
+// offset[channels]: y = factor * x + offset.
 class BatchNormForwardKernel final : public Kernel {
  public:
   BatchNormForwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
       : attrs_(attrs),
         shape_(operands[0].tensor),
         layout_(operands[0].tensor.layout),
+        parts_(shape_, layout_),
         type_(operands[0].tensor.type),
         remembered_(operands[6].access == Access::read),
         has_addend_(operands.size() > kAddend) {}
@@ -78,35 +107,37 @@ class BatchNormForwardKernel final : public Kernel {
 
  private:
   bool takes_moments() const { return !remembered_ && !attrs_.frozen; }
-  int64_t moment_count() const { return !takes_moments() ? 0 : shape_.samples * shape_.channels; }
+  int64_t moment_count() const { return !takes_moments() ? 0 : shape_.samples * parts_.parts * shape_.channels; }
 
   template <int kBlock, class T>
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) {
     const T* x = host::in<T>(operands, 0);
-    const int64_t channels = shape_.channels, floats = shape_.pixels * kBlock;
-    const int64_t planes = shape_.samples * channels / kBlock;
+    const int64_t channels = shape_.channels, floats = parts_.floats;
     Moments* moments = reinterpret_cast<Moments*>(workspace);
     float* factor = reinterpret_cast<float*>(moments + moment_count());
     float* offset = factor + channels;
     if (context.training && takes_moments()) {
 #pragma omp parallel for schedule(static)
-      for (int64_t plane = 0; plane < planes; ++plane) {
-        std::fill_n(moments + plane * kBlock, kBlock, Moments{});
-        moments_of_plane<kBlock>(x + plane * floats, floats, moments + plane * kBlock);
+      for (int64_t item = 0; item < parts_.items(); ++item) {
+        Moments* const own = moments + parts_.place(item, channels, kBlock);
+        std::fill_n(own, kBlock, Moments{});
+        moments_of_plane<kBlock>(x + parts_.plane(item) * floats, parts_.part(item), own);
       }
     }
     settle_channels(context, operands, moments, factor, offset);
     T* y = host::out<T>(operands, 5);
     using P = host::Planes<kBlock>;
 #pragma omp parallel for schedule(static)
-    for (int64_t plane = 0; plane < planes; ++plane) {
+    for (int64_t item = 0; item < parts_.items(); ++item) {
+      const int64_t plane = parts_.plane(item);
+      const host::Part part = parts_.part(item);
       const auto a = P::spread(factor + plane * kBlock % channels), b = P::spread(offset + plane * kBlock % channels);
       const T* from = x + plane * floats;
       const T* more = has_addend_ ? host::in<T>(operands, kAddend) + plane * floats : nullptr;
       T* to = y + plane * floats;
       const auto write = [&](auto value) {
-        if (!attrs_.relu) return P::map(to, 0, floats, value);
-        P::map(to, 0, floats, [&](auto load, int64_t i) {
+        if (!attrs_.relu) return P::map(to, part.first, part.end, value);
+        P::map(to, part.first, part.end, [&](auto load, int64_t i) {
           const auto v = value(load, i);
           return v > 0 ? v : v - v;
         });
@@ -128,8 +159,13 @@ class BatchNormForwardKernel final : public Kernel {
     if (!context.training || attrs_.frozen) return {running_mean[c], running_var[c]};
     const double pixels = static_cast<double>(shape_.pixels), count = pixels * static_cast<double>(shape_.samples);
     Moments all;
-    for (int64_t n = 0; n < shape_.samples; ++n)
-      merge(all, static_cast<double>(n) * pixels, moments[n * shape_.channels + c], pixels);
+    double before = 0;
+    for (int64_t i = 0; i < shape_.samples * parts_.parts; ++i) {
+      const host::Part part = parts_.part(i % parts_.parts);
+      const double in_part = static_cast<double>((part.end - part.first) / (parts_.floats / shape_.pixels));
+      merge(all, before, moments[i * shape_.channels + c], in_part);
+      before += in_part;
+    }
     if (!context.recompute) {
       // As in PyTorch: normalized by the biased variance; the running variance is updated with the unbiased one.
       const double unbiased = all.squares / std::max(1.0, count - 1), keep = attrs_.momentum;
@@ -159,6 +195,7 @@ class BatchNormForwardKernel final : public Kernel {
   const BatchNormAttrs attrs_;
   const PlaneShape shape_;
   const Layout layout_;
+  const PlaneParts parts_;
   const DataType type_;    // of activations and their gradients
   const bool remembered_;  // mean and var are read
   const bool has_addend_;
@@ -169,17 +206,21 @@ class BatchNormForwardKernel final : public Kernel {
 // With g = dy, masked by a fused Relu, and z = (x - mean) / std:
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
 // For frozen statistics, which do not depend on x, dx = scale / std * g.
-// workspace: Sums[samples][channels], then three floats per channel: dx = p * g + q * x + r.
+// workspace: Sums[samples][parts][channels], then three floats per channel: dx = p * g + q * x + r.
 class BatchNormBackwardKernel final : public Kernel {
  public:
   BatchNormBackwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
-      : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout), type_(operands[0].tensor.type) {
+      : attrs_(attrs),
+        shape_(operands[0].tensor),
+        layout_(operands[0].tensor.layout),
+        parts_(shape_, layout_),
+        type_(operands[0].tensor.type) {
     for (size_t i = 0; i < 2; ++i) adds_[i] = operands[7 + i].access == Access::update;
   }
 
-  static int64_t workspace_bytes(const PlaneShape& shape) {
-    return shape.channels *
-           (shape.samples * static_cast<int64_t>(sizeof(Sums)) + 3 * static_cast<int64_t>(sizeof(float)));
+  int64_t workspace_bytes() const {
+    return shape_.channels * (shape_.samples * parts_.parts * static_cast<int64_t>(sizeof(Sums)) +
+                              3 * static_cast<int64_t>(sizeof(float)));
   }
 
   void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
@@ -202,10 +243,9 @@ class BatchNormBackwardKernel final : public Kernel {
     const T *x = host::in<T>(operands, 0), *dy = host::in<T>(operands, 1), *y = host::in<T>(operands, 5);
     const float* mean = host::in(operands, 3);
     T* dx = host::out<T>(operands, 6);
-    const int64_t channels = shape_.channels, floats = shape_.pixels * kBlock;
-    const int64_t planes = shape_.samples * channels / kBlock;
+    const int64_t channels = shape_.channels, floats = parts_.floats;
     Sums* sums = reinterpret_cast<Sums*>(workspace);
-    float* p = reinterpret_cast<float*>(sums + shape_.samples * channels);
+    float* p = reinterpret_cast<float*>(sums + shape_.samples * parts_.parts * channels);
     float *q = p + channels, *r = q + channels;
     const auto masked = [=](auto load, int64_t at) {
       if constexpr (kRelu) {
@@ -216,26 +256,29 @@ class BatchNormBackwardKernel final : public Kernel {
       }
     };
 #pragma omp parallel for schedule(static)
-    for (int64_t plane = 0; plane < planes; ++plane) {
-      const int64_t base = plane * floats;
+    for (int64_t item = 0; item < parts_.items(); ++item) {
+      const int64_t plane = parts_.plane(item), base = plane * floats;
+      const host::Part part = parts_.part(item);
       const auto middle = P::spread(mean + plane * kBlock % channels);
       double g[kBlock] = {}, g_off[kBlock] = {};
-      for (int64_t begin = 0; begin < floats; begin += kNormChunk) {
-        const int64_t end = std::min(begin + kNormChunk, floats);
+      for (int64_t begin = part.first; begin < part.end; begin += kNormChunk) {
+        const int64_t end = std::min(begin + kNormChunk, part.end);
         P::fold(P::sum(begin, end, [&](auto load, int64_t i) { return masked(load, base + i); }), g);
         P::fold(P::sum(begin, end, [&](auto load, int64_t i) {
                   return masked(load, base + i) * (load(x + base + i) - middle);
                 }), g_off);
       }
-      for (int c = 0; c < kBlock; ++c) sums[plane * kBlock + c] = {g[c], g_off[c]};
+      Sums* const own = sums + parts_.place(item, channels, kBlock);
+      for (int c = 0; c < kBlock; ++c) own[c] = {g[c], g_off[c]};
     }
     settle_channels(operands, sums, p, q, r);
     if (!dx) return;
 #pragma omp parallel for schedule(static)
-    for (int64_t plane = 0; plane < planes; ++plane) {
-      const int64_t base = plane * floats, c = plane * kBlock % channels;
+    for (int64_t item = 0; item < parts_.items(); ++item) {
+      const int64_t plane = parts_.plane(item), base = plane * floats, c = plane * kBlock % channels;
       const auto a = P::spread(p + c), b = P::spread(q + c), d = P::spread(r + c);
-      P::map(dx + base, 0, floats, [&](auto load, int64_t i) {
+      const host::Part part = parts_.part(item);
+      P::map(dx + base, part.first, part.end, [&](auto load, int64_t i) {
         return masked(load, base + i) * a + (load(x + base + i) * b + d);
       });
     }
@@ -248,9 +291,9 @@ class BatchNormBackwardKernel final : public Kernel {
 #pragma omp parallel for schedule(static)
     for (int64_t c = 0; c < shape_.channels; ++c) {
       Sums all = {0, 0};
-      for (int64_t n = 0; n < shape_.samples; ++n) {
-        all.g += sums[n * shape_.channels + c].g;
-        all.g_off += sums[n * shape_.channels + c].g_off;
+      for (int64_t i = 0; i < shape_.samples * parts_.parts; ++i) {
+        all.g += sums[i * shape_.channels + c].g;
+        all.g_off += sums[i * shape_.channels + c].g_off;
       }
       const double deviation = std::sqrt(static_cast<double>(var[c]) + attrs_.epsilon);
       const double slope = scale[c] / deviation, across = all.g_off / (deviation * deviation * count);
@@ -265,6 +308,7 @@ class BatchNormBackwardKernel final : public Kernel {
   const BatchNormAttrs attrs_;
   const PlaneShape shape_;
   const Layout layout_;
+  const PlaneParts parts_;
   const DataType type_;  // of activations and their gradients
   bool adds_[2] = {};  // whether dscale, dbias are accumulated
 };
@@ -280,8 +324,8 @@ std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<con
   return std::make_unique<BatchNormForwardKernel>(attrs, operands);
 }
 
-std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = BatchNormBackwardKernel::workspace_bytes(PlaneShape(operands[0].tensor))}};
+std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = BatchNormBackwardKernel(attrs, operands).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> BatchNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,

@@ -89,7 +89,7 @@ class GroupNormBackwardKernel final : public Kernel {
         for (int64_t sample = 0; sample < samples; ++sample)
           sum += static_cast<double>(sums[2 * (sample * factors + factor) + static_cast<int64_t>(which)]);
         to[factor] = static_cast<float>(sum) + (adds ? to[factor] : 0.0F);
-      });
+      }, samples);
     }
   }
 

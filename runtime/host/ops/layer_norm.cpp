@@ -7,7 +7,7 @@
 // RmsNormForward, RmsNormBackward: the same slots and formulas with a mean of 0 and without Σg; slot `mean` is absent.
 //
 // Each row is processed by one thread. dscale and dbias are sums over rows: each chunk of rows writes its share to the
-// workspace, and the chunks are added in order. Their number depends only on the number of rows, so the bits do not
+// workspace, and the chunks are added in order. Their number follows from the number of rows, so the bits do not
 // depend on the number of threads.
 #include "runtime/attrs/layer_norm.h"
 
@@ -16,6 +16,7 @@
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/real.h"
 #include "runtime/host/row_statistics.h"
+#include "runtime/host/work_items.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -64,10 +65,10 @@ class LayerNormBackwardKernel final : public Kernel {
       sums_ = sums_ || operands[6 + i].access != Access::absent;
       adds_[i] = operands[6 + i].access == Access::update;
     }
-    chunks_ = std::min<int64_t>(rows_, 32);
+    chunks_ = std::min(rows_, std::clamp<int64_t>(rows_ / 16, 32, host::kManyItems));
   }
 
-  int64_t workspace_bytes() const { return sums_ ? chunks_ * 2 * columns_ * static_cast<int64_t>(sizeof(float)) : 0; }
+  int64_t workspace_bytes() const { return chunks_ * share_bytes(); }
 
   void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
     float* shares = reinterpret_cast<float*>(workspace);
@@ -81,17 +82,15 @@ class LayerNormBackwardKernel final : public Kernel {
     for (size_t which = 0; which < 2; ++which) {
       float* to = host::out(operands, 6 + which);
       if (!to) continue;
-      const int64_t n = columns_, chunks = chunks_, first = static_cast<int64_t>(which) * n;
       const bool adds = adds_[which];
-      host::for_elements(n, [=](int64_t j) {
-        double sum = 0;
-        for (int64_t chunk = 0; chunk < chunks; ++chunk) sum += static_cast<double>(shares[chunk * 2 * n + first + j]);
-        to[j] = static_cast<float>(sum) + (adds ? to[j] : 0.0F);
-      });
+      host::add_shares(shares + static_cast<int64_t>(which) * columns_, chunks_, 2 * columns_, columns_,
+                       [=](int64_t j, float sum) { to[j] = sum + (adds ? to[j] : 0.0F); });
     }
   }
 
  private:
+  int64_t share_bytes() const { return sums_ ? 2 * columns_ * static_cast<int64_t>(sizeof(float)) : 0; }
+
   // dx may overwrite dy or x: each row is read completely before it is written.
   void row(std::byte* const* operands, int64_t i, float* share) const {
     const int64_t n = columns_;

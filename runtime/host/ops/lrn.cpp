@@ -11,13 +11,13 @@
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/planes.h"
 #include "runtime/host/real.h"
+#include "runtime/host/work_items.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
 
-// pixels are distributed over this many rows of the workspace, for any number of threads
-constexpr int64_t kStrips = 64;
+constexpr int64_t kPixelsOfItem = 64;
 
 struct LrnGeometry {
   host::PlaneShape shape;
@@ -26,7 +26,12 @@ struct LrnGeometry {
   int64_t row;            // floats of one gathered row with its margins, in whole cache lines
   float alpha, beta, bias;  // alpha divided by size
 
-  LrnGeometry(const LrnAttrs& attrs, const TensorDesc& x)
+  int64_t rows, items, lanes;  // rows of the workspace of a lane
+
+  LrnGeometry(const LrnAttrs& attrs, std::span<const OperandDesc> operands, int64_t rows_of_lane)
+      : LrnGeometry(attrs, operands, operands[0].tensor, rows_of_lane) {}
+
+  LrnGeometry(const LrnAttrs& attrs, std::span<const OperandDesc> operands, const TensorDesc& x, int64_t rows_of_lane)
       : shape(x),
         block(host::by_block(x.layout, [](auto b) -> int64_t { return b; })),
         before((attrs.size - 1) / 2),
@@ -34,21 +39,24 @@ struct LrnGeometry {
         row((shape.channels + before + after + 15) / 16 * 16),
         alpha(static_cast<float>(attrs.alpha / static_cast<double>(attrs.size))),
         beta(static_cast<float>(attrs.beta)),
-        bias(static_cast<float>(attrs.bias)) {}
+        bias(static_cast<float>(attrs.bias)),
+        rows(rows_of_lane),
+        items((pixels() + kPixelsOfItem - 1) / kPixelsOfItem),
+        lanes(host::lanes_of(items, lane_bytes(), host::bytes_of(operands))) {}
 
-  int64_t workspace_bytes(int64_t rows) const { return kStrips * rows * row * static_cast<int64_t>(sizeof(float)); }
+  int64_t pixels() const { return shape.samples * shape.pixels; }
+  int64_t lane_bytes() const { return rows * row * static_cast<int64_t>(sizeof(float)); }
+  int64_t workspace_bytes() const { return lanes * lane_bytes(); }
 
-  // body(offset of the pixel's channels in the tensor, workspace of the strip) for every pixel of every sample.
+  // body(offset of the pixel's channels in the tensor, workspace of the lane) for every pixel of every sample.
   template <class Body>
-  void for_pixels(std::byte* workspace, int64_t rows, Body body) const {
-    const int64_t pixels = shape.samples * shape.pixels;
-#pragma omp parallel for schedule(static)
-    for (int64_t strip = 0; strip < kStrips; ++strip) {
-      float* scratch = reinterpret_cast<float*>(workspace) + strip * rows * row;
+  void for_pixels(std::byte* workspace, Body body) const {
+    host::for_work_items(items, lanes, [&](int64_t item, int64_t lane) {
+      float* const scratch = reinterpret_cast<float*>(workspace) + lane * rows * row;
       std::fill_n(scratch, rows * row, 0.0F);
-      for (int64_t i = pixels * strip / kStrips; i < pixels * (strip + 1) / kStrips; ++i)
+      for (int64_t i = item * kPixelsOfItem; i < std::min(pixels(), (item + 1) * kPixelsOfItem); ++i)
         body(i / shape.pixels * shape.channels * shape.pixels + i % shape.pixels * block, scratch);
-    }
+    });
   }
 
   // visit(channel, offset in the tensor), one block of channels at a time.
@@ -76,7 +84,7 @@ struct LrnGeometry {
 
 template <int kBlock, class T>
 void forward(const LrnGeometry& g, const T* x, T* y, std::byte* workspace) {
-  g.for_pixels(workspace, 2, [&](int64_t pixel, float* scratch) {
+  g.for_pixels(workspace, [&](int64_t pixel, float* scratch) {
     float *squares = scratch + g.before, *scale = scratch + g.row;
     g.for_channels<kBlock>(pixel, [=](int64_t c, int64_t at) { squares[c] = x[at] * x[at]; });
     g.slide(squares, g.before, g.after, scale);
@@ -89,7 +97,7 @@ void forward(const LrnGeometry& g, const T* x, T* y, std::byte* workspace) {
 // that contain c; these extend in the opposite direction.
 template <int kBlock, class T>
 void backward(const LrnGeometry& g, const T* x, const T* dy, T* dx, std::byte* workspace) {
-  g.for_pixels(workspace, 4, [&](int64_t pixel, float* scratch) {
+  g.for_pixels(workspace, [&](int64_t pixel, float* scratch) {
     float *squares = scratch + g.before, *scale = scratch + g.row;
     float *shares = scratch + 2 * g.row + g.after, *power = scratch + 3 * g.row;
     g.for_channels<kBlock>(pixel, [=](int64_t c, int64_t at) { squares[c] = x[at] * x[at]; });
@@ -106,8 +114,13 @@ void backward(const LrnGeometry& g, const T* x, const T* dy, T* dx, std::byte* w
 
 class LrnKernel final : public Kernel {
  public:
-  LrnKernel(const LrnAttrs& attrs, const TensorDesc& x, bool is_forward)
-      : geometry_(attrs, x), layout_(x.layout), type_(x.type), forward_(is_forward) {}
+  LrnKernel(const LrnAttrs& attrs, std::span<const OperandDesc> operands, bool is_forward)
+      : geometry_(attrs, operands, is_forward ? 2 : 4),
+        layout_(operands[0].tensor.layout),
+        type_(operands[0].tensor.type),
+        forward_(is_forward) {}
+
+  int64_t workspace_bytes() const { return geometry_.workspace_bytes(); }
 
   void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
     host::by_block(layout_, [&](auto block) {
@@ -130,20 +143,20 @@ class LrnKernel final : public Kernel {
 }  // namespace
 
 std::vector<Algorithm> LrnForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = LrnGeometry(attrs, operands[0].tensor).workspace_bytes(2)}};
+  return {{.workspace_bytes = LrnKernel(attrs, operands, true).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> LrnForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return std::make_unique<LrnKernel>(attrs, operands[0].tensor, true);
+  return std::make_unique<LrnKernel>(attrs, operands, true);
 }
 
 std::vector<Algorithm> LrnBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = LrnGeometry(attrs, operands[0].tensor).workspace_bytes(4)}};
+  return {{.workspace_bytes = LrnKernel(attrs, operands, false).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> LrnBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                           std::string_view) {
-  return std::make_unique<LrnKernel>(attrs, operands[0].tensor, false);
+  return std::make_unique<LrnKernel>(attrs, operands, false);
 }
 
 }  // namespace plimsoll

@@ -88,41 +88,35 @@ void forward(const ResizeShape& shape, const T* x, T* y) {
   }
 }
 
-constexpr int64_t kResizeLanes = 31;  // planes in work at a time, whatever the number of threads
-
 // In bf16 the shares of an element are added up in f32, and rounded once: `sums` has a plane of floats for each lane.
 template <int kBlock, class T>
-void backward(const ResizeShape& shape, bool adds, const T* dy, T* dx, float* sums) {
+void backward(const ResizeShape& shape, bool adds, const T* dy, T* dx, float* sums, int64_t lanes) {
   constexpr bool in_place = std::is_same_v<T, float>;
   const int64_t in = shape.rows_in * shape.columns_in * kBlock, row = shape.columns_in * kBlock;
   const int64_t out = static_cast<int64_t>(shape.rows.size() * shape.columns.size()) * kBlock;
-  const int64_t planes = shape.planes / kBlock, lanes = in_place ? planes : std::min(planes, kResizeLanes);
-#pragma omp parallel for schedule(static)
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    for (int64_t plane = lane * planes / lanes; plane < (lane + 1) * planes / lanes; ++plane) {
-      const T* from = dy + plane * out;
-      float* to = sums + lane * in;
-      if constexpr (in_place) to = dx + plane * in;
-      if (!adds) std::fill_n(to, in, 0.0F);
-      for (const Between& r : shape.rows) {
-        float *const above = to + r.low * row, *const below = to + r.high * row;
-        for (const Between& c : shape.columns) {
-          const float lower = r.share, right = c.share;
+  host::for_work_items(shape.planes / kBlock, lanes, [&](int64_t plane, int64_t lane) {
+    const T* from = dy + plane * out;
+    float* to = sums + lane * in;
+    if constexpr (in_place) to = dx + plane * in;
+    if (!adds) std::fill_n(to, in, 0.0F);
+    for (const Between& r : shape.rows) {
+      float *const above = to + r.low * row, *const below = to + r.high * row;
+      for (const Between& c : shape.columns) {
+        const float lower = r.share, right = c.share;
 #pragma omp simd
-          for (int k = 0; k < kBlock; ++k) {
-            const float top = from[k] * (1 - lower), bottom = from[k] * lower;
-            above[c.low * kBlock + k] += top * (1 - right);
-            above[c.high * kBlock + k] += top * right;
-            below[c.low * kBlock + k] += bottom * (1 - right);
-            below[c.high * kBlock + k] += bottom * right;
-          }
-          from += kBlock;
+        for (int k = 0; k < kBlock; ++k) {
+          const float top = from[k] * (1 - lower), bottom = from[k] * lower;
+          above[c.low * kBlock + k] += top * (1 - right);
+          above[c.high * kBlock + k] += top * right;
+          below[c.low * kBlock + k] += bottom * (1 - right);
+          below[c.high * kBlock + k] += bottom * right;
         }
+        from += kBlock;
       }
-      if constexpr (!in_place)
-        for (int64_t i = 0; i < in; ++i) dx[plane * in + i] = to[i];
     }
-  }
+    if constexpr (!in_place)
+      for (int64_t i = 0; i < in; ++i) dx[plane * in + i] = to[i];
+  });
 }
 
 class ResizeBackwardKernel final : public Kernel {
@@ -130,20 +124,15 @@ class ResizeBackwardKernel final : public Kernel {
   ResizeBackwardKernel(const ResizeAttrs& attrs, std::span<const OperandDesc> operands)
       : shape_(attrs, operands[1].tensor, operands[0].tensor),
         dx_(operands[1].tensor),
-        adds_(operands[1].access == Access::update) {}
-
-  static int64_t workspace_bytes(const TensorDesc& dx) {
-    if (dx.type == DataType::f32) return 0;
-    const int64_t planes = dx.dim(0) * dx.dim(1) / std::max(1, block_of(dx.layout));
-    return std::min(planes, kResizeLanes) * dx.elements() / planes * static_cast<int64_t>(sizeof(float));
-  }
+        adds_(operands[1].access == Access::update),
+        sums_(dx_, operands) {}
 
   void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
     host::by_block(dx_.layout, [&](auto block) {
       host::by_real(dx_.type, [&](auto zero) {
         using T = decltype(zero);
         backward<decltype(block)::value>(shape_, adds_, host::in<T>(operands, 0), host::out<T>(operands, 1),
-                                         reinterpret_cast<float*>(workspace));
+                                         reinterpret_cast<float*>(workspace), sums_.lanes);
       });
     });
   }
@@ -152,6 +141,7 @@ class ResizeBackwardKernel final : public Kernel {
   ResizeShape shape_;
   TensorDesc dx_;
   bool adds_;
+  host::PlaneSums sums_;
 };
 
 }  // namespace
@@ -173,7 +163,7 @@ std::unique_ptr<Kernel> ResizeForward::make(const Attrs& attrs, std::span<const 
 }
 
 std::vector<Algorithm> ResizeBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = ResizeBackwardKernel::workspace_bytes(operands[1].tensor)}};
+  return {{.workspace_bytes = host::PlaneSums(operands[1].tensor, operands).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> ResizeBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,

@@ -4,13 +4,16 @@
 // SumSamples {x, y}          SumToShape over samples: a round's share of the iteration's sum or mean
 // SpreadSamples {dy, dx}     its gradient, like BroadcastTo
 //
-// y may be an `update` operand: the result is accumulated. Each sum is computed by one thread in a fixed order, in
-// double precision beyond a row, so the bits do not depend on the number of threads.
+// y may be an `update` operand: the result is accumulated. Few sums over many elements (the gradient of a bias) are
+// divided into parts, whose number follows from the shape; the workspace has their sums. Each part is added up by one
+// thread in a fixed order, in double precision beyond a stretch of a row, and parts are added in order, so the bits do
+// not depend on the number of threads.
 #include <optional>
 #include <utility>
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/real.h"
+#include "runtime/host/work_items.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 
@@ -18,6 +21,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kColumns = 128;  // accumulators of one thread, on its stack
+constexpr int64_t kSumStretch = 16384;  // elements of a row
 
 // y is the last operand, in f32 or bf16; the preceding ones, of type T, are multiplied.
 template <size_t Factors, class T>
@@ -52,30 +56,58 @@ class SumKernel final : public Kernel {
         reduced_.around(all.counts[i], step);
       }
     }
+    blocks_ = inner_kept_ ? (inner_count_ + kColumns - 1) / kColumns : 1;
+    stretches_ = inner_kept_ ? 1 : (inner_count_ + kSumStretch - 1) / kSumStretch;
+    sums_ = kept_.count(0) * blocks_;
+    const int64_t rows = row_count_ * reduced_.count(0);
+    units_ = rows * stretches_;
+    parts_ = std::min(units_, host::parts_of(sums_, rows * (inner_kept_ ? width() : inner_count_)));
   }
 
-  void run(const RunContext& context, std::byte* const* operands, std::byte*) override {
+  int64_t workspace_bytes() const {
+    return parts_ == 1 ? 0 : sums_ * parts_ * width() * static_cast<int64_t>(sizeof(double));
+  }
+
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     if (of_samples_) scale_ = of_samples_->of_batch(context.loss_scale);
     std::array<const T*, Factors> x;
     for (size_t k = 0; k < Factors; ++k) x[k] = host::in<T>(operands, k);
-    const int64_t kept = kept_.count(0);
-    const int64_t blocks = inner_kept_ ? (inner_count_ + kColumns - 1) / kColumns : 1;
-    const int64_t work = kept * inner_count_ * row_count_ * reduced_.count(0);
+    double* const shares = reinterpret_cast<double*>(workspace);
+    const int64_t work = kept_.count(0) * inner_count_ * row_count_ * reduced_.count(0);
 #pragma omp parallel for schedule(static) if (work > 16384)
-    for (int64_t i = 0; i < kept * blocks; ++i) {
+    for (int64_t i = 0; i < sums_ * parts_; ++i) {
+      const int64_t sum = parts_ == 1 ? i : i / parts_;
       std::array<const T*, Factors> from;
-      for (size_t k = 0; k < Factors; ++k) from[k] = x[k] + kept_.offset(k, i / blocks, 0);
-      const int64_t to = kept_.offset(kY, i / blocks, 0);
+      for (size_t k = 0; k < Factors; ++k) from[k] = x[k] + kept_.offset(k, sum / blocks_, 0);
+      double own[kColumns];
+      double* const to = parts_ == 1 ? own : shares + i * width();
+      const host::Part part = parts_ == 1 ? host::Part{0, units_} : host::part_of(i % parts_, parts_, units_);
       if (inner_kept_) {
-        unit_ ? columns<true>(from, operands[kY], to, i % blocks * kColumns)
-              : columns<false>(from, operands[kY], to, i % blocks * kColumns);
+        unit_ ? columns<true>(from, part, sum % blocks_, to) : columns<false>(from, part, sum % blocks_, to);
       } else {
-        store(operands[kY], to, unit_ ? row_sums<true>(from) : row_sums<false>(from));
+        to[0] = unit_ ? row_sums<true>(from, part) : row_sums<false>(from, part);
       }
+      if (parts_ == 1) store_sums(operands[kY], sum, own);
+    }
+    if (parts_ == 1) return;
+#pragma omp parallel for schedule(static) if (sums_ * parts_ * width() > 16384)
+    for (int64_t sum = 0; sum < sums_; ++sum) {
+      double total[kColumns] = {};
+      for (int64_t part = 0; part < parts_; ++part)
+        for (int64_t j = 0; j < width(); ++j) total[j] += shares[(sum * parts_ + part) * width() + j];
+      store_sums(operands[kY], sum, total);
     }
   }
 
  private:
+  int64_t width() const { return inner_kept_ ? std::min(kColumns, inner_count_) : 1; }
+
+  void store_sums(std::byte* y, int64_t sum, const double* sums) const {
+    const int64_t to = kept_.offset(kY, sum / blocks_, 0), first = sum % blocks_ * kColumns;
+    const int64_t count = inner_kept_ ? std::min(kColumns, inner_count_ - first) : 1;
+    for (int64_t j = 0; j < count; ++j) store(y, to + first + j, sums[j]);
+  }
+
   void store(std::byte* y, int64_t at, double sum) const {
     const float value = scale_ * static_cast<float>(sum);
     if (rounds_) {
@@ -95,39 +127,42 @@ class SumKernel final : public Kernel {
     return value;
   }
 
-  // The innermost loop is kept: up to kColumns sums at a time.
+  // The innermost loop is kept: up to kColumns sums at a time, over the rows of a part.
   template <bool Unit>
-  void columns(std::array<const T*, Factors> from, std::byte* y, int64_t to, int64_t first) const {
-    const int64_t n = std::min(kColumns, inner_count_ - first);
+  void columns(std::array<const T*, Factors> from, host::Part part, int64_t block, double* to) const {
+    const int64_t first = block * kColumns, n = std::min(kColumns, inner_count_ - first);
     double sums[kColumns] = {};
-    const int64_t outer = reduced_.count(0);
-    for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t u = part.first; u < part.end;) {
+      const int64_t from_row = u % row_count_, rows = std::min(row_count_ - from_row, part.end - u);
       std::array<const T*, Factors> row;
       for (size_t k = 0; k < Factors; ++k)
-        row[k] = from[k] + reduced_.offset(k, o, 0) + first * inner_step_[k];
-      for (int64_t r = 0; r < row_count_; ++r) {
+        row[k] = from[k] + reduced_.offset(k, u / row_count_, 0) + from_row * row_step_[k] + first * inner_step_[k];
+      for (int64_t r = 0; r < rows; ++r) {
         for (int64_t j = 0; j < n; ++j) sums[j] += static_cast<double>(at<Unit>(row, j));
         for (size_t k = 0; k < Factors; ++k) row[k] += row_step_[k];
       }
+      u += rows;
     }
-    for (int64_t j = 0; j < n; ++j) store(y, to + first + j, sums[j]);
+    std::copy_n(sums, width(), to);
   }
 
-  // The innermost loop is reduced: rows are summed in vector lanes.
+  // The innermost loop is reduced: stretches of rows are summed in vector lanes.
   template <bool Unit>
-  double row_sums(std::array<const T*, Factors> from) const {
+  double row_sums(std::array<const T*, Factors> from, host::Part part) const {
     constexpr int64_t kSumLanes = 32;
     double sum = 0;
-    const int64_t outer = reduced_.count(0);
-    for (int64_t o = 0; o < outer * row_count_; ++o) {
+    for (int64_t u = part.first; u < part.end; ++u) {
+      const int64_t at_row = u / stretches_, stretch = u % stretches_;
+      const int64_t count = std::min(kSumStretch, inner_count_ - stretch * kSumStretch);
       std::array<const T*, Factors> row;
       for (size_t k = 0; k < Factors; ++k)
-        row[k] = from[k] + reduced_.offset(k, o / row_count_, 0) + o % row_count_ * row_step_[k];
+        row[k] = from[k] + reduced_.offset(k, at_row / row_count_, 0) + at_row % row_count_ * row_step_[k] +
+                 stretch * kSumStretch * inner_step_[k];
       float lanes[kSumLanes] = {};
       int64_t j = 0;
-      for (; j + kSumLanes <= inner_count_; j += kSumLanes)
+      for (; j + kSumLanes <= count; j += kSumLanes)
         for (int64_t l = 0; l < kSumLanes; ++l) lanes[l] += at<Unit>(row, j + l);
-      for (; j < inner_count_; ++j) lanes[j % kSumLanes] += at<Unit>(row, j);
+      for (; j < count; ++j) lanes[j % kSumLanes] += at<Unit>(row, j);
       for (const float lane : lanes) sum += static_cast<double>(lane);
     }
     return sum;
@@ -138,6 +173,8 @@ class SumKernel final : public Kernel {
   bool accumulates_, rounds_;
   bool inner_kept_ = false, unit_ = false;
   int64_t inner_count_ = 1, row_count_ = 1;
+  int64_t blocks_ = 1, stretches_ = 1;  // of kept columns, of a reduced row
+  int64_t sums_ = 1, units_ = 1, parts_ = 1;
   std::array<int64_t, Factors> inner_step_ = {};
   std::array<int64_t, Factors + 1> row_step_ = {};
   Loops<Factors + 1> kept_, reduced_;  // without the innermost loop
@@ -149,6 +186,11 @@ std::unique_ptr<Kernel> summed(double scale, std::span<const OperandDesc> operan
   return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     return std::make_unique<SumKernel<Factors, decltype(zero)>>(scale, operands, of_samples);
   });
+}
+
+template <size_t Factors>
+std::vector<Algorithm> algorithms_of_sum(std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = SumKernel<Factors, float>(1, operands).workspace_bytes()}};
 }
 
 template <class X, class Y>
@@ -186,13 +228,17 @@ std::unique_ptr<Kernel> stretched(double scale, std::span<const OperandDesc> ope
 
 }  // namespace
 
-std::vector<Algorithm> SumToShape::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+std::vector<Algorithm> SumToShape::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return algorithms_of_sum<1>(operands);
+}
 
 std::unique_ptr<Kernel> SumToShape::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   return summed<1>(attrs.scale, operands);
 }
 
-std::vector<Algorithm> ProductSum::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+std::vector<Algorithm> ProductSum::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return algorithms_of_sum<2>(operands);
+}
 
 std::unique_ptr<Kernel> ProductSum::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   return summed<2>(attrs.scale, operands);
@@ -204,7 +250,9 @@ std::unique_ptr<Kernel> BroadcastTo::make(const Attrs& attrs, std::span<const Op
   return stretched(attrs.scale, operands);
 }
 
-std::vector<Algorithm> SumSamples::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+std::vector<Algorithm> SumSamples::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return algorithms_of_sum<1>(operands);
+}
 
 std::unique_ptr<Kernel> SumSamples::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   return summed<1>(0, operands, of_what_is_there(attrs, operands[0].tensor, operands[1].tensor));
