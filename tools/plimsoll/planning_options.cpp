@@ -168,6 +168,16 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
               clEnumValN(Attention::fused, "fused",
                          "in tiles by one kernel, which stores no score matrix, if the pattern is recognized")),
           cl::sub(sub)),
+      recurrence(
+          "recurrence", cl::init(Recurrence::automatic), cl::desc("how to compute LSTM nodes"),
+          cl::values(
+              clEnumValN(Recurrence::automatic, "auto",
+                         "in the form that is faster within the budget (default); only a policy that searches chooses, "
+                         "others take unrolled"),
+              clEnumValN(Recurrence::unrolled, "unrolled", "as nodes of their own for each step"),
+              clEnumValN(Recurrence::fused, "fused",
+                         "all steps by one kernel, if the node has the default activations")),
+          cl::sub(sub)),
       strict(
           "strict",
           cl::desc(
@@ -380,6 +390,7 @@ Result<ModelRequest> request_of(const ModelOptions& options) {
       .network = {.loss = std::move(loss),
                   .trained = options.weights.request(),
                   .attention = options.attention,
+                  .recurrence = options.recurrence,
                   .precision = {.precision = options.precision == "bf16" ? Precision::bf16 : Precision::fp32,
                                 .keep_fp32 = {options.keep_fp32.begin(), options.keep_fp32.end()}}},
       .optimizer = options.optimizer,
