@@ -89,6 +89,15 @@ std::string kernel_stem(const std::string& path, const std::set<std::string>& of
   return of == of_kernels.end() ? stem : *of;
 }
 
+// A kernel's file that includes the header of another kernel's file uses that kernel, too.
+void add_included(const std::set<std::string>& of_kernels, std::set<std::string>& used) {
+  for (const EmbeddedFile& file : carried_files()) {
+    if (!used.contains(kernel_stem(std::string(file.path), of_kernels))) continue;
+    for (const std::string& kernel : of_kernels)
+      if (file.contents.find(fmt::format("#include \"{}.h\"", kernel)) != std::string_view::npos) used.insert(kernel);
+  }
+}
+
 std::vector<GeneratedFile> carried(const Source& source, const Backend& backend) {
   std::set<std::string> of_kernels, used;
   for (const KernelFile& row : kKernelFiles) {
@@ -97,6 +106,7 @@ std::vector<GeneratedFile> carried(const Source& source, const Backend& backend)
     for (const KernelUse& use : source.kernels.uses)
       if (use.task.kernel == row.kernel) used.insert(stem);
   }
+  add_included(of_kernels, used);
   std::vector<GeneratedFile> files;
   for (const EmbeddedFile& file : carried_files()) {
     const std::string path(file.path), stem = kernel_stem(path, of_kernels);

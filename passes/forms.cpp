@@ -21,18 +21,32 @@ const Form& least_form(std::span<const Form> forms) {
   });
 }
 
-std::string chosen_form(std::span<const Form> forms, const std::string& taken) {
-  if (forms.size() == 1) return taken;
+FormsOfParts chosen_form(std::span<const Form> forms, const FormsOfParts& taken) {
+  const auto differs = [&](const auto& of_part) {
+    const auto& [part, form] = of_part;
+    return std::any_of(forms.begin(), forms.end(), [&](const Form& other) {
+      const auto found = other.parts().find(part);
+      return found == other.parts().end() || found->second != form;
+    });
+  };
+  FormsOfParts chosen = taken;
+  const auto part = std::find_if(chosen.begin(), chosen.end(), differs);
+  if (part == chosen.end()) return chosen;
+  const auto name = [&](const Form& form) {
+    const auto found = form.parts().find(part->first);
+    return found == form.parts().end() ? std::string() : found->second;
+  };
   std::string too_large, unlimited;
   for (const Form& form : forms) {
     if (!form.fits())
-      too_large += fmt::format("{}{} needs at least {}", too_large.empty() ? "" : ", ", form.name(),
+      too_large += fmt::format("{}{} needs at least {}", too_large.empty() ? "" : ", ", name(form),
                                format_bytes(form.minimum.least().arena()));
-    unlimited += fmt::format("{}{} {:.1f} ms, {}", unlimited.empty() ? "" : "; ", form.name(),
+    unlimited += fmt::format("{}{} {:.1f} ms, {}", unlimited.empty() ? "" : "; ", name(form),
                              1e3 * form.unlimited.seconds(), format_bytes(form.unlimited.arena()));
   }
-  if (!too_large.empty()) return fmt::format("{}: {}", taken, too_large);
-  return fmt::format("{}: faster within this budget (unlimited: {})", taken, unlimited);
+  part->second +=
+      ": " + (too_large.empty() ? fmt::format("faster within this budget (unlimited: {})", unlimited) : too_large);
+  return chosen;
 }
 
 }  // namespace plimsoll

@@ -1,4 +1,4 @@
-// The forms of a task graph (TaskGraph::attention) in one request: each has its own unlimited plan and its own minimum,
+// The forms of a task graph (TaskGraph::forms) in one request: each has its own unlimited plan and its own minimum,
 // all have the budget in common.
 #pragma once
 
@@ -15,7 +15,7 @@ struct Form {
   Found unlimited = {};
   Minimum minimum = {};
 
-  const std::string& name() const { return planning.variants.graph().attention; }
+  const FormsOfParts& parts() const { return planning.variants.graph().forms; }
   bool fits() const { return planning.fits(minimum.least()); }
   // A plan within the budget, before any search. Before: fits().
   const Found& start() const;
@@ -24,7 +24,7 @@ struct Form {
 // The form with the smallest plan that fits; with the smallest plan, if none does.
 const Form& least_form(std::span<const Form> forms);
 
-// The text of Plan::attention for a plan of the form `taken`: the name of the form, and why it was taken.
-std::string chosen_form(std::span<const Form> forms, const std::string& taken);
+// Plan::forms for a plan of the form `taken`. In the part that the forms differ in: its form, and why it was taken.
+FormsOfParts chosen_form(std::span<const Form> forms, const FormsOfParts& taken);
 
 }  // namespace plimsoll

@@ -38,7 +38,7 @@ struct PlanRequest {
   std::function<bool(const UnfinishedPlan& plan)> observe = {};
   std::function<void(const std::string& pass, double seconds)> timed = {};
   // Called before them with the form of the task graph that the plan is of (Planner).
-  std::function<void(const std::string& attention)> chosen = {};
+  std::function<void(const FormsOfParts& forms)> chosen = {};
   // Called when the time limit ended the search.
   std::function<void()> cut_short = {};
   // Called when the host budget excluded schedules from the search.

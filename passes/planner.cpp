@@ -154,7 +154,7 @@ SearchFigures figures_of(std::span<const Form> forms, const Found& best) {
                         .unconstrained_bytes = unlimited_bytes(planning, unlimited, planning.request.batch),
                         .unconstrained_seconds = unlimited.seconds(),
                         .bound_seconds = best.plan.summary.bound_seconds,
-                        .attention = chosen_form(forms, best.candidate->graph->attention)};
+                        .forms = chosen_form(forms, best.candidate->graph->forms)};
   if (planning.budget_bytes != kNoLimit) figures.budget_bytes = planning.budget_bytes;
   if (planning.host_budget() != kNoLimit) figures.host_budget_bytes = planning.host_budget();
   for (const std::vector<Choice>& choices : unlimited.candidate->choices.first)
@@ -233,7 +233,7 @@ Plan finish(const PlanRequest& request, const Policy& policy, const TaskGraph& g
   plan.libraries = request.libraries;
   plan.precision = request.precision;
   plan.optimizer_state = request.optimizer_state;
-  plan.attention = figures.attention;
+  plan.forms = figures.forms;
   plan.layout = graph.layout;
   plan.policy = policy.name;
   const bool unlimited = figures.budget_bytes < 0;
@@ -309,7 +309,7 @@ Result<Plan> serve(std::vector<Form> forms) {
   PLIMSOLL_CHECK(first.planning.fits_host(best.host_pool()), "a host pool is larger than its budget");
   const SearchFigures figures = figures_of(forms, best);
   const TaskGraph& graph = *best.candidate->graph;
-  if (request.chosen) request.chosen(graph.attention);
+  if (request.chosen) request.chosen(graph.forms);
   PLIMSOLL_ASSIGN(std::optional<Plan> stopped, observe(request, best, figures));
   if (stopped) return std::move(*stopped);
   Plan plan = finish(request, policy, graph, std::move(best.plan), figures);
@@ -326,14 +326,19 @@ Planner::Planner(std::vector<TaskGraph> forms, Costs& costs, int64_t batch) : se
   for (TaskGraph& graph : forms) forms_.push_back(std::make_unique<Variants>(std::move(graph), costs, batch));
 }
 Planner::~Planner() = default;
-Variants& Planner::form_of(std::string_view attention) const {
+Variants& Planner::form_of(const FormsOfParts& forms) const {
+  const auto is_in = [&](const auto& of_part) {
+    const auto found = forms.find(of_part.first);
+    return found != forms.end() && found->second.starts_with(of_part.second);
+  };
   for (const std::unique_ptr<Variants>& form : forms_)
-    if (!form->graph().attention.empty() && attention.starts_with(form->graph().attention)) return *form;
+    if (const FormsOfParts& own = form->graph().forms; !own.empty() && std::all_of(own.begin(), own.end(), is_in))
+      return *form;
   return *forms_.front();
 }
 
-const TaskGraph& Planner::graph(std::string_view attention) const { return form_of(attention).graph(); }
-TaskGraph Planner::take_graph(std::string_view attention) { return form_of(attention).take_graph(); }
+const TaskGraph& Planner::graph(const FormsOfParts& forms) const { return form_of(forms).graph(); }
+TaskGraph Planner::take_graph(const FormsOfParts& forms) { return form_of(forms).take_graph(); }
 
 Result<Plan> Planner::plan(const PlanRequest& request) {
   PLIMSOLL_ASSIGN(const Policy policy, policy_of(request));
@@ -347,7 +352,7 @@ Result<Plan> Planner::plan(const PlanRequest& request) {
 
 Result<Plan> Planner::plan_from(const UnfinishedPlan& unfinished, const PlanRequest& request) {
   PLIMSOLL_ASSIGN(const Policy policy, policy_of(request));
-  Variants& variants = form_of(unfinished.figures.attention);
+  Variants& variants = form_of(unfinished.figures.forms);
   PLIMSOLL_TRY(check_request(request, variants));
   Observers observers(request, unfinished);
   PLIMSOLL_ASSIGN(Plan plan, resume(variants, unfinished, observers.hear()));

@@ -21,15 +21,15 @@ class Planner {
  public:
   // `costs` must outlive this.
   Planner(TaskGraph graph, Costs& costs, int64_t batch);
-  // Forms of one task graph: they train the same, with other tasks, and differ in TaskGraph::attention. A policy that
+  // Forms of one task graph: they train the same, with other tasks, and differ in TaskGraph::forms. A policy that
   // searches takes the form whose plan is faster within the budget; another one plans the first.
   Planner(std::vector<TaskGraph> forms, Costs& costs, int64_t batch);
   ~Planner();
   // A form of the task graph, of which this holds the only copy: a deep network's takes hundreds of megabytes.
-  // `attention`: Plan::attention or TaskGraph::attention of that form; if no form has it, the first.
-  const TaskGraph& graph(std::string_view attention = "") const;
+  // `forms`: Plan::forms or TaskGraph::forms of that form; if no form has it, the first.
+  const TaskGraph& graph(const FormsOfParts& forms = {}) const;
   // No plan of that form can be made afterwards.
-  TaskGraph take_graph(std::string_view attention = "");
+  TaskGraph take_graph(const FormsOfParts& forms = {});
 
   // If no budget is given, the plan is the unlimited one, and budget_bytes is set to arena_bytes. Among several numbers
   // of rounds, the smallest that fits is taken, and the batch is split as evenly as it allows.
@@ -52,7 +52,7 @@ class Planner {
   Result<Plan> plan_from(const UnfinishedPlan& unfinished, const PlanRequest& request);
 
  private:
-  Variants& form_of(std::string_view attention) const;
+  Variants& form_of(const FormsOfParts& forms) const;
 
   std::vector<std::unique_ptr<Variants>> forms_;
   std::unique_ptr<Searches> searches_;

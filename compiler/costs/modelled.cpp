@@ -17,13 +17,21 @@ constexpr double kAttentionShare = 0.27;
 
 bool is_attention(const Task& task) { return task.kernel == "AttentionForward" || task.kernel == "AttentionBackward"; }
 
-// A convolution of one group, a product or attention, at a share of the tensor cores' peak; nullopt if they do not run
-// it.
+// The steps of a recurrent network depend on each other: each has a product, then a kernel for its elements.
+int64_t launches_of(const Task& task) {
+  if (task.kernel != "LstmForward" && task.kernel != "LstmBackward") return 1;
+  const size_t of_all_steps = task.kernel == "LstmForward" ? 0 : 2;
+  return 2 * task.operands[of_all_steps].type.dims[0].value;
+}
+
+// A convolution of one group, a product, the steps of a recurrent network or attention, at a share of the tensor cores'
+// peak; nullopt if they do not run it.
 std::optional<AlgorithmCost> on_tensor_cores(const Device& device, double peak, double share, const Task& task,
                                              int64_t samples) {
   if (peak == 0) return {};
   const auto shape = convolution_of(task, samples);
-  if (shape ? shape->groups > 1 : task.kernel != "MatMul" && !is_attention(task)) return {};
+  if (shape ? shape->groups > 1 : task.kernel != "MatMul" && launches_of(task) == 1 && !is_attention(task))
+    return {};
   if (is_attention(task)) share *= kAttentionShare;
   if (shape && shape->direction == ConvDirection::backward_data) share *= device.efficiency.backward_data;
   if (shape && shape->direction == ConvDirection::backward_weights) share *= device.efficiency.backward_weights;
@@ -37,7 +45,7 @@ std::optional<AlgorithmCost> on_tensor_cores(const Device& device, double peak, 
                        .workspace_bytes = align_up(turned),
                        .seconds = std::max(compute_seconds(tensor_cores, flops, share), move) +
                                   2 * static_cast<double>(turned) / memory +
-                                  (turned > 0 ? 3 : 1) * device.launch_seconds};
+                                  static_cast<double>(turned > 0 ? 3 : launches_of(task)) * device.launch_seconds};
 }
 
 // Both factors are in bf16 or f16, which tensor cores multiply at one rate. They are the first two operands of every
@@ -61,7 +69,8 @@ std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task&
   const double move = bytes / (device.memory_bytes_per_second * device.efficiency.memory);
   const bool dense = task.kernel == "MatMul" || flops >= kDenseFlopsPerByte * bytes;
   const double compute = dense ? compute_seconds(device, flops, device.efficiency.matrix_product) : 0;
-  return {{.name = "modelled", .seconds = std::max(compute, move) + device.launch_seconds}};
+  const double launches = static_cast<double>(launches_of(task));
+  return {{.name = "modelled", .seconds = std::max(compute, move) + launches * device.launch_seconds}};
 }
 
 std::optional<AlgorithmCost> tf32_algorithm(const Device& device, const Task& task, int64_t samples) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <variant>
 
 #include "compiler/driver/dump_file.h"
@@ -51,17 +52,46 @@ void put_weights_of_loss(Beginning& made) {
 
 }  // namespace
 
-Result<ImportedModel> import_model(const ModelRequest& request, bool to_write) {
+namespace {
+
+Result<ImportedModel> import_model(const ModelRequest& request, bool to_write, Recurrence recurrence) {
   PLIMSOLL_ASSIGN(ImportedModel model,
                   import_onnx(request.model, {.batch = request.batch,
                                               .dims = request.dims,
                                               .may_fix_batch = request.network.loss.kind == LossKind::output,
                                               .strict = request.strict,
                                               .holds_weights = to_write,
+                                              .recurrence = recurrence,
                                               .require_normalization = request.require_batch_norm}));
   model.network.states_modes = model.states_modes;
   model.network.perhaps_merged = model.perhaps_merged;
   return model;
+}
+
+std::set<std::string> initializers_of(const Network& network) {
+  std::set<std::string> names;
+  for (const Value& value : network.values)
+    if (!value.initializer.empty()) names.insert(value.initializer);
+  return names;
+}
+
+}  // namespace
+
+Result<ImportedForms> import_forms(const ModelRequest& request, bool to_write) {
+  ImportedForms made;
+  const Recurrence asked = request.network.recurrence;
+  const Recurrence first = asked == Recurrence::fused ? asked : Recurrence::unrolled;
+  PLIMSOLL_ASSIGN(made.model, import_model(request, to_write, first));
+  FormsOfParts& forms = made.model.network.forms;
+  if (asked == Recurrence::unrolled) forms.clear();
+  if (asked != Recurrence::automatic || forms.empty()) return made;
+  PLIMSOLL_ASSIGN(ImportedModel fused, import_model(request, false, Recurrence::fused));
+  // The trainer's weights are those of the first.
+  const std::set<std::string> of_first = initializers_of(made.model.network), of_fused = initializers_of(fused.network);
+  if (std::includes(of_first.begin(), of_first.end(), of_fused.begin(), of_fused.end()))
+    made.fused = std::move(fused.network);
+  else forms.clear();
+  return made;
 }
 
 Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, const Messages& messages) {
@@ -83,15 +113,17 @@ Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, 
         fmt::format("--batch N is required: {} does not contain the number of samples in an iteration", asked.from));
   PLIMSOLL_TRY(check_usage(made.asked));
   if (!asked.of_model.model.empty()) {
-    PLIMSOLL_ASSIGN(made.model, import_model(made.asked.of_model, purpose != PlanFor::report));
-    for (const Value& value : made.model.network.values)
-      if (!value.initializer.empty()) made.weights.insert(value.initializer);
+    PLIMSOLL_ASSIGN(ImportedForms imported, import_forms(made.asked.of_model, purpose != PlanFor::report));
+    made.model = std::move(imported.model);
+    made.fused = std::move(imported.fused);
+    made.weights = initializers_of(made.model.network);
     if (purpose == PlanFor::trainer) put_weights_of_loss(made);
     messages.detail(fmt::format("read {}: {}", asked.of_model.model,
                                 counted(static_cast<int64_t>(made.model.network.nodes.size()), "node")));
   }
   if (!network) return made;
   made.model.network = std::move(*network);
+  made.fused.reset();
   if (made.model.network.stage == NetworkStage::imported) return made;
   if (asked.rules != "true")
     return usage(

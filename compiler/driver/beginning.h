@@ -13,12 +13,20 @@
 
 namespace plimsoll {
 
+// A model, and its network with fused recurrence, if the request leaves the choice to the planner and there is one
+// (Network::forms). Otherwise the recurrence of the network has the form of the request.
+struct ImportedForms {
+  ImportedModel model = {};
+  std::optional<Network> fused = {};
+};
+
 // `to_write`: the model will be written again, with its weights.
-Result<ImportedModel> import_model(const ModelRequest& request, bool to_write);
+Result<ImportedForms> import_forms(const ModelRequest& request, bool to_write);
 
 struct Beginning {
   PlanningRequest asked;                // with the sizes given in the dump
   ImportedModel model = {};             // empty for a dump without a model
+  std::optional<Network> fused = {};    // as in ImportedForms
   std::optional<TaskGraph> graph = {};  // from a dump
   std::set<std::string> weights = {};   // names of the weights in the model's file
 };

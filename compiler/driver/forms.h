@@ -1,5 +1,6 @@
-// The forms of a model that the planner chooses from (--attention auto): attention as the model spells it out, and as
-// one operator.
+// The forms of a model that the planner chooses from (--attention auto, --recurrence auto): attention as the model
+// spells it out, or a recurrent network unrolled, and either as one operator. A model that has both has the choice of
+// its recurrence only.
 #pragma once
 
 #include <optional>
@@ -19,6 +20,9 @@ namespace plimsoll {
 //
 // Before: the passes before `fuse` have run.
 Result<std::vector<Attention>> forms_of_attention(NetworkWork& work);
+
+// Of a model whose recurrence has two forms: what --attention asks for, and with `auto` fused.
+Attention attention_beside_recurrence(const ModelRequest& request);
 
 struct FormsOfGraph {
   std::vector<TaskGraph> graphs = {};  // the model's own form first

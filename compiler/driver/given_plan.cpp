@@ -87,12 +87,13 @@ Result<Planned> given_plan(PlanningRequest asked, const OnePlanRequest& one, con
   PLIMSOLL_TRY(take_facts(asked, plan));
   const std::string from = std::exchange(asked.from, "");
   PLIMSOLL_ASSIGN(Plannable plannable, prepare_plans(asked, messages, PlanFor::trainer));
-  if (const std::vector<Violation> violations = check_against_graph(plan, plannable.graph_of(plan.attention));
+  if (const std::vector<Violation> violations = check_against_graph(plan, plannable.graph_of(plan.forms));
       !violations.empty()) {
     Error error = refusal(plan, violations);
     error.notes.push_back(
         fmt::format("the tasks of {} with these flags are not those of {}: compile it with the flags of the plan "
-                    "(loss, optimizer, frozen weights, --attention, --layout, --costs), except --budget and --policy",
+                    "(loss, optimizer, frozen weights, --attention, --recurrence, --layout, --costs), except "
+                    "--budget and --policy",
                     asked.of_model.model, from));
     return error;
   }
@@ -102,7 +103,7 @@ Result<Planned> given_plan(PlanningRequest asked, const OnePlanRequest& one, con
     messages.note(fmt::format("{} was made for another file with the same tasks; the weights are those of {}", from,
                               asked.of_model.model));
   plan.model_sha256 = plannable.model.sha256;
-  TaskGraph graph = planned_graph(plannable.planner->take_graph(plan.attention), plan.rounds, plan.slice_bytes,
+  TaskGraph graph = planned_graph(plannable.planner->take_graph(plan.forms), plan.rounds, plan.slice_bytes,
                                   plan.whole_weights);
   return Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, false};
 }

@@ -46,7 +46,8 @@ Status trainable(NetworkWork& work) {
 
 Status fused(NetworkWork& work) {
   fuse(work.model.network, work.attention);
-  if (work.is_one_form && work.attention == Attention::spelled) work.model.network.attention = "spelled";
+  if (work.chooses_attention && work.attention == Attention::spelled)
+    work.model.network.forms[std::string(kAttention)] = "spelled";
   return {};
 }
 

@@ -27,7 +27,8 @@ struct NetworkWork {
   std::optional<Plan> algorithms_of = {};  // --algorithms-of
   // The form that the pass `fuse` gives to attention that the model spells out: spelled or fused.
   Attention attention = Attention::spelled;
-  // The planner chooses between this form and another, so no dump stops the passes.
+  bool chooses_attention = false;  // the planner chooses between this form of attention and another
+  // The planner chooses between this form of the model and another, so no dump stops the passes.
   bool is_one_form = false;
   bool told_import = false;  // tell_import has run
 };

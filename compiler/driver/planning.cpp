@@ -25,7 +25,7 @@ namespace {
 
 // Completes a plan of the planner and judges it.
 Result<Plan> checked(const Plannable& plannable, Plan plan) {
-  const TaskGraph& whole = plannable.graph_of(plan.attention);
+  const TaskGraph& whole = plannable.graph_of(plan.forms);
   if (plannable.as_paper) plannable.as_paper->count(plan, whole);
   const std::optional<TaskGraph> planned =
       plan.rounds > 1 || plan.slice_bytes > 0
@@ -150,7 +150,7 @@ Result<Plan> plan_heard(const Plannable& plannable, PlanRequest& request, const 
     };
   // From here on, only the passes on the chosen form are dumped.
   if (!begun && !plannable.dumps.empty())
-    request.chosen = [&](const std::string& attention) { dump = plannable.dumps.at(attention); };
+    request.chosen = [&](const FormsOfParts& forms) { dump = plannable.dumps.at(forms); };
   if (!begun) return plannable.planner->plan(request);
   Result<Plan> plan = plannable.planner->plan_from(begun->plan, request);
   if (plan.ok() || plan.error().code == ExitCode::usage) return plan;
@@ -236,7 +236,7 @@ Result<std::optional<Planned>> plan_until(const PlanningRequest& given, const On
     messages.note(
         fmt::format("batch normalization computes over {} at a time, on each rank separately, of the batch of {}",
                     counted(plan.rank_samples(), "sample"), plan.batch));
-  TaskGraph graph = planned_graph(plannable.planner->take_graph(plan.attention), plan.rounds, plan.slice_bytes,
+  TaskGraph graph = planned_graph(plannable.planner->take_graph(plan.forms), plan.rounds, plan.slice_bytes,
                                   plan.whole_weights);
   return std::optional(
       Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short});
@@ -306,6 +306,8 @@ std::string describe(const Plan& plan) {
                                      ? ""
                                      : fmt::format("\nranks    {} reduced per rank, {:.1f} ms on the comm stream",
                                                    format_bytes(sum.reduced_bytes), 1e3 * sum.reduce_seconds);
+  std::string forms;
+  for (const auto& [part, form] : plan.forms) forms += fmt::format("{} {}\n", part, form);
   return fmt::format(
       "arena    {:>10}  ({} bytes; peak at step {}; fragmentation {:.2f} %)\n"
       "budget   {:>10}  (unlimited {}, minimum {})\n"
@@ -317,7 +319,7 @@ std::string describe(const Plan& plan) {
                          : 0.0,
       plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "none", format_bytes(sum.unconstrained_bytes),
       format_bytes(sum.minimum_bytes), rounds, ranks, described_precision(plan),
-      (plan.attention.empty() ? "" : fmt::format("attention {}\n", plan.attention)) +
+      forms +
           (plan.layout.empty() ? "" : fmt::format("layout   {}\n", plan.layout)),
       plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs, reductions, bound);
 }

@@ -40,19 +40,30 @@ std::string optimizer_state_of(const TaskGraph& graph) {
 
 Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Messages& messages) {
   PLIMSOLL_TRY(check_usage(request));
-  PLIMSOLL_ASSIGN(ImportedModel model, import_model(request, false));
+  PLIMSOLL_ASSIGN(ImportedForms imported, import_forms(request, false));
+  ImportedModel& model = imported.model;
   const PlanningRequest asked{.of_model = request};
   NetworkWork work{.asked = asked, .purpose = PlanFor::report, .messages = messages, .model = model};
-  PLIMSOLL_TRY(run_network_passes(work, nullptr, kFusePass));
-  PLIMSOLL_ASSIGN(const std::vector<Attention> forms, forms_of_attention(work));
-  const Network trainable = model.network;
   std::vector<TaskGraph> graphs;
-  for (const Attention form : forms) {
-    model.network = trainable;
-    work.attention = form;
+  const auto add = [&](Attention attention) -> Status {
+    work.attention = attention;
     PLIMSOLL_TRY(run_network_passes(work, nullptr, kLayoutPass));  // their times decide the layouts
     PLIMSOLL_ASSIGN(std::vector<TaskGraph> of_form, graphs_to_measure(request, model.network));
     for (TaskGraph& graph : of_form) graphs.push_back(std::move(graph));
+    return {};
+  };
+  if (imported.fused) {
+    PLIMSOLL_TRY(add(attention_beside_recurrence(request)));
+    model.network = std::move(*imported.fused);
+    PLIMSOLL_TRY(add(attention_beside_recurrence(request)));
+    return graphs;
+  }
+  PLIMSOLL_TRY(run_network_passes(work, nullptr, kFusePass));
+  PLIMSOLL_ASSIGN(const std::vector<Attention> forms, forms_of_attention(work));
+  const Network trainable = model.network;
+  for (const Attention form : forms) {
+    model.network = trainable;
+    PLIMSOLL_TRY(add(form));
   }
   return graphs;
 }
@@ -80,9 +91,11 @@ Result<std::optional<Plannable>> prepare_until(const PlanningRequest& given, con
   OpenedCosts opened = std::move(*costs);
   for (const TaskGraph& graph : made->graphs) {
     if (purpose == PlanFor::trainer && !asked.from.empty()) PLIMSOLL_TRY(check_weights(graph, beginning));
+    std::string forms;
+    for (const auto& [part, form] : graph.forms) forms += ", " + part + " " + form;
     messages.detail(fmt::format("task graph: {}, {}{}", counted(static_cast<int64_t>(graph.tasks.size()), "task"),
                                 counted(static_cast<int64_t>(graph.tensors.size()), "tensor"),
-                                (graph.attention.empty() ? "" : ", attention " + graph.attention) +
+                                forms +
                                     (graph.layout.empty() ? "" : ", images " + graph.layout)));
   }
 
@@ -110,8 +123,8 @@ Result<std::optional<Plannable>> prepare_until(const PlanningRequest& given, con
                       .libraries = opened.libraries,
                       .precision = precision_of(graph, of_model),
                       .optimizer_state = optimizer_state_of(graph)};
-  std::map<std::string, PassDump> dumps;
-  for (size_t i = 0; i < made->dumps.size(); ++i) dumps.emplace(made->graphs[i].attention, std::move(made->dumps[i]));
+  std::map<FormsOfParts, PassDump> dumps;
+  for (size_t i = 0; i < made->dumps.size(); ++i) dumps.emplace(made->graphs[i].forms, std::move(made->dumps[i]));
   auto planner = std::make_unique<Planner>(std::move(made->graphs), *opened.costs, batch);
   return std::optional(Plannable{.model = std::move(model),
                                  .dumps = std::move(dumps),

@@ -27,8 +27,8 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
 struct Plannable {
   // For reports; the file's contents are dropped, because weights are most of the memory and are not read again.
   ImportedModel model;
-  // Of the passes that made each form, by TaskGraph::attention, if there are several and dumps are wanted.
-  std::map<std::string, PassDump> dumps = {};
+  // Of the passes that made each form, by TaskGraph::forms, if there are several and dumps are wanted.
+  std::map<FormsOfParts, PassDump> dumps = {};
   std::unique_ptr<Costs> costs;
   std::unique_ptr<Planner> planner;  // holds the forms of the task graph; its caches are shared by all plans
   PlanRequest request;               // everything except policy and budget
@@ -44,8 +44,8 @@ struct Plannable {
   bool mixes_samples() const;
   // What holds for every form: the name of the model, and whether its batch may be split.
   const TaskGraph& any_graph() const { return planner->graph(); }
-  // The form of a plan, of which `attention` is Plan::attention or TaskGraph::attention.
-  const TaskGraph& graph_of(const std::string& attention) const { return planner->graph(attention); }
+  // The form of a plan, of which `forms` is Plan::forms or TaskGraph::forms.
+  const TaskGraph& graph_of(const FormsOfParts& forms) const { return planner->graph(forms); }
 };
 
 // Imports a model and builds its task graph, or continues from the text form of either (PlanningRequest::from). Notes

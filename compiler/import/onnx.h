@@ -12,6 +12,7 @@
 
 #include "compiler/import/model_file.h"
 #include "compiler/ir/network.h"
+#include "compiler/network/recurrence.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll {
@@ -25,6 +26,7 @@ struct ImportOptions {
   bool strict = false;                      // warnings become invalid_model errors
   // if false, the model cannot be written again: large external weights are scanned, not kept
   bool holds_weights = true;
+  Recurrence recurrence = Recurrence::unrolled;
   bool require_normalization = false;       // a model without batch normalizations in training mode is invalid
 };
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/ir/forms.h"
 #include "compiler/ir/tensor_type.h"
 #include "compiler/support/ids.h"
 
@@ -88,9 +89,9 @@ struct Network {
   std::vector<ValueId> inputs = {};
   std::vector<ValueId> outputs = {};
   NetworkStage stage = NetworkStage::imported;
-  // Of attention that the model spells out: "fused" if it has become one operator; "spelled" if it could have, and the
-  // planner chooses between both; empty otherwise.
-  std::string attention = {};
+  // "fused" for a part that has become one operator; its other form if it could have, and the planner chooses between
+  // both.
+  FormsOfParts forms = {};
   std::string layout = {};  // as Plan::layout: how assign_layouts has chosen; empty if there was no choice
   // What the file states about training, and what it leaves open; make_trainable resolves it.
   bool states_modes = false;         // the mode of each normalization and dropout is stated

@@ -115,7 +115,7 @@ class NetworkParser {
     network_.modes_are_stated = cursor_.accept_word("modes_are_stated");
     network_.states_modes = cursor_.accept_word("states_modes");
     if (cursor_.accept("perhaps_merged=")) network_.perhaps_merged = cursor_.name();
-    if (cursor_.accept("attention=")) network_.attention = cursor_.name();
+    network_.forms = read_forms(cursor_);
     if (cursor_.accept("layout=")) network_.layout = cursor_.name();
   }
 
@@ -285,7 +285,7 @@ std::string to_text(const Network& network) {
   std::string text =
       fmt::format("network {} v1 {}{}{}{}{}{}\n", spelled(network.name), kStages[static_cast<size_t>(network.stage)],
                   network.modes_are_stated ? " modes_are_stated" : "", network.states_modes ? " states_modes" : "",
-                  option("perhaps_merged", network.perhaps_merged), option("attention", network.attention),
+                  option("perhaps_merged", network.perhaps_merged), options_of(network.forms),
                   option("layout", network.layout));
   for (const Value& value : network.values) text += line_of(value) + "\n";
   for (const Node& node : network.nodes) text += line_of(network, node) + "\n";

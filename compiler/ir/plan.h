@@ -158,7 +158,7 @@ struct Plan {
   std::map<std::string, std::string> libraries = {};
   std::string precision = {};        // tf32, bf16 or fp16; empty: fp32
   std::string optimizer_state = {};  // bf16 or int8; empty: fp32
-  std::string attention = {};    // as TaskGraph::attention; then, if the planner has chosen, a colon and why
+  FormsOfParts forms = {};       // as TaskGraph::forms; then, if the planner has chosen, a colon and why
   std::string layout = {};       // of images, if there was a choice: which one, and why
   std::string policy = {};
   std::string rules = "true";

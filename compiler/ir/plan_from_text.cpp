@@ -60,7 +60,8 @@ class PlanParser {
     if (cursor_.accept_word("library")) return library();
     if (cursor_.accept_word("precision")) return void(plan_.precision = cursor_.name());
     if (cursor_.accept_word("state_in")) return void(plan_.optimizer_state = cursor_.name());
-    if (cursor_.accept_word("attention")) return void(plan_.attention = cursor_.name());
+    for (const std::string_view part : kPartsWithForms)
+      if (cursor_.accept_word(part)) return void(plan_.forms[std::string(part)] = cursor_.name());
     if (cursor_.accept_word("layout")) return void(plan_.layout = cursor_.name());
     if (cursor_.accept_word("inputs_ahead")) return inputs_ahead();
     if (cursor_.accept_word("policy")) return policy();

@@ -162,7 +162,9 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
   if (JsonReader::field(target, "precision").json) plan.precision = read.text(target, "precision");
   if (JsonReader::field(target, "optimizer_state").json)
     plan.optimizer_state = read.text(target, "optimizer_state");
-  if (JsonReader::field(target, "attention").json) plan.attention = read.text(target, "attention");
+  for (const std::string_view name : kPartsWithForms)
+    if (const std::string part(name); JsonReader::field(target, part.c_str()).json)
+      plan.forms[part] = read.text(target, part.c_str());
   if (JsonReader::field(target, "layout").json) plan.layout = read.text(target, "layout");
   plan.policy = read.text(root, "policy");
   if (JsonReader::field(root, "rules").json) plan.rules = read.text(root, "rules");
@@ -289,7 +291,7 @@ std::string to_json(const Plan& plan) {
   Json target = {{"kind", plan.target_kind}, {"device", plan.device}, {"costs", plan.costs}, {"libraries", libraries}};
   if (!plan.precision.empty()) target["precision"] = plan.precision;
   if (!plan.optimizer_state.empty()) target["optimizer_state"] = plan.optimizer_state;
-  if (!plan.attention.empty()) target["attention"] = plan.attention;
+  for (const auto& [part, form] : plan.forms) target[part] = form;
   if (!plan.layout.empty()) target["layout"] = plan.layout;
   field("target", target);
   field("policy", plan.policy);

@@ -64,7 +64,7 @@ std::string header_of(const Plan& plan) {
     text += fmt::format("library {} {}\n", spelled(name), spelled(version));
   if (!plan.precision.empty()) text += fmt::format("precision {}\n", spelled(plan.precision));
   if (!plan.optimizer_state.empty()) text += fmt::format("state_in {}\n", spelled(plan.optimizer_state));
-  if (!plan.attention.empty()) text += fmt::format("attention {}\n", spelled(plan.attention));
+  for (const auto& [part, form] : plan.forms) text += fmt::format("{} {}\n", part, spelled(form));
   if (!plan.layout.empty()) text += fmt::format("layout {}\n", spelled(plan.layout));
   if (plan.inputs_ahead.bytes > 0)
     text += fmt::format("inputs_ahead {} @{:#x}\n", plan.inputs_ahead.bytes, plan.inputs_ahead.offset);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "compiler/ir/attributes.h"
+#include "compiler/ir/forms.h"
 #include "compiler/ir/tensor_type.h"
 #include "compiler/support/ids.h"
 
@@ -112,7 +113,7 @@ struct TaskGraph {
   bool whole_weights = false;  // with slices: only the optimizer state is cut
   // Processes that share the samples; the tasks are those of one rank. Loss and gradients are summed over all.
   int64_t ranks = 1;
-  std::string attention = {};    // as Network::attention
+  FormsOfParts forms = {};       // as Network::forms
   std::string layout = {};       // as Plan::layout
   std::string rules = "true";    // as Plan::rules: a paper counts other tasks and bytes
   IdVector<TensorId, Tensor> tensors = {};

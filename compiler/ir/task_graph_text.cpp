@@ -90,7 +90,7 @@ class TaskGraphParser {
     if (cursor_.accept("ranks=")) graph_.ranks = read_count(cursor_, 1);
     if (cursor_.accept("slices=")) graph_.slice_bytes = read_count(cursor_, 1);
     if (graph_.slice_bytes > 0) graph_.whole_weights = cursor_.accept("of=state");
-    if (cursor_.accept("attention=")) graph_.attention = cursor_.name();
+    graph_.forms = read_forms(cursor_);
     if (cursor_.accept("layout=")) graph_.layout = cursor_.name();
     if (cursor_.accept("rules=")) graph_.rules = cursor_.name();
   }
@@ -277,7 +277,7 @@ std::string to_text(const TaskGraph& graph) {
       graph.ranks > 1 ? fmt::format(" ranks={}", graph.ranks) : "",
       graph.slice_bytes > 0 ? fmt::format(" slices={}{}", graph.slice_bytes, graph.whole_weights ? " of=state" : "")
                             : "",
-      option("attention", graph.attention), option("layout", graph.layout),
+      options_of(graph.forms), option("layout", graph.layout),
       graph.rules == "true" ? "" : option("rules", graph.rules));
   for (const Tensor& tensor : graph.tensors)
     text += fmt::format("tensor {} {} {}{}{}{}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind),

@@ -40,6 +40,20 @@ inline std::string option(const char* key, std::string_view value) {
   return value.empty() ? "" : fmt::format(" {}={}", key, spelled(value));
 }
 
+// " attention="fused"", for each part.
+inline std::string options_of(const FormsOfParts& forms) {
+  std::string text;
+  for (const auto& [part, form] : forms) text += option(part.c_str(), form);
+  return text;
+}
+
+inline FormsOfParts read_forms(TextCursor& cursor) {
+  FormsOfParts forms;
+  for (const std::string_view part : kPartsWithForms)
+    if (cursor.accept(std::string(part) + "=")) forms[std::string(part)] = cursor.name();
+  return forms;
+}
+
 inline TensorId read_tensor(TextCursor& cursor, const Names<TensorId>& tensors) {
   cursor.expect("%");
   const std::string name = cursor.name();

@@ -34,7 +34,6 @@ void visit_figures(Figures& figures, Visitor&& v) {
   v("unlimited_seconds", figures.unconstrained_seconds, 0.0);
   v("ideal_seconds", figures.ideal_seconds, 0.0);
   v("bound_seconds", figures.bound_seconds, 0.0);
-  v("attention", figures.attention, std::string());
 }
 
 // As in the lines of a plan, but without a number: a schedule may name a step several times.
@@ -116,9 +115,10 @@ class UnfinishedPlanParser {
         found = true;
         using Field = std::remove_cvref_t<decltype(field)>;
         if constexpr (std::is_same_v<Field, double>) field = cursor_.real();
-        else if constexpr (std::is_same_v<Field, std::string>) field = cursor_.name();
         else field = read_count(cursor_, 0);
       });
+      for (const std::string_view part : kPartsWithForms)
+        if (key == part) found = true, made_.figures.forms[key] = cursor_.name();
       if (!found) cursor_.fail(fmt::format("there is no figure '{}'", key));
     }
   }
@@ -154,11 +154,9 @@ std::string to_text(const UnfinishedPlan& unfinished) {
   if (unfinished.live_limit >= 0) text += fmt::format(" live_limit={}", unfinished.live_limit);
   std::string figures;
   visit_figures(unfinished.figures, [&](const char* name, const auto& field, const auto& absent) {
-    if (field == absent) return;
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, std::string>)
-      figures += fmt::format(" {}={}", name, spelled(field));
-    else figures += fmt::format(" {}={}", name, field);
+    if (field != absent) figures += fmt::format(" {}={}", name, field);
   });
+  figures += options_of(unfinished.figures.forms);
   text += figures.empty() ? "\n" : "\nfigures" + figures + "\n";
   for (const Step& step : unfinished.schedule) text += "step " + name_of(unfinished.plan, step) + "\n";
   return text + to_text(unfinished.plan);

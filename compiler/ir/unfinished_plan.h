@@ -42,7 +42,7 @@ struct SearchFigures {
   double unconstrained_seconds = 0;
   double ideal_seconds = 0;
   double bound_seconds = 0;
-  std::string attention = {};  // as Plan::attention
+  FormsOfParts forms = {};  // as Plan::forms
 };
 
 struct UnfinishedPlan {

@@ -36,7 +36,7 @@ void fuse(Network& network, Attention attention) {
   const bool fused = attention == Attention::fused;
   const std::vector<ValueId> heads = fused ? separate_turns(network) : std::vector<ValueId>{};
   fuse_composites(network);
-  if (fused && fuse_attention(network)) network.attention = "fused";
+  if (fused && fuse_attention(network)) network.forms[std::string(kAttention)] = "fused";
   merge_turns(network, heads);
   fuse_additions(network);
   fuse_activations(network);

@@ -19,6 +19,7 @@
 #include "compiler/network/loss.h"
 #include "compiler/network/modes.h"
 #include "compiler/network/precision.h"
+#include "compiler/network/recurrence.h"
 #include "compiler/network/undecided.h"
 #include "compiler/support/status.h"
 
@@ -38,6 +39,7 @@ struct NetworkRequest {
   LossRequest loss = {LossKind::softmax_cross_entropy};
   TrainedRequest trained = {};
   Attention attention = Attention::automatic;
+  Recurrence recurrence = Recurrence::automatic;
   PrecisionRequest precision = {};
 };
 

@@ -215,7 +215,7 @@ std::string report_summary(const Plan& plan, const PlanFacts& facts, bool color)
   text += fmt::format("  policy {}, target {}{}{}\n", plan.policy, plan.target_kind, device, shortened(libraries, 40));
   if (!plan.precision.empty() && coarse.empty()) text += fmt::format("  precision {}\n", plan.precision);
   if (!plan.optimizer_state.empty()) text += fmt::format("  optimizer state in {}\n", plan.optimizer_state);
-  if (!plan.attention.empty()) text += wrapped("attention " + plan.attention, 96);
+  for (const auto& [part, form] : plan.forms) text += wrapped(part + " " + form, 96);
   if (!plan.layout.empty()) text += fmt::format("  layout {}\n", plan.layout);
   if (plan.rules != "true")
     text += fmt::format("  graph and figures by the rules of {}: a plan for reports, not for a trainer\n", plan.rules);

@@ -72,7 +72,7 @@ Result<IdVector<ValueId, ValueId>> find_trained(const Network& network) {
 Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions& options) {
   PLIMSOLL_ASSIGN(const auto trained, find_trained(network));
   TaskGraph graph{
-      .name = network.name, .batch = options.batch, .attention = network.attention, .layout = network.layout};
+      .name = network.name, .batch = options.batch, .forms = network.forms, .layout = network.layout};
   TaskBuilder builder(network, graph);
   if (options.join_gradients) builder.join_gradients();
   add_given_tensors(network, builder, graph);

@@ -21,6 +21,7 @@
 #include "runtime/attrs/pad.h"
 #include "runtime/attrs/pool.h"
 #include "runtime/attrs/pow.h"
+#include "runtime/attrs/recurrent.h"
 #include "runtime/attrs/resize.h"
 #include "runtime/attrs/rotary.h"
 #include "runtime/attrs/scale.h"

@@ -15,8 +15,8 @@ constexpr int64_t kFormBatch = 4;
 std::vector<TaskGraph> two_forms(uint64_t seed) {
   std::vector<TaskGraph> forms = {random_graph(seed, {.layers = 7, .batch = kFormBatch}),
                                   random_graph(seed + 1000, {.layers = 7, .batch = kFormBatch})};
-  forms[0].attention = "spelled";
-  forms[1].attention = "fused";
+  forms[0].forms["attention"] = "spelled";
+  forms[1].forms["attention"] = "fused";
   return forms;
 }
 
@@ -57,14 +57,15 @@ TEST_CASE("the better of two forms is taken: never slower than either, and none 
       CHECK(plan->summary.minimum_bytes == least);
       CHECK(plan->summary.unconstrained_bytes == free.summary.unconstrained_bytes);
       CHECK(plan->summary.bound_seconds <= plan->summary.iteration_seconds);
-      const bool is_first = plan->attention.starts_with("spelled");
+      const std::string& taken = plan->forms.at("attention");
+      const bool is_first = taken.starts_with("spelled");
       CHECK(check_against_graph(*plan, forms[is_first ? 0 : 1]).empty());
       CHECK_FALSE(check_against_graph(*plan, forms[is_first ? 1 : 0]).empty());
       ++(is_first ? spelled : fused);
       if (one.has_value() == other.has_value()) continue;
       ++only_one;
       CHECK(is_first == one.has_value());
-      CHECK(plan->attention.find(is_first ? "spelled: fused needs at least " : "fused: spelled needs at least ") == 0);
+      CHECK(taken.find(is_first ? "spelled: fused needs at least " : "fused: spelled needs at least ") == 0);
     }
     const Result<Plan> none = both.plan(form_request(least - 256));
     REQUIRE_FALSE(none.ok());
@@ -99,7 +100,7 @@ TEST_CASE("a policy that does not search plans the first form, with the plan tha
     const PlanRequest request{.policy = policy, .batch = kFormBatch, .budget_percent = 100};
     const Plan alone = Planner(forms[0], costs, kFormBatch).plan(request).value();
     const Plan plan = Planner(forms, costs, kFormBatch).plan(request).value();
-    CHECK(plan.attention == "spelled");
+    CHECK(plan.forms.at("attention") == "spelled");
     CHECK(plan.summary.arena_bytes == alone.summary.arena_bytes);
     CHECK(plan.summary.iteration_seconds == alone.summary.iteration_seconds);
     CHECK(check_against_graph(plan, forms[0]).empty());

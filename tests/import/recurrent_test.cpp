@@ -177,6 +177,38 @@ TEST_CASE("weights that an exporter put together out of parameters are those par
   CHECK(back->inputs[0] == gates->outputs[1]);
 }
 
+TEST_CASE("an LSTM is one operator for each direction if that is asked for, with the weights of the file") {
+  const ImportOptions fuse{.batch = 4, .recurrence = Recurrence::fused};
+  Recurrent lstm("LSTM", 4);
+  CHECK(lstm.said(fuse) == "Add 1, Gemm 1, LstmSequence 1, Split 1, Transpose 1, [1,N,2]");
+  const auto imported = lstm.build.import(fuse);
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(imported->network.forms == FormsOfParts{{"recurrence", "fused"}});
+  CHECK(find_node(imported->network, "cell/steps/LstmSequence"));
+  for (const char* weight : {"w", "r", "b"}) {
+    const Value* value = find_value(imported->network, weight);
+    REQUIRE(value);
+    CHECK((value->kind == ValueKind::parameter && value->trainable && value->initializer == weight));
+  }
+  const auto unrolled = lstm.build.import();
+  REQUIRE(outcome(unrolled) == "ok");
+  CHECK(unrolled->network.forms == FormsOfParts{{"recurrence", "unrolled"}});
+
+  Recurrent both("LSTM", 4, {"x", "w", "r", "b", "", "h0", "c0"}, 2);
+  both.text("direction", "bidirectional");
+  both.build.input("h0", {"2", "N", "2"}).input("c0", {"2", "N", "2"});
+  both.build.graph().mutable_output(0)->set_name("y");
+  CHECK_THAT(both.said(fuse), Contains("Gemm 2, LstmSequence 2") && Contains("[5,2,N,2]"));
+
+  // Other operators and activations are unrolled, and have no other form.
+  Recurrent other("LSTM", 4);
+  other.texts("activations", {"Sigmoid", "Relu", "Tanh"});
+  for (const Recurrent& one : {other, Recurrent("GRU", 3), Recurrent("RNN", 1)}) {
+    CHECK(one.said(fuse) == one.said());
+    CHECK(one.build.import(fuse)->network.forms.empty());
+  }
+}
+
 TEST_CASE("activations are those that are named") {
   Recurrent relu("RNN", 1);
   relu.texts("activations", {"LeakyRelu"});

@@ -30,6 +30,8 @@ const std::map<std::string_view, std::string_view> kWithoutForm = {
     {"GridSampleBackward", "rare"},
     {"GridSampleBackwardGrid", "rare"},
     {"GridSampleForward", "rare"},
+    {"LstmBackward", "its steps are products of f32"},
+    {"LstmForward", "its steps are products of f32"},
     {"NegativeLogLikelihood", "of f32, made by LogSoftmax"},
     {"NegativeLogLikelihoodEach", "of f32, made by LogSoftmax"},
     {"NegativeLogLikelihoodEachBackward", "of f32, made by LogSoftmax"},
@@ -37,6 +39,7 @@ const std::map<std::string_view, std::string_view> kWithoutForm = {
     {"OutputLoss", "one number"},
     {"RandomMask", "reads nothing"},
     {"RandomNumbers", "reads nothing"},
+    {"RecurrentWeights", "reads what LstmBackward wrote"},
     {"ScatterElements", "adds up in its result"},
     {"TopK", "gives positions"},
 };

@@ -167,6 +167,16 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
               clEnumValN(Attention::fused, "fused",
                          "in tiles by one kernel, which stores no score matrix, if the pattern is recognized")),
           cl::sub(sub)),
+      recurrence(
+          "recurrence", cl::init(Recurrence::automatic), cl::desc("how to compute LSTM nodes"),
+          cl::values(
+              clEnumValN(Recurrence::automatic, "auto",
+                         "in the form that is faster within the budget (default); only a policy that searches chooses, "
+                         "others take unrolled"),
+              clEnumValN(Recurrence::unrolled, "unrolled", "as nodes of their own for each step"),
+              clEnumValN(Recurrence::fused, "fused",
+                         "all steps by one kernel, if the node has the default activations")),
+          cl::sub(sub)),
       strict(
           "strict",
           cl::desc(
@@ -377,28 +387,30 @@ Result<ModelRequest> request_of(const ModelOptions& options) {
     return usage("--loss output:NAME and --output NAME are mutually exclusive");
   // As in PyTorch, whose convolutions are in TF32 by default where the device has it.
   const std::string by_default = options.target == "cuda" ? "tf32" : "fp32";
-  return ModelRequest{.model = options.model,
-                      .batch = options.batch,
-                      .network = {.loss = std::move(loss),
-                                  .trained = options.weights.request(),
-                                  .attention = options.attention,
-                                  .precision = {.precision = stored_precision(options.precision),
-                                                .keep_fp32 = {options.keep_fp32.begin(), options.keep_fp32.end()}}},
-                      .optimizer = options.optimizer,
-                      .momentum = options.momentum,
-                      .nesterov = options.nesterov,
-                      .weight_decay = options.weight_decay,
-                      .clip_norm = given<double>(options.clip_norm),
-                      .optimizer_state = options.optimizer_state,
-                      .target = options.target,
-                      .precision = options.precision.empty() ? by_default : options.precision,
-                      .nondeterministic = options.nondeterministic,
-                      .threads = given<int64_t>(options.threads),
-                      .dims = std::move(dims),
-                      .layout = options.layout,
-                      .strict = options.strict,
-                      .require_batch_norm = options.require_bn,
-                      .remeasure = options.remeasure};
+  return ModelRequest{
+      .model = options.model,
+      .batch = options.batch,
+      .network = {.loss = std::move(loss),
+                  .trained = options.weights.request(),
+                  .attention = options.attention,
+                  .recurrence = options.recurrence,
+                  .precision = {.precision = stored_precision(options.precision),
+                                .keep_fp32 = {options.keep_fp32.begin(), options.keep_fp32.end()}}},
+      .optimizer = options.optimizer,
+      .momentum = options.momentum,
+      .nesterov = options.nesterov,
+      .weight_decay = options.weight_decay,
+      .clip_norm = given<double>(options.clip_norm),
+      .optimizer_state = options.optimizer_state,
+      .target = options.target,
+      .precision = options.precision.empty() ? by_default : options.precision,
+      .nondeterministic = options.nondeterministic,
+      .threads = given<int64_t>(options.threads),
+      .dims = std::move(dims),
+      .layout = options.layout,
+      .strict = options.strict,
+      .require_batch_norm = options.require_bn,
+      .remeasure = options.remeasure};
 }
 
 Result<PlanningRequest> request_of(const PlanningOptions& options) {

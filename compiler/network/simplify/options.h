@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "compiler/network/recurrence.h"
+
 namespace plimsoll {
 
 struct SimplifyOptions {
@@ -14,6 +16,7 @@ struct SimplifyOptions {
   // other.
   bool may_fix_batch = false;
   bool strict = false;                 // warnings become invalid_model errors
+  Recurrence recurrence = Recurrence::unrolled;
   bool require_normalization = false;  // a model without batch normalizations in training mode is invalid
 };
 

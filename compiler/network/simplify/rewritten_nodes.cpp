@@ -109,6 +109,12 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
                      [&](size_t i) {
                        const auto found = sample_indices_.find(source.inputs[i]);
                        return found == sample_indices_.end() ? nullptr : &found->second;
+                     },
+                 .fuse_recurrence =
+                     [&] {
+                       const bool fused = options_.recurrence == Recurrence::fused;
+                       network_.forms[std::string(kRecurrence)] = fused ? "fused" : "unrolled";
+                       return fused;
                      }});
   if (!nodes.ok()) {
     if (nodes.error().code != ExitCode::unsupported) return nodes.error();

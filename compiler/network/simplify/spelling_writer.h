@@ -36,6 +36,7 @@ class Writer {
   int64_t batch() const { return spelling_.batch; }
   std::optional<int64_t> exported_batch() const { return spelling_.exported_batch; }
   bool follow() const { return spelling_.follow(); }
+  bool fuse_recurrence() const { return spelling_.fuse_recurrence && spelling_.fuse_recurrence(); }
   std::vector<Rows> rows(size_t i) const { return input(i).empty() ? std::vector<Rows>{} : spelling_.rows(i); }
   const SampleIndices* of_samples(size_t i) const { return input(i).empty() ? nullptr : spelling_.of_samples(i); }
   const Dims* dims(size_t i) const { return input(i).empty() ? nullptr : spelling_.dims(i); }
@@ -77,15 +78,19 @@ class Writer {
     set(attribute, items);
     return output;
   }
+  // The outputs of the node that was written last, which gets this many.
+  std::vector<std::string> outputs(size_t count) {
+    std::vector<std::string> parts = {nodes_.back().outputs[0]};
+    for (size_t i = 1; i < count; ++i)
+      nodes_.back().outputs.push_back(parts.emplace_back(fmt::format("{}.{}", parts[0], i)));
+    return parts;
+  }
   std::vector<std::string> split(const std::string& x, int64_t axis, const Ints& lengths) {
     if (lengths.size() == 1) return {x};
-    const std::string first = write("Split", {x});
+    write("Split", {x});
     set_integer("axis", axis);
     set("split", lengths);
-    std::vector<std::string> parts = {first};
-    for (size_t i = 1; i < lengths.size(); ++i)
-      nodes_.back().outputs.push_back(parts.emplace_back(fmt::format("{}.{}", first, i)));
-    return parts;
+    return outputs(lengths.size());
   }
   std::string concat(const std::vector<std::string>& parts, int64_t axis) {
     if (parts.size() == 1) return parts[0];

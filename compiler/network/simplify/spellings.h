@@ -29,7 +29,7 @@
 //   Tile               Expand, if it repeats dimensions of 1
 //   SoftmaxCrossEntropyLoss of probabilities     LogSoftmax, Mul, ReduceSum, ReduceMean, Neg
 //   LSTM, GRU, RNN     unrolled: Gemm over the inputs of several steps; in each step Gemm of the state, Split,
-//                      Sigmoid, Tanh, Mul, Add
+//                      Sigmoid, Tanh, Mul, Add.  LSTM fused: Gemm over the inputs of all steps, LstmSequence
 #pragma once
 
 #include <functional>
@@ -69,6 +69,8 @@ struct Spelling {
   std::function<std::vector<Rows>(size_t)> rows;
   // For an input that was built from sample numbers and other indices; null: it was not.
   std::function<const SampleIndices*(size_t)> of_samples;
+  // Whether a recurrent network that can be either is one operator instead of unrolled; called only for such a one.
+  std::function<bool()> fuse_recurrence = {};
 };
 
 // The nodes written for the node; the last one has its name and produces its output. Empty: the operator is kept.

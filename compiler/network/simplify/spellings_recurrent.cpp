@@ -1,5 +1,5 @@
 // LSTM, GRU and RNN, unrolled: ONNX's equations, step by step. The product of inputs and W needs no state, so it is
-// computed for several steps at once.
+// computed for several steps at once. Or, if asked, an LSTM as one operator for all steps of a direction.
 //
 //   LSTM   i, o, f = σ, c̃ = tanh of x W' + h' R' + Wb + Rb      c = f c' + i c̃                      h = o tanh c
 //   GRU    z, r = σ likewise     h̃ = tanh(x W' + r (h' R' + Rb) + Wb), or (r h') R' + Rb before  h = h̃ + z (h' - h̃)
@@ -58,6 +58,7 @@ class Unrolled {
     PLIMSOLL_TRY(read_attributes());
     const std::vector<Weights> weights = find_weights();
     const std::vector<State> first = first_states();
+    if (can_be_fused() && w_.fuse_recurrence()) return fused(weights, first);
     const std::vector<std::string> chunks = input_chunks();
     std::vector<std::string> sequences, last_h, last_c;
     for (size_t d = 0; d < directions_; ++d) {
@@ -83,6 +84,48 @@ class Unrolled {
       last_h.push_back(state.h);
       last_c.push_back(state.c);
     }
+    return finished(sequences, last_h, last_c);
+  }
+
+ private:
+  // --- one operator for all steps ---
+
+  // The operator has the activations that every LSTM has by default.
+  bool can_be_fused() const {
+    const auto is_default = [&](size_t i) { return activations_[i].op == (i % 3 == 0 ? "Sigmoid" : "Tanh"); };
+    bool all = lstm_;
+    for (size_t i = 0; all && i < activations_.size(); ++i) all = is_default(i);
+    return all;
+  }
+
+  Nodes fused(const std::vector<Weights>& weights, const std::vector<State>& first) {
+    w_.enter("inputs");
+    const std::string x = samples_first_ ? w_.write("Transpose", {w_.input(0)}, "perm", {1, 0, 2}) : w_.input(0),
+                      rows = w_.write("Reshape", {x}, "shape", {-1, w_.x()[2].value});
+    std::vector<std::string> sequences, last_h, last_c;
+    for (size_t d = 0; d < directions_; ++d) {
+      const bool back = d == 1 || direction_ == "reverse";
+      const std::string part = directions_ == 2 ? (back ? "backward/" : "forward/") : "";
+      const Weights all = complete(weights[d], part);
+      w_.enter(part + "steps");
+      const std::string product = affine(rows, all.w, all.from_input);
+      const std::string apart = w_.write("Reshape", {product}, "shape", {steps_, -1, gates_ * hidden_});
+      w_.write("LstmSequence", {apart, all.r, first[d].h, first[d].c});
+      Ints gates;
+      for (const size_t gate : all.gate) gates.push_back(static_cast<int64_t>(gate));
+      w_.set("gates", gates);
+      w_.set_integer("reverse", back ? 1 : 0);
+      const std::vector<std::string> made = w_.outputs(3);
+      if (w_.wants(0)) sequences.push_back(w_.write("Unsqueeze", {made[0]}, "axes", {1}));
+      last_h.push_back(made[1]);
+      last_c.push_back(made[2]);
+    }
+    return finished(sequences, last_h, last_c);
+  }
+
+  // The outputs of the node, from those of each direction: states of all steps, the last state, the last cell.
+  Nodes finished(const std::vector<std::string>& sequences, const std::vector<std::string>& last_h,
+                 const std::vector<std::string>& last_c) {
     w_.enter("");
     if (w_.wants(0)) {
       const std::string y = w_.concat(sequences, 1);  // [steps, directions, samples, hidden]
@@ -95,7 +138,6 @@ class Unrolled {
     return w_.finish_given();
   }
 
- private:
   // --- what is given ---
 
   Status read_shapes() {

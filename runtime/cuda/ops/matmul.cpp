@@ -22,8 +22,8 @@
 
 #include "runtime/cuda/cudnn/device.h"
 #include "runtime/cuda/ops/broadcast.h"
+#include "runtime/cuda/ops/matmul.h"
 #include "runtime/cuda/ops/matrix_batches.h"
-#include "runtime/kernels.h"
 #include "runtime/precision.h"
 
 namespace plimsoll {
@@ -131,8 +131,10 @@ int64_t row_bytes(const MatMulAttrs& attrs, std::span<const OperandDesc> operand
 
 class MatMulKernel final : public Kernel {
  public:
-  MatMulKernel(const MatMulAttrs& attrs, std::span<const OperandDesc> operands, const Way& way)
-      : addend_(addend_of(attrs, operands)),
+  // `alignment`: the operands begin at multiples of this, in bytes.
+  MatMulKernel(const MatMulAttrs& attrs, std::span<const OperandDesc> operands, const Way& way, int64_t alignment = 256)
+      : alignment_(alignment),
+        addend_(addend_of(attrs, operands)),
         alpha_(static_cast<float>(attrs.alpha)),
         beta_(static_cast<float>(attrs.beta)),
         workspace_bytes_(way.workspace_bytes),
@@ -197,10 +199,11 @@ class MatMulKernel final : public Kernel {
     preference.with(
         CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
         static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
-    if (batches_.calls() > 1)  // a call may begin at any matrix
+    if (const int64_t begin = batches_.calls() > 1 ? std::ranges::min(element_bytes_) : alignment_;
+        begin < 256)  // a call may begin at any matrix
       for (const auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                                CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-        preference.with(which, static_cast<uint32_t>(std::ranges::min(element_bytes_)));
+        preference.with(which, static_cast<uint32_t>(begin));
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;
     check(cublasLtMatmulAlgoGetHeuristic(handle(), product_.raw(), b_.raw(), a_.raw(), y_.raw(), y_.raw(),
@@ -211,6 +214,7 @@ class MatMulKernel final : public Kernel {
     algorithm_ = found.algo;
   }
 
+  int64_t alignment_;
   Addend addend_;
   float alpha_, beta_;
   int64_t workspace_bytes_, row_bytes_;
@@ -234,8 +238,14 @@ std::vector<Algorithm> MatMul::algorithms(const Attrs& attrs, std::span<const Op
 
 std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                      std::string_view algorithm) {
+  return cuda::product_of_parts(attrs, operands, algorithm, 256);
+}
+
+std::unique_ptr<Kernel> cuda::product_of_parts(const MatMulAttrs& attrs, std::span<const OperandDesc> operands,
+                                               std::string_view algorithm, int64_t alignment) {
   for (const Way& way : ways(operands))
-    if (algorithm.empty() || algorithm == way.name) return std::make_unique<MatMulKernel>(attrs, operands, way);
+    if (algorithm.empty() || algorithm == way.name)
+      return std::make_unique<MatMulKernel>(attrs, operands, way, alignment);
   throw KernelError("MatMul: no algorithm '" + std::string(algorithm) + "'");
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/ops/bias.h"
 #include "runtime/cuda/ops/broadcast.h"
+#include "runtime/cuda/ops/matmul.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 
@@ -260,6 +261,11 @@ class Product final : public Kernel {
 std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const OperandDesc> o, std::string_view algorithm) {
   need_default(algorithm);
   return std::make_unique<Product>(attrs, o);
+}
+
+std::unique_ptr<Kernel> cuda::product_of_parts(const MatMulAttrs& attrs, std::span<const OperandDesc> o,
+                                               std::string_view algorithm, int64_t) {
+  return MatMul::make(attrs, o, algorithm);
 }
 
 }  // namespace plimsoll

@@ -1,0 +1,12 @@
+// Matrix products for other kernels (matmul.cpp).
+#pragma once
+
+#include "runtime/kernels.h"
+
+namespace plimsoll::cuda {
+
+// As MatMul::make, which assumes that every operand begins at a multiple of 256 bytes; here, of `alignment` bytes.
+std::unique_ptr<Kernel> product_of_parts(const MatMulAttrs& attrs, std::span<const OperandDesc> operands,
+                                         std::string_view algorithm, int64_t alignment);
+
+}  // namespace plimsoll::cuda
