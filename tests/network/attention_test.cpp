@@ -166,7 +166,8 @@ TEST_CASE("keys that are transposed twice by one node are attention") {
   const Node& heads = a.network.nodes[NodeId(0)];
   CHECK(NodeView(a.network, heads).integers("perm") == std::vector<int64_t>{0, 2, 1, 3});
   CHECK(a.network.values[heads.outputs[0]].type.dims == rows);
-  CHECK(a.network.attention == (positions == 8 ? "" : "fused"));
+  CHECK(a.network.forms ==
+        (positions == 8 ? FormsOfParts{} : FormsOfParts{{std::string(kAttention), std::string("fused")}}));
   if (positions == 8) {  // not worth it: the product transposes the keys
     CHECK(ops == "Transpose MatMul Mul Softmax MatMul Transpose");
     CHECK(a.network.nodes[NodeId(1)].marks.transposed_b);

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
-#include "bf16_operands.h"
 #include "executor.h"
+#include "narrow_operands.h"
 #include "runtime/backend.h"
 #include "runtime/kernels.h"
 
@@ -41,7 +41,7 @@ std::vector<Buffer> run_by(int threads, const KernelCall& call) {
     Buffer wave(operand.tensor.padded_elements() * 4);
     for (int64_t i = 0; i < operand.tensor.padded_elements(); ++i)
       reinterpret_cast<float*>(wave.data())[i] = wave_at(slot, i);
-    buffers.back() = operand.tensor.type == DataType::bf16 ? in_bf16(wave) : wave;
+    buffers.back() = operand.tensor.type == DataType::bf16 ? in_narrow(DataType::bf16, wave) : wave;
   }
   std::vector<std::byte*> addresses;
   for (size_t slot = 0; slot < buffers.size(); ++slot)
