@@ -42,8 +42,9 @@ __global__ void rotary_kernel(Index n, int64_t pairs, Angles angles, const T* x,
     right.of[k] = b.of[k] * cos_b.of[k] + a.of[k] * of_a;
   }
   if constexpr (kAdd) {
-    const auto before = cuda::load_few<kAtOnce>(y + begin + first), beside = cuda::load_few<kAtOnce>(y + begin + second);
-    for (int k = 0; k < kAtOnce; ++k) left.of[k] += before.of[k], right.of[k] += beside.of[k];
+    const auto left_before = cuda::load_few<kAtOnce>(y + begin + first);
+    const auto right_before = cuda::load_few<kAtOnce>(y + begin + second);
+    for (int k = 0; k < kAtOnce; ++k) left.of[k] += left_before.of[k], right.of[k] += right_before.of[k];
   }
   cuda::store_few(y + begin + first, left);
   cuda::store_few(y + begin + second, right);
@@ -58,7 +59,8 @@ PLIMSOLL_CUDA_KERNEL(Rotary, {
   Loops<1> of_angles;
   of_angles.counts = both.counts;
   of_angles.strides[0] = both.strides[1];
-  const Angles angles{cuda::on_device(of_angles), row_length(table), row_length(table) == row_length(x), attrs.backward};
+  const bool whole = row_length(table) == row_length(x);
+  const Angles angles{cuda::on_device(of_angles), row_length(table), whole, attrs.backward};
   const int64_t pairs = row_length(x) / 2;
   const bool by_four = !attrs.interleaved && pairs % 4 == 0;
   const int64_t n = both.count(0) * pairs / (by_four ? 4 : 1);
