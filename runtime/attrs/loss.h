@@ -13,9 +13,9 @@ struct SoftmaxCrossEntropyAttrs {
   double smoothing = 0;       // the part of the label's probability that is distributed over all classes
   bool sum = false;           // a sum over labels, without a divisor
   bool counts = false;        // a mean whose divisor the kernel computes from its labels, which are complete
-  bool term = false;          // of the model's own loss: another task multiplies the gradient, also by the run's scale
   // a mean with the divisor of this input of the trainer (RunContext::label_scales); -1: of its last input
   int64_t fed = -1;
+  bool term = false;  // of the model's own loss: another task multiplies the gradient, also by the run's scale
 
   template <class Visitor>
   void visit(Visitor&& v) {

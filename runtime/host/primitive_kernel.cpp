@@ -5,8 +5,6 @@
 namespace plimsoll::host {
 namespace {
 
-int64_t cache_lines(size_t bytes) { return static_cast<int64_t>((bytes + 63) / 64 * 64); }
-
 // Setting a handle and executing fail only for invalid arguments, which building the kernel has ruled out.
 void check(dnnl_status_t status) { dnnl::error::wrap_c_api(status, "a oneDNN primitive failed"); }
 

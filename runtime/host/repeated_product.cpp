@@ -7,8 +7,6 @@ namespace {
 
 using dnnl::memory;
 
-int64_t cache_lines(size_t bytes) { return static_cast<int64_t>((bytes + 63) / 64 * 64); }
-
 memory::desc matrix(int64_t rows, int64_t columns, bool transposed) {
   const memory::dims strides = transposed ? memory::dims{1, rows} : memory::dims{columns, 1};
   return {{rows, columns}, memory::data_type::f32, strides};
