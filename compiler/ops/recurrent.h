@@ -1,5 +1,5 @@
-// What operators of recurrent networks have in common: all steps of one direction. The products of the inputs with W are
-// in their input x, computed by a Gemm, for all steps at once.
+// What operators of recurrent networks have in common: all steps of one direction. The products of the inputs with W
+// are in their input x, computed by a Gemm, for all steps at once.
 //   RecurrentWeights {dx, states, h0, dr}: dr = Σ dxᵀ · previous state, accumulated if dr is an `update` operand
 #pragma once
 

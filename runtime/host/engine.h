@@ -25,7 +25,7 @@ dnnl::memory::dims pads_after(const IntList& pads);
 // workspace.
 dnnl::primitive_attr scratchpad_by_user();
 
-// Bytes of the cache lines that hold so many bytes: parts of a workspace begin on one.
+// Rounded up to whole cache lines: the parts of a workspace begin on one.
 inline int64_t cache_lines(size_t bytes) { return static_cast<int64_t>((bytes + 63) / 64 * 64); }
 
 // Returns the result of `make`. If oneDNN fails, throws a KernelError that begins with `failure` and gives the reason.
