@@ -105,145 +105,142 @@ double decay_of(View name, View text) {
   return decay;
 }
 
-constexpr OptionRow kRows[] =
-    {
-        {"", "", "what to train on"},
-        {"--data", "SOURCE",
-         "samples and labels:\n"
-         "npy:X.npy,Y.npy   one file per input of the model, in its order, labels last\n"
-         "tokens:FILE,…     token ids for a language model: .bin of llm.c or nanoGPT, or .npy\n"
-         "images:DIR        a folder of PNG and JPEG files for each class\n"
-         "cifar10:DIR       data_batch_1.bin … of CIFAR-10's binary version\n"
-         "mnist:DIR         train-images-idx3-ubyte and train-labels-idx1-ubyte\n"
-         "synthetic[:SEED]  random samples, to test and to measure speed",
-         [](Options& o, View, View v) { o.data = v; }},
-        {"--epochs", "N", "passes over the data (default 1)",
-         [](Options& o, View n, View v) { o.epochs = number<int64_t>(n, v, 1); }},
-        {"--steps", "N", "stop after N iterations",
-         [](Options& o, View n, View v) { o.steps = number<int64_t>(n, v, 1); }},
-        {"--seed", "N", "for the order of samples, random layers and augmentation (default 0)",
-         [](Options& o, View n, View v) { o.seed = number<uint64_t>(n, v, 0); }},
-        {"--no-shuffle", "", "use samples in the order of the data", [](Options& o, View, View) { o.shuffle = false; }},
-        {"--batch", "N",
-         "samples of an iteration (default: as compiled): any number if the plan has several rounds,\n"
-         "else at most the compiled one",
-         [](Options& o, View n, View v) { o.batch.batch = number<int64_t>(n, v, 1, 1'000'000'000); }},
-        {"--sub-batch", "N", "samples of a round: at most the planned sub-batch, which is the default",
-         [](Options& o, View n, View v) { o.batch.sub_batch = number<int64_t>(n, v, 1, 1'000'000'000); }},
-        {"--last", "WHAT",
-         "what to do with the last samples of an epoch, if they are no whole batch:\n"
-         "drop  leave them out; the next epoch has another order (default)\n"
-         "pad   fill the batch with copies that the loss ignores\n"
-         "keep  use a smaller batch; its loss is the mean over it",
-         [](Options& o, View n, View v) { o.last_batch = choice(n, v, kLastBatch); }},
+constexpr OptionRow kRows[] = {
+    {"", "", "what to train on"},
+    {"--data", "SOURCE",
+     "samples and labels:\n"
+     "npy:X.npy,Y.npy   one file per input of the model, in its order, labels last\n"
+     "tokens:FILE,…     token ids for a language model: .bin of llm.c or nanoGPT, or .npy\n"
+     "images:DIR        a folder of PNG and JPEG files for each class\n"
+     "cifar10:DIR       data_batch_1.bin … of CIFAR-10's binary version\n"
+     "mnist:DIR         train-images-idx3-ubyte and train-labels-idx1-ubyte\n"
+     "synthetic[:SEED]  random samples, to test and to measure speed",
+     [](Options& o, View, View v) { o.data = v; }},
+    {"--epochs", "N", "passes over the data (default 1)",
+     [](Options& o, View n, View v) { o.epochs = number<int64_t>(n, v, 1); }},
+    {"--steps", "N", "stop after N iterations",
+     [](Options& o, View n, View v) { o.steps = number<int64_t>(n, v, 1); }},
+    {"--seed", "N", "for the order of samples, random layers and augmentation (default 0)",
+     [](Options& o, View n, View v) { o.seed = number<uint64_t>(n, v, 0); }},
+    {"--no-shuffle", "", "use samples in the order of the data", [](Options& o, View, View) { o.shuffle = false; }},
+    {"--batch", "N",
+     "samples of an iteration (default: as compiled): any number if the plan has several rounds,\n"
+     "else at most the compiled one",
+     [](Options& o, View n, View v) { o.batch.batch = number<int64_t>(n, v, 1, 1'000'000'000); }},
+    {"--sub-batch", "N", "samples of a round: at most the planned sub-batch, which is the default",
+     [](Options& o, View n, View v) { o.batch.sub_batch = number<int64_t>(n, v, 1, 1'000'000'000); }},
+    {"--last", "WHAT",
+     "what to do with the last samples of an epoch, if they are no whole batch:\n"
+     "drop  leave them out; the next epoch has another order (default)\n"
+     "pad   fill the batch with copies that the loss ignores\n"
+     "keep  use a smaller batch; its loss is the mean over it",
+     [](Options& o, View n, View v) { o.last_batch = choice(n, v, kLastBatch); }},
 
-        {"--workers", "N", "threads that read and decode samples (default 1); their number does not change the results",
-         [](Options& o, View n, View v) { o.feeding.workers = number<int64_t>(n, v, 1, 256); }},
-        {"--mixup", "ALPHA",
-         "mix each training sample with another: x = own * x_a + (1 - own) * x_b, with own from Beta(ALPHA, ALPHA).\n"
-         "Targets that are real numbers are mixed likewise. For classes, the loss is own * CE(a) + (1 - own) * CE(b) "
-         "if\n"
-         "the model is compiled with --mixed-labels; else the class is a's with probability own, or b's. 0.2 for "
-         "example",
-         [](Options& o, View n, View v) { o.feeding.mixing.mixup = number<double>(n, v, 0); }},
-        {"--cutmix", "ALPHA",
-         "paste a rectangle of another image into each training image, labelled as by --mixup; 1 for example.\n"
-         "With both, each sample gets one of them by chance",
-         [](Options& o, View n, View v) { o.feeding.mixing.cutmix = number<double>(n, v, 0); }},
+    {"--workers", "N", "threads that read and decode samples (default 1); their number does not change the results",
+     [](Options& o, View n, View v) { o.feeding.workers = number<int64_t>(n, v, 1, 256); }},
+    {"--mixup", "ALPHA",
+     "mix each training sample with another: x = own * x_a + (1 - own) * x_b, with own from Beta(ALPHA, ALPHA).\n"
+     "Targets that are real numbers are mixed likewise. For classes, the loss is own * CE(a) + (1 - own) * CE(b) if\n"
+     "the model is compiled with --mixed-labels; else the class is a's with probability own, or b's. 0.2 for example",
+     [](Options& o, View n, View v) { o.feeding.mixing.mixup = number<double>(n, v, 0); }},
+    {"--cutmix", "ALPHA",
+     "paste a rectangle of another image into each training image, labelled as by --mixup; 1 for example.\n"
+     "With both, each sample gets one of them by chance",
+     [](Options& o, View n, View v) { o.feeding.mixing.cutmix = number<double>(n, v, 0); }},
 
-        {"", "", "images (images:DIR), cropped from the center to the model's size"},
-        {"--resize", "N",
-         "resize the shorter side to N pixels before the crop (default: only if the image is too small)",
-         [](Options& o, View n, View v) { o.images.resize = number<int64_t>(n, v, 1, 65535); }},
-        {"--random-crop", "", "for training, crop at a random place",
-         [](Options& o, View, View) { o.images.random_crop = true; }},
-        {"--random-resized-crop", "",
-         "for training, crop 8 to 100 % of the area at a random place, with sides from 3:4 to 4:3, and resize it\n"
-         "to the model's size, as torchvision's RandomResizedCrop; --resize is then for evaluation only",
-         [](Options& o, View, View) { o.images.random_resized_crop = true; }},
-        {"--scaled-decode", "",
-         "decode a JPEG at 1/2, 1/4 or 1/8 of its size if no side gets smaller than it is after resizing: faster for\n"
-         "large photos, with slightly other pixels than torchvision",
-         [](Options& o, View, View) { o.images.scaled_decode = true; }},
-        {"--color-jitter", "X",
-         "for training, multiply brightness, contrast and saturation by random factors from 1 - X to 1 + X (default 0)",
-         [](Options& o, View n, View v) { o.images.color_jitter = number<float>(n, v, 0); }},
-        {"--normalize", "PRESET",
-         "--mean and --std that pretrained models expect:\n"
-         "imagenet   of torchvision and timm: 0.485,0.456,0.406 and 0.229,0.224,0.225\n"
-         "inception  0.5 and 0.5\n"
-         "clip       0.48145466,0.4578275,0.40821073 and 0.26862954,0.26130258,0.27577711",
-         [](Options& o, View n, View v) {
-  const Normalization preset = choice(n, v, kNormalizations);
-  o.images.mean.assign(preset.mean, preset.mean + preset.count);
-  o.images.deviation.assign(preset.deviation, preset.deviation + preset.count);
-         }},
-        {"--flip", "", "for training, mirror images at random, every other one on average",
-         [](Options& o, View, View) { o.images.flip = true; }},
-        {"--mean", "X[,X,X]",
-         "subtracted from pixels, which are from 0 to 1 (default 0); one number, or one for each channel",
-         [](Options& o, View n, View v) { o.images.mean = numbers(n, v, false); }},
-        {"--std", "X[,X,X]", "divides pixels after that (default 1); one number, or one for each channel",
-         [](Options& o, View n, View v) { o.images.deviation = numbers(n, v, true); }},
+    {"", "", "images (images:DIR), cropped from the center to the model's size"},
+    {"--resize", "N",
+     "resize the shorter side to N pixels before the crop (default: only if the image is too small)",
+     [](Options& o, View n, View v) { o.images.resize = number<int64_t>(n, v, 1, 65535); }},
+    {"--random-crop", "", "for training, crop at a random place",
+     [](Options& o, View, View) { o.images.random_crop = true; }},
+    {"--random-resized-crop", "",
+     "for training, crop 8 to 100 % of the area at a random place, with sides from 3:4 to 4:3, and resize it\n"
+     "to the model's size, as torchvision's RandomResizedCrop; --resize is then for evaluation only",
+     [](Options& o, View, View) { o.images.random_resized_crop = true; }},
+    {"--scaled-decode", "",
+     "decode a JPEG at 1/2, 1/4 or 1/8 of its size if no side gets smaller than it is after resizing: faster for\n"
+     "large photos, with slightly other pixels than torchvision",
+     [](Options& o, View, View) { o.images.scaled_decode = true; }},
+    {"--color-jitter", "X",
+     "for training, multiply brightness, contrast and saturation by random factors from 1 - X to 1 + X (default 0)",
+     [](Options& o, View n, View v) { o.images.color_jitter = number<float>(n, v, 0); }},
+    {"--normalize", "PRESET",
+     "--mean and --std that pretrained models expect:\n"
+     "imagenet   of torchvision and timm: 0.485,0.456,0.406 and 0.229,0.224,0.225\n"
+     "inception  0.5 and 0.5\n"
+     "clip       0.48145466,0.4578275,0.40821073 and 0.26862954,0.26130258,0.27577711",
+     [](Options& o, View n, View v) {
+       const Normalization preset = choice(n, v, kNormalizations);
+       o.images.mean.assign(preset.mean, preset.mean + preset.count);
+       o.images.deviation.assign(preset.deviation, preset.deviation + preset.count);
+     }},
+    {"--flip", "", "for training, mirror images at random, every other one on average",
+     [](Options& o, View, View) { o.images.flip = true; }},
+    {"--mean", "X[,X,X]",
+     "subtracted from pixels, which are from 0 to 1 (default 0); one number, or one for each channel",
+     [](Options& o, View n, View v) { o.images.mean = numbers(n, v, false); }},
+    {"--std", "X[,X,X]", "divides pixels after that (default 1); one number, or one for each channel",
+     [](Options& o, View n, View v) { o.images.deviation = numbers(n, v, true); }},
 
-        {"", "", "evaluation"},
-        {"--eval-data", "SOURCE",
-         "evaluate on this after each epoch; cifar10 and mnist take their test files (also --test)",
-         [](Options& o, View, View v) { o.eval_data = v; }},
-        {"--eval-every", "N", "evaluate after every N iterations instead of each epoch",
-         [](Options& o, View n, View v) { o.eval_every = number<int64_t>(n, v, 1); }},
+    {"", "", "evaluation"},
+    {"--eval-data", "SOURCE",
+     "evaluate on this after each epoch; cifar10 and mnist take their test files (also --test)",
+     [](Options& o, View, View v) { o.eval_data = v; }},
+    {"--eval-every", "N", "evaluate after every N iterations instead of each epoch",
+     [](Options& o, View n, View v) { o.eval_every = number<int64_t>(n, v, 1); }},
 
-        {"--keep-best", "METRIC",
-         "keep the weights of the evaluation with the lowest loss (loss) or the highest accuracy (accuracy):\n"
-         "--save FILE writes them, and --checkpoint DIR keeps their checkpoint",
-         [](Options& o, View n, View v) { o.best = choice(n, v, kMetrics); }},
-        {"--early-stop", "N",
-         "end after N evaluations without improvement (of the metric of --keep-best, or of the loss)",
-         [](Options& o, View n, View v) { o.early_stop = number<int64_t>(n, v, 1); }},
+    {"--keep-best", "METRIC",
+     "keep the weights of the evaluation with the lowest loss (loss) or the highest accuracy (accuracy):\n"
+     "--save FILE writes them, and --checkpoint DIR keeps their checkpoint",
+     [](Options& o, View n, View v) { o.best = choice(n, v, kMetrics); }},
+    {"--early-stop", "N",
+     "end after N evaluations without improvement (of the metric of --keep-best, or of the loss)",
+     [](Options& o, View n, View v) { o.early_stop = number<int64_t>(n, v, 1); }},
 
-        {"", "", "optimization"},
-        {"--lr", "X", "learning rate (default 0.01)",
-         [](Options& o, View n, View v) { o.schedule.rate = number<double>(n, v, 0); }},
-        {"--lr-schedule", "KIND",
-         "the learning rate after the warm-up:\n"
-         "constant  unchanged (default)\n"
-         "step      multiplied by --lr-gamma after every --lr-step iterations\n"
-         "cosine    falls to --lr-min at the end of the run, along half a cosine\n"
-         "linear    falls to --lr-min at the end of the run",
-         [](Options& o, View n, View v) { o.schedule.kind = choice(n, v, kSchedules); }},
-        {"--warmup", "N", "raise the learning rate linearly in the first N iterations (default 0)",
-         [](Options& o, View n, View v) { o.schedule.warmup = number<int64_t>(n, v, 0); }},
-        {"--lr-min", "X", "the last learning rate of cosine and linear (default 0)",
-         [](Options& o, View n, View v) { o.schedule.least = number<double>(n, v, 0); }},
-        {"--lr-step", "N", "iterations between the steps of --lr-schedule step",
-         [](Options& o, View n, View v) { o.schedule.every = number<int64_t>(n, v, 1); }},
-        {"--lr-gamma", "X", "factor of --lr-schedule step (default 0.1)",
-         [](Options& o, View n, View v) { o.schedule.gamma = number<double>(n, v, 0); }},
-        {"--weight-decay", "X", "weight decay (default: as compiled)",
-         [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
-        {"--momentum", "X", "of the optimizer momentum (default: as compiled)",
-         [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
-        {"--beta1", "BETA", "of adam, adamw, lamb and lion (default 0.9)",
-         [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
-        {"--beta2", "BETA", "of adam, adamw and lamb (default 0.999), and of lion (default 0.99)",
-         [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
-        {"--epsilon", "X", "of adam, adamw (default 1e-8) and lamb (default 1e-6)",
-         [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
-        {"--clip-norm", "X",
-         "largest 2-norm of all gradients together, of a trainer that is compiled with --clip-norm or in fp16",
-         [](Options& o, View n, View v) {
-  o.optimizer.max_norm = number<double>(n, v, 0);
-  if (*o.optimizer.max_norm == 0) throw TrainerError(Exit::usage, std::string(n) + " takes a number above 0");
-         }},
-                    {"--init-scale", "X",
-                     "first factor of the loss's gradient, of a trainer in fp16 (default 65536); it is halved, and the "
-                     "iteration\n"
-                     "skipped, if a gradient is infinite or NaN",
-                     [](Options& o, View n, View v) {
-  o.scaling.initial = number<double>(n, v, 0);
-  if (*o.scaling.initial == 0) throw TrainerError(Exit::usage, std::string(n) + " takes a number above 0");
-                     }},
-    {"--growth-interval", "N", "iterations without a skip after which that factor is doubled (default 2000)",
+    {"", "", "optimization"},
+    {"--lr", "X", "learning rate (default 0.01)",
+     [](Options& o, View n, View v) { o.schedule.rate = number<double>(n, v, 0); }},
+    {"--lr-schedule", "KIND",
+     "the learning rate after the warm-up:\n"
+     "constant  unchanged (default)\n"
+     "step      multiplied by --lr-gamma after every --lr-step iterations\n"
+     "cosine    falls to --lr-min at the end of the run, along half a cosine\n"
+     "linear    falls to --lr-min at the end of the run",
+     [](Options& o, View n, View v) { o.schedule.kind = choice(n, v, kSchedules); }},
+    {"--warmup", "N", "raise the learning rate linearly in the first N iterations (default 0)",
+     [](Options& o, View n, View v) { o.schedule.warmup = number<int64_t>(n, v, 0); }},
+    {"--lr-min", "X", "the last learning rate of cosine and linear (default 0)",
+     [](Options& o, View n, View v) { o.schedule.least = number<double>(n, v, 0); }},
+    {"--lr-step", "N", "iterations between the steps of --lr-schedule step",
+     [](Options& o, View n, View v) { o.schedule.every = number<int64_t>(n, v, 1); }},
+    {"--lr-gamma", "X", "factor of --lr-schedule step (default 0.1)",
+     [](Options& o, View n, View v) { o.schedule.gamma = number<double>(n, v, 0); }},
+    {"--weight-decay", "X", "weight decay (default: as compiled)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--momentum", "X", "of the optimizer momentum (default: as compiled)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--beta1", "BETA", "of adam, adamw, lamb and lion (default 0.9)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--beta2", "BETA", "of adam, adamw and lamb (default 0.999), and of lion (default 0.99)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--epsilon", "X", "of adam, adamw (default 1e-8) and lamb (default 1e-6)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--clip-norm", "X",
+     "largest 2-norm of all gradients together, of a trainer that is compiled with --clip-norm or in fp16",
+     [](Options& o, View n, View v) {
+       o.optimizer.max_norm = number<double>(n, v, 0);
+       if (*o.optimizer.max_norm == 0) throw TrainerError(Exit::usage, std::string(n) + " takes a number above 0");
+     }},
+    {"--init-scale", "X",
+     "initial loss scale of a trainer in fp16 (default 65536). If a gradient is infinite or NaN, the scale\n"
+     "is halved and the iteration skipped",
+     [](Options& o, View n, View v) {
+       o.scaling.initial = number<double>(n, v, 0);
+       if (*o.scaling.initial == 0) throw TrainerError(Exit::usage, std::string(n) + " takes a number above 0");
+     }},
+    {"--growth-interval", "N",
+     "iterations without a skip after which the loss scale is doubled (default 2000)",
      [](Options& o, View n, View v) { o.scaling.growth_interval = number<int64_t>(n, v, 1); }},
     {"--group", "'GLOB:lr=X,weight-decay=X'",
      "settings for the weights whose names match: lr, weight-decay, momentum, beta1, beta2, epsilon.\n"
@@ -251,7 +248,9 @@ constexpr OptionRow kRows[] =
      [](Options& o, View, View v) { o.optimizer.groups.push_back(parse_group(v)); }},
     {"--no-decay-on-norms-and-biases", "",
      "weight decay 0 for weights of at most one dimension and for those named bias",
-     [](Options& o, View, View) { o.optimizer.no_decay_on_norms_and_biases = true; }},
+     [](Options& o, View, View) {
+       o.optimizer.no_decay_on_norms_and_biases = true;
+     }},
     {"--lr-range-test", "LOW:HIGH",
      "find a learning rate: it rises from LOW to HIGH over --steps (default 100), and a table shows the losses;\n"
      "nothing is saved",
@@ -343,7 +342,7 @@ constexpr OptionRow kRows[] =
      [](Options& o, View, View) { o.json = o.quiet = true; }},
     {"--quiet", "", "print errors only (also -q)", [](Options& o, View, View) { o.quiet = true; }},
     {"--help", "", "print this help", [](Options& o, View, View) { o.help = true; }},
-    };
+};
 
 }  // namespace
 
