@@ -119,4 +119,13 @@ Values Executor::values(const Buffers& buffers, TensorId tensor, const TensorTyp
   return load(type.at(samples_), buffers.at(tensor).data());
 }
 
+void run_once(const KernelCall& call, const RunContext& context, std::vector<std::vector<float>>& tensors) {
+  std::vector<std::byte*> addresses;
+  for (std::vector<float>& tensor : tensors) addresses.push_back(reinterpret_cast<std::byte*>(tensor.data()));
+  std::vector<double> workspace(static_cast<size_t>(algorithms_of(call)[0].workspace_bytes) / sizeof(double) + 1);
+  const std::unique_ptr<Kernel> kernel = make_kernel(call, "");
+  kernel->run(context, addresses.data(), reinterpret_cast<std::byte*>(workspace.data()));
+  backend::finish(nullptr);
+}
+
 }  // namespace plimsoll::test

@@ -70,4 +70,7 @@ class Executor {
   std::map<std::string, Built> built_;
 };
 
+// Runs a kernel once on these tensors, which it may change, with the workspace that it reports.
+void run_once(const KernelCall& call, const RunContext& context, std::vector<std::vector<float>>& tensors);
+
 }  // namespace plimsoll::test

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "executor.h"
 #include "runtime/attrs/mixed_label.h"
 #include "runtime/backend.h"
 #include "runtime/kernels.h"
@@ -343,6 +344,72 @@ TEST_CASE("the binary cross entropy is what its formula says, and overflows nowh
     wanted -= (t * std::log(probability) + (1 - t) * std::log(1 - probability)) / 10000;
   }
   CHECK(loss == Approx(wanted).epsilon(1e-5));
+}
+
+TEST_CASE("the scale of the gradient multiplies the gradient of the loss, not the loss, nor that of a term") {
+  const auto run = [](const KernelCall& call, std::vector<std::vector<float>> tensors, double scale) {
+    run_once(call, {.gradient_scale = scale}, tensors);
+    return tensors;
+  };
+  const auto expect =
+      [&](const KernelCall& call, const std::vector<std::vector<float>>& tensors, size_t gradient, float times) {
+    INFO(call.name);
+    const auto plain = run(call, tensors, 1), scaled = run(call, tensors, 64);
+    for (size_t i = 0; i < plain.size(); ++i) {
+      if (i != gradient) {
+        CHECK(plain[i] == scaled[i]);
+        continue;
+      }
+      for (size_t j = 0; j < plain[i].size(); ++j) CHECK(scaled[i][j] == times * plain[i][j]);
+      CHECK(plain[i] != std::vector<float>(plain[i].size(), 0));
+    }
+  };
+  const TensorDesc one = f32({1}), rows = f32({2, 2});
+  expect(
+      {.name = "Mse", .attributes = {{"scale", 0.25}}, .operands = {read(rows), read(rows), write(one), write(rows)}},
+      {{1, 2, 3, 4}, {0, 0, 1, 8}, {0}, {0, 0, 0, 0}}, 3, 64);
+  expect({.name = "BinaryCrossEntropy",
+          .attributes = {{"scale", 0.25}},
+          .operands = {read(rows), read(rows), write(one), write(one), write(rows)}},
+         {{1, 2, 3, 4}, {0, 0, 1, 1}, {0}, {0}, {0, 0, 0, 0}}, 4, 64);
+  expect({.name = "OutputLoss", .operands = {read(one), write(one), write(one)}}, {{3}, {0}, {0}}, 2, 64);
+  for (const char* const name : {"SoftmaxCrossEntropy", "NegativeLogLikelihood"})
+    for (const bool term : {false, true})
+      expect({.name = name,
+              .attributes = {{"scale", 0.5}, {"term", term}},
+              .operands = {read(rows), read(i32({2})), write(one), write(one), write(rows)}},
+             {{-1, -2, -3, -4}, {0, 0}, {0}, {0}, {0, 0, 0, 0}}, 4, term ? 1 : 64);
+}
+
+TEST_CASE("a loss scaled is its gradient scaled: a batch that is not whole is the mean over what it has") {
+  if (!backend::heeds().loss_scale) return;
+  const auto mean = [](double scale, double loss_scale) {
+    const KernelCall call{.name = "Mse",
+                          .attributes = {{"scale", scale}},
+                          .operands = {read(f32({4})), read(f32({4})), write(f32({1})), write(f32({4}))}};
+    std::vector<std::vector<float>> tensors = {{1, 2, 3, 4}, {0, 0, 1, 8}, {0}, {0, 0, 0, 0}};
+    run_once(call, {.loss_scale = loss_scale}, tensors);
+    return tensors;
+  };
+  CHECK(mean(0.25, 1) == mean(0.125, 2));
+  CHECK(mean(0.25, 1)[2][0] == 6.25F);
+  const auto entropy = [](double scale, double loss_scale) {
+    const KernelCall call{
+        .name = "SoftmaxCrossEntropy",
+        .attributes = {{"scale", scale}},
+        .operands = {read(f32({2, 2})), read(i32({2})), write(f32({1})), absent(), write(f32({2, 2}))}};
+    std::vector<std::vector<float>> tensors = {{1, 2, 3, 4}, {0, 0}, {0}, {0}, {0, 0, 0, 0}};
+    std::vector<std::byte*> addresses;
+    for (auto& tensor : tensors) addresses.push_back(reinterpret_cast<std::byte*>(tensor.data()));
+    addresses[3] = nullptr;
+    std::vector<double> workspace(64);
+    const std::unique_ptr<Kernel> kernel = make_kernel(call, "");
+    kernel->run({.loss_scale = loss_scale}, addresses.data(), reinterpret_cast<std::byte*>(workspace.data()));
+    backend::finish(nullptr);
+    return tensors;
+  };
+  CHECK(entropy(0.5, 1) == entropy(0.25, 2));
+  CHECK(entropy(0.5, 1)[2][0] == Approx(1.31326));
 }
 
 }  // namespace plimsoll::test

@@ -75,7 +75,7 @@ TensorDesc bf16(const IntList& dims) { return {.type = DataType::bf16, .dims = d
 
 TEST_CASE("lanes and parts follow from the shape") {
   CHECK(host::lanes_of(7, 1 << 20, 1 << 20) == 7);         // not more than work items
-  CHECK(host::lanes_of(1000, 1 << 20, 1 << 20) == 32);     // few, if the workspace would be large beside the operands
+  CHECK(host::lanes_of(1000, 1 << 20, 1 << 20) == 32);     // the workspace of more would be large beside the operands
   CHECK(host::lanes_of(1000, 1024, 50 * 8 * 1024) == 50);  // an eighth of the operands
   CHECK(host::lanes_of(1000, 1024, int64_t{1} << 40) == host::kManyItems);
   CHECK(host::lanes_of(1000, 0, 0) == host::kManyItems);   // no workspace
