@@ -84,6 +84,10 @@ Result<ImportedForms> import_forms(const ModelRequest& request, bool to_write) {
   PLIMSOLL_ASSIGN(made.model, import_model(request, to_write, first));
   FormsOfParts& forms = made.model.network.forms;
   if (asked == Recurrence::unrolled) forms.clear();
+  if (asked == Recurrence::fused && forms.empty())
+    made.model.notes.push_back(
+        "--recurrence fused changes nothing: only an LSTM with the default activations can be one operator, and the "
+        "model has none");
   if (asked != Recurrence::automatic || forms.empty()) return made;
   PLIMSOLL_ASSIGN(ImportedModel fused, import_model(request, false, Recurrence::fused));
   // The trainer's weights are those of the first.

@@ -100,6 +100,7 @@ done
 # Other activations have one form; so has a policy that does not search.
 for form in unrolled fused auto; do
   expect 0 plimsoll plan other.onnx "${options[@]}" --recurrence $form -o $form.json
+  [[ $form != fused ]] || says "--recurrence fused changes nothing"
   same_plan unrolled.json $form.json || fail "--recurrence $form gives other activations another plan"
 done
 expect 0 plimsoll plan net.onnx "${options[@]}" --policy liveness -o auto.json
