@@ -11,8 +11,7 @@
 
 namespace plimsoll::host {
 
-// As many processors as a large machine has. A kernel that must pay for more work items, with workspace or with
-// additions, stops here.
+// The processors of a large machine. A kernel whose work items cost workspace or additions makes at most this many.
 constexpr int64_t kManyItems = 128;
 
 // Work items that need space for intermediate values run in lanes, each with its part of the workspace. There are no

@@ -84,7 +84,7 @@ inline bool interleave(void* address, int64_t bytes, const std::vector<int>& nod
   int policy = kDefault;
   if (syscall(SYS_get_mempolicy, &policy, nullptr, 0UL, nullptr, 0UL) != 0 || policy != kDefault) return false;
   const std::vector<unsigned long> mask = numa::mask_of(nodes);
-  // The kernel reads one bit fewer than it is told.
+  // mbind reads one bit less than this number.
   const unsigned long bits = 8 * sizeof(unsigned long) * mask.size() + 1;
   return syscall(SYS_mbind, address, static_cast<unsigned long>(bytes), kInterleave, mask.data(), bits, 0U) == 0;
 #else

@@ -7,9 +7,9 @@ Computed from plan.json, not measured. A task with `flops` and `bytes_moved` tak
 
 with F the arithmetic of a core, b the memory bandwidth that one core can use, and B that of the machine. n is the
 number of cores that the task's work items keep busy: i items on n cores take as many turns as i / n rounded up. `fork`
-is the time in which one thread starts and ends a parallel region. Loads of the batch are copied by one thread between
-tasks if the plan has no copies, and otherwise, like offloads and prefetches, by a thread per direction beside them: an
-iteration then takes at least as long as these. Caches are left out: each operand comes from memory.
+is the time in which one thread starts and ends a parallel region. If the plan has no copies, one thread loads the batch
+between tasks. Otherwise one thread per direction runs loads, offloads and prefetches while tasks run, and an iteration
+takes at least as long as either thread. Caches are left out: each operand comes from memory.
 
   plimsoll model resnet50 -o net.onnx && plimsoll plan net.onnx --batch 32 --costs modelled -o plan.json
 
