@@ -18,6 +18,8 @@ grep -q "^plimsoll compile net.onnx --batch 16 --budget 90% --costs modelled -o 
   fail "the first line of --dry-run"
 grep -q "/build/train --data npy:x.npy,y.npy --no-shuffle --epochs 2 --lr 0.05$" out ||
   fail "the third line of --dry-run"
+expect 0 plimsoll train "${plan[@]}" "${run[@]}" --test npy:x.npy,y.npy --dry-run  # the README's name of --eval-data
+grep -q "/build/train .* --test npy:x.npy,y.npy$" out || fail "--test does not reach the trainer"
 [[ $(trainers) -eq 0 ]] || fail "--dry-run makes something"
 
 # A failed build prints its last lines.

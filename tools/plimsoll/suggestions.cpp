@@ -95,14 +95,15 @@ constexpr Called kVerbs[] = {{"", "build", "compile"}, {"", "generate", "compile
                              {"", "zoo", "model"},     {"", "usage", "help"},        {"", "schedule", "plan"},
                              {"", "run", "train"},     {"", "fit", "train"}};
 
-// Options of the trainer with a value, without those that commands also have. "learning-rate" is a common guess.
+// Options of the trainer with a value, without those that commands also have. "test" is its other name of "eval-data",
+// and "learning-rate" a common guess.
 // tests/e2e/keep_best.sh compares the list with a trainer's --help.
 constexpr std::string_view kOfTrainer[] = {
     "beta1", "beta2", "checkpoint", "checkpoint-every", "color-jitter", "cutmix", "data", "early-stop", "ema",
     "epochs", "epsilon", "eval-data", "eval-every", "group", "growth-interval", "html", "init", "init-scale", "keep",
     "keep-best", "last", "learning-rate", "lr", "lr-gamma", "lr-min", "lr-range-test", "lr-schedule", "lr-step",
     "mean", "measure-ranks", "metrics", "mixup", "normalize", "on-nan", "out", "patience", "predict", "resize",
-    "save", "seed", "slack", "spill", "std", "steps", "tensorboard", "trace", "warmup", "workers"};
+    "save", "seed", "slack", "spill", "std", "steps", "tensorboard", "test", "trace", "warmup", "workers"};
 // Options of the trainer without a value.
 constexpr std::string_view kSwitchesOfTrainer[] = {
     "checkpoint-optional", "flip", "no-decay-on-norms-and-biases", "no-graph", "no-overlap", "no-shuffle",
