@@ -1,7 +1,6 @@
 #include "runtime/train/average.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace plimsoll::train {
@@ -30,29 +29,30 @@ WeightAverage::WeightAverage(const Program& program, ParameterPort& port, double
 
 void WeightAverage::start() {
   for (Entry& entry : entries_) {
-    const std::span<const std::byte> weights = port_.fetch(program_.parameters[entry.parameter]);
-    std::memcpy(entry.values.data(), weights.data(), weights.size());
+    auto* const average = reinterpret_cast<std::byte*>(entry.values.data());
+    port_.read(program_.parameters[entry.parameter], [&](int64_t at, std::span<const std::byte> weights) {
+      std::copy(weights.begin(), weights.end(), average + at);
+    });
   }
 }
 
 void WeightAverage::add() {
   const auto rest = static_cast<float>(1 - decay_);
   for (Entry& entry : entries_) {
-    const auto* const weights =
-        reinterpret_cast<const float*>(port_.fetch(program_.parameters[entry.parameter]).data());
-    float* const average = entry.values.data();
-    for (size_t i = 0; i < entry.values.size(); ++i) average[i] += rest * (weights[i] - average[i]);
+    port_.read(program_.parameters[entry.parameter], [&](int64_t at, std::span<const std::byte> bytes) {
+      const auto* const weights = reinterpret_cast<const float*>(bytes.data());
+      float* const average = entry.values.data() + at / bytes_of(DataType::f32);
+      for (size_t i = 0; i < bytes.size() / sizeof(float); ++i) average[i] += rest * (weights[i] - average[i]);
+    });
   }
 }
 
 void WeightAverage::exchange() {
   for (Entry& entry : entries_) {
-    const ProgramParameter& parameter = program_.parameters[entry.parameter];
-    const std::span<const std::byte> weights = port_.fetch(parameter);
-    const std::span<std::byte> room = port_.room(parameter);
-    if (weights.data() != room.data()) std::copy(weights.begin(), weights.end(), room.begin());
-    std::swap_ranges(room.begin(), room.end(), reinterpret_cast<std::byte*>(entry.values.data()));
-    port_.store(parameter);
+    auto* const average = reinterpret_cast<std::byte*>(entry.values.data());
+    port_.update(program_.parameters[entry.parameter], [&](int64_t at, std::span<std::byte> weights) {
+      std::swap_ranges(weights.begin(), weights.end(), average + at);
+    });
   }
 }
 

@@ -158,9 +158,9 @@ void load_parameters(const InputFile& file, const Safetensors& stored, bool stat
                                     [&](const StoredTensor& tensor) { return tensor.name == name; });
     if (found == stored.tensors.end()) refuse("it has no " + name);
     if (found->desc != parameter.in_files()) refuse(name + " has another shape there");
-    const std::span<std::byte> room = port.room(parameter);
-    file.read(found->offset, room.data(), static_cast<int64_t>(room.size()));
-    port.store(parameter);
+    port.write(parameter, [&](int64_t at, std::span<std::byte> values) {
+      file.read(found->offset + at, values.data(), static_cast<int64_t>(values.size()));
+    });
   }
   if (wanted != stored.tensors.size())
     refuse("it has " + counted(static_cast<int64_t>(stored.tensors.size()), "tensor") + " when " +
@@ -175,7 +175,8 @@ void write_parameters(const std::string& path, std::map<std::string, std::string
   CheckpointFile out(path, pulse);
   out.write(safetensors_header(file));
   for (const ProgramParameter& parameter : program.parameters)
-    if (is_state(parameter) == states) out.write(port.fetch(parameter));
+    if (is_state(parameter) == states)
+      port.read(parameter, [&](int64_t, std::span<const std::byte> values) { out.write(values); });
   out.close();
 }
 

@@ -7,21 +7,20 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 #include <utility>
 #include <vector>
 
-#include "runtime/reduced_state.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/error.h"
 #include "runtime/train/initial.h"
-#include "runtime/train/layout.h"
 #include "runtime/train/model_files.h"
 
 namespace plimsoll::train {
 namespace {
 
-float* floats(std::vector<std::byte>& bytes) { return reinterpret_cast<float*>(bytes.data()); }
+std::span<float> floats_in(std::span<std::byte> bytes) {
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
 
 // The text of an existing skeleton at `path`; "" if there is none, or a file too large for one.
 std::string skeleton_at(const std::string& path) {
@@ -44,8 +43,9 @@ void write_with_parameters(const InputFile& from, int64_t bytes, const std::stri
   }
   for (const ProgramParameter& parameter : program.parameters) {
     if (parameter.file_offset < 0) continue;
-    const std::span<const std::byte> values = port.fetch_as_in_file(parameter);
-    out.write(parameter.file_offset, values.data(), static_cast<int64_t>(values.size()));
+    port.read_as_in_file(parameter, [&](int64_t at, std::span<const std::byte> values) {
+      out.write(parameter.file_offset + at, values.data(), static_cast<int64_t>(values.size()));
+    });
   }
   if (!notes.empty())
     out.write(bytes, reinterpret_cast<const std::byte*>(notes.data()), static_cast<int64_t>(notes.size()));
@@ -63,82 +63,11 @@ uint64_t he_seed(const std::string& init) {
 
 }  // namespace
 
-ParameterPort::ParameterPort(const Program& program, const backend::Arena& arena, const backend::HostPool* pool)
-    : arena_(arena), pool_(pool) {
-  int64_t plain = 0, laid_out = 0, stored = 0;
-  for (const ProgramParameter& parameter : program.parameters) {
-    const TensorDesc& desc = parameter.desc;
-    plain = std::max(plain, parameter.in_files().bytes());
-    laid_out = std::max(laid_out, is_reduced(desc.type) ? 4 * desc.padded_elements() : desc.bytes());
-    if (is_reduced(desc.type)) stored = std::max(stored, desc.bytes());
-  }
-  plain_.resize(static_cast<size_t>(plain));
-  laid_out_.resize(static_cast<size_t>(laid_out));
-  stored_.resize(static_cast<size_t>(stored));
-}
-
-// The host pool is host memory or a file.
-void ParameterPort::copy_out(const ProgramParameter& parameter, std::byte* to) const {
-  const int64_t bytes = parameter.desc.bytes();
-  if (!parameter.in_host_pool) backend::copy_out(nullptr, to, arena_.data() + parameter.offset, bytes);
-  else if (const std::byte* const memory = pool_->data())
-    std::memcpy(to, memory + parameter.offset, static_cast<size_t>(bytes));
-  else pool_->fetch(parameter.offset, to, bytes);
-}
-
-void ParameterPort::copy_in(const ProgramParameter& parameter, const std::byte* from) const {
-  const int64_t bytes = parameter.desc.bytes();
-  if (!parameter.in_host_pool) backend::copy_in(nullptr, arena_.data() + parameter.offset, from, bytes);
-  else if (std::byte* const memory = pool_->data())
-    std::memcpy(memory + parameter.offset, from, static_cast<size_t>(bytes));
-  else pool_->store(parameter.offset, from, bytes);
-}
-
-std::span<const std::byte> ParameterPort::fetch(const ProgramParameter& parameter) {
-  const TensorDesc& desc = parameter.desc;
-  const bool plain = desc.layout == Layout::plain;
-  std::vector<std::byte>& there = plain ? plain_ : laid_out_;
-  if (is_reduced(desc.type)) {
-    copy_out(parameter, stored_.data());
-    reduced::to_f32(desc.type, stored_.data(), desc.padded_elements(), floats(there));
-  } else {
-    copy_out(parameter, there.data());
-  }
-  if (!plain) to_plain(desc, floats(laid_out_), floats(plain_));
-  return std::span(plain_).first(static_cast<size_t>(parameter.in_files().bytes()));
-}
-
-std::span<const std::byte> ParameterPort::fetch_as_in_file(const ProgramParameter& parameter) {
-  const std::span<const std::byte> values = fetch(parameter);
-  if (parameter.file_type == FileType::same) return values;
-  if (const std::optional<float> large = too_large_for(parameter.file_type, values))
-    throw TrainerError(Exit::invalid_model,
-                       "'" + std::string(parameter.name) + "' holds " + std::to_string(*large) +
-                           ", and the model's file has it in f16, which ends at 65504: the model is not saved. A "
-                           "checkpoint has it in f32 (--checkpoint)");
-  const std::span<std::byte> in_file = room(parameter).first(static_cast<size_t>(parameter.bytes_in_file()));
-  narrow(parameter.file_type, values, in_file);  // in place
-  return in_file;
-}
-
-std::span<std::byte> ParameterPort::room(const ProgramParameter& parameter) {
-  return std::span(plain_).first(static_cast<size_t>(parameter.in_files().bytes()));
-}
-
-void ParameterPort::store(const ProgramParameter& parameter) {
-  const TensorDesc& desc = parameter.desc;
-  const bool plain = desc.layout == Layout::plain;
-  if (!plain) to_blocked(desc, floats(plain_), floats(laid_out_));
-  std::vector<std::byte>& there = plain ? plain_ : laid_out_;
-  if (is_reduced(desc.type)) reduced::from_f32(desc.type, floats(there), desc.padded_elements(), stored_.data());
-  copy_in(parameter, is_reduced(desc.type) ? stored_.data() : there.data());
-  backend::finish(nullptr);  // the buffers are reused
-}
-
-void read_from_file(const InputFile& file, const ProgramParameter& parameter, std::span<std::byte> values) {
-  file.read(parameter.file_offset, values.data(), parameter.bytes_in_file());
-  if (parameter.file_type == FileType::same) return;
-  widen(parameter.file_type, values.first(static_cast<size_t>(parameter.bytes_in_file())), values);  // in place
+void read_from_file(const InputFile& file, const ProgramParameter& parameter, int64_t at, std::span<std::byte> values) {
+  const FileType type = parameter.file_type;
+  const int64_t bytes = bytes_in_file(type, static_cast<int64_t>(values.size()));
+  file.read(parameter.file_offset + bytes_in_file(type, at), values.data(), bytes);
+  if (type != FileType::same) widen(type, values.first(static_cast<size_t>(bytes)), values);  // in place
 }
 
 Statistics::Statistics(const Program& program, const backend::Arena& arena) {
@@ -162,10 +91,12 @@ void Statistics::restore() {
 const ProgramParameter* find_bad_parameter(const Program& program, ParameterPort& port) {
   for (const ProgramParameter& parameter : program.parameters) {
     if (parameter.in_files().type != DataType::f32 || parameter.role == ParameterRole::frozen) continue;
-    const std::span<const std::byte> values = port.fetch(parameter);
-    const float* const x = reinterpret_cast<const float*>(values.data());
-    if (!std::all_of(x, x + values.size() / sizeof(float), [](float value) { return std::isfinite(value); }))
-      return &parameter;
+    bool finite = true;
+    port.read(parameter, [&](int64_t, std::span<const std::byte> values) {
+      const auto* const x = reinterpret_cast<const float*>(values.data());
+      finite = finite && std::all_of(x, x + values.size() / sizeof(float), [](float one) { return std::isfinite(one); });
+    });
+    if (!finite) return &parameter;
   }
   return nullptr;
 }
@@ -197,12 +128,11 @@ void init_parameters(const Program& program, const std::string& init, const std:
   for (const ProgramParameter& parameter : program.parameters) {
     if (parameter.file_offset < 0) continue;
     const TensorDesc& desc = parameter.desc;
-    const std::span<std::byte> values = port.room(parameter);
-    if (he && parameter.role == ParameterRole::trained && desc.rank() >= 2 && desc.type == DataType::f32)
-      draw_he(parameter.name, desc, seed, reinterpret_cast<float*>(values.data()));
-    else
-      read_from_file(file, parameter, values);
-    port.store(parameter);
+    const bool drawn = he && parameter.role == ParameterRole::trained && desc.rank() >= 2 && desc.type == DataType::f32;
+    port.write(parameter, [&](int64_t at, std::span<std::byte> values) {
+      if (drawn) draw_he(parameter.name, desc, seed, at / bytes_of(DataType::f32), floats_in(values));
+      else read_from_file(file, parameter, at, values);
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-// Copies weights, statistics and optimizer state between the arena (or host pool) and files.
+// Copies weights, statistics and optimizer state between the arena (or host pool) and the model's files.
 #pragma once
 
 #include <span>
@@ -8,37 +8,12 @@
 #include "runtime/backend.h"
 #include "runtime/program.h"
 #include "runtime/train/file.h"
+#include "runtime/train/parameter_port.h"
 
 namespace plimsoll::train {
 
-// Converts between the plain order of files and the layouts of the arena, and optimizer state that is stored in fewer
-// bytes to f32 and back (runtime/reduced_state.h). Its buffers hold the largest parameter, so a save during a run
-// allocates nothing.
-class ParameterPort {
- public:
-  // `pool`: may be null if no parameter resides there.
-  ParameterPort(const Program& program, const backend::Arena& arena, const backend::HostPool* pool);
-
-  // The values in plain order. Valid until the next call.
-  std::span<const std::byte> fetch(const ProgramParameter& parameter);
-  // The same in the element type of the model's file. Throws TrainerError (invalid_model) if a number is too large for
-  // it.
-  std::span<const std::byte> fetch_as_in_file(const ProgramParameter& parameter);
-  // A buffer for values in plain order. store() copies it to the parameter.
-  std::span<std::byte> room(const ProgramParameter& parameter);
-  void store(const ProgramParameter& parameter);
-
- private:
-  void copy_out(const ProgramParameter& parameter, std::byte* to) const;
-  void copy_in(const ProgramParameter& parameter, const std::byte* from) const;
-
-  const backend::Arena& arena_;
-  const backend::HostPool* const pool_;
-  std::vector<std::byte> plain_, laid_out_, stored_;
-};
-
-// Reads a parameter's values from the model's file; `values` are those in memory, in plain order.
-void read_from_file(const InputFile& file, const ProgramParameter& parameter, std::span<std::byte> values);
+// Reads values of a parameter from the model's file; `values` are those in memory from byte `at`, in plain order.
+void read_from_file(const InputFile& file, const ProgramParameter& parameter, int64_t at, std::span<std::byte> values);
 
 // A copy of the running statistics, to restore them after an iteration with bad samples.
 class Statistics {

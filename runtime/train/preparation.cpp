@@ -76,7 +76,7 @@ ClassWeights class_weights_of(const Program& program, const std::string& model_f
       throw TrainerError(Exit::internal,
                          "the class weights of '" + std::string(program.inputs[i].name) + "' are in no file");
     all[i].resize(static_cast<size_t>(found->desc.elements()));
-    read_from_file(open_weights(program, model_file), *found, std::as_writable_bytes(std::span(all[i])));
+    read_from_file(open_weights(program, model_file), *found, 0, std::as_writable_bytes(std::span(all[i])));
   }
   return all;
 }

@@ -8,13 +8,9 @@ namespace plimsoll::train {
 namespace {
 
 void take_over(const ProgramParameter& parameter, ParameterPort& port, Team& team) {
-  const std::span<std::byte> room = port.room(parameter);
-  if (team.speaks()) {
-    const std::span<const std::byte> mine = port.fetch(parameter);
-    if (mine.data() != room.data()) std::copy(mine.begin(), mine.end(), room.begin());
-  }
-  team.broadcast(room.data(), static_cast<int64_t>(room.size()));
-  if (!team.speaks()) port.store(parameter);
+  port.update(parameter, [&](int64_t, std::span<std::byte> values) {
+    team.broadcast(values.data(), static_cast<int64_t>(values.size()));
+  });
 }
 
 }  // namespace

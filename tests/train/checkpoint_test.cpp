@@ -41,18 +41,18 @@ struct Parameters {
         port(program, arena, nullptr) {}
 
   void fill(int value) {
-    for (const ProgramParameter& row : rows) {
-      const auto room = port.room(row);
-      for (size_t i = 0; i < room.size(); ++i) room[i] = static_cast<std::byte>(static_cast<size_t>(value) + 13 * i);
-      port.store(row);
-    }
+    for (const ProgramParameter& row : rows)
+      port.write(row, [&](int64_t at, std::span<std::byte> values) {
+        for (size_t i = 0; i < values.size(); ++i)
+          values[i] = static_cast<std::byte>(static_cast<size_t>(value) + 13 * (static_cast<size_t>(at) + i));
+      });
   }
   std::string bytes() {
     std::string all;
-    for (const ProgramParameter& row : rows) {
-      const auto values = port.fetch(row);
-      all.append(reinterpret_cast<const char*>(values.data()), values.size());
-    }
+    for (const ProgramParameter& row : rows)
+      port.read(row, [&](int64_t, std::span<const std::byte> values) {
+        all.append(reinterpret_cast<const char*>(values.data()), values.size());
+      });
     return all;
   }
 };

@@ -15,7 +15,7 @@ namespace {
 
 std::vector<float> drawn(const std::string& name, const TensorDesc& desc, uint64_t seed) {
   std::vector<float> values(static_cast<size_t>(desc.elements()));
-  train::draw_he(name, desc, seed, values.data());
+  train::draw_he(name, desc, seed, 0, values);
   return values;
 }
 
