@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "runtime/host/cross_entropy_rows.h"
+#include "runtime/host/exponentials.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/math.h"
 #include "runtime/host/real.h"
@@ -104,22 +105,13 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
       for (int64_t c = 0; dx && c < classes_; ++c) dx[c] = 0;
       return {};
     }
-    float largest = x[0];
-    for (int64_t c = 1; c < classes_; ++c) largest = x[c] > largest ? static_cast<float>(x[c]) : largest;
+    const float largest = host::largest_of(x, classes_);
     const bool known = label < classes_;
     const float mine = known ? static_cast<float>(x[label]) : std::numeric_limits<float>::quiet_NaN();
     bool hit = mine == largest;
     for (int64_t c = 0; hit && c < label; ++c) hit = x[c] != largest;  // the first of equal scores is the arg max
 
-    constexpr int64_t kLossLanes = 16;
-    float lanes[kLossLanes] = {};
-    int64_t c = 0;
-    for (; c + kLossLanes <= classes_; c += kLossLanes)
-      for (int64_t l = 0; l < kLossLanes; ++l) lanes[l] += host::exp_of(x[c + l] - largest);
-    for (int64_t l = 0; c < classes_; ++c, ++l) lanes[l] += host::exp_of(x[c] - largest);
-    double sum = 0;
-    for (const float lane : lanes) sum += static_cast<double>(lane);
-
+    const auto sum = host::exponentials(x, classes_, largest, nullptr).template total<double>();
     if (dx) {
       const float factor = static_cast<float>(static_cast<double>(scale_) / sum);
       for (int64_t j = 0; j < classes_; ++j) dx[j] = host::exp_of(x[j] - largest) * factor;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/host/exponentials.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/math.h"
 #include "runtime/host/real.h"
@@ -14,7 +15,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kSoftmaxStretch = 64;  // elements of the inner dimension at a time
-constexpr int64_t kSoftmaxLanes = 16;
+constexpr int64_t kSoftmaxLanes = host::kExponentialLanes;
 
 struct SoftmaxShape {
   int64_t outer, classes, inner, stretches;
@@ -39,25 +40,8 @@ constexpr int64_t kBufferedClasses = 2048;
 // Contiguous classes. Exponentials are stored at `kept` if it is not null.
 template <class T>
 void forward_row(const T* x, T* y, int64_t n, float* kept) {
-  float largest = x[0];
-  for (int64_t c = 1; c < n; ++c) largest = x[c] > largest ? static_cast<float>(x[c]) : largest;
-  largest = finite_or_zero(largest);
-  float lanes[kSoftmaxLanes] = {};
-  int64_t c = 0;
-  for (; c + kSoftmaxLanes <= n; c += kSoftmaxLanes) {
-    for (int64_t l = 0; l < kSoftmaxLanes; ++l) {
-      const float e = host::exp_of(x[c + l] - largest);
-      if (kept) kept[c + l] = e;
-      lanes[l] += e;
-    }
-  }
-  for (int64_t l = 0; c < n; ++c, ++l) {
-    const float e = host::exp_of(x[c] - largest);
-    if (kept) kept[c] = e;
-    lanes[l] += e;
-  }
-  float sum = 0;
-  for (const float lane : lanes) sum += lane;
+  const float largest = finite_or_zero(host::largest_of(x, n));
+  const auto sum = host::exponentials(x, n, largest, kept).template total<float>();
   const float factor = sum == 0 ? 0 : 1.0F / sum;
   if (kept) {
     for (int64_t j = 0; j < n; ++j) y[j] = kept[j] * factor;
