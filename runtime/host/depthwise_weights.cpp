@@ -251,7 +251,7 @@ class DepthwiseKernel final : public Kernel {
 
   void finish(const float* sums, float* dw, float* db) const {
     const int64_t taps = shape_.taps(), all = shape_.blocks * shape_.sums(), block = shape_.block_of_weights;
-    const auto [adds_to_dw, adds_to_db] = shape_.adds;
+    const bool adds_to_dw = shape_.adds[0], adds_to_db = shape_.adds[1];
     add_shares(sums, shape_.parts, all, all, [=, channels = shape_.x.channels](int64_t j, float sum) {
       const int64_t vector = j / kWidest, tap = vector % (taps + 1);
       const int64_t channel = vector / (taps + 1) * kWidest + j % kWidest;
