@@ -8,6 +8,7 @@
 #include "runtime/host/planes.h"
 #include "runtime/host/product_of_tiles.h"
 #include "runtime/host/real.h"
+#include "runtime/host/square.h"
 #include "runtime/host/work_items.h"
 
 namespace plimsoll::host {
@@ -97,12 +98,32 @@ struct Image {
         Lanes::store(to + pixel * kWidest, Lanes::load(at + pixel * block));
       return;
     }
+    int64_t done = 0;
+    if (block == 1 && channel + kWidest <= channels)
+      done = transpose_row(from + offset(sample, channel, row), rows * columns, pixels, to);
     for (int64_t lane = 0; lane < kWidest; ++lane) {
       const bool exists = channel + lane < channels;
       const T* at = from + (exists ? offset(sample, channel + lane, row) : 0);
-      for (int64_t pixel = 0; pixel < pixels; ++pixel)
+      for (int64_t pixel = done; pixel < pixels; ++pixel)
         to[pixel * kWidest + lane] = exists ? static_cast<float>(at[pixel * block]) : 0.0F;
     }
+  }
+
+ private:
+  // As many pixels of a plain row as fill squares; returns their number. `step`: from one channel to the next.
+  template <class T>
+  static int64_t transpose_row(const T* from, int64_t step, int64_t pixels, float* to) {
+    constexpr int kSize = Square<float>::kSize;
+    const int64_t whole = pixels / kSize * kSize;
+    for (int64_t first = 0; first < whole; first += kSize) {
+      for (int lane = 0; lane < kWidest; lane += kSize) {
+        Square<float> square;
+        for (int i = 0; i < kSize; ++i) square.row(i) = Planes<kSize>::load(from + (lane + i) * step + first);
+        square.transpose();
+        for (int i = 0; i < kSize; ++i) Planes<kSize>::store(to + (first + i) * kWidest + lane, square.row(i));
+      }
+    }
+    return whole;
   }
 };
 
