@@ -30,12 +30,21 @@ constexpr int kProductRows = 8, kProductVectors = 2;
 constexpr int kProductRows = 6, kProductVectors = 2;
 #endif
 
-// sum += one · vector, rounded once where the processor can. Stated, because contraction is off for the whole backend.
+// sum += a · b, rounded once where the processor can. Stated, because contraction is off for the whole backend.
+inline void multiply_add(const TileVector& a, const TileVector& b, TileVector& sum) {
+#if defined(__AVX512F__)
+  sum = _mm512_fmadd_ps(a, b, sum);
+#elif defined(__FMA__)
+  sum = _mm256_fmadd_ps(a, b, sum);
+#else
+  sum += a * b;
+#endif
+}
 inline void multiply_add(float one, const TileVector& vector, TileVector& sum) {
 #if defined(__AVX512F__)
-  sum = _mm512_fmadd_ps(_mm512_set1_ps(one), vector, sum);
+  multiply_add(_mm512_set1_ps(one), vector, sum);
 #elif defined(__FMA__)
-  sum = _mm256_fmadd_ps(_mm256_set1_ps(one), vector, sum);
+  multiply_add(_mm256_set1_ps(one), vector, sum);
 #else
   sum += one * vector;
 #endif

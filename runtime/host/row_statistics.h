@@ -3,6 +3,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+
+#include "runtime/host/planes.h"
 
 namespace plimsoll::host {
 
@@ -20,6 +23,24 @@ double row_sum(int64_t n, F f) {
   return sum;
 }
 
+using RowVector = Planes<1>::Vector;
+
+// The same for vectors of a row, which are stated as vectors: term(load, j), where load(p) gives the vector at p. The
+// lanes are added in pairs, and these in pairs.
+template <class Term>
+double vector_sum(int64_t n, Term term) {
+  const RowVector sum = Planes<1>::sum(0, n, term);
+  VectorOf<8>::Type eight;
+  std::memcpy(&eight, &sum, sizeof eight);
+  if constexpr (sizeof sum > sizeof eight) {
+    VectorOf<8>::Type others;
+    std::memcpy(&others, reinterpret_cast<const char*>(&sum) + sizeof eight, sizeof others);
+    eight += others;
+  }
+  return (static_cast<double>(eight[0] + eight[4]) + static_cast<double>(eight[1] + eight[5])) +
+         (static_cast<double>(eight[2] + eight[6]) + static_cast<double>(eight[3] + eight[7]));
+}
+
 struct RowStatistics {
   float mean;
   float inverse_deviation;  // 1 / √(variance + epsilon)
@@ -29,8 +50,12 @@ struct RowStatistics {
 template <bool centered, class T>
 RowStatistics row_statistics(const T* row, int64_t n, double epsilon) {
   const double count = static_cast<double>(n);
-  const float mean = centered ? static_cast<float>(row_sum(n, [=](int64_t j) { return row[j]; }) / count) : 0.0F;
-  const double squares = row_sum(n, [=](int64_t j) { return (row[j] - mean) * (row[j] - mean); });
+  const float mean =
+      centered ? static_cast<float>(vector_sum(n, [=](auto load, int64_t j) { return load(row + j); }) / count) : 0.0F;
+  const double squares = vector_sum(n, [=](auto load, int64_t j) {
+    const RowVector from_mean = load(row + j) - mean;
+    return from_mean * from_mean;
+  });
   return {mean, static_cast<float>(1 / std::sqrt(squares / count + epsilon))};
 }
 

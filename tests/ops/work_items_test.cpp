@@ -1,8 +1,6 @@
 // Kernels whose work is divided by shape: the same bits for any number of threads, in a workspace of the stated size.
 #include "runtime/host/work_items.h"
 
-#include <omp.h>
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
@@ -11,21 +9,10 @@
 #include "narrow_operands.h"
 #include "runtime/backend.h"
 #include "runtime/kernels.h"
+#include "team.h"
 
 namespace plimsoll::test {
 namespace {
-
-// Sets the number of threads until the end of the block.
-class Team {
- public:
-  explicit Team(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
-  ~Team() { omp_set_num_threads(before_); }
-
- private:
-  int before_;
-};
 
 float wave_at(size_t slot, int64_t i) { return std::sin(0.37F * static_cast<float>(i + 1) + static_cast<float>(slot)); }
 

@@ -6,8 +6,10 @@
 //   direct     activations are used in their layout
 //   reordered  copies of them in the workspace, if oneDNN prefers another layout
 //   winograd   3x3 with stride 1, two dimensions; faster, but needs much workspace
+//   depthwise  an own kernel for the weights of depthwise convolutions (runtime/host/depthwise_weights.h)
 #include <algorithm>
 
+#include "runtime/host/depthwise_weights.h"
 #include "runtime/host/primitive_kernel.h"
 #include "runtime/kernels.h"
 #include "runtime/precision.h"
@@ -227,8 +229,11 @@ using Build = BuiltConv (*)(const ConvAttrs&, std::span<const OperandDesc>, cons
 
 struct Offer {
   const char* name;
-  std::unique_ptr<host::PrimitiveKernel> kernel;
+  std::unique_ptr<Kernel> kernel;
+  int64_t workspace_bytes;
 };
+
+constexpr const char* kDepthwise = "depthwise";
 
 // The algorithms for this shape, the default first. The default uses activations in their layout, unless oneDNN has
 // only its reference implementation for that: if blocked channels are combined with plain ones, or groups are narrower
@@ -244,31 +249,36 @@ std::vector<Offer> offers(Build build, const ConvAttrs& attrs, std::span<const O
     }
   };
   std::vector<Offer> found;
+  const auto offer = [&](const Way& way, BuiltConv built) {
+    const int64_t bytes = built.kernel->workspace_bytes();
+    found.push_back({way.name, std::move(built.kernel), bytes});
+  };
   BuiltConv direct = attempt(kDirect);
-  if (direct.kernel && !direct.slow) found.push_back({kDirect.name, std::move(direct.kernel)});
+  if (direct.kernel && !direct.slow) offer(kDirect, std::move(direct));
   BuiltConv reordered = attempt(kReordered);
   const auto differs = [&] {
-    return found.empty() || reordered.kernel->workspace_bytes() != found[0].kernel->workspace_bytes();
+    return found.empty() || reordered.kernel->workspace_bytes() != found[0].workspace_bytes;
   };
-  if (reordered.kernel && !reordered.slow && differs()) found.push_back({kReordered.name, std::move(reordered.kernel)});
+  if (reordered.kernel && !reordered.slow && differs()) offer(kReordered, std::move(reordered));
+  if (build == &backward_weights)
+    if (auto own = host::depthwise_weights(attrs, operands); own.kernel)
+      found.push_back({kDepthwise, std::move(own.kernel), own.workspace_bytes});
   // In bf16 the kernel for f32 on widened operands is faster than the reference implementation (runtime/precision.h).
-  if (found.empty() && direct.kernel && !uses_narrow(operands))
-    found.push_back({kDirect.name, std::move(direct.kernel)});
+  if (found.empty() && direct.kernel && !uses_narrow(operands)) offer(kDirect, std::move(direct));
   if (found.empty()) throw KernelError("oneDNN has no such convolution: " + reason);
   const auto is_ones = [](const IntList& list) {
     return std::all_of(list.begin(), list.end(), [](int64_t item) { return item == 1; });
   };
   if (attrs.group == 1 && attrs.strides.size() == 2 && !uses_narrow(operands) && is_ones(attrs.strides) &&
       is_ones(attrs.dilations))
-    if (BuiltConv winograd = attempt(kWinograd); winograd.kernel)
-      found.push_back({kWinograd.name, std::move(winograd.kernel)});
+    if (BuiltConv winograd = attempt(kWinograd); winograd.kernel) offer(kWinograd, std::move(winograd));
   return found;
 }
 
 std::vector<Algorithm> list(Build build, const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
   std::vector<Algorithm> algorithms;
   for (const Offer& offer : offers(build, attrs, operands))
-    algorithms.push_back({.name = offer.name, .workspace_bytes = offer.kernel->workspace_bytes()});
+    algorithms.push_back({.name = offer.name, .workspace_bytes = offer.workspace_bytes});
   return algorithms;
 }
 
@@ -279,7 +289,9 @@ std::unique_ptr<Kernel> pick(Build build, const ConvAttrs& attrs, std::span<cons
     if (algorithm == way.name)
       return host::made("oneDNN has no '" + std::string(algorithm) + "' for this convolution",
                         [&] { return build(attrs, operands, way).kernel; });
-  throw KernelError("there is no convolution algorithm '" + std::string(algorithm) + "'");
+  if (build == &backward_weights && algorithm == kDepthwise)
+    if (auto own = host::depthwise_weights(attrs, operands); own.kernel) return std::move(own.kernel);
+  throw KernelError("there is no convolution algorithm '" + std::string(algorithm) + "' for this convolution");
 }
 
 }  // namespace

@@ -39,13 +39,14 @@ class LayerNormForwardKernel final : public Kernel {
       const T* from = x + i * n;
       T* to = y + i * n;
       const auto [mean, d] = host::row_statistics<centered>(from, n, epsilon_);
-      if (scale && bias) {
-        for (int64_t j = 0; j < n; ++j) to[j] = (from[j] - mean) * d * scale[j] + bias[j];
-      } else if (scale) {
-        for (int64_t j = 0; j < n; ++j) to[j] = (from[j] - mean) * d * scale[j];
-      } else {
-        for (int64_t j = 0; j < n; ++j) to[j] = (from[j] - mean) * d + (bias ? bias[j] : 0.0F);
-      }
+      const auto put = [&, mean = mean, d = d](auto scaled) {
+        host::Planes<1>::map(to, 0, n,
+                             [=](auto load, int64_t j) { return scaled(load, j, (load(from + j) - mean) * d); });
+      };
+      if (scale && bias) put([=](auto load, int64_t j, auto h) { return h * load(scale + j) + load(bias + j); });
+      else if (scale) put([=](auto load, int64_t j, auto h) { return h * load(scale + j); });
+      else if (bias) put([=](auto load, int64_t j, auto h) { return h + load(bias + j); });
+      else put([](auto, int64_t, auto h) { return h; });
       if (means) means[i] = mean;
       if (deviations) deviations[i] = d;
     }
@@ -97,20 +98,24 @@ class LayerNormBackwardKernel final : public Kernel {
     const T *x = host::in<T>(operands, 0) + i * n, *dy = host::in<T>(operands, 1) + i * n;
     const float* scale = host::in(operands, 2);
     const float mean = centered ? host::in(operands, 3)[i] : 0.0F, d = host::in(operands, 4)[i];
-    if (share)
-      for (int64_t j = 0; j < n; ++j) {
-        share[j] += dy[j] * ((x[j] - mean) * d);
-        share[n + j] += dy[j];
-      }
+    using Rows = host::Planes<1>;
+    const auto h = [=](auto load, int64_t j) { return (load(x + j) - mean) * d; };
+    if (share) {
+      Rows::map(share, 0, n, [=](auto load, int64_t j) { return load(share + j) + load(dy + j) * h(load, j); });
+      Rows::map(share + n, 0, n, [=](auto load, int64_t j) { return load(share + n + j) + load(dy + j); });
+    }
     T* dx = host::out<T>(operands, 5);
     if (!dx) return;
     dx += i * n;
-    const auto g = [=](int64_t j) { return scale ? dy[j] * scale[j] : static_cast<float>(dy[j]); };
-    const double count = static_cast<double>(n);
-    const float middle = centered ? static_cast<float>(host::row_sum(n, g) / count) : 0.0F;
-    const float along =
-        static_cast<float>(host::row_sum(n, [=](int64_t j) { return g(j) * ((x[j] - mean) * d); }) / count);
-    for (int64_t j = 0; j < n; ++j) dx[j] = d * (g(j) - middle - (x[j] - mean) * d * along);
+    const auto gradient = [&](auto g) {  // g = dy · scale
+      const double count = static_cast<double>(n);
+      const float middle = centered ? static_cast<float>(host::vector_sum(n, g) / count) : 0.0F;
+      const float along = static_cast<float>(
+          host::vector_sum(n, [=](auto load, int64_t j) { return g(load, j) * h(load, j); }) / count);
+      Rows::map(dx, 0, n, [=](auto load, int64_t j) { return d * (g(load, j) - middle - h(load, j) * along); });
+    };
+    if (scale) gradient([=](auto load, int64_t j) { return load(dy + j) * load(scale + j); });
+    else gradient([=](auto load, int64_t j) { return load(dy + j); });
   }
 
   int64_t rows_, columns_, chunks_;

@@ -1,8 +1,11 @@
 // Slice {x, y}   SliceBackward {dy, dx}   Transpose {x, y}: the same elements, traversed with other strides. Plain
 // layouts. bf16 is moved as a number of the same width, or converted if the other tensor of a slice is f32 (rows of a
 // table); only f32 accumulates.
+#include <cstring>
+
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/real.h"
+#include "runtime/host/square.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 
@@ -54,11 +57,40 @@ struct Window {
   }
 };
 
-// A loop nest in the order of y. If x and y are contiguous along different axes, tiles of kTile by kTile pass through
-// the first-level cache, so that every cache line is read and written once.
+// y[line, column] = or += x[column, line] for lines [0, lines) and columns [0, columns), in squares where these are
+// whole.
+template <bool Accumulate, class T>
+void transpose_tile(int64_t lines, int64_t columns, T* y, int64_t y_step, const T* x, int64_t x_step) {
+  using Square = host::Square<T>;
+  const int64_t whole_lines = lines / Square::kSize * Square::kSize;
+  const int64_t whole_columns = columns / Square::kSize * Square::kSize;
+  for (int64_t line = 0; line < whole_lines; line += Square::kSize) {
+    for (int64_t column = 0; column < whole_columns; column += Square::kSize) {
+      Square square;
+      square.load(x + column * x_step + line, x_step);
+      square.transpose();
+      for (int i = 0; i < Square::kSize; ++i) {
+        T* const to = y + (line + i) * y_step + column;
+        typename Square::Row row = square.row(i);
+        if constexpr (Accumulate) {
+          typename Square::Row there;
+          std::memcpy(&there, to, sizeof there);
+          row += there;
+        }
+        std::memcpy(to, &row, sizeof row);
+      }
+    }
+  }
+  for (int64_t line = 0; line < lines; ++line)
+    for (int64_t column = line < whole_lines ? whole_columns : 0; column < columns; ++column)
+      put<Accumulate, T>(y[line * y_step + column], x[line + column * x_step]);
+}
+
+// A loop nest in the order of y. If x and y are contiguous along different axes, tiles of a cache line by a cache line
+// pass through the first-level cache, so that every line is read and written once.
 template <bool Accumulate, class T>
 void transpose(const Loops<2>& loops, size_t along, T* y, const T* x) {
-  constexpr int64_t kTile = 16;
+  constexpr int64_t kTile = 64 / sizeof(T);
   const int64_t columns = loops.counts[0], x_step = loops.strides[1][0];
   const int64_t lines = loops.counts[along], y_step = loops.strides[0][along];
   Loops<2> around;
@@ -67,14 +99,11 @@ void transpose(const Loops<2>& loops, size_t along, T* y, const T* x) {
   const int64_t strips = (lines + kTile - 1) / kTile, units = around.count(0) * strips;
 #pragma omp parallel for schedule(static) if (units > 1)
   for (int64_t u = 0; u < units; ++u) {
-    const int64_t first = u % strips * kTile, end = std::min(lines, first + kTile);
-    T* to = y + around.offset(0, u / strips, 0);
-    const T* from = x + around.offset(1, u / strips, 0);
-    for (int64_t c = 0; c < columns; c += kTile) {
-      const int64_t stop = std::min(columns, c + kTile);
-      for (int64_t line = first; line < end; ++line)
-        for (int64_t j = c; j < stop; ++j) put<Accumulate, T>(to[line * y_step + j], from[line + j * x_step]);
-    }
+    const int64_t first = u % strips * kTile, count = std::min(kTile, lines - first);
+    T* to = y + around.offset(0, u / strips, 0) + first * y_step;
+    const T* from = x + around.offset(1, u / strips, 0) + first;
+    for (int64_t c = 0; c < columns; c += kTile)
+      transpose_tile<Accumulate>(count, std::min(kTile, columns - c), to + c, y_step, from + c * x_step, x_step);
   }
 }
 
