@@ -1,5 +1,6 @@
-// Transpose of shapes that fill squares and tiles, and leave remainders, compared element by element.
+// Transpose and Reorder of shapes that fill squares and tiles, and leave remainders, compared element by element.
 #include <catch2/catch.hpp>
+#include <utility>
 #include <vector>
 
 #include "executor.h"
@@ -78,5 +79,30 @@ TEST_CASE("transposed elements: squares, tiles and their remainders") {
     check_transpose<int64_t>(DataType::i64, c.dims, c.perm, false);
   }
 }
+
+#if !defined(PLIMSOLL_CHANNELS_LAST_BACKEND)
+TEST_CASE("images in bf16 and f32 change between plain and blocked layouts") {
+  for (const IntList& dims : {IntList{2, 32, 5, 7}, {1, 48, 7, 7}, {3, 16, 1, 1}, {2, 16, 40, 3}, {2, 64, 16, 16}}) {
+    for (const DataType type : {DataType::bf16, DataType::f32}) {
+      for (const Layout layout : {Layout::nChw16c, Layout::nChw8c}) {
+        INFO(dims[1] << " channels, " << name_of(type) << ", " << name_of(layout));
+        const TensorDesc plain{.type = type, .dims = dims}, blocked{.type = type, .dims = dims, .layout = layout};
+        Values values(static_cast<size_t>(plain.elements()));
+        for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i % 251);  // exact in bf16
+        for (const auto& [from, to] : {std::pair(plain, blocked), std::pair(blocked, plain)}) {
+          const std::vector<OperandDesc> operands = {read(from), write(to)};
+          Buffer x(from.bytes()), y(to.bytes()), workspace(Reorder::algorithms({}, operands)[0].workspace_bytes);
+          store(from, values, x.data());
+          std::byte* const addresses[] = {x.data(), y.data()};
+          Reorder::make({}, operands, "")->run({}, addresses, workspace.data());
+          backend::finish(nullptr);
+          CHECK((x.guards_intact() && y.guards_intact() && workspace.guards_intact()));
+          CHECK(load(to, y.data()) == values);
+        }
+      }
+    }
+  }
+}
+#endif
 
 }  // namespace plimsoll::test
