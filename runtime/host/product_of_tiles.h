@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #endif
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -15,9 +16,20 @@ namespace plimsoll::host {
 
 using TileVector = VectorOf<kWidest>::Type;
 
+// Two adjacent elements along the depth of a product, in bf16; the first one has the lower bits. Tensors in bf16 are
+// read as pairs.
+struct __attribute__((may_alias)) Bf16Pair {
+  uint32_t bits;
+};
+
+// A vector of elements of a right factor: numbers in f32, or pairs.
+template <class Element>
+using TileElements = std::conditional_t<std::is_same_v<Element, float>, TileVector, VectorOf<kWidest>::Bits>;
+
 // The left factor of a product: element (i, l) is at[i * row + l * column].
+template <class Element>
 struct LeftFactor {
-  const float* at;
+  const Element* at;
   int64_t row, column;
 };
 
@@ -50,18 +62,26 @@ inline void multiply_add(float one, const TileVector& vector, TileVector& sum) {
 #endif
 }
 
-// c[i, j] (+)= Σ left(i, l) · b[l, j] for kRows rows and kVectors vectors of columns.
-template <int kRows, int kVectors, bool kAdd>
-void product_in_registers(const LeftFactor& left, const float* b, int64_t b_row, float* c, int64_t c_row,
+#ifdef __AVX512BF16__
+// sum += one's lower half · the lower halves + one's upper half · the upper halves.
+inline void multiply_add(Bf16Pair one, const VectorOf<16>::Bits& pairs, TileVector& sum) {
+  const VectorOf<16>::Bits each = VectorOf<16>::Bits{} + one.bits;
+  sum = _mm512_dpbf16_ps(sum, std::bit_cast<__m512bh>(each), std::bit_cast<__m512bh>(pairs));
+}
+#endif
+
+// c[i, j] (+)= Σ left(i, l) · b[l, j] for kRows rows and kVectors vectors of columns. With pairs, `depth` counts those.
+template <int kRows, int kVectors, bool kAdd, class Element>
+void product_in_registers(const LeftFactor<Element>& left, const Element* b, int64_t b_row, float* c, int64_t c_row,
                           int64_t depth) {
   TileVector sums[kRows][kVectors] = {};
   for (int64_t l = 0; l < depth; ++l) {
-    TileVector right[kVectors];
+    TileElements<Element> right[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) std::memcpy(&right[v], b + l * b_row + v * kWidest, sizeof right[v]);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const float one = left.at[r * left.row + l * left.column];
+      const Element one = left.at[r * left.row + l * left.column];
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) multiply_add(one, right[v], sums[r][v]);
     }
@@ -81,9 +101,9 @@ void product_in_registers(const LeftFactor& left, const float* b, int64_t b_row,
   }
 }
 
-// The same for kRows rows and all columns. b and c have contiguous rows.
-template <int kRows, bool kAdd>
-void product_rows(const LeftFactor& left, const float* b, int64_t b_row, float* c, int64_t c_row, int64_t depth,
+// The same for kRows rows and all columns. b and c have contiguous rows. With pairs, columns are a multiple of 16.
+template <int kRows, bool kAdd, class Element>
+void product_rows(const LeftFactor<Element>& left, const Element* b, int64_t b_row, float* c, int64_t c_row, int64_t depth,
                   int64_t columns) {
   constexpr int64_t kColumns = kProductVectors * kWidest;
   int64_t j = 0;
@@ -91,17 +111,19 @@ void product_rows(const LeftFactor& left, const float* b, int64_t b_row, float* 
     product_in_registers<kRows, kProductVectors, kAdd>(left, b + j, b_row, c + j, c_row, depth);
   for (; j + kWidest <= columns; j += kWidest)
     product_in_registers<kRows, 1, kAdd>(left, b + j, b_row, c + j, c_row, depth);
-  for (; j < columns; ++j) {
-    for (int r = 0; r < kRows; ++r) {
-      float sum = 0;
-      for (int64_t l = 0; l < depth; ++l) sum += left.at[r * left.row + l * left.column] * b[l * b_row + j];
-      c[r * c_row + j] = kAdd ? c[r * c_row + j] + sum : sum;
+  if constexpr (std::is_same_v<Element, float>) {
+    for (; j < columns; ++j) {
+      for (int r = 0; r < kRows; ++r) {
+        float sum = 0;
+        for (int64_t l = 0; l < depth; ++l) sum += left.at[r * left.row + l * left.column] * b[l * b_row + j];
+        c[r * c_row + j] = kAdd ? c[r * c_row + j] + sum : sum;
+      }
     }
   }
 }
 
-template <bool kAdd>
-void product_of_tiles(int64_t rows, LeftFactor left, const float* b, int64_t b_row, float* c, int64_t c_row,
+template <bool kAdd, class Element>
+void product_of_tiles(int64_t rows, LeftFactor<Element> left, const Element* b, int64_t b_row, float* c, int64_t c_row,
                       int64_t depth, int64_t columns) {
   const auto some = [&]<int kRows>(std::integral_constant<int, kRows>) {
     for (; rows >= kRows; rows -= kRows, left.at += kRows * left.row, c += kRows * c_row)

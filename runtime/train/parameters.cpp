@@ -94,7 +94,8 @@ const ProgramParameter* find_bad_parameter(const Program& program, ParameterPort
     bool finite = true;
     port.read(parameter, [&](int64_t, std::span<const std::byte> values) {
       const auto* const x = reinterpret_cast<const float*>(values.data());
-      finite = finite && std::all_of(x, x + values.size() / sizeof(float), [](float one) { return std::isfinite(one); });
+      const auto* const end = x + values.size() / sizeof(float);
+      finite = finite && std::all_of(x, end, [](float one) { return std::isfinite(one); });
     });
     if (!finite) return &parameter;
   }

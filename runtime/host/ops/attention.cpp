@@ -14,15 +14,17 @@
 // the work item's own tile must be transposed, once. In a work item of queries, a tile of scores
 // is therefore stored by key, with adjacent queries; in one of keys, by query.
 //
-// In bf16, tiles of the operands are converted to f32 in the workspace, and results are added up there and rounded
-// once.
+// In bf16, results are added up in f32 in the workspace and rounded once. Operands are multiplied in pairs, or converted
+// to f32 in the workspace (attention_products.h).
 //
 // The work items run in lanes, each with its part of the workspace (runtime/host/work_items.h). A lane takes the next
 // work item when it is free: with causal attention later tiles take longer.
 #include "runtime/attention.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "runtime/host/attention_products.h"
 #include "runtime/host/attention_tiles.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/math.h"
@@ -36,26 +38,10 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kAttentionTile = 64;
+using host::kAttentionTile;
 constexpr int64_t kAttentionVector = 16;  // the scores of a tile are computed for a multiple of these
 
 int64_t attention_tiles(int64_t length) { return (length + kAttentionTile - 1) / kAttentionTile; }
-
-// to[size, 64]: the rows as columns, multiplied by a factor, and zeros up to 64.
-template <class T>
-void turn_tile(const T* from, int64_t rows, int64_t size, float factor, float* to) {
-  for (int64_t d = 0; d < size; ++d) {
-    for (int64_t i = 0; i < rows; ++i) to[d * kAttentionTile + i] = from[i * size + d] * factor;
-    for (int64_t i = rows; i < kAttentionTile; ++i) to[d * kAttentionTile + i] = 0;
-  }
-}
-
-// Elements as f32: where they are, or converted in `space`.
-const float* in_f32(const float* from, int64_t, float*) { return from; }
-const float* in_f32(const Bf16* from, int64_t n, float* space) {
-  for (int64_t i = 0; i < n; ++i) space[i] = from[i];
-  return space;
-}
 
 // Where the elements of a result are added up; put_result() then stores them.
 float* result_in_f32(float* to, float*) { return to; }
@@ -65,10 +51,29 @@ void put_result(const float* made, int64_t n, Bf16* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = made[i];
 }
 
+template <class T>
+int64_t result_floats(int64_t size) {
+  return std::is_same_v<T, float> ? 0 : size * kAttentionTile;
+}
+
+// Hands out the parts of a workspace of floats one after another. An element has the size of a float.
+struct Parts {
+  float* next;
+
+  template <class Element>
+  Element* take(int64_t count) {
+    static_assert(sizeof(Element) == sizeof(float));
+    return reinterpret_cast<Element*>(std::exchange(next, next + count));
+  }
+};
+
 int64_t whole_vectors(int64_t count) { return (count + kAttentionVector - 1) / kAttentionVector * kAttentionVector; }
 
-template <class T>
+template <class Products>
 class AttentionForwardKernel final : public Kernel {
+  using T = typename Products::Operand;
+  using Element = typename Products::Element;
+
  public:
   AttentionForwardKernel(const AttentionAttrs& attrs, std::span<const OperandDesc> operands)
       : attrs_(attrs),
@@ -88,10 +93,10 @@ class AttentionForwardKernel final : public Kernel {
   }
 
  private:
-  // queries [size, 64], scores [64, 64]; in bf16 also a tile of k, of v and of y
+  // queries, scores, and the left factor made of them; tiles of k and v; in bf16 also one of y
   int64_t floats() const {
-    const int64_t tiles = std::is_same_v<T, float> ? 0 : s_.size + 2 * s_.value_size;
-    return (s_.size + kAttentionTile + tiles) * kAttentionTile;
+    return Products::turned_elements(s_.size) + kAttentionTile * kAttentionTile + Products::scores_elements() +
+           Products::rows_elements(s_.size) + Products::rows_elements(s_.value_size) + result_floats<T>(s_.value_size);
   }
   int64_t lane_bytes() const { return floats() * static_cast<int64_t>(sizeof(float)); }
 
@@ -102,13 +107,17 @@ class AttentionForwardKernel final : public Kernel {
     const T* const k = s_.key_row(host::in<T>(operands, 1), sample, s_.key_head(head), 0, s_.size);
     const T* const v = s_.key_row(host::in<T>(operands, 2), sample, s_.key_head(head), 0, value_size);
     const int64_t row = (sample * s_.heads + head) * s_.queries + first;
-    float *const queries = space, *const scores = space + s_.size * kAttentionTile;
-    float* const tile_of_k = scores + kAttentionTile * kAttentionTile;
-    float* const tile_of_v = tile_of_k + s_.size * kAttentionTile;
-    turn_tile(host::in<T>(operands, 0) + row * s_.size, count, s_.size, s_.scale, queries);
+    Parts parts{space};
+    auto* const queries = parts.take<Element>(Products::turned_elements(s_.size));
+    auto* const scores = parts.take<float>(kAttentionTile * kAttentionTile);
+    auto* const factors_of_v = parts.take<Element>(Products::scores_elements());
+    auto* const tile_of_k = parts.take<Element>(Products::rows_elements(s_.size));
+    auto* const tile_of_v = parts.take<Element>(Products::rows_elements(value_size));
+    Products::turn(host::in<T>(operands, 0) + row * s_.size, count, s_.size, Products::factor_of_turned(s_.scale),
+                   queries);
     // y may have the bytes of q, of which this tile is read now.
     T* const target = host::out<T>(operands, 4) + row * value_size;
-    float* const y = result_in_f32(target, tile_of_v + value_size * kAttentionTile);
+    float* const y = result_in_f32(target, parts.take<float>(result_floats<T>(value_size)));
     std::fill_n(y, count * value_size, 0.0F);
 
     float largest[kAttentionTile], base[kAttentionTile], sum[kAttentionTile] = {}, factor[kAttentionTile];
@@ -117,9 +126,9 @@ class AttentionForwardKernel final : public Kernel {
     const int64_t end = s_.end_key(first + count);
     for (int64_t key = s_.first_key(first) / kAttentionTile * kAttentionTile; key < end; key += kAttentionTile) {
       const int64_t keys = std::min(kAttentionTile, s_.keys - key);
-      const float* const some_k = in_f32(k + key * s_.size, keys * s_.size, tile_of_k);
-      host::product_of_tiles<false>(keys, {some_k, s_.size, 1}, queries, kAttentionTile, scores, kAttentionTile,
-                                    s_.size, width);
+      host::product_of_tiles<false>(keys, Products::left(k + key * s_.size, keys, s_.size, tile_of_k), queries,
+                                    kAttentionTile, scores, kAttentionTile, Products::depth(s_.size), width);
+      Products::scale(scores, keys, width, s_.scale);
       s_.hide({sample, head, first, count, key, keys, scores, 1, kAttentionTile}, operands[3]);
       for (int64_t i = 0; i < width; ++i) factor[i] = largest[i];
       for (int64_t j = 0; j < keys; ++j) {
@@ -146,9 +155,9 @@ class AttentionForwardKernel final : public Kernel {
       for (int64_t i = 0; i < count; ++i)
         if (factor[i] != 1)
           for (int64_t e = 0; e < value_size; ++e) y[i * value_size + e] *= factor[i];
-      const float* const some_v = in_f32(v + key * value_size, keys * value_size, tile_of_v);
-      host::product_of_tiles<true>(count, {scores, 1, kAttentionTile}, some_v, value_size, y, value_size, keys,
-                                   value_size);
+      host::product_of_tiles<true>(count, Products::of_scores(scores, keys, width, factors_of_v),
+                                   Products::right(v + key * value_size, keys, value_size, tile_of_v), value_size, y,
+                                   value_size, Products::depth(keys), value_size);
     }
     float* const statistics = host::out(operands, 5);
     for (int64_t i = 0; i < count; ++i) {
@@ -166,8 +175,11 @@ class AttentionForwardKernel final : public Kernel {
   int64_t tiles_, items_, lanes_;
 };
 
-template <class T>
+template <class Products>
 class AttentionBackwardKernel final : public Kernel {
+  using T = typename Products::Operand;
+  using Element = typename Products::Element;
+
  public:
   AttentionBackwardKernel(const AttentionAttrs& attrs, std::span<const OperandDesc> operands)
       : attrs_(attrs),
@@ -203,11 +215,13 @@ class AttentionBackwardKernel final : public Kernel {
   }
 
  private:
-  // Two transposed tiles, [size, 64] and [value_size, 64], and two of scores, [64, 64]; in bf16 also two tiles of
-  // operands and up to two of results.
+  // Two transposed tiles, two of scores, and a left factor made of one; two tiles of operands; in bf16 also up to two of
+  // results.
   int64_t floats() const {
-    const int64_t tiles = std::is_same_v<T, float> ? 1 : 3;
-    return (tiles * (s_.size + s_.value_size) + 2 * kAttentionTile) * kAttentionTile;
+    const auto tiles = [](int64_t size) {
+      return Products::turned_elements(size) + Products::rows_elements(size) + result_floats<T>(size);
+    };
+    return tiles(s_.size) + tiles(s_.value_size) + 2 * kAttentionTile * kAttentionTile + Products::scores_elements();
   }
   int64_t lane_bytes() const { return floats() * static_cast<int64_t>(sizeof(float)); }
 
@@ -218,16 +232,20 @@ class AttentionBackwardKernel final : public Kernel {
                   sample = item / key_tiles_ / s_.key_heads;
     const int64_t key = tile * kAttentionTile, count = std::min(kAttentionTile, s_.keys - key);
     const int64_t size = s_.size, value_size = s_.value_size, width = whole_vectors(count);
-    float* const turned_k = space;
-    float* const turned_v = turned_k + size * kAttentionTile;
-    float* const p = turned_v + value_size * kAttentionTile;
-    float* const ds = p + kAttentionTile * kAttentionTile;
-    float* const tile_of_q = ds + kAttentionTile * kAttentionTile;
-    float* const tile_of_dy = tile_of_q + size * kAttentionTile;
-    float* const tile_of_dk = tile_of_dy + value_size * kAttentionTile;
-    float* const tile_of_dv = tile_of_dk + size * kAttentionTile;
-    turn_tile(s_.key_row(host::in<T>(operands, 1), sample, group, key, size), count, size, s_.scale, turned_k);
-    turn_tile(s_.key_row(host::in<T>(operands, 2), sample, group, key, value_size), count, value_size, 1, turned_v);
+    Parts parts{space};
+    auto* const turned_k = parts.take<Element>(Products::turned_elements(size));
+    auto* const turned_v = parts.take<Element>(Products::turned_elements(value_size));
+    auto* const p = parts.take<float>(kAttentionTile * kAttentionTile);
+    auto* const ds = parts.take<float>(kAttentionTile * kAttentionTile);
+    auto* const factors = parts.take<Element>(Products::scores_elements());
+    auto* const tile_of_q = parts.take<Element>(Products::rows_elements(size));
+    auto* const tile_of_dy = parts.take<Element>(Products::rows_elements(value_size));
+    auto* const tile_of_dk = parts.take<float>(result_floats<T>(size));
+    auto* const tile_of_dv = parts.take<float>(result_floats<T>(value_size));
+    Products::turn(s_.key_row(host::in<T>(operands, 1), sample, group, key, size), count, size,
+                   Products::factor_of_turned(s_.scale), turned_k);
+    Products::turn(s_.key_row(host::in<T>(operands, 2), sample, group, key, value_size), count, value_size, 1,
+                   turned_v);
     const int64_t row = (sample * s_.key_heads + group) * s_.keys + key;
     T* const to_dk = operands[8] ? host::out<T>(operands, 8) + row * size : nullptr;
     T* const to_dv = operands[9] ? host::out<T>(operands, 9) + row * value_size : nullptr;
@@ -240,10 +258,12 @@ class AttentionBackwardKernel final : public Kernel {
       for (int64_t i = s_.first_query(key) / kAttentionTile * kAttentionTile; i < end; i += kAttentionTile) {
         const int64_t rows = std::min(kAttentionTile, s_.queries - i);
         const int64_t at = (sample * s_.heads + head) * s_.queries + i;
-        const float* const q = in_f32(host::in<T>(operands, 0) + at * size, rows * size, tile_of_q);
-        const float* const dy = in_f32(host::in<T>(operands, 6) + at * value_size, rows * value_size, tile_of_dy);
+        const auto q = Products::both(host::in<T>(operands, 0) + at * size, rows, size, tile_of_q);
+        const auto dy = Products::both(host::in<T>(operands, 6) + at * value_size, rows, value_size, tile_of_dy);
         const float* const statistics = host::in(operands, 5) + 2 * at;
-        host::product_of_tiles<false>(rows, {q, size, 1}, turned_k, kAttentionTile, p, kAttentionTile, size, width);
+        host::product_of_tiles<false>(rows, q.left, turned_k, kAttentionTile, p, kAttentionTile,
+                                      Products::depth(size), width);
+        Products::scale(p, rows, width, s_.scale);
         s_.hide({sample, head, i, rows, key, count, p, kAttentionTile, 1}, operands[3]);
         for (int64_t r = 0; r < rows; ++r) {
           const float base = statistics[2 * r], inverse = statistics[2 * r + 1];
@@ -251,24 +271,27 @@ class AttentionBackwardKernel final : public Kernel {
           for (int64_t j = 0; j < width; ++j) of_query[j] = host::exp_of(of_query[j] - base) * inverse;
         }
         if (dk)
-          host::product_of_tiles<false>(rows, {dy, value_size, 1}, turned_v, kAttentionTile, ds, kAttentionTile,
-                                        value_size, width);
+          host::product_of_tiles<false>(rows, dy.left, turned_v, kAttentionTile, ds, kAttentionTile,
+                                        Products::depth(value_size), width);
         for (int64_t r = 0; r < rows; ++r) {
           const float sum = along[at + r];
           float* const of_query = p + r * kAttentionTile;
           float* const slope = ds + r * kAttentionTile;
-          float factors[kAttentionTile];
-          if (dropout.on()) dropout.of_keys(at + r, key, width, factors);
+          float kept[kAttentionTile];
+          if (dropout.on()) dropout.of_keys(at + r, key, width, kept);
           if (dk && dropout.on())
-            for (int64_t j = 0; j < width; ++j) slope[j] *= factors[j];
+            for (int64_t j = 0; j < width; ++j) slope[j] *= kept[j];
           if (dk)
             for (int64_t j = 0; j < width; ++j) slope[j] = of_query[j] * (slope[j] - sum);
           if (dropout.on())
-            for (int64_t j = 0; j < width; ++j) of_query[j] *= factors[j];
+            for (int64_t j = 0; j < width; ++j) of_query[j] *= kept[j];
         }
         if (dv)
-          host::product_of_tiles<true>(count, {p, 1, kAttentionTile}, dy, value_size, dv, value_size, rows, value_size);
-        if (dk) host::product_of_tiles<true>(count, {ds, 1, kAttentionTile}, q, size, dk, size, rows, size);
+          host::product_of_tiles<true>(count, Products::of_scores(p, rows, width, factors), dy.right, value_size, dv,
+                                       value_size, Products::depth(rows), value_size);
+        if (dk)
+          host::product_of_tiles<true>(count, Products::of_scores(ds, rows, width, factors), q.right, size, dk, size,
+                                       Products::depth(rows), size);
       }
     }
     if (dk)
@@ -284,16 +307,18 @@ class AttentionBackwardKernel final : public Kernel {
                   sample = item / query_tiles_ / s_.heads;
     const int64_t first = tile * kAttentionTile, count = std::min(kAttentionTile, s_.queries - first);
     const int64_t size = s_.size, value_size = s_.value_size, width = whole_vectors(count);
-    float* const turned_q = space;
-    float* const turned_dy = turned_q + size * kAttentionTile;
-    float* const p = turned_dy + value_size * kAttentionTile;
-    float* const ds = p + kAttentionTile * kAttentionTile;
+    Parts parts{space};
+    auto* const turned_q = parts.take<Element>(Products::turned_elements(size));
+    auto* const turned_dy = parts.take<Element>(Products::turned_elements(value_size));
+    auto* const p = parts.take<float>(kAttentionTile * kAttentionTile);
+    auto* const ds = parts.take<float>(kAttentionTile * kAttentionTile);
+    auto* const factors = parts.take<Element>(Products::scores_elements());
+    auto* const tile_of_k = parts.take<Element>(Products::rows_elements(size));
+    auto* const tile_of_v = parts.take<Element>(Products::rows_elements(value_size));
+    auto* const tile_of_dq = parts.take<float>(result_floats<T>(size));
     const int64_t row = (sample * s_.heads + head) * s_.queries + first;
-    float* const tile_of_k = ds + kAttentionTile * kAttentionTile;
-    float* const tile_of_v = tile_of_k + size * kAttentionTile;
-    float* const tile_of_dq = tile_of_v + value_size * kAttentionTile;
-    turn_tile(host::in<T>(operands, 0) + row * size, count, size, s_.scale, turned_q);
-    turn_tile(host::in<T>(operands, 6) + row * value_size, count, value_size, 1, turned_dy);
+    Products::turn(host::in<T>(operands, 0) + row * size, count, size, Products::factor_of_turned(s_.scale), turned_q);
+    Products::turn(host::in<T>(operands, 6) + row * value_size, count, value_size, 1, turned_dy);
     T* const to_dq = operands[7] ? host::out<T>(operands, 7) + row * size : nullptr;
     float* const dq = result_in_f32(to_dq, tile_of_dq);
     if (dq) std::fill_n(dq, count * size, 0.0F);
@@ -309,25 +334,29 @@ class AttentionBackwardKernel final : public Kernel {
     const int64_t end = s_.end_key(first + count);
     for (int64_t key = s_.first_key(first) / kAttentionTile * kAttentionTile; key < end; key += kAttentionTile) {
       const int64_t keys = std::min(kAttentionTile, s_.keys - key);
-      const float* const k = in_f32(all_k + key * size, keys * size, tile_of_k);
-      const float* const v = in_f32(all_v + key * value_size, keys * value_size, tile_of_v);
-      host::product_of_tiles<false>(keys, {k, size, 1}, turned_q, kAttentionTile, p, kAttentionTile, size, width);
-      s_.hide({sample, head, first, count, key, keys, p, 1, kAttentionTile}, operands[3]);
-      host::product_of_tiles<false>(keys, {v, value_size, 1}, turned_dy, kAttentionTile, ds, kAttentionTile, value_size,
+      const auto k = Products::both(all_k + key * size, keys, size, tile_of_k);
+      const auto v = Products::left(all_v + key * value_size, keys, value_size, tile_of_v);
+      host::product_of_tiles<false>(keys, k.left, turned_q, kAttentionTile, p, kAttentionTile, Products::depth(size),
                                     width);
+      Products::scale(p, keys, width, s_.scale);
+      s_.hide({sample, head, first, count, key, keys, p, 1, kAttentionTile}, operands[3]);
+      host::product_of_tiles<false>(keys, v, turned_dy, kAttentionTile, ds, kAttentionTile,
+                                    Products::depth(value_size), width);
       for (int64_t j = 0; j < keys; ++j) {
         const float* const of_key = p + j * kAttentionTile;
         float* const slope = ds + j * kAttentionTile;
         if (dropout.on()) {
-          float factors[kAttentionTile];
-          dropout.of_queries(row, key + j, width, factors);
-          for (int64_t i = 0; i < width; ++i) slope[i] *= factors[i];
+          float kept[kAttentionTile];
+          dropout.of_queries(row, key + j, width, kept);
+          for (int64_t i = 0; i < width; ++i) slope[i] *= kept[i];
         }
         for (int64_t i = 0; i < width; ++i)
           slope[i] = host::exp_of(of_key[i] - base[i]) * inverse[i] * (slope[i] - sum[i]);
       }
       if (operands[10]) put_scores(operands[10], row, count, key, keys, ds);
-      if (dq) host::product_of_tiles<true>(count, {ds, 1, kAttentionTile}, k, size, dq, size, keys, size);
+      if (dq)
+        host::product_of_tiles<true>(count, Products::of_scores(ds, keys, width, factors), k.right, size, dq, size,
+                                     Products::depth(keys), size);
     }
     if (dq)
       for (int64_t i = 0; i < count * size; ++i) dq[i] *= s_.scale;
@@ -356,28 +385,28 @@ class AttentionBackwardKernel final : public Kernel {
 }  // namespace
 
 std::vector<Algorithm> AttentionForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::vector<Algorithm> {
-    return {{.workspace_bytes = AttentionForwardKernel<decltype(zero)>(attrs, operands).workspace_bytes()}};
+  return host::by_products(operands[0].tensor, operands[2].tensor, [&](auto products) -> std::vector<Algorithm> {
+    return {{.workspace_bytes = AttentionForwardKernel<decltype(products)>(attrs, operands).workspace_bytes()}};
   });
 }
 
 std::unique_ptr<Kernel> AttentionForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                std::string_view) {
-  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
-    return std::make_unique<AttentionForwardKernel<decltype(zero)>>(attrs, operands);
+  return host::by_products(operands[0].tensor, operands[2].tensor, [&](auto products) -> std::unique_ptr<Kernel> {
+    return std::make_unique<AttentionForwardKernel<decltype(products)>>(attrs, operands);
   });
 }
 
 std::vector<Algorithm> AttentionBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::vector<Algorithm> {
-    return {{.workspace_bytes = AttentionBackwardKernel<decltype(zero)>(attrs, operands).workspace_bytes()}};
+  return host::by_products(operands[0].tensor, operands[2].tensor, [&](auto products) -> std::vector<Algorithm> {
+    return {{.workspace_bytes = AttentionBackwardKernel<decltype(products)>(attrs, operands).workspace_bytes()}};
   });
 }
 
 std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                 std::string_view) {
-  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
-    return std::make_unique<AttentionBackwardKernel<decltype(zero)>>(attrs, operands);
+  return host::by_products(operands[0].tensor, operands[2].tensor, [&](auto products) -> std::unique_ptr<Kernel> {
+    return std::make_unique<AttentionBackwardKernel<decltype(products)>>(attrs, operands);
   });
 }
 
