@@ -19,8 +19,10 @@ bool is_attention(const Task& task) { return task.kernel == "AttentionForward" |
 
 // The steps of a recurrent network depend on each other: each has a product, then a kernel for its elements.
 int64_t launches_of(const Task& task) {
-  if (task.kernel != "LstmForward" && task.kernel != "LstmBackward") return 1;
-  const size_t of_all_steps = task.kernel == "LstmForward" ? 0 : 2;
+  const bool forward = task.kernel == "LstmForward" || task.kernel == "GruForward",
+             backward = task.kernel == "LstmBackward" || task.kernel == "GruBackward";
+  if (!forward && !backward) return 1;
+  const size_t of_all_steps = forward ? 0 : 2;
   return 2 * task.operands[of_all_steps].type.dims[0].value;
 }
 

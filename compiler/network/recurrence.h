@@ -3,7 +3,7 @@
 
 namespace plimsoll {
 
-// How LSTM nodes are computed, if both are possible. The importer makes one form; the driver asks for each.
+// How LSTM and GRU nodes are computed, if both are possible. The importer makes one form; the driver asks for each.
 enum class Recurrence {
   unrolled,   // step by step
   fused,      // all steps of a direction by one operator

@@ -27,7 +27,7 @@ void forward(TaskBuilder& build) {
   build.task({.kernel = "LstmForward",
               .attributes = to_attributes(recurrent_attributes(node, kGates)),
               .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.read_input(3),
-                           write_states(build), build.write_output(1), build.write_output(2),
+                           write_states(build, build.wants_gradient(1)), build.write_output(1), build.write_output(2),
                            trained ? build.write_stash("gates", node.input_type(0)) : Operand{},
                            trained ? build.write_stash("cells", states_of_steps(node)) : Operand{}},
               .in_place = {{0, 7}},
@@ -46,7 +46,8 @@ void backward(TaskBuilder& build) {
                            build.read_gradient(2), dx, build.write_gradient(2), build.write_gradient(3)},
               .in_place = {{2, 7}},
               .flops = flops(node, 15)});
-  give_gradients(build, attributes, dx, dx);
+  give_gradient_of_x(build, dx);
+  give_gradient_of_r(build, attributes, dx);
 }
 
 std::vector<Sample> samples() {

@@ -21,7 +21,7 @@ std::vector<int64_t> every_gate(int64_t gates) {
 
 }  // namespace
 
-Result<std::vector<TensorType>> infer_recurrent(const NodeView& node, int64_t gates, size_t last) {
+Result<std::vector<TensorType>> infer_recurrent(const NodeView& node, int64_t gates, size_t states) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs the gates' inputs and a weight");
   const TensorType &x = node.input_type(0), &r = node.input_type(1);
   const std::string both = to_string(x) + " and a weight " + to_string(r);
@@ -35,11 +35,11 @@ Result<std::vector<TensorType>> infer_recurrent(const NodeView& node, int64_t ga
   if (order != every_gate(gates))
     return node.invalid(fmt::format("its gates are not the numbers from 0 to {} in some order", gates - 1));
   const TensorType state{DataType::f32, {samples_of(node), {size_of(node)}}};
-  for (size_t i = 2; i < node.input_count(); ++i)
+  for (size_t i = 2; i < 2 + states; ++i)
     if (node.has_input(i) && node.input_type(i) != state)
       return node.invalid(
           fmt::format("a first state is {}, expected {}", to_string(node.input_type(i)), to_string(state)));
-  std::vector<TensorType> types(1 + last, state);
+  std::vector<TensorType> types(1 + states, state);
   types[0] = states_of_steps(node);
   return types;
 }
@@ -60,9 +60,9 @@ bool is_trained(const TaskBuilder& build) {
   return trained;
 }
 
-Operand write_states(TaskBuilder& build) {
+Operand write_states(TaskBuilder& build, bool needed) {
   if (build.node().has_output(0)) return build.write_output(0);
-  return build.wants_gradient(1) ? build.write_stash("states", states_of_steps(build.node())) : Operand{};
+  return needed ? build.write_stash("states", states_of_steps(build.node())) : Operand{};
 }
 
 Operand read_states(TaskBuilder& build) {
@@ -76,15 +76,18 @@ Operand write_gradient_of_x(TaskBuilder& build) {
   return own ? build.write_gradient(0) : build.write_scratch("dx", x.type);
 }
 
-void give_gradients(TaskBuilder& build, const RecurrentAttrs& attributes, const Operand& dx, const Operand& slope) {
+void give_gradient_of_x(TaskBuilder& build, const Operand& dx) {
   if (build.node().input(0).kind == ValueKind::parameter) give_summed_gradient(build, 0, as_read(dx));
+}
+
+void give_gradient_of_r(TaskBuilder& build, const RecurrentAttrs& attributes, const Operand& slopes) {
   if (!build.wants_gradient(1)) return;
   const bool parameter = build.node().input(1).kind == ValueKind::parameter;
   build.task({.kernel = "RecurrentWeights",
               .kind = parameter ? TaskKind::backward_weights : TaskKind::backward_data,
               .attributes = to_attributes(attributes),
-              .operands = {as_read(slope), read_states(build), build.read_input(2), build.write_gradient(1)},
-              .flops = flops_per_element(slope.type, 2 * size_of(build.node()))});
+              .operands = {as_read(slopes), read_states(build), build.read_input(2), build.write_gradient(1)},
+              .flops = flops_per_element(slopes.type, 2 * size_of(build.node()))});
 }
 
 Sample recurrent_sample(std::string name, std::vector<int64_t> gates, int64_t steps, int64_t size, size_t states,

@@ -201,12 +201,43 @@ TEST_CASE("an LSTM is one operator for each direction if that is asked for, with
   CHECK_THAT(both.said(fuse), Contains("Gemm 2, LstmSequence 2") && Contains("[5,2,N,2]"));
 
   // Other operators and activations are unrolled, and have no other form.
-  Recurrent other("LSTM", 4);
+  Recurrent other("LSTM", 4), relu("GRU", 3);
   other.texts("activations", {"Sigmoid", "Relu", "Tanh"});
-  for (const Recurrent& one : {other, Recurrent("GRU", 3), Recurrent("RNN", 1)}) {
+  ModelBuilder::integer(*relu.node, "linear_before_reset", 1);
+  relu.texts("activations", {"Sigmoid", "Relu"});
+  for (const Recurrent& one : {other, relu, Recurrent("GRU", 3), Recurrent("RNN", 1)}) {
     CHECK(one.said(fuse) == one.said());
     CHECK(one.build.import(fuse)->network.forms.empty());
   }
+}
+
+TEST_CASE("so is a GRU that resets after the product, with a bias of its own for the product of the state") {
+  const ImportOptions fuse{.batch = 4, .recurrence = Recurrence::fused};
+  Recurrent gru("GRU", 3);
+  ModelBuilder::integer(*gru.node, "linear_before_reset", 1);
+  CHECK(gru.said(fuse) == "Gemm 1, GruSequence 1, Split 1, Transpose 1, [1,N,2]");
+  const auto imported = gru.build.import(fuse);
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(imported->network.forms == FormsOfParts{{"recurrence", "fused"}});
+  const Node* steps = find_node(imported->network, "cell/steps/GruSequence");
+  REQUIRE(steps);
+  REQUIRE(steps->inputs.size() == 4);
+  CHECK_FALSE(steps->inputs[2].valid());
+  CHECK(to_string(imported->network.values[steps->inputs[3]].type.dims) == "[6]");
+  const auto unrolled = gru.build.import();
+  REQUIRE(outcome(unrolled) == "ok");
+  CHECK(unrolled->network.forms == FormsOfParts{{"recurrence", "unrolled"}});
+
+  Recurrent both("GRU", 3, {"x", "w", "r", "b", "", "h0"}, 2);
+  both.text("direction", "bidirectional");
+  ModelBuilder::integer(*both.node, "linear_before_reset", 1);
+  both.build.input("h0", {"2", "N", "2"});
+  both.build.graph().mutable_output(0)->set_name("y");
+  CHECK_THAT(both.said(fuse), Contains("Gemm 2, GruSequence 2") && Contains("[5,2,N,2]"));
+
+  Recurrent plain("GRU", 3, {"x", "w", "r"});
+  ModelBuilder::integer(*plain.node, "linear_before_reset", 1);
+  CHECK(plain.said(fuse) == "Gemm 1, GruSequence 1, Transpose 1, [1,N,2]");
 }
 
 TEST_CASE("activations are those that are named") {

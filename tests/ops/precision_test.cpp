@@ -30,6 +30,9 @@ const std::map<std::string_view, std::string_view> kWithoutForm = {
     {"GridSampleBackward", "rare"},
     {"GridSampleBackwardGrid", "rare"},
     {"GridSampleForward", "rare"},
+    {"GruBackward", "its steps are products of f32"},
+    {"GruForward", "its steps are products of f32"},
+    {"GruInputs", "reads what GruBackward wrote"},
     {"LstmBackward", "its steps are products of f32"},
     {"LstmForward", "its steps are products of f32"},
     {"NegativeLogLikelihood", "of f32, made by LogSoftmax"},
@@ -39,7 +42,7 @@ const std::map<std::string_view, std::string_view> kWithoutForm = {
     {"OutputLoss", "one number"},
     {"RandomMask", "reads nothing"},
     {"RandomNumbers", "reads nothing"},
-    {"RecurrentWeights", "reads what LstmBackward wrote"},
+    {"RecurrentWeights", "reads what the backward of the steps wrote"},
     {"ScatterElements", "adds up in its result"},
     {"TopK", "gives positions"},
 };

@@ -86,6 +86,29 @@ TEST_CASE("convolutions as PyTorch's") {
         Values{4.5, 6.5, 8.5, 6.5, 4.5, 8.5, 12.5, 12.5, 16.5, 7, 13, 15, 17, 19, 23, 23, 27, 31});
 }
 
+TEST_CASE("all steps of an LSTM and of a GRU as PyTorch's") {
+  // nn.LSTM and nn.GRU of two states, whose weight of the inputs is the identity.
+  const auto elements = [](int64_t n, int64_t factor) {
+    Values values;
+    for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<double>(i * factor % 11 - 5) / 10);
+    return values;
+  };
+  const auto sample = [](int64_t gates, const Ints& order, size_t states) {
+    Sample made{
+        .inputs = {{.dims = {{3}, kBatch, {2 * gates}}}, {.dims = {{2 * gates}, {2}}, .kind = ValueKind::parameter}},
+        .attributes = {{"gates", order}}};
+    for (size_t i = 0; i < states; ++i) made.inputs.push_back({.dims = {kBatch, {2}}});
+    return made;
+  };
+  const Values h0 = {0.5, -0.25}, c0 = {1, -0.75};
+  CHECK(distance(Run("LstmSequence", sample(4, {0, 3, 1, 2}, 2), {elements(24, 3), elements(16, 7), h0, c0}).output(),
+                 {0.2095223, -0.3082094, 0.0536775, -0.038897, 0.0147467, 0.0566254}) < 1e-6);
+  Sample gru = sample(3, {1, 0, 2}, 1);
+  gru.inputs.push_back({.dims = {{6}}, .kind = ValueKind::parameter});
+  CHECK(distance(Run("GruSequence", gru, {elements(18, 3), elements(12, 7), h0, elements(6, 4)}).output(),
+                 {0.1546375, -0.1030655, 0.2045539, -0.184573, 0.0957995, 0.2064456}) < 1e-6);
+}
+
 TEST_CASE("volumes as PyTorch's") {
   Values x, w;  // [1, 1, 4, 3, 5] and [1, 1, 2, 2, 3]
   for (int i = 1; i <= 60; ++i) x.push_back(i * 7 % 23);

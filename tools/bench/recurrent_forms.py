@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The two forms of an LSTM beside each other: time of an iteration, arena and minimum, unrolled and fused.
+"""The two forms of an LSTM or GRU beside each other: time of an iteration, arena and minimum, unrolled and fused.
 
 Each network is compiled in both forms, with modelled costs and an unlimited budget. The trainers run in turn, and the
 least time of each counts. By default it is the processor time of one thread, which other programs disturb little.
 
 usage: recurrent_forms.py --plimsoll build/bin/plimsoll [--runtime build] [--work DIR] [--rounds 4] [--only NAME]
+                          [--op LSTM|GRU]
 """
 import argparse
 import json
@@ -18,20 +19,22 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 CLASSES = 10
+GATES = {"LSTM": 4, "GRU": 3}
 # steps, features, size of the state, batch
 NETWORKS = {"small": (50, 32, 64, 16), "medium": (50, 128, 128, 32), "large": (50, 512, 512, 32)}
 
 
-def save(path, steps, features, size):
+def save(path, op, steps, features, size):
+    rows, more = GATES[op] * size, {"linear_before_reset": 1} if op == "GRU" else {}
     chance = np.random.RandomState(3)
     draw = lambda *dims: (chance.uniform(-1, 1, dims) / np.sqrt(size)).astype(np.float32)
-    weights = {"w": draw(1, 4 * size, features), "r": draw(1, 4 * size, size), "b": draw(1, 8 * size),
+    weights = {"w": draw(1, rows, features), "r": draw(1, rows, size), "b": draw(1, 2 * rows),
                "head": draw(size, CLASSES), "rows": np.array([-1, size], np.int64)}
     nodes = [helper.make_node("Transpose", ["x"], ["turned"], perm=[1, 0, 2]),
-             helper.make_node("LSTM", ["turned", "w", "r", "b"], ["", "h"], name="lstm", hidden_size=size),
+             helper.make_node(op, ["turned", "w", "r", "b"], ["", "h"], name="steps", hidden_size=size, **more),
              helper.make_node("Reshape", ["h", "rows"], ["last"]), helper.make_node("MatMul", ["last", "head"], ["y"])]
     value = lambda name, *dims: helper.make_tensor_value_info(name, TensorProto.FLOAT, list(dims))
-    graph = helper.make_graph(nodes, "lstm", [value("x", "N", steps, features)], [value("y", "N", CLASSES)],
+    graph = helper.make_graph(nodes, "g", [value("x", "N", steps, features)], [value("y", "N", CLASSES)],
                               [numpy_helper.from_array(data, name) for name, data in weights.items()])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8), path)
 
@@ -63,6 +66,7 @@ def main():
     parser.add_argument("--work", default=None)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--only", choices=sorted(NETWORKS))
+    parser.add_argument("--op", choices=sorted(GATES), default="LSTM")
     arguments = parser.parse_args()
     arguments.runtime = os.path.abspath(arguments.runtime)
     work = arguments.work or tempfile.mkdtemp()
@@ -71,7 +75,7 @@ def main():
         if arguments.only not in (None, name):
             continue
         model = f"{work}/{name}.onnx"
-        save(model, steps, features, size)
+        save(model, arguments.op, steps, features, size)
         chance = np.random.RandomState(1)
         np.save(f"{work}/{name}.x.npy", chance.randn(batch, steps, features).astype(np.float32))
         np.save(f"{work}/{name}.y.npy", chance.randint(0, CLASSES, batch).astype(np.int32))

@@ -168,7 +168,7 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
                          "in tiles by one kernel, which stores no score matrix, if the pattern is recognized")),
           cl::sub(sub)),
       recurrence(
-          "recurrence", cl::init(Recurrence::automatic), cl::desc("how to compute LSTM nodes"),
+          "recurrence", cl::init(Recurrence::automatic), cl::desc("how to compute LSTM and GRU nodes"),
           cl::values(
               clEnumValN(Recurrence::automatic, "auto",
                          "in the form that is faster within the budget (default); only a policy that searches chooses, "

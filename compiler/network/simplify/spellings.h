@@ -29,7 +29,8 @@
 //   Tile               Expand, if it repeats dimensions of 1
 //   SoftmaxCrossEntropyLoss of probabilities     LogSoftmax, Mul, ReduceSum, ReduceMean, Neg
 //   LSTM, GRU, RNN     unrolled: Gemm over the inputs of several steps; in each step Gemm of the state, Split,
-//                      Sigmoid, Tanh, Mul, Add.  LSTM fused: Gemm over the inputs of all steps, LstmSequence
+//                      Sigmoid, Tanh, Mul, Add.  LSTM, GRU fused: Gemm over the inputs of all steps,
+//                      LstmSequence or GruSequence
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // LSTM, GRU and RNN, unrolled: ONNX's equations, step by step. The product of inputs and W needs no state, so it is
-// computed for several steps at once. Or, if asked, an LSTM as one operator for all steps of a direction.
+// computed for several steps at once. Or, if asked, an LSTM or GRU as one operator for all steps of a direction.
 //
 //   LSTM   i, o, f = σ, c̃ = tanh of x W' + h' R' + Wb + Rb      c = f c' + i c̃                      h = o tanh c
 //   GRU    z, r = σ likewise     h̃ = tanh(x W' + r (h' R' + Rb) + Wb), or (r h') R' + Rb before  h = h̃ + z (h' - h̃)
@@ -90,11 +90,10 @@ class Unrolled {
  private:
   // --- one operator for all steps ---
 
-  // The operator has the activations that every LSTM has by default.
+  // The operators have the default activations, and that of a GRU resets after the product.
   bool can_be_fused() const {
-    const auto is_default = [&](size_t i) { return activations_[i].op == (i % 3 == 0 ? "Sigmoid" : "Tanh"); };
-    bool all = lstm_;
-    for (size_t i = 0; all && i < activations_.size(); ++i) all = is_default(i);
+    bool all = lstm_ || (gru_ && linear_before_reset());
+    for (size_t i = 0; all && i < activations_.size(); ++i) all = activations_[i].op == default_activation(i);
     return all;
   }
 
@@ -110,15 +109,16 @@ class Unrolled {
       w_.enter(part + "steps");
       const std::string product = affine(rows, all.w, all.from_input);
       const std::string apart = w_.write("Reshape", {product}, "shape", {steps_, -1, gates_ * hidden_});
-      w_.write("LstmSequence", {apart, all.r, first[d].h, first[d].c});
+      if (lstm_) w_.write("LstmSequence", {apart, all.r, first[d].h, first[d].c});
+      else w_.write("GruSequence", {apart, all.r, first[d].h, all.from_state});
       Ints gates;
       for (const size_t gate : all.gate) gates.push_back(static_cast<int64_t>(gate));
       w_.set("gates", gates);
       w_.set_integer("reverse", back ? 1 : 0);
-      const std::vector<std::string> made = w_.outputs(3);
+      const std::vector<std::string> made = w_.outputs(lstm_ ? 3 : 2);
       if (w_.wants(0)) sequences.push_back(w_.write("Unsqueeze", {made[0]}, "axes", {1}));
       last_h.push_back(made[1]);
-      last_c.push_back(made[2]);
+      if (lstm_) last_c.push_back(made[2]);
     }
     return finished(sequences, last_h, last_c);
   }
@@ -210,14 +210,17 @@ class Unrolled {
     return read_activations();
   }
 
+  size_t activations_each() const { return lstm_ ? 3 : gru_ ? 2 : 1; }
+  const char* default_activation(size_t i) const {
+    return i % activations_each() == 0 && activations_each() > 1 ? "Sigmoid" : "Tanh";
+  }
+
   // ONNX lists those of all directions, one after the other.
   Status read_activations() {
     static constexpr std::array<std::string_view, 7> kHad = {"Elu",     "HardSigmoid", "LeakyRelu", "Relu",
                                                              "Sigmoid", "Softplus",    "Tanh"};
-    const size_t each = lstm_ ? 3 : gru_ ? 2 : 1;
     const auto* given = find_attribute(w_.node(), "activations");
-    for (size_t i = 0; i < each * directions_; ++i)
-      activations_.push_back({.op = i % each == 0 && each > 1 ? "Sigmoid" : "Tanh"});
+    for (size_t i = 0; i < activations_each() * directions_; ++i) activations_.push_back({.op = default_activation(i)});
     const auto *alpha = find_attribute(w_.node(), "activation_alpha"),
                *beta = find_attribute(w_.node(), "activation_beta");
     if (!given || given->texts().empty()) return {};
@@ -398,7 +401,7 @@ class Unrolled {
   // --- one step ---
 
   std::string activate(size_t direction, size_t which, const std::string& x) {
-    const Activation& activation = activations_[direction * (lstm_ ? 3 : gru_ ? 2 : 1) + which];
+    const Activation& activation = activations_[direction * activations_each() + which];
     const std::string y = w_.write(activation.op.c_str(), {x});
     if (activation.alpha) w_.set_real("alpha", *activation.alpha);
     if (activation.beta) w_.set_real("beta", *activation.beta);
