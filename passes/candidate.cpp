@@ -78,6 +78,11 @@ Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64
   return plan;
 }
 
+Result<Found> found_within(const Candidate& candidate, const Policy& policy, int64_t live_limit) {
+  PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, live_limit));
+  return Found{std::move(plan), &candidate, live_limit, policy};
+}
+
 Result<std::optional<Found>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
                                         const Ceiling& ceiling) {
   Plan plan = empty_plan(candidate);

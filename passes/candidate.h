@@ -30,6 +30,10 @@ struct Found {
   double seconds() const { return plan.summary.iteration_seconds; }
   int64_t arena() const { return plan.summary.arena_bytes; }
   int64_t host_pool() const { return plan.summary.host_pool_bytes; }
+  // Without tensors, tasks and steps: they take hundreds of megabytes for a deep network.
+  Found figures() const {
+    return {.plan = {.summary = plan.summary}, .candidate = candidate, .live_limit = live_limit, .policy = policy};
+  }
 };
 
 // Queries `costs` for the choices and link rates. `graph` must outlive the candidate. Requires 1 <= sub_batch <= batch.
@@ -48,6 +52,9 @@ Context context_of(const Candidate& candidate, const Policy& policy, int64_t liv
 // Runs all passes, or those until the observer stops. `live_limit` is in bytes of live tensors and workspaces.
 Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
                          const PassObserver& observe = {});
+
+// The same, with its inputs.
+Result<Found> found_within(const Candidate& candidate, const Policy& policy, int64_t live_limit);
 
 // The same, but returns nullopt as soon as the plan is known to reach the ceiling. A returned plan may still reach it.
 Result<std::optional<Found>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,

@@ -3,15 +3,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/support/bytes.h"
 
 namespace plimsoll {
 
-const Found& Form::start() const {
+Found& Form::start() {
   const bool whole_batch = planning.sub_batches().front() == planning.request.batch;
   if (whole_batch && unlimited.arena() <= planning.budget_bytes) return unlimited;
-  return minimum.whole.arena() <= planning.budget_bytes ? minimum.whole : minimum.least();
+  return minimum.whole.arena() <= planning.budget_bytes || !minimum.in_slices ? minimum.whole : *minimum.in_slices;
+}
+
+Found take_start(std::span<Form> forms) {
+  Found* start = nullptr;
+  for (Form& form : forms)
+    if (form.fits() && (!start || form.start().seconds() < start->seconds())) start = &form.start();
+  Found taken = std::exchange(*start, start->figures());
+  for (Form& form : forms) {
+    form.unlimited = form.unlimited.figures();
+    form.minimum.whole = form.minimum.whole.figures();
+    if (form.minimum.in_slices) form.minimum.in_slices = form.minimum.in_slices->figures();
+  }
+  return taken;
 }
 
 const Form& least_form(std::span<const Form> forms) {

@@ -18,8 +18,11 @@ struct Form {
   const FormsOfParts& parts() const { return planning.variants.graph().forms; }
   bool fits() const { return planning.fits(minimum.least()); }
   // A plan within the budget, before any search. Before: fits().
-  const Found& start() const;
+  Found& start();
 };
+
+// The fastest start of a form that fits. Of all plans of the forms, only the figures stay. Before: one fits.
+Found take_start(std::span<Form> forms);
 
 // The form with the smallest plan that fits; with the smallest plan, if none does.
 const Form& least_form(std::span<const Form> forms);

@@ -34,13 +34,13 @@ Result<MinimumPlan> minimum_plan_within_pool(const Candidate& candidate, const P
   const auto fits = [&](const Found& each) { return each.host_pool() <= host_budget; };
   for (const search::State& state : std::span(frontier).first(std::min(frontier.size(), kTightest))) {
     if (!bench.evaluate(state.decisions, state.limit).outcome.possible()) continue;
-    PLIMSOLL_ASSIGN(std::optional<Found> plan, plan_below(candidate, with_schedule(policy, bench.trace), state.limit));
-    if (minimum && (!fits(*plan) || (fits(*minimum) && minimum->arena() <= plan->arena()))) continue;
+    PLIMSOLL_ASSIGN(Found plan, found_within(candidate, with_schedule(policy, bench.trace), state.limit));
+    if (minimum && (!fits(plan) || (fits(*minimum) && minimum->arena() <= plan.arena()))) continue;
     minimum = std::move(plan);
   }
   if (!minimum) {
     bench.evaluate(schedule::keep_everything(model), kNoLimit);
-    PLIMSOLL_ASSIGN(minimum, plan_below(candidate, with_schedule(policy, bench.trace), kNoLimit));
+    PLIMSOLL_ASSIGN(minimum, found_within(candidate, with_schedule(policy, bench.trace), kNoLimit));
   }
   return MinimumPlan{std::move(*minimum), search::bound_bytes(model)};
 }
@@ -77,39 +77,43 @@ Result<MinimumPlan> minimum_plan(const Candidate& candidate, const Policy& polic
   const schedule::Model model = ordered_model(candidate, policy);
   search::Workbench bench(model);
   const search::State minimum = search::minimum_schedule(bench);
-  PLIMSOLL_ASSIGN(std::optional<Found> plan, plan_below(candidate, with_schedule(policy, bench.trace), minimum.limit));
-  if (plan->host_pool() > host_budget) return minimum_plan_within_pool(candidate, policy, model, host_budget);
-  return MinimumPlan{std::move(*plan), search::bound_bytes(model)};
+  PLIMSOLL_ASSIGN(Found plan, found_within(candidate, with_schedule(policy, bench.trace), minimum.limit));
+  if (plan.host_pool() > host_budget) return minimum_plan_within_pool(candidate, policy, model, host_budget);
+  return MinimumPlan{std::move(plan), search::bound_bytes(model)};
 }
 
-// The smallest plan of these sub-batches and of `found`. Recipes are only asked for less than `below`.
+// The smallest plan of these sub-batches and `known`, which may be null. Recipes are only asked for less than `below`.
 Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_batches, bool may_split, int64_t below,
-                       std::optional<Found> found = std::nullopt) {
+                       const Found* known = nullptr) {
+  std::optional<Found> found;
+  const Found* least = known;
+  const auto take = [&](Found less) { least = &found.emplace(std::move(less)); };
   int64_t bound = kNoLimit;
   for (const int64_t size : sub_batches) {
-    if (found && found->arena() <= planning.budget_bytes &&
+    if (least && least->arena() <= planning.budget_bytes &&
         planning.deadline.sooner(planning.one_plan_seconds).passed())
       break;
     PLIMSOLL_ASSIGN(const Candidate* candidate, planning.variants.candidate(size));
     PLIMSOLL_ASSIGN(MinimumPlan minimum, minimum_plan(*candidate, planning.policy, planning.host_budget()));
     bound = std::min(bound, minimum.bound_bytes);
     if (!planning.fits_host(minimum.found.host_pool())) {
-      if (found) continue;
-      PLIMSOLL_ASSIGN(found, planning.recipe(planning.policy).unconstrained(size));
+      if (least) continue;
+      PLIMSOLL_ASSIGN(Found unlimited, planning.recipe(planning.policy).unconstrained(size));
+      take(std::move(unlimited));
       continue;
     }
-    if (!found || minimum.found.arena() < found->arena()) found = std::move(minimum.found);
+    if (!least || minimum.found.arena() < least->arena()) take(std::move(minimum.found));
   }
   const std::vector<int64_t> fewest_first(sub_batches.rbegin(), sub_batches.rend());
   for (const Policy& policy : all_policies()) {
-    const Deadline deadline = found->arena() <= planning.budget_bytes ? planning.deadline : Deadline();
-    if (found->arena() <= bound || deadline.passed()) break;
+    const Deadline deadline = least->arena() <= planning.budget_bytes ? planning.deadline : Deadline();
+    if (least->arena() <= bound || deadline.passed()) break;
     if (policy.searches || !policy.share_memory) continue;
     Recipe recipe = planning.recipe(policy, may_split, deadline);
-    PLIMSOLL_ASSIGN(std::optional<Found> less, recipe.minimum_below(std::min(below, found->arena()), fewest_first));
-    if (less) found = std::move(less);
+    PLIMSOLL_ASSIGN(std::optional<Found> less, recipe.minimum_below(std::min(below, least->arena()), fewest_first));
+    if (less) take(std::move(*less));
   }
-  return std::move(*found);
+  return found ? std::move(*found) : *known;
 }
 
 // The same with weights updated in slices. nullopt: none needs less than `below`.
@@ -195,9 +199,8 @@ Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited) {
     return Minimum{.whole = std::move(own)};
   }
   const std::vector<int64_t> sizes = planning.sub_batches(), ends = ends_of(sizes);
-  std::optional<Found> known;
-  if (sizes.front() == planning.request.batch) known = unlimited;
-  PLIMSOLL_ASSIGN(Found whole, least_of(planning, ends, planning.may_split(), kNoLimit, std::move(known)));
+  const Found* const known = sizes.front() == planning.request.batch ? &unlimited : nullptr;
+  PLIMSOLL_ASSIGN(Found whole, least_of(planning, ends, planning.may_split(), kNoLimit, known));
   PLIMSOLL_ASSIGN(std::optional<Found> in_slices, least_in_slices(planning, ends, whole.arena()));
   return Minimum{.whole = std::move(whole), .in_slices = std::move(in_slices)};
 }

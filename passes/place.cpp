@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// `soon`: of each buffer, whether its lifetime ends soon (analysis/mobility.h).
+// `soon`: of each buffer, whether its lifetime ends soon (analysis/mobility.h). Only by_mobility reads it.
 placement::Solution solve_as(PlaceKind kind, const placement::Problem& problem, const std::vector<bool>& soon,
                              const placement::Effort& effort) {
   switch (kind) {
@@ -44,7 +44,9 @@ Status place(Plan& plan, const Context& context) {
   }
 
   const std::vector<size_t> chain = chains_of(plan, find_shared_pairs(plan, context.policy));
-  const std::vector<bool> ends = ends_soon(plan);
+  const std::vector<bool> ends = context.policy.place == PlaceKind::by_mobility
+                                     ? ends_soon(plan)
+                                     : std::vector<bool>(plan.residencies.size(), true);
   placement::Problem problem;
   std::vector<bool> soon;
   std::vector<size_t> buffer_of(plan.residencies.size());

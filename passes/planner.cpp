@@ -99,22 +99,18 @@ Status take_faster_recipes(const Form& form, Found& best) {
 // The best of the search over all forms, and the fastest of the recipes if that is faster. A deadline reserves time for
 // making plans of the schedules found. Each form is searched for plans that are faster than the best so far, so little
 // is done for a form that is slower.
-Result<Found> best_of_search(std::span<const Form> forms) {
+Result<Found> best_of_search(std::span<Form> forms) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const Planning& planning = forms.front().planning;
   const PlanRequest& request = planning.request;
   const std::vector<int64_t> sizes = planning.sub_batches();
   const bool whole_batch = sizes.front() == request.batch;
   if (planning.budget_bytes == kNoLimit && whole_batch && planning.variants.graph().ranks == 1)
-    return forms.front().unlimited;
+    return std::exchange(forms.front().unlimited, forms.front().unlimited.figures());
 
   double one_plan_seconds = 0;
-  std::optional<Found> start;
-  for (const Form& form : forms) {
-    one_plan_seconds = std::max(one_plan_seconds, form.planning.one_plan_seconds);
-    if (form.fits() && (!start || form.start().seconds() < start->seconds())) start = form.start();
-  }
-  Found best = std::move(*start);
+  for (const Form& form : forms) one_plan_seconds = std::max(one_plan_seconds, form.planning.one_plan_seconds);
+  Found best = take_start(forms);
   SelectionLimits limits = {.budget_bytes = planning.budget_bytes,
                             .host_budget_bytes = planning.host_budget(),
                             .threads = request.threads,

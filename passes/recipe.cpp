@@ -79,8 +79,7 @@ Result<Found> Recipe::unconstrained(int64_t sub_batch, OrderKind order) {
   policy.schedule = nullptr;
   if (policy.share_memory) policy.algorithms = AlgorithmKind::fitting;
   PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
-  PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*variant, policy, kNoLimit));
-  return std::move(*found);
+  return found_within(*variant, policy, kNoLimit);
 }
 
 // The result exceeds the budget if nothing helps.
@@ -178,8 +177,7 @@ Result<std::optional<Found>> Recipe::fewest_rounds() {
 
 Result<Found> Recipe::make(int64_t sub_batch, int64_t live_limit) {
   PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
-  PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*variant, policy_, live_limit));
-  return std::move(*found);
+  return found_within(*variant, policy_, live_limit);
 }
 
 Result<Found> Recipe::minimum(const Found& unconstrained) {

@@ -1,6 +1,8 @@
 // Which tensors a step accesses, and how. All passes share this one interpretation of a step.
 #pragma once
 
+#include <algorithm>
+
 #include "compiler/ir/plan.h"
 
 namespace plimsoll {
@@ -17,7 +19,8 @@ void for_each_access(const Plan& plan, const Step& step, Body&& body) {
         for (const TensorId tensor : task.updates) body(tensor, true, true);
       if (step.recompute)
         for (const TensorId tensor : task.remembers) body(tensor, true, false);
-      for (const TensorId tensor : task.written(step.recompute)) body(tensor, false, true);
+      for (const TensorId tensor : task.writes)
+        if (!step.recompute || std::ranges::count(task.remembers, tensor) == 0) body(tensor, false, true);
       break;
     }
     case StepKind::offload: body(step.tensor, true, false); break;

@@ -48,29 +48,23 @@ std::vector<Residency> find_residencies(const Plan& plan, const std::vector<Tens
 
 std::vector<SharedPair> find_shared_pairs(const Plan& plan, const Policy& policy) {
   if (!policy.share_memory || !policy.in_place) return {};
-  // Residencies that end and begin at each step. A step looks only among its own.
-  std::vector<std::vector<size_t>> ending(plan.steps.size()), beginning(plan.steps.size());
-  for (size_t i = 0; i < plan.residencies.size(); ++i) {
-    const Residency& residency = plan.residencies[i];
-    if (residency.first_step >= 0) beginning[static_cast<size_t>(residency.first_step)].push_back(i);
-    if (plan.steps.contains(StepId(residency.last_step))) ending[static_cast<size_t>(residency.last_step)].push_back(i);
-  }
-  const auto find = [&](const std::vector<size_t>& among, TensorId tensor) {
-    return std::find_if(among.begin(), among.end(),
-                        [&](size_t i) { return plan.residencies[i].tensor == tensor; });
-  };
-  std::vector<bool> followed(plan.residencies.size(), false), follows(plan.residencies.size(), false);
+  const std::vector<Residency>& all = plan.residencies;  // in the order of their first steps
+  IdVector<TensorId, int32_t> current(plan.tensors.size(), kNone);
+  std::vector<bool> followed(all.size(), false), follows(all.size(), false);
   std::vector<SharedPair> pairs;
+  size_t next = 0;
   for (const StepId id : ids_of(plan.steps)) {
+    for (; next < all.size() && all[next].first_step <= id.value; ++next)
+      current[all[next].tensor] = static_cast<int32_t>(next);
     const Step& step = plan.steps[id];
     if (step.kind != StepKind::compute) continue;
-    const auto &ends = ending[static_cast<size_t>(id.value)], &begins = beginning[static_cast<size_t>(id.value)];
     for (const Task::InPlace& pair : plan.tasks[step.task].in_place) {
-      const auto read = find(ends, pair.read), written = find(begins, pair.written);
-      if (read == ends.end() || written == begins.end() || followed[*read] || follows[*written]) continue;
-      if (!may_take_over(plan.residencies[*read].bytes, plan.residencies[*written].bytes)) continue;
-      followed[*read] = follows[*written] = true;
-      pairs.push_back({*read, *written, id.value});
+      if (current[pair.read] == kNone || current[pair.written] == kNone) continue;
+      const auto read = static_cast<size_t>(current[pair.read]), written = static_cast<size_t>(current[pair.written]);
+      if (all[read].last_step != id.value || all[written].first_step != id.value) continue;
+      if (followed[read] || follows[written] || !may_take_over(all[read].bytes, all[written].bytes)) continue;
+      followed[read] = follows[written] = true;
+      pairs.push_back({read, written, id.value});
     }
   }
   return pairs;

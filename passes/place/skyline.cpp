@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <queue>
+#include <utility>
 
 namespace plimsoll::placement {
 namespace {
@@ -30,12 +31,17 @@ Skyline::Skyline(const Compact& problem)
   tree_.resize(2 * static_cast<size_t>(leaves_));
 }
 
+Skyline::Node Skyline::lowest_of(const Node& a, const Node& b) {
+  return {std::min(a.rank, b.rank), std::min(a.upper, b.upper)};
+}
+
 void Skyline::remove(uint32_t place) {
   uint32_t node = leaves_ + place;
   tree_[node] = {kNoNode, kNever};
-  for (node /= 2; node > 0; node /= 2)
-    tree_[node] = {std::min(tree_[2 * node].rank, tree_[2 * node + 1].rank),
-                   std::min(tree_[2 * node].upper, tree_[2 * node + 1].upper)};
+  for (node /= 2; node > 0; node /= 2) {
+    const Node before = std::exchange(tree_[node], lowest_of(tree_[2 * node], tree_[2 * node + 1]));
+    if (tree_[node].rank == before.rank && tree_[node].upper == before.upper) return;  // nor does any above it change
+  }
 }
 
 // The lowest rank among the places [first, last) whose item ends by `upper`. Subtrees without a rank below the best so
@@ -72,9 +78,7 @@ std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order) {
   std::fill(tree_.begin(), tree_.end(), Node{kNoNode, kNever});
   for (uint32_t rank = 0; rank < order.size(); ++rank)
     tree_[leaves_ + place_of_[order[rank]]] = {rank, problem_.items[order[rank]].upper};
-  for (uint32_t node = leaves_; node-- > 1;)
-    tree_[node] = {std::min(tree_[2 * node].rank, tree_[2 * node + 1].rank),
-                   std::min(tree_[2 * node].upper, tree_[2 * node + 1].upper)};
+  for (uint32_t node = leaves_; node-- > 1;) tree_[node] = lowest_of(tree_[2 * node], tree_[2 * node + 1]);
 
   const int32_t end = problem_.times - 1;
   using Low = std::pair<int64_t, int32_t>;  // height, begin; outdated entries are skipped

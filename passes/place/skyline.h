@@ -36,6 +36,7 @@ class Skyline {
     int64_t height;
   };
 
+  static Node lowest_of(const Node& a, const Node& b);
   void remove(uint32_t place);
   uint32_t first_within(int32_t lower, int32_t upper);
 
