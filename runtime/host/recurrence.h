@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstring>
+#include <type_traits>
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/repeated_product.h"
@@ -31,6 +32,12 @@ void for_states(const RecurrentShape& s, int64_t samples, Body body) {
 template <class Body>
 void for_samples(const RecurrentShape& s, Body body) {
   for_states(s, s.samples, body);
+}
+
+// body(std::bool_constant), for a choice for which a loop is compiled both ways.
+template <class Body>
+void by_flag(bool flag, Body body) {
+  flag ? body(std::true_type{}) : body(std::false_type{});
 }
 
 // Hands out parts of the workspace, on cache lines.

@@ -42,22 +42,37 @@ class GruForwardKernel final : public Kernel {
   }
 
  private:
+  // A loop for each combination, because gcc does not vectorize one loop with four conditions.
+  void step(const float* x, const float* bias, const float* sums, const float* h, float* to, float* gates,
+            float* recurrent) const {
+    host::by_flag(h, [&](auto has_h) {
+      host::by_flag(bias, [&](auto has_bias) {
+        host::by_flag(gates, [&](auto keeps_gates) {
+          step<has_h, has_bias, keeps_gates>(x, bias, sums, h, to, gates, recurrent);
+        });
+      });
+    });
+  }
+
+  template <bool kHasH, bool kHasBias, bool kKeepsGates>
   void step(const float* x, const float* bias, const float* sums, const float* h, float* to, float* gates,
             float* recurrent) const {
     const int64_t size = s_.size, update = s_.gate[0], reset = s_.gate[1], fresh = s_.gate[2];
     host::for_samples(s_, [=](int64_t state, int64_t row) {
 #pragma omp simd
       for (int64_t j = 0; j < size; ++j) {
-        const auto of_state = [&](int64_t gate) {
-          return (sums ? sums[row + gate + j] : 0.0F) + (bias ? bias[gate + j] : 0.0F);
-        };
-        const float z = host::sigmoid_of(x[row + update + j] + of_state(update)),
-                    r = host::sigmoid_of(x[row + reset + j] + of_state(reset)), s = of_state(fresh),
-                    n = host::tanh_of(x[row + fresh + j] + r * s);
-        to[state + j] = n + z * ((h ? h[state + j] : 0.0F) - n);
-        if (!gates) continue;
-        gates[row + update + j] = z, gates[row + reset + j] = r, gates[row + fresh + j] = n;
-        recurrent[state + j] = s;
+        float of_update = 0, of_reset = 0, s = 0, before = 0;
+        if constexpr (kHasH)
+          of_update = sums[row + update + j], of_reset = sums[row + reset + j], s = sums[row + fresh + j],
+          before = h[state + j];
+        if constexpr (kHasBias) of_update += bias[update + j], of_reset += bias[reset + j], s += bias[fresh + j];
+        const float z = host::sigmoid_of(x[row + update + j] + of_update),
+                    r = host::sigmoid_of(x[row + reset + j] + of_reset), n = host::tanh_of(x[row + fresh + j] + r * s);
+        to[state + j] = n + z * (before - n);
+        if constexpr (kKeepsGates) {
+          gates[row + update + j] = z, gates[row + reset + j] = r, gates[row + fresh + j] = n;
+          recurrent[state + j] = s;
+        }
       }
     });
   }
