@@ -1,6 +1,5 @@
 #include "passes/candidate.h"
 
-#include <memory>
 #include <utility>
 
 #include "compiler/support/bytes.h"
@@ -18,12 +17,6 @@ Context context_of(const TaskGraph& graph, const Choices& choices, const Policy&
                    const LinkRates& links = {}) {
   return {.graph = graph, .choices = choices, .policy = policy, .live_limit = live_limit, .links = links};
 }
-
-// A named type, so that the schedule can be had back (schedule_in).
-struct DecidedSchedule {
-  std::shared_ptr<const schedule::Program> program;
-  schedule::Program operator()(const ScheduleRequest&) const { return *program; }
-};
 
 // A candidate holds one rank's share of the batch; a plan counts the samples of all ranks.
 Plan empty_plan(const TaskGraph& graph, int64_t batch, int64_t sub_batch) {
@@ -59,14 +52,8 @@ Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t b
 
 Policy with_schedule(const Policy& policy, schedule::Trace trace) {
   Policy decided = policy;
-  decided.schedule =
-      DecidedSchedule{std::make_shared<const schedule::Program>(schedule::Program{.trace = std::move(trace)})};
+  decided.decided = std::make_shared<const schedule::Program>(schedule::Program{.trace = std::move(trace)});
   return decided;
-}
-
-const schedule::Trace* schedule_in(const Policy& policy) {
-  const DecidedSchedule* const decided = policy.schedule.target<DecidedSchedule>();
-  return decided ? &decided->program->trace : nullptr;
 }
 
 Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
@@ -93,15 +80,17 @@ Result<std::optional<Found>> plan_below(const Candidate& candidate, const Policy
   return std::optional(Found{std::move(plan), &candidate, live_limit, policy});
 }
 
-Ceiling lower_bounds_of(const Candidate& candidate, const Policy& policy, int64_t live_limit,
-                        const schedule::Model& ordered) {
+LowerBounds lower_bounds_of(const Candidate& candidate, const Policy& policy, int64_t live_limit,
+                            const schedule::Model& ordered) {
   constexpr double kRounding = 1 - 1e-9;  // passes sum the same seconds in another order
-  const schedule::Trace trace =
-      policy.schedule ? policy.schedule({*candidate.graph, ordered, candidate.sub_batch, live_limit}).trace
-                      : ordered.order;
+  std::shared_ptr<const schedule::Program> decided;
+  if (policy.schedule)
+    decided = std::make_shared<const schedule::Program>(
+        policy.schedule({*candidate.graph, ordered, candidate.sub_batch, live_limit}));
+  const schedule::Trace& trace = decided ? decided->trace : ordered.order;
   schedule::Evaluator evaluator(ordered);
   const int64_t bytes = evaluator.measure(trace, limit_of_algorithms(policy, live_limit)).peak_bytes;
-  return {.seconds = kRounding * evaluator.least_seconds(trace), .arena_bytes = bytes};
+  return {.seconds = kRounding * evaluator.least_seconds(trace), .arena_bytes = bytes, .decided = std::move(decided)};
 }
 
 schedule::Model ordered_model(const Candidate& candidate, const Policy& policy) {

@@ -2,6 +2,7 @@
 // rounds and the costs of its tasks.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "passes/context.h"
@@ -41,8 +42,6 @@ Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t b
 
 // The policy that always decides on this schedule.
 Policy with_schedule(const Policy& policy, schedule::Trace trace);
-// That schedule; null: the policy decides in another way.
-const schedule::Trace* schedule_in(const Policy& policy);
 
 // A plan of this candidate before the first pass.
 Plan empty_plan(const Candidate& candidate);
@@ -60,11 +59,18 @@ Result<Found> found_within(const Candidate& candidate, const Policy& policy, int
 Result<std::optional<Found>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
                                         const Ceiling& ceiling = {});
 
-// Lower bounds on the seconds and arena bytes of such a plan, for a policy that does not search. They come from the
-// plan's steps alone, at a fraction of the cost of a plan. `ordered`: the result of ordered_model() for the same
-// arguments.
-Ceiling lower_bounds_of(const Candidate& candidate, const Policy& policy, int64_t live_limit,
-                        const schedule::Model& ordered);
+// Lower bounds on a plan.
+struct LowerBounds {
+  double seconds = 0;
+  int64_t arena_bytes = 0;
+  // The schedule that they come from, so that the policy need not decide again for the plan. Null: no schedule.
+  std::shared_ptr<const schedule::Program> decided = nullptr;
+};
+
+// Those of such a plan, for a policy that does not search. They come from the plan's steps alone, at a fraction of the
+// cost of a plan. `ordered`: the result of ordered_model() for the same arguments.
+LowerBounds lower_bounds_of(const Candidate& candidate, const Policy& policy, int64_t live_limit,
+                            const schedule::Model& ordered);
 
 // The model that schedule searches work on: the candidate, in the policy's order.
 schedule::Model ordered_model(const Candidate& candidate, const Policy& policy);

@@ -24,6 +24,8 @@ namespace {
 
 // The gate: after the passes before this one, lower bounds on the plan's time and bytes are known.
 constexpr std::string_view kGate = "place";
+// A decided schedule replaces what this pass leaves, which then matters to observers alone.
+constexpr std::string_view kReplaced = "order";
 
 constexpr Pass kPasses[] = {
     {"seed_plan", "copy tensors and tasks from the task graph, sized for one sub-batch", seed_plan},
@@ -61,6 +63,7 @@ Result<bool> run(std::span<const Pass> passes, Plan& plan, const Context& contex
                  bool verified) {
   for (const Pass& pass : passes) {
     if (context.ceiling.deadline.passed()) return false;
+    if (pass.name == kReplaced && context.policy.decided && !observe) continue;
     if (pass.name == kGate && reaches(plan, context, context.ceiling)) return false;
     const auto start = std::chrono::steady_clock::now();
     PLIMSOLL_TRY(pass.run(plan, context));

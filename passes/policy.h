@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string_view>
 
 #include "compiler/support/status.h"
@@ -60,9 +61,10 @@ struct Policy {
   bool share_memory = true;  // false: every tensor has its own bytes for the whole round (network-wide)
   bool in_place = true;
   // Decides what is offloaded and what is recomputed, with the functions of schedule/lower.h. A live limit of 0 asks
-  // for minimum memory. Waits that it sets are kept. Null: every tensor stays on the device. A search passes the
-  // schedule that it has found as a policy that returns it (with_schedule in candidate.h).
+  // for minimum memory. Waits that it sets are kept. Null: every tensor stays on the device.
   std::function<schedule::Program(const ScheduleRequest& request)> schedule = nullptr;
+  // A schedule that a search has found; it counts instead of `schedule` (with_schedule in candidate.h).
+  std::shared_ptr<const schedule::Program> decided = nullptr;
   // False: neither the policy nor the choice of algorithms depends on the limit. There is one plan per sub-batch.
   bool heeds_limit = true;
   // The planner searches whole plans, over sub-batches too, and takes another policy's plan if it is faster.

@@ -1,6 +1,7 @@
 #include "passes/recipe.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "passes/tighten.h"
 
@@ -201,16 +202,26 @@ Result<Found> Recipe::minimum(const Found& unconstrained) {
   return minimum;
 }
 
+Result<std::optional<Found>> Recipe::plan_of(std::shared_ptr<const schedule::Program> decided, int64_t sub_batch,
+                                             int64_t live_limit, const Ceiling& ceiling) {
+  Policy policy = policy_;
+  policy.decided = std::move(decided);
+  PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
+  PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*variant, policy, live_limit, ceiling));
+  if (found) found->policy = policy_;
+  return found;
+}
+
 Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::span<const int64_t> sub_batches) {
   std::optional<Found> minimum;
   const auto look_at = [&](int64_t sub_batch, int64_t live_limit) -> Status {
     PLIMSOLL_ASSIGN(const int64_t bound, variants_.bound_bytes(sub_batch, policy_));
     if (bound >= arena_bytes || request_.deadline.passed()) return {};
-    PLIMSOLL_ASSIGN(Ceiling* const known, variants_.known_of(policy_, sub_batch, live_limit));
+    PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, live_limit));
+    auto decided = std::exchange(known->decided, nullptr);
     if (known->arena_bytes >= arena_bytes) return {};
-    PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
     const Ceiling ceiling = {.arena_bytes = arena_bytes, .deadline = request_.deadline};
-    PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*variant, policy_, live_limit, ceiling));
+    PLIMSOLL_ASSIGN(std::optional<Found> found, plan_of(std::move(decided), sub_batch, live_limit, ceiling));
     if (!found && request_.deadline.passed()) return {};  // interrupted: nothing is known
     known->arena_bytes = found ? found->arena() : arena_bytes;
     if (!found || found->arena() >= arena_bytes || !fits_host(*found)) return {};
@@ -251,14 +262,14 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
     return {};
   }
   // Placement is most of the work, so plans known to need or take too much are not placed.
-  PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
   const auto look_at = [&](int64_t limit, int64_t most_live) -> Status {
-    PLIMSOLL_ASSIGN(Ceiling* const ceiling, variants_.known_of(policy_, sub_batch, limit));
-    Ceiling& known = *ceiling;
+    PLIMSOLL_ASSIGN(LowerBounds* const bounds, variants_.known_of(policy_, sub_batch, limit));
+    LowerBounds& known = *bounds;
+    auto decided = std::exchange(known.decided, nullptr);
     if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes || request_.deadline.passed())
       return {};
-    PLIMSOLL_ASSIGN(std::optional<Found> found,
-                    plan_below(*variant, policy_, limit, {.seconds = interesting_, .deadline = request_.deadline}));
+    const Ceiling ceiling = {.seconds = interesting_, .deadline = request_.deadline};
+    PLIMSOLL_ASSIGN(std::optional<Found> found, plan_of(std::move(decided), sub_batch, limit, ceiling));
     if (!found && request_.deadline.passed()) return {};  // interrupted: nothing is known
     if (!found) {
       known.seconds = interesting_;

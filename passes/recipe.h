@@ -62,6 +62,9 @@ class Recipe {
   Result<std::optional<Found>> fit_schedule(int64_t sub_batch);
   Result<std::optional<Found>> fewest_rounds();
   Status take_faster(int64_t sub_batch, std::optional<Found>& best);
+  // The plan with this schedule of the policy. Null: the policy decides now.
+  Result<std::optional<Found>> plan_of(std::shared_ptr<const schedule::Program> decided, int64_t sub_batch,
+                                       int64_t live_limit, const Ceiling& ceiling);
   int64_t first_sub_batch() const { return request_.sub_batch == 0 ? variants_.batch() : request_.sub_batch; }
   bool fits_host(const Found& found) const { return found.host_pool() <= request_.host_budget_bytes; }
   bool fits(const Found& found) const { return found.arena() <= request_.budget_bytes && fits_host(found); }

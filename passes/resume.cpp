@@ -121,12 +121,11 @@ UnfinishedPlan unfinished_of(const Found& found, const SearchFigures& figures) {
                       .algorithms = word_of(kAlgorithmWords, found.policy.algorithms),
                       .live_limit = found.live_limit == kNoLimit ? -1 : found.live_limit,
                       .figures = figures};
-  const schedule::Trace* const searched = schedule_in(found.policy);
-  made.source = searched                ? ScheduleSource::searched
+  made.source = found.policy.decided    ? ScheduleSource::searched
                 : found.policy.schedule ? ScheduleSource::policy
                                         : ScheduleSource::none;
-  if (!searched) return made;
-  for (const schedule::Op& op : *searched) {
+  if (!found.policy.decided) return made;
+  for (const schedule::Op& op : found.policy.decided->trace) {
     Step step{.kind = op.kind, .recompute = op.again};
     if (op.kind == StepKind::compute) step.task = TaskId(op.id);
     else step.tensor = TensorId(op.id);

@@ -91,7 +91,7 @@ Result<int64_t> Variants::bound_bytes(int64_t sub_batch, const Policy& policy) {
 }
 
 // With several ranks the order may depend on the limit, so nothing is known before a plan is made.
-Result<Ceiling*> Variants::known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit) {
+Result<LowerBounds*> Variants::known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit) {
   const std::tuple key(policy.name, sub_batch, live_limit);
   PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
   PLIMSOLL_ASSIGN(const Ordered* ordered, this->ordered(sub_batch, policy));
@@ -99,10 +99,10 @@ Result<Ceiling*> Variants::known_of(const Policy& policy, int64_t sub_batch, int
     const std::lock_guard lock(mutex_);
     if (const auto known = known_.find(key); known != known_.end()) return &known->second;
   }
-  Ceiling made{.seconds = 0, .arena_bytes = 0};
+  LowerBounds made;
   if (graph_.ranks == 1) made = lower_bounds_of(*variant, policy, live_limit, ordered->model);
   const std::lock_guard lock(mutex_);
-  return &known_.try_emplace(key, made).first->second;
+  return &known_.try_emplace(key, std::move(made)).first->second;
 }
 
 double ideal_seconds(const Candidate& candidate) {

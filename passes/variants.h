@@ -45,9 +45,9 @@ class Variants {
   Result<double> bound_seconds(int64_t sub_batch, const Policy& policy, int64_t limit);
   // Lower bound in bytes for every plan of this split in that order with its weights on the device.
   Result<int64_t> bound_bytes(int64_t sub_batch, const Policy& policy);
-  // Cached lower bounds on the seconds and bytes of a policy's plan within a limit. They come from its steps alone, or
-  // from an attempt that stopped early. Only for policies that do not search.
-  Result<Ceiling*> known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit);
+  // Cached lower bounds on a policy's plan within a limit. They come from its steps alone, or from an attempt that
+  // stopped early. Only for policies that do not search.
+  Result<LowerBounds*> known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit);
 
  private:
   TaskGraph graph_;
@@ -61,7 +61,7 @@ class Variants {
   Result<Ordered*> ordered(int64_t sub_batch, const Policy& policy);
 
   std::map<std::pair<int64_t, OrderKind>, std::unique_ptr<Ordered>> ordered_;  // for policies that do not search
-  std::map<std::tuple<std::string_view, int64_t, int64_t>, Ceiling> known_;
+  std::map<std::tuple<std::string_view, int64_t, int64_t>, LowerBounds> known_;
 };
 
 // The sum of the fastest times of all tasks: a lower bound for any plan of this split.

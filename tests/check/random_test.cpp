@@ -117,7 +117,7 @@ TEST_CASE("what a policy's steps alone say of its plan, the plan neither needs l
       const int64_t bound = search::bound_bytes(ordered);
       for (const int64_t limit : {kNoLimit, int64_t{0}, int64_t{200'000}}) {
         CAPTURE(seed, policy.name, limit);
-        const Ceiling least = lower_bounds_of(*candidate, policy, limit, ordered);
+        const LowerBounds least = lower_bounds_of(*candidate, policy, limit, ordered);
         const auto plan = plan_within(*candidate, policy, limit);
         REQUIRE(plan.ok());
         CHECK(least.arena_bytes <= plan->summary.arena_bytes);
