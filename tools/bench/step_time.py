@@ -65,8 +65,10 @@ def build_trainer(args, name, network, precision):
     shutil.rmtree(trainer, ignore_errors=True)
     # On the host, what is offloaded is still in the process: only recomputation makes that smaller.
     limits = [] if args.budget is None else ["--budget", args.budget, "--host-budget", "0"]
+    state = [] if args.optimizer_state == "fp32" else ["--optimizer-state", args.optimizer_state]
     run([args.plimsoll, "compile", f"{directory}/net.onnx", "--batch", network.batch, "--precision", precision, *limits,
-         "--threads", args.threads, "--assume", "trainable", "-o", trainer, "-q", *network.flags, *args.compile_option])
+         *state, "--threads", args.threads, "--assume", "trainable", "-o", trainer, "-q", *network.flags,
+         *args.compile_option])
     run(["cmake", "-S", trainer, "-B", f"{trainer}/build", *args.cmake_option])
     run(["cmake", "--build", f"{trainer}/build", "-j", os.cpu_count()])
     return trainer
@@ -111,8 +113,9 @@ def measure(args, name, precision):
             results[side].append(our_step(args, trainer, network) if side == "ours" else
                                  torch_step(args, name, precision, side))
     limited = "" if args.budget is None else f", in {args.budget} by recomputation"
+    reduced = "" if args.optimizer_state == "fp32" else f", our AdamW's state in {args.optimizer_state}"
     return {
-        "title": network.title + limited, "batch": network.batch, "precision": precision,
+        "title": network.title + limited + reduced, "batch": network.batch, "precision": precision,
         "ms": {side: 1e3 * statistics.median(t for turn in turns for t in turn["times"])
                for side, turns in results.items()},
         "mib": {side: max(turn["rss"] for turn in turns) / 2**20 for side, turns in results.items()},
@@ -171,6 +174,8 @@ def main():
     parser.add_argument("--networks", help="default: all")
     parser.add_argument("--precisions", default="fp32,bf16")
     parser.add_argument("--budget", help="of our arena, for rows of their own; default: unlimited")
+    parser.add_argument("--optimizer-state", choices=("fp32", "bf16", "int8"), default="fp32",
+                        help="of our optimizer, for rows of their own; PyTorch's is in fp32")
     parser.add_argument("--modes", default="", help="of PyTorch; default: all")
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=2)
@@ -188,6 +193,7 @@ def main():
     for name in names:
         for precision in args.precisions.split(","):
             key = f"{name} {precision}" + ("" if args.budget is None else f" {args.budget}")
+            key += "" if args.optimizer_state == "fp32" else f" {args.optimizer_state} state"
             rows[key] = measure(args, name, precision)
             print(line_of(rows[key]), flush=True)
             with open(kept + ".new", "w") as file:
