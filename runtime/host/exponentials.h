@@ -1,44 +1,50 @@
-// Exponentials of a row of scores, in 16 lanes so that the compiler vectorizes the loops: it may not change the order
-// of a sum, nor of a maximum, itself.
+// Exponentials of a row of scores, and their sum. Maxima and sums are stated as vectors: the compiler may not change
+// their order itself.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <limits>
+#include <cstring>
 
 #include "runtime/host/math.h"
+#include "runtime/host/planes.h"
 
 namespace plimsoll::host {
-
-inline constexpr int64_t kExponentialLanes = 16;
 
 // NaN if the first element is; NaN elsewhere is passed over. Before: n >= 1.
 template <class T>
 float largest_of(const T* x, int64_t n) {
-  float lanes[kExponentialLanes];
-  for (float& lane : lanes) lane = x[0];
+  using Vectors = Planes<1>;
+  const float first = x[0];
+  typename Vectors::Vector all[4];
+  for (auto& one : all) one = typename Vectors::Vector{} + first;
+  const auto take = [&](int64_t at, size_t i) {
+    const auto here = Vectors::load(x + at);
+    all[i] = here > all[i] ? here : all[i];
+  };
   int64_t c = 0;
-  for (; c + kExponentialLanes <= n; c += kExponentialLanes)
-    for (int64_t l = 0; l < kExponentialLanes; ++l) {
-      const float value = x[c + l];
-      lanes[l] = value > lanes[l] ? value : lanes[l];
-    }
-  for (int64_t l = 0; c < n; ++c, ++l) {
-    const float value = x[c];
-    lanes[l] = value > lanes[l] ? value : lanes[l];
+  for (; c + 4 * kWidest <= n; c += 4 * kWidest) {
+    take(c, 0);
+    take(c + kWidest, 1);
+    take(c + 2 * kWidest, 2);
+    take(c + 3 * kWidest, 3);
   }
-  float largest = lanes[0];
-  for (const float lane : lanes) largest = lane > largest ? lane : largest;
+  for (; c + kWidest <= n; c += kWidest) take(c, 0);
+  for (size_t i = 1; i < 4; ++i) all[0] = all[i] > all[0] ? all[i] : all[0];
+  float largest = first;
+  for (int lane = 0; lane < kWidest; ++lane) largest = all[0][lane] > largest ? all[0][lane] : largest;
+  for (; c < n; ++c) largest = x[c] > largest ? static_cast<float>(x[c]) : largest;
   return largest;
 }
 
 // Sums of e^(x - largest): lane l has elements l, l + 16, …
 struct ExponentialSums {
-  float lanes[kExponentialLanes] = {};
+  VectorOf<16>::Type lanes = {};
 
   template <class Sum>
   Sum total() const {
     Sum sum = 0;
-    for (const float lane : lanes) sum += static_cast<Sum>(lane);
+    for (int lane = 0; lane < 16; ++lane) sum += static_cast<Sum>(lanes[lane]);
     return sum;
   }
 };
@@ -46,23 +52,21 @@ struct ExponentialSums {
 // The exponentials are stored at `kept` unless it is null; it may be x.
 template <class T>
 ExponentialSums exponentials(const T* x, int64_t n, float largest, float* kept) {
+  constexpr int64_t kStretch = 256;
+  float some[kStretch];  // of its own, so that the compiler knows that it is not x
   ExponentialSums sums;
-  int64_t c = 0;
-  for (; c + kExponentialLanes <= n; c += kExponentialLanes)
-    for (int64_t l = 0; l < kExponentialLanes; ++l) {
-      const float e = exp_of(x[c + l] - largest);
-      if (kept) kept[c + l] = e;
-      sums.lanes[l] += e;
+  for (int64_t c = 0; c < n; c += kStretch) {
+    const int64_t count = std::min(kStretch, n - c);
+    for (int64_t j = 0; j < count; ++j) some[j] = exp_of(x[c + j] - largest);
+    const int64_t whole = (count + 15) / 16 * 16;
+    std::fill(some + count, some + whole, 0.0F);
+    for (int64_t j = 0; j < whole; j += 16) {
+      VectorOf<16>::Type here;
+      std::memcpy(&here, some + j, sizeof here);
+      sums.lanes += here;
     }
-  if (c == n) return sums;
-  float rest[kExponentialLanes];  // e^-∞ = 0 beyond the row
-  for (float& one : rest) one = -std::numeric_limits<float>::infinity();
-  for (int64_t l = 0; c + l < n; ++l) rest[l] = x[c + l];
-  for (int64_t l = 0; l < kExponentialLanes; ++l) {
-    rest[l] = exp_of(rest[l] - largest);
-    sums.lanes[l] += rest[l];
+    if (kept) std::copy(some, some + count, kept + c);
   }
-  for (int64_t l = 0; kept && c + l < n; ++l) kept[c + l] = rest[l];
   return sums;
 }
 

@@ -15,7 +15,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kSoftmaxStretch = 64;  // elements of the inner dimension at a time
-constexpr int64_t kSoftmaxLanes = host::kExponentialLanes;
+constexpr int64_t kSoftmaxLanes = 16;
 
 struct SoftmaxShape {
   int64_t outer, classes, inner, stretches;
