@@ -1,6 +1,6 @@
-// How attention multiplies tiles (product_of_tiles.h): in f32, or in pairs of bf16 where the processor adds the products
-// of pairs in f32 (AVX512-BF16), at twice the speed. The operands of a product are then bf16 as they are in memory, and
-// probabilities and their slopes are rounded to bf16, as in the kernels of GPUs. Sums are in f32.
+// How attention multiplies tiles (product_of_tiles.h): in f32, or in pairs of bf16 where the processor adds the
+// products of pairs in f32 (AVX512-BF16), at twice the speed. The operands of a product are then bf16 as they are in
+// memory, and probabilities and their slopes are rounded to bf16, as in the kernels of GPUs. Sums are in f32.
 //
 // A left factor is read by rows, so a tile of q, k, v or dy is one where it lies: two adjacent elements are a pair. The
 // rows of a right factor are the depth of the product:

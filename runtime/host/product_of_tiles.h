@@ -103,8 +103,8 @@ void product_in_registers(const LeftFactor<Element>& left, const Element* b, int
 
 // The same for kRows rows and all columns. b and c have contiguous rows. With pairs, columns are a multiple of 16.
 template <int kRows, bool kAdd, class Element>
-void product_rows(const LeftFactor<Element>& left, const Element* b, int64_t b_row, float* c, int64_t c_row, int64_t depth,
-                  int64_t columns) {
+void product_rows(const LeftFactor<Element>& left, const Element* b, int64_t b_row, float* c, int64_t c_row,
+                  int64_t depth, int64_t columns) {
   constexpr int64_t kColumns = kProductVectors * kWidest;
   int64_t j = 0;
   for (; j + kColumns <= columns; j += kColumns)

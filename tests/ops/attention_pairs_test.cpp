@@ -1,5 +1,5 @@
-// Attention in bf16 with heads whose sizes are multiples of 16, which AVX512-BF16 multiplies in pairs: compared with the
-// kernel in f32 on the same numbers. Lengths are odd, and longer than a tile.
+// Attention in bf16 with heads whose sizes are multiples of 16, which AVX512-BF16 multiplies in pairs: compared with
+// the kernel in f32 on the same numbers. Lengths are odd, and longer than a tile.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -110,16 +110,16 @@ def our_run(args, network, folder, precision, seed, data):
     model = f"{folder}/net{seed}.onnx"
     quiet = {"check": True, "stdout": subprocess.DEVNULL}
     plimsoll.export(initial(network, seed), network.example, model, input_names=["x"], output_names=["y"])
-    subprocess.run([args.plimsoll, "compile", model, "--batch", str(network.batch), "--precision", precision, "--budget",
-                    args.budget, "--threads", str(args.threads), "--costs", "modelled", "--assume", "trainable", "-o",
-                    directory, "-q", *network.flags], **quiet)
+    subprocess.run([args.plimsoll, "compile", model, "--batch", str(network.batch), "--precision", precision,
+                    "--budget", args.budget, "--threads", str(args.threads), "--costs", "modelled", "--assume",
+                    "trainable", "-o", directory, "-q", *network.flags], **quiet)
     subprocess.run(["cmake", "-S", directory, "-B", f"{directory}/build", *args.cmake_option], **quiet)
     subprocess.run(["cmake", "--build", f"{directory}/build"], **quiet)
     metrics = f"{directory}/metrics.jsonl"
     if os.path.exists(metrics):
         os.remove(metrics)
-    subprocess.run([f"{directory}/build/train", "--data", data[2], "--eval-data", data[3], "--epochs", str(EPOCHS), "--lr",
-                    str(network.rate), "--lr-schedule", "constant", "--seed", str(seed), "--metrics", metrics,
+    subprocess.run([f"{directory}/build/train", "--data", data[2], "--eval-data", data[3], "--epochs", str(EPOCHS),
+                    "--lr", str(network.rate), "--lr-schedule", "constant", "--seed", str(seed), "--metrics", metrics,
                     "--quiet"], **quiet)
     last = [row for row in map(json.loads, open(metrics)) if "eval_loss" in row][-1]
     return {"loss": last["eval_loss"], "accuracy": last["eval_accuracy"]}

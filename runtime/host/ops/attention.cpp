@@ -14,8 +14,8 @@
 // the work item's own tile must be transposed, once. In a work item of queries, a tile of scores
 // is therefore stored by key, with adjacent queries; in one of keys, by query.
 //
-// In bf16, results are added up in f32 in the workspace and rounded once. Operands are multiplied in pairs, or converted
-// to f32 in the workspace (attention_products.h).
+// In bf16, results are added up in f32 in the workspace and rounded once. Operands are multiplied in pairs, or
+// converted to f32 in the workspace (attention_products.h).
 //
 // The work items run in lanes, each with its part of the workspace (runtime/host/work_items.h). A lane takes the next
 // work item when it is free: with causal attention later tiles take longer.
@@ -215,8 +215,8 @@ class AttentionBackwardKernel final : public Kernel {
   }
 
  private:
-  // Two transposed tiles, two of scores, and a left factor made of one; two tiles of operands; in bf16 also up to two of
-  // results.
+  // Two transposed tiles, two of scores, and a left factor made of one; two tiles of operands; in bf16 also up to two
+  // of results.
   int64_t floats() const {
     const auto tiles = [](int64_t size) {
       return Products::turned_elements(size) + Products::rows_elements(size) + result_floats<T>(size);
