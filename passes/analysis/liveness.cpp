@@ -1,6 +1,7 @@
 #include "passes/analysis/liveness.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/support/bytes.h"
 #include "passes/analysis/access.h"
@@ -48,14 +49,20 @@ std::vector<Residency> find_residencies(const Plan& plan, const std::vector<Tens
 
 std::vector<SharedPair> find_shared_pairs(const Plan& plan, const Policy& policy) {
   if (!policy.share_memory || !policy.in_place) return {};
-  const std::vector<Residency>& all = plan.residencies;  // in the order of their first steps
+  const std::vector<Residency>& all = plan.residencies;
+  // A plan that was read from a file, or is complete, may have them in another order than that of their first steps.
+  std::vector<size_t> order(all.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto begins_before = [&](size_t a, size_t b) { return all[a].first_step < all[b].first_step; };
+  if (!std::is_sorted(order.begin(), order.end(), begins_before))
+    std::stable_sort(order.begin(), order.end(), begins_before);
   IdVector<TensorId, int32_t> current(plan.tensors.size(), kNone);
   std::vector<bool> followed(all.size(), false), follows(all.size(), false);
   std::vector<SharedPair> pairs;
   size_t next = 0;
   for (const StepId id : ids_of(plan.steps)) {
-    for (; next < all.size() && all[next].first_step <= id.value; ++next)
-      current[all[next].tensor] = static_cast<int32_t>(next);
+    for (; next < order.size() && all[order[next]].first_step <= id.value; ++next)
+      current[all[order[next]].tensor] = static_cast<int32_t>(order[next]);
     const Step& step = plan.steps[id];
     if (step.kind != StepKind::compute) continue;
     for (const Task::InPlace& pair : plan.tasks[step.task].in_place) {
