@@ -27,15 +27,18 @@ namespace plimsoll::host {
 
 constexpr int64_t kAttentionTile = 64;
 
+// Some rows of q, k, v or dy as either factor of a product.
+template <class Element>
+struct TileRows {
+  LeftFactor<Element> left;
+  const Element* right;
+};
+
 // Operands in f32, or converted to f32.
 template <class T>
 struct ProductsInF32 {
   using Operand = T;
   using Element = float;
-  struct Rows {
-    LeftFactor<float> left;
-    const float* right;
-  };
   static constexpr bool kConverts = !std::is_same_v<T, float>;
 
   static int64_t depth(int64_t count) { return count; }
@@ -61,7 +64,7 @@ struct ProductsInF32 {
   static const float* right(const T* from, int64_t count, int64_t size, float* space) {
     return in_f32(from, count * size, space);
   }
-  static Rows both(const T* from, int64_t count, int64_t size, float* space) {
+  static TileRows<float> both(const T* from, int64_t count, int64_t size, float* space) {
     const LeftFactor<float> rows = left(from, count, size, space);
     return {rows, rows.at};
   }
@@ -82,10 +85,6 @@ struct ProductsInF32 {
 struct ProductsInPairs {
   using Operand = Bf16;
   using Element = Bf16Pair;
-  struct Rows {
-    LeftFactor<Bf16Pair> left;
-    const Bf16Pair* right;
-  };
 
   static bool supports(int64_t size, int64_t value_size) { return size % 16 == 0 && value_size % 16 == 0; }
 
@@ -121,7 +120,7 @@ struct ProductsInPairs {
       for (int64_t j = 0; j < size; ++j) space[count / 2 * size + j] = {from[(count - 1) * size + j].bits};
     return space;
   }
-  static Rows both(const Bf16* from, int64_t count, int64_t size, Bf16Pair* space) {
+  static TileRows<Bf16Pair> both(const Bf16* from, int64_t count, int64_t size, Bf16Pair* space) {
     return {left(from, count, size, space), right(from, count, size, space)};
   }
   static LeftFactor<Bf16Pair> of_scores(const float* scores, int64_t rows, int64_t width, Bf16Pair* space) {

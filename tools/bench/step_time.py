@@ -159,7 +159,8 @@ def page(args, rows):
         "networks train with momentum on images of 224×224, transformers with AdamW, all without dropout. Times are "
         "medians of steps; memory is the peak of the whole process, with its libraries. *PyTorch* is the fastest of "
         "its modes below (bf16: autocast), and the least memory of any of them. Our budget is unlimited, unless the "
-        "row names one.", 120, break_long_words=False, break_on_hyphens=False)
+        "row names one. PyTorch's AdamW always keeps its state in fp32, ours unless the row says otherwise "
+        "(`--optimizer-state`).", 120, break_long_words=False, break_on_hyphens=False)
     return "\n".join([
         "# A training step on a processor, compared with PyTorch", "", paragraph, "", HEAD, *every, "",
         "The modes of PyTorch, and the load average when the row was measured. Above the number of threads, other",
