@@ -31,7 +31,7 @@ struct Found {
   double seconds() const { return plan.summary.iteration_seconds; }
   int64_t arena() const { return plan.summary.arena_bytes; }
   int64_t host_pool() const { return plan.summary.host_pool_bytes; }
-  // Without tensors, tasks and steps: they take hundreds of megabytes for a deep network.
+  // Without tensors, tasks and steps, which are most of a plan's bytes.
   Found figures() const {
     return {.plan = {.summary = plan.summary}, .candidate = candidate, .live_limit = live_limit, .policy = policy};
   }
