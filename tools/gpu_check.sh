@@ -2,8 +2,9 @@
 # Tests and measures what only a GPU can show. It has two halves, because the machine with the GPU need not have ONNX,
 # Protobuf or LLVM:
 #
-#   tools/gpu_check.sh prepare [--part N] [--networks A,B] [--transformers C,D] [--small] [-d DIR]
-#       here: writes trainers and their inputs to DIR (under 60 MiB), of all networks unless some are named
+#   tools/gpu_check.sh prepare [--part N] [--networks A,B] [--sequences C,D] [--precisions P,Q] [--small] [-d DIR]
+#       here: writes trainers and their inputs to DIR (under 60 MiB), of all networks and in all precisions unless some
+#       are named
 #   DIR/gpu_check.sh run [--part N] [--minutes M] [--out O] [--work W] [--dry-run]
 #       there: builds in W, runs and compares, for M minutes (9)
 #   tools/gpu_check.sh report [-d DIR]
@@ -52,7 +53,7 @@ while [[ $# -gt 0 ]]; do
     --part) part=${2:?--part needs a number}; shift 2 ;;
     -d) dir=${2:?-d needs a folder}; shift 2 ;;
     --dry-run) dry=(--dry-run); shift ;;
-    --networks | --transformers) chosen+=("$1" "${2?$1 needs a value}"); shift 2 ;;
+    --networks | --sequences | --precisions) chosen+=("$1" "${2?$1 needs a value}"); shift 2 ;;
     --minutes | --out | --work) more+=("$1" "${2:?$1 needs a value}"); shift 2 ;;
     --small) small=(--small); shift ;;
     *) fail "unexpected argument '$1'; run it without arguments for its usage" ;;

@@ -17,10 +17,28 @@ def set_precision(name):
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = name != "fp32"
 
 
+MIXED = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
 def loss_of(forward, images, labels, precision):
-    """bf16: as users run it, under automatic mixed precision."""
-    with torch.autocast(images.device.type, torch.bfloat16) if precision == "bf16" else contextlib.nullcontext():
+    """bf16 and fp16: as users run them, under automatic mixed precision."""
+    mixed = precision in MIXED
+    with torch.autocast(images.device.type, MIXED[precision]) if mixed else contextlib.nullcontext():
         return torch.nn.functional.cross_entropy(forward(images), labels)
+
+
+def stepped(loss, optimizer, scaler):
+    """The backward pass and the update; in fp16 with the scaled loss."""
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+
+
+def scaler_of(precision, device):
+    """Without fp16 it does nothing. PyTorch before 2.3 has one for CUDA only."""
+    if hasattr(torch.amp, "GradScaler"):
+        return torch.amp.GradScaler(device, enabled=precision == "fp16")
+    return torch.cuda.amp.GradScaler(enabled=precision == "fp16")
 
 
 def torch_steps(check, name, batch, size, precision, steps=3, channels_last=False):
@@ -33,6 +51,7 @@ def torch_steps(check, name, batch, size, precision, steps=3, channels_last=Fals
     if channels_last:
         model = model.to(memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=LR, momentum=0.9)
+    scaler = scaler_of(precision, check.device())
     losses = []
     for step in range(steps):
         part = slice(step * batch, (step + 1) * batch)
@@ -41,8 +60,7 @@ def torch_steps(check, name, batch, size, precision, steps=3, channels_last=Fals
             images = images.to(memory_format=torch.channels_last)
         optimizer.zero_grad(set_to_none=True)
         loss = loss_of(model, images, labels, precision)
-        loss.backward()
-        optimizer.step()
+        stepped(loss, optimizer, scaler)
         losses.append(loss.item())
     state = {
         k: v.detach().float().cpu().numpy() for k, v in model.state_dict().items()
@@ -81,6 +99,7 @@ def torch_throughput(check, name, batch, size, precision, how, channels_last, st
     if not check.dry:
         staged, labels_staged = staged.pin_memory(), labels_staged.pin_memory()
     optimizer = torch.optim.SGD(model.parameters(), lr=LR, momentum=0.9)
+    scaler = scaler_of(precision, device)
     forward = model
     if how in ("compile", "activation_memory_budget"):
         torch._dynamo.reset()  # the previous network's compilations
@@ -99,8 +118,7 @@ def torch_throughput(check, name, batch, size, precision, how, channels_last, st
                 loss = loss_of(forward, images, labels, precision)
         else:
             loss = loss_of(forward, images, labels, precision)
-        loss.backward()
-        optimizer.step()
+        stepped(loss, optimizer, scaler)
 
     try:
         began = time.time()

@@ -57,6 +57,19 @@ class PatchGpt(torch.nn.Module):
         return self.head(self.norm(self.blocks(tokens))[:, -1])
 
 
+class RowReader(torch.nn.Module):
+    """Reads the rows of an image, one after the other; it classifies by what it knows after the last one."""
+
+    def __init__(self, kind, image=224, hidden=512, layers=2, classes=1000):
+        super().__init__()
+        self.recurrent = kind(3 * image, hidden, layers, batch_first=True)
+        self.head = torch.nn.Linear(hidden, classes)
+
+    def forward(self, images):
+        rows = images.permute(0, 2, 1, 3).flatten(2)
+        return self.head(self.recurrent(rows)[0][:, -1])
+
+
 # name: (constructor, image size)
 NETWORKS = {
     "resnet50": (lambda: torchvision.models.resnet50(), 224),
@@ -67,11 +80,13 @@ NETWORKS = {
     # GPT-2 small: 12 layers of width 768 over 1,024 tokens
     "gpt_small": (lambda: PatchGpt(image=224, patch=7, width=768, heads=12, layers=12), 224),
     "vit_b_16": (lambda: torchvision.models.vit_b_16(), 224),
+    "lstm": (lambda: RowReader(torch.nn.LSTM), 224),
+    "gru": (lambda: RowReader(torch.nn.GRU), 224),
     # small ones, for sanitizers and dry runs
     "resnet18": (lambda: torchvision.models.resnet18(), 64),
     "gpt": (lambda: PatchGpt(), 64),  # its attention is spelled out here, and one operator in the trainer
 }
-TRANSFORMERS = ["gpt_small", "vit_b_16"]  # without memory formats
+SEQUENCES = ["gpt_small", "vit_b_16", "lstm", "gru"]  # of tokens or rows: without memory formats
 
 
 def make(name):

@@ -148,7 +148,7 @@ def three_iterations(check, trainers, name, precision, batch):
         exact = torch_steps(check, name, batch, size, "fp32", 1)[0][0]
         first_spread = max(first_spread, abs(exact - theirs[0]) / abs(theirs[0]))
     first, later, weight = {"fp32": (1e-5, 1e-3, 1e-4), "tf32": (2e-3, 5e-3, 5e-3),
-                            "bf16": (1e-2, 3e-2, 5e-2)}[precision]
+                            "bf16": (1e-2, 3e-2, 5e-2), "fp16": (2e-3, 5e-3, 1e-2)}[precision]
     return {
         "losses": ours["losses"], "torch_losses": theirs, "first_loss_apart": first_apart,
         "first_torch_spread": first_spread, "loss_apart": loss_apart, "torch_loss_spread": loss_spread,
@@ -300,6 +300,20 @@ def ncu(check, trainer):
     return of_ncu(check.train(trainer, 1, data, prefix=command, extra=["--no-graph"])["whole_output"])
 
 
+def to_profile(check):
+    """{network: precisions}: those of its trainers, and all that its files of tasks allow, for trainers to be made. Tasks
+    of fp32 are measured in TF32, too."""
+    found = {}
+    for part in (3, 4):
+        for trainer in check.of_part(part):
+            found.setdefault(trainer["name"], set()).add(trainer["precision"])
+    for path in sorted(glob.glob(f"{check.dir}/networks/*.tasks.json")):
+        name, _, precision = os.path.basename(path)[:-len(".tasks.json")].partition("-")
+        if (check.only is None or name in check.only) and name != "resnet18":  # resnet18 belongs to part 1
+            found.setdefault(name, set()).add(precision or "tf32")
+    return found
+
+
 def profiles(check):
     """The measured costs of all tasks, in both arithmetics: what plans for this device need."""
     if not check.built():
@@ -315,7 +329,7 @@ def profiles(check):
         return {"real": json.loads(text)}
 
     check.step("device properties", props)
-    for name in dict.fromkeys(t["name"] for t in check.of_part(3)):
+    for name, precisions in to_profile(check).items():
         tasks = f"{check.dir}/networks/{name}.tasks.json"
 
         def profile(name=name, tasks=tasks):
@@ -333,9 +347,10 @@ def profiles(check):
             return {"tasks": len(real["tasks"]), "errors": [t["error"] for t in real["tasks"] if "error" in t],
                     "links": real.get("links"), "workspaces_compared": len(shared), "workspaces_other": len(other)}
 
-        check.step(f"{name} profile", profile)
+        if "fp32" in precisions:
+            check.step(f"{name} profile", profile)
         if not check.dry:
-            for precision in ("tf32", "bf16"):
+            for precision in sorted(precisions - {"fp32"}, reverse=True):
                 check.step(f"{name} profile {precision}", lambda name=name, precision=precision: {
                     "tasks": len(profiled(check, name, precision)["tasks"])})
 
@@ -361,7 +376,7 @@ def part4(check):
                 0 if check.dry else seconds, patience)
 
     # The steps that say most come first. torch.compile, and memory that PyTorch pins anew in every step, take long.
-    formats = {kind: [False] if kind[0] in networks.TRANSFORMERS else [False, True] for kind in kinds}
+    formats = {kind: [False] if kind[0] in networks.SEQUENCES else [False, True] for kind in kinds}
     for kind in kinds:
         for trainer in trainers:
             if (trainer["name"], trainer["precision"], trainer["batch"]) == kind and trainer["tag"] not in later:

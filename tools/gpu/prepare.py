@@ -4,9 +4,10 @@ PyTorch, to a folder that is copied to the machine with the GPU. Plans use the p
 (results/profile-*.json).
 
 usage: prepare.py --plimsoll build/bin/plimsoll --out DIR --models DIR [--parts 1,2,3,4,5] [--networks resnet50,…]
-       [--small]
+       [--sequences gpt_small,…] [--precisions bf16,…] [--small]
 
   --models  where the ONNX files are kept, which are not copied: they are ten times the size of the folder that is
+  --precisions  trainers of parts 2 to 4 in these only; trainers of the same network in others stay in the folder
   --small   a network of 64 pixels at batch 32, to test these scripts rather than the GPU
 """
 import argparse
@@ -32,10 +33,11 @@ import networks  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAPER = ["resnet50", "vgg16", "googlenet", "densenet121", "inception_v3"]
-# Options of `plimsoll compile` for a network: what is trained, and attention as one operator.
+# Options of `plimsoll compile` for a network: what is trained, and attention or a recurrence as one operator.
 OPTIONS = {"gpt": ("--attention", "fused", "--trainable", "position"),
            "gpt_small": ("--attention", "fused", "--trainable", "position"),
-           "vit_b_16": ("--attention", "fused", "--assume", "trainable")}
+           "vit_b_16": ("--attention", "fused", "--assume", "trainable"),
+           "lstm": ("--recurrence", "fused"), "gru": ("--recurrence", "fused")}
 BUDGETS = [100, 50, 33, 25, 10]
 
 
@@ -128,6 +130,8 @@ class Folder:
     def trainer(self, part, name, model, batch, precision, budget, costs="h200", policy="auto", layout="auto",
                 size=None, ranks=0):
         """One generated trainer, packed, without the shared runtime and without the weights."""
+        if part in (2, 3, 4) and precision not in self.args.precisions:
+            return
         tag = f"{name}-b{batch}-{precision}-{str(budget).replace('%', '')}" + ("-profiled"
                                                                                if costs.endswith(".json") else "")
         tag += ("" if layout == "auto" else f"-{layout}") + (f"-ranks{ranks}" if ranks else "")
@@ -181,10 +185,13 @@ class Folder:
 
     def tasks(self, name, model, batch, precision="fp32"):
         """The profiler's input. In TF32 it is that of fp32, with other algorithms; in bf16 the tasks are others."""
+        if not {precision, *(["tf32"] if precision == "fp32" else [])} & set(self.args.precisions):
+            return
         called = f"{name}.tasks" if precision == "fp32" else f"{name}-{precision}.tasks"
         path = f"{self.out}/networks/{called}.json"
         command = [
-            self.args.plimsoll, "profile", model, "--batch", batch, "--target", "cuda", "--tasks-only", "-q", "-o"
+            self.args.plimsoll, "profile", model, "--batch", batch, "--target", "cuda", *OPTIONS.get(name, ()),
+            "--tasks-only", "-q", "-o"
         ]
         if precision != "fp32":
             command[-1:-1] = ["--precision", precision]
@@ -236,11 +243,11 @@ def part2(folder):
         for budget in ("100%", "50%"):
             folder.trainer(2, name, model, folder.args.batch2, "bf16", budget)
     model = folder.export("gpt")
-    for precision in ("fp32", "bf16") if folder.args.small else ("fp32", "tf32", "bf16"):
+    for precision in ("fp32", "bf16") if folder.args.small else ("fp32", "tf32", "bf16", "fp16"):
         for budget in ("100%",) if folder.args.small else ("100%", "50%"):
             folder.trainer(2, "gpt", model, folder.args.batch2, precision, budget)
-    for name in folder.args.transformers:
-        for precision in ("fp32", "tf32", "bf16"):
+    for name in folder.args.sequences:
+        for precision in ("fp32", "tf32", "bf16", "fp16"):
             folder.trainer(2, name, folder.export(name), folder.args.batch2, precision, "100%")
     pair = folder.built_in("vgg11-32", "vgg11:input=32,width=16,hidden=128,classes=1000")  # without batch statistics
     for ranks in (1, 2):
@@ -259,6 +266,9 @@ def part3(folder):
         # The profiler's input on that machine: the tasks of the whole batch.
         for precision in ("fp32", "bf16"):
             folder.tasks(name, model, folder.args.batch3, precision)
+    for name in folder.args.sequences:
+        for precision in ("fp32", "bf16", "fp16"):  # those of fp32 are measured in TF32
+            folder.tasks(name, folder.export(name), folder.args.batch2, precision)
 
 
 def held_by_torch(folder, name, precision):
@@ -285,10 +295,13 @@ def part4(folder):
         costs = profile if os.path.exists(profile) else "h200"
         for budget in ("100%", "50%"):  # against PyTorch's automatic mixed precision
             folder.trainer(4, name, model, folder.args.batch3, "bf16", budget, costs)
-    for name in folder.args.transformers:
-        for precision in ("tf32", "bf16"):
+    for name in folder.args.sequences:
+        model = folder.export(name)
+        for precision in ("tf32", "bf16", "fp16"):
+            profile = f"{folder.out}/results/profile-{name}-{precision}.json"
+            costs = profile if os.path.exists(profile) else "h200"
             for budget in ("100%", "50%", *held_by_torch(folder, name, precision)):
-                folder.trainer(4, name, folder.export(name), folder.args.batch2, precision, budget)
+                folder.trainer(4, name, model, folder.args.batch2, precision, budget, costs)
 
 
 def part5(folder):
@@ -308,12 +321,14 @@ def main():
     parser.add_argument("--models", required=True)
     parser.add_argument("--parts", default="1,2,3,4,5")
     parser.add_argument("--networks", default=",".join(PAPER))
-    parser.add_argument("--transformers", default=",".join(networks.TRANSFORMERS))
+    parser.add_argument("--sequences", default=",".join(networks.SEQUENCES))
+    parser.add_argument("--precisions", default="fp32,tf32,bf16,fp16")
     parser.add_argument("--small", action="store_true")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")  # of the exporter
-    args.networks = ["resnet18"] if args.small else args.networks.split(",")
-    args.transformers = [] if args.small else list(filter(None, args.transformers.split(",")))
+    args.precisions = args.precisions.split(",")
+    args.networks = ["resnet18"] if args.small else list(filter(None, args.networks.split(",")))
+    args.sequences = [] if args.small else list(filter(None, args.sequences.split(",")))
     args.batch2, args.batch3 = (32, 32) if args.small else (16, 64)
     folder = Folder(args)
     folder.source()
@@ -323,7 +338,11 @@ def main():
         print(f"part {part}", flush=True)
         folder.trainers = []
         globals()[f"part{part}"](folder)
-        trainers = [t for t in trainers if t["part"] != part] + folder.trainers
+        made = {(t["name"], t["precision"]) for t in folder.trainers}
+        trainers = [
+            t for t in trainers
+            if t["part"] != part or (part in (2, 3, 4) and (t["name"], t["precision"]) not in made)
+        ] + folder.trainers
         with open(index, "w") as out:  # even if the next part fails
             json.dump(trainers, out, indent=1)
     size = sum(os.lstat(os.path.join(base, name)).st_size for base, _, names in os.walk(args.out) for name in names)

@@ -46,7 +46,8 @@ def operators(steps):
     lines = []
     result = steps.get("operators", {})
     if "table" in result:
-        rows = [line.split(None, 5) for line in result["table"][1:]]
+        head = result["table"][0].split()
+        rows = [line.split(None, len(head)) for line in result["table"][1:]]
         exact = [row for row in rows if all(float(cell) == 0 for cell in row[3:5])]
         rest = sorted((row for row in rows if row not in exact), key=lambda row: -max(map(float, row[3:5])))
         lines += [
@@ -54,11 +55,9 @@ def operators(steps):
             "host: "
             f"{result['cases']} cases, {sum(int(row[2]) for row in rows)} algorithms. The table has the largest "
             "distance in each "
-            "arithmetic, relative to the norm of the result, which may be 1e-5 in fp32 and 5e-3 in TF32."
+            "arithmetic, relative to the norm of the result, which may be 1e-5 in fp32, 5e-3 in TF32 and bf16, and 1e-3 in "
+            "fp16."
             f" {len(exact)} kernels give the host's bits; the rest is below 1e-6 unless listed.", ""
-        ]
-        head = [
-            "kernel", "cases", "algorithms", "fp32", "TF32", *(["bf16"] if len(result["table"][0].split()) > 5 else [])
         ]
         lines += table(
             head, [row[:len(head)] for row in rest if max(map(float, row[3:5])) > 1e-6 or row[0] in result["failures"]])
@@ -163,7 +162,7 @@ def throughput(steps):
     """A row for each network and arithmetic; of PyTorch's two memory formats the faster one."""
     kinds = {}
     for name, one in steps.items():
-        told = re.match(r"(\S+) (fp32|tf32|bf16) torch (\w+)( channels_last)?$", name)
+        told = re.match(r"(\S+) (fp32|tf32|bf16|fp16) torch (\w+)( channels_last)?$", name)
         if told and one.get("seconds"):
             best = kinds.setdefault((told[1], told[2]), {})
             if told[3] not in best or one["seconds"] < best[told[3]]["seconds"]:

@@ -373,15 +373,15 @@ def may_be_planned_better(check, trainer):
 
 
 def profiled(check, name, precision="fp32"):
-    """results/profile-NAME.json, profile-NAME-tf32.json or profile-NAME-bf16.json: the times of all tasks of a
-    network. They are measured in portions, each of which is stored: the total time depends on how long the library
+    """results/profile-NAME.json or, with the precision, profile-NAME-tf32.json: the times of all tasks of a network. They are measured in portions, each of which is stored: the total time depends on how long the library
     takes to build its plans, and a portion that ends with an error loses only one task."""
     called = f"{name}{'' if precision == 'fp32' else '-' + precision}"
     whole, some = (f"{check.dir}/results/{kind}-{called}.json" for kind in ("profile", "profiling"))
     question, answer = f"{check.dir}/work/question.json", f"{check.dir}/work/answer.json"
     os.makedirs(f"{check.dir}/work", exist_ok=True)
-    tasks = json.load(open(f"{check.dir}/networks/{called if precision == 'bf16' else name}.tasks.json"))
-    math = "fp32" if precision == "bf16" else precision
+    stored = precision in ("bf16", "fp16")  # its tensors, so its tasks are others
+    tasks = json.load(open(f"{check.dir}/networks/{called if stored else name}.tasks.json"))
+    math = "fp32" if stored else precision
     real, bad = json.load(open(some)) if os.path.exists(some) else {}, 0
     while True:
         known = {task["signature"] for task in real.get("tasks", [])}
