@@ -3,28 +3,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
-#include "runtime/cuda/cudnn/device.h"
+#include "runtime/cuda/cudnn/convolution.h"
 #include "runtime/cuda/cudnn/execution.h"
+#include "tests/cudnn/described.h"
 #include "tests/cudnn/driver.h"
 
 using namespace plimsoll;
 using namespace plimsoll::cudnn;
 
 namespace {
-
-std::string contents(const std::filesystem::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-void describe(const std::string& device) {
-  use_described_device(contents(std::string(PLIMSOLL_DEVICE_PROPS "/") + device + ".json"));
-}
 
 // A convolution of square filters over square planes.
 struct Shape {
@@ -72,7 +61,7 @@ TEST_CASE("every convolution has a deterministic engine in f32 that needs no wor
   for (const Shape& shape : kShapes)
     for (const Direction direction : kDirections) {
       INFO(shape.name << " in direction " << static_cast<int>(direction));
-      const std::vector<Engine> engines = engines_for(Graph(shape.in_direction(direction)));
+      const std::vector<Engine> engines = engines_for(graph_of(shape.in_direction(direction)));
       CHECK(std::any_of(engines.begin(), engines.end(),
                         [](const Engine& e) { return exact(e) && e.workspace_bytes == 0; }));
       std::set<std::string> names;
@@ -95,12 +84,12 @@ TEST_CASE("a convolution over three dimensions has a deterministic engine in f32
     for (const Direction direction : kDirections) {
       INFO("direction " << static_cast<int>(direction) << ", groups " << convolution->attrs.group);
       convolution->direction = direction;
-      const std::vector<Engine> engines = engines_for(Graph(*convolution));
+      const std::vector<Engine> engines = engines_for(graph_of(*convolution));
       CHECK(std::any_of(engines.begin(), engines.end(), exact));
     }
   volume.direction = Direction::forward;
   volume.bias = volume.relu = true;
-  CHECK_NOTHROW(Graph(volume));
+  CHECK_NOTHROW(graph_of(volume));
 }
 
 TEST_CASE("engines that compute another convolution than the given one are not offered, and not built") {
@@ -114,7 +103,7 @@ TEST_CASE("engines that compute another convolution than the given one are not o
       {asymmetric.in_direction(Direction::backward_weights), {"eng1", "eng18", "eng20"}},
       {volume, {"eng1"}}};
   for (const auto& [convolution, wrong] : cases) {
-    const Graph graph(convolution);
+    const Graph graph = graph_of(convolution);
     const std::vector<Engine> engines = engines_for(graph);
     CHECK(std::any_of(engines.begin(), engines.end(), exact));
     for (const Engine& engine : engines) {
@@ -127,7 +116,7 @@ TEST_CASE("engines that compute another convolution than the given one are not o
 
 TEST_CASE("on tensor cores there is more, and it is told apart") {
   describe("h200");
-  const std::vector<Engine> engines = engines_for(Graph(kShapes[0].in_direction(Direction::forward)));
+  const std::vector<Engine> engines = engines_for(graph_of(kShapes[0].in_direction(Direction::forward)));
   CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return e.tf32; }));
   CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return !e.tf32; }));
 }
@@ -155,7 +144,7 @@ TEST_CASE("engines in f32 want nchw, those on tensor cores nhwc: the workspaces 
     const Convolution plain = kShapes[0].in_direction(direction), last = channels_last(plain);
     const int64_t images = plain.x.bytes() + plain.y.bytes();
     const auto first = [](const Convolution& convolution, bool tf32) {
-      for (const Engine& engine : engines_for(Graph(convolution)))
+      for (const Engine& engine : engines_for(graph_of(convolution)))
         if (engine.deterministic && engine.tf32 == tf32) return engine.workspace_bytes - engine.reserved_bytes;
       return int64_t{-1};
     };
@@ -173,20 +162,20 @@ TEST_CASE("every convolution has an exact engine channels last, too, that needs 
     for (const Direction direction : kDirections) {
       INFO(shape.name << " in direction " << static_cast<int>(direction));
       Convolution convolution = channels_last(shape.in_direction(direction));
-      const std::vector<Engine> engines = engines_for(Graph(convolution));
+      const std::vector<Engine> engines = engines_for(graph_of(convolution));
       CHECK(std::any_of(engines.begin(), engines.end(),
                         [](const Engine& e) { return exact(e) && e.workspace_bytes == 0; }));
       CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return e.tf32; }));
       if (direction != Direction::forward) continue;
       convolution.bias = true;
-      CHECK(!engines_for(Graph(convolution)).empty());
+      CHECK(!engines_for(graph_of(convolution)).empty());
     }
 }
 
 TEST_CASE("an engine is built by its name, and needs what was listed") {
   describe("h200");
   for (const Direction direction : kDirections) {
-    const Graph graph(kShapes[0].in_direction(direction));
+    const Graph graph = graph_of(kShapes[0].in_direction(direction));
     size_t turned = 0;
     for (const Engine& engine : engines_for(graph)) {
       INFO(engine.name);
@@ -203,21 +192,21 @@ TEST_CASE("a bias comes with a convolution, and a gradient is added to in place"
   describe("h200");
   Convolution forward = kShapes[0].in_direction(Direction::forward);
   forward.bias = true;
-  CHECK(!engines_for(Graph(forward)).empty());
+  CHECK(!engines_for(graph_of(forward)).empty());
   forward.relu = true;
-  const std::vector<Engine> engines = engines_for(Graph(forward));
+  const std::vector<Engine> engines = engines_for(graph_of(forward));
   CHECK(std::any_of(engines.begin(), engines.end(), exact));
-  CHECK(Graph(forward).tensors().size() == 4);
+  CHECK(graph_of(forward).tensors().size() == 4);
   Convolution gradient = kShapes[0].in_direction(Direction::backward_weights);
   gradient.accumulate = true;
-  CHECK(!engines_for(Graph(gradient)).empty());
+  CHECK(!engines_for(graph_of(gradient)).empty());
 }
 
 TEST_CASE("lists are the same at every asking, and another device has another") {
   const Convolution convolution = kShapes[0].in_direction(Direction::backward_weights);
   const auto listed = [&] {
     std::vector<std::pair<std::string, int64_t>> all;
-    for (const Engine& engine : engines_for(Graph(convolution))) all.emplace_back(engine.name, engine.workspace_bytes);
+    for (const Engine& engine : engines_for(graph_of(convolution))) all.emplace_back(engine.name, engine.workspace_bytes);
     return all;
   };
   describe("h200");
@@ -233,7 +222,7 @@ TEST_CASE("every description that comes along describes a device") {
     if (entry.path().extension() != ".json") continue;
     INFO(entry.path().filename());
     use_described_device(contents(entry.path()));
-    CHECK(!engines_for(Graph(kShapes[0].in_direction(Direction::forward))).empty());
+    CHECK(!engines_for(graph_of(kShapes[0].in_direction(Direction::forward))).empty());
     ++seen;
   }
   CHECK(seen >= 5);
@@ -243,15 +232,15 @@ TEST_CASE("what cannot be is refused with a sentence") {
   CHECK_THROWS_AS(use_described_device("{\"deviceName\": \"abacus\"}"), KernelError);
   CHECK_THROWS_AS(use_described_device("["), KernelError);
   describe("h200");
-  const Graph graph(kShapes[0].in_direction(Direction::forward));
+  const Graph graph = graph_of(kShapes[0].in_direction(Direction::forward));
   for (const char* name : {"", "eng", "engine34", "eng34_k", "eng34_k2=", "eng34 ", "eng99999", "eng0_k9999=1"}) {
     INFO(name);
     CHECK_THROWS_AS(Plan(graph, name), KernelError);
   }
   Convolution wrong = kShapes[0].in_direction(Direction::forward);
   wrong.y = f32({64, 64, 55, 56});
-  CHECK_THROWS_AS(engines_for(Graph(wrong)), KernelError);
+  CHECK_THROWS_AS(engines_for(graph_of(wrong)), KernelError);
   wrong.y = f32({64, 64, 56, 56}, Layout::nChw8c);
-  CHECK_THROWS_AS(Graph(wrong), KernelError);
+  CHECK_THROWS_AS(graph_of(wrong), KernelError);
   CHECK_THROWS_AS(handle(), KernelError);
 }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/cuda/cudnn/convolution.h"
 #include "runtime/cuda/cudnn/device.h"
 #include "runtime/cuda/cudnn/engines.h"
 #include "runtime/kernel_set.h"
@@ -142,7 +143,7 @@ TEST_CASE("a depthwise convolution keeps cuDNN's order, after an exact default")
   const ConvAttrs attrs{.pads = {1, 1, 1, 1}, .group = 96};
   const TensorDesc image = f32({32, 96, 28, 28}), filter = f32({96, 1, 3, 3});
   const auto all = ConvBackwardData::algorithms(attrs, std::vector{read(filter), read(image), write(image)});
-  const cudnn::Graph graph({cudnn::Direction::backward_data, image, filter, image, attrs});
+  const cudnn::Graph graph = cudnn::graph_of({cudnn::Direction::backward_data, image, filter, image, attrs});
   CHECK(cudnn::why_no_engine(graph).empty());
   std::vector<std::string> expected, listed;
   for (const cudnn::Engine& engine : cudnn::engines_for(graph))

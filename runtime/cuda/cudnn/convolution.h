@@ -8,7 +8,7 @@
 #pragma once
 
 #include "runtime/attrs/conv.h"
-#include "runtime/cuda/cudnn/descriptor.h"
+#include "runtime/cuda/cudnn/graph.h"
 
 namespace plimsoll::cudnn {
 
@@ -29,24 +29,12 @@ DataType narrow_factors(const Convolution& convolution);
 // The identifiers of the graph's tensors when it is run.
 enum class Uid : int64_t { x = 1, w = 2, y = 3, b = 4 };
 
-// The graph, and everything that it refers to. Throws KernelError if cuDNN rejects the shapes.
-class Graph {
- public:
-  explicit Graph(const Convolution& convolution);
-  const Convolution& convolution() const { return convolution_; }
-  const Descriptor& operations() const { return graph_; }
-  const std::vector<Uid>& tensors() const { return uids_; }  // the tensors that a run must provide
+// Throws KernelError if cuDNN rejects the shapes.
+Graph graph_of(const Convolution& convolution);
 
- private:
-  const Descriptor& tensor(Uid uid, const TensorDesc& desc);
-  const Descriptor& intermediate(const TensorDesc& desc);
-  const Descriptor& keep(Descriptor descriptor);
-
-  Convolution convolution_;
-  std::vector<std::unique_ptr<Descriptor>> kept_;
-  std::vector<Descriptor> operations_;
-  Descriptor graph_;
-  std::vector<Uid> uids_;
-};
+// Whether cuDNN offers this engine for a convolution that it does not compute. With other padding before than after an
+// axis, some engines use the same padding on both sides, and one is wrong in three dimensions: their gradients are off
+// by their whole norm. So only engines that were compared on a device are used there (docs/decisions/cudnn.md).
+bool is_wrong(const Convolution& convolution, int64_t engine);
 
 }  // namespace plimsoll::cudnn

@@ -43,6 +43,8 @@ template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnHandle_t> 
 template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnBackendKnobType_t> = CUDNN_TYPE_KNOB_TYPE;
 template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnPointwiseMode_t> = CUDNN_TYPE_POINTWISE_MODE;
 template <>
+inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnReduceTensorOp_t> = CUDNN_TYPE_REDUCTION_OPERATOR_TYPE;
+template <>
 inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnBackendNumericalNote_t> = CUDNN_TYPE_NUMERICAL_NOTE;
 
 class Descriptor {

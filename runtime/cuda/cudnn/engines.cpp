@@ -1,7 +1,6 @@
 #include "runtime/cuda/cudnn/engines.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -67,7 +66,7 @@ bool has(std::span<const cudnnBackendNumericalNote_t> notes, cudnnBackendNumeric
 
 // On factors in bf16 or f16 tensor cores are exact.
 bool is_tf32(const Graph& graph, std::span<const cudnnBackendNumericalNote_t> notes) {
-  return !is_narrow(narrow_factors(graph.convolution())) && has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  return !is_narrow(graph.factors) && has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
 }
 
 // Removes "eng34", "_k2", "=5" from the front of a name.
@@ -86,24 +85,6 @@ int64_t taken(std::string_view& rest, std::string_view prefix, const std::string
 
 }  // namespace
 
-bool is_wrong(const Convolution& convolution, int64_t engine) {
-  // Compared on an H200 with cuDNN 9.19.
-  static constexpr std::array kForward = {0, 35, 38, 41, 46, 48, 67, 70, 71};
-  static constexpr std::array kBackwardData = {0, 28, 56, 58, 60, 65, 71, 74, 76};
-  static constexpr std::array kBackwardWeights = {0, 23, 34, 48, 50, 67, 68};
-  const auto is_among = [&](const auto& right) { return std::find(right.begin(), right.end(), engine) != right.end(); };
-  const IntList& pads = convolution.attrs.pads;
-  const size_t axes = pads.size() / 2;
-  const auto after = pads.begin() + static_cast<ptrdiff_t>(axes);
-  if (!std::equal(pads.begin(), after, after))
-    switch (convolution.direction) {
-      case Direction::forward: return !is_among(kForward);
-      case Direction::backward_data: return !is_among(kBackwardData);
-      case Direction::backward_weights: return !is_among(kBackwardWeights);
-    }
-  return axes == 3 && convolution.direction == Direction::backward_weights && engine == 1;
-}
-
 bool is_coarse(std::span<const cudnnBackendNumericalNote_t> notes) {
   return has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) ||
          has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) ||
@@ -119,7 +100,7 @@ std::vector<Engine> engines_for(const Graph& graph) {
           configuration.get_descriptor(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
       const auto notes = notes_of(engine);
       const int64_t number = number_of(engine);
-      if (is_coarse(notes) || is_wrong(graph.convolution(), number)) continue;
+      if (is_coarse(notes) || graph.is_wrong(number)) continue;
       const Knobs knobs = knobs_of(configuration);
       const int64_t reserved = reserved_for(knobs);
       Engine one{.name = name_of(number, knobs),
@@ -150,8 +131,8 @@ Plan::Plan(const Graph& graph, const std::string& name)
       plan_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
   std::string_view rest = name;
   const int64_t number = taken(rest, "eng", name);
-  if (is_wrong(graph.convolution(), number))
-    throw KernelError("cuDNN's engine of '" + name + "' is wrong for this padding or these dimensions");
+  if (graph.is_wrong(number))
+    throw KernelError("cuDNN's engine of '" + name + "' is wrong for these shapes");
   engine_.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph.operations())
       .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, number);
   if (device_is_described()) engine_.set(CUDNN_ATTR_ENGINE_DEVICEPROP, device_properties());
@@ -174,9 +155,13 @@ Plan::Plan(const Graph& graph, const std::string& name)
   if (!knobs_.empty()) configuration_.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, knobs_);
   configuration_.finalize(("the knobs of '" + name + "'").c_str());
   if (!device_is_described()) plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle());
-  plan_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration_)
-      .finalize(("'" + name + "' cannot be built").c_str());
-  workspace_bytes_ = plan_.get<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE) + reserved_for(knobs);
+  plan_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration_);
+  const std::string why = plan_.try_finalize(("'" + name + "' cannot be built").c_str());
+  const bool lacks_driver = device_is_described() && why.find("CUDA_DRIVER") != std::string::npos;
+  if (!why.empty() && !lacks_driver) throw KernelError(why);
+  workspace_bytes_ = reserved_for(knobs) +
+                     (lacks_driver ? configuration_.get<int64_t>(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE)
+                                   : plan_.get<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
 }
 
 }  // namespace plimsoll::cudnn

@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "runtime/cuda/cudnn/convolution.h"
+#include "runtime/cuda/cudnn/graph.h"
 
 namespace plimsoll::cudnn {
 
@@ -32,12 +32,8 @@ std::string why_no_engine(const Graph& graph);
 // (docs/decisions/cudnn.md), and are accepted.
 bool is_coarse(std::span<const cudnnBackendNumericalNote_t> notes);
 
-// Whether cuDNN offers this engine for a convolution that it does not compute. With other padding before than after an
-// axis, some engines use the same padding on both sides, and one is wrong in three dimensions: their gradients are off
-// by their whole norm. So only engines that were compared on a device are used there (docs/decisions/cudnn.md).
-bool is_wrong(const Convolution& convolution, int64_t engine);
-
-// An engine, ready to run its graph, which must outlive it. Needs no device until it is run.
+// An engine, ready to run its graph, which must outlive it. Needs no device until it is run. Some engines load their
+// code when they are built, which needs the driver: for a described device they count as built without it.
 class Plan {
  public:
   // Builds the engine by its name. Throws KernelError: no such engine, or not for this graph or device.

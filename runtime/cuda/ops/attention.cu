@@ -22,6 +22,7 @@
 
 #include "runtime/cuda/device/layout.h"
 #include "runtime/cuda/device/vector.h"
+#include "runtime/cuda/ops/attention_cudnn.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -318,21 +319,24 @@ bool wants_scores(std::span<const OperandDesc> operands) { return operands[10].a
 
 int64_t along_bytes(const AttentionShape& s) { return s.rows() * static_cast<int64_t>(sizeof(float)); }
 
-// Whether an algorithm is on tensor cores.
+// Whether one of our own algorithms is on tensor cores. Empty: the first one.
 bool in_tiles(const std::vector<Algorithm>& offered, std::string_view algorithm) {
   for (const Algorithm& one : offered)
-    if (algorithm.empty() || algorithm == one.name) return one.name != Algorithm{}.name;
+    if (!cuda::is_of_cudnn(one.name) && (algorithm.empty() || algorithm == one.name)) return one.name != Algorithm{}.name;
   throw KernelError("attention has no algorithm '" + std::string(algorithm) + "' for these heads");
 }
 
 }  // namespace
 
 std::vector<Algorithm> AttentionForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return attention_algorithms(attention_shape(attrs, operands), operands[0].tensor.type, false, false, 0);
+  return cuda::with_cudnn_attention(
+      attention_algorithms(attention_shape(attrs, operands), operands[0].tensor.type, false, false, 0), attrs, operands,
+      false);
 }
 
 std::unique_ptr<Kernel> AttentionForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                std::string_view algorithm) {
+  if (cuda::is_of_cudnn(algorithm)) return cuda::cudnn_attention(attrs, operands, false, algorithm);
   const AttentionShape s = attention_shape(attrs, operands);
   const bool tiles = in_tiles(algorithms(attrs, operands), algorithm);
   by_head_size(s, [](auto) {});
@@ -358,11 +362,14 @@ std::unique_ptr<Kernel> AttentionForward::make(const Attrs& attrs, std::span<con
 
 std::vector<Algorithm> AttentionBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
   const AttentionShape s = attention_shape(attrs, operands);
-  return attention_algorithms(s, operands[0].tensor.type, true, wants_scores(operands), along_bytes(s));
+  return cuda::with_cudnn_attention(
+      attention_algorithms(s, operands[0].tensor.type, true, wants_scores(operands), along_bytes(s)), attrs, operands,
+      true);
 }
 
 std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                 std::string_view algorithm) {
+  if (cuda::is_of_cudnn(algorithm)) return cuda::cudnn_attention(attrs, operands, true, algorithm);
   const AttentionShape s = attention_shape(attrs, operands);
   const bool tiles = in_tiles(algorithms(attrs, operands), algorithm);
   by_head_size(s, [](auto) {});

@@ -15,6 +15,7 @@
 //
 //   workspace   of an engine, or of the sums of a bias, one after the other |
 //               dw or dx of an _add, or that is widened; a bias that is rounded |
+#include "runtime/cuda/cudnn/convolution.h"
 #include "runtime/cuda/cudnn/execution.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/ops/bias.h"
@@ -22,6 +23,7 @@
 #include "runtime/precision.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -156,9 +158,9 @@ class ConvKernel final : public Kernel {
     if (is_fused_) engine.remove_prefix(kFused.size());
     adds_ = engine.ends_with(kAdd);
     if (adds_) engine.remove_suffix(kAdd.size());
-    execution_.emplace(is_fused_ ? fused(problem)
-                       : adds_   ? overwriting(problem)
-                                 : problem.convolution,
+    execution_.emplace(cudnn::graph_of(is_fused_ ? fused(problem)
+                                       : adds_   ? overwriting(problem)
+                                                 : problem.convolution),
                        std::string(engine));
     if (execution_->tf32() && !tf32) throw KernelError("'" + std::string(name) + "' multiplies in TF32 here");
   }
@@ -181,15 +183,20 @@ class ConvKernel final : public Kernel {
                                   cuda::stream_of(context)),
                   "cudaMemcpyAsync of a gradient");
     if (execution_) {
-      cudnn::Execution::Addresses at{operand(problem_.x), operand(problem_.w), operand(problem_.y),
-                                     is_fused_ ? operand(problem_.b) : nullptr, workspace};
+      std::byte *x = operand(problem_.x), *w = operand(problem_.w), *y = operand(problem_.y),
+                *b = is_fused_ ? operand(problem_.b) : nullptr;
       std::byte* const made = workspace + beside_offset();
       if (is_fused_ && rounded_bias_bytes(problem_) > 0) {
-        narrow_elements(context, problem_.output.type, at.b, made, problem_.output.dim(1));
-        at.b = made;
+        narrow_elements(context, problem_.output.type, b, made, problem_.output.dim(1));
+        b = made;
       }
-      if (is_apart()) (problem_.addend >= 0 ? at.x : at.w) = made;
-      execution_->run(context.stream, at);
+      if (is_apart()) (problem_.addend >= 0 ? x : w) = made;
+      const auto at = [](cudnn::Uid uid, std::byte* address) {
+        return cudnn::Execution::Address{static_cast<int64_t>(uid), address};
+      };
+      const std::array addresses = {at(cudnn::Uid::x, x), at(cudnn::Uid::w, w), at(cudnn::Uid::y, y),
+                                    at(cudnn::Uid::b, b)};
+      execution_->run(context.stream, addresses, workspace);
       const int64_t count = sum_of(problem_).padded_elements();
       if (problem_.widens && problem_.accumulates)
         cuda::by_narrow(sum_of(problem_).type, [&](auto zero) {
@@ -228,7 +235,7 @@ class ConvKernel final : public Kernel {
 void offer(std::vector<Algorithm>& all, const Problem& problem, const Convolution& convolution, std::string_view prefix,
            std::string_view suffix) {
   const std::string narrow = narrow_prefix(convolution);
-  for (const cudnn::Engine& engine : cudnn::engines_for(cudnn::Graph(convolution))) {
+  for (const cudnn::Engine& engine : cudnn::engines_for(cudnn::graph_of(convolution))) {
     const int64_t beside = suffix == kAdd || problem.widens ? sum_of(problem).bytes()
                            : prefix == kFused               ? rounded_bias_bytes(problem)
                                                             : 0;
@@ -255,7 +262,7 @@ std::vector<Algorithm> list(const Problem& problem) {
   offer(all, problem, problem.convolution, "", "");
   if (problem.convolution.accumulate) offer(all, problem, overwriting(problem), "", kAdd);
   if (all.empty()) {
-    const std::string why = cudnn::why_no_engine(cudnn::Graph(problem.convolution));
+    const std::string why = cudnn::why_no_engine(cudnn::graph_of(problem.convolution));
     throw KernelError("cuDNN has no such convolution" + (why.empty() ? "" : ": " + why));
   }
   const auto is_exact = [](const Algorithm& a) { return a.deterministic && !a.tf32; };

@@ -2,6 +2,7 @@
 // stand-ins: they say nothing about cuDNN or cuBLASLt. They are launched like kernels, to keep their position in the
 // streams.
 #include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/ops/attention_cudnn.h"
 #include "runtime/cuda/ops/bias.h"
 #include "runtime/cuda/ops/broadcast.h"
 #include "runtime/cuda/ops/matmul.h"
@@ -268,4 +269,17 @@ std::unique_ptr<Kernel> cuda::product_of_parts(const MatMulAttrs& attrs, std::sp
   return MatMul::make(attrs, o, algorithm);
 }
 
+namespace cuda {
+
+std::vector<Algorithm> with_cudnn_attention(std::vector<Algorithm> own, const AttentionAttrs&,
+                                            std::span<const OperandDesc>, bool) {
+  return own;
+}
+
+std::unique_ptr<Kernel> cudnn_attention(const AttentionAttrs&, std::span<const OperandDesc>, bool,
+                                        std::string_view algorithm) {
+  throw KernelError("there is no cuDNN here for '" + std::string(algorithm) + "'");
+}
+
+}  // namespace cuda
 }  // namespace plimsoll

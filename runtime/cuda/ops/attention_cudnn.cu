@@ -1,0 +1,146 @@
+// cuDNN's kernels have the log-sum-exp of a query where ours have the largest score and the reciprocal of the sum of
+// exponentials. It takes the place of the largest score, with 1 as reciprocal; so each task may have its own algorithm.
+//
+//   workspace   of the engine | log-sum-exp | backward: Σ y · dy | results that the plan lays over an operand |
+#include "runtime/cuda/ops/attention_cudnn.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/cuda/cudnn/attention.h"
+#include "runtime/cuda/cudnn/execution.h"
+#include "runtime/cuda/device/kernel.h"
+
+namespace plimsoll::cuda {
+namespace {
+
+using cudnn::AttentionUid;
+
+int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+__global__ void to_statistics_kernel(int64_t rows, const float* lse, float* statistics) {
+  const int64_t row = thread_number();
+  if (row >= rows) return;
+  statistics[2 * row] = lse[row];
+  statistics[2 * row + 1] = 1;
+}
+
+__global__ void to_lse_kernel(int64_t rows, const float* statistics, float* lse) {
+  const int64_t row = thread_number();
+  if (row < rows) lse[row] = statistics[2 * row] - logf(statistics[2 * row + 1]);
+}
+
+// The slots of the task's operands. {q, k, v, mask, y, statistics, dy, dq, dk, dv, dscores}
+constexpr size_t kY = 4, kStatistics = 5;
+constexpr std::array kForwardReads = {std::pair(AttentionUid::q, size_t{0}), std::pair(AttentionUid::k, size_t{1}),
+                                      std::pair(AttentionUid::v, size_t{2})};
+constexpr std::array kBackwardReads = {kForwardReads[0], kForwardReads[1], kForwardReads[2],
+                                       std::pair(AttentionUid::y, kY), std::pair(AttentionUid::dy, size_t{6})};
+constexpr std::array kForwardWrites = {std::pair(AttentionUid::y, kY)};
+constexpr std::array kBackwardWrites = {std::pair(AttentionUid::dq, size_t{7}), std::pair(AttentionUid::dk, size_t{8}),
+                                        std::pair(AttentionUid::dv, size_t{9})};
+using Slots = std::span<const std::pair<AttentionUid, size_t>>;
+
+AttentionShape shape_of(const AttentionAttrs& attrs, std::span<const OperandDesc> operands) {
+  return {attrs, operands[0].tensor, operands[1].tensor, operands[2].tensor, operands[3]};
+}
+
+cudnn::Graph graph_of(const AttentionShape& shape, DataType type, bool backward) {
+  return backward ? cudnn::attention_backward(shape, type) : cudnn::attention_forward(shape, type);
+}
+
+// Where the parts of the workspace begin.
+struct AttentionWorkspace {
+  int64_t lse = 0, along = 0, results = 0, end = 0;
+
+  AttentionWorkspace(int64_t engine_bytes, const AttentionShape& s, std::span<const OperandDesc> operands, bool backward) {
+    const int64_t rows = aligned(s.rows() * static_cast<int64_t>(sizeof(float)));
+    lse = aligned(engine_bytes);
+    along = lse + rows;
+    end = results = along + (backward ? rows : 0);
+    for (const auto& [uid, slot] : backward ? Slots(kBackwardWrites) : Slots(kForwardWrites))
+      end += aligned(operands[slot].tensor.bytes());
+  }
+};
+
+class CudnnAttention final : public Kernel {
+ public:
+  CudnnAttention(const AttentionAttrs& attrs, std::span<const OperandDesc> operands, bool backward,
+                 const std::string& engine)
+      : shape_(shape_of(attrs, operands)),
+        backward_(backward),
+        reads_(backward ? Slots(kBackwardReads) : Slots(kForwardReads)),
+        writes_(backward ? Slots(kBackwardWrites) : Slots(kForwardWrites)),
+        execution_(graph_of(shape_, operands[0].tensor.type, backward), engine),
+        parts_(execution_.workspace_bytes(), shape_, operands, backward) {
+    for (const auto& [uid, slot] : writes_) bytes_.push_back(operands[slot].tensor.bytes());
+  }
+
+  int64_t workspace_found() const override { return parts_.end; }
+
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
+    float* const lse = reinterpret_cast<float*>(workspace + parts_.lse);
+    float* const statistics = out(operands, kStatistics);
+    const int64_t rows = shape_.rows();
+    if (backward_) 
+      launch("attention's log-sum-exp", to_lse_kernel, blocks_for(rows), kThreads, context, rows, statistics, lse);
+    std::vector<cudnn::Execution::Address> addresses = {address(AttentionUid::lse, lse)};
+    if (backward_) addresses.push_back(address(AttentionUid::along, workspace + parts_.along));
+    for (const auto& [uid, slot] : reads_) addresses.push_back(address(uid, operands[slot]));
+    // The plan may lay a result over an operand that our own kernels read first; cuDNN's make no such promise.
+    std::byte* apart = workspace + parts_.results;
+    std::vector<std::byte*> made;
+    for (const auto& [uid, slot] : writes_) {
+      const bool over = std::ranges::any_of(reads_, [&](const auto& read) {
+        return operands[read.second] == operands[slot];
+      });
+      made.push_back(over ? apart : operands[slot]);
+      addresses.push_back(address(uid, made.back()));
+      apart += aligned(bytes_[made.size() - 1]);
+    }
+    execution_.run(context.stream, addresses, workspace);
+    for (size_t i = 0; i < made.size(); ++i)
+      if (made[i] != operands[writes_[i].second])
+        check(cudaMemcpyAsync(operands[writes_[i].second], made[i], static_cast<size_t>(bytes_[i]),
+                              cudaMemcpyDeviceToDevice, stream_of(context)),
+              "cudaMemcpyAsync of a result of attention");
+    if (!backward_ && statistics != nullptr)
+      launch("attention's statistics", to_statistics_kernel, blocks_for(rows), kThreads, context, rows, lse, statistics);
+  }
+
+ private:
+  static cudnn::Execution::Address address(AttentionUid uid, void* at) { return {static_cast<int64_t>(uid), at}; }
+
+  AttentionShape shape_;
+  bool backward_;
+  Slots reads_, writes_;
+  cudnn::Execution execution_;
+  AttentionWorkspace parts_;
+  std::vector<int64_t> bytes_;  // of the results
+};
+
+}  // namespace
+
+std::vector<Algorithm> with_cudnn_attention(std::vector<Algorithm> own, const AttentionAttrs& attrs,
+                                            std::span<const OperandDesc> operands, bool backward) {
+  const AttentionShape shape = shape_of(attrs, operands);
+  const DataType type = operands[0].tensor.type;
+  if (operands[3].access != Access::absent || !cudnn::expresses(shape, attrs, type)) return own;
+  const auto is_absent = [&](const auto& write) { return operands[write.second].access == Access::absent; };
+  if (backward && std::ranges::any_of(kBackwardWrites, is_absent)) return own;
+  std::vector<Algorithm> all;
+  for (const cudnn::Engine& engine : cudnn::engines_for(graph_of(shape, type, backward)))
+    all.push_back({.name = std::string(kCudnnAttention) + engine.name,
+                   .workspace_bytes = AttentionWorkspace(engine.workspace_bytes, shape, operands, backward).end,
+                   .deterministic = engine.deterministic});
+  all.insert(all.end(), own.begin(), own.end());
+  return all;
+}
+
+std::unique_ptr<Kernel> cudnn_attention(const AttentionAttrs& attrs, std::span<const OperandDesc> operands,
+                                        bool backward, std::string_view algorithm) {
+  return std::make_unique<CudnnAttention>(attrs, operands, backward,
+                                          std::string(algorithm.substr(kCudnnAttention.size())));
+}
+
+}  // namespace plimsoll::cuda
