@@ -24,6 +24,7 @@ struct Algorithm {
   int64_t workspace_bytes = 0;  // exact: run() uses no more than this
   bool deterministic = true;
   bool tf32 = false;  // cuda: multiplies in TF32, with a 10-bit mantissa, instead of f32
+  bool compared = true;  // with the host's results, on a device. False: plans do not use it unless told to
 };
 
 constexpr std::array<double, kLabelScales> filled_label_scales() {

@@ -92,15 +92,19 @@ struct Candidate {
 // The user's arithmetic options.
 struct Wanted {
   bool tf32 = false, nondeterministic = false;
+  bool uncompared = false;  // gpu_check.sh measures algorithms in the same run that compares them with the host
   bool admits(const Algorithm& algorithm) const {
-    return (tf32 || !algorithm.tf32) && (nondeterministic || algorithm.deterministic);
+    return (tf32 || !algorithm.tf32) && (nondeterministic || algorithm.deterministic) &&
+           (uncompared || algorithm.compared);
   }
 };
 
 Wanted read_wanted(const json& tasks) {
   const std::string math = tasks.value("math", "fp32");
   if (math != "fp32" && math != "tf32") throw std::runtime_error("math '" + math + "' is unknown");
-  return {.tf32 = math == "tf32", .nondeterministic = tasks.value("nondeterministic", false)};
+  return {.tf32 = math == "tf32",
+          .nondeterministic = tasks.value("nondeterministic", false),
+          .uncompared = tasks.value("uncompared", false)};
 }
 
 bool is_grouped_convolution(const KernelCall& call) {

@@ -10,7 +10,6 @@
 #include "runtime/cuda/cudnn/engines.h"
 #include "runtime/kernel_set.h"
 #include "runtime/kernels.h"
-#include "tests/cudnn/driver.h"
 
 using namespace plimsoll;
 
@@ -71,16 +70,13 @@ TEST_CASE("the bias alone may be trained, and a gradient that is added to may be
       std::find_if(added.begin(), added.end(), [](const Algorithm& a) { return a.name.ends_with("_add"); });
   REQUIRE(aside != added.end());
   CHECK(aside->workspace_bytes >= kFilter.bytes());
-  int built = 0;
+  CHECK(added.size() > 5);
   for (const Algorithm& algorithm : added) {
     INFO(algorithm.name);
-    built += built_without_driver([&] {
-      const auto kernel = ConvBackwardWeights::make(
-          kAttrs, std::vector{read(kImage), read(kImage), update(kFilter), absent()}, algorithm.name);
-      CHECK(kernel->workspace_found() == algorithm.workspace_bytes);
-    });
+    const auto kernel = ConvBackwardWeights::make(
+        kAttrs, std::vector{read(kImage), read(kImage), update(kFilter), absent()}, algorithm.name);
+    CHECK(kernel->workspace_found() == algorithm.workspace_bytes);
   }
-  CHECK(built > 5);
 }
 
 TEST_CASE("the gradient of data may be added to another, by cuDNN or aside") {
@@ -94,15 +90,12 @@ TEST_CASE("the gradient of data may be added to another, by cuDNN or aside") {
       std::find_if(added.begin(), added.end(), [](const Algorithm& a) { return a.name.ends_with("_add"); });
   REQUIRE(aside != added.end());
   CHECK(aside->workspace_bytes >= kImage.bytes());
-  int built = 0;
+  CHECK(added.size() > 5);
   for (const Algorithm& algorithm : added) {
     INFO(algorithm.name);
-    built += built_without_driver([&] {
-      const auto kernel = ConvBackwardData::make(kAttrs, operands, algorithm.name);
-      CHECK(kernel->workspace_found() == algorithm.workspace_bytes);
-    });
+    const auto kernel = ConvBackwardData::make(kAttrs, operands, algorithm.name);
+    CHECK(kernel->workspace_found() == algorithm.workspace_bytes);
   }
-  CHECK(built > 5);
 }
 
 TEST_CASE(
@@ -223,9 +216,8 @@ TEST_CASE("a convolution of 16 bits is multiplied as it is, in every direction a
           INFO(algorithm.name);
           CHECK(algorithm.name.starts_with(prefix));
           CHECK(!algorithm.tf32);
-          built += built_without_driver(
-              [&] { CHECK(K::make(attrs, operands, algorithm.name)->workspace_found() == algorithm.workspace_bytes); });
-          if (built == 6) break;
+          CHECK(K::make(attrs, operands, algorithm.name)->workspace_found() == algorithm.workspace_bytes);
+          if (++built == 6) break;
         }
         CHECK(built == 6);
         return all;

@@ -189,7 +189,7 @@ class Check:
                     f"-DCMAKE_CUDA_ARCHITECTURES={device_to_build_for()}",
                     # Large batches take the least processor time, small ones the least elapsed time if there are
                     # enough cores.
-                    f"-DPLIMSOLL_BATCH={8 if os.cpu_count() < 8 else 2}",
+                    f"-DPLIMSOLL_BATCH={8 if os.cpu_count() < 8 else 1}",
                     *flags
                 ])
             except RuntimeError as error:
@@ -392,7 +392,7 @@ def profiled(check, name, precision="fp32"):
         if time.time() > check.ends:
             raise RuntimeError(f"{len(left)} of {len(tasks['tasks'])} tasks are still to be measured")
         ask = {
-            **tasks, "math": math, "tasks": left, "seconds": min(PORTION, max(5, check.ends + GRACE / 4 - time.time()))
+            **tasks, "math": math, "uncompared": True, "tasks": left, "seconds": min(PORTION, max(5, check.ends + GRACE / 4 - time.time()))
         }
         if "links" in real:
             del ask["links"]

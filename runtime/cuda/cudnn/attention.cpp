@@ -66,8 +66,8 @@ struct Attention {
   // [N, H, T, S] → [N, H, S, T], without moving an element
   const Descriptor& turned(const Descriptor& x) {
     const IntList strides = dense_strides(of_queries(s.keys));
-    const Descriptor& y = inner({s.samples, s.heads, s.keys, s.queries}, type,
-                                {strides[0], strides[1], strides[3], strides[2]});
+    const Descriptor& y =
+        inner({s.samples, s.heads, s.keys, s.queries}, type, {strides[0], strides[1], strides[3], strides[2]});
     graph.reshape(x, y);
     return y;
   }
@@ -87,21 +87,19 @@ bool expresses(const AttentionShape& s, const AttentionAttrs& attrs, DataType ty
 Graph attention_forward(const AttentionShape& s, DataType type) {
   Attention a(s, type);
   Graph& graph = a.graph;
-  const IntList of_scores = a.of_queries(s.keys), of_rows = a.of_queries(1);
+  const IntList of_scores = a.of_queries(s.keys);
   const Descriptor& q = a.given(AttentionUid::q, a.of_queries(s.size));
   const Descriptor& k = a.transposed(AttentionUid::k, a.of_keys(s.size));
   const Descriptor& products = a.product(q, k, of_scores);
   const Descriptor& scale = graph.number(s.scale);
   const Descriptor& scores = a.causal(a.pointwise(CUDNN_POINTWISE_MUL, products, of_scores, &scale), of_scores);
 
-  const Descriptor& largest = a.inner(of_rows);
+  const Descriptor& largest = a.of_row(AttentionUid::largest);
   graph.reduce(CUDNN_REDUCE_TENSOR_MAX, scores, largest);
   const Descriptor& below = a.pointwise(CUDNN_POINTWISE_SUB, scores, of_scores, &largest);
   const Descriptor& exponentials = a.pointwise(CUDNN_POINTWISE_EXP, below, of_scores);
-  const Descriptor& sum = a.inner(of_rows);
+  const Descriptor& sum = a.of_row(AttentionUid::sum);
   graph.reduce(CUDNN_REDUCE_TENSOR_ADD, exponentials, sum);
-  const Descriptor& logarithm = a.pointwise(CUDNN_POINTWISE_LOG, sum, of_rows);
-  graph.pointwise(CUDNN_POINTWISE_ADD, largest, a.of_row(AttentionUid::lse), {.b = &logarithm});
   const Descriptor& probabilities = a.inner(of_scores, type);
   graph.pointwise(CUDNN_POINTWISE_DIV, exponentials, probabilities, {.b = &sum});
 

@@ -1,7 +1,8 @@
 // Attention as a cuDNN operation graph, in the form that cuDNN's fused kernels recognize.
 //
-//   forward    scores = scale · q kᵀ, -∞ where a key is hidden;  lse = log Σ exp(scores);  y = exp(scores - lse) v
-//   backward   p = exp(scores - lse);  dv = pᵀ dy;  ds = scale · p (dy vᵀ - Σ y · dy);  dk = dsᵀ q;  dq = ds k
+//   forward    scores = scale · q kᵀ, -∞ where a key is hidden;  sum = Σ exp(scores - largest)
+//              y = exp(scores - largest) / sum · v
+//   backward   p = exp(scores - lse), lse = largest + log sum;  dv = pᵀ dy;  ds = scale · p (dy vᵀ - Σ y · dy);  dk = dsᵀ q;  dq = ds k
 //
 // The scores are not stored, and the backward writes every element of a gradient once, so its results are the same in
 // every run. cuDNN's workspace for that may have as many elements as the scores.
@@ -12,8 +13,8 @@
 
 namespace plimsoll::cudnn {
 
-// The identifiers of the graph's tensors when it is run. lse and along (Σ y · dy) are f32 [N, H, T].
-enum class AttentionUid : int64_t { q = 1, k, v, y, lse, dy, dq, dk, dv, along };
+// The identifiers of the graph's tensors when it is run. largest, sum, lse and along (Σ y · dy) are f32 [N, H, T].
+enum class AttentionUid : int64_t { q = 1, k, v, y, largest, sum, lse, dy, dq, dk, dv, along };
 
 // Whether the graphs express attention without a mask: causal or every key seen, no dropout, in bf16 or f16.
 bool expresses(const AttentionShape& shape, const AttentionAttrs& attrs, DataType type);

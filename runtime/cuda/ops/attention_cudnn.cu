@@ -1,7 +1,8 @@
-// cuDNN's kernels have the log-sum-exp of a query where ours have the largest score and the reciprocal of the sum of
-// exponentials. It takes the place of the largest score, with 1 as reciprocal; so each task may have its own algorithm.
+// The statistics of a query are those of our own kernels, so a forward by cuDNN and a backward by our own kernel fit
+// together, and the reverse.
 //
-//   workspace   of the engine | log-sum-exp | backward: Σ y · dy | results that the plan lays over an operand |
+//   workspace   of the engine | two numbers of each query | results that the plan lays over an operand |
+//               forward: the largest score, and the sum of exponentials;  backward: log-sum-exp, and Σ y · dy
 #include "runtime/cuda/ops/attention_cudnn.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "runtime/cuda/cudnn/attention.h"
 #include "runtime/cuda/cudnn/execution.h"
 #include "runtime/cuda/device/kernel.h"
+#include "runtime/cuda/device/vector.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -18,11 +20,11 @@ using cudnn::AttentionUid;
 
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-__global__ void to_statistics_kernel(int64_t rows, const float* lse, float* statistics) {
+__global__ void to_statistics_kernel(int64_t rows, const float* largest, const float* sum, float* statistics) {
   const int64_t row = thread_number();
   if (row >= rows) return;
-  statistics[2 * row] = lse[row];
-  statistics[2 * row + 1] = 1;
+  statistics[2 * row] = largest[row];
+  statistics[2 * row + 1] = 1 / sum[row];
 }
 
 __global__ void to_lse_kernel(int64_t rows, const float* statistics, float* lse) {
@@ -51,13 +53,14 @@ cudnn::Graph graph_of(const AttentionShape& shape, DataType type, bool backward)
 
 // Where the parts of the workspace begin.
 struct AttentionWorkspace {
-  int64_t lse = 0, along = 0, results = 0, end = 0;
+  int64_t first = 0, second = 0, results = 0, end = 0;  // first, second: of the queries
 
-  AttentionWorkspace(int64_t engine_bytes, const AttentionShape& s, std::span<const OperandDesc> operands, bool backward) {
+  AttentionWorkspace(int64_t engine_bytes, const AttentionShape& s, std::span<const OperandDesc> operands,
+                     bool backward) {
     const int64_t rows = aligned(s.rows() * static_cast<int64_t>(sizeof(float)));
-    lse = aligned(engine_bytes);
-    along = lse + rows;
-    end = results = along + (backward ? rows : 0);
+    first = aligned(engine_bytes);
+    second = first + rows;
+    end = results = second + rows;
     for (const auto& [uid, slot] : backward ? Slots(kBackwardWrites) : Slots(kForwardWrites))
       end += aligned(operands[slot].tensor.bytes());
   }
@@ -79,21 +82,22 @@ class CudnnAttention final : public Kernel {
   int64_t workspace_found() const override { return parts_.end; }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
-    float* const lse = reinterpret_cast<float*>(workspace + parts_.lse);
+    float *const first = reinterpret_cast<float*>(workspace + parts_.first), *const second = reinterpret_cast<float*>(
+                                                                                 workspace + parts_.second);
     float* const statistics = out(operands, kStatistics);
     const int64_t rows = shape_.rows();
-    if (backward_) 
-      launch("attention's log-sum-exp", to_lse_kernel, blocks_for(rows), kThreads, context, rows, statistics, lse);
-    std::vector<cudnn::Execution::Address> addresses = {address(AttentionUid::lse, lse)};
-    if (backward_) addresses.push_back(address(AttentionUid::along, workspace + parts_.along));
+    if (backward_)
+      launch("attention's log-sum-exp", to_lse_kernel, blocks_for(rows), kThreads, context, rows, statistics, first);
+    std::vector<cudnn::Execution::Address> addresses = {
+        address(backward_ ? AttentionUid::lse : AttentionUid::largest, first),
+        address(backward_ ? AttentionUid::along : AttentionUid::sum, second)};
     for (const auto& [uid, slot] : reads_) addresses.push_back(address(uid, operands[slot]));
     // The plan may lay a result over an operand that our own kernels read first; cuDNN's make no such promise.
     std::byte* apart = workspace + parts_.results;
     std::vector<std::byte*> made;
     for (const auto& [uid, slot] : writes_) {
-      const bool over = std::ranges::any_of(reads_, [&](const auto& read) {
-        return operands[read.second] == operands[slot];
-      });
+      const bool over =
+          std::ranges::any_of(reads_, [&](const auto& read) { return operands[read.second] == operands[slot]; });
       made.push_back(over ? apart : operands[slot]);
       addresses.push_back(address(uid, made.back()));
       apart += aligned(bytes_[made.size() - 1]);
@@ -105,7 +109,8 @@ class CudnnAttention final : public Kernel {
                               cudaMemcpyDeviceToDevice, stream_of(context)),
               "cudaMemcpyAsync of a result of attention");
     if (!backward_ && statistics != nullptr)
-      launch("attention's statistics", to_statistics_kernel, blocks_for(rows), kThreads, context, rows, lse, statistics);
+      launch("attention's statistics", to_statistics_kernel, blocks_for(rows), kThreads, context, rows, first, second,
+             statistics);
   }
 
  private:
@@ -128,13 +133,12 @@ std::vector<Algorithm> with_cudnn_attention(std::vector<Algorithm> own, const At
   if (operands[3].access != Access::absent || !cudnn::expresses(shape, attrs, type)) return own;
   const auto is_absent = [&](const auto& write) { return operands[write.second].access == Access::absent; };
   if (backward && std::ranges::any_of(kBackwardWrites, is_absent)) return own;
-  std::vector<Algorithm> all;
   for (const cudnn::Engine& engine : cudnn::engines_for(graph_of(shape, type, backward)))
-    all.push_back({.name = std::string(kCudnnAttention) + engine.name,
+    own.push_back({.name = std::string(kCudnnAttention) + engine.name,
                    .workspace_bytes = AttentionWorkspace(engine.workspace_bytes, shape, operands, backward).end,
-                   .deterministic = engine.deterministic});
-  all.insert(all.end(), own.begin(), own.end());
-  return all;
+                   .deterministic = engine.deterministic,
+                   .compared = false});
+  return own;
 }
 
 std::unique_ptr<Kernel> cudnn_attention(const AttentionAttrs& attrs, std::span<const OperandDesc> operands,
