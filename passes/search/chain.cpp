@@ -7,14 +7,6 @@
 namespace plimsoll::search {
 namespace {
 
-using schedule::ActivationDecision;
-using schedule::at;
-using schedule::DecisionKind;
-using schedule::Decisions;
-using schedule::kTransient;
-using schedule::Level;
-using schedule::Model;
-
 constexpr Level kKept = {.depth = 0};
 constexpr int kMostStages = 65;      // stages
 constexpr int64_t kUnits = 512;   // maximum size of everything kept; bytes are rounded up to units
@@ -29,7 +21,7 @@ struct Stage {
 
 std::optional<std::vector<Stage>> find_stages(const Model& model) {
   std::vector<Stage> stages;
-  for (const schedule::Op& op : model.order) {
+  for (const Op& op : model.order) {
     if (op.kind != StepKind::compute || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
     if (stages.empty() && !model.tasks[at(op.id)].recomputable) continue;
     const auto reads = model.reads[op.id];

@@ -10,11 +10,6 @@
 namespace plimsoll::search {
 namespace {
 
-using schedule::at;
-using schedule::kNever;
-using schedule::kTransient;
-using schedule::ModelTensor;
-
 constexpr uint64_t kRelaxed = 10;  // run relax() after every 10th repair
 constexpr int64_t kPatience = 2;   // give up after 1/2 of the work without a clear gain
 constexpr double kGain = 1e-4;

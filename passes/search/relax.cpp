@@ -2,15 +2,8 @@
 
 #include <algorithm>
 
-#include "passes/search/levels.h"
-
 namespace plimsoll::search {
 namespace {
-
-using schedule::at;
-using schedule::kNever;
-using schedule::Life;
-using schedule::ModelTensor;
 
 // A tensor that is off the device for one or several intervals. A host-resident tensor is off the device at all steps
 // except its lives.

@@ -22,11 +22,11 @@ constexpr double kShares[] = {1.0, 0.75};
 State minimum_schedule(Workbench& bench, const Means& means) {
   Decisions away = schedule::keep_everything(bench.model);
   for (size_t id = 0; id < away.activations.size(); ++id) {
-    const schedule::ModelTensor& tensor = bench.model.tensors[id];
-    if (!tensor.movable || tensor.gap_end == schedule::kNever) continue;
+    const ModelTensor& tensor = bench.model.tensors[id];
+    if (!tensor.movable || tensor.gap_end == kNever) continue;
     if (means.offload || tensor.input()) away.activations[id] = {.kind = DecisionKind::offload, .again = true};
     else if (means.recompute && tensor.recomputable)
-      away.activations[id] = {DecisionKind::recompute, schedule::kTransient, true};
+      away.activations[id] = {DecisionKind::recompute, kTransient, true};
   }
   if (means.offload)
     for (ResidenceDecision& residence : away.residences) residence = {.on_host = true, .again = true};

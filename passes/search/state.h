@@ -3,19 +3,13 @@
 
 #include "passes/deadline.h"
 #include "passes/schedule/evaluate.h"
-#include "passes/schedule/lower.h"
+#include "passes/search/names.h"
 
 namespace plimsoll::search {
 
-using schedule::ActivationDecision;
-using schedule::DecisionKind;
-using schedule::Decisions;
 using schedule::Evaluator;
-using schedule::Model;
-using schedule::Op;
+using schedule::Life;
 using schedule::Outcome;
-using schedule::ResidenceDecision;
-using schedule::Trace;
 
 // What the search may do with a tensor besides keeping it. A model input may always be loaded again.
 struct Means {
