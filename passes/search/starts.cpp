@@ -11,7 +11,7 @@
 namespace plimsoll::search {
 namespace {
 
-constexpr int kRoundsFromLeast = 16, kRoundsOfSeed = 3;  // rounds of relax()
+constexpr int kRoundsOfSeed = 3;  // rounds of relax()
 constexpr int kSeedsTried = 2;    // seeds tried per limit: that many that fit, and that many that nearly fit
 constexpr size_t kNearTried = 6;  // schedules tried per limit that need somewhat more
 // Fractions of the links' idle time: in the lowered trace the links may have less than estimated.
@@ -125,7 +125,7 @@ std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, con
   if (best || !small_.outcome.fits(limit)) return best;
   State minimum = bench.evaluate(small_.decisions, limit);
   if (!minimum.outcome.fits(limit)) minimum = small_;
-  consider(relax(bench, std::move(minimum), limit, kRoundsFromLeast));
+  consider(std::move(minimum));
   return best;
 }
 
