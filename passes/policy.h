@@ -55,7 +55,7 @@ using CostsOf = std::function<Result<SubBatchCosts>(int64_t sub_batch)>;
 struct Policy {
   std::string_view name = {};
   std::string_view summary = {};
-  OrderKind order = OrderKind::best_of;
+  OrderKind order = OrderKind::depth_first;
   PlaceKind place = PlaceKind::best_of;
   AlgorithmKind algorithms = AlgorithmKind::fitting;
   bool share_memory = true;  // false: every tensor has its own bytes for the whole round (network-wide)

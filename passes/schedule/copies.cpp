@@ -1,7 +1,6 @@
 #include "passes/schedule/copies.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "compiler/ir/streams.h"
 
@@ -11,48 +10,6 @@ namespace {
 bool is_task(const Op& op) { return op.kind == StepKind::compute; }
 
 }  // namespace
-
-void Reservations::assign(std::span<const int64_t> live) {
-  live_.assign(live.begin(), live.end());
-  const size_t blocks = live.size() / kBlock + 1;
-  of_block_.assign(blocks, 0);
-  most_.assign(blocks, std::numeric_limits<int64_t>::min());
-  for (size_t step = 0; step < live.size(); ++step) most_[step / kBlock] = std::max(most_[step / kBlock], live[step]);
-}
-
-bool Reservations::add_to_step(int32_t step, int64_t bytes, int64_t limit) {
-  const size_t block = at(step / kBlock);
-  int64_t& live = live_[at(step)];
-  if (live + of_block_[block] > limit - bytes) return false;
-  live += bytes;
-  most_[block] = std::max(most_[block], live + of_block_[block]);
-  return true;
-}
-
-bool Reservations::add_to_block(int32_t block, int64_t bytes, int64_t limit) {
-  if (most_[at(block)] > limit - bytes) return false;
-  most_[at(block)] += bytes;
-  of_block_[at(block)] += bytes;
-  return true;
-}
-
-int32_t Reservations::add_upward(int32_t begin, int32_t end, int64_t bytes, int64_t limit) {
-  while (begin < end) {
-    if (begin % kBlock == 0 && end - begin >= kBlock && add_to_block(begin / kBlock, bytes, limit)) begin += kBlock;
-    else if (add_to_step(begin, bytes, limit)) ++begin;
-    else break;
-  }
-  return begin;
-}
-
-int32_t Reservations::add_downward(int32_t begin, int32_t end, int64_t bytes, int64_t limit) {
-  while (begin < end) {
-    if (end % kBlock == 0 && end - begin >= kBlock && add_to_block(end / kBlock - 1, bytes, limit)) end -= kBlock;
-    else if (add_to_step(end - 1, bytes, limit)) --end;
-    else break;
-  }
-  return end;
-}
 
 void CopyMover::find_returns(const Trace& trace) {
   const auto steps = static_cast<int32_t>(trace.size());
@@ -91,8 +48,10 @@ void CopyMover::delay_offloads(const Trace& trace, const TraceFacts& facts, int6
     const auto last = begins_.begin() + returns_at_[at(step)];
     const auto complete =
         std::partition_point(begins_.begin() + step + 1, last, [&](double begin) { return begin + waited < end; });
-    const int32_t position = live_.add_upward(step + 1, static_cast<int32_t>(complete - begins_.begin()),
-                                              model_.tensors[at(op.id)].bytes, limit);
+    const int64_t bytes = model_.tensors[at(op.id)].bytes;
+    const int32_t position =
+        live_.first_above(step + 1, static_cast<int32_t>(complete - begins_.begin()), limit - bytes);
+    live_.add(step + 1, position, bytes);
     waited = std::max(waited, end - begins_[at(position)]);
     released_at_[at(op.id)] = position;
     offloads_.push_back({op, position});
@@ -116,7 +75,8 @@ void CopyMover::hasten_fetches(const Trace& trace, const TraceFacts& facts, int6
     // The latest step that begins in time, if it is not too early.
     const auto late = std::upper_bound(begins_.begin() + earliest, begins_.begin() + step + 1, next);
     const int32_t in_time = std::max(earliest, static_cast<int32_t>(late - begins_.begin()) - 1);
-    const int32_t position = live_.add_downward(in_time, step, bytes, limit);
+    const int32_t position = live_.after_last_above(in_time, step, limit - bytes);
+    live_.add(position, step, bytes);
     fetches_.push_back({op, position});
   }
   std::reverse(fetches_.begin(), fetches_.end());

@@ -9,6 +9,7 @@
 // Prefetches mirror this: the latest start that still completes in time, or as early as there is room.
 #pragma once
 
+#include "passes/schedule/levels.h"
 #include "passes/schedule/model.h"
 
 namespace plimsoll::schedule {
@@ -19,27 +20,6 @@ struct TraceFacts {
   std::span<const double> seconds;    // of each task's step
   std::span<const int32_t> made_at;   // of each offload: the step that wrote or updated its tensor
   std::span<const int32_t> left_at;   // of each fetch: the last access to its tensor before it, or -1
-};
-
-// The live bytes of each step, to which copies add what they hold for longer. In a deep network a copy may be moved
-// over thousands of steps, so whole blocks of steps are compared and raised at once.
-class Reservations {
- public:
-  void assign(std::span<const int64_t> live);
-  // Adds `bytes` to the steps from `begin` on, up to `end` or to the first step that they would raise above `limit`.
-  // Returns the first step that they are not added to.
-  int32_t add_upward(int32_t begin, int32_t end, int64_t bytes, int64_t limit);
-  // The same from `end` down. Returns the lowest step that they are added to, or `end`.
-  int32_t add_downward(int32_t begin, int32_t end, int64_t bytes, int64_t limit);
-
- private:
-  static constexpr int32_t kBlock = 64;
-  bool add_to_step(int32_t step, int64_t bytes, int64_t limit);
-  bool add_to_block(int32_t block, int64_t bytes, int64_t limit);
-
-  std::vector<int64_t> live_;      // without what was added to whole blocks
-  std::vector<int64_t> of_block_;  // added to each step of the block
-  std::vector<int64_t> most_;      // largest of each block
 };
 
 // Reusable for one model.
@@ -67,7 +47,7 @@ class CopyMover {
   }
 
   const Model& model_;
-  Reservations live_;
+  Levels live_;                       // bytes of each step, with what copies hold for longer
   std::vector<double> begins_;        // start of each task if no task waited for a copy; never falls
   std::vector<int32_t> returns_at_;   // of each offload: the next prefetch of its tensor, or the end
   std::vector<int32_t> next_fetch_;   // of each tensor

@@ -15,9 +15,9 @@ namespace {
 // state that no other task accesses; and, with one rank, gradients that accumulate over rounds. The policies of the
 // literature leave all of them on the device. A tensor below 1/1024 of all bytes of its kind is not worth its copies.
 constexpr int64_t kLittle = 1024;
-// If all activations are more than this many times the gradients, gradients stay on the device: including them
-// multiplies the search time without a gain. None of this depends on the budget, so a larger budget never gives a
-// slower plan.
+// If all activations are more than this many times the gradients, gradients stay on the device: including them takes up
+// to twice the search time, and plans are slower as often as faster (docs/decisions/accumulation.md). None of this
+// depends on the budget, so a larger budget never gives a slower plan.
 constexpr int64_t kActivationFactor = 8;
 
 void find_host_residents(Model& model, const Plan& plan, const Context& context) {

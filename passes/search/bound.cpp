@@ -6,7 +6,6 @@
 #include "compiler/ir/streams.h"
 #include "passes/analysis/buckets.h"
 #include "passes/schedule/evaluate.h"
-#include "passes/schedule/lower.h"
 
 namespace plimsoll::search {
 
@@ -15,12 +14,6 @@ struct Droppable {
 };
 
 namespace {
-
-using schedule::at;
-using schedule::kNever;
-using schedule::Model;
-using schedule::ModelTensor;
-using schedule::Op;
 
 constexpr size_t kStepsTried = 24;
 
@@ -246,7 +239,7 @@ Bound::Bound(const Model& model)
       first_load_(first_load_seconds(model)),
       least_(least_bytes(model)) {
   schedule::Evaluator evaluator(model);
-  schedule::Trace trace;
+  Trace trace;
   schedule::lower_to_steps(model, schedule::keep_everything(model), trace);
   evaluator.evaluate(trace, 0);
   const std::vector<int64_t>& live = evaluator.live();

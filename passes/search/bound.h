@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "passes/schedule/model.h"
+#include "passes/search/names.h"
 
 namespace plimsoll::search {
 
@@ -25,14 +25,14 @@ namespace plimsoll::search {
 class Bound {
  public:
   // `model` must outlive this.
-  explicit Bound(const schedule::Model& model);
+  explicit Bound(const Model& model);
   ~Bound();
 
   double seconds(int64_t limit);
 
  private:
   struct Full;
-  const schedule::Model& model_;
+  const Model& model_;
   double first_load_ = 0;
   std::vector<int64_t> least_;  // of each step: the fewest bytes that can be live, without workspace
   std::vector<Full> fullest_;  // the steps with the most live bytes, most first
@@ -42,6 +42,6 @@ class Bound {
 // A lower bound in bytes, persistent tensors included, for every schedule in this order: the operands of the largest
 // task, its smallest workspace, what the trainer reads at the end of the round and exists by then, and with several
 // ranks the workspace of reductions.
-int64_t bound_bytes(const schedule::Model& model);
+int64_t bound_bytes(const Model& model);
 
 }  // namespace plimsoll::search

@@ -7,14 +7,6 @@
 namespace plimsoll::search {
 namespace {
 
-using schedule::ActivationDecision;
-using schedule::at;
-using schedule::DecisionKind;
-using schedule::Decisions;
-using schedule::kTransient;
-using schedule::Level;
-using schedule::Model;
-
 constexpr Level kKept = {.depth = 0};
 constexpr int kMostStages = 65;      // stages
 constexpr int64_t kUnits = 512;   // maximum size of everything kept; bytes are rounded up to units
@@ -29,7 +21,7 @@ struct Stage {
 
 std::optional<std::vector<Stage>> find_stages(const Model& model) {
   std::vector<Stage> stages;
-  for (const schedule::Op& op : model.order) {
+  for (const Op& op : model.order) {
     if (op.kind != StepKind::compute || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
     if (stages.empty() && !model.tasks[at(op.id)].recomputable) continue;
     const auto reads = model.reads[op.id];
@@ -60,7 +52,10 @@ class Recurrence {
   Recurrence(const Model& model, std::vector<Stage> stages)
       : model_(model), stages_(std::move(stages)), end_(static_cast<int32_t>(stages_.size())) {
     int64_t all = 0;
-    for (const Stage& stage : stages_) all += bytes_of(stage) + 2 * model_.tensors[at(stage.output)].bytes;
+    for (const Stage& stage : stages_) {
+      all += 2 * model_.tensors[at(stage.output)].bytes;
+      for (const int32_t id : stage.stash) all += model_.tensors[at(id)].bytes;
+    }
     unit_ = std::max<int64_t>(256, (all / kUnits + 255) / 256 * 256);
     units_ = static_cast<int32_t>(all / unit_) + 4 * end_;
     for (const Stage& stage : stages_) {
@@ -75,7 +70,7 @@ class Recurrence {
     solve();
   }
 
-  std::vector<ChainSeed> seeds() const {
+  std::vector<ChainSeed> seeds() {
     std::vector<ChainSeed> seeds;
     float before = kImpossible;
     for (int32_t units = 0; units <= units_; ++units) {
@@ -101,16 +96,8 @@ class Recurrence {
     int32_t split = -1;
   };
 
-  int64_t bytes_of(const Stage& stage) const {
-    int64_t bytes = 0;
-    for (const int32_t id : stage.stash) bytes += model_.tensors[at(id)].bytes;
-    return bytes;
-  }
   int32_t in_units(int64_t bytes) const { return static_cast<int32_t>((bytes + unit_ - 1) / unit_); }
   Cell& cell(int32_t s, int32_t t, int32_t units) {
-    return table_[at(s * (end_ + 1) + t) * at(units_ + 1) + at(units)];
-  }
-  const Cell& cell(int32_t s, int32_t t, int32_t units) const {
     return table_[at(s * (end_ + 1) + t) * at(units_ + 1) + at(units)];
   }
   int32_t y(int32_t i) const { return i < end_ ? y_[at(i)] : 0; }
@@ -155,7 +142,7 @@ class Recurrence {
     if (level != kKept) decision = {DecisionKind::recompute, level};
   }
   // The right part stays at the same level; the left part is one level deeper.
-  void assign(Decisions& decisions, int32_t s, int32_t t, int32_t units) const {
+  void assign(Decisions& decisions, int32_t s, int32_t t, int32_t units) {
     struct Part {
       int32_t s, t, units;
       Level level;

@@ -5,18 +5,10 @@
 #include <queue>
 #include <tuple>
 
-#include "passes/search/levels.h"
 #include "passes/search/price.h"
 
 namespace plimsoll::search {
 namespace {
-
-using schedule::at;
-using schedule::kNever;
-using schedule::kTransient;
-using schedule::Level;
-using schedule::Life;
-using schedule::ModelTensor;
 
 class Fitter {
  public:

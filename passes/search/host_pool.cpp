@@ -6,20 +6,10 @@
 #include <tuple>
 #include <utility>
 
-#include "passes/search/levels.h"
 #include "passes/search/price.h"
 
 namespace plimsoll::search {
 namespace {
-
-using schedule::ActivationDecision;
-using schedule::at;
-using schedule::DecisionKind;
-using schedule::Decisions;
-using schedule::Model;
-using schedule::ModelTensor;
-using schedule::Op;
-using schedule::Trace;
 
 constexpr int64_t kFragmentation = 64;  // 1/64 of the pool
 

@@ -6,22 +6,21 @@
 //               | residences: the whole run|
 #pragma once
 
-#include "passes/schedule/lower.h"
+#include "passes/search/names.h"
 
 namespace plimsoll::search {
 
 // The maximum bytes in the pool at any time, before addresses: residences for the whole run, other tensors from their
 // offload to their last fetch.
-int64_t pool_bytes(const schedule::Model& model, const schedule::Trace& trace);
+int64_t pool_bytes(const Model& model, const Trace& trace);
 
 // The limit on pool_bytes() for a pool of `most` bytes, some of which fragmentation takes. kNoLimit: no schedule could
 // reach it.
-int64_t pool_limit_for(const schedule::Model& model, int64_t most);
+int64_t pool_limit_for(const Model& model, int64_t most);
 
 // Changes the decisions with the lowest cost per byte until the trace's pool keeps `limit`: to recompute where
 // possible, else to keep. Residences come last. The lowered result needs a smaller pool, but may still exceed the
 // limit. Returns false if nothing is left to change.
-bool shrink_pool(const schedule::Model& model, const schedule::Trace& trace, int64_t limit,
-                 schedule::Decisions& decisions);
+bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Decisions& decisions);
 
 }  // namespace plimsoll::search

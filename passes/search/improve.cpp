@@ -10,36 +10,20 @@
 namespace plimsoll::search {
 namespace {
 
-using schedule::at;
-using schedule::kNever;
-using schedule::kTransient;
-using schedule::ModelTensor;
-
 constexpr uint64_t kRelaxed = 10;  // run relax() after every 10th repair
 constexpr int64_t kPatience = 2;   // give up after 1/2 of the work without a clear gain
 constexpr double kGain = 1e-4;
 
 class Improver {
  public:
-  Improver(Workbench& bench, const DecisionSpace& space, const Means& means, std::mt19937_64& random)
-      : model_(bench.model),
-        means_(means),
-        random_(random),
-        items_(space.items),
-        twins_(space.twins),
-        price_(space.prices) {}
+  Improver(const Model& model, const DecisionSpace& space, const Means& means, std::mt19937_64& random)
+      : model_(model), means_(means), random_(random), items_(space.items), twins_(space.twins), price_(space.prices) {}
 
   // Applies one move.
   void disturb(Decisions& decisions);
 
  private:
   uint64_t draw(uint64_t below) { return random_() % below; }
-
-  DecisionKind kind_of(const Decisions& decisions, int32_t id) const {
-    const ModelTensor& tensor = model_.tensors[at(id)];
-    if (!tensor.host_resident()) return decisions.activations[at(id)].kind;
-    return decisions.residences[at(tensor.residence)].on_host ? DecisionKind::offload : DecisionKind::keep;
-  }
 
   // Sets the decision to that kind, or to another one if the tensor does not allow it.
   void set(Decisions& decisions, int32_t id, DecisionKind kind) const {
@@ -59,18 +43,16 @@ class Improver {
   struct Move;
   static const Move kFirst[], kOthers[];
 
-  void flip_one(Decisions& decisions) { flip(decisions, draw(items_.size())); }
-
-  void flip_several(Decisions& decisions) {
-    for (uint64_t n = 2 + draw(3 + items_.size() / 100); n > 0; --n) flip_one(decisions);
-  }
-
-  void flip(Decisions& decisions, uint64_t item) {
-    const int32_t id = items_[item];
-    const DecisionKind kind = kind_of(decisions, id);
+  void flip_one(Decisions& decisions) {
+    const int32_t id = items_[draw(items_.size())];
+    const DecisionKind kind = kind_of(model_, decisions, id);
     if (kind != DecisionKind::keep && draw(3) != 0) set(decisions, id, DecisionKind::keep);
     else if (kind == DecisionKind::offload) set(decisions, id, DecisionKind::recompute);
     else set(decisions, id, draw(3) == 0 ? DecisionKind::offload : DecisionKind::recompute);
+  }
+
+  void flip_several(Decisions& decisions) {
+    for (uint64_t n = 2 + draw(3 + items_.size() / 100); n > 0; --n) flip_one(decisions);
   }
 
   // Keeps the most expensive of a few evicted tensors, or evicts the cheapest of a few kept ones.
@@ -80,7 +62,8 @@ class Improver {
     for (int tries = 0, seen = 0; tries < 24 && seen < 4; ++tries) {
       const uint64_t item = draw(items_.size());
       const int32_t id = items_[item];
-      if ((kind_of(decisions, id) == DecisionKind::keep) == keep || model_.tensors[at(id)].gap_end == kNever) continue;
+      const bool kept = kind_of(model_, decisions, id) == DecisionKind::keep;
+      if (kept == keep || model_.tensors[at(id)].gap_end == kNever) continue;
       ++seen;
       if (best < 0 || (price_[item] > price_[at(best)]) == keep) best = static_cast<int32_t>(item);
     }
@@ -94,7 +77,7 @@ class Improver {
     int32_t leaves = -1, again = -1;
     for (int tries = 0; tries < 32 && (leaves < 0 || again < 0); ++tries) {
       const uint64_t item = draw(items_.size());
-      const DecisionKind kind = kind_of(decisions, items_[item]);
+      const DecisionKind kind = kind_of(model_, decisions, items_[item]);
       if (model_.tensors[at(items_[item])].gap_end == kNever) continue;
       if (kind == DecisionKind::offload && (again < 0 || price_[item] <= price_[at(again)]))
         leaves = static_cast<int32_t>(item);
@@ -127,7 +110,7 @@ class Improver {
     const uint64_t start = draw(items_.size());
     for (uint64_t i = 0; i < items_.size(); ++i) {
       const uint64_t item = (start + i) % items_.size();
-      const DecisionKind kept = kind_of(decisions, items_[item]);
+      const DecisionKind kept = kind_of(model_, decisions, items_[item]);
       if (kept == DecisionKind::recompute) continue;
       const uint64_t reach = 1 + draw(6), to = draw(2) == 0 ? item + reach : item - reach;
       if (to >= items_.size()) return;
@@ -149,7 +132,7 @@ class Improver {
 
   void relevel(Decisions& decisions) {
     const int32_t id = items_[draw(items_.size())];
-    if (kind_of(decisions, id) == DecisionKind::keep) return;
+    if (kind_of(model_, decisions, id) == DecisionKind::keep) return;
     ActivationDecision& activation = decisions.activations[at(id)];
     const int32_t index = model_.tensors[at(id)].residence;
     ResidenceDecision* const residence = index < 0 ? nullptr : &decisions.residences[at(index)];
@@ -228,7 +211,7 @@ DecisionSpace find_decision_space(const Model& model) {
 State improve(Workbench& bench, State state, int64_t limit, int64_t work, const DecisionSpace& space,
               const Means& means, std::mt19937_64& random, Archive& archive) {
   if (space.items.empty()) return state;
-  Improver improver(bench, space, means, random);
+  Improver improver(bench.model, space, means, random);
   State best = state;
   const int64_t end = bench.work + work;
   const int64_t begin = bench.work;

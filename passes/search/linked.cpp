@@ -4,15 +4,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "passes/search/levels.h"
 #include "passes/search/price.h"
 
 namespace plimsoll::search {
 namespace {
-
-using schedule::at;
-using schedule::kNever;
-using schedule::ModelTensor;
 
 // Remaining idle time of a link. Copies queue up, so a copy takes time from all windows that it spans.
 class Slack {

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "passes/schedule/model.h"
+#include "passes/search/names.h"
 
 namespace plimsoll::search {
 
 // Seconds per byte of one more run of the task that writes the tensor. Requires a producer.
-inline double price_of_one_run(const schedule::Model& model, const schedule::ModelTensor& tensor) {
+inline double price_of_one_run(const Model& model, const ModelTensor& tensor) {
   return model.seconds_again(tensor.producer) / static_cast<double>(std::max<int64_t>(tensor.bytes, 1));
 }
 
@@ -18,7 +18,7 @@ inline double price_of_one_run(const schedule::Model& model, const schedule::Mod
 // which must outlive this.
 class RecomputePrice {
  public:
-  explicit RecomputePrice(const schedule::Model& model) : model_(model), seen_(model.tasks.size(), 0) {}
+  explicit RecomputePrice(const Model& model) : model_(model), seen_(model.tasks.size(), 0) {}
 
   // Seconds to recompute the tensor; negative if that is impossible. `away(id)`: the tensor is not resident either, so
   // its task runs too. `runs(task)`: the task is recomputed already, which costs nothing more. Only the nearest tasks
@@ -26,12 +26,11 @@ class RecomputePrice {
   template <class Away, class Runs>
   double seconds(int32_t tensor, Away away, Runs runs) {
     constexpr int kNearest = 64;  // tensors visited
-    using schedule::at;
     ++stamp_;
     double seconds = 0;
     stack_.assign(1, tensor);
     for (int visited = 0; !stack_.empty() && visited < kNearest; ++visited) {
-      const schedule::ModelTensor& wanted = model_.tensors[at(stack_.back())];
+      const ModelTensor& wanted = model_.tensors[at(stack_.back())];
       stack_.pop_back();
       if (wanted.input()) continue;
       if (wanted.producer < 0 || !wanted.recomputable) return -1;
@@ -47,13 +46,13 @@ class RecomputePrice {
   // The same if every tensor that the backward accesses is resident, and no other task is recomputed.
   double seconds(int32_t tensor) {
     const auto forward_only = [&](int32_t id) {
-      return model_.tensors[schedule::at(id)].movable && model_.tensors[schedule::at(id)].gap_end == schedule::kNever;
+      return model_.tensors[at(id)].movable && model_.tensors[at(id)].gap_end == kNever;
     };
     return seconds(tensor, forward_only, [](int32_t) { return false; });
   }
 
  private:
-  const schedule::Model& model_;
+  const Model& model_;
   std::vector<int32_t> seen_;  // of each task: the stamp of the last walk that visited it
   int32_t stamp_ = 0;
   std::vector<int32_t> stack_;

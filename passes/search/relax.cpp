@@ -2,15 +2,8 @@
 
 #include <algorithm>
 
-#include "passes/search/levels.h"
-
 namespace plimsoll::search {
 namespace {
-
-using schedule::at;
-using schedule::kNever;
-using schedule::Life;
-using schedule::ModelTensor;
 
 // A tensor that is off the device for one or several intervals. A host-resident tensor is off the device at all steps
 // except its lives.
@@ -63,8 +56,8 @@ class Relaxer {
       int32_t last = first;
       const int32_t tensor = lives_[at(first)].tensor;
       while (last + 1 < static_cast<int32_t>(lives_.size()) && lives_[at(last + 1)].tensor == tensor) ++last;
-      if ((last > first || model_.tensors[at(tensor)].host_resident()) && away(tensor, decisions) &&
-          model_.tensors[at(tensor)].bytes > 0)
+      if ((last > first || model_.tensors[at(tensor)].host_resident()) && model_.tensors[at(tensor)].bytes > 0 &&
+          kind_of(model_, decisions, tensor) != DecisionKind::keep)
         absences_.push_back(
             {tensor, first, last,
              seconds_of(tensor, last - first + 1, decisions) / static_cast<double>(model_.tensors[at(tensor)].bytes)});
@@ -72,12 +65,6 @@ class Relaxer {
     }
     std::stable_sort(absences_.begin(), absences_.end(),
                      [](const Absence& a, const Absence& b) { return a.score > b.score; });
-  }
-
-  bool away(int32_t id, const Decisions& decisions) const {
-    const ModelTensor& tensor = model_.tensors[at(id)];
-    return tensor.host_resident() ? decisions.residences[at(tensor.residence)].on_host
-                                  : decisions.activations[at(id)].kind != DecisionKind::keep;
   }
 
   double seconds_of(int32_t id, int32_t lives, const Decisions& decisions) const {

@@ -7,11 +7,6 @@
 namespace plimsoll::search {
 namespace {
 
-using schedule::at;
-using schedule::kNever;
-using schedule::kTransient;
-using schedule::ModelTensor;
-
 // The position in the order at which each tensor is written.
 std::vector<int32_t> find_makers(const Model& model) {
   std::vector<int32_t> made(model.tensors.size(), -1);

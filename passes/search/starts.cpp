@@ -11,7 +11,7 @@
 namespace plimsoll::search {
 namespace {
 
-constexpr int kRoundsFromLeast = 16, kRoundsOfSeed = 3;  // rounds of relax()
+constexpr int kRoundsOfSeed = 3;  // rounds of relax()
 constexpr int kSeedsTried = 2;    // seeds tried per limit: that many that fit, and that many that nearly fit
 constexpr size_t kNearTried = 6;  // schedules tried per limit that need somewhat more
 // Fractions of the links' idle time: in the lowered trace the links may have less than estimated.
@@ -22,11 +22,11 @@ constexpr double kShares[] = {1.0, 0.75};
 State minimum_schedule(Workbench& bench, const Means& means) {
   Decisions away = schedule::keep_everything(bench.model);
   for (size_t id = 0; id < away.activations.size(); ++id) {
-    const schedule::ModelTensor& tensor = bench.model.tensors[id];
-    if (!tensor.movable || tensor.gap_end == schedule::kNever) continue;
+    const ModelTensor& tensor = bench.model.tensors[id];
+    if (!tensor.movable || tensor.gap_end == kNever) continue;
     if (means.offload || tensor.input()) away.activations[id] = {.kind = DecisionKind::offload, .again = true};
     else if (means.recompute && tensor.recomputable)
-      away.activations[id] = {DecisionKind::recompute, schedule::kTransient, true};
+      away.activations[id] = {DecisionKind::recompute, kTransient, true};
   }
   if (means.offload)
     for (ResidenceDecision& residence : away.residences) residence = {.on_host = true, .again = true};
@@ -125,7 +125,7 @@ std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, con
   if (best || !small_.outcome.fits(limit)) return best;
   State minimum = bench.evaluate(small_.decisions, limit);
   if (!minimum.outcome.fits(limit)) minimum = small_;
-  consider(relax(bench, std::move(minimum), limit, kRoundsFromLeast));
+  consider(std::move(minimum));
   return best;
 }
 

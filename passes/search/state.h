@@ -3,19 +3,20 @@
 
 #include "passes/deadline.h"
 #include "passes/schedule/evaluate.h"
-#include "passes/schedule/lower.h"
+#include "passes/search/names.h"
 
 namespace plimsoll::search {
 
-using schedule::ActivationDecision;
-using schedule::DecisionKind;
-using schedule::Decisions;
 using schedule::Evaluator;
-using schedule::Model;
-using schedule::Op;
+using schedule::Life;
 using schedule::Outcome;
-using schedule::ResidenceDecision;
-using schedule::Trace;
+
+// A host-resident tensor in the host pool counts as offloaded.
+inline DecisionKind kind_of(const Model& model, const Decisions& decisions, int32_t id) {
+  const ModelTensor& tensor = model.tensors[at(id)];
+  if (!tensor.host_resident()) return decisions.activations[at(id)].kind;
+  return decisions.residences[at(tensor.residence)].on_host ? DecisionKind::offload : DecisionKind::keep;
+}
 
 // What the search may do with a tensor besides keeping it. A model input may always be loaded again.
 struct Means {

@@ -6,9 +6,6 @@
 namespace plimsoll::search {
 namespace {
 
-using schedule::at;
-using schedule::Model;
-
 constexpr int kUpstream = 3;
 
 // Not commutative: a tensor and its producer's input must not hash like the same pair reversed.
@@ -32,7 +29,7 @@ std::vector<std::vector<int32_t>> find_twins(const Model& model, const std::vect
   for (int32_t task = 0; task < static_cast<int32_t>(model.tasks.size()); ++task)
     tasks.push_back(color_of_task(model, task));
   std::vector<uint64_t> colors;
-  for (const schedule::ModelTensor& tensor : model.tensors)
+  for (const ModelTensor& tensor : model.tensors)
     colors.push_back(mix(static_cast<uint64_t>(tensor.bytes), tensor.producer < 0 ? 0 : tasks[at(tensor.producer)]));
   for (int turn = 0; turn < kUpstream; ++turn) {
     std::vector<uint64_t> next = colors;

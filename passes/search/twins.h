@@ -6,13 +6,13 @@
 
 #include <vector>
 
-#include "passes/schedule/model.h"
+#include "passes/search/names.h"
 
 namespace plimsoll::search {
 
 // The classes of `tensors`, in their order, also within a class. Two tensors are twins if they have the same size and
 // the same kind of producer (by the times and workspaces of its algorithms), and if this holds for three tasks upstream
 // and one downstream.
-std::vector<std::vector<int32_t>> find_twins(const schedule::Model& model, const std::vector<int32_t>& tensors);
+std::vector<std::vector<int32_t>> find_twins(const Model& model, const std::vector<int32_t>& tensors);
 
 }  // namespace plimsoll::search

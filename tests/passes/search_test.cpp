@@ -11,7 +11,6 @@
 #include "passes/search/archive.h"
 #include "passes/search/bound.h"
 #include "passes/search/frontier.h"
-#include "passes/search/levels.h"
 #include "passes/search/starts.h"
 #include "passes/search/twins.h"
 
@@ -67,31 +66,6 @@ TEST_CASE("an archive hands on the fastest of each stretch of 1/256") {
   CHECK(peaks(archive.nearest_above(100'000, 200'000, 3)) == std::vector<int64_t>{100'233, 100'700, 101'166});
   CHECK(peaks(archive.nearest_above(106'800, 200'000, 3)) == std::vector<int64_t>{107'000});
   CHECK(archive.nearest_above(107'000, 200'000, 3).empty());
-}
-
-TEST_CASE("levels are what a plain list of them would be") {
-  std::mt19937_64 random(1);
-  for (const int32_t steps : {1, 63, 64, 65, 500}) {
-    std::vector<int64_t> plain;
-    for (int32_t step = 0; step < steps; ++step) plain.push_back(static_cast<int64_t>(random() % 1000));
-    search::Levels levels;
-    levels.assign(plain);
-    for (int turn = 0; turn < 200; ++turn) {
-      int32_t begin = static_cast<int32_t>(random() % static_cast<uint64_t>(steps + 1)),
-              end = static_cast<int32_t>(random() % static_cast<uint64_t>(steps + 1));
-      if (begin > end) std::swap(begin, end);
-      const int64_t bytes = static_cast<int64_t>(random() % 2001) - 1000;
-      levels.add(begin, end, bytes);
-      for (int32_t step = begin; step < end; ++step) plain[static_cast<size_t>(step)] += bytes;
-      const auto highest = std::max_element(plain.begin(), plain.end());
-      CAPTURE(steps, turn, begin, end);
-      REQUIRE(levels.highest() == highest - plain.begin());
-      REQUIRE(levels.at(levels.highest()) == *highest);
-      const int64_t limit = *highest - static_cast<int64_t>(random() % 500);
-      REQUIRE(levels.exceeds(begin, end, limit) ==
-              std::any_of(plain.begin() + begin, plain.begin() + end, [&](int64_t level) { return level > limit; }));
-    }
-  }
 }
 
 //   x ─ a0 ─ b0 ─ a1 ─ b1 ─ … ─ a4, a wider one, ─ b4 ─ … ─ a8 ─ b8 ─ loss

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace plimsoll::search {
+namespace plimsoll::schedule {
 
 class Levels {
  public:
@@ -17,7 +17,9 @@ class Levels {
 
   // Ranges are half-open.
   void add(int32_t begin, int32_t end, int64_t bytes);
-  bool exceeds(int32_t begin, int32_t end, int64_t limit) const;  // any step exceeds the limit
+  bool exceeds(int32_t begin, int32_t end, int64_t limit) const { return first_above(begin, end, limit) < end; }
+  int32_t first_above(int32_t begin, int32_t end, int64_t limit) const;  // the first step above the limit, or `end`
+  int32_t after_last_above(int32_t begin, int32_t end, int64_t limit) const;  // behind the last such step, or `begin`
 
   int64_t at(int32_t step) const;
   int32_t highest() const;  // the first of the maximal steps. Requires at least one step
@@ -33,4 +35,4 @@ class Levels {
   std::vector<Block> blocks_;
 };
 
-}  // namespace plimsoll::search
+}  // namespace plimsoll::schedule
