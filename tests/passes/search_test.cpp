@@ -71,7 +71,7 @@ TEST_CASE("an archive hands on the fastest of each stretch of 1/256") {
 
 TEST_CASE("levels are what a plain list of them would be") {
   std::mt19937_64 random(1);
-  for (const int32_t steps : {1, 63, 64, 65, 500}) {
+  for (const int32_t steps : {1, 63, 64, 65, 500, 4096, 9000}) {
     std::vector<int64_t> plain;
     for (int32_t step = 0; step < steps; ++step) plain.push_back(static_cast<int64_t>(random() % 1000));
     search::Levels levels;
