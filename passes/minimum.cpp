@@ -25,8 +25,8 @@ struct MinimumPlan {
 
 // Under a binding host budget, the minimum-memory schedule needs a search. Effort 0 suffices: the caller wants one plan
 // only.
-Result<MinimumPlan> minimum_plan_within_pool(const Candidate& candidate, const Policy& policy,
-                                             const schedule::Model& model, int64_t host_budget) {
+Result<Found> least_within_pool(const Candidate& candidate, const Policy& policy, const schedule::Model& model,
+                                int64_t host_budget) {
   const int64_t pool_limit = search::pool_limit_for(model, host_budget);
   const std::vector<search::State> frontier = search::find_frontier(model, {.effort = 0, .pool_limit = pool_limit});
   search::Workbench bench(model, {}, pool_limit);
@@ -42,7 +42,7 @@ Result<MinimumPlan> minimum_plan_within_pool(const Candidate& candidate, const P
     bench.evaluate(schedule::keep_everything(model), kNoLimit);
     PLIMSOLL_ASSIGN(minimum, found_within(candidate, with_schedule(policy, bench.trace), kNoLimit));
   }
-  return MinimumPlan{std::move(*minimum), search::bound_bytes(model)};
+  return std::move(*minimum);
 }
 
 struct UpdateBytes {
@@ -73,13 +73,16 @@ bool may_gain_by_slices(const TaskGraph& graph, int64_t minimum_bytes) {
 }
 
 // The host pool takes at most `host_budget` bytes, unless every schedule tried exceeds it.
-Result<MinimumPlan> minimum_plan(const Candidate& candidate, const Policy& policy, int64_t host_budget) {
-  const schedule::Model model = ordered_model(candidate, policy);
-  search::Workbench bench(model);
+Result<MinimumPlan> minimum_plan(Variants& variants, int64_t sub_batch, const Policy& policy, int64_t host_budget) {
+  PLIMSOLL_ASSIGN(const Candidate* const candidate, variants.candidate(sub_batch));
+  PLIMSOLL_ASSIGN(const schedule::Model* const model, variants.model(sub_batch, policy));
+  PLIMSOLL_ASSIGN(const int64_t bound, variants.bound_bytes(sub_batch, policy));
+  search::Workbench bench(*model);
   const search::State minimum = search::minimum_schedule(bench);
-  PLIMSOLL_ASSIGN(Found plan, found_within(candidate, with_schedule(policy, bench.trace), minimum.limit));
-  if (plan.host_pool() > host_budget) return minimum_plan_within_pool(candidate, policy, model, host_budget);
-  return MinimumPlan{std::move(plan), search::bound_bytes(model)};
+  PLIMSOLL_ASSIGN(Found plan, found_within(*candidate, with_schedule(policy, bench.trace), minimum.limit));
+  if (plan.host_pool() <= host_budget) return MinimumPlan{std::move(plan), bound};
+  PLIMSOLL_ASSIGN(Found within, least_within_pool(*candidate, policy, *model, host_budget));
+  return MinimumPlan{std::move(within), bound};
 }
 
 // The smallest plan of these sub-batches and `known`, which may be null. Recipes are only asked for less than `below`.
@@ -93,8 +96,8 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
     if (least && least->arena() <= planning.budget_bytes &&
         planning.deadline.sooner(planning.one_plan_seconds).passed())
       break;
-    PLIMSOLL_ASSIGN(const Candidate* candidate, planning.variants.candidate(size));
-    PLIMSOLL_ASSIGN(MinimumPlan minimum, minimum_plan(*candidate, planning.policy, planning.host_budget()));
+    PLIMSOLL_ASSIGN(MinimumPlan minimum,
+                    minimum_plan(planning.variants, size, planning.policy, planning.host_budget()));
     bound = std::min(bound, minimum.bound_bytes);
     if (!planning.fits_host(minimum.found.host_pool())) {
       if (least) continue;
@@ -124,8 +127,7 @@ Result<std::optional<Found>> least_in_slices(const Planning& planning, std::span
   Variants* const slices = planning.variants.in_slices(false);
   if (!slices) return found;
   for (const int64_t size : sub_batches) {
-    PLIMSOLL_ASSIGN(const Candidate* candidate, slices->candidate(size));
-    PLIMSOLL_ASSIGN(MinimumPlan minimum, minimum_plan(*candidate, planning.policy, planning.host_budget()));
+    PLIMSOLL_ASSIGN(MinimumPlan minimum, minimum_plan(*slices, size, planning.policy, planning.host_budget()));
     if (below <= minimum.found.arena() || !planning.fits_host(minimum.found.host_pool())) continue;
     below = minimum.found.arena();
     found = std::move(minimum.found);
@@ -139,8 +141,7 @@ Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
   std::optional<int64_t> works;
   const auto try_minimum = [&](int64_t host_budget) -> Result<bool> {
     for (const int64_t size : ends_of(planning.sub_batches())) {
-      PLIMSOLL_ASSIGN(const Candidate* candidate, planning.variants.candidate(size));
-      PLIMSOLL_ASSIGN(const MinimumPlan minimum, minimum_plan(*candidate, planning.policy, host_budget));
+      PLIMSOLL_ASSIGN(const MinimumPlan minimum, minimum_plan(planning.variants, size, planning.policy, host_budget));
       const Found& found = minimum.found;
       if (found.arena() > planning.budget_bytes || found.host_pool() > host_budget) continue;
       works = host_budget == kNoLimit ? found.host_pool() : host_budget;

@@ -256,7 +256,7 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
     interesting_ = found->seconds();
     best = std::move(found);
   };
-  if (!policy_.schedule || !policy_.heeds_limit) {
+  if (!policy_.schedule) {
     PLIMSOLL_ASSIGN(std::optional<Found> found, fit(sub_batch));
     take(std::move(found));
     return {};
@@ -282,6 +282,7 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
     }
     return {};
   };
+  if (!policy_.heeds_limit) return look_at(0, kNoLimit);
   for (const int64_t limit : request_.limits) {
     if (request_.deadline.passed()) return {};
     PLIMSOLL_ASSIGN(const double bound, variants_.bound_seconds(sub_batch, policy_, with_slack(limit)));

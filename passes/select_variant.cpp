@@ -172,10 +172,11 @@ class Selector {
 
 }  // namespace
 
-ScheduleSearch::ScheduleSearch(const Candidate& candidate, const Policy& policy, int effort, int64_t host_budget)
+ScheduleSearch::ScheduleSearch(const Candidate& candidate, const schedule::Model& model, const Policy& policy,
+                               int effort, int64_t host_budget)
     : candidate(candidate),
       policy(policy),
-      model(ordered_model(candidate, policy)),
+      model(model),
       bound_bytes(search::bound_bytes(model)),
       host_budget(host_budget),
       pool_limit(search::pool_limit_for(model, host_budget)),
@@ -195,7 +196,8 @@ Result<ScheduleSearch*> Searches::find(Variants& graph, int64_t sub_batch, const
     const std::lock_guard lock(mutex_);
     if (const auto known = found_.find(key); known != found_.end()) return known->second.get();
   }
-  auto made = std::make_unique<ScheduleSearch>(*candidate, policy, effort, host_budget);
+  PLIMSOLL_ASSIGN(const schedule::Model* model, graph.model(sub_batch, policy));
+  auto made = std::make_unique<ScheduleSearch>(*candidate, *model, policy, effort, host_budget);
   const std::lock_guard lock(mutex_);
   return found_.try_emplace(key, std::move(made)).first->second.get();
 }

@@ -25,8 +25,10 @@ namespace plimsoll {
 // The schedules of one sub-batch under policy `auto`, searched as far as requests have needed them so far.
 class ScheduleSearch {
  public:
-  // `candidate` must outlive this. The host pool of every schedule takes at most about `host_budget` bytes.
-  ScheduleSearch(const Candidate& candidate, const Policy& policy, int effort, int64_t host_budget = kNoLimit);
+  // `candidate` and its model must outlive this. The host pool of every schedule takes at most about `host_budget`
+  // bytes.
+  ScheduleSearch(const Candidate& candidate, const schedule::Model& model, const Policy& policy, int effort,
+                 int64_t host_budget = kNoLimit);
   ScheduleSearch(const ScheduleSearch&) = delete;
 
   // Lower bound in seconds for every schedule of this sub-batch, in this order, within `limit` bytes (search/bound.h).
@@ -34,7 +36,7 @@ class ScheduleSearch {
 
   const Candidate& candidate;
   const Policy policy;
-  const schedule::Model model;
+  const schedule::Model& model;
   const int64_t bound_bytes;  // lower bound on the bytes of every schedule (search/bound.h)
   const int64_t host_budget, pool_limit;
   // Segments may be searched in parallel, one thread each, while plans are made from finished stretches.

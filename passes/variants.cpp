@@ -23,7 +23,8 @@ int64_t largest_updated(const TaskGraph& graph) {
 }  // namespace
 
 struct Variants::Ordered {
-  schedule::Model model;
+  explicit Ordered(schedule::Model made) : model(std::move(made)) {}
+  const schedule::Model model;
   int64_t bound_bytes = 0;
   std::unique_ptr<search::Bound> bound = nullptr;  // created on first use
 };
@@ -67,22 +68,28 @@ Result<const Candidate*> Variants::candidate(int64_t sub_batch) {
 }
 
 Result<double> Variants::bound_seconds(int64_t sub_batch, const Policy& policy, int64_t limit) {
-  const std::lock_guard lock(mutex_);
   PLIMSOLL_ASSIGN(Ordered* const ordered, this->ordered(sub_batch, policy));
+  const std::lock_guard lock(mutex_);
   if (!ordered->bound) ordered->bound = std::make_unique<search::Bound>(ordered->model);
   return ordered->bound->seconds(limit);
 }
 
 Result<Variants::Ordered*> Variants::ordered(int64_t sub_batch, const Policy& policy) {
-  const std::lock_guard lock(mutex_);
-  const std::pair key(sub_batch, policy.order);
-  const auto known = ordered_.find(key);
-  if (known != ordered_.end()) return known->second.get();
+  const std::tuple key(sub_batch, policy.order, policy.searches, policy.in_place);
   PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
-  schedule::Model model = ordered_model(*variant, policy);
-  const int64_t bytes = search::bound_bytes(model);
-  auto made = std::make_unique<Ordered>(Ordered{.model = std::move(model), .bound_bytes = bytes});
-  return ordered_.emplace(key, std::move(made)).first->second.get();
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = ordered_.find(key); known != ordered_.end()) return known->second.get();
+  }
+  auto made = std::make_unique<Ordered>(ordered_model(*variant, policy));
+  made->bound_bytes = search::bound_bytes(made->model);
+  const std::lock_guard lock(mutex_);
+  return ordered_.try_emplace(key, std::move(made)).first->second.get();
+}
+
+Result<const schedule::Model*> Variants::model(int64_t sub_batch, const Policy& policy) {
+  PLIMSOLL_ASSIGN(const Ordered* const ordered, this->ordered(sub_batch, policy));
+  return &ordered->model;
 }
 
 Result<int64_t> Variants::bound_bytes(int64_t sub_batch, const Policy& policy) {

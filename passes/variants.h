@@ -38,6 +38,9 @@ class Variants {
   // The accumulating graph for more than one round. The reference stays valid.
   const TaskGraph& graph_for(int64_t sub_batch);
   Result<const Candidate*> candidate(int64_t sub_batch);
+  // The model of this split in the policy's order, which all searches and bounds share: that of a deep network takes
+  // seconds and tens of megabytes.
+  Result<const schedule::Model*> model(int64_t sub_batch, const Policy& policy);
   // True if a new sub-batch may need measurements. Time mostly falls as the sub-batch grows, so the search then stops
   // at the first sub-batch that is too slow.
   bool measures() const { return costs_.measures(); }
@@ -60,7 +63,8 @@ class Variants {
   struct Ordered;  // the model in a policy's order, and its bounds
   Result<Ordered*> ordered(int64_t sub_batch, const Policy& policy);
 
-  std::map<std::pair<int64_t, OrderKind>, std::unique_ptr<Ordered>> ordered_;  // for policies that do not search
+  // The key is what of a policy affects them: its order, whether it searches, whether it works in place.
+  std::map<std::tuple<int64_t, OrderKind, bool, bool>, std::unique_ptr<Ordered>> ordered_;
   std::map<std::tuple<std::string_view, int64_t, int64_t>, LowerBounds> known_;
 };
 

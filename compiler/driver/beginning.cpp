@@ -62,7 +62,8 @@ Result<ImportedModel> import_model(const ModelRequest& request, bool to_write, R
                                               .strict = request.strict,
                                               .holds_weights = to_write,
                                               .recurrence = recurrence,
-                                              .require_normalization = request.require_batch_norm}));
+                                              .require_normalization = request.require_batch_norm,
+                                              .explain_weights = false}));
   model.network.states_modes = model.states_modes;
   model.network.perhaps_merged = model.perhaps_merged;
   return model;

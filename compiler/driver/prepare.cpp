@@ -99,7 +99,8 @@ Result<std::optional<Plannable>> prepare_until(const PlanningRequest& given, con
                                     (graph.layout.empty() ? "" : ", images " + graph.layout)));
   }
 
-  // From here on, the task graphs do not change: plans implement one of them.
+  // From here on, the task graphs do not change: plans implement one of them. They say all that plans need to know.
+  model.network = {};
 
   // What follows is the same in every form.
   const TaskGraph& graph = made->graphs.front();

@@ -25,7 +25,8 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
 
 // An imported model with its task graph, from which any number of plans can be made.
 struct Plannable {
-  // For reports; the file's contents are dropped, because weights are most of the memory and are not read again.
+  // Without its network. For reports, the file's contents are dropped, too: weights are most of the memory and are not
+  // read again.
   ImportedModel model;
   // Of the passes that made each form, by TaskGraph::forms, if there are several and dumps are wanted.
   std::map<FormsOfParts, PassDump> dumps = {};

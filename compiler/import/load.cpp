@@ -129,10 +129,10 @@ Status check_versions(const onnx::ModelProto& model, const std::string& path) {
   return {};
 }
 
-// A weight whose elements are not needed. Vectors may be copied under another name (unshare.h), and small tensors are
-// read at once.
+// A weight whose elements are not needed. Vectors may be copied under another name (unshare.h), and weights that an
+// exporter may have merged are compared (merged_weights.h).
 bool may_stay_outside(const onnx::TensorProto& tensor) {
-  constexpr int64_t kSmall = 1 << 14;  // elements
+  constexpr int64_t kSmall = 1 << 10;  // elements
   if (tensor.data_location() != onnx::TensorProto::EXTERNAL || tensor.data_type() != onnx::TensorProto::FLOAT ||
       tensor.has_raw_data() || tensor.float_data_size() > 0 || tensor.has_segment())
     return false;

@@ -165,14 +165,15 @@ Model plain_model(const std::shared_ptr<ModelFile>& file) {
 Status hold_constants(const std::shared_ptr<ModelFile>& file, Model& model,
                       const std::unordered_set<std::string>& trained) {
   ModelDirectory directory(file->path);
+  std::unordered_map<std::string_view, ModelTensor*> held;  // the first of each name
+  for (ModelTensor& tensor : model.initializers) held.emplace(tensor.name, &tensor);
   for (onnx::TensorProto& tensor : *file->model.mutable_graph()->mutable_initializer()) {
     if (!file->looked_at.contains(tensor.name()) || trained.contains(tensor.name())) continue;
     PLIMSOLL_TRY(normalise_data(tensor, directory, describe_initializer(tensor)));
     file->looked_at.erase(tensor.name());
-    const auto held = std::find_if(model.initializers.begin(), model.initializers.end(),
-                                   [&](const ModelTensor& other) { return other.name == tensor.name(); });
-    held->stays_outside = false;
-    held->data = {file, &tensor.raw_data()};
+    ModelTensor& mine = *held.at(tensor.name());
+    mine.stays_outside = false;
+    mine.data = {file, &tensor.raw_data()};
   }
   return {};
 }

@@ -67,6 +67,16 @@ Result<IdVector<ValueId, ValueId>> find_trained(const Network& network) {
   return behind;
 }
 
+// A vector that has grown has room for up to twice its items: of a deep network, some hundred megabytes, for as long as
+// the graph lives.
+template <class IdType, class T>
+void drop_spare_room(IdVector<IdType, T>& items) {
+  IdVector<IdType, T> exact;
+  exact.reserve(items.size());
+  for (T& item : items) exact.push_back(std::move(item));
+  items = std::move(exact);
+}
+
 }  // namespace
 
 Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions& options) {
@@ -130,6 +140,8 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
   if (last.outputs.size() > 1 && last.outputs[1].valid()) graph.correct = builder.tensor_of(last.outputs[1]);
   // A loss that is an output of the model itself has no scores.
   if (network.values[last.inputs[0]].type.depends_on_batch()) graph.output = builder.tensor_of(last.inputs[0]);
+  drop_spare_room(graph.tensors);
+  drop_spare_room(graph.tasks);
   return graph;
 }
 

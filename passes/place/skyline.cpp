@@ -73,7 +73,7 @@ uint32_t Skyline::first_within(int32_t lower, int32_t upper) {
   return best;
 }
 
-std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order) {
+std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order, int64_t below) {
   std::vector<int64_t> offsets(problem_.items.size(), 0);
   std::fill(tree_.begin(), tree_.end(), Node{kNoNode, kNever});
   for (uint32_t rank = 0; rank < order.size(); ++rank)
@@ -116,6 +116,8 @@ std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order) {
     }
     const uint32_t chosen = order[rank];
     const Item& item = problem_.items[chosen];
+    const int64_t top = height + item.size;
+    if (top >= below) return {};
     offsets[chosen] = height;
     remove(place_of_[chosen]);
     --left;
@@ -126,7 +128,6 @@ std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order) {
       previous = begin;
     }
     int32_t from = item.lower, to = item.upper;
-    const int64_t top = height + item.size;
     if (item.upper < stretch.upper) put(item.upper, stretch.upper, from, height);
     else if (after == top) {
       to = stretches_[static_cast<size_t>(stretch.upper)].upper;

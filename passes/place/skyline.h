@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "passes/place/compact.h"
@@ -21,8 +22,10 @@ class Skyline {
  public:
   explicit Skyline(const Compact& problem);
 
-  // Places the items by this order of preference and returns their offsets. `order` contains every item once.
-  std::vector<int64_t> fill(const std::vector<uint32_t>& order);
+  // Places the items by this order of preference and returns their offsets. `order` contains every item once. Stops as
+  // soon as an item reaches the height `below`; the result is then empty.
+  std::vector<int64_t> fill(const std::vector<uint32_t>& order,
+                            int64_t below = std::numeric_limits<int64_t>::max());
   // Entries scanned so far: a measure of effort that is the same on every machine.
   int64_t scanned() const { return scanned_; }
 

@@ -106,9 +106,11 @@ struct Filled {
 Filled fill_skylines(const Compact& problem, int64_t target) {
   Filled best;
   const auto fill = [&](Skyline& skyline, Order order, bool backwards) {
-    Packing packing;
-    take(problem, skyline.fill(order), packing);
-    if (packing.height < best.packing.height) best = {std::move(packing), std::move(order), backwards};
+    std::vector<int64_t> lower = skyline.fill(order, best.packing.height);
+    if (lower.empty()) return false;
+    take(problem, std::move(lower), best.packing);
+    best.order = std::move(order);
+    best.backwards = backwards;
     return best.packing.height <= target;
   };
   const auto by_beginning = [](const Item& item) { return std::pair<int64_t, int64_t>(-item.lower, item.lifetime()); };

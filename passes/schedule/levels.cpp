@@ -6,74 +6,100 @@
 #include "passes/schedule/model.h"
 
 namespace plimsoll::schedule {
-namespace {
-
-constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
-
-}  // namespace
 
 void Levels::assign(std::span<const int64_t> levels) {
   levels_.assign(levels.begin(), levels.end());
-  blocks_.assign((levels.size() + kBlock - 1) / kBlock, {.highest = kLowest});
-  for (size_t step = 0; step < levels.size(); ++step)
-    blocks_[step / kBlock].highest = std::max(blocks_[step / kBlock].highest, levels[step]);
+  blocks_.assign((levels.size() + kBlock - 1) / kBlock, {});
+  groups_.assign((levels.size() + kGroup - 1) / kGroup, {});
+  for (int32_t block = 0; block < static_cast<int32_t>(blocks_.size()); ++block) update_block(block);
+  for (int32_t group = 0; group < static_cast<int32_t>(groups_.size()); ++group) update_group(group);
 }
 
-// If levels rise, the highest of the block is the one that it was or one of those that rise.
-void Levels::add_within(size_t block, int32_t begin, int32_t end, int64_t bytes) {
-  int64_t& highest = blocks_[block].highest;
-  if (bytes < 0) highest = kLowest;
-  for (int32_t step = begin; step < end; ++step) levels_[schedule::at(step)] += bytes;
-  const size_t first = bytes < 0 ? block * kBlock : schedule::at(begin),
-               last = bytes < 0 ? std::min(levels_.size(), (block + 1) * kBlock) : schedule::at(end);
-  for (size_t step = first; step < last; ++step) highest = std::max(highest, levels_[step] + blocks_[block].added);
+void Levels::update_block(int32_t block) {
+  int64_t highest = std::numeric_limits<int64_t>::min();
+  const int32_t end = std::min(steps(), (block + 1) * kBlock);
+  for (int32_t step = block * kBlock; step < end; ++step) highest = std::max(highest, levels_[schedule::at(step)]);
+  blocks_[schedule::at(block)].highest = highest + blocks_[schedule::at(block)].added;
+}
+
+void Levels::update_group(int32_t group) {
+  constexpr int32_t kBlocks = kGroup / kBlock;
+  int64_t highest = std::numeric_limits<int64_t>::min();
+  const int32_t end = std::min(static_cast<int32_t>(blocks_.size()), (group + 1) * kBlocks);
+  for (int32_t block = group * kBlocks; block < end; ++block)
+    highest = std::max(highest, blocks_[schedule::at(block)].highest);
+  groups_[schedule::at(group)].highest = highest + groups_[schedule::at(group)].added;
 }
 
 void Levels::add(int32_t begin, int32_t end, int64_t bytes) {
-  if (begin >= end) return;
-  const int32_t first = begin / kBlock, last = (end - 1) / kBlock;
-  if (first == last) return add_within(schedule::at(first), begin, end, bytes);
-  add_within(schedule::at(first), begin, (first + 1) * kBlock, bytes);
-  for (int32_t block = first + 1; block < last; ++block) {
-    blocks_[schedule::at(block)].added += bytes;
-    blocks_[schedule::at(block)].highest += bytes;
+  for (int32_t from = begin; from < end;) {
+    const int32_t group = from / kGroup, last = std::min(steps(), (group + 1) * kGroup), to = std::min(end, last);
+    if (from == group * kGroup && to == last) groups_[schedule::at(group)].add(bytes);
+    else add_in_group(from, to, bytes);
+    from = to;
   }
-  add_within(schedule::at(last), last * kBlock, end, bytes);
+}
+
+void Levels::add_in_group(int32_t begin, int32_t end, int64_t bytes) {
+  for (int32_t from = begin; from < end;) {
+    const int32_t block = from / kBlock, last = std::min(steps(), (block + 1) * kBlock), to = std::min(end, last);
+    if (from == block * kBlock && to == last) {
+      blocks_[schedule::at(block)].add(bytes);
+    } else {
+      for (int32_t step = from; step < to; ++step) levels_[schedule::at(step)] += bytes;
+      update_block(block);
+    }
+    from = to;
+  }
+  update_group(begin / kGroup);
 }
 
 int32_t Levels::first_above(int32_t begin, int32_t end, int64_t limit) const {
-  for (int32_t step = begin; step < end;) {
-    const Block& block = blocks_[schedule::at(step / kBlock)];
-    const int32_t stop = std::min(end, (step / kBlock + 1) * kBlock);
-    if (block.highest <= limit) step = stop;
-    for (; step < stop; ++step)
-      if (levels_[schedule::at(step)] + block.added > limit) return step;
+  for (int32_t from = begin; from < end;) {
+    const Part& group = groups_[schedule::at(from / kGroup)];
+    const int32_t to = std::min(end, (from / kGroup + 1) * kGroup);
+    const int64_t most = limit - group.added;
+    for (int32_t step = group.highest > limit ? from : to; step < to;) {
+      const Part& block = blocks_[schedule::at(step / kBlock)];
+      const int32_t stop = std::min(to, (step / kBlock + 1) * kBlock);
+      for (; block.highest > most && step < stop; ++step)
+        if (levels_[schedule::at(step)] + block.added > most) return step;
+      step = stop;
+    }
+    from = to;
   }
   return std::max(begin, end);
 }
 
 int32_t Levels::after_last_above(int32_t begin, int32_t end, int64_t limit) const {
-  for (int32_t step = end; step > begin;) {
-    const Block& block = blocks_[schedule::at((step - 1) / kBlock)];
-    const int32_t stop = std::max(begin, (step - 1) / kBlock * kBlock);
-    if (block.highest <= limit) step = stop;
-    for (; step > stop; --step)
-      if (levels_[schedule::at(step - 1)] + block.added > limit) return step;
+  for (int32_t to = end; to > begin;) {
+    const Part& group = groups_[schedule::at((to - 1) / kGroup)];
+    const int32_t from = std::max(begin, (to - 1) / kGroup * kGroup);
+    const int64_t most = limit - group.added;
+    for (int32_t step = group.highest > limit ? to : from; step > from;) {
+      const Part& block = blocks_[schedule::at((step - 1) / kBlock)];
+      const int32_t stop = std::max(from, (step - 1) / kBlock * kBlock);
+      for (; block.highest > most && step > stop; --step)
+        if (levels_[schedule::at(step - 1)] + block.added > most) return step;
+      step = stop;
+    }
+    to = from;
   }
   return begin;
 }
 
 int64_t Levels::at(int32_t step) const {
-  return levels_[schedule::at(step)] + blocks_[schedule::at(step / kBlock)].added;
+  return levels_[schedule::at(step)] + blocks_[schedule::at(step / kBlock)].added +
+         groups_[schedule::at(step / kGroup)].added;
 }
 
 int32_t Levels::highest() const {
-  const auto block = std::max_element(blocks_.begin(), blocks_.end(),
-                                      [](const Block& a, const Block& b) { return a.highest < b.highest; });
-  const size_t begin = static_cast<size_t>(block - blocks_.begin()) * kBlock;
-  for (size_t step = begin; step < levels_.size(); ++step)
-    if (levels_[step] + block->added == block->highest) return static_cast<int32_t>(step);
-  return static_cast<int32_t>(begin);
+  const auto group = std::max_element(groups_.begin(), groups_.end(),
+                                      [](const Part& a, const Part& b) { return a.highest < b.highest; });
+  int32_t step = static_cast<int32_t>(group - groups_.begin()) * kGroup;
+  while (blocks_[schedule::at(step / kBlock)].highest + group->added != group->highest) step += kBlock;
+  while (at(step) != group->highest) ++step;
+  return step;
 }
 
 }  // namespace plimsoll::schedule

@@ -10,7 +10,7 @@ namespace plimsoll::schedule {
 TEST_CASE("levels are what a plain list of them would be") {
   std::mt19937_64 random(1);
   int near = 0, far = 0;
-  for (const int32_t steps : {1, 63, 64, 65, 500}) {
+  for (const int32_t steps : {1, 63, 64, 65, 500, 4096, 9000}) {
     std::vector<int64_t> plain;
     for (int32_t step = 0; step < steps; ++step) plain.push_back(static_cast<int64_t>(random() % 1000));
     Levels levels;
