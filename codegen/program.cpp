@@ -168,12 +168,17 @@ bool sees_fixed_batch(const TaskGraph& graph) {
   return false;
 }
 
-// The number of classes, if the labels are integers and the trainer knows which of its last input count; else 0.
+// The number of classes, if the labels are integers and the trainer knows which of its last input count; else 0. Where
+// no tensor holds scores, the labels are bounded by it.
 int64_t classes(const TaskGraph& graph) {
-  if (graph.inputs.empty() || !graph.output.valid() || !graph.tensors[graph.inputs.back()].ignored) return 0;
-  for (const Task& task : graph.tasks)
-    if (task.kind == TaskKind::loss && task.operands.size() > 1 && task.operands[1].type.type != DataType::f32)
-      return task.operands[0].type.dims[1].value;
+  if (graph.inputs.empty() || !graph.tensors[graph.inputs.back()].ignored) return 0;
+  const auto is_label = [](const Operand& operand) {
+    return operand.access == Access::read && operand.type.type != DataType::f32 && !is_narrow(operand.type.type);
+  };
+  for (const Task& task : graph.tasks) {
+    if (task.kind != TaskKind::loss || std::none_of(task.operands.begin(), task.operands.end(), is_label)) continue;
+    return graph.output.valid() ? task.operands[0].type.dims[1].value : graph.tensors[graph.inputs.back()].bound;
+  }
   return 0;
 }
 

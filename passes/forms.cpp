@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "compiler/support/bytes.h"
@@ -35,31 +36,49 @@ const Form& least_form(std::span<const Form> forms) {
   });
 }
 
-FormsOfParts chosen_form(std::span<const Form> forms, const FormsOfParts& taken) {
-  const auto differs = [&](const auto& of_part) {
-    const auto& [part, form] = of_part;
-    return std::any_of(forms.begin(), forms.end(), [&](const Form& other) {
-      const auto found = other.parts().find(part);
-      return found == other.parts().end() || found->second != form;
-    });
-  };
-  FormsOfParts chosen = taken;
-  const auto part = std::find_if(chosen.begin(), chosen.end(), differs);
-  if (part == chosen.end()) return chosen;
-  const auto name = [&](const Form& form) {
-    const auto found = form.parts().find(part->first);
-    return found == form.parts().end() ? std::string() : found->second;
-  };
+namespace {
+
+// The form of a part that is computed as the model says.
+constexpr std::string_view kPlain = "plain";
+
+std::string form_of(const FormsOfParts& parts, const std::string& part) {
+  const auto found = parts.find(part);
+  return found == parts.end() ? std::string(kPlain) : found->second;
+}
+
+// Whether two forms are the same but for one part.
+bool differ_only_in(const FormsOfParts& one, const FormsOfParts& other, const std::string& part) {
+  if (form_of(one, part) == form_of(other, part)) return false;
+  FormsOfParts a = one, b = other;
+  a.erase(part);
+  b.erase(part);
+  return a == b;
+}
+
+// Why a part has its form: the other form of it is too large, or slower.
+std::string reason(std::span<const Form> forms, const FormsOfParts& taken, const std::string& part) {
   std::string too_large, unlimited;
+  bool is_choice = false;
   for (const Form& form : forms) {
+    const bool other = differ_only_in(form.parts(), taken, part);
+    if (!other && form.parts() != taken) continue;
+    is_choice |= other;
+    const std::string name = form_of(form.parts(), part);
     if (!form.fits())
-      too_large += fmt::format("{}{} needs at least {}", too_large.empty() ? "" : ", ", name(form),
+      too_large += fmt::format("{}{} needs at least {}", too_large.empty() ? "" : ", ", name,
                                format_bytes(form.minimum.least().arena()));
-    unlimited += fmt::format("{}{} {:.1f} ms, {}", unlimited.empty() ? "" : "; ", name(form),
+    unlimited += fmt::format("{}{} {:.1f} ms, {}", unlimited.empty() ? "" : "; ", name,
                              1e3 * form.unlimited.seconds(), format_bytes(form.unlimited.arena()));
   }
-  part->second +=
-      ": " + (too_large.empty() ? fmt::format("faster within this budget (unlimited: {})", unlimited) : too_large);
+  if (!is_choice) return "";
+  return ": " + (too_large.empty() ? fmt::format("faster within this budget (unlimited: {})", unlimited) : too_large);
+}
+
+}  // namespace
+
+FormsOfParts chosen_form(std::span<const Form> forms, const FormsOfParts& taken) {
+  FormsOfParts chosen = taken;
+  for (auto& [part, form] : chosen) form += reason(forms, taken, part);
   return chosen;
 }
 

@@ -27,7 +27,8 @@ Found take_start(std::span<Form> forms);
 // The form with the smallest plan that fits; with the smallest plan, if none does.
 const Form& least_form(std::span<const Form> forms);
 
-// Plan::forms for a plan of the form `taken`. In the part that the forms differ in: its form, and why it was taken.
+// Plan::forms for a plan of the form `taken`. Of a part that has another form while the others are the same: its form,
+// and why it was taken.
 FormsOfParts chosen_form(std::span<const Form> forms, const FormsOfParts& taken);
 
 }  // namespace plimsoll

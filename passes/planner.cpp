@@ -327,10 +327,16 @@ Variants& Planner::form_of(const FormsOfParts& forms) const {
     const auto found = forms.find(of_part.first);
     return found != forms.end() && found->second.starts_with(of_part.second);
   };
+  // A form that is plain in a part does not name it, so the one that names the most parts is meant.
+  Variants* found = forms_.front().get();
+  size_t most = 0;
   for (const std::unique_ptr<Variants>& form : forms_)
-    if (const FormsOfParts& own = form->graph().forms; !own.empty() && std::all_of(own.begin(), own.end(), is_in))
-      return *form;
-  return *forms_.front();
+    if (const FormsOfParts& own = form->graph().forms;
+        own.size() > most && std::all_of(own.begin(), own.end(), is_in)) {
+      found = form.get();
+      most = own.size();
+    }
+  return *found;
 }
 
 const TaskGraph& Planner::graph(const FormsOfParts& forms) const { return form_of(forms).graph(); }

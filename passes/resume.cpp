@@ -147,8 +147,8 @@ Result<Plan> resume(Variants& variants, const UnfinishedPlan& unfinished, const 
         ExitCode::verification_failed,
         "the task graph differs from the one that it was written for",
         {"the model and the flags that decide the tasks must be those that it was written with: loss, "
-         "optimizer, trained weights, --attention, --recurrence, --layout, --costs (which may decide the layout), "
-         "--precision, --target"}};
+         "optimizer, trained weights, --attention, --loss-form, --recurrence, --layout, --costs (which may decide the "
+         "layout), --precision, --target"}};
   if (unfinished.costs != digest_of_costs(*candidate))
     return Error{ExitCode::verification_failed,
                  "the costs differ from those that it was written with",

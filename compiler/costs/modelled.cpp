@@ -1,9 +1,11 @@
 #include "compiler/costs/modelled.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "compiler/costs/convolution.h"
 #include "compiler/support/bytes.h"
+#include "runtime/attrs/loss.h"
 
 namespace plimsoll {
 namespace {
@@ -19,9 +21,40 @@ constexpr double kNarrowAttentionForward = 0.89, kNarrowAttentionBackward = 0.73
 
 bool is_attention(const Task& task) { return task.kernel == "AttentionForward" || task.kernel == "AttentionBackward"; }
 
-// The steps of a recurrent network depend on each other: each has a product, then a kernel for its elements. On an H200,
-// a step of 16 samples and 512 states takes as long as 3 launches in the forward (13 µs) and as 6 in the backward, whose
-// product has sums four times as long (24 µs for the LSTM, 29 for the GRU).
+bool is_linear_cross_entropy(const Task& task) { return task.kernel == "LinearCrossEntropy"; }
+
+// What the kernel of LinearCrossEntropy does besides its products, with this many rows of logits at a time: it reads
+// the weight twice and changes its gradient for each part of the rows, and the logits pass through memory twice. What
+// the first part does with the weight is counted with the products.
+AlgorithmCost parts_of_logits(const Device& device, const Task& task, int64_t samples, int64_t at_a_time) {
+  const auto tensor = [&](size_t slot) { return task.operands[slot].type.at(samples); };
+  const TensorDesc x = tensor(0), weight = tensor(1);
+  const int64_t rows = x.dim(0), classes = weight.elements() / x.dim(1), element = bytes_of(x.type);
+  const int64_t parts = (rows + at_a_time - 1) / at_a_time;
+  const int64_t gradient = task.operands[6].access == Access::absent ? 0 : tensor(6).bytes();
+  const auto moved = static_cast<double>(2 * (parts - 1) * (weight.bytes() + gradient) + 2 * rows * classes * element);
+  constexpr int64_t kLaunches = 5;
+  return {.name = "rows_" + std::to_string(at_a_time),
+          .workspace_bytes = align_up(std::min(rows, at_a_time) * classes * element),
+          .seconds = moved / (device.memory_bytes_per_second * device.efficiency.memory) +
+                     static_cast<double>(kLaunches * parts) * device.launch_seconds};
+}
+
+// One for each number of rows at a time, the fastest first.
+std::vector<AlgorithmCost> linear_cross_entropy_algorithms(const Device& device, const Task& task, int64_t samples,
+                                                           double products_seconds) {
+  std::vector<AlgorithmCost> all;
+  for (const int64_t some : kRowsOfLogits) {
+    if (some >= task.operands[0].type.at(samples).dim(0) && some != std::end(kRowsOfLogits)[-1]) continue;
+    all.push_back(parts_of_logits(device, task, samples, some));
+    all.back().seconds += products_seconds;
+  }
+  return all;
+}
+
+// The steps of a recurrent network depend on each other: each has a product, then a kernel for its elements. On an
+// H200, a step of 16 samples and 512 states takes as long as 3 launches in the forward (13 µs) and as 6 in the backward,
+// whose product has sums four times as long (24 µs for the LSTM, 29 for the GRU).
 int64_t launches_of(const Task& task) {
   const bool forward = task.kernel == "LstmForward" || task.kernel == "GruForward",
              backward = task.kernel == "LstmBackward" || task.kernel == "GruBackward";
@@ -36,7 +69,9 @@ std::optional<AlgorithmCost> on_tensor_cores(const Device& device, double peak, 
                                              int64_t samples) {
   if (peak == 0) return {};
   const auto shape = convolution_of(task, samples);
-  if (shape ? shape->groups > 1 : task.kernel != "MatMul" && launches_of(task) == 1 && !is_attention(task))
+  if (shape ? shape->groups > 1
+            : task.kernel != "MatMul" && launches_of(task) == 1 && !is_attention(task) &&
+                  !is_linear_cross_entropy(task))
     return {};
   if (is_attention(task)) share *= kAttentionShare;
   if (shape && shape->direction == ConvDirection::backward_data) share *= device.efficiency.backward_data;
@@ -47,6 +82,13 @@ std::optional<AlgorithmCost> on_tensor_cores(const Device& device, double peak, 
   const double memory = device.memory_bytes_per_second * device.efficiency.memory;
   const double move = static_cast<double>(task.bytes_moved(samples)) / memory;
   const int64_t turned = shape ? bytes_turned_around(*shape, true) : 0;
+  if (is_linear_cross_entropy(task)) {
+    AlgorithmCost cost = linear_cross_entropy_algorithms(device, task, samples,
+                                                         std::max(compute_seconds(tensor_cores, flops, share), move))
+                             .front();
+    cost.name = "tensor_cores";
+    return cost;
+  }
   return AlgorithmCost{.name = "tensor_cores",
                        .workspace_bytes = align_up(turned),
                        .seconds = std::max(compute_seconds(tensor_cores, flops, share), move) +
@@ -64,7 +106,8 @@ std::optional<AlgorithmCost> narrow_algorithm(const Device& device, const Task& 
     if (cost) cost->seconds *= task.kernel == "AttentionForward" ? kNarrowAttentionForward : kNarrowAttentionBackward;
     return cost;
   }
-  const double share = task.kernel == "MatMul" ? device.efficiency.matrix_product : device.efficiency.tf32;
+  const bool is_product = task.kernel == "MatMul" || is_linear_cross_entropy(task);
+  const double share = is_product ? device.efficiency.matrix_product : device.efficiency.tf32;
   return on_tensor_cores(device, device.bf16_flops_per_second, share, task, samples);
 }
 
@@ -78,6 +121,8 @@ std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task&
   const double move = bytes / (device.memory_bytes_per_second * device.efficiency.memory);
   const bool dense = task.kernel == "MatMul" || flops >= kDenseFlopsPerByte * bytes;
   const double compute = dense ? compute_seconds(device, flops, device.efficiency.matrix_product) : 0;
+  if (is_linear_cross_entropy(task))
+    return linear_cross_entropy_algorithms(device, task, samples, std::max(compute, move));
   const double launches = static_cast<double>(launches_of(task));
   return {{.name = "modelled", .seconds = std::max(compute, move) + launches * device.launch_seconds}};
 }

@@ -12,7 +12,7 @@
 namespace plimsoll {
 
 // For each way to run the task, the maximum of compute and transfer time, plus a launch. Fastest first, never empty. If
-// there is only one way, its name is "modelled".
+// there is only one way, its name is "modelled". The ways of a LinearCrossEntropy have the names that the kernels have.
 std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task& task, int64_t samples);
 
 // The same on tensor cores in TF32: a convolution of one group by its direct operations, or a matrix product. nullopt

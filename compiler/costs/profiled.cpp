@@ -205,12 +205,15 @@ Status ProfiledCosts::ask_for(std::map<std::string, std::string> entries) {
 }
 
 // A device model cannot distinguish the algorithms of a library within a kind (with or without tensor cores). But the
-// library lists them by preference: each place in its order adds this fraction of the first one's time.
+// library lists them by preference: each place in its order adds this fraction of the first one's time. If the model
+// knows all algorithms of a task by name, they have the model's times.
 constexpr double kPerPlace = 0.08;
 
 void ProfiledCosts::remember(const ProfiledTask& profiled, const Task& task, int64_t samples) {
   std::vector<AlgorithmCost> costs = profiled.algorithms;
-  const double f32 = options_.measure ? 0 : modelled_algorithms(options_.device, task, samples).front().seconds;
+  const std::vector<AlgorithmCost> modelled =
+      options_.measure ? std::vector<AlgorithmCost>{} : modelled_algorithms(options_.device, task, samples);
+  const double f32 = modelled.empty() ? 0 : modelled.front().seconds;
   const auto on_tensor_cores = options_.measure ? std::nullopt : tf32_algorithm(options_.device, task, samples);
   const double tf32 = on_tensor_cores ? std::min(f32, on_tensor_cores->seconds) : f32;
   const auto place = [&](const AlgorithmCost& cost) {  // within its kind
@@ -219,10 +222,19 @@ void ProfiledCosts::remember(const ProfiledTask& profiled, const Task& task, int
       return other.tf32 != cost.tf32 && other.order < cost.order;
            });
   };
-  for (AlgorithmCost& cost : costs)
-    if (!cost.time_measured)
+  const auto known = [&](const AlgorithmCost& cost) {
+    return std::find_if(modelled.begin(), modelled.end(),
+                        [&](const AlgorithmCost& other) { return other.name == cost.name; });
+  };
+  const bool all_known =
+      std::all_of(costs.begin(), costs.end(), [&](const AlgorithmCost& cost) { return known(cost) != modelled.end(); });
+  for (AlgorithmCost& cost : costs) {
+    if (cost.time_measured) continue;
+    if (all_known) cost.seconds = known(cost)->seconds;
+    else
       cost.seconds = (cost.tf32 ? tf32 : f32) * (1 + kPerPlace * static_cast<double>(place(cost))) +
                      (cost.name.starts_with("widened") ? widening_seconds(options_.device, task, samples) : 0);
+  }
   std::stable_sort(costs.begin(), costs.end(),
                    [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
   profile_.costs[profiled.signature] = std::move(costs);

@@ -1,5 +1,6 @@
 #include "compiler/driver/forms.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/training/build.h"
@@ -28,7 +29,7 @@ Result<bool> add_form(NetworkWork& work, const PaperRules* as_paper, PassDump* d
 // What a form is made of.
 struct FormOfModel {
   Network network;
-  Attention attention;
+  FormOfNetwork form;
 };
 
 // What the passes say of one form, they say of the others.
@@ -45,7 +46,8 @@ Result<FormsOfGraph> make_each(NetworkWork& work, const std::vector<FormOfModel>
                      .model = work.model,
                      .opened = std::move(work.opened),
                      .algorithms_of = std::move(work.algorithms_of),
-                     .attention = of_model.attention,
+                     .attention = of_model.form.attention,
+                     .loss = of_model.form.loss,
                      .chooses_attention = chooses_attention,
                      .is_one_form = true,
                      .told_import = told_import};
@@ -68,22 +70,40 @@ Result<std::string> form_in_given_plan(NetworkWork& work, std::string_view part)
 
 }  // namespace
 
-Result<std::vector<Attention>> forms_of_attention(NetworkWork& work) {
-  const Attention asked = work.asked.of_model.network.attention;
-  if (asked != Attention::automatic) return std::vector{asked};
-  if (work.model.network.stage != NetworkStage::trainable) return std::vector{Attention::spelled};
-  Network fused = work.model.network;
-  fuse(fused, Attention::fused);
-  if (!fused.forms.contains(std::string(kAttention))) return std::vector{Attention::spelled};
-  if (!work.asked.algorithms_of.empty()) {
-    PLIMSOLL_ASSIGN(const std::string form, form_in_given_plan(work, kAttention));
-    return std::vector{form.starts_with("fused") ? Attention::fused : Attention::spelled};
+Result<std::vector<FormOfNetwork>> forms_of_network(NetworkWork& work) {
+  const NetworkRequest& asked = work.asked.of_model.network;
+  std::vector<Attention> attention = {asked.attention};
+  std::vector<LossForm> loss = {asked.loss_form};
+  const bool chooses_attention = asked.attention == Attention::automatic,
+             chooses_loss = asked.loss_form == LossForm::automatic;
+  if (chooses_attention) attention = {Attention::spelled};
+  if (chooses_loss) loss = {LossForm::plain};
+  if ((chooses_attention || chooses_loss) && work.model.network.stage == NetworkStage::trainable) {
+    Network fused = work.model.network;
+    fuse(fused, Attention::fused, LossForm::fused);
+    const auto is_offered = [&](std::string_view part) { return fused.forms.contains(std::string(part)); };
+    const bool is_given = !work.asked.algorithms_of.empty();
+    if (chooses_attention && is_offered(kAttention)) {
+      PLIMSOLL_ASSIGN(const std::string form, form_in_given_plan(work, kAttention));
+      if (!is_given) attention.push_back(Attention::fused);
+      else if (form.starts_with("fused")) attention = {Attention::fused};
+    }
+    if (chooses_loss && is_offered(kLossForm)) {
+      PLIMSOLL_ASSIGN(const std::string form, form_in_given_plan(work, kLossForm));
+      if (!is_given) loss.push_back(LossForm::fused);
+      else if (form.starts_with("fused")) loss = {LossForm::fused};
+    }
   }
-  return std::vector{Attention::spelled, Attention::fused};
+  std::vector<FormOfNetwork> forms;
+  for (const Attention one : attention) forms.push_back({one, loss.front()});
+  if (loss.size() > 1) forms.push_back({attention.back(), loss.back()});
+  return forms;
 }
 
-Attention attention_beside_recurrence(const ModelRequest& request) {
-  return request.network.attention == Attention::automatic ? Attention::fused : request.network.attention;
+FormOfNetwork form_beside_recurrence(const ModelRequest& request) {
+  const NetworkRequest& asked = request.network;
+  return {.attention = asked.attention == Attention::automatic ? Attention::fused : asked.attention,
+          .loss = asked.loss_form == LossForm::automatic ? LossForm::plain : asked.loss_form};
 }
 
 Result<std::optional<FormsOfGraph>> make_graphs(Beginning& beginning, NetworkWork& work, const PaperRules* as_paper,
@@ -99,30 +119,33 @@ Result<std::optional<FormsOfGraph>> make_graphs(Beginning& beginning, NetworkWor
   if (beginning.fused && !as_paper) {
     PLIMSOLL_ASSIGN(const std::string given, form_in_given_plan(work, kRecurrence));
     if (work.asked.algorithms_of.empty()) {
-      const Attention attention = attention_beside_recurrence(work.asked.of_model);
-      PLIMSOLL_ASSIGN(
-          made, make_each(work, {{std::move(work.model.network), attention}, {std::move(*beginning.fused), attention}},
-                          false, dump));
+      const FormOfNetwork form = form_beside_recurrence(work.asked.of_model);
+      PLIMSOLL_ASSIGN(made,
+                      make_each(work, {{std::move(work.model.network), form}, {std::move(*beginning.fused), form}},
+                                false, dump));
       return std::optional(std::move(made));
     }
     if (given.starts_with("fused")) work.model.network = std::move(*beginning.fused);
     else work.model.network.forms.clear();
   }
-  std::vector<Attention> forms = {Attention::spelled};
+  std::vector<FormOfNetwork> forms = {FormOfNetwork{}};
   if (!as_paper) {
     PLIMSOLL_ASSIGN(const bool goes_on, run_network_passes(work, dump, kFusePass));
     if (!goes_on) return std::optional<FormsOfGraph>();
-    PLIMSOLL_ASSIGN(forms, forms_of_attention(work));
+    PLIMSOLL_ASSIGN(forms, forms_of_network(work));
   }
   if (forms.size() == 1) {
-    work.attention = forms.front();
+    work.attention = forms.front().attention;
+    work.loss = forms.front().loss;
     PLIMSOLL_ASSIGN(const bool goes_on, add_form(work, as_paper, dump, made.graphs));
     return goes_on ? std::optional(std::move(made)) : std::nullopt;
   }
   work.told_import = true;
   std::vector<FormOfModel> each;
-  for (const Attention attention : forms) each.push_back({work.model.network, attention});
-  PLIMSOLL_ASSIGN(made, make_each(work, each, true, dump));
+  for (const FormOfNetwork& form : forms) each.push_back({work.model.network, form});
+  const bool chooses_attention = std::any_of(
+      forms.begin(), forms.end(), [&](const FormOfNetwork& form) { return form.attention != forms[0].attention; });
+  PLIMSOLL_ASSIGN(made, make_each(work, each, chooses_attention, dump));
   return std::optional(std::move(made));
 }
 

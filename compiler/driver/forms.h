@@ -1,6 +1,6 @@
-// The forms of a model that the planner chooses from (--attention auto, --recurrence auto): attention as the model
-// spells it out, or a recurrent network unrolled, and either as one operator. A model that has both has the choice of
-// its recurrence only.
+// The forms of a model that the planner chooses from (--attention auto, --recurrence auto, --loss-form auto): attention
+// as the model spells it out, or a recurrent network unrolled, and either as one operator; the last layer and the loss
+// in two nodes or in one. A model with a recurrence that has two forms has the choice of its recurrence only.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,21 @@
 
 namespace plimsoll {
 
-// The forms that are worth planning: that of the request; with `auto` both, if the network spells out attention that
-// can be fused. --algorithms-of asks for the form of its plan.
+struct FormOfNetwork {
+  Attention attention = Attention::spelled;
+  LossForm loss = LossForm::plain;
+};
+
+// The forms that are worth planning: those of the request; with `auto` both forms of a part, if the network has a part
+// that can be fused. If both parts have two forms, the loss is fused only where attention is, too: for budgets that
+// need it, both are the smaller form. --algorithms-of asks for the forms of its plan.
 //
 // Before: the passes before `fuse` have run.
-Result<std::vector<Attention>> forms_of_attention(NetworkWork& work);
+Result<std::vector<FormOfNetwork>> forms_of_network(NetworkWork& work);
 
-// Of a model whose recurrence has two forms: what --attention asks for, and with `auto` fused.
-Attention attention_beside_recurrence(const ModelRequest& request);
+// Of a model whose recurrence has two forms: what the request asks for; with `auto`, attention is fused and the loss is
+// plain.
+FormOfNetwork form_beside_recurrence(const ModelRequest& request);
 
 struct FormsOfGraph {
   std::vector<TaskGraph> graphs = {};  // the model's own form first

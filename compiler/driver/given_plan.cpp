@@ -92,8 +92,8 @@ Result<Planned> given_plan(PlanningRequest asked, const OnePlanRequest& one, con
     Error error = refusal(plan, violations);
     error.notes.push_back(
         fmt::format("the tasks of {} with these flags are not those of {}: compile it with the flags of the plan "
-                    "(loss, optimizer, frozen weights, --attention, --recurrence, --layout, --costs), except "
-                    "--budget and --policy",
+                    "(loss, optimizer, frozen weights, --attention, --loss-form, --recurrence, --layout, --costs), "
+                    "except --budget and --policy",
                     asked.of_model.model, from));
     return error;
   }

@@ -45,9 +45,13 @@ Status trainable(NetworkWork& work) {
 }
 
 Status fused(NetworkWork& work) {
-  fuse(work.model.network, work.attention);
+  fuse(work.model.network, work.attention, work.loss);
   if (work.chooses_attention && work.attention == Attention::spelled)
     work.model.network.forms[std::string(kAttention)] = "spelled";
+  if (work.loss == LossForm::fused && !work.model.network.forms.contains(std::string(kLossForm)))
+    work.messages.note(
+        "--loss-form fused changes nothing: only the cross entropy that ends the network can be one operator with the "
+        "product before it, of at least 65,536 logits per sample, which nothing else reads");
   return {};
 }
 

@@ -25,8 +25,9 @@ struct NetworkWork {
   bool as_paper = false;
   std::optional<OpenedCosts> opened = {};
   std::optional<Plan> algorithms_of = {};  // --algorithms-of
-  // The form that the pass `fuse` gives to attention that the model spells out: spelled or fused.
+  // The forms that the pass `fuse` gives to attention that the model spells out, and to the loss: not automatic.
   Attention attention = Attention::spelled;
+  LossForm loss = LossForm::plain;
   bool chooses_attention = false;  // the planner chooses between this form of attention and another
   // The planner chooses between this form of the model and another, so no dump stops the passes.
   bool is_one_form = false;

@@ -62,6 +62,8 @@ struct NodeMarks {
   bool transposed_b = false;  // the same for the second input
   bool detached = false;      // of an Identity: stops the gradient
   bool frozen_statistics = false;  // of a BatchNormalization: training uses the running statistics, and keeps them
+  // bf16, f16: of a loss with a product, whose factors are read so (network/precision.h)
+  DataType factors = DataType::f32;
   std::optional<int64_t> padding_index = {};  // of a Gather: the row without a gradient; negative: counted from the end
   friend bool operator==(const NodeMarks&, const NodeMarks&) = default;
 };

@@ -88,6 +88,7 @@ std::string line_of(const Network& network, const Node& node) {
   for (const auto& [word, mark] : kMarks)
     if (node.marks.*mark) line += fmt::format(" {}", word);
   if (node.marks.label_smoothing != 0) line += fmt::format(" label_smoothing={}", number(node.marks.label_smoothing));
+  if (is_narrow(node.marks.factors)) line += fmt::format(" factors_in_{}", name_of(node.marks.factors));
   if (node.marks.padding_index) line += fmt::format(" padding_index={}", *node.marks.padding_index);
   return line;
 }
@@ -204,6 +205,8 @@ class NetworkParser {
     if (cursor_.accept("{")) attributes(node);
     for (const auto& [word, mark] : kMarks) node.marks.*mark = cursor_.accept_word(word);
     if (cursor_.accept("label_smoothing=")) node.marks.label_smoothing = cursor_.real();
+    for (const DataType narrow : {DataType::bf16, DataType::f16})
+      if (cursor_.accept_word(fmt::format("factors_in_{}", name_of(narrow)))) node.marks.factors = narrow;
     if (cursor_.accept("padding_index=")) node.marks.padding_index = cursor_.integer();
     network_.nodes.push_back(std::move(node));
   }

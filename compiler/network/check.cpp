@@ -18,6 +18,7 @@ Status check_marks(const NodeView& view, const Op& op) {
                      marks.transposed_b <= of_op.transposed_b && marks.detached <= of_op.detached &&
                      marks.frozen_statistics <= of_op.frozen_statistics && marks.label_smoothing >= 0 &&
                      marks.label_smoothing <= of_op.label_smoothing &&
+                     is_narrow(marks.factors) <= is_narrow(of_op.factors) &&
                      marks.padding_index.has_value() <= of_op.padding_index.has_value();
   return known ? Status() : view.invalid("it has a mark that its operator does not support");
 }

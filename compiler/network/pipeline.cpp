@@ -32,12 +32,13 @@ Status choose_what_is_trained(Network& network, const TrainedRequest& request, s
   return freeze_weights(network, request.weights, notes);
 }
 
-void fuse(Network& network, Attention attention) {
+void fuse(Network& network, Attention attention, LossForm loss) {
   const bool fused = attention == Attention::fused;
   const std::vector<ValueId> heads = fused ? separate_turns(network) : std::vector<ValueId>{};
   fuse_composites(network);
   if (fused && fuse_attention(network)) network.forms[std::string(kAttention)] = "fused";
   merge_turns(network, heads);
+  if (loss == LossForm::fused && fuse_linear_cross_entropy(network)) network.forms[std::string(kLossForm)] = "fused";
   fuse_additions(network);
   fuse_activations(network);
   network.stage = NetworkStage::fused;

@@ -16,6 +16,7 @@
 #include "compiler/ir/network.h"
 #include "compiler/network/attention.h"
 #include "compiler/network/freeze.h"
+#include "compiler/network/linear_cross_entropy.h"
 #include "compiler/network/loss.h"
 #include "compiler/network/modes.h"
 #include "compiler/network/precision.h"
@@ -39,6 +40,7 @@ struct NetworkRequest {
   LossRequest loss = {LossKind::softmax_cross_entropy};
   TrainedRequest trained = {};
   Attention attention = Attention::automatic;
+  LossForm loss_form = LossForm::automatic;
   Recurrence recurrence = Recurrence::automatic;
   PrecisionRequest precision = {};
 };
@@ -54,8 +56,8 @@ Status make_trainable(Network& network, const NetworkRequest& request, std::vect
 // The part of make_trainable that reports no undecided case, also for a network without a loss (`plimsoll inspect`).
 Status choose_what_is_trained(Network& network, const TrainedRequest& request, std::vector<std::string>& notes);
 
-// Before: types are inferred, all layouts plain; the form of attention is decided: spelled or fused.
-// After:  the same function in fewer nodes. If attention was fused, the network says so.
-void fuse(Network& network, Attention attention = Attention::spelled);
+// Before: types are inferred, all layouts plain; the forms of attention and of the loss are decided.
+// After:  the same function in fewer nodes. If attention or the loss was fused, the network says so.
+void fuse(Network& network, Attention attention = Attention::spelled, LossForm loss = LossForm::plain);
 
 }  // namespace plimsoll

@@ -38,6 +38,7 @@ Status assign_precision(Network& network, const PrecisionRequest& request) {
       matched[i] = kept = true;
     }
     const bool reduced = !kept && has_reduced_result(network, node);
+    if (is_narrow(find_op(node.op)->marks.factors)) node.marks.factors = kept ? DataType::f32 : narrow;
     for (const ValueId output : node.outputs) {
       if (!output.valid()) continue;
       Value& value = network.values[output];

@@ -18,7 +18,8 @@ constexpr int64_t kMostLabels = int64_t{1} << 22;  // per sample
 using Positions = std::vector<int64_t>;
 
 bool is_class_loss(const Node& node) {
-  return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss";
+  return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss" ||
+         node.op == "LinearCrossEntropyLoss";
 }
 
 const Node* maker_of(const Network& network, ValueId value) {

@@ -31,10 +31,13 @@ const Op* find_onnx_op(std::string_view name) {
   return nullptr;
 }
 
+Slot slot_of(const Op& op, size_t input) {
+  return op.inputs.empty() ? Slot::data : op.inputs[std::min(input, op.inputs.size() - 1)];
+}
+
 Slot slot_of(std::string_view op, size_t input) {
   const Op* known = find_onnx_op(op);
-  if (!known || known->inputs.empty()) return Slot::data;
-  return known->inputs[std::min(input, known->inputs.size() - 1)];
+  return known ? slot_of(*known, input) : Slot::data;
 }
 
 bool has_attribute(const Op& op, std::string_view name) {

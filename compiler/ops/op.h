@@ -172,7 +172,8 @@ struct Op {
   // The input that the node's kernels add to their result; it has the result's type. It comes after the inputs of the
   // model, and only network/fuse_additions.h sets it. -1: none.
   int addend = -1;
-  // Marks other than Relu that passes may set on its nodes. `padding_index` stands for any number.
+  // Marks other than Relu that passes may set on its nodes. `padding_index` stands for any number, `factors` for any
+  // narrow type.
   NodeMarks marks = {};
   // True if the node has kernels that apply a Relu, enabled by NodeMarks::relu (fused_relu.h).
   bool (*absorbs_relu)(const NodeView& node) = nullptr;
@@ -186,8 +187,10 @@ struct Op {
   bool (*wants_all_samples)(const NodeView& node) = nullptr;
   // How the output's elements are moved from the first input. nullptr or nullopt: not known to be a move.
   std::optional<Moves> (*moves)(const NodeView& node) = nullptr;
+  int scores = 0;  // of a loss: the input that holds the model's scores; -1: they are no tensor
   PrecisionRule precision = PrecisionRule::follows;
-  FixedList<size_t, 3> factors = {};  // for PrecisionRule::products: the inputs that are multiplied
+  // For PrecisionRule::products, and where marks.factors may be set: the inputs that are multiplied.
+  FixedList<size_t, 3> factors = {};
   std::vector<Sample> (*samples)() = nullptr;
 };
 
@@ -213,7 +216,8 @@ std::span<const Op> rewritten_ops();
 // Of either kind; nullptr: neither supported nor rewritten.
 const Op* find_onnx_op(std::string_view name);
 
-// For any operator name; Slot::data if it is unknown.
+Slot slot_of(const Op& op, size_t input);
+// For any name of a model's operator; Slot::data if it is unknown.
 Slot slot_of(std::string_view op, size_t input);
 
 // In any opset.

@@ -125,18 +125,12 @@ bool class_loss_wants_all_samples(const NodeView& node) {
   return softmaxcrossentropyloss::reduction_of(node) == "mean" && !fed_labels(node);
 }
 
-void forward_class_loss(TaskBuilder& build, std::string kernel) {
+SoftmaxCrossEntropyAttrs attributes_of_class_loss(TaskBuilder& build, int64_t classes, bool is_term) {
   const NodeView& node = build.node();
   const std::string reduction = softmaxcrossentropyloss::reduction_of(node);
-  if (reduction == "none") return softmaxcrossentropyloss::forward_each(build, kernel + "Each");
-  const TensorType& scores = node.input_type(0);
-  const softmaxcrossentropyloss::Rows rows = softmaxcrossentropyloss::rows_of(node);
-  const bool is_term = softmaxcrossentropyloss::is_read(node, 0);
-  const int64_t classes = scores.dims[softmaxcrossentropyloss::axis_of_classes(node)].value,
-                ignored = ignored_label(node);
-  const Operand weights = build.read_input(2);
+  const int64_t ignored = ignored_label(node);
   const auto fed = reduction == "mean" ? fed_labels(node) : std::nullopt;
-  if (fed) build.feed_labels(*fed, classes, ignored, weights, is_term);
+  if (fed) build.feed_labels(*fed, classes, ignored, build.read_input(2), is_term);
   else if (is_term) build.bound_labels(1, classes, ignored);
   SoftmaxCrossEntropyAttrs attrs{.ignore_index = node.integer("ignore_index", -1),
                                  .smoothing = softmaxcrossentropyloss::smoothing(node)};
@@ -145,6 +139,18 @@ void forward_class_loss(TaskBuilder& build, std::string kernel) {
   else attrs.scale = 1.0 / static_cast<double>(build.batch() * (fed->end - fed->first));
   if (fed && is_term) attrs.fed = fed->index;
   attrs.term = is_term;
+  return attrs;
+}
+
+void forward_class_loss(TaskBuilder& build, std::string kernel) {
+  const NodeView& node = build.node();
+  const std::string reduction = softmaxcrossentropyloss::reduction_of(node);
+  if (reduction == "none") return softmaxcrossentropyloss::forward_each(build, kernel + "Each");
+  const TensorType& scores = node.input_type(0);
+  const softmaxcrossentropyloss::Rows rows = softmaxcrossentropyloss::rows_of(node);
+  const bool is_term = softmaxcrossentropyloss::is_read(node, 0);
+  const int64_t classes = scores.dims[softmaxcrossentropyloss::axis_of_classes(node)].value;
+  const SoftmaxCrossEntropyAttrs attrs = attributes_of_class_loss(build, classes, is_term);
   const auto gradient = [&] {
     if (!is_term) return build.write_gradient(0);
     return build.wants_gradient(0) ? build.write_stash("slope", scores) : Operand{};

@@ -40,7 +40,7 @@ TensorType TaskBuilder::stored_type(ValueId value) const {
 DataType TaskBuilder::type_of_results() const {
   for (const ValueId id : node_->node().outputs)
     if (id.valid() && is_narrow(network_.values[id].reduced)) return network_.values[id].reduced;
-  return DataType::f32;
+  return node_->node().marks.factors;
 }
 
 bool TaskBuilder::is_cast_factor(size_t input) const {
@@ -165,7 +165,7 @@ Operand TaskBuilder::write_gradient(size_t input) {
   const ValueId value = node_->node().inputs[input];
   const Value& meaning = network_.values[value];
   const bool weight = meaning.kind == ValueKind::parameter;
-  const bool as_data = weight && !is_weight(slot_of(node_->node().op, input));
+  const bool as_data = weight && !is_weight(slot_of(*find_op(node_->node().op), input));
   if (weight && gradient_of_[value].valid()) {
     if (as_data) gradients_of_data_.insert(gradient_of_[value]);
     return operand(gradient_of_[value], Access::update, meaning.type);

@@ -107,7 +107,8 @@ class TaskBuilder {
 
  private:
   TensorType stored_type(ValueId value) const;  // as Value::reduced says
-  // Of the current node's results, whose first may be unused: bf16, f16, or f32 if none is reduced.
+  // Of the current node's results, whose first may be unused: bf16, f16, or f32 if none is reduced. Of a loss: of the
+  // factors of its product.
   DataType type_of_results() const;
   // Lets the task that writes `more` add `before` to it, if it can; the sum is then in `more`.
   bool joined(TensorId before, TensorId more);

@@ -139,7 +139,10 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
   graph.loss = builder.tensor_of(last.outputs[0]);
   if (last.outputs.size() > 1 && last.outputs[1].valid()) graph.correct = builder.tensor_of(last.outputs[1]);
   // A loss that is an output of the model itself has no scores.
-  if (network.values[last.inputs[0]].type.depends_on_batch()) graph.output = builder.tensor_of(last.inputs[0]);
+  if (const int scores = op_of(last).scores; scores >= 0) {
+    const ValueId output = last.inputs[static_cast<size_t>(scores)];
+    if (network.values[output].type.depends_on_batch()) graph.output = builder.tensor_of(output);
+  }
   drop_spare_room(graph.tensors);
   drop_spare_room(graph.tasks);
   return graph;

@@ -29,6 +29,35 @@ struct SoftmaxCrossEntropyAttrs {
   }
 };
 
+// The cross entropy of a product, whose logits are computed and consumed some rows at a time.
+// The first five as above; it is never a term.
+struct LinearCrossEntropyAttrs {
+  double scale = 1;
+  int64_t ignore_index = -1;
+  double smoothing = 0;
+  bool sum = false;
+  bool counts = false;
+  bool transposed = false;  // the weight is [C, K], not [K, C]
+
+  SoftmaxCrossEntropyAttrs of_logits() const {
+    return {.scale = scale, .ignore_index = ignore_index, .smoothing = smoothing, .sum = sum, .counts = counts};
+  }
+
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("scale", scale);
+    v("ignore_index", ignore_index);
+    v("smoothing", smoothing);
+    v("sum", sum);
+    v("counts", counts);
+    v("transposed", transposed);
+  }
+};
+
+// Each number of rows at a time is an algorithm, the fastest first: more rows need a larger workspace, and the weight
+// is read from memory less often. Only the last is offered if there are no more rows than that.
+inline constexpr int64_t kRowsOfLogits[] = {512, 256, 128, 64};
+
 // For losses that are not reduced: one per label, 0 for ignored labels.
 struct CrossEntropyEachAttrs {
   int64_t ignore_index = -1;

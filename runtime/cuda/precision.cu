@@ -53,6 +53,7 @@ constexpr NarrowForm kNarrowKernels[] = {
     {"LambUpdate", slots({2, 3}), 0, false, true},
     {"LayerNormBackward", slots({0, 1, 5})},
     {"LayerNormForward", slots({0, 3})},
+    {"LinearCrossEntropy", slots({0, 1}), slots({5})},
     {"LionUpdate", slots({2}), 0, false, true},
     {"MaskedFill", slots({0, 2})},
     {"MatMul", slots({0, 1}), slots({2, 3}), true},

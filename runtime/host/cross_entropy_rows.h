@@ -8,10 +8,13 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/attrs/loss.h"
 #include "runtime/attrs/mixed_label.h"
 #include "runtime/attrs/tensor.h"
+#include "runtime/host/exponentials.h"
 #include "runtime/host/loss_share.h"
 #include "runtime/host/math.h"
+#include "runtime/kernel.h"
 
 namespace plimsoll::host {
 
@@ -29,6 +32,7 @@ struct ClassLabels {
 struct ScoreShape {
   int64_t batch = 0, classes = 0, pixels = 1;
 
+  ScoreShape(int64_t rows, int64_t of_classes) : batch(rows), classes(of_classes) {}
   explicit ScoreShape(const TensorDesc& scores) : batch(scores.dim(0)), classes(scores.dim(1)) {
     for (size_t i = 2; i < scores.rank(); ++i) pixels *= scores.dim(i);
   }
@@ -45,6 +49,8 @@ class CrossEntropyRows {
     for (int64_t c = 0; c < classes_; ++c) all_weights_ += weight_of(c);
   }
 
+  bool has_weights() const { return weights_ != nullptr; }
+
   double weight_of(int64_t label) const {
     if (label >= classes_) return std::numeric_limits<double>::quiet_NaN();
     return weights_ ? static_cast<double>(weights_[label]) : 1;
@@ -56,6 +62,24 @@ class CrossEntropyRows {
     for (int64_t i = 0; i < rows; ++i)
       if (const int64_t label = labels_.at(labels, i); labels_.counts(label)) sum += weight_of(label);
     return sum;
+  }
+
+  // For logits whose classes follow each other, without class weights and smoothing.
+  template <class T>
+  LossShare plain_softmax(const T* x, int64_t label, T* dx, float scale) const {
+    if (!labels_.counts(label)) return none(dx);
+    const float largest = largest_of(x, classes_);
+    const bool known = label < classes_;
+    const float mine = known ? static_cast<float>(x[label]) : std::numeric_limits<float>::quiet_NaN();
+    bool hit = mine == largest;
+    for (int64_t c = 0; hit && c < label; ++c) hit = x[c] != largest;  // the first of equal scores is the arg max
+    const auto sum = exponentials(x, classes_, largest, nullptr).template total<double>();
+    if (dx) {
+      const float factor = static_cast<float>(static_cast<double>(scale) / sum);
+      for (int64_t j = 0; j < classes_; ++j) dx[j] = exp_of(x[j] - largest) * factor;
+      if (known) dx[label] = exp_of(mine - largest) * factor - scale;
+    }
+    return {std::log(sum) + static_cast<double>(largest) - static_cast<double>(mine), hit ? 1.0 : 0.0};
   }
 
   // For scores that are logits, in f32 or bf16. `dx` may be null, or equal `x`; `scale` applies only to the gradient.
@@ -161,6 +185,25 @@ class CrossEntropyRows {
   ClassLabels labels_;
   const float* weights_;
   double smoothing_, all_weights_ = 0;
+};
+
+// The factors of one run.
+struct LossScales {
+  double of_loss;
+  double of_gradient;
+
+  // If no label counts, the loss is 0. A sum needs no correction, but must signal a bad batch: `loss_scale` is then
+  // NaN.
+  LossScales(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context, const CrossEntropyRows& rows,
+             const std::byte* labels, int64_t count) {
+    const double of_trainer = std::isnan(context.loss_scale) ? context.loss_scale
+                              : attrs.sum || attrs.counts    ? 1
+                              : attrs.fed < 0                ? context.loss_scale
+                                                             : context.label_scales[static_cast<size_t>(attrs.fed)];
+    const double divisor = attrs.counts ? rows.counted(labels, count) : 0;
+    of_loss = (!attrs.counts ? attrs.scale : divisor == 0 ? 0 : 1 / divisor) * of_trainer;
+    of_gradient = of_loss * (attrs.term ? 1 : context.gradient_scale);
+  }
 };
 
 }  // namespace plimsoll::host

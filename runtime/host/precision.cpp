@@ -56,6 +56,7 @@ constexpr NarrowForm kNarrowKernels[] = {
     {"LogSoftmaxForward", slots({0})},
     {"LrnBackward", slots({0, 1, 2})},
     {"LrnForward", slots({0, 1})},
+    {"LinearCrossEntropy", slots({0, 1}), slots({5}), true},
     {"LionUpdate", slots({2}), 0, false, true},
     {"MaskedFill", slots({0, 2})},
     {"MatMul", slots({0, 1}), slots({2, 3}), true},

@@ -7,9 +7,13 @@ namespace {
 
 using dnnl::memory;
 
-memory::desc matrix(int64_t rows, int64_t columns, bool transposed) {
+memory::data_type element_of(DataType type) {
+  return type == DataType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+memory::desc matrix(int64_t rows, int64_t columns, DataType type, bool transposed) {
   const memory::dims strides = transposed ? memory::dims{1, rows} : memory::dims{columns, 1};
-  return {{rows, columns}, memory::data_type::f32, strides};
+  return {{rows, columns}, element_of(type), strides};
 }
 
 dnnl::primitive_attr attributes(bool accumulates) {
@@ -22,13 +26,15 @@ dnnl::primitive_attr attributes(bool accumulates) {
   return attr;
 }
 
-// The first implementation that allocates nothing when it runs (see ops/matmul.cpp), or else the first.
-dnnl::matmul::primitive_desc chosen(const std::vector<dnnl::matmul::primitive_desc>& offered) {
+// The first implementation that allocates nothing when it runs (see ops/matmul.cpp), or else, for f32, the first.
+dnnl::matmul::primitive_desc chosen(const std::vector<dnnl::matmul::primitive_desc>& offered, DataType factors) {
   const auto found = std::find_if(offered.begin(), offered.end(), [](const auto& desc) {
     const std::string name = desc.impl_info_str();
     return !name.starts_with("ref") && !name.starts_with("gemm");
   });
-  return found == offered.end() ? offered.front() : *found;
+  if (found != offered.end()) return *found;
+  if (offered.empty() || is_narrow(factors)) throw KernelError("oneDNN has no such matrix multiplication");
+  return offered.front();
 }
 
 void set(const memory& of, const void* address) {
@@ -38,12 +44,17 @@ void set(const memory& of, const void* address) {
 }  // namespace
 
 RepeatedProduct::RepeatedProduct(const Sizes& sizes) {
-  const memory::desc a = matrix(sizes.rows, sizes.inner, sizes.transpose_a),
-                     b = matrix(sizes.inner, sizes.columns, sizes.transpose_b),
-                     y = matrix(sizes.rows, sizes.columns, false),
-                     any({sizes.inner, sizes.columns}, memory::data_type::f32, memory::format_tag::any);
+  const memory::desc a = matrix(sizes.rows, sizes.inner, sizes.factors, sizes.transpose_a),
+                     b = matrix(sizes.inner, sizes.columns, sizes.factors, sizes.transpose_b),
+                     y = matrix(sizes.rows, sizes.columns, sizes.result, false),
+                     row = matrix(1, sizes.columns, DataType::f32, false),
+                     any({sizes.inner, sizes.columns}, element_of(sizes.factors), memory::format_tag::any);
   const dnnl::primitive_attr attr = attributes(sizes.accumulates);
-  const auto desc = chosen(describe_all<dnnl::matmul>(engine(), attr, a, sizes.packs ? any : b, y));
+  const memory::desc& wanted = sizes.packs ? any : b;
+  const auto desc = chosen(sizes.adds_row ? describe_all<dnnl::matmul>(engine(), attr, a, wanted, row, y)
+                                          : describe_all<dnnl::matmul>(engine(), attr, a, wanted, y),
+                           sizes.factors);
+  if (sizes.adds_row) row_ = unbound(row);
   product_ = dnnl::matmul(desc);
   a_ = unbound(a), b_ = unbound(b), y_ = unbound(y);
   scratchpad_ = unbound(desc.scratchpad_desc());
@@ -58,7 +69,8 @@ RepeatedProduct::RepeatedProduct(const Sizes& sizes) {
   scratchpad_bytes_ = std::max(scratchpad_bytes_, cache_lines(packing.scratchpad_desc().get_size()));
 }
 
-void RepeatedProduct::begin(const float* b, std::byte* workspace) {
+void RepeatedProduct::begin(const void* b, std::byte* workspace, const float* row) {
+  if (row_) set(row_, row);
   set(b_, b);
   std::byte* const scratchpad = workspace + packed_bytes_;
   set(scratchpad_, scratchpad);
@@ -68,14 +80,15 @@ void RepeatedProduct::begin(const float* b, std::byte* workspace) {
   packing_.execute(stream(), {{DNNL_ARG_FROM, b_}, {DNNL_ARG_TO, packed_}, {DNNL_ARG_SCRATCHPAD, packing_scratchpad_}});
 }
 
-void RepeatedProduct::run(const float* a, float* y) {
+void RepeatedProduct::run(const void* a, void* y) {
   set(a_, a);
   set(y_, y);
   const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, a_.get()},
                                        {DNNL_ARG_WEIGHTS, packed_.get()},
                                        {DNNL_ARG_DST, y_.get()},
-                                       {DNNL_ARG_SCRATCHPAD, scratchpad_.get()}};
-  dnnl::error::wrap_c_api(dnnl_primitive_execute(product_.get(), stream().get(), 4, arguments),
+                                       {DNNL_ARG_SCRATCHPAD, scratchpad_.get()},
+                                       {DNNL_ARG_BIAS, row_ ? row_.get() : nullptr}};
+  dnnl::error::wrap_c_api(dnnl_primitive_execute(product_.get(), stream().get(), row_ ? 5 : 4, arguments),
                           "a matrix product failed");
 }
 

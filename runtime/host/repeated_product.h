@@ -1,5 +1,5 @@
-// A product of matrices in f32 that runs many times in a kernel, by oneDNN: y = op(a) · op(b), or y += it. If b is the
-// same each time, it is brought once into the layout that oneDNN multiplies fastest.
+// A product of matrices that runs many times in a kernel, by oneDNN: y = op(a) · op(b), with a row added or not, or
+// y += it. If b is the same each time, it can be brought once into the layout that oneDNN multiplies fastest.
 //
 //   workspace  | b in that layout, if it is packed | scratchpad |
 #pragma once
@@ -18,19 +18,22 @@ class RepeatedProduct {
     bool transpose_a = false, transpose_b = false;
     bool accumulates = false;
     bool packs = false;
+    bool adds_row = false;                                     // a row in f32 is added to every row of y
+    DataType factors = DataType::f32, result = DataType::f32;  // f32 or bf16
   };
 
+  // Throws a KernelError if the factors are narrow and oneDNN has only an implementation that allocates in each run.
   explicit RepeatedProduct(const Sizes& sizes);
 
   int64_t workspace_bytes() const { return packed_bytes_ + scratchpad_bytes_; }
-  // Sets b, and packs it.
-  void begin(const float* b, std::byte* workspace);
-  void run(const float* a, float* y);
+  // Sets b, and packs it. `row`: to add, if sizes say so.
+  void begin(const void* b, std::byte* workspace, const float* row = nullptr);
+  void run(const void* a, void* y);
 
  private:
   dnnl::matmul product_;
   dnnl::reorder packing_;  // empty: b is used as it is
-  dnnl::memory a_, b_, packed_, y_, scratchpad_, packing_scratchpad_;
+  dnnl::memory a_, b_, packed_, y_, row_, scratchpad_, packing_scratchpad_;
   int64_t packed_bytes_ = 0, scratchpad_bytes_ = 0;
 };
 

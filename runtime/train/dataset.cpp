@@ -230,7 +230,7 @@ void check_integers(Dataset& dataset, const Program& program, const ClassWeights
                     .all = "rows"});
       continue;
     }
-    if (last && input.bound > 0)  // they also index a table
+    if (last && input.bound > 0 && input.bound != program.classes)  // they also index a table
       check_column(dataset, i, input,
                    {.bound = input.bound,
                     .ignored = input.ignored,

@@ -83,7 +83,9 @@ ImageOptions prepared_as(const ModelNotes& notes, const Options& options) {
 Exit predict(const Program& program, const Options& options, const std::string& model_file) {
   const ProgramOutput& output = program.output;
   if (output.step < 0)
-    throw TrainerError(Exit::usage, "--predict: no step of this program computes the input of its loss");
+    throw TrainerError(Exit::usage,
+                       "--predict: no step of this program computes the input of its loss; if its plan has the fused "
+                       "form of the loss, compile with --loss-form plain");
   const ModelNotes notes = program.model_bytes > 0 ? read_notes(program, model_file) : ModelNotes{};
   const ImageOptions images = prepared_as(notes, options);
   const ProgramOfData of_data(program);

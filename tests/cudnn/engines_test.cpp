@@ -203,7 +203,8 @@ TEST_CASE("lists are the same at every asking, and another device has another") 
   const Convolution convolution = kShapes[0].in_direction(Direction::backward_weights);
   const auto listed = [&] {
     std::vector<std::pair<std::string, int64_t>> all;
-    for (const Engine& engine : engines_for(graph_of(convolution))) all.emplace_back(engine.name, engine.workspace_bytes);
+    for (const Engine& engine : engines_for(graph_of(convolution)))
+      all.emplace_back(engine.name, engine.workspace_bytes);
     return all;
   };
   describe("h200");

@@ -19,8 +19,11 @@ const std::set<std::string_view> kNarrowProducts = {"ConvForward", "ConvBackward
 
 // They depend on the machine's processor.
 const std::set<std::string_view> kInLibrary = {
-    "ConvForward",    "ConvBackwardData", "ConvBackwardWeights", "ConvTransposeForward", "MatMul",
-    "MaxPoolForward", "Reorder"};
+    "ConvForward",        "ConvBackwardData", "ConvBackwardWeights", "ConvTransposeForward",
+    "LinearCrossEntropy", "MatMul",           "MaxPoolForward",      "Reorder"};
+
+// What a product makes is rounded to 16 bits before the next one reads it, so all results differ by that.
+const std::set<std::string_view> kChainsOfProducts = {"LinearCrossEntropy"};
 
 // The host's kernels that run on widened operands, and why that is no matter.
 const std::map<std::string_view, std::string_view> kWithoutForm = {
@@ -94,13 +97,14 @@ std::string types_of(std::span<const OperandDesc> operands) {
 
 // Products are added up in another order, or, on tensor cores, of other roundings.
 void compare(const KernelRun& run, const Buffers& expected, const Algorithm& offered, Kernel& kernel,
-             bool are_products) {
+             bool are_products, bool is_chain) {
   const std::vector<OperandDesc>& operands = run.operands;
   const auto check = [&](const Buffers& got) {
     for (size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].access == Access::absent || operands[i].access == Access::read) continue;
       INFO("slot " << i);
       const TensorId id = run.task.operands[i].tensor;
+      if (is_chain && got.at(id).contents() == expected.at(id).contents()) continue;  // in evaluation, as it was
       const Values values = load(operands[i].tensor, got.at(id).data()),
                    wanted = load(operands[i].tensor, expected.at(id).data());
       if (are_products) {
@@ -108,9 +112,11 @@ void compare(const KernelRun& run, const Buffers& expected, const Algorithm& off
         // digits more than bf16.
         const double of_bf16 = offered.name.ends_with("_tiles") ? 8e-3 : 2e-3;
         const DataType type = operands[i].tensor.type;
-        CHECK(distance(values, wanted) < (type == DataType::bf16  ? of_bf16
-                                          : type == DataType::f16 ? of_bf16 / 8
-                                                                  : 1e-5));
+        // Of logits that are nearly equal, another may be the largest, so a count of hits differs by some.
+        CHECK(distance(values, wanted) < (is_chain                 ? (values.size() == 1 ? 5e-2 : 8e-3)
+                                          : type == DataType::bf16 ? of_bf16
+                                          : type == DataType::f16  ? of_bf16 / 8
+                                                                   : 1e-5));
       } else {
         INFO("distance " << distance(values, wanted));
         CHECK((got.at(id).contents() == expected.at(id).contents()));
@@ -145,7 +151,8 @@ void compare_with_widened(const Task& task, const KernelCall& call, const std::v
     INFO(offered.name);
     const bool on_tensor_cores = offered.name.ends_with("_tiles");
     compare(run, expected, offered, *make_kernel(native, offered.name),
-            on_tensor_cores || kNarrowProducts.contains(call.name));
+            on_tensor_cores || kNarrowProducts.contains(call.name) || kChainsOfProducts.contains(call.name),
+            kChainsOfProducts.contains(call.name));
     if (!on_tensor_cores) return;
   }
 }

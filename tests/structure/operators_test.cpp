@@ -29,6 +29,7 @@ const std::map<std::string, std::string> kMayName = {
     {"network/frozen_statistics", "about BatchNormalization"},
     {"network/merged_turns", "a pattern: two transpositions in one"},
     {"network/modes", "about BatchNormalization"},
+    {"network/linear_cross_entropy", "a pattern: a product before the loss"},
     {"network/loss", "makes the losses that the user names"},
     {"network/own_loss", "a pattern: the loss as the last node of a model"},
     {"network/simplify/builder", "Constant, and operators without kernels that it takes apart: sequences, Pad"},

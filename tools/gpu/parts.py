@@ -301,8 +301,8 @@ def ncu(check, trainer):
 
 
 def to_profile(check):
-    """{network: precisions}: those of its trainers, and all that its files of tasks allow, for trainers to be made. Tasks
-    of fp32 are measured in TF32, too."""
+    """{network: precisions}: those of its trainers, and all that its files of tasks allow, for trainers to be made.
+    Tasks of fp32 are measured in TF32, too."""
     found = {}
     for part in (3, 4):
         for trainer in check.of_part(part):

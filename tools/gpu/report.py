@@ -55,8 +55,8 @@ def operators(steps):
             "host: "
             f"{result['cases']} cases, {sum(int(row[2]) for row in rows)} algorithms. The table has the largest "
             "distance in each "
-            "arithmetic, relative to the norm of the result, which may be 1e-5 in fp32, 5e-3 in TF32 and bf16, and 1e-3 in "
-            "fp16."
+            "arithmetic, relative to the norm of the result, which may be 1e-5 in fp32, 5e-3 in TF32 and bf16, and "
+            "1e-3 in fp16."
             f" {len(exact)} kernels give the host's bits; the rest is below 1e-6 unless listed.", ""
         ]
         lines += table(
@@ -101,9 +101,9 @@ def against_pytorch(*parts):
             "change of the weights apart", "PyTorch's own", "passed"
         ], compared)
     if same:
-        lines += [f"The same bits as without a budget: {', '.join(same)}.", ""]
+        lines += [f"The same bits as in the unlimited arena: {', '.join(same)}.", ""]
     if other:
-        lines += [f"Other algorithms or rounds than without a budget, and so other bits: {', '.join(other)}.", ""]
+        lines += [f"Other algorithms or rounds than in the unlimited arena, and so other bits: {', '.join(other)}.", ""]
     return lines
 
 
@@ -177,7 +177,8 @@ def throughput(steps):
             continue
         fastest = min(ours.values(), key=lambda one: one["seconds"])
         rows.append([
-            f"{name} {precision}", "Plimsoll, traced" if fastest.get("traced") else "Plimsoll", f"{1e3 * fastest['seconds']:.1f}",
+            f"{name} {precision}", "Plimsoll, traced" if fastest.get("traced") else "Plimsoll",
+            f"{1e3 * fastest['seconds']:.1f}",
             f"{fastest['arena_bytes'] / MIB:,.0f}", ""
         ])
         for how, title in WAYS.items():

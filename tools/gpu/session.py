@@ -373,8 +373,9 @@ def may_be_planned_better(check, trainer):
 
 
 def profiled(check, name, precision="fp32"):
-    """results/profile-NAME.json or, with the precision, profile-NAME-tf32.json: the times of all tasks of a network. They are measured in portions, each of which is stored: the total time depends on how long the library
-    takes to build its plans, and a portion that ends with an error loses only one task."""
+    """results/profile-NAME.json or, with the precision, profile-NAME-tf32.json: the times of all tasks of a network.
+    They are measured in portions, each of which is stored: the total time depends on how long the library takes to
+    build its plans, and a portion that ends with an error loses only one task."""
     called = f"{name}{'' if precision == 'fp32' else '-' + precision}"
     whole, some = (f"{check.dir}/results/{kind}-{called}.json" for kind in ("profile", "profiling"))
     question, answer = f"{check.dir}/work/question.json", f"{check.dir}/work/answer.json"
@@ -392,7 +393,8 @@ def profiled(check, name, precision="fp32"):
         if time.time() > check.ends:
             raise RuntimeError(f"{len(left)} of {len(tasks['tasks'])} tasks are still to be measured")
         ask = {
-            **tasks, "math": math, "uncompared": True, "tasks": left, "seconds": min(PORTION, max(5, check.ends + GRACE / 4 - time.time()))
+            **tasks, "math": math, "uncompared": True, "tasks": left,
+            "seconds": min(PORTION, max(5, check.ends + GRACE / 4 - time.time()))
         }
         if "links" in real:
             del ask["links"]

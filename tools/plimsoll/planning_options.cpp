@@ -167,6 +167,18 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
               clEnumValN(Attention::fused, "fused",
                          "in tiles by one kernel, which stores no score matrix, if the pattern is recognized")),
           cl::sub(sub)),
+      loss_form(
+          "loss-form", cl::init(LossForm::automatic),
+          cl::desc("how to compute the cross entropy of a linear layer with many classes, as of a language model"),
+          cl::values(
+              clEnumValN(LossForm::automatic, "auto",
+                         "in the form that is faster within the budget (default); only a policy that searches chooses, "
+                         "others take plain"),
+              clEnumValN(LossForm::plain, "plain", "with the logits as a tensor"),
+              clEnumValN(LossForm::fused, "fused",
+                         "by one kernel, which computes the logits of some rows at a time; the trainer then has no "
+                         "--predict")),
+          cl::sub(sub)),
       recurrence(
           "recurrence", cl::init(Recurrence::automatic), cl::desc("how to compute LSTM and GRU nodes"),
           cl::values(
@@ -393,6 +405,7 @@ Result<ModelRequest> request_of(const ModelOptions& options) {
       .network = {.loss = std::move(loss),
                   .trained = options.weights.request(),
                   .attention = options.attention,
+                  .loss_form = options.loss_form,
                   .recurrence = options.recurrence,
                   .precision = {.precision = stored_precision(options.precision),
                                 .keep_fp32 = {options.keep_fp32.begin(), options.keep_fp32.end()}}},

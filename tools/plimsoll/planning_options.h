@@ -47,6 +47,7 @@ struct ModelOptions {
   llvm::cl::list<std::string> dims;
   llvm::cl::opt<std::string> layout;
   llvm::cl::opt<Attention> attention;
+  llvm::cl::opt<LossForm> loss_form;
   llvm::cl::opt<Recurrence> recurrence;
   llvm::cl::opt<bool> strict, require_bn;
   llvm::cl::opt<bool> quiet, verbose;

@@ -2,7 +2,8 @@
 //
 //   forward    scores = scale · q kᵀ, -∞ where a key is hidden;  sum = Σ exp(scores - largest)
 //              y = exp(scores - largest) / sum · v
-//   backward   p = exp(scores - lse), lse = largest + log sum;  dv = pᵀ dy;  ds = scale · p (dy vᵀ - Σ y · dy);  dk = dsᵀ q;  dq = ds k
+//   backward   p = exp(scores - lse), lse = largest + log sum;  dv = pᵀ dy
+//              ds = scale · p (dy vᵀ - Σ y · dy);  dk = dsᵀ q;  dq = ds k
 //
 // The scores are not stored, and the backward writes every element of a gradient once, so its results are the same in
 // every run. cuDNN's workspace for that may have as many elements as the scores.

@@ -51,9 +51,9 @@ void check_library() {
                       "): LD_LIBRARY_PATH, or a Python environment's own copy, may name an older one first");
 }
 
-// cuDNN lists the engines of attention only if it finds the driver's library, although it calls nothing of it to describe
-// them. Without a driver the toolkit's stand-in for the linker is enough: it has the same name (SONAME), so cuDNN finds
-// it loaded.
+// cuDNN lists the engines of attention only if it finds the driver's library, although it calls nothing of it to
+// describe them. Without a driver the toolkit's stand-in for the linker is enough: it has the same name (SONAME), so
+// cuDNN finds it loaded.
 void load_driver_or_stub() {
 #ifdef PLIMSOLL_CUDA_STUB
   if (dlopen("libcuda.so.1", RTLD_LAZY) == nullptr) dlopen(PLIMSOLL_CUDA_STUB, RTLD_LAZY);

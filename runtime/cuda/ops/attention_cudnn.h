@@ -10,8 +10,9 @@ inline constexpr std::string_view kCudnnAttention = "cudnn_";  // then the engin
 
 inline bool is_of_cudnn(std::string_view algorithm) { return algorithm.starts_with(kCudnnAttention); }
 
-// `own`, and then cuDNN's algorithms in its order of preference. There are none for masks, dropout, windows and f32, and
-// where a gradient is not wanted. They were not compared on a device yet, so plans do not use them (Algorithm::compared).
+// `own`, and then cuDNN's algorithms in its order of preference. There are none for masks, dropout, windows and f32,
+// and where a gradient is not wanted. They were not compared on a device yet, so plans do not use them
+// (Algorithm::compared).
 std::vector<Algorithm> with_cudnn_attention(std::vector<Algorithm> own, const AttentionAttrs& attrs,
                                             std::span<const OperandDesc> operands, bool backward);
 // Throws KernelError if the engine cannot be built.

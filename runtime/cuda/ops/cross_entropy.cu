@@ -11,8 +11,8 @@
 // written. The gradient may overwrite the scores.
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/ops/entropy_rows.h"
 #include "runtime/cuda/ops/loss_share.h"
-#include "runtime/cuda/ops/plane_steps.h"
 #include "runtime/cuda/ops/weighed_entropy.h"
 #include "runtime/kernels.h"
 #include "runtime/precision.h"
@@ -20,58 +20,7 @@
 namespace plimsoll {
 namespace {
 
-using cuda::BestClass, cuda::ClassLabels, cuda::EachLoss, cuda::EntropyScale, cuda::Weighing;
-
-// One block per sample, with contiguous classes. A label that is not a class makes the loss NaN: the error is visible,
-// and no memory outside the arrays is accessed.
-template <cuda::Step kStep, class T>
-__global__ void __launch_bounds__(cuda::kThreads, 6)
-    loss_rows_kernel(int64_t classes, EntropyScale given_scale, ClassLabels labels, const T* logits, T* gradient,
-                     cuda::LossTotal total) {
-  const float scale = static_cast<float>(given_scale.slope());
-  const int64_t n = blockIdx.x, label = labels[n];
-  const cuda::RowOf<kStep> row(n, classes);
-  const T* const x = logits + row.base;
-  T* const dx = gradient ? gradient + row.base : nullptr;
-  if (!labels.counts(label)) {
-    if (dx) cuda::for_parts<cuda::kThreads>(row, [&](const auto& part) { part.template put<false>(dx, {}); });
-    total.settle({0, 0}, given_scale);
-    return;
-  }
-  BestClass best{0, -1};
-  cuda::for_parts<cuda::kThreads>(row, [&](const auto& part) {
-    const auto few = part.load(x);
-    for (int k = 0; k < part.kAtOnce; ++k)
-      best = cuda::better_class(best, {few.of[k], part.has(k) ? part.at + k - row.begin : -1});
-  });
-  __shared__ BestClass of_all;
-  best = cuda::block_reduce<cuda::kThreads>(best, cuda::better_class);
-  if (threadIdx.x == 0) of_all = best;
-  __syncthreads();
-  const float largest = of_all.value;
-  const bool known = label < classes;
-  const float mine = known ? cuda::load_one(x + row.begin + label) : nanf("");
-  double sum = 0;
-  cuda::for_parts<cuda::kThreads>(row, [&](const auto& part) {
-    const auto few = part.load(x);
-    for (int k = 0; k < part.kAtOnce; ++k) sum += part.has(k) ? static_cast<double>(expf(few.of[k] - largest)) : 0;
-  });
-  sum = cuda::block_sum_for_all<cuda::kThreads>(sum);  // all threads have read `mine`
-  const float factor = static_cast<float>(static_cast<double>(scale) / sum);
-  if (dx)
-    cuda::for_parts<cuda::kThreads>(row, [&](const auto& part) {
-      auto few = part.load(x);
-      for (int k = 0; k < part.kAtOnce; ++k) {
-        const float p = expf(few.of[k] - largest) * factor;
-        few.of[k] = part.at + k - row.begin == label ? p - scale : p;
-      }
-      part.template put<false>(dx, few);
-    });
-  cuda::LossShare share{0, 0};  // of thread 0
-  if (threadIdx.x == 0)
-    share = {log(sum) + static_cast<double>(largest) - static_cast<double>(mine), of_all.at == label ? 1.0 : 0.0};
-  total.settle(share, given_scale);
-}
+using cuda::BestClass, cuda::ClassLabels, cuda::EachLoss, cuda::EntropyScale, cuda::kBytesOfCount, cuda::Weighing;
 
 // One thread per pixel, whose classes are `pixels` elements apart.
 template <class T>
@@ -104,6 +53,45 @@ __global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, Ent
     }
   }
   total.settle(cuda::block_reduce<cuda::kThreads>(share, cuda::plus), given_scale);
+}
+
+// The same with class weights or label smoothing.
+__global__ void weighed_pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, EntropyScale given_scale,
+                                      Weighing weighing, ClassLabels labels, const float* logits, float* gradient,
+                                      cuda::LossTotal total, EachLoss each) {
+  const int64_t number = cuda::thread_number();
+  cuda::LossShare share{0, 0};
+  if (number < rows) {
+    const double scale = each.slopes ? static_cast<double>(each.slopes[number]) : given_scale.slope();
+    const int64_t start = number / pixels * classes * pixels + number % pixels;
+    const float* const x = logits + start;
+    float* const dx = gradient ? gradient + start : nullptr;
+    const int64_t label = labels[number];
+    if (!labels.counts(label)) {
+      for (int64_t c = 0; dx && c < classes; ++c) dx[c * pixels] = 0;
+    } else {
+      BestClass best{x[0], 0};
+      for (int64_t c = 1; c < classes; ++c)
+        if (x[c * pixels] > best.value) best = {x[c * pixels], c};
+      double sum = 0, off = 0, all = 0;
+      for (int64_t c = 0; c < classes; ++c) {
+        const float below = x[c * pixels] - best.value;
+        sum += static_cast<double>(expf(below));
+        off += weighing.smoothing != 0 ? weighing.of(c) * static_cast<double>(below) : 0;
+        all += weighing.of(c);
+      }
+      const double mine =
+          label < classes ? static_cast<double>(x[label * pixels] - best.value) : static_cast<double>(nanf(""));
+      share = {weighing.loss(label, sum, mine, off, all), best.at == label ? 1.0 : 0.0};
+      const double of_label = (1 - weighing.smoothing) * weighing.of(label);
+      for (int64_t c = 0; dx && c < classes; ++c)
+        dx[c * pixels] =
+            static_cast<float>(scale) *
+            weighing.slope(c == label, c, static_cast<double>(expf(x[c * pixels] - best.value)) / sum, all, of_label);
+    }
+    if (each.losses) each.losses[number] = static_cast<float>(share.loss);
+  }
+  if (total.shares) total.settle(cuda::block_reduce<cuda::kThreads>(share, cuda::plus), given_scale);
 }
 
 // On log-probabilities: only the label's counts. One thread per row, which is read before it is written.
@@ -144,7 +132,6 @@ struct CrossEntropy {
 };
 
 constexpr size_t kWeightsOfLoss = 5;
-constexpr int64_t kBytesOfCount = 256;  // before the shares: the total weight of the labels
 
 bool has_weights(std::span<const OperandDesc> operands, size_t slot) {
   return operands.size() > slot && operands[slot].access != Access::absent;
@@ -162,12 +149,9 @@ struct Begun {
 
 Begun begin(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context, int64_t rows, const Weighing& weighing,
             const ClassLabels& labels, std::byte* const* operand, std::byte* workspace) {
-  double* const counted = attrs.counts ? reinterpret_cast<double*>(workspace) : nullptr;
-  if (counted)
-    cuda::launch("labels that count", cuda::count_labels_kernel, 1, cuda::kThreads, context, rows, weighing, labels,
-                 counted);
-  return {{attrs, cuda::changing(context), counted},
-          {reinterpret_cast<cuda::LossShare*>(workspace + (counted ? kBytesOfCount : 0)), cuda::out(operand, 2),
+  const int64_t bytes_of_count = attrs.counts ? kBytesOfCount : 0;
+  return {cuda::entropy_scale(attrs, context, rows, weighing, labels, reinterpret_cast<double*>(workspace)),
+          {reinterpret_cast<cuda::LossShare*>(workspace + bytes_of_count), cuda::out(operand, 2),
            cuda::out(operand, 3)}};
 }
 
@@ -181,10 +165,10 @@ void launch_weighed(const CrossEntropy& shape, const RunContext& context, const 
                     const Weighing& weighing, const ClassLabels& labels, const float* logits, float* gradient,
                     const cuda::LossTotal& total, const EachLoss& each) {
   if (shape.pixels == 1)
-    cuda::launch("softmax and cross entropy", cuda::weighed_rows_kernel, shape.batch, cuda::kThreads, context,
-                 shape.classes, scale, weighing, labels, logits, gradient, total, each);
+    cuda::launch("softmax and cross entropy", cuda::weighed_rows_kernel<float, cuda::LossTotal>, shape.batch,
+                 cuda::kThreads, context, shape.classes, scale, weighing, labels, logits, gradient, total, each);
   else
-    cuda::launch("softmax and cross entropy", cuda::weighed_pixels_kernel, shape.blocks(), cuda::kThreads, context,
+    cuda::launch("softmax and cross entropy", weighed_pixels_kernel, shape.blocks(), cuda::kThreads, context,
                  shape.rows(), shape.classes, shape.pixels, scale, weighing, labels, logits, gradient, total, each);
 }
 
@@ -224,7 +208,8 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<
       T* const gradient = context.training ? cuda::out<T>(operand, 4) : nullptr;
       if (shape.pixels == 1)
         cuda::by_step_of_plane(cuda::step_of_plane(shape.classes), [&](auto step) {
-          cuda::launch("softmax and cross entropy", loss_rows_kernel<decltype(step)::value, T>, shape.blocks(),
+          cuda::launch("softmax and cross entropy",
+                       cuda::loss_rows_kernel<decltype(step)::value, T, cuda::LossTotal>, shape.blocks(),
                        cuda::kThreads, context, shape.classes, of, labels, logits, gradient, total);
         });
       else

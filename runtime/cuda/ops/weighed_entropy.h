@@ -5,6 +5,7 @@
 #include "runtime/attrs/loss.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/device/vector.h"
 #include "runtime/cuda/ops/class_weighing.h"
 #include "runtime/cuda/ops/loss_share.h"
 
@@ -56,33 +57,44 @@ static __global__ void count_labels_kernel(int64_t rows, Weighing weighing, Clas
   if (threadIdx.x == 0) *counted = sum;
 }
 
+inline constexpr int64_t kBytesOfCount = 256;  // in a workspace: for the divisor of a mean over the labels that count
+
+// Computes the divisor into `counted`, if the kernel has to.
+inline EntropyScale entropy_scale(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context, int64_t rows,
+                                  const Weighing& weighing, const ClassLabels& labels, double* counted) {
+  if (attrs.counts)
+    launch("labels that count", count_labels_kernel, 1, kThreads, context, rows, weighing, labels, counted);
+  return {attrs, cuda::changing(context), attrs.counts ? counted : nullptr};
+}
+
 // One block per sample, with contiguous classes. A label that is not a class makes the loss NaN: the error is visible,
 // and no memory outside the arrays is accessed.
+template <class T, class Total>
 static __global__ void weighed_rows_kernel(int64_t classes, EntropyScale given_scale, Weighing weighing,
-                                           ClassLabels labels, const float* logits, float* gradient, LossTotal total,
+                                           ClassLabels labels, const T* logits, T* gradient, Total total,
                                            EachLoss each) {
   const int64_t n = blockIdx.x, label = labels[n];
   const double scale = each.slopes ? static_cast<double>(each.slopes[n]) : given_scale.slope();
-  const float* const x = logits + n * classes;
-  float* const dx = gradient ? gradient + n * classes : nullptr;
+  const auto x = [row = logits + n * classes](int64_t c) { return load_one(row + c); };
+  T* const dx = gradient ? gradient + n * classes : nullptr;
   if (!labels.counts(label)) {
-    for (int64_t c = threadIdx.x; dx && c < classes; c += kThreads) dx[c] = 0;
+    for (int64_t c = threadIdx.x; dx && c < classes; c += kThreads) store_one(dx + c, 0.0F);
     if (threadIdx.x == 0 && each.losses) each.losses[n] = 0;
     if (total.shares) total.settle({0, 0}, given_scale);
     return;
   }
   BestClass best{0, -1};
-  for (int64_t c = threadIdx.x; c < classes; c += kThreads) best = better_class(best, {x[c], c});
+  for (int64_t c = threadIdx.x; c < classes; c += kThreads) best = better_class(best, {x(c), c});
   __shared__ BestClass of_all;
   best = block_reduce<kThreads>(best, better_class);
   if (threadIdx.x == 0) of_all = best;
   __syncthreads();
   const float largest = of_all.value;
-  const double mine = label < classes ? static_cast<double>(x[label] - largest) : static_cast<double>(nanf(""));
+  const double mine = label < classes ? static_cast<double>(x(label) - largest) : static_cast<double>(nanf(""));
   double sum = 0, off = 0, all = 0;
   for (int64_t c = threadIdx.x; c < classes; c += kThreads) {
-    sum += static_cast<double>(expf(x[c] - largest));
-    off += weighing.smoothing != 0 ? weighing.of(c) * static_cast<double>(x[c] - largest) : 0;
+    sum += static_cast<double>(expf(x(c) - largest));
+    off += weighing.smoothing != 0 ? weighing.of(c) * static_cast<double>(x(c) - largest) : 0;
     all += weighing.of(c);
   }
   sum = block_sum_for_all<kThreads>(sum);  // all threads have read `mine`
@@ -92,48 +104,10 @@ static __global__ void weighed_rows_kernel(int64_t classes, EntropyScale given_s
   const LossShare share{weighing.loss(label, sum, mine, off, all), of_all.at == label ? 1.0 : 0.0};
   if (threadIdx.x == 0 && each.losses) each.losses[n] = static_cast<float>(share.loss);
   for (int64_t c = threadIdx.x; dx && c < classes; c += kThreads)
-    dx[c] = static_cast<float>(scale) *
-            weighing.slope(c == label, c, static_cast<double>(expf(x[c] - largest)) / sum, all, of_label);
+    store_one(dx + c,
+              static_cast<float>(scale) *
+                  weighing.slope(c == label, c, static_cast<double>(expf(x(c) - largest)) / sum, all, of_label));
   if (total.shares) total.settle(share, given_scale);
-}
-
-// One thread per pixel, whose classes are `pixels` elements apart.
-static __global__ void weighed_pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, EntropyScale given_scale,
-                                             Weighing weighing, ClassLabels labels, const float* logits,
-                                             float* gradient, LossTotal total, EachLoss each) {
-  const int64_t number = thread_number();
-  LossShare share{0, 0};
-  if (number < rows) {
-    const double scale = each.slopes ? static_cast<double>(each.slopes[number]) : given_scale.slope();
-    const int64_t start = number / pixels * classes * pixels + number % pixels;
-    const float* const x = logits + start;
-    float* const dx = gradient ? gradient + start : nullptr;
-    const int64_t label = labels[number];
-    if (!labels.counts(label)) {
-      for (int64_t c = 0; dx && c < classes; ++c) dx[c * pixels] = 0;
-    } else {
-      BestClass best{x[0], 0};
-      for (int64_t c = 1; c < classes; ++c)
-        if (x[c * pixels] > best.value) best = {x[c * pixels], c};
-      double sum = 0, off = 0, all = 0;
-      for (int64_t c = 0; c < classes; ++c) {
-        const float below = x[c * pixels] - best.value;
-        sum += static_cast<double>(expf(below));
-        off += weighing.smoothing != 0 ? weighing.of(c) * static_cast<double>(below) : 0;
-        all += weighing.of(c);
-      }
-      const double mine =
-          label < classes ? static_cast<double>(x[label * pixels] - best.value) : static_cast<double>(nanf(""));
-      share = {weighing.loss(label, sum, mine, off, all), best.at == label ? 1.0 : 0.0};
-      const double of_label = (1 - weighing.smoothing) * weighing.of(label);
-      for (int64_t c = 0; dx && c < classes; ++c)
-        dx[c * pixels] =
-            static_cast<float>(scale) *
-            weighing.slope(c == label, c, static_cast<double>(expf(x[c * pixels] - best.value)) / sum, all, of_label);
-    }
-    if (each.losses) each.losses[number] = static_cast<float>(share.loss);
-  }
-  if (total.shares) total.settle(block_reduce<kThreads>(share, plus), given_scale);
 }
 
 }  // namespace plimsoll::cuda

@@ -15,7 +15,6 @@
 #include <limits>
 
 #include "runtime/host/cross_entropy_rows.h"
-#include "runtime/host/exponentials.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/math.h"
 #include "runtime/host/real.h"
@@ -32,26 +31,6 @@ bool has_weights(std::span<const OperandDesc> operands) {
 
 const float* weights_in(std::byte* const* operands, bool has_weights) {
   return has_weights ? host::in(operands, kWeightsOfLoss) : nullptr;
-}
-
-// A sum needs no correction, but must signal a bad batch: `loss_scale` is then NaN.
-double of_trainer(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context) {
-  if (std::isnan(context.loss_scale)) return context.loss_scale;
-  if (attrs.sum || attrs.counts) return 1;
-  return attrs.fed < 0 ? context.loss_scale : context.label_scales[static_cast<size_t>(attrs.fed)];
-}
-
-// Of the gradient, besides the factor of the loss.
-double gradient_scale_of(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context) {
-  return attrs.term ? 1 : context.gradient_scale;
-}
-
-// The factor of the sum over labels. If no label counts, the loss is 0.
-double scale_of(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context, const host::CrossEntropyRows& rows,
-                const std::byte* labels, int64_t count) {
-  if (!attrs.counts) return attrs.scale * of_trainer(attrs, context);
-  const double divisor = rows.counted(labels, count);
-  return (divisor == 0 ? 0 : 1 / divisor) * of_trainer(attrs, context);
 }
 
 template <class T>
@@ -73,9 +52,8 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     const host::CrossEntropyRows rows(shape_, labels_, weights_in(operands, has_weights_), attrs_.smoothing);
-    const double exact_scale = scale_of(attrs_, context, rows, operands[1], shape_.rows());
-    const double slope_scale = exact_scale * gradient_scale_of(attrs_, context);
-    scale_ = static_cast<float>(slope_scale);
+    const host::LossScales scales(attrs_, context, rows, operands[1], shape_.rows());
+    scale_ = static_cast<float>(scales.of_gradient);
     const T* logits = host::in<T>(operands, 0);
     T* gradient = context.training ? host::out<T>(operands, 4) : nullptr;
     LossShare* shares = reinterpret_cast<LossShare*>(workspace);
@@ -86,39 +64,17 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
       const T* x = logits + n * image + first;
       T* dx = gradient ? gradient + n * image + first : nullptr;
       const int64_t count = std::min(kLossStretch, pixels_ - first), label = n * pixels_ + first;
-      shares[i] = !is_plain_     ? weighed(rows, x, operands[1], label, count, dx, slope_scale)
-                  : pixels_ == 1 ? row(x, labels_.at(operands[1], n), dx)
+      shares[i] = !is_plain_     ? weighed(rows, x, operands[1], label, count, dx, scales.of_gradient)
+                  : pixels_ == 1 ? rows.plain_softmax(x, labels_.at(operands[1], n), dx, scale_)
                                  : stretch(x, operands[1], label, count, dx);
     }
     const LossShare sum = total(shares, units);
-    *host::out(operands, 2) = static_cast<float>(sum.loss * exact_scale);
+    *host::out(operands, 2) = static_cast<float>(sum.loss * scales.of_loss);
     if (operands[3]) *host::out(operands, 3) = static_cast<float>(sum.hits);
   }
 
  private:
   static constexpr int64_t kLossStretch = 64;  // pixels at a time
-
-  // One sample with contiguous classes. A label that is not a class makes the loss NaN: the error is visible, and no
-  // memory outside the arrays is accessed.
-  LossShare row(const T* x, int64_t label, T* dx) const {
-    if (!labels_.counts(label)) {
-      for (int64_t c = 0; dx && c < classes_; ++c) dx[c] = 0;
-      return {};
-    }
-    const float largest = host::largest_of(x, classes_);
-    const bool known = label < classes_;
-    const float mine = known ? static_cast<float>(x[label]) : std::numeric_limits<float>::quiet_NaN();
-    bool hit = mine == largest;
-    for (int64_t c = 0; hit && c < label; ++c) hit = x[c] != largest;  // the first of equal scores is the arg max
-
-    const auto sum = host::exponentials(x, classes_, largest, nullptr).template total<double>();
-    if (dx) {
-      const float factor = static_cast<float>(static_cast<double>(scale_) / sum);
-      for (int64_t j = 0; j < classes_; ++j) dx[j] = host::exp_of(x[j] - largest) * factor;
-      if (known) dx[label] = host::exp_of(mine - largest) * factor - scale_;
-    }
-    return {std::log(sum) + static_cast<double>(largest) - static_cast<double>(mine), hit ? 1.0 : 0.0};
-  }
 
   LossShare weighed(const host::CrossEntropyRows& rows, const T* x, const std::byte* labels, int64_t first,
                     int64_t count, T* dx, double scale) const {
@@ -193,8 +149,7 @@ class NegativeLogLikelihoodKernel final : public Kernel {
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     const host::CrossEntropyRows rows(shape_, labels_, weights_in(operands, has_weights_), 0);
-    const double scale = scale_of(attrs_, context, rows, operands[1], shape_.rows());
-    const double slope_scale = scale * gradient_scale_of(attrs_, context);
+    const host::LossScales scales(attrs_, context, rows, operands[1], shape_.rows());
     const float* x = host::in(operands, 0);
     float* dx = context.training ? host::out(operands, 4) : nullptr;
     LossShare* shares = reinterpret_cast<LossShare*>(workspace);
@@ -204,13 +159,13 @@ class NegativeLogLikelihoodKernel final : public Kernel {
       for (int64_t row = i * kRowsOfPart; row < std::min(shape_.rows(), (i + 1) * kRowsOfPart); ++row) {
         const int64_t first = shape_.first_of(row);
         const LossShare one =
-            rows.likelihood(x + first, labels_.at(operands[1], row), dx ? dx + first : nullptr, slope_scale);
+            rows.likelihood(x + first, labels_.at(operands[1], row), dx ? dx + first : nullptr, scales.of_gradient);
         shares[i].loss += one.loss;
         shares[i].hits += one.hits;
       }
     }
     const LossShare sum = total(shares, parts());
-    *host::out(operands, 2) = static_cast<float>(sum.loss * scale);
+    *host::out(operands, 2) = static_cast<float>(sum.loss * scales.of_loss);
     if (operands[3]) *host::out(operands, 3) = static_cast<float>(sum.hits);
   }
 
