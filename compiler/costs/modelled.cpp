@@ -53,8 +53,8 @@ std::vector<AlgorithmCost> linear_cross_entropy_algorithms(const Device& device,
 }
 
 // The steps of a recurrent network depend on each other: each has a product, then a kernel for its elements. On an
-// H200, a step of 16 samples and 512 states takes as long as 3 launches in the forward (13 µs) and as 6 in the backward,
-// whose product has sums four times as long (24 µs for the LSTM, 29 for the GRU).
+// H200, a step of 16 samples and 512 states takes as long as 3 launches in the forward (13 µs), and as 6 in the
+// backward, whose product has sums four times as long (24 µs for the LSTM, 29 for the GRU).
 int64_t launches_of(const Task& task) {
   const bool forward = task.kernel == "LstmForward" || task.kernel == "GruForward",
              backward = task.kernel == "LstmBackward" || task.kernel == "GruBackward";
