@@ -62,8 +62,7 @@ Result<ImportedModel> import_model(const ModelRequest& request, bool to_write, R
                                               .strict = request.strict,
                                               .holds_weights = to_write,
                                               .recurrence = recurrence,
-                                              .require_normalization = request.require_batch_norm,
-                                              .explain_weights = false}));
+                                              .require_normalization = request.require_batch_norm}));
   model.network.states_modes = model.states_modes;
   model.network.perhaps_merged = model.perhaps_merged;
   return model;

@@ -102,6 +102,7 @@ Result<std::optional<Plannable>> prepare_until(const PlanningRequest& given, con
 
   // From here on, the task graphs do not change: plans implement one of them. They say all that plans need to know.
   model.network = {};
+  model.reasons = {};
 
   // What follows is the same in every form.
   const TaskGraph& graph = made->graphs.front();

@@ -29,8 +29,7 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
                             .may_fix_batch = options.may_fix_batch,
                             .strict = options.strict,
                             .recurrence = options.recurrence,
-                            .require_normalization = options.require_normalization,
-                            .explain_weights = options.explain_weights};
+                            .require_normalization = options.require_normalization};
   const auto hold = [&](Model& of, const std::unordered_set<std::string>& trained) {
     return hold_constants(file, of, trained);
   };

@@ -28,7 +28,6 @@ struct ImportOptions {
   bool holds_weights = true;
   Recurrence recurrence = Recurrence::unrolled;
   bool require_normalization = false;       // a model without batch normalizations in training mode is invalid
-  bool explain_weights = true;              // find `reasons`
 };
 
 struct ImportedModel {

@@ -18,7 +18,6 @@ struct SimplifyOptions {
   bool strict = false;                 // warnings become invalid_model errors
   Recurrence recurrence = Recurrence::unrolled;
   bool require_normalization = false;  // a model without batch normalizations in training mode is invalid
-  bool explain_weights = true;         // find SimplifiedModel::reasons
 };
 
 }  // namespace plimsoll

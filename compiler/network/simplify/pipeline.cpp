@@ -34,7 +34,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
     PLIMSOLL_ASSIGN(order, order_graph(model));
   }
   PLIMSOLL_TRY(hold_constants(model, reached_by_gradients(model, order)));
-  if (options.explain_weights) made.reasons = reasons_of(model, order);
+  made.reasons = reasons_of(model, order);
 
   // The model as a network in which every node matters to an output.
   PLIMSOLL_ASSIGN(made.network, build_network(model, order, options, notes));
@@ -42,7 +42,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   PLIMSOLL_TRY(put_samples_first(made.network, notes));
 
   // Findings to report to the user.
-  if (options.explain_weights) complete_reasons(made.network, made.reasons);
+  complete_reasons(made.network, made.reasons);
   made.states_modes = states_modes(model);
   PLIMSOLL_TRY(find_folded_normalization(model, made.network, options.require_normalization, made.warnings));
   PLIMSOLL_TRY(find_merged_weights(model, made.network, made.perhaps_merged, made.warnings));
