@@ -1,7 +1,6 @@
 #include "runtime/cuda/cudnn/device.h"
 
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 
 #include <cstdlib>
 
@@ -51,15 +50,6 @@ void check_library() {
                       "): LD_LIBRARY_PATH, or a Python environment's own copy, may name an older one first");
 }
 
-// cuDNN lists the engines of attention only if it finds the driver's library, although it calls nothing of it to
-// describe them. Without a driver the toolkit's stand-in for the linker is enough: it has the same name (SONAME), so
-// cuDNN finds it loaded.
-void load_driver_or_stub() {
-#ifdef PLIMSOLL_CUDA_STUB
-  if (dlopen("libcuda.so.1", RTLD_LAZY) == nullptr) dlopen(PLIMSOLL_CUDA_STUB, RTLD_LAZY);
-#endif
-}
-
 Descriptor properties_of_device() {
   const int32_t device = device_at_hand();
   Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
@@ -71,7 +61,6 @@ Descriptor properties_of_device() {
 
 void use_described_device(const std::string& json) {
   check_library();
-  load_driver_or_stub();
   Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   properties.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json).finalize("the described device");
   described() = std::move(properties);
