@@ -120,8 +120,8 @@ std::vector<Sample> samples() {
       {.name = "rows",
        .inputs = {rows, labels({kBatch}, 37), absent, parameter({{5}, {37}}), parameter({{37}})},
        .outputs = 2},
-      // Without hits: of so many rows, one has two largest logits that differ by less than bf16 shows, and algorithms
-      // round them differently.
+      // Without hits: of 524 rows, one has two largest logits that differ by less than bf16 shows, and algorithms round
+      // them differently.
       {.name = "pieces",
        .inputs = {many, labels({kBatch, {131}}, 5), absent, parameter({{5}, {2}}), parameter({{5}})},
        .marks = {.transposed_b = true}},

@@ -85,8 +85,8 @@ constexpr double kTolerance = 1e-5, kToleranceTf32 = 5e-3, kToleranceBf16 = 5e-3
 
 enum class Precision { fp32, tf32, bf16, fp16 };
 
-// Of an operand's result. Convolutions and products may round a sum to 16 bits that is then widened or added, and so are
-// the logits of LinearCrossEntropy.
+// Of an operand's result. Convolutions and products may round a sum to 16 bits that is then widened or added;
+// LinearCrossEntropy rounds its logits.
 Precision precision_of(const KernelCall& call, const Algorithm& algorithm, DataType type) {
   const bool sums = call.name.starts_with("Conv") || call.name == "MatMul" || call.name == "LinearCrossEntropy";
   const DataType narrow = is_narrow(type) ? type : sums ? narrow_type(call.operands) : DataType::f32;

@@ -56,9 +56,9 @@ const std::vector<Case> kCases = {{16, 12, 12, 1024, 1024, 64, true},
                                   {4, 32, 8, 2048, 2048, 128, true},
                                   {2, 4, 4, 33, 70, 32, false}};
 
-// cuDNN lists the engines of attention only where it finds the driver's library, of which it calls nothing then. Without
-// a driver the toolkit's stand-in for the linker does: it has the same name (SONAME). It is not loaded outside of this
-// test: cuDNN would then also compile engines of convolutions, which takes minutes and fails.
+// cuDNN lists the engines of attention only where it finds the driver's library, of which it calls nothing then.
+// Without a driver the toolkit's stand-in for the linker does: it has the same name (SONAME). It is not loaded outside
+// of this test: cuDNN would then also compile engines of convolutions, which takes minutes and fails.
 void describe_h200_with_driver() {
   if (dlopen("libcuda.so.1", RTLD_LAZY) == nullptr) REQUIRE(dlopen(PLIMSOLL_CUDA_STUB, RTLD_LAZY) != nullptr);
   describe("h200");
