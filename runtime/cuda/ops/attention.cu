@@ -69,24 +69,23 @@ __global__ void __launch_bounds__(kAttentionThreads)
   store_rows(results, inverses, y + row * s.value_size, at.count, s.value_size);
 }
 
-// Σ y · dy of each query: a warp per row.
-
 }  // namespace
 }  // namespace plimsoll::cuda
 
 namespace plimsoll {
 
 std::vector<Algorithm> AttentionForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return cuda::with_cudnn_attention(
-      cuda::attention_algorithms(cuda::attention_shape(attrs, operands), operands[0].tensor.type, false, false, 0),
-      attrs, operands, false);
+  const AttentionShape s = cuda::attention_shape(attrs, operands);
+  return cuda::with_cudnn_attention(cuda::attention_algorithms(s, operands[0].tensor.type, false, false, 0), attrs,
+                                    operands, false);
 }
 
 std::unique_ptr<Kernel> AttentionForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                std::string_view algorithm) {
   if (cuda::is_of_cudnn(algorithm)) return cuda::cudnn_attention(attrs, operands, false, algorithm);
   const AttentionShape s = cuda::attention_shape(attrs, operands);
-  const bool tiles = cuda::in_tiles(algorithms(attrs, operands), algorithm);
+  const bool tiles =
+      cuda::in_tiles(cuda::attention_algorithms(s, operands[0].tensor.type, false, false, 0), algorithm);
   cuda::by_head_size(s, [](auto) {});
   return cuda::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);

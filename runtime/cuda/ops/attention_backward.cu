@@ -9,6 +9,7 @@
 namespace plimsoll::cuda {
 namespace {
 
+// Σ y · dy of each query: a warp per row.
 template <class T>
 __global__ void along_kernel(int64_t rows, int64_t size, const T* y, const T* dy, float* along) {
   const int64_t row = int64_t{blockIdx.x} * kAttentionWarps + warp_number();
@@ -105,9 +106,11 @@ __global__ void __launch_bounds__(kAttentionThreads)
 }
 
 // The gradient of the mask has the scores' shape: only the kernels in f32 write it.
-bool wants_scores(std::span<const OperandDesc> operands) { return operands[10].access != Access::absent; }
-
-int64_t along_bytes(const AttentionShape& s) { return s.rows() * static_cast<int64_t>(sizeof(float)); }
+std::vector<Algorithm> own_algorithms(const AttentionShape& s, std::span<const OperandDesc> operands) {
+  const bool wants_scores = operands[10].access != Access::absent;
+  const int64_t along_bytes = s.rows() * static_cast<int64_t>(sizeof(float));
+  return attention_algorithms(s, operands[0].tensor.type, true, wants_scores, along_bytes);
+}
 
 }  // namespace
 }  // namespace plimsoll::cuda
@@ -115,17 +118,15 @@ int64_t along_bytes(const AttentionShape& s) { return s.rows() * static_cast<int
 namespace plimsoll {
 
 std::vector<Algorithm> AttentionBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  const AttentionShape s = cuda::attention_shape(attrs, operands);
-  return cuda::with_cudnn_attention(
-      cuda::attention_algorithms(s, operands[0].tensor.type, true, cuda::wants_scores(operands), cuda::along_bytes(s)),
-      attrs, operands, true);
+  return cuda::with_cudnn_attention(cuda::own_algorithms(cuda::attention_shape(attrs, operands), operands), attrs,
+                                    operands, true);
 }
 
 std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                 std::string_view algorithm) {
   if (cuda::is_of_cudnn(algorithm)) return cuda::cudnn_attention(attrs, operands, true, algorithm);
   const AttentionShape s = cuda::attention_shape(attrs, operands);
-  const bool tiles = cuda::in_tiles(algorithms(attrs, operands), algorithm);
+  const bool tiles = cuda::in_tiles(cuda::own_algorithms(s, operands), algorithm);
   cuda::by_head_size(s, [](auto) {});
   return cuda::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);

@@ -82,8 +82,8 @@ class CudnnAttention final : public Kernel {
   int64_t workspace_found() const override { return parts_.end; }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
-    float *const first = reinterpret_cast<float*>(workspace + parts_.first), *const second = reinterpret_cast<float*>(
-                                                                                 workspace + parts_.second);
+    float* const first = reinterpret_cast<float*>(workspace + parts_.first);
+    float* const second = reinterpret_cast<float*>(workspace + parts_.second);
     float* const statistics = out(operands, kStatistics);
     const int64_t rows = shape_.rows();
     if (backward_)
@@ -133,7 +133,13 @@ std::vector<Algorithm> with_cudnn_attention(std::vector<Algorithm> own, const At
   if (operands[3].access != Access::absent || !cudnn::expresses(shape, attrs, type)) return own;
   const auto is_absent = [&](const auto& write) { return operands[write.second].access == Access::absent; };
   if (backward && std::ranges::any_of(kBackwardWrites, is_absent)) return own;
-  for (const cudnn::Engine& engine : cudnn::engines_for(graph_of(shape, type, backward)))
+  std::vector<cudnn::Engine> engines;
+  try {
+    engines = cudnn::engines_for(graph_of(shape, type, backward));
+  } catch (const KernelError&) {
+    return own;  // cuDNN rejects these shapes
+  }
+  for (const cudnn::Engine& engine : engines)
     own.push_back({.name = std::string(kCudnnAttention) + engine.name,
                    .workspace_bytes = AttentionWorkspace(engine.workspace_bytes, shape, operands, backward).end,
                    .deterministic = engine.deterministic,

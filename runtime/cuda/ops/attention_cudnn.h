@@ -11,7 +11,7 @@ inline constexpr std::string_view kCudnnAttention = "cudnn_";  // then the engin
 inline bool is_of_cudnn(std::string_view algorithm) { return algorithm.starts_with(kCudnnAttention); }
 
 // `own`, and then cuDNN's algorithms in its order of preference. There are none for masks, dropout, windows and f32,
-// and where a gradient is not wanted. They were not compared on a device yet, so plans do not use them
+// and where a gradient is not wanted. They have not been compared on a device, so plans do not use them
 // (Algorithm::compared).
 std::vector<Algorithm> with_cudnn_attention(std::vector<Algorithm> own, const AttentionAttrs& attrs,
                                             std::span<const OperandDesc> operands, bool backward);

@@ -150,7 +150,8 @@ inline std::vector<Algorithm> attention_algorithms(const AttentionShape& s, Data
   return all;
 }
 
-// Whether one of our own algorithms is on tensor cores. Empty: the first one.
+// Whether one of our own algorithms is on tensor cores. Empty: the first one. `offered`: our own. A trainer that runs
+// one of them does not ask cuDNN what it has.
 inline bool in_tiles(const std::vector<Algorithm>& offered, std::string_view algorithm) {
   for (const Algorithm& one : offered)
     if (algorithm.empty() || algorithm == one.name) return one.name != Algorithm{}.name;
