@@ -19,12 +19,10 @@ int64_t Pile::add(int32_t lower, int32_t upper, int64_t size, Gap gap) {
 
 // Scans upwards through the entries live at the same time. `top` is the highest end so far; the space between it and
 // the next entry is free.
-int64_t Pile::find(int32_t lower, int32_t upper, int64_t size, Gap gap) {
+int64_t Pile::find(int32_t lower, int32_t upper, int64_t size, Gap gap) const {
   int64_t top = 0, best = -1, best_room = std::numeric_limits<int64_t>::max();
   for (const Chunk& chunk : chunks_) {
-    ++scanned_;
     if (chunk.upper <= lower || upper <= chunk.lower) continue;
-    scanned_ += static_cast<int64_t>(chunk.entries.size());
     for (const Entry& entry : chunk.entries) {
       if (entry.upper <= lower || upper <= entry.lower) continue;
       const int64_t room = entry.offset - top;

@@ -18,8 +18,6 @@ class Pile {
   // Finds and takes a place, and returns its offset. Requires size > 0.
   int64_t add(int32_t lower, int32_t upper, int64_t size, Gap gap);
   int64_t height() const { return height_; }
-  // Entries scanned so far: a measure of effort that is the same on every machine.
-  int64_t scanned() const { return scanned_; }
 
  private:
   struct Entry {
@@ -31,12 +29,11 @@ class Pile {
     int32_t lower, upper;  // hull of the lifetimes
   };
 
-  int64_t find(int32_t lower, int32_t upper, int64_t size, Gap gap);
+  int64_t find(int32_t lower, int32_t upper, int64_t size, Gap gap) const;
   void insert(const Entry& entry);
 
   std::vector<Chunk> chunks_;
   int64_t height_ = 0;
-  int64_t scanned_ = 0;
 };
 
 }  // namespace plimsoll::placement

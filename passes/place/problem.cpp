@@ -6,13 +6,6 @@
 #include <map>
 
 namespace plimsoll::placement {
-namespace {
-
-struct Event {
-  int64_t time;
-  bool begins;  // at equal times, ends come first: lifetimes are half-open
-  size_t buffer;
-};
 
 std::vector<Event> events_of(const Problem& problem) {
   std::vector<Event> events;
@@ -27,8 +20,6 @@ std::vector<Event> events_of(const Problem& problem) {
   });
   return events;
 }
-
-}  // namespace
 
 Status check(const Problem& problem) {
   int64_t total = 0;

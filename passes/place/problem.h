@@ -35,6 +35,15 @@ struct Solution {
   int64_t height = 0;                 // largest offset + size
 };
 
+// The beginnings and ends of buffers that take bytes, in order of time. At equal times ends come first, since lifetimes
+// are half-open, and then buffers in the problem's order.
+struct Event {
+  int64_t time;
+  bool begins;
+  size_t buffer;
+};
+std::vector<Event> events_of(const Problem& problem);
+
 // Requires non-empty lifetimes, non-negative sizes, and a total size below 2^62. Error: unreadable_input.
 Status check(const Problem& problem);
 

@@ -83,9 +83,16 @@ std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order, int64_t b
   const int32_t end = problem_.times - 1;
   using Low = std::pair<int64_t, int32_t>;  // height, begin; outdated entries are skipped
   std::priority_queue<Low, std::vector<Low>, std::greater<>> lowest;
+  const auto height_at = [&](int32_t begin) { return begin >= 0 && begin < end ? stretch_at(begin).height : -1; };
+  // A stretch is one with its neighbours of the same height.
   const auto put = [&](int32_t begin, int32_t upper, int32_t before, int64_t height) {
-    stretches_[static_cast<size_t>(begin)] = {upper, before, height};
-    if (upper < end) stretches_[static_cast<size_t>(upper)].before = begin;
+    if (height_at(before) == height) begin = std::exchange(before, stretch_at(before).before);
+    if (height_at(upper) == height) {
+      stretch_at(upper).height = -1;
+      upper = stretch_at(upper).upper;
+    }
+    stretch_at(begin) = {upper, before, height};
+    if (upper < end) stretch_at(upper).before = begin;
     lowest.push({height, begin});
   };
   for (Stretch& stretch : stretches_) stretch.height = -1;
@@ -93,25 +100,14 @@ std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order, int64_t b
   for (size_t left = order.size(); left > 0;) {
     const auto [height, begin] = lowest.top();
     lowest.pop();
-    const Stretch stretch = stretches_[static_cast<size_t>(begin)];
+    const Stretch stretch = stretch_at(begin);
     if (stretch.height != height) continue;
     ++scanned_;
-    const int64_t after = stretch.upper < end ? stretches_[static_cast<size_t>(stretch.upper)].height : -1;
-    const int64_t before = stretch.before >= 0 ? stretches_[static_cast<size_t>(stretch.before)].height : -1;
+    stretch_at(begin).height = -1;
     const uint32_t rank = first_within(begin, stretch.upper);
     if (rank == kNoNode) {
-      int32_t from = begin, to = stretch.upper, previous = stretch.before;
-      const int64_t raised = after < 0 ? before : before < 0 ? after : std::min(before, after);
-      stretches_[static_cast<size_t>(begin)].height = -1;
-      if (before == raised) {
-        from = stretch.before;
-        previous = stretches_[static_cast<size_t>(from)].before;
-      }
-      if (after == raised) {
-        to = stretches_[static_cast<size_t>(stretch.upper)].upper;
-        stretches_[static_cast<size_t>(stretch.upper)].height = -1;
-      }
-      put(from, to, previous, raised);
+      const int64_t before = height_at(stretch.before), after = height_at(stretch.upper);
+      put(begin, stretch.upper, stretch.before, after < 0 ? before : before < 0 ? after : std::min(before, after));
       continue;
     }
     const uint32_t chosen = order[rank];
@@ -121,23 +117,9 @@ std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order, int64_t b
     offsets[chosen] = height;
     remove(place_of_[chosen]);
     --left;
-    stretches_[static_cast<size_t>(begin)].height = -1;
-    int32_t previous = stretch.before;
-    if (begin < item.lower) {
-      put(begin, item.lower, previous, height);
-      previous = begin;
-    }
-    int32_t from = item.lower, to = item.upper;
-    if (item.upper < stretch.upper) put(item.upper, stretch.upper, from, height);
-    else if (after == top) {
-      to = stretches_[static_cast<size_t>(stretch.upper)].upper;
-      stretches_[static_cast<size_t>(stretch.upper)].height = -1;
-    }
-    if (begin == item.lower && before == top) {
-      from = stretch.before;
-      previous = stretches_[static_cast<size_t>(from)].before;
-    }
-    put(from, to, previous, top);
+    if (begin < item.lower) put(begin, item.lower, stretch.before, height);
+    if (item.upper < stretch.upper) put(item.upper, stretch.upper, item.lower, height);
+    put(item.lower, item.upper, begin < item.lower ? begin : stretch.before, top);
   }
   return offsets;
 }

@@ -36,19 +36,23 @@ Order order_of(const Compact& problem, Method method) {
 struct Packing {
   std::vector<int64_t> offsets = {};  // of items
   int64_t height = 0;
-  int64_t scanned = 0;
 };
 
-Packing pack(const Compact& problem, const Order& order, Gap gap) {
+Packing packing_of(const Compact& problem, std::vector<int64_t> offsets) {
+  int64_t height = 0;
+  for (size_t i = 0; i < offsets.size(); ++i) height = std::max(height, offsets[i] + problem.items[i].size);
+  return {std::move(offsets), height};
+}
+
+Packing pack(const Compact& problem, Method method) {
+  const Gap gap = method == Method::best_fit ? Gap::tightest : Gap::lowest;
   Pile pile;
-  Packing packing{std::vector<int64_t>(problem.items.size())};
-  for (const uint32_t i : order) {
+  std::vector<int64_t> offsets(problem.items.size());
+  for (const uint32_t i : order_of(problem, method)) {
     const Item& item = problem.items[i];
-    packing.offsets[i] = pile.add(item.lower, item.upper, item.size, gap);
+    offsets[i] = pile.add(item.lower, item.upper, item.size, gap);
   }
-  packing.height = pile.height();
-  packing.scanned = pile.scanned();
-  return packing;
+  return {std::move(offsets), pile.height()};
 }
 
 // Every height is a multiple of this.
@@ -56,13 +60,6 @@ int64_t grain_of(const Compact& problem) {
   int64_t grain = 0;
   for (const Item& item : problem.items) grain = std::gcd(grain, item.size);
   return grain;
-}
-
-void take(const Compact& problem, std::vector<int64_t> offsets, Packing& best) {
-  best.offsets = std::move(offsets);
-  best.height = 0;
-  for (size_t i = 0; i < problem.items.size(); ++i)
-    best.height = std::max(best.height, best.offsets[i] + problem.items[i].size);
 }
 
 // Bisects with the exact search between the target, which has been tried and is not known to be feasible, and the best
@@ -75,7 +72,7 @@ void search_below(const Compact& problem, int64_t target, Packing& best, int64_t
     int64_t left = share;
     std::optional<std::vector<int64_t>> found = search(problem, capacity, left);
     nodes -= share - left;
-    if (found) take(problem, std::move(*found), best);
+    if (found) best = packing_of(problem, std::move(*found));
     else low = capacity;
   }
 }
@@ -108,7 +105,7 @@ Filled fill_skylines(const Compact& problem, int64_t target) {
   const auto fill = [&](Skyline& skyline, Order order, bool backwards) {
     std::vector<int64_t> lower = skyline.fill(order, best.packing.height);
     if (lower.empty()) return false;
-    take(problem, std::move(lower), best.packing);
+    best.packing = packing_of(problem, std::move(lower));
     best.order = std::move(order);
     best.backwards = backwards;
     return best.packing.height <= target;
@@ -152,8 +149,7 @@ void shuffle(const Compact& problem, Filled start, int64_t target, int64_t effor
       if (world.items[order[rank]].meets(high)) beside.push_back(rank);
     const uint32_t a = beside[random() % beside.size()], b = beside[random() % beside.size()];
     std::swap(order[a], order[b]);
-    Packing packing;
-    take(world, skyline.fill(order), packing);
+    Packing packing = packing_of(world, skyline.fill(order));
     if (const int64_t now = excess(packing); now <= least) {
       least = now;
       current = std::move(packing);
@@ -171,8 +167,7 @@ Packing best_of(const Compact& problem, const Effort& effort) {
   Packing best = filled.packing;
   if (best.height <= target || many > kPileable) return best;
   for (const Method method : {Method::by_lifetime, Method::by_size, Method::by_area, Method::best_fit}) {
-    Packing packing =
-        pack(problem, order_of(problem, method), method == Method::best_fit ? Gap::tightest : Gap::lowest);
+    Packing packing = pack(problem, method);
     if (packing.height < best.height) best = std::move(packing);
     if (best.height <= target) return best;
   }
@@ -186,10 +181,8 @@ Packing best_of(const Compact& problem, const Effort& effort) {
                    : effort.capacity > 0 || nodes < 8 * many   ? nodes
                                                                : nodes / 2;
     nodes -= left;
-    if (std::optional<std::vector<int64_t>> found = search(problem, target, left)) {
-      take(problem, std::move(*found), best);
-      return best;
-    }
+    if (std::optional<std::vector<int64_t>> found = search(problem, target, left))
+      return packing_of(problem, std::move(*found));
     nodes += left;
   }
   shuffle(problem, filled, target, effort.scans, best);
@@ -199,25 +192,11 @@ Packing best_of(const Compact& problem, const Effort& effort) {
 
 }  // namespace
 
-std::string_view to_string(Method method) {
-  switch (method) {
-    case Method::by_size: return "by_size";
-    case Method::best_fit: return "best_fit";
-    case Method::by_area: return "by_area";
-    case Method::by_lifetime: return "by_lifetime";
-    case Method::best_of: return "best_of";
-  }
-  return "";
-}
-
 Solution solve(const Problem& problem, Method method, const Effort& effort) {
   const Compact items = compact(problem);
   Solution solution{std::vector<int64_t>(problem.buffers.size(), 0)};
   if (items.items.empty()) return solution;
-  const Packing packing = method == Method::best_of
-                              ? best_of(items, effort)
-                              : pack(items, order_of(items, method),
-                                     method == Method::best_fit ? Gap::tightest : Gap::lowest);
+  const Packing packing = method == Method::best_of ? best_of(items, effort) : pack(items, method);
   for (size_t i = 0; i < items.items.size(); ++i) solution.offsets[items.items[i].buffer] = packing.offsets[i];
   solution.height = packing.height;
   return solution;

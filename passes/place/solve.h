@@ -1,8 +1,6 @@
 // Solvers of placement problems. All are deterministic; effort is an amount of work, never a time.
 #pragma once
 
-#include <string_view>
-
 #include "passes/place/problem.h"
 
 namespace plimsoll::placement {
@@ -16,8 +14,6 @@ enum class Method {
   best_of,      // the lowest of all of these and of skylines; if above the lower bound, the exact search and shuffled
                 // orders continue within the given effort
 };
-
-std::string_view to_string(Method method);
 
 // How long best_of may continue after the greedy orders, which always run.
 struct Effort {

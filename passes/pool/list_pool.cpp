@@ -29,12 +29,16 @@ std::optional<int64_t> ListPool::allocate(int64_t bytes) {
   return take(best, best->first, bytes);
 }
 
+int64_t ListPool::top() const {
+  if (free_.empty()) return capacity_;
+  const auto& [offset, bytes] = *free_.rbegin();
+  return offset + bytes == capacity_ ? offset : capacity_;
+}
+
 int64_t ListPool::grow(int64_t bytes) {
-  const auto last = free_.empty() ? free_.end() : std::prev(free_.end());
-  const bool at_end = last != free_.end() && last->first + last->second == capacity_;
-  const int64_t begin = at_end ? last->first : capacity_;
+  const int64_t begin = top();
   const int64_t more = std::max<int64_t>(begin + bytes - capacity_, 0);
-  if (at_end) free_.erase(last);
+  free_.erase(begin);
   capacity_ += more;
   free_bytes_ += more;
   if (capacity_ == begin) return 0;  // empty request

@@ -30,6 +30,7 @@ class ListPool {
   int64_t capacity() const { return capacity_; }
   int64_t free_bytes() const { return free_bytes_; }
   int64_t largest_free() const;
+  int64_t top() const;  // the highest end of any block now
   int64_t high_water() const { return high_water_; }  // the highest end of any block so far
 
  private:

@@ -31,14 +31,9 @@ class TwoEndedPool {
   int64_t high_water() const { return high_water_; }
 
  private:
-  struct Region {
-    ListPool pool{};
-    std::map<int64_t, int64_t> taken = {};  // offset → bytes
-    int64_t top() const { return taken.empty() ? 0 : taken.rbegin()->first + taken.rbegin()->second; }
-  };
-  Region& region(End end) { return end == End::low ? low_ : high_; }
+  ListPool& region(End end) { return end == End::low ? low_ : high_; }
 
-  Region low_, high_;
+  ListPool low_{}, high_{};  // each without a limit of its own
   int64_t capacity_ = 0;
   int64_t high_water_ = 0;
 };
