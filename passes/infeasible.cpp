@@ -101,27 +101,20 @@ Error explain_infeasible(const Plan& minimum, const TaskGraph& graph, const Poli
   return error;
 }
 
-// A larger host budget would help.
-struct HostBudgetTooSmall {
-  std::string_view name, policy = {};
-  int64_t budget_bytes = kNoLimit, host_budget_bytes = 0;
-  std::string_view host_budget_source = {};  // "" if the user set it
-  int64_t working_host_budget = 0;           // bytes; feasible together with budget_bytes
-  int64_t minimum_arena_bytes = 0;           // bytes; feasible together with host_budget_bytes; 0: none is
-};
-Error explain_host_budget(const HostBudgetTooSmall& found) {
-  const std::string within = found.budget_bytes == kNoLimit ? "" : fmt::format(" within {}", both(found.budget_bytes));
+// `works`: a host budget that suffices.
+Error host_budget_too_small(const Planning& planning, const Found& minimum, int64_t works) {
+  const bool limited = planning.budget_bytes != kNoLimit;
+  const std::string& source = planning.request.host_budget_source;  // "" if the user set it
   Error error{ExitCode::budget_infeasible,
               fmt::format("{}: no plan of policy '{}'{} fits its host pool into {}{}: the host budget is too small",
-                          found.name, found.policy, within, both(found.host_budget_bytes),
-                          found.host_budget_source.empty() ? "" : fmt::format(", {}", found.host_budget_source)),
-              {}};
-  error.notes.push_back(fmt::format("--host-budget {} works{}: {}", found.working_host_budget,
-                                    found.budget_bytes == kNoLimit ? "" : " with this budget",
-                                    format_bytes(found.working_host_budget)));
-  if (found.minimum_arena_bytes > 0)
+                          planning.variants.graph().name, planning.policy.name,
+                          limited ? fmt::format(" within {}", both(planning.budget_bytes)) : "",
+                          both(planning.host_budget()), source.empty() ? "" : ", " + source)};
+  error.notes.push_back(
+      fmt::format("--host-budget {} works{}: {}", works, limited ? " with this budget" : "", format_bytes(works)));
+  if (planning.fits_host(minimum.host_pool()))
     error.notes.push_back(fmt::format("--budget {} fits with this host budget; the minimum is {} bytes",
-                                      format_budget(found.minimum_arena_bytes), found.minimum_arena_bytes));
+                                      format_budget(minimum.arena()), minimum.arena()));
   return error;
 }
 
@@ -156,14 +149,8 @@ Error device_budget_too_small(const Planning& planning, const Found& minimum, co
 }  // namespace
 
 Error infeasible(const Planning& planning, const Found& minimum, const Remedies& remedies) {
-  if (!remedies.host_budget) return device_budget_too_small(planning, minimum, remedies);
-  return explain_host_budget({.name = planning.variants.graph().name,
-                              .policy = planning.policy.name,
-                              .budget_bytes = planning.budget_bytes,
-                              .host_budget_bytes = planning.host_budget(),
-                              .host_budget_source = planning.request.host_budget_source,
-                              .working_host_budget = *remedies.host_budget,
-                              .minimum_arena_bytes = planning.fits_host(minimum.host_pool()) ? minimum.arena() : 0});
+  return remedies.host_budget ? host_budget_too_small(planning, minimum, *remedies.host_budget)
+                              : device_budget_too_small(planning, minimum, remedies);
 }
 
 }  // namespace plimsoll
