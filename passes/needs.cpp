@@ -1,7 +1,5 @@
 #include "passes/needs.h"
 
-#include <algorithm>
-
 namespace plimsoll {
 
 Status needs(Plan& plan, const Context& context) {
@@ -9,12 +7,11 @@ Status needs(Plan& plan, const Context& context) {
   for (const Step& step : plan.steps) {
     if (step.kind != StepKind::compute || plan.need_of(step)) continue;
     PlanTask& task = plan.tasks[step.task];
-    for (const Choice& choice : context.choices.of(step.task, step.recompute)) {
-      if (choice.algorithm != step.algorithm) continue;
-      task.needs.push_back({.algorithm = choice.algorithm, .workspace_bytes = choice.workspace_bytes,
-                            .recompute = step.recompute && !task.remembers.empty()});
-      break;
-    }
+    const Choice* const chosen = context.choices.find(step.task, step.recompute, step.algorithm);
+    PLIMSOLL_CHECK(chosen, task.name + ": unknown algorithm " + step.algorithm);
+    task.needs.push_back({.algorithm = chosen->algorithm,
+                          .workspace_bytes = chosen->workspace_bytes,
+                          .recompute = step.recompute && !task.remembers.empty()});
   }
   return {};
 }

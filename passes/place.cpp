@@ -5,14 +5,13 @@
 
 #include "compiler/support/bytes.h"
 #include "passes/analysis/liveness.h"
-#include "passes/analysis/mobility.h"
 #include "passes/place/online.h"
 #include "passes/place/solve.h"
 
 namespace plimsoll {
 namespace {
 
-// `soon`: of each buffer, whether its lifetime ends soon (analysis/mobility.h). Only by_mobility reads it.
+// `soon`: of each buffer, whether its lifetime ends soon (analysis/liveness.h). Only by_mobility reads it.
 placement::Solution solve_as(PlaceKind kind, const placement::Problem& problem, const std::vector<bool>& soon,
                              const placement::Effort& effort) {
   switch (kind) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "passes/analysis/access.h"
+#include "passes/analysis/liveness.h"
 
 namespace plimsoll {
 namespace {
@@ -67,38 +68,22 @@ class History {
   Ranges ranges_;
 };
 
-// Finds the residency that an access belongs to. Residencies are sorted by tensor and first step.
-class ResidencyIndex {
- public:
-  explicit ResidencyIndex(const Plan& plan) : of_tensor_(plan.tensors.size()) {
-    for (const Residency& residency : plan.residencies) of_tensor_[residency.tensor].push_back(&residency);
-    for (auto& residencies : of_tensor_)
-      std::sort(residencies.begin(), residencies.end(),
-                [](const Residency* a, const Residency* b) { return a->first_step < b->first_step; });
-  }
-  // If a tensor is overwritten while still resident, the write belongs to the later residency.
-  Block at(TensorId tensor, StepId step, bool writes) const {
-    const auto& residencies = of_tensor_[tensor];
-    for (size_t i = residencies.size(); i-- > 0;) {
-      const Residency& residency = *residencies[i];
-      if (residency.first_step > step.value) continue;
-      if (residency.first_step == step.value && !writes && i > 0) continue;
-      return residency.block();
-    }
-    internal_error(__FILE__, __LINE__, "a step touches a tensor that is not there");
-  }
-
- private:
-  IdVector<TensorId, std::vector<const Residency*>> of_tensor_;
-};
-
 }  // namespace
 
 Status sync(Plan& plan, const Context&) {
   History arena, host;
-  const ResidencyIndex residencies(plan);
+  ResidencyCursor residencies(plan);
+  // If a tensor is overwritten while still resident, the write belongs to the later residency.
+  const auto block_of = [&](TensorId tensor, StepId step, bool only_writes) {
+    const size_t now = residencies.now(tensor), before = residencies.before(tensor);
+    PLIMSOLL_CHECK(now != ResidencyCursor::kNone, "a step touches a tensor that is not there");
+    const bool earlier =
+        !only_writes && before != ResidencyCursor::kNone && plan.residencies[now].first_step == step.value;
+    return plan.residencies[earlier ? before : now].block();
+  };
   for (const StepId id : ids_of(plan.steps)) {
     Step& step = plan.steps[id];
+    residencies.move_to(id);
     std::array<StepId, kStreams> latest = {};
     const auto after = [&](StepId earlier) {
       StepId& found = latest[index_of(plan.steps[earlier].stream)];
@@ -108,7 +93,7 @@ Status sync(Plan& plan, const Context&) {
     for (const bool writing : {false, true}) {
       for_each_access(plan, step, [&](TensorId tensor, bool reads, bool writes) {
         if (writes != writing) return;
-        const Block block = residencies.at(tensor, id, writes && !reads);
+        const Block block = block_of(tensor, id, writes && !reads);
         if (writes) arena.write(block, id, after);
         else arena.read(block, id, step.stream, after);
       });

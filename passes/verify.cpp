@@ -6,6 +6,7 @@
 
 #include "compiler/support/bytes.h"
 #include "passes/analysis/access.h"
+#include "passes/analysis/liveness.h"
 
 namespace plimsoll {
 namespace {
@@ -72,18 +73,17 @@ Status verify_steps(const Plan& plan, const Context& /*context*/) {
 
 // Every access falls in exactly one residency.
 Status verify_residencies(const Plan& plan, const Context& /*context*/) {
-  IdVector<TensorId, std::vector<const Residency*>> of(plan.tensors.size());
-  for (const Residency& residency : plan.residencies) of[residency.tensor].push_back(&residency);
-  IdVector<TensorId, size_t> current(plan.tensors.size(), 0);  // residencies are in the order of their first steps
+  ResidencyCursor residencies(plan);
   for (const StepId id : ids_of(plan.steps)) {
+    residencies.move_to(id);
     bool found = true;
     for_each_access(plan, plan.steps[id], [&](TensorId tensor, bool, bool) {
-      size_t& now = current[tensor];
-      while (now + 1 < of[tensor].size() && of[tensor][now + 1]->first_step <= id.value) ++now;
-      if (now >= of[tensor].size()) return void(found = false);
-      const Residency& residency = *of[tensor][now];
-      const bool alone = now == 0 || of[tensor][now - 1]->last_step < residency.first_step;
-      found = found && alone && residency.first_step <= id.value && id.value <= residency.last_step;
+      const size_t now = residencies.now(tensor), before = residencies.before(tensor);
+      if (now == ResidencyCursor::kNone) return void(found = false);
+      const Residency& residency = plan.residencies[now];
+      const bool alone =
+          before == ResidencyCursor::kNone || plan.residencies[before].last_step < residency.first_step;
+      found = found && alone && id.value <= residency.last_step;
     });
     if (!found) return broken(plan, id, "accesses a tensor outside its residencies");
   }
@@ -94,11 +94,9 @@ Status verify_algorithms(const Plan& plan, const Context& context) {
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
     if (step.kind != StepKind::compute) continue;
-    const std::vector<Choice>& choices = context.choices.of(step.task, step.recompute);
-    const auto chosen = [&](const Choice& choice) {
-      return choice.algorithm == step.algorithm && choice.workspace_bytes == step.workspace.bytes;
-    };
-    if (std::none_of(choices.begin(), choices.end(), chosen)) return broken(plan, id, "has no algorithm of its task");
+    const Choice* const chosen = context.choices.find(step.task, step.recompute, step.algorithm);
+    if (!chosen || chosen->workspace_bytes != step.workspace.bytes)
+      return broken(plan, id, "has no algorithm of its task");
   }
   return {};
 }

@@ -2,7 +2,9 @@
 // beats in both time and workspace.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/ir/profile.h"
@@ -28,6 +30,11 @@ struct Choices {
   const std::vector<Choice>& operator[](TaskId task) const { return first[task]; }
   const std::vector<Choice>& of(TaskId task, bool run_again) const {
     return run_again && again.contains(task) && !again[task].empty() ? again[task] : first[task];
+  }
+  // The one that a step has chosen. Null: no algorithm of the task has this name.
+  const Choice* find(TaskId task, bool run_again, std::string_view algorithm) const {
+    const auto found = std::ranges::find(of(task, run_again), algorithm, &Choice::algorithm);
+    return found == of(task, run_again).end() ? nullptr : &*found;
   }
 };
 

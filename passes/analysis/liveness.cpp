@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "compiler/support/bytes.h"
 #include "passes/analysis/access.h"
 
 namespace plimsoll {
-namespace {
-
-constexpr int32_t kNone = -1;
-
-}  // namespace
 
 std::vector<TensorId> kept_to_the_end(const TaskGraph& graph) {
   std::vector<TensorId> kept;
@@ -24,6 +20,7 @@ std::vector<Residency> find_residencies(const Plan& plan, const std::vector<Tens
   const int32_t steps = static_cast<int32_t>(plan.steps.size());
   std::vector<Residency> found;
   found.reserve(plan.tensors.size());
+  constexpr int32_t kNone = -1;
   IdVector<TensorId, int32_t> current(plan.tensors.size(), kNone);
   for (const TensorId tensor : ids_of(plan.tensors)) {
     if (!plan.tensors[tensor].persistent) continue;
@@ -47,27 +44,61 @@ std::vector<Residency> find_residencies(const Plan& plan, const std::vector<Tens
   return found;
 }
 
+// A plan that was read from a file, or is complete, may have its residencies in another order than that of their first
+// steps.
+ResidencyCursor::ResidencyCursor(const Plan& plan)
+    : all_(plan.residencies),
+      order_(all_.size()),
+      now_(plan.tensors.size(), kNone),
+      before_(plan.tensors.size(), kNone) {
+  std::iota(order_.begin(), order_.end(), size_t{0});
+  const auto begins_before = [&](size_t a, size_t b) { return all_[a].first_step < all_[b].first_step; };
+  if (!std::ranges::is_sorted(order_, begins_before)) std::ranges::stable_sort(order_, begins_before);
+}
+
+void ResidencyCursor::move_to(StepId step) {
+  for (; next_ < order_.size() && all_[order_[next_]].first_step <= step.value; ++next_) {
+    const TensorId tensor = all_[order_[next_]].tensor;
+    before_[tensor] = std::exchange(now_[tensor], order_[next_]);
+  }
+}
+
+std::vector<bool> ends_soon(const Plan& plan) {
+  ResidencyCursor residencies(plan);
+  std::vector<int32_t> tasks_before(plan.steps.size() + 1, 0);
+  std::vector<int32_t> last_task(plan.residencies.size(), -1);
+  for (const StepId id : ids_of(plan.steps)) {
+    const bool task = plan.steps[id].kind == StepKind::compute;
+    tasks_before[static_cast<size_t>(id.value) + 1] = tasks_before[static_cast<size_t>(id.value)] + (task ? 1 : 0);
+    residencies.move_to(id);
+    if (!task) continue;
+    for_each_access(plan, plan.steps[id],
+                    [&](TensorId tensor, bool, bool) { last_task[residencies.now(tensor)] = id.value; });
+  }
+  std::vector<bool> soon(plan.residencies.size(), false);
+  for (size_t i = 0; i < plan.residencies.size(); ++i) {
+    const Residency& residency = plan.residencies[i];
+    if (residency.first_step < 0 || !plan.steps.contains(StepId(residency.last_step))) continue;
+    const int32_t last = std::max(last_task[i], residency.first_step);
+    soon[i] =
+        tasks_before[static_cast<size_t>(last) + 1] - tasks_before[static_cast<size_t>(residency.first_step) + 1] <= 1;
+  }
+  return soon;
+}
+
 std::vector<SharedPair> find_shared_pairs(const Plan& plan, const Policy& policy) {
   if (!policy.share_memory || !policy.in_place) return {};
   const std::vector<Residency>& all = plan.residencies;
-  // A plan that was read from a file, or is complete, may have them in another order than that of their first steps.
-  std::vector<size_t> order(all.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  const auto begins_before = [&](size_t a, size_t b) { return all[a].first_step < all[b].first_step; };
-  if (!std::is_sorted(order.begin(), order.end(), begins_before))
-    std::stable_sort(order.begin(), order.end(), begins_before);
-  IdVector<TensorId, int32_t> current(plan.tensors.size(), kNone);
+  ResidencyCursor residencies(plan);
   std::vector<bool> followed(all.size(), false), follows(all.size(), false);
   std::vector<SharedPair> pairs;
-  size_t next = 0;
   for (const StepId id : ids_of(plan.steps)) {
-    for (; next < order.size() && all[order[next]].first_step <= id.value; ++next)
-      current[all[order[next]].tensor] = static_cast<int32_t>(order[next]);
+    residencies.move_to(id);
     const Step& step = plan.steps[id];
     if (step.kind != StepKind::compute) continue;
     for (const Task::InPlace& pair : plan.tasks[step.task].in_place) {
-      if (current[pair.read] == kNone || current[pair.written] == kNone) continue;
-      const auto read = static_cast<size_t>(current[pair.read]), written = static_cast<size_t>(current[pair.written]);
+      const size_t read = residencies.now(pair.read), written = residencies.now(pair.written);
+      if (read == ResidencyCursor::kNone || written == ResidencyCursor::kNone) continue;
       if (all[read].last_step != id.value || all[written].first_step != id.value) continue;
       if (followed[read] || follows[written] || !may_take_over(all[read].bytes, all[written].bytes)) continue;
       followed[read] = follows[written] = true;

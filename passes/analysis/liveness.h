@@ -22,6 +22,35 @@ std::vector<TensorId> kept_to_the_end(const TaskGraph& graph);
 // last_step is the number of steps.
 std::vector<Residency> find_residencies(const Plan& plan, const std::vector<TensorId>& kept);
 
+// The residency of each tensor during a walk over the steps in issue order.
+class ResidencyCursor {
+ public:
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+
+  explicit ResidencyCursor(const Plan& plan);
+  // Before: no earlier call went further.
+  void move_to(StepId step);
+
+  // Indices into plan.residencies, or kNone: the residency that began last, and the one before it.
+  size_t now(TensorId tensor) const { return now_[tensor]; }
+  size_t before(TensorId tensor) const { return before_[tensor]; }
+
+ private:
+  const std::vector<Residency>& all_;
+  std::vector<size_t> order_;  // by first step
+  size_t next_ = 0;            // position in order_
+  IdVector<TensorId, size_t> now_, before_;
+};
+
+// Per residency: true if only the first task after its beginning accesses the tensor. Dymem groups tensors by this
+// property (its Algorithm 3). A copy off the device that is still in flight does not count, because its end is not
+// decided by the order.
+//
+//   conv1  relu1  conv2  …  conv1'
+//   a####  a                          soon
+//          b####  b         b         stays
+std::vector<bool> ends_soon(const Plan& plan);
+
 // True if a tensor may take over the bytes of another one. It then holds all of them for its lifetime, which pays only
 // if it fills at least half.
 inline bool may_take_over(int64_t read_bytes, int64_t written_bytes) {

@@ -27,10 +27,8 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Ro
     return context.links.latency_seconds + static_cast<double>(plan.tensors[step.tensor].bytes) * share / rate;
   }
   if (!has_updates(round) && plan.tasks[step.task].kind == TaskKind::update) return 0;
-  const std::vector<Choice>& choices = context.choices.of(step.task, step.recompute);
-  const auto chosen = std::find_if(choices.begin(), choices.end(),
-                                   [&](const Choice& choice) { return choice.algorithm == step.algorithm; });
-  PLIMSOLL_CHECK(chosen != choices.end(), plan.tasks[step.task].name + ": unknown algorithm " + step.algorithm);
+  const Choice* const chosen = context.choices.find(step.task, step.recompute, step.algorithm);
+  PLIMSOLL_CHECK(chosen, plan.tasks[step.task].name + ": unknown algorithm " + step.algorithm);
   return round == Round::last ? chosen->last_seconds : chosen->seconds;
 }
 
