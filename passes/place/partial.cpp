@@ -40,37 +40,24 @@ Partial::Partial(const Compact& problem, int64_t capacity)
     : capacity_(capacity),
       spans_(find_sections(problem)),
       floor_(problem.items.size()),
-      turn_(problem.items.size()),
-      below_(problem.items.size()),
-      refused_(problem.items.size()),
-      refused_turn_(problem.items.size()),
-      placed_(problem.items.size()),
+      history_(problem.items.size()),
       pool_(problem.items.size()) {
   for (const Item& item : problem.items) sizes_.push_back(item.size);
-  int32_t sections = 0;
-  for (const Span& span : spans_) sections = std::max(sections, span.last + 1);
-  const auto many = static_cast<size_t>(sections);
-  tops_.resize(many);
-  piled_.resize(many);
-  failures_.resize(many);
-  height_.resize(many);
-  under_.resize(many);
-  crossing_.resize(many);
-  part_of_.resize(many);
-  kept_.resize(kKept * many);
+  size_t sections = 0;
+  for (const Span& span : spans_) sections = std::max(sections, static_cast<size_t>(span.last) + 1);
+  for (std::vector<int64_t>* each : {&tops_, &piled_, &failures_}) each->resize(sections);
+  skyline_.resize(sections);
+  crossing_.resize(sections);
+  part_of_.resize(sections);
+  kept_.resize(kKept * sections);
 }
 
 void Partial::clear() {
-  std::fill(floor_.begin(), floor_.end(), 0);
-  std::fill(turn_.begin(), turn_.end(), 0);
-  std::fill(below_.begin(), below_.end(), kNone);
-  std::fill(refused_.begin(), refused_.end(), -1);
-  std::fill(refused_turn_.begin(), refused_turn_.end(), 0);
-  std::fill(placed_.begin(), placed_.end(), 0);
-  std::fill(tops_.begin(), tops_.end(), 0);
-  std::fill(height_.begin(), height_.end(), 0);
-  std::fill(under_.begin(), under_.end(), kNone);
-  std::fill(crossing_.begin(), crossing_.end(), 0);
+  std::ranges::fill(floor_, 0);
+  std::ranges::fill(history_, History{});
+  std::ranges::fill(tops_, 0);
+  std::ranges::fill(skyline_, Top{});
+  std::ranges::fill(crossing_, 0);
   for (const Span& span : spans_)
     for (int32_t s = span.first; s < span.last; ++s) ++crossing_[static_cast<size_t>(s)];
   std::iota(pool_.begin(), pool_.end(), 0);
@@ -106,7 +93,7 @@ Partial::Span Partial::restore_tops(size_t mark) {
 }
 
 bool Partial::before(uint32_t a, uint32_t b) const {
-  return std::tie(floor_[a], turn_[a], a) < std::tie(floor_[b], turn_[b], b);
+  return std::tie(floor_[a], history_[a].turn, a) < std::tie(floor_[b], history_[b].turn, b);
 }
 
 Partial::Placed Partial::place(Range range, uint32_t item) {
@@ -126,8 +113,8 @@ Partial::Placed Partial::place(Range range, uint32_t item) {
     }
     changed_.push_back(other);
     floor_[other] = top;
-    turn_[other] = turn;
-    below_[other] = item;
+    history_[other].turn = turn;
+    history_[other].below = item;
     placed.changed.include(spans_[other]);
   }
   std::sort(changed_.begin(), changed_.end());
@@ -139,13 +126,12 @@ Partial::Placed Partial::place(Range range, uint32_t item) {
   const size_t runs = runs_.size();
   for (int32_t s = span.first; s <= span.last; ++s) {
     const auto at = static_cast<size_t>(s);
-    if (s > span.first && under_[at] == runs_.back().under) runs_.back().last = s;
-    else runs_.push_back({s, under_[at], height_[at]});
+    if (s > span.first && skyline_[at].under == runs_.back().top.under) runs_.back().last = s;
+    else runs_.push_back({s, skyline_[at]});
     if (s < span.last) placed.cut |= --crossing_[at] == 0;
   }
-  std::fill(under_.begin() + span.first, under_.begin() + span.last + 1, item);
-  std::fill(height_.begin() + span.first, height_.begin() + span.last + 1, top);
-  placed_[item] = turn;
+  std::fill(skyline_.begin() + span.first, skyline_.begin() + span.last + 1, Top{top, item});
+  history_[item].placed = turn;
   trail_.push_back({item, static_cast<uint32_t>(runs_.size() - runs), 0, 0});
   return placed;
 }
@@ -159,35 +145,34 @@ bool Partial::refuse(Range range, uint32_t item) {
     else if (spans_[other].meets(spans_[item])) floor = std::min(floor, top_of(other));
   }
   if (floor == std::numeric_limits<int64_t>::max()) return false;
-  trail_.push_back({item, kNone, refused_[item], refused_turn_[item]});
-  refused_[item] = floor_[item] = floor;
-  refused_turn_[item] = turn_[item] = -static_cast<int64_t>(trail_.size());
-  below_[item] = kNone;
+  History& history = history_[item];
+  trail_.push_back({item, kNone, history.refused, history.refused_turn});
+  history.refused = floor_[item] = floor;
+  history.refused_turn = history.turn = -static_cast<int64_t>(trail_.size());
+  history.below = kNone;
   for (; place + 1 < range.end && floor_[pool_[place + 1]] < floor; ++place) std::swap(pool_[place], pool_[place + 1]);
   return true;
 }
 
 // Computes the floor of an unplaced item again, as the latest placement or refusal that is left gave it.
 void Partial::settle(uint32_t item) {
-  int64_t floor = 0, turn = 0;
-  uint32_t below = kNone;
+  History& history = history_[item];
+  Top below;
+  history.turn = 0;
   for (int32_t s = spans_[item].first; s <= spans_[item].last; ++s) {
-    const int64_t height = height_[static_cast<size_t>(s)];
-    if (height < floor) continue;
-    const uint32_t under = under_[static_cast<size_t>(s)];
-    if (under == kNone || (height == floor && placed_[under] >= turn)) continue;  // the first to reach a height raises
-    floor = height;
-    turn = placed_[under];
-    below = under;
+    const Top& top = skyline_[static_cast<size_t>(s)];
+    if (top.under == kNone || top.height < below.height) continue;
+    const int64_t turn = history_[top.under].placed;
+    if (top.height == below.height && turn >= history.turn) continue;  // the first to reach a height raises
+    below = top;
+    history.turn = turn;
   }
-  if (refused_[item] >= floor) {
-    floor = refused_[item];
-    turn = refused_turn_[item];
-    below = kNone;
+  if (history.refused >= below.height) {
+    below = {history.refused, kNone};
+    history.turn = history.refused_turn;
   }
-  floor_[item] = floor;
-  turn_[item] = turn;
-  below_[item] = below;
+  floor_[item] = below.height;
+  history.below = below.under;
 }
 
 Partial::Span Partial::undo(Range range, size_t mark, bool split) {
@@ -196,20 +181,17 @@ Partial::Span Partial::undo(Range range, size_t mark, bool split) {
     const Event& event = trail_.back();
     const Span span = spans_[event.item];
     if (event.runs == kNone) {
-      refused_[event.item] = event.floor;
-      refused_turn_[event.item] = event.turn;
+      history_[event.item].refused = event.floor;
+      history_[event.item].refused_turn = event.turn;
       continue;
     }
     int32_t s = span.first;
     for (size_t run = runs_.size() - event.runs; run < runs_.size(); ++run)
-      for (; s <= runs_[run].last; ++s) {
-        under_[static_cast<size_t>(s)] = runs_[run].under;
-        height_[static_cast<size_t>(s)] = runs_[run].height;
-      }
+      for (; s <= runs_[run].last; ++s) skyline_[static_cast<size_t>(s)] = runs_[run].top;
     runs_.resize(runs_.size() - event.runs);
     for (s = span.first; s < span.last; ++s) ++crossing_[static_cast<size_t>(s)];
-    placed_[event.item] = 0;
-    turn_[event.item] = std::numeric_limits<int64_t>::max();  // to be settled
+    history_[event.item].placed = 0;
+    history_[event.item].turn = std::numeric_limits<int64_t>::max();  // to be settled
   }
   // What was raised since the mark has a later turn.
   const auto latest = static_cast<int64_t>(mark);
@@ -217,7 +199,7 @@ Partial::Span Partial::undo(Range range, size_t mark, bool split) {
   merged_.clear();
   for (size_t k = range.begin; k < range.end; ++k) {
     const uint32_t item = pool_[k];
-    if (std::abs(turn_[item]) <= latest) {
+    if (std::abs(history_[item].turn) <= latest) {
       merged_.push_back(item);
       continue;
     }

@@ -51,7 +51,7 @@ class Partial {
   uint32_t item(size_t place) const { return pool_[place]; }
   int64_t floor_of(uint32_t item) const { return floor_[item]; }
   int64_t top_of(uint32_t item) const { return floor_[item] + sizes_[item]; }
-  uint32_t below(uint32_t item) const { return below_[item]; }  // the placed item whose top is the floor, or kNone
+  uint32_t below(uint32_t item) const { return history_[item].below; }
   const Span& span_of(uint32_t item) const { return spans_[item]; }
   int64_t top_at(int32_t section) const { return tops_[static_cast<size_t>(section)]; }
   int64_t failures_at(int32_t section) const { return failures_[static_cast<size_t>(section)]; }
@@ -83,10 +83,21 @@ class Partial {
   void split(Range range, Span where, std::vector<Part>& parts);
 
  private:
+  // The skyline of placed items at a section.
+  struct Top {
+    int64_t height = 0;
+    uint32_t under = kNone;  // the highest placed item, or kNone
+  };
   struct Run {
     int32_t last;  // section
-    uint32_t under;
-    int64_t height;
+    Top top;
+  };
+  // What has been decided about an item.
+  struct History {
+    int64_t turn = 0;  // orders equal floors: the trail's size when the item was raised; negative: refused
+    int64_t refused = -1, refused_turn = 0;  // the floor by the latest refusal, or -1
+    int64_t placed = 0;                      // the turn of the placement, or 0
+    uint32_t below = kNone;                  // the placed item whose top is the floor, or kNone
   };
   struct Event {
     uint32_t item;
@@ -109,17 +120,14 @@ class Partial {
   void settle(uint32_t item);
 
   const int64_t capacity_;
-  std::vector<Span> spans_ = {};
+  const std::vector<Span> spans_;
   // of items
   std::vector<int64_t> sizes_ = {};
   std::vector<int64_t> floor_;
-  std::vector<int64_t> turn_;  // orders equal floors: the trail's size when the item was raised; negative: refused
-  std::vector<uint32_t> below_;
-  std::vector<int64_t> refused_, refused_turn_;  // the floor by the latest refusal, or -1
-  std::vector<int64_t> placed_;                  // the turn of the placement, or 0
+  std::vector<History> history_;
   // of sections
-  std::vector<int64_t> tops_ = {}, piled_ = {}, failures_ = {}, height_ = {};
-  std::vector<uint32_t> under_ = {};    // the highest placed item, or kNone
+  std::vector<int64_t> tops_ = {}, piled_ = {}, failures_ = {};
+  std::vector<Top> skyline_ = {};
   std::vector<int32_t> crossing_ = {};  // unplaced items that also live in the next section
   std::vector<uint32_t> part_of_ = {};
   std::vector<uint32_t> pool_, changed_ = {}, merged_ = {};
