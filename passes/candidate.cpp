@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "compiler/support/bytes.h"
-#include "passes/analysis/floor.h"
+#include "passes/analysis/liveness.h"
 #include "passes/conv_algorithm.h"
 #include "passes/liveness.h"
 #include "passes/order.h"

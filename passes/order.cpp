@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "passes/analysis/floor.h"
 #include "passes/analysis/liveness.h"
 #include "passes/order/orders.h"
 
@@ -62,6 +61,8 @@ int64_t peak_bytes(Plan& plan, const Context& context, const std::vector<TensorI
 // If waiting for reductions costs memory that is not available, updates run at once.
 void order_tasks(Plan& plan, const Context& context, const OrderRow& row, const std::vector<TensorId>& kept) {
   std::vector<TaskId> tasks = row.tasks(plan, kept);
+  PLIMSOLL_CHECK(tasks.size() == plan.tasks.size(), "the order of the task graph has a cycle");
+  if (plan.rounds > 1) tasks = task_orders::updates_last(plan, std::move(tasks));
   if (context.policy.searches) tasks = task_orders::large_weights_at_once(plan, std::move(tasks));
   if (plan.ranks == 1) return make_steps(plan, context.graph, tasks, row.early_loads);
   const auto make = [&](bool patient) {

@@ -3,7 +3,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "passes/analysis/floor.h"
+#include "passes/analysis/liveness.h"
+#include "passes/analysis/timeline.h"
 #include "passes/conv_algorithm.h"
 #include "passes/copy_rounds.h"
 #include "passes/host_pool.h"

@@ -104,10 +104,7 @@ Result<Policy> policy_in(const UnfinishedPlan& unfinished) {
   if (unfinished.source == ScheduleSource::none) policy.schedule = nullptr;
   if (unfinished.source != ScheduleSource::searched) return policy;
   schedule::Trace trace;
-  for (const Step& step : unfinished.schedule)
-    trace.push_back({.id = step.kind == StepKind::compute ? step.task.value : step.tensor.value,
-                     .kind = step.kind,
-                     .again = step.recompute});
+  for (const Step& step : unfinished.schedule) trace.push_back(schedule::as_op(step));
   return with_schedule(policy, std::move(trace));
 }
 
@@ -125,12 +122,7 @@ UnfinishedPlan unfinished_of(const Found& found, const SearchFigures& figures) {
                 : found.policy.schedule ? ScheduleSource::policy
                                         : ScheduleSource::none;
   if (!found.policy.decided) return made;
-  for (const schedule::Op& op : found.policy.decided->trace) {
-    Step step{.kind = op.kind, .recompute = op.again};
-    if (op.kind == StepKind::compute) step.task = TaskId(op.id);
-    else step.tensor = TensorId(op.id);
-    made.schedule.push_back(std::move(step));
-  }
+  for (const schedule::Op& op : found.policy.decided->trace) made.schedule.push_back(schedule::as_step(op));
   return made;
 }
 

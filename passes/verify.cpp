@@ -20,17 +20,6 @@ Error broken(const Plan& plan, StepId id, std::string_view what) {
   return {ExitCode::internal, fmt::format("step {} ({} {}): {}", id.value, to_string(step.kind), name, what), {}};
 }
 
-StreamKind stream_of(StepKind kind) {
-  switch (kind) {
-    case StepKind::compute: return StreamKind::compute;
-    case StepKind::offload: return StreamKind::d2h;
-    case StepKind::prefetch:
-    case StepKind::load: return StreamKind::h2d;
-    case StepKind::reduce: return StreamKind::comm;
-  }
-  return StreamKind::compute;
-}
-
 // Tensors and tasks are those of the graph.
 Status verify_facts(const Plan& plan, const Context& context) {
   const TaskGraph& graph = context.graph;

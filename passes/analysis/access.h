@@ -1,4 +1,4 @@
-// Which tensors a step accesses, and how. All passes share this one interpretation of a step.
+// The stream of a step, which tensors it accesses, and how. All passes share this one interpretation of a step.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +6,17 @@
 #include "compiler/ir/plan.h"
 
 namespace plimsoll {
+
+inline StreamKind stream_of(StepKind kind) {
+  switch (kind) {
+    case StepKind::compute: return StreamKind::compute;
+    case StepKind::offload: return StreamKind::d2h;
+    case StepKind::prefetch:
+    case StepKind::load: return StreamKind::h2d;
+    case StepKind::reduce: return StreamKind::comm;
+  }
+  return StreamKind::compute;
+}
 
 // Calls body(tensor, reads, writes) once per tensor and kind of access: reads, then updates (both flags), then writes.
 // A recomputed task does not update, and also reads the tensors that it saved in its first run.

@@ -125,4 +125,9 @@ std::vector<int64_t> live_bytes(const Plan& plan, const Policy& policy, bool ali
   return live;
 }
 
+int64_t least_arena_bytes(const Plan& plan, const Context& context) {
+  const std::vector<int64_t> live = live_bytes(plan, context.policy, true);
+  return live.empty() ? 0 : std::ranges::max(live);
+}
+
 }  // namespace plimsoll

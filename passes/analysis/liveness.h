@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "compiler/ir/plan.h"
-#include "passes/policy.h"
+#include "passes/context.h"
 
 namespace plimsoll {
 
@@ -68,7 +67,10 @@ struct SharedPair {
 std::vector<SharedPair> find_shared_pairs(const Plan& plan, const Policy& policy);
 
 // Bytes live during each step: tensors, and workspaces if algorithms are chosen. Sharing pairs count once. `aligned`:
-// sizes are rounded up as in the arena, which gives a lower bound for every placement.
+// sizes are rounded up as in the arena.
 std::vector<int64_t> live_bytes(const Plan& plan, const Policy& policy, bool aligned);
+
+// The aligned bytes live at the peak: a lower bound for every placement.
+int64_t least_arena_bytes(const Plan& plan, const Context& context);
 
 }  // namespace plimsoll

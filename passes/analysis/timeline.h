@@ -24,7 +24,14 @@ enum class Round {
   last,    // last_sub_batch samples and the updates
 };
 
+inline bool has_updates(Round round) { return round == Round::only || round == Round::last; }
+
 Timeline simulate_round(const Plan& plan, const Context& context, Round round);
+
+// Seconds of an iteration in which steps wait only for their data, never for the reuse of bytes. Before: the steps and
+// the algorithm of each are decided. Placement and sync only add waits, so the finished plan takes at least this long.
+// The plan is changed meanwhile; afterwards it is as before.
+double least_iteration_seconds(Plan& plan, const Context& context);
 
 // Calls body(round, times) for each kind of round of an iteration.
 template <class Body>

@@ -72,10 +72,6 @@ class Arrivals {
 
 }  // namespace
 
-std::vector<TaskId> arrivals(const Plan& plan, const std::vector<TensorId>& /*kept*/) {
-  const std::vector<TaskId> tasks = Arrivals(plan).run();
-  PLIMSOLL_CHECK(tasks.size() == plan.tasks.size(), "the order of the task graph has a cycle");
-  return plan.rounds > 1 ? updates_last(plan, tasks) : tasks;
-}
+std::vector<TaskId> arrivals(const Plan& plan, const std::vector<TensorId>& /*kept*/) { return Arrivals(plan).run(); }
 
 }  // namespace plimsoll::task_orders

@@ -5,7 +5,7 @@
 namespace plimsoll::task_orders {
 
 std::vector<TaskId> depth_first(const Plan& plan, const std::vector<TensorId>& /*kept*/) {
-  if (plan.rounds > 1) return updates_last(plan, ids_of(plan.tasks));
+  if (plan.rounds > 1) return ids_of(plan.tasks);
   const Dependencies dependencies = find_dependencies(plan);
   IdVector<TaskId, TaskId> latest(plan.tasks.size());
   for (const TaskId id : ids_of(plan.tasks))

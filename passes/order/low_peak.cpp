@@ -91,10 +91,6 @@ class LowPeak {
 
 }  // namespace
 
-std::vector<TaskId> low_peak(const Plan& plan, const std::vector<TensorId>& kept) {
-  const std::vector<TaskId> tasks = LowPeak(plan, kept).run();
-  PLIMSOLL_CHECK(tasks.size() == plan.tasks.size(), "the order of the task graph has a cycle");
-  return plan.rounds > 1 ? updates_last(plan, tasks) : tasks;
-}
+std::vector<TaskId> low_peak(const Plan& plan, const std::vector<TensorId>& kept) { return LowPeak(plan, kept).run(); }
 
 }  // namespace plimsoll::task_orders

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "compiler/ir/streams.h"
+#include "passes/policies/replay.h"
 #include "passes/pool/two_ended_pool.h"
-#include "passes/schedule/uses.h"
 
 namespace plimsoll {
 namespace {
@@ -12,6 +13,7 @@ using pool::End;
 using schedule::at;
 using schedule::kNever;
 using schedule::Model;
+using schedule::ModelTensor;
 using schedule::Op;
 using schedule::Trace;
 
@@ -25,8 +27,7 @@ class DymemReplay {
       : graph_(graph),
         model_(model),
         early_(early),
-        uses_(model),
-        pool_(std::max<int64_t>(capacity, 0)),
+        pool_(capacity),
         blocks_(model.tensors.size()) {
     for (const Task& task : graph.tasks)
       expensive_.push_back(task.flops.at(samples) > kExpensive * task.bytes_moved(samples));
@@ -52,20 +53,21 @@ class DymemReplay {
     double done = 0;
   };
 
-  Block& block(int32_t tensor) { return blocks_[at(tensor)]; }
+  Block& block(int32_t id) { return blocks_[at(id)]; }
+  const ModelTensor& tensor(int32_t id) const { return model_.tensors[at(id)]; }
   bool is_backward(int32_t task) const {
     const TaskKind kind = model_.tasks[at(task)].kind;
     return kind != TaskKind::forward && kind != TaskKind::loss;
   }
 
-  void load(int32_t tensor) {
-    block(tensor).on_host = true;
-    if (uses_.next(tensor, -1) == kNever) {
-      trace_.push_back({tensor, StepKind::load});
+  void load(int32_t id) {
+    block(id).on_host = true;
+    if (model_.next_use(id, -1) == kNever) {
+      trace_.push_back({id, StepKind::load});
       return;
     }
-    const End end = end_of(tensor);
-    if (const auto offset = pool_.allocate(model_.tensors[at(tensor)].bytes, end)) bring(tensor, *offset, end);
+    const End end = end_of(id);
+    if (const auto offset = pool_.allocate(tensor(id).bytes, end)) bring(id, *offset, end);
   }
 
   void step(const Op& op) {
@@ -74,7 +76,7 @@ class DymemReplay {
     for (const int32_t id : model_.reads[op.id]) {
       if (block(id).resident) continue;
       const End end = end_of(id);
-      bring(id, room_for(model_.tensors[at(id)].bytes, end), end);
+      bring(id, room_for(tensor(id).bytes, end), end);
     }
     write(op);
     const schedule::Algorithm& algorithm = choose_algorithm(op.id);
@@ -88,7 +90,7 @@ class DymemReplay {
   }
 
   void write(const Op& op) {
-    uses_.for_each_takeover(position_, [&](int32_t read, int32_t written) {
+    for_each_takeover(model_, position_, [&](int32_t read, int32_t written) {
       if (!block(read).resident || block(written).resident) return;
       block(written) = block(read);
       block(written).on_host = block(written).leaving = false;
@@ -96,7 +98,7 @@ class DymemReplay {
     });
     for (const int32_t id : model_.writes[op.id]) {
       if (block(id).resident) continue;
-      const int64_t bytes = model_.tensors[at(id)].bytes;
+      const int64_t bytes = tensor(id).bytes;
       const End end = end_of(id);
       const int64_t offset = room_for(bytes, end);
       block(id) = {.offset = offset, .bytes = bytes, .end = end, .resident = true};
@@ -104,18 +106,18 @@ class DymemReplay {
   }
 
   void bring(int32_t id, int64_t offset, End end) {
-    trace_.push_back({id, model_.tensors[at(id)].input() ? StepKind::load : StepKind::prefetch});
+    trace_.push_back({id, tensor(id).fetch()});
     block(id) = {
-        .offset = offset, .bytes = model_.tensors[at(id)].bytes, .end = end, .resident = true, .on_host = true};
+        .offset = offset, .bytes = tensor(id).bytes, .end = end, .resident = true, .on_host = true};
   }
 
   // Algorithm 3 for a block allocated at this position: low if its first access is also the last before it leaves.
   End end_of(int32_t id) const {
-    const schedule::ModelTensor& tensor = model_.tensors[at(id)];
-    if (tensor.kept) return End::high;
+    if (tensor(id).kept) return End::high;
     int32_t last = position_;
-    for (int32_t next = uses_.next(id, position_); next != kNever; next = uses_.next(id, next)) {
-      if (tensor.movable && next >= tensor.gap_end && position_ <= tensor.gap_begin) break;  // it leaves before that
+    for (int32_t next = model_.next_use(id, position_); next != kNever; next = model_.next_use(id, next)) {
+      const bool leaves = tensor(id).movable && next >= tensor(id).gap_end && position_ <= tensor(id).gap_begin;
+      if (leaves) break;  // before that
       last = next;
     }
     int32_t tasks = 0;
@@ -125,15 +127,13 @@ class DymemReplay {
 
   // Called after an access: releases the tensor or starts its offload.
   void finish(int32_t id) {
-    const schedule::ModelTensor& tensor = model_.tensors[at(id)];
-    if (!block(id).resident || tensor.kept) return;
-    if (uses_.next(id, position_) == kNever) return release(id);
-    if (!tensor.movable || uses_.changes(id) || position_ != tensor.gap_begin || block(id).leaving) return;
+    if (!block(id).resident || tensor(id).kept) return;
+    if (model_.next_use(id, position_) == kNever) return release(id);
+    if (!tensor(id).movable || position_ != tensor(id).gap_begin || block(id).leaving) return;
     if (block(id).on_host) return release(id);
     block(id).leaving = true;
-    link_free_ = std::max(link_free_, now_) + model_.links.latency_seconds +
-                 static_cast<double>(tensor.copy_bytes) / model_.links.d2h_bytes_per_second;
-    leaving_.push_back({id, link_free_});
+    const double transfer = static_cast<double>(tensor(id).copy_bytes) / model_.links.d2h_bytes_per_second;
+    leaving_.push_back({id, d2h_.issue(now_, model_.links.latency_seconds, transfer).end});
   }
 
   void release(int32_t id) {
@@ -199,7 +199,7 @@ class DymemReplay {
         }
         if (!block(id).on_host) continue;  // not written yet
         const End where = end_of(id);
-        const auto offset = pool_.allocate(model_.tensors[at(id)].bytes, where);
+        const auto offset = pool_.allocate(tensor(id).bytes, where);
         if (!offset) return;
         bring(id, *offset, where);
       }
@@ -214,21 +214,20 @@ class DymemReplay {
   std::vector<bool> expensive_;  // of each task
   const Model& model_;
   const bool early_;  // false: minimum memory, without early fetches
-  const schedule::Uses uses_;
   pool::TwoEndedPool pool_;
   std::vector<Block> blocks_;  // of each tensor
   std::vector<Copy> leaving_;  // by end time
   Trace trace_;
   int32_t position_ = 0;
-  double now_ = 0, link_free_ = 0;
+  Stream d2h_;
+  double now_ = 0;
 };
 
 }  // namespace
 
 schedule::Program dymem(const ScheduleRequest& request) {
   const auto& [graph, model, samples, live_limit] = request;
-  const int64_t capacity = live_limit == kNoLimit ? pool::kUnbounded : live_limit - model.persistent_bytes;
-  return {.trace = DymemReplay(graph, samples, model, capacity, live_limit > 0).run()};
+  return {.trace = DymemReplay(graph, samples, model, pool_capacity(request), live_limit > 0).run()};
 }
 
 }  // namespace plimsoll

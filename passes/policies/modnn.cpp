@@ -4,9 +4,10 @@
 #include <set>
 #include <tuple>
 
+#include "compiler/ir/streams.h"
 #include "compiler/support/bytes.h"
+#include "passes/policies/replay.h"
 #include "passes/pool/list_pool.h"
-#include "passes/schedule/uses.h"
 
 namespace plimsoll {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using schedule::at;
 using schedule::kNever;
 using schedule::Model;
+using schedule::ModelTensor;
 using schedule::Op;
 using schedule::Trace;
 
@@ -22,8 +24,7 @@ constexpr int32_t kFarthest = 64;  // positions that the search for early fetche
 class ModnnReplay {
  public:
   ModnnReplay(const Model& model, int64_t capacity)
-      : model_(model), uses_(model), pool_(std::max<int64_t>(capacity, 0)), blocks_(model.tensors.size()),
-        begins_(model.order.size() + 1, 0) {
+      : model_(model), pool_(capacity), blocks_(model.tensors.size()), begins_(model.order.size() + 1, 0) {
     for (size_t i = 0; i < model.order.size(); ++i)
       begins_[i + 1] = begins_[i] + (is_task(i) ? model.algorithms_of(model.order[i].id).front().seconds : 0);
   }
@@ -46,24 +47,25 @@ class ModnnReplay {
   };
 
   bool is_task(size_t position) const { return model_.order[position].kind == StepKind::compute; }
-  Block& block(int32_t tensor) { return blocks_[at(tensor)]; }
+  Block& block(int32_t id) { return blocks_[at(id)]; }
+  const ModelTensor& tensor(int32_t id) const { return model_.tensors[at(id)]; }
   int64_t smallest_workspace(int32_t task) const { return model_.algorithms_of(task).back().workspace_bytes; }
 
   // A model input is loaded when there is room, else right before its first reader.
-  void load(int32_t tensor) {
-    block(tensor).on_host = true;
-    if (uses_.next(tensor, -1) == kNever) {
-      trace_.push_back({tensor, StepKind::load});
+  void load(int32_t id) {
+    block(id).on_host = true;
+    if (model_.next_use(id, -1) == kNever) {
+      trace_.push_back({id, StepKind::load});
       return;
     }
-    if (const auto offset = pool_.allocate(model_.tensors[at(tensor)].bytes)) bring(tensor, *offset);
+    if (const auto offset = pool_.allocate(tensor(id).bytes)) bring(id, *offset);
   }
 
   void step(const Op& op) {
     for (const auto* list : {&model_.reads, &model_.updates})
       for (const int32_t id : (*list)[op.id]) block(id).pinned = true;
     for (const int32_t id : model_.reads[op.id])
-      if (!block(id).resident) bring(id, room_for(model_.tensors[at(id)].bytes));
+      if (!block(id).resident) bring(id, room_for(tensor(id).bytes));
     write(op);
     workspace_bytes_ = choose_workspace(op.id);
     workspace_at_ = room_for(workspace_bytes_);
@@ -76,7 +78,7 @@ class ModnnReplay {
   }
 
   void write(const Op& op) {
-    uses_.for_each_takeover(position_, [&](int32_t read, int32_t written) {
+    for_each_takeover(model_, position_, [&](int32_t read, int32_t written) {
       if (!block(read).resident || block(written).resident) return;
       hold(written, block(read).offset, block(read).bytes);
       delist(read);
@@ -84,7 +86,7 @@ class ModnnReplay {
     });
     for (const int32_t id : model_.writes[op.id]) {
       if (block(id).resident) continue;
-      const int64_t bytes = model_.tensors[at(id)].bytes;
+      const int64_t bytes = tensor(id).bytes;
       hold(id, room_for(bytes), bytes);
       block(id).pinned = true;
     }
@@ -97,10 +99,10 @@ class ModnnReplay {
   }
 
   void bring(int32_t id, int64_t offset) {
-    trace_.push_back({id, model_.tensors[at(id)].input() ? StepKind::load : StepKind::prefetch});
+    trace_.push_back({id, tensor(id).fetch()});
     Block& mine = block(id);
     mine.offset = offset;
-    mine.bytes = model_.tensors[at(id)].bytes;
+    mine.bytes = tensor(id).bytes;
     mine.resident = true;
     mine.read = false;
     residents_.push_back(id);
@@ -110,8 +112,8 @@ class ModnnReplay {
   // Between two accesses the next use of a tensor is constant, so the victim is the head of a list sorted by next use.
   void enlist(int32_t id, int32_t position) {
     Block& mine = block(id);
-    mine.use = uses_.next(id, position);
-    if (!uses_.changes(id) && !model_.tensors[at(id)].kept) victims_.emplace(-mine.use, -mine.bytes, id);
+    mine.use = model_.next_use(id, position);
+    if (!tensor(id).changed && !tensor(id).kept) victims_.emplace(-mine.use, -mine.bytes, id);
   }
   void delist(int32_t id) { victims_.erase({-block(id).use, -block(id).bytes, id}); }
 
@@ -127,7 +129,7 @@ class ModnnReplay {
     if (!block(id).resident) return;
     delist(id);
     enlist(id, position_);
-    if (block(id).use == kNever && !model_.tensors[at(id)].kept) release(id);
+    if (block(id).use == kNever && !tensor(id).kept) release(id);
   }
 
   int64_t room_for(int64_t bytes) {
@@ -153,7 +155,7 @@ class ModnnReplay {
   }
 
   void leave(int32_t id) {
-    if (!block(id).on_host && !model_.tensors[at(id)].input()) trace_.push_back({id, StepKind::offload});
+    if (!block(id).on_host && !tensor(id).input()) trace_.push_back({id, StepKind::offload});
     block(id).on_host = true;
     release(id);
   }
@@ -196,10 +198,10 @@ class ModnnReplay {
       const int32_t reader = model_.order[at(v)].id;
       for (const int32_t id : model_.reads[reader]) {
         if (block(id).resident || !block(id).on_host) continue;
-        const int64_t bytes = model_.tensors[at(id)].bytes;
+        const int64_t bytes = tensor(id).bytes;
         if (bytes > lowest || can_wait(id, v)) return;
         bring(id, room_among_all(bytes));
-        link_free_ = std::max(link_free_, now_) + copy_seconds(id);
+        h2d_.issue(now_, copy_seconds(id));
         lowest -= bytes;
         free -= bytes;
       }
@@ -210,32 +212,30 @@ class ModnnReplay {
   }
 
   double copy_seconds(int32_t id) const {
-    return model_.links.latency_seconds +
-           static_cast<double>(model_.tensors[at(id)].copy_bytes) / model_.links.h2d_bytes_per_second;
+    return model_.copy_seconds(tensor(id), model_.links.h2d_bytes_per_second);
   }
   // True if a fetch issued one task later would still be in time. The factor of two allows for other copies that go
   // first.
   bool can_wait(int32_t id, int32_t reader) const {
     const double next = begins_[at(position_) + 1];
-    return std::max(link_free_, next) + 2 * copy_seconds(id) <= begins_[at(reader)];
+    return std::max(h2d_.end(), next) + 2 * copy_seconds(id) <= begins_[at(reader)];
   }
   int64_t written_by(int32_t task, int32_t position) const {
     int64_t bytes = 0;
-    for (const int32_t id : model_.writes[task]) bytes += model_.tensors[at(id)].bytes;
-    uses_.for_each_takeover(position, [&](int32_t, int32_t written) { bytes -= model_.tensors[at(written)].bytes; });
+    for (const int32_t id : model_.writes[task]) bytes += tensor(id).bytes;
+    for_each_takeover(model_, position, [&](int32_t, int32_t written) { bytes -= tensor(written).bytes; });
     return bytes;
   }
   int64_t freed_by(int32_t task, int32_t position) const {
     int64_t bytes = 0;
     for (const auto* list : {&model_.reads, &model_.updates, &model_.writes})
       for (const int32_t id : (*list)[task])
-        if (uses_.next(id, position) == kNever && !model_.tensors[at(id)].kept) bytes += model_.tensors[at(id)].bytes;
-    uses_.for_each_takeover(position, [&](int32_t read, int32_t) { bytes -= model_.tensors[at(read)].bytes; });
+        if (model_.next_use(id, position) == kNever && !tensor(id).kept) bytes += tensor(id).bytes;
+    for_each_takeover(model_, position, [&](int32_t read, int32_t) { bytes -= tensor(read).bytes; });
     return bytes;
   }
 
   const Model& model_;
-  const schedule::Uses uses_;
   pool::ListPool pool_;
   std::vector<Block> blocks_;        // of each tensor
   std::vector<int32_t> residents_;   // including some that have left since
@@ -245,7 +245,8 @@ class ModnnReplay {
   Trace trace_;
   int32_t position_ = 0;
   int64_t workspace_at_ = 0, workspace_bytes_ = 0;  // of the current task
-  double now_ = 0, link_free_ = 0;
+  Stream h2d_;
+  double now_ = 0;
 };
 
 // SW, and the largest task in addition to it.
@@ -274,9 +275,7 @@ Needs needs_of(const SubBatchCosts& costs, int64_t sub_batch) {
 }  // namespace
 
 schedule::Program modnn(const ScheduleRequest& request) {
-  const int64_t capacity =
-      request.live_limit == kNoLimit ? pool::kUnbounded : request.live_limit - request.model.persistent_bytes;
-  return {.trace = ModnnReplay(request.model, capacity).run()};
+  return {.trace = ModnnReplay(request.model, pool_capacity(request)).run()};
 }
 
 Result<int64_t> modnn_sub_batch(const CostsOf& costs, int64_t batch, int64_t budget) {

@@ -79,8 +79,12 @@ class Splitter {
   Splitter(const Model& model, const Chain& chain, const std::vector<bool>& candidates)
       : model_(model), chain_(chain), candidates_(candidates) {}
 
-  struct Sizes {
-    int64_t x = 0, y = 0;
+  struct Range {
+    int32_t begin, end;  // places
+  };
+  struct Segments {
+    std::vector<Range> pieces = {};
+    int64_t x = 0, y = 0;  // the paper's, in bytes
   };
 
   // Algorithm 3 with one budget per level, largest first.
@@ -94,36 +98,26 @@ class Splitter {
     return decisions;
   }
 
-  Sizes sizes(int64_t budget) {
-    Sizes sizes;
-    (void)segments({0, chain_.size()}, budget, sizes);
-    return sizes;
-  }
-
- private:
-  struct Range {
-    int32_t begin, end;  // places
-  };
-
   // Lines 4 to 13. A split ends its segment.
-  std::vector<Range> segments(Range range, int64_t budget, Sizes& sizes) const {
-    std::vector<Range> found;
+  Segments segments(Range range, int64_t budget) const {
+    Segments found;
     int64_t temp = 0;
     int32_t begin = range.begin;
     for (int32_t v = range.begin; v < range.end; ++v) {
       temp += chain_.places[at(v)].bytes;
       if (!candidates_[at(v)] || temp <= budget || v + 1 == range.end) continue;
-      sizes.x += kept_behind(v, begin);
-      sizes.y = std::max(sizes.y, temp);
+      found.x += kept_behind(v, begin);
+      found.y = std::max(found.y, temp);
       temp = 0;
-      found.push_back({begin, v + 1});
+      found.pieces.push_back({begin, v + 1});
       begin = v + 1;
     }
-    sizes.y = std::max(sizes.y, temp);
-    found.push_back({begin, range.end});
+    found.y = std::max(found.y, temp);
+    found.pieces.push_back({begin, range.end});
     return found;
   }
 
+ private:
   // Bytes kept by a split after `place` and not by one after `begin` - 1.
   int64_t kept_behind(int32_t place, int32_t begin) const {
     int64_t bytes = 0;
@@ -140,8 +134,7 @@ class Splitter {
       set(range, stay);
       return;
     }
-    Sizes unused;
-    const std::vector<Range> pieces = segments(range, budgets[level], unused);
+    const std::vector<Range> pieces = segments(range, budgets[level]).pieces;
     for (size_t i = 0; i < pieces.size(); ++i) {
       const bool last = i + 1 == pieces.size();
       split(pieces[i], budgets, level + 1, last ? stay : static_cast<uint8_t>(stay + 1));
@@ -182,7 +175,7 @@ class Search {
     for (const bool narrow : {true, false}) {
       const std::vector<bool> candidates = find_candidates(chain_, narrow);
       Splitter splitter(model_, chain_, candidates);
-      const Splitter::Sizes sizes = splitter.sizes(0);
+      const Splitter::Segments sizes = splitter.segments({0, chain_.size()}, 0);
       const double x = static_cast<double>(std::max<int64_t>(sizes.x, 1)),
                    y = static_cast<double>(std::max<int64_t>(sizes.y, 1));
       for (int i = 0; i < kGrid; ++i) {

@@ -166,7 +166,7 @@ class Writer {
   void fetch(int32_t id) {
     if (resident_[at(id)]) return;
     resident_[at(id)] = true;
-    emit({id, model_.tensors[at(id)].input() ? StepKind::load : StepKind::prefetch}, after_last_task());
+    emit({id, model_.tensors[at(id)].fetch()}, after_last_task());
     copies_.push_back(last_step());
   }
 

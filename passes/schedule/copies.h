@@ -42,9 +42,7 @@ class CopyMover {
   void delay_offloads(const Trace& trace, const TraceFacts& facts, int64_t limit);
   void hasten_fetches(const Trace& trace, const TraceFacts& facts, int64_t limit);
   void merge(const Trace& trace);
-  double seconds(const Op& op, double rate) const {
-    return model_.links.latency_seconds + static_cast<double>(model_.tensors[at(op.id)].copy_bytes) / rate;
-  }
+  double seconds(const Op& op, double rate) const { return model_.copy_seconds(model_.tensors[at(op.id)], rate); }
 
   const Model& model_;
   Levels live_;                       // bytes of each step, with what copies hold for longer

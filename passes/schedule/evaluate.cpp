@@ -153,9 +153,9 @@ void Evaluator::choose_algorithms(const Trace& trace, int64_t limit, Outcome& ou
 
 // Persistent tensors are copied whole even in a round with fewer samples. A copy that a round does not have costs
 // nothing in it.
-CopySeconds Evaluator::seconds_of_copy(const Trace& trace, size_t step, double share, Which which) const {
+CopySeconds Evaluator::seconds_of_copy(const Trace& trace, size_t step, double share, Round round) const {
   const ModelTensor& tensor = model_.tensors[at(trace[step].id)];
-  if (which != Which::only && !has_copy(rounds_[step], which == Which::first, which == Which::last)) return {};
+  if (round != Round::only && !has_copy(rounds_[step], round == Round::first, round == Round::last)) return {};
   const double bytes = (tensor.persistent() ? 1 : share) * static_cast<double>(tensor.copy_bytes);
   const double rate =
       trace[step].kind == StepKind::offload ? model_.links.d2h_bytes_per_second : model_.links.h2d_bytes_per_second;
@@ -164,22 +164,22 @@ CopySeconds Evaluator::seconds_of_copy(const Trace& trace, size_t step, double s
           .slowdown = model_.links.slowdown * bytes / rate};
 }
 
-// Calls body(which, times). The last round comes first, so that the per-step results remaining afterwards are those of
+// Calls body(round, times). The last round comes first, so that the per-step results remaining afterwards are those of
 // a middle round, or of the first if there is none.
 template <class Body>
 void Evaluator::for_each_round(Body body) const {
-  if (model_.rounds == 1) return body(Which::only, 1);
-  body(Which::last, 1);
+  if (model_.rounds == 1) return body(Round::only, 1);
+  body(Round::last, 1);
   const int64_t first = begins_with_zeros_ ? 1 : 0;  // otherwise it equals the middle rounds
-  if (first > 0) body(Which::first, 1);
-  if (model_.rounds - 1 > first) body(Which::middle, static_cast<double>(model_.rounds - 1 - first));
+  if (first > 0) body(Round::first, 1);
+  if (model_.rounds - 1 > first) body(Round::middle, static_cast<double>(model_.rounds - 1 - first));
 }
 
 // With Waits::for_data, nothing waits for addresses or sums.
 template <Evaluator::Waits kWaits>
-double Evaluator::simulate_round(const Trace& trace, Which which) {
+double Evaluator::simulate_round(const Trace& trace, Round round) {
   constexpr bool kAddresses = kWaits == Waits::for_addresses_too;
-  const bool updates = which == Which::only || which == Which::last, last = which == Which::last;
+  const bool updates = has_updates(round), last = round == Round::last;
   const bool ranks = kAddresses && !model_.reductions.empty();
   const double share = last ? model_.last_share : 1;
   start_.resize(trace.size());
@@ -220,7 +220,7 @@ double Evaluator::simulate_round(const Trace& trace, Which which) {
       }
       case StepKind::offload: {
         const double ready = kAddresses ? std::max(prefetched, workspace_free) : 0;
-        span = streams.offload(std::max(ready, end_[at(made_at_[step])]), seconds_of_copy(trace, step, share, which));
+        span = streams.offload(std::max(ready, end_[at(made_at_[step])]), seconds_of_copy(trace, step, share, round));
         if (!kAddresses) parked_[at(op.id)] = span.end;
         break;
       }
@@ -231,7 +231,7 @@ double Evaluator::simulate_round(const Trace& trace, Which which) {
             kAddresses ? std::max({streams.end(StreamKind::compute), streams.end(StreamKind::d2h), workspace_free})
             : load     ? 0
                        : parked_[at(op.id)];
-        const CopySeconds copy = seconds_of_copy(trace, step, share, which);
+        const CopySeconds copy = seconds_of_copy(trace, step, share, round);
         span = load ? streams.load(ready, copy) : streams.prefetch(ready, copy);
         if (!load) prefetched = span.end;
         break;
@@ -256,8 +256,8 @@ Outcome Evaluator::measure(const Trace& trace, int64_t limit) {
 }
 
 void Evaluator::simulate(const Trace& trace, Outcome& outcome) {
-  for_each_round([&](Which which, double times) {
-    outcome.seconds += times * simulate_round<Waits::for_addresses_too>(trace, which);
+  for_each_round([&](Round round, double times) {
+    outcome.seconds += times * simulate_round<Waits::for_addresses_too>(trace, round);
     outcome.busy_seconds += times * busy_;
   });
 }
@@ -288,7 +288,7 @@ Outcome Evaluator::time_copies(Trace& trace, int64_t limit, Seconds wanted) {
 
 double Evaluator::least_seconds(const Trace& trace) {
   double seconds = 0;
-  for_each_round([&](Which which, double times) { seconds += times * simulate_round<Waits::for_data>(trace, which); });
+  for_each_round([&](Round round, double times) { seconds += times * simulate_round<Waits::for_data>(trace, round); });
   return seconds;
 }
 

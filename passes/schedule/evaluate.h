@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/ir/streams.h"
+#include "passes/analysis/timeline.h"
 #include "passes/schedule/copies.h"
 
 namespace plimsoll::schedule {
@@ -65,12 +66,10 @@ class Evaluator {
   void count_bytes(const Trace& trace);
   void count_reductions(const Trace& trace, int64_t limit);
   void choose_algorithms(const Trace& trace, int64_t limit, Outcome& outcome);
-  // The kinds of round. `only`: the single round of an iteration; it runs all steps.
-  enum class Which { only, first, middle, last };
-  CopySeconds seconds_of_copy(const Trace& trace, size_t step, double share, Which which) const;
+  CopySeconds seconds_of_copy(const Trace& trace, size_t step, double share, Round round) const;
   enum class Waits { for_data, for_addresses_too };
   template <Waits kWaits>
-  double simulate_round(const Trace& trace, Which which);
+  double simulate_round(const Trace& trace, Round round);
   template <class Body>
   void for_each_round(Body body) const;
 

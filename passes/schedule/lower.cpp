@@ -82,9 +82,8 @@ class ActivationLowering {
     if (!decision(id).again || tensor(id).saved || at_ < tensor(id).gap_end ||
         decision(id).kind == DecisionKind::keep)
       return;
-    const std::span<const int32_t> uses = model_.read_at[id];
-    const auto next = std::upper_bound(uses.begin(), uses.end(), at_);
-    if (next != uses.end() && *next - at_ > kNear) resident_[at(id)] = false;
+    const int32_t next = model_.next_use(id, at_);
+    if (next != kNever && next - at_ > kNear) resident_[at(id)] = false;
   }
 
   bool comes_by_copy(int32_t id) const { return tensor(id).input() || on_host_[at(id)]; }
@@ -125,7 +124,7 @@ class ActivationLowering {
 
   void fetch(int32_t id) {
     if (resident(id)) return;
-    trace_.push_back({id, tensor(id).input() ? StepKind::load : StepKind::prefetch});
+    trace_.push_back({id, tensor(id).fetch()});
     resident_[at(id)] = true;
   }
   void made(int32_t id) {
@@ -334,7 +333,7 @@ void fetch_gradients(const Model& model, std::span<const ResidenceDecision> deci
     if (op.kind != StepKind::compute) continue;
     const bool update = model.tasks[at(op.id)].kind == TaskKind::update;
     for (const int32_t id : model.host_residents[op.id]) {
-      if (!tensor(id).adds_up() || !decision(id).on_host) continue;
+      if (!offloaded(id)) continue;
       Stretch& stretch = stretches[at(id)];
       const bool leaves =
           step - stretch.last > kNear && (decision(id).again || update != stretch.update) && !stretch.cleared;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/support/bytes.h"
+#include "passes/analysis/access.h"
 #include "passes/analysis/buckets.h"
 #include "passes/analysis/liveness.h"
 
@@ -21,7 +22,7 @@ constexpr int64_t kLittle = 1024;
 constexpr int64_t kActivationFactor = 8;
 
 void find_host_residents(Model& model, const Plan& plan, const Context& context) {
-  const auto of = [&](TensorId tensor) -> ModelTensor& { return model.tensors[static_cast<size_t>(tensor.value)]; };
+  const auto of = [&](TensorId tensor) -> ModelTensor& { return model.tensors[at(tensor.value)]; };
   const auto stays = [](ModelTensor& tensor) {
     if (tensor.host_resident()) tensor.role = tensor.always_on_host() ? Role::never_here : Role::on_device;
   };
@@ -61,14 +62,14 @@ void find_host_residents(Model& model, const Plan& plan, const Context& context)
         if (of(tensor).host_resident()) list.push_back(tensor.value);
     model.host_residents.add(list);
     for (const int32_t tensor : list) {
-      touched[static_cast<size_t>(tensor)] = true;
-      if (model.tensors[static_cast<size_t>(tensor)].update == id.value) model.all_host_residents.push_back(tensor);
+      touched[at(tensor)] = true;
+      if (model.tensors[at(tensor)].update == id.value) model.all_host_residents.push_back(tensor);
     }
   }
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
-    ModelTensor& tensor = model.tensors[static_cast<size_t>(id)];
+    ModelTensor& tensor = model.tensors[at(id)];
     // Tensors that no task accesses stay where they are.
-    if (tensor.host_resident() && !touched[static_cast<size_t>(id)]) stays(tensor);
+    if (tensor.host_resident() && !touched[at(id)]) stays(tensor);
     if (!tensor.host_resident()) tensor.update = -1;
     else if (tensor.update < 0) model.all_host_residents.push_back(id);
   }
@@ -91,15 +92,15 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
   const IdVector<TensorId, bool> never = never_on_device(plan);
   for (const TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& tensor = plan.tensors[id];
-    ModelTensor& mine = model.tensors[static_cast<size_t>(id.value)];
+    ModelTensor& mine = model.tensors[at(id.value)];
     mine.bytes = never[id] ? 0 : align_up(tensor.bytes);
     mine.copy_bytes = never[id] ? 0 : tensor.bytes;
     if (tensor.persistent) mine.role = Role::on_device;
     mine.changed = plan.ranks > 1 && tensor.kind == TensorKind::weight_gradient;  // by its reduction
     if (tensor.persistent) model.persistent_bytes += mine.bytes;
   }
-  for (const TensorId input : context.graph.inputs) model.tensors[static_cast<size_t>(input.value)].role = Role::input;
-  for (const TensorId kept : kept_to_the_end(context.graph)) model.tensors[static_cast<size_t>(kept.value)].kept = true;
+  for (const TensorId input : context.graph.inputs) model.tensors[at(input.value)].role = Role::input;
+  for (const TensorId kept : kept_to_the_end(context.graph)) model.tensors[at(kept.value)].kept = true;
 
   std::vector<int32_t> list;
   const auto collect = [&](Lists& lists, const std::vector<TensorId>& tensors, bool persistent) {
@@ -127,10 +128,10 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
     model.in_place.add(list);
     model.tasks.push_back(
         {.kind = task.kind, .recomputable = task.kind == TaskKind::forward && context.graph.tasks[id].may_run_again});
-    for (const TensorId changed : task.updates) model.tensors[static_cast<size_t>(changed.value)].changed = true;
-    for (const TensorId saved : task.remembers) model.tensors[static_cast<size_t>(saved.value)].saved = true;
+    for (const TensorId changed : task.updates) model.tensors[at(changed.value)].changed = true;
+    for (const TensorId saved : task.remembers) model.tensors[at(saved.value)].saved = true;
     for (const TensorId written : task.writes) {
-      ModelTensor& tensor = model.tensors[static_cast<size_t>(written.value)];
+      ModelTensor& tensor = model.tensors[at(written.value)];
       tensor.producer = id.value;
       tensor.recomputable = model.tasks.back().recomputable;
     }
@@ -169,62 +170,53 @@ void find_update_predecessors(Model& model, const Plan& plan) {
 }
 
 bool made_forward(const Model& model, const ModelTensor& tensor) {
-  return tensor.input() || (tensor.producer >= 0 && is_forward(model.tasks[static_cast<size_t>(tensor.producer)].kind));
+  return tensor.input() || (tensor.producer >= 0 && is_forward(model.tasks[at(tensor.producer)].kind));
 }
 
 // For a tensor made in the forward, the gap lies between forward and backward. For a gradient, it is the longest
 // interval between two accesses.
 void find_gaps(Model& model) {
   std::vector<int32_t> last(model.tensors.size(), -1);
-  for (int32_t at = 0; at < static_cast<int32_t>(model.order.size()); ++at) {
-    const Op& op = model.order[static_cast<size_t>(at)];
+  for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position) {
+    const Op& op = model.order[at(position)];
     const auto touch = [&](int32_t id, bool backward) {
-      ModelTensor& tensor = model.tensors[static_cast<size_t>(id)];
-      if (!made_forward(model, tensor)) {
-        const int32_t before = last[static_cast<size_t>(id)];
-        const int32_t longest = tensor.gap_end == kNever ? kNear : tensor.gap_end - tensor.gap_begin;
-        if (before >= 0 && at - before > longest) {
-          tensor.gap_begin = before;
-          tensor.gap_end = at;
-        }
-        last[static_cast<size_t>(id)] = at;
-        return;
-      }
-      if (tensor.gap_end != kNever) return;
-      if (backward) {
-        tensor.gap_begin = last[static_cast<size_t>(id)];
-        tensor.gap_end = at;
-      }
-      last[static_cast<size_t>(id)] = at;
+      ModelTensor& tensor = model.tensors[at(id)];
+      const int32_t before = std::exchange(last[at(id)], position);
+      const int32_t longest = tensor.gap_end == kNever ? kNear : tensor.gap_end - tensor.gap_begin;
+      const bool is_gap = made_forward(model, tensor) ? backward && tensor.gap_end == kNever
+                                                      : before >= 0 && position - before > longest;
+      if (!is_gap) return;
+      tensor.gap_begin = before;
+      tensor.gap_end = position;
     };
     if (op.kind != StepKind::compute) {
       touch(op.id, false);
       continue;
     }
-    model.tasks[static_cast<size_t>(op.id)].position = at;
-    const bool backward = !is_forward(model.tasks[static_cast<size_t>(op.id)].kind);
-    for (const int32_t id : model.reads[op.id]) touch(id, backward);
-    for (const int32_t id : model.updates[op.id]) touch(id, backward);
-    for (const int32_t id : model.writes[op.id]) touch(id, backward);
+    model.tasks[at(op.id)].position = position;
+    const bool backward = !is_forward(model.tasks[at(op.id)].kind);
+    for (const Lists* lists : {&model.reads, &model.updates, &model.writes})
+      for (const int32_t id : (*lists)[op.id]) touch(id, backward);
   }
-  std::vector<std::vector<int32_t>> at(model.order.size());
+  std::vector<std::vector<int32_t>> begins(model.order.size());
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
-    ModelTensor& tensor = model.tensors[static_cast<size_t>(id)];
+    ModelTensor& tensor = model.tensors[at(id)];
     if (tensor.changed) continue;
     const bool forward = made_forward(model, tensor);
-    if (forward && tensor.gap_end == kNever) tensor.gap_begin = last[static_cast<size_t>(id)];
+    if (forward && tensor.gap_end == kNever) tensor.gap_begin = last[at(id)];
     tensor.movable = !tensor.persistent() && !tensor.kept && !tensor.saved && tensor.gap_begin >= 0;
-    if (tensor.movable) at[static_cast<size_t>(tensor.gap_begin)].push_back(id);
+    if (tensor.movable) begins[at(tensor.gap_begin)].push_back(id);
   }
-  for (const std::vector<int32_t>& tensors : at) model.gaps_at.add(tensors);
+  for (const std::vector<int32_t>& tensors : begins) model.gaps_at.add(tensors);
 }
 
-void find_reads(Model& model) {
+void find_uses(Model& model) {
   std::vector<std::vector<int32_t>> positions(model.tensors.size());
-  for (int32_t at = 0; at < static_cast<int32_t>(model.order.size()); ++at)
-    if (const Op& op = model.order[static_cast<size_t>(at)]; op.kind == StepKind::compute)
-      for (const int32_t id : model.reads[op.id]) positions[static_cast<size_t>(id)].push_back(at);
-  for (const std::vector<int32_t>& of_tensor : positions) model.read_at.add(of_tensor);
+  for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position)
+    if (const Op& op = model.order[at(position)]; op.kind == StepKind::compute)
+      for (const Lists* lists : {&model.reads, &model.updates})
+        for (const int32_t id : (*lists)[op.id]) positions[at(id)].push_back(position);
+  for (const std::vector<int32_t>& of_tensor : positions) model.used_at.add(of_tensor);
 }
 
 void find_reductions(Model& model, const Plan& plan, const Context& context) {
@@ -241,12 +233,12 @@ void find_reductions(Model& model, const Plan& plan, const Context& context) {
       const int64_t bytes = bytes_of(plan, bucket.tensors);
       const bool gradients = plan.tensors[bucket.tensors.front()].kind == TensorKind::weight_gradient;
       model.reductions.push_back({reduction_seconds(context.links.ranks, plan.ranks, bytes), bytes, !gradients});
-      behind[static_cast<size_t>(bucket.last.value)].push_back(number);
+      behind[at(bucket.last.value)].push_back(number);
       for (const TensorId tensor : bucket.tensors) sum[tensor] = number;
     }
     for (const TaskId id : ids_of(plan.tasks)) {
       if (plan.tasks[id].kind != TaskKind::update) continue;
-      int32_t& last = model.waits_for[static_cast<size_t>(id.value)];
+      int32_t& last = model.waits_for[at(id.value)];
       for (const auto* touched : {&plan.tasks[id].reads, &plan.tasks[id].updates})
         for (const TensorId tensor : *touched) last = std::max(last, sum[tensor]);
     }
@@ -273,14 +265,24 @@ void Touched::add(std::span<const int32_t> reads, std::span<const int32_t> updat
   bounds.end = static_cast<int32_t>(items_.size());
 }
 
+Op as_op(const Step& step) {
+  return {step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind, step.recompute};
+}
+
+Step as_step(const Op& op) {
+  Step step{.stream = stream_of(op.kind), .kind = op.kind, .recompute = op.again};
+  if (op.kind == StepKind::compute) step.task = TaskId(op.id);
+  else step.tensor = TensorId(op.id);
+  return step;
+}
+
 Model make_model(const Plan& plan, const Context& context) {
   Model model;
   model.rounds = plan.rounds;
   model.last_share = static_cast<double>(plan.last_sub_batch) / static_cast<double>(plan.sub_batch);
   model.links = context.links;
   model.in_place_allowed = context.policy.in_place;
-  for (const Step& step : plan.steps)
-    model.order.push_back({step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind});
+  for (const Step& step : plan.steps) model.order.push_back(as_op(step));
   copy_facts(model, plan, context);
   find_host_residents(model, plan, context);
   for (int32_t task = 0; task < static_cast<int32_t>(model.tasks.size()); ++task) {
@@ -290,7 +292,7 @@ Model make_model(const Plan& plan, const Context& context) {
   find_update_predecessors(model, plan);
   find_reductions(model, plan, context);
   find_gaps(model);
-  find_reads(model);
+  find_uses(model);
   return model;
 }
 
@@ -305,33 +307,19 @@ bool accesses(const Model& model, const Op& op, int32_t tensor) {
 void put_steps(Plan& plan, const Program& program) {
   plan.steps = {};
   plan.steps.reserve(program.trace.size());
+  const auto resides_on_host = [&](TensorId id) {
+    PlanTensor& tensor = plan.tensors[id];
+    if (std::exchange(tensor.persistent, false)) tensor.home_offset = 0;  // passes/host_pool.h assigns the offset
+  };
   for (const Op& op : program.trace) {
-    switch (op.kind) {
-      case StepKind::compute:
-        plan.steps.push_back(
-            {.stream = StreamKind::compute, .kind = op.kind, .task = TaskId(op.id), .recompute = op.again});
-        break;
-      case StepKind::offload:
-        plan.steps.push_back({.stream = StreamKind::d2h, .kind = op.kind, .tensor = TensorId(op.id)});
-        break;
-      case StepKind::prefetch:
-      case StepKind::load: {
-        PlanTensor& tensor = plan.tensors[TensorId(op.id)];
-        if (std::exchange(tensor.persistent, false)) tensor.home_offset = 0;  // passes/host_pool.h assigns the offset
-        plan.steps.push_back({.stream = StreamKind::h2d, .kind = op.kind, .tensor = TensorId(op.id)});
-        break;
-      }
-      case StepKind::reduce: break;  // inserted by a later pass
-    }
+    plan.steps.push_back(as_step(op));
+    if (op.kind == StepKind::prefetch || op.kind == StepKind::load) resides_on_host(TensorId(op.id));
   }
   for (size_t step = 0; step < program.waits.size(); ++step)
     for (const int32_t earlier : program.waits[step])
       plan.steps[StepId(static_cast<int64_t>(step))].waits.push_back(StepId(earlier));
-  for (const PlanTensor& tensor : plan.tensors) {
-    if (!tensor.slice_of.valid()) continue;
-    PlanTensor& whole = plan.tensors[tensor.slice_of];
-    if (std::exchange(whole.persistent, false)) whole.home_offset = 0;
-  }
+  for (const PlanTensor& tensor : plan.tensors)
+    if (tensor.slice_of.valid()) resides_on_host(tensor.slice_of);
 }
 
 }  // namespace plimsoll::schedule

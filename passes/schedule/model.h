@@ -32,6 +32,9 @@ struct Op {
 };
 using Trace = std::vector<Op>;
 
+Op as_op(const Step& step);
+Step as_step(const Op& op);
+
 // A schedule, as a policy decides it.
 struct Program {
   Trace trace = {};
@@ -103,6 +106,7 @@ struct ModelTensor {
   int32_t gap_begin = -1, gap_end = kNever;
 
   bool input() const { return role == Role::input; }
+  StepKind fetch() const { return input() ? StepKind::load : StepKind::prefetch; }  // the step that brings it back
   bool persistent() const { return role >= Role::on_device; }
   bool host_resident() const { return role >= Role::weight && role <= Role::sliced; }
   bool adds_up() const { return role == Role::gradient_sum; }
@@ -153,7 +157,7 @@ struct Model {
   Lists update_after;
   std::vector<int32_t> early_updates;  // tasks with an entry in update_after
   Lists gaps_at;                     // of each position in `order`: tensors whose gap begins there
-  Lists read_at;                     // of each tensor: positions in `order` of the tasks that read it
+  Lists used_at;                     // of each tensor: positions in `order` of the tasks that read or update it
   int64_t persistent_bytes = 0;
   int64_t rounds = 1;
   double last_share = 1;             // samples of the last round divided by those of the others
@@ -173,6 +177,14 @@ struct Model {
   // Of a copy on the slower of both links.
   double copy_seconds(int64_t bytes) const {
     return static_cast<double>(bytes) / std::min(links.d2h_bytes_per_second, links.h2d_bytes_per_second);
+  }
+  double copy_seconds(const ModelTensor& tensor, double bytes_per_second) const {
+    return links.latency_seconds + static_cast<double>(tensor.copy_bytes) / bytes_per_second;
+  }
+  // Position in `order` of the first task after `position` that reads or updates the tensor; kNever: none does.
+  int32_t next_use(int32_t tensor, int32_t position) const {
+    const auto next = std::ranges::upper_bound(used_at[tensor], position);
+    return next == used_at[tensor].end() ? kNever : *next;
   }
   double seconds_again(int32_t task) const { return algorithms_of(task, true).front().seconds; }  // fastest algorithm
 };

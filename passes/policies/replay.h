@@ -1,0 +1,32 @@
+// What the policies share that replay a memory pool step by step.
+#pragma once
+
+#include <algorithm>
+
+#include "passes/analysis/liveness.h"
+#include "passes/policy.h"
+#include "passes/pool/list_pool.h"
+#include "passes/schedule/model.h"
+
+namespace plimsoll {
+
+// The bytes of the pool: what persistent tensors leave of the limit.
+inline int64_t pool_capacity(const ScheduleRequest& request) {
+  if (request.live_limit == kNoLimit) return pool::kUnbounded;
+  return std::max<int64_t>(request.live_limit - request.model.persistent_bytes, 0);
+}
+
+// Calls body(read, written) for each pair of the task at `position` in the order where the written tensor may take over
+// the block of the read one, by the rule of analysis/liveness.h.
+template <class Body>
+void for_each_takeover(const schedule::Model& model, int32_t position, Body body) {
+  const std::span<const int32_t> pairs = model.in_place[model.order[schedule::at(position)].id];
+  for (size_t i = 0; i < pairs.size() && model.in_place_allowed; i += 2) {
+    const schedule::ModelTensor &read = model.tensors[schedule::at(pairs[i])],
+                                &written = model.tensors[schedule::at(pairs[i + 1])];
+    if (read.kept || model.next_use(pairs[i], position) != schedule::kNever) continue;
+    if (may_take_over(read.copy_bytes, written.copy_bytes)) body(pairs[i], pairs[i + 1]);
+  }
+}
+
+}  // namespace plimsoll
