@@ -11,7 +11,7 @@ namespace plimsoll::placement {
 namespace {
 
 constexpr std::array<std::string_view, 5> kColumns = {"id", "lower", "upper", "size", "offset"};
-constexpr size_t kId = 0, kLower = 1, kUpper = 2, kSize = 3, kOffset = 4;
+constexpr size_t kId = 0, kLower = 1, kUpper = 2, kSize = 3;
 
 std::string_view trimmed(std::string_view text) {
   const char* const blank = " \t\r";
@@ -54,9 +54,8 @@ Result<std::vector<size_t>> parse_header(std::string_view line, size_t number) {
 
 }  // namespace
 
-Result<Instance> parse_csv(std::string_view text) {
-  Instance instance;
-  std::vector<int64_t> offsets;
+Result<Problem> parse_csv(std::string_view text) {
+  Problem problem;
   std::vector<size_t> columns;
   std::set<std::string_view> ids;
   for (size_t number = 1; !text.empty(); ++number) {
@@ -72,7 +71,7 @@ Result<Instance> parse_csv(std::string_view text) {
     if (fields.size() != columns.size())
       return refuse(number, fmt::format("{} fields, but the header has {}", fields.size(), columns.size()));
     std::array<int64_t, kColumns.size()> numbers = {};
-    Buffer buffer;
+    Buffer& buffer = problem.buffers.emplace_back();
     for (size_t i = 0; i < fields.size(); ++i) {
       if (columns[i] == kId) {
         buffer.id = fields[i];
@@ -87,13 +86,10 @@ Result<Instance> parse_csv(std::string_view text) {
     buffer.lower = numbers[kLower];
     buffer.upper = numbers[kUpper];
     buffer.size = numbers[kSize];
-    instance.problem.buffers.push_back(std::move(buffer));
-    offsets.push_back(numbers[kOffset]);
   }
   if (columns.empty()) return refuse(1, "the file is empty; a header is id,lower,upper,size[,offset]");
-  if (std::find(columns.begin(), columns.end(), kOffset) != columns.end()) instance.offsets = std::move(offsets);
-  PLIMSOLL_TRY(check(instance.problem));
-  return instance;
+  PLIMSOLL_TRY(check(problem));
+  return problem;
 }
 
 std::string to_csv(const Problem& problem, const Solution& solution) {

@@ -167,10 +167,10 @@ TEST_CASE("the challenging problems of minimalloc") {
                                                                   {"J", 1054720},
                                                                   {"K", 1048576}}));
   CAPTURE(name);
-  const Result<Instance> instance = parse_csv(content(name));
-  REQUIRE(instance.ok());
-  const Solution solution = solve(instance->problem);
-  CHECK(validate(instance->problem, solution).ok());
+  const Result<Problem> problem = parse_csv(content(name));
+  REQUIRE(problem.ok());
+  const Solution solution = solve(*problem);
+  CHECK(validate(*problem, solution).ok());
   CHECK(solution.height <= height);
 }
 
@@ -178,11 +178,11 @@ TEST_CASE("the challenging problems of minimalloc") {
 TEST_CASE("at their capacity the search solves all eleven, in half a million placements") {
   const std::string name = GENERATE("A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K");
   CAPTURE(name);
-  const Result<Instance> instance = parse_csv(content(name));
-  REQUIRE(instance.ok());
+  const Result<Problem> problem = parse_csv(content(name));
+  REQUIRE(problem.ok());
   const Solution solution =
-      solve(instance->problem, Method::best_of, {.scans = 0, .nodes = 500'000, .capacity = 1048576});
-  CHECK(validate(instance->problem, solution).ok());
+      solve(*problem, Method::best_of, {.scans = 0, .nodes = 500'000, .capacity = 1048576});
+  CHECK(validate(*problem, solution).ok());
   CHECK(solution.height <= 1048576);
 }
 
@@ -268,16 +268,15 @@ TEST_CASE("what plans make of a budget is placed near its live bytes, and never 
 }
 
 TEST_CASE("a file is read, solved and written") {
-  const Result<Instance> instance = parse_csv("size,id,upper,lower\r\n4,a,2,0\r\n\r\n4, b ,3,1\n");
-  REQUIRE(instance.ok());
-  CHECK(!instance->offsets);
-  CHECK(instance->problem.buffers[1].id == "b");
-  const Solution solution = solve(instance->problem);
-  const std::string text = to_csv(instance->problem, solution);
-  const Result<Instance> again = parse_csv(text);
+  const Result<Problem> problem = parse_csv("size,id,upper,lower\r\n4,a,2,0\r\n\r\n4, b ,3,1\n");
+  REQUIRE(problem.ok());
+  CHECK(problem->buffers[1].id == "b");
+  const Solution solution = solve(*problem);
+  const std::string text = to_csv(*problem, solution);
+  CHECK(text == "id,lower,upper,size,offset\na,0,2,4,0\nb,1,3,4,4\n");
+  const Result<Problem> again = parse_csv(text);
   REQUIRE(again.ok());
-  CHECK(again->offsets == solution.offsets);
-  CHECK(to_csv(again->problem, {*again->offsets, solution.height}) == text);
+  CHECK(to_csv(*again, solution) == text);
 }
 
 TEST_CASE("a bad file is refused with the line") {
@@ -297,10 +296,10 @@ TEST_CASE("a bad file is refused with the line") {
       {"id,lower,upper,size\na,0,1,4611686018427387904\nb,0,1,1\n",
        "the sizes up to buffer b sum to more than 2^62 bytes"},
   }));
-  const Result<Instance> instance = parse_csv(text);
-  REQUIRE(!instance.ok());
-  CHECK(instance.error().code == ExitCode::unreadable_input);
-  CHECK(instance.error().message == message);
+  const Result<Problem> problem = parse_csv(text);
+  REQUIRE(!problem.ok());
+  CHECK(problem.error().code == ExitCode::unreadable_input);
+  CHECK(problem.error().message == message);
 }
 
 }  // namespace

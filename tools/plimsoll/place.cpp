@@ -31,9 +31,9 @@ class PlaceCommand final : public Command {
       capacity = size.bytes;
     }
     PLIMSOLL_ASSIGN(const std::string text, read_file(csv_));
-    Result<placement::Instance> instance = placement::parse_csv(text);
-    if (!instance.ok()) return Error{instance.error().code, csv_ + ": " + instance.error().message};
-    const placement::Problem& problem = instance->problem;
+    const Result<placement::Problem> read = placement::parse_csv(text);
+    if (!read.ok()) return Error{read.error().code, csv_ + ": " + read.error().message};
+    const placement::Problem& problem = *read;
     placement::Effort effort = quick_ ? placement::kQuick : placement::kThorough;
     effort.capacity = capacity;
     const placement::Solution solution = placement::solve(problem, placement::Method::best_of, effort);

@@ -99,9 +99,9 @@ int run(int argc, char** argv) {
       if (!plan.ok()) return fmt::print(stderr, "{}: {}\n", name, plan.error().message), 1;
       measure(label, problem_of(*plan), capacity, thorough);
     } else {
-      const Result<Instance> instance = parse_csv(text.str());
-      if (!instance.ok()) return fmt::print(stderr, "{}: {}\n", name, instance.error().message), 1;
-      measure(label, instance->problem, capacity, thorough);
+      const Result<Problem> problem = parse_csv(text.str());
+      if (!problem.ok()) return fmt::print(stderr, "{}: {}\n", name, problem.error().message), 1;
+      measure(label, *problem, capacity, thorough);
     }
   }
   if (argc > 1) return 0;
