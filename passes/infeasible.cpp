@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
@@ -75,8 +76,7 @@ Error explain_infeasible(const Plan& minimum, const TaskGraph& graph, const Poli
   for (const Residency& residency : minimum.residencies)
     if (!policy.share_memory || (residency.first_step <= peak.value && peak.value <= residency.last_step))
       live.push_back(&residency);
-  std::stable_sort(live.begin(), live.end(),
-                   [](const Residency* a, const Residency* b) { return a->bytes > b->bytes; });
+  std::ranges::stable_sort(live, std::ranges::greater(), &Residency::bytes);
   int64_t rest = 0;
   for (size_t i = 0; i < live.size(); ++i) {
     const PlanTensor& tensor = minimum.tensors[live[i]->tensor];
@@ -120,11 +120,10 @@ Error host_budget_too_small(const Planning& planning, const Found& minimum, int6
 
 std::string way_out_by_rounds(const Planning& planning, const Found& in_rounds) {
   const IdVector<TaskId, Task>& tasks = planning.variants.graph().tasks;
-  const auto mixes = [](const Task& task) { return task.mixes_samples; };
   return fmt::format(
       "--batch-norm split fits from {} ({} bytes), but changes the result of training: {} then computes over "
       "as few as {}",
-      format_bytes(in_rounds.arena()), in_rounds.arena(), std::find_if(tasks.begin(), tasks.end(), mixes)->layer,
+      format_bytes(in_rounds.arena()), in_rounds.arena(), std::ranges::find(tasks, true, &Task::mixes_samples)->layer,
       counted(in_rounds.candidate->sub_batch, "sample"));
 }
 

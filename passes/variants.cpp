@@ -34,12 +34,11 @@ Variants::Variants(TaskGraph graph, Costs& costs, int64_t batch)
 Variants::~Variants() = default;
 
 bool Variants::mixes_samples() const {
-  return std::any_of(graph_.tasks.begin(), graph_.tasks.end(), [](const Task& task) { return task.mixes_samples; });
+  return std::ranges::any_of(graph_.tasks, &Task::mixes_samples);
 }
 
 const Task* Variants::of_whole_batch() const {
-  const auto found =
-      std::find_if(graph_.tasks.begin(), graph_.tasks.end(), [](const Task& task) { return task.whole_batch; });
+  const auto found = std::ranges::find(graph_.tasks, true, &Task::whole_batch);
   return found == graph_.tasks.end() ? nullptr : &*found;
 }
 

@@ -8,8 +8,7 @@ namespace plimsoll {
 namespace {
 
 const AlgorithmCost* find(std::span<const AlgorithmCost> algorithms, const std::string& name) {
-  const auto found = std::find_if(algorithms.begin(), algorithms.end(),
-                                  [&](const AlgorithmCost& algorithm) { return algorithm.name == name; });
+  const auto found = std::ranges::find(algorithms, name, &AlgorithmCost::name);
   return found == algorithms.end() ? nullptr : &*found;
 }
 
@@ -39,7 +38,7 @@ Result<std::vector<Choice>> choices_of(const Task& task, const Costs& costs, int
         ExitCode::environment,
         fmt::format("{}: no algorithm supports both {} and {} samples; choose a sub-batch that divides the batch",
                     task.name, sub_batch, last_sub_batch)};
-  std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
+  std::ranges::stable_sort(all, {}, &Choice::seconds);
   std::vector<Choice> worthwhile;
   for (Choice& choice : all)
     if (worthwhile.empty() || choice.workspace_bytes < worthwhile.back().workspace_bytes)

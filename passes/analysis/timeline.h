@@ -38,10 +38,7 @@ template <class Body>
 void for_each_round(const Plan& plan, Body&& body) {
   if (plan.rounds == 1) return body(Round::only, int64_t{1});
   // Otherwise it equals the middle rounds.
-  const int64_t first = std::any_of(plan.steps.begin(), plan.steps.end(),
-                                    [](const Step& step) { return step.rounds == CopyRounds::all_but_first; })
-                            ? 1
-                            : 0;
+  const int64_t first = std::ranges::count(plan.steps, CopyRounds::all_but_first, &Step::rounds) > 0 ? 1 : 0;
   if (first > 0) body(Round::first, first);
   if (plan.rounds - 1 > first) body(Round::middle, plan.rounds - 1 - first);
   body(Round::last, int64_t{1});

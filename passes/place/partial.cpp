@@ -258,9 +258,7 @@ void Partial::split(Range range, Span where, std::vector<Part>& parts) {
   for (const uint32_t item : merged_) pool_[part_of(item).range.end++] = item;
   const auto from = parts.begin() + static_cast<std::ptrdiff_t>(first);
   parts.erase(std::remove_if(from, parts.end(), [](const Part& part) { return part.range.empty(); }), parts.end());
-  std::stable_sort(parts.begin() + static_cast<std::ptrdiff_t>(first), parts.end(), [](const Part& a, const Part& b) {
-    return a.range.end - a.range.begin < b.range.end - b.range.begin;
-  });
+  std::ranges::stable_sort(from, parts.end(), {}, [](const Part& part) { return part.range.end - part.range.begin; });
 }
 
 }  // namespace plimsoll::placement

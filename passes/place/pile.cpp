@@ -38,29 +38,22 @@ int64_t Pile::find(int32_t lower, int32_t upper, int64_t size, Gap gap) const {
 }
 
 void Pile::insert(const Entry& entry) {
-  const auto after =
-      std::upper_bound(chunks_.begin(), chunks_.end(), entry.offset,
-                       [](int64_t offset, const Chunk& chunk) { return offset < chunk.entries.front().offset; });
+  const auto begin_of = [](const Chunk& chunk) { return chunk.entries.front().offset; };
+  const auto after = std::ranges::upper_bound(chunks_, entry.offset, {}, begin_of);
   if (chunks_.empty()) {
     chunks_.push_back({{entry}, entry.lower, entry.upper});
     return;
   }
   const auto chunk = after == chunks_.begin() ? after : std::prev(after);
-  const auto place = std::upper_bound(chunk->entries.begin(), chunk->entries.end(), entry.offset,
-                                      [](int64_t offset, const Entry& other) { return offset < other.offset; });
-  chunk->entries.insert(place, entry);
+  chunk->entries.insert(std::ranges::upper_bound(chunk->entries, entry.offset, {}, &Entry::offset), entry);
   chunk->lower = std::min(chunk->lower, entry.lower);
   chunk->upper = std::max(chunk->upper, entry.upper);
   if (chunk->entries.size() < 2 * kChunk) return;
 
   const auto make = [](std::vector<Entry> entries) {
-    Chunk half{{}, entries.front().lower, entries.front().upper};
-    half.entries = std::move(entries);
-    for (const Entry& each : half.entries) {
-      half.lower = std::min(half.lower, each.lower);
-      half.upper = std::max(half.upper, each.upper);
-    }
-    return half;
+    const int32_t lower = std::ranges::min(entries, {}, &Entry::lower).lower,
+                  upper = std::ranges::max(entries, {}, &Entry::upper).upper;
+    return Chunk{std::move(entries), lower, upper};
   };
   const auto middle = chunk->entries.begin() + kChunk;
   Chunk high = make({middle, chunk->entries.end()}), low = make({chunk->entries.begin(), middle});

@@ -15,9 +15,7 @@ std::vector<Event> events_of(const Problem& problem) {
     events.push_back({problem.buffers[i].lower, true, i});
     events.push_back({problem.buffers[i].upper, false, i});
   }
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    return std::tie(a.time, a.begins, a.buffer) < std::tie(b.time, b.begins, b.buffer);
-  });
+  std::ranges::sort(events);
   return events;
 }
 

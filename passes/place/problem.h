@@ -11,6 +11,7 @@
 //         0 +-----------+
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ struct Event {
   int64_t time;
   bool begins;
   size_t buffer;
+  friend auto operator<=>(const Event&, const Event&) = default;
 };
 std::vector<Event> events_of(const Problem& problem);
 

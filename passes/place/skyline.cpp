@@ -20,8 +20,7 @@ Skyline::Skyline(const Compact& problem)
       first_at_(static_cast<size_t>(problem.times) + 1, static_cast<uint32_t>(problem.items.size())),
       stretches_(static_cast<size_t>(problem.times)) {
   std::iota(places_.begin(), places_.end(), 0);
-  std::stable_sort(places_.begin(), places_.end(),
-                   [&](uint32_t a, uint32_t b) { return problem.items[a].lower < problem.items[b].lower; });
+  std::ranges::stable_sort(places_, {}, [&](uint32_t i) { return problem.items[i].lower; });
   for (uint32_t place = 0; place < places_.size(); ++place) place_of_[places_[place]] = place;
   for (uint32_t place = static_cast<uint32_t>(places_.size()); place-- > 0;)
     first_at_[static_cast<size_t>(problem.items[places_[place]].lower)] = place;

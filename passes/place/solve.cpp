@@ -1,6 +1,7 @@
 #include "passes/place/solve.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -19,8 +20,7 @@ template <class Key>
 Order sorted(const Compact& problem, Key key) {
   Order order(problem.items.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return key(problem.items[a]) > key(problem.items[b]); });
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](uint32_t i) { return key(problem.items[i]); });
   return order;
 }
 

@@ -180,8 +180,6 @@ class DymemReplay {
     return algorithms.back();
   }
 
-  bool is_expensive(int32_t task) const { return expensive_[at(task)]; }
-
   // Algorithm 2.
   void prefetch() {
     const int32_t end = static_cast<int32_t>(std::min(model_.order.size(), at(position_) + 1 + kWindow));
@@ -203,7 +201,7 @@ class DymemReplay {
         if (!offset) return;
         bring(id, *offset, where);
       }
-      if (is_expensive(op.id) && task.layer != graph_.tasks[TaskId(model_.order[at(position_)].id)].layer) {
+      if (expensive_[at(op.id)] && task.layer != graph_.tasks[TaskId(model_.order[at(position_)].id)].layer) {
         found = true;
         layer = task.layer;
       }

@@ -52,10 +52,7 @@ class SuperNeuronsLayers {
   bool computes_much(TaskId id, int64_t samples) const {
     const Task& task = graph_.tasks[id];
     if (task.kind != TaskKind::forward) return false;
-    int64_t bytes = 0;
-    for (const auto* list : {&model_.reads, &model_.writes})
-      for (const int32_t tensor : (*list)[id.value]) bytes += model_.tensors[at(tensor)].copy_bytes;
-    return task.flops.at(samples) >= 2 * bytes;
+    return task.flops.at(samples) >= 2 * (bytes_of(model_.reads[id.value]) + bytes_of(model_.writes[id.value]));
   }
 
   void find_checkpoints() {
@@ -72,10 +69,9 @@ class SuperNeuronsLayers {
     }
   }
   bool makes_checkpoints(int32_t task) const {
-    const auto activations = std::count_if(model_.writes[task].begin(), model_.writes[task].end(), [&](int32_t id) {
-      return graph_.tensors[TensorId(id)].kind == TensorKind::activation;
-    });
-    return is_heavy(task) || model_.reads[task].size() > 1 || activations > 1;
+    const auto kind = [&](int32_t id) { return graph_.tensors[TensorId(id)].kind; };
+    return is_heavy(task) || model_.reads[task].size() > 1 ||
+           std::ranges::count(model_.writes[task], TensorKind::activation, kind) > 1;
   }
 
   // The consecutive cheap tasks after a checkpoint, up to the last one whose output a backward task reads.
@@ -88,8 +84,7 @@ class SuperNeuronsLayers {
     for (const Op& op : model_.order) {
       if (op.kind != StepKind::compute || model_.tasks[at(op.id)].kind != TaskKind::forward) continue;
       const auto writes = model_.writes[op.id];
-      if (writes.empty() || std::any_of(writes.begin(), writes.end(), [&](int32_t id) { return is_checkpoint(id); }))
-        continue;
+      if (writes.empty() || std::ranges::any_of(writes, [&](int32_t id) { return is_checkpoint(id); })) continue;
       for (const int32_t read : model_.reads[op.id])
         if (!is_checkpoint(read)) segment_[at(op.id)] = segment_[at(model_.tensors[at(read)].producer)];
       if (segment_[at(op.id)] == kNone) {
@@ -123,7 +118,8 @@ class SuperNeuronsLayers {
       costly_.push_back(segment.last != kNone && segment.outputs + bytes_of(touched[layer(segment.last)]) > most);
     }
   }
-  int64_t bytes_of(const std::set<int32_t>& tensors) const {
+  template <class Tensors>
+  int64_t bytes_of(const Tensors& tensors) const {
     int64_t bytes = 0;
     for (const int32_t id : tensors) bytes += model_.tensors[at(id)].copy_bytes;
     return bytes;
@@ -147,9 +143,7 @@ std::vector<int32_t> least_recently_used(const Model& model, const SuperNeuronsL
     if (strategy == Strategy::offload && !layers.is_checkpoint(id)) continue;
     list.push_back(id);
   }
-  std::stable_sort(list.begin(), list.end(), [&](int32_t a, int32_t b) {
-    return model.tensors[at(a)].gap_begin < model.tensors[at(b)].gap_begin;
-  });
+  std::ranges::stable_sort(list, {}, [&](int32_t id) { return model.tensors[at(id)].gap_begin; });
   return list;
 }
 

@@ -66,8 +66,7 @@ VdnnLayers find_layers(const Model& model, const TaskGraph& graph) {
 }
 
 void choose_kinds(std::vector<Layer>& layers, Offload offload) {
-  const bool maps =
-      std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.heavy && layer.over_maps; });
+  const bool maps = std::ranges::any_of(layers, [](const Layer& layer) { return layer.heavy && layer.over_maps; });
   size_t last_conv = 0;
   for (size_t i = 0; i < layers.size(); ++i) {
     layers[i].conv = layers[i].heavy && (layers[i].over_maps || !maps);
@@ -155,8 +154,7 @@ class Writer {
   void offload(int32_t layer, int32_t task) {
     const auto reads = model_.reads[task];
     for (const int32_t id : layers_.list[at(layer)].x) {
-      if (left_[at(id)] || model_.tensors[at(id)].input() || std::find(reads.begin(), reads.end(), id) == reads.end())
-        continue;
+      if (left_[at(id)] || model_.tensors[at(id)].input() || std::ranges::count(reads, id) == 0) continue;
       left_[at(id)] = true;
       emit({id, StepKind::offload}, after_last_task());
       copies_.push_back(last_step());

@@ -83,10 +83,8 @@ void CopyMover::hasten_fetches(const Trace& trace, const TraceFacts& facts, int6
 }
 
 void CopyMover::merge(const Trace& trace) {
-  const auto by_position = [](const Copy& a, const Copy& b) { return a.position < b.position; };
   for (std::vector<Copy>* copies : {&offloads_, &fetches_})
-    if (!std::is_sorted(copies->begin(), copies->end(), by_position))
-      std::stable_sort(copies->begin(), copies->end(), by_position);
+    if (!std::ranges::is_sorted(*copies, {}, &Copy::position)) std::ranges::stable_sort(*copies, {}, &Copy::position);
   const auto steps = static_cast<int32_t>(trace.size());
   moved_.clear();
   moved_.reserve(trace.size());

@@ -94,8 +94,7 @@ int64_t Levels::at(int32_t step) const {
 }
 
 int32_t Levels::highest() const {
-  const auto group = std::max_element(groups_.begin(), groups_.end(),
-                                      [](const Part& a, const Part& b) { return a.highest < b.highest; });
+  const auto group = std::ranges::max_element(groups_, {}, &Part::highest);
   int32_t step = static_cast<int32_t>(group - groups_.begin()) * kGroup;
   while (blocks_[schedule::at(step / kBlock)].highest + group->added != group->highest) step += kBlock;
   while (at(step) != group->highest) ++step;

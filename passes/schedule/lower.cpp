@@ -107,9 +107,7 @@ class ActivationLowering {
       for (const int32_t read : model_.reads[task])
         if (!resident(read)) stack_.push_back(read);
     }
-    std::sort(closure_.begin(), closure_.end(), [&](int32_t a, int32_t b) {
-      return model_.tasks[at(a)].position < model_.tasks[at(b)].position;
-    });
+    std::ranges::sort(closure_, {}, [&](int32_t task) { return model_.tasks[at(task)].position; });
     // Copies for a recomputation come right before it.
     for (const int32_t task : closure_) {
       wanted_[at(task)] = false;
@@ -134,10 +132,7 @@ class ActivationLowering {
 
   // Of the tensors made on the way, those of the lowest level stay; the task's own operands stay in any case.
   void settle(int32_t for_task) {
-    const auto own = [&](int32_t id) {
-      const auto reads = model_.reads[for_task];
-      return std::find(reads.begin(), reads.end(), id) != reads.end();
-    };
+    const auto own = [&](int32_t id) { return std::ranges::count(model_.reads[for_task], id) > 0; };
     Level lowest = kTransient;
     for (const int32_t id : fresh_)
       if (decision(id).kind == DecisionKind::recompute && (!own(id) || decision(id).level.kind >= Level::Kind::nested))
@@ -342,15 +337,13 @@ void fetch_gradients(const Model& model, std::span<const ResidenceDecision> deci
         stretch = {};
         copies.push_back({step, StepKind::prefetch, id});
       }
-      const auto updated = model.updated[op.id];
-      stretch = {step, stretch.added || !update, update,
-                 stretch.cleared || std::find(updated.begin(), updated.end(), id) != updated.end()};
+      const bool cleared = stretch.cleared || std::ranges::count(model.updated[op.id], id) > 0;
+      stretch = {step, stretch.added || !update, update, cleared};
     }
   }
   for (const int32_t id : model.all_host_residents) ends(id);
-  std::stable_sort(copies.begin(), copies.end(), [](const GradientCopy& a, const GradientCopy& b) {
-    return a.step != b.step ? a.step < b.step : a.kind == StepKind::prefetch && b.kind == StepKind::offload;
-  });
+  const auto place = [](const GradientCopy& copy) { return std::pair(copy.step, copy.kind == StepKind::offload); };
+  std::ranges::stable_sort(copies, {}, place);
   const Trace input = std::exchange(trace, {});
   trace.reserve(input.size() + copies.size());
   auto copy = copies.begin();
