@@ -305,6 +305,11 @@ bool accesses(const Model& model, const Op& op, int32_t tensor) {
 void put_steps(Plan& plan, const Program& program) {
   plan.steps = {};
   plan.steps.reserve(program.trace.size());
+  const auto leave_device = [&](TensorId tensor) {
+    if (!plan.tensors[tensor].persistent) return;
+    plan.tensors.edit(tensor).persistent = false;
+    plan.tensors.edit(tensor).home_offset = 0;  // passes/host_pool.h assigns the offset
+  };
   for (const Op& op : program.trace) {
     switch (op.kind) {
       case StepKind::compute:
@@ -316,8 +321,7 @@ void put_steps(Plan& plan, const Program& program) {
         break;
       case StepKind::prefetch:
       case StepKind::load: {
-        PlanTensor& tensor = plan.tensors[TensorId(op.id)];
-        if (std::exchange(tensor.persistent, false)) tensor.home_offset = 0;  // passes/host_pool.h assigns the offset
+        leave_device(TensorId(op.id));
         plan.steps.push_back({.stream = StreamKind::h2d, .kind = op.kind, .tensor = TensorId(op.id)});
         break;
       }
@@ -327,11 +331,8 @@ void put_steps(Plan& plan, const Program& program) {
   for (size_t step = 0; step < program.waits.size(); ++step)
     for (const int32_t earlier : program.waits[step])
       plan.steps[StepId(static_cast<int64_t>(step))].waits.push_back(StepId(earlier));
-  for (const PlanTensor& tensor : plan.tensors) {
-    if (!tensor.slice_of.valid()) continue;
-    PlanTensor& whole = plan.tensors[tensor.slice_of];
-    if (std::exchange(whole.persistent, false)) whole.home_offset = 0;
-  }
+  for (const TensorId id : ids_of(plan.tensors))
+    if (const TensorId whole = plan.tensors[id].slice_of; whole.valid()) leave_device(whole);
 }
 
 }  // namespace plimsoll::schedule
