@@ -1,6 +1,8 @@
 #include "passes/select_variant.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <queue>
@@ -30,6 +32,7 @@ class Selector {
     const bool late = limits_.search.passed();
     if (late && variants_.measures() && !alone) return bounded_ = false;
     searches_.clear();
+    idling_ = false;
     for (const int64_t size : sizes) {
       PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(size));
       const double ideal = ideal_seconds(*candidate);
@@ -134,8 +137,11 @@ class Selector {
     for (const search::State& state : stretch.states) {
       if (!state.outcome.fits(limits_.budget_bytes)) continue;
       next_.push({state.outcome.seconds, entry.variant, variant.found.size()});
+      promising_ = std::min(promising_.load(), state.outcome.seconds);
       variant.found.push_back(&state);
     }
+    if (limits_.idle && std::isfinite(promising_) && !std::exchange(idling_, true))
+      pool.add_idle([this](const std::stop_token&) { return limits_.idle(promising_); });
     if (stretch.below < 0) return {};
     next_.push({variant.search->bound_seconds(std::min(limits_.budget_bytes, stretch.below)), entry.variant, kSearch});
     ++variant.stretch;
@@ -167,6 +173,8 @@ class Selector {
   std::deque<VariantSearch> searches_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> next_;
   double bound_ = std::numeric_limits<double>::infinity();
+  std::atomic<double> promising_ = std::numeric_limits<double>::infinity();  // the least seconds of a schedule that fits
+  bool idling_ = false;
   bool bounded_ = true, host_budget_binds_ = false;
 };
 

@@ -11,6 +11,7 @@
 // order.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -68,6 +69,9 @@ struct SelectionLimits {
   int threads = 1;         // threads to search with (thread_pool.h); the result does not depend on it
   Deadline search = {};    // no schedule search starts after this
   Deadline deadline = {};  // no plan is made from a schedule after this
+  // Work for a thread that the search leaves idle. Called, on one thread at a time, with what the best plan will
+  // probably take, until it returns false. Null: none.
+  std::function<bool(double seconds)> idle = nullptr;
 };
 
 struct Selection {
