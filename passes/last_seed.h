@@ -1,6 +1,7 @@
 // The tensors and tasks of the plans of a task graph. Plans of one sub-batch share them.
 #pragma once
 
+#include <functional>
 #include <mutex>
 
 #include "compiler/ir/plan.h"
@@ -11,9 +12,8 @@ namespace plimsoll {
 // Keeps those of one sub-batch. Any thread may use it.
 class LastSeed {
  public:
-  // Calls add(plan), which makes the lists of an empty plan, if they are those of another graph or sub-batch.
-  template <class Add>
-  void put(Plan& plan, const TaskGraph& graph, Add add) {
+  // Calls `add`, which makes the lists of an empty plan, if they are those of another graph or sub-batch.
+  void put(Plan& plan, const TaskGraph& graph, const std::function<void(Plan& empty)>& add) {
     const std::lock_guard lock(mutex_);
     if (graph_ != &graph || samples_ != plan.rank_samples()) {
       add(plan);

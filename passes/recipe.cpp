@@ -229,7 +229,7 @@ Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::spa
     minimum = std::move(found);
     return {};
   };
-  for (const auto& [sub_batch, live_limit] : plans_of_minimum(sub_batches)) PLIMSOLL_TRY(look_at(sub_batch, live_limit));
+  for (const auto& [sub_batch, limit] : plans_of_minimum(sub_batches)) PLIMSOLL_TRY(look_at(sub_batch, limit));
   return minimum;
 }
 

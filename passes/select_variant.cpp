@@ -173,7 +173,8 @@ class Selector {
   std::deque<VariantSearch> searches_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> next_;
   double bound_ = std::numeric_limits<double>::infinity();
-  std::atomic<double> promising_ = std::numeric_limits<double>::infinity();  // the least seconds of a schedule that fits
+  // The least seconds of a schedule that fits.
+  std::atomic<double> promising_ = std::numeric_limits<double>::infinity();
   bool idling_ = false;
   bool bounded_ = true, host_budget_binds_ = false;
 };
@@ -181,14 +182,14 @@ class Selector {
 }  // namespace
 
 ScheduleSearch::ScheduleSearch(const Candidate& candidate, const schedule::Model& model, const Policy& policy,
-                               int effort, int64_t host_budget)
+                               int effort, int64_t host_budget, const ScheduleSearch* other)
     : candidate(candidate),
       policy(policy),
       model(model),
       bound_bytes(search::bound_bytes(model)),
       host_budget(host_budget),
       pool_limit(search::pool_limit_for(model, host_budget)),
-      schedules(model, {.effort = effort, .pool_limit = pool_limit}),
+      schedules(model, {.effort = effort, .pool_limit = pool_limit}, other ? &other->schedules : nullptr),
       bound_(model) {}
 
 double ScheduleSearch::bound_seconds(int64_t limit) {
@@ -200,12 +201,15 @@ Result<ScheduleSearch*> Searches::find(Variants& graph, int64_t sub_batch, const
                                        int64_t host_budget) {
   const std::tuple key(&graph, sub_batch, policy.order, effort, host_budget);
   PLIMSOLL_ASSIGN(const Candidate* candidate, graph.candidate(sub_batch));
+  const ScheduleSearch* other = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = found_.find(key); known != found_.end()) return known->second.get();
+    for (const auto& [with, search] : found_)
+      if (with == std::tuple(&graph, sub_batch, policy.order, std::get<int>(with), host_budget)) other = search.get();
   }
   PLIMSOLL_ASSIGN(const schedule::Model* model, graph.model(sub_batch, policy));
-  auto made = std::make_unique<ScheduleSearch>(*candidate, *model, policy, effort, host_budget);
+  auto made = std::make_unique<ScheduleSearch>(*candidate, *model, policy, effort, host_budget, other);
   const std::lock_guard lock(mutex_);
   return found_.try_emplace(key, std::move(made)).first->second.get();
 }

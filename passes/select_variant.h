@@ -28,8 +28,9 @@ class ScheduleSearch {
  public:
   // `candidate` and its model must outlive this. The host pool of every schedule takes at most about `host_budget`
   // bytes.
+  // `other`: null, or a search of the same with another effort.
   ScheduleSearch(const Candidate& candidate, const schedule::Model& model, const Policy& policy, int effort,
-                 int64_t host_budget = kNoLimit);
+                 int64_t host_budget = kNoLimit, const ScheduleSearch* other = nullptr);
   ScheduleSearch(const ScheduleSearch&) = delete;
 
   // Lower bound in seconds for every schedule of this sub-batch, in this order, within `limit` bytes (search/bound.h).
