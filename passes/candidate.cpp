@@ -39,7 +39,9 @@ Plan empty_plan(const Candidate& candidate) {
 }
 
 Context context_of(const Candidate& candidate, const Policy& policy, int64_t live_limit) {
-  return context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
+  Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
+  context.seed = candidate.seed.get();
+  return context;
 }
 
 Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t batch, int64_t sub_batch) {

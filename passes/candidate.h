@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "passes/context.h"
+#include "passes/last_seed.h"
 #include "passes/pipeline.h"
 #include "passes/policy.h"
 #include "passes/schedule/model.h"
@@ -18,6 +19,7 @@ struct Candidate {
   LinkRates links = {};
   int64_t batch = 0;      // samples per rank; so is sub_batch
   int64_t sub_batch = 0;
+  std::shared_ptr<LastSeed> seed = std::make_shared<LastSeed>();  // of its plans
   int64_t rounds() const { return (batch + sub_batch - 1) / sub_batch; }
   int64_t last_sub_batch() const { return batch - (rounds() - 1) * sub_batch; }
 };

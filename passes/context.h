@@ -10,6 +10,8 @@
 
 namespace plimsoll {
 
+class LastSeed;
+
 // Limits beyond which the caller has no use for a plan. A pass may stop as soon as it knows that the plan reaches one
 // of them.
 struct Ceiling {
@@ -27,6 +29,7 @@ struct Context {
   int64_t live_limit = kNoLimit;
   LinkRates links = {};
   Ceiling ceiling = {};
+  LastSeed* seed = nullptr;  // for tensors and tasks in common with other plans (last_seed.h)
 };
 
 }  // namespace plimsoll

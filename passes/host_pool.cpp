@@ -9,14 +9,15 @@ Status host_pool(Plan& plan, const Context&) {
   constexpr size_t kNone = static_cast<size_t>(-1);
   // Residences last for the whole run and lie at the bottom; temporary copies lie above them.
   int64_t bottom = 0;
-  for (PlanTensor& tensor : plan.tensors) {
+  for (const TensorId id : ids_of(plan.tensors)) {
+    const PlanTensor& tensor = plan.tensors[id];
     if (!tensor.at_home_on_host()) continue;
     if (tensor.slice_of.valid()) {
-      tensor.home_offset = plan.tensors[tensor.slice_of].home_offset + tensor.slice_begin;
+      plan.tensors.edit(id).home_offset = plan.tensors[tensor.slice_of].home_offset + tensor.slice_begin;
       continue;
     }
-    tensor.home_offset = bottom;
-    bottom += align_up(tensor.bytes);
+    plan.tensors.edit(id).home_offset = bottom;
+    bottom += align_up(plan.tensors[id].bytes);
   }
   placement::Problem problem;
   IdVector<TensorId, size_t> current(plan.tensors.size(), kNone);

@@ -1,6 +1,7 @@
 #include "passes/minimum.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <span>
 
@@ -10,6 +11,7 @@
 #include "passes/search/frontier.h"
 #include "passes/search/host_pool.h"
 #include "passes/search/starts.h"
+#include "passes/thread_pool.h"
 
 namespace plimsoll {
 namespace {
@@ -108,11 +110,32 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
     if (!least || minimum.found.arena() < least->arena()) take(std::move(minimum.found));
   }
   const std::vector<int64_t> fewest_first(sub_batches.rbegin(), sub_batches.rend());
+  const auto deadline_now = [&] {
+    return least->arena() <= planning.budget_bytes ? planning.deadline : Deadline();
+  };
+  std::map<const Policy*, std::vector<WorkItem*>> ahead;
+  // With one thread, what is not needed is not computed.
+  const bool alone = planning.request.threads == 1 || planning.variants.measures() || least->arena() <= bound ||
+                     deadline_now().passed();
+  ThreadPool pool(alone ? 1 : planning.request.threads);
   for (const Policy& policy : all_policies()) {
-    const Deadline deadline = least->arena() <= planning.budget_bytes ? planning.deadline : Deadline();
+    if (alone || policy.searches || !policy.share_memory) continue;
+    Recipe recipe = planning.recipe(policy, may_split, deadline_now());
+    for (const auto& [sub_batch, limit] : recipe.plans_of_minimum(fewest_first)) {
+      const auto foresee = [recipe, sub_batch = sub_batch, limit = limit,
+                            most = std::min(below, least->arena())](const std::stop_token&) mutable {
+        (void)recipe.foresee_minimum(sub_batch, limit, most);  // minimum_below() meets an error again
+        return false;
+      };
+      ahead[&policy].push_back(&pool.add(static_cast<double>(ahead.size()), foresee));
+    }
+  }
+  for (const Policy& policy : all_policies()) {
+    const Deadline deadline = deadline_now();
     if (least->arena() <= bound || deadline.passed()) break;
     if (policy.searches || !policy.share_memory) continue;
     Recipe recipe = planning.recipe(policy, may_split, deadline);
+    for (WorkItem* const each : ahead[&policy]) pool.reach(*each, 1);
     PLIMSOLL_ASSIGN(std::optional<Found> less, recipe.minimum_below(std::min(below, least->arena()), fewest_first));
     if (less) take(std::move(*less));
   }

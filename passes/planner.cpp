@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
+#include <future>
 #include <limits>
 #include <list>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -96,6 +99,31 @@ Status take_faster_recipes(const Form& form, Found& best) {
   return {};
 }
 
+// Computes what take_faster_recipes() compares before it makes plans: on deep networks each bound takes a second.
+class Foresight {
+ public:
+  explicit Foresight(const Planning& planning) {
+    for (const Policy& policy : all_policies())
+      if (!policy.searches && policy.share_memory)
+        recipes_.push_back(planning.recipe(policy, planning.may_split(), planning.deadline));
+  }
+  // The next bound. Returns false if there is none, or an error, which is met again where the bound is needed.
+  bool look(double seconds) {
+    if (recipes_.empty()) return false;
+    const Result<bool> more = recipes_.front().foresee_rival(number_++, seconds);
+    if (!more.ok()) return false;
+    if (!*more) {
+      recipes_.pop_front();
+      number_ = 0;
+    }
+    return true;
+  }
+
+ private:
+  std::deque<Recipe> recipes_;
+  size_t number_ = 0;
+};
+
 // The best of the search over all forms, and the fastest of the recipes if that is faster. A deadline reserves time for
 // making plans of the schedules found. Each form is searched for plans that are faster than the best so far, so little
 // is done for a form that is slower.
@@ -118,12 +146,18 @@ Result<Found> best_of_search(std::span<Form> forms) {
                             .deadline = planning.deadline};
   bool host_budget_binds = false;
   double bound_seconds = 0;
+  std::map<const Form*, Foresight> foresight;
+  for (const Form& form : forms)
+    if (form.fits() && !form.planning.variants.measures()) foresight.try_emplace(&form, form.planning);
   for (const int effort : efforts_of(request)) {
     if (effort != efforts_of(request).front() && limits.search.passed()) break;
     limits.effort = effort;
     double bound = kNever;
     for (const Form& form : forms) {
       if (!form.fits()) continue;
+      limits.idle = nullptr;
+      if (const auto found = foresight.find(&form); found != foresight.end())
+        limits.idle = [found](double seconds) { return found->second.look(seconds); };
       for (const auto& [graph, policy] : searched_variants(form.planning, form.unlimited, form.minimum)) {
         PLIMSOLL_ASSIGN(Selection selection,
                         select_variant(planning.searches, *graph, policy, sizes, limits, std::move(best)));
@@ -164,6 +198,12 @@ Status prepare_forms(std::vector<Form>& forms) {
   for (Form& form : forms) {
     const auto start = std::chrono::steady_clock::now();
     Planning& planning = form.planning;
+    // The minimum needs the model of the steps.
+    std::future<void> ahead;
+    if (planning.policy.searches && planning.request.threads > 1)
+      ahead = std::async(std::launch::async, [&planning] {
+        (void)planning.variants.model(planning.sub_batches().front(), planning.policy);
+      });
     PLIMSOLL_ASSIGN(form.unlimited, planning.recipe(planning.policy).unconstrained(planning.request.batch));
     planning.one_plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }

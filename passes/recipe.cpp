@@ -229,11 +229,40 @@ Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::spa
     minimum = std::move(found);
     return {};
   };
-  for (const int64_t sub_batch : sub_batches) {
-    PLIMSOLL_TRY(look_at(sub_batch, 0));
-    if (sub_batch == first_sub_batch()) PLIMSOLL_TRY(look_at(sub_batch, kNoLimit));
-  }
+  for (const auto& [sub_batch, limit] : plans_of_minimum(sub_batches)) PLIMSOLL_TRY(look_at(sub_batch, limit));
   return minimum;
+}
+
+std::vector<std::pair<int64_t, int64_t>> Recipe::plans_of_minimum(std::span<const int64_t> sub_batches) const {
+  std::vector<std::pair<int64_t, int64_t>> plans;
+  for (const int64_t sub_batch : sub_batches) {
+    plans.emplace_back(sub_batch, 0);
+    if (sub_batch == first_sub_batch()) plans.emplace_back(sub_batch, kNoLimit);
+  }
+  return plans;
+}
+
+Status Recipe::foresee_minimum(int64_t sub_batch, int64_t live_limit, int64_t arena_bytes) {
+  PLIMSOLL_ASSIGN(const int64_t bound, variants_.bound_bytes(sub_batch, policy_));
+  if (bound >= arena_bytes || request_.deadline.passed()) return {};
+  PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, live_limit));
+  if (known->arena_bytes >= arena_bytes) known->decided = nullptr;
+  return {};
+}
+
+Result<bool> Recipe::foresee_rival(size_t number, double seconds) {
+  std::vector<int64_t> limits = policy_.heeds_limit ? request_.limits : std::vector<int64_t>();
+  if (policy_.heeds_limit) limits.push_back(kNoLimit);
+  limits.push_back(0);
+  if (!policy_.schedule || number >= limits.size() || request_.deadline.passed()) return false;
+  const int64_t sub_batch = first_sub_batch();
+  if (policy_.heeds_limit && number < request_.limits.size()) {
+    PLIMSOLL_ASSIGN(const double bound, variants_.bound_seconds(sub_batch, policy_, with_slack(limits[number])));
+    if (bound >= seconds) return true;
+  }
+  PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, limits[number]));
+  if (known->seconds >= seconds) known->decided = nullptr;
+  return true;
 }
 
 Result<Found> Recipe::choose(const Found& unconstrained, const Found& minimum) {

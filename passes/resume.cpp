@@ -80,10 +80,10 @@ std::string seed_in(Plan plan, const Plan& seed) {
   plan.residencies = {};
   for (const TensorId id : ids_of(plan.tensors)) {
     if (!seed.tensors.contains(id)) continue;
-    plan.tensors[id].persistent = seed.tensors[id].persistent;
-    plan.tensors[id].home_offset = seed.tensors[id].home_offset;
+    plan.tensors.edit(id).persistent = seed.tensors[id].persistent;
+    plan.tensors.edit(id).home_offset = seed.tensors[id].home_offset;
   }
-  for (PlanTask& task : plan.tasks) task.needs = {};
+  plan.needs = {};
   return to_text(plan);
 }
 

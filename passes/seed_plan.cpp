@@ -1,11 +1,14 @@
 #include "passes/seed_plan.h"
 
-namespace plimsoll {
+#include "passes/last_seed.h"
 
-Status seed_plan(Plan& plan, const Context& context) {
+namespace plimsoll {
+namespace {
+
+void add_lists(Plan& plan, const TaskGraph& graph) {
   const int64_t samples = plan.rank_samples();
-  plan.tensors.reserve(context.graph.tensors.size());
-  for (const Tensor& tensor : context.graph.tensors)
+  plan.tensors.reserve(graph.tensors.size());
+  for (const Tensor& tensor : graph.tensors)
     plan.tensors.push_back({.name = tensor.name,
                             .bytes = tensor.bytes(samples),
                             .kind = tensor.kind,
@@ -13,8 +16,8 @@ Status seed_plan(Plan& plan, const Context& context) {
                             .persistent = tensor.persistent,
                             .slice_of = tensor.slice_of,
                             .slice_begin = tensor.slice_begin});
-  plan.tasks.reserve(context.graph.tasks.size());
-  for (const Task& task : context.graph.tasks)
+  plan.tasks.reserve(graph.tasks.size());
+  for (const Task& task : graph.tasks)
     plan.tasks.push_back({.name = task.name,
                           .op = task.op,
                           .kind = task.kind,
@@ -26,6 +29,13 @@ Status seed_plan(Plan& plan, const Context& context) {
                           .in_place = task.in_place,
                           .flops = task.flops.at(samples),
                           .bytes_moved = task.bytes_moved(samples)});
+}
+
+}  // namespace
+
+Status seed_plan(Plan& plan, const Context& context) {
+  if (context.seed) context.seed->put(plan, context.graph, [&](Plan& empty) { add_lists(empty, context.graph); });
+  else add_lists(plan, context.graph);
   return {};
 }
 

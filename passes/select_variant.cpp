@@ -1,6 +1,8 @@
 #include "passes/select_variant.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <queue>
@@ -30,6 +32,7 @@ class Selector {
     const bool late = limits_.search.passed();
     if (late && variants_.measures() && !alone) return bounded_ = false;
     searches_.clear();
+    idling_ = false;
     for (const int64_t size : sizes) {
       PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(size));
       const double ideal = ideal_seconds(*candidate);
@@ -134,8 +137,11 @@ class Selector {
     for (const search::State& state : stretch.states) {
       if (!state.outcome.fits(limits_.budget_bytes)) continue;
       next_.push({state.outcome.seconds, entry.variant, variant.found.size()});
+      promising_ = std::min(promising_.load(), state.outcome.seconds);
       variant.found.push_back(&state);
     }
+    if (limits_.idle && std::isfinite(promising_) && !std::exchange(idling_, true))
+      pool.add_idle([this](const std::stop_token&) { return limits_.idle(promising_); });
     if (stretch.below < 0) return {};
     next_.push({variant.search->bound_seconds(std::min(limits_.budget_bytes, stretch.below)), entry.variant, kSearch});
     ++variant.stretch;
@@ -167,20 +173,23 @@ class Selector {
   std::deque<VariantSearch> searches_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> next_;
   double bound_ = std::numeric_limits<double>::infinity();
+  // The least seconds of a schedule that fits.
+  std::atomic<double> promising_ = std::numeric_limits<double>::infinity();
+  bool idling_ = false;
   bool bounded_ = true, host_budget_binds_ = false;
 };
 
 }  // namespace
 
 ScheduleSearch::ScheduleSearch(const Candidate& candidate, const schedule::Model& model, const Policy& policy,
-                               int effort, int64_t host_budget)
+                               int effort, int64_t host_budget, const ScheduleSearch* other)
     : candidate(candidate),
       policy(policy),
       model(model),
       bound_bytes(search::bound_bytes(model)),
       host_budget(host_budget),
       pool_limit(search::pool_limit_for(model, host_budget)),
-      schedules(model, {.effort = effort, .pool_limit = pool_limit}),
+      schedules(model, {.effort = effort, .pool_limit = pool_limit}, other ? &other->schedules : nullptr),
       bound_(model) {}
 
 double ScheduleSearch::bound_seconds(int64_t limit) {
@@ -192,12 +201,15 @@ Result<ScheduleSearch*> Searches::find(Variants& graph, int64_t sub_batch, const
                                        int64_t host_budget) {
   const std::tuple key(&graph, sub_batch, policy.order, effort, host_budget);
   PLIMSOLL_ASSIGN(const Candidate* candidate, graph.candidate(sub_batch));
+  const ScheduleSearch* other = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = found_.find(key); known != found_.end()) return known->second.get();
+    for (const auto& [with, search] : found_)
+      if (with == std::tuple(&graph, sub_batch, policy.order, std::get<int>(with), host_budget)) other = search.get();
   }
   PLIMSOLL_ASSIGN(const schedule::Model* model, graph.model(sub_batch, policy));
-  auto made = std::make_unique<ScheduleSearch>(*candidate, *model, policy, effort, host_budget);
+  auto made = std::make_unique<ScheduleSearch>(*candidate, *model, policy, effort, host_budget, other);
   const std::lock_guard lock(mutex_);
   return found_.try_emplace(key, std::move(made)).first->second.get();
 }

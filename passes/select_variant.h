@@ -11,6 +11,7 @@
 // order.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,8 +28,9 @@ class ScheduleSearch {
  public:
   // `candidate` and its model must outlive this. The host pool of every schedule takes at most about `host_budget`
   // bytes.
+  // `other`: null, or a search of the same with another effort.
   ScheduleSearch(const Candidate& candidate, const schedule::Model& model, const Policy& policy, int effort,
-                 int64_t host_budget = kNoLimit);
+                 int64_t host_budget = kNoLimit, const ScheduleSearch* other = nullptr);
   ScheduleSearch(const ScheduleSearch&) = delete;
 
   // Lower bound in seconds for every schedule of this sub-batch, in this order, within `limit` bytes (search/bound.h).
@@ -68,6 +70,9 @@ struct SelectionLimits {
   int threads = 1;         // threads to search with (thread_pool.h); the result does not depend on it
   Deadline search = {};    // no schedule search starts after this
   Deadline deadline = {};  // no plan is made from a schedule after this
+  // Work for a thread that the search leaves idle. Called, on one thread at a time, with what the best plan will
+  // probably take, until it returns false. Null: none.
+  std::function<bool(double seconds)> idle = nullptr;
 };
 
 struct Selection {

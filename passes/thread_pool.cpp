@@ -20,6 +20,13 @@ WorkItem& ThreadPool::add(double priority, WorkItem::Step step, int64_t done) {
   return items_.back();
 }
 
+void ThreadPool::add_idle(WorkItem::Step step) {
+  const std::lock_guard lock(mutex_);
+  items_.push_back(WorkItem(std::numeric_limits<double>::infinity(), 0, std::move(step)));
+  items_.back().idle_ = true;
+  changed_.notify_all();
+}
+
 bool ThreadPool::reach(WorkItem& item, int64_t steps) {
   std::unique_lock lock(mutex_);
   while (item.done_ < steps && !item.ended_) {
@@ -59,7 +66,7 @@ void ThreadPool::step(WorkItem& item, std::unique_lock<std::mutex>& lock) {
 WorkItem* ThreadPool::next() {
   WorkItem* best = nullptr;
   for (WorkItem& item : items_)
-    if (!item.running_ && !item.ended_ && item.priority_ < priority_limit_ &&
+    if (!item.running_ && !item.ended_ && (item.idle_ || item.priority_ < priority_limit_) &&
         (!best || item.priority_ < best->priority_))
       best = &item;
   return best;

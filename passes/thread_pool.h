@@ -30,6 +30,7 @@ class WorkItem {
   WorkItem(double priority, int64_t done, Step step) : priority_(priority), done_(done), step_(std::move(step)) {}
 
   const double priority_;
+  bool idle_ = false;
   int64_t done_;
   const Step step_;
   bool running_ = false, ended_ = false;
@@ -47,6 +48,9 @@ class ThreadPool {
 
   // Workers take items of lower priority value first. `done`: steps already completed. A step may add items.
   WorkItem& add(double priority, WorkItem::Step step, int64_t done = 0);
+
+  // An item for threads that have no other, whatever the limit of priority. No caller may reach for it.
+  void add_idle(WorkItem::Step step);
 
   // Blocks until `steps` steps are done, or returns false if the item ended before. Rethrows an exception of a step.
   bool reach(WorkItem& item, int64_t steps);

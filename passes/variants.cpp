@@ -23,8 +23,8 @@ int64_t largest_updated(const TaskGraph& graph) {
 }  // namespace
 
 struct Variants::Ordered {
-  explicit Ordered(schedule::Model made) : model(std::move(made)) {}
-  const schedule::Model model;
+  std::once_flag made;
+  schedule::Model model = {};
   int64_t bound_bytes = 0;
   std::unique_ptr<search::Bound> bound = nullptr;  // created on first use
 };
@@ -63,6 +63,7 @@ Result<const Candidate*> Variants::candidate(int64_t sub_batch) {
   const auto known = candidates_.find(sub_batch);
   if (known != candidates_.end()) return &known->second;
   PLIMSOLL_ASSIGN(Candidate made, make_candidate(graph_for(sub_batch), costs_, batch_, sub_batch));
+  made.seed = seed_;
   return &candidates_.emplace(sub_batch, std::move(made)).first->second;
 }
 
@@ -76,14 +77,17 @@ Result<double> Variants::bound_seconds(int64_t sub_batch, const Policy& policy, 
 Result<Variants::Ordered*> Variants::ordered(int64_t sub_batch, const Policy& policy) {
   const std::tuple key(sub_batch, policy.order, policy.searches, policy.in_place);
   PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
-  {
+  Ordered* const found = [&] {
     const std::lock_guard lock(mutex_);
-    if (const auto known = ordered_.find(key); known != ordered_.end()) return known->second.get();
-  }
-  auto made = std::make_unique<Ordered>(ordered_model(*variant, policy));
-  made->bound_bytes = search::bound_bytes(made->model);
-  const std::lock_guard lock(mutex_);
-  return ordered_.try_emplace(key, std::move(made)).first->second.get();
+    std::unique_ptr<Ordered>& known = ordered_[key];
+    if (!known) known = std::make_unique<Ordered>();
+    return known.get();
+  }();
+  std::call_once(found->made, [&] {
+    found->model = ordered_model(*variant, policy);
+    found->bound_bytes = search::bound_bytes(found->model);
+  });
+  return found;
 }
 
 Result<const schedule::Model*> Variants::model(int64_t sub_batch, const Policy& policy) {

@@ -58,6 +58,7 @@ class Variants {
   const int64_t batch_;
   std::recursive_mutex mutex_;  // guards lazy creation of every cache below
   std::optional<TaskGraph> accumulating_;
+  const std::shared_ptr<LastSeed> seed_ = std::make_shared<LastSeed>();
   std::unique_ptr<Variants> in_slices_, state_in_slices_;
   std::map<int64_t, Candidate> candidates_;
   struct Ordered;  // the model in a policy's order, and its bounds

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 
 #include "compiler/check/rounds.h"
 #include "compiler/check/verdict.h"
@@ -32,15 +33,24 @@ void touches_of(const Plan& plan, const Step& step, std::vector<Touch>& touches)
   }
 }
 
-std::vector<Violation> check_plan(const Plan& plan) {
-  Verdict verdict(plan);
-  check_form(plan, verdict);
-  if (!verdict.clean()) return verdict.take();
-  check_execution(plan, verdict);
-  check_memory(plan, verdict);
-  check_rounds_of_copies(plan, verdict);
-  check_summary(plan, verdict);
-  return verdict.take();
+std::vector<Violation> check_plan(const Plan& plan, int threads) {
+  Verdict form(plan), memory(plan), others(plan);
+  check_form(plan, form);
+  if (!form.clean()) return form.take();
+  Verdict execution(plan);
+  const auto check_others = [&] {
+    check_execution(plan, execution);
+    check_rounds_of_copies(plan, others);
+    check_summary(plan, others);
+  };
+  std::future<void> beside;
+  if (threads > 1) beside = std::async(std::launch::async, check_others);
+  else check_others();
+  check_memory(plan, memory);
+  if (beside.valid()) beside.get();
+  execution.add(memory.take());
+  execution.add(others.take());
+  return execution.take();
 }
 
 std::string_view to_string(Rule rule) {

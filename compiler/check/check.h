@@ -45,8 +45,8 @@ struct Violation {
 };
 
 // Returns an empty list for a valid plan. Accepts arbitrary plans: ids are validated before use. Lists at most 200
-// violations.
-std::vector<Violation> check_plan(const Plan& plan);
+// violations. With two threads, the independent parts run side by side; the list is the same.
+std::vector<Violation> check_plan(const Plan& plan, int threads = 1);
 
 // Returns an empty list if tensors and tasks of the plan are those of the graph for the plan's sub-batch, and only
 // tasks that may be recomputed are. With more than one round they accumulate gradients, whether or not the graph does.

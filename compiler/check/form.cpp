@@ -185,10 +185,10 @@ void check_times(const Plan& plan, Verdict& verdict) {
     if (!is_time(step.start) || !is_time(step.end) || step.end < step.start)
       verdict.refuse(Rule::form, id, {}, fmt::format("step {} runs from {} s to {} s", id.value, step.start, step.end));
   }
-  for (const TaskId id : ids_of(plan.tasks))
-    if (!is_time(plan.tasks[id].fastest.seconds))
+  for (const TaskId id : ids_of(plan.fastest))
+    if (!is_time(plan.fastest[id].seconds))
       verdict.refuse(Rule::form, fmt::format("the fastest algorithm of task {} takes {} s", verdict.name(id),
-                                             plan.tasks[id].fastest.seconds));
+                                             plan.fastest[id].seconds));
   const PlanSummary& sum = plan.summary;
   for (const auto& [name, seconds] : {std::pair("recompute_seconds", sum.recompute_seconds),
                                       {"iteration_seconds", sum.iteration_seconds},

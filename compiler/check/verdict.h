@@ -19,6 +19,10 @@ class Verdict {
     if (violations_.size() < kMost) violations_.push_back({rule, step, tensor, std::move(message)});
   }
   void refuse(Rule rule, std::string message) { refuse(rule, {}, {}, std::move(message)); }
+  void add(std::vector<Violation> others) {
+    for (Violation& each : others)
+      if (violations_.size() < kMost) violations_.push_back(std::move(each));
+  }
 
   std::string name(StepId step) {
     if (!names_) names_ = step_names(plan_);

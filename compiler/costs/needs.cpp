@@ -18,15 +18,15 @@ int64_t needed_by(const Costs& costs, const Task& task, const std::string& algor
 }  // namespace
 
 void note_needs(Plan& plan, const TaskGraph& graph, const Costs& costs) {
-  for (PlanTask& task : plan.tasks) task.needs.clear();
+  plan.needs = {};
   for (const Step& step : plan.steps) {
     if (step.kind != StepKind::compute || !graph.tasks.contains(step.task) || plan.need_of(step)) continue;
-    PlanTask& task = plan.tasks[step.task];
-    const bool again = step.recompute && !task.remembers.empty();
+    const bool again = step.recompute && !plan.tasks[step.task].remembers.empty();
     const Task& work = graph.tasks[step.task];
     const int64_t bytes = needed_by(costs, again ? as_run_again(work) : work, step.algorithm,
                                     {plan.rank_samples(), plan.last_sub_batch / plan.ranks});
-    if (bytes >= 0) task.needs.push_back({.algorithm = step.algorithm, .workspace_bytes = bytes, .recompute = again});
+    if (bytes >= 0)
+      plan.add_need(step.task, {.algorithm = step.algorithm, .workspace_bytes = bytes, .recompute = again});
   }
   // If ranks exchange pieces through the workspace, each half holds at least one element per rank.
   const bool staged = plan.ranks > 1 && costs.links().ranks.staging_bytes > 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <optional>
 
 #include "compiler/check/check.h"
@@ -32,11 +33,15 @@ Result<Plan> checked(const Plannable& plannable, Plan plan) {
           ? std::optional(planned_graph(whole, plan.rounds, plan.slice_bytes, plan.whole_weights))
           : std::nullopt;
   const TaskGraph& graph = planned ? *planned : whole;
-  note_fastest(plan, graph, *plannable.costs);
+  // Independent of each other: they fill in different fields. So are the two checks.
+  const auto policy = plannable.request.threads > 1 ? std::launch::async : std::launch::deferred;
+  std::future<void> fastest = std::async(policy, [&] { note_fastest(plan, graph, *plannable.costs); });
   note_needs(plan, graph, *plannable.costs);
-  std::vector<Violation> violations = check_plan(plan);
+  fastest.get();
   // Against the graph as it was before the planner made another one of it, with accumulation or slices.
-  for (Violation& violation : check_against_graph(plan, whole)) violations.push_back(std::move(violation));
+  auto against_graph = std::async(policy, [&] { return check_against_graph(plan, whole); });
+  std::vector<Violation> violations = check_plan(plan, plannable.request.threads);
+  for (Violation& violation : against_graph.get()) violations.push_back(std::move(violation));
   if (!violations.empty()) return refusal(plan, violations);
   // A default follows from the memory that is free at this moment. It was checked, but equal requests give equal plans.
   if (!plannable.host_budget_requested) plan.host_budget_bytes = -1;

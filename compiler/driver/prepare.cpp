@@ -10,6 +10,7 @@
 #include "compiler/driver/layouts.h"
 #include "compiler/driver/network_passes.h"
 #include "compiler/support/counted.h"
+#include "compiler/support/freed_memory.h"
 #include "compiler/training/build.h"
 
 namespace plimsoll {
@@ -103,6 +104,7 @@ Result<std::optional<Plannable>> prepare_until(const PlanningRequest& given, con
   // From here on, the task graphs do not change: plans implement one of them. They say all that plans need to know.
   model.network = {};
   model.reasons = {};
+  return_freed_memory();
 
   // What follows is the same in every form.
   const TaskGraph& graph = made->graphs.front();

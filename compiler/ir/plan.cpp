@@ -13,13 +13,27 @@ std::vector<TensorId> PlanTask::written(bool again) const {
   return list;
 }
 
+std::span<const WorkspaceNeed> Plan::needs_of(TaskId task) const {
+  return needs.contains(task) ? std::span<const WorkspaceNeed>(needs[task]) : std::span<const WorkspaceNeed>();
+}
+
+const FastestAlgorithm& Plan::fastest_of(TaskId task) const {
+  static const FastestAlgorithm none;
+  return fastest.contains(task) ? fastest[task] : none;
+}
+
+void Plan::add_need(TaskId task, WorkspaceNeed need) {
+  if (!needs.contains(task)) needs.resize(tasks.size());
+  needs[task].push_back(std::move(need));
+}
+
 const WorkspaceNeed* Plan::need_of(const Step& step) const {
-  const PlanTask& task = tasks[step.task];
-  const bool again = step.recompute && !task.remembers.empty();
-  const auto found = std::find_if(task.needs.begin(), task.needs.end(), [&](const WorkspaceNeed& need) {
+  const std::span<const WorkspaceNeed> listed = needs_of(step.task);
+  const bool again = step.recompute && !tasks[step.task].remembers.empty();
+  const auto found = std::find_if(listed.begin(), listed.end(), [&](const WorkspaceNeed& need) {
     return need.algorithm == step.algorithm && need.recompute == again;
   });
-  return found == task.needs.end() ? nullptr : &*found;
+  return found == listed.end() ? nullptr : &*found;
 }
 
 std::string_view to_string(CopyRounds rounds) {

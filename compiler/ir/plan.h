@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,8 +57,6 @@ struct PlanTask {
   std::vector<Task::InPlace> in_place = {};
   int64_t flops = 0;
   int64_t bytes_moved = 0;
-  FastestAlgorithm fastest = {};  // if the plan's steps run another one
-  std::vector<WorkspaceNeed> needs = {};  // of every algorithm that its steps run
 
   // The tensors that it writes in a first run, or in a recomputation.
   std::vector<TensorId> written(bool again) const;
@@ -174,14 +173,21 @@ struct Plan {
   // these bytes, and the trainer fills them while a round runs. No bytes: it does not.
   Block inputs_ahead = {};
   PlanSummary summary = {};
-  IdVector<TensorId, PlanTensor> tensors = {};
-  IdVector<TaskId, PlanTask> tasks = {};
+  // Their names are most of a plan's bytes.
+  SharedIdVector<TensorId, PlanTensor> tensors = {};
+  SharedIdVector<TaskId, PlanTask> tasks = {};
+  // Of the first tasks; the others have none.
+  IdVector<TaskId, std::vector<WorkspaceNeed>> needs = {};  // of every algorithm that the task's steps run
+  IdVector<TaskId, FastestAlgorithm> fastest = {};          // if the task's steps run another one
   IdVector<StepId, Step> steps = {};
   std::vector<Residency> residencies = {};
 
   // Samples of one rank in a full round. Tensor bytes refer to this number.
   int64_t rank_samples() const { return sub_batch / ranks; }
 
+  std::span<const WorkspaceNeed> needs_of(TaskId task) const;
+  const FastestAlgorithm& fastest_of(TaskId task) const;
+  void add_need(TaskId task, WorkspaceNeed need);
   // The need of a compute step's algorithm; null: not listed by its task.
   const WorkspaceNeed* need_of(const Step& step) const;
 };

@@ -166,20 +166,24 @@ class PlanParser {
     if (cursor_.accept("flops=")) task.flops = read_count(cursor_, 0);
     if (cursor_.accept("bytes_moved=")) task.bytes_moved = read_count(cursor_, 0);
     if (cursor_.accept("fastest=")) {
-      task.fastest.algorithm = cursor_.name();
+      FastestAlgorithm fastest{.algorithm = cursor_.name()};
       cursor_.expect("workspace=");
-      task.fastest.workspace_bytes = read_count(cursor_, 0);
+      fastest.workspace_bytes = read_count(cursor_, 0);
       cursor_.expect("seconds=");
-      task.fastest.seconds = cursor_.real();
+      fastest.seconds = cursor_.real();
+      plan_.fastest.resize(plan_.tasks.size());
+      plan_.fastest.push_back(std::move(fastest));
     }
+    std::vector<WorkspaceNeed> needs;
     while (!cursor_.error()) {
       const bool recompute = cursor_.accept("recompute_needs=");
       if (!recompute && !cursor_.accept("needs=")) break;
       WorkspaceNeed need{.algorithm = cursor_.name(), .recompute = recompute};
       cursor_.expect("workspace=");
       need.workspace_bytes = read_count(cursor_, 0);
-      task.needs.push_back(std::move(need));
+      needs.push_back(std::move(need));
     }
+    plan_.needs.push_back(std::move(needs));
     plan_.tasks.push_back(std::move(task));
   }
 

@@ -29,7 +29,7 @@ void write(JsonText& json, int64_t id, const PlanTensor& tensor) {
   json.end_object();
 }
 
-void write(JsonText& json, int64_t id, const PlanTask& task) {
+void write(JsonText& json, int64_t id, const Plan& plan, const PlanTask& task) {
   json.begin_object().field("id", id).field("name", task.name).field("op", task.op);
   json.field("kind", to_string(task.kind)).field("layer", task.layer);
   write_ids(json, "reads", task.reads);
@@ -40,16 +40,16 @@ void write(JsonText& json, int64_t id, const PlanTask& task) {
     json.begin_array().value(pair.read.value).value(pair.written.value).end_array();
   json.end_array().field("flops", task.flops).field("bytes_moved", task.bytes_moved);
   if (!task.remembers.empty()) write_ids(json, "remembers", task.remembers);
-  if (const FastestAlgorithm& fastest = task.fastest; !fastest.algorithm.empty())
+  if (const FastestAlgorithm& fastest = plan.fastest_of(TaskId(id)); !fastest.algorithm.empty())
     json.key("fastest")
         .begin_object()
         .field("algorithm", fastest.algorithm)
         .field("workspace_bytes", fastest.workspace_bytes)
         .field("seconds", fastest.seconds)
         .end_object();
-  if (!task.needs.empty()) {
+  if (const auto needs = plan.needs_of(TaskId(id)); !needs.empty()) {
     json.key("needs").begin_array();
-    for (const WorkspaceNeed& need : task.needs) {
+    for (const WorkspaceNeed& need : needs) {
       json.begin_object().field("algorithm", need.algorithm).field("workspace_bytes", need.workspace_bytes);
       if (need.recompute) json.field("recompute", true);
       json.end_object();
@@ -239,15 +239,17 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
     const Place fastest = JsonReader::field(item, "fastest");
     if (fastest.json) {
       read.object(fastest);
-      task.fastest = {.algorithm = read.text(fastest, "algorithm", true),
-                      .workspace_bytes = read.bytes(fastest, "workspace_bytes", false),
-                      .seconds = read.seconds(fastest, "seconds")};
+      plan.fastest.resize(plan.tasks.size());
+      plan.fastest.push_back({.algorithm = read.text(fastest, "algorithm", true),
+                              .workspace_bytes = read.bytes(fastest, "workspace_bytes", false),
+                              .seconds = read.seconds(fastest, "seconds")});
     }
+    std::vector<WorkspaceNeed>& needs = plan.needs[plan.needs.push_back({})];
     read.array(item, "needs", false, [&](const Place& need) {
       read.object(need);
-      task.needs.push_back({.algorithm = read.text(need, "algorithm", true),
-                            .workspace_bytes = read.bytes(need, "workspace_bytes"),
-                            .recompute = read.flag(need, "recompute")});
+      needs.push_back({.algorithm = read.text(need, "algorithm", true),
+                       .workspace_bytes = read.bytes(need, "workspace_bytes"),
+                       .recompute = read.flag(need, "recompute")});
     });
     plan.tasks.push_back(std::move(task));
   });
@@ -266,7 +268,7 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
     if (residency.offset > std::numeric_limits<int64_t>::max() - residency.bytes)
       read.complain(item, "ends above 2^63");
     if (read.error()) return;
-    if (residency.first_step == -1) plan.tensors[residency.tensor].persistent = true;
+    if (residency.first_step == -1) plan.tensors.edit(residency.tensor).persistent = true;
     plan.residencies.push_back(residency);
   });
 }
@@ -327,7 +329,8 @@ std::string to_json(const Plan& plan) {
   };
   const auto write_numbered = [](JsonText& json, int64_t id, const auto& item) { write(json, id, item); };
   list("tensors", plan.tensors, write_numbered, ",");
-  list("tasks", plan.tasks, write_numbered, ",");
+  list(
+      "tasks", plan.tasks, [&](JsonText& json, int64_t id, const PlanTask& task) { write(json, id, plan, task); }, ",");
   list(
       "steps", plan.steps, [&](JsonText& json, int64_t id, const Step& step) { write(json, id, plan, step); }, ",");
   list(

@@ -79,7 +79,8 @@ std::string header_of(const Plan& plan) {
   return summary.empty() ? text : text + "summary" + summary + "\n";
 }
 
-std::string line_of(const Plan& plan, const PlanTask& task) {
+std::string line_of(const Plan& plan, TaskId id) {
+  const PlanTask& task = plan.tasks[id];
   std::string line = fmt::format("task {} {} {}{}", spelled(task.name), spelled(task.op), to_string(task.kind),
                                  option("layer", task.layer));
   line += list(plan, "read", task.reads) + list(plan, "write", task.writes) + list(plan, "update", task.updates) +
@@ -87,11 +88,11 @@ std::string line_of(const Plan& plan, const PlanTask& task) {
   for (const Task::InPlace& pair : task.in_place) line += list(plan, "in_place", {pair.read, pair.written});
   if (task.flops != 0) line += fmt::format(" flops={}", task.flops);
   if (task.bytes_moved != 0) line += fmt::format(" bytes_moved={}", task.bytes_moved);
-  const FastestAlgorithm& fastest = task.fastest;
+  const FastestAlgorithm& fastest = plan.fastest_of(id);
   if (!fastest.algorithm.empty())
     line += fmt::format(" fastest={} workspace={} seconds={}", spelled(fastest.algorithm), fastest.workspace_bytes,
                         fastest.seconds);
-  for (const WorkspaceNeed& need : task.needs)
+  for (const WorkspaceNeed& need : plan.needs_of(id))
     line += fmt::format(" {}={} workspace={}", need.recompute ? "recompute_needs" : "needs", spelled(need.algorithm),
                         need.workspace_bytes);
   return line + "\n";
@@ -107,7 +108,7 @@ std::string to_text(const Plan& plan) {
                         tensor.persistent ? " persistent" : "",
                         tensor.at_home_on_host() ? fmt::format(" home@{:#x}", tensor.home_offset) : "",
                         slice_of_plan(plan, tensor));
-  for (const PlanTask& task : plan.tasks) text += line_of(plan, task);
+  for (const TaskId task : ids_of(plan.tasks)) text += line_of(plan, task);
 
   const std::vector<Shown> shown = how_shown(plan);
   IdVector<StepId, std::string> placed(plan.steps.size());

@@ -58,7 +58,7 @@ class Explanation {
     std::string text =
         heading(fmt::format("layer {}, {}", shortened(layer.name, 60), layer.op), color_) + table.print(color_);
     for (const TaskId task : layer.tasks) {
-      const FastestAlgorithm& fastest = plan_.tasks[task].fastest;
+      const FastestAlgorithm& fastest = plan_.fastest_of(task);
       if (fastest.algorithm.empty()) continue;
       text += fmt::format("  {}: {} would take {} with {} of workspace\n", shortened(plan_.tasks[task].name, 40),
                           shortened(fastest.algorithm, 14), format_seconds(fastest.seconds),

@@ -243,8 +243,8 @@ void find_layers(const Plan& plan, PlanFacts& facts) {
     const double seconds = step.end - step.start;
     const bool forward = is_forward(task.kind);
     (step.recompute ? layer.again : forward ? layer.forward : layer.backward) += seconds;
-    if (!step.recompute && !task.fastest.algorithm.empty())
-      layer.slower += std::max(0.0, seconds - task.fastest.seconds);
+    const FastestAlgorithm& fastest = plan.fastest_of(step.task);
+    if (!step.recompute && !fastest.algorithm.empty()) layer.slower += std::max(0.0, seconds - fastest.seconds);
     layer.workspace = std::max(layer.workspace, step.workspace.bytes);
     if (layer.algorithm.empty() && forward) layer.algorithm = step.algorithm;
   }

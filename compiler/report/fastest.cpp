@@ -14,7 +14,7 @@ void note_fastest(Plan& plan, const TaskGraph& graph, const Costs& costs) {
     return std::any_of(last.begin(), last.end(),
                        [&](const AlgorithmCost& other) { return other.name == algorithm.name; });
   };
-  for (PlanTask& task : plan.tasks) task.fastest = {};
+  plan.fastest = {};
   for (const Step& step : plan.steps) {
     if (step.kind != StepKind::compute || !graph.tasks.contains(step.task)) continue;
     // recomputing does less work, with separate algorithms
@@ -26,7 +26,8 @@ void note_fastest(Plan& plan, const TaskGraph& graph, const Costs& costs) {
            std::tuple(!algorithm.deterministic, algorithm.seconds) < std::tuple(!best->deterministic, best->seconds)))
         best = &algorithm;
     if (!best || best->name == step.algorithm) continue;
-    plan.tasks[step.task].fastest = {
+    if (!plan.fastest.contains(step.task)) plan.fastest.resize(plan.tasks.size());
+    plan.fastest[step.task] = {
         .algorithm = best->name, .workspace_bytes = best->workspace_bytes, .seconds = best->seconds};
   }
 }

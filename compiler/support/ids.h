@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -67,9 +68,40 @@ class IdVector {
   std::vector<T> items_;
 };
 
-// for (TaskId task : ids_of(graph.tasks)) …
+// An IdVector that its copies have in common until one of them is changed, which edit() says: it copies all items
+// first if another copy has them, too. Copies may be used and changed on different threads.
 template <class IdType, class T>
-std::vector<IdType> ids_of(const IdVector<IdType, T>& items) {
+class SharedIdVector {
+ public:
+  const T& operator[](IdType id) const { return items()[id]; }
+  bool contains(IdType id) const { return items().contains(id); }
+  size_t size() const { return items().size(); }
+  bool empty() const { return items().empty(); }
+  auto begin() const { return items().begin(); }
+  auto end() const { return items().end(); }
+  const T& back() const { return items().back(); }
+
+  IdVector<IdType, T>& edit() {
+    if (!items_) items_ = std::make_shared<IdVector<IdType, T>>();
+    else if (items_.use_count() > 1) items_ = std::make_shared<IdVector<IdType, T>>(*items_);
+    return *items_;
+  }
+  T& edit(IdType id) { return edit()[id]; }
+  IdType push_back(T item) { return edit().push_back(std::move(item)); }
+  void reserve(size_t n) { edit().reserve(n); }
+
+ private:
+  const IdVector<IdType, T>& items() const {
+    static const IdVector<IdType, T> none;
+    return items_ ? *items_ : none;
+  }
+
+  std::shared_ptr<IdVector<IdType, T>> items_ = nullptr;
+};
+
+// for (TaskId task : ids_of(graph.tasks)) …
+template <template <class, class> class Items, class IdType, class T>
+std::vector<IdType> ids_of(const Items<IdType, T>& items) {
   std::vector<IdType> ids;
   ids.reserve(items.size());
   for (size_t i = 0; i < items.size(); ++i) ids.push_back(IdType(static_cast<int64_t>(i)));

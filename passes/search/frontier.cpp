@@ -19,22 +19,24 @@ constexpr int kParts = 4;  // steps from one limit up to the next
 
 // What all segments share. Constant once begin() has run.
 struct Descent::Common {
-  Common(const Model& model, const FrontierOptions& options)
+  Common(const Model& model, const FrontierOptions& options, const Common* other)
       : model(model),
         options(options),
-        starts(model, options.means, options.pool_limit),
+        found(other && other->begun && other->starts->complete()),
+        starts(found ? other->starts : std::make_shared<Starts>(model, options.means, options.pool_limit)),
         space(find_decision_space(model)) {}
 
   void begin(const Deadline& deadline) {
-    starts.find(deadline);
-    limits = limits_between(starts.least_bytes(), starts.whole().outcome.peak_bytes,
+    if (!found) starts->find(deadline);
+    limits = limits_between(starts->least_bytes(), starts->whole().outcome.peak_bytes,
                             static_cast<int64_t>(model.order.size()), options.effort);
     begun = true;
   }
 
   const Model& model;
   const FrontierOptions options;
-  Starts starts;
+  const bool found;  // the start schedules, by another one
+  const std::shared_ptr<Starts> starts;
   const DecisionSpace space;
   Limits limits;
   bool begun = false;
@@ -47,12 +49,12 @@ class Descent::Segment {
         options_(common.options),
         bench_(common.model, {}, common.options.pool_limit),
         random_(segment + 1),
-        archive_(common.starts.archive()),
-        last_(common.starts.whole()),
+        archive_(common.starts->archive()),
+        last_(common.starts->whole()),
         bottom_(segment + 1 == segments_of(common.limits)) {
     std::tie(begin_, end_) = limits_of(common.limits, segment);
     at_ = begin_ - std::min(kWarmUpLimits, begin_);
-    above_ = at_ == 0 ? common.starts.whole().outcome.peak_bytes : common.limits.bytes[at_ - 1];
+    above_ = at_ == 0 ? common.starts->whole().outcome.peak_bytes : common.limits.bytes[at_ - 1];
     work_ = common.limits.work * static_cast<int64_t>(end_ - at_);
   }
 
@@ -63,9 +65,9 @@ class Descent::Segment {
     do more = !over() && improve_below(common_.limits.bytes[at_]);
     while (more && ++at_ <= begin_);
     ended_ = !more || at_ == end_;
-    if (ended_ && bottom_ && !over() && (!options_.means.offload || bench_.pool_binds || common_.starts.pool_binds()))
+    if (ended_ && bottom_ && !over() && (!options_.means.offload || bench_.pool_binds || common_.starts->pool_binds()))
       lower();
-    const bool complete = common_.starts.complete() && !over();
+    const bool complete = common_.starts->complete() && !over();
     const int64_t below = !complete || (ended_ && bottom_) ? -1 : ended_ ? common_.limits.bytes[end_ - 1] : above_;
     ended_ |= !complete;
     return {.states = archive_.between(below, above),
@@ -84,7 +86,7 @@ class Descent::Segment {
   // if there is no schedule within `limit`.
   bool improve_below(int64_t limit) {
     const int64_t share = std::max<int64_t>(work_ - bench_.work, 0) / static_cast<int64_t>(end_ - at_);
-    std::optional<State> best = common_.starts.best_within(bench_, archive_, last_, limit, share / 2);
+    std::optional<State> best = common_.starts->best_within(bench_, archive_, last_, limit, share / 2);
     if (!best) return false;
     last_ = improve(bench_, std::move(*best), limit, share / 2, common_.space, options_.means, random_, archive_);
     if (at_ >= begin_) fill(last_, limit, above_);
@@ -141,12 +143,12 @@ struct Descent::Searched {
   bool complete = true;
 };
 
-Descent::Descent(const Model& model, const FrontierOptions& options)
-    : common_(std::make_unique<Common>(model, options)) {}
+Descent::Descent(const Model& model, const FrontierOptions& options, const Descent* other)
+    : common_(std::make_unique<Common>(model, options, other ? other->common_.get() : nullptr)) {}
 Descent::~Descent() = default;
 
-int64_t Descent::minimum_bytes() const { return common_->starts.small().outcome.peak_bytes; }
-bool Descent::pool_binds() const { return common_->starts.pool_binds(); }
+int64_t Descent::minimum_bytes() const { return common_->starts->small().outcome.peak_bytes; }
+bool Descent::pool_binds() const { return common_->starts->pool_binds(); }
 
 void Descent::begin(const Deadline& deadline) {
   if (common_->begun) return;
@@ -154,7 +156,7 @@ void Descent::begin(const Deadline& deadline) {
   segments_.resize(segments_of(common_->limits));
 }
 
-bool Descent::complete() const { return common_->starts.complete(); }
+bool Descent::complete() const { return common_->starts->complete(); }
 size_t Descent::segments() const { return segments_.size(); }
 
 size_t Descent::segment_of(int64_t limit) const {

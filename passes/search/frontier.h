@@ -31,8 +31,9 @@ struct Stretch {
 //                    segment 0    segment 1 ^ segment 2     a budget at ^: segment 1, then segment 2
 class Descent {
  public:
-  // `model` must outlive this.
-  Descent(const Model& model, const FrontierOptions& options);
+  // `model` must outlive this. `other`: one of the same model, means and pool limit, with another effort. Its start
+  // schedules are this one's, too.
+  Descent(const Model& model, const FrontierOptions& options, const Descent* other = nullptr);
   ~Descent();
 
   // Peak bytes of the minimum-memory schedule if it is possible(), else kNoLimit.

@@ -218,7 +218,9 @@ State improve(Workbench& bench, State state, int64_t limit, int64_t work, const 
   int64_t gained = begin;  // work at the last clear gain
   while (bench.work < end && bench.work - gained < work / kPatience && !bench.deadline.passed()) {
     State next = state;
-    improver.disturb(next.decisions);
+    Decisions disturbed = next.decisions;
+    improver.disturb(disturbed);
+    next.decisions = std::move(disturbed);
     // Nothing changed, so the result is known.
     if (next.limit == limit && next.decisions == state.decisions) bench.work += state.work;
     else next = fit(bench, std::move(next), limit, means);

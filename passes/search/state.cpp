@@ -15,13 +15,13 @@ constexpr int kShrinkings = 8;  // attempts to shrink the host pool; the last on
 }  // namespace
 
 // Recomputing a tensor may extend the time of others in the pool, so the pool is measured again after each change.
-bool Workbench::keep_pool(State& state, size_t longest, Seconds wanted) {
+bool Workbench::keep_pool(State& state, Decisions& decisions, size_t longest, Seconds wanted) {
   for (int turn = 1; pool_bytes(model, trace) > pool_limit; ++turn) {
     pool_binds = true;
-    if (turn > kShrinkings || !shrink_pool(model, trace, turn < kShrinkings ? pool_limit : -1, state.decisions))
+    if (turn > kShrinkings || !shrink_pool(model, trace, turn < kShrinkings ? pool_limit : -1, decisions))
       return false;
     work += static_cast<int64_t>(trace.size());
-    if (!lower_possible(model, state.decisions, trace, longest)) return false;
+    if (!lower_possible(model, decisions, trace, longest)) return false;
     state.outcome = evaluator.time_copies(trace, state.limit, wanted);
   }
   return true;
@@ -30,23 +30,24 @@ bool Workbench::keep_pool(State& state, size_t longest, Seconds wanted) {
 State Workbench::evaluate(Decisions decisions, int64_t limit, Seconds wanted) {
   constexpr double never = std::numeric_limits<double>::infinity();
   const bool simulated = last_.outcome.seconds < never || !last_.outcome.possible();
-  if (last_.work > 0 && limit == last_.limit && decisions == last_.decisions &&
+  if (last_.work > 0 && limit == last_.limit && decisions == static_cast<const Decisions&>(last_.decisions) &&
       (simulated || wanted == Seconds::where_it_fits)) {
     work += last_.work;
     return last_;
   }
-  State state{.decisions = std::move(decisions), .limit = limit};
+  State state{.limit = limit};
   const size_t longest = std::max(kLongest * model.order.size(), model.order.size() + kLongestOfFew);
-  bool possible = lower_possible(model, state.decisions, trace, longest);
+  bool possible = lower_possible(model, decisions, trace, longest);
   if (possible) {
     state.outcome = evaluator.time_copies(trace, limit, wanted);
-    possible = pool_limit == kNoLimit || keep_pool(state, longest, wanted);
+    possible = pool_limit == kNoLimit || keep_pool(state, decisions, longest, wanted);
   }
   if (!possible) {
     state.outcome = {.seconds = never, .busy_seconds = never, .peak_bytes = kNoLimit, .excess = kNoLimit};
   } else if (wanted == Seconds::where_it_fits && !state.outcome.fits(limit)) {
     state.outcome.seconds = state.outcome.busy_seconds = never;
   }
+  state.decisions = std::move(decisions);
   state.work = static_cast<int64_t>(trace.size());
   work += state.work;
   last_ = state;

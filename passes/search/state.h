@@ -1,6 +1,9 @@
 // A schedule under search: its decisions, and its outcome under a limit on live bytes.
 #pragma once
 
+#include <memory>
+#include <utility>
+
 #include "passes/deadline.h"
 #include "passes/schedule/evaluate.h"
 #include "passes/search/names.h"
@@ -24,8 +27,22 @@ struct Means {
   bool offload = true;
 };
 
+// Copies share the decisions: those of 100,000 nodes take 2 MB, and a search keeps hundreds of schedules.
+class SharedDecisions {
+ public:
+  SharedDecisions() = default;
+  SharedDecisions(Decisions decisions) : decisions_(std::make_shared<const Decisions>(std::move(decisions))) {}
+  operator const Decisions&() const { return *decisions_; }
+  friend bool operator==(const SharedDecisions& a, const SharedDecisions& b) {
+    return a.decisions_ == b.decisions_ || *a.decisions_ == *b.decisions_;
+  }
+
+ private:
+  std::shared_ptr<const Decisions> decisions_ = std::make_shared<const Decisions>();
+};
+
 struct State {
-  Decisions decisions = {};
+  SharedDecisions decisions = {};
   int64_t limit = kNoLimit;  // bytes; algorithms were chosen and copies timed under it
   Outcome outcome = {};
   int64_t work = 0;  // steps evaluated for this outcome
@@ -57,7 +74,7 @@ class Workbench {
   bool pool_binds = false;   // the limit has changed some schedule
 
  private:
-  bool keep_pool(State& state, size_t longest, Seconds wanted);
+  bool keep_pool(State& state, Decisions& decisions, size_t longest, Seconds wanted);
 
   State last_;
 };

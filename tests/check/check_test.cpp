@@ -21,12 +21,13 @@ Plan one_layer() {
   plan.tensors.push_back({.name = "loss", .bytes = 4});
   plan.tensors.push_back({.name = "dy", .bytes = 256, .kind = TensorKind::activation_gradient});
   plan.tensors.push_back({.name = "dw", .bytes = 256, .kind = TensorKind::weight_gradient});
-  const std::vector<WorkspaceNeed> direct{{"direct", 0}};
-  plan.tasks.push_back({.name = "forward", .reads = {x, w}, .writes = {y}, .needs = {{"direct", 512}}});
-  plan.tasks.push_back({.name = "loss", .kind = TaskKind::loss, .reads = {y}, .writes = {loss, dy}, .needs = direct});
+  plan.needs = IdVector<TaskId, std::vector<WorkspaceNeed>>(4, {{"direct", 0}});
+  plan.needs[TaskId(0)] = {{"direct", 512}};
+  plan.tasks.push_back({.name = "forward", .reads = {x, w}, .writes = {y}});
+  plan.tasks.push_back({.name = "loss", .kind = TaskKind::loss, .reads = {y}, .writes = {loss, dy}});
   plan.tasks.push_back(
-      {.name = "weights", .kind = TaskKind::backward_weights, .reads = {y, dy}, .writes = {dw}, .needs = direct});
-  plan.tasks.push_back({.name = "update", .kind = TaskKind::update, .reads = {dw}, .updates = {w}, .needs = direct});
+      {.name = "weights", .kind = TaskKind::backward_weights, .reads = {y, dy}, .writes = {dw}});
+  plan.tasks.push_back({.name = "update", .kind = TaskKind::update, .reads = {dw}, .updates = {w}});
   const auto copy = [&](StreamKind stream, StepKind kind, TensorId tensor, int64_t host, int wait) {
     plan.steps.push_back({.stream = stream, .kind = kind, .tensor = tensor, .host_offset = host});
     if (wait >= 0) plan.steps.back().waits = {StepId(wait)};
@@ -63,9 +64,9 @@ std::string verdict_after(Damage damage) {
 TEST_CASE("a plan with an offload and a prefetch is accepted") { CHECK(to_string(check_plan(one_layer())) == ""); }
 
 TEST_CASE("what a task remembers it writes, and forward") {
-  CHECK(verdict_after([](Plan& plan) { plan.tasks[TaskId(0)].remembers = {x}; }) ==
+  CHECK(verdict_after([](Plan& plan) { plan.tasks.edit(TaskId(0)).remembers = {x}; }) ==
         "form: task forward saves %x, which it does not write\n");
-  CHECK(verdict_after([](Plan& plan) { plan.tasks[TaskId(1)].remembers = {loss}; }) ==
+  CHECK(verdict_after([](Plan& plan) { plan.tasks.edit(TaskId(1)).remembers = {loss}; }) ==
         "form: task loss saves %loss, which only forward tasks may\n");
 }
 
@@ -97,7 +98,7 @@ constexpr TensorId v(6);
 Plan with_state_on_host() {
   Plan plan = one_layer();
   plan.tensors.push_back({.name = "v", .bytes = 256, .kind = TensorKind::optimizer_state, .home_offset = 256});
-  plan.tasks[TaskId(3)].updates = {w, v};
+  plan.tasks.edit(TaskId(3)).updates = {w, v};
   const Step update{.task = TaskId(3), .algorithm = "direct", .waits = {StepId(6)}};
   plan.steps.resize(6);
   plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = v, .host_offset = 256});
@@ -151,19 +152,19 @@ TEST_CASE("state that lives in the host pool is fetched from there, and comes ho
   CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.steps[StepId(8)].host_offset = 0; }) ==
         "offload:v is at 0x0 of the host pool, but %v resides at 0x100\n");
   CHECK(verdict_on(with_state_on_host(), [](Plan& p) {
-          p.tensors[v].home_offset = p.steps[StepId(6)].host_offset = p.steps[StepId(8)].host_offset = 0;
+          p.tensors.edit(v).home_offset = p.steps[StepId(6)].host_offset = p.steps[StepId(8)].host_offset = 0;
         }) == "%v and %y share bytes of the host pool [0x0, 0x100), but %v holds them for the whole run\n");
   CHECK(
-      verdict_on(with_state_on_host(), [](Plan& p) { p.tensors[v].kind = TensorKind::statistic; }) ==
+      verdict_on(with_state_on_host(), [](Plan& p) { p.tensors.edit(v).kind = TensorKind::statistic; }) ==
       "%v resides in the host pool and is of kind statistic, neither weight nor optimizer_state nor weight_gradient\n");
-  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.tasks[TaskId(3)].kind = TaskKind::backward_weights; }) ==
+  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.tasks.edit(TaskId(3)).kind = TaskKind::backward_weights; }) ==
         "task update of kind backward_weights changes %v, which resides in the host pool and may be changed by updates "
         "only\n");
-  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(v); }) ==
+  CHECK(verdict_on(with_state_on_host(), [](Plan& p) { p.tasks.edit(TaskId(2)).reads.push_back(v); }) ==
         "task weights of kind backward_weights reads %v, which resides in the host pool and is fetched for updates "
         "only\n");
   CHECK(verdict_on(with_state_on_host(), [](Plan& p) {
-          p.tensors[v].home_offset = 384;
+          p.tensors.edit(v).home_offset = 384;
         }).starts_with("%v resides at 0x180 of the host pool, not a multiple of 256\n"));
   CHECK(verdict_on(with_state_on_host(), [](Plan& p) {
           p.summary.host_pool_bytes = 256;
@@ -176,8 +177,8 @@ namespace {
 // offload w.
 Plan with_weight_on_host() {
   Plan plan = one_layer();
-  plan.tensors[w].persistent = false;
-  plan.tensors[w].home_offset = 256;
+  plan.tensors.edit(w).persistent = false;
+  plan.tensors.edit(w).home_offset = 256;
   const Step fetch{.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = w, .host_offset = 256};
   IdVector<StepId, Step> steps;
   steps.push_back(fetch);
@@ -223,16 +224,16 @@ TEST_CASE("a weight that lives in the host pool is there for who reads it, and c
         "offload:w reads %w but does not wait for update, which updates it\n"
         "offload:w reads %w but does not wait for prefetch:w~2, which writes it\n"
         "offload:w does not wait for prefetch:w~2, which reads the slot of %w\n");
-  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(w); }) ==
+  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tasks.edit(TaskId(2)).reads.push_back(w); }) ==
         "weights reads %w, which is not resident then\n");
   CHECK(verdict_on(with_weight_on_host(), [](Plan& p) {
           p.steps.resize(9);
           for (Residency& residency : p.residencies)
             residency.last_step = std::min(residency.last_step, residency.tensor == loss ? 9 : 8);
         }) == "%w resides in the host pool, but holds 0 of 1 updates there when the round ends\n");
-  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tensors[w].home_offset = 0; }).starts_with(
+  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tensors.edit(w).home_offset = 0; }).starts_with(
       "prefetch:w is at 0x100 of the host pool, but %w resides at 0x0\n"));
-  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tasks[TaskId(2)].updates = {w}; })
+  CHECK(verdict_on(with_weight_on_host(), [](Plan& p) { p.tasks.edit(TaskId(2)).updates = {w}; })
             .starts_with("task weights of kind backward_weights changes %w, which resides in the host pool and may be "
                          "changed by updates only\n"));
 }
@@ -240,7 +241,7 @@ TEST_CASE("a weight that lives in the host pool is there for who reads it, and c
 TEST_CASE("a workspace is as large as its step's algorithm needs, and every task states what that is") {
   const auto verdict = [](std::vector<WorkspaceNeed> needs, const char* algorithm, int64_t bytes) {
     return verdict_after([&](Plan& plan) {
-      plan.tasks[TaskId(0)].needs = std::move(needs);
+      plan.needs[TaskId(0)] = std::move(needs);
       plan.steps[StepId(1)].algorithm = algorithm;
       plan.steps[StepId(1)].workspace.bytes = bytes;
     });
@@ -271,11 +272,11 @@ namespace {
 Plan with_gradient_on_host() {
   Plan plan = one_layer();
   plan.batch = plan.rounds = 2;
-  plan.tensors[dw].home_offset = 256;
-  plan.tasks[TaskId(2)].writes = {};
-  plan.tasks[TaskId(2)].updates = {dw};
-  plan.tasks[TaskId(3)].reads = {};
-  plan.tasks[TaskId(3)].updates = {dw, w};
+  plan.tensors.edit(dw).home_offset = 256;
+  plan.tasks.edit(TaskId(2)).writes = {};
+  plan.tasks.edit(TaskId(2)).updates = {dw};
+  plan.tasks.edit(TaskId(3)).reads = {};
+  plan.tasks.edit(TaskId(3)).updates = {dw, w};
   plan.steps.resize(5);
   plan.steps.push_back({.stream = StreamKind::h2d,
                         .kind = StepKind::prefetch,
@@ -313,7 +314,7 @@ TEST_CASE("a gradient that lives in the host pool adds up there from round to ro
         "update updates %dw but does not wait for prefetch:dw, which writes it\n"
         "offload:dw reads %dw but does not wait for prefetch:dw, which writes it\n"
         "offload:dw does not wait for prefetch:dw, which reads the slot of %dw\n");
-  CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) { p.tasks[TaskId(2)].kind = TaskKind::update; }) ==
+  CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) { p.tasks.edit(TaskId(2)).kind = TaskKind::update; }) ==
         "%dw resides in the host pool, but no task accumulates into it\n");
   CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) {
           p.tasks.push_back({.name = "late", .kind = TaskKind::backward_weights, .updates = {dw}});
@@ -347,13 +348,13 @@ TEST_CASE("each copy of a host-resident tensor runs in the rounds that need it, 
         "of a round\n");
   const auto several = [](Plan plan) {
     plan.batch = plan.rounds = 3;
-    plan.tasks[TaskId(2)].writes = {};
-    plan.tasks[TaskId(2)].updates = {dw};
-    plan.tensors[dw].persistent = true;
+    plan.tasks.edit(TaskId(2)).writes = {};
+    plan.tasks.edit(TaskId(2)).updates = {dw};
+    plan.tensors.edit(dw).persistent = true;
     plan.summary.arena_bytes = plan.budget_bytes = 1792;
     plan.residencies[6] = {dw, 1536, 256, -1, static_cast<int32_t>(plan.steps.size())};
-    plan.tasks[TaskId(3)].reads = {};
-    plan.tasks[TaskId(3)].updates = {dw, w};
+    plan.tasks.edit(TaskId(3)).reads = {};
+    plan.tasks.edit(TaskId(3)).updates = {dw, w};
     return plan;
   };
   REQUIRE(verdict_on(several(with_weight_on_host()), [](Plan&) {}) == "");
@@ -377,10 +378,10 @@ TEST_CASE("the host pool is within the host budget, if the plan states one") {
 }
 
 TEST_CASE("tensors and tasks have names, each of its own") {
-  CHECK(verdict_after([](Plan& p) { p.tensors[x].name = ""; }) == "form: a tensor has an empty name\n");
-  CHECK(verdict_after([](Plan& p) { p.tensors[x].name = "w"; }) == "form: two tensors have the name w\n");
-  CHECK(verdict_after([](Plan& p) { p.tasks[TaskId(2)].name = ""; }) == "form: a task has an empty name\n");
-  CHECK(verdict_after([](Plan& p) { p.tasks[TaskId(2)].name = "forward"; }) ==
+  CHECK(verdict_after([](Plan& p) { p.tensors.edit(x).name = ""; }) == "form: a tensor has an empty name\n");
+  CHECK(verdict_after([](Plan& p) { p.tensors.edit(x).name = "w"; }) == "form: two tensors have the name w\n");
+  CHECK(verdict_after([](Plan& p) { p.tasks.edit(TaskId(2)).name = ""; }) == "form: a task has an empty name\n");
+  CHECK(verdict_after([](Plan& p) { p.tasks.edit(TaskId(2)).name = "forward"; }) ==
         "form: two tasks have the name forward\n");
 }
 
@@ -391,7 +392,8 @@ TEST_CASE("times are finite and not negative, and no step ends before it begins"
     CHECK(verdict_after([&](Plan& p) { p.steps[StepId(1)].start = wrong; }).starts_with("form: step 1 runs from "));
     CHECK(verdict_after([&](Plan& p) { p.steps[StepId(1)].end = wrong; }).starts_with("form: step 1 runs from "));
     CHECK(verdict_after([&](Plan& p) {
-            p.tasks[TaskId(1)].fastest.seconds = wrong;
+            p.fastest.resize(2);
+            p.fastest[TaskId(1)].seconds = wrong;
           }).starts_with("form: the fastest algorithm of task loss takes "));
     for (const auto figure :
          {&PlanSummary::recompute_seconds, &PlanSummary::iteration_seconds, &PlanSummary::unconstrained_seconds,

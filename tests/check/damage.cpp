@@ -271,7 +271,7 @@ class Damager {
         plan.steps[id].workspace.bytes = fewer;
         add(std::move(plan), "the workspace of {} has {} bytes", names_[id], fewer);
       }
-      if (good_.steps[id].kind != StepKind::compute || good_.tasks[good_.steps[id].task].needs.empty()) continue;
+      if (good_.steps[id].kind != StepKind::compute || good_.needs_of(good_.steps[id].task).empty()) continue;
       Plan other = good_;
       other.steps[id].algorithm += "'";
       add(std::move(other), "{} runs another algorithm", names_[id]);
@@ -334,10 +334,10 @@ class Damager {
       for (int64_t place : places) {
         if (place < 0) continue;
         Plan alone = good_;
-        alone.tensors[id].home_offset = place;
+        alone.tensors.edit(id).home_offset = place;
         add(std::move(alone), "the home of {} alone is at {:#x}", spelled_tensor(good_.tensors[id].name), place);
         Plan both = good_;
-        both.tensors[id].home_offset = place;
+        both.tensors.edit(id).home_offset = place;
         for (Step& step : both.steps)
           if (step.host_offset >= 0 && step.tensor == id) step.host_offset = place;
         add(std::move(both), "{} has its home and its copies at {:#x}", spelled_tensor(good_.tensors[id].name), place);

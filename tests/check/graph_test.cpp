@@ -51,36 +51,37 @@ TEST_CASE("what a plan says of its tensors and tasks is what the graph says") {
     refused("a task more", [](Plan& p) { p.tasks.push_back({.name = "more"}); });
     for (const TensorId id : ids_of(good.plan.tensors)) {
       INFO(good.plan.tensors[id].name);
-      refused("name", [&](Plan& p) { p.tensors[id].name += "'"; });
+      refused("name", [&](Plan& p) { p.tensors.edit(id).name += "'"; });
       refused("kind", [&](Plan& p) {
-        p.tensors[id].kind = p.tensors[id].kind == TensorKind::input ? TensorKind::stash : TensorKind::input;
+        p.tensors.edit(id).kind = p.tensors[id].kind == TensorKind::input ? TensorKind::stash : TensorKind::input;
       });
-      refused("fewer bytes", [&](Plan& p) { p.tensors[id].bytes -= 1; });
-      refused("more bytes", [&](Plan& p) { p.tensors[id].bytes += 1; });
+      refused("fewer bytes", [&](Plan& p) { p.tensors.edit(id).bytes -= 1; });
+      refused("more bytes", [&](Plan& p) { p.tensors.edit(id).bytes += 1; });
       refused("through the run, or not", [&](Plan& p) {
-        PlanTensor& tensor = p.tensors[id];
+        PlanTensor& tensor = p.tensors.edit(id);
         tensor.persistent = !(tensor.persistent || tensor.at_home_on_host());
         tensor.home_offset = -1;
       });
-      refused("slice", [&](Plan& p) { p.tensors[id].slice_of = TensorId(0); });
+      refused("slice", [&](Plan& p) { p.tensors.edit(id).slice_of = TensorId(0); });
     }
     for (const TaskId id : ids_of(good.plan.tasks)) {
       INFO(good.plan.tasks[id].name);
-      refused("name", [&](Plan& p) { p.tasks[id].name += "'"; });
-      refused("op", [&](Plan& p) { p.tasks[id].op += "'"; });
+      refused("name", [&](Plan& p) { p.tasks.edit(id).name += "'"; });
+      refused("op", [&](Plan& p) { p.tasks.edit(id).op += "'"; });
       refused("kind", [&](Plan& p) {
-        p.tasks[id].kind = p.tasks[id].kind == TaskKind::loss ? TaskKind::forward : TaskKind::loss;
+        p.tasks.edit(id).kind = p.tasks[id].kind == TaskKind::loss ? TaskKind::forward : TaskKind::loss;
       });
-      refused("layer", [&](Plan& p) { p.tasks[id].layer += "'"; });
-      refused("flops", [&](Plan& p) { p.tasks[id].flops += 1; });
-      refused("bytes moved", [&](Plan& p) { p.tasks[id].bytes_moved += 1; });
+      refused("layer", [&](Plan& p) { p.tasks.edit(id).layer += "'"; });
+      refused("flops", [&](Plan& p) { p.tasks.edit(id).flops += 1; });
+      refused("bytes moved", [&](Plan& p) { p.tasks.edit(id).bytes_moved += 1; });
       for (const auto list : {&PlanTask::reads, &PlanTask::writes, &PlanTask::updates, &PlanTask::remembers}) {
-        refused("one more", [&](Plan& p) { (p.tasks[id].*list).push_back(TensorId(0)); });
-        if (!(good.plan.tasks[id].*list).empty()) refused("one less", [&](Plan& p) { (p.tasks[id].*list).pop_back(); });
+        refused("one more", [&](Plan& p) { (p.tasks.edit(id).*list).push_back(TensorId(0)); });
+        if (!(good.plan.tasks[id].*list).empty())
+          refused("one less", [&](Plan& p) { (p.tasks.edit(id).*list).pop_back(); });
       }
-      refused("in place", [&](Plan& p) { p.tasks[id].in_place.push_back({TensorId(0), TensorId(0)}); });
+      refused("in place", [&](Plan& p) { p.tasks.edit(id).in_place.push_back({TensorId(0), TensorId(0)}); });
       Plan less = good.plan;
-      less.tasks[id].in_place.clear();
+      less.tasks.edit(id).in_place.clear();
       CHECK(to_string(check_against_graph(less, good.graph)) == "");
     }
     // A recomputation of a task for which the graph forbids it.
@@ -119,11 +120,13 @@ TEST_CASE("slices are those of the graph's update tasks, each byte of a weight o
       if (graph.tensors.contains(id)) continue;
       ++slices;
       INFO(good.tensors[id].name);
-      refused("begins later", [&](Plan& p) { p.tensors[id].slice_begin += 256; });
-      refused("smaller", [&](Plan& p) { p.tensors[id].bytes -= 4; });
+      refused("begins later", [&](Plan& p) { p.tensors.edit(id).slice_begin += 256; });
+      refused("smaller", [&](Plan& p) { p.tensors.edit(id).bytes -= 4; });
       refused("of another tensor",
-              [&](Plan& p) { p.tensors[id].slice_of = graph.inputs.empty() ? TensorId(0) : graph.inputs.front(); });
-      refused("of another kind", [&](Plan& p) { p.tensors[id].kind = TensorKind::stash; });
+              [&](Plan& p) {
+                p.tensors.edit(id).slice_of = graph.inputs.empty() ? TensorId(0) : graph.inputs.front();
+              });
+      refused("of another kind", [&](Plan& p) { p.tensors.edit(id).kind = TensorKind::stash; });
     }
     if (good.slice_bytes > 0) refused("smaller slices", [](Plan& p) { p.slice_bytes = 4; });
   }

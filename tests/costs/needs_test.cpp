@@ -40,25 +40,25 @@ TEST_CASE("what algorithms need is noted from the costs, whatever the plan has")
   plan.steps.push_back({.task = conv, .recompute = true, .algorithm = "direct"});
   NeedyCosts costs;
   note_needs(plan, graph, costs);
-  CHECK(plan.tasks[conv].needs == std::vector<WorkspaceNeed>{{"direct", 4}});
-  CHECK(plan.tasks[norm].needs == std::vector<WorkspaceNeed>{{"direct", 4}, {"direct", 7, true}});
+  CHECK(plan.needs[conv] == std::vector<WorkspaceNeed>{{"direct", 4}});
+  CHECK(plan.needs[norm] == std::vector<WorkspaceNeed>{{"direct", 4}, {"direct", 7, true}});
   CHECK(plan.reduction_needs_bytes == 0);
 
   plan.last_sub_batch = 3;  // the last round needs more although it is smaller
   plan.steps[StepId(3)].algorithm = "gemm";
   note_needs(plan, graph, costs);
-  CHECK(plan.tasks[conv].needs == std::vector<WorkspaceNeed>{{"direct", 300}, {"gemm", 0}});
+  CHECK(plan.needs[conv] == std::vector<WorkspaceNeed>{{"direct", 300}, {"gemm", 0}});
 
   plan.steps[StepId(0)].algorithm = "unheard of";
   note_needs(plan, graph, costs);
-  CHECK(plan.tasks[conv].needs == std::vector<WorkspaceNeed>{{"gemm", 0}});
+  CHECK(plan.needs[conv] == std::vector<WorkspaceNeed>{{"gemm", 0}});
 
   // With two ranks: half as many samples per rank.
   plan.ranks = 2;
   plan.sub_batch = plan.last_sub_batch = 8;
   plan.steps[StepId(0)].algorithm = "direct";
   note_needs(plan, graph, costs);
-  CHECK(plan.tasks[conv].needs == std::vector<WorkspaceNeed>{{"direct", 4}, {"gemm", 0}});
+  CHECK(plan.needs[conv] == std::vector<WorkspaceNeed>{{"direct", 4}, {"gemm", 0}});
   CHECK(plan.reduction_needs_bytes == 16);
   costs.rates.ranks.staging_bytes = 0;  // the engine has its own
   note_needs(plan, graph, costs);

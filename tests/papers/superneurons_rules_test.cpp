@@ -174,7 +174,7 @@ TEST_CASE("a recomputation counts to the step that it is run for") {
     if (plan.tasks[task].name == "relu1.backward") plan.steps.push_back({.task = TaskId(1), .recompute = true});
     plan.steps.push_back({.task = task});
   }
-  plan.tensors[TensorId(0)].bytes = 1 << 20;
+  plan.tensors.edit(TensorId(0)).bytes = 1 << 20;
   plan.residencies = {{.tensor = TensorId(0), .first_step = 18, .last_step = 18}};
   CHECK(superneurons_figures(plan).peak_step == 19);
   count_as_superneurons(plan);

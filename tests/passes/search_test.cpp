@@ -156,8 +156,8 @@ TEST_CASE(
     CHECK(least.outcome.peak_bytes == frontier.front().outcome.peak_bytes);
     lower += least.outcome.peak_bytes < away.outcome.peak_bytes;
     for (size_t id = 0; id < model.tensors.size(); ++id) {
-      if (away.decisions.activations[id].kind == search::DecisionKind::keep) continue;
       search::Decisions decisions = away.decisions;
+      if (decisions.activations[id].kind == search::DecisionKind::keep) continue;
       decisions.activations[id] = {};
       CHECK(least.outcome.peak_bytes <= bench.evaluate(std::move(decisions), 0).outcome.peak_bytes);
     }

@@ -17,7 +17,7 @@ struct Damage {
 // Of the plan of a chain, right after the pass. Its last step is an update.
 const Damage kDamages[] = {
     {"seed_plan", "tensors or tasks of the graph are missing",
-     [](Plan& plan) { plan.tasks.resize(plan.tasks.size() - 1); }},
+     [](Plan& plan) { plan.tasks.edit().resize(plan.tasks.size() - 1); }},
     {"order", "never runs", [](Plan& plan) { plan.steps.resize(plan.steps.size() - 1); }},
     {"order", "reads a tensor that was never made",
      [](Plan& plan) { std::swap(plan.steps[StepId(0)], plan.steps.back()); }},

@@ -151,16 +151,16 @@ TEST_CASE("the fastest algorithm is noted where the plan runs another, determini
                   {.name = "winograd", .workspace_bytes = 64, .seconds = 2},
                   {.name = "direct", .seconds = 3}};
   note_fastest(plan, graph, costs);
-  CHECK(plan.tasks[task].fastest.algorithm == "winograd");
-  CHECK(plan.tasks[task].fastest.workspace_bytes == 64);
-  CHECK(plan.tasks[task].fastest.seconds == 2);
+  CHECK(plan.fastest_of(task).algorithm == "winograd");
+  CHECK(plan.fastest_of(task).workspace_bytes == 64);
+  CHECK(plan.fastest_of(task).seconds == 2);
   costs.only_last = "direct";  // the only algorithm for the smaller last round
   plan.last_sub_batch = 2;
   plan.steps[StepId(0)].algorithm = "small";
   note_fastest(plan, graph, costs);
-  CHECK(plan.tasks[task].fastest.algorithm == "direct");
+  CHECK(plan.fastest_of(task).algorithm == "direct");
   plan.last_sub_batch = 4;
   plan.steps[StepId(0)].algorithm = "winograd";
   note_fastest(plan, graph, costs);
-  CHECK(plan.tasks[task].fastest.algorithm.empty());
+  CHECK(plan.fastest_of(task).algorithm.empty());
 }

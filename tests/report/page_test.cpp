@@ -146,7 +146,7 @@ TEST_CASE("a name cannot leave the text it stands in") {
   auto plan =
       plan_from_text(read_text_case(std::filesystem::path(PLIMSOLL_TEST_DIR) / "cases" / "offload.test").input("plan"));
   plan->model_name = "</script><script>alert(1)</script>\xff";
-  plan->tensors[TensorId(5)].name = plan->model_name;
+  plan->tensors.edit(TensorId(5)).name = plan->model_name;
   const std::string page = plan_page(*plan, facts_of(*plan), nullptr);
   CHECK(page.find("alert") == page.rfind("alert"));  // escaped in the title; the data is packed
   CHECK(page.find("<script>alert") == std::string::npos);

@@ -96,7 +96,7 @@ TEST_CASE("a trace keeps the rules of its viewers") {
 
 TEST_CASE("names of any bytes and times of any size make a trace that parses") {
   Plan plan = plan_of("offload.test");
-  plan.tensors[TensorId(5)].name = "a \"quoted\\\" name\n\xff";
+  plan.tensors.edit(TensorId(5)).name = "a \"quoted\\\" name\n\xff";
   plan.steps[StepId(0)].start = -3;
   plan.steps[StepId(1)].end = 1e300;
   CHECK_NOTHROW([&] { return json::parse(report_trace(plan, facts_of(plan))); }());

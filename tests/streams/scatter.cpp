@@ -90,8 +90,8 @@ class Scatter {
 
   void home(TensorId tensor) {
     if (draw(100) >= options_.homes) return;
-    plan_.tensors[tensor].persistent = false;
-    plan_.tensors[tensor].home_offset = 0;  // the pass host_pool says where
+    plan_.tensors.edit(tensor).persistent = false;
+    plan_.tensors.edit(tensor).home_offset = 0;  // the pass host_pool says where
     const auto fetch = [&](int32_t at, int32_t earliest) {
       before_[static_cast<size_t>(std::max(earliest, at - draw(6)))].push_back(
           {.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = tensor});

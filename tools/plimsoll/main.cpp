@@ -38,6 +38,20 @@ bool asks_for_help(std::span<const std::string_view> arguments) {
   return std::any_of(arguments.begin(), end, is_help);
 }
 
+// At every exit: reports an error if stdout could not be written.
+void check_stdout();
+
+// Ends the process. The memory of plans is left to the system: for deep networks, to free every name takes half a
+// second. Sanitizers look for leaks at the usual end.
+int leave(ExitCode code) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
+  return static_cast<int>(code);
+#else
+  check_stdout();
+  std::_Exit(static_cast<int>(code));
+#endif
+}
+
 int run(int argc, char** argv) {
   const Console console(false);
   Commands commands;
@@ -112,9 +126,9 @@ int run(int argc, char** argv) {
     if (!command->sub) continue;
     command->invocation = "plimsoll " + for_shell({argv + 1, argv + argc});
     const Status status = command->run();
-    if (status.ok()) return 0;
+    if (status.ok()) return leave(ExitCode::ok);
     Console(false, std::ranges::count(given, "-v") > 0).error(status.error());
-    return static_cast<int>(status.error().code);
+    return leave(status.error().code);
   }
   return static_cast<int>(ExitCode::usage);
 }
@@ -127,7 +141,6 @@ int run(int argc, char** argv) {
   std::_Exit(static_cast<int>(ExitCode::unwritable_output));
 }
 
-// At every exit: reports an error if stdout could not be written.
 void check_stdout() {
   llvm::outs().flush();
   if (llvm::outs().has_error()) end_without_stdout(llvm::outs().error().value());

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "compiler/driver/planning.h"
 #include "compiler/ir/plan_json.h"
 #include "compiler/support/output.h"
@@ -34,7 +36,8 @@ class PlanCommand final : public Command {
       PLIMSOLL_ASSIGN(const std::string text, text_after(request, one, console.messages(), PlanFor::report));
       return write_dump(output_, text);
     }
-    PLIMSOLL_ASSIGN(const Planned planned, plan_model(request, one, console.messages(), PlanFor::report));
+    PLIMSOLL_ASSIGN(planned_, plan_model(request, one, console.messages(), PlanFor::report));
+    const Planned& planned = *planned_;
     const std::string json = to_json(planned.plan);
     if (json_ && output_ == "-" && output_.getNumOccurrences() > 0)
       return Error{ExitCode::usage, "--json and -o - both write to stdout"};
@@ -53,6 +56,7 @@ class PlanCommand final : public Command {
   OnePlanOptions one_;
   cl::opt<std::string> output_;
   cl::opt<bool> json_;
+  std::optional<Planned> planned_;  // until the process ends
 };
 
 }  // namespace
