@@ -1,4 +1,4 @@
-// LionUpdate {w, g, m, factor?}: Chen et al. 2023, as in timm.optim.Lion. m is initially zero. An `update` gradient is
+// LionUpdate {w, g, m, low?, factor?}: Chen et al. 2023, as in timm.optim.Lion. m is initially zero. An `update` gradient is
 // cleared.
 #include "runtime/cuda/ops/update.h"
 #include "runtime/kernels.h"

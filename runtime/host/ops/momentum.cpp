@@ -1,4 +1,4 @@
-// MomentumUpdate {w, g, v, factor?}: torch.optim.SGD with momentum and without dampening. v is initially zero, so the
+// MomentumUpdate {w, g, v, low?, factor?}: torch.optim.SGD with momentum and without dampening. v is initially zero, so the
 // first step equals PyTorch's (v = g).
 #include "runtime/host/update.h"
 #include "runtime/kernels.h"
