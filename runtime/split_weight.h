@@ -18,7 +18,9 @@ PLIMSOLL_HOST_AND_DEVICE inline uint32_t bits_to_split(float value) {
   const uint32_t bits = reduced::bits_of(value);
   return (bits & 0x7FFFFFFFU) > 0x7F800000U ? 0x7FC00000U : bits;
 }
-PLIMSOLL_HOST_AND_DEVICE inline uint16_t high_of(uint32_t bits) { return static_cast<uint16_t>((bits + 0x8000U) >> 16); }
+PLIMSOLL_HOST_AND_DEVICE inline uint16_t high_of(uint32_t bits) {
+  return static_cast<uint16_t>((bits + 0x8000U) >> 16);
+}
 PLIMSOLL_HOST_AND_DEVICE inline int16_t low_of(uint32_t bits) { return static_cast<int16_t>(bits & 0xFFFFU); }
 PLIMSOLL_HOST_AND_DEVICE inline float joined(uint16_t high, int16_t low) {
   return reduced::float_of((static_cast<uint32_t>(high) << 16) + static_cast<uint32_t>(static_cast<int32_t>(low)));

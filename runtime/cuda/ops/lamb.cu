@@ -1,6 +1,7 @@
-// LambUpdate {w, g, m, v, ratio, low?, factor?}: You et al. 2020, like apex's FusedLAMB and timm.optim.Lamb without their
-// gradient clipping, which ClipFactor does. The step count is that of the iterations that were not skipped; m and v are
-// initially zero. `ratio` is the factor of the step: |w| / |u|, or 1 if one of them is 0 or the weight has no decay.
+// LambUpdate {w, g, m, v, ratio, low?, factor?}: You et al. 2020, like apex's FusedLAMB and timm.optim.Lamb without
+// their gradient clipping, which ClipFactor does. The step count is that of the iterations that were not skipped; m and
+// v are initially zero. `ratio` is the factor of the step: |w| / |u|, or 1 if one of them is 0 or the weight has no
+// decay.
 //
 // The first launch updates m and v, and writes the sums of squares of each stretch of w and u to the workspace, in
 // double precision; the block that arrives last adds them in order and computes the ratio. The second launch recomputes

@@ -1,5 +1,5 @@
-// Optimizers: {w, g, state…, low?, factor?}, in one pass over all of them, which also clears the gradient in the same access
-// if it must be zero for the next iteration. The gradient is multiplied by the factor if gradients are clipped
+// Optimizers: {w, g, state…, low?, factor?}, in one pass over all of them, which also clears the gradient in the same
+// access if it must be zero for the next iteration. The gradient is multiplied by the factor if gradients are clipped
 // (ClipFactor) or scaled (UnscaleFactor). An update that is discarded, or skipped by a negative factor, only clears.
 // One launch handles many parameters.
 //

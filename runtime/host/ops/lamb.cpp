@@ -1,6 +1,7 @@
-// LambUpdate {w, g, m, v, ratio, low?, factor?}: You et al. 2020, like apex's FusedLAMB and timm.optim.Lamb without their
-// gradient clipping, which ClipFactor does. The step count is that of the iterations that were not skipped; m and v are
-// initially zero. `ratio` is the factor of the step: |w| / |u|, or 1 if one of them is 0 or the weight has no decay.
+// LambUpdate {w, g, m, v, ratio, low?, factor?}: You et al. 2020, like apex's FusedLAMB and timm.optim.Lamb without
+// their gradient clipping, which ClipFactor does. The step count is that of the iterations that were not skipped; m and
+// v are initially zero. `ratio` is the factor of the step: |w| / |u|, or 1 if one of them is 0 or the weight has no
+// decay.
 //
 // The first pass updates m and v, and writes the sums of squares of each stretch of w and u to the workspace. They are
 // added in order, in double precision, so the bits do not depend on the number of threads. The second pass recomputes u
@@ -28,7 +29,8 @@ class LambKernel final : public Kernel {
   LambKernel(const LambAttrs& attrs, std::span<const OperandDesc> operands)
       : attrs_(attrs), elements_(operands[0].tensor.padded_elements()),
         stretches_((elements_ + kLambStretch - 1) / kLambStretch), clears_(operands[1].access == Access::update),
-        halves_(host::is_split(operands)), scaled_(operands.size() > factor_at()), in_bf16_(operands[2].tensor.type == DataType::bf16) {}
+        halves_(host::is_split(operands)), scaled_(operands.size() > factor_at()),
+        in_bf16_(operands[2].tensor.type == DataType::bf16) {}
 
   int64_t workspace_bytes() const { return 2 * stretches_ * static_cast<int64_t>(sizeof(double)); }
 
