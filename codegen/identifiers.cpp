@@ -25,11 +25,12 @@ constexpr std::string_view kReserved[] = {
     "wchar_t", "while", "xor", "xor_eq",
     "assert", "errno", "stdin", "stdout", "stderr", "linux", "unix", "alloca", "offsetof", "setjmp", "va_start",
     "va_arg", "va_end", "va_copy", "major", "minor", "makedev",
-    "plimsoll", "trainer", "std", "dist", "none", "absent", "read", "write", "update", "f32", "f16", "bf16", "i32",
-    "i64", "u8", "q8", "uq8", "boolean", "Round", "Layout", "KernelSet", "KernelIndex", "Place", "HostPlace", "Program",
-    "ProgramInput", "ProgramParameter", "ProgramOutput", "ProgramLife", "ParameterRole", "int64_t", "int32_t", "size_t",
-    "uint8_t", "arena_bytes", "budget_bytes", "host_pool_bytes", "kernel_count", "lives", "life_count", "step_names",
-    "step_count", "inputs", "parameters", "build", "forward", "backward", "program", "the_program", "r", "k", "n"};
+    "plimsoll", "trainer", "std", "dist", "none", "absent", "read", "write", "update", "f32", "f16", "bf16", "i16",
+    "i32", "i64", "u8", "q8", "uq8", "boolean", "Round", "Layout", "KernelSet", "KernelIndex", "Place", "HostPlace",
+    "Program", "ProgramInput", "ProgramParameter", "ProgramOutput", "ProgramLife", "ParameterRole", "int64_t",
+    "int32_t", "size_t", "uint8_t", "arena_bytes", "budget_bytes", "host_pool_bytes", "kernel_count", "lives",
+    "life_count", "step_names", "step_count", "inputs", "parameters", "build", "forward", "backward", "program",
+    "the_program", "r", "k", "n"};
 
 // A name without a lower-case letter may be a macro; forward_3 may be a function of the program.
 bool may_be_something_else(std::string_view name) {

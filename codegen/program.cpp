@@ -100,19 +100,25 @@ Result<std::string> parameters(const Source& source, size_t& count) {
     }
   }
   std::string text;
-  const auto add = [&](TensorId id, const std::string& name, const InitializerInFile& in_file) {
+  std::set<TensorId> lows;
+  const auto where_is = [&](TensorId id) {
+    const PlanTensor& planned = source.plan.tensors[id];
+    return planned.at_home_on_host() ? source.host_slots.name(id, planned.home_offset)
+                                     : source.addresses.all()[id].front().name;
+  };
+  const auto add = [&](TensorId id, const std::string& name, const InitializerInFile& in_file, TensorId low = {}) {
     const Tensor& tensor = source.graph.tensors[id];
     if (tensor.slice_of.valid()) return;  // listed with its whole
     if (source.addresses.all()[id].empty() && !trained.contains(id)) return;  // not read by any step
     const PlanTensor& planned = source.plan.tensors[id];
-    const std::string where = planned.at_home_on_host() ? source.host_slots.name(id, planned.home_offset)
-                                                         : source.addresses.all()[id].front().name;
     std::string rest = planned.at_home_on_host() ? ", true" : "";
-    if (in_file.type != FileType::same)
+    if (in_file.type != FileType::same || low.valid())
       rest = fmt::format(", {}, FileType::{}", planned.at_home_on_host(),
-                         in_file.type == FileType::f16 ? "f16" : "bf16");
+                         in_file.type == FileType::same ? "same" : in_file.type == FileType::f16 ? "f16" : "bf16");
+    if (low.valid())
+      rest += fmt::format(", {}{}", where_is(low), source.plan.tensors[low].at_home_on_host() ? ", true" : "");
     text += fmt::format("    {{{}, {}, {}, {}, ParameterRole::{}{}}},\n", string_literal(name),
-                        desc_literal(tensor.type, "0"), where, in_file.offset, role(id), rest);
+                        desc_literal(tensor.type, "0"), where_is(id), in_file.offset, role(id), rest);
     ++count;
   };
   for (const Parameter& parameter : source.graph.parameters) {
@@ -120,10 +126,12 @@ Result<std::string> parameters(const Source& source, size_t& count) {
     const bool given = found != source.options.initializers.end();
     if (!given && source.options.model_bytes > 0)
       return Error{ExitCode::internal, fmt::format("initializer '{}' is not in model.onnx", parameter.initializer)};
-    add(parameter.tensor, parameter.initializer, given ? found->second : kNotInFile);
+    add(parameter.tensor, parameter.initializer, given ? found->second : kNotInFile, parameter.low);
+    if (parameter.low.valid()) lows.insert(parameter.low);
   }
   for (const TensorId id : ids_of(source.graph.tensors))
-    if (const Tensor& tensor = source.graph.tensors[id]; tensor.kind == TensorKind::optimizer_state)
+    if (const Tensor& tensor = source.graph.tensors[id];
+        tensor.kind == TensorKind::optimizer_state && !lows.contains(id))
       add(id, tensor.name, kNotInFile);
   return text;
 }

@@ -95,7 +95,7 @@ class Selector {
     variant.search = *found;
     search::Descent* const schedules = &variant.search->schedules;
     const int64_t least = schedules->minimum_bytes();
-    if (!alone && least != kNoLimit && least > limits_.budget_bytes) return;
+    if (!alone && !schedules->pool_binds() && least != kNoLimit && least > limits_.budget_bytes) return;
     schedules->begin(limits_.search);
     for (size_t segment = 0; segment < schedules->segments(); ++segment) {
       const auto search = [this, schedules, segment](const std::stop_token& stop) {

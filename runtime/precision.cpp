@@ -100,8 +100,11 @@ DataType narrow_type(std::span<const OperandDesc> operands) {
 
 std::vector<OperandDesc> as_f32(std::span<const OperandDesc> operands) {
   std::vector<OperandDesc> all(operands.begin(), operands.end());
-  for (OperandDesc& operand : all)
+  for (OperandDesc& operand : all) {
+    if (operand.tensor.type == DataType::i16)
+      throw KernelError("no kernel updates a weight in two halves with these operands");
     if (is_widened(operand)) operand.tensor.type = DataType::f32;
+  }
   return all;
 }
 

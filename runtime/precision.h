@@ -37,7 +37,9 @@ struct NarrowForm {
   uint32_t reduced;
   uint32_t either = 0;
   bool in_library = false;  // it may also accumulate in the narrow type
-  bool state = false;       // what is narrow is optimizer state in bf16, rounded at random (runtime/reduced_state.h)
+  // Of an update: what is narrow is optimizer state in bf16, rounded at random (runtime/reduced_state.h), or the upper
+  // half of a weight (runtime/split_weight.h).
+  bool state = false;
 };
 
 constexpr uint32_t slots(std::initializer_list<int> list) {

@@ -44,12 +44,15 @@ struct ProgramParameter {
   ParameterRole role;
   bool in_host_pool = false;  // where it resides when no task uses it
   FileType file_type = FileType::same;  // its element type in the file; f32 in memory unless `same`
+  // Of a weight in bf16: its lower half (runtime/split_weight.h), in the arena or in the host pool; -1: none
+  int64_t low_offset = -1;
+  bool low_in_host_pool = false;
 
   // In plain order, and in f32 whatever it is stored as in memory.
   TensorDesc in_files() const {
     return {is_reduced(desc.type) ? DataType::f32 : desc.type, desc.dims, Layout::plain};
   }
-  int64_t bytes_in_file() const { return plimsoll::bytes_in_file(file_type, desc.elements() * bytes_of(desc.type)); }
+  int64_t bytes_in_file() const { return plimsoll::bytes_in_file(file_type, in_files().bytes()); }
 };
 
 // The loss's input: the model's scores.

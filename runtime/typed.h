@@ -18,7 +18,7 @@ decltype(auto) by_type(DataType type, Body body) {
     case DataType::bf16:
     case DataType::f16:
     case DataType::q8:
-    case DataType::uq8: break;  // bf16 and f16 are widened
+    case DataType::uq8: case DataType::i16: break;  // bf16 and f16 are widened
     case DataType::i32: return body(int32_t{});
     case DataType::i64: return body(int64_t{});
     case DataType::u8: return body(uint8_t{});

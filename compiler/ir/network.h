@@ -41,7 +41,8 @@ struct Value {
   std::string name = {};  // the ONNX name; unique in the network
   ValueKind kind = ValueKind::intermediate;
   TensorType type = {};
-  DataType reduced = DataType::f32;                // bf16, f16: of an f32 value that is stored so (network/precision.h)
+  // bf16, f16: of an f32 value that is stored so (network/precision.h); of a parameter: its upper half
+  DataType reduced = DataType::f32;
   bool trainable = false;                          // of parameters
   bool undecided = false;  // trainable parameters: neither the file nor the use shows that it is trained
   CausalMask causal = CausalMask::none;            // of parameters that are not trained

@@ -153,9 +153,11 @@ class NetworkParser {
     if (cursor_.accept("=")) value.constant = constant();
     if (!cursor_.error() && value.constant.has_value() != (value.kind == ValueKind::constant))
       cursor_.fail("only constants have elements");
+    const bool in_halves = value.kind == ValueKind::parameter && value.trainable && value.reduced == DataType::bf16;
     if (!cursor_.error() && is_narrow(value.reduced) &&
-        (value.kind != ValueKind::intermediate || value.type.type != DataType::f32))
-      cursor_.fail(fmt::format("only f32 outputs of nodes are stored in {}", name_of(value.reduced)));
+        ((value.kind != ValueKind::intermediate && !in_halves) || value.type.type != DataType::f32))
+      cursor_.fail(fmt::format("only f32 outputs of nodes, and trained weights in bf16, are stored in {}",
+                               name_of(value.reduced)));
     if (!cursor_.error() && value.constant) check_size(value);
     made_.push_back(value.kind != ValueKind::intermediate);
     network_.values.push_back(std::move(value));

@@ -47,12 +47,13 @@ class Slicing {
   }
 
   // True for an operand that is cut along with the weight: what the task updates permanently, and the gradient. Other
-  // operands are used by all slices. State may have fewer bytes than the weight, and as many elements.
+  // operands are used by all slices. The weight and its state may have fewer bytes than the gradient, and as many
+  // elements.
   bool goes_along(const Operand& operand, const TensorType& weight) const {
     return operand.access != Access::absent && operand.begin == 0 &&
-           (operand.type == weight ||
-            (is_reduced(operand.type.type) && stored_as(operand.type, weight.type) == weight));
+           stored_as(operand.type, weight.type) == weight;
   }
+  static int64_t bytes_in_f32(const TensorType& weight) { return stored_as(weight, DataType::f32).at(1).bytes(); }
 
   // The elements of a slice are a multiple of this: each of its operands then begins at an aligned address.
   int64_t step_of(const Task& task) const {
@@ -67,10 +68,11 @@ class Slicing {
   bool large(const Task& task) const {
     if (task.kind != TaskKind::update || task.operands.empty()) return false;
     const Operand& weight = task.operands.front();
-    if (weight.access != Access::update || weight.type.depends_on_batch() || weight.type.type != DataType::f32)
+    if (weight.access != Access::update || weight.type.depends_on_batch() ||
+        (weight.type.type != DataType::f32 && weight.type.type != DataType::bf16))
       return false;
-    if (graph_.tensors[weight.tensor].bytes(1) <= slice_bytes_) return false;
-    if (step_of(task) * bytes_of(weight.type.type) > slice_bytes_) return false;
+    if (bytes_in_f32(weight.type) <= slice_bytes_) return false;
+    if (step_of(task) * bytes_of(DataType::f32) > slice_bytes_) return false;
     bool something = false;
     for (const Operand& operand : task.operands) {
       something = something || (operand.access != Access::absent && is_cut(operand.tensor));
@@ -91,7 +93,7 @@ class Slicing {
 
   void cut(const Task& task, IdVector<TaskId, Task>& tasks) {
     const TensorType weight = task.operands.front().type;
-    const int64_t whole = weight.at(1).bytes(), element = static_cast<int64_t>(bytes_of(weight.type));
+    const int64_t whole = bytes_in_f32(weight), element = bytes_of(DataType::f32);
     const int64_t step = step_of(task) * element, slice_bytes = slice_bytes_ / step * step;
     const int64_t pieces = (whole + slice_bytes - 1) / slice_bytes;
     const int64_t most = ((whole + pieces - 1) / pieces + step - 1) / step * step;

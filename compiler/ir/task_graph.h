@@ -104,12 +104,13 @@ struct Parameter {
   TensorId tensor = {};
   std::string initializer = {};     // ONNX name
   TensorType stored = {};           // dimensions and element type in the model file, plain layout
+  TensorId low = {};                // of a weight in bf16: its lower half in i16 (runtime/split_weight.h)
 };
 
 struct TaskGraph {
   std::string name = {};
   int64_t batch = 0;  // samples per iteration; the loss is their mean
-  int64_t slice_bytes = 0;  // larger weights are updated in slices (sliced()); 0: none
+  int64_t slice_bytes = 0;  // weights that are larger in f32 are updated in slices (sliced()); 0: none
   bool whole_weights = false;  // with slices: only the optimizer state is cut
   // Processes that share the samples; the tasks are those of one rank. Loss and gradients are summed over all.
   int64_t ranks = 1;

@@ -151,6 +151,7 @@ class TaskGraphParser {
     if (cursor_.accept("initializer=")) parameter.initializer = cursor_.name();
     cursor_.expect("stored=");
     parameter.stored = type();
+    if (cursor_.accept_word("low")) parameter.low = known_tensor();
     graph_.parameters.push_back(std::move(parameter));
   }
 
@@ -289,8 +290,9 @@ std::string to_text(const TaskGraph& graph) {
   const auto name = [&](TensorId id) { return spelled_tensor(graph.tensors[id].name); };
   for (TensorId input : graph.inputs) text += fmt::format("input {}\n", name(input));
   for (const Parameter& parameter : graph.parameters)
-    text += fmt::format("parameter {}{} stored={}\n", name(parameter.tensor),
-                        option("initializer", parameter.initializer), to_string(parameter.stored));
+    text += fmt::format("parameter {}{} stored={}{}\n", name(parameter.tensor),
+                        option("initializer", parameter.initializer), to_string(parameter.stored),
+                        parameter.low.valid() ? " low " + name(parameter.low) : "");
   if (graph.loss.valid()) text += fmt::format("loss {}\n", name(graph.loss));
   if (graph.correct.valid()) text += fmt::format("correct {}\n", name(graph.correct));
   if (graph.output.valid()) text += fmt::format("output {}\n", name(graph.output));

@@ -25,6 +25,36 @@ bool has_reduced_result(const Network& network, const Node& node) {
   return std::any_of(node.inputs.begin(), node.inputs.end(), reduced);
 }
 
+// Trained weights that every node reads in bf16, at least one of them in a product: they are stored so, and their lower
+// halves apart (runtime/split_weight.h). A table that only rows are taken from stays in f32: those are rounded one by
+// one, and no copy of the table is made.
+void split_weights(Network& network) {
+  struct Reads {
+    bool in_products = false, otherwise = false;
+  };
+  IdVector<ValueId, Reads> reads(network.values.size());
+  for (const Node& node : network.nodes) {
+    const Op& op = *find_op(node.op);
+    const auto in_bf16 = [&](ValueId id) { return id.valid() && network.values[id].reduced == DataType::bf16; };
+    const bool reduced = node.marks.factors == DataType::bf16 ||
+                         std::any_of(node.outputs.begin(), node.outputs.end(), in_bf16);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid()) continue;
+      Reads& of = reads[node.inputs[i]];
+      const bool factor = std::find(op.factors.begin(), op.factors.end(), i) != op.factors.end();
+      if (reduced && factor) of.in_products = true;
+      else if (!reduced || op.precision != PrecisionRule::rows || i != 0) of.otherwise = true;
+    }
+  }
+  for (const ValueId output : network.outputs) reads[output].otherwise = true;
+  for (const ValueId id : ids_of(network.values)) {
+    Value& value = network.values[id];
+    if (value.kind == ValueKind::parameter && value.trainable && value.type.type == DataType::f32 &&
+        reads[id].in_products && !reads[id].otherwise)
+      value.reduced = DataType::bf16;
+  }
+}
+
 }  // namespace
 
 Status assign_precision(Network& network, const PrecisionRequest& request) {
@@ -50,6 +80,7 @@ Status assign_precision(Network& network, const PrecisionRequest& request) {
     if (!matched[i])
       return Error{ExitCode::usage, fmt::format("--keep-fp32 '{}' matches no node", request.keep_fp32[i]),
                    {"a pattern matches the name of a node or its module path, for example '*attention*'"}};
+  if (request.precision == Precision::bf16) split_weights(network);
   return {};
 }
 

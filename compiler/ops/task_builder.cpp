@@ -172,8 +172,8 @@ Operand TaskBuilder::write_gradient(size_t input) {
   }
   const TensorId made = add_tensor({.name = "d" + meaning.name,
                                     .kind = weight ? TensorKind::weight_gradient : TensorKind::activation_gradient,
-                                    .type = stored_type(value)});
-  const Operand gradient = operand(made, Access::write, stored_type(value));
+                                    .type = weight ? meaning.type : stored_type(value)});
+  const Operand gradient = operand(made, Access::write, graph_.tensors[made].type);
   if (weight) {
     gradient_of_[value] = made;
     if (as_data) gradients_of_data_.insert(made);

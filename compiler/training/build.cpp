@@ -25,13 +25,14 @@ void add_given_tensors(const Network& network, TaskBuilder& builder, TaskGraph& 
     if (!parameter && !statistic) continue;
     const TensorId tensor = builder.add_tensor({.name = value.name,
                                                 .kind = parameter ? TensorKind::weight : TensorKind::statistic,
-                                                .type = value.type,
+                                                .type = is_narrow(value.reduced)
+                                                            ? stored_as(value.type, value.reduced) : value.type,
                                                 .onnx_name = value.initializer,
                                                 .persistent = true});
     builder.bind(id, tensor);
     TensorType stored = value.type;
     stored.layout = Layout::plain;
-    graph.parameters.push_back({tensor, value.initializer, stored});
+    graph.parameters.push_back({.tensor = tensor, .initializer = value.initializer, .stored = stored});
   }
   for (const ValueId id : network.inputs) {
     const Value& value = network.values[id];

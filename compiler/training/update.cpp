@@ -8,6 +8,18 @@ namespace {
 
 const TensorType kNumber{DataType::f32, {{1}}};
 
+// The lower half of a weight in bf16. Only the update uses it, so it may reside where optimizer state does.
+Operand add_low(TaskGraph& graph, TaskBuilder& builder, const Trained& trained) {
+  const TensorType type = stored_as(trained.parameter.type, DataType::i16);
+  const TensorId low = builder.add_tensor({.name = trained.parameter.name + ".low",
+                                           .kind = TensorKind::optimizer_state,
+                                           .type = type,
+                                           .persistent = true});
+  for (Parameter& parameter : graph.parameters)
+    if (parameter.tensor == trained.weight) parameter.low = low;
+  return {low, Access::update, type};
+}
+
 }  // namespace
 
 TensorId add_factor(TaskGraph& graph, TaskBuilder& builder, const std::vector<Trained>& trained, double max_norm,
@@ -50,7 +62,8 @@ void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, 
     return Operand{tensor, Access::update, stored};
   };
   Task task{.name = parameter + ".update", .op = "Update", .kind = TaskKind::update, .layer = trained.layer};
-  task.operands = {{trained.weight, Access::update, type}, {trained.gradient, Access::read, type}};
+  task.operands = {{trained.weight, Access::update, graph.tensors[trained.weight].type},
+                   {trained.gradient, Access::read, type}};
   task.may_run_again = false;
   switch (optimizer.kind) {
     case OptimizerKind::sgd:
@@ -88,6 +101,7 @@ void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, 
       task.operands.push_back(state("m"));
       break;
   }
+  if (is_narrow(trained.parameter.reduced)) task.operands.push_back(add_low(graph, builder, trained));
   if (factor.valid()) task.operands.push_back({factor, Access::read, kNumber});
   task.flops = flops_per_element(type, 4);
   graph.tasks.push_back(std::move(task));

@@ -5,6 +5,9 @@
 // uses the norms of the whole weight and of its whole step, so a task that writes it cannot be cut into slices
 // (sliced()).
 //
+// A weight that tasks read in bf16 (Value::reduced) is stored in two halves (runtime/split_weight.h), and its update
+// changes both: AdamUpdate {w, g, m, v, low}. `low` follows the state.
+//
 // Clipping by norm needs every gradient before the first update. One task before the updates, with kind update, reads
 // them all and computes the factor, which each update reads as an additional operand:
 //   ClipFactor {g…, factor}   SgdUpdate {w, g, factor}   …

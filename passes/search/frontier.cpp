@@ -13,7 +13,8 @@
 namespace plimsoll::search {
 namespace {
 
-constexpr int kParts = 4;  // steps from one limit up to the next
+constexpr int kParts = 4;           // steps from one limit up to the next
+constexpr int64_t kPartsBelow = 8;  // limits below the start schedules' minimum
 
 }  // namespace
 
@@ -96,7 +97,8 @@ class Descent::Segment {
 
   // Without copies, or with a full host pool, evicting everything may not give the minimum: keeping a small tensor may
   // avoid recomputing it through large ones. So the tightest schedule so far is fitted and perturbed below its own
-  // peak, as long as that helps.
+  // peak, as long as that helps. The lowest effort takes other ways and may find less, so its results count too, and
+  // limits between them and this minimum are searched.
   void lower() {
     const int64_t share = common_.limits.work / 2;
     const auto search_below = [&](const State& from, int64_t limit, int64_t work) {
@@ -104,6 +106,18 @@ class Descent::Segment {
       if (fitted.outcome.fits(limit)) archive_.add(fitted);
       return improve(bench_, from, limit, work, common_.space, options_.means, random_, archive_);
     };
+    const int64_t high = archive_.tightest()->outcome.peak_bytes;
+    if (options_.effort > 0) {
+      FrontierOptions least = options_;
+      least.effort = 0;
+      for (const State& state : find_frontier(common_.model, least, bench_.deadline))
+        if (state.outcome.peak_bytes < high) archive_.add(state);
+    }
+    const int64_t low = archive_.tightest()->outcome.peak_bytes;
+    for (int64_t part = 1; part <= kPartsBelow && low < high && !over(); ++part) {
+      const int64_t limit = high - (high - low) * part / kPartsBelow;
+      last_ = search_below(*archive_.fastest(limit), limit, share);
+    }
     for (int64_t peak = archive_.tightest()->outcome.peak_bytes; !over();) {
       const State tightest = *archive_.tightest();
       search_below(tightest, peak - 1, share);
@@ -201,13 +215,13 @@ bool Descent::forget_unfinished() {
   return complete();
 }
 
-std::vector<State> find_frontier(const Model& model, const FrontierOptions& options) {
+std::vector<State> find_frontier(const Model& model, const FrontierOptions& options, const Deadline& deadline) {
   Descent descent(model, options);
-  descent.begin();
+  descent.begin(deadline);
   Archive archive;
   for (size_t segment = 0; segment < descent.segments(); ++segment) {
     while (!descent.ended(segment))
-      for (const State& state : descent.next(segment).states) archive.add(state);
+      for (const State& state : descent.next(segment, deadline).states) archive.add(state);
     descent.forget(segment);
   }
   return archive.take();

@@ -71,7 +71,8 @@ class Descent {
   std::vector<Searched> segments_;
 };
 
-// All of it at once, by rising peak bytes. Each takes less time than all before it. Never empty.
-std::vector<State> find_frontier(const Model& model, const FrontierOptions& options);
+// All of it at once, by rising peak bytes. Each takes less time than all before it. Never empty. After `deadline` only
+// what has been found so far.
+std::vector<State> find_frontier(const Model& model, const FrontierOptions& options, const Deadline& deadline = {});
 
 }  // namespace plimsoll::search

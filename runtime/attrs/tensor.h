@@ -17,14 +17,15 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();  //
 // to 65504. A kernel computes with both in f32.
 // q8, uq8: optimizer state in 8 bits, with a scale for each block of elements (runtime/reduced_state.h). uq8 has no
 // sign.
-enum class DataType : uint8_t { f32, i32, i64, u8, bf16, q8, uq8, f16 };
+// i16: the lower halves of f32 numbers whose upper halves are in bf16: weights that are read in bf16
+// (runtime/split_weight.h).
+enum class DataType : uint8_t { f32, i32, i64, u8, bf16, q8, uq8, f16, i16 };
 
 // Of one element. In blocks, that of the code.
 constexpr int64_t bytes_of(DataType type) {
   switch (type) {
     case DataType::i64: return 8;
-    case DataType::bf16:
-    case DataType::f16: return 2;
+    case DataType::bf16: case DataType::f16: case DataType::i16: return 2;
     case DataType::u8: case DataType::q8: case DataType::uq8: return 1;
     case DataType::f32: case DataType::i32: break;
   }
@@ -66,8 +67,8 @@ enum class Layout : uint8_t {
 
 inline constexpr std::array<std::string_view, 10> kLayoutNames = {
     "plain", "nChw8c", "nChw16c", "OIhw8i8o", "OIhw16i16o", "Ohwi8o", "Ohwi16o", "Goihw8g", "Goihw16g", "nhwc"};
-inline constexpr std::array<std::string_view, 8> kDataTypeNames = {"f32",  "i32", "i64", "u8",
-                                                                   "bf16", "q8",  "uq8", "f16"};
+inline constexpr std::array<std::string_view, 9> kDataTypeNames = {"f32", "i32", "i64", "u8", "bf16",
+                                                                   "q8",  "uq8", "f16", "i16"};
 
 constexpr std::string_view name_of(Layout layout) { return kLayoutNames[static_cast<size_t>(layout)]; }
 constexpr std::string_view name_of(DataType type) { return kDataTypeNames[static_cast<size_t>(type)]; }
@@ -144,6 +145,7 @@ constexpr TensorDesc i32(IntList dims, Layout layout = Layout::plain) { return {
 constexpr TensorDesc i64(IntList dims, Layout layout = Layout::plain) { return {DataType::i64, dims, layout}; }
 constexpr TensorDesc bf16(IntList dims, Layout layout = Layout::plain) { return {DataType::bf16, dims, layout}; }
 constexpr TensorDesc f16(IntList dims, Layout layout = Layout::plain) { return {DataType::f16, dims, layout}; }
+constexpr TensorDesc i16(IntList dims, Layout layout = Layout::plain) { return {DataType::i16, dims, layout}; }
 constexpr TensorDesc u8(IntList dims, Layout layout = Layout::plain) { return {DataType::u8, dims, layout}; }
 constexpr TensorDesc q8(IntList dims, Layout layout = Layout::plain) { return {DataType::q8, dims, layout}; }
 constexpr TensorDesc uq8(IntList dims, Layout layout = Layout::plain) { return {DataType::uq8, dims, layout}; }

@@ -21,7 +21,7 @@ dnnl::memory::data_type to_dnnl(DataType type) {
     case DataType::u8: return dnnl::memory::data_type::u8;
     case DataType::bf16: return dnnl::memory::data_type::bf16;
     case DataType::f16: return dnnl::memory::data_type::f16;
-    case DataType::i64: case DataType::q8: case DataType::uq8: break;
+    case DataType::i64: case DataType::q8: case DataType::uq8: case DataType::i16: break;
   }
   throw KernelError("oneDNN has no such elements");
 }

@@ -53,6 +53,7 @@ double element(DataType type, const Bytes& bytes, size_t i) {
     case DataType::i32: return typed(int32_t{});
     case DataType::i64: return typed(int64_t{});
     case DataType::u8: case DataType::q8: case DataType::uq8: return typed(uint8_t{});
+    case DataType::i16: return typed(int16_t{});
     case DataType::bf16: return widened(bits(uint16_t{}));
     case DataType::f16: return widened_f16(bits(uint16_t{}));
   }

@@ -7,13 +7,13 @@ namespace plimsoll::train {
 
 bool WeightAverage::covers(const ProgramParameter& parameter) {
   const bool moves = parameter.role == ParameterRole::trained || parameter.role == ParameterRole::statistic;
-  return moves && parameter.desc.type == DataType::f32;
+  return moves && parameter.in_files().type == DataType::f32;
 }
 
 int64_t WeightAverage::bytes(const Program& program) {
   int64_t sum = 0;
   for (const ProgramParameter& parameter : program.parameters)
-    if (covers(parameter)) sum += parameter.desc.elements() * bytes_of(parameter.desc.type);
+    if (covers(parameter)) sum += parameter.in_files().bytes();
   return sum;
 }
 

@@ -30,10 +30,12 @@ class Search {
 
   Diagnosis run() {
     for (const ProgramParameter& parameter : program_.parameters) {
-      if (parameter.role == ParameterRole::statistic || parameter.desc.type != DataType::f32) continue;
+      if (parameter.role == ParameterRole::statistic) continue;
+      if (parameter.desc.type != DataType::f32 && parameter.low_offset < 0) continue;
       if (parameter.role == ParameterRole::frozen) continue;  // as in the file: a mask may hold minus infinity
       const Found found =
-          parameter.in_host_pool ? look_in_pool(parameter) : look(parameter.offset, parameter.desc.bytes());
+          parameter.in_host_pool ? look_in_pool(parameter)
+                                 : look(parameter.offset, parameter.desc.bytes(), parameter.desc.type);
       if (found.bad > 0)
         return {"'" + std::string(parameter.name) + "' " + described(found) + " since an iteration before", true};
     }
@@ -81,10 +83,10 @@ class Search {
   }
 
   Found look_in_pool(const ProgramParameter& parameter) {
-    if (pool_->data()) return look(pool_->data() + parameter.offset, parameter.desc.bytes());
+    if (pool_->data()) return look(pool_->data() + parameter.offset, parameter.desc.bytes(), parameter.desc.type);
     copy_.resize(static_cast<size_t>(parameter.desc.bytes()));
     pool_->fetch(parameter.offset, copy_.data(), parameter.desc.bytes());
-    return look(copy_.data(), parameter.desc.bytes());
+    return look(copy_.data(), parameter.desc.bytes(), parameter.desc.type);
   }
 
   static std::string described(const Found& found) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/reduced_state.h"
+#include "runtime/split_weight.h"
 #include "runtime/train/error.h"
 #include "runtime/train/layout.h"
 
@@ -71,7 +72,7 @@ ParameterPort::ParameterPort(const Program& program, const backend::Arena& arena
       plain = std::max(plain, piece.in_files().bytes());
       if (desc.layout != Layout::plain)
         laid_out = std::max(laid_out, reduced ? 4 * desc.padded_elements() : desc.bytes());
-      if (reduced) stored = std::max(stored, desc.bytes());
+      if (reduced) stored = std::max(stored, (parameter.low_offset < 0 ? 1 : 2) * desc.bytes());
     });
   plain_.resize(static_cast<size_t>(plain));
   laid_out_.resize(static_cast<size_t>(laid_out));
@@ -79,16 +80,31 @@ ParameterPort::ParameterPort(const Program& program, const backend::Arena& arena
 }
 
 // The host pool is host memory or a file.
+void ParameterPort::copy_from(bool in_host_pool, int64_t from, std::byte* to, int64_t bytes) {
+  if (!in_host_pool) backend::copy_out(nullptr, to, arena_.data() + from, bytes);
+  else if (const std::byte* const memory = pool_->data()) std::memcpy(to, memory + from, static_cast<size_t>(bytes));
+  else pool_->fetch(from, to, bytes);
+}
+
+void ParameterPort::copy_to(bool in_host_pool, int64_t to, const std::byte* from, int64_t bytes) {
+  if (!in_host_pool) backend::copy_in(nullptr, arena_.data() + to, from, bytes);
+  else if (std::byte* const memory = pool_->data()) std::memcpy(memory + to, from, static_cast<size_t>(bytes));
+  else pool_->store(to, from, bytes);
+}
+
 void ParameterPort::fetch(const ProgramParameter& parameter, const Piece& piece) {
   const TensorDesc& desc = piece.desc;
   const bool plain = desc.layout == Layout::plain, reduced = is_reduced(desc.type);
   std::vector<std::byte>& there = plain ? plain_ : laid_out_;
   std::byte* const to = reduced ? stored_.data() : there.data();
-  const int64_t from = parameter.offset + piece.stored_at, bytes = desc.bytes();
-  if (!parameter.in_host_pool) backend::copy_out(nullptr, to, arena_.data() + from, bytes);
-  else if (const std::byte* const memory = pool_->data()) std::memcpy(to, memory + from, static_cast<size_t>(bytes));
-  else pool_->fetch(from, to, bytes);
-  if (reduced) reduced::to_f32(desc.type, to, desc.padded_elements(), floats(there));
+  const int64_t bytes = desc.bytes(), elements = desc.padded_elements();
+  copy_from(parameter.in_host_pool, parameter.offset + piece.stored_at, to, bytes);
+  if (parameter.low_offset >= 0) {
+    copy_from(parameter.low_in_host_pool, parameter.low_offset + piece.stored_at, to + bytes, bytes);
+    const auto* const high = reinterpret_cast<const uint16_t*>(to);
+    const auto* const low = reinterpret_cast<const int16_t*>(to + bytes);
+    for (int64_t i = 0; i < elements; ++i) floats(there)[i] = split::joined(high[i], low[i]);
+  } else if (reduced) reduced::to_f32(desc.type, to, elements, floats(there));
   if (!plain) to_plain(desc, floats(laid_out_), floats(plain_));
 }
 
@@ -97,12 +113,19 @@ void ParameterPort::store(const ProgramParameter& parameter, const Piece& piece)
   const bool plain = desc.layout == Layout::plain, reduced = is_reduced(desc.type);
   if (!plain) to_blocked(desc, floats(plain_), floats(laid_out_));
   std::vector<std::byte>& there = plain ? plain_ : laid_out_;
-  if (reduced) reduced::from_f32(desc.type, floats(there), desc.padded_elements(), stored_.data());
+  const int64_t bytes = desc.bytes(), elements = desc.padded_elements();
+  if (parameter.low_offset >= 0) {
+    auto* const high = reinterpret_cast<uint16_t*>(stored_.data());
+    auto* const low = reinterpret_cast<int16_t*>(stored_.data() + bytes);
+    for (int64_t i = 0; i < elements; ++i) {
+      const uint32_t bits = split::bits_to_split(floats(there)[i]);
+      high[i] = split::high_of(bits);
+      low[i] = split::low_of(bits);
+    }
+    copy_to(parameter.low_in_host_pool, parameter.low_offset + piece.stored_at, stored_.data() + bytes, bytes);
+  } else if (reduced) reduced::from_f32(desc.type, floats(there), elements, stored_.data());
   const std::byte* const from = reduced ? stored_.data() : there.data();
-  const int64_t to = parameter.offset + piece.stored_at, bytes = desc.bytes();
-  if (!parameter.in_host_pool) backend::copy_in(nullptr, arena_.data() + to, from, bytes);
-  else if (std::byte* const memory = pool_->data()) std::memcpy(memory + to, from, static_cast<size_t>(bytes));
-  else pool_->store(to, from, bytes);
+  copy_to(parameter.in_host_pool, parameter.offset + piece.stored_at, from, bytes);
   backend::finish(nullptr);  // the buffers are reused
 }
 

@@ -12,9 +12,10 @@
 
 namespace plimsoll::train {
 
-// Converts between the plain order of files and the layouts of the arena, and optimizer state that is stored in fewer
-// bytes to f32 and back (runtime/reduced_state.h). Its buffers hold a piece of a parameter, so that no second copy of a
-// large weight is in memory, and a save during a run allocates nothing. Pieces are the same on every rank.
+// Converts between the plain order of files and the layouts of the arena, optimizer state that is stored in fewer bytes
+// to f32 and back (runtime/reduced_state.h), and weights in two halves (runtime/split_weight.h). Its buffers hold a
+// piece of a parameter, so that no second copy of a large weight is in memory, and a save during a run allocates
+// nothing. Pieces are the same on every rank.
 class ParameterPort {
  public:
   // `at`: where the piece begins, in bytes from the parameter's first value, in plain order and in the type of
@@ -38,6 +39,8 @@ class ParameterPort {
   struct Piece;
   void fetch(const ProgramParameter& parameter, const Piece& piece);
   void store(const ProgramParameter& parameter, const Piece& piece);
+  void copy_from(bool in_host_pool, int64_t from, std::byte* to, int64_t bytes);
+  void copy_to(bool in_host_pool, int64_t to, const std::byte* from, int64_t bytes);
 
   const backend::Arena& arena_;
   const backend::HostPool* const pool_;

@@ -42,7 +42,8 @@ void write_with_parameters(const InputFile& from, int64_t bytes, const std::stri
     out.write(at, piece.data(), count);
   }
   for (const ProgramParameter& parameter : program.parameters) {
-    if (parameter.file_offset < 0) continue;
+    const bool rounded = is_reduced(parameter.desc.type) && parameter.low_offset < 0;  // no task changes it
+    if (parameter.file_offset < 0 || rounded) continue;
     port.read_as_in_file(parameter, [&](int64_t at, std::span<const std::byte> values) {
       out.write(parameter.file_offset + at, values.data(), static_cast<int64_t>(values.size()));
     });
@@ -129,7 +130,8 @@ void init_parameters(const Program& program, const std::string& init, const std:
   for (const ProgramParameter& parameter : program.parameters) {
     if (parameter.file_offset < 0) continue;
     const TensorDesc& desc = parameter.desc;
-    const bool drawn = he && parameter.role == ParameterRole::trained && desc.rank() >= 2 && desc.type == DataType::f32;
+    const bool drawn = he && parameter.role == ParameterRole::trained && desc.rank() >= 2 &&
+                       parameter.in_files().type == DataType::f32;
     port.write(parameter, [&](int64_t at, std::span<std::byte> values) {
       if (drawn) draw_he(parameter.name, desc, seed, at / bytes_of(DataType::f32), floats_in(values));
       else read_from_file(file, parameter, at, values);

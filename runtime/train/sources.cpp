@@ -45,7 +45,7 @@ void convert_to(DataType to_type, const std::byte* from, std::byte* to, int64_t 
     case DataType::bf16:
     case DataType::f16:
     case DataType::q8:
-    case DataType::uq8: break;  // no input and no file has it
+    case DataType::uq8: case DataType::i16: break;  // no input and no file has it
   }
 }
 
@@ -75,7 +75,7 @@ class FileColumn final : public Column {
       case DataType::bf16:
       case DataType::f16:
       case DataType::q8:
-      case DataType::uq8: break;
+      case DataType::uq8: case DataType::i16: break;
     }
   }
 
@@ -108,7 +108,7 @@ class SyntheticColumn final : public Column {
         case DataType::bf16:
         case DataType::f16:
         case DataType::q8:
-        case DataType::uq8: break;
+        case DataType::uq8: case DataType::i16: break;
       }
     }
   }

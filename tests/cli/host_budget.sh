@@ -45,6 +45,22 @@ PY
 expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --host-budget 0 --csv
 [[ $(sed -n 2p out | cut -d, -f1) -eq $arena ]] || fail "the frontier begins elsewhere than at the least budget"
 
+# A plan that may choose the sub-batch is not slower than one that keeps the batch whole, near the minimum either. There
+# the search finds schedules with less memory than all that it starts from.
+plimsoll model vit:layers=2,width=64,heads=2,input=64 -o vit.onnx 2>/dev/null
+attend() {
+  plimsoll plan vit.onnx --batch 4 --costs h200 --precision bf16 --optimizer adamw --host-budget 0 "$@"
+}
+expect 0 attend -o whole.json
+least=$(field whole.json minimum_bytes)
+for budget in "$least" "$((least + least / 64))"; do
+  expect 0 attend --budget "$budget" --sub-batch 4 -o whole.json
+  expect 0 attend --budget "$budget" -o any.json
+  /usr/bin/python3 -c 'import sys; sys.exit(float(sys.argv[1]) > float(sys.argv[2]) * (1 + 1e-9))' \
+    "$(field any.json iteration_seconds)" "$(field whole.json iteration_seconds)" ||
+    fail "slower with any sub-batch in $budget bytes"
+done
+
 expect 2 plan --host-budget lots -o none.json;                 says "'lots' is not a size"
 expect 2 plan --host-budget 1MiB --rules vdnn -o none.json;    says "does not support --host-budget"
 

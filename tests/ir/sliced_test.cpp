@@ -86,6 +86,30 @@ TEST_CASE(
   CHECK(sliced(graph_of(stateless), 256, true).slice_bytes == 0);
 }
 
+TEST_CASE("a weight in two halves is cut where it would be in f32, and its lower half along with it") {
+  std::string text = kMomentum;
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"[16,10]", "[16,4096]"},
+        {"%w weight f32", "%w weight bf16"},
+        {"tensor %factor", "tensor %w.low optimizer_state i16[16,4096] persistent\ntensor %factor"},
+        {"update %w.v read %factor", "update %w.v update %w.low read %factor"}})
+    for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  for (const bool whole_weights : {false, true}) {
+    const TaskGraph cut = sliced(graph_of(text), 100000, whole_weights);
+    const std::string lines = to_text(cut);
+    INFO(lines);
+    CHECK(to_text(graph_of(lines)) == lines);
+    CHECK(to_text(sliced(cut, 100000, whole_weights)) == lines);
+    CHECK((lines.find("%w.slice1 weight bf16[21888] persistent slice %w from 43776\n") != lines.npos) !=
+          whole_weights);
+    CHECK(lines.find("%w.low.slice1 optimizer_state i16[21888] persistent slice %w.low from 43776\n") != lines.npos);
+    CHECK(lines.find("read %dw as f32[21888] from 87552 update %w.v.slice1 update %w.low.slice1 read %factor") !=
+          lines.npos);
+    if (whole_weights) CHECK(lines.find("update %w as bf16[21888] from 43776 read %dw") != lines.npos);
+  }
+}
+
 TEST_CASE("state in fewer bytes is cut along with the weight, at addresses that are aligned for both") {
   const auto cut_at = [](const char* type, int64_t slice_bytes) {
     std::string text = kMomentum;

@@ -88,7 +88,8 @@ void store(const TensorDesc& desc, const Values& values, std::byte* bytes) {
       case DataType::u8: return put<uint8_t>(bytes, physical, values[logical]);
       case DataType::bf16: return put<Bf16>(bytes, physical, values[logical]);
       case DataType::f16: return put<F16>(bytes, physical, values[logical]);
-      case DataType::q8: case DataType::uq8: throw std::logic_error("values of optimizer state in 8 bits");
+      case DataType::q8: case DataType::uq8: case DataType::i16:
+        throw std::logic_error("values of optimizer state in 8 bits, or of half a weight");
     }
   });
 }
@@ -103,7 +104,8 @@ Values load(const TensorDesc& desc, const std::byte* bytes) {
       case DataType::u8: values[logical] = get<uint8_t>(bytes, physical); return;
       case DataType::bf16: values[logical] = get<Bf16>(bytes, physical); return;
       case DataType::f16: values[logical] = get<F16>(bytes, physical); return;
-      case DataType::q8: case DataType::uq8: throw std::logic_error("values of optimizer state in 8 bits");
+      case DataType::q8: case DataType::uq8: case DataType::i16:
+        throw std::logic_error("values of optimizer state in 8 bits, or of half a weight");
     }
   });
   return values;

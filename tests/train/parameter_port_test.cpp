@@ -3,8 +3,10 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
+#include "runtime/attrs/bf16.h"
 #include "runtime/reduced_state.h"
 #include "runtime/train/layout.h"
 #include "runtime/train/parameter_port.h"
@@ -84,6 +86,39 @@ TEST_CASE("a large parameter is written and read in pieces, as if it were one") 
     CHECK((result.in_arena == laid_out(desc, values)));
     if (is_reduced(desc.type)) CHECK((laid_out(desc, result.read) == result.in_arena));
     else CHECK((result.read == values));
+  }
+}
+
+TEST_CASE("a weight in two halves is written and read as one in f32, whatever its layout") {
+  for (const TensorDesc& desc : {bf16({1050, 1001}), bf16({530, 260, 3, 3}, Layout::OIhw16i16o)}) {
+    INFO(name_of(desc.layout));
+    const std::vector<float> given = numbers(desc.elements());
+    std::vector<float> values = given;
+    for (float& value : values) value *= 1.1F;
+    const int64_t low = kOffset + (desc.bytes() + 255) / 256 * 256;
+    const ProgramParameter row{.name = "w", .desc = desc, .offset = kOffset, .file_offset = -1,
+                               .role = ParameterRole::trained, .low_offset = low};
+    const Program program{.model = "net", .generator = "test", .batch = 1, .parameters = std::span(&row, 1)};
+    const backend::Arena arena(low + desc.bytes());
+    ParameterPort port(program, arena, nullptr);
+    port.write(row, [&](int64_t at, std::span<std::byte> piece) {
+      std::memcpy(piece.data(), reinterpret_cast<const std::byte*>(values.data()) + at, piece.size());
+    });
+    std::vector<float> read(values.size());
+    port.read(row, [&](int64_t at, std::span<const std::byte> piece) {
+      std::memcpy(reinterpret_cast<std::byte*>(read.data()) + at, piece.data(), piece.size());
+    });
+    CHECK((read == values));
+    CHECK(row.bytes_in_file() == 4 * desc.elements());
+    // What products read differs from the value by at most half of the last of 8 bits.
+    std::vector<float> laid_out(static_cast<size_t>(desc.padded_elements()));
+    if (desc.layout == Layout::plain) laid_out = values;
+    else to_blocked(desc, values.data(), laid_out.data());
+    const auto* const above = reinterpret_cast<const uint16_t*>(arena.data() + kOffset);
+    int64_t wrong = 0;
+    for (size_t i = 0; i < laid_out.size(); ++i)
+      wrong += !(std::abs(widened(above[i]) - laid_out[i]) <= std::abs(laid_out[i]) / 256);
+    CHECK(wrong == 0);
   }
 }
 

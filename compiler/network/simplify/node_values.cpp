@@ -20,7 +20,7 @@ ElementType element_of(const Network& network, const Entry& entry) {
     case DataType::bf16: return ElementType::bf16;
     case DataType::f16: return ElementType::f16;
     case DataType::u8: return ElementType::undefined;           // or a boolean
-    case DataType::q8: case DataType::uq8: return ElementType::undefined;  // no value of a network
+    case DataType::q8: case DataType::uq8: case DataType::i16: return ElementType::undefined;  // no value of a network
   }
   return ElementType::undefined;
 }

@@ -1,5 +1,5 @@
-// LionUpdate {w, g, m, factor?}: Chen et al. 2023, as in timm.optim.Lion. m is initially zero. An `update` gradient is
-// cleared.
+// LionUpdate {w, g, m, low?, factor?}: Chen et al. 2023, as in timm.optim.Lion. m is initially zero. An `update`
+// gradient is cleared.
 #include "runtime/cuda/ops/update.h"
 #include "runtime/kernels.h"
 

@@ -1,5 +1,5 @@
-// MomentumUpdate {w, g, v, factor?}: torch.optim.SGD with momentum and without dampening. v is initially zero, so the
-// first step equals PyTorch's (v = g). An `update` gradient is cleared.
+// MomentumUpdate {w, g, v, low?, factor?}: torch.optim.SGD with momentum and without dampening. v is initially zero, so
+// the first step equals PyTorch's (v = g). An `update` gradient is cleared.
 #include "runtime/cuda/ops/update.h"
 #include "runtime/kernels.h"
 

@@ -1,5 +1,5 @@
-// SgdUpdate {w, g, factor?}: w -= lr * (g + decay * w), as torch.optim.SGD without momentum. An `update` gradient is
-// cleared.
+// SgdUpdate {w, g, low?, factor?}: w -= lr * (g + decay * w), as torch.optim.SGD without momentum. An `update` gradient
+// is cleared.
 #include "runtime/cuda/ops/update.h"
 #include "runtime/kernels.h"
 

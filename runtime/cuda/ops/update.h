@@ -1,12 +1,13 @@
-// Optimizers: {w, g, state…, factor?}, in one pass over all of them, which also clears the gradient in the same access
-// if it must be zero for the next iteration. The gradient is multiplied by the factor if gradients are clipped
+// Optimizers: {w, g, state…, low?, factor?}, in one pass over all of them, which also clears the gradient in the same
+// access if it must be zero for the next iteration. The gradient is multiplied by the factor if gradients are clipped
 // (ClipFactor) or scaled (UnscaleFactor). An update that is discarded, or skipped by a negative factor, only clears.
 // One launch handles many parameters.
 //
 // An optimizer is a struct constructed from the attributes, with the run's numbers substituted, and from the ratio of
 // its group's learning rate to the run's. It has `__device__ Step at(const Changing&) const`, which computes what all
 // elements share, once per block. A Step updates one weight and its state: `__device__ void operator()(float& w, float
-// g, float& s0, float& s1)`. State is in f32, or stored in fewer bytes (runtime/reduced_state.h).
+// g, float& s0, float& s1)`. State is in f32, or stored in fewer bytes (runtime/reduced_state.h). `low` is the lower
+// half of a weight in bf16 (runtime/split_weight.h).
 #pragma once
 
 #include "runtime/cuda/device/combined.h"
@@ -15,6 +16,7 @@
 #include "runtime/cuda/device/tensors.h"
 #include "runtime/cuda/device/vector.h"
 #include "runtime/reduced_state.h"
+#include "runtime/split_weight.h"
 #include "runtime/update_numbers.h"
 
 namespace plimsoll::cuda {
@@ -32,10 +34,58 @@ __device__ void store_state(Bf16* to, const Few<4>& state, const Few<4, uint32_t
   *reinterpret_cast<Few<4, uint16_t>*>(to) = stored;
 }
 
+// The values of a weight in f32, or in two halves.
+struct WholeWeight {
+  static constexpr int kTensors = 1;
+  float* of;
+  __device__ float load(int64_t i) const { return of[i]; }
+  __device__ void store(int64_t i, float value) const { of[i] = value; }
+  __device__ Few<4> load_four(int64_t i) const { return load_few<4>(of + i); }
+  __device__ void store_four(int64_t i, const Few<4>& values) const { store_few(of + i, values); }
+};
+struct SplitWeight {
+  static constexpr int kTensors = 2;
+  uint16_t* high;
+  int16_t* low;
+  __device__ float load(int64_t i) const { return split::joined(high[i], low[i]); }
+  __device__ void store(int64_t i, float value) const {
+    const uint32_t bits = split::bits_to_split(value);
+    high[i] = split::high_of(bits);
+    low[i] = split::low_of(bits);
+  }
+  __device__ Few<4> load_four(int64_t i) const {
+    const auto above = *reinterpret_cast<const Few<4, uint16_t>*>(high + i);
+    const auto below = *reinterpret_cast<const Few<4, int16_t>*>(low + i);
+    Few<4> values;
+    for (int j = 0; j < 4; ++j) values.of[j] = split::joined(above.of[j], below.of[j]);
+    return values;
+  }
+  __device__ void store_four(int64_t i, const Few<4>& values) const {
+    Few<4, uint16_t> above;
+    Few<4, int16_t> below;
+    for (int j = 0; j < 4; ++j) {
+      const uint32_t bits = split::bits_to_split(values.of[j]);
+      above.of[j] = split::high_of(bits);
+      below.of[j] = split::low_of(bits);
+    }
+    *reinterpret_cast<Few<4, uint16_t>*>(high + i) = above;
+    *reinterpret_cast<Few<4, int16_t>*>(low + i) = below;
+  }
+};
+
+// Of a tensor in the list of an update: {w, g, state…, low?}.
+template <class Weight, size_t kTensors>
+__device__ Weight weight_of(const Tensors<kTensors>& tensors, int tensor) {
+  if constexpr (Weight::kTensors == 1) return {tensors.of[0][tensor]};
+  else
+    return {reinterpret_cast<uint16_t*>(tensors.of[0][tensor]),
+            reinterpret_cast<int16_t*>(tensors.of[kTensors - 1][tensor])};
+}
+
 // State in f32 or bf16, as `State` says.
-template <int kStates, bool kClear, class Optimizer, class State>
-__global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tensors, const float* factor,
-                              Optimizer optimizer, ChangingArgument changing) {
+template <int kStates, bool kClear, class Optimizer, class State, class Weight>
+__global__ void update_kernel(const __grid_constant__ Tensors<kStates + 1 + Weight::kTensors> tensors,
+                              const float* factor, Optimizer optimizer, ChangingArgument changing) {
   __shared__ typename Optimizer::Step step;
   __shared__ float scale;
   __shared__ bool discard;
@@ -49,7 +99,8 @@ __global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tenso
   }
   __syncthreads();
   const StretchOfTensor stretch = stretch_of_block(tensors);
-  float *const w = tensors.of[0][stretch.tensor], *const g = tensors.of[1][stretch.tensor];
+  const Weight w = weight_of<Weight>(tensors, stretch.tensor);
+  float* const g = tensors.of[1][stretch.tensor];
   State* const s0 = reinterpret_cast<State*>(kStates > 0 ? tensors.of[kStates > 0 ? 2 : 0][stretch.tensor] : nullptr);
   State* const s1 = reinterpret_cast<State*>(kStates > 1 ? tensors.of[kStates > 1 ? 3 : 0][stretch.tensor] : nullptr);
   const int64_t first = stretch.begin + 4 * static_cast<int64_t>(threadIdx.x);
@@ -67,7 +118,7 @@ __global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tenso
   for (int k = 0; k < kFoursOfThread; ++k) {
     const int64_t i = first + 4 * k * kThreads;
     if (i + 4 > stretch.end) continue;
-    weight[k] = load_few<4>(w + i);
+    weight[k] = w.load_four(i);
     gradient[k] = load_few<4>(g + i);
     a[k] = kStates > 0 ? load_few<4>(s0 + i) : few_of<4>(0.0F);
     b[k] = kStates > 1 ? load_few<4>(s1 + i) : few_of<4>(0.0F);
@@ -83,15 +134,17 @@ __global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tenso
           noise.of[j] = reduced::noise(noise_key, weight[k].of[j], of_weight);
         step(weight[k].of[j], of_weight, a[k].of[j], b[k].of[j]);
       }
-      store_few(w + i, weight[k]);
+      w.store_four(i, weight[k]);
       if (kStates > 0) store_state<0>(s0 + i, a[k], noise);
       if (kStates > 1) store_state<1>(s1 + i, b[k], noise);
     } else {
       for (int64_t j = i; j < stretch.end; ++j) {
         const float of_weight = scale * g[j];
         float first_state = kStates > 0 ? load_one(s0 + j) : 0, second_state = kStates > 1 ? load_one(s1 + j) : 0;
-        const uint32_t noise = reduced::noise(noise_key, w[j], of_weight);
-        step(w[j], of_weight, first_state, second_state);
+        float value = w.load(j);
+        const uint32_t noise = reduced::noise(noise_key, value, of_weight);
+        step(value, of_weight, first_state, second_state);
+        w.store(j, value);
         if constexpr (std::is_same_v<State, float>) {
           if (kStates > 0) s0[j] = first_state;
           if (kStates > 1) s1[j] = second_state;
@@ -126,16 +179,17 @@ __device__ void store_of_block(std::byte* block, bool there, float state, uint32
 }
 
 // State in 8 bits, the first with a sign, the second without: a thread for each element of a block.
-template <int kStates, bool kClear, class Optimizer>
-__global__ void update_in_blocks_kernel(const __grid_constant__ Tensors<kStates + 2> tensors, const float* factor,
-                                        Optimizer optimizer, ChangingArgument changing) {
+template <int kStates, bool kClear, class Optimizer, class Weight>
+__global__ void update_in_blocks_kernel(const __grid_constant__ Tensors<kStates + 1 + Weight::kTensors> tensors,
+                                        const float* factor, Optimizer optimizer, ChangingArgument changing) {
   static_assert(kThreads == kBlockElements && kElementsOfBlock % kBlockElements == 0);
   const Changing now = changing.get();
   const typename Optimizer::Step step = optimizer.at(now);
   const float scale = factor != nullptr ? *factor : 1.0F;
   const uint32_t noise_key = reduced::noise_key(now.seed, now.iteration);
   const StretchOfTensor stretch = stretch_of_block(tensors);
-  float *const w = tensors.of[0][stretch.tensor], *const g = tensors.of[1][stretch.tensor];
+  const Weight w = weight_of<Weight>(tensors, stretch.tensor);
+  float* const g = tensors.of[1][stretch.tensor];
   for (int64_t begin = stretch.begin; begin < stretch.end; begin += kBlockElements) {
     const int64_t i = begin + static_cast<int64_t>(threadIdx.x);
     const bool there = i < stretch.end;
@@ -143,12 +197,12 @@ __global__ void update_in_blocks_kernel(const __grid_constant__ Tensors<kStates 
       const int64_t at = begin / kBlockElements * (kBlockElements + kScaleBytes);
       std::byte* const s0 = reinterpret_cast<std::byte*>(tensors.of[2][stretch.tensor]) + at;
       std::byte* const s1 = reinterpret_cast<std::byte*>(tensors.of[kStates > 1 ? 3 : 2][stretch.tensor]) + at;
-      float weight = there ? w[i] : 0;
+      float weight = there ? w.load(i) : 0;
       const float gradient = there ? scale * g[i] : 0;
       float first = load_of_block<true>(s0, there), second = kStates > 1 ? load_of_block<false>(s1, there) : 0;
       const uint32_t noise = reduced::noise(noise_key, weight, gradient);
       step(weight, gradient, first, second);
-      if (there) w[i] = weight;
+      if (there) w.store(i, weight);
       store_of_block<true>(s0, there, first, noise & 0xFFFFU);  // all threads have read the scale: it waits for them
       if (kStates > 1) store_of_block<false>(s1, there, second, noise >> 16);
     }
@@ -164,7 +218,8 @@ class UpdateKernel final : public Kernel, public Combinable {
         elements_(operands[0].tensor.padded_elements()),
         stored_(kStates > 0 ? operands[2].tensor.type : DataType::f32),
         clears_(adds(operands[1])),
-        scaled_(operands.size() > kFactor) {}
+        split_(operands[0].tensor.type == DataType::bf16),
+        scaled_(operands.size() > factor_at()) {}
 
   void run(const RunContext& context, std::byte* const* operands, std::byte*) override {
     const Member alone{this, operands};
@@ -173,14 +228,23 @@ class UpdateKernel final : public Kernel, public Combinable {
 
   bool combines_with(const Kernel& other) const override {
     const auto* const same = dynamic_cast<const UpdateKernel*>(&other);
-    return same && same->clears_ == clears_ && same->scaled_ == scaled_ && same->stored_ == stored_ &&
-           same->with({}) == with({});
+    return same && same->clears_ == clears_ && same->scaled_ == scaled_ && same->split_ == split_ &&
+           same->stored_ == stored_ && same->with({}) == with({});
   }
 
-  // One factor clips all gradients.
   void run_combined(const RunContext& context, std::span<const Member> members) const override {
+    split_ ? run_all<SplitWeight>(context, members) : run_all<WholeWeight>(context, members);
+  }
+
+ private:
+  size_t factor_at() const { return kStates + (split_ ? 3 : 2); }
+
+  // One factor clips all gradients.
+  template <class Weight>
+  void run_all(const RunContext& context, std::span<const Member> members) const {
+    constexpr size_t kTensors = kStates + 1 + Weight::kTensors;
     const Optimizer optimizer = with(context);
-    const float* const factor = scaled_ ? in(members.front().operands, kFactor) : nullptr;
+    const float* const factor = scaled_ ? in(members.front().operands, factor_at()) : nullptr;
     const auto entry = [&](size_t i) {
       std::array<float*, kTensors> addresses;
       for (size_t k = 0; k < kTensors; ++k) addresses[k] = out(members[i].operands, k);
@@ -194,16 +258,13 @@ class UpdateKernel final : public Kernel, public Combinable {
                  changing(context));
         };
         if constexpr (kStates > 0) {
-          if (stored_ == DataType::bf16) return run(update_kernel<kStates, kClear, Optimizer, Bf16>);
-          if (is_in_blocks(stored_)) return run(update_in_blocks_kernel<kStates, kClear, Optimizer>);
+          if (stored_ == DataType::bf16) return run(update_kernel<kStates, kClear, Optimizer, Bf16, Weight>);
+          if (is_in_blocks(stored_)) return run(update_in_blocks_kernel<kStates, kClear, Optimizer, Weight>);
         }
-        run(update_kernel<kStates, kClear, Optimizer, float>);
+        run(update_kernel<kStates, kClear, Optimizer, float, Weight>);
       });
     });
   }
-
- private:
-  static constexpr size_t kTensors = kStates + 2, kFactor = kTensors;
 
   Optimizer with(const RunContext& context) const {
     return Optimizer(with_numbers(attrs_, context.numbers), rate_scale_of(context));
@@ -212,7 +273,7 @@ class UpdateKernel final : public Kernel, public Combinable {
   Attrs attrs_;
   int64_t elements_;
   DataType stored_;
-  bool clears_, scaled_;
+  bool clears_, split_, scaled_;
 };
 
 template <int kStates, class Optimizer, class Attrs>

@@ -1,5 +1,5 @@
-// AdamUpdate {w, g, m, v, factor?}: torch.optim.Adam, or AdamW if decoupled. The step count is that of the iterations
-// that were not skipped; m and v are initially zero.
+// AdamUpdate {w, g, m, v, low?, factor?}: torch.optim.Adam, or AdamW if decoupled. The step count is that of the
+// iterations that were not skipped; m and v are initially zero.
 #include <cmath>
 
 #include "runtime/host/update.h"

@@ -1,4 +1,4 @@
-// LionUpdate {w, g, m, factor?}: Chen et al. 2023, as in timm.optim.Lion. m is initially zero.
+// LionUpdate {w, g, m, low?, factor?}: Chen et al. 2023, as in timm.optim.Lion. m is initially zero.
 #include "runtime/host/update.h"
 #include "runtime/kernels.h"
 #include "runtime/update_numbers.h"

@@ -1,5 +1,5 @@
-// MomentumUpdate {w, g, v, factor?}: torch.optim.SGD with momentum and without dampening. v is initially zero, so the
-// first step equals PyTorch's (v = g).
+// MomentumUpdate {w, g, v, low?, factor?}: torch.optim.SGD with momentum and without dampening. v is initially zero, so
+// the first step equals PyTorch's (v = g).
 #include "runtime/host/update.h"
 #include "runtime/kernels.h"
 #include "runtime/update_numbers.h"

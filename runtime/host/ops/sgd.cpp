@@ -1,4 +1,4 @@
-// SgdUpdate {w, g, factor?}: w -= lr * (g + decay * w), as torch.optim.SGD without momentum.
+// SgdUpdate {w, g, low?, factor?}: w -= lr * (g + decay * w), as torch.optim.SGD without momentum.
 #include "runtime/host/update.h"
 #include "runtime/kernels.h"
 #include "runtime/update_numbers.h"

@@ -163,7 +163,7 @@ std::unique_ptr<Kernel> WholeArithmetic::make(const Attrs& attrs, std::span<cons
     case DataType::bf16:
     case DataType::f16:
     case DataType::q8:
-    case DataType::uq8: break;
+    case DataType::uq8: case DataType::i16: break;
   }
   throw KernelError("WholeArithmetic of f32");
 }
