@@ -12,14 +12,18 @@ python_with() {
   true
 }
 
+# For cmake: a trainer with this build's runtime and precompiled headers.
+with_runtime=(-DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -DCMAKE_PROJECT_INCLUDE="$PLIMSOLL_E2E/program_headers.cmake"
+  -DPLIMSOLL_PROGRAM_HEADERS="$PLIMSOLL_BUILD/tests/e2e/program_headers.h")
+
 # build_trainer DIR MODEL compile-options…: by default with modelled costs, so that plans are the same everywhere.
 build_trainer() {
   local directory=$1 model=$2 costs=(--costs modelled)
   shift 2
   [[ " $* " != *" --costs "* ]] || costs=()
   plimsoll compile "$model" -o "$directory" -q "$@" "${costs[@]}"
-  cmake -S "$directory" -B "$directory/build" -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" \
-    -DPLIMSOLL_WERROR=ON >log 2>&1 || { cat log; fail "cmake"; }
+  cmake -S "$directory" -B "$directory/build" -G Ninja "${with_runtime[@]}" -DPLIMSOLL_WERROR=ON >log 2>&1 ||
+    { cat log; fail "cmake"; }
   cmake --build "$directory/build" >log 2>&1 || { cat log; fail "build of $directory"; }
 }
 
