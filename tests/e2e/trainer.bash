@@ -2,12 +2,18 @@
 . "$PLIMSOLL_CLI/common.sh"
 python=/usr/bin/python3
 
+# has PYTHON MODULES…: whether it has all of them. They are found, not imported: importing PyTorch takes a second.
+has() {
+  "$1" -c 'import importlib.util, sys
+sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))' "${@:2}" 2>/dev/null
+}
+
 # python_with MODULES…: a Python with all of them: $PLIMSOLL_PYTHON, if somebody installed what Debian does not have
 # (tools/setup.sh python), Debian's own, or the one on the PATH; empty if none has.
 python_with() {
-  local candidate IFS=,
+  local candidate
   for candidate in "${PLIMSOLL_PYTHON:-$PLIMSOLL_SOURCE/build/python/bin/python3}" /usr/bin/python3 python3; do
-    "$candidate" -c "import $*" 2>/dev/null && { echo "$candidate"; return; }
+    has "$candidate" "$@" && { echo "$candidate"; return; }
   done
   true
 }
