@@ -1,7 +1,7 @@
 # A run that is interrupted, killed or out of disk space resumes from its checkpoint with the bits of an uninterrupted
 # run.
 . "$PLIMSOLL_E2E/trainer.bash"
-$python -c 'import torch, onnx' 2>/dev/null || { echo "skipped: no torch and onnx for $python"; exit 77; }
+has $python torch onnx || { echo "skipped: no torch and onnx for $python"; exit 77; }
 $python - <<'PY'
 import torch
 torch.manual_seed(0)  # statistics, random masks, weights in blocks: everything that the bits of a run depend on

@@ -1,7 +1,7 @@
 # A residual network learns real handwritten digits with a quarter of the memory, in one round: at least 97 % accuracy
 # on unseen digits.
 . "$PLIMSOLL_E2E/trainer.bash"
-$python -c 'import sklearn' 2>/dev/null || { echo "skipped: no scikit-learn for $python"; exit 77; }
+has $python sklearn || { echo "skipped: no scikit-learn for $python"; exit 77; }
 $python "$PLIMSOLL_SOURCE/tools/data/digits.py" digits
 plimsoll model resnet18:input=32,stem=cifar,width=16,channels=1,classes=10 -o net.onnx
 build_trainer trainer net.onnx --batch 64 --budget 25% --policy auto

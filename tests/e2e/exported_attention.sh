@@ -107,7 +107,7 @@ assert np.abs(a - b).max() < 1e-5 < np.abs(b).max(), (a, b)'
 }
 
 tried=
-if /usr/bin/python3 -c "import torch, onnx" 2>/dev/null; then step_by torchscript /usr/bin/python3; tried=1; fi
+if has /usr/bin/python3 torch onnx; then step_by torchscript /usr/bin/python3; tried=1; fi
 newer=$(python_with torch onnx onnxscript)
 if [[ -n $newer ]]; then step_by dynamo "$newer"; tried=1; fi
 [[ -n $tried ]] || { echo "skipped: no Python here has torch"; exit 77; }

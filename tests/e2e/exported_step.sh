@@ -18,7 +18,7 @@ for name in $(/usr/bin/python3 -c \
     [[ $code -eq 6 ]] || break
   done
   [[ $code -eq 0 ]] || { cat err; fail "$name is not compiled"; }
-  cmake -S trainer -B trainer/build -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" >log 2>&1 &&
+  cmake -S trainer -B trainer/build -G Ninja "${with_runtime[@]}" >log 2>&1 &&
     cmake --build trainer/build >log 2>&1 || { cat log; fail "the build of $name"; }
   data=$(ls [0-9].npy | paste -sd,)
   trainer/build/train --data "npy:$data" --no-shuffle --steps 1 --lr 1152921504606846976 --save step.onnx \

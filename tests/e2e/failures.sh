@@ -11,7 +11,7 @@ bring() {
   rm -rf brought && cp -r "my trainer" brought && rm -rf brought/build
   sed -i -E -z "$1" brought/kernels_0.cpp
   cmp -s brought/kernels_0.cpp "my trainer/kernels_0.cpp" && fail "nothing was changed: $1"
-  cmake -S brought -B brought/build -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -DPLIMSOLL_WERROR=ON >log 2>&1 &&
+  cmake -S brought -B brought/build -G Ninja "${with_runtime[@]}" -DPLIMSOLL_WERROR=ON >log 2>&1 &&
     cmake --build brought/build >log 2>&1
 }
 bring 's/(k\.add<Conv[^;]*)"direct"/\1"of another machine"/g'

@@ -1,7 +1,7 @@
 # An input without samples, such as a table shared by all samples, is passed whole: the weights are those of the same
 # model with the table inside, in one round and in several.
 . "$PLIMSOLL_E2E/trainer.bash"
-$python -c 'import onnx' 2>/dev/null || { echo "skipped: no onnx for $python"; exit 77; }
+has $python onnx || { echo "skipped: no onnx for $python"; exit 77; }
 $python - <<'PY'
 import numpy as np
 import onnx

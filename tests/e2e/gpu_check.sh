@@ -4,7 +4,7 @@
 export PYTHON=$python
 # PyTorch's threads spin briefly, as a trainer's do (runtime/host/waiting.h), because other tests run at the same time.
 export GOMP_SPINCOUNT=1000
-$python -c 'import torch, torchvision, onnx' 2>/dev/null ||
+has $python torch torchvision onnx ||
   { echo "skipped: no torch, torchvision and onnx for $python"; exit 77; }
 [[ -x "$PLIMSOLL_BUILD/bin/plimsoll-profile-cuda" ]] || { echo "skipped: this build has no CUDA runtime"; exit 77; }
 

@@ -2,7 +2,7 @@
 # model computes itself, with ignored labels, too. The mean is over the other labels, however they are spread over the
 # rounds.
 . "$PLIMSOLL_E2E/trainer.bash"
-$python -c 'import torch, onnx' 2>/dev/null || { echo "skipped: no torch and onnx for $python"; exit 77; }
+has $python torch onnx || { echo "skipped: no torch and onnx for $python"; exit 77; }
 cat > net.py <<'PY'
 import numpy as np, torch
 torch.manual_seed(0)

@@ -4,7 +4,7 @@
 newer=$(python_with onnxruntime numpy)
 [[ -n $newer ]] ||
   { echo "skipped: no Python here has onnxruntime (tools/setup.sh python, or set PLIMSOLL_PYTHON)"; exit 77; }
-$python -c 'import sklearn' 2>/dev/null || { echo "skipped: no scikit-learn for $python"; exit 77; }
+has $python sklearn || { echo "skipped: no scikit-learn for $python"; exit 77; }
 $python "$PLIMSOLL_SOURCE/tools/data/digits.py" digits
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
 build_trainer trainer net.onnx --batch 64 --budget 60%

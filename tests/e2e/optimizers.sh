@@ -1,6 +1,6 @@
 # Nesterov's momentum, weight decay, schedules, clipping and frozen weights as in PyTorch, also in several rounds.
 . "$PLIMSOLL_E2E/trainer.bash"
-$python -c 'import torch, onnx' 2>/dev/null || { echo "skipped: no torch and onnx for $python"; exit 77; }
+has $python torch onnx || { echo "skipped: no torch and onnx for $python"; exit 77; }
 $python - <<'PY'
 import numpy as np, torch
 torch.manual_seed(0)

@@ -2,7 +2,7 @@
 # precision, with the batch whole and in rounds, also for a smaller last batch. A loss that is not a sum over samples
 # keeps the batch whole, and the compiler says so.
 . "$PLIMSOLL_E2E/trainer.bash"
-$python -c 'import onnx' 2>/dev/null || { echo "skipped: no onnx for $python"; exit 77; }
+has $python onnx || { echo "skipped: no onnx for $python"; exit 77; }
 losses=("$python" "$PLIMSOLL_E2E/output_losses.py")
 "${losses[@]}" make
 options=(--batch 8 --loss output --optimizer sgd)

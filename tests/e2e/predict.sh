@@ -1,7 +1,7 @@
 # A saved model knows how its images were prepared, what its classes are called and how good it was; --predict uses
 # that, and names files and classes.
 . "$PLIMSOLL_E2E/trainer.bash"
-$python -c 'import PIL' 2>/dev/null || { echo "skipped: no PIL to write images with"; exit 77; }
+has $python PIL || { echo "skipped: no PIL to write images with"; exit 77; }
 $python - <<'PY'
 import os
 import numpy as np

@@ -1,7 +1,7 @@
 # The first commands of README.md work one after the other as printed. The commands that download and build Plimsoll
 # itself are left out: `tools/bare.sh` runs them on a bare machine.
 . "$PLIMSOLL_E2E/trainer.bash"
-$python -c 'import sklearn' 2>/dev/null || { echo "skipped: no scikit-learn for $python"; exit 77; }
+has $python sklearn || { echo "skipped: no scikit-learn for $python"; exit 77; }
 awk '/^```/ { if (++fences == 2) exit; next } fences == 1' "$PLIMSOLL_SOURCE/README.md" >printed
 grep -vE '^(git clone|tools/setup.sh|cmake -S \. |export PATH=|$)' printed >commands
 (( $(wc -l <commands) == 5 )) || { cat printed; fail "README.md's first block is not what this test expects"; }

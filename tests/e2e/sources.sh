@@ -1,7 +1,7 @@
 # Common data sources: folders of PNG and JPEG files, the binary files of CIFAR-10 and MNIST, NumPy arrays; for
 # training, evaluation and prediction. The same images have the same scores, whatever their file format.
 . "$PLIMSOLL_E2E/trainer.bash"
-$python -c 'import PIL' 2>/dev/null || { echo "skipped: no PIL to write pictures with"; exit 77; }
+has $python PIL || { echo "skipped: no PIL to write pictures with"; exit 77; }
 $python - <<'PY'
 import os, struct
 import numpy as np

@@ -2,15 +2,25 @@
 . "$PLIMSOLL_CLI/common.sh"
 python=/usr/bin/python3
 
+# has PYTHON MODULES…: whether it has all of them. They are found, not imported: importing PyTorch takes a second.
+has() {
+  "$1" -c 'import importlib.util, sys
+sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))' "${@:2}" 2>/dev/null
+}
+
 # python_with MODULES…: a Python with all of them: $PLIMSOLL_PYTHON, if somebody installed what Debian does not have
 # (tools/setup.sh python), Debian's own, or the one on the PATH; empty if none has.
 python_with() {
-  local candidate IFS=,
+  local candidate
   for candidate in "${PLIMSOLL_PYTHON:-$PLIMSOLL_SOURCE/build/python/bin/python3}" /usr/bin/python3 python3; do
-    "$candidate" -c "import $*" 2>/dev/null && { echo "$candidate"; return; }
+    has "$candidate" "$@" && { echo "$candidate"; return; }
   done
   true
 }
+
+# For cmake: a trainer with this build's runtime and precompiled headers.
+with_runtime=(-DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -DCMAKE_PROJECT_INCLUDE="$PLIMSOLL_E2E/program_headers.cmake"
+  -DPLIMSOLL_PROGRAM_HEADERS="$PLIMSOLL_BUILD/tests/e2e/program_headers.h")
 
 # build_trainer DIR MODEL compile-options…: by default with modelled costs, so that plans are the same everywhere.
 build_trainer() {
@@ -18,8 +28,8 @@ build_trainer() {
   shift 2
   [[ " $* " != *" --costs "* ]] || costs=()
   plimsoll compile "$model" -o "$directory" -q "$@" "${costs[@]}"
-  cmake -S "$directory" -B "$directory/build" -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" \
-    -DPLIMSOLL_WERROR=ON >log 2>&1 || { cat log; fail "cmake"; }
+  cmake -S "$directory" -B "$directory/build" -G Ninja "${with_runtime[@]}" -DPLIMSOLL_WERROR=ON >log 2>&1 ||
+    { cat log; fail "cmake"; }
   cmake --build "$directory/build" >log 2>&1 || { cat log; fail "build of $directory"; }
 }
 

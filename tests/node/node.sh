@@ -1,7 +1,7 @@
 # Runs every node test of the onnx package: none ends in an internal error, and every accepted test has the right value.
 . "$PLIMSOLL_E2E/trainer.bash"
 python=
-for modules in "onnx, onnx.reference" "onnx"; do [[ -n $python ]] || python=$(python_with "$modules"); done
+for modules in "onnx onnx.reference" "onnx"; do [[ -n $python ]] || python=$(python_with $modules); done
 if [[ -z $python ]]; then
   echo "skipped: no Python here has onnx, which has the node tests (tools/setup.sh python)"
   exit 77

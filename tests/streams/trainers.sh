@@ -7,7 +7,7 @@ random_data 160 3 32 10
 for plan in kept "mixed offload=60 recompute=30 homes=60 seed=3"; do
   set -- $plan
   make_trainer net.onnx "$@" batch=64 sub-batch=48 | tee "$1.plan"
-  cmake -S "$1" -B "$1/build" -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -DPLIMSOLL_WERROR=ON >log 2>&1 ||
+  cmake -S "$1" -B "$1/build" -G Ninja "${with_runtime[@]}" -DPLIMSOLL_WERROR=ON >log 2>&1 ||
     { cat log; fail "cmake"; }
   cmake --build "$1/build" >log 2>&1 || { cat log; fail "build of $1"; }
 done

@@ -180,7 +180,7 @@ class Trainer:
              "--optimizer", optimizer,
              "--costs", "modelled", "-o", directory, "-q", *extra])
         run(["cmake", "-S", directory, "-B", f"{directory}/build", "-G", "Ninja",
-             f"-DPLIMSOLL_RUNTIME={os.path.abspath(args.runtime)}"])
+             f"-DPLIMSOLL_RUNTIME={os.path.abspath(args.runtime)}", *args.cmake_option])
         run(["cmake", "--build", f"{directory}/build"])
         self.directory = directory
 
@@ -367,6 +367,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plimsoll")
     parser.add_argument("--runtime")
+    parser.add_argument("--cmake-option", action="append", default=[], help="e.g. -DPLIMSOLL_WERROR=ON")
     parser.add_argument("--search", metavar="FIRST:LAST")
     parser.add_argument("--models", help="default: all that the exporter supports")
     parser.add_argument("--image", type=int, help="image size, instead of each network's own")
