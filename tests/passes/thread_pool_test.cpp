@@ -46,6 +46,24 @@ TEST_CASE("with one thread nothing runs before it is requested") {
   CHECK(done == 2);
 }
 
+TEST_CASE("idle work is done by workers alone, where they have nothing else, whatever the limit of priority") {
+  std::atomic<int> idle = 0;
+  {
+    ThreadPool alone(1);
+    alone.add_idle([&](const std::stop_token&) { return ++idle, true; });
+    WorkItem& asked = alone.add(0, [](const std::stop_token&) { return true; });
+    CHECK(alone.reach(asked, 5));
+  }
+  CHECK(idle == 0);
+  ThreadPool pool(2);
+  pool.limit_priority(0);
+  pool.add_idle([&](const std::stop_token&) { return ++idle < 3; });
+  while (idle < 3) std::this_thread::yield();
+  WorkItem& asked = pool.add(0, [](const std::stop_token&) { return true; });
+  CHECK(pool.reach(asked, 5));
+  CHECK(idle == 3);
+}
+
 TEST_CASE("reach() rethrows an exception of its item, whichever thread ran it, and ignores those of other items") {
   for (const int threads : {1, 3}) {
     ThreadPool pool(threads);

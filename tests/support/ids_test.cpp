@@ -17,5 +17,28 @@ TEST_CASE("an id of more than 32 bits is refused, not cut") {
   CHECK_THROWS_WITH(NodeId(int64_t{1} << 40), Catch::Contains("an id of 1099511627776 needs more than 32 bits"));
 }
 
+TEST_CASE("copies have their items in common until one of them is changed") {
+  SharedIdVector<TaskId, int> first;
+  CHECK(first.empty());
+  CHECK(!first.contains(TaskId(0)));
+  CHECK(first.push_back(7) == TaskId(0));
+  first.push_back(8);
+  SharedIdVector<TaskId, int> second = first;
+  const int* const item = &second[TaskId(1)];
+  CHECK(item == &first[TaskId(1)]);
+
+  second.edit(TaskId(1)) = 9;
+  CHECK(first[TaskId(1)] == 8);
+  CHECK(second[TaskId(1)] == 9);
+  CHECK(&second[TaskId(1)] != &first[TaskId(1)]);
+  CHECK(item == &first[TaskId(1)]);  // the items that were in common stay with the other copy
+
+  const int* const own = &second[TaskId(0)];
+  second.edit(TaskId(0)) = 1;  // no longer in common: changed in place
+  CHECK(own == &second[TaskId(0)]);
+  CHECK(second.size() == 2);
+  CHECK(first[TaskId(0)] == 7);
+}
+
 }  // namespace
 }  // namespace plimsoll
