@@ -86,7 +86,7 @@ class Implements {
     expect_equal(of, "kind", to_string(said.kind), to_string(tensor.kind));
     expect_equal(of, "bytes", said.bytes, tensor.bytes(plan_.rank_samples()));
     expect_equal(of, "type", name_of(said.reduced),
-                 name_of(is_reduced(tensor.type.type) ? tensor.type.type : DataType::f32));
+                 name_of(is_type_of_plans(tensor.type.type) ? tensor.type.type : DataType::f32));
     expect_equal(of, "slice_begin", said.slice_begin, tensor.slice_begin);
     if (said.slice_of != tensor.slice_of)
       expect_equal(of, "slice_of", listed({said.slice_of}), listed({tensor.slice_of}));
@@ -117,7 +117,7 @@ class Implements {
   // The bytes that a part of a tensor would have in f32. {-1, -1}: it does not begin or end between two elements.
   static Block in_f32(DataType stored, Block part) {
     constexpr Block kNone{-1, -1};
-    if (is_narrow(stored)) {
+    if (bytes_of(stored) == 2) {
       const bool even = part.offset % 2 == 0 && part.bytes % 2 == 0;
       return even ? Block{2 * part.offset, 2 * part.bytes} : kNone;
     }
@@ -145,6 +145,11 @@ class Implements {
     return part;
   }
 
+  // As it would be in f32: parts of what an update changes are compared so, whatever it is stored in.
+  static TensorType in_f32(const TensorType& type) {
+    return is_type_of_plans(type.type) ? stored_as(type, DataType::f32) : type;
+  }
+
   // Matches the plan's tasks from `next` on with one task of the graph, and returns the task after them.
   size_t match(TaskId id, size_t next) {
     const Task& task = graph_.tasks[id];
@@ -158,7 +163,7 @@ class Implements {
       compare(id, TaskId(static_cast<int64_t>(next)), {});
       return next + 1;
     }
-    const int64_t bytes = task.operands.front().type.at(1).bytes();
+    const int64_t bytes = in_f32(task.operands.front().type).at(1).bytes();
     int64_t covered = 0;
     while (covered < bytes && next < plan_.tasks.size()) {
       const TaskId piece(static_cast<int64_t>(next));
@@ -199,8 +204,7 @@ class Implements {
       const Access access = access_of(id, operand);
       if (access == Access::absent) continue;
       const bool cut = part.bytes > 0 && operand.begin == 0 &&
-                       (is_reduced(operand.type.type) ? stored_as(operand.type, DataType::f32) : operand.type) ==
-                           task.operands.front().type;
+                       in_f32(operand.type) == in_f32(task.operands.front().type);
       moved += (cut ? bytes_of(operand.type.type, part.bytes / 4) : operand.type.at(plan_.rank_samples()).bytes()) *
                (access == Access::update || operand.twice ? 2 : 1);
       std::vector<TensorId>& list = wanted_[at(access)];
@@ -215,7 +219,7 @@ class Implements {
     if (part.bytes == 0) {
       expect_equal(of, "flops", said.flops, flops);
     } else {
-      const auto all = static_cast<__int128>(task.operands.front().type.at(1).bytes()),
+      const auto all = static_cast<__int128>(in_f32(task.operands.front().type).at(1).bytes()),
                  share = static_cast<__int128>(flops) * part.bytes;
       if (const __int128 gap = share - static_cast<__int128>(said.flops) * all; gap < -all || gap > all)
         expect_equal(of, "flops", said.flops, static_cast<int64_t>(share / all));

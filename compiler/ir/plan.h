@@ -19,7 +19,7 @@ struct PlanTensor {
   std::string name = {};
   int64_t bytes = 0;
   TensorKind kind = TensorKind::activation;
-  DataType reduced = DataType::f32;  // bf16, f16, q8, uq8: of real numbers that are stored so, instead of in f32
+  DataType reduced = DataType::f32;  // bf16, f16, i16, q8, uq8: what is stored instead of f32
   bool persistent = false;  // resident in the arena for the whole run
   // Offset in the host pool if the tensor resides there and is in the arena only while tasks access it: a weight,
   // optimizer state or, with several rounds, a weight gradient. -1: it does not.

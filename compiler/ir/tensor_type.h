@@ -2,6 +2,8 @@
 // sub-batch.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -45,6 +47,15 @@ struct TensorType {
   Affine elements() const;
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
+
+// What a plan says of a tensor that takes fewer bytes than in f32: numbers in a reduced type, or lower halves.
+inline constexpr auto kTypesOfPlans = [] {
+  std::array<DataType, kReducedTypes.size() + 1> all = {};
+  std::copy(kReducedTypes.begin(), kReducedTypes.end(), all.begin());
+  all.back() = DataType::i16;
+  return all;
+}();
+constexpr bool is_type_of_plans(DataType type) { return is_reduced(type) || type == DataType::i16; }
 
 // The same tensor with elements of another type.
 inline TensorType stored_as(TensorType type, DataType element) {

@@ -27,6 +27,14 @@ random_data 32 3 32 10
 sliced momentum --batch 4 --sub-batch 4
 sliced adam --batch 7 --sub-batch 3 --optimizer adam --clip-norm 1 --freeze 'features.*'
 
+# In bf16 a weight is in two halves, and its lower half is cut as its state is.
+sliced bf16 --batch 4 --sub-batch 4 --optimizer adam --precision bf16
+$python - bf16-home/plan.json <<'PY'
+import json, sys
+tensors = json.load(open(sys.argv[1]))["tensors"]
+assert any(".low.slice" in t["name"] and t.get("type") == "i16" for t in tensors), "no slice of a lower half"
+PY
+
 # If the arena has room for the weights, only their state is updated slice by slice.
 for sub_batch in 16 4; do
   state=state-$sub_batch
@@ -43,7 +51,7 @@ done
 trained momentum-home spilled.onnx --steps 4 --spill .
 same momentum-a.onnx spilled.onnx
 # A checkpoint has whole weights and states, wherever they reside.
-for name in momentum adam; do
+for name in momentum adam bf16; do
   for order in "device home" "home device"; do
     set -- $order
     trained $name-$1 part.onnx --steps 2 --checkpoint "$name-$1-$2"
