@@ -18,6 +18,7 @@
 #include "compiler/training/build.h"
 #include "models/zoo.h"
 #include "passes/planner.h"
+#include "runtime/attrs/bf16.h"
 #include "runtime/profile/kernel_registry.h"
 #include "runtime/program.h"
 #include "runtime/streams.h"
@@ -141,15 +142,25 @@ std::vector<std::byte> samples_of(const TaskGraph& graph, TensorId input, int64_
   return bytes;
 }
 
-// Filters and matrices small enough that sums stay numbers, all else near one.
-void fill(const Tensor& tensor, uint64_t stream, float* to) {
+// Filters and matrices small enough that sums stay numbers, all else near one. Lower halves of weights are zero.
+void fill(const Tensor& tensor, uint64_t stream, std::byte* to) {
   const TensorDesc desc = tensor.type.at(1);
   const float scale =
       1.0f / std::sqrt(static_cast<float>(desc.rank() < 2 ? 1 : std::max<int64_t>(1, desc.elements() / desc.dim(0))));
   for (int64_t i = 0; i < desc.padded_elements(); ++i) {
     const float drawn = random_real(stream, static_cast<uint64_t>(i));
-    to[i] = tensor.kind == TensorKind::weight && desc.rank() >= 2 ? scale * drawn : 1 + 0.1f * drawn;
+    const float value = tensor.kind == TensorKind::weight && desc.rank() >= 2 ? scale * drawn : 1 + 0.1f * drawn;
+    if (desc.type == DataType::bf16) reinterpret_cast<Bf16*>(to)[i] = value;
+    else reinterpret_cast<float*>(to)[i] = value;
   }
+}
+
+// What is stored there, as numbers.
+void append_values(DataType type, const std::byte* from, int64_t bytes, std::vector<float>& values) {
+  for (int64_t i = 0; i < bytes / bytes_of(type); ++i)
+    values.push_back(type == DataType::bf16  ? static_cast<float>(reinterpret_cast<const Bf16*>(from)[i])
+                     : type == DataType::i16 ? static_cast<float>(reinterpret_cast<const int16_t*>(from)[i])
+                                             : reinterpret_cast<const float*>(from)[i]);
 }
 
 }  // namespace
@@ -225,15 +236,14 @@ Played play(const Network& network, const Plan& plan, const std::vector<Residenc
     if (const Tensor& tensor = graph.tensors[each.tensor];
         plan.tensors[each.tensor].persistent &&
         (tensor.kind == TensorKind::weight || tensor.kind == TensorKind::statistic))
-      fill(tensor, static_cast<uint64_t>(each.tensor.value), reinterpret_cast<float*>(arena.data() + each.offset));
+      fill(tensor, static_cast<uint64_t>(each.tensor.value), arena.data() + each.offset);
   for (const TensorId id : ids_of(plan.tensors)) {
     if (!plan.tensors[id].at_home_on_host() || graph.tensors[id].kind != TensorKind::weight ||
         graph.tensors[id].slice_of.valid())
       continue;
-    std::vector<float> values(static_cast<size_t>(plan.tensors[id].bytes) / sizeof(float));
+    std::vector<std::byte> values(static_cast<size_t>(plan.tensors[id].bytes));
     fill(graph.tensors[id], static_cast<uint64_t>(id.value), values.data());
-    pool->store(plan.tensors[id].home_offset, reinterpret_cast<const std::byte*>(values.data()),
-                plan.tensors[id].bytes);
+    pool->store(plan.tensors[id].home_offset, values.data(), plan.tensors[id].bytes);
   }
 
   Played played;
@@ -271,16 +281,14 @@ Played play(const Network& network, const Plan& plan, const std::vector<Residenc
     if (plan.tensors[id].kind == TensorKind::weight_gradient || graph.tensors[id].slice_of.valid())
       continue;  // its whole has it
     if (plan.tensors[id].at_home_on_host()) {
-      std::vector<float> values(static_cast<size_t>(plan.tensors[id].bytes) / sizeof(float));
-      pool->fetch(plan.tensors[id].home_offset, reinterpret_cast<std::byte*>(values.data()), plan.tensors[id].bytes);
-      played.persistent.insert(played.persistent.end(), values.begin(), values.end());
+      std::vector<std::byte> stored(static_cast<size_t>(plan.tensors[id].bytes));
+      pool->fetch(plan.tensors[id].home_offset, stored.data(), plan.tensors[id].bytes);
+      append_values(graph.tensors[id].type.type, stored.data(), plan.tensors[id].bytes, played.persistent);
     }
     if (!plan.tensors[id].persistent) continue;
     for (const Residency& each : plan.residencies) {
       if (each.tensor != id) continue;
-      const float* values = reinterpret_cast<const float*>(arena.data() + each.offset);
-      played.persistent.insert(played.persistent.end(), values,
-                               values + each.bytes / static_cast<int64_t>(sizeof(float)));
+      append_values(graph.tensors[id].type.type, arena.data() + each.offset, each.bytes, played.persistent);
     }
   }
   return played;
