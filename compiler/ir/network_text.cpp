@@ -156,7 +156,8 @@ class NetworkParser {
     const bool in_halves = value.kind == ValueKind::parameter && value.trainable && value.reduced == DataType::bf16;
     if (!cursor_.error() && is_narrow(value.reduced) &&
         ((value.kind != ValueKind::intermediate && !in_halves) || value.type.type != DataType::f32))
-      cursor_.fail(fmt::format("only f32 outputs of nodes, and trained weights in bf16, are stored in {}",
+      cursor_.fail(fmt::format("only f32 outputs of nodes{} are stored in {}",
+                               value.reduced == DataType::bf16 ? " and f32 trained weights" : "",
                                name_of(value.reduced)));
     if (!cursor_.error() && value.constant) check_size(value);
     made_.push_back(value.kind != ValueKind::intermediate);

@@ -151,7 +151,14 @@ class TaskGraphParser {
     if (cursor_.accept("initializer=")) parameter.initializer = cursor_.name();
     cursor_.expect("stored=");
     parameter.stored = type();
-    if (cursor_.accept_word("low")) parameter.low = known_tensor();
+    if (cursor_.accept_word("low")) {
+      parameter.low = known_tensor();
+      if (cursor_.error()) return;
+      const TensorType &high = graph_.tensors[parameter.tensor].type, &low = graph_.tensors[parameter.low].type;
+      if (high.type != DataType::bf16 || low != stored_as(high, DataType::i16))
+        return cursor_.fail(fmt::format(
+            "the lower half of a weight in bf16 is in i16 and has its dimensions; this is {}", to_string(low)));
+    }
     graph_.parameters.push_back(std::move(parameter));
   }
 

@@ -98,6 +98,7 @@ class TaskBuilder {
   void leave_backward();  // sums the values that received several gradients
   void seed_gradient(ValueId value, TensorId gradient);
   void set_wants_gradient(ValueId value) { wants_[value] = true; }
+  TensorType stored_type(ValueId value) const;  // as Value::reduced says
   TensorId tensor_of(ValueId value) const { return tensor_of_[value]; }
   TensorId gradient_of(ValueId value) const { return gradient_of_[value]; }
   TensorId add_tensor(Tensor tensor);
@@ -106,7 +107,6 @@ class TaskBuilder {
   void settle_element_types();
 
  private:
-  TensorType stored_type(ValueId value) const;  // as Value::reduced says
   // Of the current node's results, whose first may be unused: bf16, f16, or f32 if none is reduced. Of a loss: of the
   // factors of its product.
   DataType type_of_results() const;

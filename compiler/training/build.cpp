@@ -25,8 +25,7 @@ void add_given_tensors(const Network& network, TaskBuilder& builder, TaskGraph& 
     if (!parameter && !statistic) continue;
     const TensorId tensor = builder.add_tensor({.name = value.name,
                                                 .kind = parameter ? TensorKind::weight : TensorKind::statistic,
-                                                .type = is_narrow(value.reduced)
-                                                            ? stored_as(value.type, value.reduced) : value.type,
+                                                .type = builder.stored_type(id),
                                                 .onnx_name = value.initializer,
                                                 .persistent = true});
     builder.bind(id, tensor);

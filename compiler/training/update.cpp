@@ -1,5 +1,7 @@
 #include "compiler/training/update.h"
 
+#include <algorithm>
+
 #include "runtime/attrs/optimizer.h"
 
 namespace plimsoll {
@@ -15,8 +17,8 @@ Operand add_low(TaskGraph& graph, TaskBuilder& builder, const Trained& trained) 
                                            .kind = TensorKind::optimizer_state,
                                            .type = type,
                                            .persistent = true});
-  for (Parameter& parameter : graph.parameters)
-    if (parameter.tensor == trained.weight) parameter.low = low;
+  // Parameters are in the order of their tensors: a search for each weight is not linear.
+  std::ranges::lower_bound(graph.parameters, trained.weight, {}, &Parameter::tensor)->low = low;
   return {low, Access::update, type};
 }
 

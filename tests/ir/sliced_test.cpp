@@ -161,4 +161,22 @@ TEST_CASE("a slice that is no part of its whole is no graph") {
             .find("f32[64] from byte 512 on is not part of %dw") != std::string::npos);
 }
 
+TEST_CASE("the text of a graph gives a weight in bf16 its lower half, and no other tensor") {
+  const auto read = [](const char* weight, const char* low) {
+    return graph_from_text(std::string("graph halves v1 batch=8\ntensor %w weight ") + weight +
+                           "[16,10] persistent\ntensor %w.low optimizer_state " + low +
+                           " persistent\nparameter %w initializer=w stored=f32[16,10] low %w.low\n");
+  };
+  const auto graph = read("bf16", "i16[16,10]");
+  REQUIRE(graph.ok());
+  CHECK(graph->parameters.front().low == TensorId(1));
+  CHECK(to_text(*graph_from_text(to_text(*graph))) == to_text(*graph));
+  for (const auto& [weight, low] : {std::pair{"bf16", "i16[16,9]"}, {"bf16", "bf16[16,10]"}, {"f32", "i16[16,10]"}}) {
+    const auto refused = read(weight, low);
+    REQUIRE(!refused.ok());
+    CHECK(refused.error().message.find(std::string("the lower half of a weight in bf16 is in i16 and has its "
+                                                   "dimensions; this is ") + low) != std::string::npos);
+  }
+}
+
 }  // namespace plimsoll
