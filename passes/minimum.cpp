@@ -122,12 +122,12 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
     if (alone || policy.searches || !policy.share_memory) continue;
     Recipe recipe = planning.recipe(policy, may_split, deadline_now());
     for (const auto& [sub_batch, limit] : recipe.plans_of_minimum(fewest_first)) {
-      const auto foresee = [recipe, sub_batch = sub_batch, limit = limit,
+      const auto precompute = [recipe, sub_batch = sub_batch, limit = limit,
                             most = std::min(below, least->arena())](const std::stop_token&) mutable {
-        (void)recipe.foresee_minimum(sub_batch, limit, most);  // minimum_below() meets an error again
+        (void)recipe.precompute_minimum(sub_batch, limit, most);  // minimum_below() meets an error again
         return false;
       };
-      ahead[&policy].push_back(&pool.add(static_cast<double>(ahead.size()), foresee));
+      ahead[&policy].push_back(&pool.add(static_cast<double>(ahead.size()), precompute));
     }
   }
   for (const Policy& policy : all_policies()) {

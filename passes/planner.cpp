@@ -100,9 +100,9 @@ Status take_faster_recipes(const Form& form, Found& best) {
 }
 
 // Computes what take_faster_recipes() compares before it makes plans: on deep networks each bound takes a second.
-class Foresight {
+class BoundsAhead {
  public:
-  explicit Foresight(const Planning& planning) {
+  explicit BoundsAhead(const Planning& planning) {
     for (const Policy& policy : all_policies())
       if (!policy.searches && policy.share_memory)
         recipes_.push_back(planning.recipe(policy, planning.may_split(), planning.deadline));
@@ -110,7 +110,7 @@ class Foresight {
   // The next bound. Returns false if there is none, or an error, which is met again where the bound is needed.
   bool look(double seconds) {
     if (recipes_.empty()) return false;
-    const Result<bool> more = recipes_.front().foresee_rival(number_++, seconds);
+    const Result<bool> more = recipes_.front().precompute_rival(number_++, seconds);
     if (!more.ok()) return false;
     if (!*more) {
       recipes_.pop_front();
@@ -146,9 +146,9 @@ Result<Found> best_of_search(std::span<Form> forms) {
                             .deadline = planning.deadline};
   bool host_budget_binds = false;
   double bound_seconds = 0;
-  std::map<const Form*, Foresight> foresight;
+  std::map<const Form*, BoundsAhead> bounds_ahead;
   for (const Form& form : forms)
-    if (form.fits() && !form.planning.variants.measures()) foresight.try_emplace(&form, form.planning);
+    if (form.fits() && !form.planning.variants.measures()) bounds_ahead.try_emplace(&form, form.planning);
   for (const int effort : efforts_of(request)) {
     if (effort != efforts_of(request).front() && limits.search.passed()) break;
     limits.effort = effort;
@@ -156,7 +156,7 @@ Result<Found> best_of_search(std::span<Form> forms) {
     for (const Form& form : forms) {
       if (!form.fits()) continue;
       limits.idle = nullptr;
-      if (const auto found = foresight.find(&form); found != foresight.end())
+      if (const auto found = bounds_ahead.find(&form); found != bounds_ahead.end())
         limits.idle = [found](double seconds) { return found->second.look(seconds); };
       for (const auto& [graph, policy] : searched_variants(form.planning, form.unlimited, form.minimum)) {
         PLIMSOLL_ASSIGN(Selection selection,

@@ -242,7 +242,7 @@ std::vector<std::pair<int64_t, int64_t>> Recipe::plans_of_minimum(std::span<cons
   return plans;
 }
 
-Status Recipe::foresee_minimum(int64_t sub_batch, int64_t live_limit, int64_t arena_bytes) {
+Status Recipe::precompute_minimum(int64_t sub_batch, int64_t live_limit, int64_t arena_bytes) {
   PLIMSOLL_ASSIGN(const int64_t bound, variants_.bound_bytes(sub_batch, policy_));
   if (bound >= arena_bytes || request_.deadline.passed()) return {};
   PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, live_limit));
@@ -250,7 +250,7 @@ Status Recipe::foresee_minimum(int64_t sub_batch, int64_t live_limit, int64_t ar
   return {};
 }
 
-Result<bool> Recipe::foresee_rival(size_t number, double seconds) {
+Result<bool> Recipe::precompute_rival(size_t number, double seconds) {
   std::vector<int64_t> limits = policy_.heeds_limit ? request_.limits : std::vector<int64_t>();
   if (policy_.heeds_limit) limits.push_back(kNoLimit);
   limits.push_back(0);

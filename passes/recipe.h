@@ -49,7 +49,7 @@ class Recipe {
   std::vector<std::pair<int64_t, int64_t>> plans_of_minimum(std::span<const int64_t> sub_batches) const;
   // Computes what minimum_below() compares with `arena_bytes` before it makes such a plan, so that another thread can
   // do it before.
-  Status foresee_minimum(int64_t sub_batch, int64_t live_limit, int64_t arena_bytes);
+  Status precompute_minimum(int64_t sub_batch, int64_t live_limit, int64_t arena_bytes);
 
   // The chosen plan within the budget. Before: `minimum` fits.
   Result<Found> choose(const Found& unconstrained, const Found& minimum);
@@ -59,7 +59,7 @@ class Recipe {
   Result<std::optional<Found>> rival(double seconds);
   // Computes what rival(seconds) compares before it makes a plan of the first sub-batch within the limit of this
   // number, so that another thread can do it before. False: there are no more limits.
-  Result<bool> foresee_rival(size_t number, double seconds);
+  Result<bool> precompute_rival(size_t number, double seconds);
 
  private:
   Result<Found> unconstrained(int64_t sub_batch, OrderKind order);

@@ -12,7 +12,7 @@ void add_lists(Plan& plan, const TaskGraph& graph) {
     plan.tensors.push_back({.name = tensor.name,
                             .bytes = tensor.bytes(samples),
                             .kind = tensor.kind,
-                            .reduced = is_type_of_plans(tensor.type.type) ? tensor.type.type : DataType::f32,
+                            .reduced = is_stated_type(tensor.type.type) ? tensor.type.type : DataType::f32,
                             .persistent = tensor.persistent,
                             .slice_of = tensor.slice_of,
                             .slice_begin = tensor.slice_begin});

@@ -86,7 +86,7 @@ class Implements {
     expect_equal(of, "kind", to_string(said.kind), to_string(tensor.kind));
     expect_equal(of, "bytes", said.bytes, tensor.bytes(plan_.rank_samples()));
     expect_equal(of, "type", name_of(said.reduced),
-                 name_of(is_type_of_plans(tensor.type.type) ? tensor.type.type : DataType::f32));
+                 name_of(is_stated_type(tensor.type.type) ? tensor.type.type : DataType::f32));
     expect_equal(of, "slice_begin", said.slice_begin, tensor.slice_begin);
     if (said.slice_of != tensor.slice_of)
       expect_equal(of, "slice_of", listed({said.slice_of}), listed({tensor.slice_of}));
@@ -147,7 +147,7 @@ class Implements {
 
   // As it would be in f32: parts of what an update changes are compared so, whatever it is stored in.
   static TensorType in_f32(const TensorType& type) {
-    return is_type_of_plans(type.type) ? stored_as(type, DataType::f32) : type;
+    return is_stated_type(type.type) ? stored_as(type, DataType::f32) : type;
   }
 
   // Matches the plan's tasks from `next` on with one task of the graph, and returns the task after them.

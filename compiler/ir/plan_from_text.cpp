@@ -124,7 +124,7 @@ class PlanParser {
     if (!cursor_.error()) tensors_.add(cursor_, tensor.name, TensorId(static_cast<int64_t>(plan_.tensors.size())));
     tensor.kind = read_word<TensorKind>(cursor_);
     tensor.bytes = read_count(cursor_, 0);
-    for (const DataType reduced : kTypesOfPlans)
+    for (const DataType reduced : kStatedTypes)
       if (cursor_.accept_word(fmt::format("in_{}", name_of(reduced)))) tensor.reduced = reduced;
     tensor.persistent = cursor_.accept_word("persistent");
     if (cursor_.accept("home@")) {

@@ -23,7 +23,7 @@ void write_ids(JsonText& json, std::string_view key, const std::vector<IdType>& 
 void write(JsonText& json, int64_t id, const PlanTensor& tensor) {
   json.begin_object().field("id", id).field("name", tensor.name).field("bytes", tensor.bytes);
   json.field("kind", to_string(tensor.kind));
-  if (is_type_of_plans(tensor.reduced)) json.field("type", name_of(tensor.reduced));
+  if (is_stated_type(tensor.reduced)) json.field("type", name_of(tensor.reduced));
   if (tensor.at_home_on_host()) json.field("home_offset", tensor.home_offset);
   if (tensor.slice_of.valid()) json.field("slice_of", tensor.slice_of.value).field("slice_begin", tensor.slice_begin);
   json.end_object();
@@ -200,9 +200,9 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
                       .kind = read.word<TensorKind>(item, "kind")};
     if (const Place type = JsonReader::field(item, "type"); type.json) {
       const std::string name = read.text(item, "type");
-      for (const DataType reduced : kTypesOfPlans)
+      for (const DataType reduced : kStatedTypes)
         if (name == name_of(reduced)) tensor.reduced = reduced;
-      if (!read.error() && !is_type_of_plans(tensor.reduced))
+      if (!read.error() && !is_stated_type(tensor.reduced))
         read.complain(type, "is not bf16, f16, i16, q8 or uq8");
     }
     const Place home = JsonReader::field(item, "home_offset");

@@ -104,7 +104,7 @@ std::string to_text(const Plan& plan) {
   std::string text = header_of(plan);
   for (const PlanTensor& tensor : plan.tensors)
     text += fmt::format("tensor {} {} {}{}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), tensor.bytes,
-                        is_type_of_plans(tensor.reduced) ? fmt::format(" in_{}", name_of(tensor.reduced)) : "",
+                        is_stated_type(tensor.reduced) ? fmt::format(" in_{}", name_of(tensor.reduced)) : "",
                         tensor.persistent ? " persistent" : "",
                         tensor.at_home_on_host() ? fmt::format(" home@{:#x}", tensor.home_offset) : "",
                         slice_of_plan(plan, tensor));

@@ -48,14 +48,15 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
-// What a plan says of a tensor that takes fewer bytes than in f32: numbers in a reduced type, or lower halves.
-inline constexpr auto kTypesOfPlans = [] {
+// The types that a plan states (PlanTensor::reduced): of numbers with fewer bytes than in f32, and of lower halves of
+// weights.
+inline constexpr auto kStatedTypes = [] {
   std::array<DataType, kReducedTypes.size() + 1> all = {};
   std::copy(kReducedTypes.begin(), kReducedTypes.end(), all.begin());
   all.back() = DataType::i16;
   return all;
 }();
-constexpr bool is_type_of_plans(DataType type) { return is_reduced(type) || type == DataType::i16; }
+constexpr bool is_stated_type(DataType type) { return is_reduced(type) || type == DataType::i16; }
 
 // The same tensor with elements of another type.
 inline TensorType stored_as(TensorType type, DataType element) {

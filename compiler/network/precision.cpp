@@ -25,9 +25,9 @@ bool has_reduced_result(const Network& network, const Node& node) {
   return std::any_of(node.inputs.begin(), node.inputs.end(), reduced);
 }
 
-// Trained weights that every node reads in bf16, at least one of them in a product: they are stored so, and their lower
-// halves apart (runtime/split_weight.h). A table that only rows are taken from stays in f32: those are rounded one by
-// one, and no copy of the table is made.
+// Finds the trained weights that every node reads in bf16, at least one node in a product. They are stored in two
+// halves (runtime/split_weight.h). A table from which nodes only take rows stays in f32: a node rounds the rows that it
+// reads, so nothing copies the table.
 void split_weights(Network& network) {
   struct Reads {
     bool in_products = false, otherwise = false;

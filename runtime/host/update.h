@@ -1,8 +1,7 @@
 // Shared by all update kernels: {w, g, states…, low?, factor?}. `low` is the lower half of a weight in bf16
-// (runtime/split_weight.h). The gradient is multiplied by the factor if gradients are
-// clipped (ClipFactor) or scaled (UnscaleFactor), and cleared afterwards if it accumulates. An update that is
-// discarded, or skipped by a negative factor, only clears. State is in f32, or stored in fewer bytes
-// (runtime/reduced_state.h).
+// (runtime/split_weight.h). The gradient is multiplied by the factor if gradients are clipped (ClipFactor) or scaled
+// (UnscaleFactor), and cleared afterwards if it accumulates. An update that is discarded, or skipped by a negative
+// factor, only clears. State is in f32, or stored in fewer bytes (runtime/reduced_state.h).
 #pragma once
 
 #include <algorithm>

@@ -24,7 +24,7 @@ cuda_trainer() {
 # budget. Their engines are those of a described H200.
 prebuilt=(-DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD")
 small_model
-# Nobody runs its device code, so nvcc does not optimize it.
+# The test runs no device code, so nvcc does not optimize it.
 fast=()
 [[ $(nvcc --help) != *--Ofast-compile* ]] || fast=(-DCMAKE_CUDA_FLAGS=-Ofc=max)
 cuda_trainer alone net.onnx "${fast[@]}" -- --batch 64 --costs h200
