@@ -59,6 +59,33 @@ zero = networks.read_weights("zero.onnx")
 assert all(not zero[name].any() for name in weights)
 PY
 
+# Two runs share the folder of models: one exports a network while the other does.
+$python - "$PLIMSOLL_SOURCE" <<'PY'
+import os, subprocess, sys
+export = f"""
+import sys, types
+sys.path.insert(0, {sys.argv[1] + "/tools/gpu"!r})
+import prepare, torch
+run = types.SimpleNamespace(models="shared", out=sys.argv[1])
+whole = torch.onnx.export
+def export(*args, **options):
+    whole(*args, **options)
+    print("exported", flush=True)
+    sys.stdin.readline()
+torch.onnx.export = export
+prepare.Folder.export(run, "resnet18")
+"""
+os.mkdir("shared")
+runs = [subprocess.Popen([sys.executable, "-c", export, out], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for out in ("first", "second")]
+for run in runs:  # both have exported before either continues
+    assert run.stdout.readline() == "exported\n"
+for run in runs:
+    run.communicate("\n")
+    assert run.returncode == 0
+assert os.listdir("shared") == ["resnet18.onnx"], os.listdir("shared")
+PY
+
 # The parts of a run that need no GPU: a profile in portions, past a task that ends the profiler and past the end of the
 # time; which steps are retried, and when; processes that never end.
 mkdir -p beside/networks beside/results beside/build/bin

@@ -109,15 +109,16 @@ class Folder:
         os.makedirs(f"{self.out}/networks", exist_ok=True)
         model, size = networks.make(name), networks.NETWORKS[name][1]
         x = torch.zeros(2, 3, size, size)
-        torch.onnx.export(copy.deepcopy(model), x, path + ".new", training=torch.onnx.TrainingMode.TRAINING,
+        # Another run may export to the same folder at the same time.
+        fresh = f"{path}.{os.getpid()}"
+        torch.onnx.export(copy.deepcopy(model), x, fresh, training=torch.onnx.TrainingMode.TRAINING,
                           do_constant_folding=False, opset_version=15, input_names=["images"], output_names=["logits"],
                           dynamic_axes={"images": {0: "batch"}, "logits": {0: "batch"}})
         small = {
-            key: value for key, value in networks.read_weights(path + ".new").items()
-            if not networks.is_drawn(value.shape)
+            key: value for key, value in networks.read_weights(fresh).items() if not networks.is_drawn(value.shape)
         }
         np.savez(f"{self.out}/networks/{name}.npz", **small)
-        os.rename(path + ".new", path)
+        os.replace(fresh, path)
         return path
 
     def built_in(self, name, model):
