@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs, builds and runs every test, with a compiler that checks its indices (PLIMSOLL_HARDENED). Prints the ten
-# slowest tests, the skipped ones with the reason, and then ctest's result; the last line is ctest's count.
+# slowest tests, the skipped ones with the reason, the last lines of the failed ones, and then ctest's result; the last
+# line is ctest's count.
 #   tools/test.sh [ctest arguments]        for example -L quick: the tests that take less than four minutes together
 # With PLIMSOLL_NO_SKIPS=1, or where CI is set, a test that is skipped although the machine has what it needs is a
 # failure (tools/test_summary.py lists what tests need).

@@ -1,4 +1,5 @@
-"""Summarizes a ctest run for tools/test.sh: the ten slowest tests, and which tests were skipped and why.
+"""Summarizes a ctest run for tools/test.sh: the ten slowest tests, which tests were skipped and why, and the last lines
+of each test that failed, because a long log is often kept only in part, from its end.
 
 usage: test_summary.py JUNIT.xml BUILD_DIRECTORY [--no-skips]
 
@@ -9,6 +10,8 @@ fails the run, and a machine with more installed runs more tests.
 import fnmatch, os, shutil, subprocess, sys
 import xml.etree.ElementTree as ElementTree
 
+# Of how many failed tests the output is shown again, and how many lines of each.
+MOST_FAILURES, LAST_LINES = 5, 15
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -51,6 +54,17 @@ def reason(case):
     return (skipped.get("message") if skipped is not None else None) or "no reason given"
 
 
+def say_failures(cases):
+    """The last lines that each failed test printed."""
+    failed = [case for case in cases if case.find("failure") is not None]
+    for case in failed[:MOST_FAILURES]:
+        print(f"\nFailed: {case.get('name')}; its last lines:")
+        for line in (case.findtext("system-out") or "").rstrip().splitlines()[-LAST_LINES:]:
+            print(f"  {line[:300]}")
+    if len(failed) > MOST_FAILURES:
+        print(f"\nand {len(failed) - MOST_FAILURES} more tests failed")
+
+
 def main():
     arguments = [argument for argument in sys.argv[1:] if argument != "--no-skips"]
     if len(arguments) != 2:
@@ -76,6 +90,7 @@ def main():
                 print(f"    accepted, because this machine does not have {absent[0]}")
             else:
                 unexpected.append(name)
+    say_failures(cases)
     print()
     if unexpected and "--no-skips" in sys.argv:
         print(f"test: skipped although this machine has what they need: {', '.join(unexpected)}", file=sys.stderr)

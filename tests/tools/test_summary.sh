@@ -1,5 +1,5 @@
-# tools/test.sh: it prints the ten slowest tests, the reason of each skip and ctest's count as the last line. In CI a
-# skip fails, unless the machine lacks what the test needs.
+# tools/test.sh: it prints the ten slowest tests, the reason of each skip, the last lines of each failed test, and ctest's
+# count as the last line. In CI a skip fails, unless the machine lacks what the test needs.
 . "$PLIMSOLL_CLI/common.sh"
 unset CI PLIMSOLL_NO_SKIPS PLIMSOLL_PYTHON
 
@@ -21,8 +21,11 @@ says "Total Test time (real)"
 [[ $(tail -1 out) == "100% tests passed, 0 tests failed out of 13" ]] ||
   { cat out; fail "the count is not the last line"; }
 
-{ echo 'add_test("some: broken" false)'; cat passing; } | tests
+{ echo 'add_test("some: broken" sh -c "seq 1 40; echo the reason; exit 1")'; cat passing; } | tests
 run 8
+[[ $(sed -n '/^The slowest/,$p' out | grep -A1 "^Failed: some: broken" | tail -1) == "  27" ]] ||
+  { cat out; fail "the last lines of a failed test are not shown again"; }
+[[ $(sed -n '/^Failed: some: broken/,$p' out) == *"  the reason"* ]] || fail "the last line is missing"
 [[ $(tail -1 out) == *"1 tests failed out of 13" ]] ||
   { cat out; fail "the count of failures is not the last line"; }
 
