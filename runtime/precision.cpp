@@ -74,7 +74,7 @@ bool takes(const NarrowForm& form, std::span<const OperandDesc> operands) {
     const bool reduced = is_narrow(operands[i].tensor.type);
     if (reduced && operands[i].tensor.type != narrow) return false;
     // What accumulates is f32: the gradient of a weight.
-    if (!form.in_library && !form.state && reduced && operands[i].access == Access::update) return false;
+    if (!form.state && reduced && operands[i].access == Access::update) return false;
     const size_t bit = std::min<size_t>(i, 31);  // the last stands for all further slots, too
     if (((form.either >> bit) & 1) == 0 && reduced != (((form.reduced >> bit) & 1) != 0)) return false;
   }

@@ -36,9 +36,9 @@ struct NarrowForm {
   std::string_view kernel;
   uint32_t reduced;
   uint32_t either = 0;
-  bool in_library = false;  // it may also accumulate in the narrow type
+  bool in_library = false;  // the host has it only if oneDNN has bf16
   // Of an update: what is narrow is optimizer state in bf16, rounded at random (runtime/reduced_state.h), or the upper
-  // half of a weight (runtime/split_weight.h).
+  // half of a weight (runtime/split_weight.h), and then perhaps its gradient.
   bool state = false;
 };
 

@@ -26,6 +26,7 @@ class Maker {
     loss(labels);
     for (size_t i = layers_.size(); i-- > 0;) backward(layers_[i]);
     for (size_t i = 0; i < weights_.size(); ++i) update(weights_[i]);
+    if (options_.mixed) narrow_gradients();
     return std::move(graph_);
   }
 
@@ -200,6 +201,22 @@ class Maker {
     for (const auto& [input, gradient] : made) arrive(layer.name, input, gradient);
   }
 
+  void narrow_gradients() {
+    const auto is_added_to = [&](TensorId gradient) {
+      return std::ranges::any_of(graph_.tasks, [&](const Task& task) {
+        return std::ranges::any_of(task.operands, [&](const Operand& operand) {
+          return operand.tensor == gradient && operand.access == Access::update;
+        });
+      });
+    };
+    for (const TensorId id : ids_of(graph_.tensors))
+      if (graph_.tensors[id].kind == TensorKind::weight_gradient && !is_added_to(id))
+        graph_.tensors[id].type.type = DataType::bf16;
+    for (Task& task : graph_.tasks)
+      for (Operand& operand : task.operands)
+        if (operand.tensor.valid()) operand.type.type = type_of(operand.tensor);
+  }
+
   void update(const Weight& weight) {
     if (!weight.gradient.valid()) return;
     Task run = task(graph_.tensors[weight.tensor].name, "update", TaskKind::update);
@@ -255,6 +272,7 @@ std::ranges::iota_view<uint64_t, uint64_t> seeds(uint64_t count) {
 TaskGraph shared(TaskGraph graph, uint64_t ranks) {
   graph.ranks = static_cast<int64_t>(ranks);
   graph.batch *= graph.ranks;
+  if (ranks > 1) widen_gradients(graph);
   return graph;
 }
 

@@ -16,8 +16,9 @@ namespace plimsoll {
 struct RandomGraphOptions {
   int layers = 12;
   int64_t batch = 6;
-  // As `--precision bf16` makes it: most activations and their gradients in bf16, weights and their gradients in f32,
-  // and a copy of a weight in bf16, which is an activation without a batch that a task of the forward part writes.
+  // As `--precision bf16` makes it: most activations and their gradients in bf16, weights in f32, and a copy of a
+  // weight in bf16, which is an activation without a batch that a task of the forward part writes. The gradient of a
+  // weight is in bf16 if only one task computes it.
   bool mixed = false;
 };
 
@@ -43,7 +44,7 @@ class RandomCosts : public Costs {
   std::map<std::string, std::vector<AlgorithmCost>> known_;  // by signature
 };
 
-// The graph planned for several ranks; each rank has the same samples per round as before.
+// The graph planned for several ranks; each rank has the same samples per round as before. Gradients are in f32 then.
 TaskGraph shared(TaskGraph graph, uint64_t ranks);
 
 // `count` seeds for a property test, from 0. $PLIMSOLL_FIRST_SEED sets another first seed, to test other graphs.

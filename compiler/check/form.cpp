@@ -208,6 +208,10 @@ void check_tensors(const Plan& plan, Verdict& verdict) {
     if (tensor.bytes < 0)
       verdict.refuse(Rule::form, {}, id, fmt::format("{} has {} bytes", verdict.name(id), tensor.bytes));
     const bool accumulates = plan.rounds > 1 && tensor.kind == TensorKind::weight_gradient;
+    if (accumulates && is_stated_type(tensor.reduced))
+      verdict.refuse(Rule::form, {}, id,
+                     fmt::format("{} add to {} in {}; sums are in f32", counted(plan.rounds, "round"), verdict.name(id),
+                                 name_of(tensor.reduced)));
     if (tensor.at_home_on_host()) {
       check_residence(plan, id, verdict);
       continue;
@@ -355,6 +359,10 @@ void check_bucket(const Plan& plan, StepId id, Verdict& verdict) {
     if (!plan.tensors.contains(tensor))
       return verdict.refuse(Rule::form, id, {}, fmt::format("{} names a tensor that does not exist", verdict.name(id)));
     gradients += plan.tensors[tensor].kind == TensorKind::weight_gradient;
+    if (is_stated_type(plan.tensors[tensor].reduced))
+      verdict.refuse(Rule::form, id, tensor,
+                     fmt::format("{} adds up {} over the ranks in {}; sums are in f32", verdict.name(id),
+                                 verdict.name(tensor), name_of(plan.tensors[tensor].reduced)));
     if (plan.tensors[tensor].kind != TensorKind::weight_gradient && plan.tensors[tensor].kind != TensorKind::activation)
       verdict.refuse(Rule::form, id, tensor,
                      fmt::format("{} reduces {} of kind {}, which is private to each rank", verdict.name(id),

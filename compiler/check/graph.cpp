@@ -78,15 +78,20 @@ class Implements {
     return plan_.rounds > 1 && graph_.tensors[id].kind == TensorKind::weight_gradient;
   }
 
+  // Sums over rounds are in f32.
+  TensorType stored_type(TensorId id, TensorType type) const {
+    return accumulates(id) && is_narrow(type.type) ? stored_as(std::move(type), DataType::f32) : type;
+  }
+
   void compare(TensorId id) {
     const PlanTensor& said = plan_.tensors[id];
     const Tensor& tensor = graph_.tensors[id];
+    const TensorType stored = stored_type(id, tensor.type);
     const Subject of{kTensor, tensor.name};
     expect_equal(of, "name", said.name, tensor.name);
     expect_equal(of, "kind", to_string(said.kind), to_string(tensor.kind));
-    expect_equal(of, "bytes", said.bytes, tensor.bytes(plan_.rank_samples()));
-    expect_equal(of, "type", name_of(said.reduced),
-                 name_of(is_stated_type(tensor.type.type) ? tensor.type.type : DataType::f32));
+    expect_equal(of, "bytes", said.bytes, stored.at(plan_.rank_samples()).bytes());
+    expect_equal(of, "type", name_of(said.reduced), name_of(is_stated_type(stored.type) ? stored.type : DataType::f32));
     expect_equal(of, "slice_begin", said.slice_begin, tensor.slice_begin);
     if (said.slice_of != tensor.slice_of)
       expect_equal(of, "slice_of", listed({said.slice_of}), listed({tensor.slice_of}));
@@ -205,7 +210,8 @@ class Implements {
       if (access == Access::absent) continue;
       const bool cut = part.bytes > 0 && operand.begin == 0 &&
                        in_f32(operand.type) == in_f32(task.operands.front().type);
-      moved += (cut ? bytes_of(operand.type.type, part.bytes / 4) : operand.type.at(plan_.rank_samples()).bytes()) *
+      const TensorType stored = stored_type(operand.tensor, operand.type);
+      moved += (cut ? bytes_of(stored.type, part.bytes / 4) : stored.at(plan_.rank_samples()).bytes()) *
                (access == Access::update || operand.twice ? 2 : 1);
       std::vector<TensorId>& list = wanted_[at(access)];
       if (std::find(list.begin(), list.end(), operand.tensor) == list.end()) list.push_back(operand.tensor);

@@ -11,6 +11,7 @@ namespace {
 TaskGraph completed(TaskGraph graph, const PlanningRequest& asked) {
   graph.rules = asked.rules;
   graph.ranks = asked.ranks;
+  if (graph.ranks > 1) widen_gradients(graph);
   return graph;
 }
 

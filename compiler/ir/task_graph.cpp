@@ -39,8 +39,23 @@ Task as_run_again(const Task& task) {
   return again;
 }
 
+void widen_gradients(TaskGraph& graph) {
+  const auto is_narrow_gradient = [&](TensorId id) {
+    return graph.tensors[id].kind == TensorKind::weight_gradient && is_narrow(graph.tensors[id].type.type);
+  };
+  for (Task& task : graph.tasks)
+    for (Operand& operand : task.operands) {
+      if (operand.access == Access::absent || !is_narrow_gradient(operand.tensor)) continue;
+      operand.begin *= bytes_of(DataType::f32) / bytes_of(operand.type.type);
+      operand.type.type = DataType::f32;
+    }
+  for (const TensorId id : ids_of(graph.tensors))
+    if (is_narrow_gradient(id)) graph.tensors[id].type.type = DataType::f32;
+}
+
 TaskGraph accumulating(TaskGraph graph) {
   const auto is_gradient = [&](TensorId id) { return graph.tensors[id].kind == TensorKind::weight_gradient; };
+  widen_gradients(graph);
   for (Tensor& tensor : graph.tensors)
     if (tensor.kind == TensorKind::weight_gradient) tensor.persistent = true;
   // If several update tasks read the same part of a gradient, the last one clears it.

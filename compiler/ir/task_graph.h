@@ -140,8 +140,11 @@ void for_each_work(const TaskGraph& graph, Body&& body) {
   }
 }
 
-// The graph for iterations of several rounds. Weight gradients persist, and every task that writes one adds to it
-// instead (write → update). The update task, executed once after the last round, also clears it (read → update).
+// Stores weight gradients in f32 that are in bf16, because something will be added to them.
+void widen_gradients(TaskGraph& graph);
+
+// The graph for iterations of several rounds. Weight gradients persist in f32, and every task that writes one adds to
+// it instead (write → update). The update task, executed once after the last round, also clears it (read → update).
 TaskGraph accumulating(TaskGraph graph);
 
 // The graph for plans that update weights of more than `slice_bytes` slice by slice, so that only a slice of the weight

@@ -57,11 +57,13 @@ void backward(TaskBuilder& build) {
   const Attributes attributes = to_attributes(attrs_of(build.node()));
   const Operand dy = gradient_before_relu(build);
   if (build.wants_gradient(1) || build.wants_gradient(2)) {
+    // Those of groups are small, and on the host an own kernel computes them in f32.
+    const bool grouped = build.node().integer("group", 1) != 1;
+    const Operand dw = grouped ? build.write_gradient(1) : build.write_gradient_of_product(1);
     build.task({.kernel = "ConvBackwardWeights",
                 .kind = TaskKind::backward_weights,
                 .attributes = attributes,
-                .operands = {build.read_input(0), dy, build.write_gradient(1),
-                             build.write_gradient(2)},
+                .operands = {build.read_input(0), dy, dw, build.write_gradient(2)},
                 .flops = flops(build.node())});
   }
   if (build.wants_gradient(0)) {

@@ -81,12 +81,15 @@ void forward(TaskBuilder& build) {
 void backward(TaskBuilder& build) {
   const Attributes attributes = to_attributes(shape_of(build.node()).value().attrs);
   const Operand dy = build.read_gradient(0);
-  if (build.wants_gradient(1))
+  if (build.wants_gradient(1)) {
+    const bool grouped = build.node().integer("group", 1) != 1;
     build.task({.kernel = "ConvBackwardWeights",
                 .kind = TaskKind::backward_weights,
                 .attributes = attributes,
-                .operands = {dy, build.read_input(0), build.write_gradient(1), {}},
+                .operands = {dy, build.read_input(0),
+                             grouped ? build.write_gradient(1) : build.write_gradient_of_product(1), {}},
                 .flops = flops(build.node())});
+  }
   if (build.wants_gradient(2))
     build.task({.kernel = "ConvBackwardWeights",
                 .kind = TaskKind::backward_weights,

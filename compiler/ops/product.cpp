@@ -20,7 +20,7 @@ void gradient(TaskBuilder& build, const Product& p, size_t input, const Dims& di
   full.insert(full.end(), dims.end() - 2, dims.end());
   const bool stretched = full != dims;
   const Operand made = stretched ? build.write_scratch("d" + std::to_string(input), {.dims = full})
-                                 : viewed(build.write_gradient(input), dims);
+                                 : viewed(build.write_gradient_of_product(input), dims);
   build.task({.kernel = "MatMul",
               .kind = parameter ? TaskKind::backward_weights : TaskKind::backward_data,
               .attributes = to_attributes(MatMulAttrs{

@@ -168,6 +168,7 @@ Operand TaskBuilder::write_gradient(size_t input) {
   const bool as_data = weight && !is_weight(slot_of(*find_op(node_->node().op), input));
   if (weight && gradient_of_[value].valid()) {
     if (as_data) gradients_of_data_.insert(gradient_of_[value]);
+    of_one_product_.erase(value);
     return operand(gradient_of_[value], Access::update, meaning.type);
   }
   const TensorId made = add_tensor({.name = "d" + meaning.name,
@@ -181,6 +182,21 @@ Operand TaskBuilder::write_gradient(size_t input) {
     give_gradient(input, gradient);
   }
   return gradient;
+}
+
+Operand TaskBuilder::write_gradient_of_product(size_t input) {
+  const Operand made = write_gradient(input);
+  const ValueId value = node_->node().inputs[input];
+  if (made.access == Access::write && !gradients_of_data_.contains(made.tensor)) of_one_product_.insert(value);
+  return made;
+}
+
+void TaskBuilder::narrow_gradients() {
+  for (const ValueId value : of_one_product_) {
+    const Value& weight = network_.values[value];
+    if (weight.kind == ValueKind::parameter && is_narrow(weight.reduced))
+      graph_.tensors[gradient_of_[value]].type.type = weight.reduced;
+  }
 }
 
 void TaskBuilder::give_gradient(size_t input, const Operand& made) {

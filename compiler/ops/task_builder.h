@@ -81,6 +81,8 @@ class TaskBuilder {
   // weight's gradient is a sum. So if a weight is used as data, a separate task adds what this task wrote, unless this
   // task is of kind backward_weights, which declares that its kernel accumulates.
   Operand write_gradient(size_t input);
+  // The same of a product, whose kernel sums in f32 and rounds once, whatever type the gradient is stored in.
+  Operand write_gradient_of_product(size_t input);
   // The gradient of input i is a tensor that this node's backward computed (write_scratch, or another input's
   // gradient).
   void give_gradient(size_t input, const Operand& made);
@@ -103,6 +105,8 @@ class TaskBuilder {
   TensorId gradient_of(ValueId value) const { return gradient_of_[value]; }
   TensorId add_tensor(Tensor tensor);
   void bind(ValueId value, TensorId tensor) { tensor_of_[value] = tensor; }
+  // The gradient of a weight in bf16, computed by one product, is stored in bf16 as well. Before the next function.
+  void narrow_gradients();
   // For the finished graph: operators view tensors as f32, and each operand gets its tensor's element type.
   void settle_element_types();
 
@@ -132,6 +136,7 @@ class TaskBuilder {
   std::map<std::pair<NodeId, std::string>, Operand> stashes_;
   // Of values that are stored in f32, and read by products in bf16 or f16.
   std::map<std::pair<ValueId, DataType>, TensorId> casts_;
+  std::set<ValueId> of_one_product_;  // weights whose gradient one product has computed, and nothing else yet
   // Gradients of weights that the current node reads as data.
   std::set<TensorId> gradients_of_data_;
   // Second contributions of the current node, added in leave_backward().

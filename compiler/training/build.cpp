@@ -110,6 +110,8 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
 
   // From here on, every weight gradient is complete.
 
+  builder.narrow_gradients();
+
   IdVector<ValueId, NodeId> first_reader(network.values.size());
   for (const NodeId id : ids_of(network.nodes))
     for (const ValueId input : network.nodes[id].inputs)

@@ -326,6 +326,8 @@ TEST_CASE("a gradient that lives in the host pool adds up there from round to ro
                    [](Plan& p) { p.batch = p.ranks = p.sub_batch = p.last_sub_batch = 2, p.rounds = 1; })
             .starts_with("%dw resides in the host pool, which only gradients accumulated over several rounds of one "
                          "rank may, but this is a plan of 1 round and 2 ranks\n"));
+  CHECK(verdict_on(with_gradient_on_host(), [](Plan& p) { p.tensors.edit(dw).reduced = DataType::bf16; }) ==
+        "2 rounds add to %dw in bf16; sums are in f32\n");
 }
 
 TEST_CASE("each copy of a host-resident tensor runs in the rounds that need it, and in no other") {

@@ -155,3 +155,13 @@ TEST_CASE("each figure of bytes in the summary, and of tasks run again, is judge
     }
   CHECK((moved > 0 && again > 0));
 }
+
+TEST_CASE("sums over the ranks are in f32") {
+  RandomCosts costs(1);
+  const TaskGraph graph = shared(random_graph(1, {.layers = 4, .batch = 4, .mixed = true}), 2);
+  Plan plan = make_plan(graph, costs, {.policy = "liveness", .batch = 4, .sub_batch = 4}).value();
+  REQUIRE(to_string(check_plan(plan)) == "");
+  for (const TensorId id : ids_of(plan.tensors))
+    if (plan.tensors[id].kind == TensorKind::weight_gradient) plan.tensors.edit(id).reduced = DataType::bf16;
+  CHECK(to_string(check_plan(plan)).find(" over the ranks in bf16; sums are in f32\n") != std::string::npos);
+}

@@ -33,7 +33,7 @@ for name in "conv", "gpt":
     assert kept[1] < 0.6 * kept[0], kept
     assert plans[1]["target"]["precision"] == "bf16" and "precision" not in plans[0]["target"]
     kinds = {t["kind"] for t in plans[1]["tensors"] if t.get("type") == "bf16"}
-    assert kinds == {"activation", "activation_gradient", "weight"}, kinds
+    assert kinds == {"activation", "activation_gradient", "weight", "weight_gradient"}, kinds
     # Weights that products read are in two halves, and no task casts them.
     halves = {t["name"]: t["bytes"] for t in plans[1]["tensors"] if t["kind"] == "weight" and t.get("type") == "bf16"}
     lows = {t["name"]: t["bytes"] for t in plans[1]["tensors"] if t["name"].endswith(".low")}
@@ -44,6 +44,16 @@ PY
 # Not the convolutional network's: its gradients on random data are noise, also in PyTorch's autocast
 # (docs/precision.md).
 $python "$PLIMSOLL_E2E/weights.py" gpt-fp32.onnx gpt-bf16.onnx 5e-2
+
+# Gradients that are added up, over rounds or ranks, are in f32.
+for sum in "--sub-batch 8" "--ranks 2"; do
+  plimsoll plan conv.onnx --batch 16 $sum --policy network-wide --precision bf16 --costs modelled -q -o sum.json
+  $python - <<'PY'
+import json
+gradients = [t for t in json.load(open("sum.json"))["tensors"] if t["kind"] == "weight_gradient"]
+assert gradients and not any("type" in t for t in gradients)
+PY
+done
 
 # --- the same bits under every budget
 least=$(plimsoll plan conv.onnx --batch 16 --optimizer sgd --precision bf16 --algorithms-of conv-bf16 \

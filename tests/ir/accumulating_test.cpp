@@ -43,4 +43,23 @@ TEST_CASE("over several rounds a gradient is added to, and cleared by the last u
   CHECK(to_text(accumulating(rounds)) == text);
 }
 
+TEST_CASE("over several rounds a gradient in bf16 is summed in f32, also where an update reads a part of it") {
+  std::string given = kClipped;
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    const size_t at = given.find(from);
+    REQUIRE(at != given.npos);
+    given.replace(at, from.size(), to);
+  };
+  replace("%dw weight_gradient f32[4,2]", "%dw weight_gradient bf16[4,2]");
+  replace("update %w read %dw read %factor", "update %w read %dw as bf16[4] from 8 read %factor");
+  const auto graph = graph_from_text(given);
+  INFO((graph.ok() ? "" : graph.error().message));
+  REQUIRE(graph.ok());
+  const std::string text = to_text(accumulating(*graph));
+  INFO(text);
+  CHECK(text.find("%dw weight_gradient f32[4,2] persistent") != std::string::npos);
+  CHECK(text.find("update %w update %dw as f32[4] from 16 read %factor") != std::string::npos);
+  CHECK(text.find("bf16") == std::string::npos);
+}
+
 }  // namespace plimsoll

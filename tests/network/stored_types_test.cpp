@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "compiler/network/loss.h"
 #include "compiler/network/output_loss.h"
@@ -84,6 +86,38 @@ TEST_CASE("in fp16 one task reads every weight gradient before the first update,
   }
   CHECK_FALSE(graph_in(Precision::bf16, 0).factor.valid());
   CHECK_FALSE(graph_in(Precision::bf16, 3).factor.valid());
+}
+
+TEST_CASE("in bf16 the gradient of a weight is in bf16 where one product computes it and nothing is added") {
+  WrittenNetwork b;
+  const auto weight = [&](const char* name, Dims dims) { return b.value(name, ValueKind::parameter, std::move(dims)); };
+  const ValueId x = b.value("x", ValueKind::input, {kBatch, {4}}), once = weight("once", {{4}, {4}}),
+                twice = weight("twice", {{4}, {4}}), row = weight("row", {{4}});
+  const ValueId first = b.node("Add", {b.node("MatMul", {x, once}), row});
+  b.network.outputs = {b.node("ReduceMean", {b.node("MatMul", {b.node("MatMul", {first, twice}), twice})},
+                              {{"keepdims", int64_t{0}}})};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::output, notes).ok());
+  const auto types = [&](Precision precision) {
+    REQUIRE(assign_precision(b.network, {.precision = precision}).ok());
+    const auto graph = build_task_graph(b.network, {.batch = 8});
+    REQUIRE(graph.ok());
+    std::map<std::string, DataType> found;
+    for (const Tensor& tensor : graph->tensors)
+      if (tensor.kind == TensorKind::weight_gradient) found[tensor.name] = tensor.type.type;
+    for (const Task& task : graph->tasks)
+      for (const Operand& operand : task.operands)
+        if (operand.access != Access::absent) CHECK(operand.type.type == graph->tensors[operand.tensor].type.type);
+    return found;
+  };
+  using Types = std::map<std::string, DataType>;
+  CHECK(types(Precision::fp32) ==
+        Types{{"donce", DataType::f32}, {"dtwice", DataType::f32}, {"drow", DataType::f32}});
+  // The factor that undoes the loss's scale is of gradients in f32.
+  CHECK(types(Precision::fp16) ==
+        Types{{"donce", DataType::f32}, {"dtwice", DataType::f32}, {"drow", DataType::f32}});
+  CHECK(types(Precision::bf16) ==
+        Types{{"donce", DataType::bf16}, {"dtwice", DataType::f32}, {"drow", DataType::f32}});
 }
 
 }  // namespace plimsoll

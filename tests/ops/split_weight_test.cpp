@@ -1,4 +1,5 @@
-// Weights in two halves: both together are the value in f32, so every update steps them to the same bits.
+// Weights in two halves: both together are the value in f32, so every update steps them to the same bits, whether the
+// gradient is in f32 or, with the same numbers, in bf16.
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -22,9 +23,13 @@ struct SplitRule {
   std::vector<DataType> states;
 };
 
+enum class Stored { whole, in_halves, in_halves_with_narrow_gradient };
+
 // {w, g, states…, ratio?, low?}
-KernelCall call_of(const SplitRule& rule, bool halves, int64_t n) {
-  KernelCall call{.name = rule.kernel, .operands = {update(halves ? bf16({n}) : f32({n})), update(f32({n}))}};
+KernelCall call_of(const SplitRule& rule, Stored stored, int64_t n) {
+  const bool halves = stored != Stored::whole, narrow = stored == Stored::in_halves_with_narrow_gradient;
+  KernelCall call{.name = rule.kernel,
+                  .operands = {update(halves ? bf16({n}) : f32({n})), narrow ? read(bf16({n})) : update(f32({n}))}};
   for (const DataType state : rule.states) call.operands.push_back(update({state, {n}}));
   if (std::string_view(rule.kernel) == "LambUpdate") call.operands.push_back(write(f32({1})));
   if (halves) call.operands.push_back(update(i16({n})));
@@ -55,9 +60,10 @@ class Operands {
 
 float weight_at(int64_t i) { return std::sin(static_cast<float>(i)) * std::pow(2.0F, static_cast<float>(i % 40) - 20); }
 
-// The bytes of the weight in f32 and of its states after some steps.
-std::vector<Bytes> stepped(const SplitRule& rule, bool halves, int64_t n) {
-  const KernelCall call = call_of(rule, halves, n);
+// The bytes of the weight in f32 and of its states after some steps with gradients that bf16 can show.
+std::vector<Bytes> stepped(const SplitRule& rule, Stored stored, int64_t n) {
+  const bool halves = stored != Stored::whole;
+  const KernelCall call = call_of(rule, stored, n);
   Operands operands(call);
   const size_t low = call.operands.size() - 1;
   for (int64_t i = 0; i < n; ++i) {
@@ -71,8 +77,11 @@ std::vector<Bytes> stepped(const SplitRule& rule, bool halves, int64_t n) {
   const std::unique_ptr<Kernel> kernel = make_kernel(call, "");
   std::vector<double> workspace(static_cast<size_t>(algorithms_of(call)[0].workspace_bytes) / sizeof(double) + 1);
   for (int64_t step = 0; step < 3; ++step) {
-    for (int64_t i = 0; i < n; ++i)
-      reinterpret_cast<float*>(operands.of(1))[i] = std::cos(static_cast<float>(7 * i + step)) * 1e-3F;
+    for (int64_t i = 0; i < n; ++i) {
+      const uint16_t gradient = narrowed(std::cos(static_cast<float>(7 * i + step)) * 1e-3F);
+      if (stored == Stored::in_halves_with_narrow_gradient) reinterpret_cast<uint16_t*>(operands.of(1))[i] = gradient;
+      else reinterpret_cast<float*>(operands.of(1))[i] = widened(gradient);
+    }
     std::vector<std::byte*> addresses;
     for (size_t slot = 0; slot < call.operands.size(); ++slot) addresses.push_back(operands.of(slot));
     kernel->run({.seed = 5, .iteration = step, .learning_rate = 1e-3}, addresses.data(),
@@ -130,9 +139,40 @@ TEST_CASE("an update steps a weight in two halves to the same bits as one in f32
       if (state == DataType::q8 && std::string_view(rule.kernel) == "LambUpdate") continue;
       for (const int64_t n : {3, 1030, 40000}) {
         INFO(rule.kernel << " with state in " << name_of(state) << ", " << n << " elements");
-        CHECK((stepped(rule, true, n) == stepped(rule, false, n)));
+        const std::vector<Bytes> whole = stepped(rule, Stored::whole, n);
+        CHECK((stepped(rule, Stored::in_halves, n) == whole));
+        CHECK((stepped(rule, Stored::in_halves_with_narrow_gradient, n) == whole));
       }
     }
+}
+
+TEST_CASE("the norm of gradients in f32 and in bf16 is that of their numbers") {
+  const auto factor = [](bool narrow) {
+    const KernelCall call{.name = "ClipFactor",
+                          .attributes = {{"max_norm", 1.0}},
+                          .operands = {read(f32({20000})), read(narrow ? bf16({40001}) : f32({40001})),
+                                       read(f32({7})), write(f32({1}))}};
+    Operands operands(call);
+    for (size_t slot = 0; slot < 3; ++slot)
+      for (int64_t i = 0; i < call.operands[slot].tensor.elements(); ++i) {
+        const uint16_t gradient = narrowed(std::cos(static_cast<float>(5 * i + static_cast<int64_t>(slot))));
+        if (call.operands[slot].tensor.type == DataType::bf16) {
+          reinterpret_cast<uint16_t*>(operands.of(slot))[i] = gradient;
+        } else {
+          reinterpret_cast<float*>(operands.of(slot))[i] = widened(gradient);
+        }
+      }
+    const std::vector<Algorithm> ways = algorithms_of(call);
+    CHECK(ways.front().name == Algorithm{}.name);  // not on widened operands: those are all gradients once more
+    std::vector<double> workspace(static_cast<size_t>(ways.front().workspace_bytes) / sizeof(double) + 1);
+    std::vector<std::byte*> addresses;
+    for (size_t slot = 0; slot < call.operands.size(); ++slot) addresses.push_back(operands.of(slot));
+    make_kernel(call, "")->run({}, addresses.data(), reinterpret_cast<std::byte*>(workspace.data()));
+    backend::finish(nullptr);
+    return *reinterpret_cast<float*>(operands.of(3));
+  };
+  CHECK(factor(true) == Approx(factor(false)).epsilon(1e-6));
+  CHECK(factor(false) < 0.01F);
 }
 
 }  // namespace plimsoll::test

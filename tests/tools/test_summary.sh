@@ -1,5 +1,5 @@
-# tools/test.sh: it prints the ten slowest tests, the reason of each skip, the last lines of each failed test, and ctest's
-# count as the last line. In CI a skip fails, unless the machine lacks what the test needs.
+# tools/test.sh: it prints the ten slowest tests, the reason of each skip, the last lines of each failed test, and
+# ctest's count as the last line. In CI a skip fails, unless the machine lacks what the test needs.
 . "$PLIMSOLL_CLI/common.sh"
 unset CI PLIMSOLL_NO_SKIPS PLIMSOLL_PYTHON
 

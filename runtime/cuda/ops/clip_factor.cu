@@ -3,8 +3,8 @@
 // UnscaleFactor {gradients…, factor}: the same of gradients that the run's scale has multiplied, divided by that scale;
 // without a norm, one over the scale. Negative if a gradient is infinite or NaN.
 //
-// Each stretch of a gradient writes its sum to the workspace, in double precision; the block that arrives last adds
-// them in order.
+// Gradients are in f32 or bf16. Each stretch of a gradient writes its sum to the workspace, in double precision: first
+// those of gradients in f32, then those in bf16. The block that arrives last adds them in order.
 #include "runtime/cuda/device/arrival.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/reduce.h"
@@ -43,9 +43,10 @@ struct FactorEnd {
   }
 };
 
+template <class T>
 __global__ void squares_kernel(const __grid_constant__ cuda::Tensors<1> gradients, double* sums, FactorEnd end) {
   const cuda::StretchOfTensor stretch = cuda::stretch_of_block(gradients);
-  const float* const g = gradients.of[0][stretch.tensor];
+  const T* const g = reinterpret_cast<const T*>(gradients.of[0][stretch.tensor]);
   double sum = 0;
 #pragma unroll
   for (int k = 0; k < cuda::kFoursOfThread; ++k) {
@@ -53,7 +54,7 @@ __global__ void squares_kernel(const __grid_constant__ cuda::Tensors<1> gradient
     if (first + 4 <= stretch.end) {
       for (const float v : cuda::load_few<4>(g + first).of) sum += square(v);
     } else {
-      for (int64_t i = first; i < stretch.end; ++i) sum += square(g[i]);
+      for (int64_t i = first; i < stretch.end; ++i) sum += square(cuda::load_one(g + i));
     }
   }
   sum = cuda::block_sum<cuda::kThreads>(sum);
@@ -61,38 +62,51 @@ __global__ void squares_kernel(const __grid_constant__ cuda::Tensors<1> gradient
   end.settle();
 }
 
-std::vector<int64_t> sizes_of(std::span<const OperandDesc> operands) {
-  std::vector<int64_t> sizes;
-  for (const OperandDesc& gradient : operands.first(operands.size() - 1))
-    sizes.push_back(gradient.tensor.padded_elements());
-  return sizes;
+struct Gradient {
+  size_t slot;
+  int64_t elements;
+};
+
+std::vector<Gradient> gradients_of(std::span<const OperandDesc> operands, bool in_bf16) {
+  std::vector<Gradient> found;
+  for (size_t slot = 0; slot + 1 < operands.size(); ++slot)
+    if ((operands[slot].tensor.type == DataType::bf16) == in_bf16)
+      found.push_back({slot, operands[slot].tensor.padded_elements()});
+  return found;
 }
 
-int64_t stretches(const std::vector<int64_t>& sizes) {
+int64_t all_stretches(std::span<const OperandDesc> operands) {
   int64_t count = 0;
-  for (const int64_t size : sizes) count += cuda::divided_up(size, cuda::kElementsOfBlock);
+  for (const OperandDesc& gradient : operands.first(operands.size() - 1))
+    count += cuda::divided_up(gradient.tensor.padded_elements(), cuda::kElementsOfBlock);
   return count;
 }
 
 int64_t workspace_of_factor(std::span<const OperandDesc> operands) {
-  return stretches(sizes_of(operands)) * static_cast<int64_t>(sizeof(double));
+  return all_stretches(operands) * static_cast<int64_t>(sizeof(double));
 }
 
 std::unique_ptr<Kernel> factor_kernel(double compiled_norm, bool unscales, std::span<const OperandDesc> operands) {
-  const std::vector<int64_t> given = sizes_of(operands);
-  return cuda::kernel([sizes = given, all = stretches(given), compiled_norm, unscales](
+  return cuda::kernel([in_f32 = gradients_of(operands, false), in_bf16 = gradients_of(operands, true),
+                       all = all_stretches(operands), factor = operands.size() - 1, compiled_norm, unscales](
                           const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     double* const sums = reinterpret_cast<double*>(workspace);
     int64_t done = 0;
-    const auto entry = [&](size_t i) { return std::pair{std::array{cuda::out(operand, i)}, sizes[i]}; };
-    cuda::for_tensors<1>(sizes.size(), entry, [&](const cuda::Tensors<1>& gradients) {
-      const bool is_last = done + gradients.blocks() == all;
-      cuda::launch("squares of gradients", squares_kernel, gradients.blocks(), cuda::kThreads, context, gradients,
-                   sums + done,
-                   FactorEnd{sums, all, max_norm_of(context, compiled_norm), unscales, cuda::changing(context),
-                             is_last ? cuda::out(operand, sizes.size()) : nullptr});
-      done += gradients.blocks();
-    });
+    const auto add = [&](const std::vector<Gradient>& some, auto kernel) {
+      const auto entry = [&](size_t i) {
+        return std::pair{std::array{cuda::out(operand, some[i].slot)}, some[i].elements};
+      };
+      cuda::for_tensors<1>(some.size(), entry, [&](const cuda::Tensors<1>& gradients) {
+        const bool is_last = done + gradients.blocks() == all;
+        cuda::launch("squares of gradients", kernel, gradients.blocks(), cuda::kThreads, context, gradients,
+                     sums + done,
+                     FactorEnd{sums, all, max_norm_of(context, compiled_norm), unscales, cuda::changing(context),
+                               is_last ? cuda::out(operand, factor) : nullptr});
+        done += gradients.blocks();
+      });
+    };
+    add(in_f32, squares_kernel<float>);
+    add(in_bf16, squares_kernel<Bf16>);
   });
 }
 

@@ -22,7 +22,7 @@ constexpr int64_t kLambStretch = 8 * cuda::kThreads;
 template <class T, class Weight>
 struct LambTensors {
   Weight w;
-  float* g;
+  typename Weight::Gradient* g;
   T *m, *v;
   int64_t elements;
 };
@@ -73,7 +73,7 @@ __global__ void lamb_moments_kernel(LambTensors<T, Weight> t, const float* facto
   const int64_t begin = blockIdx.x * kLambStretch, end = min(begin + kLambStretch, t.elements);
   double of_w = 0, of_u = 0;
   for (int64_t i = begin + static_cast<int64_t>(threadIdx.x); i < end; i += cuda::kThreads) {
-    const float gradient = scale * t.g[i];
+    const float gradient = scale * cuda::load_one(t.g + i);
     const uint32_t noise = std::is_same_v<T, float> ? 0 : reduced::noise(noise_key, t.w.load(i), gradient);
     keep_moment(t.m + i, step.beta1 * cuda::load_one(t.m + i) + step.rest1 * gradient, noise & 0xFFFFU);
     keep_moment(t.v + i, step.beta2 * cuda::load_one(t.v + i) + step.rest2 * gradient * gradient, noise >> 16);
@@ -107,7 +107,7 @@ __global__ void lamb_step_kernel(LambTensors<T, Weight> t, const float* factor, 
   const int64_t begin = blockIdx.x * kLambStretch, end = min(begin + kLambStretch, t.elements);
   for (int64_t i = begin + static_cast<int64_t>(threadIdx.x); i < end; i += cuda::kThreads) {
     if (!discard) t.w.store(i, t.w.load(i) - size * step.direction(t, i));
-    if (kClear) t.g[i] = 0;
+    if (kClear) cuda::store_one(t.g + i, 0.0F);
   }
 }
 
@@ -132,8 +132,9 @@ std::unique_ptr<Kernel> lamb_kernel(const LambAttrs& attrs, std::span<const Oper
     Weight weight;
     if constexpr (Weight::kTensors == 1) weight = {cuda::out(operand, 0)};
     else weight = {cuda::out<uint16_t>(operand, 0), cuda::out<int16_t>(operand, kLow)};
-    const LambTensors<T, Weight> t{weight, cuda::out(operand, 1), cuda::out<T>(operand, 2), cuda::out<T>(operand, 3),
-                                   elements};
+    using Gradient = typename Weight::Gradient;
+    const LambTensors<T, Weight> t{weight, cuda::out<Gradient>(operand, 1), cuda::out<T>(operand, 2),
+                                   cuda::out<T>(operand, 3), elements};
     const Lamb lamb{rate_scale_of(context), with_numbers(attrs, context.numbers)};
     const cuda::ChangingArgument changing = cuda::changing(context);
     double* const squares = reinterpret_cast<double*>(workspace);
@@ -142,8 +143,10 @@ std::unique_ptr<Kernel> lamb_kernel(const LambAttrs& attrs, std::span<const Oper
     cuda::launch("moments of LAMB", lamb_moments_kernel<T, Weight>, stretches, cuda::kThreads, context, t, factor,
                  lamb, changing, squares, ratio);
     cuda::by_flag(clears, [&](auto clear) {
-      cuda::launch("step of LAMB", lamb_step_kernel<decltype(clear)::value, T, Weight>, stretches, cuda::kThreads,
-                   context, t, factor, lamb, changing, ratio);
+      // What accumulates, and so must be zero again, is in f32.
+      constexpr bool kClear = decltype(clear)::value && std::is_same_v<Gradient, float>;
+      cuda::launch("step of LAMB", lamb_step_kernel<kClear, T, Weight>, stretches, cuda::kThreads, context, t, factor,
+                   lamb, changing, ratio);
     });
   });
 }
@@ -151,11 +154,12 @@ std::unique_ptr<Kernel> lamb_kernel(const LambAttrs& attrs, std::span<const Oper
 }  // namespace
 
 std::unique_ptr<Kernel> LambUpdate::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  const bool split = operands[0].tensor.type == DataType::bf16;
+  const auto in_bf16 = [&](size_t slot) { return operands[slot].tensor.type == DataType::bf16; };
   return cuda::by_width_of<Bf16>(operands[2].tensor.type, [&](auto zero) {
     using T = decltype(zero);
-    return split ? lamb_kernel<T, cuda::SplitWeight>(attrs, operands)
-                 : lamb_kernel<T, cuda::WholeWeight>(attrs, operands);
+    if (!in_bf16(0)) return lamb_kernel<T, cuda::WholeWeight>(attrs, operands);
+    return in_bf16(1) ? lamb_kernel<T, cuda::SplitWeight<Bf16>>(attrs, operands)
+                      : lamb_kernel<T, cuda::SplitWeight<float>>(attrs, operands);
   });
 }
 

@@ -7,7 +7,7 @@
 // its group's learning rate to the run's. It has `__device__ Step at(const Changing&) const`, which computes what all
 // elements share, once per block. A Step updates one weight and its state: `__device__ void operator()(float& w, float
 // g, float& s0, float& s1)`. State is in f32, or stored in fewer bytes (runtime/reduced_state.h). `low` is the lower
-// half of a weight in bf16 (runtime/split_weight.h).
+// half of a weight in bf16 (runtime/split_weight.h), whose gradient is in f32 or bf16.
 #pragma once
 
 #include "runtime/cuda/device/combined.h"
@@ -34,8 +34,9 @@ __device__ void store_state(Bf16* to, const Few<4>& state, const Few<4, uint32_t
   *reinterpret_cast<Few<4, uint16_t>*>(to) = stored;
 }
 
-// The values of a weight in f32, or in two halves.
+// The values of a weight in f32, or in two halves, and the type of its gradient.
 struct WholeWeight {
+  using Gradient = float;
   static constexpr int kTensors = 1;
   float* of;
   __device__ float load(int64_t i) const { return of[i]; }
@@ -43,7 +44,9 @@ struct WholeWeight {
   __device__ Few<4> load_four(int64_t i) const { return load_few<4>(of + i); }
   __device__ void store_four(int64_t i, const Few<4>& values) const { store_few(of + i, values); }
 };
+template <class G>  // float, Bf16
 struct SplitWeight {
+  using Gradient = G;
   static constexpr int kTensors = 2;
   uint16_t* high;
   int16_t* low;
@@ -100,14 +103,14 @@ __global__ void update_kernel(const __grid_constant__ Tensors<kStates + 1 + Weig
   __syncthreads();
   const StretchOfTensor stretch = stretch_of_block(tensors);
   const Weight w = weight_of<Weight>(tensors, stretch.tensor);
-  float* const g = tensors.of[1][stretch.tensor];
+  auto* const g = reinterpret_cast<typename Weight::Gradient*>(tensors.of[1][stretch.tensor]);
   State* const s0 = reinterpret_cast<State*>(kStates > 0 ? tensors.of[kStates > 0 ? 2 : 0][stretch.tensor] : nullptr);
   State* const s1 = reinterpret_cast<State*>(kStates > 1 ? tensors.of[kStates > 1 ? 3 : 0][stretch.tensor] : nullptr);
   const int64_t first = stretch.begin + 4 * static_cast<int64_t>(threadIdx.x);
-  const auto clear = [=](int64_t i) {
+  [[maybe_unused]] const auto clear = [=](int64_t i) {
     if (i + 4 <= stretch.end) store_few(g + i, few_of<4>(0.0F));
     else
-      for (; i < stretch.end; ++i) g[i] = 0;
+      for (; i < stretch.end; ++i) store_one(g + i, 0.0F);
   };
   if (discard) {
     for (int k = 0; kClear && k < kFoursOfThread; ++k) clear(first + 4 * k * kThreads);
@@ -139,7 +142,7 @@ __global__ void update_kernel(const __grid_constant__ Tensors<kStates + 1 + Weig
       if (kStates > 1) store_state<1>(s1 + i, b[k], noise);
     } else {
       for (int64_t j = i; j < stretch.end; ++j) {
-        const float of_weight = scale * g[j];
+        const float of_weight = scale * load_one(g + j);
         float first_state = kStates > 0 ? load_one(s0 + j) : 0, second_state = kStates > 1 ? load_one(s1 + j) : 0;
         float value = w.load(j);
         const uint32_t noise = reduced::noise(noise_key, value, of_weight);
@@ -189,7 +192,7 @@ __global__ void update_in_blocks_kernel(const __grid_constant__ Tensors<kStates 
   const uint32_t noise_key = reduced::noise_key(now.seed, now.iteration);
   const StretchOfTensor stretch = stretch_of_block(tensors);
   const Weight w = weight_of<Weight>(tensors, stretch.tensor);
-  float* const g = tensors.of[1][stretch.tensor];
+  auto* const g = reinterpret_cast<typename Weight::Gradient*>(tensors.of[1][stretch.tensor]);
   for (int64_t begin = stretch.begin; begin < stretch.end; begin += kBlockElements) {
     const int64_t i = begin + static_cast<int64_t>(threadIdx.x);
     const bool there = i < stretch.end;
@@ -198,7 +201,7 @@ __global__ void update_in_blocks_kernel(const __grid_constant__ Tensors<kStates 
       std::byte* const s0 = reinterpret_cast<std::byte*>(tensors.of[2][stretch.tensor]) + at;
       std::byte* const s1 = reinterpret_cast<std::byte*>(tensors.of[kStates > 1 ? 3 : 2][stretch.tensor]) + at;
       float weight = there ? w.load(i) : 0;
-      const float gradient = there ? scale * g[i] : 0;
+      const float gradient = there ? scale * load_one(g + i) : 0;
       float first = load_of_block<true>(s0, there), second = kStates > 1 ? load_of_block<false>(s1, there) : 0;
       const uint32_t noise = reduced::noise(noise_key, weight, gradient);
       step(weight, gradient, first, second);
@@ -206,7 +209,7 @@ __global__ void update_in_blocks_kernel(const __grid_constant__ Tensors<kStates 
       store_of_block<true>(s0, there, first, noise & 0xFFFFU);  // all threads have read the scale: it waits for them
       if (kStates > 1) store_of_block<false>(s1, there, second, noise >> 16);
     }
-    if (kClear && there) g[i] = 0;
+    if (kClear && there) store_one(g + i, 0.0F);
   }
 }
 
@@ -219,6 +222,7 @@ class UpdateKernel final : public Kernel, public Combinable {
         stored_(kStates > 0 ? operands[2].tensor.type : DataType::f32),
         clears_(adds(operands[1])),
         split_(operands[0].tensor.type == DataType::bf16),
+        narrow_gradient_(operands[1].tensor.type == DataType::bf16),
         scaled_(operands.size() > factor_at()) {}
 
   void run(const RunContext& context, std::byte* const* operands, std::byte*) override {
@@ -229,11 +233,13 @@ class UpdateKernel final : public Kernel, public Combinable {
   bool combines_with(const Kernel& other) const override {
     const auto* const same = dynamic_cast<const UpdateKernel*>(&other);
     return same && same->clears_ == clears_ && same->scaled_ == scaled_ && same->split_ == split_ &&
-           same->stored_ == stored_ && same->with({}) == with({});
+           same->narrow_gradient_ == narrow_gradient_ && same->stored_ == stored_ && same->with({}) == with({});
   }
 
   void run_combined(const RunContext& context, std::span<const Member> members) const override {
-    split_ ? run_all<SplitWeight>(context, members) : run_all<WholeWeight>(context, members);
+    if (!split_) run_all<WholeWeight>(context, members);
+    else if (narrow_gradient_) run_all<SplitWeight<Bf16>>(context, members);
+    else run_all<SplitWeight<float>>(context, members);
   }
 
  private:
@@ -252,7 +258,8 @@ class UpdateKernel final : public Kernel, public Combinable {
     };
     by_flag(clears_, [&](auto clear) {
       for_tensors<kTensors>(members.size(), entry, [&](const Tensors<kTensors>& tensors) {
-        constexpr bool kClear = decltype(clear)::value;
+        // What accumulates, and so must be zero again, is in f32.
+        constexpr bool kClear = decltype(clear)::value && std::is_same_v<typename Weight::Gradient, float>;
         const auto run = [&](auto kernel) {
           launch("optimizer kernel", kernel, tensors.blocks(), kThreads, context, tensors, factor, optimizer,
                  changing(context));
@@ -273,7 +280,7 @@ class UpdateKernel final : public Kernel, public Combinable {
   Attrs attrs_;
   int64_t elements_;
   DataType stored_;
-  bool clears_, split_, scaled_;
+  bool clears_, split_, narrow_gradient_, scaled_;
 };
 
 template <int kStates, class Optimizer, class Attrs>

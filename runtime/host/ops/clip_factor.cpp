@@ -4,11 +4,12 @@
 // UnscaleFactor {gradients…, factor}: the same of gradients that the run's scale has multiplied, divided by that scale;
 // without a norm, one over the scale. Negative if a gradient is infinite or NaN.
 //
-// Each stretch of a gradient writes its sum to the workspace. The sums are added in order, in double precision, so the
-// bits do not depend on the number of threads.
+// Gradients are in f32 or bf16. Each stretch of a gradient writes its sum to the workspace. The sums are added in
+// order, in double precision, so the bits do not depend on the number of threads.
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/attrs/bf16.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/kernels.h"
 #include "runtime/update_numbers.h"
@@ -21,7 +22,23 @@ constexpr int64_t kClipStretch = 16384;
 struct Stretch {
   size_t slot;
   int64_t begin, end;
+  bool in_bf16;
 };
+
+inline double value_of(float stored) { return static_cast<double>(stored); }
+inline double value_of(uint16_t stored) { return static_cast<double>(widened(stored)); }
+
+template <class T>
+double sum_of_squares(const T* g, int64_t begin, int64_t end) {
+  double parts[8] = {};  // one sum per vector lane
+  int64_t at = begin;
+  for (; at + 8 <= end; at += 8)
+    for (int64_t k = 0; k < 8; ++k) parts[k] += value_of(g[at + k]) * value_of(g[at + k]);
+  for (; at < end; ++at) parts[0] += value_of(g[at]) * value_of(g[at]);
+  double sum = 0;
+  for (const double part : parts) sum += part;
+  return sum;
+}
 
 class ClipFactorKernel final : public Kernel {
  public:
@@ -30,7 +47,8 @@ class ClipFactorKernel final : public Kernel {
     for (size_t slot = 0; slot < factor_slot_; ++slot) {
       const int64_t n = operands[slot].tensor.padded_elements();
       for (int64_t begin = 0; begin < n; begin += kClipStretch)
-        stretches_.push_back({slot, begin, std::min(n, begin + kClipStretch)});
+        stretches_.push_back({slot, begin, std::min(n, begin + kClipStretch),
+                              operands[slot].tensor.type == DataType::bf16});
     }
   }
 
@@ -42,15 +60,9 @@ class ClipFactorKernel final : public Kernel {
 #pragma omp parallel for schedule(static) if (count > 1)
     for (int64_t i = 0; i < count; ++i) {
       const Stretch& stretch = stretches_[static_cast<size_t>(i)];
-      const float* g = host::in(operands, stretch.slot);
-      double parts[8] = {};  // one sum per vector lane
-      int64_t at = stretch.begin;
-      for (; at + 8 <= stretch.end; at += 8)
-        for (int64_t k = 0; k < 8; ++k) parts[k] += static_cast<double>(g[at + k]) * static_cast<double>(g[at + k]);
-      for (; at < stretch.end; ++at) parts[0] += static_cast<double>(g[at]) * static_cast<double>(g[at]);
-      double sum = 0;
-      for (const double part : parts) sum += part;
-      sums[i] = sum;
+      const auto sum = [&](const auto* g) { return sum_of_squares(g, stretch.begin, stretch.end); };
+      sums[i] = stretch.in_bf16 ? sum(host::in<uint16_t>(operands, stretch.slot))
+                                : sum(host::in(operands, stretch.slot));
     }
     double sum = 0;
     for (int64_t i = 0; i < count; ++i) sum += sums[i];

@@ -30,20 +30,19 @@ class LambKernel final : public Kernel {
       : attrs_(attrs), elements_(operands[0].tensor.padded_elements()),
         stretches_((elements_ + kLambStretch - 1) / kLambStretch), clears_(operands[1].access == Access::update),
         halves_(host::is_split(operands)), scaled_(operands.size() > factor_at()),
-        in_bf16_(operands[2].tensor.type == DataType::bf16) {}
+        in_bf16_(operands[2].tensor.type == DataType::bf16), gradient_(operands[1].tensor.type) {}
 
   int64_t workspace_bytes() const { return 2 * stretches_ * static_cast<int64_t>(sizeof(double)); }
 
   void run(const RunContext& context, std::byte* const* operand, std::byte* workspace) override {
-    float* const g = host::out(operand, 1);
     double* const squares = reinterpret_cast<double*>(workspace);
     const bool skips = scaled_ && *host::in(operand, factor_at()) < 0;
     if (!context.discard && !skips)
-      host::by_weight(halves_, operand, kLow, [&](auto weight) {
+      host::by_weight(halves_, gradient_, operand, kLow, [&](auto weight) {
         in_bf16_ ? step<uint16_t>(context, operand, weight, squares) : step<float>(context, operand, weight, squares);
       });
     else *host::out(operand, kRatio) = 1;
-    if (clears_) host::for_elements(elements_, [=](int64_t i) { g[i] = 0; });
+    if (clears_) host::for_elements(elements_, [g = host::out(operand, 1)](int64_t i) { g[i] = 0; });
   }
 
  private:
@@ -61,7 +60,7 @@ class LambKernel final : public Kernel {
     const float beta2 = static_cast<float>(now.beta2), rest2 = static_cast<float>(1 - now.beta2);
     const float epsilon = static_cast<float>(now.epsilon), decay = static_cast<float>(now.weight_decay);
     const float factor = scaled_ ? *host::in(operand, factor_at()) : 1;
-    const float* const g = host::in(operand, 1);
+    const auto* const g = host::in<typename Weight::Gradient>(operand, 1);
     T* const m = host::out<T>(operand, 2);
     T* const v = host::out<T>(operand, 3);
     const auto direction = [=](int64_t i) {
@@ -72,7 +71,7 @@ class LambKernel final : public Kernel {
     for (int64_t s = 0; s < stretches_; ++s) {
       double of_w = 0, of_u = 0;
       for (int64_t i = s * kLambStretch; i < std::min(elements_, (s + 1) * kLambStretch); ++i) {
-        const float gradient = factor * g[i];
+        const float gradient = factor * host::gradient_of(g[i]);
         const uint32_t noise = std::is_same_v<T, float> ? 0 : reduced::noise(key, w.value(i), gradient);
         keep_moment(m + i, beta1 * moment_of(m[i]) + rest1 * gradient, noise & 0xFFFF);
         keep_moment(v + i, beta2 * moment_of(v[i]) + rest2 * gradient * gradient, noise >> 16);
@@ -95,6 +94,7 @@ class LambKernel final : public Kernel {
   LambAttrs attrs_;
   int64_t elements_, stretches_;
   bool clears_, halves_, scaled_, in_bf16_;
+  DataType gradient_;
 };
 
 }  // namespace
