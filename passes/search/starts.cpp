@@ -114,11 +114,13 @@ std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, con
   for (const State& above : archive.nearest_above(limit, limit + limit / 3, kNearTried)) fitted(above, all);
   for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
     for (const State* from : {&last, &whole_}) fitted(*from, means);
+  // Where nothing can be offloaded, seeds that fit are always tried: fit() often ends far from them.
+  const bool copies = means_.offload && bench.pool_limit > 0;
   int near = 0, inside = 0;
   for (const State& seed : seeds_) {
-    if (over() || (best && bench.work >= enough)) break;
     const bool fits = seed.outcome.fits(limit);
-    if (!fits && seed.outcome.peak_bytes / 2 > limit) continue;
+    if (over() || (best && bench.work >= enough && copies)) break;
+    if (!fits && (seed.outcome.peak_bytes / 2 > limit || (best && bench.work >= enough))) continue;
     if ((fits ? inside : near)++ >= kSeedsTried) continue;
     consider(fits ? relax(bench, seed, limit, kRoundsOfSeed) : fit(bench, seed, limit, all));
   }
