@@ -118,6 +118,7 @@ class Descent::Segment {
       const int64_t limit = high - (high - low) * part / kPartsBelow;
       last_ = search_below(*archive_.fastest(limit), limit, share);
     }
+    keep_one(share);
     for (int64_t peak = archive_.tightest()->outcome.peak_bytes; !over();) {
       const State tightest = *archive_.tightest();
       search_below(tightest, peak - 1, share);
@@ -126,6 +127,21 @@ class Descent::Segment {
       if (now == peak) return;
       peak = now;
       last_ = search_below(*archive_.tightest(), peak, share);
+    }
+  }
+
+  // The schedule that evicts everything, with each one of the tensors kept, as far as `work` goes.
+  void keep_one(int64_t work) {
+    const State small = common_.starts->small();
+    const int64_t end = bench_.work + work;
+    for (const int32_t id : common_.space.items) {
+      if (bench_.work >= end || over()) return;
+      const bool stays = kind_of(bench_.model, small.decisions, id) == DecisionKind::keep;
+      if (stays || bench_.model.tensors[at(id)].host_resident()) continue;
+      Decisions decisions = small.decisions;
+      decisions.activations[at(id)] = {};
+      const State state = bench_.evaluate(std::move(decisions), 0);
+      if (state.outcome.possible()) archive_.add(state);
     }
   }
 
