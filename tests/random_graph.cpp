@@ -272,8 +272,7 @@ std::ranges::iota_view<uint64_t, uint64_t> seeds(uint64_t count) {
 TaskGraph shared(TaskGraph graph, uint64_t ranks) {
   graph.ranks = static_cast<int64_t>(ranks);
   graph.batch *= graph.ranks;
-  if (ranks > 1) widen_gradients(graph);
-  return graph;
+  return ranks > 1 ? with_gradients_in_f32(std::move(graph)) : graph;
 }
 
 }  // namespace plimsoll

@@ -11,8 +11,7 @@ namespace {
 TaskGraph completed(TaskGraph graph, const PlanningRequest& asked) {
   graph.rules = asked.rules;
   graph.ranks = asked.ranks;
-  if (graph.ranks > 1) widen_gradients(graph);
-  return graph;
+  return graph.ranks > 1 ? with_gradients_in_f32(std::move(graph)) : graph;
 }
 
 // Runs the passes from `fuse` on, and builds the task graph. False: `dump` (nullable) has stopped.

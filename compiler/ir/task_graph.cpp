@@ -39,7 +39,7 @@ Task as_run_again(const Task& task) {
   return again;
 }
 
-void widen_gradients(TaskGraph& graph) {
+TaskGraph with_gradients_in_f32(TaskGraph graph) {
   const auto is_narrow_gradient = [&](TensorId id) {
     return graph.tensors[id].kind == TensorKind::weight_gradient && is_narrow(graph.tensors[id].type.type);
   };
@@ -51,11 +51,12 @@ void widen_gradients(TaskGraph& graph) {
     }
   for (const TensorId id : ids_of(graph.tensors))
     if (is_narrow_gradient(id)) graph.tensors[id].type.type = DataType::f32;
+  return graph;
 }
 
 TaskGraph accumulating(TaskGraph graph) {
+  graph = with_gradients_in_f32(std::move(graph));
   const auto is_gradient = [&](TensorId id) { return graph.tensors[id].kind == TensorKind::weight_gradient; };
-  widen_gradients(graph);
   for (Tensor& tensor : graph.tensors)
     if (tensor.kind == TensorKind::weight_gradient) tensor.persistent = true;
   // If several update tasks read the same part of a gradient, the last one clears it.

@@ -140,8 +140,8 @@ void for_each_work(const TaskGraph& graph, Body&& body) {
   }
 }
 
-// Stores weight gradients in f32 that are in bf16, because something will be added to them.
-void widen_gradients(TaskGraph& graph);
+// The graph with all weight gradients in f32, also those that `graph` has in bf16. For gradients that are added up.
+TaskGraph with_gradients_in_f32(TaskGraph graph);
 
 // The graph for iterations of several rounds. Weight gradients persist in f32, and every task that writes one adds to
 // it instead (write → update). The update task, executed once after the last round, also clears it (read → update).

@@ -105,7 +105,8 @@ class TaskBuilder {
   TensorId gradient_of(ValueId value) const { return gradient_of_[value]; }
   TensorId add_tensor(Tensor tensor);
   void bind(ValueId value, TensorId tensor) { tensor_of_[value] = tensor; }
-  // The gradient of a weight in bf16, computed by one product, is stored in bf16 as well. Before the next function.
+  // Stores the gradient of a weight in bf16 if the weight is in bf16 and one product computes the whole gradient. To be
+  // called before settle_element_types().
   void narrow_gradients();
   // For the finished graph: operators view tensors as f32, and each operand gets its tensor's element type.
   void settle_element_types();

@@ -98,7 +98,7 @@ class Descent::Segment {
   // Without copies, or with a full host pool, evicting everything may not give the minimum: keeping a small tensor may
   // avoid recomputing it through large ones. So the tightest schedule so far is fitted and perturbed below its own
   // peak, as long as that helps. The lowest effort takes other ways and may find less, so its results count too, and
-  // limits between them and this minimum are searched.
+  // limits between them and this minimum are searched. keep_one() is tried, too.
   void lower() {
     const int64_t share = common_.limits.work / 2;
     const auto search_below = [&](const State& from, int64_t limit, int64_t work) {
@@ -130,7 +130,7 @@ class Descent::Segment {
     }
   }
 
-  // The schedule that evicts everything, with each one of the tensors kept, as far as `work` goes.
+  // Evicts everything but one tensor, for each tensor in turn, until `work` is used up.
   void keep_one(int64_t work) {
     const State small = common_.starts->small();
     const int64_t end = bench_.work + work;

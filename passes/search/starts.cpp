@@ -114,13 +114,14 @@ std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, con
   for (const State& above : archive.nearest_above(limit, limit + limit / 3, kNearTried)) fitted(above, all);
   for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
     for (const State* from : {&last, &whole_}) fitted(*from, means);
-  // Where nothing can be offloaded, seeds that fit are always tried: fit() often ends far from them.
+  // Where nothing can be offloaded, seeds that fit are tried even if the work is used up: fit() often finds no schedule
+  // as fast as they are.
   const bool copies = means_.offload && bench.pool_limit > 0;
   int near = 0, inside = 0;
   for (const State& seed : seeds_) {
-    const bool fits = seed.outcome.fits(limit);
-    if (over() || (best && bench.work >= enough && copies)) break;
-    if (!fits && (seed.outcome.peak_bytes / 2 > limit || (best && bench.work >= enough))) continue;
+    const bool fits = seed.outcome.fits(limit), used_up = best && bench.work >= enough;
+    if (over() || (used_up && copies)) break;
+    if (!fits && (used_up || seed.outcome.peak_bytes / 2 > limit)) continue;
     if ((fits ? inside : near)++ >= kSeedsTried) continue;
     consider(fits ? relax(bench, seed, limit, kRoundsOfSeed) : fit(bench, seed, limit, all));
   }
