@@ -7,7 +7,8 @@ for --rounds rounds of --steps steps each, every turn in a process of its own, a
 a file. A row gives the median step of each, the peak resident memory of its process, libraries included, and our ratios
 to the fastest of PyTorch's modes and to the one with the least memory.
 
-Rows are kept in WORK/step_time.json, so that a run may measure some of them; --page writes the page from all rows.
+Rows are kept in docs/benchmarks/cpu.json (--kept), so that a run may measure some of them; --page writes the page from
+all rows.
 Needs torch, torchvision and transformers from PyPI.
 
 usage: step_time.py --plimsoll build/bin/plimsoll [--networks resnet18,bert] [--precisions fp32,bf16] [--page FILE]
@@ -182,13 +183,14 @@ def main():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--work", default="build/step_time")
+    parser.add_argument("--kept", default=f"{HERE}/../../docs/benchmarks/cpu.json", help="the measured rows")
     parser.add_argument("--compile-option", action="append", default=[])
     parser.add_argument("--cmake-option", action="append", default=[], help="e.g. -DPLIMSOLL_RUNTIME=build")
     parser.add_argument("--page", metavar="FILE", help="write the page")
     args = parser.parse_args()
     os.makedirs(args.work, exist_ok=True)
     import step_networks
-    kept = f"{args.work}/step_time.json"
+    kept = args.kept
     rows = json.load(open(kept)) if os.path.exists(kept) else {}
     names = list(step_networks.NETWORKS) if args.networks is None else [n for n in args.networks.split(",") if n]
     for name in names:
