@@ -11,7 +11,8 @@ namespace {
 TaskGraph completed(TaskGraph graph, const PlanningRequest& asked) {
   graph.rules = asked.rules;
   graph.ranks = asked.ranks;
-  return graph.ranks > 1 ? with_gradients_in_f32(std::move(graph)) : graph;
+  if (graph.ranks > 1) graph = with_gradients_in_f32(std::move(graph));
+  return graph;
 }
 
 // Runs the passes from `fuse` on, and builds the task graph. False: `dump` (nullable) has stopped.

@@ -33,13 +33,12 @@ Result<Plan> checked(const Plannable& plannable, Plan plan) {
           ? std::optional(planned_graph(whole, plan.rounds, plan.slice_bytes, plan.whole_weights))
           : std::nullopt;
   const TaskGraph& graph = planned ? *planned : whole;
-  // Independent of each other: they fill in different fields. So are the two checks.
+  // Against the graph as it was before the planner made another one of it, with accumulation or slices. This check reads
+  // nothing of what is filled in meanwhile.
   const auto policy = plannable.request.threads > 1 ? std::launch::async : std::launch::deferred;
-  std::future<void> fastest = std::async(policy, [&] { note_fastest(plan, graph, *plannable.costs); });
-  note_needs(plan, graph, *plannable.costs);
-  fastest.get();
-  // Against the graph as it was before the planner made another one of it, with accumulation or slices.
   auto against_graph = std::async(policy, [&] { return check_against_graph(plan, whole); });
+  note_fastest(plan, graph, *plannable.costs);
+  note_needs(plan, graph, *plannable.costs);
   std::vector<Violation> violations = check_plan(plan, plannable.request.threads);
   for (Violation& violation : against_graph.get()) violations.push_back(std::move(violation));
   if (!violations.empty()) return refusal(plan, violations);

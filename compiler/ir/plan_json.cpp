@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <future>
 #include <limits>
 
 #include "compiler/ir/fields.h"
@@ -318,24 +319,29 @@ std::string to_json(const Plan& plan) {
   }
   text += "\n  },\n";
 
-  const auto list = [&](const char* key, const auto& items, auto write_item, const char* after) {
-    text += fmt::format("  \"{}\": [", key);
+  const auto list = [](std::string& to, const char* key, const auto& items, auto write_item, const char* after) {
+    to += fmt::format("  \"{}\": [", key);
     int64_t id = 0;
     for (const auto& item : items) {
-      text += id == 0 ? "\n    " : ",\n    ";
-      JsonText json(text);
+      to += id == 0 ? "\n    " : ",\n    ";
+      JsonText json(to);
       write_item(json, id++, item);
     }
-    text += fmt::format("{}]{}\n", id > 0 ? "\n  " : "", after);
+    to += fmt::format("{}]{}\n", id > 0 ? "\n  " : "", after);
   };
   const auto write_numbered = [](JsonText& json, int64_t id, const auto& item) { write(json, id, item); };
-  list("tensors", plan.tensors, write_numbered, ",");
-  list(
-      "tasks", plan.tasks, [&](JsonText& json, int64_t id, const PlanTask& task) { write(json, id, plan, task); }, ",");
-  list(
-      "steps", plan.steps, [&](JsonText& json, int64_t id, const Step& step) { write(json, id, plan, step); }, ",");
-  list(
-      "residencies", plan.residencies, [](JsonText& json, int64_t, const Residency& each) { write(json, each); }, "");
+  const auto write_of_plan = [&](JsonText& json, int64_t id, const auto& item) { write(json, id, plan, item); };
+  // Half of the text of a deep network, which has hundreds of megabytes.
+  std::future<std::string> rest = std::async(std::launch::async, [&] {
+    std::string steps;
+    list(steps, "steps", plan.steps, write_of_plan, ",");
+    list(steps, "residencies", plan.residencies, [](JsonText& json, int64_t, const Residency& each) { write(json, each); },
+         "");
+    return steps;
+  });
+  list(text, "tensors", plan.tensors, write_numbered, ",");
+  list(text, "tasks", plan.tasks, write_of_plan, ",");
+  text += rest.get();
   text += "}\n";
   return text;
 }

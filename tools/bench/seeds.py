@@ -6,7 +6,8 @@ GPT on the bytes of this repository's pages. A seed determines the initial weigh
 and the order of the samples, which is not: each side shuffles in its own way. bf16 is --precision bf16 and torch's
 autocast. The loss and the accuracy after the last epoch are those of samples that are not trained on.
 
-Runs are kept in WORK/seeds.json, so that a run may measure some of them; --page writes the page from all.
+Runs are kept in docs/benchmarks/seeds.json (--kept), so that a run may measure some of them; --page writes the page
+from all. Runs on the pages as they were before are measured again.
 Needs torch, torchvision, transformers and scikit-learn from PyPI.
 
 usage: seeds.py --plimsoll build/bin/plimsoll [--networks digits,bytes] [--seeds 5] [--page FILE]
@@ -14,6 +15,7 @@ usage: seeds.py --plimsoll build/bin/plimsoll [--networks digits,bytes] [--seeds
 import argparse
 import dataclasses
 import glob
+import hashlib
 import json
 import os
 import statistics
@@ -198,16 +200,21 @@ def main():
     parser.add_argument("--budget", default="60%")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--work", default="build/seeds")
+    parser.add_argument("--kept", default=f"{ROOT}/docs/benchmarks/seeds.json", help="the results of all runs")
     parser.add_argument("--cmake-option", action="append", default=[], help="e.g. -DPLIMSOLL_RUNTIME=build")
     parser.add_argument("--page", metavar="FILE", help="write the page")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     os.makedirs(args.work, exist_ok=True)
-    kept = f"{args.work}/seeds.json"
+    kept = args.kept
     runs = json.load(open(kept)) if os.path.exists(kept) else {}
     for name in [each for each in args.networks.split(",") if each]:
         network, folder = NETWORKS[name], f"{args.work}/{name}"
         data = network.data(folder)
+        digest = hashlib.sha256(b"".join(part.numpy().tobytes() for part in (*data[0], *data[1]))).hexdigest()[:16]
+        if runs.setdefault(f"{name} data", digest) != digest:
+            runs = {key: value for key, value in runs.items() if not key.startswith(name + " ")}
+            runs[f"{name} data"] = digest
         for seed in range(args.seeds):
             for precision in args.precisions.split(","):
                 for side in ("ours", "torch"):
