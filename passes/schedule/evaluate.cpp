@@ -25,7 +25,6 @@ void Evaluator::find_lives(const Trace& trace) {
     current_[at(tensor)] = {static_cast<int32_t>(lives_.size()), copied_at};
     lives_.push_back({tensor, step, step});
   };
-  const int32_t* const items = model_.touched.items();
   for (int32_t step = 0; step < steps; ++step) {
     const Op& op = trace[at(step)];
     switch (op.kind) {
@@ -62,12 +61,8 @@ void Evaluator::find_lives(const Trace& trace) {
       lives_[at(current.life)].last = step;
       came_from = std::max(came_from, current.copied_at);
     };
-    const Touched::Bounds bounds = model_.touched.bounds(op.id);
-    for (int32_t i = bounds.reads; i < bounds.updates; ++i) touch(items[i]);
-    if (!op.again)
-      for (int32_t i = bounds.updates; i < bounds.host_residents; ++i) touch(items[i]);
-    for (int32_t i = bounds.host_residents; i < bounds.in_place; ++i) {
-      const int32_t tensor = items[i];
+    for (const int32_t tensor : op.again ? model_.reads(op.id) : model_.reads_and_updates(op.id)) touch(tensor);
+    for (const int32_t tensor : model_.host_residents(op.id)) {
       if (current_[at(tensor)].life < 0) continue;
       touch(tensor);
       if (model_.tasks[at(op.id)].kind == TaskKind::update) continue;
@@ -78,11 +73,12 @@ void Evaluator::find_lives(const Trace& trace) {
       fetched = zeros ? CopyRounds::all_but_first : CopyRounds::all;
     }
     const size_t first_pair = pairs_.size();
-    for (int32_t i = bounds.in_place; i < bounds.writes; i += 2)
-      pairs_.push_back({current_[at(items[i])].life, items[i + 1], step});
-    for (int32_t i = bounds.writes; i < bounds.end; ++i) {
-      if (op.again && model_.tensors[at(items[i])].saved) touch(items[i]);
-      else begin(items[i], step, -1);
+    const std::span<const int32_t> in_place = model_.in_place(op.id);
+    for (size_t i = 0; i < in_place.size(); i += 2)
+      pairs_.push_back({current_[at(in_place[i])].life, in_place[i + 1], step});
+    for (const int32_t tensor : model_.writes(op.id)) {
+      if (op.again && model_.tensors[at(tensor)].saved) touch(tensor);
+      else begin(tensor, step, -1);
     }
     for (size_t i = first_pair; i < pairs_.size(); ++i) pairs_[i].written = current_[at(pairs_[i].written)].life;
     came_from_[at(step)] = came_from;

@@ -50,17 +50,15 @@ class ActivationLowering {
 
   std::optional<int32_t> step(const Op& op) {
     missing_.clear();
-    const Touched::Bounds bounds = model_.touched.bounds(op.id);
-    const int32_t* const items = model_.touched.items();
-    for (int32_t i = bounds.reads; i < bounds.host_residents; ++i)
-      if (!resident(items[i])) missing_.push_back(items[i]);
+    for (const int32_t id : model_.reads_and_updates(op.id))
+      if (!resident(id)) missing_.push_back(id);
     if (!missing_.empty())
       if (const auto stuck = bring_back(op.id)) return stuck;
     trace_.push_back(op);
-    for (int32_t i = bounds.writes; i < bounds.end; ++i) resident_[static_cast<size_t>(items[i])] = true;
+    for (const int32_t id : model_.writes(op.id)) resident_[at(id)] = true;
     for (const int32_t id : model_.updated[op.id]) updated_[at(id)] = true;
     if (any_again_)
-      for (int32_t i = bounds.reads; i < bounds.updates; ++i) leave_again(items[i]);
+      for (const int32_t id : model_.reads(op.id)) leave_again(id);
     return std::nullopt;
   }
 
@@ -104,16 +102,16 @@ class ActivationLowering {
         if (updated_[at(weight)]) return id;
       wanted_[at(task)] = true;
       closure_.push_back(task);
-      for (const int32_t read : model_.reads[task])
+      for (const int32_t read : model_.reads(task))
         if (!resident(read)) stack_.push_back(read);
     }
     std::ranges::sort(closure_, {}, [&](int32_t task) { return model_.tasks[at(task)].position; });
     // Copies for a recomputation come right before it.
     for (const int32_t task : closure_) {
       wanted_[at(task)] = false;
-      for (const int32_t read : model_.reads[task]) fetch(read);
+      for (const int32_t read : model_.reads(task)) fetch(read);
       trace_.push_back({task, StepKind::compute, true});
-      for (const int32_t id : model_.writes[task]) made(id);  // what the task saved in its first run is there
+      for (const int32_t id : model_.writes(task)) made(id);  // what the task saved in its first run is there
     }
     for (const int32_t id : missing_) fetch(id);
     settle(for_task);
@@ -132,7 +130,7 @@ class ActivationLowering {
 
   // Of the tensors made on the way, those of the lowest level stay; the task's own operands stay in any case.
   void settle(int32_t for_task) {
-    const auto own = [&](int32_t id) { return std::ranges::count(model_.reads[for_task], id) > 0; };
+    const auto own = [&](int32_t id) { return std::ranges::count(model_.reads(for_task), id) > 0; };
     Level lowest = kTransient;
     for (const int32_t id : fresh_)
       if (decision(id).kind == DecisionKind::recompute && (!own(id) || decision(id).level.kind >= Level::Kind::nested))
@@ -174,14 +172,14 @@ class UpdateRule {
     const auto early = [&](int32_t id) {
       return (tensor(id).update == task || tensor(id).adds_up()) && decision(id).on_host && decision(id).early;
     };
-    const auto host_residents = model_.host_residents[task];
+    const auto host_residents = model_.host_residents(task);
     return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), early);
   }
 
   // For slices, unless a decision sets the time: each update waits until the links have had time for the copies of the
   // previous one.
   bool comes_in_turn(int32_t task) const {
-    const auto host_residents = model_.host_residents[task];
+    const auto host_residents = model_.host_residents(task);
     const auto mine = [&](int32_t id) { return tensor(id).always_on_host() && tensor(id).update == task; };
     const auto free = [&](int32_t id) { return !mine(id) || !decision(id).on_host; };
     return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), mine) &&
@@ -191,7 +189,7 @@ class UpdateRule {
   // Seconds on the slower link for the tensors written back after the update.
   double seconds_of_copies(int32_t task) const {
     double seconds = 0;
-    for (const int32_t id : model_.host_residents[task])
+    for (const int32_t id : model_.host_residents(task))
       if (tensor(id).update == task)
         seconds += model_.links.latency_seconds + model_.copy_seconds(tensor(id).copy_bytes);
     return seconds;
@@ -279,7 +277,7 @@ void fetch_residences(const Model& model, std::span<const ResidenceDecision> dec
     if (kind != TaskKind::forward && kind != TaskKind::loss) backward = std::min(backward, step);
     const auto part_at = [&](int32_t at) { return at < backward ? Part::forward : Part::backward; };
     const Part here = kind == TaskKind::update ? Part::update : part_at(step);
-    const auto host_residents = model.host_residents[op.id];
+    const auto host_residents = model.host_residents(op.id);
     for (const int32_t id : host_residents) {
       if (!away(id) || tensor(id).adds_up()) continue;
       int32_t& touched = touched_at[at(id)];
@@ -327,7 +325,7 @@ void fetch_gradients(const Model& model, std::span<const ResidenceDecision> deci
     if (!of_residence(op)) ++step;
     if (op.kind != StepKind::compute) continue;
     const bool update = model.tasks[at(op.id)].kind == TaskKind::update;
-    for (const int32_t id : model.host_residents[op.id]) {
+    for (const int32_t id : model.host_residents(op.id)) {
       if (!offloaded(id)) continue;
       Stretch& stretch = stretches[at(id)];
       const bool leaves =

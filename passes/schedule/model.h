@@ -48,31 +48,16 @@ class Lists {
     items_.insert(items_.end(), items.begin(), items.end());
     bounds_.push_back(static_cast<int32_t>(items_.size()));
   }
-  [[gnu::always_inline]] std::span<const int32_t> operator[](int32_t i) const {
-    const int32_t begin = bounds_[static_cast<size_t>(i)], end = bounds_[static_cast<size_t>(i) + 1];
-    return {items_.data() + begin, static_cast<size_t>(end - begin)};
+  [[gnu::always_inline]] std::span<const int32_t> operator[](int32_t i) const { return joined(i, 1); }
+  // `count` consecutive lists as one.
+  [[gnu::always_inline]] std::span<const int32_t> joined(int32_t first, int32_t count) const {
+    const int32_t begin = bounds_[at(first)], end = bounds_[at(first + count)];
+    return {items_.data() + begin, at(end - begin)};
   }
   size_t size() const { return bounds_.size() - 1; }
 
  private:
   std::vector<int32_t> items_ = {}, bounds_ = {0};
-};
-
-// The tensors that a task's step accesses, in the evaluator's order and in one contiguous array. An evaluation spends
-// most of its time reading it.
-class Touched {
- public:
-  struct Bounds {
-    int32_t reads = 0, updates = 0, host_residents = 0, in_place = 0, writes = 0, end = 0;  // where each part begins
-  };
-  void add(std::span<const int32_t> reads, std::span<const int32_t> updates, std::span<const int32_t> host_residents,
-           std::span<const int32_t> in_place, std::span<const int32_t> writes);
-  const Bounds& bounds(int32_t task) const { return bounds_[at(task)]; }
-  const int32_t* items() const { return items_.data(); }
-
- private:
-  std::vector<int32_t> items_ = {};
-  std::vector<Bounds> bounds_ = {};
 };
 
 // What a tensor is for.
@@ -137,12 +122,11 @@ struct Model {
   Trace order;  // result of the order pass: loads and tasks
   std::vector<ModelTensor> tensors;
   std::vector<ModelTask> tasks;
-  Lists reads, updates, writes;      // of each task: transient tensors
+  // Five per task: the transient tensors that it reads, updates and writes; the tensors it accesses that may reside in
+  // the host pool; and, unless the policy forbids it, in-place pairs: read, written, read, written …
+  Lists accesses;
   Lists weights;                     // of each task: persistent tensors that it reads
   Lists updated;                     // of each task: weights that an update task changes permanently
-  Lists host_residents;              // of each task: accessed tensors that may reside in the host pool
-  Lists in_place;                    // of each task: read, written, read, written …
-  Touched touched;                   // of each task: all of the above except weights and updated
   std::vector<Reduction> reductions;     // in comm stream order; empty: one rank
   Lists reduced_after;                  // of each task: reductions
   std::vector<int32_t> waits_for;        // of each task: the last reduction whose sums it accesses, or -1
@@ -162,7 +146,13 @@ struct Model {
   int64_t rounds = 1;
   double last_share = 1;             // samples of the last round divided by those of the others
   LinkRates links;
-  bool in_place_allowed = true;
+
+  std::span<const int32_t> reads(int32_t task) const { return accesses.joined(5 * task, 1); }
+  std::span<const int32_t> reads_and_updates(int32_t task) const { return accesses.joined(5 * task, 2); }
+  std::span<const int32_t> transient(int32_t task) const { return accesses.joined(5 * task, 3); }  // and writes
+  std::span<const int32_t> writes(int32_t task) const { return accesses.joined(5 * task + 2, 1); }
+  std::span<const int32_t> host_residents(int32_t task) const { return accesses.joined(5 * task + 3, 1); }
+  std::span<const int32_t> in_place(int32_t task) const { return accesses.joined(5 * task + 4, 1); }
 
   // Half-open range of indices into `algorithms`.
   std::pair<int32_t, int32_t> algorithm_range(int32_t task, bool again) const {

@@ -41,15 +41,14 @@ std::vector<int64_t> least_bytes(const Model& model) {
   for (const Op& op : model.order) {
     int64_t bytes = 0;
     if (op.kind == StepKind::compute) {
-      for (const auto* lists : {&model.reads, &model.updates, &model.writes})
-        for (const int32_t tensor : (*lists)[op.id])
-          if (!model.tensors[at(tensor)].kept) bytes += model.tensors[at(tensor)].bytes;
-      for (const int32_t tensor : model.writes[op.id])
+      for (const int32_t tensor : model.transient(op.id))
+        if (!model.tensors[at(tensor)].kept) bytes += model.tensors[at(tensor)].bytes;
+      for (const int32_t tensor : model.writes(op.id))
         if (model.tensors[at(tensor)].kept) kept += model.tensors[at(tensor)].bytes;
-      const auto pairs = model.in_place_allowed ? model.in_place[op.id] : std::span<const int32_t>{};
+      const auto pairs = model.in_place(op.id);
       for (size_t i = 0; i < pairs.size(); i += 2)
         bytes -= std::min(model.tensors[at(pairs[i])].bytes, model.tensors[at(pairs[i + 1])].bytes);
-      for (const int32_t host_resident : model.host_residents[op.id]) bytes += model.tensors[at(host_resident)].bytes;
+      for (const int32_t host_resident : model.host_residents(op.id)) bytes += model.tensors[at(host_resident)].bytes;
     }
     least.push_back(kept + bytes);
   }
@@ -89,7 +88,7 @@ double first_load_seconds(const Model& model) {
       std::find_if(model.order.begin(), model.order.end(), [](const Op& op) { return op.kind == StepKind::compute; });
   if (first == model.order.end()) return 0;
   int64_t bytes = -1;
-  for (const int32_t id : model.reads[first->id])
+  for (const int32_t id : model.reads(first->id))
     if (model.tensors[at(id)].input()) bytes = std::max(bytes, model.tensors[at(id)].copy_bytes);
   if (bytes < 0) return 0;
   const double copy = static_cast<double>(bytes) / model.links.h2d_bytes_per_second;
@@ -155,7 +154,7 @@ std::vector<Droppable> host_residents_at(const Model& model, int32_t step) {
   const double taken = model.links.slowdown / model.links.h2d_bytes_per_second;
   std::vector<Droppable> found;
   const Op& op = model.order[at(step)];
-  const auto here = op.kind == StepKind::compute ? model.host_residents[op.id] : std::span<const int32_t>{};
+  const auto here = op.kind == StepKind::compute ? model.host_residents(op.id) : std::span<const int32_t>{};
   for (const int32_t id : model.all_host_residents) {
     const ModelTensor& tensor = model.tensors[at(id)];
     if (std::find(here.begin(), here.end(), id) != here.end()) continue;

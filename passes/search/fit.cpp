@@ -104,7 +104,7 @@ class Fitter {
       if (op.again) again_[at(op.id)] = 1;
       const TaskKind kind = model_.tasks[at(op.id)].kind;
       backward |= kind != TaskKind::forward && kind != TaskKind::loss;
-      for (const int32_t id : model_.host_residents[op.id]) {
+      for (const int32_t id : model_.host_residents(op.id)) {
         Part& part = parts_[at(id)][kind == TaskKind::update ? 2 : backward ? 1 : 0];
         if (part.first < 0) part.first = static_cast<int32_t>(step);
         part.last = static_cast<int32_t>(step);
@@ -213,8 +213,8 @@ class Fitter {
       touched_[at(op.id)] = stamp_of_touch_;
       return;
     }
-    for (const auto* lists : {&model_.reads, &model_.writes, &model_.host_residents})
-      for (const int32_t id : (*lists)[op.id]) touched_[at(id)] = stamp_of_touch_;
+    for (const auto& tensors : {model_.reads(op.id), model_.writes(op.id), model_.host_residents(op.id)})
+      for (const int32_t id : tensors) touched_[at(id)] = stamp_of_touch_;
   }
 
   // Calls body(begin, end), half-open, for the steps at which the tensor would be off the device if it resided in the
@@ -241,7 +241,7 @@ class Fitter {
     const Op& op = bench_.trace[at(peak)];
     const int32_t here = op.kind == StepKind::compute ? op.id : model_.tensors[at(op.id)].update;
     if (here >= 0 && !model_.update_after[here].empty())
-      for (const int32_t id : model_.host_residents[here]) {
+      for (const int32_t id : model_.host_residents(here)) {
         const ModelTensor& tensor = model_.tensors[at(id)];
         const ResidenceDecision& residence = decisions.residences[at(tensor.residence)];
         if ((tensor.update != here && !tensor.adds_up()) || !comes_before_its_place(tensor, residence) ||

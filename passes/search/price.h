@@ -37,7 +37,7 @@ class RecomputePrice {
       if (seen_[at(wanted.producer)] == stamp_) continue;
       seen_[at(wanted.producer)] = stamp_;
       if (!runs(wanted.producer)) seconds += model_.seconds_again(wanted.producer);
-      for (const int32_t read : model_.reads[wanted.producer])
+      for (const int32_t read : model_.reads(wanted.producer))
         if (away(read)) stack_.push_back(read);
     }
     return seconds;

@@ -14,7 +14,7 @@ std::vector<int32_t> find_makers(const Model& model) {
     const Op& op = model.order[at(position)];
     if (op.kind != StepKind::compute) made[at(op.id)] = position;
     else
-      for (const int32_t id : model.writes[op.id]) made[at(id)] = position;
+      for (const int32_t id : model.writes(op.id)) made[at(id)] = position;
   }
   return made;
 }
