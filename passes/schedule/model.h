@@ -29,11 +29,14 @@ struct Op {
   int32_t id = 0;  // of the task, or of the tensor
   StepKind kind = StepKind::compute;
   bool again = false;  // a recomputation
+  bool is_task() const { return kind == StepKind::compute; }
 };
 using Trace = std::vector<Op>;
 
 Op as_op(const Step& step);
 Step as_step(const Op& op);
+
+inline Trace::const_iterator first_task(const Trace& trace) { return std::ranges::find_if(trace, &Op::is_task); }
 
 // A schedule, as a policy decides it.
 struct Program {
