@@ -179,7 +179,7 @@ void find_gaps(Model& model) {
       tensor.gap_begin = before;
       tensor.gap_end = position;
     };
-    if (op.kind != StepKind::compute) {
+    if (!op.is_task()) {
       touch(op.id, false);
       continue;
     }
@@ -202,7 +202,7 @@ void find_gaps(Model& model) {
 void find_uses(Model& model) {
   std::vector<std::vector<int32_t>> positions(model.tensors.size());
   for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position)
-    if (const Op& op = model.order[at(position)]; op.kind == StepKind::compute)
+    if (const Op& op = model.order[at(position)]; op.is_task())
       for (const int32_t id : model.reads_and_updates(op.id)) positions[at(id)].push_back(position);
   for (const std::vector<int32_t>& of_tensor : positions) model.used_at.add(of_tensor);
 }
@@ -214,7 +214,7 @@ void find_reductions(Model& model, const Plan& plan, const Context& context) {
   if (plan.ranks > 1) {
     std::vector<TaskId> tasks;
     for (const Op& op : model.order)
-      if (op.kind == StepKind::compute) tasks.push_back(TaskId(op.id));
+      if (op.is_task()) tasks.push_back(TaskId(op.id));
     IdVector<TensorId, int32_t> sum(plan.tensors.size(), -1);
     for (const Bucket& bucket : find_buckets(plan, context, tasks)) {
       const auto number = static_cast<int32_t>(model.reductions.size());
@@ -242,7 +242,7 @@ Op as_op(const Step& step) {
 
 Step as_step(const Op& op) {
   Step step{.stream = stream_of(op.kind), .kind = op.kind, .recompute = op.again};
-  if (op.kind == StepKind::compute) step.task = TaskId(op.id);
+  if (op.is_task()) step.task = TaskId(op.id);
   else step.tensor = TensorId(op.id);
   return step;
 }
@@ -263,7 +263,7 @@ Model make_model(const Plan& plan, const Context& context) {
 }
 
 bool accesses(const Model& model, const Op& op, int32_t tensor) {
-  if (op.kind != StepKind::compute) return op.id == tensor;
+  if (!op.is_task()) return op.id == tensor;
   return std::ranges::count(model.transient(op.id), tensor) > 0;
 }
 

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "compiler/ir/streams.h"
-#include "passes/analysis/buckets.h"
 #include "passes/schedule/evaluate.h"
 
 namespace plimsoll::search {
@@ -17,20 +16,6 @@ namespace {
 
 constexpr size_t kStepsTried = 24;
 
-// With several ranks, one workspace serves all reductions, from the task after the first one to the task before the
-// last. Adds the fewest bytes that it takes under any limit.
-void add_reduction_workspace(const Model& model, std::vector<int64_t>& bytes) {
-  const RankLink link = link_within(model.links.ranks, 0);
-  int64_t workspace = 0;
-  for (const schedule::Reduction& reduction : model.reductions)
-    workspace = std::max(workspace, reduction_workspace(link, model.ranks, reduction.bytes));
-  size_t begun = 0;
-  for (size_t step = 0; step < bytes.size() && begun < model.reductions.size(); ++step) {
-    if (begun > 0) bytes[step] += workspace;
-    if (model.order[step].kind == StepKind::compute) begun += model.reduced_after[model.order[step].id].size();
-  }
-}
-
 // The fewest bytes, without its own workspace, that can be live while each step of the order runs: persistent tensors
 // that cannot leave, the step's own operands, what the trainer reads at the end of the round and exists by then, and
 // the workspace of reductions.
@@ -40,7 +25,7 @@ std::vector<int64_t> least_bytes(const Model& model) {
   std::vector<int64_t> least;
   for (const Op& op : model.order) {
     int64_t bytes = 0;
-    if (op.kind == StepKind::compute) {
+    if (op.is_task()) {
       for (const int32_t tensor : model.transient(op.id))
         if (!model.tensors[at(tensor)].kept) bytes += model.tensors[at(tensor)].bytes;
       for (const int32_t tensor : model.writes(op.id))
@@ -52,7 +37,7 @@ std::vector<int64_t> least_bytes(const Model& model) {
     }
     least.push_back(kept + bytes);
   }
-  add_reduction_workspace(model, least);
+  schedule::add_reduction_workspace(model, model.order, 0, least);  // the fewest under any limit
   return least;
 }
 
@@ -62,7 +47,7 @@ std::vector<const schedule::Algorithm*> fastest_within(const Model& model, const
                                                        int64_t limit) {
   std::vector<const schedule::Algorithm*> chosen(model.order.size(), nullptr);
   for (size_t step = 0; step < chosen.size(); ++step) {
-    if (model.order[step].kind != StepKind::compute) continue;
+    if (!model.order[step].is_task()) continue;
     const auto algorithms = model.algorithms_of(model.order[step].id);
     const auto fits = [&](const schedule::Algorithm& each) { return each.workspace_bytes <= limit - least[step]; };
     const auto found = std::find_if(algorithms.begin(), algorithms.end(), fits);
@@ -84,8 +69,7 @@ double iteration_of(const Model& model, const std::vector<const schedule::Algori
 
 // In every round, the part of the batch that the first task reads is loaded before anything is computed.
 double first_load_seconds(const Model& model) {
-  const auto first =
-      std::find_if(model.order.begin(), model.order.end(), [](const Op& op) { return op.kind == StepKind::compute; });
+  const auto first = schedule::first_task(model.order);
   if (first == model.order.end()) return 0;
   int64_t bytes = -1;
   for (const int32_t id : model.reads(first->id))
@@ -154,7 +138,7 @@ std::vector<Droppable> host_residents_at(const Model& model, int32_t step) {
   const double taken = model.links.slowdown / model.links.h2d_bytes_per_second;
   std::vector<Droppable> found;
   const Op& op = model.order[at(step)];
-  const auto here = op.kind == StepKind::compute ? model.host_residents(op.id) : std::span<const int32_t>{};
+  const auto here = op.is_task() ? model.host_residents(op.id) : std::span<const int32_t>{};
   for (const int32_t id : model.all_host_residents) {
     const ModelTensor& tensor = model.tensors[at(id)];
     if (std::find(here.begin(), here.end(), id) != here.end()) continue;
@@ -240,7 +224,7 @@ Bound::Bound(const Model& model)
   schedule::Evaluator evaluator(model);
   Trace trace;
   schedule::lower_to_steps(model, schedule::keep_everything(model), trace);
-  evaluator.evaluate(trace, 0);
+  evaluator.measure(trace, 0);
   const std::vector<int64_t>& live = evaluator.live();
   std::vector<int32_t> steps(model.order.size());
   std::iota(steps.begin(), steps.end(), 0);
@@ -282,7 +266,7 @@ int64_t bound_bytes(const Model& model) {
   const std::vector<int64_t> least = least_bytes(model);
   int64_t most = 0;
   for (size_t step = 0; step < least.size(); ++step)
-    if (model.order[step].kind == StepKind::compute)
+    if (model.order[step].is_task())
       most = std::max(most, least[step] + model.algorithms_of(model.order[step].id).back().workspace_bytes);
   return most;
 }

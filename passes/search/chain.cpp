@@ -22,7 +22,7 @@ struct Stage {
 std::optional<std::vector<Stage>> find_stages(const Model& model) {
   std::vector<Stage> stages;
   for (const Op& op : model.order) {
-    if (op.kind != StepKind::compute || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
+    if (!op.is_task() || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
     if (stages.empty() && !model.tasks[at(op.id)].recomputable) continue;
     const auto reads = model.reads(op.id);
     if (reads.size() != 1 || !model.tasks[at(op.id)].recomputable) return std::nullopt;

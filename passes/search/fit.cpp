@@ -100,16 +100,16 @@ class Fitter {
         offloaded_ += model_.tensors[at(op.id)].copy_bytes;
       if (op.kind == StepKind::prefetch)
         (backward ? fetched_ : fetched_forward_) += model_.tensors[at(op.id)].copy_bytes;
-      if (op.kind != StepKind::compute) continue;
+      if (!op.is_task()) continue;
       if (op.again) again_[at(op.id)] = 1;
       const TaskKind kind = model_.tasks[at(op.id)].kind;
-      backward |= kind != TaskKind::forward && kind != TaskKind::loss;
+      backward |= !is_forward(kind);
       for (const int32_t id : model_.host_residents(op.id)) {
         Part& part = parts_[at(id)][kind == TaskKind::update ? 2 : backward ? 1 : 0];
         if (part.first < 0) part.first = static_cast<int32_t>(step);
         part.last = static_cast<int32_t>(step);
       }
-      (backward ? backward_ : forward_) += bench_.evaluator.seconds_of(bench_.trace, static_cast<int32_t>(step));
+      (backward ? backward_ : forward_) += bench_.evaluator.algorithm_of(step).seconds;
     }
   }
 
@@ -209,7 +209,7 @@ class Fitter {
 
   void touch(int32_t step) {
     const Op& op = bench_.trace[at(step)];
-    if (op.kind != StepKind::compute) {
+    if (!op.is_task()) {
       touched_[at(op.id)] = stamp_of_touch_;
       return;
     }
@@ -239,7 +239,7 @@ class Fitter {
   // peak may be moved to the end.
   void consider_host_residents(int32_t peak, const Decisions& decisions, std::vector<Candidate>& candidates) {
     const Op& op = bench_.trace[at(peak)];
-    const int32_t here = op.kind == StepKind::compute ? op.id : model_.tensors[at(op.id)].update;
+    const int32_t here = op.is_task() ? op.id : model_.tensors[at(op.id)].update;
     if (here >= 0 && !model_.update_after[here].empty())
       for (const int32_t id : model_.host_residents(here)) {
         const ModelTensor& tensor = model_.tensors[at(id)];

@@ -39,8 +39,8 @@ class Relaxer {
   void find_live() {
     steps_ = bench_.evaluator.live();
     for (size_t step = 0; step < bench_.trace.size(); ++step)
-      if (const Op& op = bench_.trace[step]; op.kind == StepKind::compute)
-        steps_[step] -= bench_.evaluator.workspace_of(bench_.trace, static_cast<int32_t>(step)) -
+      if (const Op& op = bench_.trace[step]; op.is_task())
+        steps_[step] -= bench_.evaluator.algorithm_of(step).workspace_bytes -
                         model_.algorithms_of(op.id, op.again).back().workspace_bytes;
     live_.assign(steps_);
   }

@@ -12,7 +12,7 @@ std::vector<int32_t> find_makers(const Model& model) {
   std::vector<int32_t> made(model.tensors.size(), -1);
   for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position) {
     const Op& op = model.order[at(position)];
-    if (op.kind != StepKind::compute) made[at(op.id)] = position;
+    if (!op.is_task()) made[at(op.id)] = position;
     else
       for (const int32_t id : model.writes(op.id)) made[at(id)] = position;
   }
