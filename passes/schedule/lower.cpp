@@ -94,8 +94,8 @@ class ActivationLowering {
       const int32_t id = stack_.back();
       stack_.pop_back();
       if (comes_by_copy(id)) continue;
+      if (!tensor(id).recomputable) return id;
       const int32_t task = tensor(id).producer;
-      if (task < 0 || !model_.tasks[at(task)].recomputable) return id;
       if (wanted_[at(task)]) continue;
       for (const int32_t weight : model_.weights[task])
         if (updated_[at(weight)]) return id;

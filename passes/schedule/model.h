@@ -82,7 +82,7 @@ struct ModelTensor {
   int32_t producer = -1;   // task
   Role role = Role::activation;
   bool movable = false;    // may leave the device during its gap
-  bool recomputable = false; // its producer may be recomputed
+  bool recomputable = false;  // it has a producer, which may be recomputed
   bool saved = false; // saved by its producer, which reads it when recomputed; so it stays
   bool changed = false;    // updated in place, so a host copy could be stale
   bool kept = false;       // the trainer reads it at the end of the round

@@ -197,9 +197,7 @@ DecisionSpace find_decision_space(const Model& model) {
       space.items.push_back(id);
     if (tensor.for_update()) space.items.push_back(id);
   }
-  std::stable_sort(space.items.begin(), space.items.end(), [&](int32_t a, int32_t b) {
-    return model.tensors[at(a)].gap_begin < model.tensors[at(b)].gap_begin;
-  });
+  std::ranges::stable_sort(space.items, {}, [&](int32_t id) { return model.tensors[at(id)].gap_begin; });
   for (std::vector<int32_t>& twins : find_twins(model, space.items))
     if (twins.size() > 1) space.twins.push_back(std::move(twins));
   RecomputePrice recompute(model);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "passes/search/price.h"
@@ -55,17 +56,18 @@ LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
          .back = latency + bytes / model_.links.h2d_bytes_per_second,
          .price = again < 0 ? std::numeric_limits<double>::infinity() : again / static_cast<double>(tensor.bytes)});
   }
-  std::stable_sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) { return a.price > b.price; });
+  std::ranges::stable_sort(items_, std::greater<>(), &Item::price);
 }
 
 Decisions LinkedSeeds::decisions(int64_t limit, double share, const Means& means) const {
   Decisions decisions = schedule::keep_everything(model_);
-  std::vector<size_t> by_made(items_.size());
-  std::iota(by_made.begin(), by_made.end(), size_t{0});
-  std::vector<size_t> by_wanted = by_made;
-  std::stable_sort(by_made.begin(), by_made.end(), [&](size_t a, size_t b) { return items_[a].made < items_[b].made; });
-  std::stable_sort(by_wanted.begin(), by_wanted.end(),
-                   [&](size_t a, size_t b) { return items_[a].wanted < items_[b].wanted; });
+  const auto items_by = [&](double Item::*time) {
+    std::vector<size_t> items(items_.size());
+    std::iota(items.begin(), items.end(), size_t{0});
+    std::ranges::stable_sort(items, {}, [&](size_t item) { return items_[item].*time; });
+    return items;
+  };
+  const std::vector<size_t> by_made = items_by(&Item::made), by_wanted = items_by(&Item::wanted);
   std::vector<int32_t> rank_made(items_.size()), rank_wanted(items_.size());
   std::vector<double> before, behind;
   for (size_t rank = 0; rank < items_.size(); ++rank) {
