@@ -11,7 +11,7 @@ namespace {
 
 struct OrderRow {
   OrderKind kind;
-  std::vector<TaskId> (*tasks)(const Plan& plan, const std::vector<TensorId>& kept);
+  std::vector<TaskId> (*tasks)(const Plan& plan, const TaskGraph& graph);
   bool early_loads;
 };
 
@@ -48,10 +48,10 @@ void make_steps(Plan& plan, const TaskGraph& graph, const std::vector<TaskId>& t
 }
 
 // Of the plan with its present steps. The plan is changed meanwhile, not copied: all its names would be copied too.
-int64_t peak_bytes(Plan& plan, const Context& context, const std::vector<TensorId>& kept) {
+int64_t peak_bytes(Plan& plan, const Context& context) {
   for (Step& step : plan.steps)
     if (step.kind == StepKind::compute) step.workspace.bytes = context.choices[step.task].back().workspace_bytes;
-  plan.residencies = find_residencies(plan, kept);
+  plan.residencies = find_residencies(plan, context.graph);
   const int64_t bytes = least_arena_bytes(plan, context);
   for (Step& step : plan.steps) step.workspace.bytes = 0;
   plan.residencies = {};
@@ -59,8 +59,8 @@ int64_t peak_bytes(Plan& plan, const Context& context, const std::vector<TensorI
 }
 
 // If waiting for reductions costs memory that is not available, updates run at once.
-void order_tasks(Plan& plan, const Context& context, const OrderRow& row, const std::vector<TensorId>& kept) {
-  std::vector<TaskId> tasks = row.tasks(plan, kept);
+void order_tasks(Plan& plan, const Context& context, const OrderRow& row) {
+  std::vector<TaskId> tasks = row.tasks(plan, context.graph);
   PLIMSOLL_CHECK(tasks.size() == plan.tasks.size(), "the order of the task graph has a cycle");
   if (plan.rounds > 1) tasks = task_orders::updates_last(plan, std::move(tasks));
   if (context.policy.searches) tasks = task_orders::large_weights_at_once(plan, std::move(tasks));
@@ -70,27 +70,26 @@ void order_tasks(Plan& plan, const Context& context, const OrderRow& row, const 
   };
   make(true);
   if (context.live_limit == kNoLimit) return;
-  const int64_t peak = peak_bytes(plan, context, kept);
+  const int64_t peak = peak_bytes(plan, context);
   auto patient = std::exchange(plan.steps, {});
   make(false);
-  if (peak <= std::max(context.live_limit, peak_bytes(plan, context, kept))) plan.steps = std::move(patient);
+  if (peak <= std::max(context.live_limit, peak_bytes(plan, context))) plan.steps = std::move(patient);
 }
 
 }  // namespace
 
 // Of several candidates, the one with the lowest peak; the first on a tie.
 Status order(Plan& plan, const Context& context) {
-  const std::vector<TensorId> kept = kept_to_the_end(context.graph);
   std::vector<const OrderRow*> rows;
   for (const OrderRow& row : kOrders)
     if (is_candidate(row.kind, context.policy.order)) rows.push_back(&row);
-  order_tasks(plan, context, *rows.front(), kept);
+  order_tasks(plan, context, *rows.front());
   if (rows.size() == 1) return {};
-  int64_t least = peak_bytes(plan, context, kept);
+  int64_t least = peak_bytes(plan, context);
   for (size_t i = 1; i < rows.size(); ++i) {
     auto best = std::exchange(plan.steps, {});
-    order_tasks(plan, context, *rows[i], kept);
-    const int64_t peak = peak_bytes(plan, context, kept);
+    order_tasks(plan, context, *rows[i]);
+    const int64_t peak = peak_bytes(plan, context);
     if (peak < least) least = peak;
     else plan.steps = std::move(best);
   }

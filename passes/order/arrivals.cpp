@@ -72,6 +72,6 @@ class Arrivals {
 
 }  // namespace
 
-std::vector<TaskId> arrivals(const Plan& plan, const std::vector<TensorId>& /*kept*/) { return Arrivals(plan).run(); }
+std::vector<TaskId> arrivals(const Plan& plan, const TaskGraph& /*graph*/) { return Arrivals(plan).run(); }
 
 }  // namespace plimsoll::task_orders
