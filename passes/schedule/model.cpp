@@ -208,28 +208,25 @@ void find_uses(Model& model) {
 }
 
 void find_reductions(Model& model, const Plan& plan, const Context& context) {
-  model.ranks = plan.ranks;
   model.waits_for.assign(plan.tasks.size(), -1);
   std::vector<std::vector<int32_t>> behind(plan.tasks.size());
-  if (plan.ranks > 1) {
-    std::vector<TaskId> tasks;
-    for (const Op& op : model.order)
-      if (op.is_task()) tasks.push_back(TaskId(op.id));
-    IdVector<TensorId, int32_t> sum(plan.tensors.size(), -1);
-    for (const Bucket& bucket : find_buckets(plan, context, tasks)) {
-      const auto number = static_cast<int32_t>(model.reductions.size());
-      const int64_t bytes = bytes_of(plan, bucket.tensors);
-      const bool gradients = plan.tensors[bucket.tensors.front()].kind == TensorKind::weight_gradient;
-      model.reductions.push_back({reduction_seconds(context.links.ranks, plan.ranks, bytes), bytes, !gradients});
-      behind[at(bucket.last.value)].push_back(number);
-      for (const TensorId tensor : bucket.tensors) sum[tensor] = number;
-    }
-    for (const TaskId id : ids_of(plan.tasks)) {
-      if (plan.tasks[id].kind != TaskKind::update) continue;
-      int32_t& last = model.waits_for[at(id.value)];
-      for (const auto* touched : {&plan.tasks[id].reads, &plan.tasks[id].updates})
-        for (const TensorId tensor : *touched) last = std::max(last, sum[tensor]);
-    }
+  std::vector<TaskId> tasks;
+  for (const Op& op : model.order)
+    if (op.is_task()) tasks.push_back(TaskId(op.id));
+  IdVector<TensorId, int32_t> sum(plan.tensors.size(), -1);
+  for (const Bucket& bucket : find_buckets(plan, context, tasks)) {
+    const auto number = static_cast<int32_t>(model.reductions.size());
+    const int64_t bytes = bytes_of(plan, bucket.tensors);
+    const bool gradients = plan.tensors[bucket.tensors.front()].kind == TensorKind::weight_gradient;
+    model.reductions.push_back({reduction_seconds(context.links.ranks, plan.ranks, bytes), bytes, !gradients});
+    behind[at(bucket.last.value)].push_back(number);
+    for (const TensorId tensor : bucket.tensors) sum[tensor] = number;
+  }
+  for (const TaskId id : ids_of(plan.tasks)) {
+    if (plan.tasks[id].kind != TaskKind::update) continue;
+    int32_t& last = model.waits_for[at(id.value)];
+    for (const auto* touched : {&plan.tasks[id].reads, &plan.tasks[id].updates})
+      for (const TensorId tensor : *touched) last = std::max(last, sum[tensor]);
   }
   for (const std::vector<int32_t>& reductions : behind) model.reduced_after.add(reductions);
 }
@@ -250,21 +247,17 @@ Step as_step(const Op& op) {
 Model make_model(const Plan& plan, const Context& context) {
   Model model;
   model.rounds = plan.rounds;
+  model.ranks = plan.ranks;
   model.last_share = static_cast<double>(plan.last_sub_batch) / static_cast<double>(plan.sub_batch);
   model.links = context.links;
   for (const Step& step : plan.steps) model.order.push_back(as_op(step));
   add_tensors(model, plan, context);
   add_tasks(model, plan, context);
   find_update_predecessors(model, plan);
-  find_reductions(model, plan, context);
+  if (plan.ranks > 1) find_reductions(model, plan, context);
   find_gaps(model);
   find_uses(model);
   return model;
-}
-
-bool accesses(const Model& model, const Op& op, int32_t tensor) {
-  if (!op.is_task()) return op.id == tensor;
-  return std::ranges::count(model.transient(op.id), tensor) > 0;
 }
 
 void put_steps(Plan& plan, const Program& program) {

@@ -93,6 +93,7 @@ struct ModelTensor {
   // the backward: the two consecutive accesses that are farthest apart, if more than kNear.
   int32_t gap_begin = -1, gap_end = kNever;
 
+  bool in_gap(int32_t position) const { return gap_end != kNever && gap_begin < position && position < gap_end; }
   bool input() const { return role == Role::input; }
   StepKind fetch() const { return input() ? StepKind::load : StepKind::prefetch; }  // the step that brings it back
   bool persistent() const { return role >= Role::on_device; }
@@ -131,8 +132,9 @@ struct Model {
   Lists weights;                     // of each task: persistent tensors that it reads
   Lists updated;                     // of each task: weights that an update task changes permanently
   std::vector<Reduction> reductions;     // in comm stream order; empty: one rank
-  Lists reduced_after;                  // of each task: reductions
-  std::vector<int32_t> waits_for;        // of each task: the last reduction whose sums it accesses, or -1
+  // With several ranks, of each task: the reductions that follow it, and the last one whose sums it accesses, or -1.
+  Lists reduced_after;
+  std::vector<int32_t> waits_for;
   int64_t ranks = 1;
   std::vector<Algorithm> algorithms;     // of all tasks, concatenated; each task's fastest first
   // Two per task: first run and recomputation (empty: same as the first run); plus one end entry.
@@ -181,9 +183,6 @@ struct Model {
   }
   double seconds_again(int32_t task) const { return algorithms_of(task, true).front().seconds; }  // fastest algorithm
 };
-
-// True if the step accesses this transient tensor.
-bool accesses(const Model& model, const Op& op, int32_t tensor);
 
 // Before: the plan is ordered (passes/order.h).
 Model make_model(const Plan& plan, const Context& context);

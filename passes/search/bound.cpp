@@ -8,11 +8,9 @@
 
 namespace plimsoll::search {
 
-struct Droppable {
-  double bytes = 0, seconds = 0;  // seconds of its own task; several outputs of one task share them
-};
-
 namespace {
+
+using Droppable = Bound::Droppable;
 
 constexpr size_t kStepsTried = 24;
 
@@ -115,8 +113,7 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
     const ModelTensor& tensor = model.tensors[at(id)];
     // Saved tensors leave by copy only.
     const bool leaves = tensor.movable || (tensor.saved && !tensor.persistent());
-    if (!leaves || tensor.gap_end == kNever || tensor.gap_begin >= step || tensor.gap_end <= step) continue;
-    if (schedule::accesses(model, model.order[at(step)], id)) continue;
+    if (!leaves || !tensor.in_gap(step)) continue;
     const double bytes = static_cast<double>(tensor.bytes);
     if (tensor.input()) found.push_back({bytes, 0});
     else if (!tensor.recomputable || tensor.saved) found.push_back({bytes, 1e30});
@@ -127,7 +124,7 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
   }
   for (const Droppable& item : by_task)
     if (item.bytes > 0) found.push_back(item);
-  std::stable_sort(found.begin(), found.end(), cheaper);
+  std::ranges::stable_sort(found, cheaper);
   return found;
 }
 
@@ -141,7 +138,7 @@ std::vector<Droppable> host_residents_at(const Model& model, int32_t step) {
   const auto here = op.is_task() ? model.host_residents(op.id) : std::span<const int32_t>{};
   for (const int32_t id : model.all_host_residents) {
     const ModelTensor& tensor = model.tensors[at(id)];
-    if (std::find(here.begin(), here.end(), id) != here.end()) continue;
+    if (std::ranges::count(here, id) > 0) continue;
     const bool fetched = model.rounds == 1 || !(tensor.for_update() || tensor.adds_up());
     found.push_back({static_cast<double>(tensor.bytes), fetched ? taken * static_cast<double>(tensor.copy_bytes) : 0});
   }
@@ -185,7 +182,7 @@ double round_bound(const Model& model, const std::vector<Droppable>& items,
   const double taken = model.links.slowdown * (1 / d2h + 1 / h2d);
   std::vector<Droppable> all = items;
   all.insert(all.end(), host_residents.begin(), host_residents.end());
-  std::stable_sort(all.begin(), all.end(), cheaper);
+  std::ranges::stable_sort(all, cheaper);
   double on_host = 0;
   for (const Droppable& resident : host_residents) on_host += resident.bytes;
   const AgainSeconds again_of_items(items), again_of_all(all);
@@ -207,15 +204,6 @@ double round_bound(const Model& model, const std::vector<Droppable>& items,
 }
 
 }  // namespace
-
-struct Bound::Full {
-  int32_t step = 0;
-  int64_t live = 0;  // bytes if everything stays, with the smallest workspace
-  bool looked_at = false;
-  std::vector<Droppable> items = {}, host_residents = {};
-};
-
-Bound::~Bound() = default;
 
 Bound::Bound(const Model& model)
     : model_(model),

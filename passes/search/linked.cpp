@@ -42,10 +42,7 @@ LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
   RecomputePrice recompute(model_);
   for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
     const ModelTensor& tensor = model_.tensors[at(id)];
-    if (!tensor.movable || tensor.bytes == 0 || tensor.gap_end == kNever || tensor.gap_begin >= peak ||
-        tensor.gap_end <= peak)
-      continue;
-    if (schedule::accesses(model_, model_.order[at(peak)], id)) continue;
+    if (!tensor.movable || tensor.bytes == 0 || !tensor.in_gap(peak)) continue;
     const double bytes = static_cast<double>(tensor.copy_bytes), again = tensor.input() ? 0 : recompute.seconds(id);
     const double latency = model_.links.latency_seconds;
     items_.push_back(
