@@ -154,7 +154,7 @@ ActivationDecision decision_of(int32_t tensor, const SuperNeuronsLayers& layers,
 }
 
 // Copies as in section 3.3.1: offload after the forward of the next CONV, prefetch after the backward of the CONV
-// before the reader. Before: copies are where lower_to_steps() puts them.
+// before the reader. Before: copies are where lower_possible() puts them.
 class PaperCopies {
  public:
   PaperCopies(const Model& model, const SuperNeuronsLayers& layers, const Trace& trace)

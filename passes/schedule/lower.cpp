@@ -1,6 +1,7 @@
 #include "passes/schedule/lower.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 // Lowering has three stages, each from trace to trace. The last two are about host-resident tensors:
@@ -10,6 +11,8 @@
 //   copies        prefetch:w  w used … prefetch:dw  dw complete  prefetch:w  update w  offload:w  …
 namespace plimsoll::schedule {
 namespace {
+
+constexpr int32_t kTooLong = -1;
 
 // Evicts activations and inputs as decided, and brings them back right before the tasks that access them.
 class ActivationLowering {
@@ -24,7 +27,8 @@ class ActivationLowering {
         wanted_(model.tasks.size()),
         any_again_(std::ranges::any_of(decisions, &ActivationDecision::again)) {}
 
-  // Returns what lower_to_steps() returns.
+  // Returns a tensor that cannot be recomputed, or kTooLong if the trace exceeds `longest` steps, with the trace
+  // unfinished. Another decision for the tensor, or for one of its inputs, helps.
   std::optional<int32_t> run(size_t longest) {
     trace_.clear();
     trace_.reserve(model_.order.size() * 3 / 2);
@@ -348,22 +352,16 @@ class ResidenceLowering {
 
 }  // namespace
 
-std::optional<int32_t> lower_to_steps(const Model& model, const Decisions& decisions, Trace& trace, size_t longest) {
-  const std::optional<int32_t> stuck = ActivationLowering(model, decisions.activations, trace).run(longest);
-  if (stuck) return stuck;
-  ResidenceLowering residences(model, decisions.residences, trace);
-  residences.place_updates();
-  residences.copy_residents();
-  return std::nullopt;
-}
-
 bool lower_possible(const Model& model, Decisions& decisions, Trace& trace, size_t longest) {
-  while (const std::optional<int32_t> stuck = lower_to_steps(model, decisions, trace, longest)) {
+  while (const std::optional<int32_t> stuck = ActivationLowering(model, decisions.activations, trace).run(longest)) {
     if (*stuck == kTooLong) return false;
     ActivationDecision& decision = decisions.activations[at(*stuck)];
     PLIMSOLL_CHECK(decision.kind != DecisionKind::keep, "a tensor is missing that was never given up");
     decision = {};
   }
+  ResidenceLowering residences(model, decisions.residences, trace);
+  residences.place_updates();
+  residences.copy_residents();
   return true;
 }
 

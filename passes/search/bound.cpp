@@ -211,7 +211,8 @@ Bound::Bound(const Model& model)
       least_(least_bytes(model)) {
   schedule::Evaluator evaluator(model);
   Trace trace;
-  schedule::lower_to_steps(model, schedule::keep_everything(model), trace);
+  Decisions kept = schedule::keep_everything(model);
+  schedule::lower_possible(model, kept, trace);
   evaluator.measure(trace, 0);
   const std::vector<int64_t>& live = evaluator.live();
   std::vector<int32_t> steps(model.order.size());
