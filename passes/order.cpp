@@ -13,18 +13,14 @@ struct OrderRow {
   OrderKind kind;
   std::vector<TaskId> (*tasks)(const Plan& plan, const TaskGraph& graph);
   bool early_loads;
+  bool of_best = false;  // a candidate of OrderKind::best_of
 };
 
 constexpr OrderRow kOrders[] = {
-    {OrderKind::depth_first, task_orders::depth_first, true},
-    {OrderKind::low_peak, task_orders::low_peak, false},
+    {OrderKind::depth_first, task_orders::depth_first, true, true},
+    {OrderKind::low_peak, task_orders::low_peak, false, true},
     {OrderKind::arrivals, task_orders::arrivals, true},
 };
-
-bool is_candidate(OrderKind kind, OrderKind wanted) {
-  if (wanted == OrderKind::best_of) return kind == OrderKind::depth_first || kind == OrderKind::low_peak;
-  return kind == wanted;
-}
 
 // Either all loads first, where they overlap with the most, or each load as late as its first reader allows, where it
 // costs the fewest bytes.
@@ -82,7 +78,8 @@ void order_tasks(Plan& plan, const Context& context, const OrderRow& row) {
 Status order(Plan& plan, const Context& context) {
   std::vector<const OrderRow*> rows;
   for (const OrderRow& row : kOrders)
-    if (is_candidate(row.kind, context.policy.order)) rows.push_back(&row);
+    if (context.policy.order == OrderKind::best_of ? row.of_best : row.kind == context.policy.order)
+      rows.push_back(&row);
   order_tasks(plan, context, *rows.front());
   if (rows.size() == 1) return {};
   int64_t least = peak_bytes(plan, context);

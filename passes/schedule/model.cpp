@@ -165,8 +165,9 @@ bool made_forward(const Model& model, const ModelTensor& tensor) {
 
 // For a tensor made in the forward, the gap lies between forward and backward. For a gradient, it is the longest
 // interval between two accesses.
-void find_gaps(Model& model) {
+void find_gaps_and_uses(Model& model) {
   std::vector<int32_t> last(model.tensors.size(), -1);
+  std::vector<std::vector<int32_t>> uses(model.tensors.size());
   for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position) {
     const Op& op = model.order[at(position)];
     const auto touch = [&](int32_t id, bool backward) {
@@ -186,7 +187,9 @@ void find_gaps(Model& model) {
     model.tasks[at(op.id)].position = position;
     const bool backward = !is_forward(model.tasks[at(op.id)].kind);
     for (const int32_t id : model.transient(op.id)) touch(id, backward);
+    for (const int32_t id : model.reads_and_updates(op.id)) uses[at(id)].push_back(position);
   }
+  for (const std::vector<int32_t>& positions : uses) model.used_at.add(positions);
   std::vector<std::vector<int32_t>> begins(model.order.size());
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     ModelTensor& tensor = model.tensors[at(id)];
@@ -197,14 +200,6 @@ void find_gaps(Model& model) {
     if (tensor.movable) begins[at(tensor.gap_begin)].push_back(id);
   }
   for (const std::vector<int32_t>& tensors : begins) model.gaps_at.add(tensors);
-}
-
-void find_uses(Model& model) {
-  std::vector<std::vector<int32_t>> positions(model.tensors.size());
-  for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position)
-    if (const Op& op = model.order[at(position)]; op.is_task())
-      for (const int32_t id : model.reads_and_updates(op.id)) positions[at(id)].push_back(position);
-  for (const std::vector<int32_t>& of_tensor : positions) model.used_at.add(of_tensor);
 }
 
 void find_reductions(Model& model, const Plan& plan, const Context& context) {
@@ -255,8 +250,7 @@ Model make_model(const Plan& plan, const Context& context) {
   add_tasks(model, plan, context);
   find_update_predecessors(model, plan);
   if (plan.ranks > 1) find_reductions(model, plan, context);
-  find_gaps(model);
-  find_uses(model);
+  find_gaps_and_uses(model);
   return model;
 }
 
