@@ -126,14 +126,15 @@ void Evaluator::count_bytes(const Trace& trace) {
 }
 
 void Evaluator::choose_algorithms(const Trace& trace, int64_t limit, Outcome& outcome) {
-  chosen_.assign(trace.size(), -1);
+  chosen_.assign(trace.size(), nullptr);
   for (size_t step = 0; step < trace.size(); ++step) {
     int64_t live = live_[step];
     if (trace[step].is_task()) {
-      auto [chosen, end] = model_.algorithm_range(trace[step].id, trace[step].again);
-      while (chosen + 1 < end && model_.algorithms[at(chosen)].workspace_bytes > limit - live) ++chosen;
+      const std::span<const Algorithm> algorithms = model_.algorithms_of(trace[step].id, trace[step].again);
+      const Algorithm* chosen = &algorithms.front();
+      while (chosen != &algorithms.back() && chosen->workspace_bytes > limit - live) ++chosen;
       chosen_[step] = chosen;
-      live_[step] = live += model_.algorithms[at(chosen)].workspace_bytes;
+      live_[step] = live += chosen->workspace_bytes;
     }
     if (live > limit) outcome.excess += live - limit;
     if (live <= outcome.peak_bytes) continue;

@@ -5,7 +5,7 @@
 // the device. A copy onto the device waits for every earlier task and copy. A copy off the device waits for every
 // earlier prefetch, whose slot it may take. The plan is never slower than predicted here. With several ranks,
 // reductions overlap with all of this. Steps issued after the last reduction wait for it, and so does every access to a
-// sum. One workspace serves all reductions, from the first to the last.
+// sum.
 #pragma once
 
 #include <vector>
@@ -57,7 +57,7 @@ class Evaluator {
   const std::vector<double>& start() const { return start_; }  // of each step, in the first round
   const std::vector<double>& end() const { return end_; }
   const std::vector<Life>& lives() const { return lives_; }
-  const Algorithm& algorithm_of(size_t step) const { return model_.algorithms[at(chosen_[step])]; }  // of a task's step
+  const Algorithm& algorithm_of(size_t step) const { return *chosen_[step]; }  // of a task's step
   // Seconds of an iteration of the last trace evaluated, if steps waited only for their data. A lower bound for every
   // plan with these steps and algorithms. Overwrites start() and end().
   double least_seconds(const Trace& trace);
@@ -89,7 +89,7 @@ class Evaluator {
   int64_t host_resident_bytes_ = 0;  // bytes of persistent tensors whose residence is the host pool
   std::vector<uint8_t> followed_, follows_;
   std::vector<int64_t> live_;
-  std::vector<int32_t> chosen_;     // index into model.algorithms, of each compute step
+  std::vector<const Algorithm*> chosen_;  // of each compute step
   std::vector<int32_t> came_from_;  // of each compute step: the last copy that brought one of its operands, or -1
   std::vector<int32_t> made_at_;    // of each offload: the step that wrote its tensor, or updated it if persistent
   std::vector<CopyRounds> rounds_;  // of each step

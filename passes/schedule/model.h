@@ -159,15 +159,10 @@ struct Model {
   std::span<const int32_t> host_residents(int32_t task) const { return accesses.joined(5 * task + 3, 1); }
   std::span<const int32_t> in_place(int32_t task) const { return accesses.joined(5 * task + 4, 1); }
 
-  // Half-open range of indices into `algorithms`.
-  std::pair<int32_t, int32_t> algorithm_range(int32_t task, bool again) const {
-    const size_t at = 2 * static_cast<size_t>(task) + 1;
-    if (again && first_algorithm[at] < first_algorithm[at + 1]) return {first_algorithm[at], first_algorithm[at + 1]};
-    return {first_algorithm[at - 1], first_algorithm[at]};
-  }
   std::span<const Algorithm> algorithms_of(int32_t task, bool again = false) const {
-    const auto [begin, end] = algorithm_range(task, again);
-    return std::span(algorithms).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+    const int32_t* begin = &first_algorithm[2 * at(task)];
+    if (again && begin[1] < begin[2]) ++begin;
+    return std::span(algorithms).subspan(at(begin[0]), at(begin[1] - begin[0]));
   }
   // Of a copy on the slower of both links.
   double copy_seconds(int64_t bytes) const {
