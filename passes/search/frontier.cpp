@@ -62,7 +62,7 @@ class Descent::Segment {
 
   const Stretch& next(const Deadline& deadline) {
     bench_.deadline = deadline;
-    const int64_t above = at_ <= begin_ ? (begin_ == 0 ? kNoLimit : common_.limits.bytes[begin_ - 1]) : above_;
+    const int64_t above = at_ <= begin_ ? common_.limits.above(begin_) : above_;
     bool more = true;
     do more = !over() && improve_below(common_.limits.bytes[at_]);
     while (more && ++at_ <= begin_);
@@ -204,8 +204,7 @@ size_t Descent::stretches(size_t segment) const {
 }
 
 int64_t Descent::above(size_t segment) const {
-  const size_t begin = limits_of(common_->limits, segment).first;
-  return begin == 0 ? kNoLimit : common_->limits.bytes[begin - 1];
+  return common_->limits.above(limits_of(common_->limits, segment).first);
 }
 
 const Stretch& Descent::next(size_t segment, const Deadline& deadline) {

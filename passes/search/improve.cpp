@@ -211,12 +211,11 @@ State improve(Workbench& bench, State state, int64_t limit, int64_t work, const 
   if (space.items.empty()) return state;
   Improver improver(bench.model, space, means, random);
   State best = state;
-  const int64_t end = bench.work + work;
-  const int64_t begin = bench.work;
+  const int64_t begin = bench.work, end = begin + work;
   int64_t gained = begin;  // work at the last clear gain
   while (bench.work < end && bench.work - gained < work / kPatience && !bench.deadline.passed()) {
     State next = state;
-    Decisions disturbed = next.decisions;
+    Decisions disturbed = state.decisions;
     improver.disturb(disturbed);
     next.decisions = std::move(disturbed);
     // Nothing changed, so the result is known.
