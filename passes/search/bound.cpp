@@ -205,10 +205,7 @@ double round_bound(const Model& model, const std::vector<Droppable>& items,
 
 }  // namespace
 
-Bound::Bound(const Model& model)
-    : model_(model),
-      first_load_(first_load_seconds(model)),
-      least_(least_bytes(model)) {
+Bound::Bound(const Model& model) : model_(model), least_(least_bytes(model)) {
   schedule::Evaluator evaluator(model);
   Trace trace;
   Decisions kept = schedule::keep_everything(model);
@@ -246,7 +243,7 @@ double Bound::seconds(int64_t limit) {
   }
   best = std::min(best, 1e6);
   const double rounds = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
-  double seconds = iteration_of(model_, algorithms) + first_load_ + best * rounds;
+  double seconds = iteration_of(model_, algorithms) + first_load_seconds(model_) + best * rounds;
   if (!model_.reductions.empty()) seconds = std::max(seconds, reduced_iteration(model_, algorithms, best));
   return known->second = seconds;
 }

@@ -41,7 +41,6 @@ class Bound {
     std::vector<Droppable> items = {}, host_residents = {};
   };
   const Model& model_;
-  double first_load_ = 0;
   std::vector<int64_t> least_;  // of each step: the fewest bytes that can be live, without workspace
   std::vector<Full> fullest_;  // the steps with the most live bytes, most first
   std::map<int64_t, double> known_;
