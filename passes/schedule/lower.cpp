@@ -188,8 +188,8 @@ class ResidenceLowering {
     for (const Update& update : moved) last[at(update.task)] = ready(update.task);
     std::ranges::stable_sort(moved, {}, [&](const Update& update) { return last[at(update.task)]; });
     const std::vector<double> ends = ends_of_tasks();
-    double copied = 0;                               // when the links have delivered the updates placed so far
-    std::vector<std::vector<int32_t>> behind(size);  // of each step: updates that follow it
+    double copied = 0;                                       // when the links have delivered the updates placed so far
+    std::vector<std::vector<int32_t>> behind(size);          // of each step: updates that follow it
     std::vector<uint8_t> moves(model_.tasks.size(), false);  // of each task: an update away from its place in the order
     for (const auto& [task, in_turn] : moved) {
       int32_t step = ready(task);

@@ -75,7 +75,7 @@ void add_tensors(Model& model, const Plan& plan, const Context& context) {
     const PlanTensor& tensor = plan.tensors[id];
     ModelTensor& mine = model.tensors[at(id.value)];
     mine.changed = plan.ranks > 1 && tensor.kind == TensorKind::weight_gradient;  // by its reduction
-    if (mine.role == Role::never_here) continue;  // it takes no bytes
+    if (mine.role == Role::never_here) continue;                                  // it takes no bytes
     mine.bytes = align_up(tensor.bytes);
     mine.copy_bytes = tensor.bytes;
     if (mine.persistent()) model.persistent_bytes += mine.bytes;

@@ -52,7 +52,7 @@ class Fitter {
     ActivationDecision activation = {};
     ResidenceDecision residence = {};  // where the tensor is host-resident
     bool lives_on_host = false;  // resides in the host pool: off the device except during its parts
-    int32_t number = 0;  // in the order in which candidates were added
+    int32_t number = 0;          // in the order in which candidates were added
   };
 
   void take(const Candidate& candidate, Decisions& decisions) {
