@@ -4,11 +4,12 @@
 #include <optional>
 #include <utility>
 
-// Lowering has three stages, each from trace to trace. The last two are about host-resident tensors:
+// Lowering has four stages, each from trace to trace. The last three are about host-resident tensors:
 //
 //   activations   w used … dw complete …  …  update w
 //   updates       w used … dw complete  update w  …
-//   copies        prefetch:w  w used … prefetch:dw  dw complete  prefetch:w  update w  offload:w  …
+//   residences    prefetch:w  w used … dw complete  prefetch:w  update w  offload:w  …
+//   gradients     prefetch:w  w used … prefetch:dw  dw complete  prefetch:w  update w  offload:w  …
 namespace plimsoll::schedule {
 namespace {
 
@@ -154,135 +155,39 @@ class ActivationLowering {
   std::vector<int32_t> missing_, stack_, closure_, fresh_;
 };
 
-// Moves updates, and copies host-resident tensors, as decided. This comes after the stage of activations, because
-// recomputations read weights too.
-class ResidenceLowering {
+// When each step ends if every task is at its fastest and nothing waits; in seconds.
+std::vector<double> ends_of_tasks(const Model& model, const Trace& trace) {
+  std::vector<double> ends;
+  ends.reserve(trace.size());
+  double now = 0;
+  for (const Op& op : trace) {
+    if (op.is_task()) now += model.algorithms_of(op.id, op.again).front().seconds;
+    ends.push_back(now);
+  }
+  return ends;
+}
+
+// When an update comes.
+class UpdateRule {
  public:
-  ResidenceLowering(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace)
-      : model_(model), decisions_(decisions), trace_(trace) {}
-
-  // Moves each early update right after the last step that it depends on, which may be another early update. Updates
-  // taken in turn keep the order in which they become ready, and are placed no earlier than the links can have
-  // delivered them (ResidenceDecision::early).
-  void place_updates() {
-    struct Update {
-      int32_t task = 0;
-      bool in_turn = false;
-    };
-    std::vector<Update> moved;
-    for (const int32_t task : model_.early_updates) {
-      const bool early = comes_early(task);
-      if (early || comes_in_turn(task)) moved.push_back({task, !early});
-    }
-    if (moved.empty()) return;
-    const size_t size = trace_.size();
-    std::vector<int32_t> last(model_.tasks.size(), -1);  // last step of each task
-    for (size_t step = 0; step < size; ++step)
-      if (trace_[step].is_task()) last[at(trace_[step].id)] = static_cast<int32_t>(step);
-    const auto ready = [&](int32_t task) {
-      int32_t step = 0;
-      for (const int32_t other : model_.update_after[task]) step = std::max(step, last[at(other)]);
-      return step;
-    };
-    const std::vector<int32_t> places = last;  // before any move
-    for (const Update& update : moved) last[at(update.task)] = ready(update.task);
-    std::ranges::stable_sort(moved, {}, [&](const Update& update) { return last[at(update.task)]; });
-    const std::vector<double> ends = ends_of_tasks();
-    double copied = 0;                                       // when the links have delivered the updates placed so far
-    std::vector<std::vector<int32_t>> behind(size);          // of each step: updates that follow it
-    std::vector<uint8_t> moves(model_.tasks.size(), false);  // of each task: an update away from its place in the order
-    for (const auto& [task, in_turn] : moved) {
-      int32_t step = ready(task);
-      if (in_turn) {
-        copied = std::max(copied, ends[at(step)]) + seconds_of_copies(task);
-        // No later than in the order: the next slice may be there.
-        while (step + 1 < places[at(task)] && ends[at(step)] < copied) ++step;
-      }
-      moves[at(task)] = true;
-      behind[at(step)].push_back(task);
-      last[at(task)] = step;
-    }
-    const Trace input = std::exchange(trace_, {});
-    trace_.reserve(size);
-    for (size_t step = 0; step < size; ++step) {
-      const Op& op = input[step];
-      if (!op.is_task() || !moves[at(op.id)]) trace_.push_back(op);
-      for (const int32_t task : behind[step]) trace_.push_back({task, StepKind::compute});
-    }
-  }
-
-  // Fetches host-resident tensors before each run of tasks that access them. After the run the device copy is dropped,
-  // because the host copy still has the same value. It is written back after its update, an accumulated gradient after
-  // every run that adds to it.
-  void copy_residents() {
-    if (std::ranges::none_of(model_.all_host_residents, [&](int32_t id) { return away(id); })) return;
-    const std::vector<double> ends = ends_of_tasks();
-    // A refetch would take longer than the tasks in between, so the tensor stays.
-    const auto soon = [&](int32_t id, int32_t touched, int32_t step) {
-      const double between = ends[at(step) - 1] - ends[at(touched)];
-      return between < static_cast<double>(tensor(id).copy_bytes) / model_.links.h2d_bytes_per_second;
-    };
-    const std::vector<GradientCopy> gradients = copies_of_gradients();
-    auto gradient = gradients.begin();
-    const Trace input = std::exchange(trace_, {});
-    trace_.reserve(2 * input.size());
-    std::vector<int32_t> touched_at(model_.tensors.size(), -1);  // of each evicted tensor: the last access so far
-    enum class Part { forward, backward, update };
-    int32_t backward = kNever;  // first step of the backward
-    for (int32_t step = 0; step < static_cast<int32_t>(input.size()); ++step) {
-      const Op& op = input[at(step)];
-      if (!op.is_task()) {
-        trace_.push_back(op);
-        continue;
-      }
-      const TaskKind kind = model_.tasks[at(op.id)].kind;
-      if (!is_forward(kind)) backward = std::min(backward, step);
-      const auto part_at = [&](int32_t at) { return at < backward ? Part::forward : Part::backward; };
-      const Part here = kind == TaskKind::update ? Part::update : part_at(step);
-      const auto host_residents = model_.host_residents(op.id);
-      for (const int32_t id : host_residents) {
-        if (!away(id) || tensor(id).adds_up()) continue;
-        int32_t& touched = touched_at[at(id)];
-        if (touched < 0 ||
-            (step - touched > kNear && (decision(id).again || (part_at(touched) != here && !soon(id, touched, step)))))
-          trace_.push_back({id, StepKind::prefetch});
-        touched = step;
-      }
-      for (; gradient != gradients.end() && gradient->step == step && !gradient->back; ++gradient)
-        trace_.push_back({gradient->id, StepKind::prefetch});
-      trace_.push_back(op);
-      for (; gradient != gradients.end() && gradient->step == step; ++gradient)
-        trace_.push_back({gradient->id, StepKind::offload});
-      for (const int32_t id : host_residents)
-        if (away(id) && tensor(id).update == op.id) trace_.push_back({id, StepKind::offload});
-    }
-  }
-
- private:
-  // Where an accumulated gradient is fetched (before `step`) or written back (after it).
-  struct GradientCopy {
-    int32_t step = 0;
-    bool back = false;
-    int32_t id = 0;
-  };
-
-  const ModelTensor& tensor(int32_t id) const { return model_.tensors[at(id)]; }
-  const ResidenceDecision& decision(int32_t id) const { return decisions_[at(tensor(id).residence)]; }
-  bool away(int32_t id) const { return tensor(id).always_on_host() || decision(id).on_host; }
+  UpdateRule(const Model& model, std::span<const ResidenceDecision> decisions) : model_(model), decisions_(decisions) {}
 
   bool comes_early(int32_t task) const {
-    return std::ranges::any_of(model_.host_residents(task), [&](int32_t id) {
+    const auto early = [&](int32_t id) {
       return (tensor(id).update == task || tensor(id).adds_up()) && decision(id).on_host && decision(id).early;
-    });
+    };
+    const auto host_residents = model_.host_residents(task);
+    return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), early);
   }
 
   // For slices, unless a decision sets the time: each update waits until the links have had time for the copies of the
   // previous one.
   bool comes_in_turn(int32_t task) const {
+    const auto host_residents = model_.host_residents(task);
     const auto mine = [&](int32_t id) { return tensor(id).always_on_host() && tensor(id).update == task; };
     const auto free = [&](int32_t id) { return !mine(id) || !decision(id).on_host; };
-    const auto host_residents = model_.host_residents(task);
-    return std::ranges::any_of(host_residents, mine) && std::ranges::all_of(host_residents, free);
+    return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), mine) &&
+           std::all_of(host_residents.begin(), host_residents.end(), free) && !comes_early(task);
   }
 
   // Seconds on the slower link for the tensors written back after the update.
@@ -294,61 +199,166 @@ class ResidenceLowering {
     return seconds;
   }
 
-  // When each step ends if every task is at its fastest and nothing waits; in seconds.
-  std::vector<double> ends_of_tasks() const {
-    std::vector<double> ends;
-    ends.reserve(trace_.size());
-    double now = 0;
-    for (const Op& op : trace_) {
-      if (op.is_task()) now += model_.algorithms_of(op.id, op.again).front().seconds;
-      ends.push_back(now);
-    }
-    return ends;
-  }
-
-  // In the order of the trace. A gradient is written back if a task other than an update has added to it. It stays
-  // until all its slices are updated, because each update clears its part.
-  std::vector<GradientCopy> copies_of_gradients() const {
-    // The run of steps that access a gradient after a fetch.
-    struct Stretch {
-      int32_t last = -1;  // the last step so far
-      // Some step adds to it; the last step is an update; some step clears it.
-      bool added = false, update = false, cleared = false;
-    };
-    const auto evicted = [&](int32_t id) { return tensor(id).adds_up() && away(id); };
-    if (std::ranges::none_of(model_.all_host_residents, evicted)) return {};
-    std::vector<GradientCopy> copies;
-    std::vector<Stretch> stretches(model_.tensors.size());
-    const auto ends = [&](int32_t id) {
-      if (stretches[at(id)].added) copies.push_back({stretches[at(id)].last, true, id});
-    };
-    for (int32_t step = 0; step < static_cast<int32_t>(trace_.size()); ++step) {
-      const Op& op = trace_[at(step)];
-      if (!op.is_task()) continue;
-      const bool update = model_.tasks[at(op.id)].kind == TaskKind::update;
-      for (const int32_t id : model_.host_residents(op.id)) {
-        if (!evicted(id)) continue;
-        Stretch& stretch = stretches[at(id)];
-        const bool leaves =
-            step - stretch.last > kNear && (decision(id).again || update != stretch.update) && !stretch.cleared;
-        if (stretch.last < 0 || leaves) {
-          ends(id);
-          stretch = {};
-          copies.push_back({step, false, id});
-        }
-        const bool cleared = stretch.cleared || std::ranges::count(model_.updated[op.id], id) > 0;
-        stretch = {step, stretch.added || !update, update, cleared};
-      }
-    }
-    for (const int32_t id : model_.all_host_residents) ends(id);
-    std::ranges::stable_sort(copies, {}, [](const GradientCopy& copy) { return std::pair(copy.step, copy.back); });
-    return copies;
-  }
+ private:
+  const ResidenceDecision& decision(int32_t id) const { return decisions_[at(tensor(id).residence)]; }
+  const ModelTensor& tensor(int32_t id) const { return model_.tensors[at(id)]; }
 
   const Model& model_;
-  const std::span<const ResidenceDecision> decisions_;
-  Trace& trace_;
+  std::span<const ResidenceDecision> decisions_;
 };
+
+// Moves each early update right after the last step that it depends on, which may be another early update. Updates
+// taken in turn keep the order in which they become ready, and are placed no earlier than the links can have delivered
+// them (ResidenceDecision::early).
+void place_updates(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace) {
+  const UpdateRule rule(model, decisions);
+  std::vector<int32_t> moved;
+  for (const int32_t task : model.early_updates)
+    if (rule.comes_early(task) || rule.comes_in_turn(task)) moved.push_back(task);
+  if (moved.empty()) return;
+  const size_t size = trace.size();
+  std::vector<int32_t> last(model.tasks.size(), -1);  // last step of each task
+  for (size_t step = 0; step < size; ++step)
+    if (trace[step].is_task()) last[at(trace[step].id)] = static_cast<int32_t>(step);
+  const auto ready = [&](int32_t task) {
+    int32_t step = 0;
+    for (const int32_t other : model.update_after[task]) step = std::max(step, last[at(other)]);
+    return step;
+  };
+  const std::vector<int32_t> places = last;  // before any move
+  for (const int32_t task : moved) last[at(task)] = ready(task);
+  std::stable_sort(moved.begin(), moved.end(), [&](int32_t a, int32_t b) { return last[at(a)] < last[at(b)]; });
+  const std::vector<double> ends = ends_of_tasks(model, trace);
+  double copied = 0;                                      // when the links have delivered the updates placed so far
+  std::vector<std::vector<int32_t>> behind(size);         // of each step: updates that follow it
+  std::vector<uint8_t> moves(model.tasks.size(), false);  // of each task: an update away from its place in the order
+  for (const int32_t task : moved) {
+    int32_t step = ready(task);
+    if (rule.comes_in_turn(task)) {
+      copied = std::max(copied, ends[at(step)]) + rule.seconds_of_copies(task);
+      // No later than in the order: the next slice may be there.
+      while (step + 1 < places[at(task)] && ends[at(step)] < copied) ++step;
+    }
+    moves[at(task)] = true;
+    behind[at(step)].push_back(task);
+    last[at(task)] = step;
+  }
+  const Trace input = std::exchange(trace, {});
+  trace.reserve(size);
+  for (size_t step = 0; step < size; ++step) {
+    const Op& op = input[step];
+    if (!op.is_task() || !moves[at(op.id)]) trace.push_back(op);
+    for (const int32_t task : behind[step]) trace.push_back({task, StepKind::compute});
+  }
+}
+
+// Fetches host-resident tensors before each run of tasks that access them. After the run the device copy is dropped,
+// because the host copy still has the same value. It is written back after its update. This stage comes after the one
+// of activations, because recomputations read weights too.
+void fetch_residences(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace) {
+  const auto tensor = [&](int32_t id) -> const ModelTensor& { return model.tensors[at(id)]; };
+  const auto decision = [&](int32_t id) -> const ResidenceDecision& { return decisions[at(tensor(id).residence)]; };
+  const auto away = [&](int32_t id) { return tensor(id).always_on_host() || decision(id).on_host; };
+  if (std::none_of(model.all_host_residents.begin(), model.all_host_residents.end(), away)) return;
+  const std::vector<double> ends = ends_of_tasks(model, trace);
+  // A refetch would take longer than the tasks in between, so the tensor stays.
+  const auto soon = [&](int32_t id, int32_t touched, int32_t step) {
+    const double between = ends[at(step) - 1] - ends[at(touched)];
+    return between < static_cast<double>(tensor(id).copy_bytes) / model.links.h2d_bytes_per_second;
+  };
+  const Trace input = std::exchange(trace, {});
+  trace.reserve(2 * input.size());
+  std::vector<int32_t> touched_at(model.tensors.size(), -1);  // of each evicted tensor: the last step that accessed it
+  enum class Part { forward, backward, update };
+  int32_t backward = kNever;  // first step of the backward
+  for (int32_t step = 0; step < static_cast<int32_t>(input.size()); ++step) {
+    const Op& op = input[at(step)];
+    if (!op.is_task()) {
+      trace.push_back(op);
+      continue;
+    }
+    const TaskKind kind = model.tasks[at(op.id)].kind;
+    if (kind != TaskKind::forward && kind != TaskKind::loss) backward = std::min(backward, step);
+    const auto part_at = [&](int32_t at) { return at < backward ? Part::forward : Part::backward; };
+    const Part here = kind == TaskKind::update ? Part::update : part_at(step);
+    const auto host_residents = model.host_residents(op.id);
+    for (const int32_t id : host_residents) {
+      if (!away(id) || tensor(id).adds_up()) continue;
+      int32_t& touched = touched_at[at(id)];
+      if (touched < 0 ||
+          (step - touched > kNear && (decision(id).again || (part_at(touched) != here && !soon(id, touched, step)))))
+        trace.push_back({id, StepKind::prefetch});
+      touched = step;
+    }
+    trace.push_back(op);
+    for (const int32_t id : host_residents)
+      if (away(id) && tensor(id).update == op.id) trace.push_back({id, StepKind::offload});
+  }
+}
+
+// For an evicted gradient: the run of steps that access it after a fetch.
+struct Stretch {
+  int32_t last = -1;  // the last step so far
+  // Some step adds to it; the last step is an update; some step clears it.
+  bool added = false, update = false, cleared = false;
+};
+
+// Where an accumulated gradient is fetched (before `step`) or written back (after it).
+struct GradientCopy {
+  int32_t step = 0;
+  StepKind kind = StepKind::prefetch;
+  int32_t id = 0;
+};
+
+// Fetches accumulated gradients, and writes them back if a task other than an update has added to them. A gradient
+// stays until all its slices are updated, because each update clears its part.
+void fetch_gradients(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace) {
+  const auto tensor = [&](int32_t id) -> const ModelTensor& { return model.tensors[at(id)]; };
+  const auto decision = [&](int32_t id) -> const ResidenceDecision& { return decisions[at(tensor(id).residence)]; };
+  const auto offloaded = [&](int32_t id) { return tensor(id).adds_up() && decision(id).on_host; };
+  if (std::ranges::none_of(model.all_host_residents, offloaded)) return;
+  const auto of_residence = [&](const Op& op) { return !op.is_task() && tensor(op.id).persistent(); };
+  std::vector<GradientCopy> copies;
+  std::vector<Stretch> stretches(model.tensors.size());
+  const auto ends = [&](int32_t id) {
+    const Stretch& stretch = stretches[at(id)];
+    if (stretch.added) copies.push_back({stretch.last, StepKind::offload, id});
+  };
+  int32_t step = -1;  // copies of other host-resident tensors do not count
+  for (const Op& op : trace) {
+    if (!of_residence(op)) ++step;
+    if (!op.is_task()) continue;
+    const bool update = model.tasks[at(op.id)].kind == TaskKind::update;
+    for (const int32_t id : model.host_residents(op.id)) {
+      if (!offloaded(id)) continue;
+      Stretch& stretch = stretches[at(id)];
+      const bool leaves =
+          step - stretch.last > kNear && (decision(id).again || update != stretch.update) && !stretch.cleared;
+      if (stretch.last < 0 || leaves) {
+        ends(id);
+        stretch = {};
+        copies.push_back({step, StepKind::prefetch, id});
+      }
+      const bool cleared = stretch.cleared || std::ranges::count(model.updated[op.id], id) > 0;
+      stretch = {step, stretch.added || !update, update, cleared};
+    }
+  }
+  for (const int32_t id : model.all_host_residents) ends(id);
+  const auto place = [](const GradientCopy& copy) { return std::pair(copy.step, copy.kind == StepKind::offload); };
+  std::ranges::stable_sort(copies, {}, place);
+  const Trace input = std::exchange(trace, {});
+  trace.reserve(input.size() + copies.size());
+  auto copy = copies.begin();
+  step = -1;
+  for (const Op& op : input) {
+    const bool task = op.is_task();
+    if (!of_residence(op)) ++step;
+    for (; task && copy != copies.end() && copy->step == step && copy->kind == StepKind::prefetch; ++copy)
+      trace.push_back({copy->id, copy->kind});
+    trace.push_back(op);
+    for (; task && copy != copies.end() && copy->step == step; ++copy) trace.push_back({copy->id, copy->kind});
+  }
+}
 
 }  // namespace
 
@@ -359,9 +369,9 @@ bool lower_possible(const Model& model, Decisions& decisions, Trace& trace, size
     PLIMSOLL_CHECK(decision.kind != DecisionKind::keep, "a tensor is missing that was never given up");
     decision = {};
   }
-  ResidenceLowering residences(model, decisions.residences, trace);
-  residences.place_updates();
-  residences.copy_residents();
+  place_updates(model, decisions.residences, trace);
+  fetch_residences(model, decisions.residences, trace);
+  fetch_gradients(model, decisions.residences, trace);
   return true;
 }
 
