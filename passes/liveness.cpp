@@ -5,7 +5,7 @@
 namespace plimsoll {
 
 Status liveness(Plan& plan, const Context& context) {
-  plan.residencies = find_residencies(plan, kept_to_the_end(context.graph));
+  plan.residencies = find_residencies(plan, context.graph);
   return {};
 }
 

@@ -11,20 +11,16 @@ namespace {
 
 struct OrderRow {
   OrderKind kind;
-  std::vector<TaskId> (*tasks)(const Plan& plan, const std::vector<TensorId>& kept);
+  std::vector<TaskId> (*tasks)(const Plan& plan, const TaskGraph& graph);
   bool early_loads;
+  bool of_best = false;  // a candidate of OrderKind::best_of
 };
 
 constexpr OrderRow kOrders[] = {
-    {OrderKind::depth_first, task_orders::depth_first, true},
-    {OrderKind::low_peak, task_orders::low_peak, false},
+    {OrderKind::depth_first, task_orders::depth_first, true, true},
+    {OrderKind::low_peak, task_orders::low_peak, false, true},
     {OrderKind::arrivals, task_orders::arrivals, true},
 };
-
-bool is_candidate(OrderKind kind, OrderKind wanted) {
-  if (wanted == OrderKind::best_of) return kind == OrderKind::depth_first || kind == OrderKind::low_peak;
-  return kind == wanted;
-}
 
 // Either all loads first, where they overlap with the most, or each load as late as its first reader allows, where it
 // costs the fewest bytes.
@@ -48,10 +44,10 @@ void make_steps(Plan& plan, const TaskGraph& graph, const std::vector<TaskId>& t
 }
 
 // Of the plan with its present steps. The plan is changed meanwhile, not copied: all its names would be copied too.
-int64_t peak_bytes(Plan& plan, const Context& context, const std::vector<TensorId>& kept) {
+int64_t peak_bytes(Plan& plan, const Context& context) {
   for (Step& step : plan.steps)
     if (step.kind == StepKind::compute) step.workspace.bytes = context.choices[step.task].back().workspace_bytes;
-  plan.residencies = find_residencies(plan, kept);
+  plan.residencies = find_residencies(plan, context.graph);
   const int64_t bytes = least_arena_bytes(plan, context);
   for (Step& step : plan.steps) step.workspace.bytes = 0;
   plan.residencies = {};
@@ -59,8 +55,8 @@ int64_t peak_bytes(Plan& plan, const Context& context, const std::vector<TensorI
 }
 
 // If waiting for reductions costs memory that is not available, updates run at once.
-void order_tasks(Plan& plan, const Context& context, const OrderRow& row, const std::vector<TensorId>& kept) {
-  std::vector<TaskId> tasks = row.tasks(plan, kept);
+void order_tasks(Plan& plan, const Context& context, const OrderRow& row) {
+  std::vector<TaskId> tasks = row.tasks(plan, context.graph);
   PLIMSOLL_CHECK(tasks.size() == plan.tasks.size(), "the order of the task graph has a cycle");
   if (plan.rounds > 1) tasks = task_orders::updates_last(plan, std::move(tasks));
   if (context.policy.searches) tasks = task_orders::large_weights_at_once(plan, std::move(tasks));
@@ -70,27 +66,27 @@ void order_tasks(Plan& plan, const Context& context, const OrderRow& row, const 
   };
   make(true);
   if (context.live_limit == kNoLimit) return;
-  const int64_t peak = peak_bytes(plan, context, kept);
+  const int64_t peak = peak_bytes(plan, context);
   auto patient = std::exchange(plan.steps, {});
   make(false);
-  if (peak <= std::max(context.live_limit, peak_bytes(plan, context, kept))) plan.steps = std::move(patient);
+  if (peak <= std::max(context.live_limit, peak_bytes(plan, context))) plan.steps = std::move(patient);
 }
 
 }  // namespace
 
 // Of several candidates, the one with the lowest peak; the first on a tie.
 Status order(Plan& plan, const Context& context) {
-  const std::vector<TensorId> kept = kept_to_the_end(context.graph);
   std::vector<const OrderRow*> rows;
   for (const OrderRow& row : kOrders)
-    if (is_candidate(row.kind, context.policy.order)) rows.push_back(&row);
-  order_tasks(plan, context, *rows.front(), kept);
+    if (context.policy.order == OrderKind::best_of ? row.of_best : row.kind == context.policy.order)
+      rows.push_back(&row);
+  order_tasks(plan, context, *rows.front());
   if (rows.size() == 1) return {};
-  int64_t least = peak_bytes(plan, context, kept);
+  int64_t least = peak_bytes(plan, context);
   for (size_t i = 1; i < rows.size(); ++i) {
     auto best = std::exchange(plan.steps, {});
-    order_tasks(plan, context, *rows[i], kept);
-    const int64_t peak = peak_bytes(plan, context, kept);
+    order_tasks(plan, context, *rows[i]);
+    const int64_t peak = peak_bytes(plan, context);
     if (peak < least) least = peak;
     else plan.steps = std::move(best);
   }

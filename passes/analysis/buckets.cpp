@@ -67,11 +67,11 @@ std::vector<Bucket> find_buckets(const Plan& plan, const Context& context, const
   for (size_t at = 0; at < tasks.size(); ++at) {
     Bucket of_loss;
     for (const TensorId written : plan.tasks[tasks[at]].writes)
-      if (std::find(results.begin(), results.end(), written) != results.end()) of_loss.tensors.push_back(written);
+      if (std::ranges::count(results, written) > 0) of_loss.tensors.push_back(written);
     of_loss.last = tasks[at];
     if (!of_loss.tensors.empty()) buckets.push_back(std::move(of_loss));
     if (at_task[at].empty()) continue;
-    for (const TensorId tensor : at_task[at]) open.tensors.push_back(tensor);
+    open.tensors.insert(open.tensors.end(), at_task[at].begin(), at_task[at].end());
     open.last = tasks[at];
     const double seconds = reduction_seconds(context.links.ranks, plan.ranks, bytes_of(plan, open.tensors));
     if (seconds - context.links.ranks.latency_seconds < transfer) continue;

@@ -7,18 +7,13 @@
 namespace plimsoll {
 namespace {
 
-const AlgorithmCost* find(std::span<const AlgorithmCost> algorithms, const std::string& name) {
-  const auto found = std::ranges::find(algorithms, name, &AlgorithmCost::name);
-  return found == algorithms.end() ? nullptr : &*found;
-}
-
 // The generated program builds the kernels of both rounds with one algorithm name, so it must exist in both.
 std::vector<Choice> common(std::span<const AlgorithmCost> usual, std::span<const AlgorithmCost> last,
                            bool deterministic) {
   std::vector<Choice> found;
   for (const AlgorithmCost& algorithm : usual) {
-    const AlgorithmCost* other = find(last, algorithm.name);
-    if (!other || (deterministic && !(algorithm.deterministic && other->deterministic))) continue;
+    const auto other = std::ranges::find(last, algorithm.name, &AlgorithmCost::name);
+    if (other == last.end() || (deterministic && !(algorithm.deterministic && other->deterministic))) continue;
     found.push_back({.algorithm = algorithm.name,
                      .workspace_bytes = std::max(algorithm.workspace_bytes, other->workspace_bytes),
                      .seconds = algorithm.seconds,

@@ -16,7 +16,7 @@ std::vector<TensorId> kept_to_the_end(const TaskGraph& graph) {
   return kept;
 }
 
-std::vector<Residency> find_residencies(const Plan& plan, const std::vector<TensorId>& kept) {
+std::vector<Residency> find_residencies(const Plan& plan, const TaskGraph& graph) {
   const int32_t steps = static_cast<int32_t>(plan.steps.size());
   std::vector<Residency> found;
   found.reserve(plan.tensors.size());
@@ -38,7 +38,7 @@ std::vector<Residency> find_residencies(const Plan& plan, const std::vector<Tens
       found[static_cast<size_t>(current[tensor])].last_step = id.value;
     });
   }
-  for (const TensorId tensor : kept)
+  for (const TensorId tensor : kept_to_the_end(graph))
     if (current[tensor] != kNone && !plan.tensors[tensor].persistent)
       found[static_cast<size_t>(current[tensor])].last_step = steps;
   return found;

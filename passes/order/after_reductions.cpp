@@ -8,7 +8,6 @@ namespace plimsoll::task_orders {
 
 std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks,
                                      bool patient) {
-  const size_t count = tasks.size();
   std::vector<TaskId> backbone;
   for (const TaskId id : tasks)
     if (!is_update(plan, id)) backbone.push_back(id);
@@ -42,7 +41,7 @@ std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, c
       if (is_update(plan, after)) place[after] = std::max(place[after], place[id]);
   }
   std::vector<TaskId> ordered;
-  ordered.reserve(count);
+  ordered.reserve(tasks.size());
   for (size_t i = 0; i < backbone.size(); ++i) {
     ordered.push_back(backbone[i]);
     ordered.insert(ordered.end(), follow[i].begin(), follow[i].end());

@@ -16,9 +16,10 @@ class Arrivals {
   explicit Arrivals(const Plan& plan) : plan_(plan), dependencies_(find_dependencies(plan)) {}
 
   std::vector<TaskId> run() {
+    std::vector<TaskId> roots;
     for (const TaskId id : ids_of(plan_.tasks))
-      if (dependencies_.open[id] == 0) roots_.push_back(id);
-    for (const TaskId id : roots_) {
+      if (dependencies_.open[id] == 0) roots.push_back(id);
+    for (const TaskId id : roots) {
       arrive(id);
       walk();
     }
@@ -65,13 +66,12 @@ class Arrivals {
   Dependencies dependencies_;
   std::map<std::string_view, int32_t> layers_;
   std::set<std::tuple<int32_t, TaskId>> backward_;  // ready tasks
-  std::vector<TaskId> roots_;
   std::vector<std::pair<TaskId, size_t>> visited_;  // the path of the walk, with the next successor to visit
   std::vector<TaskId> tasks_;
 };
 
 }  // namespace
 
-std::vector<TaskId> arrivals(const Plan& plan, const std::vector<TensorId>& /*kept*/) { return Arrivals(plan).run(); }
+std::vector<TaskId> arrivals(const Plan& plan, const TaskGraph& /*graph*/) { return Arrivals(plan).run(); }
 
 }  // namespace plimsoll::task_orders

@@ -4,7 +4,7 @@
 
 namespace plimsoll::task_orders {
 
-std::vector<TaskId> depth_first(const Plan& plan, const std::vector<TensorId>& /*kept*/) {
+std::vector<TaskId> depth_first(const Plan& plan, const TaskGraph& /*graph*/) {
   if (plan.rounds > 1) return ids_of(plan.tasks);
   const Dependencies dependencies = find_dependencies(plan);
   IdVector<TaskId, TaskId> latest(plan.tasks.size());

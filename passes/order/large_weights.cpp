@@ -11,10 +11,8 @@ std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> 
   for (size_t i = 0; i < tasks.size(); ++i) place[tasks[i]] = i;
   // True if it depends on no task at `from` or later in the current order.
   const auto may_come_at = [&](TaskId task, size_t from) {
-    for (size_t i = from; i < place[task]; ++i) {
-      const auto& waiting = dependencies.after[tasks[i]];
-      if (std::find(waiting.begin(), waiting.end(), task) != waiting.end()) return false;
-    }
+    for (size_t i = from; i < place[task]; ++i)
+      if (std::ranges::count(dependencies.after[tasks[i]], task) > 0) return false;
     return true;
   };
   // Bytes accessed by a task: of its weight gradients, or of everything except weights and gradients.

@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "passes/analysis/liveness.h"
+
 namespace plimsoll::task_orders {
 namespace {
 
@@ -12,14 +14,14 @@ namespace {
 // bytes that a task frees depend on the other remaining readers, so its key is recomputed after one of them has run.
 class LowPeak {
  public:
-  LowPeak(const Plan& plan, const std::vector<TensorId>& kept)
+  LowPeak(const Plan& plan, const TaskGraph& graph)
       : plan_(plan),
         dependencies_(find_dependencies(plan)),
         uses_left_(plan.tensors.size(), 0),
         users_(plan.tensors.size()),
         key_(plan.tasks.size(), 0),
         kept_(plan.tensors.size(), false) {
-    for (const TensorId tensor : kept) kept_[tensor] = true;
+    for (const TensorId tensor : kept_to_the_end(graph)) kept_[tensor] = true;
     for (const TaskId id : ids_of(plan.tasks))
       for_each_use(id, [&](TensorId tensor) {
         ++uses_left_[tensor];
@@ -91,6 +93,6 @@ class LowPeak {
 
 }  // namespace
 
-std::vector<TaskId> low_peak(const Plan& plan, const std::vector<TensorId>& kept) { return LowPeak(plan, kept).run(); }
+std::vector<TaskId> low_peak(const Plan& plan, const TaskGraph& graph) { return LowPeak(plan, graph).run(); }
 
 }  // namespace plimsoll::task_orders

@@ -21,15 +21,14 @@ inline bool is_update(const Plan& plan, TaskId task) { return plan.tasks[task].k
 // Moves updates behind all other tasks, in their order.
 std::vector<TaskId> updates_last(const Plan& plan, std::vector<TaskId> tasks);
 
-// Orders of all tasks. `kept`: tensors that outlive the round (analysis/liveness.h). With several rounds, the pass puts
-// updates last.
+// Orders of all tasks. With several rounds, the pass puts updates last.
 //
 // The graph's order, with every update right after the last task that it depends on.
-std::vector<TaskId> depth_first(const Plan& plan, const std::vector<TensorId>& kept);
+std::vector<TaskId> depth_first(const Plan& plan, const TaskGraph& graph);
 // List scheduling that lowers the peak of live bytes.
-std::vector<TaskId> low_peak(const Plan& plan, const std::vector<TensorId>& kept);
+std::vector<TaskId> low_peak(const Plan& plan, const TaskGraph& graph);
 // Dymem's Algorithm 1.
-std::vector<TaskId> arrivals(const Plan& plan, const std::vector<TensorId>& kept);
+std::vector<TaskId> arrivals(const Plan& plan, const TaskGraph& graph);
 
 // Rewrites of an order.
 //

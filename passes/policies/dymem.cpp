@@ -72,8 +72,8 @@ class DymemReplay {
 
   void step(const Op& op) {
     collect_finished();
-    for (const int32_t id : model_.reads[op.id]) keep(id);
-    for (const int32_t id : model_.reads[op.id]) {
+    for (const int32_t id : model_.reads(op.id)) keep(id);
+    for (const int32_t id : model_.reads(op.id)) {
       if (block(id).resident) continue;
       const End end = end_of(id);
       bring(id, room_for(tensor(id).bytes, end), end);
@@ -85,8 +85,7 @@ class DymemReplay {
     trace_.push_back(op);
     pool_.release(workspace_at, algorithm.workspace_bytes, End::low);
     now_ += algorithm.seconds;
-    for (const auto* list : {&model_.reads, &model_.updates, &model_.writes})
-      for (const int32_t id : (*list)[op.id]) finish(id);
+    for (const int32_t id : model_.transient(op.id)) finish(id);
   }
 
   void write(const Op& op) {
@@ -96,7 +95,7 @@ class DymemReplay {
       block(written).on_host = block(written).leaving = false;
       block(read).resident = false;
     });
-    for (const int32_t id : model_.writes[op.id]) {
+    for (const int32_t id : model_.writes(op.id)) {
       if (block(id).resident) continue;
       const int64_t bytes = tensor(id).bytes;
       const End end = end_of(id);
@@ -190,7 +189,7 @@ class DymemReplay {
       if (op.kind != StepKind::compute || !is_backward(op.id)) continue;
       const Task& task = graph_.tasks[TaskId(op.id)];
       if (found && task.layer != layer) return;
-      for (const int32_t id : model_.reads[op.id]) {
+      for (const int32_t id : model_.reads(op.id)) {
         if (block(id).resident) {
           keep(id);
           continue;

@@ -62,9 +62,8 @@ class ModnnReplay {
   }
 
   void step(const Op& op) {
-    for (const auto* list : {&model_.reads, &model_.updates})
-      for (const int32_t id : (*list)[op.id]) block(id).pinned = true;
-    for (const int32_t id : model_.reads[op.id])
+    for (const int32_t id : model_.reads_and_updates(op.id)) block(id).pinned = true;
+    for (const int32_t id : model_.reads(op.id))
       if (!block(id).resident) bring(id, room_for(tensor(id).bytes));
     write(op);
     workspace_bytes_ = choose_workspace(op.id);
@@ -72,9 +71,8 @@ class ModnnReplay {
     prefetch(op.id);
     trace_.push_back(op);
     pool_.release(workspace_at_, workspace_bytes_);
-    for (const auto* list : {&model_.reads, &model_.updates, &model_.writes})
-      for (const int32_t id : (*list)[op.id]) finish(id);
-    for (const int32_t id : model_.reads[op.id]) block(id).read = true;
+    for (const int32_t id : model_.transient(op.id)) finish(id);
+    for (const int32_t id : model_.reads(op.id)) block(id).read = true;
   }
 
   void write(const Op& op) {
@@ -84,7 +82,7 @@ class ModnnReplay {
       delist(read);
       block(read).resident = false;
     });
-    for (const int32_t id : model_.writes[op.id]) {
+    for (const int32_t id : model_.writes(op.id)) {
       if (block(id).resident) continue;
       const int64_t bytes = tensor(id).bytes;
       hold(id, room_for(bytes), bytes);
@@ -196,7 +194,7 @@ class ModnnReplay {
     for (int32_t v = position_ + 1; v < end && lowest > 0; ++v) {
       if (!is_task(at(v))) continue;
       const int32_t reader = model_.order[at(v)].id;
-      for (const int32_t id : model_.reads[reader]) {
+      for (const int32_t id : model_.reads(reader)) {
         if (block(id).resident || !block(id).on_host) continue;
         const int64_t bytes = tensor(id).bytes;
         if (bytes > lowest || can_wait(id, v)) return;
@@ -222,15 +220,14 @@ class ModnnReplay {
   }
   int64_t written_by(int32_t task, int32_t position) const {
     int64_t bytes = 0;
-    for (const int32_t id : model_.writes[task]) bytes += tensor(id).bytes;
+    for (const int32_t id : model_.writes(task)) bytes += tensor(id).bytes;
     for_each_takeover(model_, position, [&](int32_t, int32_t written) { bytes -= tensor(written).bytes; });
     return bytes;
   }
   int64_t freed_by(int32_t task, int32_t position) const {
     int64_t bytes = 0;
-    for (const auto* list : {&model_.reads, &model_.updates, &model_.writes})
-      for (const int32_t id : (*list)[task])
-        if (model_.next_use(id, position) == kNever && !tensor(id).kept) bytes += tensor(id).bytes;
+    for (const int32_t id : model_.transient(task))
+      if (model_.next_use(id, position) == kNever && !tensor(id).kept) bytes += tensor(id).bytes;
     for_each_takeover(model_, position, [&](int32_t read, int32_t) { bytes -= tensor(read).bytes; });
     return bytes;
   }

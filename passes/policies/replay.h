@@ -20,8 +20,8 @@ inline int64_t pool_capacity(const ScheduleRequest& request) {
 // the block of the read one, by the rule of analysis/liveness.h.
 template <class Body>
 void for_each_takeover(const schedule::Model& model, int32_t position, Body body) {
-  const std::span<const int32_t> pairs = model.in_place[model.order[schedule::at(position)].id];
-  for (size_t i = 0; i < pairs.size() && model.in_place_allowed; i += 2) {
+  const std::span<const int32_t> pairs = model.in_place(model.order[schedule::at(position)].id);
+  for (size_t i = 0; i < pairs.size(); i += 2) {
     const schedule::ModelTensor &read = model.tensors[schedule::at(pairs[i])],
                                 &written = model.tensors[schedule::at(pairs[i + 1])];
     if (read.kept || model.next_use(pairs[i], position) != schedule::kNever) continue;

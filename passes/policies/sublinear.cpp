@@ -42,8 +42,8 @@ Chain find_chain(const Model& model) {
     if (op.kind != StepKind::compute || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
     const int32_t place = chain.size();
     chain.places.emplace_back();
-    for (const int32_t id : model.reads[op.id]) chain.read[at(id)] = place;
-    for (const int32_t id : model.writes[op.id]) {
+    for (const int32_t id : model.reads(op.id)) chain.read[at(id)] = place;
+    for (const int32_t id : model.writes(op.id)) {
       if (!model.tensors[at(id)].movable) continue;
       chain.made[at(id)] = place;
       chain.places.back().outputs.push_back(id);

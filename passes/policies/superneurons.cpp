@@ -52,14 +52,14 @@ class SuperNeuronsLayers {
   bool computes_much(TaskId id, int64_t samples) const {
     const Task& task = graph_.tasks[id];
     if (task.kind != TaskKind::forward) return false;
-    return task.flops.at(samples) >= 2 * (bytes_of(model_.reads[id.value]) + bytes_of(model_.writes[id.value]));
+    return task.flops.at(samples) >= 2 * (bytes_of(model_.reads(id.value)) + bytes_of(model_.writes(id.value)));
   }
 
   void find_checkpoints() {
     std::vector<int32_t> readers(model_.tensors.size(), 0);
     for (const TaskId id : ids_of(graph_.tasks)) {
       if (!is_forward(model_.tasks[at(id.value)].kind)) continue;
-      for (const int32_t read : model_.reads[id.value]) ++readers[at(read)];
+      for (const int32_t read : model_.reads(id.value)) ++readers[at(read)];
     }
     for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
       const schedule::ModelTensor& tensor = model_.tensors[at(id)];
@@ -70,8 +70,8 @@ class SuperNeuronsLayers {
   }
   bool makes_checkpoints(int32_t task) const {
     const auto kind = [&](int32_t id) { return graph_.tensors[TensorId(id)].kind; };
-    return is_heavy(task) || model_.reads[task].size() > 1 ||
-           std::ranges::count(model_.writes[task], TensorKind::activation, kind) > 1;
+    return is_heavy(task) || model_.reads(task).size() > 1 ||
+           std::ranges::count(model_.writes(task), TensorKind::activation, kind) > 1;
   }
 
   // The consecutive cheap tasks after a checkpoint, up to the last one whose output a backward task reads.
@@ -83,9 +83,9 @@ class SuperNeuronsLayers {
     std::vector<Segment> segments;
     for (const Op& op : model_.order) {
       if (op.kind != StepKind::compute || model_.tasks[at(op.id)].kind != TaskKind::forward) continue;
-      const auto writes = model_.writes[op.id];
+      const auto writes = model_.writes(op.id);
       if (writes.empty() || std::ranges::any_of(writes, [&](int32_t id) { return is_checkpoint(id); })) continue;
-      for (const int32_t read : model_.reads[op.id])
+      for (const int32_t read : model_.reads(op.id))
         if (!is_checkpoint(read)) segment_[at(op.id)] = segment_[at(model_.tensors[at(read)].producer)];
       if (segment_[at(op.id)] == kNone) {
         segment_[at(op.id)] = static_cast<int32_t>(segments.size());
@@ -154,7 +154,7 @@ ActivationDecision decision_of(int32_t tensor, const SuperNeuronsLayers& layers,
 }
 
 // Copies as in section 3.3.1: offload after the forward of the next CONV, prefetch after the backward of the CONV
-// before the reader. Before: copies are where lower_to_steps() puts them.
+// before the reader. Before: copies are where lower_possible() puts them.
 class PaperCopies {
  public:
   PaperCopies(const Model& model, const SuperNeuronsLayers& layers, const Trace& trace)

@@ -87,7 +87,7 @@ void choose_tensors(VdnnLayers& layers, const Model& model) {
     if (op.kind != StepKind::compute || !is_forward(model.tasks[at(op.id)].kind)) continue;
     const int32_t layer = layers.of_task[at(op.id)];
     const bool loss = model.tasks[at(op.id)].kind == TaskKind::loss;  // its backward follows at once
-    for (const int32_t id : model.reads[op.id]) {
+    for (const int32_t id : model.reads(op.id)) {
       last_reader[at(id)] = loss ? kNone : layer;
       if (layers.list[at(layer)].offloads) wanted[at(id)] = true;
     }
@@ -133,8 +133,7 @@ class Writer {
       if (!forward) enter_backward(op);
     }
     if (forward && layer != kNone) offload(layer, op.id);
-    for (const auto* lists : {&model_.reads, &model_.updates})
-      for (const int32_t id : (*lists)[op.id]) fetch(id);
+    for (const int32_t id : model_.reads_and_updates(op.id)) fetch(id);
     emit(op, std::move(barrier_));
     barrier_.clear();
     last_task_ = last_step();
@@ -152,7 +151,7 @@ class Writer {
 
   // Called before the task that reads X; most layers have only one task.
   void offload(int32_t layer, int32_t task) {
-    const auto reads = model_.reads[task];
+    const auto reads = model_.reads(task);
     for (const int32_t id : layers_.list[at(layer)].x) {
       if (left_[at(id)] || model_.tensors[at(id)].input() || std::ranges::count(reads, id) == 0) continue;
       left_[at(id)] = true;
@@ -170,7 +169,7 @@ class Writer {
 
   // Figure 10, findPrefetchLayer(), after the fetches that this layer's first task needs.
   void enter_backward(const Op& op) {
-    for (const int32_t id : model_.reads[op.id]) fetch(id);
+    for (const int32_t id : model_.reads(op.id)) fetch(id);
     if (layers_.list[at(layer_)].away) bring(layer_);
     for (int32_t id = layer_ - 1; id >= 0; --id) {
       if (layers_.list[at(id)].away) return bring(id);

@@ -5,12 +5,6 @@
 #include "compiler/ir/streams.h"
 
 namespace plimsoll::schedule {
-namespace {
-
-bool is_task(const Op& op) { return op.kind == StepKind::compute; }
-
-}  // namespace
-
 void CopyMover::find_returns(const Trace& trace) {
   const auto steps = static_cast<int32_t>(trace.size());
   next_fetch_.assign(model_.tensors.size(), steps);
@@ -22,37 +16,28 @@ void CopyMover::find_returns(const Trace& trace) {
   }
 }
 
-void CopyMover::find_compute_times(const Trace& trace, std::span<const double> seconds) {
-  begins_.resize(trace.size() + 1);
-  double now = 0;
-  for (size_t step = 0; step < trace.size(); ++step) {
-    begins_[step] = now;
-    if (is_task(trace[step])) now += seconds[step];
-  }
-  begins_.back() = now;
-}
-
 void CopyMover::delay_offloads(const Trace& trace, const TraceFacts& facts, int64_t limit) {
   released_at_.assign(model_.tensors.size(), 0);
   earliest_.assign(trace.size(), 0);
+  const std::span<const double> begins = facts.begins;
   offloads_.clear();
   const auto steps = static_cast<int32_t>(trace.size());
   Stream d2h;
-  double waited = 0;  // delay of tasks relative to begins_
+  double waited = 0;  // delay of tasks relative to TraceFacts::begins
   for (int32_t step = 0; step < steps; ++step) {
     const Op& op = trace[at(step)];
     if (op.kind == StepKind::prefetch) earliest_[at(step)] = released_at_[at(op.id)];
     if (op.kind != StepKind::offload) continue;
     const int32_t maker = facts.made_at[at(step)];
-    const double end = d2h.issue(begins_[at(maker) + 1] + waited, seconds(op, model_.links.d2h_bytes_per_second)).end;
-    const auto last = begins_.begin() + returns_at_[at(step)];
+    const double end = d2h.issue(begins[at(maker) + 1] + waited, seconds(op, model_.links.d2h_bytes_per_second)).end;
+    const auto last = begins.begin() + returns_at_[at(step)];
     const auto complete =
-        std::partition_point(begins_.begin() + step + 1, last, [&](double begin) { return begin + waited < end; });
+        std::partition_point(begins.begin() + step + 1, last, [&](double begin) { return begin + waited < end; });
     const int64_t bytes = model_.tensors[at(op.id)].bytes;
     const int32_t position =
-        live_.first_above(step + 1, static_cast<int32_t>(complete - begins_.begin()), limit - bytes);
+        live_.first_above(step + 1, static_cast<int32_t>(complete - begins.begin()), limit - bytes);
     live_.add(step + 1, position, bytes);
-    waited = std::max(waited, end - begins_[at(position)]);
+    waited = std::max(waited, end - begins[at(position)]);
     released_at_[at(op.id)] = position;
     offloads_.push_back({op, position});
   }
@@ -60,21 +45,20 @@ void CopyMover::delay_offloads(const Trace& trace, const TraceFacts& facts, int6
 
 void CopyMover::hasten_fetches(const Trace& trace, const TraceFacts& facts, int64_t limit) {
   fetches_.clear();
+  const std::span<const double> begins = facts.begins;
   const auto steps = static_cast<int32_t>(trace.size());
   // Loads before the first task stay: they cannot start any earlier.
-  int32_t first = 0;
-  while (first < steps && !is_task(trace[at(first)])) ++first;
-  first_task_ = first;
-  double next = begins_.back();
+  const int32_t first = first_task_ = static_cast<int32_t>(first_task(trace) - trace.begin());
+  double next = begins.back();
   for (int32_t step = steps; step-- > first;) {
     const Op& op = trace[at(step)];
     if (op.kind != StepKind::prefetch && op.kind != StepKind::load) continue;
     const int64_t bytes = model_.tensors[at(op.id)].bytes;
-    next = std::min(next, begins_[at(step)]) - seconds(op, model_.links.h2d_bytes_per_second);
+    next = std::min(next, begins[at(step)]) - seconds(op, model_.links.h2d_bytes_per_second);
     const int32_t earliest = std::max({first, facts.left_at[at(step)] + 1, earliest_[at(step)]});
     // The latest step that begins in time, if it is not too early.
-    const auto late = std::upper_bound(begins_.begin() + earliest, begins_.begin() + step + 1, next);
-    const int32_t in_time = std::max(earliest, static_cast<int32_t>(late - begins_.begin()) - 1);
+    const auto late = std::upper_bound(begins.begin() + earliest, begins.begin() + step + 1, next);
+    const int32_t in_time = std::max(earliest, static_cast<int32_t>(late - begins.begin()) - 1);
     const int32_t position = live_.after_last_above(in_time, step, limit - bytes);
     live_.add(position, step, bytes);
     fetches_.push_back({op, position});
@@ -93,14 +77,13 @@ void CopyMover::merge(const Trace& trace) {
     for (; offload < offloads_.size() && offloads_[offload].position <= step; ++offload)
       moved_.push_back(offloads_[offload].op);
     for (; fetch < fetches_.size() && fetches_[fetch].position <= step; ++fetch) moved_.push_back(fetches_[fetch].op);
-    if (step < steps && (is_task(trace[at(step)]) || step < first_task_)) moved_.push_back(trace[at(step)]);
+    if (step < steps && (trace[at(step)].is_task() || step < first_task_)) moved_.push_back(trace[at(step)]);
   }
 }
 
 Trace& CopyMover::move(const Trace& trace, const TraceFacts& facts, int64_t limit) {
   live_.assign(facts.live);
   find_returns(trace);
-  find_compute_times(trace, facts.seconds);
   delay_offloads(trace, facts, limit);
   hasten_fetches(trace, facts, limit);
   merge(trace);

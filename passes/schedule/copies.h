@@ -17,7 +17,7 @@ namespace plimsoll::schedule {
 // Facts about the steps of a trace, as evaluate.h finds them.
 struct TraceFacts {
   std::span<const int64_t> live;      // bytes
-  std::span<const double> seconds;    // of each task's step
+  std::span<const double> begins;     // of each step, if no task waited for a copy; then the end of all. Never falls
   std::span<const int32_t> made_at;   // of each offload: the step that wrote or updated its tensor
   std::span<const int32_t> left_at;   // of each fetch: the last access to its tensor before it, or -1
 };
@@ -38,7 +38,6 @@ class CopyMover {
   };
 
   void find_returns(const Trace& trace);
-  void find_compute_times(const Trace& trace, std::span<const double> seconds);
   void delay_offloads(const Trace& trace, const TraceFacts& facts, int64_t limit);
   void hasten_fetches(const Trace& trace, const TraceFacts& facts, int64_t limit);
   void merge(const Trace& trace);
@@ -46,7 +45,6 @@ class CopyMover {
 
   const Model& model_;
   Levels live_;                       // bytes of each step, with what copies hold for longer
-  std::vector<double> begins_;        // start of each task if no task waited for a copy; never falls
   std::vector<int32_t> returns_at_;   // of each offload: the next prefetch of its tensor, or the end
   std::vector<int32_t> next_fetch_;   // of each tensor
   std::vector<int32_t> released_at_;  // of each tensor: position of its last offload

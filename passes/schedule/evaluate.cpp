@@ -1,11 +1,24 @@
 #include "passes/schedule/evaluate.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "passes/analysis/buckets.h"
 #include "passes/analysis/liveness.h"
 
 namespace plimsoll::schedule {
+
+void add_reduction_workspace(const Model& model, const Trace& trace, int64_t limit, std::vector<int64_t>& bytes) {
+  const RankLink link = link_within(model.links.ranks, limit);
+  int64_t workspace = 0;
+  for (const Reduction& reduction : model.reductions)
+    workspace = std::max(workspace, reduction_workspace(link, model.ranks, reduction.bytes));
+  size_t begun = 0;
+  for (size_t step = 0; step < trace.size() && begun < model.reductions.size(); ++step) {
+    if (begun > 0) bytes[step] += workspace;
+    if (const Op& op = trace[step]; op.is_task() && !op.again) begun += model.reduced_after[op.id].size();
+  }
+}
 
 Evaluator::Evaluator(const Model& model) : model_(model), current_(model.tensors.size()), mover_(model) {}
 
@@ -25,7 +38,6 @@ void Evaluator::find_lives(const Trace& trace) {
     current_[at(tensor)] = {static_cast<int32_t>(lives_.size()), copied_at};
     lives_.push_back({tensor, step, step});
   };
-  const int32_t* const items = model_.touched.items();
   for (int32_t step = 0; step < steps; ++step) {
     const Op& op = trace[at(step)];
     switch (op.kind) {
@@ -62,12 +74,8 @@ void Evaluator::find_lives(const Trace& trace) {
       lives_[at(current.life)].last = step;
       came_from = std::max(came_from, current.copied_at);
     };
-    const Touched::Bounds bounds = model_.touched.bounds(op.id);
-    for (int32_t i = bounds.reads; i < bounds.updates; ++i) touch(items[i]);
-    if (!op.again)
-      for (int32_t i = bounds.updates; i < bounds.host_residents; ++i) touch(items[i]);
-    for (int32_t i = bounds.host_residents; i < bounds.in_place; ++i) {
-      const int32_t tensor = items[i];
+    for (const int32_t tensor : op.again ? model_.reads(op.id) : model_.reads_and_updates(op.id)) touch(tensor);
+    for (const int32_t tensor : model_.host_residents(op.id)) {
       if (current_[at(tensor)].life < 0) continue;
       touch(tensor);
       if (model_.tasks[at(op.id)].kind == TaskKind::update) continue;
@@ -78,11 +86,12 @@ void Evaluator::find_lives(const Trace& trace) {
       fetched = zeros ? CopyRounds::all_but_first : CopyRounds::all;
     }
     const size_t first_pair = pairs_.size();
-    for (int32_t i = bounds.in_place; i < bounds.writes; i += 2)
-      pairs_.push_back({current_[at(items[i])].life, items[i + 1], step});
-    for (int32_t i = bounds.writes; i < bounds.end; ++i) {
-      if (op.again && model_.tensors[at(items[i])].saved) touch(items[i]);
-      else begin(items[i], step, -1);
+    const std::span<const int32_t> in_place = model_.in_place(op.id);
+    for (size_t i = 0; i < in_place.size(); i += 2)
+      pairs_.push_back({current_[at(in_place[i])].life, in_place[i + 1], step});
+    for (const int32_t tensor : model_.writes(op.id)) {
+      if (op.again && model_.tensors[at(tensor)].saved) touch(tensor);
+      else begin(tensor, step, -1);
     }
     for (size_t i = first_pair; i < pairs_.size(); ++i) pairs_[i].written = current_[at(pairs_[i].written)].life;
     came_from_[at(step)] = came_from;
@@ -116,33 +125,16 @@ void Evaluator::count_bytes(const Trace& trace) {
   }
 }
 
-// Runs before algorithms are chosen: their workspaces get the bytes that reductions leave.
-void Evaluator::count_reductions(const Trace& trace, int64_t limit) {
-  const RankLink link = link_within(model_.links.ranks, limit);
-  int64_t workspace = 0;
-  for (const Reduction& reduction : model_.reductions)
-    workspace = std::max(workspace, reduction_workspace(link, model_.ranks, reduction.bytes));
-  bool within = false;
-  size_t begun = 0;
-  for (size_t step = 0; step < trace.size() && begun < model_.reductions.size(); ++step) {
-    if (within) live_[step] += workspace;
-    const Op& op = trace[step];
-    if (op.kind != StepKind::compute || op.again) continue;
-    const size_t here = model_.reduced_after[op.id].size();
-    begun += here;
-    within = within || here > 0;
-  }
-}
-
 void Evaluator::choose_algorithms(const Trace& trace, int64_t limit, Outcome& outcome) {
-  chosen_.assign(trace.size(), -1);
+  chosen_.assign(trace.size(), nullptr);
   for (size_t step = 0; step < trace.size(); ++step) {
     int64_t live = live_[step];
-    if (trace[step].kind == StepKind::compute) {
-      auto [chosen, end] = model_.algorithm_range(trace[step].id, trace[step].again);
-      while (chosen + 1 < end && model_.algorithms[at(chosen)].workspace_bytes > limit - live) ++chosen;
+    if (trace[step].is_task()) {
+      const std::span<const Algorithm> algorithms = model_.algorithms_of(trace[step].id, trace[step].again);
+      const Algorithm* chosen = &algorithms.front();
+      while (chosen != &algorithms.back() && chosen->workspace_bytes > limit - live) ++chosen;
       chosen_[step] = chosen;
-      live_[step] = live += model_.algorithms[at(chosen)].workspace_bytes;
+      live_[step] = live += chosen->workspace_bytes;
     }
     if (live > limit) outcome.excess += live - limit;
     if (live <= outcome.peak_bytes) continue;
@@ -203,7 +195,7 @@ double Evaluator::simulate_round(const Trace& trace, Round round) {
             if (updates) busy_ready = busy_reduced_[at(sum)];
           }
         if (came_from_[step] >= 0) ready = std::max(ready, end_[at(came_from_[step])]);
-        const Algorithm& algorithm = model_.algorithms[at(chosen_[step])];
+        const Algorithm& algorithm = algorithm_of(step);
         const bool skipped = !updates && model_.tasks[at(op.id)].kind == TaskKind::update;
         const double seconds = skipped ? 0 : last ? algorithm.last_seconds : algorithm.seconds;
         if (kAddresses) busy.issue(busy_ready, streams.with_delay(seconds));
@@ -249,7 +241,7 @@ double Evaluator::simulate_round(const Trace& trace, Round round) {
 Outcome Evaluator::measure(const Trace& trace, int64_t limit) {
   find_lives(trace);
   count_bytes(trace);
-  if (!model_.reductions.empty()) count_reductions(trace, limit);
+  add_reduction_workspace(model_, trace, limit, live_);  // first: algorithms get the bytes that it leaves
   Outcome outcome{.peak_bytes = model_.persistent_bytes - host_resident_bytes_};
   choose_algorithms(trace, limit, outcome);
   return outcome;
@@ -269,15 +261,14 @@ Outcome Evaluator::evaluate(const Trace& trace, int64_t limit) {
 }
 
 Outcome Evaluator::time_copies(Trace& trace, int64_t limit, Seconds wanted) {
-  const auto is_task = [](const Op& op) { return op.kind == StepKind::compute; };
-  const bool nothing_to_move = std::all_of(std::find_if(trace.begin(), trace.end(), is_task), trace.end(), is_task);
+  const bool nothing_to_move = std::all_of(first_task(trace), trace.cend(), std::mem_fn(&Op::is_task));
   Outcome lowered = measure(trace, limit);
   if (lowered.fits(limit) || (nothing_to_move && wanted == Seconds::always)) simulate(trace, lowered);
   if (nothing_to_move) return lowered;
-  task_seconds_.resize(trace.size());
+  begins_.assign(1, 0);
   for (size_t step = 0; step < trace.size(); ++step)
-    if (is_task(trace[step])) task_seconds_[step] = model_.algorithms[at(chosen_[step])].seconds;
-  const TraceFacts facts = {.live = live_, .seconds = task_seconds_, .made_at = made_at_, .left_at = left_at_};
+    begins_.push_back(begins_.back() + (trace[step].is_task() ? algorithm_of(step).seconds : 0));
+  const TraceFacts facts = {.live = live_, .begins = begins_, .made_at = made_at_, .left_at = left_at_};
   Trace& moved = mover_.move(trace, facts, limit);
   Outcome better = measure(moved, limit);
   if (wanted == Seconds::always || better.fits(limit)) simulate(moved, better);
@@ -290,15 +281,6 @@ double Evaluator::least_seconds(const Trace& trace) {
   double seconds = 0;
   for_each_round([&](Round round, double times) { seconds += times * simulate_round<Waits::for_data>(trace, round); });
   return seconds;
-}
-
-double Evaluator::seconds_of(const Trace& trace, int32_t step) const {
-  return trace[at(step)].kind == StepKind::compute ? model_.algorithms[at(chosen_[at(step)])].seconds
-                                                   : end_[at(step)] - start_[at(step)];
-}
-
-int64_t Evaluator::workspace_of(const Trace& trace, int32_t step) const {
-  return trace[at(step)].kind == StepKind::compute ? model_.algorithms[at(chosen_[at(step)])].workspace_bytes : 0;
 }
 
 }  // namespace plimsoll::schedule

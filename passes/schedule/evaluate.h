@@ -5,7 +5,7 @@
 // the device. A copy onto the device waits for every earlier task and copy. A copy off the device waits for every
 // earlier prefetch, whose slot it may take. The plan is never slower than predicted here. With several ranks,
 // reductions overlap with all of this. Steps issued after the last reduction wait for it, and so does every access to a
-// sum. One workspace serves all reductions, from the first to the last.
+// sum.
 #pragma once
 
 #include <vector>
@@ -34,6 +34,10 @@ struct Life {
   int32_t first = 0, last = 0;
 };
 
+// With several ranks, one workspace serves all reductions, from the task after the first one to the task before the
+// last. Adds what it takes under this limit to the bytes of each step.
+void add_reduction_workspace(const Model& model, const Trace& trace, int64_t limit, std::vector<int64_t>& bytes);
+
 class Evaluator {
  public:
   explicit Evaluator(const Model& model);
@@ -42,8 +46,6 @@ class Evaluator {
   Outcome evaluate(const Trace& trace, int64_t limit);
   // The same without seconds, start() and end(), which are only worth their cost for schedules that keep a limit.
   Outcome measure(const Trace& trace, int64_t limit);
-  // Before: `outcome` is the result of measure() for this trace, with no other evaluation in between.
-  void simulate(const Trace& trace, Outcome& outcome);
 
   // Moves the copies of a lowered trace (copies.h), unless that makes it slower. The order of tasks is unchanged. The
   // evaluator then holds the outcome of the resulting trace, simulated if its seconds are wanted.
@@ -55,17 +57,17 @@ class Evaluator {
   const std::vector<double>& start() const { return start_; }  // of each step, in the first round
   const std::vector<double>& end() const { return end_; }
   const std::vector<Life>& lives() const { return lives_; }
-  double seconds_of(const Trace& trace, int32_t at) const;     // of that step, in the first round
+  const Algorithm& algorithm_of(size_t step) const { return *chosen_[step]; }  // of a task's step
   // Seconds of an iteration of the last trace evaluated, if steps waited only for their data. A lower bound for every
   // plan with these steps and algorithms. Overwrites start() and end().
   double least_seconds(const Trace& trace);
-  int64_t workspace_of(const Trace& trace, int32_t at) const;  // of that step, as chosen
 
  private:
   void find_lives(const Trace& trace);
   void count_bytes(const Trace& trace);
-  void count_reductions(const Trace& trace, int64_t limit);
   void choose_algorithms(const Trace& trace, int64_t limit, Outcome& outcome);
+  // Before: `outcome` is the result of measure() for this trace, with no other evaluation in between.
+  void simulate(const Trace& trace, Outcome& outcome);
   CopySeconds seconds_of_copy(const Trace& trace, size_t step, double share, Round round) const;
   enum class Waits { for_data, for_addresses_too };
   template <Waits kWaits>
@@ -87,14 +89,14 @@ class Evaluator {
   int64_t host_resident_bytes_ = 0;  // bytes of persistent tensors whose residence is the host pool
   std::vector<uint8_t> followed_, follows_;
   std::vector<int64_t> live_;
-  std::vector<int32_t> chosen_;     // index into model.algorithms, of each compute step
+  std::vector<const Algorithm*> chosen_;  // of each compute step
   std::vector<int32_t> came_from_;  // of each compute step: the last copy that brought one of its operands, or -1
   std::vector<int32_t> made_at_;    // of each offload: the step that wrote its tensor, or updated it if persistent
   std::vector<CopyRounds> rounds_;  // of each step
   bool begins_with_zeros_ = false;  // the first round fetches less than the others
   std::vector<int32_t> stored_;     // of each persistent tensor: its last copy to the host pool so far, or -1
   std::vector<int32_t> left_at_;    // of each fetch: the last step that accessed its tensor before
-  std::vector<double> task_seconds_;  // of each compute step, with the chosen algorithm
+  std::vector<double> begins_;      // of each step (TraceFacts)
   CopyMover mover_;
   std::vector<double> start_, end_;
   std::vector<double> parked_;                  // of each tensor: the end of its last offload

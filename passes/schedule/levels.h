@@ -21,7 +21,7 @@ class Levels {
   int32_t first_above(int32_t begin, int32_t end, int64_t limit) const;  // the first step above the limit, or `end`
   int32_t after_last_above(int32_t begin, int32_t end, int64_t limit) const;  // after the last such step, or `begin`
 
-  int64_t at(int32_t step) const;
+  int64_t operator[](int32_t step) const;
   int32_t highest() const;  // the first of the maximal steps. Requires at least one step
 
  private:

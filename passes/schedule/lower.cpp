@@ -1,6 +1,7 @@
 #include "passes/schedule/lower.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 // Lowering has four stages, each from trace to trace. The last three are about host-resident tensors:
@@ -11,6 +12,8 @@
 //   gradients     prefetch:w  w used … prefetch:dw  dw complete  prefetch:w  update w  offload:w  …
 namespace plimsoll::schedule {
 namespace {
+
+constexpr int32_t kTooLong = -1;
 
 // Evicts activations and inputs as decided, and brings them back right before the tasks that access them.
 class ActivationLowering {
@@ -25,13 +28,14 @@ class ActivationLowering {
         wanted_(model.tasks.size()),
         any_again_(std::ranges::any_of(decisions, &ActivationDecision::again)) {}
 
-  // Returns what lower_to_steps() returns.
+  // Returns a tensor that cannot be recomputed, or kTooLong if the trace exceeds `longest` steps, with the trace
+  // unfinished. Another decision for the tensor, or for one of its inputs, helps.
   std::optional<int32_t> run(size_t longest) {
     trace_.clear();
     trace_.reserve(model_.order.size() * 3 / 2);
     for (at_ = 0; at_ < static_cast<int32_t>(model_.order.size()); ++at_) {
       const Op& op = model_.order[at(at_)];
-      if (op.kind != StepKind::compute) {
+      if (!op.is_task()) {
         trace_.push_back(op);
         resident_[at(op.id)] = true;
       } else if (const auto stuck = step(op)) {
@@ -50,17 +54,15 @@ class ActivationLowering {
 
   std::optional<int32_t> step(const Op& op) {
     missing_.clear();
-    const Touched::Bounds bounds = model_.touched.bounds(op.id);
-    const int32_t* const items = model_.touched.items();
-    for (int32_t i = bounds.reads; i < bounds.host_residents; ++i)
-      if (!resident(items[i])) missing_.push_back(items[i]);
+    for (const int32_t id : model_.reads_and_updates(op.id))
+      if (!resident(id)) missing_.push_back(id);
     if (!missing_.empty())
       if (const auto stuck = bring_back(op.id)) return stuck;
     trace_.push_back(op);
-    for (int32_t i = bounds.writes; i < bounds.end; ++i) resident_[static_cast<size_t>(items[i])] = true;
+    for (const int32_t id : model_.writes(op.id)) resident_[at(id)] = true;
     for (const int32_t id : model_.updated[op.id]) updated_[at(id)] = true;
     if (any_again_)
-      for (int32_t i = bounds.reads; i < bounds.updates; ++i) leave_again(items[i]);
+      for (const int32_t id : model_.reads(op.id)) leave_again(id);
     return std::nullopt;
   }
 
@@ -97,23 +99,23 @@ class ActivationLowering {
       const int32_t id = stack_.back();
       stack_.pop_back();
       if (comes_by_copy(id)) continue;
+      if (!tensor(id).recomputable) return id;
       const int32_t task = tensor(id).producer;
-      if (task < 0 || !model_.tasks[at(task)].recomputable) return id;
       if (wanted_[at(task)]) continue;
       for (const int32_t weight : model_.weights[task])
         if (updated_[at(weight)]) return id;
       wanted_[at(task)] = true;
       closure_.push_back(task);
-      for (const int32_t read : model_.reads[task])
+      for (const int32_t read : model_.reads(task))
         if (!resident(read)) stack_.push_back(read);
     }
     std::ranges::sort(closure_, {}, [&](int32_t task) { return model_.tasks[at(task)].position; });
     // Copies for a recomputation come right before it.
     for (const int32_t task : closure_) {
       wanted_[at(task)] = false;
-      for (const int32_t read : model_.reads[task]) fetch(read);
+      for (const int32_t read : model_.reads(task)) fetch(read);
       trace_.push_back({task, StepKind::compute, true});
-      for (const int32_t id : model_.writes[task]) made(id);  // what the task saved in its first run is there
+      for (const int32_t id : model_.writes(task)) made(id);  // what the task saved in its first run is there
     }
     for (const int32_t id : missing_) fetch(id);
     settle(for_task);
@@ -132,7 +134,7 @@ class ActivationLowering {
 
   // Of the tensors made on the way, those of the lowest level stay; the task's own operands stay in any case.
   void settle(int32_t for_task) {
-    const auto own = [&](int32_t id) { return std::ranges::count(model_.reads[for_task], id) > 0; };
+    const auto own = [&](int32_t id) { return std::ranges::count(model_.reads(for_task), id) > 0; };
     Level lowest = kTransient;
     for (const int32_t id : fresh_)
       if (decision(id).kind == DecisionKind::recompute && (!own(id) || decision(id).level.kind >= Level::Kind::nested))
@@ -159,7 +161,7 @@ std::vector<double> ends_of_tasks(const Model& model, const Trace& trace) {
   ends.reserve(trace.size());
   double now = 0;
   for (const Op& op : trace) {
-    if (op.kind == StepKind::compute) now += model.algorithms_of(op.id, op.again).front().seconds;
+    if (op.is_task()) now += model.algorithms_of(op.id, op.again).front().seconds;
     ends.push_back(now);
   }
   return ends;
@@ -174,14 +176,14 @@ class UpdateRule {
     const auto early = [&](int32_t id) {
       return (tensor(id).update == task || tensor(id).adds_up()) && decision(id).on_host && decision(id).early;
     };
-    const auto host_residents = model_.host_residents[task];
+    const auto host_residents = model_.host_residents(task);
     return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), early);
   }
 
   // For slices, unless a decision sets the time: each update waits until the links have had time for the copies of the
   // previous one.
   bool comes_in_turn(int32_t task) const {
-    const auto host_residents = model_.host_residents[task];
+    const auto host_residents = model_.host_residents(task);
     const auto mine = [&](int32_t id) { return tensor(id).always_on_host() && tensor(id).update == task; };
     const auto free = [&](int32_t id) { return !mine(id) || !decision(id).on_host; };
     return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), mine) &&
@@ -191,7 +193,7 @@ class UpdateRule {
   // Seconds on the slower link for the tensors written back after the update.
   double seconds_of_copies(int32_t task) const {
     double seconds = 0;
-    for (const int32_t id : model_.host_residents[task])
+    for (const int32_t id : model_.host_residents(task))
       if (tensor(id).update == task)
         seconds += model_.links.latency_seconds + model_.copy_seconds(tensor(id).copy_bytes);
     return seconds;
@@ -217,7 +219,7 @@ void place_updates(const Model& model, std::span<const ResidenceDecision> decisi
   const size_t size = trace.size();
   std::vector<int32_t> last(model.tasks.size(), -1);  // last step of each task
   for (size_t step = 0; step < size; ++step)
-    if (trace[step].kind == StepKind::compute) last[at(trace[step].id)] = static_cast<int32_t>(step);
+    if (trace[step].is_task()) last[at(trace[step].id)] = static_cast<int32_t>(step);
   const auto ready = [&](int32_t task) {
     int32_t step = 0;
     for (const int32_t other : model.update_after[task]) step = std::max(step, last[at(other)]);
@@ -245,7 +247,7 @@ void place_updates(const Model& model, std::span<const ResidenceDecision> decisi
   trace.reserve(size);
   for (size_t step = 0; step < size; ++step) {
     const Op& op = input[step];
-    if (op.kind != StepKind::compute || !moves[at(op.id)]) trace.push_back(op);
+    if (!op.is_task() || !moves[at(op.id)]) trace.push_back(op);
     for (const int32_t task : behind[step]) trace.push_back({task, StepKind::compute});
   }
 }
@@ -271,7 +273,7 @@ void fetch_residences(const Model& model, std::span<const ResidenceDecision> dec
   int32_t backward = kNever;  // first step of the backward
   for (int32_t step = 0; step < static_cast<int32_t>(input.size()); ++step) {
     const Op& op = input[at(step)];
-    if (op.kind != StepKind::compute) {
+    if (!op.is_task()) {
       trace.push_back(op);
       continue;
     }
@@ -279,7 +281,7 @@ void fetch_residences(const Model& model, std::span<const ResidenceDecision> dec
     if (kind != TaskKind::forward && kind != TaskKind::loss) backward = std::min(backward, step);
     const auto part_at = [&](int32_t at) { return at < backward ? Part::forward : Part::backward; };
     const Part here = kind == TaskKind::update ? Part::update : part_at(step);
-    const auto host_residents = model.host_residents[op.id];
+    const auto host_residents = model.host_residents(op.id);
     for (const int32_t id : host_residents) {
       if (!away(id) || tensor(id).adds_up()) continue;
       int32_t& touched = touched_at[at(id)];
@@ -315,7 +317,7 @@ void fetch_gradients(const Model& model, std::span<const ResidenceDecision> deci
   const auto decision = [&](int32_t id) -> const ResidenceDecision& { return decisions[at(tensor(id).residence)]; };
   const auto offloaded = [&](int32_t id) { return tensor(id).adds_up() && decision(id).on_host; };
   if (std::ranges::none_of(model.all_host_residents, offloaded)) return;
-  const auto of_residence = [&](const Op& op) { return op.kind != StepKind::compute && tensor(op.id).persistent(); };
+  const auto of_residence = [&](const Op& op) { return !op.is_task() && tensor(op.id).persistent(); };
   std::vector<GradientCopy> copies;
   std::vector<Stretch> stretches(model.tensors.size());
   const auto ends = [&](int32_t id) {
@@ -325,9 +327,9 @@ void fetch_gradients(const Model& model, std::span<const ResidenceDecision> deci
   int32_t step = -1;  // copies of other host-resident tensors do not count
   for (const Op& op : trace) {
     if (!of_residence(op)) ++step;
-    if (op.kind != StepKind::compute) continue;
+    if (!op.is_task()) continue;
     const bool update = model.tasks[at(op.id)].kind == TaskKind::update;
-    for (const int32_t id : model.host_residents[op.id]) {
+    for (const int32_t id : model.host_residents(op.id)) {
       if (!offloaded(id)) continue;
       Stretch& stretch = stretches[at(id)];
       const bool leaves =
@@ -349,7 +351,7 @@ void fetch_gradients(const Model& model, std::span<const ResidenceDecision> deci
   auto copy = copies.begin();
   step = -1;
   for (const Op& op : input) {
-    const bool task = op.kind == StepKind::compute;
+    const bool task = op.is_task();
     if (!of_residence(op)) ++step;
     for (; task && copy != copies.end() && copy->step == step && copy->kind == StepKind::prefetch; ++copy)
       trace.push_back({copy->id, copy->kind});
@@ -360,22 +362,16 @@ void fetch_gradients(const Model& model, std::span<const ResidenceDecision> deci
 
 }  // namespace
 
-std::optional<int32_t> lower_to_steps(const Model& model, const Decisions& decisions, Trace& trace, size_t longest) {
-  const std::optional<int32_t> stuck = ActivationLowering(model, decisions.activations, trace).run(longest);
-  if (stuck) return stuck;
-  place_updates(model, decisions.residences, trace);
-  fetch_residences(model, decisions.residences, trace);
-  fetch_gradients(model, decisions.residences, trace);
-  return std::nullopt;
-}
-
 bool lower_possible(const Model& model, Decisions& decisions, Trace& trace, size_t longest) {
-  while (const std::optional<int32_t> stuck = lower_to_steps(model, decisions, trace, longest)) {
+  while (const std::optional<int32_t> stuck = ActivationLowering(model, decisions.activations, trace).run(longest)) {
     if (*stuck == kTooLong) return false;
     ActivationDecision& decision = decisions.activations[at(*stuck)];
     PLIMSOLL_CHECK(decision.kind != DecisionKind::keep, "a tensor is missing that was never given up");
     decision = {};
   }
+  place_updates(model, decisions.residences, trace);
+  fetch_residences(model, decisions.residences, trace);
+  fetch_gradients(model, decisions.residences, trace);
   return true;
 }
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <compare>
-#include <optional>
 
 #include "passes/schedule/model.h"
 
@@ -72,19 +71,13 @@ struct Decisions {
 Decisions keep_everything(const Model& model);
 
 inline constexpr size_t kAnyLength = std::numeric_limits<size_t>::max();
-inline constexpr int32_t kTooLong = -1;
 
 // Fills `trace`. The offload of a tensor comes right after its last forward use, its prefetch or load right before its
 // next use. copies.h then moves them so that they overlap.
 //
-// Returns a tensor that cannot be recomputed, with `trace` unfinished: its producer may not be recomputed, or would
-// read a weight after its update. Another decision for it, or for one of its inputs, helps. Returns kTooLong if the
-// trace exceeds `longest` steps. Repeated eviction can make the trace quadratic in the number of tasks.
-std::optional<int32_t> lower_to_steps(const Model& model, const Decisions& decisions, Trace& trace,
-                                      size_t longest = kAnyLength);
-
-// The same, but changes decisions that are impossible to keep. Returns false, with the trace unfinished, if it would
-// have more than `longest` steps.
+// Changes decisions that are impossible to keep: a producer may not be recomputed, or would read a weight after its
+// update. Returns false, with the trace unfinished, if it would have more than `longest` steps: repeated eviction can
+// make it quadratic in the number of tasks.
 bool lower_possible(const Model& model, Decisions& decisions, Trace& trace, size_t longest = kAnyLength);
 
 }  // namespace plimsoll::schedule

@@ -21,7 +21,7 @@ constexpr int64_t kLittle = 1024;
 // depends on the budget, so a larger budget never gives a slower plan.
 constexpr int64_t kActivationFactor = 8;
 
-void find_host_residents(Model& model, const Plan& plan, const Context& context) {
+void find_roles(Model& model, const Plan& plan, const Context& context) {
   const auto of = [&](TensorId tensor) -> ModelTensor& { return model.tensors[at(tensor.value)]; };
   const auto stays = [](ModelTensor& tensor) {
     if (tensor.host_resident()) tensor.role = tensor.always_on_host() ? Role::never_here : Role::on_device;
@@ -33,9 +33,12 @@ void find_host_residents(Model& model, const Plan& plan, const Context& context)
     roles[TensorKind::weight_gradient] = Role::gradient_sum;
   for (const TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& tensor = plan.tensors[id];
-    if (!context.policy.searches || !tensor.persistent || tensor.bytes == 0 || !roles.contains(tensor.kind)) continue;
-    if (tensor.bytes >= all[tensor.kind] / kLittle) of(id).role = roles[tensor.kind];
+    if (!tensor.persistent) continue;
+    const bool may_leave = context.policy.searches && tensor.bytes > 0 && roles.contains(tensor.kind) &&
+                           tensor.bytes >= all[tensor.kind] / kLittle;
+    of(id).role = may_leave ? roles[tensor.kind] : Role::on_device;
   }
+  for (const TensorId input : context.graph.inputs) of(input).role = Role::input;
   // A slice is part of a tensor that resides in the host pool, so the whole resides there too.
   for (const TensorId id : ids_of(plan.tensors)) {
     const TensorId whole = plan.tensors[id].slice_of;
@@ -43,89 +46,72 @@ void find_host_residents(Model& model, const Plan& plan, const Context& context)
     of(id).role = Role::slice;
     of(whole).role = Role::sliced;
   }
+  std::vector<bool> accessed(model.tensors.size(), false);
   for (const TaskId id : ids_of(plan.tasks)) {
     const bool update = plan.tasks[id].kind == TaskKind::update;
     for (const TensorId tensor : plan.tasks[id].updates) {
+      accessed[at(tensor.value)] = true;
       if (of(tensor).adds_up()) continue;
       if (!update || of(tensor).update >= 0) stays(of(tensor));
       if (update) of(tensor).update = id.value;
     }
-    for (const TensorId tensor : plan.tasks[id].reads)
+    for (const TensorId tensor : plan.tasks[id].reads) {
+      accessed[at(tensor.value)] = true;
       if (plan.tensors[tensor].kind == TensorKind::optimizer_state) stays(of(tensor));
-  }
-  std::vector<bool> touched(model.tensors.size(), false);
-  std::vector<int32_t> list;
-  for (const TaskId id : ids_of(plan.tasks)) {
-    list.clear();
-    for (const auto* tensors : {&plan.tasks[id].reads, &plan.tasks[id].updates})
-      for (const TensorId tensor : *tensors)
-        if (of(tensor).host_resident()) list.push_back(tensor.value);
-    model.host_residents.add(list);
-    for (const int32_t tensor : list) {
-      touched[at(tensor)] = true;
-      if (model.tensors[at(tensor)].update == id.value) model.all_host_residents.push_back(tensor);
     }
   }
-  for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
-    ModelTensor& tensor = model.tensors[at(id)];
-    // Tensors that no task accesses stay where they are.
-    if (tensor.host_resident() && !touched[at(id)]) stays(tensor);
+  // Tensors that no task accesses stay where they are.
+  for (size_t id = 0; id < accessed.size(); ++id) {
+    ModelTensor& tensor = model.tensors[id];
+    if (!accessed[id]) stays(tensor);
     if (!tensor.host_resident()) tensor.update = -1;
-    else if (tensor.update < 0) model.all_host_residents.push_back(id);
   }
-  for (size_t i = 0; i < model.all_host_residents.size(); ++i)
-    model.tensors[at(model.all_host_residents[i])].residence = static_cast<int32_t>(i);
 }
 
-// The whole of state updated in slices resides in the host pool and is never on the device.
-IdVector<TensorId, bool> never_on_device(const Plan& plan) {
-  IdVector<TensorId, bool> never(plan.tensors.size(), false);
-  for (const PlanTensor& tensor : plan.tensors)
-    if (tensor.slice_of.valid()) never[tensor.slice_of] = true;
-  for (const PlanTask& task : plan.tasks)
-    for (const TensorId read : task.reads) never[read] = false;
-  return never;
-}
-
-void copy_facts(Model& model, const Plan& plan, const Context& context) {
+void add_tensors(Model& model, const Plan& plan, const Context& context) {
   model.tensors.resize(plan.tensors.size());
-  const IdVector<TensorId, bool> never = never_on_device(plan);
+  find_roles(model, plan, context);
   for (const TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& tensor = plan.tensors[id];
     ModelTensor& mine = model.tensors[at(id.value)];
-    mine.bytes = never[id] ? 0 : align_up(tensor.bytes);
-    mine.copy_bytes = never[id] ? 0 : tensor.bytes;
-    if (tensor.persistent) mine.role = Role::on_device;
     mine.changed = plan.ranks > 1 && tensor.kind == TensorKind::weight_gradient;  // by its reduction
-    if (tensor.persistent) model.persistent_bytes += mine.bytes;
+    if (mine.role == Role::never_here) continue;                                  // it takes no bytes
+    mine.bytes = align_up(tensor.bytes);
+    mine.copy_bytes = tensor.bytes;
+    if (mine.persistent()) model.persistent_bytes += mine.bytes;
   }
-  for (const TensorId input : context.graph.inputs) model.tensors[at(input.value)].role = Role::input;
   for (const TensorId kept : kept_to_the_end(context.graph)) model.tensors[at(kept.value)].kept = true;
+}
 
+void add_tasks(Model& model, const Plan& plan, const Context& context) {
   std::vector<int32_t> list;
-  const auto collect = [&](Lists& lists, const std::vector<TensorId>& tensors, bool persistent) {
+  const auto collect = [&](std::initializer_list<const std::vector<TensorId>*> lists, auto belongs) {
     list.clear();
-    for (const TensorId tensor : tensors)
-      if (plan.tensors[tensor].persistent == persistent) list.push_back(tensor.value);
-    lists.add(list);
+    for (const auto* tensors : lists)
+      for (const TensorId tensor : *tensors)
+        if (belongs(tensor)) list.push_back(tensor.value);
+    return std::span<const int32_t>(list);
   };
+  const auto persistent = [&](TensorId tensor) { return plan.tensors[tensor].persistent; };
+  const auto transient = [&](TensorId tensor) { return !plan.tensors[tensor].persistent; };
+  const auto host_resident = [&](TensorId tensor) { return model.tensors[at(tensor.value)].host_resident(); };
   for (const TaskId id : ids_of(plan.tasks)) {
     const PlanTask& task = plan.tasks[id];
-    collect(model.reads, task.reads, false);
-    collect(model.updates, task.updates, false);
-    collect(model.writes, task.writes, false);
-    collect(model.weights, task.reads, true);
+    for (const auto* tensors : {&task.reads, &task.updates, &task.writes})
+      model.accesses.add(collect({tensors}, transient));
+    model.accesses.add(collect({&task.reads, &task.updates}, host_resident));
+    for (const int32_t tensor : list)
+      if (model.tensors[at(tensor)].update == id.value) model.all_host_residents.push_back(tensor);
+    list.clear();
+    for (const Task::InPlace& pair : task.in_place)
+      if (context.policy.in_place && transient(pair.read) && transient(pair.written))
+        list.insert(list.end(), {pair.read.value, pair.written.value});
+    model.accesses.add(list);
+    model.weights.add(collect({&task.reads}, persistent));
     std::vector<TensorId> changed = task.kind == TaskKind::update ? task.updates : std::vector<TensorId>{};
     for (const TensorId tensor : task.updates)
       if (plan.tensors[tensor].slice_of.valid()) changed.push_back(plan.tensors[tensor].slice_of);
-    collect(model.updated, changed, true);
-    list.clear();
-    for (const Task::InPlace& pair : task.in_place) {
-      if (plan.tensors[pair.read].persistent || plan.tensors[pair.written].persistent) continue;
-      list.push_back(pair.read.value);
-      list.push_back(pair.written.value);
-    }
-    model.in_place.add(list);
+    model.updated.add(collect({&changed}, persistent));
     model.tasks.push_back(
         {.kind = task.kind, .recomputable = task.kind == TaskKind::forward && context.graph.tasks[id].may_run_again});
     for (const TensorId changed : task.updates) model.tensors[at(changed.value)].changed = true;
@@ -135,16 +121,20 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
       tensor.producer = id.value;
       tensor.recomputable = model.tasks.back().recomputable;
     }
-    model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
-    const auto add = [&](const std::vector<Choice>& choices) {
+    const auto add = [&](std::span<const Choice> choices) {
+      model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
       for (const Choice& choice : choices)
         model.algorithms.push_back({align_up(choice.workspace_bytes), choice.seconds, choice.last_seconds});
     };
     add(context.choices[id]);
-    model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
-    if (!task.remembers.empty()) add(context.choices.of(id, true));
+    add(task.remembers.empty() ? std::span<const Choice>() : context.choices.of(id, true));
   }
   model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
+  for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id)
+    if (model.tensors[at(id)].host_resident() && model.tensors[at(id)].update < 0)
+      model.all_host_residents.push_back(id);
+  for (size_t i = 0; i < model.all_host_residents.size(); ++i)
+    model.tensors[at(model.all_host_residents[i])].residence = static_cast<int32_t>(i);
 }
 
 // With several ranks, updates stay where the order pass has put them, after their reductions.
@@ -155,7 +145,7 @@ void find_update_predecessors(Model& model, const Plan& plan) {
   for (const TaskId id : ids_of(plan.tasks)) {
     const PlanTask& task = plan.tasks[id];
     list.clear();
-    const bool movable = several && task.kind == TaskKind::update && !model.host_residents[id.value].empty();
+    const bool movable = several && task.kind == TaskKind::update && !model.host_residents(id.value).empty();
     for (const auto* tensors : {&task.reads, &task.updates, &task.writes})
       for (const TensorId each : *tensors) {
         const TensorId whole = plan.tensors[each].slice_of, tensor = whole.valid() ? whole : each;
@@ -175,8 +165,9 @@ bool made_forward(const Model& model, const ModelTensor& tensor) {
 
 // For a tensor made in the forward, the gap lies between forward and backward. For a gradient, it is the longest
 // interval between two accesses.
-void find_gaps(Model& model) {
+void find_gaps_and_uses(Model& model) {
   std::vector<int32_t> last(model.tensors.size(), -1);
+  std::vector<std::vector<int32_t>> uses(model.tensors.size());
   for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position) {
     const Op& op = model.order[at(position)];
     const auto touch = [&](int32_t id, bool backward) {
@@ -189,15 +180,16 @@ void find_gaps(Model& model) {
       tensor.gap_begin = before;
       tensor.gap_end = position;
     };
-    if (op.kind != StepKind::compute) {
+    if (!op.is_task()) {
       touch(op.id, false);
       continue;
     }
     model.tasks[at(op.id)].position = position;
     const bool backward = !is_forward(model.tasks[at(op.id)].kind);
-    for (const Lists* lists : {&model.reads, &model.updates, &model.writes})
-      for (const int32_t id : (*lists)[op.id]) touch(id, backward);
+    for (const int32_t id : model.transient(op.id)) touch(id, backward);
+    for (const int32_t id : model.reads_and_updates(op.id)) uses[at(id)].push_back(position);
   }
+  for (const std::vector<int32_t>& positions : uses) model.used_at.add(positions);
   std::vector<std::vector<int32_t>> begins(model.order.size());
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     ModelTensor& tensor = model.tensors[at(id)];
@@ -210,60 +202,31 @@ void find_gaps(Model& model) {
   for (const std::vector<int32_t>& tensors : begins) model.gaps_at.add(tensors);
 }
 
-void find_uses(Model& model) {
-  std::vector<std::vector<int32_t>> positions(model.tensors.size());
-  for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position)
-    if (const Op& op = model.order[at(position)]; op.kind == StepKind::compute)
-      for (const Lists* lists : {&model.reads, &model.updates})
-        for (const int32_t id : (*lists)[op.id]) positions[at(id)].push_back(position);
-  for (const std::vector<int32_t>& of_tensor : positions) model.used_at.add(of_tensor);
-}
-
 void find_reductions(Model& model, const Plan& plan, const Context& context) {
-  model.ranks = plan.ranks;
   model.waits_for.assign(plan.tasks.size(), -1);
   std::vector<std::vector<int32_t>> behind(plan.tasks.size());
-  if (plan.ranks > 1) {
-    std::vector<TaskId> tasks;
-    for (const Op& op : model.order)
-      if (op.kind == StepKind::compute) tasks.push_back(TaskId(op.id));
-    IdVector<TensorId, int32_t> sum(plan.tensors.size(), -1);
-    for (const Bucket& bucket : find_buckets(plan, context, tasks)) {
-      const auto number = static_cast<int32_t>(model.reductions.size());
-      const int64_t bytes = bytes_of(plan, bucket.tensors);
-      const bool gradients = plan.tensors[bucket.tensors.front()].kind == TensorKind::weight_gradient;
-      model.reductions.push_back({reduction_seconds(context.links.ranks, plan.ranks, bytes), bytes, !gradients});
-      behind[at(bucket.last.value)].push_back(number);
-      for (const TensorId tensor : bucket.tensors) sum[tensor] = number;
-    }
-    for (const TaskId id : ids_of(plan.tasks)) {
-      if (plan.tasks[id].kind != TaskKind::update) continue;
-      int32_t& last = model.waits_for[at(id.value)];
-      for (const auto* touched : {&plan.tasks[id].reads, &plan.tasks[id].updates})
-        for (const TensorId tensor : *touched) last = std::max(last, sum[tensor]);
-    }
+  std::vector<TaskId> tasks;
+  for (const Op& op : model.order)
+    if (op.is_task()) tasks.push_back(TaskId(op.id));
+  IdVector<TensorId, int32_t> sum(plan.tensors.size(), -1);
+  for (const Bucket& bucket : find_buckets(plan, context, tasks)) {
+    const auto number = static_cast<int32_t>(model.reductions.size());
+    const int64_t bytes = bytes_of(plan, bucket.tensors);
+    const bool gradients = plan.tensors[bucket.tensors.front()].kind == TensorKind::weight_gradient;
+    model.reductions.push_back({reduction_seconds(context.links.ranks, plan.ranks, bytes), bytes, !gradients});
+    behind[at(bucket.last.value)].push_back(number);
+    for (const TensorId tensor : bucket.tensors) sum[tensor] = number;
+  }
+  for (const TaskId id : ids_of(plan.tasks)) {
+    if (plan.tasks[id].kind != TaskKind::update) continue;
+    int32_t& last = model.waits_for[at(id.value)];
+    for (const auto* touched : {&plan.tasks[id].reads, &plan.tasks[id].updates})
+      for (const TensorId tensor : *touched) last = std::max(last, sum[tensor]);
   }
   for (const std::vector<int32_t>& reductions : behind) model.reduced_after.add(reductions);
 }
 
 }  // namespace
-
-void Touched::add(std::span<const int32_t> reads, std::span<const int32_t> updates,
-                  std::span<const int32_t> host_residents, std::span<const int32_t> in_place,
-                  std::span<const int32_t> writes) {
-  const auto append = [&](std::span<const int32_t> list) {
-    const auto begin = static_cast<int32_t>(items_.size());
-    items_.insert(items_.end(), list.begin(), list.end());
-    return begin;
-  };
-  Bounds& bounds = bounds_.emplace_back();
-  bounds.reads = append(reads);
-  bounds.updates = append(updates);
-  bounds.host_residents = append(host_residents);
-  bounds.in_place = append(in_place);
-  bounds.writes = append(writes);
-  bounds.end = static_cast<int32_t>(items_.size());
-}
 
 Op as_op(const Step& step) {
   return {step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind, step.recompute};
@@ -271,7 +234,7 @@ Op as_op(const Step& step) {
 
 Step as_step(const Op& op) {
   Step step{.stream = stream_of(op.kind), .kind = op.kind, .recompute = op.again};
-  if (op.kind == StepKind::compute) step.task = TaskId(op.id);
+  if (op.is_task()) step.task = TaskId(op.id);
   else step.tensor = TensorId(op.id);
   return step;
 }
@@ -279,29 +242,16 @@ Step as_step(const Op& op) {
 Model make_model(const Plan& plan, const Context& context) {
   Model model;
   model.rounds = plan.rounds;
+  model.ranks = plan.ranks;
   model.last_share = static_cast<double>(plan.last_sub_batch) / static_cast<double>(plan.sub_batch);
   model.links = context.links;
-  model.in_place_allowed = context.policy.in_place;
   for (const Step& step : plan.steps) model.order.push_back(as_op(step));
-  copy_facts(model, plan, context);
-  find_host_residents(model, plan, context);
-  for (int32_t task = 0; task < static_cast<int32_t>(model.tasks.size()); ++task) {
-    const auto in_place = model.in_place_allowed ? model.in_place[task] : std::span<const int32_t>{};
-    model.touched.add(model.reads[task], model.updates[task], model.host_residents[task], in_place, model.writes[task]);
-  }
+  add_tensors(model, plan, context);
+  add_tasks(model, plan, context);
   find_update_predecessors(model, plan);
-  find_reductions(model, plan, context);
-  find_gaps(model);
-  find_uses(model);
+  if (plan.ranks > 1) find_reductions(model, plan, context);
+  find_gaps_and_uses(model);
   return model;
-}
-
-bool accesses(const Model& model, const Op& op, int32_t tensor) {
-  if (op.kind != StepKind::compute) return op.id == tensor;
-  for (const Lists* lists : {&model.reads, &model.updates, &model.writes})
-    for (const int32_t id : (*lists)[op.id])
-      if (id == tensor) return true;
-  return false;
 }
 
 void put_steps(Plan& plan, const Program& program) {

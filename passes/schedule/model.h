@@ -29,11 +29,14 @@ struct Op {
   int32_t id = 0;  // of the task, or of the tensor
   StepKind kind = StepKind::compute;
   bool again = false;  // a recomputation
+  bool is_task() const { return kind == StepKind::compute; }
 };
 using Trace = std::vector<Op>;
 
 Op as_op(const Step& step);
 Step as_step(const Op& op);
+
+inline Trace::const_iterator first_task(const Trace& trace) { return std::ranges::find_if(trace, &Op::is_task); }
 
 // A schedule, as a policy decides it.
 struct Program {
@@ -48,31 +51,16 @@ class Lists {
     items_.insert(items_.end(), items.begin(), items.end());
     bounds_.push_back(static_cast<int32_t>(items_.size()));
   }
-  [[gnu::always_inline]] std::span<const int32_t> operator[](int32_t i) const {
-    const int32_t begin = bounds_[static_cast<size_t>(i)], end = bounds_[static_cast<size_t>(i) + 1];
-    return {items_.data() + begin, static_cast<size_t>(end - begin)};
+  [[gnu::always_inline]] std::span<const int32_t> operator[](int32_t i) const { return joined(i, 1); }
+  // `count` consecutive lists as one.
+  [[gnu::always_inline]] std::span<const int32_t> joined(int32_t first, int32_t count) const {
+    const int32_t begin = bounds_[at(first)], end = bounds_[at(first + count)];
+    return {items_.data() + begin, at(end - begin)};
   }
   size_t size() const { return bounds_.size() - 1; }
 
  private:
   std::vector<int32_t> items_ = {}, bounds_ = {0};
-};
-
-// The tensors that a task's step accesses, in the evaluator's order and in one contiguous array. An evaluation spends
-// most of its time reading it.
-class Touched {
- public:
-  struct Bounds {
-    int32_t reads = 0, updates = 0, host_residents = 0, in_place = 0, writes = 0, end = 0;  // where each part begins
-  };
-  void add(std::span<const int32_t> reads, std::span<const int32_t> updates, std::span<const int32_t> host_residents,
-           std::span<const int32_t> in_place, std::span<const int32_t> writes);
-  const Bounds& bounds(int32_t task) const { return bounds_[at(task)]; }
-  const int32_t* items() const { return items_.data(); }
-
- private:
-  std::vector<int32_t> items_ = {};
-  std::vector<Bounds> bounds_ = {};
 };
 
 // What a tensor is for.
@@ -94,7 +82,7 @@ struct ModelTensor {
   int32_t producer = -1;   // task
   Role role = Role::activation;
   bool movable = false;    // may leave the device during its gap
-  bool recomputable = false; // its producer may be recomputed
+  bool recomputable = false;  // it has a producer, which may be recomputed
   bool saved = false; // saved by its producer, which reads it when recomputed; so it stays
   bool changed = false;    // updated in place, so a host copy could be stale
   bool kept = false;       // the trainer reads it at the end of the round
@@ -105,6 +93,7 @@ struct ModelTensor {
   // the backward: the two consecutive accesses that are farthest apart, if more than kNear.
   int32_t gap_begin = -1, gap_end = kNever;
 
+  bool in_gap(int32_t position) const { return gap_end != kNever && gap_begin < position && position < gap_end; }
   bool input() const { return role == Role::input; }
   StepKind fetch() const { return input() ? StepKind::load : StepKind::prefetch; }  // the step that brings it back
   bool persistent() const { return role >= Role::on_device; }
@@ -137,15 +126,15 @@ struct Model {
   Trace order;  // result of the order pass: loads and tasks
   std::vector<ModelTensor> tensors;
   std::vector<ModelTask> tasks;
-  Lists reads, updates, writes;      // of each task: transient tensors
+  // Five per task: the transient tensors that it reads, updates and writes; the tensors it accesses that may reside in
+  // the host pool; and, unless the policy forbids it, in-place pairs: read, written, read, written …
+  Lists accesses;
   Lists weights;                     // of each task: persistent tensors that it reads
   Lists updated;                     // of each task: weights that an update task changes permanently
-  Lists host_residents;              // of each task: accessed tensors that may reside in the host pool
-  Lists in_place;                    // of each task: read, written, read, written …
-  Touched touched;                   // of each task: all of the above except weights and updated
   std::vector<Reduction> reductions;     // in comm stream order; empty: one rank
-  Lists reduced_after;                  // of each task: reductions
-  std::vector<int32_t> waits_for;        // of each task: the last reduction whose sums it accesses, or -1
+  // With several ranks, of each task: the reductions that follow it, and the last one whose sums it accesses, or -1.
+  Lists reduced_after;
+  std::vector<int32_t> waits_for;
   int64_t ranks = 1;
   std::vector<Algorithm> algorithms;     // of all tasks, concatenated; each task's fastest first
   // Two per task: first run and recomputation (empty: same as the first run); plus one end entry.
@@ -162,17 +151,18 @@ struct Model {
   int64_t rounds = 1;
   double last_share = 1;             // samples of the last round divided by those of the others
   LinkRates links;
-  bool in_place_allowed = true;
 
-  // Half-open range of indices into `algorithms`.
-  std::pair<int32_t, int32_t> algorithm_range(int32_t task, bool again) const {
-    const size_t at = 2 * static_cast<size_t>(task) + 1;
-    if (again && first_algorithm[at] < first_algorithm[at + 1]) return {first_algorithm[at], first_algorithm[at + 1]};
-    return {first_algorithm[at - 1], first_algorithm[at]};
-  }
+  std::span<const int32_t> reads(int32_t task) const { return accesses.joined(5 * task, 1); }
+  std::span<const int32_t> reads_and_updates(int32_t task) const { return accesses.joined(5 * task, 2); }
+  std::span<const int32_t> transient(int32_t task) const { return accesses.joined(5 * task, 3); }  // and writes
+  std::span<const int32_t> writes(int32_t task) const { return accesses.joined(5 * task + 2, 1); }
+  std::span<const int32_t> host_residents(int32_t task) const { return accesses.joined(5 * task + 3, 1); }
+  std::span<const int32_t> in_place(int32_t task) const { return accesses.joined(5 * task + 4, 1); }
+
   std::span<const Algorithm> algorithms_of(int32_t task, bool again = false) const {
-    const auto [begin, end] = algorithm_range(task, again);
-    return std::span(algorithms).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+    const int32_t* begin = &first_algorithm[2 * at(task)];
+    if (again && begin[1] < begin[2]) ++begin;
+    return std::span(algorithms).subspan(at(begin[0]), at(begin[1] - begin[0]));
   }
   // Of a copy on the slower of both links.
   double copy_seconds(int64_t bytes) const {
@@ -188,9 +178,6 @@ struct Model {
   }
   double seconds_again(int32_t task) const { return algorithms_of(task, true).front().seconds; }  // fastest algorithm
 };
-
-// True if the step accesses this transient tensor.
-bool accesses(const Model& model, const Op& op, int32_t tensor);
 
 // Before: the plan is ordered (passes/order.h).
 Model make_model(const Plan& plan, const Context& context);

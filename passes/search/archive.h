@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <vector>
 
 #include "passes/search/state.h"
 
@@ -25,20 +26,12 @@ class Archive {
   // The entry with the fewest bytes, or null.
   const State* tightest() const;
 
-  // All kept entries by rising peak bytes; each takes less time than all before it. Leaves the archive empty.
-  std::vector<State> take();
-
-  // Entries with peak bytes in (low, high], by falling peak bytes.
-  std::vector<State> between(int64_t low, int64_t high) const;
-
-  // The `most` entries of that range with the fewest bytes, by rising peak bytes.
-  std::vector<State> nearest_above(int64_t low, int64_t high, size_t most) const;
+  // Entries with peak bytes in (low, high], by rising peak bytes: the first entry, then the fastest of each bucket, at
+  // most `most` in all. A bucket begins at the first entry outside the previous bucket; its width is 1/256 of that
+  // entry's bytes. Each entry takes less time than all before it.
+  std::vector<State> between(int64_t low, int64_t high, size_t most = std::numeric_limits<size_t>::max()) const;
 
  private:
-  // By rising peak bytes: the first entry, then the fastest of each bucket. A bucket begins at the first entry outside
-  // the previous bucket; its width is 1/256 of that entry's bytes.
-  std::vector<const State*> apart(int64_t low, int64_t high, size_t most = std::numeric_limits<size_t>::max()) const;
-
   std::map<int64_t, State> by_peak_;
 };
 

@@ -4,32 +4,15 @@
 #include <numeric>
 
 #include "compiler/ir/streams.h"
-#include "passes/analysis/buckets.h"
 #include "passes/schedule/evaluate.h"
 
 namespace plimsoll::search {
 
-struct Droppable {
-  double bytes = 0, seconds = 0;  // seconds of its own task; several outputs of one task share them
-};
-
 namespace {
 
-constexpr size_t kStepsTried = 24;
+using Droppable = Bound::Droppable;
 
-// With several ranks, one workspace serves all reductions, from the task after the first one to the task before the
-// last. Adds the fewest bytes that it takes under any limit.
-void add_reduction_workspace(const Model& model, std::vector<int64_t>& bytes) {
-  const RankLink link = link_within(model.links.ranks, 0);
-  int64_t workspace = 0;
-  for (const schedule::Reduction& reduction : model.reductions)
-    workspace = std::max(workspace, reduction_workspace(link, model.ranks, reduction.bytes));
-  size_t begun = 0;
-  for (size_t step = 0; step < bytes.size() && begun < model.reductions.size(); ++step) {
-    if (begun > 0) bytes[step] += workspace;
-    if (model.order[step].kind == StepKind::compute) begun += model.reduced_after[model.order[step].id].size();
-  }
-}
+constexpr size_t kStepsTried = 24;
 
 // The fewest bytes, without its own workspace, that can be live while each step of the order runs: persistent tensors
 // that cannot leave, the step's own operands, what the trainer reads at the end of the round and exists by then, and
@@ -40,20 +23,19 @@ std::vector<int64_t> least_bytes(const Model& model) {
   std::vector<int64_t> least;
   for (const Op& op : model.order) {
     int64_t bytes = 0;
-    if (op.kind == StepKind::compute) {
-      for (const auto* lists : {&model.reads, &model.updates, &model.writes})
-        for (const int32_t tensor : (*lists)[op.id])
-          if (!model.tensors[at(tensor)].kept) bytes += model.tensors[at(tensor)].bytes;
-      for (const int32_t tensor : model.writes[op.id])
+    if (op.is_task()) {
+      for (const int32_t tensor : model.transient(op.id))
+        if (!model.tensors[at(tensor)].kept) bytes += model.tensors[at(tensor)].bytes;
+      for (const int32_t tensor : model.writes(op.id))
         if (model.tensors[at(tensor)].kept) kept += model.tensors[at(tensor)].bytes;
-      const auto pairs = model.in_place_allowed ? model.in_place[op.id] : std::span<const int32_t>{};
+      const auto pairs = model.in_place(op.id);
       for (size_t i = 0; i < pairs.size(); i += 2)
         bytes -= std::min(model.tensors[at(pairs[i])].bytes, model.tensors[at(pairs[i + 1])].bytes);
-      for (const int32_t host_resident : model.host_residents[op.id]) bytes += model.tensors[at(host_resident)].bytes;
+      for (const int32_t host_resident : model.host_residents(op.id)) bytes += model.tensors[at(host_resident)].bytes;
     }
     least.push_back(kept + bytes);
   }
-  add_reduction_workspace(model, least);
+  schedule::add_reduction_workspace(model, model.order, 0, least);  // the fewest under any limit
   return least;
 }
 
@@ -63,7 +45,7 @@ std::vector<const schedule::Algorithm*> fastest_within(const Model& model, const
                                                        int64_t limit) {
   std::vector<const schedule::Algorithm*> chosen(model.order.size(), nullptr);
   for (size_t step = 0; step < chosen.size(); ++step) {
-    if (model.order[step].kind != StepKind::compute) continue;
+    if (!model.order[step].is_task()) continue;
     const auto algorithms = model.algorithms_of(model.order[step].id);
     const auto fits = [&](const schedule::Algorithm& each) { return each.workspace_bytes <= limit - least[step]; };
     const auto found = std::find_if(algorithms.begin(), algorithms.end(), fits);
@@ -85,11 +67,10 @@ double iteration_of(const Model& model, const std::vector<const schedule::Algori
 
 // In every round, the part of the batch that the first task reads is loaded before anything is computed.
 double first_load_seconds(const Model& model) {
-  const auto first =
-      std::find_if(model.order.begin(), model.order.end(), [](const Op& op) { return op.kind == StepKind::compute; });
+  const auto first = schedule::first_task(model.order);
   if (first == model.order.end()) return 0;
   int64_t bytes = -1;
-  for (const int32_t id : model.reads[first->id])
+  for (const int32_t id : model.reads(first->id))
     if (model.tensors[at(id)].input()) bytes = std::max(bytes, model.tensors[at(id)].copy_bytes);
   if (bytes < 0) return 0;
   const double copy = static_cast<double>(bytes) / model.links.h2d_bytes_per_second;
@@ -132,8 +113,7 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
     const ModelTensor& tensor = model.tensors[at(id)];
     // Saved tensors leave by copy only.
     const bool leaves = tensor.movable || (tensor.saved && !tensor.persistent());
-    if (!leaves || tensor.gap_end == kNever || tensor.gap_begin >= step || tensor.gap_end <= step) continue;
-    if (schedule::accesses(model, model.order[at(step)], id)) continue;
+    if (!leaves || !tensor.in_gap(step)) continue;
     const double bytes = static_cast<double>(tensor.bytes);
     if (tensor.input()) found.push_back({bytes, 0});
     else if (!tensor.recomputable || tensor.saved) found.push_back({bytes, 1e30});
@@ -144,7 +124,7 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
   }
   for (const Droppable& item : by_task)
     if (item.bytes > 0) found.push_back(item);
-  std::stable_sort(found.begin(), found.end(), cheaper);
+  std::ranges::stable_sort(found, cheaper);
   return found;
 }
 
@@ -155,10 +135,10 @@ std::vector<Droppable> host_residents_at(const Model& model, int32_t step) {
   const double taken = model.links.slowdown / model.links.h2d_bytes_per_second;
   std::vector<Droppable> found;
   const Op& op = model.order[at(step)];
-  const auto here = op.kind == StepKind::compute ? model.host_residents[op.id] : std::span<const int32_t>{};
+  const auto here = op.is_task() ? model.host_residents(op.id) : std::span<const int32_t>{};
   for (const int32_t id : model.all_host_residents) {
     const ModelTensor& tensor = model.tensors[at(id)];
-    if (std::find(here.begin(), here.end(), id) != here.end()) continue;
+    if (std::ranges::count(here, id) > 0) continue;
     const bool fetched = model.rounds == 1 || !(tensor.for_update() || tensor.adds_up());
     found.push_back({static_cast<double>(tensor.bytes), fetched ? taken * static_cast<double>(tensor.copy_bytes) : 0});
   }
@@ -202,7 +182,7 @@ double round_bound(const Model& model, const std::vector<Droppable>& items,
   const double taken = model.links.slowdown * (1 / d2h + 1 / h2d);
   std::vector<Droppable> all = items;
   all.insert(all.end(), host_residents.begin(), host_residents.end());
-  std::stable_sort(all.begin(), all.end(), cheaper);
+  std::ranges::stable_sort(all, cheaper);
   double on_host = 0;
   for (const Droppable& resident : host_residents) on_host += resident.bytes;
   const AgainSeconds again_of_items(items), again_of_all(all);
@@ -225,23 +205,12 @@ double round_bound(const Model& model, const std::vector<Droppable>& items,
 
 }  // namespace
 
-struct Bound::Full {
-  int32_t step = 0;
-  int64_t live = 0;  // bytes if everything stays, with the smallest workspace
-  bool looked_at = false;
-  std::vector<Droppable> items = {}, host_residents = {};
-};
-
-Bound::~Bound() = default;
-
-Bound::Bound(const Model& model)
-    : model_(model),
-      first_load_(first_load_seconds(model)),
-      least_(least_bytes(model)) {
+Bound::Bound(const Model& model) : model_(model), least_(least_bytes(model)) {
   schedule::Evaluator evaluator(model);
   Trace trace;
-  schedule::lower_to_steps(model, schedule::keep_everything(model), trace);
-  evaluator.evaluate(trace, 0);
+  Decisions kept = schedule::keep_everything(model);
+  schedule::lower_possible(model, kept, trace);
+  evaluator.measure(trace, 0);
   const std::vector<int64_t>& live = evaluator.live();
   std::vector<int32_t> steps(model.order.size());
   std::iota(steps.begin(), steps.end(), 0);
@@ -274,7 +243,7 @@ double Bound::seconds(int64_t limit) {
   }
   best = std::min(best, 1e6);
   const double rounds = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
-  double seconds = iteration_of(model_, algorithms) + first_load_ + best * rounds;
+  double seconds = iteration_of(model_, algorithms) + first_load_seconds(model_) + best * rounds;
   if (!model_.reductions.empty()) seconds = std::max(seconds, reduced_iteration(model_, algorithms, best));
   return known->second = seconds;
 }
@@ -283,7 +252,7 @@ int64_t bound_bytes(const Model& model) {
   const std::vector<int64_t> least = least_bytes(model);
   int64_t most = 0;
   for (size_t step = 0; step < least.size(); ++step)
-    if (model.order[step].kind == StepKind::compute)
+    if (model.order[step].is_task())
       most = std::max(most, least[step] + model.algorithms_of(model.order[step].id).back().workspace_bytes);
   return most;
 }

@@ -26,14 +26,21 @@ class Bound {
  public:
   // `model` must outlive this.
   explicit Bound(const Model& model);
-  ~Bound();
 
   double seconds(int64_t limit);
 
+  struct Droppable {
+    double bytes = 0, seconds = 0;  // seconds of its own task; several outputs of one task share them
+  };
+
  private:
-  struct Full;
+  struct Full {
+    int32_t step = 0;
+    int64_t live = 0;  // bytes if everything stays, with the smallest workspace
+    bool looked_at = false;
+    std::vector<Droppable> items = {}, host_residents = {};
+  };
   const Model& model_;
-  double first_load_ = 0;
   std::vector<int64_t> least_;  // of each step: the fewest bytes that can be live, without workspace
   std::vector<Full> fullest_;  // the steps with the most live bytes, most first
   std::map<int64_t, double> known_;

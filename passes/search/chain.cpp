@@ -22,9 +22,9 @@ struct Stage {
 std::optional<std::vector<Stage>> find_stages(const Model& model) {
   std::vector<Stage> stages;
   for (const Op& op : model.order) {
-    if (op.kind != StepKind::compute || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
+    if (!op.is_task() || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
     if (stages.empty() && !model.tasks[at(op.id)].recomputable) continue;
-    const auto reads = model.reads[op.id];
+    const auto reads = model.reads(op.id);
     if (reads.size() != 1 || !model.tasks[at(op.id)].recomputable) return std::nullopt;
     if (stages.empty()) stages.push_back({.output = reads.front()});
     Stage& last = stages.back();
@@ -37,7 +37,7 @@ std::optional<std::vector<Stage>> find_stages(const Model& model) {
       return std::nullopt;
     }
     stages.push_back({.task = op.id});
-    for (const int32_t written : model.writes[op.id])
+    for (const int32_t written : model.writes(op.id))
       if (!model.tensors[at(written)].saved) stages.back().stash.push_back(written);
     if (stages.size() > kMostStages) return std::nullopt;
   }

@@ -46,13 +46,13 @@ class Fitter {
   static constexpr size_t kSwept = 50'000;  // steps of the order
   static constexpr int kPeaksPerTurn = 32, kPatience = 8;
   struct Candidate {
-    int32_t tensor;
-    int32_t first, last;  // range of steps during which it is evicted
-    double score;         // seconds per byte
+    int32_t tensor = 0;
+    int32_t first = 0, last = 0;  // range of steps during which it is evicted
+    double score = 0;             // seconds per byte
     ActivationDecision activation = {};
     ResidenceDecision residence = {};  // where the tensor is host-resident
     bool lives_on_host = false;  // resides in the host pool: off the device except during its parts
-    int32_t number = 0;
+    int32_t number = 0;          // in the order in which candidates were added
   };
 
   void take(const Candidate& candidate, Decisions& decisions) {
@@ -100,16 +100,16 @@ class Fitter {
         offloaded_ += model_.tensors[at(op.id)].copy_bytes;
       if (op.kind == StepKind::prefetch)
         (backward ? fetched_ : fetched_forward_) += model_.tensors[at(op.id)].copy_bytes;
-      if (op.kind != StepKind::compute) continue;
+      if (!op.is_task()) continue;
       if (op.again) again_[at(op.id)] = 1;
       const TaskKind kind = model_.tasks[at(op.id)].kind;
-      backward |= kind != TaskKind::forward && kind != TaskKind::loss;
-      for (const int32_t id : model_.host_residents[op.id]) {
+      backward |= !is_forward(kind);
+      for (const int32_t id : model_.host_residents(op.id)) {
         Part& part = parts_[at(id)][kind == TaskKind::update ? 2 : backward ? 1 : 0];
         if (part.first < 0) part.first = static_cast<int32_t>(step);
         part.last = static_cast<int32_t>(step);
       }
-      (backward ? backward_ : forward_) += bench_.evaluator.seconds_of(bench_.trace, static_cast<int32_t>(step));
+      (backward ? backward_ : forward_) += bench_.evaluator.algorithm_of(step).seconds;
     }
   }
 
@@ -125,7 +125,7 @@ class Fitter {
       if (!lower(decisions, peak, limit)) return any;
       any = true;
       peak = live_.highest();
-      if (live_.at(peak) <= limit) break;
+      if (live_[peak] <= limit) break;
       if (model_.order.size() > kSwept) return lower_all(decisions, limit), true;
     }
     return any;
@@ -136,8 +136,8 @@ class Fitter {
   // wherever too much is live.
   void lower_all(Decisions& decisions, int64_t limit) {
     const auto& lives = bench_.evaluator.lives();
-    std::vector<std::vector<int32_t>> from(bench_.trace.size() +
-                                           1);  // of each step: lives that may leave from there on
+    // Of each step: lives that may leave from there on.
+    std::vector<std::vector<int32_t>> from(bench_.trace.size() + 1);
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
       const ModelTensor& tensor = model_.tensors[at(lives[at(life)].tensor)];
       if (tensor.movable && !tensor.host_resident() && tensor.bytes > 0 &&
@@ -152,13 +152,13 @@ class Fitter {
     for (int32_t step = 0; step < static_cast<int32_t>(bench_.trace.size()); ++step) {
       candidates_.clear();
       for (const int32_t life : from[at(step)])
-        if (!evicted_[at(lives[at(life)].tensor)]) consider(lives[at(life)], decisions, candidates_);
+        if (!evicted_[at(lives[at(life)].tensor)]) consider(lives[at(life)], decisions);
       for (const Candidate& candidate : candidates_) there.push(candidate);
-      if (live_.at(step) <= limit) continue;
+      if (live_[step] <= limit) continue;
       ++stamp_of_touch_;
       touch(step);
       used.clear();
-      while (live_.at(step) > limit && !there.empty()) {
+      while (live_[step] > limit && !there.empty()) {
         const Candidate candidate = there.top();
         there.pop();
         if (candidate.last <= step || evicted_[at(candidate.tensor)]) continue;
@@ -174,8 +174,7 @@ class Fitter {
   }
 
   bool lower(Decisions& decisions, int32_t peak, int64_t limit) {
-    std::vector<Candidate>& candidates = candidates_;
-    candidates.clear();
+    candidates_.clear();
     touched_.resize(model_.tensors.size(), 0);
     ++stamp_of_touch_;
     touch(peak);
@@ -183,21 +182,20 @@ class Fitter {
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
       const auto& [tensor, first, last] = lives[at(life)];
       if (first >= peak || last <= peak || evicted_[at(tensor)] || touched_[at(tensor)] == stamp_of_touch_) continue;
-      if (model_.tensors[at(tensor)].host_resident()) consider_more(lives[at(life)], decisions, candidates);
+      if (model_.tensors[at(tensor)].host_resident()) consider_more(lives[at(life)], decisions);
       else if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0)
-        consider(lives[at(life)], decisions, candidates);
+        consider(lives[at(life)], decisions);
     }
-    if (means_.offload) consider_host_residents(peak, decisions, candidates);
-    for (size_t i = 0; i < candidates.size(); ++i) candidates[i].number = static_cast<int32_t>(i);
+    if (means_.offload) consider_host_residents(peak, decisions);
     const auto dearer = [](const Candidate& a, const Candidate& b) {
       return a.score != b.score ? a.score > b.score : a.number > b.number;
     };
-    std::make_heap(candidates.begin(), candidates.end(), dearer);  // mostly a few suffice, so no full sort
-    const bool any = !candidates.empty();
-    while (live_.at(peak) > limit && !candidates.empty()) {
-      std::pop_heap(candidates.begin(), candidates.end(), dearer);
-      const Candidate candidate = candidates.back();
-      candidates.pop_back();
+    std::ranges::make_heap(candidates_, dearer);  // mostly a few suffice, so no full sort
+    const bool any = !candidates_.empty();
+    while (live_[peak] > limit && !candidates_.empty()) {
+      std::ranges::pop_heap(candidates_, dearer);
+      const Candidate candidate = candidates_.back();
+      candidates_.pop_back();
       const int64_t bytes = model_.tensors[at(candidate.tensor)].bytes;
       take(candidate, decisions);
       if (candidate.lives_on_host)
@@ -209,12 +207,12 @@ class Fitter {
 
   void touch(int32_t step) {
     const Op& op = bench_.trace[at(step)];
-    if (op.kind != StepKind::compute) {
+    if (!op.is_task()) {
       touched_[at(op.id)] = stamp_of_touch_;
       return;
     }
-    for (const auto* lists : {&model_.reads, &model_.writes, &model_.host_residents})
-      for (const int32_t id : (*lists)[op.id]) touched_[at(id)] = stamp_of_touch_;
+    for (const auto& tensors : {model_.reads(op.id), model_.writes(op.id), model_.host_residents(op.id)})
+      for (const int32_t id : tensors) touched_[at(id)] = stamp_of_touch_;
   }
 
   // Calls body(begin, end), half-open, for the steps at which the tensor would be off the device if it resided in the
@@ -230,28 +228,26 @@ class Fitter {
     body(behind, static_cast<int32_t>(bench_.trace.size()));
   }
 
-  // True if the update of this tensor comes early or in turn.
-  static bool comes_before_its_place(const ModelTensor& tensor, const ResidenceDecision& decision) {
-    return decision.on_host ? decision.early : tensor.always_on_host();
+  void add(Candidate candidate, double seconds) {
+    candidate.score = seconds / static_cast<double>(model_.tensors[at(candidate.tensor)].bytes);
+    candidate.number = static_cast<int32_t>(candidates_.size());
+    candidates_.push_back(candidate);
   }
 
   // Candidates among tensors that reside on the device and are not accessed near the peak. Also, an early update at the
   // peak may be moved to the end.
-  void consider_host_residents(int32_t peak, const Decisions& decisions, std::vector<Candidate>& candidates) {
+  void consider_host_residents(int32_t peak, const Decisions& decisions) {
     const Op& op = bench_.trace[at(peak)];
-    const int32_t here = op.kind == StepKind::compute ? op.id : model_.tensors[at(op.id)].update;
+    const int32_t here = op.is_task() ? op.id : model_.tensors[at(op.id)].update;
     if (here >= 0 && !model_.update_after[here].empty())
-      for (const int32_t id : model_.host_residents[here]) {
+      for (const int32_t id : model_.host_residents(here)) {
         const ModelTensor& tensor = model_.tensors[at(id)];
         const ResidenceDecision& residence = decisions.residences[at(tensor.residence)];
-        if ((tensor.update != here && !tensor.adds_up()) || !comes_before_its_place(tensor, residence) ||
-            evicted_[at(id)])
-          continue;
-        candidates.push_back({.tensor = id,
-                              .first = peak - 1,
-                              .last = peak + 1,
-                              .score = 1e-3 * host_residence_seconds(tensor) / static_cast<double>(tensor.bytes),
-                              .residence = {.on_host = true, .again = residence.again}});
+        const bool early_or_in_turn = residence.on_host ? residence.early : tensor.always_on_host();
+        if ((tensor.update != here && !tensor.adds_up()) || !early_or_in_turn || evicted_[at(id)]) continue;
+        const ResidenceDecision later = {.on_host = true, .again = residence.again};
+        add({.tensor = id, .first = peak - 1, .last = peak + 1, .residence = later},
+            1e-3 * host_residence_seconds(tensor));
       }
     for (const int32_t id : model_.all_host_residents) {
       const ModelTensor& tensor = model_.tensors[at(id)];
@@ -261,40 +257,34 @@ class Fitter {
       bool away = false;
       for_each_absence(id, [&](int32_t begin, int32_t end) { away = away || (begin <= peak && peak < end); });
       if (away)
-        candidates.push_back({.tensor = id,
-                              .first = 0,
-                              .last = 0,
-                              .score = host_residence_seconds(tensor) / static_cast<double>(tensor.bytes),
-                              .residence = {.on_host = true, .early = true},
-                              .lives_on_host = true});
+        add({.tensor = id, .residence = {.on_host = true, .early = true}, .lives_on_host = true},
+            host_residence_seconds(tensor));
     }
   }
 
   // A host-resident weight that is on the device between two uses may be evicted there too.
-  void consider_more(const Life& life, const Decisions& decisions, std::vector<Candidate>& candidates) const {
+  void consider_more(const Life& life, const Decisions& decisions) {
     const ModelTensor& tensor = model_.tensors[at(life.tensor)];
     const ResidenceDecision& residence = decisions.residences[at(tensor.residence)];
     if (!residence.again && !tensor.for_update())
-      candidates.push_back({.tensor = life.tensor,
-                            .first = life.first,
-                            .last = life.last,
-                            .score = 2 * host_residence_seconds(tensor) / static_cast<double>(tensor.bytes),
-                            .residence = {.on_host = true, .early = residence.early, .again = true}});
+      add({.tensor = life.tensor,
+           .first = life.first,
+           .last = life.last,
+           .residence = {.on_host = true, .early = residence.early, .again = true}},
+          2 * host_residence_seconds(tensor));
   }
 
   // The next decision for a tensor that takes bytes at the peak, and its cost.
-  void consider(const Life& life, const Decisions& decisions, std::vector<Candidate>& candidates) {
+  void consider(const Life& life, const Decisions& decisions) {
     const int32_t id = life.tensor;
     const ModelTensor& tensor = model_.tensors[at(id)];
     const ActivationDecision& decision = decisions.activations[at(id)];
-    const double bytes = static_cast<double>(tensor.bytes);
-    const auto add = [&](ActivationDecision next, double seconds) {
-      candidates.push_back(
-          {.tensor = id, .first = life.first, .last = life.last, .score = seconds / bytes, .activation = next});
+    const auto next = [&](ActivationDecision activation, double seconds) {
+      add({.tensor = id, .first = life.first, .last = life.last, .activation = activation}, seconds);
     };
     if (tensor.gap_end == kNever) {  // only a source of recomputations
       if (decision.kind == DecisionKind::keep)
-        add({DecisionKind::recompute, kTransient, true}, recompute_seconds(id, decisions));
+        next({DecisionKind::recompute, kTransient, true}, recompute_seconds(id, decisions));
       return;
     }
     const bool offload = means_.offload || tensor.input();
@@ -303,21 +293,21 @@ class Fitter {
     const double copied = offload ? shown(tensor.input() ? 0 : tensor.copy_bytes, forward_, offloaded_) : -1;
     switch (decision.kind) {
       case DecisionKind::keep:
-        if (again >= 0 && (copied < 0 || again <= copied)) add({.kind = DecisionKind::recompute}, again);
-        else if (copied >= 0) add({.kind = DecisionKind::offload}, copied);
+        if (again >= 0 && (copied < 0 || again <= copied)) next({.kind = DecisionKind::recompute}, again);
+        else if (copied >= 0) next({.kind = DecisionKind::offload}, copied);
         return;
       case DecisionKind::offload:
-        if (!decision.again) add({DecisionKind::offload, decision.level, true}, copied);
+        if (!decision.again) next({DecisionKind::offload, decision.level, true}, copied);
         return;
       case DecisionKind::recompute:
         // It is held for its own use after being recomputed on the way to another tensor.
         if (decision.level < Level{.depth = 4}) {
           const auto deeper = static_cast<uint8_t>(decision.level.depth + 1);
-          add({DecisionKind::recompute, {.depth = deeper}, true}, 2 * again + 1e-9);
+          next({DecisionKind::recompute, {.depth = deeper}, true}, 2 * again + 1e-9);
         } else if (copied >= 0) {
-          add({.kind = DecisionKind::offload, .again = true}, copied);
+          next({.kind = DecisionKind::offload, .again = true}, copied);
         } else if (decision.level != kTransient) {
-          add({DecisionKind::recompute, kTransient, true}, 4 * again + 1e-9);
+          next({DecisionKind::recompute, kTransient, true}, 4 * again + 1e-9);
         }
         return;
     }

@@ -57,11 +57,12 @@ class Descent::Segment {
     at_ = begin_ - std::min(kWarmUpLimits, begin_);
     above_ = at_ == 0 ? common.starts->whole().outcome.peak_bytes : common.limits.bytes[at_ - 1];
     work_ = common.limits.work * static_cast<int64_t>(end_ - at_);
+    stretches_.resize(end_ - begin_);
   }
 
-  Stretch next(const Deadline& deadline) {
+  const Stretch& next(const Deadline& deadline) {
     bench_.deadline = deadline;
-    const int64_t above = at_ <= begin_ ? (begin_ == 0 ? kNoLimit : common_.limits.bytes[begin_ - 1]) : above_;
+    const int64_t above = at_ <= begin_ ? common_.limits.above(begin_) : above_;
     bool more = true;
     do more = !over() && improve_below(common_.limits.bytes[at_]);
     while (more && ++at_ <= begin_);
@@ -71,14 +72,19 @@ class Descent::Segment {
     const bool complete = common_.starts->complete() && !over();
     const int64_t below = !complete || (ended_ && bottom_) ? -1 : ended_ ? common_.limits.bytes[end_ - 1] : above_;
     ended_ |= !complete;
-    return {.states = archive_.between(below, above),
-            .below = below,
-            .last = ended_,
-            .complete = complete,
-            .pool_binds = bench_.pool_binds};
+    std::vector<State> states = archive_.between(below, above);
+    std::ranges::reverse(states);
+    return stretches_[searched_++] = {.states = std::move(states),
+                                      .below = below,
+                                      .last = ended_,
+                                      .complete = complete,
+                                      .pool_binds = bench_.pool_binds};
   }
 
+  size_t searched() const { return searched_; }
+  const Stretch& stretch(size_t stretch) const { return stretches_[stretch]; }
   bool ended() const { return ended_; }
+  bool complete() const { return searched_ == 0 || stretches_[searched_ - 1].complete; }
 
  private:
   bool over() const { return bench_.deadline.passed(); }
@@ -164,13 +170,8 @@ class Descent::Segment {
   int64_t work_ = 0;      // total work allowed
   int64_t above_ = 0;     // the previous limit
   bool ended_ = false;
-};
-
-struct Descent::Searched {
-  std::unique_ptr<Segment> search = nullptr;  // null: not begun
-  std::vector<Stretch> stretches = {};        // allocated in full, so references stay valid
-  size_t searched = 0;
-  bool complete = true;
+  std::vector<Stretch> stretches_;  // allocated in full, so references stay valid
+  size_t searched_ = 0;
 };
 
 Descent::Descent(const Model& model, const FrontierOptions& options, const Descent* other)
@@ -203,31 +204,24 @@ size_t Descent::stretches(size_t segment) const {
 }
 
 int64_t Descent::above(size_t segment) const {
-  const size_t begin = limits_of(common_->limits, segment).first;
-  return begin == 0 ? kNoLimit : common_->limits.bytes[begin - 1];
+  return common_->limits.above(limits_of(common_->limits, segment).first);
 }
 
 const Stretch& Descent::next(size_t segment, const Deadline& deadline) {
-  Searched& mine = segments_[segment];
-  if (!mine.search) {
-    mine.search = std::make_unique<Segment>(*common_, segment);
-    mine.stretches.resize(stretches(segment));
-  }
-  Stretch& stretch = mine.stretches[mine.searched++] = mine.search->next(deadline);
-  mine.complete = stretch.complete;
-  return stretch;
+  std::unique_ptr<Segment>& mine = segments_[segment];
+  if (!mine) mine = std::make_unique<Segment>(*common_, segment);
+  return mine->next(deadline);
 }
 
-size_t Descent::searched(size_t segment) const { return segments_[segment].searched; }
-const Stretch& Descent::stretch(size_t segment, size_t stretch) const { return segments_[segment].stretches[stretch]; }
+bool Descent::ended(size_t segment) const { return segments_[segment] && segments_[segment]->ended(); }
+size_t Descent::searched(size_t segment) const { return segments_[segment] ? segments_[segment]->searched() : 0; }
+const Stretch& Descent::stretch(size_t segment, size_t stretch) const { return segments_[segment]->stretch(stretch); }
 
-bool Descent::ended(size_t segment) const { return segments_[segment].search && segments_[segment].search->ended(); }
-
-void Descent::forget(size_t segment) { segments_[segment] = {}; }
+void Descent::forget(size_t segment) { segments_[segment] = nullptr; }
 
 bool Descent::forget_unfinished() {
-  for (size_t segment = 0; segment < segments_.size(); ++segment)
-    if (!segments_[segment].complete) forget(segment);
+  for (std::unique_ptr<Segment>& segment : segments_)
+    if (segment && !segment->complete()) segment = nullptr;
   return complete();
 }
 
@@ -240,7 +234,7 @@ std::vector<State> find_frontier(const Model& model, const FrontierOptions& opti
       for (const State& state : descent.next(segment, deadline).states) archive.add(state);
     descent.forget(segment);
   }
-  return archive.take();
+  return archive.between(-1, kNoLimit);
 }
 
 }  // namespace plimsoll::search

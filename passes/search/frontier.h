@@ -66,9 +66,8 @@ class Descent {
  private:
   struct Common;
   class Segment;
-  struct Searched;
   std::unique_ptr<Common> common_;
-  std::vector<Searched> segments_;
+  std::vector<std::unique_ptr<Segment>> segments_;  // null: not begun
 };
 
 // All of it at once, by rising peak bytes. Each takes less time than all before it. Never empty. After `deadline` only

@@ -60,23 +60,8 @@ Levels levels_of(const Model& model, const Trace& trace, const std::vector<Wait>
 double price_of(const Model& model, int32_t id) {
   const ModelTensor& tensor = model.tensors[at(id)];
   if (tensor.host_resident()) return std::numeric_limits<double>::infinity();
-  if (!tensor.recomputable || tensor.producer < 0) return std::numeric_limits<double>::max();
+  if (!tensor.recomputable) return std::numeric_limits<double>::max();
   return price_of_one_run(model, tensor);
-}
-
-// Lower and upper bounds on pool_bytes() over all schedules.
-int64_t min_pool_bytes(const Model& model) {
-  int64_t bytes = 0;
-  for (const ModelTensor& tensor : model.tensors)
-    if (tensor.always_on_host() && has_own_slot(tensor)) bytes += tensor.bytes;
-  return bytes;
-}
-
-int64_t max_pool_bytes(const Model& model) {
-  int64_t bytes = 0;
-  for (const ModelTensor& tensor : model.tensors)
-    if ((tensor.movable || tensor.host_resident()) && !tensor.input()) bytes += tensor.bytes;
-  return bytes;
 }
 
 }  // namespace
@@ -85,22 +70,26 @@ int64_t pool_bytes(const Model& model, const Trace& trace) {
   const std::vector<Wait> waits = waits_of(model, trace);
   if (waits.empty()) return 0;
   const Levels levels = levels_of(model, trace, waits);
-  return levels.at(levels.highest());
+  return levels[levels.highest()];
 }
 
 int64_t pool_limit_for(const Model& model, int64_t most) {
-  if (most == kNoLimit || max_pool_bytes(model) <= most) return kNoLimit;
-  return std::max(most - most / kFragmentation, min_pool_bytes(model));
+  int64_t least = 0, largest = 0;  // bounds on pool_bytes() over all schedules
+  for (const ModelTensor& tensor : model.tensors) {
+    if (tensor.always_on_host() && has_own_slot(tensor)) least += tensor.bytes;
+    if ((tensor.movable || tensor.host_resident()) && !tensor.input()) largest += tensor.bytes;
+  }
+  if (most == kNoLimit || largest <= most) return kNoLimit;
+  return std::max(most - most / kFragmentation, least);
 }
 
 bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Decisions& decisions) {
-  std::vector<Wait> waits = waits_of(model, trace);
+  const std::vector<Wait> waits = waits_of(model, trace);
   Levels levels = levels_of(model, trace, waits);
   std::vector<std::pair<double, size_t>> order;
   for (size_t i = 0; i < waits.size(); ++i) order.emplace_back(price_of(model, waits[i].tensor), i);
-  std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
-    return std::tuple(a.first, -model.tensors[at(waits[a.second].tensor)].bytes) <
-           std::tuple(b.first, -model.tensors[at(waits[b.second].tensor)].bytes);
+  std::ranges::stable_sort(order, {}, [&](const auto& each) {
+    return std::tuple(each.first, -model.tensors[at(waits[each.second].tensor)].bytes);
   });
   bool any = false;
   for (const auto& [price, i] : order) {
@@ -114,7 +103,7 @@ bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Decision
     }
     ActivationDecision& decision = decisions.activations[at(wait.tensor)];
     if (decision.kind != DecisionKind::offload) continue;  // already changed, because it has left twice
-    if (tensor.recomputable && tensor.producer >= 0) decision.kind = DecisionKind::recompute;
+    if (tensor.recomputable) decision.kind = DecisionKind::recompute;
     else decision = {};
     any = true;
   }

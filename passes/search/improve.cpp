@@ -197,9 +197,7 @@ DecisionSpace find_decision_space(const Model& model) {
       space.items.push_back(id);
     if (tensor.for_update()) space.items.push_back(id);
   }
-  std::stable_sort(space.items.begin(), space.items.end(), [&](int32_t a, int32_t b) {
-    return model.tensors[at(a)].gap_begin < model.tensors[at(b)].gap_begin;
-  });
+  std::ranges::stable_sort(space.items, {}, [&](int32_t id) { return model.tensors[at(id)].gap_begin; });
   for (std::vector<int32_t>& twins : find_twins(model, space.items))
     if (twins.size() > 1) space.twins.push_back(std::move(twins));
   RecomputePrice recompute(model);
@@ -213,12 +211,11 @@ State improve(Workbench& bench, State state, int64_t limit, int64_t work, const 
   if (space.items.empty()) return state;
   Improver improver(bench.model, space, means, random);
   State best = state;
-  const int64_t end = bench.work + work;
-  const int64_t begin = bench.work;
+  const int64_t begin = bench.work, end = begin + work;
   int64_t gained = begin;  // work at the last clear gain
   while (bench.work < end && bench.work - gained < work / kPatience && !bench.deadline.passed()) {
     State next = state;
-    Decisions disturbed = next.decisions;
+    Decisions disturbed = state.decisions;
     improver.disturb(disturbed);
     next.decisions = std::move(disturbed);
     // Nothing changed, so the result is known.

@@ -9,11 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "passes/context.h"
+
 namespace plimsoll::search {
 
 struct Limits {
   std::vector<int64_t> bytes = {};  // from high to low
   int64_t work = 0;                 // steps evaluated per limit: half for start schedules, half for improvement
+  int64_t above(size_t limit) const { return limit == 0 ? kNoLimit : bytes[limit - 1]; }  // the next higher one
 };
 
 // `steps`: of the order. `effort`: 0 to 3 (FrontierOptions).

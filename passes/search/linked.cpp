@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "passes/search/price.h"
@@ -9,23 +10,7 @@
 namespace plimsoll::search {
 namespace {
 
-// Remaining idle time of a link. Copies queue up, so a copy takes time from all windows that it spans.
-class Slack {
- public:
-  // `windows`: seconds that each offers, rounded down to nanoseconds.
-  explicit Slack(const std::vector<double>& windows) {
-    std::vector<int64_t> taken;
-    for (const double seconds : windows) taken.push_back(-static_cast<int64_t>(seconds * 1e9));
-    taken_.assign(taken);
-  }
-  bool has(int32_t begin, int32_t end, double seconds) const {
-    return !taken_.exceeds(begin, end, -static_cast<int64_t>(seconds * 1e9));
-  }
-  void take(int32_t begin, int32_t end, double seconds) { taken_.add(begin, end, static_cast<int64_t>(seconds * 1e9)); }
-
- private:
-  Levels taken_;  // time taken minus time offered
-};
+int64_t nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
 
 }  // namespace
 
@@ -41,10 +26,7 @@ LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
   RecomputePrice recompute(model_);
   for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
     const ModelTensor& tensor = model_.tensors[at(id)];
-    if (!tensor.movable || tensor.bytes == 0 || tensor.gap_end == kNever || tensor.gap_begin >= peak ||
-        tensor.gap_end <= peak)
-      continue;
-    if (schedule::accesses(model_, model_.order[at(peak)], id)) continue;
+    if (!tensor.movable || tensor.bytes == 0 || !tensor.in_gap(peak)) continue;
     const double bytes = static_cast<double>(tensor.copy_bytes), again = tensor.input() ? 0 : recompute.seconds(id);
     const double latency = model_.links.latency_seconds;
     items_.push_back(
@@ -55,34 +37,40 @@ LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
          .back = latency + bytes / model_.links.h2d_bytes_per_second,
          .price = again < 0 ? std::numeric_limits<double>::infinity() : again / static_cast<double>(tensor.bytes)});
   }
-  std::stable_sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) { return a.price > b.price; });
+  std::ranges::stable_sort(items_, std::greater<>(), &Item::price);
 }
 
 Decisions LinkedSeeds::decisions(int64_t limit, double share, const Means& means) const {
   Decisions decisions = schedule::keep_everything(model_);
-  std::vector<size_t> by_made(items_.size());
-  std::iota(by_made.begin(), by_made.end(), size_t{0});
-  std::vector<size_t> by_wanted = by_made;
-  std::stable_sort(by_made.begin(), by_made.end(), [&](size_t a, size_t b) { return items_[a].made < items_[b].made; });
-  std::stable_sort(by_wanted.begin(), by_wanted.end(),
-                   [&](size_t a, size_t b) { return items_[a].wanted < items_[b].wanted; });
+  const auto items_by = [&](double Item::*time) {
+    std::vector<size_t> items(items_.size());
+    std::iota(items.begin(), items.end(), size_t{0});
+    std::ranges::stable_sort(items, {}, [&](size_t item) { return items_[item].*time; });
+    return items;
+  };
+  const std::vector<size_t> by_made = items_by(&Item::made), by_wanted = items_by(&Item::wanted);
   std::vector<int32_t> rank_made(items_.size()), rank_wanted(items_.size());
-  std::vector<double> before, behind;
+  // Time that the links offer between two items, negative. Copies queue up, so a copy takes time from all windows that
+  // it spans.
+  std::vector<int64_t> before, behind;
   for (size_t rank = 0; rank < items_.size(); ++rank) {
     rank_made[by_made[rank]] = static_cast<int32_t>(rank);
     rank_wanted[by_wanted[rank]] = static_cast<int32_t>(rank);
-    before.push_back(share * (peak_begin_ - items_[by_made[rank]].made));
-    behind.push_back(share * (items_[by_wanted[rank]].wanted - peak_end_));
+    before.push_back(-nanoseconds(share * (peak_begin_ - items_[by_made[rank]].made)));
+    behind.push_back(-nanoseconds(share * (items_[by_wanted[rank]].wanted - peak_end_)));
   }
-  Slack out(before), back(behind);
+  Levels out, back;  // time taken minus time offered
+  out.assign(before);
+  back.assign(behind);
   const int32_t many = static_cast<int32_t>(items_.size());
   int64_t over = peak_bytes_ - limit;
   // Copies off share the time after they are written; copies back share the time before they are read.
   for (size_t i = 0; i < items_.size() && over > 0 && means.offload; ++i) {
     const Item& item = items_[i];
-    if (!out.has(0, rank_made[i] + 1, item.out) || !back.has(rank_wanted[i], many, item.back)) continue;
-    out.take(0, rank_made[i] + 1, item.out);
-    back.take(rank_wanted[i], many, item.back);
+    const int64_t leaves = nanoseconds(item.out), returns = nanoseconds(item.back);
+    if (out.exceeds(0, rank_made[i] + 1, -leaves) || back.exceeds(rank_wanted[i], many, -returns)) continue;
+    out.add(0, rank_made[i] + 1, leaves);
+    back.add(rank_wanted[i], many, returns);
     decisions.activations[at(item.tensor)] = {.kind = DecisionKind::offload};
     over -= model_.tensors[at(item.tensor)].bytes;
   }

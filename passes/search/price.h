@@ -33,11 +33,11 @@ class RecomputePrice {
       const ModelTensor& wanted = model_.tensors[at(stack_.back())];
       stack_.pop_back();
       if (wanted.input()) continue;
-      if (wanted.producer < 0 || !wanted.recomputable) return -1;
+      if (!wanted.recomputable) return -1;
       if (seen_[at(wanted.producer)] == stamp_) continue;
       seen_[at(wanted.producer)] = stamp_;
       if (!runs(wanted.producer)) seconds += model_.seconds_again(wanted.producer);
-      for (const int32_t read : model_.reads[wanted.producer])
+      for (const int32_t read : model_.reads(wanted.producer))
         if (away(read)) stack_.push_back(read);
     }
     return seconds;

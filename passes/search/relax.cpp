@@ -1,6 +1,7 @@
 #include "passes/search/relax.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace plimsoll::search {
 namespace {
@@ -39,8 +40,8 @@ class Relaxer {
   void find_live() {
     steps_ = bench_.evaluator.live();
     for (size_t step = 0; step < bench_.trace.size(); ++step)
-      if (const Op& op = bench_.trace[step]; op.kind == StepKind::compute)
-        steps_[step] -= bench_.evaluator.workspace_of(bench_.trace, static_cast<int32_t>(step)) -
+      if (const Op& op = bench_.trace[step]; op.is_task())
+        steps_[step] -= bench_.evaluator.algorithm_of(step).workspace_bytes -
                         model_.algorithms_of(op.id, op.again).back().workspace_bytes;
     live_.assign(steps_);
   }
@@ -50,7 +51,7 @@ class Relaxer {
     for (const Op& op : bench_.trace)
       if (op.again) ++runs_[at(op.id)];
     lives_ = bench_.evaluator.lives();
-    std::stable_sort(lives_.begin(), lives_.end(), [](const Life& a, const Life& b) { return a.tensor < b.tensor; });
+    std::ranges::stable_sort(lives_, {}, &Life::tensor);
     absences_.clear();
     for (int32_t first = 0; first < static_cast<int32_t>(lives_.size());) {
       int32_t last = first;
@@ -63,8 +64,7 @@ class Relaxer {
              seconds_of(tensor, last - first + 1, decisions) / static_cast<double>(model_.tensors[at(tensor)].bytes)});
       first = last + 1;
     }
-    std::stable_sort(absences_.begin(), absences_.end(),
-                     [](const Absence& a, const Absence& b) { return a.score > b.score; });
+    std::ranges::stable_sort(absences_, std::greater<>(), &Absence::score);
   }
 
   double seconds_of(int32_t id, int32_t lives, const Decisions& decisions) const {

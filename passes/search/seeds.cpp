@@ -12,9 +12,9 @@ std::vector<int32_t> find_makers(const Model& model) {
   std::vector<int32_t> made(model.tensors.size(), -1);
   for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position) {
     const Op& op = model.order[at(position)];
-    if (op.kind != StepKind::compute) made[at(op.id)] = position;
+    if (!op.is_task()) made[at(op.id)] = position;
     else
-      for (const int32_t id : model.writes[op.id]) made[at(id)] = position;
+      for (const int32_t id : model.writes(op.id)) made[at(id)] = position;
   }
   return made;
 }
@@ -55,8 +55,8 @@ Decisions segment_decisions(const Model& model, const SegmentSeed& seed) {
     const int32_t from = part[at(made[id])], to = part[at(tensor.gap_begin)];
     ActivationDecision& decision = decisions.activations[id];
     if (from / seed.parts != to / seed.parts) {
-      decision = {.kind = seed.offload_checkpoints ? DecisionKind::offload : DecisionKind::keep};
-      if (tensor.gap_end == kNever && seed.offload_checkpoints) decision.kind = DecisionKind::keep;
+      const bool offload = seed.offload_checkpoints && tensor.gap_end != kNever;
+      decision = {.kind = offload ? DecisionKind::offload : DecisionKind::keep};
     } else if (tensor.input()) {
       decision = {.kind = DecisionKind::offload};
     } else if (tensor.recomputable && from != to) {
@@ -64,7 +64,6 @@ Decisions segment_decisions(const Model& model, const SegmentSeed& seed) {
     } else if (tensor.recomputable && tensor.gap_end != kNever) {
       const bool give_up = !seed.cheap_only || price_of_one_run(model, tensor) <= price;
       const uint8_t depth = seed.parts > 1 ? 2 : 1;
-      decision = {};
       if (give_up) decision = {.kind = DecisionKind::recompute, .level = {.depth = depth}};
     }
   }

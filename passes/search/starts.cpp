@@ -89,8 +89,7 @@ void Starts::add_seeds() {
     if (bench_.deadline.passed()) break;
     seeds_.push_back(bench_.evaluate(segment_decisions(model_, seed), kNoLimit));
   }
-  std::stable_sort(seeds_.begin(), seeds_.end(),
-                   [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
+  std::ranges::stable_sort(seeds_, {}, [](const State& seed) { return seed.outcome.seconds; });
 }
 
 std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, const State& last, int64_t limit,
@@ -111,7 +110,7 @@ std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, con
   for (const double share : kShares) fitted({.decisions = linked_.decisions(limit, share, all)}, all);
   // Nearest first. A schedule just above the limit may be a dead end: the bytes that it would have to free are those
   // that it has already freed.
-  for (const State& above : archive.nearest_above(limit, limit + limit / 3, kNearTried)) fitted(above, all);
+  for (const State& above : archive.between(limit, limit + limit / 3, kNearTried)) fitted(above, all);
   for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
     for (const State* from : {&last, &whole_}) fitted(*from, means);
   // Where nothing can be offloaded, seeds that fit are tried even if the work is used up: fit() often finds no schedule

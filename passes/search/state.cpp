@@ -14,19 +14,6 @@ constexpr int kShrinkings = 8;  // attempts to shrink the host pool; the last on
 
 }  // namespace
 
-// Recomputing a tensor may extend the time of others in the pool, so the pool is measured again after each change.
-bool Workbench::keep_pool(State& state, Decisions& decisions, size_t longest, Seconds wanted) {
-  for (int turn = 1; pool_bytes(model, trace) > pool_limit; ++turn) {
-    pool_binds = true;
-    if (turn > kShrinkings || !shrink_pool(model, trace, turn < kShrinkings ? pool_limit : -1, decisions))
-      return false;
-    work += static_cast<int64_t>(trace.size());
-    if (!lower_possible(model, decisions, trace, longest)) return false;
-    state.outcome = evaluator.time_copies(trace, state.limit, wanted);
-  }
-  return true;
-}
-
 State Workbench::evaluate(Decisions decisions, int64_t limit, Seconds wanted) {
   constexpr double never = std::numeric_limits<double>::infinity();
   const bool simulated = last_.outcome.seconds < never || !last_.outcome.possible();
@@ -38,9 +25,15 @@ State Workbench::evaluate(Decisions decisions, int64_t limit, Seconds wanted) {
   State state{.limit = limit};
   const size_t longest = std::max(kLongest * model.order.size(), model.order.size() + kLongestOfFew);
   bool possible = lower_possible(model, decisions, trace, longest);
-  if (possible) {
-    state.outcome = evaluator.time_copies(trace, limit, wanted);
-    possible = pool_limit == kNoLimit || keep_pool(state, decisions, longest, wanted);
+  if (possible) state.outcome = evaluator.time_copies(trace, limit, wanted);
+  // Recomputing a tensor may extend the time of others in the pool, so the pool is measured again after each change.
+  for (int turn = 1; possible && pool_limit != kNoLimit && pool_bytes(model, trace) > pool_limit; ++turn) {
+    pool_binds = true;
+    possible = turn <= kShrinkings && shrink_pool(model, trace, turn < kShrinkings ? pool_limit : -1, decisions);
+    if (!possible) break;
+    work += static_cast<int64_t>(trace.size());
+    possible = lower_possible(model, decisions, trace, longest);
+    if (possible) state.outcome = evaluator.time_copies(trace, limit, wanted);
   }
   if (!possible) {
     state.outcome = {.seconds = never, .busy_seconds = never, .peak_bytes = kNoLimit, .excess = kNoLimit};

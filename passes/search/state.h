@@ -74,8 +74,6 @@ class Workbench {
   bool pool_binds = false;   // the limit has changed some schedule
 
  private:
-  bool keep_pool(State& state, Decisions& decisions, size_t longest, Seconds wanted);
-
   State last_;
 };
 

@@ -35,13 +35,13 @@ std::vector<std::vector<int32_t>> find_twins(const Model& model, const std::vect
     std::vector<uint64_t> next = colors;
     for (size_t id = 0; id < colors.size(); ++id)
       if (const int32_t producer = model.tensors[id].producer; producer >= 0)
-        for (const int32_t read : model.reads[producer]) next[id] = mix(next[id], colors[at(read)]);
+        for (const int32_t read : model.reads(producer)) next[id] = mix(next[id], colors[at(read)]);
     colors = std::move(next);
   }
   // Hashes of readers are added, because their order carries no information.
   std::vector<uint64_t> readers(colors.size(), 0);
   for (int32_t task = 0; task < static_cast<int32_t>(model.tasks.size()); ++task)
-    for (const int32_t read : model.reads[task]) readers[at(read)] += mix(1, tasks[at(task)]);
+    for (const int32_t read : model.reads(task)) readers[at(read)] += mix(1, tasks[at(task)]);
 
   std::vector<std::vector<int32_t>> classes;
   std::map<uint64_t, size_t> known;

@@ -25,7 +25,7 @@ TEST_CASE("levels are what a plain list of them would be") {
       const auto highest = std::max_element(plain.begin(), plain.end());
       CAPTURE(steps, turn, begin, end);
       REQUIRE(levels.highest() == highest - plain.begin());
-      REQUIRE(levels.at(levels.highest()) == *highest);
+      REQUIRE(levels[levels.highest()] == *highest);
       const int64_t limit = *highest - static_cast<int64_t>(random() % 500);
       const auto above = [&](int64_t level) { return level > limit; };
       const auto first = plain.begin() + begin, last = plain.begin() + end, found = std::find_if(first, last, above);
