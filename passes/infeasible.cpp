@@ -109,10 +109,10 @@ Error host_budget_too_small(const Planning& planning, const Found& minimum, int6
               fmt::format("{}: no plan of policy '{}'{} fits its host pool into {}{}: the host budget is too small",
                           planning.variants.graph().name, planning.policy.name,
                           limited ? fmt::format(" within {}", both(planning.budget_bytes)) : "",
-                          both(planning.host_budget()), source.empty() ? "" : ", " + source)};
+                          both(planning.host_budget_bytes), source.empty() ? "" : ", " + source)};
   error.notes.push_back(
       fmt::format("--host-budget {} works{}: {}", works, limited ? " with this budget" : "", format_bytes(works)));
-  if (planning.fits_host(minimum.host_pool()))
+  if (planning.fits_host(minimum))
     error.notes.push_back(fmt::format("--budget {} fits with this host budget; the minimum is {} bytes",
                                       format_budget(minimum.arena()), minimum.arena()));
   return error;
@@ -139,7 +139,7 @@ Error device_budget_too_small(const Planning& planning, const Found& minimum, co
   Error error =
       explain_infeasible(minimum.plan, *minimum.candidate->graph, planning.policy, planning.budget_bytes, ways_out);
   const std::string with_pool =
-      planning.fits_host(minimum.host_pool()) ? "" : fmt::format(" with --host-budget {}", minimum.host_pool());
+      planning.fits_host(minimum) ? "" : fmt::format(" with --host-budget {}", minimum.host_pool());
   error.notes.insert(error.notes.begin(), fmt::format("--budget {} fits{}; the minimum is {} bytes",
                                                       format_budget(minimum.arena()), with_pool, minimum.arena()));
   return error;

@@ -115,7 +115,8 @@ TEST_CASE("no option of the search depends on the budget: a larger one has all o
       request.budget_bytes = bytes * percent / 100;
       Planning planning{.variants = variants, .searches = searches, .request = request, .policy = policy};
       const Found unlimited = planning.recipe(policy).unconstrained(batch).value();
-      REQUIRE(resolve_budget(planning, unlimited).ok());
+      planning.budget_bytes = find_budget(planning, unlimited).value();
+      REQUIRE(set_limits(planning, unlimited).ok());
       const Asked asked{planning, unlimited, find_minimum(planning, unlimited).value()};
       for (const auto& [name, values] : kOptions) {
         CAPTURE(seed, percent, name);
