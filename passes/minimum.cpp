@@ -18,22 +18,22 @@ constexpr size_t kTightest = 4;  // schedules placed for the minimum plan under 
 
 // Under a binding host budget, the minimum-memory schedule needs a search. Effort 0 suffices: the caller wants one plan
 // only.
-Result<Found> least_within_pool(const Candidate& candidate, const Policy& policy, const schedule::Model& model,
-                                int64_t host_budget) {
-  const int64_t pool_limit = search::pool_limit_for(model, host_budget);
-  const std::vector<search::State> frontier = search::find_frontier(model, {.effort = 0, .pool_limit = pool_limit});
-  search::Workbench bench(model, {}, pool_limit);
+Result<Found> least_within_pool(const Ordered& ordered, const Policy& policy, int64_t host_budget) {
+  const int64_t pool_limit = search::pool_limit_for(ordered.model, host_budget);
+  const std::vector<search::State> frontier =
+      search::find_frontier(ordered.model, {.effort = 0, .pool_limit = pool_limit});
+  search::Workbench bench(ordered.model, {}, pool_limit);
   std::optional<Found> minimum;
   const auto fits = [&](const Found& each) { return each.host_pool() <= host_budget; };
   for (const search::State& state : std::span(frontier).first(std::min(frontier.size(), kTightest))) {
     if (!bench.evaluate(state.decisions, state.limit).outcome.possible()) continue;
-    PLIMSOLL_ASSIGN(Found plan, found_within(candidate, with_schedule(policy, bench.trace), state.limit));
+    PLIMSOLL_ASSIGN(Found plan, found_within(ordered.candidate, with_schedule(policy, bench.trace), state.limit));
     if (minimum && (!fits(plan) || (fits(*minimum) && minimum->arena() <= plan.arena()))) continue;
     minimum = std::move(plan);
   }
   if (!minimum) {
-    bench.evaluate(schedule::keep_everything(model), kNoLimit);
-    PLIMSOLL_ASSIGN(minimum, found_within(candidate, with_schedule(policy, bench.trace), kNoLimit));
+    bench.evaluate(schedule::keep_everything(ordered.model), kNoLimit);
+    PLIMSOLL_ASSIGN(minimum, found_within(ordered.candidate, with_schedule(policy, bench.trace), kNoLimit));
   }
   return std::move(*minimum);
 }
@@ -58,13 +58,12 @@ bool may_gain_by_slices(const TaskGraph& graph, int64_t minimum_bytes) {
 // The plan of the minimum-memory schedule (search/starts.h). The host pool takes at most `host_budget` bytes, unless
 // every schedule tried exceeds it.
 Result<Found> minimum_plan(Variants& variants, int64_t sub_batch, const Policy& policy, int64_t host_budget) {
-  PLIMSOLL_ASSIGN(const Candidate* const candidate, variants.candidate(sub_batch));
-  PLIMSOLL_ASSIGN(const schedule::Model* const model, variants.model(sub_batch, policy));
-  search::Workbench bench(*model);
+  PLIMSOLL_ASSIGN(const Ordered* const ordered, variants.ordered(sub_batch, policy));
+  search::Workbench bench(ordered->model);
   const search::State minimum = search::minimum_schedule(bench);
-  PLIMSOLL_ASSIGN(Found plan, found_within(*candidate, with_schedule(policy, bench.trace), minimum.limit));
+  PLIMSOLL_ASSIGN(Found plan, found_within(ordered->candidate, with_schedule(policy, bench.trace), minimum.limit));
   if (plan.host_pool() <= host_budget) return plan;
-  return least_within_pool(*candidate, policy, *model, host_budget);
+  return least_within_pool(*ordered, policy, host_budget);
 }
 
 // The smallest plan of these sub-batches and `known`, which may be null. Recipes are only asked for less than `below`.
@@ -80,8 +79,8 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
       break;
     PLIMSOLL_ASSIGN(Found minimum,
                     minimum_plan(planning.variants, size, planning.policy, planning.host_budget_bytes));
-    PLIMSOLL_ASSIGN(const int64_t bound_of_size, planning.variants.bound_bytes(size, planning.policy));
-    bound = std::min(bound, bound_of_size);
+    PLIMSOLL_ASSIGN(const Ordered* const ordered, planning.variants.ordered(size, planning.policy));
+    bound = std::min(bound, ordered->bound_bytes);
     if (planning.fits_host(minimum)) {
       if (!least || minimum.arena() < least->arena()) take(std::move(minimum));
     } else if (!least) {

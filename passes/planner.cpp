@@ -139,7 +139,7 @@ Status prepare_forms(Forms& forms) {
     std::future<void> ahead;
     if (planning.policy.searches && planning.request.threads > 1)
       ahead = std::async(std::launch::async, [&planning] {
-        (void)planning.variants.model(planning.sub_batches().front(), planning.policy);
+        (void)planning.variants.ordered(planning.sub_batches().front(), planning.policy);
       });
     PLIMSOLL_ASSIGN(form.unlimited, planning.recipe(planning.policy).unconstrained(planning.request.batch));
     planning.one_plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

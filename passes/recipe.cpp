@@ -43,14 +43,14 @@ std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_b
     if (limit <= budget_bytes) limits.push_back(limit);
   };
   for (int percent = 200; percent >= 100; percent -= tasks <= kManyTasks ? 10 : 50) add(percent);
-  if (tasks <= kFewTasks)
+  if (tasks <= kFewTasks) {
     for (int percent = 99; percent > 0; --percent) add(percent);
-  else if (tasks <= kSomeTasks)
-    for (const int percent : kSomePercents) add(percent);
-  else if (tasks <= kManyTasks)
-    for (const int percent : kFewPercents) add(percent);
-  else
-    for (const int percent : kFewestPercents) add(percent);
+    return limits;
+  }
+  const std::span<const int> percents = tasks <= kSomeTasks   ? std::span<const int>(kSomePercents)
+                                        : tasks <= kManyTasks ? std::span<const int>(kFewPercents)
+                                                              : kFewestPercents;
+  std::ranges::for_each(percents, add);
   return limits;
 }
 
@@ -139,28 +139,22 @@ Result<std::optional<Found>> Recipe::fit_schedule(int64_t sub_batch) {
 // made small. Time falls as the sub-batch grows: if one is too slow, so are all smaller ones.
 Result<std::optional<Found>> Recipe::fewest_rounds() {
   const std::vector<int64_t> sizes = even_sub_batches(variants_.batch());
-  size_t low = 0, high = sizes.size() - 1;  // the last one fits if any does
-  const auto hopeless = [&](int64_t size) {
-    return !policy_.schedule &&
-           bytes_without_workspace(variants_.graph_for(size), policy_, variants_.batch(), size) > request_.budget_bytes;
-  };
+  int64_t proposed = variants_.batch();
   if (policy_.sub_batch) {
     const auto costs = [&](int64_t size) -> Result<SubBatchCosts> {
       PLIMSOLL_ASSIGN(const Candidate* const candidate, variants_.candidate(size));
       return SubBatchCosts{*candidate->graph, candidate->choices};
     };
-    PLIMSOLL_ASSIGN(const int64_t proposed, policy_.sub_batch(costs, variants_.batch(), request_.budget_bytes));
-    while (low < high && sizes[low] > proposed) ++low;
-  } else {
-    while (low < high) {
-      const size_t middle = (low + high) / 2;
-      if (hopeless(sizes[middle])) low = middle + 1;
-      else high = middle;
-    }
+    PLIMSOLL_ASSIGN(proposed, policy_.sub_batch(costs, variants_.batch(), request_.budget_bytes));
   }
+  const auto hopeless = [&](int64_t size) {
+    if (policy_.schedule) return size > proposed;
+    return bytes_without_workspace(variants_.graph_for(size), policy_, variants_.batch(), size) > request_.budget_bytes;
+  };
+  const auto first = std::partition_point(sizes.begin(), std::prev(sizes.end()), hopeless);
+  size_t low = static_cast<size_t>(first - sizes.begin()), high = sizes.size() - 1;  // the last one fits if any does
   PLIMSOLL_ASSIGN(std::optional<Found> best, fit(sizes[low]));
   if (!best || fits(*best)) return best;
-  high = sizes.size() - 1;
   PLIMSOLL_ASSIGN(best, fit(sizes[high]));
   while (low + 1 < high) {
     const size_t middle = (low + high) / 2;
@@ -216,8 +210,8 @@ Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::spa
                                                    const Deadline& deadline) {
   std::optional<Found> minimum;
   const auto look_at = [&](int64_t sub_batch, int64_t live_limit) -> Status {
-    PLIMSOLL_ASSIGN(const int64_t bound, variants_.bound_bytes(sub_batch, policy_));
-    if (bound >= arena_bytes || deadline.passed()) return {};
+    PLIMSOLL_ASSIGN(const Ordered* const ordered, variants_.ordered(sub_batch, policy_));
+    if (ordered->bound_bytes >= arena_bytes || deadline.passed()) return {};
     PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, live_limit));
     auto decided = std::exchange(known->decided, nullptr);
     if (known->arena_bytes >= arena_bytes) return {};
@@ -251,10 +245,8 @@ Result<bool> Recipe::precompute_rival(size_t number, double seconds) {
   if (!policy_.schedule || number >= limits.size()) return false;
   const int64_t sub_batch = first_sub_batch();
   const auto& [limit, most_live] = limits[number];
-  if (most_live != kNoLimit) {
-    PLIMSOLL_ASSIGN(const double bound, variants_.bound_seconds(sub_batch, policy_, most_live));
-    if (bound >= seconds) return true;
-  }
+  PLIMSOLL_ASSIGN(Ordered* const ordered, variants_.ordered(sub_batch, policy_));
+  if (most_live != kNoLimit && ordered->bound_seconds(most_live) >= seconds) return true;
   PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, limit));
   if (known->seconds >= seconds) known->decided = nullptr;
   return true;
@@ -306,14 +298,13 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
     }
     return {};
   };
+  PLIMSOLL_ASSIGN(Ordered* const ordered, variants_.ordered(sub_batch, policy_));
   bool too_slow = false;  // at a limit, and so at all lower ones
   for (const auto& [limit, most_live] : limits_of_rival()) {
     if (deadline_.passed()) return {};
-    if (most_live != kNoLimit && !too_slow) {
-      PLIMSOLL_ASSIGN(const double bound, variants_.bound_seconds(sub_batch, policy_, most_live));
-      too_slow = bound >= interesting_;
-    }
-    if (most_live == kNoLimit || !too_slow) PLIMSOLL_TRY(look_at(limit, most_live));
+    const bool bounded = most_live != kNoLimit;
+    too_slow = too_slow || (bounded && ordered->bound_seconds(most_live) >= interesting_);
+    if (!bounded || !too_slow) PLIMSOLL_TRY(look_at(limit, most_live));
   }
   return {};
 }
