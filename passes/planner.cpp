@@ -155,36 +155,27 @@ Status prepare_forms(Forms& forms) {
   return {};
 }
 
-// Passes on what the passes do to the request's observers. `told` is what a pass leaves, but for the plan.
-class Observers {
- public:
-  Observers(const PlanRequest& request, UnfinishedPlan told) : request_(request), told_(std::move(told)) {}
-
-  bool stopped() const { return stopped_; }
-  PassObserver hear() {
-    return [this](std::string_view pass, const Plan& plan, double seconds) {
-      if (request_.timed) request_.timed(std::string(pass), seconds);
-      if (pass == kSchedulePass) told_.schedule = {};
-      if (!request_.observe) return true;
-      told_.after = pass;
-      told_.plan = plan;
-      stopped_ = !request_.observe(told_);
-      return !stopped_;
-    };
-  }
-
- private:
-  const PlanRequest& request_;
-  UnfinishedPlan told_;
-  bool stopped_ = false;
-};
+// Passes on what the passes do to the request's observers, and sets `stopped` when they stop the passes. `told` is what
+// a pass leaves, but for the plan.
+PassObserver observer_of(const PlanRequest& request, UnfinishedPlan told, bool& stopped) {
+  return [&request, &stopped, told = std::move(told)](std::string_view pass, const Plan& plan, double seconds) mutable {
+    if (request.timed) request.timed(std::string(pass), seconds);
+    if (pass == kSchedulePass) told.schedule = {};
+    if (!request.observe) return true;
+    told.after = pass;
+    told.plan = plan;
+    stopped = !request.observe(told);
+    return !stopped;
+  };
+}
 
 // Makes the plan again for the request's observers. Returns what they stopped at.
 Result<std::optional<Plan>> observe(const PlanRequest& request, const Found& found, const SearchFigures& figures) {
   if (!request.observe && !request.timed) return std::optional<Plan>();
-  Observers observers(request, unfinished_of(found, figures));
-  PLIMSOLL_ASSIGN(Plan again, plan_within(*found.candidate, found.policy, found.live_limit, observers.hear()));
-  return observers.stopped() ? std::optional(std::move(again)) : std::nullopt;
+  bool stopped = false;
+  const PassObserver observer = observer_of(request, unfinished_of(found, figures), stopped);
+  PLIMSOLL_ASSIGN(Plan again, plan_within(*found.candidate, found.policy, found.live_limit, observer));
+  return stopped ? std::optional(std::move(again)) : std::nullopt;
 }
 
 // Adds what identifies the plan, and what it is compared with.
@@ -305,10 +296,9 @@ Result<Plan> Planner::plan_from(const UnfinishedPlan& unfinished, const PlanRequ
   PLIMSOLL_ASSIGN(const Policy policy, policy_of(request));
   Variants& variants = form_of(unfinished.figures.forms);
   PLIMSOLL_TRY(check_request(request, variants));
-  Observers observers(request, unfinished);
-  PLIMSOLL_ASSIGN(Plan plan, resume(variants, unfinished, observers.hear()));
-  return observers.stopped() ? std::move(plan)
-                             : finish(request, policy, variants.graph(), std::move(plan), unfinished.figures);
+  bool stopped = false;
+  PLIMSOLL_ASSIGN(Plan plan, resume(variants, unfinished, observer_of(request, unfinished, stopped)));
+  return stopped ? std::move(plan) : finish(request, policy, variants.graph(), std::move(plan), unfinished.figures);
 }
 
 Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request) {

@@ -80,33 +80,26 @@ class ModnnReplay {
   void write(const Op& op) {
     for_each_takeover(model_, position_, [&](int32_t read, int32_t written) {
       if (!block(read).resident || block(written).resident) return;
-      hold(written, block(read).offset, block(read).bytes);
+      hold(written, block(read).offset, block(read).bytes, true);
       delist(read);
       block(read).resident = false;
     });
     for (const int32_t id : model_.writes[op.id]) {
       if (block(id).resident) continue;
       const int64_t bytes = tensor(id).bytes;
-      hold(id, room_for(bytes), bytes);
-      block(id).pinned = true;
+      hold(id, room_for(bytes), bytes, true);
     }
   }
 
-  void hold(int32_t id, int64_t offset, int64_t bytes) {
-    block(id) = {.offset = offset, .bytes = bytes, .resident = true, .pinned = true, .on_host = block(id).on_host};
+  void hold(int32_t id, int64_t offset, int64_t bytes, bool pinned) {
+    block(id) = {.offset = offset, .bytes = bytes, .resident = true, .pinned = pinned, .on_host = block(id).on_host};
     residents_.push_back(id);
     enlist(id, position_ - 1);
   }
 
   void bring(int32_t id, int64_t offset) {
     trace_.push_back({id, tensor(id).fetch()});
-    Block& mine = block(id);
-    mine.offset = offset;
-    mine.bytes = tensor(id).bytes;
-    mine.resident = true;
-    mine.read = false;
-    residents_.push_back(id);
-    enlist(id, position_ - 1);
+    hold(id, offset, tensor(id).bytes, block(id).pinned);
   }
 
   // Between two accesses the next use of a tensor is constant, so the victim is the head of a list sorted by next use.
