@@ -1,6 +1,7 @@
 #include "passes/minimum.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <optional>
 #include <span>
@@ -120,6 +121,14 @@ Result<std::optional<Found>> least_in_slices(const Planning& planning, std::span
   return found;
 }
 
+// The smallest plan, as least_of() and least_in_slices() find it.
+Result<Minimum> minimum_of_search(const Planning& planning, std::span<const int64_t> sub_batches, int64_t below,
+                                  const Found* known = nullptr) {
+  PLIMSOLL_ASSIGN(Found whole, least_of(planning, sub_batches, below, known));
+  PLIMSOLL_ASSIGN(std::optional<Found> in_slices, least_in_slices(planning, sub_batches, whole.arena()));
+  return Minimum{.whole = std::move(whole), .in_slices = std::move(in_slices)};
+}
+
 // Judged by the minimum-memory schedules, which a plan under that host budget also considers.
 Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
   constexpr int kBisections = 6;
@@ -159,16 +168,13 @@ Result<std::optional<int64_t>> host_budget_of_recipe(Planning planning) {
 
 // With rounds of one sample.
 Result<std::optional<Found>> less_in_rounds(const Planning& planning, int64_t arena_bytes) {
-  std::optional<Found> found;
+  Minimum found;
   if (planning.policy.searches) {
-    const int64_t one_sample[] = {1};
-    PLIMSOLL_ASSIGN(found, least_of(planning, one_sample, arena_bytes));
-    PLIMSOLL_ASSIGN(std::optional<Found> less, least_in_slices(planning, one_sample, found->arena()));
-    if (less) found = std::move(less);
+    PLIMSOLL_ASSIGN(found, minimum_of_search(planning, std::array{int64_t{1}}, arena_bytes));
   } else {
-    PLIMSOLL_ASSIGN(found, planning.recipe(planning.policy).plan(1, 0));
+    PLIMSOLL_ASSIGN(found.whole, planning.recipe(planning.policy).plan(1, 0));
   }
-  return found->arena() < arena_bytes ? std::move(found) : std::nullopt;
+  return found.least().arena() < arena_bytes ? std::optional(found.least()) : std::nullopt;
 }
 
 }  // namespace
@@ -178,11 +184,9 @@ Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited) {
     PLIMSOLL_ASSIGN(Found own, planning.recipe(planning.policy).minimum(unlimited));
     return Minimum{.whole = std::move(own)};
   }
-  const std::vector<int64_t> sizes = planning.sub_batches(), ends = ends_of(sizes);
+  const std::vector<int64_t> sizes = planning.sub_batches();
   const Found* const known = sizes.front() == planning.request.batch ? &unlimited : nullptr;
-  PLIMSOLL_ASSIGN(Found whole, least_of(planning, ends, kNoLimit, known));
-  PLIMSOLL_ASSIGN(std::optional<Found> in_slices, least_in_slices(planning, ends, whole.arena()));
-  return Minimum{.whole = std::move(whole), .in_slices = std::move(in_slices)};
+  return minimum_of_search(planning, ends_of(sizes), kNoLimit, known);
 }
 
 Result<Remedies> find_remedies(const Planning& planning, const Found& minimum) {

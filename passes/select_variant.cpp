@@ -89,10 +89,9 @@ class Selector {
 
   // Runs on any thread. Schedules of a segment above the budget fit only by chance, so those segments are skipped.
   void set_up(VariantSearch& variant, ThreadPool& pool, bool alone) {
-    const Result<ScheduleSearch*> found =
-        all_searches_.find(variants_, variant.candidate->sub_batch, policy_, limits_.effort, limits_.host_budget_bytes);
-    if (!found.ok()) return void(variant.status = found.error());
-    variant.search = *found;
+    const Result<Ordered*> ordered = variants_.ordered(variant.candidate->sub_batch, policy_);
+    if (!ordered.ok()) return void(variant.status = ordered.error());
+    variant.search = &all_searches_.find(**ordered, policy_, limits_.effort, limits_.host_budget_bytes);
     search::Descent* const schedules = &variant.search->schedules;
     const int64_t least = schedules->minimum_bytes();
     if (!alone && !schedules->pool_binds() && least != kNoLimit && least > limits_.budget_bytes) return;
@@ -191,20 +190,18 @@ ScheduleSearch::ScheduleSearch(Ordered& ordered, const Policy& policy, int effor
       pool_limit(search::pool_limit_for(ordered.model, host_budget)),
       schedules(ordered.model, {.effort = effort, .pool_limit = pool_limit}, other ? &other->schedules : nullptr) {}
 
-Result<ScheduleSearch*> Searches::find(Variants& graph, int64_t sub_batch, const Policy& policy, int effort,
-                                       int64_t host_budget) {
-  const std::tuple key(&graph, sub_batch, policy.order, effort, host_budget);
+ScheduleSearch& Searches::find(Ordered& ordered, const Policy& policy, int effort, int64_t host_budget) {
+  const std::tuple key(&ordered, effort, host_budget);
   const ScheduleSearch* other = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto known = found_.find(key); known != found_.end()) return known->second.get();
+    if (const auto known = found_.find(key); known != found_.end()) return *known->second;
     for (const auto& [with, search] : found_)
-      if (with == std::tuple(&graph, sub_batch, policy.order, std::get<int>(with), host_budget)) other = search.get();
+      if (with == std::tuple(&ordered, std::get<int>(with), host_budget)) other = search.get();
   }
-  PLIMSOLL_ASSIGN(Ordered* const ordered, graph.ordered(sub_batch, policy));
-  auto made = std::make_unique<ScheduleSearch>(*ordered, policy, effort, host_budget, other);
+  auto made = std::make_unique<ScheduleSearch>(ordered, policy, effort, host_budget, other);
   const std::lock_guard lock(mutex_);
-  return found_.try_emplace(key, std::move(made)).first->second.get();
+  return *found_.try_emplace(key, std::move(made)).first->second;
 }
 
 void Searches::forget_unfinished() {

@@ -42,14 +42,14 @@ struct ScheduleSearch {
 class Searches {
  public:
   // Any thread may call this.
-  Result<ScheduleSearch*> find(Variants& graph, int64_t sub_batch, const Policy& policy, int effort,
-                               int64_t host_budget);
+  ScheduleSearch& find(Ordered& ordered, const Policy& policy, int effort, int64_t host_budget);
   // Drops searches that were interrupted. No search may be running.
   void forget_unfinished();
 
  private:
   std::mutex mutex_;  // guards found_
-  std::map<std::tuple<const Variants*, int64_t, OrderKind, int, int64_t>, std::unique_ptr<ScheduleSearch>> found_;
+  // By effort and host budget, too.
+  std::map<std::tuple<const Ordered*, int, int64_t>, std::unique_ptr<ScheduleSearch>> found_;
 };
 
 struct SelectionLimits {

@@ -25,7 +25,8 @@ struct Asked {
 
 search::Descent& search_of(const Asked& asked, int64_t sub_batch) {
   const Planning& planning = asked.planning;
-  return planning.searches.find(planning.variants, sub_batch, planning.policy, 0, kHostBudget).value()->schedules;
+  Ordered& ordered = *planning.variants.ordered(sub_batch, planning.policy).value();
+  return planning.searches.find(ordered, planning.policy, 0, kHostBudget).schedules;
 }
 
 using Values = std::set<std::string>;
