@@ -36,15 +36,12 @@ int64_t unlimited_bytes(const Planning& planning, const Found& unlimited, int64_
   return align_up(unlimited.arena()) + bytes_of_inputs(planning.variants.graph(), samples);
 }
 
-Status resolve_budget(Planning& planning, const Found& unlimited) {
+Result<int64_t> find_budget(const Planning& planning, const Found& unlimited) {
   const PlanRequest& request = planning.request;
-  if (request.budget_bytes > 0) {
-    planning.budget_bytes = request.budget_bytes;
-  } else if (request.budget_percent > 0) {
-    PLIMSOLL_ASSIGN(const int64_t all, bytes_of_all(planning, unlimited));
-    planning.budget_bytes = static_cast<int64_t>(static_cast<double>(all) * request.budget_percent / 100);
-  }
-  return set_limits(planning, unlimited);
+  if (request.budget_bytes > 0) return request.budget_bytes;
+  if (request.budget_percent <= 0) return kNoLimit;
+  PLIMSOLL_ASSIGN(const int64_t all, bytes_of_all(planning, unlimited));
+  return static_cast<int64_t>(static_cast<double>(all) * request.budget_percent / 100);
 }
 
 Status set_limits(Planning& planning, const Found& unlimited) {

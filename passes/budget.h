@@ -9,9 +9,9 @@ namespace plimsoll {
 // the request asks for it.
 int64_t unlimited_bytes(const Planning& planning, const Found& unlimited, int64_t samples);
 
-// Sets the budget in bytes, and the live limits within it. `unlimited`: the unlimited plan of the whole batch.
-Status resolve_budget(Planning& planning, const Found& unlimited);
-// The live limits within a budget that is set.
+// The budget in bytes. `unlimited`: the unlimited plan of the whole batch.
+Result<int64_t> find_budget(const Planning& planning, const Found& unlimited);
+// Sets the live limits within a budget that is set.
 Status set_limits(Planning& planning, const Found& unlimited);
 
 }  // namespace plimsoll

@@ -11,37 +11,28 @@
 #include "passes/seed_plan.h"
 
 namespace plimsoll {
-namespace {
-
-Context context_of(const TaskGraph& graph, const Choices& choices, const Policy& policy, int64_t live_limit,
-                   const LinkRates& links = {}) {
-  return {.graph = graph, .choices = choices, .policy = policy, .live_limit = live_limit, .links = links};
-}
 
 // A candidate holds one rank's share of the batch; a plan counts the samples of all ranks.
-Plan empty_plan(const TaskGraph& graph, int64_t batch, int64_t sub_batch) {
-  const Candidate variant{.batch = batch, .sub_batch = sub_batch};
+Plan empty_plan(const Candidate& candidate) {
+  const TaskGraph& graph = *candidate.graph;
   Plan plan;
   plan.ranks = graph.ranks;
   plan.slice_bytes = graph.slice_bytes;
   plan.whole_weights = graph.whole_weights;
-  plan.batch = graph.ranks * batch;
-  plan.sub_batch = graph.ranks * sub_batch;
-  plan.rounds = variant.rounds();
-  plan.last_sub_batch = graph.ranks * variant.last_sub_batch();
+  plan.batch = graph.ranks * candidate.batch;
+  plan.sub_batch = graph.ranks * candidate.sub_batch;
+  plan.rounds = candidate.rounds();
+  plan.last_sub_batch = graph.ranks * candidate.last_sub_batch();
   return plan;
 }
 
-}  // namespace
-
-Plan empty_plan(const Candidate& candidate) {
-  return empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);
-}
-
 Context context_of(const Candidate& candidate, const Policy& policy, int64_t live_limit) {
-  Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
-  context.seed = candidate.seed.get();
-  return context;
+  return {.graph = *candidate.graph,
+          .choices = candidate.choices,
+          .policy = policy,
+          .live_limit = live_limit,
+          .links = candidate.links,
+          .seed = candidate.seed.get()};
 }
 
 Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t batch, int64_t sub_batch) {
@@ -103,9 +94,10 @@ schedule::Model ordered_model(const Candidate& candidate, const Policy& policy) 
 }
 
 int64_t bytes_without_workspace(const TaskGraph& graph, const Policy& policy, int64_t batch, int64_t sub_batch) {
-  const Choices free(graph.tasks.size(), {Choice{}});
-  const Context context = context_of(graph, free, policy, kNoLimit);
-  Plan plan = empty_plan(graph, batch, sub_batch);
+  const Candidate free{
+      .graph = &graph, .choices = Choices(graph.tasks.size(), {Choice{}}), .batch = batch, .sub_batch = sub_batch};
+  const Context context = context_of(free, policy, kNoLimit);
+  Plan plan = empty_plan(free);
   for (const auto pass : {seed_plan, order, liveness})
     PLIMSOLL_CHECK(pass(plan, context).ok(), "the first passes cannot fail");
   if (!policy.share_memory) {

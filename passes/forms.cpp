@@ -16,7 +16,7 @@ Found& Form::start() {
   return minimum.whole.arena() <= planning.budget_bytes || !minimum.in_slices ? minimum.whole : *minimum.in_slices;
 }
 
-Found take_start(std::span<Form> forms) {
+Found take_start(Forms& forms) {
   Found* start = nullptr;
   for (Form& form : forms)
     if (form.fits() && (!start || form.start().seconds() < start->seconds())) start = &form.start();
@@ -29,7 +29,7 @@ Found take_start(std::span<Form> forms) {
   return taken;
 }
 
-const Form& least_form(std::span<const Form> forms) {
+const Form& least_form(const Forms& forms) {
   return *std::min_element(forms.begin(), forms.end(), [](const Form& a, const Form& b) {
     if (a.fits() != b.fits()) return a.fits();
     return a.minimum.least().arena() < b.minimum.least().arena();
@@ -56,7 +56,7 @@ bool differ_only_in(const FormsOfParts& one, const FormsOfParts& other, const st
 }
 
 // Why a part has its form: the other form of it is too large, or slower.
-std::string reason(std::span<const Form> forms, const FormsOfParts& taken, const std::string& part) {
+std::string reason(const Forms& forms, const FormsOfParts& taken, const std::string& part) {
   std::string too_large, unlimited;
   bool is_choice = false;
   for (const Form& form : forms) {
@@ -76,7 +76,7 @@ std::string reason(std::span<const Form> forms, const FormsOfParts& taken, const
 
 }  // namespace
 
-FormsOfParts chosen_form(std::span<const Form> forms, const FormsOfParts& taken) {
+FormsOfParts chosen_form(const Forms& forms, const FormsOfParts& taken) {
   FormsOfParts chosen = taken;
   for (auto& [part, form] : chosen) form += reason(forms, taken, part);
   return chosen;

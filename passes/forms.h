@@ -2,9 +2,7 @@
 // all have the budget in common.
 #pragma once
 
-#include <span>
-#include <string>
-#include <vector>
+#include <list>
 
 #include "passes/planning.h"
 
@@ -20,15 +18,16 @@ struct Form {
   // A plan within the budget, before any search. Before: fits().
   Found& start();
 };
+using Forms = std::list<Form>;
 
 // The fastest start of a form that fits. Of all plans of the forms, only the figures stay. Before: one fits.
-Found take_start(std::span<Form> forms);
+Found take_start(Forms& forms);
 
 // The form with the smallest plan that fits; with the smallest plan, if none does.
-const Form& least_form(std::span<const Form> forms);
+const Form& least_form(const Forms& forms);
 
 // Plan::forms for a plan of the form `taken`. Of a part that has another form while the others are the same: its form,
 // and why it was taken.
-FormsOfParts chosen_form(std::span<const Form> forms, const FormsOfParts& taken);
+FormsOfParts chosen_form(const Forms& forms, const FormsOfParts& taken);
 
 }  // namespace plimsoll

@@ -58,20 +58,14 @@ std::string peak_bytes(const Plan& plan) {
       lost * 20 > plan.summary.arena_bytes ? fmt::format("; fragmentation takes {}", format_bytes(lost)) : "");
 }
 
-// `minimum`: the plan with the smallest arena, of `graph`. The notes name the step at the peak and the largest tensors
-// live there, each with its bytes, its kind and the reason why it cannot leave. Then come `ways_out`.
-Error explain_infeasible(const Plan& minimum, const TaskGraph& graph, const Policy& policy, int64_t budget_bytes,
-                         const std::vector<std::string>& ways_out) {
+// `minimum`: the plan with the smallest arena. The notes name the step at the peak and the largest tensors live there,
+// each with its bytes, its kind and the reason why it cannot leave.
+void explain_peak(const Plan& minimum, const Policy& policy, std::vector<std::string>& notes) {
   const StepId peak(minimum.summary.peak_step);
-  Error error{ExitCode::budget_infeasible,
-              fmt::format("{} needs at least {} at batch {}{} (budget: {})", graph.name,
-                          apart_from(minimum.summary.arena_bytes, budget_bytes), minimum.batch,
-                          policy.name == "auto" ? "" : fmt::format(" with policy '{}'", policy.name),
-                          apart_from(budget_bytes, minimum.summary.arena_bytes))};
-  if (!minimum.steps.contains(peak)) return error;
-  error.notes.push_back(fmt::format("the peak is {}{}: {}", describe(minimum, peak),
-                                    minimum.rounds > 1 ? fmt::format(" with a sub-batch of {}", minimum.sub_batch) : "",
-                                    peak_bytes(minimum)));
+  if (!minimum.steps.contains(peak)) return;
+  notes.push_back(fmt::format("the peak is {}{}: {}", describe(minimum, peak),
+                              minimum.rounds > 1 ? fmt::format(" with a sub-batch of {}", minimum.sub_batch) : "",
+                              peak_bytes(minimum)));
   std::vector<const Residency*> live;
   for (const Residency& residency : minimum.residencies)
     if (!policy.share_memory || (residency.first_step <= peak.value && peak.value <= residency.last_step))
@@ -84,21 +78,19 @@ Error explain_infeasible(const Plan& minimum, const TaskGraph& graph, const Poli
       rest += tensor.bytes;
       continue;
     }
-    error.notes.push_back(fmt::format("{}{}, {} of {}: {}", kLiveAtPeak, tensor.name, to_string(tensor.kind),
-                                      format_bytes(tensor.bytes), why_it_stays(minimum, policy, *live[i], peak)));
+    notes.push_back(fmt::format("{}{}, {} of {}: {}", kLiveAtPeak, tensor.name, to_string(tensor.kind),
+                                format_bytes(tensor.bytes), why_it_stays(minimum, policy, *live[i], peak)));
   }
   if (live.size() > kShown)
-    error.notes.push_back(fmt::format("{}{} of {} together", kLiveAtPeak,
-                                      counted(static_cast<int64_t>(live.size() - kShown), "other tensor"),
-                                      format_bytes(rest)));
+    notes.push_back(fmt::format("{}{} of {} together", kLiveAtPeak,
+                                counted(static_cast<int64_t>(live.size() - kShown), "other tensor"),
+                                format_bytes(rest)));
   if (const int64_t workspace = minimum.steps[peak].workspace.bytes; workspace > 0)
-    error.notes.push_back(
+    notes.push_back(
         minimum.steps[peak].kind == StepKind::reduce
             ? fmt::format("{}workspace of {} for the exchange between ranks", kLiveAtPeak, format_bytes(workspace))
             : fmt::format("{}workspace of {} ({}), the smallest of this task", kLiveAtPeak, format_bytes(workspace),
                           minimum.steps[peak].algorithm));
-  for (const std::string& way : ways_out) error.notes.push_back(way);
-  return error;
 }
 
 // `works`: a host budget that suffices.
@@ -109,10 +101,10 @@ Error host_budget_too_small(const Planning& planning, const Found& minimum, int6
               fmt::format("{}: no plan of policy '{}'{} fits its host pool into {}{}: the host budget is too small",
                           planning.variants.graph().name, planning.policy.name,
                           limited ? fmt::format(" within {}", both(planning.budget_bytes)) : "",
-                          both(planning.host_budget()), source.empty() ? "" : ", " + source)};
+                          both(planning.host_budget_bytes), source.empty() ? "" : ", " + source)};
   error.notes.push_back(
       fmt::format("--host-budget {} works{}: {}", works, limited ? " with this budget" : "", format_bytes(works)));
-  if (planning.fits_host(minimum.host_pool()))
+  if (planning.fits_host(minimum))
     error.notes.push_back(fmt::format("--budget {} fits with this host budget; the minimum is {} bytes",
                                       format_budget(minimum.arena()), minimum.arena()));
   return error;
@@ -128,20 +120,22 @@ std::string way_out_by_rounds(const Planning& planning, const Found& in_rounds) 
 }
 
 Error device_budget_too_small(const Planning& planning, const Found& minimum, const Remedies& remedies) {
-  const PlanRequest& request = planning.request;
-  std::vector<std::string> ways_out;
-  if (request.sub_batch > 1)
-    ways_out.push_back(fmt::format("--sub-batch {} was requested; a smaller one, or the planner's choice, needs less",
-                                   request.sub_batch));
-  if (remedies.in_rounds) ways_out.push_back(way_out_by_rounds(planning, *remedies.in_rounds));
-  if (!planning.policy.share_memory)
-    ways_out.emplace_back("policy 'liveness' lets tensors share memory and needs less");
-  Error error =
-      explain_infeasible(minimum.plan, *minimum.candidate->graph, planning.policy, planning.budget_bytes, ways_out);
-  const std::string with_pool =
-      planning.fits_host(minimum.host_pool()) ? "" : fmt::format(" with --host-budget {}", minimum.host_pool());
-  error.notes.insert(error.notes.begin(), fmt::format("--budget {} fits{}; the minimum is {} bytes",
-                                                      format_budget(minimum.arena()), with_pool, minimum.arena()));
+  const Policy& policy = planning.policy;
+  const int64_t sub_batch = planning.request.sub_batch;
+  Error error{ExitCode::budget_infeasible,
+              fmt::format("{} needs at least {} at batch {}{} (budget: {})", minimum.candidate->graph->name,
+                          apart_from(minimum.arena(), planning.budget_bytes), minimum.plan.batch,
+                          policy.name == "auto" ? "" : fmt::format(" with policy '{}'", policy.name),
+                          apart_from(planning.budget_bytes, minimum.arena()))};
+  error.notes.push_back(fmt::format(
+      "--budget {} fits{}; the minimum is {} bytes", format_budget(minimum.arena()),
+      planning.fits_host(minimum) ? "" : fmt::format(" with --host-budget {}", minimum.host_pool()), minimum.arena()));
+  explain_peak(minimum.plan, policy, error.notes);
+  if (sub_batch > 1)
+    error.notes.push_back(
+        fmt::format("--sub-batch {} was requested; a smaller one, or the planner's choice, needs less", sub_batch));
+  if (remedies.in_rounds) error.notes.push_back(way_out_by_rounds(planning, *remedies.in_rounds));
+  if (!policy.share_memory) error.notes.emplace_back("policy 'liveness' lets tensors share memory and needs less");
   return error;
 }
 

@@ -1,68 +1,42 @@
 #include "passes/minimum.h"
 
 #include <algorithm>
-#include <map>
+#include <array>
+#include <atomic>
 #include <optional>
 #include <span>
 
 #include "compiler/support/bytes.h"
-#include "passes/policies.h"
-#include "passes/search/bound.h"
+#include "passes/rivals.h"
 #include "passes/search/frontier.h"
 #include "passes/search/host_pool.h"
 #include "passes/search/starts.h"
-#include "passes/thread_pool.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr size_t kTightest = 4;  // schedules placed for the minimum plan under a host budget
 
-// The plan of the minimum-memory schedule (search/starts.h), and a lower bound on the bytes of any schedule
-// (search/bound.h).
-struct MinimumPlan {
-  Found found;
-  int64_t bound_bytes = 0;
-};
-
 // Under a binding host budget, the minimum-memory schedule needs a search. Effort 0 suffices: the caller wants one plan
 // only.
-Result<Found> least_within_pool(const Candidate& candidate, const Policy& policy, const schedule::Model& model,
-                                int64_t host_budget) {
-  const int64_t pool_limit = search::pool_limit_for(model, host_budget);
-  const std::vector<search::State> frontier = search::find_frontier(model, {.effort = 0, .pool_limit = pool_limit});
-  search::Workbench bench(model, {}, pool_limit);
+Result<Found> least_within_pool(const Ordered& ordered, const Policy& policy, int64_t host_budget) {
+  const int64_t pool_limit = search::pool_limit_for(ordered.model, host_budget);
+  const std::vector<search::State> frontier =
+      search::find_frontier(ordered.model, {.effort = 0, .pool_limit = pool_limit});
+  search::Workbench bench(ordered.model, {}, pool_limit);
   std::optional<Found> minimum;
   const auto fits = [&](const Found& each) { return each.host_pool() <= host_budget; };
   for (const search::State& state : std::span(frontier).first(std::min(frontier.size(), kTightest))) {
     if (!bench.evaluate(state.decisions, state.limit).outcome.possible()) continue;
-    PLIMSOLL_ASSIGN(Found plan, found_within(candidate, with_schedule(policy, bench.trace), state.limit));
+    PLIMSOLL_ASSIGN(Found plan, found_within(ordered.candidate, with_schedule(policy, bench.trace), state.limit));
     if (minimum && (!fits(plan) || (fits(*minimum) && minimum->arena() <= plan.arena()))) continue;
     minimum = std::move(plan);
   }
   if (!minimum) {
-    bench.evaluate(schedule::keep_everything(model), kNoLimit);
-    PLIMSOLL_ASSIGN(minimum, found_within(candidate, with_schedule(policy, bench.trace), kNoLimit));
+    bench.evaluate(schedule::keep_everything(ordered.model), kNoLimit);
+    PLIMSOLL_ASSIGN(minimum, found_within(ordered.candidate, with_schedule(policy, bench.trace), kNoLimit));
   }
   return std::move(*minimum);
-}
-
-struct UpdateBytes {
-  int64_t largest = 0;  // bytes accessed by the largest update
-  int64_t all = 0;
-};
-
-UpdateBytes update_bytes(const TaskGraph& graph) {
-  UpdateBytes found;
-  for (const Task& task : graph.tasks) {
-    if (task.kind != TaskKind::update || task.updates().empty()) continue;
-    int64_t bytes = 0;
-    for (const auto& touched : {task.reads(), task.updates()})
-      for (const TensorId tensor : touched) bytes += graph.tensors[tensor].bytes(1);
-    found.largest = std::max(found.largest, bytes);
-    found.all += bytes;
-  }
-  return found;
 }
 
 // A search on two graphs takes twice as long. It pays for a model in which one layer holds a large part of all weights
@@ -70,75 +44,64 @@ UpdateBytes update_bytes(const TaskGraph& graph) {
 // whole.
 bool may_gain_by_slices(const TaskGraph& graph, int64_t minimum_bytes) {
   constexpr int64_t kPart = 4;
-  const UpdateBytes updates = update_bytes(graph);
-  return graph.ranks == 1 && kPart * updates.largest >= updates.all && 2 * updates.largest >= minimum_bytes;
+  int64_t largest = 0, all = 0;  // bytes that updates access
+  for (const Task& task : graph.tasks) {
+    if (task.kind != TaskKind::update || task.updates().empty()) continue;
+    int64_t bytes = 0;
+    for (const auto& touched : {task.reads(), task.updates()})
+      for (const TensorId tensor : touched) bytes += graph.tensors[tensor].bytes(1);
+    largest = std::max(largest, bytes);
+    all += bytes;
+  }
+  return graph.ranks == 1 && kPart * largest >= all && 2 * largest >= minimum_bytes;
 }
 
-// The host pool takes at most `host_budget` bytes, unless every schedule tried exceeds it.
-Result<MinimumPlan> minimum_plan(Variants& variants, int64_t sub_batch, const Policy& policy, int64_t host_budget) {
-  PLIMSOLL_ASSIGN(const Candidate* const candidate, variants.candidate(sub_batch));
-  PLIMSOLL_ASSIGN(const schedule::Model* const model, variants.model(sub_batch, policy));
-  PLIMSOLL_ASSIGN(const int64_t bound, variants.bound_bytes(sub_batch, policy));
-  search::Workbench bench(*model);
+// The plan of the minimum-memory schedule (search/starts.h). The host pool takes at most `host_budget` bytes, unless
+// every schedule tried exceeds it.
+Result<Found> minimum_plan(Variants& variants, int64_t sub_batch, const Policy& policy, int64_t host_budget) {
+  PLIMSOLL_ASSIGN(const Ordered* const ordered, variants.ordered(sub_batch, policy));
+  search::Workbench bench(ordered->model);
   const search::State minimum = search::minimum_schedule(bench);
-  PLIMSOLL_ASSIGN(Found plan, found_within(*candidate, with_schedule(policy, bench.trace), minimum.limit));
-  if (plan.host_pool() <= host_budget) return MinimumPlan{std::move(plan), bound};
-  PLIMSOLL_ASSIGN(Found within, least_within_pool(*candidate, policy, *model, host_budget));
-  return MinimumPlan{std::move(within), bound};
+  PLIMSOLL_ASSIGN(Found plan, found_within(ordered->candidate, with_schedule(policy, bench.trace), minimum.limit));
+  if (plan.host_pool() <= host_budget) return plan;
+  return least_within_pool(*ordered, policy, host_budget);
 }
 
 // The smallest plan of these sub-batches and `known`, which may be null. Recipes are only asked for less than `below`.
-Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_batches, bool may_split, int64_t below,
+Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_batches, int64_t below,
                        const Found* known = nullptr) {
   std::optional<Found> found;
   const Found* least = known;
   const auto take = [&](Found less) { least = &found.emplace(std::move(less)); };
-  int64_t bound = kNoLimit;
+  int64_t bound = kNoLimit;  // of the policy's plans
   for (const int64_t size : sub_batches) {
     if (least && least->arena() <= planning.budget_bytes &&
         planning.deadline.sooner(planning.one_plan_seconds).passed())
       break;
-    PLIMSOLL_ASSIGN(MinimumPlan minimum,
-                    minimum_plan(planning.variants, size, planning.policy, planning.host_budget()));
-    bound = std::min(bound, minimum.bound_bytes);
-    if (!planning.fits_host(minimum.found.host_pool())) {
-      if (least) continue;
+    PLIMSOLL_ASSIGN(Found minimum,
+                    minimum_plan(planning.variants, size, planning.policy, planning.host_budget_bytes));
+    PLIMSOLL_ASSIGN(const Ordered* const ordered, planning.variants.ordered(size, planning.policy));
+    bound = std::min(bound, ordered->bound_bytes);
+    if (planning.fits_host(minimum)) {
+      if (!least || minimum.arena() < least->arena()) take(std::move(minimum));
+    } else if (!least) {
       PLIMSOLL_ASSIGN(Found unlimited, planning.recipe(planning.policy).unconstrained(size));
       take(std::move(unlimited));
-      continue;
     }
-    if (!least || minimum.found.arena() < least->arena()) take(std::move(minimum.found));
   }
   const std::vector<int64_t> fewest_first(sub_batches.rbegin(), sub_batches.rend());
-  const auto deadline_now = [&] {
-    return least->arena() <= planning.budget_bytes ? planning.deadline : Deadline();
-  };
-  std::map<const Policy*, std::vector<WorkItem*>> ahead;
-  // With one thread, what is not needed is not computed.
-  const bool alone = planning.request.threads == 1 || planning.variants.measures() || least->arena() <= bound ||
-                     deadline_now().passed();
-  ThreadPool pool(alone ? 1 : planning.request.threads);
-  for (const Policy& policy : all_policies()) {
-    if (alone || policy.searches || !policy.share_memory) continue;
-    Recipe recipe = planning.recipe(policy, may_split, deadline_now());
-    for (const auto& [sub_batch, limit] : recipe.plans_of_minimum(fewest_first)) {
-      const auto precompute = [recipe, sub_batch = sub_batch, limit = limit,
-                            most = std::min(below, least->arena())](const std::stop_token&) mutable {
-        (void)recipe.precompute_minimum(sub_batch, limit, most);  // minimum_below() meets an error again
-        return false;
-      };
-      ahead[&policy].push_back(&pool.add(static_cast<double>(ahead.size()), precompute));
-    }
-  }
-  for (const Policy& policy : all_policies()) {
-    const Deadline deadline = deadline_now();
-    if (least->arena() <= bound || deadline.passed()) break;
-    if (policy.searches || !policy.share_memory) continue;
-    Recipe recipe = planning.recipe(policy, may_split, deadline);
-    for (WorkItem* const each : ahead[&policy]) pool.reach(*each, 1);
-    PLIMSOLL_ASSIGN(std::optional<Found> less, recipe.minimum_below(std::min(below, least->arena()), fewest_first));
-    if (less) take(std::move(*less));
-  }
+  std::atomic<int64_t> least_bytes = least->arena();
+  const auto deadline = [&] { return least_bytes <= planning.budget_bytes ? planning.deadline : Deadline(); };
+  Rivals rivals(planning.variants, planning.recipe_request(), planning.request.threads);
+  PLIMSOLL_TRY(rivals.ask(
+      [&](Recipe& recipe, const std::stop_token& unwanted) {
+        return recipe.minimum_below(std::min(below, least_bytes.load()), fewest_first, deadline().unless(unwanted));
+      },
+      [&](Found less) {
+        if (less.arena() < least->arena()) take(std::move(less));
+        least_bytes = least->arena();
+      },
+      [&] { return least->arena() <= bound || deadline().passed(); }));
   return found ? std::move(*found) : *known;
 }
 
@@ -150,12 +113,20 @@ Result<std::optional<Found>> least_in_slices(const Planning& planning, std::span
   Variants* const slices = planning.variants.in_slices(false);
   if (!slices) return found;
   for (const int64_t size : sub_batches) {
-    PLIMSOLL_ASSIGN(MinimumPlan minimum, minimum_plan(*slices, size, planning.policy, planning.host_budget()));
-    if (below <= minimum.found.arena() || !planning.fits_host(minimum.found.host_pool())) continue;
-    below = minimum.found.arena();
-    found = std::move(minimum.found);
+    PLIMSOLL_ASSIGN(Found minimum, minimum_plan(*slices, size, planning.policy, planning.host_budget_bytes));
+    if (below <= minimum.arena() || !planning.fits_host(minimum)) continue;
+    below = minimum.arena();
+    found = std::move(minimum);
   }
   return found;
+}
+
+// The smallest plan, as least_of() and least_in_slices() find it.
+Result<Minimum> minimum_of_search(const Planning& planning, std::span<const int64_t> sub_batches, int64_t below,
+                                  const Found* known = nullptr) {
+  PLIMSOLL_ASSIGN(Found whole, least_of(planning, sub_batches, below, known));
+  PLIMSOLL_ASSIGN(std::optional<Found> in_slices, least_in_slices(planning, sub_batches, whole.arena()));
+  return Minimum{.whole = std::move(whole), .in_slices = std::move(in_slices)};
 }
 
 // Judged by the minimum-memory schedules, which a plan under that host budget also considers.
@@ -164,8 +135,7 @@ Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
   std::optional<int64_t> works;
   const auto try_minimum = [&](int64_t host_budget) -> Result<bool> {
     for (const int64_t size : ends_of(planning.sub_batches())) {
-      PLIMSOLL_ASSIGN(const MinimumPlan minimum, minimum_plan(planning.variants, size, planning.policy, host_budget));
-      const Found& found = minimum.found;
+      PLIMSOLL_ASSIGN(const Found found, minimum_plan(planning.variants, size, planning.policy, host_budget));
       if (found.arena() > planning.budget_bytes || found.host_pool() > host_budget) continue;
       works = host_budget == kNoLimit ? found.host_pool() : host_budget;
       return true;
@@ -173,7 +143,7 @@ Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
     return false;
   };
   PLIMSOLL_ASSIGN(const bool ever, try_minimum(kNoLimit));
-  const int64_t given = planning.host_budget();
+  const int64_t given = planning.host_budget_bytes;
   int64_t low = given;
   for (int tries = 0; ever && tries < kBisections && low + (*works - given) / 64 + kAlignment < *works; ++tries) {
     const int64_t middle = low + (*works - low) / 2;
@@ -183,36 +153,28 @@ Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
   return works;
 }
 
-// Needs a trial, because what a recipe considers depends on the host budget.
-Result<std::optional<int64_t>> host_budget_of_recipe(const Planning& planning,
-                                                     const std::function<Result<bool>(int64_t)>& trial) {
-  std::optional<int64_t> works;
-  Recipe free(planning.variants, planning.policy,
-              {.budget_bytes = planning.budget_bytes,
-               .limits = planning.limits,
-               .sub_batch = planning.request.sub_batch,
-               .may_split = planning.may_split()});
-  PLIMSOLL_ASSIGN(const Found whole, free.unconstrained(planning.request.batch));
-  PLIMSOLL_ASSIGN(const Found minimum, free.minimum(whole));
-  if (minimum.arena() > planning.budget_bytes) return works;
-  PLIMSOLL_ASSIGN(const Found found, free.choose(whole, minimum));
-  PLIMSOLL_ASSIGN(const bool tried, trial(found.host_pool()));
-  if (tried) works = found.host_pool();
-  return works;
+// What the recipe takes without a host budget. What it considers depends on the host budget, so this is tried.
+Result<std::optional<int64_t>> host_budget_of_recipe(Planning planning) {
+  const Policy& policy = planning.policy;
+  planning.host_budget_bytes = kNoLimit;
+  PLIMSOLL_ASSIGN(const Found whole, planning.recipe(policy).unconstrained(planning.request.batch));
+  PLIMSOLL_ASSIGN(const Found free, planning.recipe(policy).minimum(whole));
+  if (!planning.fits(free)) return std::optional<int64_t>();
+  PLIMSOLL_ASSIGN(const Found chosen, planning.recipe(policy).choose(whole, free));
+  planning.host_budget_bytes = chosen.host_pool();
+  PLIMSOLL_ASSIGN(const Found minimum, planning.recipe(policy).minimum(whole));
+  return planning.fits(minimum) ? std::optional(chosen.host_pool()) : std::nullopt;
 }
 
 // With rounds of one sample.
 Result<std::optional<Found>> less_in_rounds(const Planning& planning, int64_t arena_bytes) {
-  std::optional<Found> found;
+  Minimum found;
   if (planning.policy.searches) {
-    const int64_t one_sample[] = {1};
-    PLIMSOLL_ASSIGN(found, least_of(planning, one_sample, true, arena_bytes));
-    PLIMSOLL_ASSIGN(std::optional<Found> less, least_in_slices(planning, one_sample, found->arena()));
-    if (less) found = std::move(less);
+    PLIMSOLL_ASSIGN(found, minimum_of_search(planning, std::array{int64_t{1}}, arena_bytes));
   } else {
-    PLIMSOLL_ASSIGN(found, planning.recipe(planning.policy, true).minimum_of_one_sample());
+    PLIMSOLL_ASSIGN(found.whole, planning.recipe(planning.policy).plan(1, 0));
   }
-  return found->arena() < arena_bytes ? std::move(found) : std::nullopt;
+  return found.least().arena() < arena_bytes ? std::optional(found.least()) : std::nullopt;
 }
 
 }  // namespace
@@ -222,19 +184,16 @@ Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited) {
     PLIMSOLL_ASSIGN(Found own, planning.recipe(planning.policy).minimum(unlimited));
     return Minimum{.whole = std::move(own)};
   }
-  const std::vector<int64_t> sizes = planning.sub_batches(), ends = ends_of(sizes);
+  const std::vector<int64_t> sizes = planning.sub_batches();
   const Found* const known = sizes.front() == planning.request.batch ? &unlimited : nullptr;
-  PLIMSOLL_ASSIGN(Found whole, least_of(planning, ends, planning.may_split(), kNoLimit, known));
-  PLIMSOLL_ASSIGN(std::optional<Found> in_slices, least_in_slices(planning, ends, whole.arena()));
-  return Minimum{.whole = std::move(whole), .in_slices = std::move(in_slices)};
+  return minimum_of_search(planning, ends_of(sizes), kNoLimit, known);
 }
 
-Result<Remedies> find_remedies(const Planning& planning, const Found& minimum,
-                               const std::function<Result<bool>(int64_t host_budget)>& works) {
+Result<Remedies> find_remedies(const Planning& planning, const Found& minimum) {
   Remedies remedies;
-  if (planning.host_budget() != kNoLimit) {
+  if (planning.host_budget_bytes != kNoLimit) {
     PLIMSOLL_ASSIGN(remedies.host_budget, planning.policy.searches ? host_budget_of_search(planning)
-                                                                   : host_budget_of_recipe(planning, works));
+                                                                   : host_budget_of_recipe(planning));
     if (remedies.host_budget) return remedies;
   }
   const PlanRequest& request = planning.request;

@@ -1,8 +1,6 @@
 // The smallest plan that a request allows. A budget below it is infeasible; this also finds what would work instead.
 #pragma once
 
-#include <functional>
-
 #include "passes/planning.h"
 
 namespace plimsoll {
@@ -12,8 +10,7 @@ namespace plimsoll {
 // deadline ends the search for less once something fits.
 Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited);
 
-// Before: `minimum` does not fit. `works` plans again under another host budget, and returns true if that has a plan.
-Result<Remedies> find_remedies(const Planning& planning, const Found& minimum,
-                               const std::function<Result<bool>(int64_t host_budget)>& works);
+// Before: `minimum` does not fit.
+Result<Remedies> find_remedies(const Planning& planning, const Found& minimum);
 
 }  // namespace plimsoll

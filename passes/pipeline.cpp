@@ -1,5 +1,6 @@
 #include "passes/pipeline.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -80,9 +81,8 @@ Result<bool> run(std::span<const Pass> passes, Plan& plan, const Context& contex
 std::span<const Pass> all_passes() { return kPasses; }
 
 const Pass* find_pass(std::string_view name) {
-  for (const Pass& pass : kPasses)
-    if (pass.name == name) return &pass;
-  return nullptr;
+  const auto found = std::ranges::find(kPasses, name, &Pass::name);
+  return found == std::end(kPasses) ? nullptr : found;
 }
 
 Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& observe) {

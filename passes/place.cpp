@@ -11,17 +11,6 @@
 namespace plimsoll {
 namespace {
 
-// `soon`: of each buffer, whether its lifetime ends soon (analysis/liveness.h). Only by_mobility reads it.
-placement::Solution solve_as(PlaceKind kind, const placement::Problem& problem, const std::vector<bool>& soon,
-                             const placement::Effort& effort) {
-  switch (kind) {
-    case PlaceKind::best_of: break;
-    case PlaceKind::in_turn: return placement::place_in_turn(problem);
-    case PlaceKind::by_mobility: return placement::place_by_mobility(problem, soon);
-  }
-  return placement::solve(problem, placement::Method::best_of, effort);
-}
-
 // Chains of sharing pairs, each named by its first residency. Pairs come in issue order, so the chain of a pair's
 // `read` is already known.
 std::vector<size_t> chains_of(const Plan& plan, const std::vector<SharedPair>& shared) {
@@ -47,7 +36,7 @@ Status place(Plan& plan, const Context& context) {
                                      ? ends_soon(plan)
                                      : std::vector<bool>(plan.residencies.size(), true);
   placement::Problem problem;
-  std::vector<bool> soon;
+  std::vector<bool> low;  // of each buffer: whether its lifetime ends soon (analysis/liveness.h)
   std::vector<size_t> buffer_of(plan.residencies.size());
   for (size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
@@ -57,7 +46,7 @@ Status place(Plan& plan, const Context& context) {
     if (chain[i] == i) {
       buffer_of[i] = problem.buffers.size();
       problem.buffers.push_back({.lower = lower, .upper = upper, .size = align_up(residency.bytes)});
-      soon.push_back(ends[i]);
+      low.push_back(ends[i]);
     } else {
       placement::Buffer& buffer = problem.buffers[buffer_of[i] = buffer_of[chain[i]]];
       buffer.upper = std::max(buffer.upper, upper);
@@ -83,11 +72,13 @@ Status place(Plan& plan, const Context& context) {
   if (const Status status = placement::check(problem); !status.ok())
     internal_error(__FILE__, __LINE__, status.error().message);
 
-  soon.resize(problem.buffers.size(), true);
+  low.resize(problem.buffers.size(), true);
   // The unlimited plan is the reference for budgets in percent, and is placed only once.
   placement::Effort effort = context.live_limit == kNoLimit ? placement::kQuick : placement::kPlan;
   if (context.live_limit != kNoLimit) effort.capacity = std::max<int64_t>(context.live_limit - bottom, 0);
-  const placement::Solution solution = solve_as(context.policy.place, problem, soon, effort);
+  const placement::Solution solution = context.policy.place == PlaceKind::best_of
+                                           ? placement::solve(problem, placement::Method::best_of, effort)
+                                           : placement::place_in_turn(problem, low);
   for (size_t i = 0; i < plan.residencies.size(); ++i)
     if (plan.residencies[i].first_step >= 0) plan.residencies[i].offset = bottom + solution.offsets[buffer_of[i]];
   for (const StepId id : ids_of(plan.steps)) {

@@ -5,12 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <deque>
 #include <future>
 #include <limits>
 #include <list>
-#include <map>
-#include <numeric>
 #include <utility>
 
 #include "compiler/support/bytes.h"
@@ -22,8 +19,8 @@
 #include "passes/minimum.h"
 #include "passes/policies.h"
 #include "passes/resume.h"
+#include "passes/rivals.h"
 #include "passes/select_variant.h"
-#include "passes/thread_pool.h"
 
 namespace plimsoll {
 namespace {
@@ -67,67 +64,10 @@ Status check_request(const PlanRequest& request, const Variants& variants) {
   return check_bytes(variants.graph(), request.batch);
 }
 
-// `best` becomes the fastest plan of the policies of the literature, if that is faster: `auto` is never slower than any
-// of them. Each is compared with the search alone, so they can run in parallel without affecting the result.
-Status take_faster_recipes(const Form& form, Found& best) {
-  const Planning& planning = form.planning;
-  struct Rival {
-    WorkItem* asked = nullptr;
-    std::optional<Found> faster = {};
-    Status status = {};
-  };
-  std::list<Rival> rivals;
-  const double seconds = best.seconds();
-  ThreadPool pool(planning.request.threads);
-  for (const Policy& policy : all_policies()) {
-    if (policy.searches || !policy.share_memory) continue;
-    Rival& rival = rivals.emplace_back();
-    rival.asked = &pool.add(static_cast<double>(rivals.size()), [&, seconds](const std::stop_token& stop) {
-      Result<std::optional<Found>> faster =
-          planning.recipe(policy, planning.may_split(), planning.deadline.unless(stop)).rival(seconds);
-      if (faster.ok()) rival.faster = std::move(*faster);
-      else rival.status = faster.error();
-      return false;
-    });
-  }
-  for (Rival& rival : rivals) {
-    if (planning.deadline.passed()) break;
-    pool.reach(*rival.asked, 1);
-    PLIMSOLL_TRY(rival.status);
-    if (rival.faster && rival.faster->seconds() < best.seconds()) best = std::move(*rival.faster);
-  }
-  return {};
-}
-
-// Computes what take_faster_recipes() compares before it makes plans: on deep networks each bound takes a second.
-class BoundsAhead {
- public:
-  explicit BoundsAhead(const Planning& planning) {
-    for (const Policy& policy : all_policies())
-      if (!policy.searches && policy.share_memory)
-        recipes_.push_back(planning.recipe(policy, planning.may_split(), planning.deadline));
-  }
-  // The next bound. Returns false if there is none, or an error, which is met again where the bound is needed.
-  bool look(double seconds) {
-    if (recipes_.empty()) return false;
-    const Result<bool> more = recipes_.front().precompute_rival(number_++, seconds);
-    if (!more.ok()) return false;
-    if (!*more) {
-      recipes_.pop_front();
-      number_ = 0;
-    }
-    return true;
-  }
-
- private:
-  std::deque<Recipe> recipes_;
-  size_t number_ = 0;
-};
-
 // The best of the search over all forms, and the fastest of the recipes if that is faster. A deadline reserves time for
 // making plans of the schedules found. Each form is searched for plans that are faster than the best so far, so little
 // is done for a form that is slower.
-Result<Found> best_of_search(std::span<Form> forms) {
+Result<Found> best_of_search(Forms& forms) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const Planning& planning = forms.front().planning;
   const PlanRequest& request = planning.request;
@@ -140,24 +80,22 @@ Result<Found> best_of_search(std::span<Form> forms) {
   for (const Form& form : forms) one_plan_seconds = std::max(one_plan_seconds, form.planning.one_plan_seconds);
   Found best = take_start(forms);
   SelectionLimits limits = {.budget_bytes = planning.budget_bytes,
-                            .host_budget_bytes = planning.host_budget(),
+                            .host_budget_bytes = planning.host_budget_bytes,
                             .threads = request.threads,
                             .search = planning.deadline.sooner(kPlansReserved * one_plan_seconds),
                             .deadline = planning.deadline};
   bool host_budget_binds = false;
   double bound_seconds = 0;
-  std::map<const Form*, BoundsAhead> bounds_ahead;
+  std::list<std::pair<const Form&, Rivals>> searched;
   for (const Form& form : forms)
-    if (form.fits() && !form.planning.variants.measures()) bounds_ahead.try_emplace(&form, form.planning);
+    if (form.fits())
+      searched.emplace_back(form, Rivals(form.planning.variants, form.planning.recipe_request(), request.threads));
   for (const int effort : efforts_of(request)) {
     if (effort != efforts_of(request).front() && limits.search.passed()) break;
     limits.effort = effort;
     double bound = kNever;
-    for (const Form& form : forms) {
-      if (!form.fits()) continue;
-      limits.idle = nullptr;
-      if (const auto found = bounds_ahead.find(&form); found != bounds_ahead.end())
-        limits.idle = [found](double seconds) { return found->second.look(seconds); };
+    for (auto& [form, rivals] : searched) {
+      limits.idle = [&limits, &rivals = rivals](double seconds) { return rivals.look_ahead(seconds, limits.deadline); };
       for (const auto& [graph, policy] : searched_variants(form.planning, form.unlimited, form.minimum)) {
         PLIMSOLL_ASSIGN(Selection selection,
                         select_variant(planning.searches, *graph, policy, sizes, limits, std::move(best)));
@@ -168,8 +106,7 @@ Result<Found> best_of_search(std::span<Form> forms) {
     }
     bound_seconds = std::max(bound_seconds, bound);
   }
-  for (const Form& form : forms)
-    if (form.fits()) PLIMSOLL_TRY(take_faster_recipes(form, best));
+  for (auto& [form, rivals] : searched) PLIMSOLL_TRY(rivals.take_faster(best, planning.deadline));
   if (planning.deadline.passed() && request.cut_short) request.cut_short();
   if (host_budget_binds && request.host_budget_binds) request.host_budget_binds();
   best.plan.summary.bound_seconds = std::min(bound_seconds, best.seconds());
@@ -177,7 +114,7 @@ Result<Found> best_of_search(std::span<Form> forms) {
 }
 
 // The figures of the plan that other plans decide.
-SearchFigures figures_of(std::span<const Form> forms, const Found& best) {
+SearchFigures figures_of(const Forms& forms, const Found& best) {
   const Planning& planning = forms.front().planning;
   const Found& unlimited = forms.front().unlimited;
   SearchFigures figures{.minimum_bytes = least_form(forms).minimum.least().arena(),
@@ -186,7 +123,7 @@ SearchFigures figures_of(std::span<const Form> forms, const Found& best) {
                         .bound_seconds = best.plan.summary.bound_seconds,
                         .forms = chosen_form(forms, best.candidate->graph->forms)};
   if (planning.budget_bytes != kNoLimit) figures.budget_bytes = planning.budget_bytes;
-  if (planning.host_budget() != kNoLimit) figures.host_budget_bytes = planning.host_budget();
+  if (planning.host_budget_bytes != kNoLimit) figures.host_budget_bytes = planning.host_budget_bytes;
   for (const std::vector<Choice>& choices : unlimited.candidate->choices.first)
     figures.ideal_seconds += choices.front().seconds;
   return figures;
@@ -194,7 +131,7 @@ SearchFigures figures_of(std::span<const Form> forms, const Found& best) {
 
 // Makes the unlimited plan of each form and puts the fastest first: it is the one that a budget in percent refers to,
 // and that a plan calls unlimited. Then sets the budget, and finds each minimum.
-Status prepare_forms(std::vector<Form>& forms) {
+Status prepare_forms(Forms& forms) {
   for (Form& form : forms) {
     const auto start = std::chrono::steady_clock::now();
     Planning& planning = form.planning;
@@ -202,59 +139,43 @@ Status prepare_forms(std::vector<Form>& forms) {
     std::future<void> ahead;
     if (planning.policy.searches && planning.request.threads > 1)
       ahead = std::async(std::launch::async, [&planning] {
-        (void)planning.variants.model(planning.sub_batches().front(), planning.policy);
+        (void)planning.variants.ordered(planning.sub_batches().front(), planning.policy);
       });
     PLIMSOLL_ASSIGN(form.unlimited, planning.recipe(planning.policy).unconstrained(planning.request.batch));
     planning.one_plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
-  std::vector<size_t> order(forms.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    const Found &one = forms[a].unlimited, &other = forms[b].unlimited;
-    return std::pair(one.seconds(), one.arena()) < std::pair(other.seconds(), other.arena());
-  });
-  std::vector<Form> sorted;
-  for (const size_t i : order) sorted.push_back(std::move(forms[i]));
-  forms.swap(sorted);
-  PLIMSOLL_TRY(resolve_budget(forms.front().planning, forms.front().unlimited));
+  const auto size_of = [](const Form& form) { return std::pair(form.unlimited.seconds(), form.unlimited.arena()); };
+  forms.sort([&](const Form& one, const Form& other) { return size_of(one) < size_of(other); });
+  PLIMSOLL_ASSIGN(const int64_t budget_bytes, find_budget(forms.front().planning, forms.front().unlimited));
   for (Form& form : forms) {
-    form.planning.budget_bytes = forms.front().planning.budget_bytes;
+    form.planning.budget_bytes = budget_bytes;
     PLIMSOLL_TRY(set_limits(form.planning, form.unlimited));
     PLIMSOLL_ASSIGN(form.minimum, find_minimum(form.planning, form.unlimited));
   }
   return {};
 }
 
-// Passes on what the passes do to the request's observers. `told` is what a pass leaves, but for the plan.
-class Observers {
- public:
-  Observers(const PlanRequest& request, UnfinishedPlan told) : request_(request), told_(std::move(told)) {}
-
-  bool stopped() const { return stopped_; }
-  PassObserver hear() {
-    return [this](std::string_view pass, const Plan& plan, double seconds) {
-      if (request_.timed) request_.timed(std::string(pass), seconds);
-      if (pass == kSchedulePass) told_.schedule = {};
-      if (!request_.observe) return true;
-      told_.after = pass;
-      told_.plan = plan;
-      stopped_ = !request_.observe(told_);
-      return !stopped_;
-    };
-  }
-
- private:
-  const PlanRequest& request_;
-  UnfinishedPlan told_;
-  bool stopped_ = false;
-};
+// Passes on what the passes do to the request's observers, and sets `stopped` when they stop the passes. `told` is what
+// a pass leaves, but for the plan.
+PassObserver observer_of(const PlanRequest& request, UnfinishedPlan told, bool& stopped) {
+  return [&request, &stopped, told = std::move(told)](std::string_view pass, const Plan& plan, double seconds) mutable {
+    if (request.timed) request.timed(std::string(pass), seconds);
+    if (pass == kSchedulePass) told.schedule = {};
+    if (!request.observe) return true;
+    told.after = pass;
+    told.plan = plan;
+    stopped = !request.observe(told);
+    return !stopped;
+  };
+}
 
 // Makes the plan again for the request's observers. Returns what they stopped at.
 Result<std::optional<Plan>> observe(const PlanRequest& request, const Found& found, const SearchFigures& figures) {
   if (!request.observe && !request.timed) return std::optional<Plan>();
-  Observers observers(request, unfinished_of(found, figures));
-  PLIMSOLL_ASSIGN(Plan again, plan_within(*found.candidate, found.policy, found.live_limit, observers.hear()));
-  return observers.stopped() ? std::optional(std::move(again)) : std::nullopt;
+  bool stopped = false;
+  const PassObserver observer = observer_of(request, unfinished_of(found, figures), stopped);
+  PLIMSOLL_ASSIGN(Plan again, plan_within(*found.candidate, found.policy, found.live_limit, observer));
+  return stopped ? std::optional(std::move(again)) : std::nullopt;
 }
 
 // Adds what identifies the plan, and what it is compared with.
@@ -291,37 +212,9 @@ Result<Policy> policy_of(const PlanRequest& request) {
   return policy;
 }
 
-Result<Plan> serve(std::vector<Form> forms);
-
-// Plans again under another host budget, without observers.
-Result<bool> works_with(const Planning& planning, int64_t host_budget) {
-  PlanRequest request = planning.request;
-  request.observe = {};
-  request.timed = {};
-  request.chosen = {};
-  request.cut_short = request.host_budget_binds = {};
-  request.host_budget_bytes = host_budget;
-  request.budget_bytes = planning.budget_bytes == kNoLimit ? 0 : planning.budget_bytes;
-  request.budget_percent = 0;
-  const Result<Plan> plan = serve({{.planning = {.variants = planning.variants,
-                                                 .searches = planning.searches,
-                                                 .request = request,
-                                                 .policy = planning.policy,
-                                                 .trial = true}}});
-  if (!plan.ok() && plan.error().code != ExitCode::budget_infeasible) return plan.error();
-  return plan.ok();
-}
-
-Error refuse(const Planning& planning, const Found& minimum) {
-  if (planning.trial) return infeasible(planning, minimum, {});
-  const auto works = [&](int64_t host_budget) { return works_with(planning, host_budget); };
-  const Result<Remedies> remedies = find_remedies(planning, minimum, works);
-  return remedies.ok() ? infeasible(planning, minimum, *remedies) : remedies.error();
-}
-
 // Neither measurements nor making the first plan count against the time limit. Measurements of other sub-batches do,
 // because that search may be cut short.
-Result<Plan> serve(std::vector<Form> forms) {
+Result<Plan> serve(Forms forms) {
   const PlanRequest& request = forms.front().planning.request;
   const Policy& policy = forms.front().planning.policy;
   for (const Form& form : forms) {
@@ -338,11 +231,14 @@ Result<Plan> serve(std::vector<Form> forms) {
   PLIMSOLL_TRY(prepare_forms(forms));
   const Form& first = forms.front();
   const Form& least = least_form(forms);
-  if (!least.fits()) return refuse(least.planning, least.minimum.least());
+  if (!least.fits()) {
+    PLIMSOLL_ASSIGN(const Remedies remedies, find_remedies(least.planning, least.minimum.least()));
+    return infeasible(least.planning, least.minimum.least(), remedies);
+  }
   PLIMSOLL_ASSIGN(Found best, policy.searches
                                   ? best_of_search(forms)
                                   : first.planning.recipe(policy).choose(first.unlimited, first.minimum.least()));
-  PLIMSOLL_CHECK(first.planning.fits_host(best.host_pool()), "a host pool is larger than its budget");
+  PLIMSOLL_CHECK(first.planning.fits_host(best), "a host pool is larger than its budget");
   const SearchFigures figures = figures_of(forms, best);
   const TaskGraph& graph = *best.candidate->graph;
   if (request.chosen) request.chosen(graph.forms);
@@ -384,9 +280,13 @@ TaskGraph Planner::take_graph(const FormsOfParts& forms) { return form_of(forms)
 
 Result<Plan> Planner::plan(const PlanRequest& request) {
   PLIMSOLL_ASSIGN(const Policy policy, policy_of(request));
-  std::vector<Form> forms;
+  Forms forms;
   for (const std::unique_ptr<Variants>& form : forms_) {
-    forms.push_back({.planning = {.variants = *form, .searches = *searches_, .request = request, .policy = policy}});
+    forms.push_back({.planning = {.variants = *form,
+                                  .searches = *searches_,
+                                  .request = request,
+                                  .policy = policy,
+                                  .host_budget_bytes = request.host_budget_bytes}});
     if (!policy.searches) break;
   }
   return serve(std::move(forms));
@@ -396,10 +296,9 @@ Result<Plan> Planner::plan_from(const UnfinishedPlan& unfinished, const PlanRequ
   PLIMSOLL_ASSIGN(const Policy policy, policy_of(request));
   Variants& variants = form_of(unfinished.figures.forms);
   PLIMSOLL_TRY(check_request(request, variants));
-  Observers observers(request, unfinished);
-  PLIMSOLL_ASSIGN(Plan plan, resume(variants, unfinished, observers.hear()));
-  return observers.stopped() ? std::move(plan)
-                             : finish(request, policy, variants.graph(), std::move(plan), unfinished.figures);
+  bool stopped = false;
+  PLIMSOLL_ASSIGN(Plan plan, resume(variants, unfinished, observer_of(request, unfinished, stopped)));
+  return stopped ? std::move(plan) : finish(request, policy, variants.graph(), std::move(plan), unfinished.figures);
 }
 
 Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request) {

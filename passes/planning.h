@@ -17,15 +17,14 @@ struct Planning {
   Searches& searches;
   const PlanRequest& request;
   const Policy& policy;
-  bool trial = false;  // the caller only asks whether a plan exists
   Deadline deadline = {};
+  int64_t host_budget_bytes = kNoLimit;
   int64_t budget_bytes = kNoLimit;
   std::vector<int64_t> limits = {kNoLimit};  // live limits within the budget (recipe.h)
   double one_plan_seconds = 0;               // duration of making one plan
 
-  int64_t host_budget() const { return request.host_budget_bytes; }
-  bool fits_host(int64_t pool_bytes) const { return pool_bytes <= host_budget(); }
-  bool fits(const Found& found) const { return found.arena() <= budget_bytes && fits_host(found.host_pool()); }
+  bool fits_host(const Found& found) const { return found.host_pool() <= host_budget_bytes; }
+  bool fits(const Found& found) const { return found.arena() <= budget_bytes && fits_host(found); }
   // The planner may choose several rounds.
   bool may_split() const {
     return request.batch > 1 && !variants.of_whole_batch() &&
@@ -36,16 +35,14 @@ struct Planning {
     if (request.sub_batch != 0) return {request.sub_batch};
     return may_split() ? worthwhile_sub_batches(request.batch) : std::vector<int64_t>{request.batch};
   }
-  Recipe recipe(const Policy& policy) const { return recipe(policy, may_split()); }
-  Recipe recipe(const Policy& policy, bool may_split, const Deadline& deadline = {}) const {
-    return Recipe(variants, policy,
-                  {.budget_bytes = budget_bytes,
-                   .host_budget_bytes = host_budget(),
-                   .limits = limits,
-                   .sub_batch = request.sub_batch,
-                   .may_split = may_split,
-                   .deadline = deadline});
+  RecipeRequest recipe_request() const {
+    return {.budget_bytes = budget_bytes,
+            .host_budget_bytes = host_budget_bytes,
+            .limits = limits,
+            .sub_batch = request.sub_batch,
+            .may_split = may_split()};
   }
+  Recipe recipe(const Policy& policy) const { return Recipe(variants, policy, recipe_request()); }
 };
 
 // The largest and the smallest sub-batch.

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <ranges>
+
 #include "passes/policies/superneurons.h"
 #include "passes/policies/sublinear.h"
 #include "passes/policies/vdnn.h"
@@ -87,12 +90,10 @@ std::span<const Policy> all_policies() { return kPolicies; }
 Result<Policy> find_policy(std::string_view name) {
   for (const auto& [alias, of] : kAliases)
     if (name == alias) name = of;
-  std::string names;
-  for (const Policy& policy : kPolicies) {
-    if (policy.name == name) return policy;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", policy.name);
-  }
-  return Error{ExitCode::usage, fmt::format("unknown policy '{}'; policies: {}", name, names)};
+  const auto found = std::ranges::find(kPolicies, name, &Policy::name);
+  if (found != std::end(kPolicies)) return *found;
+  return Error{ExitCode::usage, fmt::format("unknown policy '{}'; policies: {}", name,
+                                            fmt::join(kPolicies | std::views::transform(&Policy::name), ", "))};
 }
 
 }  // namespace plimsoll

@@ -43,21 +43,21 @@ std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_b
     if (limit <= budget_bytes) limits.push_back(limit);
   };
   for (int percent = 200; percent >= 100; percent -= tasks <= kManyTasks ? 10 : 50) add(percent);
-  if (tasks <= kFewTasks)
+  if (tasks <= kFewTasks) {
     for (int percent = 99; percent > 0; --percent) add(percent);
-  else if (tasks <= kSomeTasks)
-    for (const int percent : kSomePercents) add(percent);
-  else if (tasks <= kManyTasks)
-    for (const int percent : kFewPercents) add(percent);
-  else
-    for (const int percent : kFewestPercents) add(percent);
+    return limits;
+  }
+  const std::span<const int> percents = tasks <= kSomeTasks   ? std::span<const int>(kSomePercents)
+                                        : tasks <= kManyTasks ? std::span<const int>(kFewPercents)
+                                                              : kFewestPercents;
+  std::ranges::for_each(percents, add);
   return limits;
 }
 
 Result<std::optional<Found>> Recipe::attempt(int64_t sub_batch, int64_t live_limit) {
   PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
   if (ideal_seconds(*variant) >= interesting_) return std::optional<Found>();
-  return plan_below(*variant, policy_, live_limit, {.seconds = interesting_, .deadline = request_.deadline});
+  return plan_below(*variant, policy_, live_limit, {.seconds = interesting_, .deadline = deadline_});
 }
 
 // The order with the least memory may take longer than another, in two cases. With several ranks, it may complete its
@@ -139,28 +139,22 @@ Result<std::optional<Found>> Recipe::fit_schedule(int64_t sub_batch) {
 // made small. Time falls as the sub-batch grows: if one is too slow, so are all smaller ones.
 Result<std::optional<Found>> Recipe::fewest_rounds() {
   const std::vector<int64_t> sizes = even_sub_batches(variants_.batch());
-  size_t low = 0, high = sizes.size() - 1;  // the last one fits if any does
-  const auto hopeless = [&](int64_t size) {
-    return !policy_.schedule &&
-           bytes_without_workspace(variants_.graph_for(size), policy_, variants_.batch(), size) > request_.budget_bytes;
-  };
+  int64_t proposed = variants_.batch();
   if (policy_.sub_batch) {
     const auto costs = [&](int64_t size) -> Result<SubBatchCosts> {
       PLIMSOLL_ASSIGN(const Candidate* const candidate, variants_.candidate(size));
       return SubBatchCosts{*candidate->graph, candidate->choices};
     };
-    PLIMSOLL_ASSIGN(const int64_t proposed, policy_.sub_batch(costs, variants_.batch(), request_.budget_bytes));
-    while (low < high && sizes[low] > proposed) ++low;
-  } else {
-    while (low < high) {
-      const size_t middle = (low + high) / 2;
-      if (hopeless(sizes[middle])) low = middle + 1;
-      else high = middle;
-    }
+    PLIMSOLL_ASSIGN(proposed, policy_.sub_batch(costs, variants_.batch(), request_.budget_bytes));
   }
+  const auto hopeless = [&](int64_t size) {
+    if (policy_.schedule) return size > proposed;
+    return bytes_without_workspace(variants_.graph_for(size), policy_, variants_.batch(), size) > request_.budget_bytes;
+  };
+  const auto first = std::partition_point(sizes.begin(), std::prev(sizes.end()), hopeless);
+  size_t low = static_cast<size_t>(first - sizes.begin()), high = sizes.size() - 1;  // the last one fits if any does
   PLIMSOLL_ASSIGN(std::optional<Found> best, fit(sizes[low]));
   if (!best || fits(*best)) return best;
-  high = sizes.size() - 1;
   PLIMSOLL_ASSIGN(best, fit(sizes[high]));
   while (low + 1 < high) {
     const size_t middle = (low + high) / 2;
@@ -176,14 +170,14 @@ Result<std::optional<Found>> Recipe::fewest_rounds() {
   return best;
 }
 
-Result<Found> Recipe::make(int64_t sub_batch, int64_t live_limit) {
+Result<Found> Recipe::plan(int64_t sub_batch, int64_t live_limit) {
   PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
   return found_within(*variant, policy_, live_limit);
 }
 
 Result<Found> Recipe::minimum(const Found& unconstrained) {
   const int64_t first = first_sub_batch();
-  PLIMSOLL_ASSIGN(Found minimum, make(first, 0));
+  PLIMSOLL_ASSIGN(Found minimum, plan(first, 0));
   const auto take_smaller = [&](Found other) {
     const bool both = fits_host(other) && fits_host(minimum);
     if (both ? other.arena() < minimum.arena() : fits_host(other) || other.host_pool() < minimum.host_pool())
@@ -192,11 +186,11 @@ Result<Found> Recipe::minimum(const Found& unconstrained) {
   // The smallest workspaces do not always give the smallest arena: fragmentation may be lower with others.
   if (first == variants_.batch() && !policy_.schedule) take_smaller(unconstrained);
   if (policy_.schedule) {
-    PLIMSOLL_ASSIGN(Found free, make(first, kNoLimit));
+    PLIMSOLL_ASSIGN(Found free, plan(first, kNoLimit));
     take_smaller(std::move(free));
   }
   if (request_.sub_batch == 0 && request_.may_split && first > 1) {
-    PLIMSOLL_ASSIGN(Found single, minimum_of_one_sample());
+    PLIMSOLL_ASSIGN(Found single, plan(1, 0));
     take_smaller(std::move(single));
   }
   return minimum;
@@ -212,55 +206,48 @@ Result<std::optional<Found>> Recipe::plan_of(std::shared_ptr<const schedule::Pro
   return found;
 }
 
-Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::span<const int64_t> sub_batches) {
+Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::span<const int64_t> sub_batches,
+                                                   const Deadline& deadline) {
   std::optional<Found> minimum;
   const auto look_at = [&](int64_t sub_batch, int64_t live_limit) -> Status {
-    PLIMSOLL_ASSIGN(const int64_t bound, variants_.bound_bytes(sub_batch, policy_));
-    if (bound >= arena_bytes || request_.deadline.passed()) return {};
+    PLIMSOLL_ASSIGN(const Ordered* const ordered, variants_.ordered(sub_batch, policy_));
+    if (ordered->bound_bytes >= arena_bytes || deadline.passed()) return {};
     PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, live_limit));
     auto decided = std::exchange(known->decided, nullptr);
     if (known->arena_bytes >= arena_bytes) return {};
-    const Ceiling ceiling = {.arena_bytes = arena_bytes, .deadline = request_.deadline};
+    const Ceiling ceiling = {.arena_bytes = arena_bytes, .deadline = deadline};
     PLIMSOLL_ASSIGN(std::optional<Found> found, plan_of(std::move(decided), sub_batch, live_limit, ceiling));
-    if (!found && request_.deadline.passed()) return {};  // interrupted: nothing is known
+    if (!found && deadline.passed()) return {};  // interrupted: nothing is known
     known->arena_bytes = found ? found->arena() : arena_bytes;
     if (!found || found->arena() >= arena_bytes || !fits_host(*found)) return {};
     arena_bytes = found->arena();
     minimum = std::move(found);
     return {};
   };
-  for (const auto& [sub_batch, limit] : plans_of_minimum(sub_batches)) PLIMSOLL_TRY(look_at(sub_batch, limit));
+  for (const int64_t sub_batch : sub_batches) {
+    PLIMSOLL_TRY(look_at(sub_batch, 0));
+    if (sub_batch == first_sub_batch()) PLIMSOLL_TRY(look_at(sub_batch, kNoLimit));
+  }
   return minimum;
 }
 
-std::vector<std::pair<int64_t, int64_t>> Recipe::plans_of_minimum(std::span<const int64_t> sub_batches) const {
-  std::vector<std::pair<int64_t, int64_t>> plans;
-  for (const int64_t sub_batch : sub_batches) {
-    plans.emplace_back(sub_batch, 0);
-    if (sub_batch == first_sub_batch()) plans.emplace_back(sub_batch, kNoLimit);
-  }
-  return plans;
-}
-
-Status Recipe::precompute_minimum(int64_t sub_batch, int64_t live_limit, int64_t arena_bytes) {
-  PLIMSOLL_ASSIGN(const int64_t bound, variants_.bound_bytes(sub_batch, policy_));
-  if (bound >= arena_bytes || request_.deadline.passed()) return {};
-  PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, live_limit));
-  if (known->arena_bytes >= arena_bytes) known->decided = nullptr;
-  return {};
+std::vector<std::pair<int64_t, int64_t>> Recipe::limits_of_rival() const {
+  if (!policy_.heeds_limit) return {{0, kNoLimit}};
+  std::vector<std::pair<int64_t, int64_t>> limits;
+  for (const int64_t limit : request_.limits) limits.emplace_back(limit, with_slack(limit));
+  limits.emplace_back(kNoLimit, kNoLimit);
+  limits.emplace_back(0, kNoLimit);
+  return limits;
 }
 
 Result<bool> Recipe::precompute_rival(size_t number, double seconds) {
-  std::vector<int64_t> limits = policy_.heeds_limit ? request_.limits : std::vector<int64_t>();
-  if (policy_.heeds_limit) limits.push_back(kNoLimit);
-  limits.push_back(0);
-  if (!policy_.schedule || number >= limits.size() || request_.deadline.passed()) return false;
+  const std::vector<std::pair<int64_t, int64_t>> limits = limits_of_rival();
+  if (!policy_.schedule || number >= limits.size()) return false;
   const int64_t sub_batch = first_sub_batch();
-  if (policy_.heeds_limit && number < request_.limits.size()) {
-    PLIMSOLL_ASSIGN(const double bound, variants_.bound_seconds(sub_batch, policy_, with_slack(limits[number])));
-    if (bound >= seconds) return true;
-  }
-  PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, limits[number]));
+  const auto& [limit, most_live] = limits[number];
+  PLIMSOLL_ASSIGN(Ordered* const ordered, variants_.ordered(sub_batch, policy_));
+  if (most_live != kNoLimit && ordered->bound_seconds(most_live) >= seconds) return true;
+  PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, limit));
   if (known->seconds >= seconds) known->decided = nullptr;
   return true;
 }
@@ -295,11 +282,11 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
     PLIMSOLL_ASSIGN(LowerBounds* const bounds, variants_.known_of(policy_, sub_batch, limit));
     LowerBounds& known = *bounds;
     auto decided = std::exchange(known.decided, nullptr);
-    if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes || request_.deadline.passed())
+    if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes || deadline_.passed())
       return {};
-    const Ceiling ceiling = {.seconds = interesting_, .deadline = request_.deadline};
+    const Ceiling ceiling = {.seconds = interesting_, .deadline = deadline_};
     PLIMSOLL_ASSIGN(std::optional<Found> found, plan_of(std::move(decided), sub_batch, limit, ceiling));
-    if (!found && request_.deadline.passed()) return {};  // interrupted: nothing is known
+    if (!found && deadline_.passed()) return {};  // interrupted: nothing is known
     if (!found) {
       known.seconds = interesting_;
     } else if (found->plan.summary.live_bytes > most_live) {
@@ -311,25 +298,26 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
     }
     return {};
   };
-  if (!policy_.heeds_limit) return look_at(0, kNoLimit);
-  for (const int64_t limit : request_.limits) {
-    if (request_.deadline.passed()) return {};
-    PLIMSOLL_ASSIGN(const double bound, variants_.bound_seconds(sub_batch, policy_, with_slack(limit)));
-    if (bound >= interesting_) break;  // all lower limits are too slow as well
-    PLIMSOLL_TRY(look_at(limit, with_slack(limit)));
+  PLIMSOLL_ASSIGN(Ordered* const ordered, variants_.ordered(sub_batch, policy_));
+  bool too_slow = false;  // at a limit, and so at all lower ones
+  for (const auto& [limit, most_live] : limits_of_rival()) {
+    if (deadline_.passed()) return {};
+    const bool bounded = most_live != kNoLimit;
+    too_slow = too_slow || (bounded && ordered->bound_seconds(most_live) >= interesting_);
+    if (!bounded || !too_slow) PLIMSOLL_TRY(look_at(limit, most_live));
   }
-  for (const int64_t limit : {kNoLimit, int64_t{0}}) PLIMSOLL_TRY(look_at(limit, kNoLimit));
   return {};
 }
 
-Result<std::optional<Found>> Recipe::rival(double seconds) {
+Result<std::optional<Found>> Recipe::rival(double seconds, const Deadline& deadline) {
   interesting_ = seconds;
+  deadline_ = deadline;
   std::optional<Found> best;
   std::vector<int64_t> sizes = {first_sub_batch()};
   if (request_.sub_batch == 0 && request_.may_split && sizes.front() > 1)
     for (const int64_t size : even_sub_batches(variants_.batch())) sizes.push_back(size);
   for (const int64_t size : sizes) {
-    if (request_.deadline.passed()) break;
+    if (deadline_.passed()) break;
     PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(size));
     const bool too_slow = ideal_seconds(*variant) >= interesting_;
     if (too_slow && variants_.measures()) break;

@@ -21,7 +21,6 @@ struct RecipeRequest {
   std::vector<int64_t> limits = {};  // from limits_within, within the budget
   int64_t sub_batch = 0;   // 0: the recipe chooses
   bool may_split = true;   // where it chooses
-  Deadline deadline = {};  // for rival() and minimum_below(): they return the best result so far
 };
 
 class Recipe {
@@ -38,39 +37,35 @@ class Recipe {
   // those.
   Result<Found> minimum(const Found& unconstrained);
 
-  // The smallest arena with rounds of one sample.
-  Result<Found> minimum_of_one_sample() { return make(1, 0); }
+  // The plan of these decisions alone. A live limit of 0 asks for the smallest arena.
+  Result<Found> plan(int64_t sub_batch, int64_t live_limit);
 
-  // The plan with the smallest arena among these sub-batches, if below `arena_bytes`. Much cheaper when the answer is
-  // nullopt.
-  Result<std::optional<Found>> minimum_below(int64_t arena_bytes, std::span<const int64_t> sub_batches);
-
-  // What minimum_below() asks for plans of: sub-batches and live limits.
-  std::vector<std::pair<int64_t, int64_t>> plans_of_minimum(std::span<const int64_t> sub_batches) const;
-  // Computes what minimum_below() compares with `arena_bytes` before it makes such a plan, so that another thread can
-  // do it before.
-  Status precompute_minimum(int64_t sub_batch, int64_t live_limit, int64_t arena_bytes);
+  // The plan with the smallest arena among these sub-batches, if below `arena_bytes`; the best so far when the deadline
+  // passes. Much cheaper when the answer is nullopt.
+  Result<std::optional<Found>> minimum_below(int64_t arena_bytes, std::span<const int64_t> sub_batches,
+                                             const Deadline& deadline);
 
   // The chosen plan within the budget. Before: `minimum` fits.
   Result<Found> choose(const Found& unconstrained, const Found& minimum);
 
-  // The fastest plan that `choose` would give for this or any smaller budget, if it takes less than `seconds`. Much
-  // cheaper when the answer is nullopt.
-  Result<std::optional<Found>> rival(double seconds);
+  // The fastest plan that `choose` would give for this or any smaller budget, if it takes less than `seconds`; the best
+  // so far when the deadline passes. Much cheaper when the answer is nullopt.
+  Result<std::optional<Found>> rival(double seconds, const Deadline& deadline);
   // Computes what rival(seconds) compares before it makes a plan of the first sub-batch within the limit of this
   // number, so that another thread can do it before. False: there are no more limits.
   Result<bool> precompute_rival(size_t number, double seconds);
 
  private:
   Result<Found> unconstrained(int64_t sub_batch, OrderKind order);
-  Result<Found> make(int64_t sub_batch, int64_t live_limit);
-  // The same. nullopt: too slow to matter.
+  // As plan(). nullopt: too slow to matter.
   Result<std::optional<Found>> attempt(int64_t sub_batch, int64_t live_limit);
   Result<std::optional<Found>> fit(int64_t sub_batch);
   Result<std::optional<Found>> fit_algorithms(int64_t sub_batch);
   Result<std::optional<Found>> fit_schedule(int64_t sub_batch);
   Result<std::optional<Found>> fewest_rounds();
   Status take_faster(int64_t sub_batch, std::optional<Found>& best);
+  // The live limits that rival() tries in turn, each with the most live bytes of a plan within it.
+  std::vector<std::pair<int64_t, int64_t>> limits_of_rival() const;
   // The plan with this schedule of the policy. Null: the policy decides now.
   Result<std::optional<Found>> plan_of(std::shared_ptr<const schedule::Program> decided, int64_t sub_batch,
                                        int64_t live_limit, const Ceiling& ceiling);
@@ -80,7 +75,8 @@ class Recipe {
 
   Variants& variants_;
   const Policy policy_;
-  RecipeRequest request_;
+  const RecipeRequest request_;
+  Deadline deadline_ = {};
   double interesting_ = std::numeric_limits<double>::infinity();  // plans at or above this are not considered
 };
 

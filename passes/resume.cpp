@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-#include <optional>
+#include <algorithm>
+#include <ranges>
+#include <utility>
 
 #include "compiler/ir/plan_text.h"
 #include "compiler/ir/task_graph_text.h"
@@ -15,10 +16,7 @@ namespace plimsoll {
 namespace {
 
 template <class Kind>
-struct Word {
-  Kind kind;
-  std::string_view word;
-};
+using Word = std::pair<Kind, std::string_view>;
 
 constexpr Word<OrderKind> kOrderWords[] = {{OrderKind::depth_first, "depth_first"},
                                            {OrderKind::low_peak, "low_peak"},
@@ -29,19 +27,17 @@ constexpr Word<AlgorithmKind> kAlgorithmWords[] = {
 
 template <class Kind, size_t size>
 std::string word_of(const Word<Kind> (&words)[size], Kind kind) {
-  for (const Word<Kind>& each : words)
-    if (each.kind == kind) return std::string(each.word);
-  internal_error(__FILE__, __LINE__, "a kind without a word");
+  const auto found = std::ranges::find(words, kind, &Word<Kind>::first);
+  PLIMSOLL_CHECK(found != std::end(words), "a kind without a word");
+  return std::string(found->second);
 }
 
 template <class Kind, size_t size>
 Result<Kind> kind_of(const Word<Kind> (&words)[size], const std::string& word, const char* what) {
-  std::string all;
-  for (const Word<Kind>& each : words) {
-    if (each.word == word) return each.kind;
-    all += fmt::format("{}{}", all.empty() ? "" : ", ", each.word);
-  }
-  return Error{ExitCode::invalid_model, fmt::format("{} is '{}'; expected one of {}", what, word, all)};
+  const auto found = std::ranges::find(words, word, &Word<Kind>::second);
+  if (found != std::end(words)) return found->first;
+  return Error{ExitCode::invalid_model, fmt::format("{} is '{}'; expected one of {}", what, word,
+                                                    fmt::join(words | std::views::elements<1>, ", "))};
 }
 
 std::string digest_of_costs(const Candidate& candidate) {
@@ -127,11 +123,10 @@ UnfinishedPlan unfinished_of(const Found& found, const SearchFigures& figures) {
 }
 
 Result<Plan> resume(Variants& variants, const UnfinishedPlan& unfinished, const PassObserver& observe) {
-  if (!find_pass(unfinished.after)) {
-    std::string names;
-    for (const Pass& pass : all_passes()) names += fmt::format("{}{}", names.empty() ? "" : ", ", pass.name);
-    return Error{ExitCode::invalid_model, fmt::format("unknown pass '{}'; passes: {}", unfinished.after, names)};
-  }
+  if (!find_pass(unfinished.after))
+    return Error{ExitCode::invalid_model,
+                 fmt::format("unknown pass '{}'; passes: {}", unfinished.after,
+                             fmt::join(all_passes() | std::views::transform(&Pass::name), ", "))};
   PLIMSOLL_ASSIGN(const Policy policy, policy_in(unfinished));
   PLIMSOLL_ASSIGN(const Candidate* const candidate, candidate_for(variants, unfinished.plan));
   if (unfinished.graph != digest_of(to_text(*candidate->graph)))

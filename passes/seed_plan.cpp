@@ -33,8 +33,21 @@ void add_lists(Plan& plan, const TaskGraph& graph) {
 
 }  // namespace
 
+void LastSeed::put(Plan& plan, const TaskGraph& graph) {
+  const std::lock_guard lock(mutex_);
+  if (graph_ != &graph || samples_ != plan.rank_samples()) {
+    add_lists(plan, graph);
+    graph_ = &graph;
+    samples_ = plan.rank_samples();
+    tensors_ = plan.tensors;
+    tasks_ = plan.tasks;
+  }
+  plan.tensors = tensors_;
+  plan.tasks = tasks_;
+}
+
 Status seed_plan(Plan& plan, const Context& context) {
-  if (context.seed) context.seed->put(plan, context.graph, [&](Plan& empty) { add_lists(empty, context.graph); });
+  if (context.seed) context.seed->put(plan, context.graph);
   else add_lists(plan, context.graph);
   return {};
 }

@@ -89,10 +89,9 @@ class Selector {
 
   // Runs on any thread. Schedules of a segment above the budget fit only by chance, so those segments are skipped.
   void set_up(VariantSearch& variant, ThreadPool& pool, bool alone) {
-    const Result<ScheduleSearch*> found =
-        all_searches_.find(variants_, variant.candidate->sub_batch, policy_, limits_.effort, limits_.host_budget_bytes);
-    if (!found.ok()) return void(variant.status = found.error());
-    variant.search = *found;
+    const Result<Ordered*> ordered = variants_.ordered(variant.candidate->sub_batch, policy_);
+    if (!ordered.ok()) return void(variant.status = ordered.error());
+    variant.search = &all_searches_.find(**ordered, policy_, limits_.effort, limits_.host_budget_bytes);
     search::Descent* const schedules = &variant.search->schedules;
     const int64_t least = schedules->minimum_bytes();
     if (!alone && !schedules->pool_binds() && least != kNoLimit && least > limits_.budget_bytes) return;
@@ -110,7 +109,8 @@ class Selector {
 
   // Lower bound for the schedules of one segment.
   double bound_seconds_of(const VariantSearch& variant, size_t segment) const {
-    return variant.search->bound_seconds(std::min(limits_.budget_bytes, variant.search->schedules.above(segment)));
+    return variant.search->ordered.bound_seconds(
+        std::min(limits_.budget_bytes, variant.search->schedules.above(segment)));
   }
 
   Status search(const Entry& entry, ThreadPool& pool) {
@@ -123,8 +123,8 @@ class Selector {
       pool.reach(*variant.setup, 1);
       PLIMSOLL_TRY(variant.status);
       variant.ready = true;
-      if (variant.search->bound_bytes > limits_.budget_bytes) return {};  // there is no such plan to bound
-      bound_ = std::min(bound_, variant.search->bound_seconds(limits_.budget_bytes));
+      if (variant.search->ordered.bound_bytes > limits_.budget_bytes) return {};  // there is no such plan to bound
+      bound_ = std::min(bound_, variant.search->ordered.bound_seconds(limits_.budget_bytes));
       if (variant.segments.empty()) return {};
       variant.segment = variant.search->schedules.segment_of(limits_.budget_bytes);
       next_.push({bound_seconds_of(variant, variant.segment), entry.variant, kSearch});
@@ -143,7 +143,8 @@ class Selector {
     if (limits_.idle && std::isfinite(promising_) && !std::exchange(idling_, true))
       pool.add_idle([this](const std::stop_token&) { return limits_.idle(promising_); });
     if (stretch.below < 0) return {};
-    next_.push({variant.search->bound_seconds(std::min(limits_.budget_bytes, stretch.below)), entry.variant, kSearch});
+    const int64_t left = std::min(limits_.budget_bytes, stretch.below);
+    next_.push({variant.search->ordered.bound_seconds(left), entry.variant, kSearch});
     ++variant.stretch;
     if (!stretch.last) return {};
     ++variant.segment;
@@ -181,37 +182,26 @@ class Selector {
 
 }  // namespace
 
-ScheduleSearch::ScheduleSearch(const Candidate& candidate, const schedule::Model& model, const Policy& policy,
-                               int effort, int64_t host_budget, const ScheduleSearch* other)
-    : candidate(candidate),
+ScheduleSearch::ScheduleSearch(Ordered& ordered, const Policy& policy, int effort, int64_t host_budget,
+                               const ScheduleSearch* other)
+    : ordered(ordered),
       policy(policy),
-      model(model),
-      bound_bytes(search::bound_bytes(model)),
       host_budget(host_budget),
-      pool_limit(search::pool_limit_for(model, host_budget)),
-      schedules(model, {.effort = effort, .pool_limit = pool_limit}, other ? &other->schedules : nullptr),
-      bound_(model) {}
+      pool_limit(search::pool_limit_for(ordered.model, host_budget)),
+      schedules(ordered.model, {.effort = effort, .pool_limit = pool_limit}, other ? &other->schedules : nullptr) {}
 
-double ScheduleSearch::bound_seconds(int64_t limit) {
-  const std::lock_guard lock(mutex_);
-  return bound_.seconds(limit);
-}
-
-Result<ScheduleSearch*> Searches::find(Variants& graph, int64_t sub_batch, const Policy& policy, int effort,
-                                       int64_t host_budget) {
-  const std::tuple key(&graph, sub_batch, policy.order, effort, host_budget);
-  PLIMSOLL_ASSIGN(const Candidate* candidate, graph.candidate(sub_batch));
+ScheduleSearch& Searches::find(Ordered& ordered, const Policy& policy, int effort, int64_t host_budget) {
+  const std::tuple key(&ordered, effort, host_budget);
   const ScheduleSearch* other = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto known = found_.find(key); known != found_.end()) return known->second.get();
+    if (const auto known = found_.find(key); known != found_.end()) return *known->second;
     for (const auto& [with, search] : found_)
-      if (with == std::tuple(&graph, sub_batch, policy.order, std::get<int>(with), host_budget)) other = search.get();
+      if (with == std::tuple(&ordered, std::get<int>(with), host_budget)) other = search.get();
   }
-  PLIMSOLL_ASSIGN(const schedule::Model* model, graph.model(sub_batch, policy));
-  auto made = std::make_unique<ScheduleSearch>(*candidate, *model, policy, effort, host_budget, other);
+  auto made = std::make_unique<ScheduleSearch>(ordered, policy, effort, host_budget, other);
   const std::lock_guard lock(mutex_);
-  return found_.try_emplace(key, std::move(made)).first->second.get();
+  return *found_.try_emplace(key, std::move(made)).first->second;
 }
 
 void Searches::forget_unfinished() {
@@ -237,9 +227,9 @@ Result<Selection> select_variant(Searches& searches, Variants& variants, const P
 Result<std::optional<Found>> plan_of(ScheduleSearch& search, const search::State& state, int64_t budget_bytes,
                                      double seconds, const Deadline& deadline) {
   constexpr int64_t kTighter[] = {64, 32, 16}, kTighterOfLarge[] = {8};  // limit reduced by 1/64, 1/32, 1/16
-  const bool large = search.model.order.size() > kLarge;
+  const bool large = search.ordered.model.order.size() > kLarge;
   std::span<const int64_t> parts = large ? std::span<const int64_t>(kTighterOfLarge) : kTighter;
-  search::Workbench bench(search.model, deadline, search.pool_limit);
+  search::Workbench bench(search.ordered.model, deadline, search.pool_limit);
   bool as_found = true;
   const auto make = [&](int64_t limit) -> Result<std::optional<Found>> {
     const bool refit = !std::exchange(as_found, false);
@@ -251,8 +241,9 @@ Result<std::optional<Found>> plan_of(ScheduleSearch& search, const search::State
       bench.evaluate(tight.decisions, limit);
     }
     if (bench.evaluator.least_seconds(bench.trace) >= seconds) return std::optional<Found>();
-    PLIMSOLL_ASSIGN(std::optional<Found> made, plan_below(search.candidate, with_schedule(search.policy, bench.trace),
-                                                          limit, {.seconds = seconds, .deadline = deadline}));
+    PLIMSOLL_ASSIGN(std::optional<Found> made,
+                    plan_below(search.ordered.candidate, with_schedule(search.policy, bench.trace), limit,
+                               {.seconds = seconds, .deadline = deadline}));
     return made && made->seconds() >= seconds ? std::nullopt : std::move(made);
   };
   double looser = 0;

@@ -24,44 +24,32 @@
 namespace plimsoll {
 
 // The schedules of one sub-batch under policy `auto`, searched as far as requests have needed them so far.
-class ScheduleSearch {
- public:
-  // `candidate` and its model must outlive this. The host pool of every schedule takes at most about `host_budget`
-  // bytes.
+struct ScheduleSearch {
+  // `ordered` must outlive this. The host pool of every schedule takes at most about `host_budget` bytes.
   // `other`: null, or a search of the same with another effort.
-  ScheduleSearch(const Candidate& candidate, const schedule::Model& model, const Policy& policy, int effort,
-                 int64_t host_budget = kNoLimit, const ScheduleSearch* other = nullptr);
-  ScheduleSearch(const ScheduleSearch&) = delete;
+  ScheduleSearch(Ordered& ordered, const Policy& policy, int effort, int64_t host_budget = kNoLimit,
+                 const ScheduleSearch* other = nullptr);
 
-  // Lower bound in seconds for every schedule of this sub-batch, in this order, within `limit` bytes (search/bound.h).
-  double bound_seconds(int64_t limit);
-
-  const Candidate& candidate;
+  Ordered& ordered;
   const Policy policy;
-  const schedule::Model& model;
-  const int64_t bound_bytes;  // lower bound on the bytes of every schedule (search/bound.h)
   const int64_t host_budget, pool_limit;
   // Segments may be searched in parallel, one thread each, while plans are made from finished stretches.
   search::Descent schedules;
   bool pool_refused = false;  // a plan's host pool exceeded its budget
-
- private:
-  std::mutex mutex_;
-  search::Bound bound_;  // guarded by mutex_
 };
 
 // The searches of all graphs that a planner plans. They are cached, so later requests continue them.
 class Searches {
  public:
   // Any thread may call this.
-  Result<ScheduleSearch*> find(Variants& graph, int64_t sub_batch, const Policy& policy, int effort,
-                               int64_t host_budget);
+  ScheduleSearch& find(Ordered& ordered, const Policy& policy, int effort, int64_t host_budget);
   // Drops searches that were interrupted. No search may be running.
   void forget_unfinished();
 
  private:
   std::mutex mutex_;  // guards found_
-  std::map<std::tuple<const Variants*, int64_t, OrderKind, int, int64_t>, std::unique_ptr<ScheduleSearch>> found_;
+  // By effort and host budget, too.
+  std::map<std::tuple<const Ordered*, int, int64_t>, std::unique_ptr<ScheduleSearch>> found_;
 };
 
 struct SelectionLimits {

@@ -22,16 +22,8 @@ int64_t largest_updated(const TaskGraph& graph) {
 
 }  // namespace
 
-struct Variants::Ordered {
-  std::once_flag made;
-  schedule::Model model = {};
-  int64_t bound_bytes = 0;
-  std::unique_ptr<search::Bound> bound = nullptr;  // created on first use
-};
-
 Variants::Variants(TaskGraph graph, Costs& costs, int64_t batch)
     : graph_(std::move(graph)), costs_(costs), batch_(batch) {}
-Variants::~Variants() = default;
 
 bool Variants::mixes_samples() const {
   return std::ranges::any_of(graph_.tasks, &Task::mixes_samples);
@@ -67,50 +59,26 @@ Result<const Candidate*> Variants::candidate(int64_t sub_batch) {
   return &candidates_.emplace(sub_batch, std::move(made)).first->second;
 }
 
-Result<double> Variants::bound_seconds(int64_t sub_batch, const Policy& policy, int64_t limit) {
-  PLIMSOLL_ASSIGN(Ordered* const ordered, this->ordered(sub_batch, policy));
-  const std::lock_guard lock(mutex_);
-  if (!ordered->bound) ordered->bound = std::make_unique<search::Bound>(ordered->model);
-  return ordered->bound->seconds(limit);
-}
-
-Result<Variants::Ordered*> Variants::ordered(int64_t sub_batch, const Policy& policy) {
+Result<Ordered*> Variants::ordered(int64_t sub_batch, const Policy& policy) {
   const std::tuple key(sub_batch, policy.order, policy.searches, policy.in_place);
   PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
-  Ordered* const found = [&] {
-    const std::lock_guard lock(mutex_);
-    std::unique_ptr<Ordered>& known = ordered_[key];
-    if (!known) known = std::make_unique<Ordered>();
-    return known.get();
-  }();
-  std::call_once(found->made, [&] {
-    found->model = ordered_model(*variant, policy);
-    found->bound_bytes = search::bound_bytes(found->model);
-  });
-  return found;
-}
-
-Result<const schedule::Model*> Variants::model(int64_t sub_batch, const Policy& policy) {
-  PLIMSOLL_ASSIGN(const Ordered* const ordered, this->ordered(sub_batch, policy));
-  return &ordered->model;
-}
-
-Result<int64_t> Variants::bound_bytes(int64_t sub_batch, const Policy& policy) {
-  PLIMSOLL_ASSIGN(const Ordered* const ordered, this->ordered(sub_batch, policy));
-  return ordered->bound_bytes;
+  std::unique_lock lock(mutex_);
+  OrderedOnce& found = ordered_[key];
+  lock.unlock();
+  std::call_once(found.made, [&] { found.ordered.emplace(*variant, policy); });
+  return &*found.ordered;
 }
 
 // With several ranks the order may depend on the limit, so nothing is known before a plan is made.
 Result<LowerBounds*> Variants::known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit) {
   const std::tuple key(policy.name, sub_batch, live_limit);
-  PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
   PLIMSOLL_ASSIGN(const Ordered* ordered, this->ordered(sub_batch, policy));
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = known_.find(key); known != known_.end()) return &known->second;
   }
   LowerBounds made;
-  if (graph_.ranks == 1) made = lower_bounds_of(*variant, policy, live_limit, ordered->model);
+  if (graph_.ranks == 1) made = lower_bounds_of(ordered->candidate, policy, live_limit, ordered->model);
   const std::lock_guard lock(mutex_);
   return &known_.try_emplace(key, std::move(made)).first->second;
 }

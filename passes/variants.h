@@ -14,11 +14,34 @@
 
 namespace plimsoll {
 
+// A candidate in a policy's order. All searches and bounds share it: the model of a deep network takes seconds and tens
+// of megabytes. Any thread may use it.
+class Ordered {
+ public:
+  // `candidate` must outlive this.
+  Ordered(const Candidate& candidate, const Policy& policy)
+      : candidate(candidate), model(ordered_model(candidate, policy)), bound_bytes(search::bound_bytes(model)) {}
+
+  const Candidate& candidate;
+  const schedule::Model model;
+  // Lower bound in bytes for every plan in this order with its weights on the device.
+  const int64_t bound_bytes;
+  // Lower bound in seconds for every plan in this order within `limit` bytes (search/bound.h).
+  double bound_seconds(int64_t limit) {
+    const std::lock_guard lock(mutex_);
+    if (!bound_) bound_.emplace(model);
+    return bound_->seconds(limit);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<search::Bound> bound_ = {};  // guarded by mutex_
+};
+
 class Variants {
  public:
   // `costs` must outlive this.
   Variants(TaskGraph graph, Costs& costs, int64_t batch);
-  ~Variants();
   Variants(const Variants&) = delete;
   Variants& operator=(const Variants&) = delete;
 
@@ -38,16 +61,10 @@ class Variants {
   // The accumulating graph for more than one round. The reference stays valid.
   const TaskGraph& graph_for(int64_t sub_batch);
   Result<const Candidate*> candidate(int64_t sub_batch);
-  // The model of this split in the policy's order, which all searches and bounds share: that of a deep network takes
-  // seconds and tens of megabytes.
-  Result<const schedule::Model*> model(int64_t sub_batch, const Policy& policy);
+  Result<Ordered*> ordered(int64_t sub_batch, const Policy& policy);
   // True if a new sub-batch may need measurements. Time mostly falls as the sub-batch grows, so the search then stops
   // at the first sub-batch that is too slow.
   bool measures() const { return costs_.measures(); }
-  // Lower bound in seconds for every plan of this split, in the policy's order, within `limit` bytes (search/bound.h).
-  Result<double> bound_seconds(int64_t sub_batch, const Policy& policy, int64_t limit);
-  // Lower bound in bytes for every plan of this split in that order with its weights on the device.
-  Result<int64_t> bound_bytes(int64_t sub_batch, const Policy& policy);
   // Cached lower bounds on a policy's plan within a limit. They come from its steps alone, or from an attempt that
   // stopped early. Only for policies that do not search.
   Result<LowerBounds*> known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit);
@@ -61,11 +78,12 @@ class Variants {
   const std::shared_ptr<LastSeed> seed_ = std::make_shared<LastSeed>();
   std::unique_ptr<Variants> in_slices_, state_in_slices_;
   std::map<int64_t, Candidate> candidates_;
-  struct Ordered;  // the model in a policy's order, and its bounds
-  Result<Ordered*> ordered(int64_t sub_batch, const Policy& policy);
-
+  struct OrderedOnce {
+    std::once_flag made;
+    std::optional<Ordered> ordered;
+  };
   // The key is what of a policy affects them: its order, whether it searches, whether it works in place.
-  std::map<std::tuple<int64_t, OrderKind, bool, bool>, std::unique_ptr<Ordered>> ordered_;
+  std::map<std::tuple<int64_t, OrderKind, bool, bool>, OrderedOnce> ordered_;
   std::map<std::tuple<std::string_view, int64_t, int64_t>, LowerBounds> known_;
 };
 

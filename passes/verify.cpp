@@ -20,6 +20,14 @@ Error broken(const Plan& plan, StepId id, std::string_view what) {
   return {ExitCode::internal, fmt::format("step {} ({} {}): {}", id.value, to_string(step.kind), name, what), {}};
 }
 
+// An error for the first step that `wrong` is true of.
+template <class Wrong>
+Status refuse_steps(const Plan& plan, std::string_view what, Wrong wrong) {
+  for (const StepId id : ids_of(plan.steps))
+    if (wrong(plan.steps[id])) return broken(plan, id, what);
+  return {};
+}
+
 // Tensors and tasks are those of the graph.
 Status verify_facts(const Plan& plan, const Context& context) {
   const TaskGraph& graph = context.graph;
@@ -80,14 +88,11 @@ Status verify_residencies(const Plan& plan, const Context& /*context*/) {
 }
 
 Status verify_algorithms(const Plan& plan, const Context& context) {
-  for (const StepId id : ids_of(plan.steps)) {
-    const Step& step = plan.steps[id];
-    if (step.kind != StepKind::compute) continue;
+  return refuse_steps(plan, "has no algorithm of its task", [&](const Step& step) {
+    if (step.kind != StepKind::compute) return false;
     const Choice* const chosen = context.choices.find(step.task, step.recompute, step.algorithm);
-    if (!chosen || chosen->workspace_bytes != step.workspace.bytes)
-      return broken(plan, id, "has no algorithm of its task");
-  }
-  return {};
+    return !chosen || chosen->workspace_bytes != step.workspace.bytes;
+  });
 }
 
 // Addresses are aligned and within the arena. Whether blocks overlap is left to the checker.
@@ -99,20 +104,16 @@ Status verify_addresses(const Plan& plan, const Context& /*context*/) {
     if (wrong(residency.block()))
       return Error{
           ExitCode::internal, fmt::format("{} has no address in the arena", plan.tensors[residency.tensor].name), {}};
-  for (const StepId id : ids_of(plan.steps))
-    if (plan.steps[id].workspace.bytes > 0 && wrong(plan.steps[id].workspace))
-      return broken(plan, id, "has no workspace in the arena");
-  return {};
+  return refuse_steps(plan, "has no workspace in the arena", [&](const Step& step) {
+    return step.workspace.bytes > 0 && wrong(step.workspace);
+  });
 }
 
 Status verify_slots(const Plan& plan, const Context& /*context*/) {
-  for (const StepId id : ids_of(plan.steps)) {
-    const Step& step = plan.steps[id];
-    if (step.kind != StepKind::offload && step.kind != StepKind::prefetch) continue;
-    if (step.host_offset < 0 || step.host_offset % kAlignment != 0)
-      return broken(plan, id, "has no slot in the host pool");
-  }
-  return {};
+  return refuse_steps(plan, "has no slot in the host pool", [&](const Step& step) {
+    const bool copies = step.kind == StepKind::offload || step.kind == StepKind::prefetch;
+    return copies && (step.host_offset < 0 || step.host_offset % kAlignment != 0);
+  });
 }
 
 // A step waits for earlier steps of other streams.
@@ -126,9 +127,7 @@ Status verify_waits(const Plan& plan, const Context& /*context*/) {
 
 Status verify_few_waits(const Plan& plan, const Context& context) {
   PLIMSOLL_TRY(verify_waits(plan, context));
-  for (const StepId id : ids_of(plan.steps))
-    if (plan.steps[id].waits.size() > 3) return broken(plan, id, "waits twice for a stream");
-  return {};
+  return refuse_steps(plan, "waits twice for a stream", [](const Step& step) { return step.waits.size() > 3; });
 }
 
 Status verify_times(const Plan& plan, const Context& /*context*/) {

@@ -335,8 +335,8 @@ std::string to_json(const Plan& plan) {
   std::future<std::string> rest = std::async(std::launch::async, [&] {
     std::string steps;
     list(steps, "steps", plan.steps, write_of_plan, ",");
-    list(steps, "residencies", plan.residencies, [](JsonText& json, int64_t, const Residency& each) { write(json, each); },
-         "");
+    const auto write_residency = [](JsonText& json, int64_t, const Residency& each) { write(json, each); };
+    list(steps, "residencies", plan.residencies, write_residency, "");
     return steps;
   });
   list(text, "tensors", plan.tensors, write_numbered, ",");

@@ -6,11 +6,8 @@
 
 namespace plimsoll::placement {
 
-// Best fit in a list of blocks (pool/list_pool.h).
-Solution place_in_turn(const Problem& problem);
-
-// From both ends of a pool (pool/two_ended_pool.h). `soon`: per buffer, whether its lifetime ends soon; those lie low.
-// The pool's size is the maximum of both ends together.
-Solution place_by_mobility(const Problem& problem, const std::vector<bool>& soon);
+// Best fit from both ends of a pool (pool/two_ended_pool.h). `low`: per buffer, whether it lies at the low end; if all
+// do, they lie as in a list of blocks (pool/list_pool.h). The pool's size is the maximum of both ends together.
+Solution place_in_turn(const Problem& problem, const std::vector<bool>& low);
 
 }  // namespace plimsoll::placement

@@ -49,7 +49,6 @@ Partial::Partial(const Compact& problem, int64_t capacity)
   skyline_.resize(sections);
   crossing_.resize(sections);
   part_of_.resize(sections);
-  kept_.resize(kKept * sections);
 }
 
 void Partial::clear() {
@@ -63,33 +62,7 @@ void Partial::clear() {
   std::iota(pool_.begin(), pool_.end(), 0);
   trail_.clear();
   runs_.clear();
-  saved_.clear();
-  kept_end_ = overwritten_ = 0;
-}
-
-void Partial::save_tops(Span where, bool known) {
-  if (trail_.empty()) return;
-  saved_.push_back({trail_.size(), where, known ? kept_end_ : kLost});
-  if (!known) return;
-  for (int32_t s = where.first; s <= where.last; ++s)
-    kept_[static_cast<size_t>(kept_end_++) % kept_.size()] = tops_[static_cast<size_t>(s)];
-  overwritten_ = std::max(overwritten_, kept_end_ - static_cast<int64_t>(kept_.size()));
-}
-
-Partial::Span Partial::restore_tops(size_t mark) {
-  Span lost{std::numeric_limits<int32_t>::max(), -1};
-  for (; !saved_.empty() && saved_.back().mark > mark; saved_.pop_back()) {
-    const Saved& saved = saved_.back();
-    if (saved.begin != kLost) kept_end_ = saved.begin;
-    if (saved.begin < overwritten_) {
-      lost.include(saved.where);
-      continue;
-    }
-    auto from = static_cast<size_t>(saved.begin);
-    for (int32_t s = saved.where.first; s <= saved.where.last; ++s)
-      tops_[static_cast<size_t>(s)] = kept_[from++ % kept_.size()];
-  }
-  return lost;
+  piled_mark_ = 0;
 }
 
 bool Partial::before(uint32_t a, uint32_t b) const {
@@ -176,7 +149,8 @@ void Partial::settle(uint32_t item) {
 }
 
 Partial::Span Partial::undo(Range range, size_t mark, bool split) {
-  const Span lost = restore_tops(mark);
+  const bool piled = piled_mark_ > mark;
+  piled_mark_ = std::min(piled_mark_, mark);
   for (; trail_.size() > mark; trail_.pop_back()) {
     const Event& event = trail_.back();
     const Span span = spans_[event.item];
@@ -195,6 +169,7 @@ Partial::Span Partial::undo(Range range, size_t mark, bool split) {
   }
   // What was raised since the mark has a later turn.
   const auto latest = static_cast<int64_t>(mark);
+  Span changed;
   changed_.clear();
   merged_.clear();
   for (size_t k = range.begin; k < range.end; ++k) {
@@ -205,16 +180,17 @@ Partial::Span Partial::undo(Range range, size_t mark, bool split) {
     }
     settle(item);
     changed_.push_back(item);
+    if (piled) changed.include(spans_[item]);
   }
   const auto first = pool_.begin() + static_cast<std::ptrdiff_t>(range.begin);
   const auto order = [this](uint32_t a, uint32_t b) { return before(a, b); };
   if (split) std::sort(merged_.begin(), merged_.end(), order);
   std::sort(changed_.begin(), changed_.end(), order);
   std::merge(merged_.begin(), merged_.end(), changed_.begin(), changed_.end(), first, order);
-  return lost;
+  return changed;
 }
 
-bool Partial::pile(Range range, Span where, bool known) {
+bool Partial::pile(Range range, Span where) {
   std::fill(piled_.begin() + where.first, piled_.begin() + where.last + 1, 0);
   int64_t* const tops = piled_.data();
   for (size_t k = range.begin; k < range.end; ++k) {
@@ -233,7 +209,7 @@ bool Partial::pile(Range range, Span where, bool known) {
     ++failures_[static_cast<size_t>(s)];
     return false;
   }
-  save_tops(where, known);
+  piled_mark_ = trail_.size();
   std::copy(piled_.begin() + where.first, piled_.begin() + where.last + 1, tops_.begin() + where.first);
   return true;
 }

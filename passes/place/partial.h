@@ -6,10 +6,9 @@
 //   top       of a section: its unplaced items piled up from their floors, a lower bound of its height
 //   part      unplaced items that meet, directly or through others; a range of `pool`
 //
-// Memory is linear in the number of items, whatever the depth. Floors are not saved: the skyline of placed items and
-// the refusals determine them, so undoing recomputes those that changed. A placement saves the stretch of the skyline
-// that it covers, and later ones see one stretch there. Of the tops that were overwritten, the latest are saved, as
-// many as fit into memory for a constant number of tops per section.
+// Memory is linear in the number of items, whatever the depth. Neither floors nor tops are saved: the skyline of placed
+// items and the refusals determine them, so undoing recomputes those that changed. A placement saves the stretch of the
+// skyline that it covers, and later ones see one stretch there.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ class Partial {
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
   struct Span {
-    int32_t first, last;  // sections, inclusive
+    int32_t first = std::numeric_limits<int32_t>::max(), last = -1;  // sections, inclusive
     bool meets(const Span& other) const { return first <= other.last && other.first <= last; }
     void include(const Span& other) {
       first = std::min(first, other.first);
@@ -70,14 +69,12 @@ class Partial {
   // The item does not lie at its floor, so it lies on an unplaced item. False: it meets none.
   bool refuse(Range range, uint32_t item);
 
-  // Back to the mark. Returns the sections whose tops are not what they were, because they were not saved; they are not
-  // computed yet. `split`: parts of the range were made since. Requires that nothing outside of the range was placed or
-  // refused since the mark.
+  // Back to the mark. Returns the sections whose tops may not be what they were; they are not computed yet. `split`:
+  // parts of the range were made since. Requires that nothing outside of the range was placed or refused since then.
   Span undo(Range range, size_t mark, bool split);
 
-  // Computes the tops of the sections in `where`. False: one exceeds the capacity, and all stay as they are. `known`:
-  // the tops before this are computed, so that undo can return to them.
-  bool pile(Range range, Span where, bool known = true);
+  // Computes the tops of the sections in `where`. False: one exceeds the capacity, and all stay as they are.
+  bool pile(Range range, Span where);
 
   // Orders the range by part and appends the parts that are not empty, those with fewest items first.
   void split(Range range, Span where, std::vector<Part>& parts);
@@ -105,17 +102,6 @@ class Partial {
     int64_t floor, turn;  // of a refusal: the one before it
   };
 
-  // The tops that a pile has overwritten.
-  struct Saved {
-    size_t mark;  // the trail's size then
-    Span where;
-    int64_t begin;  // of the copy in kept_, which is a ring; kLost: there is none
-  };
-  static constexpr int64_t kLost = -1;
-  static constexpr size_t kKept = 16;  // saved tops per section
-
-  void save_tops(Span where, bool known);
-  Span restore_tops(size_t mark);
   bool before(uint32_t a, uint32_t b) const;
   void settle(uint32_t item);
 
@@ -133,9 +119,7 @@ class Partial {
   std::vector<uint32_t> pool_, changed_ = {}, merged_ = {};
   std::vector<Event> trail_ = {};
   std::vector<Run> runs_ = {};
-  std::vector<Saved> saved_ = {};
-  std::vector<int64_t> kept_ = {};
-  int64_t kept_end_ = 0, overwritten_ = 0;  // positions since clear(): of the next copy; before it copies are lost
+  size_t piled_mark_ = 0;  // the mark when tops were computed last, or an earlier one since which none were
 };
 
 }  // namespace plimsoll::placement

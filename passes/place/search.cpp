@@ -85,7 +85,6 @@ class Search {
     size_t first = kNode, next = 0;  // of a list: its first part in parts_, and its next unsolved part
     bool is_list() const { return first != kNode; }
   };
-  static constexpr Span kNoSections{std::numeric_limits<int32_t>::max(), -1};
   static constexpr size_t kNode = std::numeric_limits<size_t>::max();
 
   enum class State {
@@ -194,7 +193,7 @@ class Search {
   bool descend(int64_t& nodes) {
     frames_.clear();
     parts_.clear();
-    stale_ = kNoSections;
+    stale_ = {};
     const Partial::Part all = partial_.everything();
     if (!partial_.pile(all.range, all.where)) return false;
     push_parts(all.range, all.where);
@@ -262,8 +261,8 @@ class Search {
       if (partial_.refuse(top.range, top.item)) {
         Span where = partial_.span_of(top.item);
         where.include(stale_);
-        if (partial_.pile(top.range, where, stale_.last < 0)) {
-          stale_ = kNoSections;
+        if (partial_.pile(top.range, where)) {
+          stale_ = {};
           return State::open;
         }
       }
@@ -277,7 +276,7 @@ class Search {
   Branching branching_ = Branching::pocket;
   std::vector<int32_t> rank_;
   std::vector<Frame> frames_ = {};
-  Span stale_ = kNoSections;               // tops to be computed again before the next choice
+  Span stale_ = {};                        // tops to be computed again before the next choice
   std::vector<Partial::Part> parts_ = {};  // of all lists on the stack, concatenated
 };
 

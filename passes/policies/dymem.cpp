@@ -13,33 +13,22 @@ using pool::End;
 using schedule::at;
 using schedule::kNever;
 using schedule::Model;
-using schedule::ModelTensor;
 using schedule::Op;
-using schedule::Trace;
 
 // Operations per byte moved: true for convolutions and matrix products, not for elementwise tasks.
 constexpr int64_t kExpensive = 4;
 constexpr int32_t kWindow = 256;    // maximum length of a window, in tasks
 
-class DymemReplay {
+class DymemReplay final : public PoolReplay {
  public:
   DymemReplay(const TaskGraph& graph, int64_t samples, const Model& model, int64_t capacity, bool early)
-      : graph_(graph),
-        model_(model),
+      : PoolReplay(model),
+        graph_(graph),
         early_(early),
         pool_(capacity),
         blocks_(model.tensors.size()) {
     for (const Task& task : graph.tasks)
       expensive_.push_back(task.flops.at(samples) > kExpensive * task.bytes_moved(samples));
-  }
-
-  Trace run() {
-    for (position_ = 0; position_ < static_cast<int32_t>(model_.order.size()); ++position_) {
-      const Op& op = model_.order[at(position_)];
-      if (op.kind == StepKind::compute) step(op);
-      else load(op.id);
-    }
-    return std::move(trace_);
   }
 
  private:
@@ -54,23 +43,18 @@ class DymemReplay {
   };
 
   Block& block(int32_t id) { return blocks_[at(id)]; }
-  const ModelTensor& tensor(int32_t id) const { return model_.tensors[at(id)]; }
   bool is_backward(int32_t task) const {
     const TaskKind kind = model_.tasks[at(task)].kind;
     return kind != TaskKind::forward && kind != TaskKind::loss;
   }
 
-  void load(int32_t id) {
+  void load_if_room(int32_t id) override {
     block(id).on_host = true;
-    if (model_.next_use(id, -1) == kNever) {
-      trace_.push_back({id, StepKind::load});
-      return;
-    }
     const End end = end_of(id);
     if (const auto offset = pool_.allocate(tensor(id).bytes, end)) bring(id, *offset, end);
   }
 
-  void step(const Op& op) {
+  void step(const Op& op) override {
     collect_finished();
     for (const int32_t id : model_.reads(op.id)) keep(id);
     for (const int32_t id : model_.reads(op.id)) {
@@ -106,8 +90,7 @@ class DymemReplay {
 
   void bring(int32_t id, int64_t offset, End end) {
     trace_.push_back({id, tensor(id).fetch()});
-    block(id) = {
-        .offset = offset, .bytes = tensor(id).bytes, .end = end, .resident = true, .on_host = true};
+    block(id) = {.offset = offset, .bytes = tensor(id).bytes, .end = end, .resident = true, .on_host = true};
   }
 
   // Algorithm 3 for a block allocated at this position: low if its first access is also the last before it leaves.
@@ -209,15 +192,11 @@ class DymemReplay {
 
   const TaskGraph& graph_;
   std::vector<bool> expensive_;  // of each task
-  const Model& model_;
   const bool early_;  // false: minimum memory, without early fetches
   pool::TwoEndedPool pool_;
   std::vector<Block> blocks_;  // of each tensor
   std::vector<Copy> leaving_;  // by end time
-  Trace trace_;
-  int32_t position_ = 0;
   Stream d2h_;
-  double now_ = 0;
 };
 
 }  // namespace

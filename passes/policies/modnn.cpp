@@ -15,27 +15,16 @@ namespace {
 using schedule::at;
 using schedule::kNever;
 using schedule::Model;
-using schedule::ModelTensor;
 using schedule::Op;
-using schedule::Trace;
 
 constexpr int32_t kFarthest = 64;  // positions that the search for early fetches looks ahead
 
-class ModnnReplay {
+class ModnnReplay final : public PoolReplay {
  public:
   ModnnReplay(const Model& model, int64_t capacity)
-      : model_(model), pool_(capacity), blocks_(model.tensors.size()), begins_(model.order.size() + 1, 0) {
+      : PoolReplay(model), pool_(capacity), blocks_(model.tensors.size()), begins_(model.order.size() + 1, 0) {
     for (size_t i = 0; i < model.order.size(); ++i)
       begins_[i + 1] = begins_[i] + (is_task(i) ? model.algorithms_of(model.order[i].id).front().seconds : 0);
-  }
-
-  Trace run() {
-    for (position_ = 0; position_ < static_cast<int32_t>(model_.order.size()); ++position_) {
-      const Op& op = model_.order[at(position_)];
-      if (op.kind == StepKind::compute) step(op);
-      else load(op.id);
-    }
-    return std::move(trace_);
   }
 
  private:
@@ -48,20 +37,14 @@ class ModnnReplay {
 
   bool is_task(size_t position) const { return model_.order[position].kind == StepKind::compute; }
   Block& block(int32_t id) { return blocks_[at(id)]; }
-  const ModelTensor& tensor(int32_t id) const { return model_.tensors[at(id)]; }
   int64_t smallest_workspace(int32_t task) const { return model_.algorithms_of(task).back().workspace_bytes; }
 
-  // A model input is loaded when there is room, else right before its first reader.
-  void load(int32_t id) {
+  void load_if_room(int32_t id) override {
     block(id).on_host = true;
-    if (model_.next_use(id, -1) == kNever) {
-      trace_.push_back({id, StepKind::load});
-      return;
-    }
     if (const auto offset = pool_.allocate(tensor(id).bytes)) bring(id, *offset);
   }
 
-  void step(const Op& op) {
+  void step(const Op& op) override {
     for (const int32_t id : model_.reads_and_updates(op.id)) block(id).pinned = true;
     for (const int32_t id : model_.reads(op.id))
       if (!block(id).resident) bring(id, room_for(tensor(id).bytes));
@@ -78,33 +61,26 @@ class ModnnReplay {
   void write(const Op& op) {
     for_each_takeover(model_, position_, [&](int32_t read, int32_t written) {
       if (!block(read).resident || block(written).resident) return;
-      hold(written, block(read).offset, block(read).bytes);
+      hold(written, block(read).offset, block(read).bytes, true);
       delist(read);
       block(read).resident = false;
     });
     for (const int32_t id : model_.writes(op.id)) {
       if (block(id).resident) continue;
       const int64_t bytes = tensor(id).bytes;
-      hold(id, room_for(bytes), bytes);
-      block(id).pinned = true;
+      hold(id, room_for(bytes), bytes, true);
     }
   }
 
-  void hold(int32_t id, int64_t offset, int64_t bytes) {
-    block(id) = {.offset = offset, .bytes = bytes, .resident = true, .pinned = true, .on_host = block(id).on_host};
+  void hold(int32_t id, int64_t offset, int64_t bytes, bool pinned) {
+    block(id) = {.offset = offset, .bytes = bytes, .resident = true, .pinned = pinned, .on_host = block(id).on_host};
     residents_.push_back(id);
     enlist(id, position_ - 1);
   }
 
   void bring(int32_t id, int64_t offset) {
     trace_.push_back({id, tensor(id).fetch()});
-    Block& mine = block(id);
-    mine.offset = offset;
-    mine.bytes = tensor(id).bytes;
-    mine.resident = true;
-    mine.read = false;
-    residents_.push_back(id);
-    enlist(id, position_ - 1);
+    hold(id, offset, tensor(id).bytes, block(id).pinned);
   }
 
   // Between two accesses the next use of a tensor is constant, so the victim is the head of a list sorted by next use.
@@ -232,18 +208,14 @@ class ModnnReplay {
     return bytes;
   }
 
-  const Model& model_;
   pool::ListPool pool_;
   std::vector<Block> blocks_;        // of each tensor
   std::vector<int32_t> residents_;   // including some that have left since
   // Eviction candidates: next use, bytes (both negated) and tensor.
   std::set<std::tuple<int32_t, int64_t, int32_t>> victims_;
   std::vector<double> begins_;       // start of each position without waits
-  Trace trace_;
-  int32_t position_ = 0;
   int64_t workspace_at_ = 0, workspace_bytes_ = 0;  // of the current task
   Stream h2d_;
-  double now_ = 0;
 };
 
 // SW, and the largest task in addition to it.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "passes/analysis/liveness.h"
 #include "passes/policy.h"
@@ -15,6 +16,34 @@ inline int64_t pool_capacity(const ScheduleRequest& request) {
   if (request.live_limit == kNoLimit) return pool::kUnbounded;
   return std::max<int64_t>(request.live_limit - request.model.persistent_bytes, 0);
 }
+
+// Replays a memory pool over the order of tasks. On the way it decides what leaves the device and what comes back.
+class PoolReplay {
+ public:
+  schedule::Trace run() {
+    for (position_ = 0; position_ < static_cast<int32_t>(model_.order.size()); ++position_) {
+      const schedule::Op& op = model_.order[schedule::at(position_)];
+      if (op.kind == StepKind::compute) step(op);
+      else if (model_.next_use(op.id, -1) == schedule::kNever) trace_.push_back(op);
+      else load_if_room(op.id);
+    }
+    return std::move(trace_);
+  }
+
+ protected:
+  explicit PoolReplay(const schedule::Model& model) : model_(model) {}
+  ~PoolReplay() = default;
+  virtual void step(const schedule::Op& task) = 0;
+  // A model input that does not fit now is loaded right before its first reader.
+  virtual void load_if_room(int32_t input) = 0;
+
+  const schedule::ModelTensor& tensor(int32_t id) const { return model_.tensors[schedule::at(id)]; }
+
+  const schedule::Model& model_;
+  schedule::Trace trace_ = {};
+  int32_t position_ = 0;  // of the current step in the order
+  double now_ = 0;
+};
 
 // Calls body(read, written) for each pair of the task at `position` in the order where the written tensor may take over
 // the block of the read one, by the rule of analysis/liveness.h.

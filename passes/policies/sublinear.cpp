@@ -131,7 +131,8 @@ class Splitter {
   // last segment.
   void split(Range range, const std::vector<int64_t>& budgets, size_t level, uint8_t stay) {
     if (level == budgets.size()) {
-      set(range, stay);
+      for (int32_t v = range.begin; v < range.end; ++v)
+        for (const int32_t id : chain_.places[at(v)].outputs) stay_[at(id)] = stay;
       return;
     }
     const std::vector<Range> pieces = segments(range, budgets[level]).pieces;
@@ -143,10 +144,6 @@ class Splitter {
         for (const int32_t id : chain_.places[at(v)].outputs)
           if (chain_.read[at(id)] >= pieces[i].end) stay_[at(id)] = std::min(stay_[at(id)], stay);
     }
-  }
-  void set(Range range, uint8_t stay) {
-    for (int32_t v = range.begin; v < range.end; ++v)
-      for (const int32_t id : chain_.places[at(v)].outputs) stay_[at(id)] = stay;
   }
 
   const Model& model_;

@@ -162,13 +162,15 @@ class PaperCopies {
 
   Trace run() {
     const size_t count = trace_.size();
+    const auto first = std::ranges::find(trace_, StepKind::compute, &Op::kind);
+    const size_t first_task = static_cast<size_t>(first - trace_.begin());
     std::vector<std::vector<Op>> before(count + 1);  // of each step: copies moved before it
     std::vector<size_t> left(model_.tensors.size(), 0);
     std::vector<bool> moved(count, false);
     for (size_t step = 0; step < count; ++step) {
       const Op& op = trace_[step];
       if (op.kind == StepKind::compute) continue;
-      if (op.kind == StepKind::load && !started(step)) continue;
+      if (op.kind == StepKind::load && step < first_task) continue;
       const size_t to = op.kind == StepKind::offload ? behind_next_forward(step)
                                                      : std::max(behind_last_backward(step), left[at(op.id)]);
       if (op.kind == StepKind::offload) left[at(op.id)] = to;
@@ -187,10 +189,6 @@ class PaperCopies {
   bool is_compute(size_t step) const { return trace_[step].kind == StepKind::compute; }
   TaskKind kind(size_t step) const { return model_.tasks[at(trace_[step].id)].kind; }
 
-  bool started(size_t step) {
-    while (first_task_ < trace_.size() && !is_compute(first_task_)) ++first_task_;
-    return step > first_task_;
-  }
   size_t behind_next_forward(size_t step) const {
     for (size_t next = step + 1; next < trace_.size(); ++next) {
       if (!is_compute(next) || trace_[next].again) continue;
@@ -214,7 +212,6 @@ class PaperCopies {
   const Model& model_;
   const SuperNeuronsLayers& layers_;
   const Trace& trace_;
-  size_t first_task_ = 0;
 };
 
 schedule::Program run(const ScheduleRequest& request, Strategy strategy) {

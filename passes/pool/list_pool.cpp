@@ -16,7 +16,6 @@ int64_t ListPool::take(Free::iterator block, int64_t offset, int64_t bytes) {
   if (offset > begin) free_.emplace(begin, offset - begin);
   if (offset + bytes < end) free_.emplace(offset + bytes, end - offset - bytes);
   free_bytes_ -= bytes;
-  high_water_ = std::max(high_water_, offset + bytes);
   return offset;
 }
 

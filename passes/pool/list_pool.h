@@ -31,7 +31,6 @@ class ListPool {
   int64_t free_bytes() const { return free_bytes_; }
   int64_t largest_free() const;
   int64_t top() const;  // the highest end of any block now
-  int64_t high_water() const { return high_water_; }  // the highest end of any block so far
 
  private:
   using Free = std::map<int64_t, int64_t>;  // offset → bytes; blocks never touch each other
@@ -40,7 +39,6 @@ class ListPool {
   Free free_;
   int64_t capacity_ = 0;
   int64_t free_bytes_ = 0;
-  int64_t high_water_ = 0;
 };
 
 }  // namespace plimsoll::pool

@@ -26,7 +26,6 @@ class TwoEndedPool {
   int64_t grow(int64_t bytes, End end);
   void release(int64_t offset, int64_t bytes, End end);
 
-  int64_t capacity() const { return capacity_; }
   // The maximum of both regions together at any time: with this capacity nothing fails.
   int64_t high_water() const { return high_water_; }
 

@@ -25,7 +25,8 @@ struct Asked {
 
 search::Descent& search_of(const Asked& asked, int64_t sub_batch) {
   const Planning& planning = asked.planning;
-  return planning.searches.find(planning.variants, sub_batch, planning.policy, 0, kHostBudget).value()->schedules;
+  Ordered& ordered = *planning.variants.ordered(sub_batch, planning.policy).value();
+  return planning.searches.find(ordered, planning.policy, 0, kHostBudget).schedules;
 }
 
 using Values = std::set<std::string>;
@@ -115,7 +116,8 @@ TEST_CASE("no option of the search depends on the budget: a larger one has all o
       request.budget_bytes = bytes * percent / 100;
       Planning planning{.variants = variants, .searches = searches, .request = request, .policy = policy};
       const Found unlimited = planning.recipe(policy).unconstrained(batch).value();
-      REQUIRE(resolve_budget(planning, unlimited).ok());
+      planning.budget_bytes = find_budget(planning, unlimited).value();
+      REQUIRE(set_limits(planning, unlimited).ok());
       const Asked asked{planning, unlimited, find_minimum(planning, unlimited).value()};
       for (const auto& [name, values] : kOptions) {
         CAPTURE(seed, percent, name);

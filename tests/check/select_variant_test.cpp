@@ -14,7 +14,7 @@ namespace {
 double fastest_of_all(Variants& variants, const Policy& policy, std::span<const int64_t> sizes, int64_t budget) {
   double fastest = std::numeric_limits<double>::infinity();
   for (const int64_t size : sizes) {
-    ScheduleSearch search(*variants.candidate(size).value(), *variants.model(size, policy).value(), policy, 0);
+    ScheduleSearch search(*variants.ordered(size, policy).value(), policy, 0);
     search::Descent& schedules = search.schedules;
     schedules.begin();
     for (size_t segment = schedules.segment_of(budget); segment < schedules.segments(); ++segment)

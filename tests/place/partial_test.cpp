@@ -26,14 +26,14 @@ struct Seen {
   friend bool operator==(const Seen&, const Seen&) = default;
 };
 
-Seen see(Partial& partial, Partial::Range range, bool known = true) {
+Seen see(Partial& partial, Partial::Range range) {
   Seen seen;
   for (size_t k = range.begin; k < range.end; ++k) {
     seen.order.push_back(partial.item(k));
     seen.below.push_back(partial.below(partial.item(k)));
     seen.floors.push_back(partial.floor_of(partial.item(k)));
   }
-  REQUIRE(partial.pile(range, {0, partial.sections() - 1}, known));
+  REQUIRE(partial.pile(range, {0, partial.sections() - 1}));
   for (int32_t s = 0; s < partial.sections(); ++s) seen.tops.push_back(partial.top_at(s));
   return seen;
 }
@@ -49,7 +49,7 @@ int64_t floor_by_definition(const Compact& problem, const std::vector<int64_t>& 
 
 TEST_CASE("placements and refusals are undone, in any mixture") {
   std::mt19937 random(5);
-  int returned = 0, forgotten = 0;  // tops that were saved, and tops that were not
+  int returned = 0, forgotten = 0;  // times that the tops are as they were, and times that some are not
   for (int round = 0; round < 100; ++round) {
     const Compact problem = compact(any_problem(random, 3 + static_cast<int>(random() % 30)));
     Partial partial(problem, std::numeric_limits<int64_t>::max() / 2);
@@ -71,7 +71,7 @@ TEST_CASE("placements and refusals are undone, in any mixture") {
           as_before &= lost.meets({s, s}) || partial.top_at(s) == levels[back].seen.tops[static_cast<size_t>(s)];
         REQUIRE(as_before);
         (lost.last < 0 ? returned : forgotten) += 1;
-        REQUIRE(see(partial, range, lost.last < 0) == levels[back].seen);
+        REQUIRE(see(partial, range) == levels[back].seen);
         levels.resize(back);
         continue;
       }
