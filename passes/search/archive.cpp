@@ -11,12 +11,14 @@ void Archive::add(const State& state) {
   by_peak_.emplace(peak, state);
 }
 
-const State* Archive::fastest(int64_t limit) const {
+std::optional<State> Archive::fastest(int64_t limit) const {
   const auto after = by_peak_.upper_bound(limit);
-  return after == by_peak_.begin() ? nullptr : &std::prev(after)->second;
+  return after == by_peak_.begin() ? std::nullopt : std::optional(std::prev(after)->second);
 }
 
-const State* Archive::tightest() const { return by_peak_.empty() ? nullptr : &by_peak_.begin()->second; }
+std::optional<State> Archive::tightest() const {
+  return by_peak_.empty() ? std::nullopt : std::optional(by_peak_.begin()->second);
+}
 
 std::vector<State> Archive::between(int64_t low, int64_t high, size_t most) const {
   std::vector<State> states;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "passes/search/state.h"
@@ -20,11 +21,11 @@ class Archive {
  public:
   void add(const State& state);
 
-  // The fastest entry within `limit` bytes, or null.
-  const State* fastest(int64_t limit) const;
+  // The fastest entry within `limit` bytes, if any. A copy, because the next add() may drop the entry.
+  std::optional<State> fastest(int64_t limit) const;
 
-  // The entry with the fewest bytes, or null.
-  const State* tightest() const;
+  // The entry with the fewest bytes, if any.
+  std::optional<State> tightest() const;
 
   // Entries with peak bytes in (low, high], by rising peak bytes: the first entry, then the fastest of each bucket, at
   // most `most` in all. A bucket begins at the first entry outside the previous bucket; its width is 1/256 of that

@@ -106,7 +106,8 @@ std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, con
   const auto fitted = [&](const State& from, const Means& means) {
     if (!over() && (!best || bench.work < enough)) consider(fit(bench, from, limit, means));
   };
-  if (const State* known = archive.fastest(limit); chain_ && known) consider(bench.evaluate(known->decisions, limit));
+  if (const std::optional<State> known = archive.fastest(limit); chain_ && known)
+    consider(bench.evaluate(known->decisions, limit));
   for (const double share : kShares) fitted({.decisions = linked_.decisions(limit, share, all)}, all);
   // Nearest first. A schedule just above the limit may be a dead end: the bytes that it would have to free are those
   // that it has already freed.

@@ -68,6 +68,25 @@ TEST_CASE("an archive hands on the fastest of each stretch of 1/256") {
 }
 
 //   x ─ a0 ─ b0 ─ a1 ─ b1 ─ … ─ a4, a wider one, ─ b4 ─ … ─ a8 ─ b8 ─ loss
+TEST_CASE("a schedule that an archive has handed on stays when the archive drops it") {
+  search::Archive archive;
+  const auto state = [](int64_t bytes, double seconds) {
+    search::State made{.outcome = {.seconds = seconds, .peak_bytes = bytes}};
+    made.decisions = schedule::Decisions();
+    return made;
+  };
+  archive.add(state(100, 2));
+  const auto fastest = archive.fastest(100), tightest = archive.tightest();
+  archive.add(state(90, 1));
+  for (const auto& each : {fastest, tightest}) {
+    REQUIRE(each);
+    CHECK(each->outcome.peak_bytes == 100);
+    CHECK(each->decisions == search::SharedDecisions(schedule::Decisions()));
+  }
+  CHECK(archive.tightest()->outcome.peak_bytes == 90);
+  CHECK_FALSE(archive.fastest(89));
+}
+
 TEST_CASE("twins are tensors of one part in identical blocks") {
   test::GraphMaker make;
   TensorId last = make.activation("x", 256);
