@@ -11,6 +11,7 @@ namespace plimsoll {
 struct Form {
   Planning planning;
   Found unlimited = {};
+  std::optional<Found> first_minimum = {};  // made beside `unlimited` (minimum.h)
   Minimum minimum = {};
 
   const FormsOfParts& parts() const { return planning.variants.graph().forms; }

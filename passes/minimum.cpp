@@ -5,6 +5,7 @@
 #include <atomic>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "compiler/support/bytes.h"
 #include "passes/rivals.h"
@@ -68,8 +69,9 @@ Result<Found> minimum_plan(Variants& variants, int64_t sub_batch, const Policy& 
 }
 
 // The smallest plan of these sub-batches and `known`, which may be null. Recipes are only asked for less than `below`.
+// `first`: the minimum_plan() of the first sub-batch, if it has been made.
 Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_batches, int64_t below,
-                       const Found* known = nullptr) {
+                       const Found* known = nullptr, std::optional<Found> first = {}) {
   std::optional<Found> found;
   const Found* least = known;
   const auto take = [&](Found less) { least = &found.emplace(std::move(less)); };
@@ -78,8 +80,10 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
     if (least && least->arena() <= planning.budget_bytes &&
         planning.deadline.sooner(planning.one_plan_seconds).passed())
       break;
-    PLIMSOLL_ASSIGN(Found minimum,
-                    minimum_plan(planning.variants, size, planning.policy, planning.host_budget_bytes));
+    if (!first) {
+      PLIMSOLL_ASSIGN(first, minimum_plan(planning.variants, size, planning.policy, planning.host_budget_bytes));
+    }
+    Found minimum = *std::exchange(first, std::nullopt);
     PLIMSOLL_ASSIGN(const Ordered* const ordered, planning.variants.ordered(size, planning.policy));
     bound = std::min(bound, ordered->bound_bytes);
     if (planning.fits_host(minimum)) {
@@ -123,8 +127,8 @@ Result<std::optional<Found>> least_in_slices(const Planning& planning, std::span
 
 // The smallest plan, as least_of() and least_in_slices() find it.
 Result<Minimum> minimum_of_search(const Planning& planning, std::span<const int64_t> sub_batches, int64_t below,
-                                  const Found* known = nullptr) {
-  PLIMSOLL_ASSIGN(Found whole, least_of(planning, sub_batches, below, known));
+                                  const Found* known = nullptr, std::optional<Found> first = {}) {
+  PLIMSOLL_ASSIGN(Found whole, least_of(planning, sub_batches, below, known, std::move(first)));
   PLIMSOLL_ASSIGN(std::optional<Found> in_slices, least_in_slices(planning, sub_batches, whole.arena()));
   return Minimum{.whole = std::move(whole), .in_slices = std::move(in_slices)};
 }
@@ -179,14 +183,18 @@ Result<std::optional<Found>> less_in_rounds(const Planning& planning, int64_t ar
 
 }  // namespace
 
-Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited) {
+Result<Found> first_minimum(const Planning& planning) {
+  return minimum_plan(planning.variants, planning.sub_batches().front(), planning.policy, planning.host_budget_bytes);
+}
+
+Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited, std::optional<Found> first) {
   if (!planning.policy.searches) {
     PLIMSOLL_ASSIGN(Found own, planning.recipe(planning.policy).minimum(unlimited));
     return Minimum{.whole = std::move(own)};
   }
   const std::vector<int64_t> sizes = planning.sub_batches();
   const Found* const known = sizes.front() == planning.request.batch ? &unlimited : nullptr;
-  return minimum_of_search(planning, ends_of(sizes), kNoLimit, known);
+  return minimum_of_search(planning, ends_of(sizes), kNoLimit, known, std::move(first));
 }
 
 Result<Remedies> find_remedies(const Planning& planning, const Found& minimum) {

@@ -135,14 +135,14 @@ Status prepare_forms(Forms& forms) {
   for (Form& form : forms) {
     const auto start = std::chrono::steady_clock::now();
     Planning& planning = form.planning;
-    // The minimum needs the model of the steps.
-    std::future<void> ahead;
+    std::future<Result<Found>> minimum;
     if (planning.policy.searches && planning.request.threads > 1)
-      ahead = std::async(std::launch::async, [&planning] {
-        (void)planning.variants.ordered(planning.sub_batches().front(), planning.policy);
-      });
+      minimum = std::async(std::launch::async, first_minimum, std::cref(planning));
     PLIMSOLL_ASSIGN(form.unlimited, planning.recipe(planning.policy).unconstrained(planning.request.batch));
     planning.one_plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (minimum.valid()) {
+      PLIMSOLL_ASSIGN(form.first_minimum, minimum.get());
+    }
   }
   const auto size_of = [](const Form& form) { return std::pair(form.unlimited.seconds(), form.unlimited.arena()); };
   forms.sort([&](const Form& one, const Form& other) { return size_of(one) < size_of(other); });
@@ -150,7 +150,8 @@ Status prepare_forms(Forms& forms) {
   for (Form& form : forms) {
     form.planning.budget_bytes = budget_bytes;
     PLIMSOLL_TRY(set_limits(form.planning, form.unlimited));
-    PLIMSOLL_ASSIGN(form.minimum, find_minimum(form.planning, form.unlimited));
+    PLIMSOLL_ASSIGN(form.minimum,
+                    find_minimum(form.planning, form.unlimited, std::exchange(form.first_minimum, std::nullopt)));
   }
   return {};
 }
