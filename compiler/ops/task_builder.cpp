@@ -167,8 +167,8 @@ Operand TaskBuilder::write_gradient(size_t input) {
   const bool weight = meaning.kind == ValueKind::parameter;
   const bool as_data = weight && !is_weight(slot_of(*find_op(node_->node().op), input));
   if (weight && gradient_of_[value].valid()) {
-    if (of_one_product_.erase(value) > 0 && is_narrow(meaning.reduced)) widen_gradient(value);
     if (as_data) gradients_of_data_.insert(gradient_of_[value]);
+    of_one_product_.erase(value);
     return operand(gradient_of_[value], Access::update, meaning.type);
   }
   const TensorId made = add_tensor({.name = "d" + meaning.name,
@@ -197,23 +197,6 @@ void TaskBuilder::narrow_gradients() {
     if (weight.kind == ValueKind::parameter && is_narrow(weight.reduced))
       graph_.tensors[gradient_of_[value]].type.type = weight.reduced;
   }
-}
-
-void TaskBuilder::widen_gradient(ValueId value) {
-  const Value& weight = network_.values[value];
-  const TensorId of_product = gradient_of_[value];
-  const TensorId sum = add_tensor(
-      {.name = "d" + weight.name + ".product", .kind = TensorKind::weight_gradient, .type = weight.type});
-  Tensor& narrow = graph_.tensors[of_product];
-  std::swap(narrow.name, graph_.tensors[sum].name);
-  narrow.kind = TensorKind::activation_gradient;
-  narrow.type.type = weight.reduced;
-  gradient_of_[value] = sum;
-  task({.kernel = "SumToShape",
-        .kind = TaskKind::backward_weights,
-        .attributes = to_attributes(ScaleAttrs{.scale = 1}),
-        .operands = {operand(of_product, Access::read, weight.type), operand(sum, Access::write, weight.type)},
-        .flops = flops_per_element(weight.type, 1)});
 }
 
 void TaskBuilder::give_gradient(size_t input, const Operand& made) {

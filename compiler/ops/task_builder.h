@@ -117,8 +117,6 @@ class TaskBuilder {
   DataType type_of_results() const;
   // Lets the task that writes `more` add `before` to it, if it can; the sum is then in `more`.
   bool joined(TensorId before, TensorId more);
-  // Before more is added to the gradient that a product computed: a task copies it from bf16 to f32, where sums are.
-  void widen_gradient(ValueId value);
   bool is_cast_factor(size_t input) const;
   TensorId cast_factor(ValueId value);
   Operand operand(TensorId tensor, Access access, const TensorType& type) const;
