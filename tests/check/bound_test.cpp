@@ -66,5 +66,35 @@ TEST_CASE("no schedule takes less time or memory than the bounds say, nor does i
   CHECK(workspaces > 0);
 }
 
+TEST_CASE("the bounds hold where weights or their states are updated in slices") {
+  const Policy policy = find_policy("auto").value();
+  int plans = 0, positive = 0;
+  for (const uint64_t seed : seeds(36)) {
+    const int64_t batch = 1 + static_cast<int64_t>(seed % 5),
+                  sub_batch = 1 + static_cast<int64_t>(seed % static_cast<uint64_t>(batch));
+    const bool whole_weights = seed % 2 == 0;
+    CAPTURE(seed, batch, sub_batch, whole_weights);
+    const int layers = 3 + static_cast<int>(seed % 12);
+    const TaskGraph one = random_graph(seed, {.layers = layers, .batch = batch, .mixed = seed % 3 == 1});
+    const TaskGraph graph = planned_graph(one, (batch + sub_batch - 1) / sub_batch, 256, whole_weights);
+    if (graph.slice_bytes == 0) continue;
+    RandomCosts costs(seed);
+    const Candidate candidate = make_candidate(graph, costs, batch, sub_batch).value();
+    const schedule::Model model = ordered_model(candidate, policy);
+    search::Bound bound(model);
+    const int64_t least = search::bound_bytes(model);
+    const double unlimited = bound.seconds(kNoLimit);
+    for (const search::State& state : search::find_frontier(model, {.effort = 0})) {
+      CAPTURE(state.outcome.peak_bytes);
+      CHECK(least <= state.outcome.peak_bytes);
+      CHECK(bound.seconds(state.outcome.peak_bytes) <= state.outcome.seconds * kRounding);
+      positive += bound.seconds(state.outcome.peak_bytes) > unlimited * kRounding;
+      ++plans;
+    }
+  }
+  CHECK(plans > 100);
+  CHECK(positive > 0);
+}
+
 }  // namespace
 }  // namespace plimsoll
