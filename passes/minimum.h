@@ -12,8 +12,8 @@ namespace plimsoll {
 // deadline ends the search for less once something fits. `first`: what first_minimum() returned, if it was asked.
 Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited, std::optional<Found> first = {});
 
-// The plan that find_minimum() begins with, under a policy that searches. It depends on no other plan, so it may be made
-// at the same time as the unlimited one: on deep networks each takes a second.
+// The plan that find_minimum() begins with, under a policy that searches. It depends on no other plan, so it may be
+// made at the same time as the unlimited one: on deep networks each takes a second.
 Result<Found> first_minimum(const Planning& planning);
 
 // Before: `minimum` does not fit.

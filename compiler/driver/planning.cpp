@@ -33,8 +33,8 @@ Result<Plan> checked(const Plannable& plannable, Plan plan) {
           ? std::optional(planned_graph(whole, plan.rounds, plan.slice_bytes, plan.whole_weights))
           : std::nullopt;
   const TaskGraph& graph = planned ? *planned : whole;
-  // Against the graph as it was before the planner made another one of it, with accumulation or slices. This check reads
-  // nothing of what is filled in meanwhile.
+  // Against the graph as it was before the planner made another one of it, with accumulation or slices. This check
+  // reads nothing of what is filled in meanwhile.
   const auto policy = plannable.request.threads > 1 ? std::launch::async : std::launch::deferred;
   auto against_graph = std::async(policy, [&] { return check_against_graph(plan, whole); });
   note_fastest(plan, graph, *plannable.costs);
