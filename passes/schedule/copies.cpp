@@ -5,6 +5,7 @@
 #include "compiler/ir/streams.h"
 
 namespace plimsoll::schedule {
+
 void CopyMover::find_returns(const Trace& trace) {
   const auto steps = static_cast<int32_t>(trace.size());
   next_fetch_.assign(model_.tensors.size(), steps);

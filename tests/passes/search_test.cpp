@@ -67,7 +67,6 @@ TEST_CASE("an archive hands on the fastest of each stretch of 1/256") {
   CHECK(archive.between(107'000, 200'000, 3).empty());
 }
 
-//   x ─ a0 ─ b0 ─ a1 ─ b1 ─ … ─ a4, a wider one, ─ b4 ─ … ─ a8 ─ b8 ─ loss
 TEST_CASE("a schedule that an archive has handed on stays when the archive drops it") {
   search::Archive archive;
   const auto state = [](int64_t bytes, double seconds) {
@@ -87,6 +86,7 @@ TEST_CASE("a schedule that an archive has handed on stays when the archive drops
   CHECK_FALSE(archive.fastest(89));
 }
 
+//   x ─ a0 ─ b0 ─ a1 ─ b1 ─ … ─ a4, a wider one, ─ b4 ─ … ─ a8 ─ b8 ─ loss
 TEST_CASE("twins are tensors of one part in identical blocks") {
   test::GraphMaker make;
   TensorId last = make.activation("x", 256);
