@@ -2,12 +2,13 @@
 """Whole training runs, ours and PyTorch's, over several seeds: does ours end where PyTorch's do?
 
 Two networks train for 8 epochs: the densely connected network of docs/tutorial.md on handwritten digits, and a small
-GPT on the bytes of this repository's pages. A seed determines the initial weights, which are the same on both sides,
-and the order of the samples, which is not: each side shuffles in its own way. bf16 is --precision bf16 and torch's
-autocast. The loss and the accuracy after the last epoch are those of samples that are not trained on.
+GPT on the bytes of this repository's pages, as they were at one commit. A seed determines the initial weights, which
+are the same on both sides, and the order of the samples, which is not: each side shuffles in its own way. bf16 is
+--precision bf16 and torch's autocast. The loss and the accuracy after the last epoch are those of samples that are not
+trained on.
 
 Runs are kept in docs/benchmarks/seeds.json (--kept), so that a run may measure some of them; --page writes the page
-from all. Runs on the pages as they were before are measured again.
+from all. Runs on other samples are measured again.
 Needs torch, torchvision, transformers and scikit-learn from PyPI.
 
 usage: seeds.py --plimsoll build/bin/plimsoll [--networks digits,bytes] [--seeds 5] [--page FILE]
@@ -16,11 +17,13 @@ import argparse
 import dataclasses
 import glob
 import hashlib
+import io
 import json
 import os
 import statistics
 import subprocess
 import sys
+import tarfile
 import textwrap
 from typing import Callable
 
@@ -35,6 +38,8 @@ import torch
 import plimsoll
 
 EPOCHS, TOKENS = 8, 64
+# The pages that the GPT reads are those of this commit, so that a changed page does not make all runs stale.
+PAGES = "cfd5d8aa"
 
 
 def densenet():
@@ -75,7 +80,9 @@ def digits_of(folder):
 def bytes_of(folder):
     os.makedirs(folder, exist_ok=True)
     train, test = f"{folder}/train.bin", f"{folder}/test.bin"
-    pages = sorted(glob.glob(f"{ROOT}/docs/**/*.md", recursive=True))
+    archive = subprocess.run(["git", "-C", ROOT, "archive", PAGES, "docs"], check=True, stdout=subprocess.PIPE).stdout
+    tarfile.open(fileobj=io.BytesIO(archive)).extractall(folder)
+    pages = sorted(glob.glob(f"{folder}/docs/**/*.md", recursive=True))
     subprocess.run([sys.executable, f"{ROOT}/tools/text_to_tokens.py", "-o", train, "--held-out", test, *pages],
                    check=True)
     return windows(train), windows(test), f"tokens:{train}", f"tokens:{test}"
@@ -183,7 +190,7 @@ def page(args, runs):
         "seeds. A seed determines the initial weights, the same on both sides, and the order of the samples, of each "
         f"side its own. Our plans have {args.budget} of the unlimited memory. bf16 is `--precision bf16` and PyTorch's "
         "autocast. Loss and accuracy are those of samples that are not trained on, after the last epoch. The GPT reads "
-        f"the pages of this repository, {TOKENS} bytes at a time. *Within* counts our runs between PyTorch's least and "
+        f"the pages of this repository at {PAGES}, {TOKENS} bytes at a time. *Within* counts our runs between PyTorch's least and "
         f"largest. {verdict}", 120, break_long_words=False, break_on_hyphens=False)
     return "\n".join([
         "# Whole runs compared with PyTorch's", "", paragraph, "",
