@@ -1,4 +1,4 @@
-// What a pass may read besides the plan that it changes. All of it is const: decisions are stored in the plan.
+// The read-only inputs of a pass. Decisions are stored in the plan.
 #pragma once
 
 #include "compiler/ir/plan.h"
@@ -12,8 +12,8 @@ namespace plimsoll {
 
 class LastSeed;
 
-// Limits beyond which the caller has no use for a plan. A pass may stop as soon as it knows that the plan reaches one
-// of them.
+// A plan that reaches one of these limits is useless to the caller. The pipeline stops once it knows that the plan does
+// (pipeline.h).
 struct Ceiling {
   double seconds = std::numeric_limits<double>::infinity();
   int64_t arena_bytes = kNoLimit;
@@ -29,7 +29,7 @@ struct Context {
   int64_t live_limit = kNoLimit;
   LinkRates links = {};
   Ceiling ceiling = {};
-  LastSeed* seed = nullptr;  // for tensors and tasks in common with other plans (last_seed.h)
+  LastSeed* seed = nullptr;  // shares tensors and tasks with other plans (last_seed.h); null: not shared
 };
 
 }  // namespace plimsoll

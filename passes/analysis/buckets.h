@@ -1,5 +1,5 @@
-// Gradient buckets: which gradients are reduced over the ranks in one message, and the cost. One message per gradient
-// is dominated by latency. One message for all gradients cannot start before the backward ends.
+// Gradient buckets: the gradients that are reduced over the ranks in one message, and the cost of a reduction. Messages
+// of a single gradient are dominated by latency. A message of all gradients cannot start before the backward ends.
 //
 //   backward   | fc'  |  conv3'  |  conv2'  |  conv1'  |
 //   comm              |  fc, conv3          |   | conv2, conv1 |

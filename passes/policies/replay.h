@@ -1,4 +1,4 @@
-// What the policies share that replay a memory pool step by step.
+// Shared by the policies that replay a memory pool step by step (modnn, dymem).
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@ inline int64_t pool_capacity(const ScheduleRequest& request) {
   return std::max<int64_t>(request.live_limit - request.model.persistent_bytes, 0);
 }
 
-// Replays a memory pool over the order of tasks. On the way it decides what leaves the device and what comes back.
+// Replays a memory pool over the order of tasks. Subclasses decide at each task which tensors leave the device and
+// which come back.
 class PoolReplay {
  public:
   schedule::Trace run() {
