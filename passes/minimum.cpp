@@ -89,7 +89,7 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
     if (planning.fits_host(minimum)) {
       if (!least || minimum.arena() < least->arena()) take(std::move(minimum));
     } else if (!least) {
-      PLIMSOLL_ASSIGN(Found unlimited, planning.recipe(planning.policy).unconstrained(size));
+      PLIMSOLL_ASSIGN(Found unlimited, planning.recipe(planning.policy).unlimited(size));
       take(std::move(unlimited));
     }
   }
@@ -133,7 +133,8 @@ Result<Minimum> minimum_of_search(const Planning& planning, std::span<const int6
   return Minimum{.whole = std::move(whole), .in_slices = std::move(in_slices)};
 }
 
-// Judged by the minimum-memory schedules, which a plan under that host budget also considers.
+// The smallest host budget under which a minimum-memory schedule fits. A plan under that host budget also considers
+// this schedule, so the host budget works.
 Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
   constexpr int kBisections = 6;
   std::optional<int64_t> works;
@@ -157,11 +158,12 @@ Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
   return works;
 }
 
-// What the recipe takes without a host budget. What it considers depends on the host budget, so this is tried.
+// The host pool that the recipe takes without a host budget. Its plans depend on the host budget, so this makes the
+// plan under the result to be sure that it fits.
 Result<std::optional<int64_t>> host_budget_of_recipe(Planning planning) {
   const Policy& policy = planning.policy;
   planning.host_budget_bytes = kNoLimit;
-  PLIMSOLL_ASSIGN(const Found whole, planning.recipe(policy).unconstrained(planning.request.batch));
+  PLIMSOLL_ASSIGN(const Found whole, planning.recipe(policy).unlimited(planning.request.batch));
   PLIMSOLL_ASSIGN(const Found free, planning.recipe(policy).minimum(whole));
   if (!planning.fits(free)) return std::optional<int64_t>();
   PLIMSOLL_ASSIGN(const Found chosen, planning.recipe(policy).choose(whole, free));

@@ -66,8 +66,9 @@ struct Policy {
   std::function<schedule::Program(const ScheduleRequest& request)> schedule = nullptr;
   // A schedule that a search has found. It replaces `schedule` (with_schedule() in candidate.h).
   std::shared_ptr<const schedule::Program> decided = nullptr;
-  // False: neither the policy nor the choice of algorithms depends on the limit. There is one plan per sub-batch.
-  bool heeds_limit = true;
+  // Whether the schedule or the choice of algorithms depends on the live limit. If not, there is one plan per
+  // sub-batch.
+  bool depends_on_limit = true;
   // The planner searches whole plans, over sub-batches too, and takes another policy's plan if it is faster.
   bool searches = false;
   // Proposes a sub-batch when the whole batch does not fit the budget. The planner takes the largest even split up to

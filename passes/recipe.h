@@ -14,7 +14,7 @@ namespace plimsoll {
 // The live limits in bytes to try for a policy with a schedule, in descending order. They are whole percents of the
 // unlimited arena (fewer for large graphs), independent of the budget. So the limits tried for a small budget are among
 // those tried for any larger one.
-std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_bytes, size_t tasks);
+std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unlimited_bytes, size_t tasks);
 
 // The constraints of a recipe.
 struct RecipeRequest {
@@ -33,11 +33,11 @@ class Recipe {
   // The unlimited plan of any policy: nothing offloaded or recomputed, the fastest algorithms. A policy that searches
   // takes the fastest over all orders where they differ in time. At the full batch this is the reference for budgets in
   // percent.
-  Result<Found> unconstrained(int64_t sub_batch);
+  Result<Found> unlimited(int64_t sub_batch);
 
   // The plan with the smallest arena that the request allows. If no host pool is within its budget, the smallest of
   // those.
-  Result<Found> minimum(const Found& unconstrained);
+  Result<Found> minimum(const Found& unlimited);
 
   // The plan of these decisions alone. A live limit of 0 asks for the smallest arena.
   Result<Found> plan(int64_t sub_batch, int64_t live_limit);
@@ -48,7 +48,7 @@ class Recipe {
                                              const Deadline& deadline);
 
   // The chosen plan within the budget. Before: `minimum` fits.
-  Result<Found> choose(const Found& unconstrained, const Found& minimum);
+  Result<Found> choose(const Found& unlimited, const Found& minimum);
 
   // The fastest plan that `choose` would give for this or any smaller budget, if it takes less than `seconds`; the best
   // so far when the deadline passes. Much cheaper when the answer is nullopt.
@@ -58,7 +58,7 @@ class Recipe {
   Result<bool> precompute_rival(size_t number, double seconds);
 
  private:
-  Result<Found> unconstrained(int64_t sub_batch, OrderKind order);
+  Result<Found> unlimited(int64_t sub_batch, OrderKind order);
   // As plan(). nullopt: the plan would not be faster than interesting_.
   Result<std::optional<Found>> attempt(int64_t sub_batch, int64_t live_limit);
   Result<std::optional<Found>> fit(int64_t sub_batch);
