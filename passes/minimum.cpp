@@ -40,9 +40,9 @@ Result<Found> least_within_pool(const Ordered& ordered, const Policy& policy, in
   return std::move(*minimum);
 }
 
-// A search on two graphs takes twice as long. It pays for a model in which one layer holds a large part of all weights
-// and the update of that layer determines the minimum plan, of `minimum_bytes`. With several ranks, weights are updated
-// whole.
+// A search on two graphs takes twice as long. It is worthwhile for a model in which one layer holds a large part of all
+// weights and the update of that layer determines the minimum plan, of `minimum_bytes`. With several ranks, weights are
+// updated whole.
 bool may_gain_by_slices(const TaskGraph& graph, int64_t minimum_bytes) {
   constexpr int64_t kPart = 4;
   int64_t largest = 0, all = 0;  // bytes that updates access
@@ -68,8 +68,8 @@ Result<Found> minimum_plan(Variants& variants, int64_t sub_batch, const Policy& 
   return least_within_pool(*ordered, policy, host_budget);
 }
 
-// The smallest plan of these sub-batches and `known`, which may be null. Recipes are only asked for less than `below`.
-// `first`: the minimum_plan() of the first sub-batch, if it has been made.
+// The smallest plan of these sub-batches, and of `known` if that is not null. Rivals count only if they take less than
+// `below`. `first`: the minimum_plan() of the first sub-batch, if it has been made.
 Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_batches, int64_t below,
                        const Found* known = nullptr, std::optional<Found> first = {}) {
   std::optional<Found> found;
@@ -172,7 +172,7 @@ Result<std::optional<int64_t>> host_budget_of_recipe(Planning planning) {
   return planning.fits(minimum) ? std::optional(chosen.host_pool()) : std::nullopt;
 }
 
-// With rounds of one sample.
+// The minimum in rounds of one sample, if it takes less than `arena_bytes`.
 Result<std::optional<Found>> less_in_rounds(const Planning& planning, int64_t arena_bytes) {
   Minimum found;
   if (planning.policy.searches) {

@@ -167,7 +167,7 @@ std::vector<double> ends_of_tasks(const Model& model, const Trace& trace) {
   return ends;
 }
 
-// When an update comes.
+// Decides whether an update is moved from its place in the order.
 class UpdateRule {
  public:
   UpdateRule(const Model& model, std::span<const ResidenceDecision> decisions) : model_(model), decisions_(decisions) {}
@@ -180,7 +180,7 @@ class UpdateRule {
     return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), early);
   }
 
-  // For slices, unless a decision sets the time: each update waits until the links have had time for the copies of the
+  // True for updates of slices without a decision: each waits until the links have had time for the copies of the
   // previous one.
   bool comes_in_turn(int32_t task) const {
     const auto host_residents = model_.host_residents(task);
