@@ -54,7 +54,7 @@ void for_each_takeover(const schedule::Model& model, int32_t position, Body body
   for (size_t i = 0; i < pairs.size(); i += 2) {
     const schedule::ModelTensor &read = model.tensors[schedule::at(pairs[i])],
                                 &written = model.tensors[schedule::at(pairs[i + 1])];
-    if (read.kept || model.next_use(pairs[i], position) != schedule::kNever) continue;
+    if (read.is_result || model.next_use(pairs[i], position) != schedule::kNever) continue;
     if (may_take_over(read.copy_bytes, written.copy_bytes)) body(pairs[i], pairs[i + 1]);
   }
 }

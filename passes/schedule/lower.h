@@ -78,6 +78,6 @@ inline constexpr size_t kAnyLength = std::numeric_limits<size_t>::max();
 // Some decisions are impossible: a producer may not be recomputed, or would read a weight after its update. These are
 // changed to keep. Returns false, with the trace unfinished, if it would have more than `longest` steps: repeated
 // eviction can make it quadratic in the number of tasks.
-bool lower_possible(const Model& model, Decisions& decisions, Trace& trace, size_t longest = kAnyLength);
+bool lower_decisions(const Model& model, Decisions& decisions, Trace& trace, size_t longest = kAnyLength);
 
 }  // namespace plimsoll::schedule

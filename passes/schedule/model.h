@@ -88,7 +88,7 @@ struct ModelTensor {
   bool recomputable = false;  // it has a producer, which may be recomputed
   bool saved = false;         // its producer reads it when recomputed, so it stays on the device
   bool changed = false;    // updated in place, so a host copy could be stale
-  bool kept = false;       // the trainer reads it at the end of the round
+  bool is_result = false;  // the trainer reads it at the end of the round
   int32_t update = -1;     // host-resident: the task that updates it; -1: frozen, or a gradient
   int32_t residence = -1;  // host-resident: its position in Model::all_host_residents
   // Positions in `order`. For a tensor made in the forward: its last access before the backward, and its first access

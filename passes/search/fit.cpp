@@ -122,11 +122,11 @@ class Fitter {
     bool any = false;
     int32_t peak = outcome.peak_op;
     for (int turn = 0; turn < kPeaksPerTurn; ++turn) {
-      if (!lower(decisions, peak, limit)) return any;
+      if (!evict_at(decisions, peak, limit)) return any;
       any = true;
       peak = live_.highest();
       if (live_[peak] <= limit) break;
-      if (model_.order.size() > kSwept) return lower_all(decisions, limit), true;
+      if (model_.order.size() > kSwept) return evict_everywhere(decisions, limit), true;
     }
     return any;
   }
@@ -134,7 +134,7 @@ class Fitter {
   // A graph of a hundred thousand tasks has thousands of peaks, one per recomputed block. Searching all lives for each
   // of them takes too long. So after the highest peak, one pass visits all steps and evicts the cheapest tensors
   // wherever too much is live.
-  void lower_all(Decisions& decisions, int64_t limit) {
+  void evict_everywhere(Decisions& decisions, int64_t limit) {
     const auto& lives = bench_.evaluator.lives();
     // Of each step: lives that may leave from there on.
     std::vector<std::vector<int32_t>> from(bench_.trace.size() + 1);
@@ -173,7 +173,7 @@ class Fitter {
     }
   }
 
-  bool lower(Decisions& decisions, int32_t peak, int64_t limit) {
+  bool evict_at(Decisions& decisions, int32_t peak, int64_t limit) {
     evictions_.clear();
     touched_.resize(model_.tensors.size(), 0);
     ++stamp_of_touch_;

@@ -68,7 +68,7 @@ class Descent::Segment {
     while (more && ++at_ <= begin_);
     ended_ = !more || at_ == end_;
     if (ended_ && bottom_ && !over() && (!options_.means.offload || bench_.pool_binds || common_.starts->pool_binds()))
-      lower();
+      search_below_minimum();
     const bool complete = common_.starts->complete() && !over();
     const int64_t below = !complete || (ended_ && bottom_) ? -1 : ended_ ? common_.limits.bytes[end_ - 1] : above_;
     ended_ |= !complete;
@@ -105,7 +105,7 @@ class Descent::Segment {
   // avoid recomputing it through large ones. So the tightest schedule so far is fitted and perturbed below its own
   // peak, as long as that helps. The lowest effort has other limits and may find a smaller schedule. So its results are
   // added, and limits between its minimum and this one are searched. keep_one() is tried, too.
-  void lower() {
+  void search_below_minimum() {
     const int64_t share = common_.limits.work / 2;
     const auto search_below = [&](const State& from, int64_t limit, int64_t work) {
       const State fitted = fit(bench_, from, limit, options_.means);
