@@ -1,5 +1,5 @@
-// A candidate: a sub-batch size with everything that its plans are made from, which is the task graph for that number
-// of rounds and the costs of the tasks.
+// A candidate: a sub-batch size with the inputs of its plans, which are the task graph for that number of rounds and
+// the costs of the tasks.
 #pragma once
 
 #include <memory>

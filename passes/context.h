@@ -25,7 +25,7 @@ struct Context {
   const Choices& choices;  // for the plan's sub_batch and last_sub_batch
   Policy policy = {};
   // Upper limit on the bytes of live tensors and workspaces at any step. The planner sets it below the budget when
-  // fragmentation made an arena larger than its live bytes. 0 asks for minimum memory, whatever the time.
+  // fragmentation made an arena larger than its live bytes. 0 means minimum memory, whatever the time.
   int64_t live_limit = kNoLimit;
   LinkRates links = {};
   Ceiling ceiling = {};

@@ -97,15 +97,15 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
   std::atomic<int64_t> least_bytes = least->arena();
   const auto deadline = [&] { return least_bytes <= planning.budget_bytes ? planning.deadline : Deadline(); };
   Rivals rivals(planning.variants, planning.recipe_request(), planning.request.threads);
-  PLIMSOLL_TRY(rivals.ask(
+  PLIMSOLL_TRY(rivals.for_each_plan(
       [&](Recipe& recipe, const std::stop_token& unwanted) {
-        return recipe.minimum_below(std::min(below, least_bytes.load()), fewest_first, deadline().unless(unwanted));
+    return recipe.minimum_below(std::min(below, least_bytes.load()), fewest_first, deadline().unless(unwanted));
       },
       [&](Found less) {
-        if (less.arena() < least->arena()) take(std::move(less));
-        least_bytes = least->arena();
-      },
-      [&] { return least->arena() <= bound || deadline().passed(); }));
+    if (less.arena() < least->arena()) take(std::move(less));
+    least_bytes = least->arena();
+  },
+               [&] { return least->arena() <= bound || deadline().passed(); }));
   return found ? std::move(*found) : *known;
 }
 

@@ -39,7 +39,7 @@ class Recipe {
   // those.
   Result<Found> minimum(const Found& unlimited);
 
-  // The plan of these decisions alone. A live limit of 0 asks for the smallest arena.
+  // The plan of these decisions alone. A live limit of 0 means the smallest arena.
   Result<Found> plan(int64_t sub_batch, int64_t live_limit);
 
   // The plan with the smallest arena among these sub-batches, if below `arena_bytes`; the best so far when the deadline

@@ -16,11 +16,12 @@ class Rivals {
   // `variants` must outlive this. `threads`: how many to use; the results do not depend on it.
   Rivals(Variants& variants, const RecipeRequest& request, int threads);
 
-  // Calls `ask` for each policy, on any thread, and `take` with the plans that it returns, in the policies' order, on
-  // the caller's thread. Ends when `done` returns true: `unwanted` then stops the remaining calls, whose results are
+  using MakePlan = std::function<Result<std::optional<Found>>(Recipe& recipe, const std::stop_token& unwanted)>;
+
+  // Makes a plan of each policy with `make`, on any thread. Calls `take` with the plans, in the policies' order, on the
+  // caller's thread. Ends when `done` returns true: `unwanted` then stops the remaining calls, whose results are
   // ignored.
-  Status ask(const std::function<Result<std::optional<Found>>(Recipe& recipe, const std::stop_token& unwanted)>& ask,
-             const std::function<void(Found)>& take, const std::function<bool()>& done);
+  Status for_each_plan(const MakePlan& make, const std::function<void(Found)>& take, const std::function<bool()>& done);
 
   // Replaces `best` by the fastest of their plans found before the deadline, if that is faster.
   Status take_faster(Found& best, const Deadline& deadline);

@@ -27,7 +27,7 @@ int64_t bytes_of(const Plan& plan, const std::vector<TensorId>& tensors);
 // cost is that of a ring (Patarasuk and Yuan 2009).
 double reduction_seconds(const RankLink& link, int64_t ranks, int64_t bytes);
 
-// Workspace in bytes besides the gradients: one send buffer and one receive buffer.
+// Workspace in bytes, in addition to the gradients: one send buffer and one receive buffer.
 int64_t reduction_workspace(const RankLink& link, int64_t ranks, int64_t bytes);
 
 // The link as used under this live limit. Larger pieces mean fewer messages; under a small limit, pieces are a small

@@ -21,7 +21,7 @@ inline DecisionKind kind_of(const Model& model, const Decisions& decisions, int3
   return decisions.residences[at(tensor.residence)].on_host ? DecisionKind::offload : DecisionKind::keep;
 }
 
-// What the search may do with a tensor besides keeping it. A model input may always be loaded again.
+// The kinds of decisions that the search may make other than keep. A model input may always be loaded again.
 struct Means {
   bool recompute = true;
   bool offload = true;
