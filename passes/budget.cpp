@@ -15,17 +15,17 @@ Result<int64_t> bytes_of_all(const Planning& planning, const Found& unlimited) {
   const int64_t sub_batch = planning.request.sub_batch;
   const int64_t whole = unlimited_bytes(planning, unlimited, planning.request.batch);
   if (sub_batch == 0 || sub_batch == planning.request.batch) return whole;
-  PLIMSOLL_ASSIGN(const Found in_rounds, planning.recipe(planning.policy).unconstrained(sub_batch));
+  PLIMSOLL_ASSIGN(const Found in_rounds, planning.recipe(planning.policy).unlimited(sub_batch));
   return std::max(whole, unlimited_bytes(planning, in_rounds, sub_batch));
 }
 
-// Limits are percents of the arena that policy `auto` calls unlimited, so that other policies are asked for the plans
-// that they make on their own.
+// Live limits are percents of the unlimited arena of policy `auto`. With the same limits for every policy, a policy
+// makes the same plans on its own as it makes as a rival of `auto`.
 Result<int64_t> bytes_of_limits(const Planning& planning, const Found& unlimited) {
   if (planning.policy.searches) return unlimited.arena();
   PLIMSOLL_ASSIGN(Policy searching, find_policy("auto"));
   if (planning.request.keep_order) searching.order = OrderKind::depth_first;
-  PLIMSOLL_ASSIGN(const Found its_whole, planning.recipe(searching).unconstrained(planning.request.batch));
+  PLIMSOLL_ASSIGN(const Found its_whole, planning.recipe(searching).unlimited(planning.request.batch));
   return its_whole.arena();
 }
 

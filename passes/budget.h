@@ -5,13 +5,13 @@
 
 namespace plimsoll {
 
-// What budgets in percent refer to: an unlimited arena of `samples` per round, with room for the next round's inputs if
-// the request asks for it.
+// The bytes that a budget of 100 % means: the arena of the unlimited plan with rounds of `samples`, plus room for the
+// next round's inputs if the request has PlanRequest::inputs_ahead.
 int64_t unlimited_bytes(const Planning& planning, const Found& unlimited, int64_t samples);
 
-// The budget in bytes. `unlimited`: the unlimited plan of the whole batch.
+// The budget in bytes, or kNoLimit. `unlimited`: the unlimited plan of the whole batch.
 Result<int64_t> find_budget(const Planning& planning, const Found& unlimited);
-// Sets the live limits within a budget that is set.
+// Sets planning.limits. Before: planning.budget_bytes is set.
 Status set_limits(Planning& planning, const Found& unlimited);
 
 }  // namespace plimsoll

@@ -1,5 +1,5 @@
-// What a search considers. A larger budget considers at least as much, or it could give a slower plan: a test holds
-// this for every option (tests/check/options_test.cpp).
+// The set of plans that `auto` searches. With a larger budget it must contain every plan of a smaller one; otherwise an
+// iteration could become slower when memory grows. tests/check/options_test.cpp verifies this for every option.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,16 @@
 
 namespace plimsoll {
 
-// A graph with an order, of which all sub-batches are searched together (select_variant.h).
+// A task graph and an order. select_variant() searches all sub-batches of one of these together.
 struct Searched {
   Variants* graph = nullptr;
   Policy policy = {};
 };
 
-// Their order decides between plans that are equally fast.
+// In the order in which they are searched: of equally fast plans, the one found first is chosen.
 std::vector<Searched> searched_variants(const Planning& planning, const Found& unlimited, const Minimum& minimum);
 
-// The efforts to search with, in turn.
+// The efforts of the searches, one after the other (FrontierOptions::effort).
 std::vector<int> efforts_of(const PlanRequest& request);
 
 }  // namespace plimsoll

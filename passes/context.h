@@ -1,4 +1,4 @@
-// What a pass may read besides the plan that it changes. All of it is const: decisions are stored in the plan.
+// The read-only inputs of a pass. Decisions are stored in the plan.
 #pragma once
 
 #include "compiler/ir/plan.h"
@@ -12,8 +12,8 @@ namespace plimsoll {
 
 class LastSeed;
 
-// Limits beyond which the caller has no use for a plan. A pass may stop as soon as it knows that the plan reaches one
-// of them.
+// A plan that reaches one of these limits is useless to the caller. The pipeline stops once it knows that the plan does
+// (pipeline.h).
 struct Ceiling {
   double seconds = std::numeric_limits<double>::infinity();
   int64_t arena_bytes = kNoLimit;
@@ -25,11 +25,11 @@ struct Context {
   const Choices& choices;  // for the plan's sub_batch and last_sub_batch
   Policy policy = {};
   // Upper limit on the bytes of live tensors and workspaces at any step. The planner sets it below the budget when
-  // fragmentation made an arena larger than its live bytes. 0 asks for minimum memory, whatever the time.
+  // fragmentation made an arena larger than its live bytes. 0 means minimum memory, whatever the time.
   int64_t live_limit = kNoLimit;
   LinkRates links = {};
   Ceiling ceiling = {};
-  LastSeed* seed = nullptr;  // for tensors and tasks in common with other plans (last_seed.h)
+  LastSeed* seed = nullptr;  // shares tensors and tasks with other plans (last_seed.h); null: not shared
 };
 
 }  // namespace plimsoll

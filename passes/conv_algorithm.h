@@ -4,15 +4,17 @@
 
 namespace plimsoll {
 
-// What:     chooses the algorithm of each compute step: the fastest whose workspace fits, together with the live
-//           tensors, under context.live_limit. If none fits, the one with the smallest workspace.
+// What:     chooses the algorithm of each compute step, not only of convolutions: the fastest whose workspace fits,
+//           together with the live tensors, under limit_of_algorithms(). If none fits, the one with the smallest
+//           workspace.
 // Before:   residencies are known (liveness).
 // After:    every compute step has an algorithm and the bytes of its workspace.
-// Why here: a workspace lives for one step only, so each choice depends on the tensors and on no other choice.
-//           Placement needs the sizes, so it comes later.
+// Why here: after liveness, which says how many bytes are free at each step. A workspace lives for one step only, so
+//           the choices are independent of each other. Before place, which needs the sizes.
 Status conv_algorithm(Plan& plan, const Context& context);
 
-// The limit in bytes that workspaces of this policy are chosen under.
+// The limit in bytes under which this policy chooses workspaces (AlgorithmKind): the live limit, none, or 0 for the
+// smallest ones.
 int64_t limit_of_algorithms(const Policy& policy, int64_t live_limit);
 
 }  // namespace plimsoll

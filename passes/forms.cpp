@@ -38,7 +38,7 @@ const Form& least_form(const Forms& forms) {
 
 namespace {
 
-// The form of a part that is computed as the model says.
+// The form of a part that is computed by the tasks that the model spells out.
 constexpr std::string_view kPlain = "plain";
 
 std::string form_of(const FormsOfParts& parts, const std::string& part) {
@@ -46,7 +46,7 @@ std::string form_of(const FormsOfParts& parts, const std::string& part) {
   return found == parts.end() ? std::string(kPlain) : found->second;
 }
 
-// Whether two forms are the same but for one part.
+// True if two forms differ in this part and in no other.
 bool differ_only_in(const FormsOfParts& one, const FormsOfParts& other, const std::string& part) {
   if (form_of(one, part) == form_of(other, part)) return false;
   FormsOfParts a = one, b = other;
@@ -55,7 +55,7 @@ bool differ_only_in(const FormsOfParts& one, const FormsOfParts& other, const st
   return a == b;
 }
 
-// Why a part has its form: the other form of it is too large, or slower.
+// The reason for the form of a part: the other form is too large, or slower.
 std::string reason(const Forms& forms, const FormsOfParts& taken, const std::string& part) {
   std::string too_large, unlimited;
   bool is_choice = false;

@@ -4,11 +4,11 @@
 
 namespace plimsoll {
 
-// What:     gives every offloaded copy a slot in the host pool, from its offload to its last prefetch. A tensor whose
-//           residence is the host pool gets a slot for the whole run.
-// Before:   steps are in issue order.
+// What:     assigns a slot in the host pool to every offloaded copy, from its offload to its last prefetch. A tensor
+//           that resides in the host pool gets a slot for the whole run.
+// Before:   steps are in issue order. It is decided which tensors reside in the host pool (schedule).
 // After:    host offsets are multiples of 256. Slots in use at the same time do not overlap.
-// Why here: anywhere between liveness and sync. Reuse of a slot is a reason to wait, like reuse of an address.
+// Why here: after reduce, the last pass that adds steps. Before sync, which adds waits where slots are reused.
 Status host_pool(Plan& plan, const Context& context);
 
 }  // namespace plimsoll

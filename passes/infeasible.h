@@ -1,4 +1,4 @@
-// Why a budget is infeasible, and what would work instead (minimum.h finds that).
+// The error for an infeasible budget: the reason, and the budgets that would work (minimum.h finds them).
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,11 @@
 
 namespace plimsoll {
 
-// The notes that begin so list what is live at the peak: details that the command line prints with -v only.
+// Prefix of the notes that list what is live at the peak. The command line prints these notes with -v only.
 inline constexpr std::string_view kLiveAtPeak = "live at the peak: ";
 
-// Before: `minimum` does not fit. The error is for whichever budget is too small: the host budget, if a larger one
-// would help. It names the remedy first, then the reason.
+// Before: `minimum` does not fit. The error names the host budget if a larger one would help, else the device budget.
+// Its notes begin with the remedy.
 Error infeasible(const Planning& planning, const Found& minimum, const Remedies& remedies);
 
 }  // namespace plimsoll

@@ -1,4 +1,5 @@
-// The tensors and tasks of the plans of a task graph. Plans of one sub-batch share them.
+// The tensors and tasks that seed_plan writes. They depend only on the task graph and the sub-batch, and their names
+// are most of a plan's bytes. So all plans of one sub-batch share one copy.
 #pragma once
 
 #include <mutex>
@@ -8,10 +9,10 @@
 
 namespace plimsoll {
 
-// Keeps those of one sub-batch. Any thread may use it.
+// Caches the copy for one sub-batch, the last one requested. Any thread may use it.
 class LastSeed {
  public:
-  // Gives them to an empty plan. Makes them first if those kept are of another graph or sub-batch.
+  // Sets the tensors and tasks of an empty plan. Makes them first if the cached ones are of another graph or sub-batch.
   void put(Plan& plan, const TaskGraph& graph);
 
  private:

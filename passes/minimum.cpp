@@ -40,9 +40,9 @@ Result<Found> least_within_pool(const Ordered& ordered, const Policy& policy, in
   return std::move(*minimum);
 }
 
-// A search on two graphs takes twice as long. It pays for a model in which one layer holds a large part of all weights
-// and the update of that layer determines the minimum plan, of `minimum_bytes`. With several ranks, weights are updated
-// whole.
+// A search on two graphs takes twice as long. It is worthwhile for a model in which one layer holds a large part of all
+// weights and the update of that layer determines the minimum plan, of `minimum_bytes`. With several ranks, weights are
+// updated whole.
 bool may_gain_by_slices(const TaskGraph& graph, int64_t minimum_bytes) {
   constexpr int64_t kPart = 4;
   int64_t largest = 0, all = 0;  // bytes that updates access
@@ -68,8 +68,8 @@ Result<Found> minimum_plan(Variants& variants, int64_t sub_batch, const Policy& 
   return least_within_pool(*ordered, policy, host_budget);
 }
 
-// The smallest plan of these sub-batches and `known`, which may be null. Recipes are only asked for less than `below`.
-// `first`: the minimum_plan() of the first sub-batch, if it has been made.
+// The smallest plan of these sub-batches, and of `known` if that is not null. Rivals count only if they take less than
+// `below`. `first`: the minimum_plan() of the first sub-batch, if it has been made.
 Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_batches, int64_t below,
                        const Found* known = nullptr, std::optional<Found> first = {}) {
   std::optional<Found> found;
@@ -89,7 +89,7 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
     if (planning.fits_host(minimum)) {
       if (!least || minimum.arena() < least->arena()) take(std::move(minimum));
     } else if (!least) {
-      PLIMSOLL_ASSIGN(Found unlimited, planning.recipe(planning.policy).unconstrained(size));
+      PLIMSOLL_ASSIGN(Found unlimited, planning.recipe(planning.policy).unlimited(size));
       take(std::move(unlimited));
     }
   }
@@ -97,15 +97,15 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
   std::atomic<int64_t> least_bytes = least->arena();
   const auto deadline = [&] { return least_bytes <= planning.budget_bytes ? planning.deadline : Deadline(); };
   Rivals rivals(planning.variants, planning.recipe_request(), planning.request.threads);
-  PLIMSOLL_TRY(rivals.ask(
+  PLIMSOLL_TRY(rivals.for_each_plan(
       [&](Recipe& recipe, const std::stop_token& unwanted) {
-        return recipe.minimum_below(std::min(below, least_bytes.load()), fewest_first, deadline().unless(unwanted));
+    return recipe.minimum_below(std::min(below, least_bytes.load()), fewest_first, deadline().unless(unwanted));
       },
       [&](Found less) {
-        if (less.arena() < least->arena()) take(std::move(less));
-        least_bytes = least->arena();
-      },
-      [&] { return least->arena() <= bound || deadline().passed(); }));
+    if (less.arena() < least->arena()) take(std::move(less));
+    least_bytes = least->arena();
+  },
+               [&] { return least->arena() <= bound || deadline().passed(); }));
   return found ? std::move(*found) : *known;
 }
 
@@ -133,7 +133,8 @@ Result<Minimum> minimum_of_search(const Planning& planning, std::span<const int6
   return Minimum{.whole = std::move(whole), .in_slices = std::move(in_slices)};
 }
 
-// Judged by the minimum-memory schedules, which a plan under that host budget also considers.
+// The smallest host budget under which a minimum-memory schedule fits. A plan under that host budget also considers
+// this schedule, so the host budget works.
 Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
   constexpr int kBisections = 6;
   std::optional<int64_t> works;
@@ -157,11 +158,12 @@ Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
   return works;
 }
 
-// What the recipe takes without a host budget. What it considers depends on the host budget, so this is tried.
+// The host pool that the recipe takes without a host budget. Its plans depend on the host budget, so this makes the
+// plan under the result to be sure that it fits.
 Result<std::optional<int64_t>> host_budget_of_recipe(Planning planning) {
   const Policy& policy = planning.policy;
   planning.host_budget_bytes = kNoLimit;
-  PLIMSOLL_ASSIGN(const Found whole, planning.recipe(policy).unconstrained(planning.request.batch));
+  PLIMSOLL_ASSIGN(const Found whole, planning.recipe(policy).unlimited(planning.request.batch));
   PLIMSOLL_ASSIGN(const Found free, planning.recipe(policy).minimum(whole));
   if (!planning.fits(free)) return std::optional<int64_t>();
   PLIMSOLL_ASSIGN(const Found chosen, planning.recipe(policy).choose(whole, free));
@@ -170,7 +172,7 @@ Result<std::optional<int64_t>> host_budget_of_recipe(Planning planning) {
   return planning.fits(minimum) ? std::optional(chosen.host_pool()) : std::nullopt;
 }
 
-// With rounds of one sample.
+// The minimum in rounds of one sample, if it takes less than `arena_bytes`.
 Result<std::optional<Found>> less_in_rounds(const Planning& planning, int64_t arena_bytes) {
   Minimum found;
   if (planning.policy.searches) {

@@ -1,4 +1,5 @@
-// The smallest plan that a request allows. A budget below it is infeasible; this also finds what would work instead.
+// The minimum: the smallest plan that a request allows. A budget below it is infeasible; find_remedies() then finds
+// what would work.
 #pragma once
 
 #include <optional>
@@ -7,16 +8,17 @@
 
 namespace plimsoll {
 
-// Under a policy that searches: every tensor that may be evicted is evicted right after use, or a policy of the
-// literature that needs less. Under another policy: its own minimum. None of this depends on the budget, except that a
-// deadline ends the search for less once something fits. `first`: what first_minimum() returned, if it was asked.
+// Under a policy that searches: the plan that evicts every tensor it may right after use, or the plan of a policy of
+// the literature if that is smaller. Under another policy: its own minimum. The result does not depend on the budget,
+// except under a deadline: it ends the search as soon as a plan fits. `first`: the result of first_minimum(), if it was
+// called.
 Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited, std::optional<Found> first = {});
 
-// The plan that find_minimum() begins with, under a policy that searches. It depends on no other plan, so it may be
-// made at the same time as the unlimited one: on deep networks each takes a second.
+// The first plan that find_minimum() makes under a policy that searches. It depends on no other plan, so the planner
+// makes it concurrently with the unlimited plan: on deep networks each takes a second.
 Result<Found> first_minimum(const Planning& planning);
 
-// Before: `minimum` does not fit.
+// Finds budgets and options that work. Before: `minimum` does not fit.
 Result<Remedies> find_remedies(const Planning& planning, const Found& minimum);
 
 }  // namespace plimsoll

@@ -43,7 +43,8 @@ void make_steps(Plan& plan, const TaskGraph& graph, const std::vector<TaskId>& t
   for (const TensorId input : graph.inputs) load(input);  // inputs without a reader
 }
 
-// Of the plan with its present steps. The plan is changed meanwhile, not copied: all its names would be copied too.
+// The peak of the plan with its current steps. Changes the plan during the call and restores it: a copy would also copy
+// all names.
 int64_t peak_bytes(Plan& plan, const Context& context) {
   for (Step& step : plan.steps)
     if (step.kind == StepKind::compute) step.workspace.bytes = context.choices[step.task].back().workspace_bytes;

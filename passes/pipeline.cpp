@@ -24,28 +24,28 @@
 namespace plimsoll {
 namespace {
 
-// The gate: after the passes before this one, lower bounds on the plan's time and bytes are known.
+// Before this pass, lower bounds on the plan's time and bytes are known. A plan that reaches the ceiling ends here.
 constexpr std::string_view kGate = "place";
-// A decided schedule replaces what this pass leaves, which then matters to observers alone.
+// A decided schedule replaces the steps of this pass, so it runs for observers only.
 constexpr std::string_view kReplaced = "order";
 
 constexpr Pass kPasses[] = {
     {"seed_plan", "copy tensors and tasks from the task graph, sized for one sub-batch", seed_plan},
-    // From here on, tensors and tasks are fixed.
+    // From here on, tensors and tasks are fixed, except for where a tensor resides.
 
     {"order", "decide the order of the tasks and the loads", order},
-    {"schedule", "decide by policy what to offload and what to recompute", schedule_steps},
+    {"schedule", "decide what to offload and what to recompute", schedule_steps},
     {"reduce", "reduce loss and gradients over the ranks, concurrently with the backward pass", reduce},
     // From here on, steps are neither added nor moved, so lifetimes are fixed.
 
-    {"copy_rounds", "decide which rounds run each copy of what resides in the host pool", copy_rounds},
+    {"copy_rounds", "decide which rounds run each copy of a host-resident tensor", copy_rounds},
     {"liveness", "find the first and last step of each residency", liveness},
     {"conv_algorithm", "choose algorithms whose workspaces fit", conv_algorithm},
     // From here on, the size and lifetime of everything that takes bytes are known.
 
     {"place", "assign an address to every tensor and workspace", place},
     {"host_pool", "assign a host pool slot to every offloaded tensor", host_pool},
-    // From here on, the memory layout is fixed. Reuse of bytes is known, and so is every reason to wait.
+    // From here on, all addresses are fixed, so it is known which steps use the same bytes and must wait.
 
     {"sync", "add waits for data and for bytes still in use", sync},
     {"prune_waits", "remove waits that others imply", prune_waits},
@@ -53,7 +53,7 @@ constexpr Pass kPasses[] = {
 
     {"simulate", "predict when each step runs", simulate},
     {"summarize", "fill in the summary", summarize},
-    {"needs", "state the workspace that each algorithm needs", needs},
+    {"needs", "record the workspace that each algorithm needs", needs},
 };
 
 bool reaches(Plan& plan, const Context& context, const Ceiling& ceiling) {

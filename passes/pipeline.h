@@ -1,4 +1,4 @@
-// The list of passes, and its runner.
+// The pipeline: the list of passes that make a plan, and functions that run it.
 #pragma once
 
 #include <functional>
@@ -24,12 +24,12 @@ const Pass* find_pass(std::string_view name);
 using PassObserver = std::function<bool(std::string_view pass, const Plan& plan, double seconds)>;
 
 // Before: the plan has batch, sub_batch, rounds and last_sub_batch. After: it is complete except for the figures that
-// compare plans (summarize.h). Returns false if the plan would reach context.ceiling, or the observer has stopped; the
-// plan is then unfinished.
+// compare it with other plans (summarize.h). Returns false if the plan would reach context.ceiling, or if the observer
+// has stopped the passes; the plan is then unfinished.
 Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& observe = {});
 
-// The same from the pass after `last` on, for a plan that was read: each pass is verified (verify.h), in every build,
-// and so are those up to `last` before the next one runs. Before: `last` is a pass.
+// Runs the passes after `last` on a plan that was read from a file. In every build it first verifies the promises of
+// the passes up to `last` (verify.h), and then those of each pass that it runs. Before: `last` is a pass.
 Result<bool> run_passes_after(std::string_view last, Plan& plan, const Context& context,
                               const PassObserver& observe = {});
 

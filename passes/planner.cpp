@@ -64,9 +64,9 @@ Status check_request(const PlanRequest& request, const Variants& variants) {
   return check_bytes(variants.graph(), request.batch);
 }
 
-// The best of the search over all forms, and the fastest of the recipes if that is faster. A deadline reserves time for
-// making plans of the schedules found. Each form is searched for plans that are faster than the best so far, so little
-// is done for a form that is slower.
+// The fastest plan of the search over all forms, or of the rivals (rivals.h). A deadline reserves time for making plans
+// of the schedules found. Each form is searched only for plans that are faster than the best so far, so slow forms cost
+// little.
 Result<Found> best_of_search(Forms& forms) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const Planning& planning = forms.front().planning;
@@ -113,7 +113,7 @@ Result<Found> best_of_search(Forms& forms) {
   return best;
 }
 
-// The figures of the plan that other plans decide.
+// The figures that compare the plan with others: the minimum, the unlimited plan, the lower bound.
 SearchFigures figures_of(const Forms& forms, const Found& best) {
   const Planning& planning = forms.front().planning;
   const Found& unlimited = forms.front().unlimited;
@@ -138,7 +138,7 @@ Status prepare_forms(Forms& forms) {
     std::future<Result<Found>> minimum;
     if (planning.policy.searches && planning.request.threads > 1)
       minimum = std::async(std::launch::async, first_minimum, std::cref(planning));
-    PLIMSOLL_ASSIGN(form.unlimited, planning.recipe(planning.policy).unconstrained(planning.request.batch));
+    PLIMSOLL_ASSIGN(form.unlimited, planning.recipe(planning.policy).unlimited(planning.request.batch));
     planning.one_plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (minimum.valid()) {
       PLIMSOLL_ASSIGN(form.first_minimum, minimum.get());
@@ -156,21 +156,22 @@ Status prepare_forms(Forms& forms) {
   return {};
 }
 
-// Passes on what the passes do to the request's observers, and sets `stopped` when they stop the passes. `told` is what
-// a pass leaves, but for the plan.
-PassObserver observer_of(const PlanRequest& request, UnfinishedPlan told, bool& stopped) {
-  return [&request, &stopped, told = std::move(told)](std::string_view pass, const Plan& plan, double seconds) mutable {
+// Reports each pass to the request's observers. Sets `stopped` if they stop the passes. `unfinished`: what they get,
+// apart from the plan and the name of the pass.
+PassObserver observer_of(const PlanRequest& request, UnfinishedPlan unfinished, bool& stopped) {
+  return [&request, &stopped, unfinished = std::move(unfinished)](std::string_view pass, const Plan& plan,
+                                                                  double seconds) mutable {
     if (request.timed) request.timed(std::string(pass), seconds);
-    if (pass == kSchedulePass) told.schedule = {};
+    if (pass == kSchedulePass) unfinished.schedule = {};
     if (!request.observe) return true;
-    told.after = pass;
-    told.plan = plan;
-    stopped = !request.observe(told);
+    unfinished.after = pass;
+    unfinished.plan = plan;
+    stopped = !request.observe(unfinished);
     return !stopped;
   };
 }
 
-// Makes the plan again for the request's observers. Returns what they stopped at.
+// Repeats the passes of the plan for the request's observers. Returns the unfinished plan if they stop the passes.
 Result<std::optional<Plan>> observe(const PlanRequest& request, const Found& found, const SearchFigures& figures) {
   if (!request.observe && !request.timed) return std::optional<Plan>();
   bool stopped = false;
@@ -179,7 +180,7 @@ Result<std::optional<Plan>> observe(const PlanRequest& request, const Found& fou
   return stopped ? std::optional(std::move(again)) : std::nullopt;
 }
 
-// Adds what identifies the plan, and what it is compared with.
+// Adds the names that identify the plan, its budgets, and the figures that compare it with other plans.
 Plan finish(const PlanRequest& request, const Policy& policy, const TaskGraph& graph, Plan plan,
             const SearchFigures& figures) {
   plan.generator = kGenerator;

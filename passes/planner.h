@@ -21,18 +21,18 @@ class Planner {
  public:
   // `costs` must outlive this.
   Planner(TaskGraph graph, Costs& costs, int64_t batch);
-  // Forms of one task graph: they train the same, with other tasks, and differ in TaskGraph::forms. A policy that
-  // searches takes the form whose plan is faster within the budget; another one plans the first.
+  // Forms of one task graph: they train the same with other tasks, and differ in TaskGraph::forms. Policies that search
+  // choose the form with the fastest plan within the budget. All others plan the first form.
   Planner(std::vector<TaskGraph> forms, Costs& costs, int64_t batch);
   ~Planner();
-  // A form of the task graph, of which this holds the only copy: a deep network's takes hundreds of megabytes.
-  // `forms`: Plan::forms or TaskGraph::forms of that form; if no form has it, the first.
+  // A form of the task graph. This holds the only copy, because the graph of a deep network takes hundreds of
+  // megabytes. `forms`: Plan::forms or TaskGraph::forms; the first form if none matches.
   const TaskGraph& graph(const FormsOfParts& forms = {}) const;
-  // No plan of that form can be made afterwards.
+  // Moves the form out. No plan of it can be made afterwards.
   TaskGraph take_graph(const FormsOfParts& forms = {});
 
-  // If no budget is given, the plan is the unlimited one, and budget_bytes is set to arena_bytes. Among several numbers
-  // of rounds, the smallest that fits is taken, and the batch is split as evenly as it allows.
+  // If no budget is given, the plan is the unlimited one, and budget_bytes is set to arena_bytes. Policies that do not
+  // search take the fewest rounds that fit, and split the batch as evenly as that allows.
   //
   // Before: request.batch equals this planner's batch. If a task mixes samples, the rounds are those of `sub_batch`, or
   // one, unless the request may split statistics: what is trained does not depend on the budget
@@ -47,7 +47,7 @@ class Planner {
   // (docs/decisions/search.md).
   Result<Plan> plan(const PlanRequest& request);
 
-  // The same from a plan between two passes, which an observer of the same request has received: nothing is searched.
+  // Completes a plan that an observer of the same request has received between two passes. Nothing is searched.
   // Errors: those of resume().
   Result<Plan> plan_from(const UnfinishedPlan& unfinished, const PlanRequest& request);
 

@@ -1,5 +1,5 @@
-// One request to a planner while it is served, and what its stages hand on. The stages are budget.h, minimum.h,
-// considered.h, select_variant.h and infeasible.h; planner.cpp runs them in turn.
+// The state of one request while the planner serves it. planner.cpp runs the stages in turn: budget.h, minimum.h,
+// forms.h, considered.h, select_variant.h and rivals.h, or infeasible.h.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct Planning {
   int64_t host_budget_bytes = kNoLimit;
   int64_t budget_bytes = kNoLimit;
   std::vector<int64_t> limits = {kNoLimit};  // live limits within the budget (recipe.h)
-  double one_plan_seconds = 0;               // duration of making one plan
+  double one_plan_seconds = 0;               // how long it takes to make one plan
 
   bool fits_host(const Found& found) const { return found.host_pool() <= host_budget_bytes; }
   bool fits(const Found& found) const { return found.arena() <= budget_bytes && fits_host(found); }
@@ -53,11 +53,11 @@ inline std::vector<int64_t> ends_of(const std::vector<int64_t>& sizes) {
 // The smallest plan of a request (minimum.h).
 struct Minimum {
   Found whole;                       // weights are updated whole
-  std::optional<Found> in_slices{};  // weights are updated slice by slice; nullopt: that gains nothing
+  std::optional<Found> in_slices{};  // weights are updated slice by slice; nullopt: not smaller
   const Found& least() const { return in_slices ? *in_slices : whole; }
 };
 
-// What would work where the smallest plan does not fit.
+// Budgets and options that work, if the smallest plan does not fit.
 struct Remedies {
   // The smallest host budget known to work within the device budget. nullopt: the device budget itself is too small, or
   // there is no host budget.

@@ -37,7 +37,7 @@ enum class AlgorithmKind {
   fastest,   // "performance-optimal", regardless of workspace
 };
 
-// What a policy decides a schedule from.
+// The inputs of Policy::schedule.
 struct ScheduleRequest {
   const TaskGraph& graph;
   const schedule::Model& model;   // of the plan as the order pass leaves it
@@ -60,13 +60,15 @@ struct Policy {
   AlgorithmKind algorithms = AlgorithmKind::fitting;
   bool share_memory = true;  // false: every tensor has its own bytes for the whole round (network-wide)
   bool in_place = true;
-  // Decides what is offloaded and what is recomputed, with the functions of schedule/lower.h. A live limit of 0 asks
-  // for minimum memory. Waits that it sets are kept. Null: every tensor stays on the device.
+  // Decides what is offloaded and what is recomputed, and returns the steps, for example by schedule/lower.h. A live
+  // limit of 0 means minimum memory. The plan keeps the waits that the schedule has. Null: every tensor stays on the
+  // device.
   std::function<schedule::Program(const ScheduleRequest& request)> schedule = nullptr;
-  // A schedule that a search has found; it counts instead of `schedule` (with_schedule in candidate.h).
+  // A schedule that a search has found. It replaces `schedule` (with_schedule() in candidate.h).
   std::shared_ptr<const schedule::Program> decided = nullptr;
-  // False: neither the policy nor the choice of algorithms depends on the limit. There is one plan per sub-batch.
-  bool heeds_limit = true;
+  // Whether the schedule or the choice of algorithms depends on the live limit. If not, there is one plan per
+  // sub-batch.
+  bool depends_on_limit = true;
   // The planner searches whole plans, over sub-batches too, and takes another policy's plan if it is faster.
   bool searches = false;
   // Proposes a sub-batch when the whole batch does not fit the budget. The planner takes the largest even split up to

@@ -35,11 +35,11 @@ bool may_start_without_input(const TaskGraph& graph) {
 
 }  // namespace
 
-std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_bytes, size_t tasks) {
+std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unlimited_bytes, size_t tasks) {
   if (budget_bytes == kNoLimit) return {kNoLimit};
   std::vector<int64_t> limits;
   const auto add = [&](int percent) {
-    const int64_t limit = static_cast<int64_t>(static_cast<double>(unconstrained_bytes) * percent / 100);
+    const int64_t limit = static_cast<int64_t>(static_cast<double>(unlimited_bytes) * percent / 100);
     if (limit <= budget_bytes) limits.push_back(limit);
   };
   for (int percent = 200; percent >= 100; percent -= tasks <= kManyTasks ? 10 : 50) add(percent);
@@ -55,37 +55,37 @@ std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_b
 }
 
 Result<std::optional<Found>> Recipe::attempt(int64_t sub_batch, int64_t live_limit) {
-  PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
-  if (ideal_seconds(*variant) >= interesting_) return std::optional<Found>();
-  return plan_below(*variant, policy_, live_limit, {.seconds = interesting_, .deadline = deadline_});
+  PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(sub_batch));
+  if (ideal_seconds(*candidate) >= interesting_) return std::optional<Found>();
+  return plan_below(*candidate, policy_, live_limit, {.seconds = interesting_, .deadline = deadline_});
 }
 
 // The order with the least memory may take longer than another, in two cases. With several ranks, it may complete its
 // gradients too late to overlap their reductions with the backward. And it may delay tasks that could run while the
 // inputs arrive.
-Result<Found> Recipe::unconstrained(int64_t sub_batch) {
-  PLIMSOLL_ASSIGN(Found found, unconstrained(sub_batch, policy_.order));
+Result<Found> Recipe::unlimited(int64_t sub_batch) {
+  PLIMSOLL_ASSIGN(Found found, unlimited(sub_batch, policy_.order));
   if (!policy_.searches || policy_.order != OrderKind::best_of) return found;
   if (variants_.graph().ranks == 1 && !may_start_without_input(variants_.graph())) return found;
   for (const OrderKind order : {OrderKind::depth_first, OrderKind::arrivals, OrderKind::low_peak}) {
-    PLIMSOLL_ASSIGN(Found other, unconstrained(sub_batch, order));
+    PLIMSOLL_ASSIGN(Found other, unlimited(sub_batch, order));
     if (other.seconds() < kFaster * found.seconds()) found = std::move(other);
   }
   return found;
 }
 
-Result<Found> Recipe::unconstrained(int64_t sub_batch, OrderKind order) {
+Result<Found> Recipe::unlimited(int64_t sub_batch, OrderKind order) {
   Policy policy = policy_;
   policy.order = order;
   policy.schedule = nullptr;
   if (policy.share_memory) policy.algorithms = AlgorithmKind::fitting;
-  PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
-  return found_within(*variant, policy, kNoLimit);
+  PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(sub_batch));
+  return found_within(*candidate, policy, kNoLimit);
 }
 
 // The result exceeds the budget if nothing helps.
 Result<std::optional<Found>> Recipe::fit(int64_t sub_batch) {
-  if (!policy_.heeds_limit) return attempt(sub_batch, 0);
+  if (!policy_.depends_on_limit) return attempt(sub_batch, 0);
   return policy_.schedule ? fit_schedule(sub_batch) : fit_algorithms(sub_batch);
 }
 
@@ -171,11 +171,11 @@ Result<std::optional<Found>> Recipe::fewest_rounds() {
 }
 
 Result<Found> Recipe::plan(int64_t sub_batch, int64_t live_limit) {
-  PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
-  return found_within(*variant, policy_, live_limit);
+  PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(sub_batch));
+  return found_within(*candidate, policy_, live_limit);
 }
 
-Result<Found> Recipe::minimum(const Found& unconstrained) {
+Result<Found> Recipe::minimum(const Found& unlimited) {
   const int64_t first = first_sub_batch();
   PLIMSOLL_ASSIGN(Found minimum, plan(first, 0));
   const auto take_smaller = [&](Found other) {
@@ -184,7 +184,7 @@ Result<Found> Recipe::minimum(const Found& unconstrained) {
       minimum = std::move(other);
   };
   // The smallest workspaces do not always give the smallest arena: fragmentation may be lower with others.
-  if (first == variants_.batch() && !policy_.schedule) take_smaller(unconstrained);
+  if (first == variants_.batch() && !policy_.schedule) take_smaller(unlimited);
   if (policy_.schedule) {
     PLIMSOLL_ASSIGN(Found free, plan(first, kNoLimit));
     take_smaller(std::move(free));
@@ -200,8 +200,8 @@ Result<std::optional<Found>> Recipe::plan_of(std::shared_ptr<const schedule::Pro
                                              int64_t live_limit, const Ceiling& ceiling) {
   Policy policy = policy_;
   policy.decided = std::move(decided);
-  PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(sub_batch));
-  PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*variant, policy, live_limit, ceiling));
+  PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(sub_batch));
+  PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*candidate, policy, live_limit, ceiling));
   if (found) found->policy = policy_;
   return found;
 }
@@ -232,7 +232,7 @@ Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::spa
 }
 
 std::vector<std::pair<int64_t, int64_t>> Recipe::limits_of_rival() const {
-  if (!policy_.heeds_limit) return {{0, kNoLimit}};
+  if (!policy_.depends_on_limit) return {{0, kNoLimit}};
   std::vector<std::pair<int64_t, int64_t>> limits;
   for (const int64_t limit : request_.limits) limits.emplace_back(limit, with_slack(limit));
   limits.emplace_back(kNoLimit, kNoLimit);
@@ -252,10 +252,10 @@ Result<bool> Recipe::precompute_rival(size_t number, double seconds) {
   return true;
 }
 
-Result<Found> Recipe::choose(const Found& unconstrained, const Found& minimum) {
+Result<Found> Recipe::choose(const Found& unlimited, const Found& minimum) {
   const int64_t first = first_sub_batch();
-  const bool free = first == variants_.batch() && !policy_.schedule && fits(unconstrained);
-  if (free) return unconstrained;
+  const bool free = first == variants_.batch() && !policy_.schedule && fits(unlimited);
+  if (free) return unlimited;
   PLIMSOLL_ASSIGN(std::optional<Found> found, fit(first));
   if (fits(*found)) return std::move(*found);
   if (minimum.candidate->sub_batch == first) return minimum;
@@ -318,8 +318,8 @@ Result<std::optional<Found>> Recipe::rival(double seconds, const Deadline& deadl
     for (const int64_t size : even_sub_batches(variants_.batch())) sizes.push_back(size);
   for (const int64_t size : sizes) {
     if (deadline_.passed()) break;
-    PLIMSOLL_ASSIGN(const Candidate* variant, variants_.candidate(size));
-    const bool too_slow = ideal_seconds(*variant) >= interesting_;
+    PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(size));
+    const bool too_slow = ideal_seconds(*candidate) >= interesting_;
     if (too_slow && variants_.measures()) break;
     if (!too_slow) PLIMSOLL_TRY(take_faster(size, best));
   }

@@ -1,4 +1,5 @@
-// Plans under a policy that does not search: the whole batch if it fits, else the fewest rounds that fit.
+// Plans under a policy without a search: the whole batch if it fits, else the fewest rounds that fit. Also the
+// unlimited plan of any policy.
 #pragma once
 
 #include <limits>
@@ -13,7 +14,7 @@ namespace plimsoll {
 // The live limits in bytes to try for a policy with a schedule, in descending order. They are whole percents of the
 // unlimited arena (fewer for large graphs), independent of the budget. So the limits tried for a small budget are among
 // those tried for any larger one.
-std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_bytes, size_t tasks);
+std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unlimited_bytes, size_t tasks);
 
 // The constraints of a recipe.
 struct RecipeRequest {
@@ -29,15 +30,16 @@ class Recipe {
   Recipe(Variants& variants, const Policy& policy, const RecipeRequest& request)
       : variants_(variants), policy_(policy), request_(request) {}
 
-  // The unlimited plan: nothing offloaded or recomputed, the fastest algorithms, whatever the policy. With several
-  // ranks, the fastest over all orders. At the full batch it is the reference that budgets are measured against.
-  Result<Found> unconstrained(int64_t sub_batch);
+  // The unlimited plan of any policy: nothing offloaded or recomputed, the fastest algorithms. A policy that searches
+  // takes the fastest over all orders where they differ in time. At the full batch this is the reference for budgets in
+  // percent.
+  Result<Found> unlimited(int64_t sub_batch);
 
   // The plan with the smallest arena that the request allows. If no host pool is within its budget, the smallest of
   // those.
-  Result<Found> minimum(const Found& unconstrained);
+  Result<Found> minimum(const Found& unlimited);
 
-  // The plan of these decisions alone. A live limit of 0 asks for the smallest arena.
+  // The plan of these decisions alone. A live limit of 0 means the smallest arena.
   Result<Found> plan(int64_t sub_batch, int64_t live_limit);
 
   // The plan with the smallest arena among these sub-batches, if below `arena_bytes`; the best so far when the deadline
@@ -46,27 +48,27 @@ class Recipe {
                                              const Deadline& deadline);
 
   // The chosen plan within the budget. Before: `minimum` fits.
-  Result<Found> choose(const Found& unconstrained, const Found& minimum);
+  Result<Found> choose(const Found& unlimited, const Found& minimum);
 
   // The fastest plan that `choose` would give for this or any smaller budget, if it takes less than `seconds`; the best
   // so far when the deadline passes. Much cheaper when the answer is nullopt.
   Result<std::optional<Found>> rival(double seconds, const Deadline& deadline);
-  // Computes what rival(seconds) compares before it makes a plan of the first sub-batch within the limit of this
-  // number, so that another thread can do it before. False: there are no more limits.
+  // Computes and caches the bounds that rival(seconds) reads for its limit with this number, at the first sub-batch, so
+  // that an idle thread can do this work ahead. Returns false if there are no more limits.
   Result<bool> precompute_rival(size_t number, double seconds);
 
  private:
-  Result<Found> unconstrained(int64_t sub_batch, OrderKind order);
-  // As plan(). nullopt: too slow to matter.
+  Result<Found> unlimited(int64_t sub_batch, OrderKind order);
+  // As plan(). nullopt: the plan would not be faster than interesting_.
   Result<std::optional<Found>> attempt(int64_t sub_batch, int64_t live_limit);
   Result<std::optional<Found>> fit(int64_t sub_batch);
   Result<std::optional<Found>> fit_algorithms(int64_t sub_batch);
   Result<std::optional<Found>> fit_schedule(int64_t sub_batch);
   Result<std::optional<Found>> fewest_rounds();
   Status take_faster(int64_t sub_batch, std::optional<Found>& best);
-  // The live limits that rival() tries in turn, each with the most live bytes of a plan within it.
+  // The live limits that rival() tries in turn, each with the most live bytes that its plan may have.
   std::vector<std::pair<int64_t, int64_t>> limits_of_rival() const;
-  // The plan with this schedule of the policy. Null: the policy decides now.
+  // The plan with this schedule. Null: the policy makes the schedule.
   Result<std::optional<Found>> plan_of(std::shared_ptr<const schedule::Program> decided, int64_t sub_batch,
                                        int64_t live_limit, const Ceiling& ceiling);
   int64_t first_sub_batch() const { return request_.sub_batch == 0 ? variants_.batch() : request_.sub_batch; }

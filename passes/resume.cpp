@@ -55,7 +55,7 @@ std::string digest_of_costs(const Candidate& candidate) {
   return digest_of(text);
 }
 
-// The variant of the graph that the plan is for, at its sub-batch.
+// The candidate that the plan is of: its graph, in slices or not, at its sub-batch.
 Result<const Candidate*> candidate_for(Variants& variants, const Plan& plan) {
   const Error other{ExitCode::verification_failed,
                     fmt::format("the plan has a batch of {} in {} rounds, sub-batches of {} and slices of {} bytes, "
@@ -69,7 +69,7 @@ Result<const Candidate*> candidate_for(Variants& variants, const Plan& plan) {
   return graph->candidate(sub_batch);
 }
 
-// Everything that no pass after the first one changes, as a text.
+// The part of a plan that no pass after seed_plan changes, as text.
 std::string seed_in(Plan plan, const Plan& seed) {
   plan.summary = {};
   plan.steps = {};
@@ -145,7 +145,7 @@ Result<Plan> resume(Variants& variants, const UnfinishedPlan& unfinished, const 
   PLIMSOLL_TRY(check_seed(unfinished, *candidate, context));
   Plan plan = unfinished.plan;
   const Result<bool> finished = run_passes_after(unfinished.after, plan, context, observe);
-  // A pass that breaks its promise here has read a text that someone changed.
+  // If a promise is broken here, the text was changed after it was written.
   if (!finished.ok()) return Error{ExitCode::verification_failed, finished.error().message};
   return plan;
 }

@@ -14,39 +14,38 @@ Rivals::Rivals(Variants& variants, const RecipeRequest& request, int threads)
     if (!policy.searches && policy.share_memory) recipes_.emplace_back(variants, policy, request);
 }
 
-Status Rivals::ask(
-    const std::function<Result<std::optional<Found>>(Recipe& recipe, const std::stop_token& unwanted)>& ask,
-    const std::function<void(Found)>& take, const std::function<bool()>& done) {
-  struct Asked {
+Status Rivals::for_each_plan(const MakePlan& make, const std::function<void(Found)>& take,
+                             const std::function<bool()>& done) {
+  struct Call {
     WorkItem* item = nullptr;
-    Result<std::optional<Found>> answer = std::optional<Found>();
+    Result<std::optional<Found>> plan = std::optional<Found>();
   };
-  std::list<Asked> all;
+  std::list<Call> all;
   ThreadPool pool(threads_);
   for (Recipe& recipe : recipes_) {
-    Asked& asked = all.emplace_back();
-    asked.item = &pool.add(static_cast<double>(all.size()), [&](const std::stop_token& unwanted) {
-      asked.answer = ask(recipe, unwanted);
+    Call& call = all.emplace_back();
+    call.item = &pool.add(static_cast<double>(all.size()), [&](const std::stop_token& unwanted) {
+      call.plan = make(recipe, unwanted);
       return false;
     });
   }
-  for (Asked& asked : all) {
+  for (Call& call : all) {
     if (done()) break;
-    pool.reach(*asked.item, 1);
-    if (!asked.answer.ok()) return asked.answer.error();
-    if (*asked.answer) take(std::move(**asked.answer));
+    pool.reach(*call.item, 1);
+    if (!call.plan.ok()) return call.plan.error();
+    if (*call.plan) take(std::move(**call.plan));
   }
   return {};
 }
 
 Status Rivals::take_faster(Found& best, const Deadline& deadline) {
-  return ask(
+  return for_each_plan(
       [&, seconds = best.seconds()](Recipe& recipe, const std::stop_token& unwanted) {
-        return recipe.rival(seconds, deadline.unless(unwanted));
+    return recipe.rival(seconds, deadline.unless(unwanted));
       },
       [&](Found faster) {
-        if (faster.seconds() < best.seconds()) best = std::move(faster);
-      },
+    if (faster.seconds() < best.seconds()) best = std::move(faster);
+  },
       [&] { return deadline.passed(); });
 }
 

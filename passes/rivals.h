@@ -1,5 +1,5 @@
-// The policies of the literature as rivals of a search: `auto` is never slower than any of them, and never needs more
-// memory. The answers of each do not depend on those of the others, so they are asked in parallel.
+// The policies of the literature as rivals of a search: their plans are compared with those of the search, so `auto` is
+// never slower than any of them and never needs more memory. They do not depend on each other, so they run in parallel.
 #pragma once
 
 #include <functional>
@@ -13,20 +13,22 @@ namespace plimsoll {
 
 class Rivals {
  public:
-  // `variants` must outlive this. `threads`: to ask with; the answers do not depend on it.
+  // `variants` must outlive this. `threads`: how many to use; the results do not depend on it.
   Rivals(Variants& variants, const RecipeRequest& request, int threads);
 
-  // Asks each for a plan, on any thread; an answer whose `unwanted` stops is not read. `take` receives the plans in
-  // the policies' order, on the caller's thread, until `done`.
-  Status ask(const std::function<Result<std::optional<Found>>(Recipe& recipe, const std::stop_token& unwanted)>& ask,
-             const std::function<void(Found)>& take, const std::function<bool()>& done);
+  using MakePlan = std::function<Result<std::optional<Found>>(Recipe& recipe, const std::stop_token& unwanted)>;
 
-  // `best` becomes the fastest plan of them found before the deadline, if that is faster.
+  // Makes a plan of each policy with `make`, on any thread. Calls `take` with the plans, in the policies' order, on the
+  // caller's thread. Ends when `done` returns true: `unwanted` then stops the remaining calls, whose results are
+  // ignored.
+  Status for_each_plan(const MakePlan& make, const std::function<void(Found)>& take, const std::function<bool()>& done);
+
+  // Replaces `best` by the fastest of their plans found before the deadline, if that is faster.
   Status take_faster(Found& best, const Deadline& deadline);
 
-  // Computes the next bound that take_faster() compares before it makes plans, for a best plan of `seconds`: on deep
-  // networks each takes a second. Returns false if there is none, or an error, which is met again where the bound is
-  // needed.
+  // Computes the next bound that take_faster() reads before it makes plans, for a best plan of `seconds`. On deep
+  // networks each bound takes a second. Returns false if none is left, or after an error, which take_faster() meets,
+  // too.
   bool look_ahead(double seconds, const Deadline& deadline);
 
  private:

@@ -25,8 +25,8 @@ namespace plimsoll {
 
 // The schedules of one sub-batch under policy `auto`, searched as far as requests have needed them so far.
 struct ScheduleSearch {
-  // `ordered` must outlive this. The host pool of every schedule takes at most about `host_budget` bytes.
-  // `other`: null, or a search of the same with another effort.
+  // `ordered` must outlive this. The host pool of every schedule takes at most about `host_budget` bytes. `other`:
+  // null, or a search of the same model and host budget with another effort. Start schedules are shared with it.
   ScheduleSearch(Ordered& ordered, const Policy& policy, int effort, int64_t host_budget = kNoLimit,
                  const ScheduleSearch* other = nullptr);
 
@@ -38,17 +38,17 @@ struct ScheduleSearch {
   bool pool_refused = false;  // a plan's host pool exceeded its budget
 };
 
-// The searches of all graphs that a planner plans. They are cached, so later requests continue them.
+// Caches the searches of all graphs of a planner, so that later requests continue them.
 class Searches {
  public:
   // Any thread may call this.
   ScheduleSearch& find(Ordered& ordered, const Policy& policy, int effort, int64_t host_budget);
-  // Drops searches that were interrupted. No search may be running.
+  // Drops what a deadline interrupted. No search may be running.
   void forget_unfinished();
 
  private:
   std::mutex mutex_;  // guards found_
-  // By effort and host budget, too.
+  // By model, effort and host budget.
   std::map<std::tuple<const Ordered*, int, int64_t>, std::unique_ptr<ScheduleSearch>> found_;
 };
 
@@ -58,8 +58,8 @@ struct SelectionLimits {
   int threads = 1;         // threads to search with (thread_pool.h); the result does not depend on it
   Deadline search = {};    // no schedule search starts after this
   Deadline deadline = {};  // no plan is made from a schedule after this
-  // Work for a thread that the search leaves idle. Called, on one thread at a time, with what the best plan will
-  // probably take, until it returns false. Null: none.
+  // Work for idle threads. Called on one thread at a time, with the seconds that the best plan will probably take,
+  // until it returns false. Null: none.
   std::function<bool(double seconds)> idle = nullptr;
 };
 

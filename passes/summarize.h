@@ -4,11 +4,13 @@
 
 namespace plimsoll {
 
-// What:     fills the summary figures that the plan itself determines: live bytes and where their peak is, bytes
-//           transferred, time recomputed, and the memory that a framework without liveness analysis would need.
-// Before:   the plan is complete.
-// After:    only minimum, unconstrained, ideal and planning are open. They compare plans; the planner fills them.
-// Why here: last, so that it describes what is emitted.
+// What:     computes the figures of the summary that follow from steps and residencies: live bytes and their peak,
+//           bytes of the host pool, bytes transferred and reduced, the number of recomputed tasks, and the bytes that
+//           the network takes if no tensors share memory. The times are those of simulate.
+// Before:   steps, addresses and slots are final.
+// After:    what remains are the figures that compare the plan with others (minimum, unconstrained, ideal, bound, more)
+//           and the planning time. The planner and the driver fill them in.
+// Why here: after every pass that changes steps, addresses or slots, so that it describes the plan that is emitted.
 Status summarize(Plan& plan, const Context& context);
 
 }  // namespace plimsoll

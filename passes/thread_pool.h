@@ -17,8 +17,8 @@
 
 namespace plimsoll {
 
-// A unit of work that runs in steps. Its state belongs to its creator, who may read the results of a step once reach()
-// has returned for it.
+// A unit of work that runs in steps. The caller that adds it owns its state, and may read the results of a step once
+// reach() has returned for that step.
 class WorkItem {
  public:
   // Runs one step. Returns false after the last. After a stop request it may return early and leave the item

@@ -1,5 +1,5 @@
-// Makes plans under tighter and tighter limits on live bytes, until the arena of one fits: fragmentation makes an arena
-// larger than the bytes that are live.
+// Makes plans under tighter and tighter limits on live bytes, until the arena of one fits. This is necessary because
+// fragmentation makes an arena larger than its live bytes.
 #pragma once
 
 #include <optional>

@@ -61,11 +61,11 @@ Result<const Candidate*> Variants::candidate(int64_t sub_batch) {
 
 Result<Ordered*> Variants::ordered(int64_t sub_batch, const Policy& policy) {
   const std::tuple key(sub_batch, policy.order, policy.searches, policy.in_place);
-  PLIMSOLL_ASSIGN(const Candidate* variant, candidate(sub_batch));
+  PLIMSOLL_ASSIGN(const Candidate* found_candidate, candidate(sub_batch));
   std::unique_lock lock(mutex_);
   OrderedOnce& found = ordered_[key];
   lock.unlock();
-  std::call_once(found.made, [&] { found.ordered.emplace(*variant, policy); });
+  std::call_once(found.made, [&] { found.ordered.emplace(*found_candidate, policy); });
   return &*found.ordered;
 }
 

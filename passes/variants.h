@@ -47,7 +47,7 @@ class Variants {
 
   int64_t batch() const { return batch_; }
   const TaskGraph& graph() const { return graph_; }
-  // Nothing else may be asked afterwards.
+  // Moves the graph out. No other member may be called afterwards.
   TaskGraph take_graph() { return std::move(graph_); }
   // Some task computes over all samples of a round, so several rounds would train something else.
   bool mixes_samples() const;
@@ -55,7 +55,7 @@ class Variants {
   const Task* of_whole_batch() const;
 
   // The same caches for a graph in which large weights are updated slice by slice (sliced() in
-  // compiler/ir/task_graph.h). Null: no weight is large.
+  // compiler/ir/task_graph.h). `whole_weights`: only the optimizer state is in slices. Null: no weight is large.
   Variants* in_slices(bool whole_weights);
 
   // The accumulating graph for more than one round. The reference stays valid.
@@ -82,16 +82,17 @@ class Variants {
     std::once_flag made;
     std::optional<Ordered> ordered;
   };
-  // The key is what of a policy affects them: its order, whether it searches, whether it works in place.
+  // By sub-batch and the properties of a policy that a model depends on: its order, whether it searches, whether tasks
+  // work in place.
   std::map<std::tuple<int64_t, OrderKind, bool, bool>, OrderedOnce> ordered_;
   std::map<std::tuple<std::string_view, int64_t, int64_t>, LowerBounds> known_;
 };
 
-// The sum of the fastest times of all tasks: a lower bound for any plan of this split.
+// The sum of the fastest times of all tasks: a lower bound for any plan of this sub-batch.
 double ideal_seconds(const Candidate& candidate);
 
-// For each number of rounds, the smallest sub-batch that needs no more rounds, fewest rounds first. For batches of
-// thousands, splits into many rounds hardly differ, so only some are returned: a few hundred at most for any batch.
+// For each number of rounds from two on, the smallest sub-batch that needs no more rounds, fewest rounds first. For
+// batches of thousands, sub-batches of many rounds hardly differ, so only some are returned: a few hundred at most.
 std::vector<int64_t> even_sub_batches(int64_t batch);
 
 // Sub-batches worth a search: the whole batch, then even splits with clearly more rounds each.

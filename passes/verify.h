@@ -1,6 +1,7 @@
-// Checks what each pass promises ("After" in its header), right after it has run. Builds with -DPLIMSOLL_HARDENED=ON,
-// as the tests use, run it in every pipeline. So the pass that broke a promise is named, and not a later one that
-// relied on it. It is no substitute for the checker (compiler/check), which judges finished plans in every build.
+// Verifies the promise of a pass ("After" in its header) right after it has run. So an error names the pass that broke
+// a promise, not a later one that relied on it. Builds with -DPLIMSOLL_HARDENED=ON, as the tests use, do this in every
+// pipeline. The figures that copy_rounds, summarize and needs write are left to the checker. This is no substitute for
+// the checker (compiler/check), which verifies finished plans in every build.
 #pragma once
 
 #include <string_view>

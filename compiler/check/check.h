@@ -1,5 +1,5 @@
-// The plan checker. It verifies a plan from the plan alone, as in plan.json. It knows nothing of how the plan was made,
-// and shares no code with any pass. It runs at the end of every compile; a plan that it refuses is never emitted.
+// The plan checker. It verifies a plan from the plan alone, as in plan.json. It is independent of how the plan was
+// made, and shares no code with any pass. It runs at the end of every compile; a plan that it rejects is never emitted.
 //
 // Why an accepted plan is correct, whatever the duration of any kernel or copy:
 //   1. Any two accesses to the same bytes, one of which changes them, are ordered by happens-before
@@ -45,7 +45,7 @@ struct Violation {
 };
 
 // Returns an empty list for a valid plan. Accepts arbitrary plans: ids are validated before use. Lists at most 200
-// violations. With two threads, the independent parts run side by side; the list is the same.
+// violations. With two threads, independent parts run concurrently; the list is the same.
 std::vector<Violation> check_plan(const Plan& plan, int threads = 1);
 
 // Returns an empty list if tensors and tasks of the plan are those of the graph for the plan's sub-batch, and only

@@ -1,4 +1,4 @@
-// Rule 3: if two uses share bytes one after the other, the first must have finished before the second begins.
+// Rule 3 (docs/plan-format.md): if two uses share bytes, the first must have finished before the second begins.
 // Private to compiler/check/.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-// A use of bytes for some time: a residency, a workspace of a step, or a slot of the host pool.
+// A use of bytes over a range of steps: a residency, a workspace of a step, or a slot of the host pool.
 struct Claim {
   Block block = {};
   TensorId tensor = {};         // invalid: a workspace
@@ -26,15 +26,14 @@ struct Claim {
   }
 };
 
-// `in_place`: whether the written tensor may take over the bytes of the read one at this step. Never in the host pool.
-//
 // Claims are processed in the order in which they begin. Each takes the bytes that it covers from their owners:
 //
 //   bytes │ a a a a a │ b b │          c takes bytes from a and b: every access of a and b must happen before every
 //         │     c c c c c   │          access of c. The owner before a had in turn finished before a began.
 //         └─────────────────▶ offset
 //
-// So only neighbours in time are compared, and the work is O(n log n) in the number of claims.
+// So only neighbours in time are compared, and the work is O(n log n) in the number of claims. In the arena, a tensor
+// may be written over another one in place (Task::InPlace). `host`: the claims are slots of the host pool.
 void check_handovers(const Plan& plan, const HappensBefore& before, std::vector<Claim> claims, bool host,
                      Verdict& verdict);
 

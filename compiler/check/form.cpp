@@ -1,4 +1,5 @@
-// Is the plan well-formed: existing ids, steps on the right streams, tensors with one producer, consistent rounds?
+// Checks that the plan is well-formed: existing ids, steps on the right streams, tensors with one producer, consistent
+// rounds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -373,7 +374,7 @@ void check_bucket(const Plan& plan, StepId id, Verdict& verdict) {
                    fmt::format("the bucket of {} contains tensors other than gradients", verdict.name(id)));
 }
 
-// All rounds run a step, but for copies of what resides in the host pool.
+// All rounds run a step, except for copies of tensors that reside in the host pool.
 void check_rounds_of(const Plan& plan, StepId id, Verdict& verdict) {
   const Step& step = plan.steps[id];
   if (step.rounds == CopyRounds::all) return;

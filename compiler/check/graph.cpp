@@ -1,6 +1,7 @@
-// Does the plan implement this graph? With several rounds, tasks add to gradients and the last update task that sees a
-// part of a gradient clears it. An update task may be replaced by tasks that update its weight slice by slice. Both
-// follow from the plan's own data here; nothing is shared with the planner, which makes graphs of that form.
+// Checks that the plan implements this graph. With several rounds, tasks add to gradients, and the last update task
+// that reads a part of a gradient clears it. An update task may be replaced by tasks that update its weight slice by
+// slice. Both are derived from the plan's own data here; no code is shared with the planner, which makes graphs of that
+// form.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ class Implements {
   }
 
  private:
-  // What a message is about. It is spelled out only where there is something to refuse.
+  // The subject of a message. Its text is made only if there is a violation.
   struct Subject {
     const char* kind;
     std::string_view name = {};

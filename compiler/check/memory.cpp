@@ -338,7 +338,7 @@ class Memory {
   std::map<std::pair<TensorId, int64_t>, HostCopy> copies_;  // the latest copy of each tensor at each offset
 };
 
-// The bytes where the next round's inputs wait are written while steps run, without an order between them.
+// The bytes of the next round's inputs are written while steps run, without an order between them.
 void check_inputs_ahead(const Plan& plan, Verdict& verdict) {
   const Block& ahead = plan.inputs_ahead;
   if (ahead.bytes == 0) return;

@@ -1,6 +1,7 @@
-// Slots of tensors resident in the host pool (weights, optimizer state, gradients): a slot is never shared, every copy
-// of the tensor is from there or to there, and the copies of a slot are ordered by happens-before. The slot of a slice
-// is part of its whole's slot. The whole is only fetched before its slices are written back.
+// Rules 8 and 9 (docs/plan-format.md), for tensors that reside in the host pool (weights, optimizer state, gradients).
+// A slot is never shared. Every copy of the tensor is from its slot or to it. The copies of a slot are ordered by
+// happens-before. The slot of a slice is part of its whole's slot, and the whole is fetched only before its slices are
+// written back.
 //
 // Which value a copy transfers in which round is checked in rounds.h.
 //

@@ -1,10 +1,9 @@
 // The copies of tensors that reside in the host pool, round by round. Private to compiler/check/.
 //
-// plan.json states for each such copy which rounds run it (`rounds`). This part executes the copies and tasks of the
-// first round, of a round in the middle and of the last one, in issue order, as the plan states them. It derives
-// nothing from how a planner chooses the rounds. A copy is refused in three cases: a task finds a value that is not the
-// current one, the host pool does not hold the right value when the round ends, or no task and no later round needs the
-// copy.
+// plan.json states for each such copy which rounds run it (`rounds`). This part simulates the copies and tasks of the
+// first round, of a round in the middle and of the last one, in issue order. It does not use the planner's rule for
+// choosing the rounds. It reports three kinds of violations: a task finds a value that is not the current one; the host
+// pool does not hold the right value when the round ends; or no task and no later round needs a copy.
 //
 // The order in which streams reach these values is checked elsewhere (residences.h, memory.cpp). It is the same in
 // every round, because the waits of a step that a round leaves out stay at their places.

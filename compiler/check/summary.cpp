@@ -27,7 +27,7 @@ int64_t aligned(int64_t bytes) {
   return bytes > std::numeric_limits<int64_t>::max() - kAlignment ? bytes : align_up(bytes);
 }
 
-// What is live at a step: bytes of tensors and workspaces, and the number of tensors.
+// The bytes of tensors and workspaces that are live at a step, and the number of tensors.
 struct Live {
   int64_t bytes = 0;
   int64_t tensors = 0;
@@ -37,7 +37,7 @@ std::vector<Live> live_at_steps(const Plan& plan) {
   const int64_t count = static_cast<int64_t>(plan.steps.size());
   std::vector<Live> live(static_cast<size_t>(count));
   std::vector<std::vector<size_t>> beginning(live.size()), ending(live.size());
-  // May wrap if a damaged plan has more than 63 bits of live bytes; such a plan is refused for its overlaps.
+  // May wrap if a damaged plan has more than 63 bits of live bytes; such a plan is rejected for its overlaps.
   uint64_t bytes = 0;
   int64_t tensors = 0;
   for (size_t i = 0; i < plan.residencies.size(); ++i) {

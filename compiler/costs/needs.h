@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-// Fills PlanTask::needs of every task that a step runs, and Plan::reduction_needs_bytes. They are independent of the
+// Fills Plan::needs of every task that a step runs, and Plan::reduction_needs_bytes. They are independent of the
 // workspaces in the plan, so that the two can be compared. Algorithms unknown to the costs are omitted. Before: `plan`
 // is a plan of `graph`, and costs are prepared for it at both of the plan's numbers of samples.
 void note_needs(Plan& plan, const TaskGraph& graph, const Costs& costs);

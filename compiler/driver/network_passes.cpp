@@ -76,15 +76,15 @@ bool if_narrow(const NetworkWork& work) {
 }
 
 constexpr NetworkPass kPasses[] = {
-    {"import", "the network as the model's file has it, simplified", NetworkStage::imported, always, as_read},
+    {"import", "simplify the network of the model file", NetworkStage::imported, always, as_read},
     {"make_trainable", "add the loss; decide which weights and statistics are trained", NetworkStage::imported,
      unless_paper, trainable},
     // From here on, what is trained is fixed.
 
     {kFusePass, "compute the same function with fewer nodes", NetworkStage::trainable, unless_paper, fused},
-    {"assign_precision", "with --precision bf16 or fp16: decide which values are stored so", NetworkStage::fused,
-     if_narrow, precise},
-    {kLayoutPass, "decide how each value lies in memory", NetworkStage::fused, unless_paper, laid_out},
+    {"assign_precision", "with --precision bf16 or fp16: decide which values are stored in 16 bits",
+     NetworkStage::fused, if_narrow, precise},
+    {kLayoutPass, "choose the memory layout of each value", NetworkStage::fused, unless_paper, laid_out},
     // From here on, the network does not change.
 };
 

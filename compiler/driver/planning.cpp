@@ -24,7 +24,7 @@
 namespace plimsoll {
 namespace {
 
-// Completes a plan of the planner and judges it.
+// Completes a plan of the planner and checks it.
 Result<Plan> checked(const Plannable& plannable, Plan plan) {
   const TaskGraph& whole = plannable.graph_of(plan.forms);
   if (plannable.as_paper) plannable.as_paper->count(plan, whole);

@@ -1,5 +1,5 @@
-// Gradient buckets: which gradients are reduced over the ranks in one message, and the cost. One message per gradient
-// is dominated by latency. One message for all gradients cannot start before the backward ends.
+// Gradient buckets: the gradients that are reduced over the ranks in one message, and the cost of a reduction. Messages
+// of a single gradient are dominated by latency. A message of all gradients cannot start before the backward ends.
 //
 //   backward   | fc'  |  conv3'  |  conv2'  |  conv1'  |
 //   comm              |  fc, conv3          |   | conv2, conv1 |
@@ -27,7 +27,7 @@ int64_t bytes_of(const Plan& plan, const std::vector<TensorId>& tensors);
 // cost is that of a ring (Patarasuk and Yuan 2009).
 double reduction_seconds(const RankLink& link, int64_t ranks, int64_t bytes);
 
-// Workspace in bytes besides the gradients: one send buffer and one receive buffer.
+// Workspace in bytes, in addition to the gradients: one send buffer and one receive buffer.
 int64_t reduction_workspace(const RankLink& link, int64_t ranks, int64_t bytes);
 
 // The link as used under this live limit. Larger pieces mean fewer messages; under a small limit, pieces are a small

@@ -1,4 +1,4 @@
-// The algorithms worth choosing from, per task, for one sub-batch: those in the profile, without the ones that another
+// The algorithms that a plan may choose from, per task, for one sub-batch: those of the costs that no other algorithm
 // beats in both time and workspace.
 #pragma once
 
@@ -22,7 +22,7 @@ struct Choice {
 // Per task: fastest first, never empty. Each needs less workspace than all before it.
 struct Choices {
   IdVector<TaskId, std::vector<Choice>> first = {};
-  // For recomputing tasks that saved something in their first run: the work differs.
+  // Of the recomputation of tasks that save results in their first run, because it does less work. Empty: as `first`.
   IdVector<TaskId, std::vector<Choice>> again = {};
 
   Choices() = default;

@@ -1,4 +1,4 @@
-// Liveness: which tensors are on the device at which step. Const analyses of an ordered plan; addresses are not needed.
+// Liveness: which tensors are on the device at which step. These analyses read an ordered plan; it needs no addresses.
 //
 //   step          0     1     2     3
 //   a  written    ##### ##### .     .      residency [0, 1]
@@ -13,7 +13,7 @@
 
 namespace plimsoll {
 
-// What the trainer reads at the end of the round: the loss and the count of correct answers.
+// The tensors that the trainer reads at the end of the round: the loss and the count of correct answers.
 std::vector<TensorId> kept_to_the_end(const TaskGraph& graph);
 
 // Residencies in issue order of their first step, with offset 0. A residency begins where a tensor is written, loaded
@@ -50,15 +50,15 @@ class ResidencyCursor {
 //          b####  b         b         stays
 std::vector<bool> ends_soon(const Plan& plan);
 
-// True if a tensor may take over the bytes of another one. It then holds all of them for its lifetime, which pays only
-// if it fills at least half.
+// True if a tensor may be written over another one. It then holds all bytes of that one for its lifetime, so it must
+// fill at least half of them.
 inline bool may_take_over(int64_t read_bytes, int64_t written_bytes) {
   return written_bytes <= read_bytes && 2 * written_bytes >= read_bytes;
 }
 
 // Two residencies (indices) that will share bytes: the task of `step` may write `written` over `read`, and no later
-// step accesses `read`. Each residency is at most once a `read` and at most once a `written`, so pairs form chains. A
-// policy that shares no bytes has none.
+// step accesses `read`. Each residency is `read` of at most one pair and `written` of at most one, so pairs form
+// chains. A policy that shares no bytes has no pairs.
 struct SharedPair {
   size_t read = 0;
   size_t written = 0;

@@ -1,4 +1,4 @@
-// Roots without the C library, whose std::pow may differ in its last bits from system to system; then plans would.
+// Roots without std::pow, whose last bits may differ from one C library to another. Plans would then differ, too.
 #pragma once
 
 #include <cstdint>

@@ -84,7 +84,7 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
   return line;
 }
 
-// The plan gets waits and loses them again. A copy would have all its names, too.
+// Adds waits to the plan and removes them afterwards: a copy of the plan would also copy all names.
 double least_iteration_seconds(Plan& plan, const Context& context) {
   std::vector<size_t> waits;
   waits.reserve(plan.steps.size());

@@ -30,14 +30,14 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round);
 
 // Seconds of an iteration in which steps wait only for their data, never for the reuse of bytes. Before: the steps and
 // the algorithm of each are decided. Placement and sync only add waits, so the finished plan takes at least this long.
-// The plan is changed meanwhile; afterwards it is as before.
+// The plan is changed during the call and restored.
 double least_iteration_seconds(Plan& plan, const Context& context);
 
 // Calls body(round, times) for each kind of round of an iteration.
 template <class Body>
 void for_each_round(const Plan& plan, Body&& body) {
   if (plan.rounds == 1) return body(Round::only, int64_t{1});
-  // Otherwise it equals the middle rounds.
+  // The first round differs from the middle ones only in these copies.
   const int64_t first = std::ranges::count(plan.steps, CopyRounds::all_but_first, &Step::rounds) > 0 ? 1 : 0;
   if (first > 0) body(Round::first, first);
   if (plan.rounds - 1 > first) body(Round::middle, plan.rounds - 1 - first);

@@ -18,7 +18,7 @@ Dependencies find_dependencies(const Plan& plan);
 
 inline bool is_update(const Plan& plan, TaskId task) { return plan.tasks[task].kind == TaskKind::update; }
 
-// Moves updates behind all other tasks, in their order.
+// Moves all updates to the end, in their order.
 std::vector<TaskId> updates_last(const Plan& plan, std::vector<TaskId> tasks);
 
 // Orders of all tasks. With several rounds, the pass puts updates last.
@@ -32,21 +32,22 @@ std::vector<TaskId> arrivals(const Plan& plan, const TaskGraph& graph);
 
 // Rewrites of an order.
 //
-// With several ranks, an update waits for the reduction of its gradient. So it is placed after tasks that run
-// meanwhile.
+// With several ranks, an update waits for the reduction of its gradient. So it is placed after tasks that run during
+// the reduction.
 //
 //   compute  | dw3 | dx3 | dw2 | dx2 | update 3 |  …          not: | dw3 | (waits) | update 3 | dx3 | …
 //   comm           |   reduce dw3    |
 //
-// `patient`: delayed by the predicted time of the reduction, which also keeps the gradient alive for that long.
-// Otherwise placed right after the bucket. Updates at the same place stay in the graph's order.
+// `patient`: updates are delayed by the predicted time of the reduction, and gradients stay alive for that long. If
+// false, updates are placed right after the last task of the bucket. Updates at the same place stay in the graph's
+// order.
 std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks,
                                      bool patient);
 
 // For a layer whose activations are small compared with its weights: runs its backward-data before its
-// backward-weights, if dependences permit. The weight is then read in forward and backward close together. If both
-// reside in the host pool, the weight can leave the device before its gradient arrives. At most, this costs that the
-// activations of both tasks are live at once.
+// backward-weights, if dependences permit. The weight's last reads are then close together. If weight and gradient
+// reside in the host pool, the weight can leave the device before its gradient arrives. The cost is that the
+// activations of both tasks may be live at once.
 //
 //   graph   fc.backward_weights  fc.backward_data      weight | gradient, weight |         here   weight | gradient |
 std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> tasks);

@@ -1,4 +1,4 @@
-// Placement problems as files, in minimalloc's format: for bug reports and benchmarks.
+// Placement problems as CSV files, in minimalloc's format, for bug reports and benchmarks.
 //
 //   id,lower,upper,size[,offset]
 //   0,995328,1000448,656384

@@ -1,5 +1,5 @@
-// Placement as published systems do it during training: buffer by buffer in order of allocation, without knowledge of
-// later buffers. The fragmentation of this is the reference for placements with known lifetimes.
+// Placement as in published systems, which place during training: buffer by buffer in the order of allocation, without
+// knowledge of later buffers. Placements with known lifetimes are compared with the fragmentation of this one.
 #pragma once
 
 #include "passes/place/problem.h"

@@ -74,7 +74,7 @@ Partial::Placed Partial::place(Range range, uint32_t item) {
   const Span span = spans_[item];
   Placed placed{{range.begin, range.end - 1}, span, false};
 
-  // Items that the new one raises move behind those that are at its top already.
+  // Items that the new one raises follow those that are at its top already.
   changed_.clear();
   size_t from = range.begin, to = range.begin;
   for (; from < range.end && floor_[pool_[from]] <= top; ++from) {
@@ -127,7 +127,7 @@ bool Partial::refuse(Range range, uint32_t item) {
   return true;
 }
 
-// Computes the floor of an unplaced item again, as the latest placement or refusal that is left gave it.
+// Recomputes the floor of an unplaced item from the latest placement or refusal that remains.
 void Partial::settle(uint32_t item) {
   History& history = history_[item];
   Top below;
@@ -167,7 +167,7 @@ Partial::Span Partial::undo(Range range, size_t mark, bool split) {
     history_[event.item].placed = 0;
     history_[event.item].turn = std::numeric_limits<int64_t>::max();  // to be settled
   }
-  // What was raised since the mark has a later turn.
+  // Items raised since the mark have a later turn.
   const auto latest = static_cast<int64_t>(mark);
   Span changed;
   changed_.clear();

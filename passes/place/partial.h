@@ -1,14 +1,14 @@
-// A placement in the making: what is placed, the floors of what is not, and the way back.
+// The partial placement of the exact search (search.h): placed items, lower bounds for the others, and an undo log.
 // Private to passes/place/.
 //
 //   floor     the lowest offset that an unplaced item can still have
-//   section   a stretch of time with a constant set of live items; only maximal sets are considered
-//   top       of a section: its unplaced items piled up from their floors, a lower bound of its height
+//   section   an interval of time with a constant set of live items; only maximal sets are considered
+//   top       of a section: the height of its unplaced items piled up from their floors, a lower bound on its height
 //   part      unplaced items that meet, directly or through others; a range of `pool`
 //
-// Memory is linear in the number of items, whatever the depth. Neither floors nor tops are saved: the skyline of placed
-// items and the refusals determine them, so undoing recomputes those that changed. A placement saves the stretch of the
-// skyline that it covers, and later ones see one stretch there.
+// Memory is linear in the number of items, whatever the depth. The undo log has neither floors nor tops: the skyline of
+// placed items and the refusals determine them, so undo() recomputes those that changed. A placement saves the stretch
+// of the skyline that it covers, and later placements see one stretch there.
 #pragma once
 
 #include <cstdint>
@@ -66,17 +66,20 @@ class Partial {
   };
   Placed place(Range range, uint32_t item);
 
-  // The item does not lie at its floor, so it lies on an unplaced item. False: it meets none.
+  // Decides that the item does not lie at its floor. It then lies on an unplaced item that it meets. False: there is
+  // none.
   bool refuse(Range range, uint32_t item);
 
-  // Back to the mark. Returns the sections whose tops may not be what they were; they are not computed yet. `split`:
-  // parts of the range were made since. Requires that nothing outside of the range was placed or refused since then.
+  // Undoes everything since the mark. Returns the sections whose tops may differ from those at the mark; they are not
+  // computed yet. `split`: whether the range was split since. Requires that nothing outside of the range was placed or
+  // refused since the mark.
   Span undo(Range range, size_t mark, bool split);
 
   // Computes the tops of the sections in `where`. False: one exceeds the capacity, and all stay as they are.
   bool pile(Range range, Span where);
 
-  // Orders the range by part and appends the parts that are not empty, those with fewest items first.
+  // Splits the range into parts: orders its items by part and appends the non-empty parts, those with fewest items
+  // first.
   void split(Range range, Span where, std::vector<Part>& parts);
 
  private:
@@ -89,7 +92,7 @@ class Partial {
     int32_t last;  // section
     Top top;
   };
-  // What has been decided about an item.
+  // The decisions about an item.
   struct History {
     int64_t turn = 0;  // orders equal floors: the trail's size when the item was raised; negative: refused
     int64_t refused = -1, refused_turn = 0;  // the floor by the latest refusal, or -1

@@ -1,4 +1,4 @@
-// A set of placed buffers, which answers the query of every greedy placement: where does this buffer fit?
+// The set of placed buffers of a greedy placement. It finds the lowest or the tightest gap for the next buffer.
 #pragma once
 
 #include <cstdint>

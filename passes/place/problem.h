@@ -1,5 +1,5 @@
-// Dynamic storage allocation as data: buffers with lifetimes, to be given addresses so that no two overlap in both time
-// and space. It knows nothing of tensors; the pass (passes/place.h) and the `place` command share it.
+// Dynamic storage allocation: buffers with lifetimes get addresses such that no two overlap in both time and space. It
+// is independent of tensors and plans; the pass (passes/place.h) and the `place` command share it.
 //
 //      offset                        time →   0  1  2  3  4
 //        12 +-----+

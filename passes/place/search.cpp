@@ -13,8 +13,8 @@
 // as another there is no such place, and it is better to rise everywhere: then the lowest buffer of all is taken, as
 // minimalloc does. The two rules alternate, since most problems suit one of them only.
 //
-// What prunes the tree:
-//   sections   the unplaced buffers of a section, piled up from their floors, exceed the capacity: no solution below
+// Three rules prune the tree:
+//   sections   no solution exists if the unplaced buffers of a section, piled up from their floors, exceed the capacity
 //   stacks     buffers with the same lifetime directly on top of each other: only one order is tried
 //   parts      unplaced buffers separated by a point in time are solved separately, and fail separately
 // Several preference orders alternate, with growing node limits and some noise, because none is good for every problem,

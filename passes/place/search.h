@@ -1,5 +1,5 @@
-// Exact placement under a capacity, where greedy orders waste up to a quarter. For solvable problems of a few thousand
-// buffers it needs little more than one descent.
+// Exact placement under a capacity. Greedy orders waste up to a quarter of the bytes. For solvable problems of a few
+// thousand buffers this search needs little more than one descent.
 // Private to passes/place/.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace plimsoll::placement {
 
-// Offsets of the items such that no end exceeds `capacity`. nullopt: no solution exists, or the budget `nodes`, which
-// is counted down, is spent.
+// Offsets of the items such that no end exceeds `capacity`. `nodes`: the number of placements to try, counted down.
+// nullopt: no solution exists, or no nodes are left.
 std::optional<std::vector<int64_t>> search(const Compact& problem, int64_t capacity, int64_t& nodes);
 
 }  // namespace plimsoll::placement

@@ -83,7 +83,7 @@ std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order, int64_t b
   using Low = std::pair<int64_t, int32_t>;  // height, begin; outdated entries are skipped
   std::priority_queue<Low, std::vector<Low>, std::greater<>> lowest;
   const auto height_at = [&](int32_t begin) { return begin >= 0 && begin < end ? stretch_at(begin).height : -1; };
-  // A stretch is one with its neighbours of the same height.
+  // Adjacent stretches of the same height are merged.
   const auto put = [&](int32_t begin, int32_t upper, int32_t before, int64_t height) {
     if (height_at(before) == height) begin = std::exchange(before, stretch_at(before).before);
     if (height_at(upper) == height) {

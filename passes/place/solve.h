@@ -1,4 +1,4 @@
-// Solvers of placement problems. All are deterministic; effort is an amount of work, never a time.
+// Solvers of placement problems. All are deterministic: their effort is limited by an amount of work, never by time.
 #pragma once
 
 #include "passes/place/problem.h"
@@ -6,24 +6,24 @@
 namespace plimsoll::placement {
 
 enum class Method {
-  by_size,      // largest first, each in the lowest gap that fits
-  best_fit,     // largest first, each in the tightest gap that fits
-  by_area,      // largest size · lifetime first, lowest gap
+  by_size,   // largest first, each in the lowest gap that fits
+  best_fit,  // largest first, each in the tightest gap that fits
+  by_area,   // largest size · lifetime first, lowest gap
   // longest-lived first, lowest gap: packs nested lifetimes, such as the activations of a chain, perfectly.
   by_lifetime,
-  best_of,      // the lowest of all of these and of skylines; if above the lower bound, the exact search and shuffled
-                // orders continue within the given effort
+  best_of,  // the lowest of all of these and of skylines. If it is above the lower bound, the exact search and
+            // shuffled orders continue, within the given effort
 };
 
-// How long best_of may continue after the greedy orders, which always run.
+// The work that best_of may do after the greedy orders, which always run.
 struct Effort {
   int64_t scans = 20'000'000;  // entries that shuffled orders scan
   int64_t nodes = 100'000;     // placements that the exact search tries; fewer for more than 512 buffers
-  int64_t nodes_above = 0;     // part of `nodes` reserved for heights above the capacity. A capacity that can be met is
-                               // mostly met soon; one that cannot is not disproved by the search. 0: as the capacity
-                               // asks
-  int64_t capacity = 0;        // a sufficient height: the first solution within it is returned. If none exists, and for
-                               // 0, the height is minimized
+  int64_t nodes_above = 0;     // the part of `nodes` reserved for heights above the capacity. The search mostly finds a
+                               // solution within the capacity soon, or never; it cannot prove that none exists. 0: no
+                               // nodes if there is a capacity, else half of them
+  int64_t capacity = 0;        // a sufficient height: the first solution within it is returned. If none is found, or
+                               // without a capacity (0), the height is minimized
 };
 
 // kProbe: one of many queries; milliseconds for a thousand buffers. kPlan: one of many plans; a tenth of a second.

@@ -43,10 +43,8 @@ class DymemReplay final : public PoolReplay {
   };
 
   Block& block(int32_t id) { return blocks_[at(id)]; }
-  bool is_backward(int32_t task) const {
-    const TaskKind kind = model_.tasks[at(task)].kind;
-    return kind != TaskKind::forward && kind != TaskKind::loss;
-  }
+  // Tasks after the loss, updates included.
+  bool is_backward(int32_t task) const { return !is_forward(model_.tasks[at(task)].kind); }
 
   void load_if_room(int32_t id) override {
     block(id).on_host = true;
@@ -95,7 +93,7 @@ class DymemReplay final : public PoolReplay {
 
   // Algorithm 3 for a block allocated at this position: low if its first access is also the last before it leaves.
   End end_of(int32_t id) const {
-    if (tensor(id).kept) return End::high;
+    if (tensor(id).is_result) return End::high;
     int32_t last = position_;
     for (int32_t next = model_.next_use(id, position_); next != kNever; next = model_.next_use(id, next)) {
       const bool leaves = tensor(id).movable && next >= tensor(id).gap_end && position_ <= tensor(id).gap_begin;
@@ -109,7 +107,7 @@ class DymemReplay final : public PoolReplay {
 
   // Called after an access: releases the tensor or starts its offload.
   void finish(int32_t id) {
-    if (!block(id).resident || tensor(id).kept) return;
+    if (!block(id).resident || tensor(id).is_result) return;
     if (model_.next_use(id, position_) == kNever) return release(id);
     if (!tensor(id).movable || position_ != tensor(id).gap_begin || block(id).leaving) return;
     if (block(id).on_host) return release(id);

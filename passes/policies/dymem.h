@@ -3,8 +3,8 @@
 //
 //   Algorithm 1  the order: OrderKind::arrivals. Depth first from the model's inputs; a layer runs when the last of its
 //                predecessors arrives at it. The backward visits the layers in reverse.
-//   transfers    feature maps that the backward reads leave after their last use in the forward. No layer waits for a
-//                copy: the bytes are free once it has finished, and only a task that needs them earlier waits.
+//   transfers    feature maps that the backward reads are offloaded after their last use in the forward. No layer waits
+//                for a copy: the bytes are free once it has finished, and only a task that needs them earlier waits.
 //   Algorithm 2  when the backward reaches a layer, everything that its successors read is fetched, up to and including
 //                the next expensive layer, where there is room.
 //   Algorithm 3  PlaceKind::by_mobility: tensors that the next task reads for the last time lie at the low end of the
@@ -22,7 +22,7 @@
 //     movable if the next task reads it and no later task does.
 //   - A copy still in flight when its tensor is needed again: a plan made ahead of time omits such a copy.
 //   - A tensor that fits at neither end goes to the paper's incremental region. Here the copies in flight are waited
-//     for first, the earliest first. Then the pool grows, and the planner sees that the budget is exceeded.
+//     for first, the earliest first. Then the pool grows, and the planner finds that the plan exceeds the budget.
 //   - Model inputs are loaded again, not copied out. Nothing is copied out twice.
 #pragma once
 

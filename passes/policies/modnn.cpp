@@ -87,7 +87,7 @@ class ModnnReplay final : public PoolReplay {
   void enlist(int32_t id, int32_t position) {
     Block& mine = block(id);
     mine.use = model_.next_use(id, position);
-    if (!tensor(id).changed && !tensor(id).kept) victims_.emplace(-mine.use, -mine.bytes, id);
+    if (!tensor(id).changed && !tensor(id).is_result) victims_.emplace(-mine.use, -mine.bytes, id);
   }
   void delist(int32_t id) { victims_.erase({-block(id).use, -block(id).bytes, id}); }
 
@@ -103,7 +103,7 @@ class ModnnReplay final : public PoolReplay {
     if (!block(id).resident) return;
     delist(id);
     enlist(id, position_);
-    if (block(id).use == kNever && !tensor(id).kept) release(id);
+    if (block(id).use == kNever && !tensor(id).is_result) release(id);
   }
 
   int64_t room_for(int64_t bytes) {
@@ -203,7 +203,7 @@ class ModnnReplay final : public PoolReplay {
   int64_t freed_by(int32_t task, int32_t position) const {
     int64_t bytes = 0;
     for (const int32_t id : model_.transient(task))
-      if (model_.next_use(id, position) == kNever && !tensor(id).kept) bytes += tensor(id).bytes;
+      if (model_.next_use(id, position) == kNever && !tensor(id).is_result) bytes += tensor(id).bytes;
     for_each_takeover(model_, position, [&](int32_t read, int32_t) { bytes -= tensor(read).bytes; });
     return bytes;
   }

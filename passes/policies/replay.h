@@ -1,4 +1,4 @@
-// What the policies share that replay a memory pool step by step.
+// Shared by the policies that replay a memory pool step by step (modnn, dymem).
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@ inline int64_t pool_capacity(const ScheduleRequest& request) {
   return std::max<int64_t>(request.live_limit - request.model.persistent_bytes, 0);
 }
 
-// Replays a memory pool over the order of tasks. On the way it decides what leaves the device and what comes back.
+// Replays a memory pool over the order of tasks. Subclasses decide at each task which tensors leave the device and
+// which come back.
 class PoolReplay {
  public:
   schedule::Trace run() {
@@ -53,7 +54,7 @@ void for_each_takeover(const schedule::Model& model, int32_t position, Body body
   for (size_t i = 0; i < pairs.size(); i += 2) {
     const schedule::ModelTensor &read = model.tensors[schedule::at(pairs[i])],
                                 &written = model.tensors[schedule::at(pairs[i + 1])];
-    if (read.kept || model.next_use(pairs[i], position) != schedule::kNever) continue;
+    if (read.is_result || model.next_use(pairs[i], position) != schedule::kNever) continue;
     if (may_take_over(read.copy_bytes, written.copy_bytes)) body(pairs[i], pairs[i + 1]);
   }
 }

@@ -187,7 +187,7 @@ class Search {
 
   void consider(Decisions decisions) {
     Trace trace;
-    schedule::lower_possible(model_, decisions, trace);
+    schedule::lower_decisions(model_, decisions, trace);
     const Outcome outcome = evaluator_.evaluate(trace, limit_);
     if (!best_.empty() && !better(outcome, best_outcome_)) return;
     best_ = std::move(trace);

@@ -20,7 +20,7 @@
 //                 the largest one (d = 1 is B = sqrt(x y)), scaled by the same six factors. Each level plans the
 //                 segments of the previous one with Algorithm 3.
 //   last segment  Algorithms 1 and 2 also drop and recompute the last segment, although its backward follows at once.
-//                 Here it stays, at every level: that adds no peak beyond y and saves a recomputation.
+//                 Here it stays, at every level: this does not raise the peak beyond y, and saves a recomputation.
 //   a limit       The paper minimizes memory with one level; so do we without a limit. With a limit, the smallest
 //                 number of levels that meets it is taken, and the fastest of its plans. If none meets it (limit 0: by
 //                 request), the lowest peak of all levels is taken.

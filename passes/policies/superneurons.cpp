@@ -154,7 +154,7 @@ ActivationDecision decision_of(int32_t tensor, const SuperNeuronsLayers& layers,
 }
 
 // Copies as in section 3.3.1: offload after the forward of the next CONV, prefetch after the backward of the CONV
-// before the reader. Before: copies are where lower_possible() puts them.
+// before the reader. Before: copies are where lower_decisions() puts them.
 class PaperCopies {
  public:
   PaperCopies(const Model& model, const SuperNeuronsLayers& layers, const Trace& trace)
@@ -220,13 +220,13 @@ schedule::Program run(const ScheduleRequest& request, Strategy strategy) {
   const std::vector<int32_t> list = least_recently_used(model, layers, strategy);
   schedule::Evaluator evaluator(model);
   Trace trace;
-  const auto give_up = [&](size_t count) {
+  const auto evict = [&](size_t count) {
     Decisions decisions = schedule::keep_everything(model);
     for (size_t i = 0; i < count; ++i) decisions.activations[at(list[i])] = decision_of(list[i], layers, strategy);
-    schedule::lower_possible(model, decisions, trace);
+    schedule::lower_decisions(model, decisions, trace);
   };
   const auto fits = [&](size_t count) {
-    give_up(count);
+    evict(count);
     return evaluator.measure(trace, request.live_limit).fits(request.live_limit);
   };
 
@@ -237,7 +237,7 @@ schedule::Program run(const ScheduleRequest& request, Strategy strategy) {
     if (fits(middle)) most = middle;
     else least = middle + 1;
   }
-  give_up(least);
+  evict(least);
   // Recomputation serves to lower the peak. So without a limit, copies ahead of their need must not raise it.
   int64_t limit = request.live_limit;
   if (limit == kNoLimit && strategy != Strategy::offload) limit = evaluator.measure(trace, limit).peak_bytes;

@@ -10,18 +10,18 @@
 //          with them, 1592 without).
 // Order    depth-first, as Algorithm 1; the branches of a fan are visited in graph order. `b -> get_next()` is read as
 //          the layer's, and the counter of a join as reset once, by the visit that passes it.
-// Copies   section 3.3.1: an output leaves during the forward of the next CONV, and comes back during the backward of
-//          the following CONV. If that does not fit the limit, copies go where there is room (schedule/copies.h). For
-//          the recomputing strategies without a limit, the limit is the peak with every copy right at its need: in
-//          figure 10b CONV2 is back two steps ahead (1132 MiB), in table 1 nothing is back ahead (ResNet-50: 455 MiB,
-//          514 otherwise).
+// Copies   section 3.3.1: an output is offloaded during the forward of the next CONV, and prefetched during the
+//          backward of the following CONV. If that does not fit the limit, copies go where there is room
+//          (schedule/copies.h). For the recomputing strategies without a limit, the limit is the peak with every copy
+//          right at its need: in figure 10b CONV2 is back two steps ahead (1132 MiB), in table 1 nothing is back ahead
+//          (ResNet-50: 455 MiB, 514 otherwise).
 // Cache    section 3.3.2, Algorithm 2, decided ahead of time. Over the known order, LRU.out always takes the tensor
 //          that was touched longest ago and is still needed, which is the one whose last forward use came first. So the
-//          shortest prefix of that list leaves that lets the rest fit. Lines 13 and 20 (an eviction may not free enough
-//          contiguous bytes) have no counterpart: addresses are assigned when all is known. Operands of the running and
-//          the next task are locked. A miss comes back by prefetch. Cheap tensors share the cache: they are evicted
-//          without a copy. Without a limit there is no cache: everything that may leave does, as in figure 10 and table
-//          1.
+//          shortest prefix of that list is evicted with which the rest fits. Lines 13 and 20 (an eviction may not free
+//          enough contiguous bytes) have no counterpart: addresses are assigned when all is known. Operands of the
+//          running and the next task are locked. A miss is prefetched. Cheap tensors share the cache: they are evicted
+//          without a copy. Without a limit there is no cache: everything that may be evicted is, as in figure 10 and
+//          table 1.
 // Again    section 3.4: a segment is recomputed when a backward task needs one of its tensors.
 //            speed   the whole segment once; its tensors stay until they have been used
 //            memory  up to the needed tensor, each time; nothing stays except the operands of the requesting task

@@ -15,7 +15,7 @@
 //              the first FC after the last CONV, is left alone. CONV and FC are tasks with at least two operations per
 //              sample and element of a matrix or of filters. CONV works on more dimensions than samples and features.
 //              If a network has no CONV, its FC layers take that role, and it has no classifier.
-//   prefetch   Section III-B, figure 10: as the backward of layer n starts, layers n-1, n-2 … are searched for one
+//   prefetch   Section III-B, figure 10: when the backward of layer n starts, layers n-1, n-2 … are searched for one
 //              whose X is off the device. A CONV whose X is resident ends the window, even if X never left. Layer ids
 //              are the order of the forward tasks, in graphs with branches too. A layer with several X fetches all of
 //              them. At the end of layer n's backward, compute waits for the prefetch. Figure 10 has no rule for an X
@@ -23,12 +23,12 @@
 //              POOL or FC of a group takes memory a layer early: the paper's 4.8 GB for VGG-16(128) omit it
 //              (docs/papers.md), ours do not.
 //   :m, :p     the algorithm with the smallest workspace, or the fastest, for every task (Policy::algorithms).
-//   dyn        Section III-C, with the fast evaluator instead of its profiling passes. vDNN_all(m) first, to see
-//              whether anything fits. Then no offload, vDNN_conv and vDNN_all, in this order, with the fastest
-//              algorithms. Then vDNN_conv and vDNN_all with algorithms downgraded layer by layer where they do not fit.
-//              Without a limit the second step succeeds. If nothing fits, the plan with the lowest peak is returned.
+//   dyn        Section III-C, with the fast evaluator instead of its profiling passes. First no offload, vDNN_conv and
+//              vDNN_all, in this order, with the fastest algorithms. Then vDNN_conv and vDNN_all with algorithms
+//              downgraded layer by layer where they do not fit. The first that fits is taken. If none fits, the one
+//              with the lowest peak is taken; the paper tests for this case first, by vDNN_all(m).
 //
-// Each works with any sub-batch; the paper runs whole batches.
+// All of these work with any sub-batch; the paper runs whole batches.
 #pragma once
 
 #include "passes/policy.h"

@@ -1,10 +1,11 @@
-// A memory pool as a list of blocks in address order, with best-fit allocation: moDNN's "linked list", and what vDNN
-// does through CnMem. Nothing is allocated: the pool is replayed ahead of time to find what must leave and how high the
-// addresses go.
+// A memory pool as a list of blocks in address order, with best-fit allocation: moDNN's "linked list", and CnMem, which
+// vDNN uses. Nothing is allocated: policies replay the pool ahead of time to find out which tensors must be evicted,
+// and place/online.h to find the addresses.
 //
 //   address  0        512       1024              2048      …
 //            | free   | t1      | free            |  tail     t0 and t2 were released; t1 lies between, so a request
-//            +--------+---------+-----------------+           of 1200 bytes goes to the tail although 1536 are free
+//            +--------+---------+-----------------+           of 1200 bytes is placed in the tail although 1536 bytes
+//                                                             in front of it are free
 #pragma once
 
 #include <cstdint>

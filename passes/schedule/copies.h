@@ -1,12 +1,14 @@
-// Decides when copies are issued. A copy occupies device memory from the time its destination or source is reserved
-// until it is released. Its position among the tasks therefore decides both memory and overlap.
+// Decides at which position among the tasks copies are issued. The bytes of an offloaded tensor may be reused from the
+// position of the offload on, and those of a prefetched one are reserved from the position of the prefetch on. So
+// positions determine both live bytes and overlap.
 //
-//   compute   | conv1 | relu1 | conv2 | relu2 |  …   a  as lowered: the next user of the bytes of x waits for the copy
-//   offload a         |xxxxxxxxxxxxxxx|              b  as timed: the bytes are released when the copy should be
-//                     ^ issued, bytes wanted back       complete, if there is room until then
-//   offload b         |xxxxxxxxxxxxxxx^
+//   compute   | conv1 | relu1 | conv2 | relu2 |  …   a  as lowered: the bytes may be reused at once, but the task that
+//   offload a         |xxxxxxxxxxxxxxx|                 reuses them waits for the copy
+//                     ^ position                     b  as moved: the bytes are held until the copy should be complete,
+//   offload b         |xxxxxxxxxxxxxxx|                 if there is room for that, so no task waits
+//                                     ^ position
 //
-// Prefetches mirror this: the latest start that still completes in time, or as early as there is room.
+// Prefetches mirror this: the latest position that still completes in time, if there is room from there on.
 #pragma once
 
 #include "passes/schedule/levels.h"
@@ -14,10 +16,10 @@
 
 namespace plimsoll::schedule {
 
-// Facts about the steps of a trace, as evaluate.h finds them.
+// Facts about the steps of a trace, from an evaluation (evaluate.h).
 struct TraceFacts {
   std::span<const int64_t> live;      // bytes
-  std::span<const double> begins;     // of each step, if no task waited for a copy; then the end of all. Never falls
+  std::span<const double> begins;     // of each step, if no task waited for a copy; last, the end of all. Never falls
   std::span<const int32_t> made_at;   // of each offload: the step that wrote or updated its tensor
   std::span<const int32_t> left_at;   // of each fetch: the last access to its tensor before it, or -1
 };
@@ -27,8 +29,8 @@ class CopyMover {
  public:
   explicit CopyMover(const Model& model) : model_(model) {}
 
-  // The trace with offloads later, and prefetches and later loads earlier, as far as live bytes stay within `limit`.
-  // The order of tasks is unchanged. The result is valid until the next call; it may be swapped away.
+  // Moves offloads later, and prefetches and repeated loads earlier, as far as live bytes stay within `limit`. The
+  // order of tasks is unchanged. The result is valid until the next call; it may be swapped away.
   Trace& move(const Trace& trace, const TraceFacts& facts, int64_t limit);
 
  private:

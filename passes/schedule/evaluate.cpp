@@ -97,7 +97,7 @@ void Evaluator::find_lives(const Trace& trace) {
     came_from_[at(step)] = came_from;
   }
   for (Life& life : lives_)
-    if (model_.tensors[at(life.tensor)].kept && current_[at(life.tensor)].life == &life - lives_.data())
+    if (model_.tensors[at(life.tensor)].is_result && current_[at(life.tensor)].life == &life - lives_.data())
       life.last = steps;
 }
 

@@ -1,11 +1,12 @@
-// Evaluates a trace: the live bytes of each step, the algorithms that fit, and when every step runs. It gives the same
-// answers as the passes liveness, conv_algorithm and simulate, but without a plan, thousands of times per second.
+// Evaluates a trace: the live bytes of each step, the algorithms that fit, and when every step runs. Bytes and
+// algorithms are those of the passes liveness and conv_algorithm, but without a plan, thousands of times per second.
+// Seconds are an upper bound on those of the pass simulate.
 //
-// Addresses are unknown here, so the simulation waits more than the plan will. A task waits for every earlier copy off
-// the device. A copy onto the device waits for every earlier task and copy. A copy off the device waits for every
-// earlier prefetch, whose slot it may take. The plan is never slower than predicted here. With several ranks,
-// reductions overlap with all of this. Steps issued after the last reduction wait for it, and so does every access to a
-// sum.
+// They are an upper bound because addresses are unknown here, so the simulation waits for more than the plan does. A
+// task waits for every earlier copy off the device. A copy onto the device waits for every earlier task and every
+// earlier copy off the device. A copy off the device waits for every earlier prefetch, whose slot it may take. With
+// several ranks, steps issued after the last reduction wait for it, and so does every access to a sum; otherwise
+// reductions overlap with everything.
 #pragma once
 
 #include <vector>
@@ -18,7 +19,7 @@ namespace plimsoll::schedule {
 
 struct Outcome {
   double seconds = 0;      // of an iteration
-  // Part of `seconds`: computing, and with several ranks waiting for sums. A lower bound for every plan with these
+  // The part of `seconds` for tasks, and with several ranks for waits for sums. A lower bound for every plan with these
   // steps.
   double busy_seconds = 0;
   int64_t peak_bytes = 0;  // live tensors and workspaces, persistent ones included
@@ -34,8 +35,8 @@ struct Life {
   int32_t first = 0, last = 0;
 };
 
-// With several ranks, one workspace serves all reductions, from the task after the first one to the task before the
-// last. Adds what it takes under this limit to the bytes of each step.
+// With several ranks, one workspace serves all reductions. Adds its bytes under this limit to those of each step
+// between the first reduction and the last.
 void add_reduction_workspace(const Model& model, const Trace& trace, int64_t limit, std::vector<int64_t>& bytes);
 
 class Evaluator {
@@ -44,11 +45,11 @@ class Evaluator {
 
   // Chooses the fastest algorithms whose workspace fits under `limit`, or the smallest workspace if none fits.
   Outcome evaluate(const Trace& trace, int64_t limit);
-  // The same without seconds, start() and end(), which are only worth their cost for schedules that keep a limit.
+  // The same without seconds, start() and end(). The search needs times only of schedules that keep a limit.
   Outcome measure(const Trace& trace, int64_t limit);
 
-  // Moves the copies of a lowered trace (copies.h), unless that makes it slower. The order of tasks is unchanged. The
-  // evaluator then holds the outcome of the resulting trace, simulated if its seconds are wanted.
+  // Moves the copies of a lowered trace (copies.h), unless that makes it slower, and evaluates the result. The order of
+  // tasks is unchanged. With where_it_fits, only a trace that keeps the limit is simulated.
   enum class Seconds { always, where_it_fits };
   Outcome time_copies(Trace& trace, int64_t limit, Seconds wanted = Seconds::always);
 
@@ -58,8 +59,8 @@ class Evaluator {
   const std::vector<double>& end() const { return end_; }
   const std::vector<Life>& lives() const { return lives_; }
   const Algorithm& algorithm_of(size_t step) const { return *chosen_[step]; }  // of a task's step
-  // Seconds of an iteration of the last trace evaluated, if steps waited only for their data. A lower bound for every
-  // plan with these steps and algorithms. Overwrites start() and end().
+  // Seconds of an iteration if steps waited for their data only: a lower bound for every plan with these steps and
+  // algorithms. Before: `trace` was evaluated last. Overwrites start() and end().
   double least_seconds(const Trace& trace);
 
  private:

@@ -167,7 +167,7 @@ std::vector<double> ends_of_tasks(const Model& model, const Trace& trace) {
   return ends;
 }
 
-// When an update comes.
+// Decides whether an update is moved from its place in the order.
 class UpdateRule {
  public:
   UpdateRule(const Model& model, std::span<const ResidenceDecision> decisions) : model_(model), decisions_(decisions) {}
@@ -180,7 +180,7 @@ class UpdateRule {
     return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), early);
   }
 
-  // For slices, unless a decision sets the time: each update waits until the links have had time for the copies of the
+  // True for updates of slices without a decision: each waits until the links have had time for the copies of the
   // previous one.
   bool comes_in_turn(int32_t task) const {
     const auto host_residents = model_.host_residents(task);
@@ -278,7 +278,7 @@ void fetch_residences(const Model& model, std::span<const ResidenceDecision> dec
       continue;
     }
     const TaskKind kind = model.tasks[at(op.id)].kind;
-    if (kind != TaskKind::forward && kind != TaskKind::loss) backward = std::min(backward, step);
+    if (!is_forward(kind)) backward = std::min(backward, step);
     const auto part_at = [&](int32_t at) { return at < backward ? Part::forward : Part::backward; };
     const Part here = kind == TaskKind::update ? Part::update : part_at(step);
     const auto host_residents = model.host_residents(op.id);
@@ -362,11 +362,11 @@ void fetch_gradients(const Model& model, std::span<const ResidenceDecision> deci
 
 }  // namespace
 
-bool lower_possible(const Model& model, Decisions& decisions, Trace& trace, size_t longest) {
+bool lower_decisions(const Model& model, Decisions& decisions, Trace& trace, size_t longest) {
   while (const std::optional<int32_t> stuck = ActivationLowering(model, decisions.activations, trace).run(longest)) {
     if (*stuck == kTooLong) return false;
     ActivationDecision& decision = decisions.activations[at(*stuck)];
-    PLIMSOLL_CHECK(decision.kind != DecisionKind::keep, "a tensor is missing that was never given up");
+    PLIMSOLL_CHECK(decision.kind != DecisionKind::keep, "a tensor is missing that was never evicted");
     decision = {};
   }
   place_updates(model, decisions.residences, trace);

@@ -17,17 +17,17 @@ enum class DecisionKind : uint8_t {
   recompute,  // evicted, and recomputed from the resident tensors when the backward needs it
 };
 
-// The lifetime of a tensor that is recomputed on the way to another. It stays for its own use if no other tensor on the
-// way has a lower level; otherwise it is recomputed once more for that use. So levels express the recursion of
+// How long a tensor stays when it is recomputed on the way to another one. It stays for its own use if no other tensor
+// on the way has a lower level; otherwise it is recomputed once more for that use. So levels express the recursion of
 // checkpointing:
 //
-//   depth      0 . . . 0 . . . 0      every segment is recomputed as a whole, and stays: Chen's plan, one level
-//   depth      0 2 1 2 1 2 1 2 0      on the way to the last 2 only the 1s stay; the other 2s are recomputed each
+//   depth      0 1 1 1 0 1 1 1 0      0: kept. A segment is recomputed as a whole, and stays: Chen's plan, one level
+//   depth      0 2 1 2 1 2 1 2 0      on the way to the last 2 only the 1s stay; each other 2 is recomputed once more
 struct Level {
   enum class Kind : uint8_t {
-    plain,      // the level of the tensor that is wanted itself does not count
-    nested,     // it does: then deeper tensors do not stay
-    transient,  // never stays on the way to another ("memory-centric")
+    plain,      // the levels of the tensors that the task requests do not count
+    nested,     // they count, so deeper tensors on the way do not stay
+    transient,  // the tensor never stays on the way to another ("memory-centric")
   };
   Kind kind = Kind::plain;
   uint8_t depth = 1;
@@ -49,15 +49,15 @@ struct ActivationDecision {
 struct ResidenceDecision {
   bool on_host = false;
   // With several rounds: the update comes as soon as its gradient is complete, so its copies overlap with the rest of
-  // the backward. Otherwise the update comes last, as in the order. Slices reside in the host pool in any case: without
-  // `on_host` they are updated in turn, as the links deliver them.
+  // the backward. If false, the update comes last, as in the order. Slices always reside in the host pool. Without
+  // `on_host`, each slice's update waits until the links have had time for the copies of the previous one.
   bool early = false;
   bool again = false;  // evicted between any two uses, not only between forward, backward and update
   friend bool operator==(const ResidenceDecision&, const ResidenceDecision&) = default;
 };
 
-// Decisions also matter for tensors that the backward does not access: if kept, they are starting points of
-// recomputations. By default they are evicted after their last forward use.
+// One decision for every tensor. It also matters for tensors that the backward does not access: if kept, recomputations
+// can start from them. keep_everything() evicts these after their last forward use.
 struct Decisions {
   Decisions() = default;
   explicit Decisions(const Model& model)
@@ -72,12 +72,12 @@ Decisions keep_everything(const Model& model);
 
 inline constexpr size_t kAnyLength = std::numeric_limits<size_t>::max();
 
-// Fills `trace`. The offload of a tensor comes right after its last forward use, its prefetch or load right before its
-// next use. copies.h then moves them so that they overlap.
+// Lowers the decisions to `trace`. The offload of a tensor comes right after its last forward use, its prefetch or load
+// right before its next use. copies.h then moves them so that they overlap.
 //
-// Changes decisions that are impossible to keep: a producer may not be recomputed, or would read a weight after its
-// update. Returns false, with the trace unfinished, if it would have more than `longest` steps: repeated eviction can
-// make it quadratic in the number of tasks.
-bool lower_possible(const Model& model, Decisions& decisions, Trace& trace, size_t longest = kAnyLength);
+// Some decisions are impossible: a producer may not be recomputed, or would read a weight after its update. These are
+// changed to keep. Returns false, with the trace unfinished, if it would have more than `longest` steps: repeated
+// eviction can make it quadratic in the number of tasks.
+bool lower_decisions(const Model& model, Decisions& decisions, Trace& trace, size_t longest = kAnyLength);
 
 }  // namespace plimsoll::schedule

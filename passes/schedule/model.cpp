@@ -80,7 +80,7 @@ void add_tensors(Model& model, const Plan& plan, const Context& context) {
     mine.copy_bytes = tensor.bytes;
     if (mine.persistent()) model.persistent_bytes += mine.bytes;
   }
-  for (const TensorId kept : kept_to_the_end(context.graph)) model.tensors[at(kept.value)].kept = true;
+  for (const TensorId kept : kept_to_the_end(context.graph)) model.tensors[at(kept.value)].is_result = true;
 }
 
 void add_tasks(Model& model, const Plan& plan, const Context& context) {
@@ -196,7 +196,7 @@ void find_gaps_and_uses(Model& model) {
     if (tensor.changed) continue;
     const bool forward = made_forward(model, tensor);
     if (forward && tensor.gap_end == kNever) tensor.gap_begin = last[at(id)];
-    tensor.movable = !tensor.persistent() && !tensor.kept && !tensor.saved && tensor.gap_begin >= 0;
+    tensor.movable = !tensor.persistent() && !tensor.is_result && !tensor.saved && tensor.gap_begin >= 0;
     if (tensor.movable) begins[at(tensor.gap_begin)].push_back(id);
   }
   for (const std::vector<int32_t>& tensors : begins) model.gaps_at.add(tensors);

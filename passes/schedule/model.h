@@ -1,7 +1,10 @@
-// An ordered plan as flat arrays, with only the data needed to lower and evaluate schedules thousands of times.
+// An ordered plan as flat arrays, with only the data that lowering and evaluation need. They run thousands of times per
+// second on it.
 //
-// Persistent tensors are left out of most lists. They take `persistent_bytes` at every step, minus those that the trace
-// fetches: these reside in the host pool and are on the device only while tasks access them.
+// Persistent tensors are left out of most lists. They take `persistent_bytes` at every step, except those that the
+// trace fetches: these reside in the host pool and are on the device only while tasks access them.
+//
+// The gap of a tensor is the interval between its uses in which it may be off the device (gap_begin, gap_end):
 //
 //   order      x  conv  bn  relu …  loss … relu'  bn'  conv'
 //   conv.Y        W     r                         r
@@ -38,7 +41,7 @@ Step as_step(const Op& op);
 
 inline Trace::const_iterator first_task(const Trace& trace) { return std::ranges::find_if(trace, &Op::is_task); }
 
-// A schedule, as a policy decides it.
+// A schedule: the steps, and waits that a policy prescribes.
 struct Program {
   Trace trace = {};
   std::vector<std::vector<int32_t>> waits = {};  // of each step: earlier steps. Empty: none
@@ -63,17 +66,17 @@ class Lists {
   std::vector<int32_t> items_ = {}, bounds_ = {0};
 };
 
-// What a tensor is for.
+// The role of a tensor, which determines where it may reside.
 enum class Role : uint8_t {
   activation,    // or a gradient: written and read within a round
   input,         // loaded; may be loaded again
-  on_device,     // from here on persistent: stays on the device, whatever its decision
-  weight,        // from here to `sliced` host-resident (may reside in the host pool): accessed by tasks of the round
+  on_device,     // this and all below are persistent; this one stays on the device
+  weight,        // this and those down to `sliced` are host-resident: they may reside in the host pool
   state,         // of the optimizer: accessed only by its update, once per iteration
   gradient_sum,  // every round adds to it
-  slice,         // from here on always in the host pool: a part of a tensor, accessed only by its update
-  sliced,        // the whole of slices
-  never_here,    // the whole of slices that no task accesses: never on the device
+  slice,         // this and all below always reside in the host pool: a part of a tensor, accessed only by its update
+  sliced,        // a tensor that is updated in slices
+  never_here,    // the same, accessed by no task: never on the device
 };
 
 struct ModelTensor {
@@ -83,9 +86,9 @@ struct ModelTensor {
   Role role = Role::activation;
   bool movable = false;    // may leave the device during its gap
   bool recomputable = false;  // it has a producer, which may be recomputed
-  bool saved = false; // saved by its producer, which reads it when recomputed; so it stays
+  bool saved = false;         // its producer reads it when recomputed, so it stays on the device
   bool changed = false;    // updated in place, so a host copy could be stale
-  bool kept = false;       // the trainer reads it at the end of the round
+  bool is_result = false;  // the trainer reads it at the end of the round
   int32_t update = -1;     // host-resident: the task that updates it; -1: frozen, or a gradient
   int32_t residence = -1;  // host-resident: its position in Model::all_host_residents
   // Positions in `order`. For a tensor made in the forward: its last access before the backward, and its first access
@@ -109,8 +112,8 @@ struct ModelTask {
   int32_t position = 0;  // in `order`
 };
 
-// With several ranks: the reduction of a bucket of gradients, or of the loss. It is not in a trace. It follows the task
-// that completes it, and no search changes which task that is.
+// With several ranks: the reduction of a bucket of gradients, or of the loss. A trace does not contain it: it follows
+// the task that completes the bucket, and no search changes which task that is.
 struct Reduction {
   double seconds = 0;
   int64_t bytes = 0;

@@ -1,8 +1,8 @@
 // The Pareto set of the schedules found so far, by peak bytes and seconds: no entry is beaten by another in both.
 //
 //   seconds  x
-//            |  x           an entry is dropped when another is no worse in both; when schedules are
-//            |     x  x     handed on, only the fastest of each bucket of 1/256 is kept
+//            |  x           an entry is dropped when another is no worse in both; between() returns only
+//            |     x  x     the fastest of each bucket of 1/256
 //            |           x
 //            +-------------- peak bytes
 #pragma once

@@ -25,9 +25,9 @@ std::vector<int64_t> least_bytes(const Model& model) {
     int64_t bytes = 0;
     if (op.is_task()) {
       for (const int32_t tensor : model.transient(op.id))
-        if (!model.tensors[at(tensor)].kept) bytes += model.tensors[at(tensor)].bytes;
+        if (!model.tensors[at(tensor)].is_result) bytes += model.tensors[at(tensor)].bytes;
       for (const int32_t tensor : model.writes(op.id))
-        if (model.tensors[at(tensor)].kept) kept += model.tensors[at(tensor)].bytes;
+        if (model.tensors[at(tensor)].is_result) kept += model.tensors[at(tensor)].bytes;
       const auto pairs = model.in_place(op.id);
       for (size_t i = 0; i < pairs.size(); i += 2)
         bytes -= std::min(model.tensors[at(pairs[i])].bytes, model.tensors[at(pairs[i + 1])].bytes);
@@ -209,7 +209,7 @@ Bound::Bound(const Model& model) : model_(model), least_(least_bytes(model)) {
   schedule::Evaluator evaluator(model);
   Trace trace;
   Decisions kept = schedule::keep_everything(model);
-  schedule::lower_possible(model, kept, trace);
+  schedule::lower_decisions(model, kept, trace);
   evaluator.measure(trace, 0);
   const std::vector<int64_t>& live = evaluator.live();
   std::vector<int32_t> steps(model.order.size());

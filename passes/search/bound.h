@@ -1,4 +1,5 @@
-// Lower bounds on all schedules: the certificate that `auto` prints with its answer.
+// Lower bounds on all schedules. `auto` prints the bound and the optimality gap of its plan, and the search skips what
+// cannot beat the best plan.
 #pragma once
 
 #include <map>
@@ -8,20 +9,21 @@
 
 namespace plimsoll::search {
 
-// A lower bound in seconds per iteration for every schedule of this model, in its order, within `limit` bytes: the sum
-// of the tasks' times after the first load, each with its fastest algorithm whose workspace can fit, and what eviction
-// costs. With several ranks, the bound also counts waits for sums, and the bytes of the reductions' workspace.
+// A lower bound in seconds per iteration for every schedule of this model, in its order, within `limit` bytes: the
+// first load, the sum of the tasks' times, each with its fastest algorithm whose workspace can fit, and the least cost
+// of eviction. With several ranks, the bound also counts waits for sums, and the bytes of the reductions' workspace.
 //
-// While a step runs, tensors in their gap (model.h) that do not fit must be off the device. Each of them costs at least
-// one more run of its own task, after the step, or a copy to the host before the step and one back after it:
+// While a step runs, some of the tensors in their gap (schedule/model.h) do not fit and must be off the device. Each of
+// them costs at least one more run of its own task, after the step, or a copy to the host before the step and one back
+// after it:
 //
 //             before the step            after it
 //   compute   ideal                      ideal + again(dropped)        T >= max(ideal before, offloaded / d2h)
 //   copies    offloaded / d2h            offloaded / h2d                  + max(ideal after + again, offloaded / h2d)
 //
 // Copies also slow overlapping tasks (LinkRates::slowdown), so T >= ideal + again + slowdown caused by the offloaded
-// tensors. Treating bytes as divisible, the best split between dropping and offloading bounds all schedules. The step
-// with the largest bound counts.
+// tensors. Treating bytes as divisible, the best split between dropping and offloading bounds all schedules. The bound
+// is the largest over the steps.
 class Bound {
  public:
   // `model` must outlive this.
@@ -37,7 +39,7 @@ class Bound {
   struct Full {
     int32_t step = 0;
     int64_t live = 0;  // bytes if everything stays, with the smallest workspace
-    bool looked_at = false;
+    bool looked_at = false;  // `items` and `host_residents` are set
     std::vector<Droppable> items = {}, host_residents = {};
   };
   const Model& model_;
@@ -47,8 +49,8 @@ class Bound {
 };
 
 // A lower bound in bytes, persistent tensors included, for every schedule in this order: the operands of the largest
-// task, its smallest workspace, what the trainer reads at the end of the round and exists by then, and with several
-// ranks the workspace of reductions.
+// task, its smallest workspace, the results for the trainer that exist by then, and with several ranks the workspace of
+// reductions.
 int64_t bound_bytes(const Model& model);
 
 }  // namespace plimsoll::search

@@ -45,21 +45,21 @@ class Fitter {
  private:
   static constexpr size_t kSwept = 50'000;  // steps of the order
   static constexpr int kPeaksPerTurn = 32, kPatience = 8;
-  struct Candidate {
+  struct Eviction {
     int32_t tensor = 0;
     int32_t first = 0, last = 0;  // range of steps during which it is evicted
     double score = 0;             // seconds per byte
     ActivationDecision activation = {};
     ResidenceDecision residence = {};  // where the tensor is host-resident
     bool lives_on_host = false;  // resides in the host pool: off the device except during its parts
-    int32_t number = 0;          // in the order in which candidates were added
+    int32_t number = 0;          // in the order in which evictions were added
   };
 
-  void take(const Candidate& candidate, Decisions& decisions) {
-    const ModelTensor& tensor = model_.tensors[at(candidate.tensor)];
-    if (tensor.host_resident()) decisions.residences[at(tensor.residence)] = candidate.residence;
-    else decisions.activations[at(candidate.tensor)] = candidate.activation;
-    evicted_[at(candidate.tensor)] = 1;
+  void take(const Eviction& eviction, Decisions& decisions) {
+    const ModelTensor& tensor = model_.tensors[at(eviction.tensor)];
+    if (tensor.host_resident()) decisions.residences[at(tensor.residence)] = eviction.residence;
+    else decisions.activations[at(eviction.tensor)] = eviction.activation;
+    evicted_[at(eviction.tensor)] = 1;
   }
 
   // Seconds that recomputing the tensor adds.
@@ -122,11 +122,11 @@ class Fitter {
     bool any = false;
     int32_t peak = outcome.peak_op;
     for (int turn = 0; turn < kPeaksPerTurn; ++turn) {
-      if (!lower(decisions, peak, limit)) return any;
+      if (!evict_at(decisions, peak, limit)) return any;
       any = true;
       peak = live_.highest();
       if (live_[peak] <= limit) break;
-      if (model_.order.size() > kSwept) return lower_all(decisions, limit), true;
+      if (model_.order.size() > kSwept) return evict_everywhere(decisions, limit), true;
     }
     return any;
   }
@@ -134,7 +134,7 @@ class Fitter {
   // A graph of a hundred thousand tasks has thousands of peaks, one per recomputed block. Searching all lives for each
   // of them takes too long. So after the highest peak, one pass visits all steps and evicts the cheapest tensors
   // wherever too much is live.
-  void lower_all(Decisions& decisions, int64_t limit) {
+  void evict_everywhere(Decisions& decisions, int64_t limit) {
     const auto& lives = bench_.evaluator.lives();
     // Of each step: lives that may leave from there on.
     std::vector<std::vector<int32_t>> from(bench_.trace.size() + 1);
@@ -144,37 +144,37 @@ class Fitter {
           lives[at(life)].last > lives[at(life)].first + 1)
         from[at(lives[at(life)].first) + 1].push_back(life);
     }
-    const auto dearer = [&](const Candidate& a, const Candidate& b) {
+    const auto dearer = [&](const Eviction& a, const Eviction& b) {
       return std::tie(a.score, a.tensor, a.first) > std::tie(b.score, b.tensor, b.first);
     };
-    std::priority_queue<Candidate, std::vector<Candidate>, decltype(dearer)> there(dearer);
-    std::vector<Candidate> used;
+    std::priority_queue<Eviction, std::vector<Eviction>, decltype(dearer)> there(dearer);
+    std::vector<Eviction> used;
     for (int32_t step = 0; step < static_cast<int32_t>(bench_.trace.size()); ++step) {
-      candidates_.clear();
+      evictions_.clear();
       for (const int32_t life : from[at(step)])
         if (!evicted_[at(lives[at(life)].tensor)]) consider(lives[at(life)], decisions);
-      for (const Candidate& candidate : candidates_) there.push(candidate);
+      for (const Eviction& eviction : evictions_) there.push(eviction);
       if (live_[step] <= limit) continue;
       ++stamp_of_touch_;
       touch(step);
       used.clear();
       while (live_[step] > limit && !there.empty()) {
-        const Candidate candidate = there.top();
+        const Eviction eviction = there.top();
         there.pop();
-        if (candidate.last <= step || evicted_[at(candidate.tensor)]) continue;
-        if (touched_[at(candidate.tensor)] == stamp_of_touch_) {
-          used.push_back(candidate);
+        if (eviction.last <= step || evicted_[at(eviction.tensor)]) continue;
+        if (touched_[at(eviction.tensor)] == stamp_of_touch_) {
+          used.push_back(eviction);
           continue;
         }
-        take(candidate, decisions);
-        live_.add(candidate.first + 1, candidate.last, -model_.tensors[at(candidate.tensor)].bytes);
+        take(eviction, decisions);
+        live_.add(eviction.first + 1, eviction.last, -model_.tensors[at(eviction.tensor)].bytes);
       }
-      for (const Candidate& candidate : used) there.push(candidate);
+      for (const Eviction& eviction : used) there.push(eviction);
     }
   }
 
-  bool lower(Decisions& decisions, int32_t peak, int64_t limit) {
-    candidates_.clear();
+  bool evict_at(Decisions& decisions, int32_t peak, int64_t limit) {
+    evictions_.clear();
     touched_.resize(model_.tensors.size(), 0);
     ++stamp_of_touch_;
     touch(peak);
@@ -187,20 +187,20 @@ class Fitter {
         consider(lives[at(life)], decisions);
     }
     if (means_.offload) consider_host_residents(peak, decisions);
-    const auto dearer = [](const Candidate& a, const Candidate& b) {
+    const auto dearer = [](const Eviction& a, const Eviction& b) {
       return a.score != b.score ? a.score > b.score : a.number > b.number;
     };
-    std::ranges::make_heap(candidates_, dearer);  // mostly a few suffice, so no full sort
-    const bool any = !candidates_.empty();
-    while (live_[peak] > limit && !candidates_.empty()) {
-      std::ranges::pop_heap(candidates_, dearer);
-      const Candidate candidate = candidates_.back();
-      candidates_.pop_back();
-      const int64_t bytes = model_.tensors[at(candidate.tensor)].bytes;
-      take(candidate, decisions);
-      if (candidate.lives_on_host)
-        for_each_absence(candidate.tensor, [&](int32_t begin, int32_t end) { live_.add(begin, end, -bytes); });
-      else live_.add(candidate.first + 1, candidate.last, -bytes);
+    std::ranges::make_heap(evictions_, dearer);  // mostly a few suffice, so no full sort
+    const bool any = !evictions_.empty();
+    while (live_[peak] > limit && !evictions_.empty()) {
+      std::ranges::pop_heap(evictions_, dearer);
+      const Eviction eviction = evictions_.back();
+      evictions_.pop_back();
+      const int64_t bytes = model_.tensors[at(eviction.tensor)].bytes;
+      take(eviction, decisions);
+      if (eviction.lives_on_host)
+        for_each_absence(eviction.tensor, [&](int32_t begin, int32_t end) { live_.add(begin, end, -bytes); });
+      else live_.add(eviction.first + 1, eviction.last, -bytes);
     }
     return any;
   }
@@ -228,13 +228,13 @@ class Fitter {
     body(behind, static_cast<int32_t>(bench_.trace.size()));
   }
 
-  void add(Candidate candidate, double seconds) {
-    candidate.score = seconds / static_cast<double>(model_.tensors[at(candidate.tensor)].bytes);
-    candidate.number = static_cast<int32_t>(candidates_.size());
-    candidates_.push_back(candidate);
+  void add(Eviction eviction, double seconds) {
+    eviction.score = seconds / static_cast<double>(model_.tensors[at(eviction.tensor)].bytes);
+    eviction.number = static_cast<int32_t>(evictions_.size());
+    evictions_.push_back(eviction);
   }
 
-  // Candidates among tensors that reside on the device and are not accessed near the peak. Also, an early update at the
+  // Evictions of tensors that reside on the device and are not accessed near the peak. Also, an early update at the
   // peak may be moved to the end.
   void consider_host_residents(int32_t peak, const Decisions& decisions) {
     const Op& op = bench_.trace[at(peak)];
@@ -322,12 +322,12 @@ class Fitter {
   Levels live_;                   // of each step, minus what this iteration has evicted
   std::vector<int32_t> touched_;  // of each tensor: the stamp of the last step that accesses it
   int32_t stamp_of_touch_ = 0;
-  std::vector<Candidate> candidates_;
+  std::vector<Eviction> evictions_;
   std::vector<uint8_t> evicted_;    // of each tensor: evicted in this iteration
   struct Part {
     int32_t first = -1, last = -1;
   };
-  // Of host-residence candidates: the steps of forward, backward and update that access it.
+  // Of each tensor that may reside in the host pool: the steps of forward, backward and update that access it.
   std::vector<std::array<Part, 3>> parts_;
   int64_t offloaded_ = 0, fetched_ = 0, fetched_forward_ = 0;  // bytes
   double forward_ = 0, backward_ = 0;       // seconds of the tasks

@@ -1,13 +1,13 @@
-// The greedy part of the search: where too much is live, evicts the tensor with the lowest cost per byte, until all
-// fits.
+// The greedy part of the search: evicts the tensors with the lowest cost per byte at the steps above the limit, until
+// the schedule fits.
 #pragma once
 
 #include "passes/search/state.h"
 
 namespace plimsoll::search {
 
-// Starting from `state`, evicts tensors until the limit is kept or nothing more can be evicted. Existing decisions are
-// kept where they help; a tensor that still takes bytes at the peak gets another decision.
+// Evicts tensors of `state` until it keeps the limit or nothing more can be evicted. Evicted tensors stay evicted. If
+// one of them still takes bytes at the peak, it gets another decision, such as a deeper level (schedule/lower.h).
 State fit(Workbench& bench, State state, int64_t limit, const Means& means);
 
 }  // namespace plimsoll::search

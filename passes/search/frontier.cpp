@@ -36,7 +36,7 @@ struct Descent::Common {
 
   const Model& model;
   const FrontierOptions options;
-  const bool found;  // the start schedules, by another one
+  const bool found;  // `starts` was found by another search, with which it is shared
   const std::shared_ptr<Starts> starts;
   const DecisionSpace space;
   Limits limits;
@@ -68,7 +68,7 @@ class Descent::Segment {
     while (more && ++at_ <= begin_);
     ended_ = !more || at_ == end_;
     if (ended_ && bottom_ && !over() && (!options_.means.offload || bench_.pool_binds || common_.starts->pool_binds()))
-      lower();
+      search_below_minimum();
     const bool complete = common_.starts->complete() && !over();
     const int64_t below = !complete || (ended_ && bottom_) ? -1 : ended_ ? common_.limits.bytes[end_ - 1] : above_;
     ended_ |= !complete;
@@ -103,9 +103,9 @@ class Descent::Segment {
 
   // Without copies, or with a full host pool, evicting everything may not give the minimum: keeping a small tensor may
   // avoid recomputing it through large ones. So the tightest schedule so far is fitted and perturbed below its own
-  // peak, as long as that helps. The lowest effort takes other ways and may find less, so its results count too, and
-  // limits between them and this minimum are searched. keep_one() is tried, too.
-  void lower() {
+  // peak, as long as that helps. The lowest effort has other limits and may find a smaller schedule. So its results are
+  // added, and limits between its minimum and this one are searched. keep_one() is tried, too.
+  void search_below_minimum() {
     const int64_t share = common_.limits.work / 2;
     const auto search_below = [&](const State& from, int64_t limit, int64_t work) {
       const State fitted = fit(bench_, from, limit, options_.means);

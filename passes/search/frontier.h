@@ -1,5 +1,5 @@
-// Searches the whole trade-off between memory and time at once: from the minimum-memory schedule to the fastest one. A
-// budget only selects from the result, so a larger budget never gives a slower plan.
+// Searches the whole frontier between memory and time, from the fastest schedule to the minimum-memory one. A budget
+// only selects from the result, so a larger budget never gives a slower plan.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,15 @@ namespace plimsoll::search {
 
 struct FrontierOptions {
   int effort = 1;  // 0 to 3; each does about ten times the work of the one before
-  Means means = {};  // restricted to measure what a mean contributes
+  Means means = {};               // restricted in experiments only
   int64_t pool_limit = kNoLimit;  // bytes of the host pool (Workbench)
 };
 
-// The results for one memory limit, or for the descent to it.
+// The schedules that the search finds at one memory limit. The first stretch of a segment also covers its warm-up
+// limits (limits.h).
 struct Stretch {
   std::vector<State> states = {};  // by falling peak bytes
-  int64_t below = kNoLimit;  // later stretches need at most this many bytes; negative: nothing follows
+  int64_t below = kNoLimit;        // bytes of later stretches: at most this; negative: none follows
   bool last = false;         // last stretch of its segment
   bool complete = true;      // false: a deadline ended the search early
   bool pool_binds = false;   // so far, the host pool's limit has changed some schedule
@@ -31,8 +32,8 @@ struct Stretch {
 //                    segment 0    segment 1 ^ segment 2     a budget at ^: segment 1, then segment 2
 class Descent {
  public:
-  // `model` must outlive this. `other`: one of the same model, means and pool limit, with another effort. Its start
-  // schedules are this one's, too.
+  // `model` must outlive this. `other`: null, or a search with the same model, means and pool limit and another effort,
+  // with which start schedules are shared.
   Descent(const Model& model, const FrontierOptions& options, const Descent* other = nullptr);
   ~Descent();
 
@@ -47,7 +48,7 @@ class Descent {
   // The first segment that can hold schedules within `limit`.
   size_t segment_of(int64_t limit) const;
   size_t stretches(size_t segment) const;  // upper bound
-  int64_t above(size_t segment) const;     // its schedules need at most this many bytes
+  int64_t above(size_t segment) const;     // an upper bound on the bytes of its schedules
 
   // Searches the next stretch of the segment. Segments may run in parallel, one thread each. The reference stays valid
   // until the segment is forgotten. Requires !ended(segment).
@@ -70,8 +71,8 @@ class Descent {
   std::vector<std::unique_ptr<Segment>> segments_;  // null: not begun
 };
 
-// All of it at once, by rising peak bytes. Each takes less time than all before it. Never empty. After `deadline` only
-// what has been found so far.
+// The whole frontier, by rising peak bytes. Each schedule takes less time than all before it. Never empty. When the
+// deadline passes, returns what has been found so far.
 std::vector<State> find_frontier(const Model& model, const FrontierOptions& options, const Deadline& deadline = {});
 
 }  // namespace plimsoll::search

@@ -1,8 +1,8 @@
-// Keeps the host pool of a schedule within a limit: tensors that hold slots for long at a low price are recomputed
-// instead, or stay on the device.
+// Keeps the host pool of a schedule within a limit: at the steps above it, the tensors with the lowest cost per byte
+// are recomputed instead of offloaded, or stay on the device.
 //
-//   host pool   |   a a a a a a a a a a a |        a holds its slot during all of b's gap: without a, or without b,
-//               |       b b b b           |        the pool has half the size
+//   host pool   |   a a a a a a a a a a a |        a and b hold slots at the same time: without either of them, the
+//               |       b b b b           |        pool has half the size
 //               | residences: the whole run|
 #pragma once
 
@@ -14,8 +14,8 @@ namespace plimsoll::search {
 // offload to their last fetch.
 int64_t pool_bytes(const Model& model, const Trace& trace);
 
-// The limit on pool_bytes() for a pool of `most` bytes, some of which fragmentation takes. kNoLimit: no schedule could
-// reach it.
+// The limit on pool_bytes() for a pool of `most` bytes, which leaves room for fragmentation. kNoLimit: no schedule of
+// this model could exceed `most`.
 int64_t pool_limit_for(const Model& model, int64_t most);
 
 // Changes the decisions with the lowest cost per byte until the trace's pool keeps `limit`: to recompute where

@@ -10,7 +10,7 @@
 namespace plimsoll::search {
 namespace {
 
-constexpr uint64_t kRelaxed = 10;  // run relax() after every 10th repair
+constexpr uint64_t kRelaxOdds = 10;  // relax() follows a repair with probability 1/10
 constexpr int64_t kPatience = 2;   // give up after 1/2 of the work without a clear gain
 constexpr double kGain = 1e-4;
 
@@ -20,7 +20,7 @@ class Improver {
       : model_(model), means_(means), random_(random), items_(space.items), twins_(space.twins), price_(space.prices) {}
 
   // Applies one move.
-  void disturb(Decisions& decisions);
+  void apply_move(Decisions& decisions);
 
  private:
   uint64_t draw(uint64_t below) { return random_() % below; }
@@ -173,7 +173,7 @@ const Improver::Move Improver::kOthers[] = {
     {1, &Improver::keep_window}, {1, &Improver::recompute_window}, {1, &Improver::relevel},
 };
 
-void Improver::disturb(Decisions& decisions) {
+void Improver::apply_move(Decisions& decisions) {
   for (const Move& move : kFirst) {
     const bool possible = move.apply != &Improver::flip_twins || !twins_.empty();
     if (possible && draw(move.odds) == 0) return (this->*move.apply)(decisions);
@@ -215,14 +215,14 @@ State improve(Workbench& bench, State state, int64_t limit, int64_t work, const 
   int64_t gained = begin;  // work at the last clear gain
   while (bench.work < end && bench.work - gained < work / kPatience && !bench.deadline.passed()) {
     State next = state;
-    Decisions disturbed = state.decisions;
-    improver.disturb(disturbed);
-    next.decisions = std::move(disturbed);
+    Decisions changed = state.decisions;
+    improver.apply_move(changed);
+    next.decisions = std::move(changed);
     // Nothing changed, so the result is known.
     if (next.limit == limit && next.decisions == state.decisions) bench.work += state.work;
     else next = fit(bench, std::move(next), limit, means);
     if (!next.outcome.fits(limit)) continue;
-    if (random() % kRelaxed == 0) next = relax(bench, std::move(next), limit, 1);
+    if (random() % kRelaxOdds == 0) next = relax(bench, std::move(next), limit, 1);
     archive.add(next);
     const double progress = static_cast<double>(bench.work - begin) / static_cast<double>(work);
     const double tolerance = 0.003 * (1 - progress) * (1 - progress);

@@ -1,4 +1,4 @@
-// The local search: perturbs a schedule that fits, repairs it (fit.h), and keeps it if it is faster.
+// The local search: applies a random move to a schedule that fits, repairs it (fit.h), and keeps it if it is faster.
 #pragma once
 
 #include <random>

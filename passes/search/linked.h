@@ -1,5 +1,6 @@
-// Start schedules from idle link time. Copies that overlap with computing cost nothing, so tensors are offloaded as
-// long as they return in time, most expensive to recompute first. The rest of the excess is recomputed, cheapest first.
+// Start schedules that use idle time of the links. Copies that overlap with computing cost nothing. So tensors are
+// offloaded as long as their copies return in time, the most expensive to recompute first. The rest of the excess is
+// recomputed, the cheapest first.
 //
 //   compute   | f1 | f2 | f3 | f4 |P| b4  | b3  | b2  | b1  |      P: the peak step if everything stays
 //   offload        |--x1--|--x2--|.                                every copy off the device ends before P;

@@ -1,4 +1,4 @@
-// The price of recomputing a tensor. Every part of the search that compares recomputations uses these.
+// The price of recomputing a tensor, in seconds or in seconds per byte. All parts of the search use these functions.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ inline double price_of_one_run(const Model& model, const ModelTensor& tensor) {
   return model.seconds_again(tensor.producer) / static_cast<double>(std::max<int64_t>(tensor.bytes, 1));
 }
 
-// Prices chains of recomputations: the tasks between a tensor and the nearest resident tensors. Reusable for one model,
+// Prices chains of recomputations: all tasks between a tensor and the nearest resident tensors. Reusable for one model,
 // which must outlive this.
 class RecomputePrice {
  public:
@@ -43,7 +43,7 @@ class RecomputePrice {
     return seconds;
   }
 
-  // The same if every tensor that the backward accesses is resident, and no other task is recomputed.
+  // The same, assuming that every tensor that the backward accesses is resident and no other task is recomputed.
   double seconds(int32_t tensor) {
     const auto forward_only = [&](int32_t id) {
       return model_.tensors[at(id)].movable && model_.tensors[at(id)].gap_end == kNever;

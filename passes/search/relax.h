@@ -1,4 +1,4 @@
-// The inverse of fit.h: where a schedule leaves room under the limit, evicted tensors are kept after all.
+// The inverse of fit.h: keeps evicted tensors where a schedule leaves room under the limit.
 //
 //   limit  ---------------------------
 //            _        ___                 evicted: [a] in steps 3 … 9. All of them have room for it, so it stays, and
@@ -9,8 +9,8 @@
 
 namespace plimsoll::search {
 
-// `state` fits `limit`, and so does the result, which takes no longer. Tensors with the highest cost per byte come
-// first, as many as fit at once. Repeated for the bytes that become free, up to `rounds` times.
+// `state` fits `limit`, and so does the result, which takes no longer. Each round keeps as many tensors as fit, those
+// with the highest cost per byte first. That may free bytes, so there are up to `rounds` rounds, as long as they help.
 State relax(Workbench& bench, State state, int64_t limit, int rounds);
 
 }  // namespace plimsoll::search

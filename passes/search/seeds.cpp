@@ -62,9 +62,9 @@ Decisions segment_decisions(const Model& model, const SegmentSeed& seed) {
     } else if (tensor.recomputable && from != to) {
       decision = {.kind = DecisionKind::recompute};
     } else if (tensor.recomputable && tensor.gap_end != kNever) {
-      const bool give_up = !seed.cheap_only || price_of_one_run(model, tensor) <= price;
+      const bool evicts = !seed.cheap_only || price_of_one_run(model, tensor) <= price;
       const uint8_t depth = seed.parts > 1 ? 2 : 1;
-      if (give_up) decision = {.kind = DecisionKind::recompute, .level = {.depth = depth}};
+      if (evicts) decision = {.kind = DecisionKind::recompute, .level = {.depth = depth}};
     }
   }
   return decisions;

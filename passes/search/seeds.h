@@ -1,4 +1,4 @@
-// Start schedules by rule: checkpoints at regular intervals (Chen et al.), on one or two levels.
+// Start schedules by a rule: checkpoints at regular intervals (Chen et al.), on one or two levels.
 //
 //   one level   K . . . K . . . K . . . K      K kept (or offloaded), . recomputed from the K before it
 //   two levels  K . 1 . K . 1 . K . 1 . K      1 stays when its segment is recomputed, . is recomputed from it
@@ -11,7 +11,7 @@ namespace plimsoll::search {
 struct SegmentSeed {
   int segments = 1;
   int parts = 1;                      // of each segment; 1: one level
-  bool cheap_only = false;            // within a segment, evict only tensors that are cheap to recompute per byte
+  bool cheap_only = false;            // within a segment, recompute only tensors of at most the median price per byte
   bool offload_checkpoints = false;
 };
 

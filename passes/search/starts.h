@@ -10,12 +10,12 @@
 
 namespace plimsoll::search {
 
-// The minimum-memory schedule: every tensor that may be evicted is evicted right after use. Without copies, or without
-// room for them in the host pool, it is the best of a few schedules, and the search (frontier.h) may find a smaller
-// one. `bench` then holds its evaluation.
+// The minimum-memory schedule: every tensor that may be evicted is evicted right after use. If the host pool has no
+// room for that, it is the best of a few schedules. In this case, and without copies, the search (frontier.h) may find
+// a smaller one. Afterwards `bench` holds the evaluation of the result.
 State minimum_schedule(Workbench& bench, const Means& means = {});
 
-// Constant once find() has run, so segments share it.
+// The start schedules of one model. Constant once find() has run, so all segments share them.
 class Starts {
  public:
   // `model` must outlive this. Evaluates the two ends: everything kept, and everything evicted.
@@ -31,8 +31,8 @@ class Starts {
   const Archive& archive() const { return archive_; }
   bool pool_binds() const { return bench_.pool_binds; }
 
-  // The best of several start schedules within `limit`; nullopt: there is none. After the first that fits, more are
-  // tried as far as `work` allows. `last`: where the previous limit ended. Every one that fits goes to the archive.
+  // The best of several start schedules within `limit`; nullopt: none fits. After the first that fits, it tries more as
+  // far as `work` allows. `last`: the result at the previous limit. Every schedule that fits is added to the archive.
   std::optional<State> best_within(Workbench& bench, Archive& archive, const State& last, int64_t limit,
                                    int64_t work) const;
 

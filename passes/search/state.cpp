@@ -24,7 +24,7 @@ State Workbench::evaluate(Decisions decisions, int64_t limit, Seconds wanted) {
   }
   State state{.limit = limit};
   const size_t longest = std::max(kLongest * model.order.size(), model.order.size() + kLongestOfFew);
-  bool possible = lower_possible(model, decisions, trace, longest);
+  bool possible = lower_decisions(model, decisions, trace, longest);
   if (possible) state.outcome = evaluator.time_copies(trace, limit, wanted);
   // Recomputing a tensor may extend the time of others in the pool, so the pool is measured again after each change.
   for (int turn = 1; possible && pool_limit != kNoLimit && pool_bytes(model, trace) > pool_limit; ++turn) {
@@ -32,7 +32,7 @@ State Workbench::evaluate(Decisions decisions, int64_t limit, Seconds wanted) {
     possible = turn <= kShrinkings && shrink_pool(model, trace, turn < kShrinkings ? pool_limit : -1, decisions);
     if (!possible) break;
     work += static_cast<int64_t>(trace.size());
-    possible = lower_possible(model, decisions, trace, longest);
+    possible = lower_decisions(model, decisions, trace, longest);
     if (possible) state.outcome = evaluator.time_copies(trace, limit, wanted);
   }
   if (!possible) {

@@ -1,4 +1,4 @@
-// A schedule under search: its decisions, and its outcome under a limit on live bytes.
+// A schedule in the search: its decisions, and its bytes and seconds under a limit on live bytes.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ inline DecisionKind kind_of(const Model& model, const Decisions& decisions, int3
   return decisions.residences[at(tensor.residence)].on_host ? DecisionKind::offload : DecisionKind::keep;
 }
 
-// What the search may do with a tensor besides keeping it. A model input may always be loaded again.
+// The kinds of decisions that the search may make other than keep. A model input may always be loaded again.
 struct Means {
   bool recompute = true;
   bool offload = true;
@@ -48,8 +48,8 @@ struct State {
   int64_t work = 0;  // steps evaluated for this outcome
 };
 
-// Evaluates states and counts the work. Effort is a number of evaluated steps, never a time, so the same input gives
-// the same plan.
+// Evaluates decisions and counts the work. The limits on work are numbers of evaluated steps, never times, so the same
+// input gives the same plan.
 class Workbench {
  public:
   explicit Workbench(const Model& model, const Deadline& deadline = {}, int64_t pool_limit = kNoLimit)
@@ -58,10 +58,10 @@ class Workbench {
         deadline(deadline),
         pool_limit(pool_limit) {}
 
-  // Repeating the last request returns the cached state, but counts its work again. Impossible decisions are corrected
-  // (lower.h), and so are decisions that exceed the host pool's limit (host_pool.h). If the outcome is not possible(),
-  // because the trace grew too long, evaluator and trace are meaningless. With where_it_fits, an outcome that does not
-  // fit has no seconds.
+  // Lowers the decisions, moves the copies, and evaluates the trace. Corrects impossible decisions (lower.h) and those
+  // that exceed the host pool's limit (host_pool.h). If the trace grows too long, the outcome is not possible(), and
+  // evaluator and trace are meaningless. With where_it_fits, an outcome that does not fit has no seconds. Repeating the
+  // last request returns the cached state, but counts its work again.
   using Seconds = Evaluator::Seconds;
   State evaluate(Decisions decisions, int64_t limit, Seconds wanted = Seconds::always);
 

@@ -1,5 +1,5 @@
-// Networks repeat blocks. Tensors with the same role in identical blocks are twins. A decision for one is tried for all
-// at once, so a block is planned once however often it occurs.
+// Networks repeat blocks. Tensors with the same role in identical blocks are twins. The search also changes the
+// decisions of many twins at once, so a block is planned once however often it occurs.
 //
 //   block 1:  conv a ─ bn b ─ relu c     block 2:  conv a' ─ bn b' ─ relu c'     …     twins: a a' …,  b b' …,  c c' …
 #pragma once

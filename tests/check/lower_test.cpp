@@ -50,7 +50,7 @@ schedule::Program random_schedule(const ScheduleRequest& request, uint64_t seed,
   schedule::Evaluator evaluator(model);
   schedule::Decisions decisions = random_decisions(model, seed);
   schedule::Trace trace;
-  schedule::lower_possible(model, decisions, trace);
+  schedule::lower_decisions(model, decisions, trace);
   drawn.outcome = evaluator.time_copies(trace, request.live_limit);
   evaluator.evaluate(trace, request.live_limit);
   drawn.least_seconds = evaluator.least_seconds(trace);

@@ -109,13 +109,13 @@ TEST_CASE("no option of the search depends on the budget: a larger one has all o
     const Policy policy = find_policy("auto").value();
     const PlanRequest all{.policy = "auto", .batch = batch, .may_split_statistics = true, .effort = 1};
     const Planning free{.variants = variants, .searches = searches, .request = all, .policy = policy};
-    const int64_t bytes = free.recipe(policy).unconstrained(batch).value().arena();
+    const int64_t bytes = free.recipe(policy).unlimited(batch).value().arena();
     std::map<std::string, Values> smaller;
     for (const int64_t percent : {30, 45, 60, 80, 100, 140}) {
       PlanRequest request = all;
       request.budget_bytes = bytes * percent / 100;
       Planning planning{.variants = variants, .searches = searches, .request = request, .policy = policy};
-      const Found unlimited = planning.recipe(policy).unconstrained(batch).value();
+      const Found unlimited = planning.recipe(policy).unlimited(batch).value();
       planning.budget_bytes = find_budget(planning, unlimited).value();
       REQUIRE(set_limits(planning, unlimited).ok());
       const Asked asked{planning, unlimited, find_minimum(planning, unlimited).value()};

@@ -127,7 +127,7 @@ std::string for_fish(const std::vector<CommandRow>& table) {
 class CompletionCommand final : public Command {
  public:
   explicit CompletionCommand(const Commands& commands)
-      : Command("completion", "the completion script of a shell: plimsoll completion bash"),
+      : Command("completion", "print the completion script of a shell: plimsoll completion bash"),
         commands_(commands),
         shell_(cl::Positional, cl::Required, cl::desc("bash|zsh|fish"), cl::sub(sub)),
         json_("json", cl::desc("print the script as a JSON string"), cl::sub(sub)) {}

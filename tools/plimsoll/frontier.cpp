@@ -50,7 +50,7 @@ std::vector<int64_t> budgets_between(int64_t minimum, int64_t unconstrained) {
 class FrontierCommand final : public Command {
  public:
   FrontierCommand()
-      : Command("frontier", "iteration time against budget: plimsoll frontier net.onnx --batch 64"),
+      : Command("frontier", "show iteration time against budget: plimsoll frontier net.onnx --batch 64"),
         options_(sub),
         policy_("policy", cl::init(kDefaultPolicy), cl::value_desc("NAME"), cl::desc(policy_help(kDefaultPolicy)),
                 cl::sub(sub)),

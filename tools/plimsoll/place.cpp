@@ -21,7 +21,7 @@ class PlaceCommand final : public Command {
         capacity_("capacity", cl::value_desc("SIZE"),
                   cl::desc("stop as soon as the height fits SIZE; exit with 6 if it does not"), cl::sub(sub)),
         json_("json", cl::desc(kJsonHelp), cl::sub(sub)),
-        quick_("quick", cl::desc("search for at most a second"), cl::sub(sub)) {}
+        quick_("quick", cl::desc("search less: a second instead of up to a minute"), cl::sub(sub)) {}
 
   Status run() override {
     int64_t capacity = 0;

@@ -31,13 +31,12 @@ WeightOptions::WeightOptions(cl::SubCommand& sub)
               "not update them: --frozen-statistics 'backbone.*'; may be repeated"),
           cl::sub(sub)),
       assume("assume", cl::init(Assume::nothing),
-             cl::desc("what to do with tensors if the model does not say whether they are trained; default: an error "
-                      "that asks"),
+             cl::desc("what to do with tensors if the model does not say whether they are trained; default: an error"),
              cl::values(clEnumValN(Assume::trainable, "trainable", "all of them are parameters"),
                         clEnumValN(Assume::frozen, "frozen", "all of them are constants")),
              cl::sub(sub)),
       modes("modes", cl::init(Modes::asked),
-            cl::desc("for a model that was exported in evaluation mode; default: an error that asks"),
+            cl::desc("for a model that was exported in evaluation mode; default: an error"),
             cl::values(clEnumValN(Modes::train, "train",
                                   "normalizations use the statistics of each batch, as after model.train()"),
                        clEnumValN(Modes::as_exported, "as-exported",
@@ -46,8 +45,7 @@ WeightOptions::WeightOptions(cl::SubCommand& sub)
       assume_shared(
           "assume-shared",
           cl::desc(
-              "for a model from dynamo's optimizer: a weight that several modules read is shared; default: an error "
-              "that asks"),
+              "for a model from dynamo's optimizer: a weight that several modules read is shared; default: an error"),
           cl::sub(sub)),
       output("output", cl::value_desc("NAME"),
              cl::desc("for a model with several outputs: the one that the loss is applied to; weights of the others "
@@ -245,15 +243,13 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
               "use the algorithms of another plan (plan.json, or a trainer's directory): with the same --sub-batch, "
               "weights then get the same bits"),
           cl::sub(sub)),
-      batch_norm(
-          "batch-norm", cl::init(BatchNorm::whole),
-          cl::desc("what batch normalization computes over if the batch does not fit at once"),
-          cl::values(
-              clEnumValN(BatchNorm::whole, "whole",
-                         "the whole batch: such networks run in rounds only if --sub-batch asks for it (default)"),
-              clEnumValN(BatchNorm::split, "split",
-                         "one sub-batch: such networks run in rounds like others, if that is faster")),
-          cl::sub(sub)),
+      batch_norm("batch-norm", cl::init(BatchNorm::whole),
+                 cl::desc("the samples that batch normalization computes over if the batch does not fit at once"),
+                 cl::values(clEnumValN(BatchNorm::whole, "whole",
+                                       "the whole batch: such networks run in rounds only with --sub-batch (default)"),
+                            clEnumValN(BatchNorm::split, "split",
+                                       "one sub-batch: such networks run in rounds like others, if that is faster")),
+                 cl::sub(sub)),
       host_budget("host-budget", cl::value_desc("SIZE"),
                   cl::desc("limit of the host pool (pinned on cuda), which holds offloaded tensors: 8GiB, or a share "
                            "of this machine's available memory: 25%; "
@@ -273,7 +269,7 @@ OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
       policy("policy", cl::init(kDefaultPolicy), cl::value_desc("NAME"), cl::desc(policy_help(kDefaultPolicy)),
              cl::sub(sub)),
       what_if("what-if", cl::value_desc("SIZE"),
-              cl::desc("plan again with this much more memory, and note in the plan what it would gain: 256MiB"),
+              cl::desc("also plan with this much more memory, and record in the plan what it would gain: 256MiB"),
               cl::sub(sub)),
       print_after("print-after", cl::value_desc("PASS|all"),
                   cl::desc("print the network or the plan after a pass, to stdout"), cl::sub(sub)),
@@ -323,7 +319,7 @@ const std::string& policy_help(const std::string& default_name) {
   static std::map<std::string, std::string> texts;
   std::string& text = texts[default_name];
   if (!text.empty()) return text;
-  text = fmt::format("how memory is planned; {} is the default", default_name);
+  text = fmt::format("the policy that plans memory; {} is the default", default_name);
   size_t width = 0;
   for (const Policy& policy : all_policies()) width = std::max(width, policy.name.size());
   for (const Policy& policy : all_policies()) text += fmt::format("\n  {:<{}}  {}", policy.name, width, policy.summary);

@@ -129,7 +129,7 @@ Status run(int layers) {
     if (id % 5 == 3) decisions.activations[id] = {.kind = schedule::DecisionKind::recompute};
   }
   schedule::Trace trace;
-  schedule::lower_possible(model, decisions, trace);
+  schedule::lower_decisions(model, decisions, trace);
   schedule::Evaluator evaluator(model);
   const schedule::Outcome outcome = evaluator.time_copies(trace, kNoLimit);
   PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, with_schedule(policy, trace), outcome.peak_bytes));
