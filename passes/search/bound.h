@@ -35,7 +35,7 @@ class Bound {
 
  private:
   struct Full {
-    int32_t step = 0;
+    int32_t step = 0;  // of the order, as the gaps of tensors are
     int64_t live = 0;  // bytes if everything stays, with the smallest workspace
     bool looked_at = false;
     std::vector<Droppable> items = {}, host_residents = {};
