@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "passes/policies/superneurons.h"
 #include "passes/policies/sublinear.h"
@@ -92,8 +91,9 @@ Result<Policy> find_policy(std::string_view name) {
     if (name == alias) name = of;
   const auto found = std::ranges::find(kPolicies, name, &Policy::name);
   if (found != std::end(kPolicies)) return *found;
-  return Error{ExitCode::usage, fmt::format("unknown policy '{}'; policies: {}", name,
-                                            fmt::join(kPolicies | std::views::transform(&Policy::name), ", "))};
+  std::vector<std::string_view> names;
+  for (const Policy& policy : kPolicies) names.push_back(policy.name);
+  return Error{ExitCode::usage, fmt::format("unknown policy '{}'; policies: {}", name, fmt::join(names, ", "))};
 }
 
 }  // namespace plimsoll

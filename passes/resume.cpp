@@ -36,8 +36,10 @@ template <class Kind, size_t size>
 Result<Kind> kind_of(const Word<Kind> (&words)[size], const std::string& word, const char* what) {
   const auto found = std::ranges::find(words, word, &Word<Kind>::second);
   if (found != std::end(words)) return found->first;
-  return Error{ExitCode::invalid_model, fmt::format("{} is '{}'; expected one of {}", what, word,
-                                                    fmt::join(words | std::views::elements<1>, ", "))};
+  std::vector<std::string_view> known;
+  for (const Word<Kind>& each : words) known.push_back(each.second);
+  return Error{ExitCode::invalid_model,
+               fmt::format("{} is '{}'; expected one of {}", what, word, fmt::join(known, ", "))};
 }
 
 std::string digest_of_costs(const Candidate& candidate) {
@@ -123,10 +125,12 @@ UnfinishedPlan unfinished_of(const Found& found, const SearchFigures& figures) {
 }
 
 Result<Plan> resume(Variants& variants, const UnfinishedPlan& unfinished, const PassObserver& observe) {
-  if (!find_pass(unfinished.after))
+  if (!find_pass(unfinished.after)) {
+    std::vector<std::string_view> names;
+    for (const Pass& pass : all_passes()) names.push_back(pass.name);
     return Error{ExitCode::invalid_model,
-                 fmt::format("unknown pass '{}'; passes: {}", unfinished.after,
-                             fmt::join(all_passes() | std::views::transform(&Pass::name), ", "))};
+                 fmt::format("unknown pass '{}'; passes: {}", unfinished.after, fmt::join(names, ", "))};
+  }
   PLIMSOLL_ASSIGN(const Policy policy, policy_in(unfinished));
   PLIMSOLL_ASSIGN(const Candidate* const candidate, candidate_for(variants, unfinished.plan));
   if (unfinished.graph != digest_of(to_text(*candidate->graph)))

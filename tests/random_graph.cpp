@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <random>
 #include <utility>
 
@@ -263,10 +264,12 @@ std::span<const AlgorithmCost> RandomCosts::algorithms(const Task& task, int64_t
   return known_.at(signature(task, samples));
 }
 
-std::ranges::iota_view<uint64_t, uint64_t> seeds(uint64_t count) {
+std::vector<uint64_t> seeds(uint64_t count) {
   const char* set = std::getenv("PLIMSOLL_FIRST_SEED");
   const uint64_t first = set ? std::strtoull(set, nullptr, 10) : 0;
-  return std::views::iota(first, first + count);
+  std::vector<uint64_t> all(count);
+  std::iota(all.begin(), all.end(), first);
+  return all;
 }
 
 TaskGraph shared(TaskGraph graph, uint64_t ranks) {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <ranges>
 #include <string>
 #include <vector>
 
@@ -48,6 +47,6 @@ class RandomCosts : public Costs {
 TaskGraph shared(TaskGraph graph, uint64_t ranks);
 
 // `count` seeds for a property test, from 0. $PLIMSOLL_FIRST_SEED sets another first seed, to test other graphs.
-std::ranges::iota_view<uint64_t, uint64_t> seeds(uint64_t count);
+std::vector<uint64_t> seeds(uint64_t count);
 
 }  // namespace plimsoll

@@ -67,7 +67,8 @@ struct Decisions {
   friend bool operator==(const Decisions&, const Decisions&) = default;
 };
 
-// Keeps every tensor, and evicts those that the backward does not access. This lowers to the order itself.
+// Keeps every tensor, and evicts those that the backward does not access. This lowers to the order itself, unless
+// weights or states are updated in slices: those are copied, and with several rounds their updates have other places.
 Decisions keep_everything(const Model& model);
 
 inline constexpr size_t kAnyLength = std::numeric_limits<size_t>::max();

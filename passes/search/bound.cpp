@@ -206,11 +206,12 @@ double round_bound(const Model& model, const std::vector<Droppable>& items,
 }  // namespace
 
 Bound::Bound(const Model& model) : model_(model), least_(least_bytes(model)) {
+  // The order itself is measured, not a schedule lowered from it: where weights or states are updated in slices, every
+  // schedule has copies of the slices, or other places for their updates, so its steps are not those of the order. In
+  // the order everything is on the device all the time, slices and wholes too. They are among what may be in the host
+  // pool (host_residents_at).
   schedule::Evaluator evaluator(model);
-  Trace trace;
-  Decisions kept = schedule::keep_everything(model);
-  schedule::lower_decisions(model, kept, trace);
-  evaluator.measure(trace, 0);
+  evaluator.measure(model.order, 0);
   const std::vector<int64_t>& live = evaluator.live();
   std::vector<int32_t> steps(model.order.size());
   std::iota(steps.begin(), steps.end(), 0);

@@ -37,7 +37,7 @@ class Bound {
 
  private:
   struct Full {
-    int32_t step = 0;
+    int32_t step = 0;  // of the order, as the gaps of tensors are
     int64_t live = 0;  // bytes if everything stays, with the smallest workspace
     bool looked_at = false;  // `items` and `host_residents` are set
     std::vector<Droppable> items = {}, host_residents = {};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ranges>
 
 #include "compiler/check/check.h"
 #include "compiler/costs/needs.h"

@@ -1,7 +1,7 @@
 # Runs each target with libFuzzer under AddressSanitizer and UBSan: its corpus, and then inputs derived from it for some
-# seconds. This builds the targets' libraries once more, with clang and whole folders: 75 seconds on two cores, and no
-# time if nothing has changed. A failing input is stored as crash-* in the test's directory; `build/tests/fuzz/fuzz_onnx
-# crash-…` there reproduces it.
+# seconds. This builds the targets' libraries once more, with clang and whole folders, which takes most of the time, and
+# none if nothing has changed. A failing input is stored as crash-* in the test's directory;
+# `build/tests/fuzz/fuzz_onnx crash-…` there reproduces it.
 command -v clang++ >/dev/null || { echo "skipped: no clang++, which has libFuzzer (apt-get install clang)"; exit 77; }
 set -euo pipefail
 seconds=${PLIMSOLL_FUZZ_SECONDS:-10}
