@@ -9,9 +9,11 @@
 namespace plimsoll {
 namespace {
 
+using task_orders::Dependencies;
+
 struct OrderRow {
   OrderKind kind;
-  std::vector<TaskId> (*tasks)(const Plan& plan, const TaskGraph& graph);
+  std::vector<TaskId> (*tasks)(const Plan& plan, const TaskGraph& graph, const Dependencies& dependencies);
   bool early_loads;
   bool of_best = false;  // a candidate of OrderKind::best_of
 };
@@ -56,14 +58,15 @@ int64_t peak_bytes(Plan& plan, const Context& context) {
 }
 
 // If waiting for reductions costs memory that is not available, updates run at once.
-void order_tasks(Plan& plan, const Context& context, const OrderRow& row) {
-  std::vector<TaskId> tasks = row.tasks(plan, context.graph);
+void order_tasks(Plan& plan, const Context& context, const Dependencies& dependencies, const OrderRow& row) {
+  std::vector<TaskId> tasks = row.tasks(plan, context.graph, dependencies);
   PLIMSOLL_CHECK(tasks.size() == plan.tasks.size(), "the order of the task graph has a cycle");
   if (plan.rounds > 1) tasks = task_orders::updates_last(plan, std::move(tasks));
-  if (context.policy.searches) tasks = task_orders::large_weights_at_once(plan, std::move(tasks));
+  if (context.policy.searches) tasks = task_orders::large_weights_at_once(plan, dependencies, std::move(tasks));
   if (plan.ranks == 1) return make_steps(plan, context.graph, tasks, row.early_loads);
   const auto make = [&](bool patient) {
-    make_steps(plan, context.graph, task_orders::after_reductions(plan, context, tasks, patient), row.early_loads);
+    make_steps(plan, context.graph, task_orders::after_reductions(plan, context, dependencies, tasks, patient),
+               row.early_loads);
   };
   make(true);
   if (context.live_limit == kNoLimit) return;
@@ -81,12 +84,13 @@ Status order(Plan& plan, const Context& context) {
   for (const OrderRow& row : kOrders)
     if (context.policy.order == OrderKind::best_of ? row.of_best : row.kind == context.policy.order)
       rows.push_back(&row);
-  order_tasks(plan, context, *rows.front());
+  const Dependencies dependencies = task_orders::find_dependencies(plan);
+  order_tasks(plan, context, dependencies, *rows.front());
   if (rows.size() == 1) return {};
   int64_t least = peak_bytes(plan, context);
   for (size_t i = 1; i < rows.size(); ++i) {
     auto best = std::exchange(plan.steps, {});
-    order_tasks(plan, context, *rows[i]);
+    order_tasks(plan, context, dependencies, *rows[i]);
     const int64_t peak = peak_bytes(plan, context);
     if (peak < least) least = peak;
     else plan.steps = std::move(best);

@@ -5,9 +5,9 @@
 namespace plimsoll {
 namespace {
 
-// The maximum over both rounds; -1 if the costs do not know the algorithm.
+// The maximum over the rounds; -1 if the costs do not know the algorithm.
 int64_t needed_by(const Costs& costs, const Task& task, const std::string& algorithm,
-                  std::initializer_list<int64_t> rounds) {
+                  const std::vector<int64_t>& rounds) {
   int64_t most = -1;
   for (const int64_t samples : rounds)
     for (const AlgorithmCost& known : costs.algorithms(task, samples))
@@ -18,13 +18,15 @@ int64_t needed_by(const Costs& costs, const Task& task, const std::string& algor
 }  // namespace
 
 void note_needs(Plan& plan, const TaskGraph& graph, const Costs& costs) {
+  std::vector<int64_t> rounds = {plan.rank_samples()};
+  if (const int64_t last = plan.last_sub_batch / plan.ranks; last != rounds.front()) rounds.push_back(last);
   plan.needs = {};
   for (const Step& step : plan.steps) {
     if (step.kind != StepKind::compute || !graph.tasks.contains(step.task) || plan.need_of(step)) continue;
     const bool again = step.recompute && !plan.tasks[step.task].remembers.empty();
     const Task& work = graph.tasks[step.task];
-    const int64_t bytes = needed_by(costs, again ? as_run_again(work) : work, step.algorithm,
-                                    {plan.rank_samples(), plan.last_sub_batch / plan.ranks});
+    const int64_t bytes = again ? needed_by(costs, as_run_again(work), step.algorithm, rounds)
+                                : needed_by(costs, work, step.algorithm, rounds);
     if (bytes >= 0)
       plan.add_need(step.task, {.algorithm = step.algorithm, .workspace_bytes = bytes, .recompute = again});
   }

@@ -79,7 +79,8 @@ Result<std::vector<FormOfNetwork>> forms_of_network(NetworkWork& work) {
              chooses_loss = asked.loss_form == LossForm::automatic;
   if (chooses_attention) attention = {Attention::spelled};
   if (chooses_loss) loss = {LossForm::plain};
-  if ((chooses_attention || chooses_loss) && work.model.network.stage == NetworkStage::trainable) {
+  if ((chooses_attention || chooses_loss) && work.model.network.stage == NetworkStage::trainable &&
+      may_have_fused_forms(work.model.network)) {
     Network fused = work.model.network;
     fuse(fused, Attention::fused, LossForm::fused);
     const auto is_offered = [&](std::string_view part) { return fused.forms.contains(std::string(part)); };

@@ -20,13 +20,29 @@ std::string value_text(const AttributeValue& value, const char* separator, const
   return fmt::format(fmt::runtime(list), fmt::join(std::get<std::vector<int64_t>>(value), separator));
 }
 
+// The same as value_text(list, ",", "[{}]"), at the end of a text.
+void append(std::string& text, const std::vector<int64_t>& list) {
+  text += '[';
+  for (const int64_t number : list) {
+    const fmt::format_int digits(number);
+    text.append(digits.data(), digits.size());
+    text += ',';
+  }
+  if (list.empty()) text += ']';
+  else text.back() = ']';
+}
+
 }  // namespace
 
 std::string to_string(const Attributes& attributes) {
   std::string text;
-  for (const Attribute& attribute : attributes)
-    fmt::format_to(std::back_inserter(text), "{}{}={}", text.empty() ? "" : " ", attribute.name,
-                   value_text(attribute.value, ",", "[{}]"));
+  for (const Attribute& attribute : attributes) {
+    if (!text.empty()) text += ' ';
+    text += attribute.name;
+    text += '=';
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&attribute.value)) append(text, *list);
+    else text += value_text(attribute.value, ",", "[{}]");
+  }
   return text;
 }
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <future>
+#include <algorithm>
 #include <limits>
 
 #include "compiler/ir/fields.h"
@@ -10,7 +10,6 @@
 
 namespace plimsoll {
 namespace {
-
 
 // ---------------------------------------------------------------------------------------------------- writing
 
@@ -91,6 +90,74 @@ void write(JsonText& json, const Residency& residency) {
   json.begin_object().field("tensor", residency.tensor.value).field("offset", residency.offset);
   json.field("bytes", residency.bytes).field("first_step", residency.first_step);
   json.field("last_step", residency.last_step).end_object();
+}
+
+// Everything before the lists.
+std::string json_of_header(const Plan& plan) {
+  Json libraries = Json::object();
+  for (const auto& [name, version] : plan.libraries) libraries[name] = version;
+  Json summary = Json::object();
+  const auto figure = [&](const char* key, const auto& value) { summary[key] = value; };
+  visit_summary(plan.summary, figure);
+  if (plan.ranks > 1) visit_summary_of_ranks(plan.summary, figure);
+
+  std::string text = "{\n";
+  const auto field = [&](const char* key, const Json& value) {
+    text += fmt::format("  \"{}\": {},\n", key, dump(value));
+  };
+  field("schema", kPlanSchema);
+  field("generator", plan.generator);
+  field("model", {{"name", plan.model_name}, {"sha256", plan.model_sha256}, {"batch", plan.batch}});
+  Json target = {{"kind", plan.target_kind}, {"device", plan.device}, {"costs", plan.costs}, {"libraries", libraries}};
+  if (!plan.precision.empty()) target["precision"] = plan.precision;
+  if (!plan.optimizer_state.empty()) target["optimizer_state"] = plan.optimizer_state;
+  for (const auto& [part, form] : plan.forms) target[part] = form;
+  if (!plan.layout.empty()) target["layout"] = plan.layout;
+  field("target", target);
+  field("policy", plan.policy);
+  field("rules", plan.rules);
+  field("budget_bytes", plan.budget_bytes);
+  if (plan.host_budget_bytes >= 0) field("host_budget_bytes", plan.host_budget_bytes);
+  field("sub_batch", plan.sub_batch);
+  field("rounds", plan.rounds);
+  field("last_sub_batch", plan.last_sub_batch);
+  if (plan.ranks > 1) field("ranks", plan.ranks);
+  if (plan.reduction_needs_bytes > 0) field("reduction_needs_bytes", plan.reduction_needs_bytes);
+  if (plan.slice_bytes > 0) field("slice_bytes", plan.slice_bytes);
+  if (plan.whole_weights) field("whole_weights", true);
+  if (plan.inputs_ahead.bytes > 0)
+    field("inputs_ahead", Json{{"offset", plan.inputs_ahead.offset}, {"bytes", plan.inputs_ahead.bytes}});
+  text += "  \"summary\": {";
+  bool first = true;
+  for (const auto& [key, value] : summary.items()) {
+    text += fmt::format("{}\n    \"{}\": {}", first ? "" : ",", key, dump(value));
+    first = false;
+  }
+  text += "\n  },\n";
+  return text;
+}
+
+// Adds what makes the parts of a list, of some items each. `after`: what follows the list.
+template <class Items, class WriteItem>
+void add_list(std::vector<std::function<std::string()>>& parts, const char* key, const Items& items,
+              WriteItem write_item, const char* after) {
+  constexpr size_t kItems = 10'000;  // about 2 MB
+  const size_t count = items.size();
+  size_t first = 0;
+  do {
+    parts.push_back([=, &items] {
+      const size_t end = std::min(count, first + kItems);
+      std::string text = first == 0 ? fmt::format("  \"{}\": [", key) : "";
+      for (size_t i = first; i < end; ++i) {
+        text += i == 0 ? "\n    " : ",\n    ";
+        JsonText json(text);
+        write_item(json, static_cast<int64_t>(i), items.begin()[static_cast<ptrdiff_t>(i)]);
+      }
+      if (end == count) text += fmt::format("{}]{}\n", count > 0 ? "\n  " : "", after);
+      return text;
+    });
+    first += kItems;
+  } while (first < count);
 }
 
 // ---------------------------------------------------------------------------------------------------- reading
@@ -277,72 +344,34 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
 
 }  // namespace
 
-std::string to_json(const Plan& plan) {
-  Json libraries = Json::object();
-  for (const auto& [name, version] : plan.libraries) libraries[name] = version;
-  Json summary = Json::object();
-  const auto figure = [&](const char* key, const auto& value) { summary[key] = value; };
-  visit_summary(plan.summary, figure);
-  if (plan.ranks > 1) visit_summary_of_ranks(plan.summary, figure);
-
-  std::string text = "{\n";
-  const auto field = [&](const char* key, const Json& value) {
-    text += fmt::format("  \"{}\": {},\n", key, dump(value));
-  };
-  field("schema", kPlanSchema);
-  field("generator", plan.generator);
-  field("model", {{"name", plan.model_name}, {"sha256", plan.model_sha256}, {"batch", plan.batch}});
-  Json target = {{"kind", plan.target_kind}, {"device", plan.device}, {"costs", plan.costs}, {"libraries", libraries}};
-  if (!plan.precision.empty()) target["precision"] = plan.precision;
-  if (!plan.optimizer_state.empty()) target["optimizer_state"] = plan.optimizer_state;
-  for (const auto& [part, form] : plan.forms) target[part] = form;
-  if (!plan.layout.empty()) target["layout"] = plan.layout;
-  field("target", target);
-  field("policy", plan.policy);
-  field("rules", plan.rules);
-  field("budget_bytes", plan.budget_bytes);
-  if (plan.host_budget_bytes >= 0) field("host_budget_bytes", plan.host_budget_bytes);
-  field("sub_batch", plan.sub_batch);
-  field("rounds", plan.rounds);
-  field("last_sub_batch", plan.last_sub_batch);
-  if (plan.ranks > 1) field("ranks", plan.ranks);
-  if (plan.reduction_needs_bytes > 0) field("reduction_needs_bytes", plan.reduction_needs_bytes);
-  if (plan.slice_bytes > 0) field("slice_bytes", plan.slice_bytes);
-  if (plan.whole_weights) field("whole_weights", true);
-  if (plan.inputs_ahead.bytes > 0)
-    field("inputs_ahead", Json{{"offset", plan.inputs_ahead.offset}, {"bytes", plan.inputs_ahead.bytes}});
-  text += "  \"summary\": {";
-  bool first = true;
-  for (const auto& [key, value] : summary.items()) {
-    text += fmt::format("{}\n    \"{}\": {}", first ? "" : ",", key, dump(value));
-    first = false;
-  }
-  text += "\n  },\n";
-
-  const auto list = [](std::string& to, const char* key, const auto& items, auto write_item, const char* after) {
-    to += fmt::format("  \"{}\": [", key);
-    int64_t id = 0;
-    for (const auto& item : items) {
-      to += id == 0 ? "\n    " : ",\n    ";
-      JsonText json(to);
-      write_item(json, id++, item);
-    }
-    to += fmt::format("{}]{}\n", id > 0 ? "\n  " : "", after);
-  };
+PlanText::PlanText(const Plan& plan) {
+  parts_.push_back([&plan] { return json_of_header(plan); });
   const auto write_numbered = [](JsonText& json, int64_t id, const auto& item) { write(json, id, item); };
-  const auto write_of_plan = [&](JsonText& json, int64_t id, const auto& item) { write(json, id, plan, item); };
-  // Half of the text of a deep network, which has hundreds of megabytes.
-  std::future<std::string> rest = std::async(std::launch::async, [&] {
-    std::string steps;
-    list(steps, "steps", plan.steps, write_of_plan, ",");
-    const auto write_residency = [](JsonText& json, int64_t, const Residency& each) { write(json, each); };
-    list(steps, "residencies", plan.residencies, write_residency, "");
-    return steps;
-  });
-  list(text, "tensors", plan.tensors, write_numbered, ",");
-  list(text, "tasks", plan.tasks, write_of_plan, ",");
-  text += rest.get();
-  text += "}\n";
+  const auto write_of_plan = [&plan](JsonText& json, int64_t id, const auto& item) { write(json, id, plan, item); };
+  add_list(parts_, "tensors", plan.tensors, write_numbered, ",");
+  add_list(parts_, "tasks", plan.tasks, write_of_plan, ",");
+  add_list(parts_, "steps", plan.steps, write_of_plan, ",");
+  const auto write_residency = [](JsonText& json, int64_t, const Residency& each) { write(json, each); };
+  add_list(parts_, "residencies", plan.residencies, write_residency, "");
+  parts_.push_back([] { return "}\n"; });
+}
+
+void PlanText::begin_next() {
+  if (begun_ < parts_.size()) next_ = std::async(std::launch::async, parts_[begun_++]);
+}
+
+std::string PlanText::next() {
+  if (!next_.valid()) begin_next();
+  if (!next_.valid()) return "";
+  std::string part = next_.get();
+  begin_next();
+  return part;
+}
+
+std::string to_json(const Plan& plan) {
+  std::string text;
+  PlanText parts(plan);
+  for (std::string part = parts.next(); !part.empty(); part = parts.next()) text += part;
   return text;
 }
 

@@ -1,9 +1,16 @@
 #include "compiler/ir/profile.h"
 
 namespace plimsoll {
+namespace {
+
+constexpr size_t kUsualBytes = 160;  // room for most signatures
+
+}  // namespace
 
 std::string signature(const Task& task, int64_t samples) {
-  std::string text = task.kernel;
+  std::string text;
+  text.reserve(kUsualBytes);
+  text += task.kernel;
   text += '{';
   text += to_string(task.attributes);
   text += '}';

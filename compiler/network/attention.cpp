@@ -208,6 +208,10 @@ std::vector<Pattern> make_attention_patterns() {
 
 }  // namespace
 
+bool may_fuse_attention(const Network& network) {
+  return std::ranges::any_of(network.nodes, [](const Node& node) { return node.op == "Softmax"; });
+}
+
 bool fuse_attention(Network& network) {
   static const std::vector<Pattern> kPatterns = make_attention_patterns();
   const auto fused = [&] {

@@ -27,6 +27,9 @@ enum class Attention {
   automatic,  // the planner chooses between both (docs/decisions/attention.md)
 };
 
+// False: none can be replaced, before or after fuse_composites.
+bool may_fuse_attention(const Network& network);
+
 // Returns whether it has replaced any.
 bool fuse_attention(Network& network);
 

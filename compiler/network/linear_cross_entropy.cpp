@@ -24,9 +24,7 @@ class Finder {
 
   // The linear layer that computes these logits, if nothing else reads them on the way.
   std::optional<Linear> of(ValueId logits) const {
-    const TensorType& type = network_.values[logits].type;
-    const int64_t classes = type.dims.back().value;
-    if (type.elements().per_sample < kLeastLogits) return std::nullopt;
+    const int64_t classes = network_.values[logits].type.dims.back().value;
     std::optional<NodeId> id = sole_maker(logits);
     while (id && keeps_classes(*id, classes)) id = sole_maker(node(*id).inputs[0]);
     if (!id) return std::nullopt;
@@ -100,8 +98,13 @@ bool is_last_loss(const Network& network, const Node& loss) {
 
 }  // namespace
 
-bool fuse_linear_cross_entropy(Network& network) {
+bool may_fuse_linear_cross_entropy(const Network& network) {
   if (network.nodes.empty() || !is_last_loss(network, network.nodes.back())) return false;
+  return network.values[network.nodes.back().inputs[0]].type.elements().per_sample >= kLeastLogits;
+}
+
+bool fuse_linear_cross_entropy(Network& network) {
+  if (!may_fuse_linear_cross_entropy(network)) return false;
   Node& loss = network.nodes.back();
   const std::optional<Linear> linear = Finder(network).of(loss.inputs[0]);
   if (!linear) return false;

@@ -24,6 +24,9 @@ enum class LossForm {
   automatic,  // the planner chooses between both (docs/decisions/linear-cross-entropy.md)
 };
 
+// False: nothing can be replaced, before or after fuse_composites. Only the loss and its logits are looked at.
+bool may_fuse_linear_cross_entropy(const Network& network);
+
 // Returns whether it has replaced them.
 bool fuse_linear_cross_entropy(Network& network);
 

@@ -44,4 +44,8 @@ void fuse(Network& network, Attention attention, LossForm loss) {
   network.stage = NetworkStage::fused;
 }
 
+bool may_have_fused_forms(const Network& network) {
+  return may_fuse_attention(network) || may_fuse_linear_cross_entropy(network);
+}
+
 }  // namespace plimsoll

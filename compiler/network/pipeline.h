@@ -60,4 +60,7 @@ Status choose_what_is_trained(Network& network, const TrainedRequest& request, s
 // After:  the same function in fewer nodes. If attention or the loss was fused, the network says so.
 void fuse(Network& network, Attention attention = Attention::spelled, LossForm loss = LossForm::plain);
 
+// False only if fuse() finds no attention and no loss to fuse, which is known without changing the network.
+bool may_have_fused_forms(const Network& network);
+
 }  // namespace plimsoll

@@ -9,19 +9,25 @@ void prune_dead_nodes(Network& network) {
   IdVector<ValueId, bool> read(network.values.size(), false);
   for (const ValueId output : network.outputs)
     if (output.valid()) read[output] = true;
-  std::vector<Node> kept;
-  std::vector<NodeId> ids = ids_of(network.nodes);
-  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
-    Node& node = network.nodes[*id];
+  IdVector<NodeId, bool> dead(network.nodes.size(), false);
+  bool any = false;
+  for (int64_t i = static_cast<int64_t>(network.nodes.size()) - 1; i >= 0; --i) {
+    Node& node = network.nodes[NodeId(i)];
     for (ValueId& output : node.outputs)
       if (output.valid() && !read[output]) output = ValueId{};
-    if (std::none_of(node.outputs.begin(), node.outputs.end(), [](ValueId v) { return v.valid(); })) continue;
+    if (std::none_of(node.outputs.begin(), node.outputs.end(), [](ValueId v) { return v.valid(); })) {
+      dead[NodeId(i)] = any = true;
+      continue;
+    }
     for (const ValueId input : node.inputs)
       if (input.valid()) read[input] = true;
-    kept.push_back(std::move(node));
   }
-  network.nodes = {};
-  for (auto node = kept.rbegin(); node != kept.rend(); ++node) network.nodes.push_back(std::move(*node));
+  if (!any) return;
+  IdVector<NodeId, Node> kept;
+  kept.reserve(network.nodes.size());
+  for (const NodeId id : ids_of(network.nodes))
+    if (!dead[id]) kept.push_back(std::move(network.nodes[id]));
+  network.nodes = std::move(kept);
 }
 
 }  // namespace plimsoll

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
+#include <iterator>
 
 namespace plimsoll {
 
@@ -15,7 +16,11 @@ Json json_or_null(std::string_view text) {
 
 namespace {
 
-bool is_plain(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
+bool is_plain(std::string_view text) {
+  for (const char c : text)
+    if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\') return false;
+  return true;
+}
 
 }  // namespace
 
@@ -55,7 +60,12 @@ JsonText& JsonText::value(int64_t number) {
 
 JsonText& JsonText::value(double number) {
   separate();
-  text_ += Json(number).dump();  // null if it is not finite
+  if (!std::isfinite(number)) {
+    text_ += "null";
+    return *this;
+  }
+  char digits[64];
+  text_.append(digits, nlohmann::detail::to_chars(digits, std::end(digits), number));  // as dump() writes it
   return *this;
 }
 
@@ -67,7 +77,7 @@ JsonText& JsonText::value(bool flag) {
 
 JsonText& JsonText::value(std::string_view text) {
   separate();
-  if (!std::all_of(text.begin(), text.end(), is_plain)) {
+  if (!is_plain(text)) {
     text_ += dump(Json(text));
     return *this;
   }

@@ -6,8 +6,8 @@
 
 namespace plimsoll::task_orders {
 
-std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks,
-                                     bool patient) {
+std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, const Dependencies& dependencies,
+                                     const std::vector<TaskId>& tasks, bool patient) {
   std::vector<TaskId> backbone;
   for (const TaskId id : tasks)
     if (!is_update(plan, id)) backbone.push_back(id);
@@ -29,7 +29,6 @@ std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, c
     const size_t behind = done == ends.end() ? ends.size() - 1 : static_cast<size_t>(done - ends.begin());
     for (const TensorId tensor : bucket.tensors) reduced[tensor] = patient ? behind : closed;
   }
-  const Dependencies dependencies = find_dependencies(plan);
   std::vector<std::vector<TaskId>> follow(backbone.size());
   for (const TaskId id : ids_of(plan.tasks)) {
     if (is_update(plan, id)) {

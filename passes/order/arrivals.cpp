@@ -13,12 +13,13 @@ namespace {
 // backward tasks, take one of the layer that ran last. Updates run as early as possible.
 class Arrivals {
  public:
-  explicit Arrivals(const Plan& plan) : plan_(plan), dependencies_(find_dependencies(plan)) {}
+  Arrivals(const Plan& plan, const Dependencies& dependencies)
+      : plan_(plan), dependencies_(dependencies), open_(dependencies.open) {}
 
   std::vector<TaskId> run() {
     std::vector<TaskId> roots;
     for (const TaskId id : ids_of(plan_.tasks))
-      if (dependencies_.open[id] == 0) roots.push_back(id);
+      if (open_[id] == 0) roots.push_back(id);
     for (const TaskId id : roots) {
       arrive(id);
       walk();
@@ -58,12 +59,13 @@ class Arrivals {
         continue;
       }
       const TaskId successor = after[next++];
-      if (--dependencies_.open[successor] == 0) arrive(successor);
+      if (--open_[successor] == 0) arrive(successor);
     }
   }
 
   const Plan& plan_;
-  Dependencies dependencies_;
+  const Dependencies& dependencies_;
+  IdVector<TaskId, int32_t> open_;  // dependences not yet satisfied
   std::map<std::string_view, int32_t> layers_;
   std::set<std::tuple<int32_t, TaskId>> backward_;  // ready tasks
   std::vector<std::pair<TaskId, size_t>> visited_;  // the path of the walk, with the next successor to visit
@@ -72,6 +74,8 @@ class Arrivals {
 
 }  // namespace
 
-std::vector<TaskId> arrivals(const Plan& plan, const TaskGraph& /*graph*/) { return Arrivals(plan).run(); }
+std::vector<TaskId> arrivals(const Plan& plan, const TaskGraph& /*graph*/, const Dependencies& dependencies) {
+  return Arrivals(plan, dependencies).run();
+}
 
 }  // namespace plimsoll::task_orders

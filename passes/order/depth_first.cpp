@@ -4,9 +4,8 @@
 
 namespace plimsoll::task_orders {
 
-std::vector<TaskId> depth_first(const Plan& plan, const TaskGraph& /*graph*/) {
+std::vector<TaskId> depth_first(const Plan& plan, const TaskGraph& /*graph*/, const Dependencies& dependencies) {
   if (plan.rounds > 1) return ids_of(plan.tasks);
-  const Dependencies dependencies = find_dependencies(plan);
   IdVector<TaskId, TaskId> latest(plan.tasks.size());
   for (const TaskId id : ids_of(plan.tasks))
     for (const TaskId after : dependencies.after[id]) latest[after] = std::max(latest[after], id);

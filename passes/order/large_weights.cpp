@@ -4,9 +4,9 @@
 
 namespace plimsoll::task_orders {
 
-std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> tasks) {
+std::vector<TaskId> large_weights_at_once(const Plan& plan, const Dependencies& dependencies,
+                                          std::vector<TaskId> tasks) {
   constexpr int64_t kLittle = 32;  // the activations take at most 1/32 of the gradient
-  const Dependencies dependencies = find_dependencies(plan);
   IdVector<TaskId, size_t> place(plan.tasks.size(), 0);
   for (size_t i = 0; i < tasks.size(); ++i) place[tasks[i]] = i;
   // True if it depends on no task at `from` or later in the current order.

@@ -14,9 +14,10 @@ namespace {
 // bytes that a task frees depend on the other remaining readers, so its key is recomputed after one of them has run.
 class LowPeak {
  public:
-  LowPeak(const Plan& plan, const TaskGraph& graph)
+  LowPeak(const Plan& plan, const TaskGraph& graph, const Dependencies& dependencies)
       : plan_(plan),
-        dependencies_(find_dependencies(plan)),
+        dependencies_(dependencies),
+        open_(dependencies.open),
         uses_left_(plan.tensors.size(), 0),
         users_(plan.tensors.size()),
         key_(plan.tasks.size(), 0),
@@ -32,7 +33,7 @@ class LowPeak {
   std::vector<TaskId> run() {
     std::vector<TaskId> tasks;
     for (const TaskId id : ids_of(plan_.tasks))
-      if (dependencies_.open[id] == 0) make_ready(id);
+      if (open_[id] == 0) make_ready(id);
     while (!ready_.empty()) {
       const TaskId id = std::get<1>(*ready_.begin());
       ready_.erase(ready_.begin());
@@ -42,7 +43,7 @@ class LowPeak {
         if (--uses_left_[tensor] == 1) renew_last_user(tensor);
       });
       for (const TaskId after : dependencies_.after[id])
-        if (--dependencies_.open[after] == 0) make_ready(after);
+        if (--open_[after] == 0) make_ready(after);
     }
     return tasks;
   }
@@ -77,13 +78,14 @@ class LowPeak {
   // Each tensor is left with a single user once, and its users are scanned once: linear in the accesses overall.
   void renew_last_user(TensorId tensor) {
     for (const TaskId user : users_[tensor]) {
-      if (key_[user] == kDone || dependencies_.open[user] != 0) continue;
+      if (key_[user] == kDone || open_[user] != 0) continue;
       if (ready_.erase({key_[user], user})) make_ready(user);
     }
   }
 
   const Plan& plan_;
-  Dependencies dependencies_;
+  const Dependencies& dependencies_;
+  IdVector<TaskId, int32_t> open_;  // dependences not yet satisfied
   IdVector<TensorId, int32_t> uses_left_;
   IdVector<TensorId, std::vector<TaskId>> users_;
   IdVector<TaskId, int64_t> key_;
@@ -93,6 +95,8 @@ class LowPeak {
 
 }  // namespace
 
-std::vector<TaskId> low_peak(const Plan& plan, const TaskGraph& graph) { return LowPeak(plan, graph).run(); }
+std::vector<TaskId> low_peak(const Plan& plan, const TaskGraph& graph, const Dependencies& dependencies) {
+  return LowPeak(plan, graph, dependencies).run();
+}
 
 }  // namespace plimsoll::task_orders

@@ -24,11 +24,11 @@ std::vector<TaskId> updates_last(const Plan& plan, std::vector<TaskId> tasks);
 // Orders of all tasks. With several rounds, the pass puts updates last.
 //
 // The graph's order, with every update right after the last task that it depends on.
-std::vector<TaskId> depth_first(const Plan& plan, const TaskGraph& graph);
+std::vector<TaskId> depth_first(const Plan& plan, const TaskGraph& graph, const Dependencies& dependencies);
 // List scheduling that lowers the peak of live bytes.
-std::vector<TaskId> low_peak(const Plan& plan, const TaskGraph& graph);
+std::vector<TaskId> low_peak(const Plan& plan, const TaskGraph& graph, const Dependencies& dependencies);
 // Dymem's Algorithm 1.
-std::vector<TaskId> arrivals(const Plan& plan, const TaskGraph& graph);
+std::vector<TaskId> arrivals(const Plan& plan, const TaskGraph& graph, const Dependencies& dependencies);
 
 // Rewrites of an order.
 //
@@ -41,8 +41,8 @@ std::vector<TaskId> arrivals(const Plan& plan, const TaskGraph& graph);
 // `patient`: updates are delayed by the predicted time of the reduction, and gradients stay alive for that long. If
 // false, updates are placed right after the last task of the bucket. Updates at the same place stay in the graph's
 // order.
-std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks,
-                                     bool patient);
+std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, const Dependencies& dependencies,
+                                     const std::vector<TaskId>& tasks, bool patient);
 
 // For a layer whose activations are small compared with its weights: runs its backward-data before its
 // backward-weights, if dependences permit. The weight's last reads are then close together. If weight and gradient
@@ -50,6 +50,7 @@ std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, c
 // activations of both tasks may be live at once.
 //
 //   graph   fc.backward_weights  fc.backward_data      weight | gradient, weight |         here   weight | gradient |
-std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> tasks);
+std::vector<TaskId> large_weights_at_once(const Plan& plan, const Dependencies& dependencies,
+                                          std::vector<TaskId> tasks);
 
 }  // namespace plimsoll::task_orders

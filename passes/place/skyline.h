@@ -15,9 +15,12 @@
 #include <vector>
 
 #include "passes/place/compact.h"
+#include "passes/place/first_within.h"
 
 namespace plimsoll::placement {
 
+// `Items` finds the item of a stretch: first_within.h has two such classes. The result is the same with either.
+template <class Items>
 class Skyline {
  public:
   explicit Skyline(const Compact& problem);
@@ -27,29 +30,18 @@ class Skyline {
   std::vector<int64_t> fill(const std::vector<uint32_t>& order,
                             int64_t below = std::numeric_limits<int64_t>::max());
   // Entries scanned so far: a measure of effort that is the same on every machine.
-  int64_t scanned() const { return scanned_; }
+  int64_t scanned() const { return scanned_ + items_.scanned(); }
 
  private:
-  struct Node {
-    uint32_t rank;  // the lowest rank in this subtree
-    int32_t upper;  // the earliest end in this subtree
-  };
   struct Stretch {
     int32_t upper, before;  // its end, and the beginning of the stretch before it
     int64_t height;
   };
 
-  static Node lowest_of(const Node& a, const Node& b);
   Stretch& stretch_at(int32_t time) { return stretches_[static_cast<size_t>(time)]; }
-  void remove(uint32_t place);
-  uint32_t first_within(int32_t lower, int32_t upper);
 
   const Compact& problem_;
-  std::vector<uint32_t> places_;   // items by beginning
-  std::vector<uint32_t> place_of_; // inverse of places_
-  std::vector<uint32_t> first_at_; // of each time: the first place whose item begins then or later
-  uint32_t leaves_ = 1;
-  std::vector<Node> tree_;         // over places; 1 is the root
+  Items items_;
   std::vector<Stretch> stretches_; // by beginning
   int64_t scanned_ = 0;
 };

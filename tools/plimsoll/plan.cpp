@@ -38,14 +38,14 @@ class PlanCommand final : public Command {
     }
     PLIMSOLL_ASSIGN(planned_, plan_model(request, one, console.messages(), PlanFor::report));
     const Planned& planned = *planned_;
-    const std::string json = to_json(planned.plan);
     if (json_ && output_ == "-" && output_.getNumOccurrences() > 0)
       return Error{ExitCode::usage, "--json and -o - both write to stdout"};
     if (json_) fmt::print("{}\n", json_of(planned.plan).text());
     if (output_ == "-") {
-      if (!json_) fmt::print("{}", json);
+      if (!json_) fmt::print("{}", to_json(planned.plan));
     } else {
-      PLIMSOLL_TRY(write_file(output_, json));
+      PlanText text(planned.plan);
+      PLIMSOLL_TRY(write_file(output_, [&] { return text.next(); }));
     }
     if (!json_) console.say(describe(planned.plan));
     return last_word(planned);
