@@ -34,24 +34,37 @@ struct BinaryScale {
   __device__ float operator()(float x) const { return scale * x + shift; }
 };
 
-// Four adjacent elements of an operand that varies along the innermost loop, or one value four times.
+// An operand whose elements are float or T, the type of the result. The branch is the same for all threads, and these
+// kernels are bound by memory. A kernel for each pair of types would make four times as many to compile.
 template <class T>
-__device__ cuda::Few<4> four(const T* from, int64_t step) {
-  return step != 0 ? cuda::load_few<4>(from) : cuda::few_of<4>(cuda::load_one(from));
-}
+struct Operand {
+  const void* from;
+  bool wide;
+
+  __device__ float one(int64_t at) const {
+    return wide ? cuda::load_one(static_cast<const float*>(from) + at)
+                : cuda::load_one(static_cast<const T*>(from) + at);
+  }
+  // Four adjacent elements if the operand varies along the innermost loop, or one value four times.
+  __device__ cuda::Few<4> four(int64_t at, int64_t step) const {
+    if (step == 0) return cuda::few_of<4>(one(at));
+    return wide ? cuda::load_few<4>(static_cast<const float*>(from) + at)
+                : cuda::load_few<4>(static_cast<const T*>(from) + at);
+  }
+};
 
 // One thread per step of the loops {y, a, b}, with four adjacent elements or one.
-template <bool kFour, bool kAdd, class Index, class A, class B, class T, class F>
-__global__ void broadcast_kernel(Index steps, cuda::DeviceLoops<3> loops, const A* a, const B* b, T* y, F f) {
+template <bool kFour, bool kAdd, class Index, class T, class F>
+__global__ void broadcast_kernel(Index steps, cuda::DeviceLoops<3> loops, Operand<T> a, Operand<T> b, T* y, F f) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(steps)) return;
   const cuda::Places<3> at = cuda::place(loops, static_cast<Index>(number));
   T* const to = y + at.of[0];
   if constexpr (kFour) {
-    cuda::put_few<kAdd>(
-        to, cuda::by_element(f, four(a + at.of[1], loops.strides[1][0]), four(b + at.of[2], loops.strides[2][0])));
+    cuda::put_few<kAdd>(to, cuda::by_element(f, a.four(at.of[1], loops.strides[1][0]),
+                                             b.four(at.of[2], loops.strides[2][0])));
   } else {
-    const float result = f(cuda::load_one(a + at.of[1]), cuda::load_one(b + at.of[2]));
+    const float result = f(a.one(at.of[1]), b.one(at.of[2]));
     cuda::store_one(to, kAdd ? cuda::load_one(to) + result : result);
   }
 }
@@ -59,18 +72,6 @@ __global__ void broadcast_kernel(Index steps, cuda::DeviceLoops<3> loops, const 
 struct ToThePower {
   __device__ float operator()(float a, float b) const { return powf(a, b); }
 };
-
-// body(A{}, B{}, T{}): the types of a, b and y. A result in f32 has operands in f32.
-template <class Body>
-std::unique_ptr<Kernel> by_types(std::span<const OperandDesc> operands, Body body) {
-  if (!is_narrow(operands[2].tensor.type)) return body(float{}, float{}, float{});
-  return cuda::by_narrow(operands[2].tensor.type, [&](auto y) {
-    using T = decltype(y);
-    return cuda::by_width_of<T>(operands[0].tensor.type, [&](auto a) {
-      return cuda::by_width_of<T>(operands[1].tensor.type, [&](auto b) { return body(a, b, y); });
-    });
-  });
-}
 
 template <class F>
 std::unique_ptr<Kernel> binary(std::span<const OperandDesc> operands, F f) {
@@ -86,16 +87,18 @@ std::unique_ptr<Kernel> binary(std::span<const OperandDesc> operands, F f) {
   const bool by_four = cuda::four_at_once(loops);
   const int64_t steps = by_four ? n / 4 : n;
   const cuda::DeviceLoops<3> nest = cuda::on_device(loops, by_four ? 4 : 1);
+  const bool wide_a = !is_narrow(a.type), wide_b = !is_narrow(b.type);  // a result in f32 has operands in f32
   return cuda::by_flag(by_four, [&](auto four) {
-    return by_types(operands, [&]<class A, class B, class T>(A, B, T) {
+    return cuda::by_real(y.type, [&](auto zero) {
+      using T = decltype(zero);
       return cuda::by_adding<T>(operands[2], [&](auto add) {
         return cuda::by_index(steps, [&](auto index) -> std::unique_ptr<Kernel> {
           using Index = decltype(index);
           return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
             cuda::launch("broadcast kernel",
-                         broadcast_kernel<decltype(four)::value, decltype(add)::value, Index, A, B, T, F>,
+                         broadcast_kernel<decltype(four)::value, decltype(add)::value, Index, T, F>,
                          cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps), nest,
-                         cuda::in<A>(operand, 0), cuda::in<B>(operand, 1), cuda::out<T>(operand, 2), f);
+                         Operand<T>{operand[0], wide_a}, Operand<T>{operand[1], wide_b}, cuda::out<T>(operand, 2), f);
           });
         });
       });
