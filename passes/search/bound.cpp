@@ -171,12 +171,20 @@ class AgainSeconds {
   std::vector<double> bytes_ = {0}, seconds_ = {0};  // prefix sums
 };
 
+// The bytes of the arena that these tensors take but that their copies do not transfer: tensors are aligned there.
+double padding_at(const Model& model, int32_t step) {
+  int64_t bytes = 0;
+  for (const ModelTensor& tensor : model.tensors)
+    if (tensor.in_gap(step)) bytes += tensor.bytes - tensor.copy_bytes;
+  return static_cast<double>(bytes);
+}
+
 // The minimum of T over the offloaded bytes, a convex function, by its corner points and ternary search. Host
 // residences only reduce what else must be evicted: as free bytes in one term, at the cost of their copies in the
 // other. Returns `enough` as soon as the minimum is known not to exceed it.
 double round_bound(const Model& model, const std::vector<Droppable>& items,
-                   const std::vector<Droppable>& host_residents, double over, double before, double after,
-                   double enough) {
+                   const std::vector<Droppable>& host_residents, double padding, double over, double before,
+                   double after, double enough) {
   const double d2h = model.links.d2h_bytes_per_second, h2d = model.links.h2d_bytes_per_second;
   // Slowdown of overlapping tasks per byte copied off and back.
   const double taken = model.links.slowdown * (1 / d2h + 1 / h2d);
@@ -188,8 +196,9 @@ double round_bound(const Model& model, const std::vector<Droppable>& items,
   const AgainSeconds again_of_items(items), again_of_all(all);
   const auto seconds = [&](double offloaded) {
     const double again = again_of_items.of(over - on_host - offloaded);
-    return std::max(std::max(before, offloaded / d2h) + std::max(after + again, offloaded / h2d),
-                    before + after + again_of_all.of(over - offloaded) + taken * offloaded);
+    const double copied = std::max(offloaded - padding, 0.0);
+    return std::max(std::max(before, copied / d2h) + std::max(after + again, copied / h2d),
+                    before + after + again_of_all.of(over - offloaded) + taken * copied);
   };
   constexpr int kPoints = 8;
   for (int point = 0; point <= kPoints; ++point)
@@ -236,11 +245,13 @@ double Bound::seconds(int64_t limit) {
     if (!full.looked_at) {
       full.items = droppable_at(model_, full.step);
       full.host_residents = host_residents_at(model_, full.step);
+      full.padding = padding_at(model_, full.step);
       full.looked_at = true;
     }
     const double ideal = until.back(), before = until[at(full.step)], after = ideal - before;
-    best =
-        std::max(best, round_bound(model_, full.items, full.host_residents, over, before, after, best + ideal) - ideal);
+    const double round = round_bound(model_, full.items, full.host_residents, full.padding, over, before, after,
+                                     best + ideal);
+    best = std::max(best, round - ideal);
   }
   best = std::min(best, 1e6);
   const double rounds = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));

@@ -39,8 +39,9 @@ class Bound {
   struct Full {
     int32_t step = 0;  // of the order, as the gaps of tensors are
     int64_t live = 0;  // bytes if everything stays, with the smallest workspace
-    bool looked_at = false;  // `items` and `host_residents` are set
+    bool looked_at = false;  // the members below are set
     std::vector<Droppable> items = {}, host_residents = {};
+    double padding = 0;  // of items; see padding_at()
   };
   const Model& model_;
   std::vector<int64_t> least_;  // of each step: the fewest bytes that can be live, without workspace

@@ -80,7 +80,7 @@ def digits_of(folder):
 def bytes_of(folder):
     os.makedirs(folder, exist_ok=True)
     train, test = f"{folder}/train.bin", f"{folder}/test.bin"
-    archive = subprocess.run(["git", "-C", ROOT, "archive", PAGES, "docs"], check=True, stdout=subprocess.PIPE).stdout
+    archive = subprocess.check_output(["git", "-C", ROOT, "archive", PAGES, "docs"])
     tarfile.open(fileobj=io.BytesIO(archive)).extractall(folder)
     pages = sorted(glob.glob(f"{folder}/docs/**/*.md", recursive=True))
     subprocess.run([sys.executable, f"{ROOT}/tools/text_to_tokens.py", "-o", train, "--held-out", test, *pages],
@@ -190,8 +190,8 @@ def page(args, runs):
         "seeds. A seed determines the initial weights, the same on both sides, and the order of the samples, of each "
         f"side its own. Our plans have {args.budget} of the unlimited memory. bf16 is `--precision bf16` and PyTorch's "
         "autocast. Loss and accuracy are those of samples that are not trained on, after the last epoch. The GPT reads "
-        f"the pages of this repository at {PAGES}, {TOKENS} bytes at a time. *Within* counts our runs between PyTorch's least and "
-        f"largest. {verdict}", 120, break_long_words=False, break_on_hyphens=False)
+        f"the pages of this repository at {PAGES}, {TOKENS} bytes at a time. *Within* counts our runs between "
+        f"PyTorch's least and largest. {verdict}", 120, break_long_words=False, break_on_hyphens=False)
     return "\n".join([
         "# Whole runs compared with PyTorch's", "", paragraph, "",
         "| network | precision | | ours, median | ours, spread | PyTorch, median | PyTorch, spread | within |",
