@@ -104,6 +104,16 @@ double reduced_iteration(const Model& model, const std::vector<const schedule::A
 
 bool cheaper(const Droppable& a, const Droppable& b) { return a.seconds * b.bytes < b.seconds * a.bytes; }
 
+// In its gap, or between two later uses (ActivationDecision::again).
+bool may_be_away(const Model& model, int32_t id, int32_t step) {
+  const ModelTensor& tensor = model.tensors[at(id)];
+  if (tensor.in_gap(step)) return true;
+  if (tensor.gap_end == kNever || step <= tensor.gap_end) return false;
+  const auto uses = model.used_at[id];
+  const auto next = std::lower_bound(uses.begin(), uses.end(), step);
+  return next != uses.begin() && next != uses.end() && *next != step && *next - *std::prev(next) > schedule::kNear;
+}
+
 // The tensors that may be off the device while `step` runs, by rising cost per byte. The outputs of a task are
 // recomputed together, so they form one item.
 std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
@@ -113,7 +123,7 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
     const ModelTensor& tensor = model.tensors[at(id)];
     // Saved tensors leave by copy only.
     const bool leaves = tensor.movable || (tensor.saved && !tensor.persistent());
-    if (!leaves || !tensor.in_gap(step)) continue;
+    if (!leaves || !may_be_away(model, id, step)) continue;
     const double bytes = static_cast<double>(tensor.bytes);
     if (tensor.input()) found.push_back({bytes, 0});
     else if (!tensor.recomputable || tensor.saved) found.push_back({bytes, 1e30});
@@ -174,8 +184,8 @@ class AgainSeconds {
 // The bytes of the arena that these tensors take but that their copies do not transfer: tensors are aligned there.
 double padding_at(const Model& model, int32_t step) {
   int64_t bytes = 0;
-  for (const ModelTensor& tensor : model.tensors)
-    if (tensor.in_gap(step)) bytes += tensor.bytes - tensor.copy_bytes;
+  for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id)
+    if (may_be_away(model, id, step)) bytes += model.tensors[at(id)].bytes - model.tensors[at(id)].copy_bytes;
   return static_cast<double>(bytes);
 }
 

@@ -13,9 +13,9 @@ namespace plimsoll::search {
 // first load, the sum of the tasks' times, each with its fastest algorithm whose workspace can fit, and the least cost
 // of eviction. With several ranks, the bound also counts waits for sums, and the bytes of the reductions' workspace.
 //
-// While a step runs, some of the tensors in their gap (schedule/model.h) do not fit and must be off the device. Each of
-// them costs at least one more run of its own task, after the step, or a copy to the host before the step and one back
-// after it:
+// While a step runs, some of the tensors that are between two uses do not fit and must be off the device. Each of them
+// costs at least one more run of its own task, after the step, or a copy to the host before the step and one back after
+// it:
 //
 //             before the step            after it
 //   compute   ideal                      ideal + again(dropped)        T >= max(ideal before, offloaded / d2h)

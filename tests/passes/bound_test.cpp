@@ -66,5 +66,42 @@ TEST_CASE("updates in slices do not shift the bytes of a step against the tensor
   }
 }
 
+// A tensor may leave between its backward uses as well (ActivationDecision::again), outside its gap:
+//
+//   order   data  f  loss  bx  b0  …  b10  …  b19  by        x is read by f, bx and by; b10 has a large workspace
+//   x             ^        ^                       ^
+TEST_CASE("a tensor may be off the device between two backward uses") {
+  constexpr int kTasks = 20;
+  constexpr int64_t kLarge = 1 << 14, kSmall = 64;
+  test::GraphMaker make;
+  test::FakeCosts costs;
+  const TensorId x = make.activation("x", kLarge), y = make.activation("y", kSmall);
+  make.task("data", TaskKind::forward, {}, {x});
+  make.task("f", TaskKind::forward, {x}, {y});
+  TensorId gradient = make.activation("d", kSmall);
+  make.task("loss", TaskKind::loss, {y}, {gradient});
+  const auto backward = [&](const std::string& name, std::vector<TensorId> reads) {
+    reads.push_back(gradient);
+    gradient = make.activation("d" + name, kSmall);
+    make.task(name, TaskKind::backward_data, reads, {gradient});
+  };
+  backward("bx", {x});
+  for (int i = 0; i < kTasks; ++i) backward("b" + std::to_string(i), {});
+  backward("by", {x});
+  costs.special["b10"] = {{.name = "default", .workspace_bytes = 4 * kLarge, .seconds = 1e-3}};
+  Candidate candidate = make_candidate(make.graph_, costs, 1, 1).value();
+  candidate.links.d2h_bytes_per_second = candidate.links.h2d_bytes_per_second = kLarge;  // recomputing takes less time
+  const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
+  search::Bound bound(model);
+  int64_t least = kNoLimit, most = 0;
+  for (const search::State& found : search::find_frontier(model, {.effort = 0})) {
+    CAPTURE(found.outcome.peak_bytes);
+    CHECK(bound.seconds(found.outcome.peak_bytes) <= found.outcome.seconds * (1 + 1e-9));
+    least = std::min(least, found.outcome.peak_bytes);
+    most = std::max(most, found.outcome.peak_bytes);
+  }
+  CHECK(most - least >= 3 * kLarge);  // x leaves while b10 runs
+}
+
 }  // namespace
 }  // namespace plimsoll
