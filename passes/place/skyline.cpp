@@ -6,15 +6,62 @@
 #include <utility>
 
 namespace plimsoll::placement {
+namespace {
 
-template <class Items>
-Skyline<Items>::Skyline(const Compact& problem)
-    : problem_(problem), items_(problem), stretches_(static_cast<size_t>(problem.times)) {}
+constexpr uint32_t kNoRank = std::numeric_limits<uint32_t>::max();
 
-template <class Items>
-std::vector<int64_t> Skyline<Items>::fill(const std::vector<uint32_t>& order, int64_t below) {
+}  // namespace
+
+Skyline::Skyline(const Compact& problem) : problem_(problem), stretches_(static_cast<size_t>(problem.times)) {
+  while (leaves_ < problem.items.size()) leaves_ *= 2;
+  tree_.resize(2 * static_cast<size_t>(leaves_));
+}
+
+Skyline::Node Skyline::either(const Node& a, const Node& b) {
+  return {std::max(a.lower, b.lower), std::min(a.upper, b.upper), std::min(a.lifetime, b.lifetime)};
+}
+
+void Skyline::start(const std::vector<uint32_t>& order) {
+  std::ranges::fill(tree_, Node{});
+  for (uint32_t rank = 0; rank < order.size(); ++rank) {
+    const Item& item = problem_.items[order[rank]];
+    tree_[leaves_ + rank] = {item.lower, item.upper, item.upper - item.lower};
+  }
+  for (uint32_t node = leaves_; node-- > 1;) tree_[node] = either(tree_[2 * node], tree_[2 * node + 1]);
+}
+
+// Depth first, low ranks first. Skips subtrees all of whose items begin too early, end too late or live too long.
+uint32_t Skyline::first_within(int32_t lower, int32_t upper) {
+  const auto may_have = [&](uint32_t node) {
+    const Node& of = tree_[node];
+    return of.lower >= lower && of.upper <= upper && of.lifetime <= upper - lower;
+  };
+  uint32_t node = 1;
+  for (;;) {
+    ++scanned_;
+    if (may_have(node)) {
+      if (node >= leaves_) return node - leaves_;
+      node *= 2;
+      continue;
+    }
+    while (node % 2 == 1) node /= 2;  // the next subtree to the right
+    if (node == 0) return kNoRank;
+    ++node;
+  }
+}
+
+void Skyline::remove(uint32_t rank) {
+  uint32_t node = leaves_ + rank;
+  tree_[node] = {};
+  for (node /= 2; node > 0; node /= 2) {
+    const Node before = std::exchange(tree_[node], either(tree_[2 * node], tree_[2 * node + 1]));
+    if (tree_[node] == before) return;  // nor does any above it change
+  }
+}
+
+std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order, int64_t below) {
   std::vector<int64_t> offsets(problem_.items.size(), 0);
-  items_.start(order);
+  start(order);
   const int32_t end = problem_.times - 1;
   using Low = std::pair<int64_t, int32_t>;  // height, begin; outdated entries are skipped
   std::priority_queue<Low, std::vector<Low>, std::greater<>> lowest;
@@ -39,7 +86,7 @@ std::vector<int64_t> Skyline<Items>::fill(const std::vector<uint32_t>& order, in
     if (stretch.height != height) continue;
     ++scanned_;
     stretch_at(begin).height = -1;
-    const uint32_t rank = items_.first_within(begin, stretch.upper);
+    const uint32_t rank = first_within(begin, stretch.upper);
     if (rank == kNoRank) {
       const int64_t before = height_at(stretch.before), after = height_at(stretch.upper);
       put(begin, stretch.upper, stretch.before, after < 0 ? before : before < 0 ? after : std::min(before, after));
@@ -50,7 +97,7 @@ std::vector<int64_t> Skyline<Items>::fill(const std::vector<uint32_t>& order, in
     const int64_t top = height + item.size;
     if (top >= below) return {};
     offsets[chosen] = height;
-    items_.remove(rank);
+    remove(rank);
     --left;
     if (begin < item.lower) put(begin, item.lower, stretch.before, height);
     if (item.upper < stretch.upper) put(item.upper, stretch.upper, item.lower, height);
@@ -58,8 +105,5 @@ std::vector<int64_t> Skyline<Items>::fill(const std::vector<uint32_t>& order, in
   }
   return offsets;
 }
-
-template class Skyline<ItemsByBeginning>;
-template class Skyline<ItemsByRank>;
 
 }  // namespace plimsoll::placement

@@ -15,12 +15,9 @@
 #include <vector>
 
 #include "passes/place/compact.h"
-#include "passes/place/first_within.h"
 
 namespace plimsoll::placement {
 
-// `Items` finds the item of a stretch: first_within.h has two such classes. The result is the same with either.
-template <class Items>
 class Skyline {
  public:
   explicit Skyline(const Compact& problem);
@@ -30,7 +27,7 @@ class Skyline {
   std::vector<int64_t> fill(const std::vector<uint32_t>& order,
                             int64_t below = std::numeric_limits<int64_t>::max());
   // Entries scanned so far: a measure of effort that is the same on every machine.
-  int64_t scanned() const { return scanned_ + items_.scanned(); }
+  int64_t scanned() const { return scanned_; }
 
  private:
   struct Stretch {
@@ -38,11 +35,23 @@ class Skyline {
     int64_t height;
   };
 
+  // Of the items in a subtree: the latest beginning, the earliest end, the shortest lifetime.
+  struct Node {
+    int32_t lower = -1, upper = std::numeric_limits<int32_t>::max(), lifetime = std::numeric_limits<int32_t>::max();
+    friend bool operator==(const Node&, const Node&) = default;
+  };
+  static Node either(const Node& a, const Node& b);
+
   Stretch& stretch_at(int32_t time) { return stretches_[static_cast<size_t>(time)]; }
+  void start(const std::vector<uint32_t>& order);
+  // The lowest rank of an item that lives within [lower, upper); kNoRank: there is none.
+  uint32_t first_within(int32_t lower, int32_t upper);
+  void remove(uint32_t rank);
 
   const Compact& problem_;
-  Items items_;
-  std::vector<Stretch> stretches_; // by beginning
+  std::vector<Stretch> stretches_;  // by beginning
+  uint32_t leaves_ = 1;
+  std::vector<Node> tree_;  // of items not placed yet, over their ranks; 1 is the root
   int64_t scanned_ = 0;
 };
 

@@ -79,7 +79,7 @@ void search_below(const Compact& problem, int64_t target, Packing& best, int64_t
 
 constexpr int64_t kPileable = 10'000;  // above this, greedy orders take a second each, and skylines are near the bound
 constexpr int64_t kUsual = 512;          // number of buffers that Effort::nodes is meant for
-constexpr int64_t kScansOfStretch = 32;  // cost of one query of a skyline's tree, in entries of a pile
+constexpr int64_t kScansOfStretch = 24;  // cost of one query of a skyline's tree, in entries of a pile
 
 Compact mirrored(const Compact& problem) {
   Compact mirror = problem;
@@ -102,7 +102,7 @@ struct Filled {
 // lifetime for nested lifetimes, by beginning or end for a budget that is full nearly all the time.
 Filled fill_skylines(const Compact& problem, int64_t target) {
   Filled best;
-  const auto fill = [&](Skyline<ItemsByRank>& skyline, Order order, bool backwards) {
+  const auto fill = [&](Skyline& skyline, Order order, bool backwards) {
     std::vector<int64_t> lower = skyline.fill(order, best.packing.height);
     if (lower.empty()) return false;
     best.packing = packing_of(problem, std::move(lower));
@@ -111,11 +111,11 @@ Filled fill_skylines(const Compact& problem, int64_t target) {
     return best.packing.height <= target;
   };
   const auto by_beginning = [](const Item& item) { return std::pair<int64_t, int64_t>(-item.lower, item.lifetime()); };
-  Skyline<ItemsByRank> skyline(problem);
+  Skyline skyline(problem);
   if (fill(skyline, order_of(problem, Method::by_lifetime), false)) return best;
   if (fill(skyline, sorted(problem, by_beginning), false)) return best;
   const Compact mirror = mirrored(problem);
-  Skyline<ItemsByRank> backwards(mirror);
+  Skyline backwards(mirror);
   if (fill(backwards, sorted(mirror, by_beginning), true)) return best;
   if (fill(skyline, order_of(problem, Method::by_area), false)) return best;
   fill(skyline, order_of(problem, Method::by_size), false);
@@ -126,7 +126,7 @@ Filled fill_skylines(const Compact& problem, int64_t target) {
 // sum over items of the bytes above the target. Equal results are accepted, so plateaus are crossed.
 void shuffle(const Compact& problem, Filled start, int64_t target, int64_t effort, Packing& best) {
   const Compact world = start.backwards ? mirrored(problem) : problem;
-  Skyline<ItemsByBeginning> skyline(world);
+  Skyline skyline(world);
   std::mt19937_64 random(1);
   Order order = std::move(start.order), above, beside;
   Packing current = std::move(start.packing);

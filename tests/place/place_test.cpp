@@ -147,27 +147,6 @@ TEST_CASE("random problems are solved validly and alike each time") {
   }
 }
 
-TEST_CASE("a skyline is the same by rank and by beginning, in any order") {
-  std::mt19937 random(5);
-  for (int round = 0; round < 60; ++round) {
-    Compact problem{.times = 40};
-    const int many = 1 + static_cast<int>(random() % 200);
-    for (int i = 0; i < many; ++i) {
-      const auto lower = static_cast<int32_t>(random() % 39);
-      const auto upper = lower + 1 + static_cast<int32_t>(random() % static_cast<uint32_t>(39 - lower));
-      problem.items.push_back({.lower = lower, .upper = upper, .size = 1 + static_cast<int64_t>(random() % 9)});
-    }
-    std::vector<uint32_t> order(problem.items.size());
-    std::iota(order.begin(), order.end(), 0);
-    Skyline<ItemsByRank> by_rank(problem);
-    Skyline<ItemsByBeginning> by_beginning(problem);
-    for (int turn = 0; turn < 3; ++turn) {
-      std::shuffle(order.begin(), order.end(), random);
-      CHECK(by_rank.fill(order) == by_beginning.fill(order));
-    }
-  }
-}
-
 std::string content(const std::string& name) {
   std::ifstream file(std::string(PLIMSOLL_TEST_DIR) + "/minimalloc/" + name + ".1048576.csv");
   std::stringstream text;
