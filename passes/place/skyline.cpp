@@ -2,66 +2,83 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
+#include <numeric>
 #include <queue>
 #include <utility>
 
 namespace plimsoll::placement {
 namespace {
 
-constexpr uint32_t kNoRank = std::numeric_limits<uint32_t>::max();
+constexpr uint32_t kNoNode = std::numeric_limits<uint32_t>::max();
+constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 
 }  // namespace
 
-Skyline::Skyline(const Compact& problem) : problem_(problem), stretches_(static_cast<size_t>(problem.times)) {
-  while (leaves_ < problem.items.size()) leaves_ *= 2;
+Skyline::Skyline(const Compact& problem)
+    : problem_(problem), places_(problem.items.size()), place_of_(problem.items.size()),
+      first_at_(static_cast<size_t>(problem.times) + 1, static_cast<uint32_t>(problem.items.size())),
+      stretches_(static_cast<size_t>(problem.times)) {
+  std::iota(places_.begin(), places_.end(), 0);
+  std::ranges::stable_sort(places_, {}, [&](uint32_t i) { return problem.items[i].lower; });
+  for (uint32_t place = 0; place < places_.size(); ++place) place_of_[places_[place]] = place;
+  for (uint32_t place = static_cast<uint32_t>(places_.size()); place-- > 0;)
+    first_at_[static_cast<size_t>(problem.items[places_[place]].lower)] = place;
+  for (size_t time = first_at_.size() - 1; time-- > 0;)
+    first_at_[time] = std::min(first_at_[time], first_at_[time + 1]);
+  while (leaves_ < places_.size()) leaves_ *= 2;
   tree_.resize(2 * static_cast<size_t>(leaves_));
 }
 
-Skyline::Node Skyline::either(const Node& a, const Node& b) {
-  return {std::max(a.lower, b.lower), std::min(a.upper, b.upper), std::min(a.lifetime, b.lifetime)};
+Skyline::Node Skyline::lowest_of(const Node& a, const Node& b) {
+  return {std::min(a.rank, b.rank), std::min(a.upper, b.upper)};
 }
 
-void Skyline::start(const std::vector<uint32_t>& order) {
-  std::ranges::fill(tree_, Node{});
-  for (uint32_t rank = 0; rank < order.size(); ++rank) {
-    const Item& item = problem_.items[order[rank]];
-    tree_[leaves_ + rank] = {item.lower, item.upper, item.upper - item.lower};
+void Skyline::remove(uint32_t place) {
+  uint32_t node = leaves_ + place;
+  tree_[node] = {kNoNode, kNever};
+  for (node /= 2; node > 0; node /= 2) {
+    const Node before = std::exchange(tree_[node], lowest_of(tree_[2 * node], tree_[2 * node + 1]));
+    if (tree_[node].rank == before.rank && tree_[node].upper == before.upper) return;  // nor does any above it change
   }
-  for (uint32_t node = leaves_; node-- > 1;) tree_[node] = either(tree_[2 * node], tree_[2 * node + 1]);
 }
 
-// Depth first, low ranks first. Skips subtrees all of whose items begin too early, end too late or live too long.
+// The lowest rank among the places [first, last) whose item ends by `upper`. Subtrees without a rank below the best so
+// far, or without an early enough end, are skipped.
 uint32_t Skyline::first_within(int32_t lower, int32_t upper) {
-  const auto may_have = [&](uint32_t node) {
-    const Node& of = tree_[node];
-    return of.lower >= lower && of.upper <= upper && of.lifetime <= upper - lower;
+  uint32_t best = kNoNode;
+  const uint32_t first = first_at_[static_cast<size_t>(lower)], last = first_at_[static_cast<size_t>(upper)];
+  struct Part {
+    uint32_t node, begin, end;
   };
-  uint32_t node = 1;
-  for (;;) {
+  Part parts[64];
+  int many = 0;
+  parts[many++] = {1, 0, leaves_};
+  while (many > 0) {
+    const Part part = parts[--many];
     ++scanned_;
-    if (may_have(node)) {
-      if (node >= leaves_) return node - leaves_;
-      node *= 2;
+    const Node& node = tree_[part.node];
+    if (part.end <= first || last <= part.begin || node.rank >= best || node.upper > upper) continue;
+    if (part.node >= leaves_) {
+      best = node.rank;
       continue;
     }
-    while (node % 2 == 1) node /= 2;  // the next subtree to the right
-    if (node == 0) return kNoRank;
-    ++node;
+    const uint32_t middle = (part.begin + part.end) / 2;
+    const Part low{2 * part.node, part.begin, middle}, high{2 * part.node + 1, middle, part.end};
+    const bool low_first = tree_[low.node].rank < tree_[high.node].rank;
+    parts[many++] = low_first ? high : low;
+    parts[many++] = low_first ? low : high;
   }
-}
-
-void Skyline::remove(uint32_t rank) {
-  uint32_t node = leaves_ + rank;
-  tree_[node] = {};
-  for (node /= 2; node > 0; node /= 2) {
-    const Node before = std::exchange(tree_[node], either(tree_[2 * node], tree_[2 * node + 1]));
-    if (tree_[node] == before) return;  // nor does any above it change
-  }
+  return best;
 }
 
 std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order, int64_t below) {
   std::vector<int64_t> offsets(problem_.items.size(), 0);
-  start(order);
+  std::fill(tree_.begin(), tree_.end(), Node{kNoNode, kNever});
+  for (uint32_t rank = 0; rank < order.size(); ++rank)
+    tree_[leaves_ + place_of_[order[rank]]] = {rank, problem_.items[order[rank]].upper};
+  for (uint32_t node = leaves_; node-- > 1;) tree_[node] = lowest_of(tree_[2 * node], tree_[2 * node + 1]);
+
   const int32_t end = problem_.times - 1;
   using Low = std::pair<int64_t, int32_t>;  // height, begin; outdated entries are skipped
   std::priority_queue<Low, std::vector<Low>, std::greater<>> lowest;
@@ -87,7 +104,7 @@ std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order, int64_t b
     ++scanned_;
     stretch_at(begin).height = -1;
     const uint32_t rank = first_within(begin, stretch.upper);
-    if (rank == kNoRank) {
+    if (rank == kNoNode) {
       const int64_t before = height_at(stretch.before), after = height_at(stretch.upper);
       put(begin, stretch.upper, stretch.before, after < 0 ? before : before < 0 ? after : std::min(before, after));
       continue;
@@ -97,7 +114,7 @@ std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order, int64_t b
     const int64_t top = height + item.size;
     if (top >= below) return {};
     offsets[chosen] = height;
-    remove(rank);
+    remove(place_of_[chosen]);
     --left;
     if (begin < item.lower) put(begin, item.lower, stretch.before, height);
     if (item.upper < stretch.upper) put(item.upper, stretch.upper, item.lower, height);

@@ -30,28 +30,27 @@ class Skyline {
   int64_t scanned() const { return scanned_; }
 
  private:
+  struct Node {
+    uint32_t rank;  // the lowest rank in this subtree
+    int32_t upper;  // the earliest end in this subtree
+  };
   struct Stretch {
     int32_t upper, before;  // its end, and the beginning of the stretch before it
     int64_t height;
   };
 
-  // Of the items in a subtree: the latest beginning, the earliest end, the shortest lifetime.
-  struct Node {
-    int32_t lower = -1, upper = std::numeric_limits<int32_t>::max(), lifetime = std::numeric_limits<int32_t>::max();
-    friend bool operator==(const Node&, const Node&) = default;
-  };
-  static Node either(const Node& a, const Node& b);
-
+  static Node lowest_of(const Node& a, const Node& b);
   Stretch& stretch_at(int32_t time) { return stretches_[static_cast<size_t>(time)]; }
-  void start(const std::vector<uint32_t>& order);
-  // The lowest rank of an item that lives within [lower, upper); kNoRank: there is none.
+  void remove(uint32_t place);
   uint32_t first_within(int32_t lower, int32_t upper);
-  void remove(uint32_t rank);
 
   const Compact& problem_;
-  std::vector<Stretch> stretches_;  // by beginning
+  std::vector<uint32_t> places_;   // items by beginning
+  std::vector<uint32_t> place_of_; // inverse of places_
+  std::vector<uint32_t> first_at_; // of each time: the first place whose item begins then or later
   uint32_t leaves_ = 1;
-  std::vector<Node> tree_;  // of items not placed yet, over their ranks; 1 is the root
+  std::vector<Node> tree_;         // over places; 1 is the root
+  std::vector<Stretch> stretches_; // by beginning
   int64_t scanned_ = 0;
 };
 

@@ -79,7 +79,7 @@ void search_below(const Compact& problem, int64_t target, Packing& best, int64_t
 
 constexpr int64_t kPileable = 10'000;  // above this, greedy orders take a second each, and skylines are near the bound
 constexpr int64_t kUsual = 512;          // number of buffers that Effort::nodes is meant for
-constexpr int64_t kScansOfStretch = 24;  // cost of one query of a skyline's tree, in entries of a pile
+constexpr int64_t kScansOfStretch = 32;  // cost of one query of a skyline's tree, in entries of a pile
 
 Compact mirrored(const Compact& problem) {
   Compact mirror = problem;

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
-#include <numeric>
 #include <random>
 #include <sstream>
 
 #include "passes/place/csv.h"
 #include "passes/place/pile.h"
 #include "passes/place/search.h"
-#include "passes/place/skyline.h"
 #include "passes/place/solve.h"
 #include "tools/bench/placement/traces.h"
 
