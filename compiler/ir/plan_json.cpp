@@ -360,18 +360,17 @@ void PlanText::begin_next() {
   if (begun_ < parts_.size()) next_ = std::async(std::launch::async, parts_[begun_++]);
 }
 
-std::string PlanText::next() {
+std::string_view PlanText::next() {
   if (!next_.valid()) begin_next();
-  if (!next_.valid()) return "";
-  std::string part = next_.get();
+  part_ = next_.valid() ? next_.get() : "";
   begin_next();
-  return part;
+  return part_;
 }
 
 std::string to_json(const Plan& plan) {
   std::string text;
   PlanText parts(plan);
-  for (std::string part = parts.next(); !part.empty(); part = parts.next()) text += part;
+  for (std::string_view part = parts.next(); !part.empty(); part = parts.next()) text += part;
   return text;
 }
 

@@ -21,13 +21,14 @@ std::string to_json(const Plan& plan);
 class PlanText {
  public:
   explicit PlanText(const Plan& plan);  // which must not change
-  std::string next();                   // empty: the end
+  std::string_view next();              // valid until the next call; empty: the end
 
  private:
   void begin_next();
 
   std::vector<std::function<std::string()>> parts_;
   size_t begun_ = 0;
+  std::string part_;  // the latest
   std::future<std::string> next_;
 };
 

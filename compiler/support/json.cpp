@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <iterator>
-
 namespace plimsoll {
 
 Json parse_json(std::string_view text) { return Json::parse(text); }
@@ -60,12 +57,7 @@ JsonText& JsonText::value(int64_t number) {
 
 JsonText& JsonText::value(double number) {
   separate();
-  if (!std::isfinite(number)) {
-    text_ += "null";
-    return *this;
-  }
-  char digits[64];
-  text_.append(digits, nlohmann::detail::to_chars(digits, std::end(digits), number));  // as dump() writes it
+  text_ += Json(number).dump();  // null if it is not finite
   return *this;
 }
 

@@ -86,22 +86,22 @@ bool SignalsWait::pending() {
                      [&](int signal) { return sigismember(&set, signal) == 1; });
 }
 
-Status write_file(const std::string& path, const std::function<std::string()>& next) {
+Status write_file(const std::string& path, const std::function<std::string_view()>& next) {
   std::error_code ignored;
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {
     if (fs::is_directory(path, ignored)) return cannot_write(path, "it is a directory");
     std::ofstream device(path, std::ios::binary);  // /dev/stdout, a named pipe: cannot be renamed
-    for (std::string part = next(); !part.empty(); part = next()) device << part;
+    for (std::string_view part = next(); device && !part.empty(); part = next()) device << part;
     return device.flush() ? Status{} : Status(cannot_write(path, std::strerror(errno)));
   }
   const SignalsWait signals;
   PLIMSOLL_ASSIGN(NewFile file, NewFile::create(path));
-  for (std::string part = next(); !part.empty(); part = next()) PLIMSOLL_TRY(file.write(part));
+  for (std::string_view part = next(); !part.empty(); part = next()) PLIMSOLL_TRY(file.write(part));
   return file.appear();
 }
 
 Status write_file(const std::string& path, std::string_view contents) {
-  return write_file(path, [&] { return std::string(std::exchange(contents, {})); });
+  return write_file(path, [&] { return std::exchange(contents, {}); });
 }
 
 Result<std::string> read_file(const std::string& path) {

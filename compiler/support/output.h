@@ -14,8 +14,8 @@
 namespace plimsoll {
 
 Status write_file(const std::string& path, std::string_view contents);
-// The same with contents that come in parts. `next` returns the next one; empty: the end.
-Status write_file(const std::string& path, const std::function<std::string()>& next);
+// The same with contents that come in parts. `next` returns the next one, valid until the next call; empty: the end.
+Status write_file(const std::string& path, const std::function<std::string_view()>& next);
 Result<std::string> read_file(const std::string& path);
 
 // Blocks SIGINT, SIGTERM and SIGHUP during its lifetime. A signal received meanwhile ends the process when the last
