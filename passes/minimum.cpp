@@ -99,13 +99,13 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
   Rivals rivals(planning.variants, planning.recipe_request(), planning.request.threads);
   PLIMSOLL_TRY(rivals.for_each_plan(
       [&](Recipe& recipe, const std::stop_token& unwanted) {
-    return recipe.minimum_below(std::min(below, least_bytes.load()), fewest_first, deadline().unless(unwanted));
+        return recipe.minimum_below(std::min(below, least_bytes.load()), fewest_first, deadline().unless(unwanted));
       },
       [&](Found less) {
-    if (less.arena() < least->arena()) take(std::move(less));
-    least_bytes = least->arena();
-  },
-               [&] { return least->arena() <= bound || deadline().passed(); }));
+        if (less.arena() < least->arena()) take(std::move(less));
+        least_bytes = least->arena();
+      },
+      [&] { return least->arena() <= bound || deadline().passed(); }));
   return found ? std::move(*found) : *known;
 }
 

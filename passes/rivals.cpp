@@ -41,11 +41,11 @@ Status Rivals::for_each_plan(const MakePlan& make, const std::function<void(Foun
 Status Rivals::take_faster(Found& best, const Deadline& deadline) {
   return for_each_plan(
       [&, seconds = best.seconds()](Recipe& recipe, const std::stop_token& unwanted) {
-    return recipe.rival(seconds, deadline.unless(unwanted));
+        return recipe.rival(seconds, deadline.unless(unwanted));
       },
       [&](Found faster) {
-    if (faster.seconds() < best.seconds()) best = std::move(faster);
-  },
+        if (faster.seconds() < best.seconds()) best = std::move(faster);
+      },
       [&] { return deadline.passed(); });
 }
 

@@ -1,8 +1,7 @@
 // moDNN: X. Chen, D. Z. Chen and X. S. Hu, "moDNN: memory optimal DNN training on GPUs", DATE 2018.
 //
-//   equation 1  bytes of all data blocks together: network_wide_bytes, which compiler/papers/modnn.h counts as the
-// paper
-//               does
+//   equation 1  bytes of all data blocks together: network_wide_bytes, counted as in the paper by
+//               compiler/papers/modnn.h
 //   equation 2  the minimum of any schedule, SW + max M(t, 1): the tensors that are resident through the run, and the
 //               largest task with its operands at a sub-batch of one
 //   equation 3  the sub-batch: modnn_sub_batch()
