@@ -17,7 +17,7 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Ro
   }
   if (step.kind != StepKind::compute) {
     const bool host_resident = plan.tensors[step.tensor].at_home_on_host();
-    if (round != Round::only && !has_copy(step.rounds, round == Round::first, round == Round::last)) return 0;
+    if (!has_copy(round, step.rounds)) return 0;
     const double samples =
         static_cast<double>(round == Round::last && !host_resident ? plan.last_sub_batch : plan.sub_batch);
     const double share = samples / static_cast<double>(plan.sub_batch);

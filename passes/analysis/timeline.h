@@ -25,6 +25,9 @@ enum class Round {
 };
 
 inline bool has_updates(Round round) { return round == Round::only || round == Round::last; }
+inline bool has_copy(Round round, CopyRounds rounds) {
+  return round == Round::only || has_copy(rounds, round == Round::first, round == Round::last);
+}
 
 Timeline simulate_round(const Plan& plan, const Context& context, Round round);
 

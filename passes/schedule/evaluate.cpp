@@ -31,9 +31,7 @@ void Evaluator::find_lives(const Trace& trace) {
   came_from_.assign(trace.size(), -1);
   made_at_.resize(trace.size());
   left_at_.resize(trace.size());
-  rounds_.assign(trace.size(), CopyRounds::all);
-  stored_.assign(model_.tensors.size(), -1);
-  begins_with_zeros_ = false;
+  rounds_.begin(trace.size(), model_.tensors.size());
   const auto begin = [&](int32_t tensor, int32_t step, int32_t copied_at) {
     current_[at(tensor)] = {static_cast<int32_t>(lives_.size()), copied_at};
     lives_.push_back({tensor, step, step});
@@ -47,9 +45,7 @@ void Evaluator::find_lives(const Trace& trace) {
         const int32_t before = current_[at(op.id)].life;
         left_at_[at(step)] = before < 0 ? -1 : lives_[at(before)].last;
         if (before < 0 && tensor.persistent()) host_resident_bytes_ += tensor.bytes;
-        if (tensor.persistent()) rounds_[at(step)] = CopyRounds::last;
-        if (const int32_t put = stored_[at(op.id)]; put >= 0 && rounds_[at(put)] == CopyRounds::all_but_last)
-          rounds_[at(put)] = CopyRounds::all;
+        if (tensor.persistent()) rounds_.fetch(step, op.id);
         begin(op.id, step, step);
         continue;
       }
@@ -57,11 +53,7 @@ void Evaluator::find_lives(const Trace& trace) {
         const ModelTensor& tensor = model_.tensors[at(op.id)];
         Life& life = lives_[at(current_[at(op.id)].life)];
         made_at_[at(step)] = tensor.persistent() ? life.last : life.first;
-        if (tensor.persistent()) {
-          const bool kept = tensor.adds_up() && rounds_[at(life.first)] != CopyRounds::last;
-          rounds_[at(step)] = kept ? CopyRounds::all_but_last : CopyRounds::last;
-          stored_[at(op.id)] = step;
-        }
+        if (tensor.persistent()) rounds_.store(step, op.id, tensor.adds_up());
         life.last = step;
         continue;
       }
@@ -78,12 +70,8 @@ void Evaluator::find_lives(const Trace& trace) {
     for (const int32_t tensor : model_.host_residents(op.id)) {
       if (current_[at(tensor)].life < 0) continue;
       touch(tensor);
-      if (model_.tasks[at(op.id)].kind == TaskKind::update) continue;
-      CopyRounds& fetched = rounds_[at(lives_[at(current_[at(tensor)].life)].first)];
-      if (fetched != CopyRounds::last) continue;
-      const bool zeros = model_.tensors[at(tensor)].adds_up() && stored_[at(tensor)] < 0;
-      begins_with_zeros_ = begins_with_zeros_ || zeros;
-      fetched = zeros ? CopyRounds::all_but_first : CopyRounds::all;
+      if (model_.tasks[at(op.id)].kind != TaskKind::update)
+        rounds_.access(tensor, model_.tensors[at(tensor)].adds_up());
     }
     const size_t first_pair = pairs_.size();
     const std::span<const int32_t> in_place = model_.in_place(op.id);
@@ -147,7 +135,7 @@ void Evaluator::choose_algorithms(const Trace& trace, int64_t limit, Outcome& ou
 // nothing in it.
 CopySeconds Evaluator::seconds_of_copy(const Trace& trace, size_t step, double share, Round round) const {
   const ModelTensor& tensor = model_.tensors[at(trace[step].id)];
-  if (round != Round::only && !has_copy(rounds_[step], round == Round::first, round == Round::last)) return {};
+  if (!has_copy(round, rounds_.of(static_cast<int32_t>(step)))) return {};
   const double bytes = (tensor.persistent() ? 1 : share) * static_cast<double>(tensor.copy_bytes);
   const double rate =
       trace[step].kind == StepKind::offload ? model_.links.d2h_bytes_per_second : model_.links.h2d_bytes_per_second;
@@ -162,7 +150,7 @@ template <class Body>
 void Evaluator::for_each_round(Body body) const {
   if (model_.rounds == 1) return body(Round::only, 1);
   body(Round::last, 1);
-  const int64_t first = begins_with_zeros_ ? 1 : 0;  // otherwise it equals the middle rounds
+  const int64_t first = rounds_.first_has_fewer() ? 1 : 0;  // otherwise it equals the middle rounds
   if (first > 0) body(Round::first, 1);
   if (model_.rounds - 1 > first) body(Round::middle, static_cast<double>(model_.rounds - 1 - first));
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compiler/ir/streams.h"
+#include "passes/analysis/rounds.h"
 #include "passes/analysis/timeline.h"
 #include "passes/schedule/copies.h"
 
@@ -93,9 +94,7 @@ class Evaluator {
   std::vector<const Algorithm*> chosen_;  // of each compute step
   std::vector<int32_t> came_from_;  // of each compute step: the last copy that brought one of its operands, or -1
   std::vector<int32_t> made_at_;    // of each offload: the step that wrote its tensor, or updated it if persistent
-  std::vector<CopyRounds> rounds_;  // of each step
-  bool begins_with_zeros_ = false;  // the first round fetches less than the others
-  std::vector<int32_t> stored_;     // of each persistent tensor: its last copy to the host pool so far, or -1
+  RoundsOfCopies rounds_;
   std::vector<int32_t> left_at_;    // of each fetch: the last step that accessed its tensor before
   std::vector<double> begins_;      // of each step (TraceFacts)
   CopyMover mover_;
