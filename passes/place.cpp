@@ -76,6 +76,7 @@ Status place(Plan& plan, const Context& context) {
   // The unlimited plan is the reference for budgets in percent, and is placed only once.
   placement::Effort effort = context.live_limit == kNoLimit ? placement::kQuick : placement::kPlan;
   if (context.live_limit != kNoLimit) effort.capacity = std::max<int64_t>(context.live_limit - bottom, 0);
+  effort.by_beginning = std::ranges::count(plan.steps, StepKind::offload, &Step::kind) == 0;
   const placement::Solution solution = context.policy.place == PlaceKind::best_of
                                            ? placement::solve(problem, placement::Method::best_of, effort)
                                            : placement::place_in_turn(problem, low);

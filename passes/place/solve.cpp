@@ -77,7 +77,7 @@ void search_below(const Compact& problem, int64_t target, Packing& best, int64_t
   }
 }
 
-constexpr int64_t kPileable = 10'000;  // above this, greedy orders take a second each, and skylines are near the bound
+constexpr int64_t kMany = 10'000;  // above this, greedy orders take a second each, and skylines are near the bound
 constexpr int64_t kUsual = 512;          // number of buffers that Effort::nodes is meant for
 constexpr int64_t kScansOfStretch = 32;  // cost of one query of a skyline's tree, in entries of a pile
 
@@ -100,7 +100,7 @@ struct Filled {
 
 // The lowest of several skylines, or the first that meets the target. Orders that suit most plans come first: by
 // lifetime for nested lifetimes, by beginning or end for a budget that is full nearly all the time.
-Filled fill_skylines(const Compact& problem, int64_t target) {
+Filled fill_skylines(const Compact& problem, int64_t target, bool begin_first) {
   Filled best;
   const auto fill = [&](Skyline& skyline, Order order, bool backwards) {
     std::vector<int64_t> lower = skyline.fill(order, best.packing.height);
@@ -112,8 +112,9 @@ Filled fill_skylines(const Compact& problem, int64_t target) {
   };
   const auto by_beginning = [](const Item& item) { return std::pair<int64_t, int64_t>(-item.lower, item.lifetime()); };
   Skyline skyline(problem);
+  if (begin_first && fill(skyline, sorted(problem, by_beginning), false)) return best;
   if (fill(skyline, order_of(problem, Method::by_lifetime), false)) return best;
-  if (fill(skyline, sorted(problem, by_beginning), false)) return best;
+  if (!begin_first && fill(skyline, sorted(problem, by_beginning), false)) return best;
   const Compact mirror = mirrored(problem);
   Skyline backwards(mirror);
   if (fill(backwards, sorted(mirror, by_beginning), true)) return best;
@@ -163,9 +164,9 @@ void shuffle(const Compact& problem, Filled start, int64_t target, int64_t effor
 Packing best_of(const Compact& problem, const Effort& effort) {
   const int64_t target = std::max(problem.bound, effort.capacity);
   const auto many = static_cast<int64_t>(problem.items.size());
-  const Filled filled = fill_skylines(problem, target);
+  const Filled filled = fill_skylines(problem, target, effort.by_beginning && many > kMany);
   Packing best = filled.packing;
-  if (best.height <= target || many > kPileable) return best;
+  if (best.height <= target || many > kMany) return best;
   for (const Method method : {Method::by_lifetime, Method::by_size, Method::by_area, Method::best_fit}) {
     Packing packing = pack(problem, method);
     if (packing.height < best.height) best = std::move(packing);

@@ -24,6 +24,9 @@ struct Effort {
                                // nodes if there is a capacity, else half of them
   int64_t capacity = 0;        // a sufficient height: the first solution within it is returned. If none is found, or
                                // without a capacity (0), the height is minimized
+  // Of more than 10,000 buffers, fill a skyline in the order of their beginnings first. That is several times faster
+  // than by lifetime. But copies then wait longer for the bytes of other buffers, so this is for plans without copies.
+  bool by_beginning = false;
 };
 
 // kProbe: one of many queries; milliseconds for a thousand buffers. kPlan: one of many plans; a tenth of a second.
