@@ -33,6 +33,45 @@ emulated twice net.onnx --batch 8 --sub-batch 4 --ranks 2
 ranks twice 2 twice.onnx --steps 4
 same once.onnx twice.onnx 1e-6
 
+# In fp16, a gradient that overflows on one rank is infinite in the sum, so all ranks skip the update. Class 0 is all but
+# certain: the gradients of rank 0, whose labels are 0, are small. Those of rank 1, whose labels are 1, are 1/8 of the
+# scale, and f16 ends at 65504.
+mkdir half
+$python - <<'PY'
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+r = np.random.RandomState(1)
+x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 16])
+y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 10])
+weights = {"w": r.randn(10, 16) * 0.02, "b": np.where(np.arange(10) == 0, 20, 0)}
+node = helper.make_node("Gemm", ["x", "w", "b"], ["y"], name="fc", transB=1)
+graph = helper.make_graph([node], "one", [x], [y],
+                          [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()])
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), "half/net.onnx")
+np.save("half/x.npy", r.randn(16, 16).astype(np.float32))
+np.save("half/y.npy", (np.arange(16) % 8 // 4).astype(np.int32))
+PY
+(
+  cd half
+  skipped() { grep -o '"skipped_steps": *[0-9]*' "$1.jsonl" | grep -o '[0-9]*$' | tr '\n' ' '; }
+  options="--batch 8 --precision fp16 --optimizer momentum"
+  scale="--steps 6 --init-scale 1000000"
+  also=
+  emulated one net.onnx $options
+  run one one.onnx $scale --metrics one.jsonl
+  also=$PLIMSOLL_RANKS_EMULATED
+  emulated two net.onnx $options --ranks 2
+  ranks two 2 two.onnx $scale --metrics two.jsonl
+  [[ $(skipped one) == "1 1 1 1 1 1 " && $(skipped two) == "$(skipped one)" ]] ||
+    fail "skipped: '$(skipped one)', with two ranks '$(skipped two)'"
+  same one.onnx two.onnx 1e-5
+  # Without the labels 1 nothing overflows: it was rank 1.
+  $python -c 'import numpy; numpy.save("y.npy", numpy.zeros(16, numpy.int32))'
+  run one none.onnx $scale --metrics none.jsonl
+  [[ $(skipped none) == "0 0 0 0 0 0 " ]] || fail "rank 0 overflows: $(skipped none)"
+)
+
 # started DIR-OF-RANK-0 DIR-OF-RANK-1 options…: both in the background, their process ids in pids.
 started() {
   local directories=("$1" "$2") rank port=$((20000 + RANDOM % 10000))
