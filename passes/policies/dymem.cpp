@@ -61,7 +61,8 @@ class DymemReplay final : public PoolReplay {
       bring(id, room_for(tensor(id).bytes, end), end);
     }
     write(op);
-    const schedule::Algorithm& algorithm = choose_algorithm(op.id);
+    const schedule::Algorithm& algorithm = fastest_that_fits(
+        model_.algorithms_of(op.id), [&](const auto& each) { return has_room_now(each.workspace_bytes); });
     const int64_t workspace_at = room_for(algorithm.workspace_bytes, End::low);
     if (early_ && is_backward(op.id)) prefetch();
     trace_.push_back(op);
@@ -150,14 +151,10 @@ class DymemReplay final : public PoolReplay {
     }
   }
 
-  const schedule::Algorithm& choose_algorithm(int32_t task) {
-    const auto algorithms = model_.algorithms_of(task);
-    for (const schedule::Algorithm& each : algorithms)
-      if (const auto offset = pool_.allocate(each.workspace_bytes, End::low)) {
-        pool_.release(*offset, each.workspace_bytes, End::low);
-        return each;
-      }
-    return algorithms.back();
+  bool has_room_now(int64_t bytes) {
+    const auto offset = pool_.allocate(bytes, End::low);
+    if (offset) pool_.release(*offset, bytes, End::low);
+    return offset.has_value();
   }
 
   // Algorithm 2.

@@ -49,7 +49,7 @@ class ModnnReplay final : public PoolReplay {
     for (const int32_t id : model_.reads(op.id))
       if (!block(id).resident) bring(id, room_for(tensor(id).bytes));
     write(op);
-    workspace_bytes_ = choose_workspace(op.id);
+    workspace_bytes_ = model_.algorithm_within(op.id, pool_.largest_free()).workspace_bytes;
     workspace_at_ = room_for(workspace_bytes_);
     prefetch(op.id);
     trace_.push_back(op);
@@ -149,13 +149,6 @@ class ModnnReplay final : public PoolReplay {
     slide_together();
     workspace_at_ = *pool_.allocate(workspace_bytes_);
     return *pool_.allocate(bytes);
-  }
-
-  int64_t choose_workspace(int32_t task) {
-    const int64_t room = pool_.largest_free();
-    for (const schedule::Algorithm& each : model_.algorithms_of(task))
-      if (each.workspace_bytes <= room) return each.workspace_bytes;
-    return smallest_workspace(task);
   }
 
   // Step 5. `free` tracks the predicted free bytes from task to task. `lowest` is their minimum so far, which is what a

@@ -167,6 +167,10 @@ struct Model {
     if (again && begin[1] < begin[2]) ++begin;
     return std::span(algorithms).subspan(at(begin[0]), at(begin[1] - begin[0]));
   }
+  // The fastest with a workspace of at most `room` bytes, or the one with the smallest workspace.
+  const Algorithm& algorithm_within(int32_t task, int64_t room) const {
+    return fastest_that_fits(algorithms_of(task), [&](const Algorithm& each) { return each.workspace_bytes <= room; });
+  }
   // Of a copy on the slower of both links.
   double copy_seconds(int64_t bytes) const {
     return static_cast<double>(bytes) / std::min(links.d2h_bytes_per_second, links.h2d_bytes_per_second);

@@ -44,13 +44,9 @@ std::vector<int64_t> least_bytes(const Model& model) {
 std::vector<const schedule::Algorithm*> fastest_within(const Model& model, const std::vector<int64_t>& least,
                                                        int64_t limit) {
   std::vector<const schedule::Algorithm*> chosen(model.order.size(), nullptr);
-  for (size_t step = 0; step < chosen.size(); ++step) {
-    if (!model.order[step].is_task()) continue;
-    const auto algorithms = model.algorithms_of(model.order[step].id);
-    const auto fits = [&](const schedule::Algorithm& each) { return each.workspace_bytes <= limit - least[step]; };
-    const auto found = std::find_if(algorithms.begin(), algorithms.end(), fits);
-    chosen[step] = found == algorithms.end() ? &algorithms.back() : &*found;
-  }
+  for (size_t step = 0; step < chosen.size(); ++step)
+    if (const Op& op = model.order[step]; op.is_task())
+      chosen[step] = &model.algorithm_within(op.id, limit - least[step]);
   return chosen;
 }
 
