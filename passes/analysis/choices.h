@@ -38,8 +38,8 @@ struct Choices {
   }
 };
 
-// The first of these algorithms whose workspace fits, which is the fastest; the last one, with the smallest workspace, if
-// none does.
+// The fastest of these algorithms whose workspace fits, or the one with the smallest workspace: the first that fits, or
+// the last.
 template <class Algorithms, class Fits>
 const auto& fastest_that_fits(const Algorithms& algorithms, Fits fits) {
   const auto found = std::ranges::find_if(algorithms, fits);
