@@ -161,50 +161,41 @@ class PaperCopies {
       : model_(model), layers_(layers), trace_(trace) {}
 
   Trace run() {
-    const size_t count = trace_.size();
-    const auto first = std::ranges::find(trace_, StepKind::compute, &Op::kind);
-    const size_t first_task = static_cast<size_t>(first - trace_.begin());
-    std::vector<std::vector<Op>> before(count + 1);  // of each step: copies moved before it
-    std::vector<size_t> left(model_.tensors.size(), 0);
-    std::vector<bool> moved(count, false);
-    for (size_t step = 0; step < count; ++step) {
-      const Op& op = trace_[step];
-      if (op.kind == StepKind::compute) continue;
-      if (op.kind == StepKind::load && step < first_task) continue;
-      const size_t to = op.kind == StepKind::offload ? behind_next_forward(step)
-                                                     : std::max(behind_last_backward(step), left[at(op.id)]);
-      if (op.kind == StepKind::offload) left[at(op.id)] = to;
-      moved[step] = true;
-      before[to].push_back(op);
+    const auto first = static_cast<int32_t>(schedule::first_task(trace_) - trace_.begin());
+    std::vector<schedule::Insertion> offloads, fetches;
+    std::vector<int32_t> left(model_.tensors.size(), 0);
+    const auto stays = [&](int32_t step) { return trace_[at(step)].is_task() || step < first; };
+    for (int32_t step = first; step < static_cast<int32_t>(trace_.size()); ++step) {
+      if (stays(step)) continue;
+      const Op& op = trace_[at(step)];
+      if (op.kind == StepKind::offload) offloads.push_back({op, left[at(op.id)] = behind_next_forward(step)});
+      else fetches.push_back({op, std::max(behind_last_backward(step), left[at(op.id)])});
     }
     Trace result;
-    for (size_t step = 0; step <= count; ++step) {
-      result.insert(result.end(), before[step].begin(), before[step].end());
-      if (step < count && !moved[step]) result.push_back(trace_[step]);
-    }
+    schedule::insert(offloads, fetches, trace_, stays, result);
     return result;
   }
 
  private:
-  bool is_compute(size_t step) const { return trace_[step].kind == StepKind::compute; }
-  TaskKind kind(size_t step) const { return model_.tasks[at(trace_[step].id)].kind; }
+  bool is_first_run(int32_t step) const { return trace_[at(step)].is_task() && !trace_[at(step)].again; }
+  int32_t task(int32_t step) const { return trace_[at(step)].id; }
+  TaskKind kind(int32_t step) const { return model_.tasks[at(task(step))].kind; }
 
-  size_t behind_next_forward(size_t step) const {
-    for (size_t next = step + 1; next < trace_.size(); ++next) {
-      if (!is_compute(next) || trace_[next].again) continue;
+  int32_t behind_next_forward(int32_t step) const {
+    for (int32_t next = step + 1; next < static_cast<int32_t>(trace_.size()); ++next) {
+      if (!is_first_run(next)) continue;
       if (!is_forward(kind(next))) break;
-      if (layers_.is_heavy(trace_[next].id)) return next + 1;
+      if (layers_.is_heavy(task(next))) return next + 1;
     }
     return step;
   }
-  size_t behind_last_backward(size_t step) const {
-    size_t user = step;
-    while (!is_compute(user) || trace_[user].again) ++user;
-    for (size_t last = step; last-- > 0;) {
-      if (!is_compute(last) || trace_[last].again) continue;
+  int32_t behind_last_backward(int32_t step) const {
+    int32_t user = step;
+    while (!is_first_run(user)) ++user;
+    for (int32_t last = step; last-- > 0;) {
+      if (!is_first_run(last)) continue;
       if (!is_backward(kind(last))) break;
-      if (layers_.is_heavy(trace_[last].id) && layers_.layer(trace_[last].id) != layers_.layer(trace_[user].id))
-        return last + 1;
+      if (layers_.is_heavy(task(last)) && layers_.layer(task(last)) != layers_.layer(task(user))) return last + 1;
     }
     return step;
   }

@@ -41,6 +41,30 @@ Step as_step(const Op& op);
 
 inline Trace::const_iterator first_task(const Trace& trace) { return std::ranges::find_if(trace, &Op::is_task); }
 
+// A step, and the step of a trace before which it is inserted.
+struct Insertion {
+  Op op;
+  int32_t position = 0;
+};
+
+// Writes the steps of `trace` that stay to `result`, with these insertions between them. At one position, those of the
+// first list come first.
+template <class Stays>
+void insert(std::vector<Insertion>& first, std::vector<Insertion>& second, const Trace& trace, Stays stays,
+            Trace& result) {
+  for (auto* list : {&first, &second})
+    if (!std::ranges::is_sorted(*list, {}, &Insertion::position))
+      std::ranges::stable_sort(*list, {}, &Insertion::position);
+  result.clear();
+  result.reserve(trace.size() + first.size() + second.size());
+  auto one = first.begin(), other = second.begin();
+  for (int32_t step = 0; step <= static_cast<int32_t>(trace.size()); ++step) {
+    for (; one != first.end() && one->position <= step; ++one) result.push_back(one->op);
+    for (; other != second.end() && other->position <= step; ++other) result.push_back(other->op);
+    if (at(step) < trace.size() && stays(step)) result.push_back(trace[at(step)]);
+  }
+}
+
 // A schedule: the steps, and waits that a policy prescribes.
 struct Program {
   Trace trace = {};
