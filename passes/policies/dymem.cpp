@@ -10,10 +10,7 @@ namespace plimsoll {
 namespace {
 
 using pool::End;
-using schedule::at;
-using schedule::kNever;
-using schedule::Model;
-using schedule::Op;
+using namespace schedule;
 
 // Operations per byte moved: true for convolutions and matrix products, not for elementwise tasks.
 constexpr int64_t kExpensive = 4;
@@ -46,7 +43,7 @@ class DymemReplay final : public PoolReplay<DymemBlock> {
     collect_finished();
     for (const int32_t id : model_.reads(op.id)) keep(id);
     hold_operands(op.id);
-    const schedule::Algorithm& algorithm = fastest_that_fits(
+    const Algorithm& algorithm = fastest_that_fits(
         model_.algorithms_of(op.id), [&](const auto& each) { return has_room_now(each.workspace_bytes); });
     const int64_t workspace_at = room_for(algorithm.workspace_bytes, End::low);
     if (early_ && is_backward(op.id)) prefetch();
@@ -170,7 +167,7 @@ class DymemReplay final : public PoolReplay<DymemBlock> {
 
 }  // namespace
 
-schedule::Program dymem(const ScheduleRequest& request) {
+Program dymem(const ScheduleRequest& request) {
   const auto& [graph, model, samples, live_limit] = request;
   return {.trace = DymemReplay(graph, samples, model, pool_capacity(request), live_limit > 0).run()};
 }

@@ -12,10 +12,7 @@
 namespace plimsoll {
 namespace {
 
-using schedule::at;
-using schedule::kNever;
-using schedule::Model;
-using schedule::Op;
+using namespace schedule;
 
 constexpr int32_t kFarthest = 64;  // positions that the search for early fetches looks ahead
 
@@ -214,7 +211,7 @@ Needs needs_of(const SubBatchCosts& costs, int64_t sub_batch) {
 
 }  // namespace
 
-schedule::Program modnn(const ScheduleRequest& request) {
+Program modnn(const ScheduleRequest& request) {
   return {.trace = ModnnReplay(request.model, pool_capacity(request)).run()};
 }
 

@@ -11,12 +11,7 @@
 namespace plimsoll {
 namespace {
 
-using schedule::at;
-using schedule::DecisionKind;
-using schedule::Decisions;
-using schedule::Model;
-using schedule::Outcome;
-using schedule::Trace;
+using namespace schedule;
 
 constexpr int kDeepest = 8;  // levels of recursion
 constexpr int kGrid = 6;     // Appendix A
@@ -38,7 +33,7 @@ Chain find_chain(const Model& model) {
   Chain chain{.places = {},
               .made = std::vector<int32_t>(model.tensors.size(), -1),
               .read = std::vector<int32_t>(model.tensors.size(), -1)};
-  for (const schedule::Op& op : model.order) {
+  for (const Op& op : model.order) {
     if (op.kind != StepKind::compute || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
     const int32_t place = chain.size();
     chain.places.emplace_back();
@@ -187,7 +182,7 @@ class Search {
 
   void consider(Decisions decisions) {
     Trace trace;
-    schedule::lower_decisions(model_, decisions, trace);
+    lower_decisions(model_, decisions, trace);
     const Outcome outcome = evaluator_.evaluate(trace, limit_);
     if (!best_.empty() && !better(outcome, best_outcome_)) return;
     best_ = std::move(trace);
@@ -202,7 +197,7 @@ class Search {
   }
 
   const Model& model_;
-  schedule::Evaluator evaluator_;
+  Evaluator evaluator_;
   const int64_t limit_;
   const Chain chain_;
   Trace best_;
@@ -211,8 +206,6 @@ class Search {
 
 }  // namespace
 
-schedule::Program sublinear(const ScheduleRequest& request) {
-  return {.trace = Search(request.model, request.live_limit).run()};
-}
+Program sublinear(const ScheduleRequest& request) { return {.trace = Search(request.model, request.live_limit).run()}; }
 
 }  // namespace plimsoll

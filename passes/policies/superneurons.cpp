@@ -10,13 +10,7 @@
 namespace plimsoll {
 namespace {
 
-using schedule::ActivationDecision;
-using schedule::at;
-using schedule::DecisionKind;
-using schedule::Decisions;
-using schedule::Model;
-using schedule::Op;
-using schedule::Trace;
+using namespace schedule;
 
 enum class Strategy { offload, speed, memory, cost };
 
@@ -62,7 +56,7 @@ class SuperNeuronsLayers {
       for (const int32_t read : model_.reads(id.value)) ++readers[at(read)];
     }
     for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
-      const schedule::ModelTensor& tensor = model_.tensors[at(id)];
+      const ModelTensor& tensor = model_.tensors[at(id)];
       if (tensor.persistent()) continue;
       checkpoint_[at(id)] =
           tensor.producer < 0 || !tensor.recomputable || readers[at(id)] > 1 || makes_checkpoints(tensor.producer);
@@ -95,7 +89,7 @@ class SuperNeuronsLayers {
       bool wanted = false;
       for (const int32_t id : writes) {
         segment.pending += model_.tensors[at(id)].copy_bytes;
-        wanted |= model_.tensors[at(id)].gap_end != schedule::kNever;
+        wanted |= model_.tensors[at(id)].gap_end != kNever;
       }
       if (!wanted) continue;
       segment.outputs += segment.pending;
@@ -137,8 +131,8 @@ class SuperNeuronsLayers {
 std::vector<int32_t> least_recently_used(const Model& model, const SuperNeuronsLayers& layers, Strategy strategy) {
   std::vector<int32_t> list;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
-    const schedule::ModelTensor& tensor = model.tensors[at(id)];
-    if (!tensor.movable || tensor.gap_end == schedule::kNever) continue;
+    const ModelTensor& tensor = model.tensors[at(id)];
+    if (!tensor.movable || tensor.gap_end == kNever) continue;
     if (tensor.gap_end == tensor.gap_begin + 1) continue;  // locked: the next task reads it
     if (strategy == Strategy::offload && !layers.is_checkpoint(id)) continue;
     list.push_back(id);
@@ -150,7 +144,7 @@ std::vector<int32_t> least_recently_used(const Model& model, const SuperNeuronsL
 ActivationDecision decision_of(int32_t tensor, const SuperNeuronsLayers& layers, Strategy strategy) {
   if (layers.is_checkpoint(tensor)) return {.kind = DecisionKind::offload};
   const bool nothing_stays = strategy == Strategy::memory || (strategy == Strategy::cost && layers.is_costly(tensor));
-  return {.kind = DecisionKind::recompute, .level = nothing_stays ? schedule::kTransient : schedule::Level{}};
+  return {.kind = DecisionKind::recompute, .level = nothing_stays ? kTransient : Level{}};
 }
 
 // Copies as in section 3.3.1: offload after the forward of the next CONV, prefetch after the backward of the CONV
@@ -161,8 +155,8 @@ class PaperCopies {
       : model_(model), layers_(layers), trace_(trace) {}
 
   Trace run() {
-    const auto first = static_cast<int32_t>(schedule::first_task(trace_) - trace_.begin());
-    std::vector<schedule::Insertion> offloads, fetches;
+    const auto first = static_cast<int32_t>(first_task(trace_) - trace_.begin());
+    std::vector<Insertion> offloads, fetches;
     std::vector<int32_t> left(model_.tensors.size(), 0);
     const auto stays = [&](int32_t step) { return trace_[at(step)].is_task() || step < first; };
     for (int32_t step = first; step < static_cast<int32_t>(trace_.size()); ++step) {
@@ -172,7 +166,7 @@ class PaperCopies {
       else fetches.push_back({op, std::max(behind_last_backward(step), left[at(op.id)])});
     }
     Trace result;
-    schedule::insert(offloads, fetches, trace_, stays, result);
+    insert(offloads, fetches, trace_, stays, result);
     return result;
   }
 
@@ -205,16 +199,16 @@ class PaperCopies {
   const Trace& trace_;
 };
 
-schedule::Program run(const ScheduleRequest& request, Strategy strategy) {
+Program run(const ScheduleRequest& request, Strategy strategy) {
   const Model& model = request.model;
   const SuperNeuronsLayers layers(model, request.graph, request.samples);
   const std::vector<int32_t> list = least_recently_used(model, layers, strategy);
-  schedule::Evaluator evaluator(model);
+  Evaluator evaluator(model);
   Trace trace;
   const auto evict = [&](size_t count) {
-    Decisions decisions = schedule::keep_everything(model);
+    Decisions decisions = keep_everything(model);
     for (size_t i = 0; i < count; ++i) decisions.activations[at(list[i])] = decision_of(list[i], layers, strategy);
-    schedule::lower_decisions(model, decisions, trace);
+    lower_decisions(model, decisions, trace);
   };
   const auto fits = [&](size_t count) {
     evict(count);
@@ -240,9 +234,9 @@ schedule::Program run(const ScheduleRequest& request, Strategy strategy) {
 
 }  // namespace
 
-schedule::Program superneurons_offload(const ScheduleRequest& request) { return run(request, Strategy::offload); }
-schedule::Program superneurons_speed(const ScheduleRequest& request) { return run(request, Strategy::speed); }
-schedule::Program superneurons_memory(const ScheduleRequest& request) { return run(request, Strategy::memory); }
-schedule::Program superneurons_cost(const ScheduleRequest& request) { return run(request, Strategy::cost); }
+Program superneurons_offload(const ScheduleRequest& request) { return run(request, Strategy::offload); }
+Program superneurons_speed(const ScheduleRequest& request) { return run(request, Strategy::speed); }
+Program superneurons_memory(const ScheduleRequest& request) { return run(request, Strategy::memory); }
+Program superneurons_cost(const ScheduleRequest& request) { return run(request, Strategy::cost); }
 
 }  // namespace plimsoll

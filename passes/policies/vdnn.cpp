@@ -9,10 +9,7 @@
 namespace plimsoll {
 namespace {
 
-using schedule::at;
-using schedule::Model;
-using schedule::Op;
-using schedule::Program;
+using namespace schedule;
 
 enum class Offload { all, conv };
 
@@ -93,9 +90,8 @@ void choose_tensors(VdnnLayers& layers, const Model& model) {
     }
   }
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
-    const schedule::ModelTensor& tensor = model.tensors[at(id)];
-    if (!wanted[at(id)] || last_reader[at(id)] == kNone || !tensor.movable || tensor.gap_end == schedule::kNever)
-      continue;
+    const ModelTensor& tensor = model.tensors[at(id)];
+    if (!wanted[at(id)] || last_reader[at(id)] == kNone || !tensor.movable || tensor.gap_end == kNever) continue;
     layers.list[at(last_reader[at(id)])].x.push_back(id);
     layers.list[at(last_reader[at(id)])].away = true;
   }
@@ -201,17 +197,13 @@ Program program_of(const Model& model, const TaskGraph& graph, Offload offload) 
 
 }  // namespace
 
-schedule::Program vdnn_all(const ScheduleRequest& request) {
-  return program_of(request.model, request.graph, Offload::all);
-}
+Program vdnn_all(const ScheduleRequest& request) { return program_of(request.model, request.graph, Offload::all); }
 
-schedule::Program vdnn_conv(const ScheduleRequest& request) {
-  return program_of(request.model, request.graph, Offload::conv);
-}
+Program vdnn_conv(const ScheduleRequest& request) { return program_of(request.model, request.graph, Offload::conv); }
 
-schedule::Program vdnn_dyn(const ScheduleRequest& request) {
+Program vdnn_dyn(const ScheduleRequest& request) {
   const auto& [graph, model, samples, live_limit] = request;
-  schedule::Evaluator evaluator(model);
+  Evaluator evaluator(model);
   const auto peak = [&](const Program& program, int64_t limit) {
     return evaluator.measure(program.trace, limit).peak_bytes;
   };

@@ -77,7 +77,7 @@ class Recurrence {
       const float now = cell(0, end_, units).seconds;
       if (now >= before) continue;
       before = now;
-      ChainSeed seed{.decisions = schedule::keep_everything(model_), .limit = model_.persistent_bytes + units * unit_};
+      ChainSeed seed{.decisions = keep_everything(model_), .limit = model_.persistent_bytes + units * unit_};
       for (const Stage& stage : stages_) {
         if (stage.task < 0) continue;
         evict(seed.decisions, stage.output, kTransient);

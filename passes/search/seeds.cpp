@@ -48,7 +48,7 @@ Decisions segment_decisions(const Model& model, const SegmentSeed& seed) {
     part[position] = static_cast<int32_t>(std::min<int64_t>(parts - 1, total == 0 ? 0 : sum * parts / total));
     sum += waiting[position];
   }
-  Decisions decisions = schedule::keep_everything(model);
+  Decisions decisions = keep_everything(model);
   for (size_t id = 0; id < model.tensors.size(); ++id) {
     const ModelTensor& tensor = model.tensors[id];
     if (!tensor.movable || made[id] < 0) continue;

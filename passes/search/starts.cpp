@@ -20,7 +20,7 @@ constexpr double kShares[] = {1.0, 0.75};
 }  // namespace
 
 State minimum_schedule(Workbench& bench, const Means& means) {
-  Decisions away = schedule::keep_everything(bench.model);
+  Decisions away = keep_everything(bench.model);
   for (size_t id = 0; id < away.activations.size(); ++id) {
     const ModelTensor& tensor = bench.model.tensors[id];
     if (!tensor.movable || tensor.gap_end == kNever) continue;
@@ -37,7 +37,7 @@ State minimum_schedule(Workbench& bench, const Means& means) {
     State other = bench.evaluate(std::move(decisions), 0);
     if (other.outcome.peak_bytes < minimum.outcome.peak_bytes) minimum = std::move(other);
   };
-  consider(schedule::keep_everything(bench.model));
+  consider(keep_everything(bench.model));
   if (means.recompute) {
     const int size = static_cast<int>(std::min<size_t>(bench.model.order.size(), 1024));
     for (int segments = 2; 4 * segments <= size && segments <= 256; segments *= 2)
@@ -48,7 +48,7 @@ State minimum_schedule(Workbench& bench, const Means& means) {
 
 Starts::Starts(const Model& model, const Means& means, int64_t pool_limit)
     : model_(model), means_(means), bench_(model, {}, pool_limit), linked_(bench_) {
-  whole_ = bench_.evaluate(schedule::keep_everything(model), kNoLimit);
+  whole_ = bench_.evaluate(keep_everything(model), kNoLimit);
   small_ = minimum_schedule(bench_, means);
   archive_.add(whole_);
   archive_.add(small_);
