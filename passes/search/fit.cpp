@@ -60,6 +60,9 @@ class Fitter {
     if (tensor.host_resident()) decisions.residences[at(tensor.residence)] = eviction.residence;
     else decisions.activations[at(eviction.tensor)] = eviction.activation;
     evicted_[at(eviction.tensor)] = 1;
+    const auto leave = [&](int32_t begin, int32_t end) { live_.add(begin, end, -tensor.bytes); };
+    if (eviction.lives_on_host) for_each_absence(eviction.tensor, leave);
+    else leave(eviction.first + 1, eviction.last);
   }
 
   // Seconds that recomputing the tensor adds.
@@ -167,7 +170,6 @@ class Fitter {
           continue;
         }
         take(eviction, decisions);
-        live_.add(eviction.first + 1, eviction.last, -model_.tensors[at(eviction.tensor)].bytes);
       }
       for (const Eviction& eviction : used) there.push(eviction);
     }
@@ -194,13 +196,8 @@ class Fitter {
     const bool any = !evictions_.empty();
     while (live_[peak] > limit && !evictions_.empty()) {
       std::ranges::pop_heap(evictions_, dearer);
-      const Eviction eviction = evictions_.back();
+      take(evictions_.back(), decisions);
       evictions_.pop_back();
-      const int64_t bytes = model_.tensors[at(eviction.tensor)].bytes;
-      take(eviction, decisions);
-      if (eviction.lives_on_host)
-        for_each_absence(eviction.tensor, [&](int32_t begin, int32_t end) { live_.add(begin, end, -bytes); });
-      else live_.add(eviction.first + 1, eviction.last, -bytes);
     }
     return any;
   }
@@ -222,7 +219,7 @@ class Fitter {
     int32_t behind = 0;
     for (const Part& part : parts_[at(tensor)]) {
       if (part.first < 0) continue;
-      if (behind == 0 || part.first - behind >= schedule::kNear) body(behind, part.first);
+      if (behind == 0 || part.first - behind >= kNear) body(behind, part.first);
       behind = part.last + 1;
     }
     body(behind, static_cast<int32_t>(bench_.trace.size()));
