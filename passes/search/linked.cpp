@@ -14,7 +14,7 @@ int64_t nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9)
 
 }  // namespace
 
-LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
+LinkedStarts::LinkedStarts(Workbench& bench) : model_(bench.model) {
   const State whole = bench.evaluate(keep_everything(model_), kNoLimit);
   const std::vector<double>&start = bench.evaluator.start(), &end = bench.evaluator.end();
   // Keeping everything adds no step, so steps of the trace are positions in the order.
@@ -40,7 +40,7 @@ LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
   std::ranges::stable_sort(items_, std::greater<>(), &Item::price);
 }
 
-Decisions LinkedSeeds::decisions(int64_t limit, double share, const Means& means) const {
+Decisions LinkedStarts::decisions(int64_t limit, double share, const Means& means) const {
   Decisions decisions = keep_everything(model_);
   const auto items_by = [&](double Item::*time) {
     std::vector<size_t> items(items_.size());
