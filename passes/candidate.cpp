@@ -8,7 +8,6 @@
 #include "passes/liveness.h"
 #include "passes/order.h"
 #include "passes/schedule/evaluate.h"
-#include "passes/seed_plan.h"
 
 namespace plimsoll {
 
