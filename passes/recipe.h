@@ -69,7 +69,7 @@ class Recipe {
   // The live limits that rival() tries in turn.
   std::vector<int64_t> limits_of_rival() const;
   // As plan(). nullopt: the plan reaches the ceiling or takes more than `most_bytes`, as far as known, or its live
-  // bytes exceed the limit. Remembers what this attempt shows (Variants::known_of).
+  // bytes exceed the limit. Adds what this attempt shows to what is known (Variants::known_of).
   Result<std::optional<Found>> attempt_below(int64_t sub_batch, int64_t live_limit, const Ceiling& ceiling,
                                              int64_t most_bytes = kNoLimit);
   int64_t first_sub_batch() const { return request_.sub_batch == 0 ? variants_.batch() : request_.sub_batch; }

@@ -1,7 +1,5 @@
 #include "passes/reduce.h"
 
-#include <algorithm>
-
 #include "passes/analysis/buckets.h"
 
 namespace plimsoll {
