@@ -25,6 +25,8 @@ void add_reduction_workspace(const Plan& plan, std::vector<int64_t>& live) {
     if (plan.steps[StepId(static_cast<int64_t>(step))].kind == StepKind::compute) live[step] += workspace;
 }
 
+}  // namespace
+
 std::vector<int64_t> bytes_of_tensors(const Plan& plan, const Context& context) {
   if (!context.policy.share_memory) {
     int64_t all = 0;
@@ -35,8 +37,6 @@ std::vector<int64_t> bytes_of_tensors(const Plan& plan, const Context& context) 
   add_reduction_workspace(plan, live);
   return live;
 }
-
-}  // namespace
 
 int64_t limit_of_algorithms(const Policy& policy, int64_t live_limit) {
   switch (policy.algorithms) {
