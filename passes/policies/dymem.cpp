@@ -77,7 +77,7 @@ class DymemReplay final : public PoolReplay<DymemBlock> {
       last = next;
     }
     int32_t tasks = 0;
-    for (int32_t p = position_ + 1; p <= last && tasks < 2; ++p) tasks += model_.order[at(p)].kind == StepKind::compute;
+    for (int32_t p = position_ + 1; p <= last && tasks < 2; ++p) tasks += model_.order[at(p)].is_task();
     return tasks < 2 ? End::low : End::high;
   }
 
@@ -139,7 +139,7 @@ class DymemReplay final : public PoolReplay<DymemBlock> {
     std::string_view layer = {};
     for (int32_t p = position_ + 1; p < end; ++p) {
       const Op& op = model_.order[at(p)];
-      if (op.kind != StepKind::compute || !is_backward(op.id)) continue;
+      if (!op.is_task() || !is_backward(op.id)) continue;
       const Task& task = graph_.tasks[TaskId(op.id)];
       if (found && task.layer != layer) return;
       for (const int32_t id : model_.reads(op.id)) {

@@ -34,7 +34,7 @@ Chain find_chain(const Model& model) {
               .made = std::vector<int32_t>(model.tensors.size(), -1),
               .read = std::vector<int32_t>(model.tensors.size(), -1)};
   for (const Op& op : model.order) {
-    if (op.kind != StepKind::compute || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
+    if (!op.is_task() || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
     const int32_t place = chain.size();
     chain.places.emplace_back();
     for (const int32_t id : model.reads(op.id)) chain.read[at(id)] = place;
@@ -101,7 +101,7 @@ class Splitter {
     for (int32_t v = range.begin; v < range.end; ++v) {
       temp += chain_.places[at(v)].bytes;
       if (!candidates_[at(v)] || temp <= budget || v + 1 == range.end) continue;
-      found.x += kept_behind(v, begin);
+      found.x += kept_after(v, begin);
       found.y = std::max(found.y, temp);
       temp = 0;
       found.pieces.push_back({begin, v + 1});
@@ -114,7 +114,7 @@ class Splitter {
 
  private:
   // Bytes kept by a split after `place` and not by one after `begin` - 1.
-  int64_t kept_behind(int32_t place, int32_t begin) const {
+  int64_t kept_after(int32_t place, int32_t begin) const {
     int64_t bytes = 0;
     for (int32_t v = begin; v <= place; ++v)
       for (const int32_t id : chain_.places[at(v)].outputs)

@@ -76,7 +76,7 @@ class SuperNeuronsLayers {
   void find_segments() {
     std::vector<Segment> segments;
     for (const Op& op : model_.order) {
-      if (op.kind != StepKind::compute || model_.tasks[at(op.id)].kind != TaskKind::forward) continue;
+      if (!op.is_task() || model_.tasks[at(op.id)].kind != TaskKind::forward) continue;
       const auto writes = model_.writes(op.id);
       if (writes.empty() || std::ranges::any_of(writes, [&](int32_t id) { return is_checkpoint(id); })) continue;
       for (const int32_t read : model_.reads(op.id))
@@ -162,8 +162,8 @@ class PaperCopies {
     for (int32_t step = first; step < static_cast<int32_t>(trace_.size()); ++step) {
       if (stays(step)) continue;
       const Op& op = trace_[at(step)];
-      if (op.kind == StepKind::offload) offloads.push_back({op, left[at(op.id)] = behind_next_forward(step)});
-      else fetches.push_back({op, std::max(behind_last_backward(step), left[at(op.id)])});
+      if (op.kind == StepKind::offload) offloads.push_back({op, left[at(op.id)] = after_next_forward(step)});
+      else fetches.push_back({op, std::max(after_last_backward(step), left[at(op.id)])});
     }
     Trace result;
     insert(offloads, fetches, trace_, stays, result);
@@ -175,7 +175,7 @@ class PaperCopies {
   int32_t task(int32_t step) const { return trace_[at(step)].id; }
   TaskKind kind(int32_t step) const { return model_.tasks[at(task(step))].kind; }
 
-  int32_t behind_next_forward(int32_t step) const {
+  int32_t after_next_forward(int32_t step) const {
     for (int32_t next = step + 1; next < static_cast<int32_t>(trace_.size()); ++next) {
       if (!is_first_run(next)) continue;
       if (!is_forward(kind(next))) break;
@@ -183,7 +183,7 @@ class PaperCopies {
     }
     return step;
   }
-  int32_t behind_last_backward(int32_t step) const {
+  int32_t after_last_backward(int32_t step) const {
     int32_t user = step;
     while (!is_first_run(user)) ++user;
     for (int32_t last = step; last-- > 0;) {

@@ -83,7 +83,6 @@ class Lists {
     const int32_t begin = bounds_[at(first)], end = bounds_[at(first + count)];
     return {items_.data() + begin, at(end - begin)};
   }
-  size_t size() const { return bounds_.size() - 1; }
 
  private:
   std::vector<int32_t> items_ = {}, bounds_ = {0};

@@ -17,7 +17,8 @@ class Fitter {
         model_(bench.model),
         means_(means),
         stuck_(bench.model.tensors.size(), 0),
-        recompute_(bench.model) {}
+        recompute_(bench.model),
+        touched_(bench.model.tensors.size(), 0) {}
 
   State run(State state, int64_t limit) {
     constexpr auto kSeconds = Workbench::Seconds::where_it_fits;
@@ -158,7 +159,6 @@ class Fitter {
         if (!evicted_[at(lives[at(life)].tensor)]) consider(lives[at(life)], decisions);
       for (const Eviction& eviction : evictions_) there.push(eviction);
       if (live_[step] <= limit) continue;
-      ++stamp_of_touch_;
       touch(step);
       used.clear();
       while (live_[step] > limit && !there.empty()) {
@@ -177,8 +177,6 @@ class Fitter {
 
   bool evict_at(Decisions& decisions, int32_t peak, int64_t limit) {
     evictions_.clear();
-    touched_.resize(model_.tensors.size(), 0);
-    ++stamp_of_touch_;
     touch(peak);
     const auto& lives = bench_.evaluator.lives();
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
@@ -202,7 +200,9 @@ class Fitter {
     return any;
   }
 
+  // Marks the tensors that this step accesses, and no others.
   void touch(int32_t step) {
+    ++stamp_of_touch_;
     const Op& op = bench_.trace[at(step)];
     if (!op.is_task()) {
       touched_[at(op.id)] = stamp_of_touch_;
@@ -216,13 +216,13 @@ class Fitter {
   // host pool.
   template <class Body>
   void for_each_absence(int32_t tensor, Body body) const {
-    int32_t behind = 0;
+    int32_t after = 0;
     for (const Part& part : parts_[at(tensor)]) {
       if (part.first < 0) continue;
-      if (behind == 0 || part.first - behind >= kNear) body(behind, part.first);
-      behind = part.last + 1;
+      if (after == 0 || part.first - after >= kNear) body(after, part.first);
+      after = part.last + 1;
     }
-    body(behind, static_cast<int32_t>(bench_.trace.size()));
+    body(after, static_cast<int32_t>(bench_.trace.size()));
   }
 
   void add(Eviction eviction, double seconds) {

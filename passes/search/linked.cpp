@@ -52,16 +52,16 @@ Decisions LinkedStarts::decisions(int64_t limit, double share, const Means& mean
   std::vector<int32_t> rank_made(items_.size()), rank_wanted(items_.size());
   // Time that the links offer between two items, negative. Copies queue up, so a copy takes time from all windows that
   // it spans.
-  std::vector<int64_t> before, behind;
+  std::vector<int64_t> before, after;
   for (size_t rank = 0; rank < items_.size(); ++rank) {
     rank_made[by_made[rank]] = static_cast<int32_t>(rank);
     rank_wanted[by_wanted[rank]] = static_cast<int32_t>(rank);
     before.push_back(-nanoseconds(share * (peak_begin_ - items_[by_made[rank]].made)));
-    behind.push_back(-nanoseconds(share * (items_[by_wanted[rank]].wanted - peak_end_)));
+    after.push_back(-nanoseconds(share * (items_[by_wanted[rank]].wanted - peak_end_)));
   }
   Levels out, back;  // time taken minus time offered
   out.assign(before);
-  back.assign(behind);
+  back.assign(after);
   const int32_t many = static_cast<int32_t>(items_.size());
   int64_t over = peak_bytes_ - limit;
   // Copies off share the time after they are written; copies back share the time before they are read.
