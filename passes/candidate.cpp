@@ -1,14 +1,12 @@
 #include "passes/candidate.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "compiler/support/bytes.h"
-#include "passes/analysis/liveness.h"
 #include "passes/conv_algorithm.h"
 #include "passes/liveness.h"
 #include "passes/order.h"
 #include "passes/schedule/evaluate.h"
-#include "passes/seed_plan.h"
 
 namespace plimsoll {
 
@@ -100,12 +98,7 @@ int64_t bytes_without_workspace(const TaskGraph& graph, const Policy& policy, in
   Plan plan = empty_plan(free);
   for (const auto pass : {seed_plan, order, liveness})
     PLIMSOLL_CHECK(pass(plan, context).ok(), "the first passes cannot fail");
-  if (!policy.share_memory) {
-    int64_t all = 0;
-    for (const Residency& residency : plan.residencies) all += align_up(residency.bytes);
-    return all;
-  }
-  return least_arena_bytes(plan, context);
+  return plan.steps.empty() ? 0 : std::ranges::max(bytes_of_tensors(plan, context));
 }
 
 }  // namespace plimsoll

@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "passes/context.h"
-#include "passes/last_seed.h"
 #include "passes/pipeline.h"
 #include "passes/policy.h"
 #include "passes/schedule/model.h"
+#include "passes/seed_plan.h"
 
 namespace plimsoll {
 

@@ -29,7 +29,7 @@ struct Context {
   int64_t live_limit = kNoLimit;
   LinkRates links = {};
   Ceiling ceiling = {};
-  LastSeed* seed = nullptr;  // shares tensors and tasks with other plans (last_seed.h); null: not shared
+  LastSeed* seed = nullptr;  // shares tensors and tasks with other plans (seed_plan.h); null: not shared
 };
 
 }  // namespace plimsoll

@@ -25,6 +25,8 @@ void add_reduction_workspace(const Plan& plan, std::vector<int64_t>& live) {
     if (plan.steps[StepId(static_cast<int64_t>(step))].kind == StepKind::compute) live[step] += workspace;
 }
 
+}  // namespace
+
 std::vector<int64_t> bytes_of_tensors(const Plan& plan, const Context& context) {
   if (!context.policy.share_memory) {
     int64_t all = 0;
@@ -35,8 +37,6 @@ std::vector<int64_t> bytes_of_tensors(const Plan& plan, const Context& context) 
   add_reduction_workspace(plan, live);
   return live;
 }
-
-}  // namespace
 
 int64_t limit_of_algorithms(const Policy& policy, int64_t live_limit) {
   switch (policy.algorithms) {
@@ -56,10 +56,8 @@ Status conv_algorithm(Plan& plan, const Context& context) {
     Step& step = plan.steps[id];
     if (step.kind != StepKind::compute) continue;
     const int64_t room = limit - live[static_cast<size_t>(id.value)];
-    const std::vector<Choice>& choices = context.choices.of(step.task, step.recompute);
-    const auto fits = std::ranges::find_if(
-        choices, [&](int64_t bytes) { return align_up(bytes) <= room; }, &Choice::workspace_bytes);
-    const Choice& chosen = fits == choices.end() ? choices.back() : *fits;
+    const auto fits = [&](const Choice& each) { return align_up(each.workspace_bytes) <= room; };
+    const Choice& chosen = fastest_that_fits(context.choices.of(step.task, step.recompute), fits);
     step.algorithm = chosen.algorithm;
     step.workspace.bytes = chosen.workspace_bytes;
   }

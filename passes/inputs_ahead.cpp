@@ -10,10 +10,8 @@ int64_t bytes_of_inputs(const TaskGraph& graph, int64_t samples) {
   return bytes;
 }
 
-void place_inputs_ahead(Plan& plan, int64_t budget_bytes) {
-  int64_t bytes = 0;
-  for (const PlanTensor& tensor : plan.tensors)
-    if (tensor.kind == TensorKind::input) bytes += align_up(tensor.bytes);
+void place_inputs_ahead(Plan& plan, const TaskGraph& graph, int64_t budget_bytes) {
+  const int64_t bytes = bytes_of_inputs(graph, plan.rank_samples());
   const int64_t offset = align_up(plan.summary.arena_bytes);
   if (bytes == 0 || offset > budget_bytes - bytes) return;
   plan.inputs_ahead = {offset, bytes};

@@ -14,6 +14,6 @@ int64_t bytes_of_inputs(const TaskGraph& graph, int64_t samples);
 // After:    plan.inputs_ahead is set and summary.arena_bytes includes it, or the plan is unchanged.
 // Why here: not in the pipeline; planner.cpp calls it last. It takes only bytes that the finished plan leaves free, so
 //           no decision depends on it. The predicted time does not count the time that it saves.
-void place_inputs_ahead(Plan& plan, int64_t budget_bytes);
+void place_inputs_ahead(Plan& plan, const TaskGraph& graph, int64_t budget_bytes);
 
 }  // namespace plimsoll

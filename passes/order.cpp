@@ -80,17 +80,14 @@ void order_tasks(Plan& plan, const Context& context, const Dependencies& depende
 
 // Of several candidates, the one with the lowest peak; the first on a tie.
 Status order(Plan& plan, const Context& context) {
-  std::vector<const OrderRow*> rows;
-  for (const OrderRow& row : kOrders)
-    if (context.policy.order == OrderKind::best_of ? row.of_best : row.kind == context.policy.order)
-      rows.push_back(&row);
   const Dependencies dependencies = task_orders::find_dependencies(plan);
-  order_tasks(plan, context, dependencies, *rows.front());
-  if (rows.size() == 1) return {};
-  int64_t least = peak_bytes(plan, context);
-  for (size_t i = 1; i < rows.size(); ++i) {
+  const bool best_of = context.policy.order == OrderKind::best_of;
+  int64_t least = kNoLimit;
+  for (const OrderRow& row : kOrders) {
+    if (best_of ? !row.of_best : row.kind != context.policy.order) continue;
     auto best = std::exchange(plan.steps, {});
-    order_tasks(plan, context, dependencies, *rows[i]);
+    order_tasks(plan, context, dependencies, row);
+    if (!best_of) break;
     const int64_t peak = peak_bytes(plan, context);
     if (peak < least) least = peak;
     else plan.steps = std::move(best);

@@ -196,7 +196,8 @@ Plan finish(const PlanRequest& request, const Policy& policy, const TaskGraph& g
   plan.layout = graph.layout;
   plan.policy = policy.name;
   const bool unlimited = figures.budget_bytes < 0;
-  if (request.inputs_ahead && policy.searches) place_inputs_ahead(plan, unlimited ? kNoLimit : figures.budget_bytes);
+  if (request.inputs_ahead && policy.searches)
+    place_inputs_ahead(plan, graph, unlimited ? kNoLimit : figures.budget_bytes);
   plan.budget_bytes = unlimited ? plan.summary.arena_bytes : figures.budget_bytes;
   plan.host_budget_bytes = figures.host_budget_bytes;
   plan.summary.minimum_bytes = figures.minimum_bytes;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "compiler/ir/profile.h"

@@ -16,7 +16,9 @@ constexpr double kFaster = 1 - 1e-6;
 constexpr int64_t kSlack = 16;  // a policy may exceed its limit on live bytes by at most 1/16
 
 // The largest live bytes that still count as keeping the limit.
-int64_t with_slack(int64_t limit) { return limit == kNoLimit ? limit : limit + limit / kSlack; }
+int64_t with_slack(int64_t limit) {
+  return limit == kNoLimit || limit == kLastLimit ? kNoLimit : limit + limit / kSlack;
+}
 
 // Percents of the unlimited arena. Larger graphs take longer per plan, so fewer limits are tried.
 constexpr size_t kFewTasks = 2'000, kSomeTasks = 10'000, kManyTasks = 50'000;
@@ -196,14 +198,28 @@ Result<Found> Recipe::minimum(const Found& unlimited) {
   return minimum;
 }
 
-Result<std::optional<Found>> Recipe::plan_of(std::shared_ptr<const schedule::Program> decided, int64_t sub_batch,
-                                             int64_t live_limit, const Ceiling& ceiling) {
-  Policy policy = policy_;
-  policy.decided = std::move(decided);
+// Placement is most of the work, so a plan is not made if it is known to need or take too much.
+Result<std::optional<Found>> Recipe::attempt_below(int64_t sub_batch, int64_t live_limit, const Ceiling& ceiling,
+                                                   int64_t most_bytes) {
   PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(sub_batch));
+  PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, live_limit));
+  Policy policy = policy_;
+  policy.decided = std::exchange(known->decided, nullptr);
+  const bool too_slow = known->seconds >= ceiling.seconds;
+  const bool too_large = known->arena_bytes >= ceiling.arena_bytes || known->arena_bytes > most_bytes;
+  if (too_slow || too_large || ceiling.deadline.passed()) return std::optional<Found>();
   PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*candidate, policy, live_limit, ceiling));
-  if (found) found->policy = policy_;
-  return found;
+  if (!found) {
+    if (ceiling.deadline.passed()) return found;  // interrupted: nothing is known
+    if (ceiling.arena_bytes == kNoLimit) known->seconds = ceiling.seconds;
+    else known->arena_bytes = ceiling.arena_bytes;
+    return found;
+  }
+  *known = {.seconds = found->seconds(), .arena_bytes = found->arena()};
+  found->policy = policy_;
+  if (found->plan.summary.live_bytes <= with_slack(live_limit)) return found;
+  known->seconds = std::numeric_limits<double>::infinity();  // it does not count as a plan of this limit
+  return std::optional<Found>();
 }
 
 Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::span<const int64_t> sub_batches,
@@ -212,13 +228,8 @@ Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::spa
   const auto look_at = [&](int64_t sub_batch, int64_t live_limit) -> Status {
     PLIMSOLL_ASSIGN(const Ordered* const ordered, variants_.ordered(sub_batch, policy_));
     if (ordered->bound_bytes >= arena_bytes || deadline.passed()) return {};
-    PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, live_limit));
-    auto decided = std::exchange(known->decided, nullptr);
-    if (known->arena_bytes >= arena_bytes) return {};
     const Ceiling ceiling = {.arena_bytes = arena_bytes, .deadline = deadline};
-    PLIMSOLL_ASSIGN(std::optional<Found> found, plan_of(std::move(decided), sub_batch, live_limit, ceiling));
-    if (!found && deadline.passed()) return {};  // interrupted: nothing is known
-    known->arena_bytes = found ? found->arena() : arena_bytes;
+    PLIMSOLL_ASSIGN(std::optional<Found> found, attempt_below(sub_batch, live_limit, ceiling));
     if (!found || found->arena() >= arena_bytes || !fits_host(*found)) return {};
     arena_bytes = found->arena();
     minimum = std::move(found);
@@ -231,20 +242,18 @@ Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::spa
   return minimum;
 }
 
-std::vector<std::pair<int64_t, int64_t>> Recipe::limits_of_rival() const {
-  if (!policy_.depends_on_limit) return {{0, kNoLimit}};
-  std::vector<std::pair<int64_t, int64_t>> limits;
-  for (const int64_t limit : request_.limits) limits.emplace_back(limit, with_slack(limit));
-  limits.emplace_back(kNoLimit, kNoLimit);
-  limits.emplace_back(0, kNoLimit);
+std::vector<int64_t> Recipe::limits_of_rival() const {
+  if (!policy_.depends_on_limit) return {kLastLimit};
+  std::vector<int64_t> limits = request_.limits;
+  limits.insert(limits.end(), {kNoLimit, kLastLimit});
   return limits;
 }
 
 Result<bool> Recipe::precompute_rival(size_t number, double seconds) {
-  const std::vector<std::pair<int64_t, int64_t>> limits = limits_of_rival();
+  const std::vector<int64_t> limits = limits_of_rival();
   if (!policy_.schedule || number >= limits.size()) return false;
   const int64_t sub_batch = first_sub_batch();
-  const auto& [limit, most_live] = limits[number];
+  const int64_t limit = limits[number], most_live = with_slack(limit);
   PLIMSOLL_ASSIGN(Ordered* const ordered, variants_.ordered(sub_batch, policy_));
   if (most_live != kNoLimit && ordered->bound_seconds(most_live) >= seconds) return true;
   PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, limit));
@@ -277,34 +286,17 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
     take(std::move(found));
     return {};
   }
-  // Placement is most of the work, so plans known to need or take too much are not placed.
-  const auto look_at = [&](int64_t limit, int64_t most_live) -> Status {
-    PLIMSOLL_ASSIGN(LowerBounds* const bounds, variants_.known_of(policy_, sub_batch, limit));
-    LowerBounds& known = *bounds;
-    auto decided = std::exchange(known.decided, nullptr);
-    if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes || deadline_.passed())
-      return {};
-    const Ceiling ceiling = {.seconds = interesting_, .deadline = deadline_};
-    PLIMSOLL_ASSIGN(std::optional<Found> found, plan_of(std::move(decided), sub_batch, limit, ceiling));
-    if (!found && deadline_.passed()) return {};  // interrupted: nothing is known
-    if (!found) {
-      known.seconds = interesting_;
-    } else if (found->plan.summary.live_bytes > most_live) {
-      // Exceeds this limit, so it does not count as a plan of it.
-      known.seconds = std::numeric_limits<double>::infinity();
-    } else {
-      known = {.seconds = found->seconds(), .arena_bytes = found->arena()};
-      take(std::move(found));
-    }
-    return {};
-  };
   PLIMSOLL_ASSIGN(Ordered* const ordered, variants_.ordered(sub_batch, policy_));
   bool too_slow = false;  // at a limit, and so at all lower ones
-  for (const auto& [limit, most_live] : limits_of_rival()) {
+  for (const int64_t limit : limits_of_rival()) {
     if (deadline_.passed()) return {};
+    const int64_t most_live = with_slack(limit);
     const bool bounded = most_live != kNoLimit;
     too_slow = too_slow || (bounded && ordered->bound_seconds(most_live) >= interesting_);
-    if (!bounded || !too_slow) PLIMSOLL_TRY(look_at(limit, most_live));
+    if (bounded && too_slow) continue;
+    const Ceiling ceiling = {.seconds = interesting_, .deadline = deadline_};
+    PLIMSOLL_ASSIGN(std::optional<Found> found, attempt_below(sub_batch, limit, ceiling, request_.budget_bytes));
+    take(std::move(found));
   }
   return {};
 }

@@ -66,11 +66,12 @@ class Recipe {
   Result<std::optional<Found>> fit_schedule(int64_t sub_batch);
   Result<std::optional<Found>> fewest_rounds();
   Status take_faster(int64_t sub_batch, std::optional<Found>& best);
-  // The live limits that rival() tries in turn, each with the most live bytes that its plan may have.
-  std::vector<std::pair<int64_t, int64_t>> limits_of_rival() const;
-  // The plan with this schedule. Null: the policy makes the schedule.
-  Result<std::optional<Found>> plan_of(std::shared_ptr<const schedule::Program> decided, int64_t sub_batch,
-                                       int64_t live_limit, const Ceiling& ceiling);
+  // The live limits that rival() tries in turn.
+  std::vector<int64_t> limits_of_rival() const;
+  // As plan(). nullopt: the plan reaches the ceiling or takes more than `most_bytes`, as far as known, or its live
+  // bytes exceed the limit. Adds what this attempt shows to what is known (Variants::known_of).
+  Result<std::optional<Found>> attempt_below(int64_t sub_batch, int64_t live_limit, const Ceiling& ceiling,
+                                             int64_t most_bytes = kNoLimit);
   int64_t first_sub_batch() const { return request_.sub_batch == 0 ? variants_.batch() : request_.sub_batch; }
   bool fits_host(const Found& found) const { return found.host_pool() <= request_.host_budget_bytes; }
   bool fits(const Found& found) const { return found.arena() <= request_.budget_bytes && fits_host(found); }

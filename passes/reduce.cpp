@@ -1,7 +1,5 @@
 #include "passes/reduce.h"
 
-#include <algorithm>
-
 #include "passes/analysis/buckets.h"
 
 namespace plimsoll {
@@ -12,8 +10,8 @@ Status reduce(Plan& plan, const Context& context) {
   std::vector<TaskId> tasks;
   for (const Step& step : plan.steps)
     if (step.kind == StepKind::compute && !step.recompute) tasks.push_back(step.task);
-  IdVector<TaskId, std::vector<Bucket>> behind(plan.tasks.size());
-  for (Bucket& bucket : find_buckets(plan, context, tasks)) behind[bucket.last].push_back(std::move(bucket));
+  IdVector<TaskId, std::vector<Bucket>> after(plan.tasks.size());
+  for (Bucket& bucket : find_buckets(plan, context, tasks)) after[bucket.last].push_back(std::move(bucket));
 
   IdVector<StepId, Step> steps;
   steps.reserve(plan.steps.size());
@@ -23,7 +21,7 @@ Status reduce(Plan& plan, const Context& context) {
     for (StepId& wait : step.waits) wait = now_at[static_cast<size_t>(wait.value)];  // waits set by the policy
     now_at.push_back(steps.push_back(std::move(step)));
     if (!done.valid()) continue;
-    for (const Bucket& bucket : behind[done]) {
+    for (const Bucket& bucket : after[done]) {
       const int64_t workspace = reduction_workspace(link, plan.ranks, bytes_of(plan, bucket.tensors));
       steps.push_back({.stream = StreamKind::comm,
                        .kind = StepKind::reduce,

@@ -1,7 +1,5 @@
 #include "passes/seed_plan.h"
 
-#include "passes/last_seed.h"
-
 namespace plimsoll {
 namespace {
 

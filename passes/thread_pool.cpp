@@ -1,10 +1,8 @@
 #include "passes/thread_pool.h"
 
-#include <limits>
-
 namespace plimsoll {
 
-ThreadPool::ThreadPool(int threads) : priority_limit_(std::numeric_limits<double>::infinity()) {
+ThreadPool::ThreadPool(int threads) {
   for (int worker = 1; worker < threads; ++worker) workers_.emplace_back([this] { work(stop_.get_token()); });
 }
 
@@ -18,13 +16,6 @@ WorkItem& ThreadPool::add(double priority, WorkItem::Step step, int64_t done) {
   items_.push_back(WorkItem(priority, done, std::move(step)));
   changed_.notify_all();
   return items_.back();
-}
-
-void ThreadPool::add_idle(WorkItem::Step step) {
-  const std::lock_guard lock(mutex_);
-  items_.push_back(WorkItem(std::numeric_limits<double>::infinity(), 0, std::move(step)));
-  items_.back().idle_ = true;
-  changed_.notify_all();
 }
 
 bool ThreadPool::reach(WorkItem& item, int64_t steps) {
@@ -66,7 +57,7 @@ void ThreadPool::step(WorkItem& item, std::unique_lock<std::mutex>& lock) {
 WorkItem* ThreadPool::next() {
   WorkItem* best = nullptr;
   for (WorkItem& item : items_)
-    if (!item.running_ && !item.ended_ && (item.idle_ || item.priority_ < priority_limit_) &&
+    if (!item.running_ && !item.ended_ && (item.priority_ == kIdle || item.priority_ < priority_limit_) &&
         (!best || item.priority_ < best->priority_))
       best = &item;
   return best;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <list>
 #include <mutex>
 #include <stop_token>
@@ -30,7 +31,6 @@ class WorkItem {
   WorkItem(double priority, int64_t done, Step step) : priority_(priority), done_(done), step_(std::move(step)) {}
 
   const double priority_;
-  bool idle_ = false;
   int64_t done_;
   const Step step_;
   bool running_ = false, ended_ = false;
@@ -50,7 +50,7 @@ class ThreadPool {
   WorkItem& add(double priority, WorkItem::Step step, int64_t done = 0);
 
   // An item for threads that have no other, whatever the limit of priority. No caller may reach for it.
-  void add_idle(WorkItem::Step step);
+  void add_idle(WorkItem::Step step) { add(kIdle, std::move(step)); }
 
   // Blocks until `steps` steps are done, or returns false if the item ended before. Rethrows an exception of a step.
   bool reach(WorkItem& item, int64_t steps);
@@ -60,6 +60,8 @@ class ThreadPool {
   void limit_priority(double priority);
 
  private:
+  static constexpr double kIdle = std::numeric_limits<double>::infinity();
+
   WorkItem* next();
   void work(const std::stop_token& stop);
   void step(WorkItem& item, std::unique_lock<std::mutex>& lock);
@@ -67,7 +69,7 @@ class ThreadPool {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::list<WorkItem> items_ = {};
-  double priority_limit_;
+  double priority_limit_ = kIdle;
   std::stop_source stop_;
   // Declared last: joined before the members that the workers use are destroyed.
   std::vector<std::jthread> workers_ = {};

@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <tuple>
 #include <vector>
 

@@ -38,6 +38,14 @@ struct Choices {
   }
 };
 
+// The fastest of these algorithms whose workspace fits, or the one with the smallest workspace: the first that fits, or
+// the last.
+template <class Algorithms, class Fits>
+const auto& fastest_that_fits(const Algorithms& algorithms, Fits fits) {
+  const auto found = std::ranges::find_if(algorithms, fits);
+  return found == algorithms.end() ? algorithms.back() : *found;
+}
+
 // Before: costs are prepared for `graph` at both numbers of samples. Nondeterministic algorithms are dropped where a
 // deterministic one exists, unless the costs admit them. Error: environment, if no algorithm of a task serves both
 // rounds.

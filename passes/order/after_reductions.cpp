@@ -26,8 +26,8 @@ std::vector<TaskId> after_reductions(const Plan& plan, const Context& context, c
     comm = std::max(comm, ends[closed]) +
            reduction_seconds(context.links.ranks, plan.ranks, bytes_of(plan, bucket.tensors));
     const auto done = std::lower_bound(ends.begin() + static_cast<std::ptrdiff_t>(closed), ends.end(), comm);
-    const size_t behind = done == ends.end() ? ends.size() - 1 : static_cast<size_t>(done - ends.begin());
-    for (const TensorId tensor : bucket.tensors) reduced[tensor] = patient ? behind : closed;
+    const size_t later = done == ends.end() ? ends.size() - 1 : static_cast<size_t>(done - ends.begin());
+    for (const TensorId tensor : bucket.tensors) reduced[tensor] = patient ? later : closed;
   }
   std::vector<std::vector<TaskId>> follow(backbone.size());
   for (const TaskId id : ids_of(plan.tasks)) {

@@ -31,15 +31,15 @@ std::vector<TaskId> large_weights_at_once(const Plan& plan, const Dependencies& 
     if (plan.tasks[weights].kind != TaskKind::backward_weights) continue;
     const int64_t gradient = bytes(weights, true);
     if (gradient == 0) continue;
-    for (size_t behind = place[weights] + 1;
-         behind < tasks.size() && plan.tasks[tasks[behind]].layer == plan.tasks[weights].layer; ++behind) {
-      const TaskId data = tasks[behind];
+    for (size_t next = place[weights] + 1;
+         next < tasks.size() && plan.tasks[tasks[next]].layer == plan.tasks[weights].layer; ++next) {
+      const TaskId data = tasks[next];
       if (plan.tasks[data].kind != TaskKind::backward_data || !may_come_at(data, place[weights])) continue;
       if (kLittle * (bytes(weights, false) + bytes(data, false)) > gradient) break;
       const auto begin = tasks.begin() + static_cast<std::ptrdiff_t>(place[weights]),
-                 end = tasks.begin() + static_cast<std::ptrdiff_t>(behind);
+                 end = tasks.begin() + static_cast<std::ptrdiff_t>(next);
       std::rotate(begin, end, end + 1);
-      for (size_t i = place[weights]; i <= behind; ++i) place[tasks[i]] = i;
+      for (size_t i = place[weights]; i <= next; ++i) place[tasks[i]] = i;
       break;
     }
   }

@@ -1,6 +1,5 @@
 #include "passes/order/orders.h"
 
-#include <algorithm>
 #include <limits>
 #include <set>
 #include <tuple>

@@ -10,58 +10,41 @@ namespace plimsoll {
 namespace {
 
 using pool::End;
-using schedule::at;
-using schedule::kNever;
-using schedule::Model;
-using schedule::Op;
+using namespace schedule;
 
 // Operations per byte moved: true for convolutions and matrix products, not for elementwise tasks.
 constexpr int64_t kExpensive = 4;
 constexpr int32_t kWindow = 256;    // maximum length of a window, in tasks
 
-class DymemReplay final : public PoolReplay {
+struct DymemBlock {
+  int64_t offset = 0, bytes = 0;
+  End end = End::low;
+  bool resident = false, on_host = false, leaving = false;
+};
+
+class DymemReplay final : public PoolReplay<DymemBlock> {
  public:
   DymemReplay(const TaskGraph& graph, int64_t samples, const Model& model, int64_t capacity, bool early)
-      : PoolReplay(model),
-        graph_(graph),
-        early_(early),
-        pool_(capacity),
-        blocks_(model.tensors.size()) {
+      : PoolReplay(model), graph_(graph), early_(early), pool_(capacity) {
     for (const Task& task : graph.tasks)
       expensive_.push_back(task.flops.at(samples) > kExpensive * task.bytes_moved(samples));
   }
 
  private:
-  struct Block {
-    int64_t offset = 0, bytes = 0;
-    End end = End::low;
-    bool resident = false, on_host = false, leaving = false;
-  };
   struct Copy {
     int32_t tensor = 0;
     double done = 0;
   };
 
-  Block& block(int32_t id) { return blocks_[at(id)]; }
   // Tasks after the loss, updates included.
   bool is_backward(int32_t task) const { return !is_forward(model_.tasks[at(task)].kind); }
-
-  void load_if_room(int32_t id) override {
-    block(id).on_host = true;
-    const End end = end_of(id);
-    if (const auto offset = pool_.allocate(tensor(id).bytes, end)) bring(id, *offset, end);
-  }
 
   void step(const Op& op) override {
     collect_finished();
     for (const int32_t id : model_.reads(op.id)) keep(id);
-    for (const int32_t id : model_.reads(op.id)) {
-      if (block(id).resident) continue;
-      const End end = end_of(id);
-      bring(id, room_for(tensor(id).bytes, end), end);
-    }
-    write(op);
-    const schedule::Algorithm& algorithm = choose_algorithm(op.id);
+    hold_operands(op.id);
+    const Algorithm& algorithm = fastest_that_fits(
+        model_.algorithms_of(op.id), [&](const auto& each) { return has_room_now(each.workspace_bytes); });
     const int64_t workspace_at = room_for(algorithm.workspace_bytes, End::low);
     if (early_ && is_backward(op.id)) prefetch();
     trace_.push_back(op);
@@ -70,25 +53,18 @@ class DymemReplay final : public PoolReplay {
     for (const int32_t id : model_.transient(op.id)) finish(id);
   }
 
-  void write(const Op& op) {
-    for_each_takeover(model_, position_, [&](int32_t read, int32_t written) {
-      if (!block(read).resident || block(written).resident) return;
-      block(written) = block(read);
-      block(written).on_host = block(written).leaving = false;
-      block(read).resident = false;
-    });
-    for (const int32_t id : model_.writes(op.id)) {
-      if (block(id).resident) continue;
-      const int64_t bytes = tensor(id).bytes;
-      const End end = end_of(id);
-      const int64_t offset = room_for(bytes, end);
-      block(id) = {.offset = offset, .bytes = bytes, .end = end, .resident = true};
-    }
+  bool hold(int32_t id, Room room) override {
+    const End end = end_of(id);
+    const std::optional<int64_t> offset =
+        room == Room::made ? room_for(tensor(id).bytes, end) : pool_.allocate(tensor(id).bytes, end);
+    if (offset) put(id, *offset, tensor(id).bytes, end);
+    return offset.has_value();
   }
-
-  void bring(int32_t id, int64_t offset, End end) {
-    trace_.push_back({id, tensor(id).fetch()});
-    block(id) = {.offset = offset, .bytes = tensor(id).bytes, .end = end, .resident = true, .on_host = true};
+  void take_over(int32_t read, int32_t written) override {
+    put(written, block(read).offset, block(read).bytes, block(read).end);
+  }
+  void put(int32_t id, int64_t offset, int64_t bytes, End end) {
+    block(id) = {.offset = offset, .bytes = bytes, .end = end, .resident = true, .on_host = block(id).on_host};
   }
 
   // Algorithm 3 for a block allocated at this position: low if its first access is also the last before it leaves.
@@ -101,7 +77,7 @@ class DymemReplay final : public PoolReplay {
       last = next;
     }
     int32_t tasks = 0;
-    for (int32_t p = position_ + 1; p <= last && tasks < 2; ++p) tasks += model_.order[at(p)].kind == StepKind::compute;
+    for (int32_t p = position_ + 1; p <= last && tasks < 2; ++p) tasks += model_.order[at(p)].is_task();
     return tasks < 2 ? End::low : End::high;
   }
 
@@ -150,14 +126,10 @@ class DymemReplay final : public PoolReplay {
     }
   }
 
-  const schedule::Algorithm& choose_algorithm(int32_t task) {
-    const auto algorithms = model_.algorithms_of(task);
-    for (const schedule::Algorithm& each : algorithms)
-      if (const auto offset = pool_.allocate(each.workspace_bytes, End::low)) {
-        pool_.release(*offset, each.workspace_bytes, End::low);
-        return each;
-      }
-    return algorithms.back();
+  bool has_room_now(int64_t bytes) {
+    const auto offset = pool_.allocate(bytes, End::low);
+    if (offset) pool_.release(*offset, bytes, End::low);
+    return offset.has_value();
   }
 
   // Algorithm 2.
@@ -167,7 +139,7 @@ class DymemReplay final : public PoolReplay {
     std::string_view layer = {};
     for (int32_t p = position_ + 1; p < end; ++p) {
       const Op& op = model_.order[at(p)];
-      if (op.kind != StepKind::compute || !is_backward(op.id)) continue;
+      if (!op.is_task() || !is_backward(op.id)) continue;
       const Task& task = graph_.tasks[TaskId(op.id)];
       if (found && task.layer != layer) return;
       for (const int32_t id : model_.reads(op.id)) {
@@ -175,11 +147,7 @@ class DymemReplay final : public PoolReplay {
           keep(id);
           continue;
         }
-        if (!block(id).on_host) continue;  // not written yet
-        const End where = end_of(id);
-        const auto offset = pool_.allocate(tensor(id).bytes, where);
-        if (!offset) return;
-        bring(id, *offset, where);
+        if (block(id).on_host && !fetch(id, Room::as_it_is)) return;  // otherwise it is not written yet
       }
       if (expensive_[at(op.id)] && task.layer != graph_.tasks[TaskId(model_.order[at(position_)].id)].layer) {
         found = true;
@@ -192,14 +160,14 @@ class DymemReplay final : public PoolReplay {
   std::vector<bool> expensive_;  // of each task
   const bool early_;  // false: minimum memory, without early fetches
   pool::TwoEndedPool pool_;
-  std::vector<Block> blocks_;  // of each tensor
   std::vector<Copy> leaving_;  // by end time
   Stream d2h_;
+  double now_ = 0;
 };
 
 }  // namespace
 
-schedule::Program dymem(const ScheduleRequest& request) {
+Program dymem(const ScheduleRequest& request) {
   const auto& [graph, model, samples, live_limit] = request;
   return {.trace = DymemReplay(graph, samples, model, pool_capacity(request), live_limit > 0).run()};
 }

@@ -12,44 +12,33 @@
 namespace plimsoll {
 namespace {
 
-using schedule::at;
-using schedule::kNever;
-using schedule::Model;
-using schedule::Op;
+using namespace schedule;
 
 constexpr int32_t kFarthest = 64;  // positions that the search for early fetches looks ahead
 
-class ModnnReplay final : public PoolReplay {
+struct ModnnBlock {
+  int64_t offset = 0, bytes = 0;
+  bool resident = false, pinned = false, on_host = false;
+  bool read = false;     // since it was written or fetched: rule (b)
+  int32_t use = kNever;  // the next use, as stored in victims_
+};
+
+class ModnnReplay final : public PoolReplay<ModnnBlock> {
  public:
   ModnnReplay(const Model& model, int64_t capacity)
-      : PoolReplay(model), pool_(capacity), blocks_(model.tensors.size()), begins_(model.order.size() + 1, 0) {
+      : PoolReplay(model), pool_(capacity), begins_(model.order.size() + 1, 0) {
     for (size_t i = 0; i < model.order.size(); ++i)
       begins_[i + 1] = begins_[i] + (is_task(i) ? model.algorithms_of(model.order[i].id).front().seconds : 0);
   }
 
  private:
-  struct Block {
-    int64_t offset = 0, bytes = 0;
-    bool resident = false, pinned = false, on_host = false;
-    bool read = false;  // since it was written or fetched: rule (b)
-    int32_t use = kNever;  // the next use, as stored in victims_
-  };
-
-  bool is_task(size_t position) const { return model_.order[position].kind == StepKind::compute; }
-  Block& block(int32_t id) { return blocks_[at(id)]; }
+  bool is_task(size_t position) const { return model_.order[position].is_task(); }
   int64_t smallest_workspace(int32_t task) const { return model_.algorithms_of(task).back().workspace_bytes; }
 
-  void load_if_room(int32_t id) override {
-    block(id).on_host = true;
-    if (const auto offset = pool_.allocate(tensor(id).bytes)) bring(id, *offset);
-  }
-
   void step(const Op& op) override {
-    for (const int32_t id : model_.reads_and_updates(op.id)) block(id).pinned = true;
-    for (const int32_t id : model_.reads(op.id))
-      if (!block(id).resident) bring(id, room_for(tensor(id).bytes));
-    write(op);
-    workspace_bytes_ = choose_workspace(op.id);
+    for (const int32_t id : model_.transient(op.id)) block(id).pinned = true;
+    hold_operands(op.id);
+    workspace_bytes_ = model_.algorithm_within(op.id, pool_.largest_free()).workspace_bytes;
     workspace_at_ = room_for(workspace_bytes_);
     prefetch(op.id);
     trace_.push_back(op);
@@ -58,34 +47,26 @@ class ModnnReplay final : public PoolReplay {
     for (const int32_t id : model_.reads(op.id)) block(id).read = true;
   }
 
-  void write(const Op& op) {
-    for_each_takeover(model_, position_, [&](int32_t read, int32_t written) {
-      if (!block(read).resident || block(written).resident) return;
-      hold(written, block(read).offset, block(read).bytes, true);
-      delist(read);
-      block(read).resident = false;
-    });
-    for (const int32_t id : model_.writes(op.id)) {
-      if (block(id).resident) continue;
-      const int64_t bytes = tensor(id).bytes;
-      hold(id, room_for(bytes), bytes, true);
-    }
+  bool hold(int32_t id, Room room) override {
+    const std::optional<int64_t> offset =
+        room == Room::made ? room_for(tensor(id).bytes) : pool_.allocate(tensor(id).bytes);
+    if (offset) put(id, *offset, tensor(id).bytes);
+    return offset.has_value();
   }
-
-  void hold(int32_t id, int64_t offset, int64_t bytes, bool pinned) {
-    block(id) = {.offset = offset, .bytes = bytes, .resident = true, .pinned = pinned, .on_host = block(id).on_host};
+  void take_over(int32_t read, int32_t written) override {
+    put(written, block(read).offset, block(read).bytes);
+    delist(read);
+  }
+  void put(int32_t id, int64_t offset, int64_t bytes) {
+    block(id) = {
+        .offset = offset, .bytes = bytes, .resident = true, .pinned = block(id).pinned, .on_host = block(id).on_host};
     residents_.push_back(id);
     enlist(id, position_ - 1);
   }
 
-  void bring(int32_t id, int64_t offset) {
-    trace_.push_back({id, tensor(id).fetch()});
-    hold(id, offset, tensor(id).bytes, block(id).pinned);
-  }
-
   // Between two accesses the next use of a tensor is constant, so the victim is the head of a list sorted by next use.
   void enlist(int32_t id, int32_t position) {
-    Block& mine = block(id);
+    ModnnBlock& mine = block(id);
     mine.use = model_.next_use(id, position);
     if (!tensor(id).changed && !tensor(id).is_result) victims_.emplace(-mine.use, -mine.bytes, id);
   }
@@ -143,28 +124,12 @@ class ModnnReplay final : public PoolReplay {
     for (const int32_t id : residents_) block(id).offset = *pool_.allocate(block(id).bytes);
   }
 
-  // Before: `bytes` are free, possibly in several pieces, and the workspace is allocated.
-  int64_t room_among_all(int64_t bytes) {
-    if (const auto offset = pool_.allocate(bytes)) return *offset;
-    slide_together();
-    workspace_at_ = *pool_.allocate(workspace_bytes_);
-    return *pool_.allocate(bytes);
-  }
-
-  int64_t choose_workspace(int32_t task) {
-    const int64_t room = pool_.largest_free();
-    for (const schedule::Algorithm& each : model_.algorithms_of(task))
-      if (each.workspace_bytes <= room) return each.workspace_bytes;
-    return smallest_workspace(task);
-  }
-
   // Step 5. `free` tracks the predicted free bytes from task to task. `lowest` is their minimum so far, which is what a
   // block fetched now may take.
   //
   //   t ............ v1 ........... v2        d, which v2 reads, may be fetched during t if it fits together with
   //   free  700      free 500      free 900   everything that t, v1 and v2 need: within 500
   void prefetch(int32_t task) {
-    now_ = std::max(now_, begins_[at(position_)]);
     int64_t lowest = pool_.free_bytes(), free = lowest + workspace_bytes_ + freed_by(task, position_);
     const int32_t end = static_cast<int32_t>(std::min(model_.order.size(), at(position_) + 1 + kFarthest));
     for (int32_t v = position_ + 1; v < end && lowest > 0; ++v) {
@@ -174,8 +139,12 @@ class ModnnReplay final : public PoolReplay {
         if (block(id).resident || !block(id).on_host) continue;
         const int64_t bytes = tensor(id).bytes;
         if (bytes > lowest || can_wait(id, v)) return;
-        bring(id, room_among_all(bytes));
-        h2d_.issue(now_, copy_seconds(id));
+        if (pool_.largest_free() < bytes) {
+          slide_together();
+          workspace_at_ = *pool_.allocate(workspace_bytes_);
+        }
+        fetch(id, Room::as_it_is);
+        h2d_.issue(begins_[at(position_)], copy_seconds(id));
         lowest -= bytes;
         free -= bytes;
       }
@@ -209,7 +178,6 @@ class ModnnReplay final : public PoolReplay {
   }
 
   pool::ListPool pool_;
-  std::vector<Block> blocks_;        // of each tensor
   std::vector<int32_t> residents_;   // including some that have left since
   // Eviction candidates: next use, bytes (both negated) and tensor.
   std::set<std::tuple<int32_t, int64_t, int32_t>> victims_;
@@ -243,7 +211,7 @@ Needs needs_of(const SubBatchCosts& costs, int64_t sub_batch) {
 
 }  // namespace
 
-schedule::Program modnn(const ScheduleRequest& request) {
+Program modnn(const ScheduleRequest& request) {
   return {.trace = ModnnReplay(request.model, pool_capacity(request)).run()};
 }
 

@@ -11,12 +11,7 @@
 namespace plimsoll {
 namespace {
 
-using schedule::at;
-using schedule::DecisionKind;
-using schedule::Decisions;
-using schedule::Model;
-using schedule::Outcome;
-using schedule::Trace;
+using namespace schedule;
 
 constexpr int kDeepest = 8;  // levels of recursion
 constexpr int kGrid = 6;     // Appendix A
@@ -38,8 +33,8 @@ Chain find_chain(const Model& model) {
   Chain chain{.places = {},
               .made = std::vector<int32_t>(model.tensors.size(), -1),
               .read = std::vector<int32_t>(model.tensors.size(), -1)};
-  for (const schedule::Op& op : model.order) {
-    if (op.kind != StepKind::compute || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
+  for (const Op& op : model.order) {
+    if (!op.is_task() || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
     const int32_t place = chain.size();
     chain.places.emplace_back();
     for (const int32_t id : model.reads(op.id)) chain.read[at(id)] = place;
@@ -106,7 +101,7 @@ class Splitter {
     for (int32_t v = range.begin; v < range.end; ++v) {
       temp += chain_.places[at(v)].bytes;
       if (!candidates_[at(v)] || temp <= budget || v + 1 == range.end) continue;
-      found.x += kept_behind(v, begin);
+      found.x += kept_after(v, begin);
       found.y = std::max(found.y, temp);
       temp = 0;
       found.pieces.push_back({begin, v + 1});
@@ -119,7 +114,7 @@ class Splitter {
 
  private:
   // Bytes kept by a split after `place` and not by one after `begin` - 1.
-  int64_t kept_behind(int32_t place, int32_t begin) const {
+  int64_t kept_after(int32_t place, int32_t begin) const {
     int64_t bytes = 0;
     for (int32_t v = begin; v <= place; ++v)
       for (const int32_t id : chain_.places[at(v)].outputs)
@@ -187,7 +182,7 @@ class Search {
 
   void consider(Decisions decisions) {
     Trace trace;
-    schedule::lower_decisions(model_, decisions, trace);
+    lower_decisions(model_, decisions, trace);
     const Outcome outcome = evaluator_.evaluate(trace, limit_);
     if (!best_.empty() && !better(outcome, best_outcome_)) return;
     best_ = std::move(trace);
@@ -202,7 +197,7 @@ class Search {
   }
 
   const Model& model_;
-  schedule::Evaluator evaluator_;
+  Evaluator evaluator_;
   const int64_t limit_;
   const Chain chain_;
   Trace best_;
@@ -211,8 +206,6 @@ class Search {
 
 }  // namespace
 
-schedule::Program sublinear(const ScheduleRequest& request) {
-  return {.trace = Search(request.model, request.live_limit).run()};
-}
+Program sublinear(const ScheduleRequest& request) { return {.trace = Search(request.model, request.live_limit).run()}; }
 
 }  // namespace plimsoll

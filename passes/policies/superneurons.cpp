@@ -10,13 +10,7 @@
 namespace plimsoll {
 namespace {
 
-using schedule::ActivationDecision;
-using schedule::at;
-using schedule::DecisionKind;
-using schedule::Decisions;
-using schedule::Model;
-using schedule::Op;
-using schedule::Trace;
+using namespace schedule;
 
 enum class Strategy { offload, speed, memory, cost };
 
@@ -62,7 +56,7 @@ class SuperNeuronsLayers {
       for (const int32_t read : model_.reads(id.value)) ++readers[at(read)];
     }
     for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
-      const schedule::ModelTensor& tensor = model_.tensors[at(id)];
+      const ModelTensor& tensor = model_.tensors[at(id)];
       if (tensor.persistent()) continue;
       checkpoint_[at(id)] =
           tensor.producer < 0 || !tensor.recomputable || readers[at(id)] > 1 || makes_checkpoints(tensor.producer);
@@ -82,7 +76,7 @@ class SuperNeuronsLayers {
   void find_segments() {
     std::vector<Segment> segments;
     for (const Op& op : model_.order) {
-      if (op.kind != StepKind::compute || model_.tasks[at(op.id)].kind != TaskKind::forward) continue;
+      if (!op.is_task() || model_.tasks[at(op.id)].kind != TaskKind::forward) continue;
       const auto writes = model_.writes(op.id);
       if (writes.empty() || std::ranges::any_of(writes, [&](int32_t id) { return is_checkpoint(id); })) continue;
       for (const int32_t read : model_.reads(op.id))
@@ -95,7 +89,7 @@ class SuperNeuronsLayers {
       bool wanted = false;
       for (const int32_t id : writes) {
         segment.pending += model_.tensors[at(id)].copy_bytes;
-        wanted |= model_.tensors[at(id)].gap_end != schedule::kNever;
+        wanted |= model_.tensors[at(id)].gap_end != kNever;
       }
       if (!wanted) continue;
       segment.outputs += segment.pending;
@@ -137,8 +131,8 @@ class SuperNeuronsLayers {
 std::vector<int32_t> least_recently_used(const Model& model, const SuperNeuronsLayers& layers, Strategy strategy) {
   std::vector<int32_t> list;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
-    const schedule::ModelTensor& tensor = model.tensors[at(id)];
-    if (!tensor.movable || tensor.gap_end == schedule::kNever) continue;
+    const ModelTensor& tensor = model.tensors[at(id)];
+    if (!tensor.movable || tensor.gap_end == kNever) continue;
     if (tensor.gap_end == tensor.gap_begin + 1) continue;  // locked: the next task reads it
     if (strategy == Strategy::offload && !layers.is_checkpoint(id)) continue;
     list.push_back(id);
@@ -150,7 +144,7 @@ std::vector<int32_t> least_recently_used(const Model& model, const SuperNeuronsL
 ActivationDecision decision_of(int32_t tensor, const SuperNeuronsLayers& layers, Strategy strategy) {
   if (layers.is_checkpoint(tensor)) return {.kind = DecisionKind::offload};
   const bool nothing_stays = strategy == Strategy::memory || (strategy == Strategy::cost && layers.is_costly(tensor));
-  return {.kind = DecisionKind::recompute, .level = nothing_stays ? schedule::kTransient : schedule::Level{}};
+  return {.kind = DecisionKind::recompute, .level = nothing_stays ? kTransient : Level{}};
 }
 
 // Copies as in section 3.3.1: offload after the forward of the next CONV, prefetch after the backward of the CONV
@@ -161,50 +155,41 @@ class PaperCopies {
       : model_(model), layers_(layers), trace_(trace) {}
 
   Trace run() {
-    const size_t count = trace_.size();
-    const auto first = std::ranges::find(trace_, StepKind::compute, &Op::kind);
-    const size_t first_task = static_cast<size_t>(first - trace_.begin());
-    std::vector<std::vector<Op>> before(count + 1);  // of each step: copies moved before it
-    std::vector<size_t> left(model_.tensors.size(), 0);
-    std::vector<bool> moved(count, false);
-    for (size_t step = 0; step < count; ++step) {
-      const Op& op = trace_[step];
-      if (op.kind == StepKind::compute) continue;
-      if (op.kind == StepKind::load && step < first_task) continue;
-      const size_t to = op.kind == StepKind::offload ? behind_next_forward(step)
-                                                     : std::max(behind_last_backward(step), left[at(op.id)]);
-      if (op.kind == StepKind::offload) left[at(op.id)] = to;
-      moved[step] = true;
-      before[to].push_back(op);
+    const auto first = static_cast<int32_t>(first_task(trace_) - trace_.begin());
+    std::vector<Insertion> offloads, fetches;
+    std::vector<int32_t> left(model_.tensors.size(), 0);
+    const auto stays = [&](int32_t step) { return trace_[at(step)].is_task() || step < first; };
+    for (int32_t step = first; step < static_cast<int32_t>(trace_.size()); ++step) {
+      if (stays(step)) continue;
+      const Op& op = trace_[at(step)];
+      if (op.kind == StepKind::offload) offloads.push_back({op, left[at(op.id)] = after_next_forward(step)});
+      else fetches.push_back({op, std::max(after_last_backward(step), left[at(op.id)])});
     }
     Trace result;
-    for (size_t step = 0; step <= count; ++step) {
-      result.insert(result.end(), before[step].begin(), before[step].end());
-      if (step < count && !moved[step]) result.push_back(trace_[step]);
-    }
+    insert(offloads, fetches, trace_, stays, result);
     return result;
   }
 
  private:
-  bool is_compute(size_t step) const { return trace_[step].kind == StepKind::compute; }
-  TaskKind kind(size_t step) const { return model_.tasks[at(trace_[step].id)].kind; }
+  bool is_first_run(int32_t step) const { return trace_[at(step)].is_task() && !trace_[at(step)].again; }
+  int32_t task(int32_t step) const { return trace_[at(step)].id; }
+  TaskKind kind(int32_t step) const { return model_.tasks[at(task(step))].kind; }
 
-  size_t behind_next_forward(size_t step) const {
-    for (size_t next = step + 1; next < trace_.size(); ++next) {
-      if (!is_compute(next) || trace_[next].again) continue;
+  int32_t after_next_forward(int32_t step) const {
+    for (int32_t next = step + 1; next < static_cast<int32_t>(trace_.size()); ++next) {
+      if (!is_first_run(next)) continue;
       if (!is_forward(kind(next))) break;
-      if (layers_.is_heavy(trace_[next].id)) return next + 1;
+      if (layers_.is_heavy(task(next))) return next + 1;
     }
     return step;
   }
-  size_t behind_last_backward(size_t step) const {
-    size_t user = step;
-    while (!is_compute(user) || trace_[user].again) ++user;
-    for (size_t last = step; last-- > 0;) {
-      if (!is_compute(last) || trace_[last].again) continue;
+  int32_t after_last_backward(int32_t step) const {
+    int32_t user = step;
+    while (!is_first_run(user)) ++user;
+    for (int32_t last = step; last-- > 0;) {
+      if (!is_first_run(last)) continue;
       if (!is_backward(kind(last))) break;
-      if (layers_.is_heavy(trace_[last].id) && layers_.layer(trace_[last].id) != layers_.layer(trace_[user].id))
-        return last + 1;
+      if (layers_.is_heavy(task(last)) && layers_.layer(task(last)) != layers_.layer(task(user))) return last + 1;
     }
     return step;
   }
@@ -214,16 +199,16 @@ class PaperCopies {
   const Trace& trace_;
 };
 
-schedule::Program run(const ScheduleRequest& request, Strategy strategy) {
+Program run(const ScheduleRequest& request, Strategy strategy) {
   const Model& model = request.model;
   const SuperNeuronsLayers layers(model, request.graph, request.samples);
   const std::vector<int32_t> list = least_recently_used(model, layers, strategy);
-  schedule::Evaluator evaluator(model);
+  Evaluator evaluator(model);
   Trace trace;
   const auto evict = [&](size_t count) {
-    Decisions decisions = schedule::keep_everything(model);
+    Decisions decisions = keep_everything(model);
     for (size_t i = 0; i < count; ++i) decisions.activations[at(list[i])] = decision_of(list[i], layers, strategy);
-    schedule::lower_decisions(model, decisions, trace);
+    lower_decisions(model, decisions, trace);
   };
   const auto fits = [&](size_t count) {
     evict(count);
@@ -249,9 +234,9 @@ schedule::Program run(const ScheduleRequest& request, Strategy strategy) {
 
 }  // namespace
 
-schedule::Program superneurons_offload(const ScheduleRequest& request) { return run(request, Strategy::offload); }
-schedule::Program superneurons_speed(const ScheduleRequest& request) { return run(request, Strategy::speed); }
-schedule::Program superneurons_memory(const ScheduleRequest& request) { return run(request, Strategy::memory); }
-schedule::Program superneurons_cost(const ScheduleRequest& request) { return run(request, Strategy::cost); }
+Program superneurons_offload(const ScheduleRequest& request) { return run(request, Strategy::offload); }
+Program superneurons_speed(const ScheduleRequest& request) { return run(request, Strategy::speed); }
+Program superneurons_memory(const ScheduleRequest& request) { return run(request, Strategy::memory); }
+Program superneurons_cost(const ScheduleRequest& request) { return run(request, Strategy::cost); }
 
 }  // namespace plimsoll

@@ -9,10 +9,7 @@
 namespace plimsoll {
 namespace {
 
-using schedule::at;
-using schedule::Model;
-using schedule::Op;
-using schedule::Program;
+using namespace schedule;
 
 enum class Offload { all, conv };
 
@@ -45,7 +42,7 @@ VdnnLayers find_layers(const Model& model, const TaskGraph& graph) {
   VdnnLayers layers{.list = {}, .of_task = std::vector<int32_t>(model.tasks.size(), kNone)};
   std::map<std::string, int32_t> by_name;
   for (const Op& op : model.order) {
-    if (op.kind != StepKind::compute) continue;
+    if (!op.is_task()) continue;
     const Task& task = graph.tasks[TaskId(op.id)];
     if (task.kind == TaskKind::update) continue;
     if (is_forward(task.kind)) {
@@ -84,7 +81,7 @@ void choose_tensors(VdnnLayers& layers, const Model& model) {
   std::vector<int32_t> last_reader(model.tensors.size(), kNone);
   std::vector<bool> wanted(model.tensors.size(), false);
   for (const Op& op : model.order) {
-    if (op.kind != StepKind::compute || !is_forward(model.tasks[at(op.id)].kind)) continue;
+    if (!op.is_task() || !is_forward(model.tasks[at(op.id)].kind)) continue;
     const int32_t layer = layers.of_task[at(op.id)];
     const bool loss = model.tasks[at(op.id)].kind == TaskKind::loss;  // its backward follows at once
     for (const int32_t id : model.reads(op.id)) {
@@ -93,9 +90,8 @@ void choose_tensors(VdnnLayers& layers, const Model& model) {
     }
   }
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
-    const schedule::ModelTensor& tensor = model.tensors[at(id)];
-    if (!wanted[at(id)] || last_reader[at(id)] == kNone || !tensor.movable || tensor.gap_end == schedule::kNever)
-      continue;
+    const ModelTensor& tensor = model.tensors[at(id)];
+    if (!wanted[at(id)] || last_reader[at(id)] == kNone || !tensor.movable || tensor.gap_end == kNever) continue;
     layers.list[at(last_reader[at(id)])].x.push_back(id);
     layers.list[at(last_reader[at(id)])].away = true;
   }
@@ -112,7 +108,7 @@ class Writer {
       for (const int32_t id : layer.x) last_use_[model_.tensors[at(id)].gap_begin].push_back(id);
     for (int32_t position = 0; position < static_cast<int32_t>(model_.order.size()); ++position) {
       const Op& op = model_.order[at(position)];
-      if (op.kind == StepKind::compute) step(op);
+      if (op.is_task()) step(op);
       else emit(op);
       if (const auto done = last_use_.find(position); done != last_use_.end())
         for (const int32_t id : done->second) resident_[at(id)] = false;
@@ -201,17 +197,13 @@ Program program_of(const Model& model, const TaskGraph& graph, Offload offload) 
 
 }  // namespace
 
-schedule::Program vdnn_all(const ScheduleRequest& request) {
-  return program_of(request.model, request.graph, Offload::all);
-}
+Program vdnn_all(const ScheduleRequest& request) { return program_of(request.model, request.graph, Offload::all); }
 
-schedule::Program vdnn_conv(const ScheduleRequest& request) {
-  return program_of(request.model, request.graph, Offload::conv);
-}
+Program vdnn_conv(const ScheduleRequest& request) { return program_of(request.model, request.graph, Offload::conv); }
 
-schedule::Program vdnn_dyn(const ScheduleRequest& request) {
+Program vdnn_dyn(const ScheduleRequest& request) {
   const auto& [graph, model, samples, live_limit] = request;
-  schedule::Evaluator evaluator(model);
+  Evaluator evaluator(model);
   const auto peak = [&](const Program& program, int64_t limit) {
     return evaluator.measure(program.trace, limit).peak_bytes;
   };

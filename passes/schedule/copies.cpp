@@ -67,27 +67,13 @@ void CopyMover::hasten_fetches(const Trace& trace, const TraceFacts& facts, int6
   std::reverse(fetches_.begin(), fetches_.end());
 }
 
-void CopyMover::merge(const Trace& trace) {
-  for (std::vector<Copy>* copies : {&offloads_, &fetches_})
-    if (!std::ranges::is_sorted(*copies, {}, &Copy::position)) std::ranges::stable_sort(*copies, {}, &Copy::position);
-  const auto steps = static_cast<int32_t>(trace.size());
-  moved_.clear();
-  moved_.reserve(trace.size());
-  size_t offload = 0, fetch = 0;
-  for (int32_t step = 0; step <= steps; ++step) {
-    for (; offload < offloads_.size() && offloads_[offload].position <= step; ++offload)
-      moved_.push_back(offloads_[offload].op);
-    for (; fetch < fetches_.size() && fetches_[fetch].position <= step; ++fetch) moved_.push_back(fetches_[fetch].op);
-    if (step < steps && (trace[at(step)].is_task() || step < first_task_)) moved_.push_back(trace[at(step)]);
-  }
-}
-
 Trace& CopyMover::move(const Trace& trace, const TraceFacts& facts, int64_t limit) {
   live_.assign(facts.live);
   find_returns(trace);
   delay_offloads(trace, facts, limit);
   hasten_fetches(trace, facts, limit);
-  merge(trace);
+  const auto stays = [&](int32_t step) { return trace[at(step)].is_task() || step < first_task_; };
+  insert(offloads_, fetches_, trace, stays, moved_);
   return moved_;
 }
 

@@ -34,15 +34,9 @@ class CopyMover {
   Trace& move(const Trace& trace, const TraceFacts& facts, int64_t limit);
 
  private:
-  struct Copy {
-    Op op;
-    int32_t position;  // inserted before this step of the trace
-  };
-
   void find_returns(const Trace& trace);
   void delay_offloads(const Trace& trace, const TraceFacts& facts, int64_t limit);
   void hasten_fetches(const Trace& trace, const TraceFacts& facts, int64_t limit);
-  void merge(const Trace& trace);
   double seconds(const Op& op, double rate) const { return model_.copy_seconds(model_.tensors[at(op.id)], rate); }
 
   const Model& model_;
@@ -51,7 +45,7 @@ class CopyMover {
   std::vector<int32_t> next_fetch_;   // of each tensor
   std::vector<int32_t> released_at_;  // of each tensor: position of its last offload
   std::vector<int32_t> earliest_;  // of each fetch: position of the offload before it
-  std::vector<Copy> offloads_, fetches_;
+  std::vector<Insertion> offloads_, fetches_;
   int32_t first_task_ = 0;
   Trace moved_;
 };

@@ -230,7 +230,7 @@ void place_updates(const Model& model, std::span<const ResidenceDecision> decisi
   std::stable_sort(moved.begin(), moved.end(), [&](int32_t a, int32_t b) { return last[at(a)] < last[at(b)]; });
   const std::vector<double> ends = ends_of_tasks(model, trace);
   double copied = 0;                                      // when the links have delivered the updates placed so far
-  std::vector<std::vector<int32_t>> behind(size);         // of each step: updates that follow it
+  std::vector<Insertion> updates, none;
   std::vector<uint8_t> moves(model.tasks.size(), false);  // of each task: an update away from its place in the order
   for (const int32_t task : moved) {
     int32_t step = ready(task);
@@ -240,16 +240,12 @@ void place_updates(const Model& model, std::span<const ResidenceDecision> decisi
       while (step + 1 < places[at(task)] && ends[at(step)] < copied) ++step;
     }
     moves[at(task)] = true;
-    behind[at(step)].push_back(task);
+    updates.push_back({{task, StepKind::compute}, step + 1});
     last[at(task)] = step;
   }
   const Trace input = std::exchange(trace, {});
-  trace.reserve(size);
-  for (size_t step = 0; step < size; ++step) {
-    const Op& op = input[step];
-    if (!op.is_task() || !moves[at(op.id)]) trace.push_back(op);
-    for (const int32_t task : behind[step]) trace.push_back({task, StepKind::compute});
-  }
+  const auto stays = [&](int32_t step) { return !input[at(step)].is_task() || !moves[at(input[at(step)].id)]; };
+  insert(updates, none, input, stays, trace);
 }
 
 // Fetches host-resident tensors before each run of tasks that access them. After the run the device copy is dropped,
@@ -299,15 +295,9 @@ void fetch_residences(const Model& model, std::span<const ResidenceDecision> dec
 // For an evicted gradient: the run of steps that access it after a fetch.
 struct Stretch {
   int32_t last = -1;  // the last step so far
+  int32_t end = 0;    // the position after it
   // Some step adds to it; the last step is an update; some step clears it.
   bool added = false, update = false, cleared = false;
-};
-
-// Where an accumulated gradient is fetched (before `step`) or written back (after it).
-struct GradientCopy {
-  int32_t step = 0;
-  StepKind kind = StepKind::prefetch;
-  int32_t id = 0;
 };
 
 // Fetches accumulated gradients, and writes them back if a task other than an update has added to them. A gradient
@@ -317,16 +307,16 @@ void fetch_gradients(const Model& model, std::span<const ResidenceDecision> deci
   const auto decision = [&](int32_t id) -> const ResidenceDecision& { return decisions[at(tensor(id).residence)]; };
   const auto offloaded = [&](int32_t id) { return tensor(id).adds_up() && decision(id).on_host; };
   if (std::ranges::none_of(model.all_host_residents, offloaded)) return;
-  const auto of_residence = [&](const Op& op) { return !op.is_task() && tensor(op.id).persistent(); };
-  std::vector<GradientCopy> copies;
+  std::vector<Insertion> offloads, prefetches;
   std::vector<Stretch> stretches(model.tensors.size());
   const auto ends = [&](int32_t id) {
     const Stretch& stretch = stretches[at(id)];
-    if (stretch.added) copies.push_back({stretch.last, StepKind::offload, id});
+    if (stretch.added) offloads.push_back({{id, StepKind::offload}, stretch.end});
   };
   int32_t step = -1;  // copies of other host-resident tensors do not count
-  for (const Op& op : trace) {
-    if (!of_residence(op)) ++step;
+  for (int32_t position = 0; position < static_cast<int32_t>(trace.size()); ++position) {
+    const Op& op = trace[at(position)];
+    if (op.is_task() || !tensor(op.id).persistent()) ++step;
     if (!op.is_task()) continue;
     const bool update = model.tasks[at(op.id)].kind == TaskKind::update;
     for (const int32_t id : model.host_residents(op.id)) {
@@ -337,27 +327,16 @@ void fetch_gradients(const Model& model, std::span<const ResidenceDecision> deci
       if (stretch.last < 0 || leaves) {
         ends(id);
         stretch = {};
-        copies.push_back({step, StepKind::prefetch, id});
+        prefetches.push_back({{id, StepKind::prefetch}, position});
       }
       const bool cleared = stretch.cleared || std::ranges::count(model.updated[op.id], id) > 0;
-      stretch = {step, stretch.added || !update, update, cleared};
+      stretch = {step, position + 1, stretch.added || !update, update, cleared};
     }
   }
   for (const int32_t id : model.all_host_residents) ends(id);
-  const auto place = [](const GradientCopy& copy) { return std::pair(copy.step, copy.kind == StepKind::offload); };
-  std::ranges::stable_sort(copies, {}, place);
   const Trace input = std::exchange(trace, {});
-  trace.reserve(input.size() + copies.size());
-  auto copy = copies.begin();
-  step = -1;
-  for (const Op& op : input) {
-    const bool task = op.is_task();
-    if (!of_residence(op)) ++step;
-    for (; task && copy != copies.end() && copy->step == step && copy->kind == StepKind::prefetch; ++copy)
-      trace.push_back({copy->id, copy->kind});
-    trace.push_back(op);
-    for (; task && copy != copies.end() && copy->step == step; ++copy) trace.push_back({copy->id, copy->kind});
-  }
+  insert(
+      offloads, prefetches, input, [](int32_t) { return true; }, trace);
 }
 
 }  // namespace

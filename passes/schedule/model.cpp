@@ -204,7 +204,7 @@ void find_gaps_and_uses(Model& model) {
 
 void find_reductions(Model& model, const Plan& plan, const Context& context) {
   model.waits_for.assign(plan.tasks.size(), -1);
-  std::vector<std::vector<int32_t>> behind(plan.tasks.size());
+  std::vector<std::vector<int32_t>> after(plan.tasks.size());
   std::vector<TaskId> tasks;
   for (const Op& op : model.order)
     if (op.is_task()) tasks.push_back(TaskId(op.id));
@@ -214,7 +214,7 @@ void find_reductions(Model& model, const Plan& plan, const Context& context) {
     const int64_t bytes = bytes_of(plan, bucket.tensors);
     const bool gradients = plan.tensors[bucket.tensors.front()].kind == TensorKind::weight_gradient;
     model.reductions.push_back({reduction_seconds(context.links.ranks, plan.ranks, bytes), bytes, !gradients});
-    behind[at(bucket.last.value)].push_back(number);
+    after[at(bucket.last.value)].push_back(number);
     for (const TensorId tensor : bucket.tensors) sum[tensor] = number;
   }
   for (const TaskId id : ids_of(plan.tasks)) {
@@ -223,7 +223,7 @@ void find_reductions(Model& model, const Plan& plan, const Context& context) {
     for (const auto* touched : {&plan.tasks[id].reads, &plan.tasks[id].updates})
       for (const TensorId tensor : *touched) last = std::max(last, sum[tensor]);
   }
-  for (const std::vector<int32_t>& reductions : behind) model.reduced_after.add(reductions);
+  for (const std::vector<int32_t>& reductions : after) model.reduced_after.add(reductions);
 }
 
 }  // namespace

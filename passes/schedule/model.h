@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "passes/context.h"
@@ -41,6 +40,30 @@ Step as_step(const Op& op);
 
 inline Trace::const_iterator first_task(const Trace& trace) { return std::ranges::find_if(trace, &Op::is_task); }
 
+// A step, and the step of a trace before which it is inserted.
+struct Insertion {
+  Op op;
+  int32_t position = 0;
+};
+
+// Writes the steps of `trace` that stay to `result`, with these insertions between them. At one position, those of the
+// first list come first.
+template <class Stays>
+void insert(std::vector<Insertion>& first, std::vector<Insertion>& second, const Trace& trace, Stays stays,
+            Trace& result) {
+  for (auto* list : {&first, &second})
+    if (!std::ranges::is_sorted(*list, {}, &Insertion::position))
+      std::ranges::stable_sort(*list, {}, &Insertion::position);
+  result.clear();
+  result.reserve(trace.size() + first.size() + second.size());
+  auto one = first.begin(), other = second.begin();
+  for (int32_t step = 0; step <= static_cast<int32_t>(trace.size()); ++step) {
+    for (; one != first.end() && one->position <= step; ++one) result.push_back(one->op);
+    for (; other != second.end() && other->position <= step; ++other) result.push_back(other->op);
+    if (at(step) < trace.size() && stays(step)) result.push_back(trace[at(step)]);
+  }
+}
+
 // A schedule: the steps, and waits that a policy prescribes.
 struct Program {
   Trace trace = {};
@@ -60,7 +83,6 @@ class Lists {
     const int32_t begin = bounds_[at(first)], end = bounds_[at(first + count)];
     return {items_.data() + begin, at(end - begin)};
   }
-  size_t size() const { return bounds_.size() - 1; }
 
  private:
   std::vector<int32_t> items_ = {}, bounds_ = {0};
@@ -166,6 +188,10 @@ struct Model {
     const int32_t* begin = &first_algorithm[2 * at(task)];
     if (again && begin[1] < begin[2]) ++begin;
     return std::span(algorithms).subspan(at(begin[0]), at(begin[1] - begin[0]));
+  }
+  // The fastest with a workspace of at most `room` bytes, or the one with the smallest workspace.
+  const Algorithm& algorithm_within(int32_t task, int64_t room) const {
+    return fastest_that_fits(algorithms_of(task), [&](const Algorithm& each) { return each.workspace_bytes <= room; });
   }
   // Of a copy on the slower of both links.
   double copy_seconds(int64_t bytes) const {

@@ -35,26 +35,21 @@ std::vector<int64_t> least_bytes(const Model& model) {
     }
     least.push_back(kept + bytes);
   }
-  schedule::add_reduction_workspace(model, model.order, 0, least);  // the fewest under any limit
+  add_reduction_workspace(model, model.order, 0, least);  // the fewest under any limit
   return least;
 }
 
 // Of each step of the order, the fastest algorithm whose workspace can fit within `limit`, or the one with the smallest
 // workspace. Null for loads.
-std::vector<const schedule::Algorithm*> fastest_within(const Model& model, const std::vector<int64_t>& least,
-                                                       int64_t limit) {
-  std::vector<const schedule::Algorithm*> chosen(model.order.size(), nullptr);
-  for (size_t step = 0; step < chosen.size(); ++step) {
-    if (!model.order[step].is_task()) continue;
-    const auto algorithms = model.algorithms_of(model.order[step].id);
-    const auto fits = [&](const schedule::Algorithm& each) { return each.workspace_bytes <= limit - least[step]; };
-    const auto found = std::find_if(algorithms.begin(), algorithms.end(), fits);
-    chosen[step] = found == algorithms.end() ? &algorithms.back() : &*found;
-  }
+std::vector<const Algorithm*> fastest_within(const Model& model, const std::vector<int64_t>& least, int64_t limit) {
+  std::vector<const Algorithm*> chosen(model.order.size(), nullptr);
+  for (size_t step = 0; step < chosen.size(); ++step)
+    if (const Op& op = model.order[step]; op.is_task())
+      chosen[step] = &model.algorithm_within(op.id, limit - least[step]);
   return chosen;
 }
 
-double iteration_of(const Model& model, const std::vector<const schedule::Algorithm*>& algorithms) {
+double iteration_of(const Model& model, const std::vector<const Algorithm*>& algorithms) {
   double seconds = 0;
   for (size_t step = 0; step < algorithms.size(); ++step) {
     if (!algorithms[step]) continue;
@@ -67,7 +62,7 @@ double iteration_of(const Model& model, const std::vector<const schedule::Algori
 
 // In every round, the part of the batch that the first task reads is loaded before anything is computed.
 double first_load_seconds(const Model& model) {
-  const auto first = schedule::first_task(model.order);
+  const auto first = first_task(model.order);
   if (first == model.order.end()) return 0;
   int64_t bytes = -1;
   for (const int32_t id : model.reads(first->id))
@@ -80,8 +75,7 @@ double first_load_seconds(const Model& model) {
 
 // All tasks with these algorithms, waiting only for sums over the ranks, which run one after another. `excess`: seconds
 // by which each round but the last exceeds the time of its tasks.
-double reduced_iteration(const Model& model, const std::vector<const schedule::Algorithm*>& algorithms,
-                         double excess) {
+double reduced_iteration(const Model& model, const std::vector<const Algorithm*>& algorithms, double excess) {
   Stream compute, comm;
   const double before_last = static_cast<double>(model.rounds - 1);
   double before = first_load_seconds(model) + before_last * excess;  // the last round
@@ -111,7 +105,7 @@ bool may_be_away(const Model& model, int32_t id, int32_t step) {
   if (tensor.gap_end == kNever || step <= tensor.gap_end) return false;
   const auto uses = model.used_at[id];
   const auto next = std::lower_bound(uses.begin(), uses.end(), step);
-  return next != uses.begin() && next != uses.end() && *next != step && *next - *std::prev(next) > schedule::kNear;
+  return next != uses.begin() && next != uses.end() && *next != step && *next - *std::prev(next) > kNear;
 }
 
 // The tensors that may be off the device while `step` runs, by rising cost per byte. The outputs of a task are
@@ -229,7 +223,7 @@ Bound::Bound(const Model& model) : model_(model), least_(least_bytes(model)) {
   // schedule has copies of the slices, or other places for their updates, so its steps are not those of the order. In
   // the order everything is on the device all the time, slices and wholes too. They are among what may be in the host
   // pool (host_residents_at).
-  schedule::Evaluator evaluator(model);
+  Evaluator evaluator(model);
   evaluator.measure(model.order, 0);
   const std::vector<int64_t>& live = evaluator.live();
   std::vector<int32_t> steps(model.order.size());
@@ -244,10 +238,9 @@ Bound::Bound(const Model& model) : model_(model), least_(least_bytes(model)) {
 double Bound::seconds(int64_t limit) {
   const auto [known, fresh] = known_.try_emplace(limit, 0);
   if (!fresh) return known->second;
-  const std::vector<const schedule::Algorithm*> algorithms = fastest_within(model_, least_, limit);
+  const std::vector<const Algorithm*> algorithms = fastest_within(model_, least_, limit);
   std::vector<double> until = {0};  // seconds of the tasks before each step
-  for (const schedule::Algorithm* algorithm : algorithms)
-    until.push_back(until.back() + (algorithm ? algorithm->seconds : 0));
+  for (const Algorithm* algorithm : algorithms) until.push_back(until.back() + (algorithm ? algorithm->seconds : 0));
   double best = 0;  // largest excess of a round over the time of its tasks
   for (Full& full : fullest_) {
     const double over = static_cast<double>(full.live) - static_cast<double>(limit);

@@ -70,23 +70,23 @@ class Recurrence {
     solve();
   }
 
-  std::vector<ChainSeed> seeds() {
-    std::vector<ChainSeed> seeds;
+  std::vector<ChainStart> starts() {
+    std::vector<ChainStart> starts;
     float before = kImpossible;
     for (int32_t units = 0; units <= units_; ++units) {
       const float now = cell(0, end_, units).seconds;
       if (now >= before) continue;
       before = now;
-      ChainSeed seed{.decisions = schedule::keep_everything(model_), .limit = model_.persistent_bytes + units * unit_};
+      ChainStart start{.decisions = keep_everything(model_), .limit = model_.persistent_bytes + units * unit_};
       for (const Stage& stage : stages_) {
         if (stage.task < 0) continue;
-        evict(seed.decisions, stage.output, kTransient);
-        for (const int32_t id : stage.stash) evict(seed.decisions, id, kTransient);
+        evict(start.decisions, stage.output, kTransient);
+        for (const int32_t id : stage.stash) evict(start.decisions, id, kTransient);
       }
-      assign(seed.decisions, 0, end_, units);
-      seeds.push_back(std::move(seed));
+      assign(start.decisions, 0, end_, units);
+      starts.push_back(std::move(start));
     }
-    return seeds;
+    return starts;
   }
 
  private:
@@ -179,10 +179,10 @@ class Recurrence {
 
 }  // namespace
 
-std::vector<ChainSeed> chain_seeds(const Model& model) {
+std::vector<ChainStart> chain_starts(const Model& model) {
   std::optional<std::vector<Stage>> stages = find_stages(model);
   if (!stages) return {};
-  return Recurrence(model, std::move(*stages)).seeds();
+  return Recurrence(model, std::move(*stages)).starts();
 }
 
 }  // namespace plimsoll::search

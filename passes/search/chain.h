@@ -13,13 +13,13 @@
 
 namespace plimsoll::search {
 
-struct ChainSeed {
+struct ChainStart {
   Decisions decisions = {};
   int64_t limit = 0;  // bytes; the live limit that the recurrence assumed
 };
 
 // By rising limit, each faster than those before it: the recurrence's answer for every limit. Empty if the forward
 // tasks are not a chain (each reads exactly what the previous one wrote) or the chain has more than 64 tasks.
-std::vector<ChainSeed> chain_seeds(const Model& model);
+std::vector<ChainStart> chain_starts(const Model& model);
 
 }  // namespace plimsoll::search

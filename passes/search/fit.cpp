@@ -17,7 +17,8 @@ class Fitter {
         model_(bench.model),
         means_(means),
         stuck_(bench.model.tensors.size(), 0),
-        recompute_(bench.model) {}
+        recompute_(bench.model),
+        touched_(bench.model.tensors.size(), 0) {}
 
   State run(State state, int64_t limit) {
     constexpr auto kSeconds = Workbench::Seconds::where_it_fits;
@@ -60,6 +61,9 @@ class Fitter {
     if (tensor.host_resident()) decisions.residences[at(tensor.residence)] = eviction.residence;
     else decisions.activations[at(eviction.tensor)] = eviction.activation;
     evicted_[at(eviction.tensor)] = 1;
+    const auto leave = [&](int32_t begin, int32_t end) { live_.add(begin, end, -tensor.bytes); };
+    if (eviction.lives_on_host) for_each_absence(eviction.tensor, leave);
+    else leave(eviction.first + 1, eviction.last);
   }
 
   // Seconds that recomputing the tensor adds.
@@ -155,7 +159,6 @@ class Fitter {
         if (!evicted_[at(lives[at(life)].tensor)]) consider(lives[at(life)], decisions);
       for (const Eviction& eviction : evictions_) there.push(eviction);
       if (live_[step] <= limit) continue;
-      ++stamp_of_touch_;
       touch(step);
       used.clear();
       while (live_[step] > limit && !there.empty()) {
@@ -167,7 +170,6 @@ class Fitter {
           continue;
         }
         take(eviction, decisions);
-        live_.add(eviction.first + 1, eviction.last, -model_.tensors[at(eviction.tensor)].bytes);
       }
       for (const Eviction& eviction : used) there.push(eviction);
     }
@@ -175,8 +177,6 @@ class Fitter {
 
   bool evict_at(Decisions& decisions, int32_t peak, int64_t limit) {
     evictions_.clear();
-    touched_.resize(model_.tensors.size(), 0);
-    ++stamp_of_touch_;
     touch(peak);
     const auto& lives = bench_.evaluator.lives();
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
@@ -194,18 +194,15 @@ class Fitter {
     const bool any = !evictions_.empty();
     while (live_[peak] > limit && !evictions_.empty()) {
       std::ranges::pop_heap(evictions_, dearer);
-      const Eviction eviction = evictions_.back();
+      take(evictions_.back(), decisions);
       evictions_.pop_back();
-      const int64_t bytes = model_.tensors[at(eviction.tensor)].bytes;
-      take(eviction, decisions);
-      if (eviction.lives_on_host)
-        for_each_absence(eviction.tensor, [&](int32_t begin, int32_t end) { live_.add(begin, end, -bytes); });
-      else live_.add(eviction.first + 1, eviction.last, -bytes);
     }
     return any;
   }
 
+  // Marks the tensors that this step accesses, and no others.
   void touch(int32_t step) {
+    ++stamp_of_touch_;
     const Op& op = bench_.trace[at(step)];
     if (!op.is_task()) {
       touched_[at(op.id)] = stamp_of_touch_;
@@ -219,13 +216,13 @@ class Fitter {
   // host pool.
   template <class Body>
   void for_each_absence(int32_t tensor, Body body) const {
-    int32_t behind = 0;
+    int32_t after = 0;
     for (const Part& part : parts_[at(tensor)]) {
       if (part.first < 0) continue;
-      if (behind == 0 || part.first - behind >= schedule::kNear) body(behind, part.first);
-      behind = part.last + 1;
+      if (after == 0 || part.first - after >= kNear) body(after, part.first);
+      after = part.last + 1;
     }
-    body(behind, static_cast<int32_t>(bench_.trace.size()));
+    body(after, static_cast<int32_t>(bench_.trace.size()));
   }
 
   void add(Eviction eviction, double seconds) {

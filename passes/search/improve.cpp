@@ -1,7 +1,6 @@
 #include "passes/search/improve.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "passes/search/price.h"
 #include "passes/search/relax.h"

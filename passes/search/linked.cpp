@@ -14,8 +14,8 @@ int64_t nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9)
 
 }  // namespace
 
-LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
-  const State whole = bench.evaluate(schedule::keep_everything(model_), kNoLimit);
+LinkedStarts::LinkedStarts(Workbench& bench) : model_(bench.model) {
+  const State whole = bench.evaluate(keep_everything(model_), kNoLimit);
   const std::vector<double>&start = bench.evaluator.start(), &end = bench.evaluator.end();
   // Keeping everything adds no step, so steps of the trace are positions in the order.
   const int32_t peak = whole.outcome.peak_op;
@@ -40,8 +40,8 @@ LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
   std::ranges::stable_sort(items_, std::greater<>(), &Item::price);
 }
 
-Decisions LinkedSeeds::decisions(int64_t limit, double share, const Means& means) const {
-  Decisions decisions = schedule::keep_everything(model_);
+Decisions LinkedStarts::decisions(int64_t limit, double share, const Means& means) const {
+  Decisions decisions = keep_everything(model_);
   const auto items_by = [&](double Item::*time) {
     std::vector<size_t> items(items_.size());
     std::iota(items.begin(), items.end(), size_t{0});
@@ -52,16 +52,16 @@ Decisions LinkedSeeds::decisions(int64_t limit, double share, const Means& means
   std::vector<int32_t> rank_made(items_.size()), rank_wanted(items_.size());
   // Time that the links offer between two items, negative. Copies queue up, so a copy takes time from all windows that
   // it spans.
-  std::vector<int64_t> before, behind;
+  std::vector<int64_t> before, after;
   for (size_t rank = 0; rank < items_.size(); ++rank) {
     rank_made[by_made[rank]] = static_cast<int32_t>(rank);
     rank_wanted[by_wanted[rank]] = static_cast<int32_t>(rank);
     before.push_back(-nanoseconds(share * (peak_begin_ - items_[by_made[rank]].made)));
-    behind.push_back(-nanoseconds(share * (items_[by_wanted[rank]].wanted - peak_end_)));
+    after.push_back(-nanoseconds(share * (items_[by_wanted[rank]].wanted - peak_end_)));
   }
   Levels out, back;  // time taken minus time offered
   out.assign(before);
-  back.assign(behind);
+  back.assign(after);
   const int32_t many = static_cast<int32_t>(items_.size());
   int64_t over = peak_bytes_ - limit;
   // Copies off share the time after they are written; copies back share the time before they are read.

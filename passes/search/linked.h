@@ -11,10 +11,10 @@
 
 namespace plimsoll::search {
 
-class LinkedSeeds {
+class LinkedStarts {
  public:
   // `bench` is used for one evaluation only.
-  explicit LinkedSeeds(Workbench& bench);
+  explicit LinkedStarts(Workbench& bench);
 
   // Evicts enough for P to be within `limit`, if possible. `share`: the usable fraction of the links' idle time.
   Decisions decisions(int64_t limit, double share, const Means& means) const;

@@ -1,4 +1,4 @@
-// The names of schedule/ that all parts of the search use.
+// All parts of the search use the names of schedule/ as their own.
 #pragma once
 
 #include "passes/schedule/levels.h"
@@ -6,18 +6,7 @@
 
 namespace plimsoll::search {
 
-using schedule::ActivationDecision;
-using schedule::at;
-using schedule::DecisionKind;
-using schedule::Decisions;
-using schedule::kNever;
-using schedule::kTransient;
-using schedule::Level;
-using schedule::Levels;
-using schedule::Model;
-using schedule::ModelTensor;
-using schedule::Op;
-using schedule::ResidenceDecision;
-using schedule::Trace;
+using namespace schedule;
+using schedule::Model;  // not the one of compiler/ir/model.h, which a source may include too
 
 }  // namespace plimsoll::search

@@ -6,13 +6,13 @@
 #include "passes/search/chain.h"
 #include "passes/search/fit.h"
 #include "passes/search/relax.h"
-#include "passes/search/seeds.h"
+#include "passes/search/segment_starts.h"
 
 namespace plimsoll::search {
 namespace {
 
-constexpr int kRoundsOfSeed = 3;  // rounds of relax()
-constexpr int kSeedsTried = 2;    // seeds tried per limit: that many that fit, and that many that nearly fit
+constexpr int kRoundsOfRelax = 3;  // of schedules by a rule
+constexpr int kByRuleTried = 2;    // tried per limit: that many that fit, and that many that nearly fit
 constexpr size_t kNearTried = 6;  // schedules tried per limit that need somewhat more
 // Fractions of the links' idle time: in the lowered trace the links may have less than estimated.
 constexpr double kShares[] = {1.0, 0.75};
@@ -20,7 +20,7 @@ constexpr double kShares[] = {1.0, 0.75};
 }  // namespace
 
 State minimum_schedule(Workbench& bench, const Means& means) {
-  Decisions away = schedule::keep_everything(bench.model);
+  Decisions away = keep_everything(bench.model);
   for (size_t id = 0; id < away.activations.size(); ++id) {
     const ModelTensor& tensor = bench.model.tensors[id];
     if (!tensor.movable || tensor.gap_end == kNever) continue;
@@ -37,7 +37,7 @@ State minimum_schedule(Workbench& bench, const Means& means) {
     State other = bench.evaluate(std::move(decisions), 0);
     if (other.outcome.peak_bytes < minimum.outcome.peak_bytes) minimum = std::move(other);
   };
-  consider(schedule::keep_everything(bench.model));
+  consider(keep_everything(bench.model));
   if (means.recompute) {
     const int size = static_cast<int>(std::min<size_t>(bench.model.order.size(), 1024));
     for (int segments = 2; 4 * segments <= size && segments <= 256; segments *= 2)
@@ -48,7 +48,7 @@ State minimum_schedule(Workbench& bench, const Means& means) {
 
 Starts::Starts(const Model& model, const Means& means, int64_t pool_limit)
     : model_(model), means_(means), bench_(model, {}, pool_limit), linked_(bench_) {
-  whole_ = bench_.evaluate(schedule::keep_everything(model), kNoLimit);
+  whole_ = bench_.evaluate(keep_everything(model), kNoLimit);
   small_ = minimum_schedule(bench_, means);
   archive_.add(whole_);
   archive_.add(small_);
@@ -56,40 +56,40 @@ Starts::Starts(const Model& model, const Means& means, int64_t pool_limit)
 
 void Starts::find(const Deadline& deadline) {
   bench_.deadline = deadline;
-  add_seeds();
+  evaluate_all();
   complete_ = !bench_.deadline.passed();
 }
 
-// The minimum-memory schedule may be impossible (state.h); then the smallest seed takes its place.
+// The minimum-memory schedule may be impossible (state.h); then the smallest schedule by a rule takes its place.
 int64_t Starts::least_bytes() const {
   int64_t low = std::min(whole_.outcome.peak_bytes, small_.outcome.peak_bytes);
   if (!small_.outcome.possible())
-    for (const State& seed : seeds_) low = std::min(low, seed.outcome.peak_bytes);
+    for (const State& state : by_rule_) low = std::min(low, state.outcome.peak_bytes);
   return low;
 }
 
-void Starts::add_seeds() {
+void Starts::evaluate_all() {
   if (!means_.recompute) return;
-  for (ChainSeed& seed : chain_seeds(model_)) {
+  for (ChainStart& start : chain_starts(model_)) {
     if (bench_.deadline.passed()) return;
-    archive_.add(bench_.evaluate(std::move(seed.decisions), seed.limit));
+    archive_.add(bench_.evaluate(std::move(start.decisions), start.limit));
     chain_ = true;
   }
   const int64_t size = static_cast<int64_t>(model_.order.size());
-  std::vector<SegmentSeed> seeds;
+  std::vector<SegmentRule> rules;
   for (double n = 1; n <= 256 && 4 * n <= static_cast<double>(size); n *= 1.5)
     for (const bool cheap : {false, true})
-      seeds.push_back({.segments = static_cast<int>(std::ceil(n)), .cheap_only = cheap});
+      rules.push_back({.segments = static_cast<int>(std::ceil(n)), .cheap_only = cheap});
   for (const int segments : {2, 4, 8, 16, 32})
     for (const int parts : {2, 4, 8})
-      if (4 * segments * parts <= size) seeds.push_back({.segments = segments, .parts = parts});
+      if (4 * segments * parts <= size) rules.push_back({.segments = segments, .parts = parts});
   if (means_.offload)
-    for (const int segments : {4, 8, 16, 32}) seeds.push_back({.segments = segments, .offload_checkpoints = true});
-  for (const SegmentSeed& seed : seeds) {
+    for (const int segments : {4, 8, 16, 32}) rules.push_back({.segments = segments, .offload_checkpoints = true});
+  for (const SegmentRule& rule : rules) {
     if (bench_.deadline.passed()) break;
-    seeds_.push_back(bench_.evaluate(segment_decisions(model_, seed), kNoLimit));
+    by_rule_.push_back(bench_.evaluate(segment_decisions(model_, rule), kNoLimit));
   }
-  std::ranges::stable_sort(seeds_, {}, [](const State& seed) { return seed.outcome.seconds; });
+  std::ranges::stable_sort(by_rule_, {}, [](const State& state) { return state.outcome.seconds; });
 }
 
 std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, const State& last, int64_t limit,
@@ -114,16 +114,16 @@ std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, con
   for (const State& above : archive.between(limit, limit + limit / 3, kNearTried)) fitted(above, all);
   for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
     for (const State* from : {&last, &whole_}) fitted(*from, means);
-  // Where nothing can be offloaded, seeds that fit are tried even if the work is used up: fit() often finds no schedule
+  // Where nothing can be offloaded, those that fit are tried even if the work is used up: fit() often finds no schedule
   // as fast as they are.
   const bool copies = means_.offload && bench.pool_limit > 0;
   int near = 0, inside = 0;
-  for (const State& seed : seeds_) {
-    const bool fits = seed.outcome.fits(limit), used_up = best && bench.work >= enough;
+  for (const State& state : by_rule_) {
+    const bool fits = state.outcome.fits(limit), used_up = best && bench.work >= enough;
     if (over() || (used_up && copies)) break;
-    if (!fits && (used_up || seed.outcome.peak_bytes / 2 > limit)) continue;
-    if ((fits ? inside : near)++ >= kSeedsTried) continue;
-    consider(fits ? relax(bench, seed, limit, kRoundsOfSeed) : fit(bench, seed, limit, all));
+    if (!fits && (used_up || state.outcome.peak_bytes / 2 > limit)) continue;
+    if ((fits ? inside : near)++ >= kByRuleTried) continue;
+    consider(fits ? relax(bench, state, limit, kRoundsOfRelax) : fit(bench, state, limit, all));
   }
   if (best || !small_.outcome.fits(limit)) return best;
   State minimum = bench.evaluate(small_.decisions, limit);

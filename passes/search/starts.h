@@ -1,4 +1,4 @@
-// Start schedules of the search: rules (seeds.h), idle link time (linked.h), the optimum of chains (chain.h),
+// Start schedules of the search: rules (segment_starts.h), idle link time (linked.h), the optimum of chains (chain.h),
 // everything kept, and everything evicted. Those near a limit are fitted to it, and the best one is improved.
 #pragma once
 
@@ -21,7 +21,7 @@ class Starts {
   // `model` must outlive this. Evaluates the two ends: everything kept, and everything evicted.
   Starts(const Model& model, const Means& means, int64_t pool_limit);
 
-  // Evaluates the seeds. Their own memory and time decide which of them to fit to a limit.
+  // Evaluates the schedules by a rule. Their own memory and time decide which of them to fit to a limit.
   void find(const Deadline& deadline);
   bool complete() const { return complete_; }  // false: the deadline ended find() early
 
@@ -37,17 +37,17 @@ class Starts {
                                    int64_t work) const;
 
  private:
-  void add_seeds();
+  void evaluate_all();
 
   const Model& model_;
   const Means means_;
   Workbench bench_;
-  const LinkedSeeds linked_;
+  const LinkedStarts linked_;
   Archive archive_;
   State whole_, small_;
   bool complete_ = true;
   bool chain_ = false;        // the archive has optimal answers
-  std::vector<State> seeds_;  // fastest first
+  std::vector<State> by_rule_;  // fastest first
 };
 
 }  // namespace plimsoll::search

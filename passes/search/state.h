@@ -10,10 +10,6 @@
 
 namespace plimsoll::search {
 
-using schedule::Evaluator;
-using schedule::Life;
-using schedule::Outcome;
-
 // A host-resident tensor in the host pool counts as offloaded.
 inline DecisionKind kind_of(const Model& model, const Decisions& decisions, int32_t id) {
   const ModelTensor& tensor = model.tensors[at(id)];

@@ -1,4 +1,4 @@
-#include "passes/search/seeds.h"
+#include "passes/search/segment_starts.h"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ std::vector<int32_t> find_makers(const Model& model) {
 
 }  // namespace
 
-Decisions segment_decisions(const Model& model, const SegmentSeed& seed) {
+Decisions segment_decisions(const Model& model, const SegmentRule& rule) {
   const std::vector<int32_t> made = find_makers(model);
   // Bytes held for the backward, by the position that writes them.
   std::vector<int64_t> waiting(model.order.size() + 1, 0);
@@ -40,30 +40,30 @@ Decisions segment_decisions(const Model& model, const SegmentSeed& seed) {
     std::nth_element(prices.begin(), middle, prices.end());
     price = *middle;
   }
-  // The part of each position. Parts are numbered consecutively; a segment has seed.parts of them.
-  const int parts = seed.segments * seed.parts;
+  // The part of each position. Parts are numbered consecutively; a segment has rule.parts of them.
+  const int parts = rule.segments * rule.parts;
   std::vector<int32_t> part(model.order.size() + 1, 0);
   int64_t sum = 0;
   for (size_t position = 0; position < part.size(); ++position) {
     part[position] = static_cast<int32_t>(std::min<int64_t>(parts - 1, total == 0 ? 0 : sum * parts / total));
     sum += waiting[position];
   }
-  Decisions decisions = schedule::keep_everything(model);
+  Decisions decisions = keep_everything(model);
   for (size_t id = 0; id < model.tensors.size(); ++id) {
     const ModelTensor& tensor = model.tensors[id];
     if (!tensor.movable || made[id] < 0) continue;
     const int32_t from = part[at(made[id])], to = part[at(tensor.gap_begin)];
     ActivationDecision& decision = decisions.activations[id];
-    if (from / seed.parts != to / seed.parts) {
-      const bool offload = seed.offload_checkpoints && tensor.gap_end != kNever;
+    if (from / rule.parts != to / rule.parts) {
+      const bool offload = rule.offload_checkpoints && tensor.gap_end != kNever;
       decision = {.kind = offload ? DecisionKind::offload : DecisionKind::keep};
     } else if (tensor.input()) {
       decision = {.kind = DecisionKind::offload};
     } else if (tensor.recomputable && from != to) {
       decision = {.kind = DecisionKind::recompute};
     } else if (tensor.recomputable && tensor.gap_end != kNever) {
-      const bool evicts = !seed.cheap_only || price_of_one_run(model, tensor) <= price;
-      const uint8_t depth = seed.parts > 1 ? 2 : 1;
+      const bool evicts = !rule.cheap_only || price_of_one_run(model, tensor) <= price;
+      const uint8_t depth = rule.parts > 1 ? 2 : 1;
       if (evicts) decision = {.kind = DecisionKind::recompute, .level = {.depth = depth}};
     }
   }

@@ -8,15 +8,15 @@
 
 namespace plimsoll::search {
 
-struct SegmentSeed {
+struct SegmentRule {
   int segments = 1;
-  int parts = 1;                      // of each segment; 1: one level
-  bool cheap_only = false;            // within a segment, recompute only tensors of at most the median price per byte
+  int parts = 1;            // of each segment; 1: one level
+  bool cheap_only = false;  // within a segment, recompute only tensors of at most the median price per byte
   bool offload_checkpoints = false;
 };
 
 // Segments have equal shares of the bytes held for the backward. A checkpoint is every tensor that crosses the
 // boundary.
-Decisions segment_decisions(const Model& model, const SegmentSeed& seed);
+Decisions segment_decisions(const Model& model, const SegmentRule& rule);
 
 }  // namespace plimsoll::search
