@@ -33,7 +33,7 @@ emulated twice net.onnx --batch 8 --sub-batch 4 --ranks 2
 ranks twice 2 twice.onnx --steps 4
 same once.onnx twice.onnx 1e-6
 
-# In fp16, a gradient that overflows on one rank is infinite in the sum, so all ranks skip the update. Class 0 is all but
+# In fp16, a gradient that overflows on one rank is infinite in the sum, so all ranks skip the update. Class 0 is almost
 # certain: the gradients of rank 0, whose labels are 0, are small. Those of rank 1, whose labels are 1, are 1/8 of the
 # scale, and f16 ends at 65504.
 mkdir half
