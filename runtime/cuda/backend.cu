@@ -12,6 +12,7 @@
 #include "runtime/cuda/device/changing.h"
 #include "runtime/cuda/device/check.h"
 #include "runtime/cuda/device/handles.h"
+#include "runtime/cuda/device/launch.h"
 #include "runtime/cuda/device/memory_users.h"
 
 namespace plimsoll::cuda {
@@ -21,6 +22,16 @@ void check(cudaError_t result, const char* call) {
   cudaGetLastError();  // clears the error for later calls
   throw backend::DeviceError(std::string(call) + ": " + cudaGetErrorString(result) + " (" + std::to_string(result) +
                              ")");
+}
+
+cudaLaunchConfig_t launch_config(const char* name, int64_t blocks, int threads, const RunContext& context) {
+  if (blocks > 0x7FFFFFFF)
+    throw KernelError(std::string(name) + ": " + std::to_string(blocks) + " blocks are more than a grid has");
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.stream = stream_of(context);
+  return config;
 }
 
 namespace {

@@ -22,7 +22,7 @@ cuda_trainer() {
 
 # The networks of these tests, as they are trained on the host: whole, in rounds, offloaded and recomputed under a
 # budget. Their engines are those of a described H200.
-prebuilt=(-DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD")
+prebuilt=("${with_runtime[@]}")
 small_model
 # The test runs no device code, so nvcc does not optimize it.
 fast=()

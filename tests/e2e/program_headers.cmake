@@ -7,6 +7,7 @@ function(plimsoll_use_program_headers)
   endif()
   get_target_property(sources train SOURCES)
   list(FILTER sources EXCLUDE REGEX "main\\.cpp$")
-  set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS -include ${PLIMSOLL_PROGRAM_HEADERS})
+  # -fopenmp: a trainer for CUDA is compiled without it, and the headers are precompiled with it.
+  set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS -fopenmp -include ${PLIMSOLL_PROGRAM_HEADERS})
 endfunction()
 cmake_language(DEFER CALL plimsoll_use_program_headers)

@@ -20,17 +20,16 @@ inline int64_t blocks_for(int64_t n, int threads = kThreads) { return divided_up
 
 inline cudaStream_t stream_of(const RunContext& context) { return static_cast<cudaStream_t>(context.stream); }
 
+// The part of launch() that is the same for all kernels, of which there are hundreds. Throws if a grid cannot have that
+// many blocks.
+cudaLaunchConfig_t launch_config(const char* name, int64_t blocks, int threads, const RunContext& context);
+
 // Arguments are converted to the kernel's parameters here, on the host. Without work (no blocks) nothing is launched.
 template <class... Parameters>
 void launch(const char* name, void (*kernel)(Parameters...), int64_t blocks, int threads, const RunContext& context,
             std::type_identity_t<Parameters>... arguments) {
   if (blocks == 0) return;
-  if (blocks > 0x7FFFFFFF)
-    throw KernelError(std::string(name) + ": " + std::to_string(blocks) + " blocks are more than a grid has");
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(static_cast<unsigned>(threads));
-  config.stream = stream_of(context);
+  const cudaLaunchConfig_t config = launch_config(name, blocks, threads, context);
   check(cudaLaunchKernelEx(&config, kernel, arguments...), name);
 }
 

@@ -33,14 +33,13 @@ std::unique_ptr<Kernel> alone(std::function<void(std::byte* const*)> body, size_
     std::function<void(std::byte* const*)> body;
   };
   const auto task = std::make_shared<Task>(Task{std::move(body)});
-  constexpr auto run = +[](std::shared_ptr<Task> it, Slots operands) {
-    if (threadIdx.x == 0) it->body(operands.data());
-  };
   return cuda::kernel([=](const RunContext& context, std::byte* const* operands, std::byte* workspace) {
     Slots held{};
     std::copy_n(operands, slots, held.begin());
     held[slots] = workspace;
-    cuda::launch("stand-in", static_cast<void (*)(std::shared_ptr<Task>, Slots)>(run), 1, 32, context, task, held);
+    emulation::issue_kernel(cuda::launch_config("stand-in", 1, 32, context), [task, held] {
+      if (threadIdx.x == 0) task->body(held.data());
+    });
     if (after) after(context, operands, workspace);
   });
 }

@@ -1,7 +1,9 @@
 // Streams, events and graphs of the emulation. One device.
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <set>
@@ -151,6 +153,13 @@ void issue_kernel(const cudaLaunchConfig_t& config, std::function<void()> thread
   issue(config.stream, [blocks = config.gridDim, threads = config.blockDim, body = std::move(thread)] {
     run_grid(blocks, threads, body);
   });
+}
+
+void issue_kernel(const cudaLaunchConfig_t& config, const Launch& launch) {
+  std::vector<std::max_align_t> held((launch.bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
+  std::memcpy(held.data(), launch.arguments, launch.bytes);
+  issue_kernel(config,
+               [kernel = launch.kernel, call = launch.call, held = std::move(held)] { call(kernel, held.data()); });
 }
 
 }  // namespace emulation
