@@ -1,16 +1,19 @@
 include(${PROJECT_SOURCE_DIR}/runtime/train/batches.cmake)
 
 # The arguments that plimsoll_library and plimsoll_objects share: sets `sources` and ARG_DEPENDS. BATCHED: the sources
-# of matching folders are compiled several at a time (batches.cmake).
+# of matching folders are compiled several at a time (batches.cmake), with MOST at most so many.
 macro(plimsoll_room name)
-  cmake_parse_arguments(ARG "" "BATCHED" "GLOB;SOURCES;DEPENDS;PRECOMPILED" ${ARGN})
+  cmake_parse_arguments(ARG "" "BATCHED;MOST" "GLOB;SOURCES;DEPENDS;PRECOMPILED" ${ARGN})
   set(sources ${ARG_SOURCES})
   foreach(pattern IN LISTS ARG_GLOB)
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
     list(APPEND sources ${found})
   endforeach()
   if(ARG_BATCHED)
-    plimsoll_batches(sources ${name} ONLY ${ARG_BATCHED} ${sources})
+    if(NOT ARG_MOST)
+      set(ARG_MOST ${PLIMSOLL_BATCH})
+    endif()
+    plimsoll_batches(sources ${name} ONLY ${ARG_BATCHED} MOST ${ARG_MOST} ${sources})
   endif()
 endmacro()
 

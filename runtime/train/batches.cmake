@@ -4,10 +4,16 @@
 # generated sources are not combined.
 set(PLIMSOLL_BATCH 8 CACHE STRING "source files that are compiled together; 1: each alone, to work on them")
 
-# plimsoll_batches(OUT NAME [ONLY regex] files…): sets OUT to the files to compile instead. ONLY: combines only files in
-# matching folders. Files that a program replaces one by one, as tests do with the host's streams, must not be combined.
+# plimsoll_batches(OUT NAME [ONLY regex] [MOST count] files…): sets OUT to the files to compile instead. ONLY: combines
+# only files in matching folders. Files that a program replaces one by one, as tests do with the host's streams, must not
+# be combined. MOST: combines no more files than that. Many kernels in one file take a compiler longer than their parts,
+# since looking up an instantiation takes longer the more there are.
 function(plimsoll_batches out name)
-  cmake_parse_arguments(ARG "" "ONLY" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "ONLY;MOST" "" ${ARGN})
+  set(most ${PLIMSOLL_BATCH})
+  if(ARG_MOST AND PLIMSOLL_BATCH GREATER ARG_MOST)
+    set(most ${ARG_MOST})
+  endif()
   set(batches "")
   set(groups "")
   foreach(file IN LISTS ARG_UNPARSED_ARGUMENTS)
@@ -30,7 +36,7 @@ function(plimsoll_batches out name)
   foreach(group IN LISTS groups)
     set(number 0)
     while(files_of_${group})
-      list(SUBLIST files_of_${group} 0 ${PLIMSOLL_BATCH} files)
+      list(SUBLIST files_of_${group} 0 ${most} files)
       list(REMOVE_ITEM files_of_${group} ${files})
       list(TRANSFORM files REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE lines)
       # g++ treats the included files as headers, and warns of classes with members from unnamed namespaces.
