@@ -1,7 +1,7 @@
 // Names in the unnamed namespaces of a folder are unique, so any of its files can be compiled as one (batches.cmake).
-// The compiler finds two definitions of a name in one batch. tools/test.sh compiles whole folders, except for
-// runtime/cuda/ops, of which it compiles eight files as one. This test reads the declarations of all folders, as
-// clang-format prints them: each begins in the first column.
+// The compiler finds two definitions of a name in one batch. tools/test.sh compiles whole folders, but of folders of
+// kernels only eight files as one. This test reads the declarations of all folders, as clang-format prints them: each
+// begins in the first column.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cctype>
