@@ -1,7 +1,7 @@
 include(${PROJECT_SOURCE_DIR}/runtime/train/batches.cmake)
 
 # The arguments that plimsoll_library and plimsoll_objects share: sets `sources` and ARG_DEPENDS. BATCHED: the sources
-# of matching folders are compiled several at a time (batches.cmake), with MOST at most so many.
+# of matching folders are compiled several at a time, at most MOST (batches.cmake).
 macro(plimsoll_room name)
   cmake_parse_arguments(ARG "" "BATCHED;MOST" "GLOB;SOURCES;DEPENDS;PRECOMPILED" ${ARGN})
   set(sources ${ARG_SOURCES})

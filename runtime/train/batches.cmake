@@ -5,9 +5,9 @@
 set(PLIMSOLL_BATCH 8 CACHE STRING "source files that are compiled together; 1: each alone, to work on them")
 
 # plimsoll_batches(OUT NAME [ONLY regex] [MOST count] files…): sets OUT to the files to compile instead. ONLY: combines
-# only files in matching folders. Files that a program replaces one by one, as tests do with the host's streams, must not
-# be combined. MOST: combines no more files than that. Many kernels in one file take a compiler longer than their parts,
-# since looking up an instantiation takes longer the more there are.
+# only files in matching folders. Files that a program replaces one by one, as tests do with the host's streams, must
+# not be combined. MOST: the largest number of files to combine. Many kernels in one file take a compiler longer than
+# their parts, because looking up an instantiation takes longer the more there are.
 function(plimsoll_batches out name)
   cmake_parse_arguments(ARG "" "ONLY;MOST" "" ${ARGN})
   set(most ${PLIMSOLL_BATCH})
