@@ -1,13 +1,13 @@
 # Unity builds: several small files are compiled together, so that headers are parsed and templates instantiated once.
 # That is most of the build time, here and in a trainer. Any files of a folder may be combined, so names in unnamed
-# namespaces must be unique in their folder; tools/test.sh compiles whole folders to check it. Object files and
-# generated sources are not combined.
+# namespaces must be unique in their folder; tests/structure/names_test.cpp checks it. Object files and generated
+# sources are not combined.
 set(PLIMSOLL_BATCH 8 CACHE STRING "source files that are compiled together; 1: each alone, to work on them")
 
 # plimsoll_batches(OUT NAME [ONLY regex] [MOST count] files…): sets OUT to the files to compile instead. ONLY: combines
 # only files in matching folders. Files that a program replaces one by one, as tests do with the host's streams, must
-# not be combined. MOST: the largest number of files to combine. Many kernels in one file take a compiler longer than
-# their parts, because looking up an instantiation takes longer the more there are.
+# not be combined. MOST: the largest number of files to combine. A file of many kernels takes longer to compile than its
+# parts, because g++ takes longer to look up a template instantiation when there are more of them.
 function(plimsoll_batches out name)
   cmake_parse_arguments(ARG "" "ONLY;MOST" "" ${ARGN})
   set(most ${PLIMSOLL_BATCH})

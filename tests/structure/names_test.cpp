@@ -2,6 +2,9 @@
 // The compiler finds two definitions of a name in one batch. tools/test.sh compiles whole folders, but of folders of
 // kernels only eight files as one. This test reads the declarations of all folders, as clang-format prints them: each
 // begins in the first column.
+//
+// A function may be overloaded in another file. In a folder of kernels, which is not compiled as one file, that could
+// change the meaning of a call, so the first parameters must be of different classes there.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cctype>
@@ -87,6 +90,19 @@ TEST_CASE("names in unnamed namespaces are unique in a folder") {
       }
     }
   CHECK(first.size() > 2000);
+  static const std::regex function(R"(^(.*? \w+)\((?:const )?(?:\w+::)*([A-Z]\w+)?)");
+  std::map<std::pair<fs::path, std::string>, std::map<std::string, std::string>> overloads;  // by class: a file
+  for (const auto& [where, found] : first) {
+    const auto& [folder, name] = where;
+    std::smatch match;
+    if (folder.parent_path().filename() != "ops" || !std::regex_search(name, match, function)) continue;
+    const std::string type = match[2];  // of the first parameter; empty: no class
+    auto& others = overloads[{folder, match[1]}];
+    for (const auto& [other, file] : others)
+      if (file != found.first && (type.empty() || other.empty() || type == other))
+        twice += name + ": " + file + ", " + found.first + " (overloads that a call may confuse)\n";
+    others.emplace(type, found.first);
+  }
   INFO(twice);
   CHECK(twice.empty());
 }
