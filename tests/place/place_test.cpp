@@ -124,6 +124,24 @@ TEST_CASE("nested lifetimes pile up to within a few per cent of the bound, fifty
   }
 }
 
+TEST_CASE("many buffers may be filled by their beginnings first, few are filled as always") {
+  std::mt19937 random(7);
+  for (const int many : {500, 12000}) {
+    Problem problem;
+    for (int i = 0; i < many; ++i) {
+      const auto lower = static_cast<int64_t>(random() % 1000), lifetime = 1 + static_cast<int64_t>(random() % 100);
+      problem.buffers.push_back({std::to_string(i), lower, lower + lifetime, 256});
+    }
+    Effort effort = kProbe;
+    effort.capacity = 256 * many;  // so the first order is taken
+    const Solution by_lifetime = solve(problem, Method::best_of, effort);
+    effort.by_beginning = true;
+    const Solution by_beginning = solve(problem, Method::best_of, effort);
+    REQUIRE(validate(problem, by_beginning).ok());
+    CHECK((by_beginning.offsets == by_lifetime.offsets) == (many == 500));
+  }
+}
+
 TEST_CASE("random problems are solved validly and alike each time") {
   std::mt19937 random(3);
   for (int round = 0; round < 60; ++round) {
