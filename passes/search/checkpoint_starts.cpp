@@ -1,4 +1,4 @@
-#include "passes/search/segment_starts.h"
+#include "passes/search/checkpoint_starts.h"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ std::vector<int32_t> find_makers(const Model& model) {
 
 }  // namespace
 
-Decisions segment_decisions(const Model& model, const SegmentRule& rule) {
+Decisions checkpoint_decisions(const Model& model, const Checkpoints& checkpoints) {
   const std::vector<int32_t> made = find_makers(model);
   // Bytes held for the backward, by the position that writes them.
   std::vector<int64_t> waiting(model.order.size() + 1, 0);
@@ -40,8 +40,8 @@ Decisions segment_decisions(const Model& model, const SegmentRule& rule) {
     std::nth_element(prices.begin(), middle, prices.end());
     price = *middle;
   }
-  // The part of each position. Parts are numbered consecutively; a segment has rule.parts of them.
-  const int parts = rule.segments * rule.parts;
+  // The part of each position. Parts are numbered consecutively; a segment has checkpoints.parts of them.
+  const int parts = checkpoints.segments * checkpoints.parts;
   std::vector<int32_t> part(model.order.size() + 1, 0);
   int64_t sum = 0;
   for (size_t position = 0; position < part.size(); ++position) {
@@ -54,16 +54,16 @@ Decisions segment_decisions(const Model& model, const SegmentRule& rule) {
     if (!tensor.movable || made[id] < 0) continue;
     const int32_t from = part[at(made[id])], to = part[at(tensor.gap_begin)];
     ActivationDecision& decision = decisions.activations[id];
-    if (from / rule.parts != to / rule.parts) {
-      const bool offload = rule.offload_checkpoints && tensor.gap_end != kNever;
+    if (from / checkpoints.parts != to / checkpoints.parts) {
+      const bool offload = checkpoints.offloaded && tensor.gap_end != kNever;
       decision = {.kind = offload ? DecisionKind::offload : DecisionKind::keep};
     } else if (tensor.input()) {
       decision = {.kind = DecisionKind::offload};
     } else if (tensor.recomputable && from != to) {
       decision = {.kind = DecisionKind::recompute};
     } else if (tensor.recomputable && tensor.gap_end != kNever) {
-      const bool evicts = !rule.cheap_only || price_of_one_run(model, tensor) <= price;
-      const uint8_t depth = rule.parts > 1 ? 2 : 1;
+      const bool evicts = !checkpoints.cheap_only || price_of_one_run(model, tensor) <= price;
+      const uint8_t depth = checkpoints.parts > 1 ? 2 : 1;
       if (evicts) decision = {.kind = DecisionKind::recompute, .level = {.depth = depth}};
     }
   }

@@ -6,14 +6,14 @@
 #include "passes/search/chain.h"
 #include "passes/search/fit.h"
 #include "passes/search/relax.h"
-#include "passes/search/segment_starts.h"
+#include "passes/search/checkpoint_starts.h"
 
 namespace plimsoll::search {
 namespace {
 
-constexpr int kRoundsOfRelax = 3;  // of schedules by a rule
-constexpr int kByRuleTried = 2;    // tried per limit: that many that fit, and that many that nearly fit
-constexpr size_t kNearTried = 6;  // schedules tried per limit that need somewhat more
+constexpr int kRoundsOfRelax = 3;      // for a schedule with checkpoints
+constexpr int kCheckpointedTried = 2;  // schedules with checkpoints tried per limit: 2 that fit, 2 that nearly fit
+constexpr size_t kNearTried = 6;       // schedules tried per limit that need somewhat more
 // Fractions of the links' idle time: in the lowered trace the links may have less than estimated.
 constexpr double kShares[] = {1.0, 0.75};
 
@@ -41,7 +41,8 @@ State minimum_schedule(Workbench& bench, const Means& means) {
   if (means.recompute) {
     const int size = static_cast<int>(std::min<size_t>(bench.model.order.size(), 1024));
     for (int segments = 2; 4 * segments <= size && segments <= 256; segments *= 2)
-      for (const int parts : {1, 4}) consider(segment_decisions(bench.model, {.segments = segments, .parts = parts}));
+      for (const int parts : {1, 4})
+        consider(checkpoint_decisions(bench.model, {.segments = segments, .parts = parts}));
   }
   return bench.evaluate(minimum.decisions, 0);
 }
@@ -56,19 +57,19 @@ Starts::Starts(const Model& model, const Means& means, int64_t pool_limit)
 
 void Starts::find(const Deadline& deadline) {
   bench_.deadline = deadline;
-  evaluate_all();
+  evaluate_others();
   complete_ = !bench_.deadline.passed();
 }
 
-// The minimum-memory schedule may be impossible (state.h); then the smallest schedule by a rule takes its place.
+// The minimum-memory schedule may be impossible (state.h); then the smallest schedule with checkpoints takes its place.
 int64_t Starts::least_bytes() const {
   int64_t low = std::min(whole_.outcome.peak_bytes, small_.outcome.peak_bytes);
   if (!small_.outcome.possible())
-    for (const State& state : by_rule_) low = std::min(low, state.outcome.peak_bytes);
+    for (const State& state : checkpointed_) low = std::min(low, state.outcome.peak_bytes);
   return low;
 }
 
-void Starts::evaluate_all() {
+void Starts::evaluate_others() {
   if (!means_.recompute) return;
   for (ChainStart& start : chain_starts(model_)) {
     if (bench_.deadline.passed()) return;
@@ -76,20 +77,20 @@ void Starts::evaluate_all() {
     chain_ = true;
   }
   const int64_t size = static_cast<int64_t>(model_.order.size());
-  std::vector<SegmentRule> rules;
+  std::vector<Checkpoints> all;
   for (double n = 1; n <= 256 && 4 * n <= static_cast<double>(size); n *= 1.5)
     for (const bool cheap : {false, true})
-      rules.push_back({.segments = static_cast<int>(std::ceil(n)), .cheap_only = cheap});
+      all.push_back({.segments = static_cast<int>(std::ceil(n)), .cheap_only = cheap});
   for (const int segments : {2, 4, 8, 16, 32})
     for (const int parts : {2, 4, 8})
-      if (4 * segments * parts <= size) rules.push_back({.segments = segments, .parts = parts});
+      if (4 * segments * parts <= size) all.push_back({.segments = segments, .parts = parts});
   if (means_.offload)
-    for (const int segments : {4, 8, 16, 32}) rules.push_back({.segments = segments, .offload_checkpoints = true});
-  for (const SegmentRule& rule : rules) {
+    for (const int segments : {4, 8, 16, 32}) all.push_back({.segments = segments, .offloaded = true});
+  for (const Checkpoints& checkpoints : all) {
     if (bench_.deadline.passed()) break;
-    by_rule_.push_back(bench_.evaluate(segment_decisions(model_, rule), kNoLimit));
+    checkpointed_.push_back(bench_.evaluate(checkpoint_decisions(model_, checkpoints), kNoLimit));
   }
-  std::ranges::stable_sort(by_rule_, {}, [](const State& state) { return state.outcome.seconds; });
+  std::ranges::stable_sort(checkpointed_, {}, [](const State& state) { return state.outcome.seconds; });
 }
 
 std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, const State& last, int64_t limit,
@@ -114,15 +115,15 @@ std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, con
   for (const State& above : archive.between(limit, limit + limit / 3, kNearTried)) fitted(above, all);
   for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
     for (const State* from : {&last, &whole_}) fitted(*from, means);
-  // Where nothing can be offloaded, those that fit are tried even if the work is used up: fit() often finds no schedule
-  // as fast as they are.
+  // Where nothing can be offloaded, schedules with checkpoints that fit are tried even if the work is used up: fit()
+  // often finds none as fast.
   const bool copies = means_.offload && bench.pool_limit > 0;
   int near = 0, inside = 0;
-  for (const State& state : by_rule_) {
+  for (const State& state : checkpointed_) {
     const bool fits = state.outcome.fits(limit), used_up = best && bench.work >= enough;
     if (over() || (used_up && copies)) break;
     if (!fits && (used_up || state.outcome.peak_bytes / 2 > limit)) continue;
-    if ((fits ? inside : near)++ >= kByRuleTried) continue;
+    if ((fits ? inside : near)++ >= kCheckpointedTried) continue;
     consider(fits ? relax(bench, state, limit, kRoundsOfRelax) : fit(bench, state, limit, all));
   }
   if (best || !small_.outcome.fits(limit)) return best;

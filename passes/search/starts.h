@@ -1,5 +1,6 @@
-// Start schedules of the search: rules (segment_starts.h), idle link time (linked.h), the optimum of chains (chain.h),
-// everything kept, and everything evicted. Those near a limit are fitted to it, and the best one is improved.
+// Start schedules of the search: checkpoints (checkpoint_starts.h), idle link time (linked.h), the optimum of chains
+// (chain.h), everything kept, and everything evicted. Those near a limit are fitted to it, and the best one is
+// improved.
 #pragma once
 
 #include <optional>
@@ -21,7 +22,7 @@ class Starts {
   // `model` must outlive this. Evaluates the two ends: everything kept, and everything evicted.
   Starts(const Model& model, const Means& means, int64_t pool_limit);
 
-  // Evaluates the schedules by a rule. Their own memory and time decide which of them to fit to a limit.
+  // Evaluates all others. Their own memory and time decide which of them to fit to a limit.
   void find(const Deadline& deadline);
   bool complete() const { return complete_; }  // false: the deadline ended find() early
 
@@ -37,7 +38,7 @@ class Starts {
                                    int64_t work) const;
 
  private:
-  void evaluate_all();
+  void evaluate_others();
 
   const Model& model_;
   const Means means_;
@@ -47,7 +48,7 @@ class Starts {
   State whole_, small_;
   bool complete_ = true;
   bool chain_ = false;        // the archive has optimal answers
-  std::vector<State> by_rule_;  // fastest first
+  std::vector<State> checkpointed_;  // fastest first
 };
 
 }  // namespace plimsoll::search
