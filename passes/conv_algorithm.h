@@ -13,8 +13,8 @@ namespace plimsoll {
 //           the choices are independent of each other. Before place, which needs the sizes.
 Status conv_algorithm(Plan& plan, const Context& context);
 
-// Of each step, the bytes that algorithms leave alone: tensors, and the workspace of reductions. Before: residencies
-// are known, and no algorithm is chosen.
+// The live bytes of each step without the workspaces of algorithms: tensors, and the workspace of reductions. Before:
+// residencies are known, and no algorithm is chosen.
 std::vector<int64_t> bytes_of_tensors(const Plan& plan, const Context& context);
 
 // The limit in bytes under which this policy chooses workspaces (AlgorithmKind): the live limit, none, or 0 for the

@@ -1,8 +1,8 @@
 // Which rounds of an iteration run each copy of a tensor that resides in the host pool.
 //
-// A copy runs in the last round, unless a task of every round accesses what it fetched: the tasks of an update run in
-// the last round only. Tasks change a gradient in every round. So its first fetch of a round reads what earlier rounds
-// have stored, and a store without a later fetch is for the next round.
+// Updates run in the last round only. So a copy runs in the last round only, unless a task of every round accesses what
+// it fetches. A gradient changes in every round: its first fetch of a round reads what earlier rounds have stored, and
+// a store without a later fetch is for the next round.
 //
 //   fetch g   backward adds to g   store g      fetch g   update reads g
 //   all but the first round        all but the last       the last round
@@ -30,7 +30,8 @@ class RoundsOfCopies {
     rounds_[index(step)] = CopyRounds::last;
     fetched_[index(tensor)] = step;
   }
-  // A task that is no update accesses the tensor. It may be one that no step fetches. `adds_up`: it is a gradient.
+  // A task other than an update accesses the tensor, which is perhaps not fetched by any step. `adds_up`: the tensor is
+  // a gradient.
   void access(int32_t tensor, bool adds_up) {
     const int32_t fetch = fetched_[index(tensor)];
     if (fetch < 0 || of(fetch) != CopyRounds::last) return;

@@ -143,7 +143,7 @@ class ModnnReplay final : public PoolReplay<ModnnBlock> {
           slide_together();
           workspace_at_ = *pool_.allocate(workspace_bytes_);
         }
-        fetch(id, Room::as_it_is);
+        PLIMSOLL_CHECK(fetch(id, Room::as_it_is), "a tensor does not fit into the bytes that were free for it");
         h2d_.issue(begins_[at(position_)], copy_seconds(id));
         lowest -= bytes;
         free -= bytes;

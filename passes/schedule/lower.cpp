@@ -335,8 +335,8 @@ void fetch_gradients(const Model& model, std::span<const ResidenceDecision> deci
   }
   for (const int32_t id : model.all_host_residents) ends(id);
   const Trace input = std::exchange(trace, {});
-  insert(
-      offloads, prefetches, input, [](int32_t) { return true; }, trace);
+  const auto stays = [](int32_t) { return true; };
+  insert(offloads, prefetches, input, stays, trace);
 }
 
 }  // namespace
