@@ -50,21 +50,10 @@ class KernelSet {
   template <class K>
   void add(size_t index, const typename K::Attrs& attrs, std::initializer_list<OperandDesc> operands,
            std::string_view algorithm, int64_t workspace_bytes, const char* layers) {
-    add<K>(index, attrs, std::span<const OperandDesc>(operands.begin(), operands.size()), algorithm, workspace_bytes,
-           layers);
+    add(index, maker_of<K>(attrs), {operands.begin(), operands.size()}, algorithm, workspace_bytes, layers);
   }
-  template <class K>
-  void add(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands,
-           std::string_view algorithm, int64_t workspace_bytes, const char* layers) {
-    try {
-      make<K>(index, attrs, operands, algorithm, workspace_bytes);
-    } catch (const KernelError& error) {
-      if (where_ == Where::held_to_plan) refused_.push_back({layers, error.what()});
-      else if (!make_another<K>(index, attrs, operands, algorithm, workspace_bytes, layers, error.what()))
-        refuse(layers, error);
-    }
-    touched_[index] = touched(operands, workspace_bytes);
-  }
+  void add(size_t index, const KernelMaker& maker, std::span<const OperandDesc> operands, std::string_view algorithm,
+           int64_t workspace_bytes, const char* layers);
   Kernel& operator[](size_t index) const { return *kernels_[index]; }
   const Touched& touched_by(size_t index) const { return touched_[index]; }
   const std::vector<Replaced>& replaced() const { return replaced_; }
@@ -72,51 +61,13 @@ class KernelSet {
   const AsPlanned& as_planned() const { return as_planned_; }
 
  private:
-  template <class K>
-  void make(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands,
-            std::string_view algorithm, int64_t workspace_bytes) {
-    kernels_[index] = InAnyPrecision<K>::make(attrs, operands, algorithm);
-    // A library's list of algorithms may differ between machines, and an algorithm that is not listed may still be
-    // buildable.
-    if (const int64_t needed = kernels_[index]->workspace_found(); needed >= 0)
-      count(check_workspace({{.name = std::string(algorithm), .workspace_bytes = needed}}, algorithm, workspace_bytes),
-            workspace_bytes);
-    else
-      count(check_workspace(InAnyPrecision<K>::algorithms(attrs, operands), algorithm, workspace_bytes),
-            workspace_bytes);
-  }
-  template <class K>
-  bool make_another(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands,
-                    std::string_view planned, int64_t workspace_bytes, const char* layers, const char* why) {
-    for (const Algorithm& other : in_arithmetic_of(planned, offered<K>(attrs, operands))) {
-      if (!other.deterministic || other.name == planned || other.workspace_bytes > workspace_bytes) continue;
-      try {
-        make<K>(index, attrs, operands, other.name, workspace_bytes);
-      } catch (const KernelError&) {
-        continue;  // listed but cannot be built
-      }
-      replaced_.push_back({layers, std::string(planned), other.name, why});
-      return true;
-    }
-    return false;
-  }
-  template <class K>
-  static std::vector<Algorithm> offered(const typename K::Attrs& attrs, std::span<const OperandDesc> operands) {
-    try {
-      return InAnyPrecision<K>::algorithms(attrs, operands);
-    } catch (const KernelError&) {
-      return {};
-    }
-  }
+  void make(size_t index, const KernelMaker& maker, std::span<const OperandDesc> operands, std::string_view algorithm,
+            int64_t workspace_bytes);
+  bool make_another(size_t index, const KernelMaker& maker, std::span<const OperandDesc> operands,
+                    std::string_view planned, int64_t workspace_bytes, const char* layers, const char* why);
 
-  // The algorithms that may replace the planned one, in the order of preference.
-  static std::vector<Algorithm> in_arithmetic_of(std::string_view planned, std::vector<Algorithm> offered);
-  // Returns the bytes that it needs.
-  static int64_t check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm,
-                                 int64_t planned_bytes);
   void count(int64_t needed_bytes, int64_t planned_bytes);
-  static Touched touched(std::span<const OperandDesc> operands, int64_t workspace_bytes);
-  [[noreturn]] static void refuse(const char* layers, const KernelError& error);
+
   const Where where_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<Touched> touched_;

@@ -125,4 +125,24 @@ std::string_view without_widened(std::string_view algorithm) {
   return algorithm.empty() ? std::string_view("default") : algorithm.substr(1);
 }
 
+std::vector<Algorithm> algorithms_in_any_precision(const KernelMaker& maker, std::span<const OperandDesc> operands) {
+  if (!uses_narrow(operands)) return maker.algorithms(maker.attrs, operands);
+  if (has_narrow_kernel(maker.name, operands)) {
+    try {
+      return maker.algorithms(maker.attrs, operands);
+    } catch (const KernelError&) {
+      // the library has f32 only
+    }
+  }
+  return on_widened(maker.algorithms(maker.attrs, as_f32(operands)), operands);
+}
+
+std::unique_ptr<Kernel> make_in_any_precision(const KernelMaker& maker, std::span<const OperandDesc> operands,
+                                              std::string_view algorithm) {
+  if (!uses_narrow(operands)) return maker.make(maker.attrs, operands, algorithm);
+  const std::string named(algorithm.empty() ? algorithms_in_any_precision(maker, operands).front().name : algorithm);
+  if (!named.starts_with(kWidened)) return maker.make(maker.attrs, operands, named);
+  return on_widened(maker.make(maker.attrs, as_f32(operands), without_widened(named)), operands);
+}
+
 }  // namespace plimsoll

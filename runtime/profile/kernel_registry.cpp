@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "runtime/kernels.h"
-#include "runtime/precision.h"
 
 namespace plimsoll {
 namespace {
@@ -51,20 +50,21 @@ Attrs typed(const KernelCall& call) {
   return attrs;
 }
 
+// The functions of a KernelMaker whose attributes are a KernelCall.
 struct Entry {
   std::string_view name;
-  std::vector<Algorithm> (*algorithms)(const KernelCall&);
-  std::unique_ptr<Kernel> (*make)(const KernelCall&, std::string_view);
+  std::vector<Algorithm> (*algorithms)(const void* call, std::span<const OperandDesc> operands);
+  std::unique_ptr<Kernel> (*make)(const void* call, std::span<const OperandDesc> operands, std::string_view algorithm);
 };
 
 template <class K>
-std::vector<Algorithm> algorithms(const KernelCall& call) {
-  return InAnyPrecision<K>::algorithms(typed<typename K::Attrs>(call), call.operands);
+std::vector<Algorithm> algorithms(const void* call, std::span<const OperandDesc> operands) {
+  return K::algorithms(typed<typename K::Attrs>(*static_cast<const KernelCall*>(call)), operands);
 }
 
 template <class K>
-std::unique_ptr<Kernel> make(const KernelCall& call, std::string_view algorithm) {
-  return InAnyPrecision<K>::make(typed<typename K::Attrs>(call), call.operands, algorithm);
+std::unique_ptr<Kernel> make(const void* call, std::span<const OperandDesc> operands, std::string_view algorithm) {
+  return K::make(typed<typename K::Attrs>(*static_cast<const KernelCall*>(call)), operands, algorithm);
 }
 
 constexpr std::array kEntries = {
@@ -79,18 +79,21 @@ constexpr std::array kNames = {
 #undef KERNEL
 };
 
-const Entry& find(std::string_view name) {
-  const auto found = std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& e) { return e.name == name; });
-  if (found == kEntries.end()) throw KernelError("no kernel '" + std::string(name) + "'");
-  return *found;
-}
-
 }  // namespace
 
-std::vector<Algorithm> algorithms_of(const KernelCall& call) { return find(call.name).algorithms(call); }
+KernelMaker maker_of(const KernelCall& call) {
+  const auto found =
+      std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& one) { return one.name == call.name; });
+  if (found == kEntries.end()) throw KernelError("no kernel '" + call.name + "'");
+  return {.name = found->name, .attrs = &call, .algorithms = found->algorithms, .make = found->make};
+}
+
+std::vector<Algorithm> algorithms_of(const KernelCall& call) {
+  return algorithms_in_any_precision(maker_of(call), call.operands);
+}
 
 std::unique_ptr<Kernel> make_kernel(const KernelCall& call, std::string_view algorithm) {
-  return find(call.name).make(call, algorithm);
+  return make_in_any_precision(maker_of(call), call.operands, algorithm);
 }
 
 std::span<const std::string_view> kernel_names() { return kNames; }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/kernel.h"
+#include "runtime/precision.h"
 
 namespace plimsoll {
 
@@ -30,6 +31,8 @@ struct KernelCall {
 // type, or anything that the backend does not support.
 std::vector<Algorithm> algorithms_of(const KernelCall& call);
 std::unique_ptr<Kernel> make_kernel(const KernelCall& call, std::string_view algorithm);
+// For a KernelSet. `call` must outlive the result; its operands do not matter.
+KernelMaker maker_of(const KernelCall& call);
 
 // All names, in the order of kernels.def.
 std::span<const std::string_view> kernel_names();

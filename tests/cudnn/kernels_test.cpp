@@ -209,7 +209,7 @@ TEST_CASE("a convolution of 16 bits is multiplied as it is, in every direction a
       const auto all_built = [&]<class K>(K, ConvAttrs attrs, const std::vector<OperandDesc>& operands) {
         INFO(K::kName << (layout == Layout::nhwc ? ", channels last" : "") << " in " << name_of(type));
         CHECK(has_narrow_kernel(K::kName, operands));
-        const std::vector<Algorithm> all = InAnyPrecision<K>::algorithms(attrs, operands);
+        const std::vector<Algorithm> all = algorithms_in_any_precision(maker_of<K>(attrs), operands);
         CHECK(all[0].deterministic);
         int built = 0;
         for (const Algorithm& algorithm : all) {

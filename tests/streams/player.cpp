@@ -23,30 +23,6 @@
 #include "runtime/program.h"
 #include "runtime/streams.h"
 
-namespace plimsoll {
-namespace {
-
-// Kernels by their names, as generated code has them by their types.
-struct ByName {
-  using Attrs = KernelCall;
-  static constexpr std::string_view kName = "ByName";
-  static std::vector<Algorithm> algorithms(const KernelCall& call, std::span<const OperandDesc>) {
-    return algorithms_of(call);
-  }
-  static std::unique_ptr<Kernel> make(const KernelCall& call, std::span<const OperandDesc>,
-                                      std::string_view algorithm) {
-    return make_kernel(call, algorithm);
-  }
-};
-
-}  // namespace
-
-// The registry's kernels are for any precision by themselves.
-template <>
-struct InAnyPrecision<ByName> : ByName {};
-
-}  // namespace plimsoll
-
 namespace plimsoll::test {
 namespace {
 
@@ -71,8 +47,7 @@ void build(KernelSet& kernels, const KernelTable& table, int64_t samples) {
     for (const Operand& operand : use.task.operands)
       call.operands.push_back(operand.access == Access::absent ? absent()
                                                                : OperandDesc{operand.type.at(samples), operand.access});
-    kernels.add<ByName>(i, call, std::span<const OperandDesc>(call.operands), use.algorithm, use.workspace_bytes,
-                        use.layers.front().c_str());
+    kernels.add(i, maker_of(call), call.operands, use.algorithm, use.workspace_bytes, use.layers.front().c_str());
   }
 }
 
