@@ -56,7 +56,8 @@ function(plimsoll_trainer backend)
     # Data, checkpoints and metrics take half of the compile time and have no inner loops, so they are optimized less.
     set(around_the_loop ${sources})
     list(FILTER around_the_loop INCLUDE REGEX "runtime[_/]train[_/]")
-    set_source_files_properties(${around_the_loop} PROPERTIES COMPILE_OPTIONS "-O1;-ftree-vectorize")
+    set_source_files_properties(${around_the_loop} PROPERTIES
+      COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O1;-ftree-vectorize>")
     add_library(plimsoll_${backend} STATIC ${sources})
     target_include_directories(plimsoll_${backend} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
     plimsoll_images(plimsoll_${backend})

@@ -1,7 +1,7 @@
 # Planning that continues from any of its dumps writes the plan.json of the planning that was not interrupted, byte for
 # byte; only the planning time is another.
 . "$PLIMSOLL_CLI/common.sh"
-options="--costs h200 -q"
+options="--costs h200 --effort 0 -q"
 
 same_bytes() {
   diff <(grep -v '"planning_seconds"' "$1") <(grep -v '"planning_seconds"' "$2") || fail "$3 ends in another plan.json"
@@ -24,7 +24,7 @@ plimsoll model vgg11:input=32,width=4,hidden=32,classes=10,batch_norm=1 -o vgg.o
 plimsoll model lstm:steps=4,features=8 -o lstm.onnx 2>/dev/null
 plimsoll model alexnet:input=67,classes=10,init=zeros -o alexnet.onnx 2>/dev/null
 
-planned net.onnx $options --batch 8 --budget 40%
+planned net.onnx --costs h200 -q --batch 8 --budget 40%
 planned net.onnx $options --batch 8 --policy network-wide
 planned net.onnx $options --batch 64 --budget 30% --policy superneurons
 planned net.onnx $options --batch 8 --policy vdnn-conv:p
@@ -34,7 +34,7 @@ planned net.onnx $options --batch 8 --ranks 4 --policy dymem
 planned net.onnx $options --batch 64 --budget 30% --host-budget 64KiB --what-if 1MiB
 planned vgg.onnx $options --batch 8 --budget 25% --batch-norm split
 planned lstm.onnx $options --batch 4 --policy vdnn-dyn
-planned alexnet.onnx $options --batch 4 --budget 32% --effort 0
+planned alexnet.onnx $options --batch 4 --budget 32%
 grep -q "slices=" dumps/06.order.plan || fail "no weight is updated in slices"
 # Why the images have their layout is in the plan, and in every dump after that choice.
 planned net.onnx $options --target cuda --precision bf16 --batch 8 --budget 60%

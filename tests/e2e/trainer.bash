@@ -19,7 +19,8 @@ python_with() {
 }
 
 # For cmake: a trainer with this build's runtime and precompiled headers.
-with_runtime=(-DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -DCMAKE_PROJECT_INCLUDE="$PLIMSOLL_E2E/program_headers.cmake"
+with_runtime=(-C"$PLIMSOLL_BUILD/tests/e2e/known.cmake" -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD"
+  -DCMAKE_PROJECT_INCLUDE="$PLIMSOLL_E2E/program_headers.cmake"
   -DPLIMSOLL_PROGRAM_HEADERS="$PLIMSOLL_BUILD/tests/e2e/program_headers.h")
 
 # build_trainer DIR MODEL compile-options…: by default with modelled costs, so that plans are the same everywhere.
