@@ -183,7 +183,10 @@ class Search {
   void consider(Decisions decisions) {
     Trace trace;
     lower_decisions(model_, decisions, trace);
-    const Outcome outcome = evaluator_.evaluate(trace, limit_);
+    Outcome outcome = evaluator_.measure(trace, limit_);
+    // Bytes often decide: seconds, 0 until they are added, count only between traces that fit or have the same peak.
+    if (!best_.empty() && !better(outcome, best_outcome_)) return;
+    evaluator_.add_seconds(trace, outcome);
     if (!best_.empty() && !better(outcome, best_outcome_)) return;
     best_ = std::move(trace);
     best_outcome_ = outcome;

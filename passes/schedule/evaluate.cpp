@@ -235,7 +235,7 @@ Outcome Evaluator::measure(const Trace& trace, int64_t limit) {
   return outcome;
 }
 
-void Evaluator::simulate(const Trace& trace, Outcome& outcome) {
+void Evaluator::add_seconds(const Trace& trace, Outcome& outcome) {
   for_each_round([&](Round round, double times) {
     outcome.seconds += times * simulate_round<Waits::for_addresses_too>(trace, round);
     outcome.busy_seconds += times * busy_;
@@ -244,14 +244,14 @@ void Evaluator::simulate(const Trace& trace, Outcome& outcome) {
 
 Outcome Evaluator::evaluate(const Trace& trace, int64_t limit) {
   Outcome outcome = measure(trace, limit);
-  simulate(trace, outcome);
+  add_seconds(trace, outcome);
   return outcome;
 }
 
 Outcome Evaluator::time_copies(Trace& trace, int64_t limit, Seconds wanted) {
   const bool nothing_to_move = std::all_of(first_task(trace), trace.cend(), std::mem_fn(&Op::is_task));
   Outcome lowered = measure(trace, limit);
-  if (lowered.fits(limit) || (nothing_to_move && wanted == Seconds::always)) simulate(trace, lowered);
+  if (lowered.fits(limit) || (nothing_to_move && wanted == Seconds::always)) add_seconds(trace, lowered);
   if (nothing_to_move) return lowered;
   begins_.assign(1, 0);
   for (size_t step = 0; step < trace.size(); ++step)
@@ -259,7 +259,7 @@ Outcome Evaluator::time_copies(Trace& trace, int64_t limit, Seconds wanted) {
   const TraceFacts facts = {.live = live_, .begins = begins_, .made_at = made_at_, .left_at = left_at_};
   Trace& moved = mover_.move(trace, facts, limit);
   Outcome better = measure(moved, limit);
-  if (wanted == Seconds::always || better.fits(limit)) simulate(moved, better);
+  if (wanted == Seconds::always || better.fits(limit)) add_seconds(moved, better);
   if (lowered.fits(limit) && (!better.fits(limit) || better.seconds > lowered.seconds)) return evaluate(trace, limit);
   trace.swap(moved);
   return better;

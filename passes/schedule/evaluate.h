@@ -46,8 +46,11 @@ class Evaluator {
 
   // Chooses the fastest algorithms whose workspace fits under `limit`, or the smallest workspace if none fits.
   Outcome evaluate(const Trace& trace, int64_t limit);
-  // The same without seconds, start() and end(). The search needs times only of schedules that keep a limit.
+  // The same in two parts. measure() leaves out seconds, start() and end(), which are not needed of every trace: for
+  // example, of one that exceeds a limit. Before add_seconds(): `outcome` is the result of measure() for this trace,
+  // with no other evaluation in between.
   Outcome measure(const Trace& trace, int64_t limit);
+  void add_seconds(const Trace& trace, Outcome& outcome);
 
   // Moves the copies of a lowered trace (copies.h), unless that makes it slower, and evaluates the result. The order of
   // tasks is unchanged. With where_it_fits, only a trace that keeps the limit is simulated.
@@ -68,8 +71,6 @@ class Evaluator {
   void find_lives(const Trace& trace);
   void count_bytes(const Trace& trace);
   void choose_algorithms(const Trace& trace, int64_t limit, Outcome& outcome);
-  // Before: `outcome` is the result of measure() for this trace, with no other evaluation in between.
-  void simulate(const Trace& trace, Outcome& outcome);
   CopySeconds seconds_of_copy(const Trace& trace, size_t step, double share, Round round) const;
   enum class Waits { for_data, for_addresses_too };
   template <Waits kWaits>
