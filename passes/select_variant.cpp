@@ -95,7 +95,7 @@ class Selector {
     search::Descent* const schedules = &variant.search->schedules;
     const int64_t least = schedules->minimum_bytes();
     if (!alone && !schedules->pool_binds() && least != kNoLimit && least > limits_.budget_bytes) return;
-    schedules->begin(limits_.search);
+    schedules->begin(limits_.search, searches_.size() == 1 ? limits_.threads : 1);  // else the threads are busy
     for (size_t segment = 0; segment < schedules->segments(); ++segment) {
       const auto search = [this, schedules, segment](const std::stop_token& stop) {
         return !schedules->next(segment, limits_.search.unless(stop)).last;
@@ -105,6 +105,23 @@ class Selector {
           wanted ? &pool.add(bound_seconds_of(variant, segment), search,
                              static_cast<int64_t>(schedules->searched(segment))) : nullptr);
     }
+    if (searches_.size() == 1)
+      for (const int effort : limits_.later_efforts) search_ahead(**ordered, effort, pool);
+  }
+
+  // Searches what the selection with a later effort needs, while threads are idle. Begun stretches that the end of this
+  // selection interrupts are dropped.
+  void search_ahead(Ordered& ordered, int effort, ThreadPool& pool) {
+    pool.add_idle([this, &ordered, effort](const std::stop_token& stop) {
+      const Deadline deadline = limits_.search.unless(stop);
+      search::Descent& schedules = all_searches_.find(ordered, policy_, effort, limits_.host_budget_bytes).schedules;
+      schedules.begin(deadline);
+      size_t segment = deadline.passed() ? schedules.segments() : schedules.segment_of(limits_.budget_bytes);
+      while (segment < schedules.segments() && schedules.ended(segment)) ++segment;
+      if (segment == schedules.segments()) return false;
+      schedules.next(segment, deadline);
+      return true;
+    });
   }
 
   // Lower bound for the schedules of one segment.
@@ -158,8 +175,12 @@ class Selector {
     const VariantSearch& variant = searches_[entry.variant];
     const search::State& state = *variant.found[entry.schedule];
     if (limits_.deadline.passed() || state.outcome.busy_seconds >= best_.seconds()) return {};
+    const Ordered& ordered = variant.search->ordered;
+    if (limits_.tried->too_slow(ordered, state, best_.seconds())) return {};
     PLIMSOLL_ASSIGN(std::optional<Found> made,
                     plan_of(*variant.search, state, limits_.budget_bytes, best_.seconds(), limits_.deadline));
+    if (limits_.deadline.passed() && !made) return {};  // interrupted: nothing is known
+    limits_.tried->add(ordered, state, made ? made->seconds() : best_.seconds());
     if (!made) return {};
     best_ = std::move(*made);
     pool.limit_priority(best_.seconds());
@@ -181,6 +202,17 @@ class Selector {
 };
 
 }  // namespace
+
+bool TriedSchedules::too_slow(const Ordered& ordered, const search::State& state, double seconds) const {
+  const auto [begin, end] = tried_.equal_range({&ordered, state.limit, state.outcome.peak_bytes});
+  return std::any_of(begin, end, [&](const auto& one) {
+    return one.second.seconds >= seconds && one.second.decisions == state.decisions;
+  });
+}
+
+void TriedSchedules::add(const Ordered& ordered, const search::State& state, double seconds) {
+  tried_.emplace(std::tuple(&ordered, state.limit, state.outcome.peak_bytes), Tried{state.decisions, seconds});
+}
 
 ScheduleSearch::ScheduleSearch(Ordered& ordered, const Policy& policy, int effort, int64_t host_budget,
                                const ScheduleSearch* other)

@@ -27,8 +27,8 @@ struct Descent::Common {
         starts(found ? other->starts : std::make_shared<Starts>(model, options.means, options.pool_limit)),
         space(find_decision_space(model)) {}
 
-  void begin(const Deadline& deadline) {
-    if (!found) starts->find(deadline);
+  void begin(const Deadline& deadline, int threads) {
+    if (!found) starts->find(deadline, threads);
     limits = limits_between(starts->least_bytes(), starts->whole().outcome.peak_bytes,
                             static_cast<int64_t>(model.order.size()), options.effort);
     begun = true;
@@ -181,9 +181,9 @@ Descent::~Descent() = default;
 int64_t Descent::minimum_bytes() const { return common_->starts->small().outcome.peak_bytes; }
 bool Descent::pool_binds() const { return common_->starts->pool_binds(); }
 
-void Descent::begin(const Deadline& deadline) {
+void Descent::begin(const Deadline& deadline, int threads) {
   if (common_->begun) return;
-  common_->begin(deadline);
+  common_->begin(deadline, threads);
   segments_.resize(segments_of(common_->limits));
 }
 

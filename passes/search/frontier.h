@@ -41,8 +41,9 @@ class Descent {
   int64_t minimum_bytes() const;
   bool pool_binds() const;  // the host pool's limit has changed the minimum-memory schedule or a start schedule
 
-  // Finds the start schedules. segments() is valid after this call. Repeated calls do nothing.
-  void begin(const Deadline& deadline = {});
+  // Finds the start schedules, on this number of threads. segments() is valid after this call. Repeated calls do
+  // nothing.
+  void begin(const Deadline& deadline = {}, int threads = 1);
   bool complete() const;  // false: a deadline ended begin() early
   size_t segments() const;
   // The first segment that can hold schedules within `limit`.

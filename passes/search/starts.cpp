@@ -1,7 +1,10 @@
 #include "passes/search/starts.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <future>
+#include <list>
 
 #include "passes/search/chain.h"
 #include "passes/search/fit.h"
@@ -55,9 +58,9 @@ Starts::Starts(const Model& model, const Means& means, int64_t pool_limit)
   archive_.add(small_);
 }
 
-void Starts::find(const Deadline& deadline) {
+void Starts::find(const Deadline& deadline, int threads) {
   bench_.deadline = deadline;
-  evaluate_others();
+  evaluate_others(threads);
   complete_ = !bench_.deadline.passed();
 }
 
@@ -69,7 +72,7 @@ int64_t Starts::least_bytes() const {
   return low;
 }
 
-void Starts::evaluate_others() {
+void Starts::evaluate_others(int threads) {
   if (!means_.recompute) return;
   for (ChainStart& start : chain_starts(model_)) {
     if (bench_.deadline.passed()) return;
@@ -86,10 +89,23 @@ void Starts::evaluate_others() {
       if (4 * segments * parts <= size) all.push_back({.segments = segments, .parts = parts});
   if (means_.offload)
     for (const int segments : {4, 8, 16, 32}) all.push_back({.segments = segments, .offloaded = true});
-  for (const Checkpoints& checkpoints : all) {
-    if (bench_.deadline.passed()) break;
-    checkpointed_.push_back(bench_.evaluate(checkpoint_decisions(model_, checkpoints), kNoLimit));
-  }
+  // None depends on another, so threads share them.
+  std::vector<std::optional<State>> states(all.size());
+  std::atomic<size_t> next = 0;
+  const auto evaluate = [&](Workbench& bench) {
+    for (size_t i = 0; !bench.deadline.passed() && (i = next++) < all.size();)
+      states[i] = bench.evaluate(checkpoint_decisions(model_, all[i]), kNoLimit);
+  };
+  std::list<Workbench> benches;
+  std::list<std::future<void>> others;
+  for (int thread = 1; thread < threads; ++thread)
+    others.push_back(std::async(std::launch::async, evaluate,
+                                std::ref(benches.emplace_back(model_, bench_.deadline, bench_.pool_limit))));
+  evaluate(bench_);
+  for (std::future<void>& other : others) other.get();
+  for (const Workbench& bench : benches) bench_.pool_binds |= bench.pool_binds;
+  for (std::optional<State>& state : states)
+    if (state) checkpointed_.push_back(std::move(*state));
   std::ranges::stable_sort(checkpointed_, {}, [](const State& state) { return state.outcome.seconds; });
 }
 

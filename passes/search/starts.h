@@ -22,8 +22,8 @@ class Starts {
   // `model` must outlive this. Evaluates the two ends: everything kept, and everything evicted.
   Starts(const Model& model, const Means& means, int64_t pool_limit);
 
-  // Evaluates all others. Their own memory and time decide which of them to fit to a limit.
-  void find(const Deadline& deadline);
+  // Evaluates all others, on this number of threads. Their own memory and time decide which of them to fit to a limit.
+  void find(const Deadline& deadline, int threads);
   bool complete() const { return complete_; }  // false: the deadline ended find() early
 
   const State& whole() const { return whole_; }  // everything kept
@@ -38,7 +38,7 @@ class Starts {
                                    int64_t work) const;
 
  private:
-  void evaluate_others();
+  void evaluate_others(int threads);
 
   const Model& model_;
   const Means means_;
