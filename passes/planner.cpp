@@ -90,11 +90,11 @@ Result<Found> best_of_search(Forms& forms) {
   for (const Form& form : forms)
     if (form.fits())
       searched.emplace_back(form, Rivals(form.planning.variants, form.planning.recipe_request(), request.threads));
-  limits.later_efforts = efforts_of(request);
-  while (!limits.later_efforts.empty()) {
-    if (limits.later_efforts.front() != efforts_of(request).front() && limits.search.passed()) break;
-    limits.effort = limits.later_efforts.front();
-    limits.later_efforts.erase(limits.later_efforts.begin());
+  const std::vector<int> efforts = efforts_of(request);
+  for (auto effort = efforts.begin(); effort != efforts.end(); ++effort) {
+    if (effort != efforts.begin() && limits.search.passed()) break;
+    limits.effort = *effort;
+    limits.later_efforts.assign(std::next(effort), efforts.end());
     double bound = kNever;
     for (auto& [form, rivals] : searched) {
       limits.idle = [&limits, &rivals = rivals](double seconds) { return rivals.look_ahead(seconds, limits.deadline); };

@@ -114,6 +114,7 @@ class Selector {
   void search_ahead(Ordered& ordered, int effort, ThreadPool& pool) {
     pool.add_idle([this, &ordered, effort](const std::stop_token& stop) {
       const Deadline deadline = limits_.search.unless(stop);
+      if (deadline.passed()) return false;  // before start schedules are found for nothing
       search::Descent& schedules = all_searches_.find(ordered, policy_, effort, limits_.host_budget_bytes).schedules;
       schedules.begin(deadline);
       size_t segment = deadline.passed() ? schedules.segments() : schedules.segment_of(limits_.budget_bytes);
