@@ -106,23 +106,26 @@ class Selector {
                              static_cast<int64_t>(schedules->searched(segment))) : nullptr);
     }
     if (searches_.size() == 1)
-      for (const int effort : limits_.later_efforts) search_ahead(**ordered, effort, pool);
+      pool.add_idle([this, ordered = *ordered](const std::stop_token& stop) {
+        return search_ahead(*ordered, limits_.search.unless(stop));
+      });
   }
 
-  // Searches what the selection with a later effort needs, while threads are idle. Begun stretches that the end of this
-  // selection interrupts are dropped.
-  void search_ahead(Ordered& ordered, int effort, ThreadPool& pool) {
-    pool.add_idle([this, &ordered, effort](const std::stop_token& stop) {
-      const Deadline deadline = limits_.search.unless(stop);
+  // Searches the next stretch that the selections with later efforts need. Returns false if there is none. A stretch
+  // that the end of this selection interrupts is dropped.
+  bool search_ahead(Ordered& ordered, const Deadline& deadline) {
+    for (const int effort : limits_.later_efforts) {
       if (deadline.passed()) return false;  // before start schedules are found for nothing
       search::Descent& schedules = all_searches_.find(ordered, policy_, effort, limits_.host_budget_bytes).schedules;
       schedules.begin(deadline);
-      size_t segment = deadline.passed() ? schedules.segments() : schedules.segment_of(limits_.budget_bytes);
-      while (segment < schedules.segments() && schedules.ended(segment)) ++segment;
-      if (segment == schedules.segments()) return false;
-      schedules.next(segment, deadline);
-      return true;
-    });
+      if (!schedules.complete()) return false;
+      for (size_t segment = schedules.segment_of(limits_.budget_bytes); segment < schedules.segments(); ++segment) {
+        if (schedules.ended(segment)) continue;
+        schedules.next(segment, deadline);
+        return true;
+      }
+    }
+    return false;
   }
 
   // Lower bound for the schedules of one segment.
