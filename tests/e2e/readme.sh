@@ -8,7 +8,7 @@ grep -vE '^(git clone|tools/setup.sh|cmake -S \. |export PATH=|$)' printed >comm
 grep -q '^cmake -S trainer ' commands || fail "README.md's first block builds no trainer"
 ln -s "$PLIMSOLL_SOURCE/tools" tools
 bash -euo pipefail -x commands >log 2>&1 || { cat log; fail "README.md's first commands"; }
-! grep 'warning:' log || fail "the trainer builds with warnings"
+! grep 'warning: .*\[-W' log || fail "the trainer builds with warnings"
 [[ -s trained.onnx ]] || { cat log; fail "no trained model"; }
 $python - <<'PY'
 import re
