@@ -182,7 +182,8 @@ def page(args, runs):
                             f"{show(min(ours))} to {show(max(ours))} | {show(statistics.median(theirs))} | "
                             f"{show(low)} to {show(high)} | {inside} |")
                 if not low <= statistics.median(ours) <= high:
-                    outside.append(f"{network.title} in {precision} ({figure})")
+                    better = (statistics.median(ours) < low) == (figure == "loss")
+                    outside.append(f"{network.title} in {precision} ({figure}, {'better' if better else 'worse'})")
     verdict = ("Every median of ours is within PyTorch's spread." if not outside else
                "Medians of ours outside PyTorch's spread: " + ", ".join(outside) + ".")
     paragraph = textwrap.fill(
