@@ -1,13 +1,14 @@
 # The generated directory is self-contained: it builds from the sources that it carries, without warnings, with g++ and
-# clang++, for this processor and for the baseline one. These are debug builds; readme.sh makes an optimized one.
+# clang++, in optimized and debug builds, for this processor and for the baseline one.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model resnet18:input=32,stem=cifar,width=16,classes=10 -o net.onnx 2>/dev/null
 plimsoll compile net.onnx --batch 8 --budget 70% --costs modelled -o trainer -q
-for build in g++:x86-64 clang++:native; do
-  IFS=: read -r compiler processor <<<"$build"
+# clang's warnings do not depend on the optimization level.
+for build in g++:Release:x86-64 clang++:Debug:native; do
+  IFS=: read -r compiler type processor <<<"$build"
   [[ $(uname -m) == x86_64 ]] || processor=native
   command -v $compiler >/dev/null || { echo "$compiler is not there"; continue; }
-  cmake -S trainer -B build-$compiler -G Ninja -DCMAKE_CXX_COMPILER=$compiler -DCMAKE_BUILD_TYPE=Debug \
+  cmake -S trainer -B build-$compiler -G Ninja -DCMAKE_CXX_COMPILER=$compiler -DCMAKE_BUILD_TYPE=$type \
     -DPLIMSOLL_PROCESSOR=$processor >log 2>&1 || { cat log; fail "cmake with $compiler"; }
   cmake --build build-$compiler >log 2>&1 || { cat log; fail "build with $compiler"; }
   grep -q 'warning:' log && { cat log; fail "$compiler warns"; }

@@ -32,8 +32,8 @@ grep -q '"layout":"nchw: ' alone/plan.json || fail "alone/plan.json is not in nc
 cuda_trainer rounds net.onnx "${prebuilt[@]}" -- --batch 64 --sub-batch 24 --costs h200 --precision tf32 \
   --optimizer adam
 figure() { $python -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$@"; }
-for spec in resnet18:input=32,stem=cifar,width=16,classes=10 densenet121:input=32,classes=10 \
-    lstm:steps=12,layers=2,hidden=32,classes=10; do
+for spec in resnet18:input=32,stem=cifar,width=16,classes=10 googlenet:input=64,classes=10 \
+    densenet121:input=32,classes=10 lstm:steps=12,layers=2,hidden=32,classes=10; do
   name=${spec%%:*}
   plimsoll model "$spec" -o "$name.onnx" 2>/dev/null
   plimsoll plan "$name.onnx" --batch 8 --sub-batch 8 --target cuda --costs h200 --policy auto --effort 0 -q \
@@ -42,7 +42,6 @@ for spec in resnet18:input=32,stem=cifar,width=16,classes=10 densenet121:input=3
   cuda_trainer "$name" "$name.onnx" "${prebuilt[@]}" -- --batch 8 --sub-batch 8 --costs h200 --policy auto \
     --effort 0 --budget $((least + (most - least) / 5))
 done
-plimsoll model googlenet:input=64,classes=10 -o googlenet.onnx 2>/dev/null
 cuda_trainer clipped googlenet.onnx "${prebuilt[@]}" -- --batch 8 --sub-batch 3 --costs h200 --clip-norm 1 \
   --freeze 'conv*' --layout nhwc
 cuda_trainer sublinear resnet18.onnx "${prebuilt[@]}" -- --batch 8 --sub-batch 8 --costs h200 --policy sublinear \

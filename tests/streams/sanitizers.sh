@@ -32,8 +32,8 @@ expect 0 feed_thread;        says "2 failures"
 grep -q "Sanitizer" err && { cat err; fail "thread: the feeder"; }
 expect 66 feed_thread late;  says "data race"
 
-# The race of a missing wait is detected, for every other wait at the beginning of the plan.
-for (( wait = 0; wait < 20; wait += 2 )); do
+# The race of a missing wait is detected, for every wait at the beginning of the plan.
+for (( wait = 0; wait < 20; ++wait )); do
   expect 66 play_thread $lstm seed=4 wait=$wait;   says "data race"
 done
 
@@ -44,7 +44,7 @@ done
 expect 66 play_thread $lstm policy=auto percent=0 bf16=1 wait=3;   says "data race"
 
 # An access to a tensor after its lifetime is detected, too.
-for (( life = 0; life < 50; life += 10 )); do
+for (( life = 0; life < 50; life += 5 )); do
   expect 1 play_address $lstm seed=4 life=$life;   says "use-after-poison"
 done
 for life in 0 20 40; do
