@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/precision.h"
+
 namespace plimsoll {
 namespace {
 
@@ -17,7 +19,7 @@ int64_t check_workspace(const std::vector<Algorithm>& offered, std::string_view 
   throw KernelError("this machine has no algorithm '" + std::string(algorithm) + "'");
 }
 
-std::vector<Algorithm> offered(const KernelMaker& maker, std::span<const OperandDesc> operands) {
+std::vector<Algorithm> algorithms_if_any(const KernelMaker& maker, std::span<const OperandDesc> operands) {
   try {
     return algorithms_in_any_precision(maker, operands);
   } catch (const KernelError&) {
@@ -71,7 +73,7 @@ void KernelSet::make(size_t index, const KernelMaker& maker, std::span<const Ope
 
 bool KernelSet::make_another(size_t index, const KernelMaker& maker, std::span<const OperandDesc> operands,
                              std::string_view planned, int64_t workspace_bytes, const char* layers, const char* why) {
-  for (const Algorithm& other : in_arithmetic_of(planned, offered(maker, operands))) {
+  for (const Algorithm& other : in_arithmetic_of(planned, algorithms_if_any(maker, operands))) {
     if (!other.deterministic || other.name == planned || other.workspace_bytes > workspace_bytes) continue;
     try {
       make(index, maker, operands, other.name, workspace_bytes);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "runtime/kernel.h"
-#include "runtime/precision.h"
 
 namespace plimsoll {
 

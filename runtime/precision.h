@@ -64,29 +64,7 @@ std::unique_ptr<Kernel> on_widened(std::unique_ptr<Kernel> kernel, std::span<con
 // "widened_direct" → "direct", "widened" → "default"
 std::string_view without_widened(std::string_view algorithm);
 
-// A kernel's two functions (runtime/kernels.h) and its attributes, whatever its type: what is done with every kernel is
-// compiled once.
-struct KernelMaker {
-  std::string_view name;
-  const void* attrs;  // must outlive this
-  std::vector<Algorithm> (*algorithms)(const void* attrs, std::span<const OperandDesc> operands);
-  std::unique_ptr<Kernel> (*make)(const void* attrs, std::span<const OperandDesc> operands, std::string_view algorithm);
-};
-
-template <class K>
-KernelMaker maker_of(const typename K::Attrs& attrs) {
-  using Attrs = typename K::Attrs;
-  return {.name = K::kName,
-          .attrs = &attrs,
-          .algorithms = [](const void* given, std::span<const OperandDesc> operands) {
-            return K::algorithms(*static_cast<const Attrs*>(given), operands);
-          },
-          .make = [](const void* given, std::span<const OperandDesc> operands, std::string_view algorithm) {
-            return K::make(*static_cast<const Attrs*>(given), operands, algorithm);
-          }};
-}
-
-// The same two functions for operands of any precision.
+// The two functions of a kernel (KernelMaker) for operands of any precision.
 std::vector<Algorithm> algorithms_in_any_precision(const KernelMaker& maker, std::span<const OperandDesc> operands);
 std::unique_ptr<Kernel> make_in_any_precision(const KernelMaker& maker, std::span<const OperandDesc> operands,
                                               std::string_view algorithm);

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "runtime/kernels.h"
+#include "runtime/precision.h"
 
 namespace plimsoll {
 namespace {

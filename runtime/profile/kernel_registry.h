@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "runtime/kernel.h"
-#include "runtime/precision.h"
 
 namespace plimsoll {
 

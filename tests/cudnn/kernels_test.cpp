@@ -10,6 +10,7 @@
 #include "runtime/cuda/cudnn/engines.h"
 #include "runtime/kernel_set.h"
 #include "runtime/kernels.h"
+#include "runtime/precision.h"
 
 using namespace plimsoll;
 
