@@ -52,8 +52,8 @@ class Searches {
   std::map<std::tuple<const Ordered*, int, int64_t>, std::unique_ptr<ScheduleSearch>> found_;
 };
 
-// Schedules of which plans have been made within one budget. Searches with different efforts often find the same ones,
-// and placing a plan of a deep network takes seconds.
+// Schedules of which plans have been made within one budget, so that no plan is made twice: searches with different
+// efforts often find the same schedules, and placing a plan of a deep network takes seconds.
 class TriedSchedules {
  public:
   // Whether no plan of the schedule is known to be faster than `seconds`.
@@ -73,7 +73,7 @@ class TriedSchedules {
 struct SelectionLimits {
   int64_t budget_bytes = kNoLimit, host_budget_bytes = kNoLimit;
   int effort = 1;
-  std::vector<int> later_efforts = {};  // of selections that will follow: their searches are work for idle threads
+  std::vector<int> later_efforts = {};  // of the selections that follow: idle threads search with them ahead
   int threads = 1;         // threads to search with (thread_pool.h); the result does not depend on it
   Deadline search = {};    // no schedule search starts after this
   Deadline deadline = {};  // no plan is made from a schedule after this

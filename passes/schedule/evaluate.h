@@ -46,9 +46,9 @@ class Evaluator {
 
   // Chooses the fastest algorithms whose workspace fits under `limit`, or the smallest workspace if none fits.
   Outcome evaluate(const Trace& trace, int64_t limit);
-  // The same in two parts. measure() leaves out seconds, start() and end(), which are not needed of every trace: for
-  // example, of one that exceeds a limit. Before add_seconds(): `outcome` is the result of measure() for this trace,
-  // with no other evaluation in between.
+  // The same in two parts. measure() leaves out seconds, start() and end(): a trace that exceeds a limit, for example,
+  // needs none. Before add_seconds(): `outcome` is the result of measure() for this trace, with no other evaluation in
+  // between.
   Outcome measure(const Trace& trace, int64_t limit);
   void add_seconds(const Trace& trace, Outcome& outcome);
 

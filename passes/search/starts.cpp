@@ -7,9 +7,9 @@
 #include <list>
 
 #include "passes/search/chain.h"
+#include "passes/search/checkpoint_starts.h"
 #include "passes/search/fit.h"
 #include "passes/search/relax.h"
-#include "passes/search/checkpoint_starts.h"
 
 namespace plimsoll::search {
 namespace {
@@ -89,7 +89,11 @@ void Starts::evaluate_others(int threads) {
       if (4 * segments * parts <= size) all.push_back({.segments = segments, .parts = parts});
   if (means_.offload)
     for (const int segments : {4, 8, 16, 32}) all.push_back({.segments = segments, .offloaded = true});
-  // None depends on another, so threads share them.
+  evaluate_checkpoints(all, threads);
+}
+
+// None depends on another, so threads share them.
+void Starts::evaluate_checkpoints(std::span<const Checkpoints> all, int threads) {
   std::vector<std::optional<State>> states(all.size());
   std::atomic<size_t> next = 0;
   const auto evaluate = [&](Workbench& bench) {

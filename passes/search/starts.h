@@ -4,9 +4,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "passes/search/archive.h"
+#include "passes/search/checkpoint_starts.h"
 #include "passes/search/linked.h"
 
 namespace plimsoll::search {
@@ -39,6 +41,7 @@ class Starts {
 
  private:
   void evaluate_others(int threads);
+  void evaluate_checkpoints(std::span<const Checkpoints> all, int threads);
 
   const Model& model_;
   const Means means_;
