@@ -11,6 +11,10 @@
 namespace plimsoll {
 namespace {
 
+// More tensors, and more tasks, than most networks have for each node. A vector that grows moves its items, of a deep
+// network some hundred megabytes, and may have room for twice of them. Reserved memory that is not used takes none.
+constexpr size_t kMostPerNode = 6;
+
 const Op& op_of(const Node& node) {
   const Op* op = find_op(node.op);
   PLIMSOLL_CHECK(op, "operator '" + node.op + "' passed the import unknown");
@@ -67,22 +71,14 @@ Result<IdVector<ValueId, ValueId>> find_trained(const Network& network) {
   return behind;
 }
 
-// A vector that has grown has room for up to twice its items: of a deep network, some hundred megabytes, for as long as
-// the graph lives.
-template <class IdType, class T>
-void drop_spare_room(IdVector<IdType, T>& items) {
-  IdVector<IdType, T> exact;
-  exact.reserve(items.size());
-  for (T& item : items) exact.push_back(std::move(item));
-  items = std::move(exact);
-}
-
 }  // namespace
 
 Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions& options) {
   PLIMSOLL_ASSIGN(const auto trained, find_trained(network));
   TaskGraph graph{
       .name = network.name, .batch = options.batch, .forms = network.forms, .layout = network.layout};
+  graph.tensors.reserve(kMostPerNode * network.nodes.size() + network.values.size());
+  graph.tasks.reserve(kMostPerNode * network.nodes.size());
   TaskBuilder builder(network, graph);
   if (options.join_gradients) builder.join_gradients();
   add_given_tensors(network, builder, graph);
@@ -145,8 +141,6 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
     const ValueId output = last.inputs[static_cast<size_t>(scores)];
     if (network.values[output].type.depends_on_batch()) graph.output = builder.tensor_of(output);
   }
-  drop_spare_room(graph.tensors);
-  drop_spare_room(graph.tasks);
   return graph;
 }
 
