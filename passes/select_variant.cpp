@@ -210,12 +210,14 @@ class Selector {
 bool TriedSchedules::too_slow(const Ordered& ordered, const search::State& state, double seconds) const {
   const auto [begin, end] = tried_.equal_range({&ordered, state.limit, state.outcome.peak_bytes});
   return std::any_of(begin, end, [&](const auto& one) {
-    return one.second.seconds >= seconds && one.second.decisions == state.decisions;
+    const Tried& tried = one.second;
+    return tried.seconds >= seconds && tried.spare == state.spare && tried.decisions == state.decisions;
   });
 }
 
 void TriedSchedules::add(const Ordered& ordered, const search::State& state, double seconds) {
-  tried_.emplace(std::tuple(&ordered, state.limit, state.outcome.peak_bytes), Tried{state.decisions, seconds});
+  tried_.emplace(std::tuple(&ordered, state.limit, state.outcome.peak_bytes),
+                 Tried{state.decisions, state.spare, seconds});
 }
 
 ScheduleSearch::ScheduleSearch(Ordered& ordered, const Policy& policy, int effort, int64_t host_budget,
@@ -265,7 +267,7 @@ Result<std::optional<Found>> plan_of(ScheduleSearch& search, const search::State
   constexpr int64_t kTighter[] = {64, 32, 16}, kTighterOfLarge[] = {8};  // limit reduced by 1/64, 1/32, 1/16
   const bool large = search.ordered.model.order.size() > kLarge;
   std::span<const int64_t> parts = large ? std::span<const int64_t>(kTighterOfLarge) : kTighter;
-  search::Workbench bench(search.ordered.model, deadline, search.pool_limit);
+  search::Workbench bench(search.ordered.model, deadline, search.pool_limit, state.spare);
   bool as_found = true;
   const auto make = [&](int64_t limit) -> Result<std::optional<Found>> {
     const bool refit = !std::exchange(as_found, false);
@@ -278,7 +280,8 @@ Result<std::optional<Found>> plan_of(ScheduleSearch& search, const search::State
     }
     if (bench.evaluator.least_seconds(bench.trace) >= seconds) return std::optional<Found>();
     PLIMSOLL_ASSIGN(std::optional<Found> made,
-                    plan_below(search.ordered.candidate, with_schedule(search.policy, bench.trace), limit,
+                    plan_below(search.ordered.candidate, with_schedule(search.policy, bench.trace),
+                               limit - state.spare.most,
                                {.seconds = seconds, .deadline = deadline}));
     return made && made->seconds() >= seconds ? std::nullopt : std::move(made);
   };

@@ -64,6 +64,7 @@ class TriedSchedules {
  private:
   struct Tried {
     search::SharedDecisions decisions;
+    search::Spare spare;
     double seconds;
   };
   // By order, limit and peak bytes.

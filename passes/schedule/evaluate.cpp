@@ -20,7 +20,19 @@ void add_reduction_workspace(const Model& model, const Trace& trace, int64_t lim
   }
 }
 
-Evaluator::Evaluator(const Model& model) : model_(model), current_(model.tensors.size()), mover_(model) {}
+Evaluator::Evaluator(const Model& model, const Spare& spare)
+    : model_(model), current_(model.tensors.size()), mover_(model) {
+  if (spare.most == 0) return;
+  int64_t always = model.persistent_bytes;  // whatever is decided
+  for (const int32_t id : model.all_host_residents)
+    if (model.tensors[at(id)].persistent()) always -= model.tensors[at(id)].bytes;
+  for (int32_t task = 0; task < static_cast<int32_t>(model.tasks.size()); ++task) {
+    int64_t own = always + model.algorithms_of(task, false).back().workspace_bytes;
+    for (const auto& accessed : {model.reads_and_updates(task), model.writes(task), model.host_residents(task)})
+      for (const int32_t id : accessed) own += model.tensors[at(id)].bytes;
+    spare_.push_back(std::clamp<int64_t>(spare.all - own, 0, spare.most));
+  }
+}
 
 void Evaluator::find_lives(const Trace& trace) {
   const int32_t steps = static_cast<int32_t>(trace.size());
@@ -229,7 +241,11 @@ double Evaluator::simulate_round(const Trace& trace, Round round) {
 Outcome Evaluator::measure(const Trace& trace, int64_t limit) {
   find_lives(trace);
   count_bytes(trace);
-  add_reduction_workspace(model_, trace, limit, live_);  // first: algorithms get the bytes that it leaves
+  // First: algorithms get the bytes that these leave.
+  add_reduction_workspace(model_, trace, limit, live_);
+  if (!spare_.empty())
+    for (size_t step = 0; step < trace.size(); ++step)
+      if (trace[step].is_task()) live_[step] += spare_[at(trace[step].id)];
   Outcome outcome{.peak_bytes = model_.persistent_bytes - host_resident_bytes_};
   choose_algorithms(trace, limit, outcome);
   return outcome;

@@ -40,9 +40,21 @@ struct Life {
 // between the first reduction and the last.
 void add_reduction_workspace(const Model& model, const Trace& trace, int64_t limit, std::vector<int64_t>& bytes);
 
+// Bytes that a schedule leaves free, because fragmentation takes some: `most` at each task, or less where the task's
+// own tensors take more than `all - most`. They count as live. So that no algorithm in the plan is faster than in the
+// evaluation, the plan chooses algorithms within the limit less `most`.
+//
+//   all   --------- ___ ----------         a task's own tensors: nothing is free
+//              most|   |  _
+//          ________|   |_| |_______        live at most, elsewhere
+struct Spare {
+  int64_t most = 0, all = 0;
+  friend bool operator==(const Spare&, const Spare&) = default;
+};
+
 class Evaluator {
  public:
-  explicit Evaluator(const Model& model);
+  explicit Evaluator(const Model& model, const Spare& spare = {});
 
   // Chooses the fastest algorithms whose workspace fits under `limit`, or the smallest workspace if none fits.
   Outcome evaluate(const Trace& trace, int64_t limit);
@@ -79,6 +91,7 @@ class Evaluator {
   void for_each_round(Body body) const;
 
   const Model& model_;
+  std::vector<int64_t> spare_;  // of each task; empty: none
   struct Current {
     int32_t life = -1;       // the current one
     int32_t copied_at = -1;  // the copy that it began with; -1: a task wrote it

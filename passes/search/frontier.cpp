@@ -1,9 +1,12 @@
 #include "passes/search/frontier.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <random>
 #include <tuple>
 
+#include "passes/search/exposed.h"
 #include "passes/search/fit.h"
 #include "passes/search/improve.h"
 #include "passes/search/limits.h"
@@ -15,6 +18,13 @@ namespace {
 
 constexpr int kParts = 4;           // steps from one limit up to the next
 constexpr int64_t kPartsBelow = 8;  // limits below the start schedules' minimum
+
+// Near the minimum.
+constexpr int64_t kSpareParts[] = {32, 8};  // spare bytes, as parts of the lowest limit
+constexpr double kNear = 1.3;               // limits up to this multiple of the lowest one are near it
+constexpr size_t kMostSteps = 10'000;       // of the order: hundreds of evaluations of a deeper network take too long
+constexpr int64_t kExposedEvaluations[] = {100, 800, 1600, 3200};  // by effort
+constexpr int kTimesRelaxed = 3;
 
 }  // namespace
 
@@ -51,6 +61,7 @@ class Descent::Segment {
         bench_(common.model, {}, common.options.pool_limit),
         random_(segment + 1),
         archive_(common.starts->archive()),
+        near_(std::size(kSpareParts)),
         last_(common.starts->whole()),
         bottom_(segment + 1 == segments_of(common.limits)) {
     std::tie(begin_, end_) = limits_of(common.limits, segment);
@@ -74,6 +85,10 @@ class Descent::Segment {
     ended_ |= !complete;
     std::vector<State> states = archive_.between(below, above);
     std::ranges::reverse(states);
+    const auto now = std::ranges::stable_partition(
+        with_spare_, [&](const State& state) { return state.outcome.peak_bytes <= below; });
+    std::ranges::move(now, std::back_inserter(states));
+    with_spare_.erase(now.begin(), now.end());
     return stretches_[searched_++] = {.states = std::move(states),
                                       .below = below,
                                       .last = ended_,
@@ -97,8 +112,52 @@ class Descent::Segment {
     if (!best) return false;
     last_ = improve(bench_, std::move(*best), limit, share / 2, common_.space, options_.means, random_, archive_);
     if (at_ >= begin_) fill(last_, limit, above_);
+    if (at_ >= begin_ && is_near(limit))
+      for (size_t i = 0; i < std::size(kSpareParts); ++i) leave_spare(kSpareParts[i], limit, share / 8, near_[i]);
     above_ = limit;
     return true;
+  }
+
+  bool is_near(int64_t limit) const {
+    return common_.model.order.size() <= kMostSteps &&
+           static_cast<double>(limit) < kNear * static_cast<double>(common_.limits.bytes.back());
+  }
+
+  // Near the minimum, the schedules of improve_below() have two faults. They fill the limit at most steps, and buffers
+  // of such a schedule cannot be placed without fragmentation, for which a budget near the minimum has no bytes left.
+  // And tasks wait for most copies, because a tensor leaves to make room for the next task. So other schedules leave
+  // spare bytes, and recompute what tasks would wait for. `last`: the result at the limit before, or nullopt.
+  void leave_spare(int64_t part, int64_t limit, int64_t work, std::optional<State>& last) {
+    const int64_t least = common_.limits.bytes.back();
+    Workbench bench(common_.model, bench_.deadline, options_.pool_limit, {.most = least / part, .all = least});
+    std::optional<State> best;
+    const auto consider = [&](State state) {
+      if (state.outcome.fits(limit) && (!best || state.outcome.seconds < best->outcome.seconds))
+        best = std::move(state);
+    };
+    const auto fitted = [&](const Decisions& from) {
+      consider(fit(bench, {.decisions = from}, limit, options_.means));
+    };
+    const Decisions &whole = common_.starts->whole().decisions, &small = common_.starts->small().decisions;
+    Decisions at_home = whole;  // in the host pool: what may reside there
+    at_home.residences = small.residences;
+    if (last) fitted(last->decisions);
+    fitted(last_.decisions);
+    fitted(at_home);
+    fitted(whole);
+    if (!best) consider(bench.evaluate(small, limit));
+    if (best) {
+      const int64_t evaluations = kExposedEvaluations[std::clamp(options_.effort, 0, 3)];
+      const int64_t steps = static_cast<int64_t>(common_.model.order.size());
+      best = recompute_exposed(bench, std::move(*best), limit, evaluations * steps, options_.means);
+      best = relax(bench, std::move(*best), limit, kTimesRelaxed);
+      std::mt19937_64 random(1);
+      Archive archive;
+      best = improve(bench, std::move(*best), limit, work, common_.space, options_.means, random, archive);
+      with_spare_.push_back(*best);
+    }
+    last = std::move(best);
+    bench_.pool_binds |= bench.pool_binds;
   }
 
   // Without copies, or with a full host pool, evicting everything may not give the minimum: keeping a small tensor may
@@ -164,6 +223,8 @@ class Descent::Segment {
   Workbench bench_;
   std::mt19937_64 random_;
   Archive archive_;
+  std::vector<std::optional<State>> near_;  // near the minimum, for each amount of spare bytes: the last result
+  std::vector<State> with_spare_;           // those results that no stretch has yet
   State last_;            // where the previous limit ended
   const bool bottom_;     // there is no lower segment
   size_t begin_ = 0, end_ = 0, at_ = 0;  // limits: its own range, half-open, and the next one

@@ -18,7 +18,7 @@ struct FrontierOptions {
 // The schedules that the search finds at one memory limit. The first stretch of a segment also covers its warm-up
 // limits (limits.h).
 struct Stretch {
-  std::vector<State> states = {};  // by falling peak bytes
+  std::vector<State> states = {};  // by falling peak bytes, then those with spare bytes
   int64_t below = kNoLimit;        // bytes of later stretches: at most this; negative: none follows
   bool last = false;         // last stretch of its segment
   bool complete = true;      // false: a deadline ended the search early

@@ -22,7 +22,7 @@ State Workbench::evaluate(Decisions decisions, int64_t limit, Seconds wanted) {
     work += last_.work;
     return last_;
   }
-  State state{.limit = limit};
+  State state{.limit = limit, .spare = spare};
   const size_t longest = std::max(kLongest * model.order.size(), model.order.size() + kLongestOfFew);
   bool possible = lower_decisions(model, decisions, trace, longest);
   if (possible) state.outcome = evaluator.time_copies(trace, limit, wanted);

@@ -40,6 +40,7 @@ class SharedDecisions {
 struct State {
   SharedDecisions decisions = {};
   int64_t limit = kNoLimit;  // bytes; algorithms were chosen and copies timed under it
+  Spare spare = {};          // likewise
   Outcome outcome = {};
   int64_t work = 0;  // steps evaluated for this outcome
 };
@@ -48,9 +49,11 @@ struct State {
 // input gives the same plan.
 class Workbench {
  public:
-  explicit Workbench(const Model& model, const Deadline& deadline = {}, int64_t pool_limit = kNoLimit)
+  explicit Workbench(const Model& model, const Deadline& deadline = {}, int64_t pool_limit = kNoLimit,
+                     const Spare& spare = {})
       : model(model),
-        evaluator(model),
+        spare(spare),
+        evaluator(model, spare),
         deadline(deadline),
         pool_limit(pool_limit) {}
 
@@ -62,6 +65,7 @@ class Workbench {
   State evaluate(Decisions decisions, int64_t limit, Seconds wanted = Seconds::always);
 
   const Model& model;
+  const Spare spare;
   Evaluator evaluator;  // of the last state evaluated
   Trace trace;          // likewise
   int64_t work = 0;     // steps evaluated so far

@@ -24,6 +24,16 @@ for percent in 90 70 50; do
     fail "the arena is larger than $percent % of the unconstrained one"
 done
 
+# Just above the minimum a plan is still fast: at most twice the lower bound. The schedule with the fewest bytes, which
+# evicts everything after each task, takes four times the bound.
+plimsoll model densenet121:input=32,init=zeros -o dense.onnx 2>/dev/null
+expect 6 plimsoll plan dense.onnx --batch 16 --costs p100 --budget 1KiB -o none.json
+least=$(sed -n 's/.*the minimum is \([0-9]*\) bytes.*/\1/p' err)
+expect 0 plimsoll plan dense.onnx --batch 16 --costs p100 --budget "$((least + least / 50))" -o near.json
+expect 0 plimsoll verify near.json
+/usr/bin/python3 -c 'import sys; exit(float(sys.argv[1]) > 2 * float(sys.argv[2]))' \
+  "$(field near.json iteration_seconds)" "$(field near.json bound_seconds)" || fail "a plan near the minimum is slow"
+
 # Batch normalization sees the whole batch, whatever the budget. If rounds would need less, the message names the
 # option, and it works.
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o norm.onnx 2>/dev/null
