@@ -23,7 +23,7 @@ with_runtime=(-C"$PLIMSOLL_BUILD/tests/e2e/known.cmake" -DPLIMSOLL_RUNTIME="$PLI
   -DCMAKE_PROJECT_INCLUDE="$PLIMSOLL_E2E/program_headers.cmake"
   -DPLIMSOLL_PROGRAM_HEADERS="$PLIMSOLL_BUILD/tests/e2e/program_headers.h")
 
-# For tools/gpu_check.sh, which links its trainers with this build's runtime: their programs use the precompiled headers.
+# For tools/gpu_check.sh: the programs of its trainers use the precompiled headers, too.
 printf -v PLIMSOLL_GPU_CHECK_OPTIONS '%q ' "${with_runtime[@]:2}"
 export PLIMSOLL_GPU_CHECK_OPTIONS
 
