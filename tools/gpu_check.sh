@@ -38,7 +38,8 @@
 # machine again without losing the builds; the default is a folder in the system's folder for temporary files. `prepare`
 # keeps the ONNX files in the build directory. --dry-run needs no GPU: it builds everything, lists engines for a
 # described device and runs PyTorch's networks on the CPU. With PLIMSOLL_GPU_CHECK_BUILT=DIR, a build directory of
-# Plimsoll, the runtime is linked from there instead of being built.
+# Plimsoll, the runtime is linked from there instead of being built. PLIMSOLL_GPU_CHECK_OPTIONS are CMake's options for
+# trainers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 

@@ -23,6 +23,10 @@ with_runtime=(-C"$PLIMSOLL_BUILD/tests/e2e/known.cmake" -DPLIMSOLL_RUNTIME="$PLI
   -DCMAKE_PROJECT_INCLUDE="$PLIMSOLL_E2E/program_headers.cmake"
   -DPLIMSOLL_PROGRAM_HEADERS="$PLIMSOLL_BUILD/tests/e2e/program_headers.h")
 
+# For tools/gpu_check.sh: the programs of its trainers use the precompiled headers, too.
+printf -v PLIMSOLL_GPU_CHECK_OPTIONS '%q ' "${with_runtime[@]:2}"
+export PLIMSOLL_GPU_CHECK_OPTIONS
+
 # build_trainer DIR MODEL compile-options…: by default with modelled costs, so that plans are the same everywhere.
 build_trainer() {
   local directory=$1 model=$2 costs=(--costs modelled)

@@ -380,9 +380,10 @@ def main():
     parser.add_argument("--slack", type=float, default=3.0)
     parser.add_argument("--draws", type=int, default=1,
                         help="draws of weights and samples for the five steps; 0: only one step")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="PyTorch's")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")  # the exporter's warnings
-    torch.set_num_threads(os.cpu_count())
+    torch.set_num_threads(args.threads)
     known = [name for name in MODELS if args.exporter == "dynamo" or name not in ONLY_BY_DYNAMO]
     names = args.models.split(",") if args.models else known
     for name in names if args.image else []:

@@ -229,7 +229,7 @@ def part1(folder):
     folder.tasks("resnet18", model, 8)
     cases = f"{folder.out}/cases.json"
     run([folder.args.test_ops, "[.cases]"], env={**os.environ, "PLIMSOLL_CASES": cases, "PLIMSOLL_CASES_NHWC": "1"})
-    with open(cases, "rb") as given, gzip.open(cases + ".gz", "wb", 6) as out:
+    with open(cases, "rb") as given, gzip.open(cases + ".gz", "wb", 4) as out:  # 6: 2 % smaller, in twice the time
         shutil.copyfileobj(given, out)
     os.remove(cases)
 

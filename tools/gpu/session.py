@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import statistics
@@ -33,6 +34,7 @@ TRIED = set()  # (part, step), in this process
 BUILT = {}  # the runtime, in this process
 BUILT_BEFORE = os.environ.get(
     "PLIMSOLL_GPU_CHECK_BUILT")  # a build of Plimsoll with the runtime, which is then not built again
+OPTIONS = shlex.split(os.environ.get("PLIMSOLL_GPU_CHECK_OPTIONS", ""))  # for CMake, when it configures a trainer
 TWINS = {}  # PyTorch's networks, with their initial weights
 # What a trainer warns of if it does not do what was planned: its times and bits are then not those of the plan.
 DEVIATION = re.compile(r"graph capture failed|(is|are) not as planned|waiting for samples")
@@ -234,7 +236,7 @@ class Check:
             # Warnings of an untested compiler must not prevent the measurements.
             shell([
                 "cmake", "-S", source, "-B", f"{source}/build", f"-DPLIMSOLL_RUNTIME={self.dir}/build",
-                "-DPLIMSOLL_WERROR=OFF", *toolchain()[0]
+                "-DPLIMSOLL_WERROR=OFF", *OPTIONS, *toolchain()[0]
             ])
         shell(["cmake", "--build", f"{source}/build", "-j", jobs or os.cpu_count()], 540)
         return f"{source}/build/train"
