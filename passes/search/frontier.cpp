@@ -6,10 +6,10 @@
 #include <random>
 #include <tuple>
 
-#include "passes/search/exposed.h"
 #include "passes/search/fit.h"
 #include "passes/search/improve.h"
 #include "passes/search/limits.h"
+#include "passes/search/non_overlapped.h"
 #include "passes/search/relax.h"
 #include "passes/search/starts.h"
 
@@ -23,7 +23,7 @@ constexpr int64_t kPartsBelow = 8;  // limits below the start schedules' minimum
 constexpr int64_t kSpareParts[] = {32, 8};  // spare bytes, as parts of the lowest limit
 constexpr double kNear = 1.3;               // limits up to this multiple of the lowest one are near it
 constexpr size_t kMostSteps = 10'000;       // of the order: hundreds of evaluations of a deeper network take too long
-constexpr int64_t kExposedEvaluations[] = {100, 800, 1600, 3200};  // by effort
+constexpr int64_t kRecomputeEvaluations[] = {100, 800, 1600, 3200};  // by effort
 constexpr int kTimesRelaxed = 3;
 
 }  // namespace
@@ -147,9 +147,9 @@ class Descent::Segment {
     fitted(whole);
     if (!best) consider(bench.evaluate(small, limit));
     if (best) {
-      const int64_t evaluations = kExposedEvaluations[std::clamp(options_.effort, 0, 3)];
+      const int64_t evaluations = kRecomputeEvaluations[std::clamp(options_.effort, 0, 3)];
       const int64_t steps = static_cast<int64_t>(common_.model.order.size());
-      best = recompute_exposed(bench, std::move(*best), limit, evaluations * steps, options_.means);
+      best = recompute_non_overlapped(bench, std::move(*best), limit, evaluations * steps, options_.means);
       best = relax(bench, std::move(*best), limit, kTimesRelaxed);
       std::mt19937_64 random(1);
       Archive archive;

@@ -6,7 +6,7 @@
 #include "fixture.h"
 #include "passes/candidate.h"
 #include "passes/policies.h"
-#include "passes/search/exposed.h"
+#include "passes/search/non_overlapped.h"
 #include "passes/search/starts.h"
 
 namespace plimsoll {
@@ -80,7 +80,7 @@ TEST_CASE("what tasks would wait for is recomputed, within the same limit, and o
     };
     const search::State before = evicted.bench.evaluate(evicted.minimum.decisions, limit);
     const auto copies_before = copies();
-    const search::State after = search::recompute_exposed(evicted.bench, before, limit, 1'000'000, {});
+    const search::State after = search::recompute_non_overlapped(evicted.bench, before, limit, 1'000'000, {});
     CAPTURE(seed);
     CHECK(after.outcome.fits(limit));
     CHECK(after.outcome.seconds <= before.outcome.seconds);
@@ -97,7 +97,7 @@ TEST_CASE("nothing is recomputed where the search may not, or has no work left")
   const int64_t limit = evicted.minimum.outcome.peak_bytes;
   const search::State before = evicted.bench.evaluate(evicted.minimum.decisions, limit);
   const auto same = [&](int64_t work, const search::Means& means) {
-    return search::recompute_exposed(evicted.bench, before, limit, work, means).decisions == before.decisions;
+    return search::recompute_non_overlapped(evicted.bench, before, limit, work, means).decisions == before.decisions;
   };
   CHECK(same(1'000'000, {.recompute = false, .offload = true}));
   CHECK(same(0, {}));

@@ -12,6 +12,6 @@ namespace plimsoll::search {
 
 // `state` fits `limit`, and so does the result, which takes no longer. Ends after about `work` more units of work on
 // the bench.
-State recompute_exposed(Workbench& bench, State state, int64_t limit, int64_t work, const Means& means);
+State recompute_non_overlapped(Workbench& bench, State state, int64_t limit, int64_t work, const Means& means);
 
 }  // namespace plimsoll::search

@@ -1,4 +1,4 @@
-#include "passes/search/exposed.h"
+#include "passes/search/non_overlapped.h"
 
 #include <algorithm>
 #include <span>
@@ -15,37 +15,37 @@ constexpr size_t kAlone = 16;  // tensors tried one by one if no group of them h
 
 // Of each tensor: seconds that tasks wait for its copies, in the trace evaluated last. A task waits for the copy that
 // ends last of those before it.
-std::vector<double> exposed_seconds(const Workbench& bench) {
-  std::vector<double> exposed(bench.model.tensors.size(), 0);
+std::vector<double> non_overlapped_seconds(const Workbench& bench) {
+  std::vector<double> waited(bench.model.tensors.size(), 0);
   double computed = 0, copied = 0;
   int32_t last = -1;
   for (size_t step = 0; step < bench.trace.size(); ++step) {
     const Op& op = bench.trace[step];
     const double start = bench.evaluator.start()[step], end = bench.evaluator.end()[step];
     if (op.is_task()) {
-      if (start > computed && last >= 0) exposed[at(last)] += start - computed;
+      if (start > computed && last >= 0) waited[at(last)] += start - computed;
       computed = end;
     } else if (end > copied) {
       copied = end;
       last = op.id;
     }
   }
-  return exposed;
+  return waited;
 }
 
-// Offloaded tensors that take less time to recompute than their copies expose, the largest gain first. The state is the
-// one evaluated last.
+// Offloaded tensors that take less time to recompute than tasks wait for their copies, the largest gain first. The
+// decisions are those evaluated last.
 std::vector<int32_t> worth_recomputing(const Workbench& bench, const Decisions& decisions) {
   const Model& model = bench.model;
-  const std::vector<double> exposed = exposed_seconds(bench);
+  const std::vector<double> waited = non_overlapped_seconds(bench);
   RecomputePrice price(model);
   std::vector<std::pair<double, int32_t>> by_loss;
-  for (int32_t id = 0; id < static_cast<int32_t>(exposed.size()); ++id) {
+  for (int32_t id = 0; id < static_cast<int32_t>(waited.size()); ++id) {
     const ModelTensor& tensor = model.tensors[at(id)];
-    if (exposed[at(id)] == 0 || tensor.host_resident() || !tensor.recomputable || tensor.gap_end == kNever) continue;
+    if (waited[at(id)] == 0 || tensor.host_resident() || !tensor.recomputable || tensor.gap_end == kNever) continue;
     if (decisions.activations[at(id)].kind != DecisionKind::offload) continue;
     const double again = price.seconds(id);
-    if (again >= 0 && again < exposed[at(id)]) by_loss.push_back({again - exposed[at(id)], id});
+    if (again >= 0 && again < waited[at(id)]) by_loss.push_back({again - waited[at(id)], id});
   }
   std::ranges::sort(by_loss);
   std::vector<int32_t> tensors;
@@ -57,7 +57,7 @@ std::vector<int32_t> worth_recomputing(const Workbench& bench, const Decisions& 
 
 // A round tries all tensors at once, then the half with the largest gains, and so on; if no group helps, the first
 // tensors one by one. Each first as fit() would recompute it, then in the fewest bytes.
-State recompute_exposed(Workbench& bench, State state, int64_t limit, int64_t work, const Means& means) {
+State recompute_non_overlapped(Workbench& bench, State state, int64_t limit, int64_t work, const Means& means) {
   if (!means.recompute) return state;
   constexpr ActivationDecision kWays[] = {{.kind = DecisionKind::recompute},
                                           {DecisionKind::recompute, kTransient, true}};
