@@ -33,6 +33,7 @@ class Selector {
     if (late && variants_.measures() && !alone) return bounded_ = false;
     searches_.clear();
     idling_ = false;
+    PLIMSOLL_TRY(variants_.expect(sizes));
     for (const int64_t size : sizes) {
       PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(size));
       const double ideal = ideal_seconds(*candidate);

@@ -59,6 +59,17 @@ Result<const Candidate*> Variants::candidate(int64_t sub_batch) {
   return &candidates_.emplace(sub_batch, std::move(made)).first->second;
 }
 
+Status Variants::expect(std::span<const int64_t> sub_batches) {
+  const std::lock_guard lock(mutex_);
+  std::vector<int64_t> samples;
+  for (const int64_t size : sub_batches) {
+    if (size == batch_ || candidates_.contains(size)) continue;
+    const Candidate asked{.batch = batch_, .sub_batch = size};
+    samples.insert(samples.end(), {size, asked.last_sub_batch()});
+  }
+  return samples.empty() ? Status() : costs_.expect(graph_for(1), samples);
+}
+
 Result<Ordered*> Variants::ordered(int64_t sub_batch, const Policy& policy) {
   const std::tuple key(sub_batch, policy.order, policy.searches, policy.in_place);
   PLIMSOLL_ASSIGN(const Candidate* found_candidate, candidate(sub_batch));

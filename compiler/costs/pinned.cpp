@@ -10,6 +10,9 @@ class PinnedCosts final : public Costs {
   PinnedCosts(std::unique_ptr<Costs> source, AlgorithmPins pins) : source_(std::move(source)), pins_(std::move(pins)) {}
 
   Status prepare(const TaskGraph& graph, int64_t samples) override { return source_->prepare(graph, samples); }
+  Status expect(const TaskGraph& graph, std::span<const int64_t> samples) override {
+    return source_->expect(graph, samples);
+  }
   std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const override {
     const std::span<const AlgorithmCost> all = source_->algorithms(task, samples);
     const auto pin = pins_.find(task.name);

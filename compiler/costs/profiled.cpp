@@ -275,6 +275,15 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
   return {};
 }
 
+Status ProfiledCosts::expect(const TaskGraph& graph, std::span<const int64_t> samples) {
+  if (options_.measure || elsewhere_) return {};
+  std::map<std::string, std::string> unknown;
+  for (const int64_t each : samples)
+    for (auto& [key, entry] : task_entries(graph, each))
+      if (!known_.contains(key)) unknown.emplace(key, std::move(entry));
+  return ask_for(std::move(unknown));
+}
+
 LinkRates ProfiledCosts::links() const {
   if (!links_) return link_rates(options_.device);
   return {.d2h_bytes_per_second = links_->ram.beside_d2h,

@@ -42,6 +42,7 @@ class ProfiledCosts final : public Costs {
   // Runs the profiler once for all unknown tasks. Error: environment, if it fails or does not support a task, with the
   // tasks as notes; or if a profile of another machine lacks tasks.
   Status prepare(const TaskGraph& graph, int64_t samples) override;
+  Status expect(const TaskGraph& graph, std::span<const int64_t> samples) override;
   std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const override;
 
   bool measures() const override { return options_.measure; }

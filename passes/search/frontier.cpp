@@ -5,6 +5,7 @@
 #include <optional>
 #include <random>
 #include <tuple>
+#include <utility>
 
 #include "passes/search/fit.h"
 #include "passes/search/improve.h"
@@ -85,10 +86,11 @@ class Descent::Segment {
     ended_ |= !complete;
     std::vector<State> states = archive_.between(below, above);
     std::ranges::reverse(states);
-    const auto now = std::ranges::stable_partition(
-        with_spare_, [&](const State& state) { return state.outcome.peak_bytes <= below; });
-    std::ranges::move(now, std::back_inserter(states));
-    with_spare_.erase(now.begin(), now.end());
+    const auto now = std::stable_partition(with_spare_.begin(), with_spare_.end(), [&](const State& state) {
+      return state.outcome.peak_bytes <= below;
+    });
+    std::move(now, with_spare_.end(), std::back_inserter(states));
+    with_spare_.erase(now, with_spare_.end());
     return stretches_[searched_++] = {.states = std::move(states),
                                       .below = below,
                                       .last = ended_,

@@ -420,6 +420,18 @@ TEST_CASE("what the backend cannot do is told with the task's name") {
   CHECK(missing.error().code == ExitCode::environment);
 }
 
+TEST_CASE("the profiler is started once for all numbers of samples that are expected") {
+  const TemporaryDirectory place;
+  const ProfiledOptions with = with_broken_profiler(place, place.path + "/cache");
+  const TaskGraph graph = conv_and_relu();
+  auto costs = ProfiledCosts::open(with);
+  REQUIRE(costs.ok());
+  REQUIRE((*costs)->expect(graph, std::vector<int64_t>{2, 3, 5}).ok());
+  std::ofstream(place.path + "/broken") << "\n";
+  for (const int64_t samples : {2, 3, 5}) CHECK((*costs)->prepare(graph, samples).ok());
+  CHECK(!(*costs)->prepare(graph, 7).ok());
+}
+
 TEST_CASE("costs are kept between runs") {
   const TemporaryDirectory place;
   const std::string cache = place.path + "/cache";
