@@ -125,10 +125,10 @@ class Descent::Segment {
            static_cast<double>(limit) < kNear * static_cast<double>(common_.limits.bytes.back());
   }
 
-  // Near the minimum, the schedules of improve_below() have two faults. They fill the limit at most steps, and buffers
-  // of such a schedule cannot be placed without fragmentation, for which a budget near the minimum has no bytes left.
-  // And tasks wait for most copies, because a tensor leaves to make room for the next task. So other schedules leave
-  // spare bytes, and recompute what tasks would wait for. `last`: the result at the limit before, or nullopt.
+  // Near the minimum, the schedules of improve_below() have two faults. First, they fill the limit at most steps. The
+  // buffers of such a schedule cannot be placed without fragmentation, and a budget near the minimum has no bytes for
+  // it. Second, tasks wait for most copies, because a tensor leaves to make room for the next task. So other schedules
+  // leave spare bytes, and recompute what tasks would wait for. `last`: the result at the limit before, or nullopt.
   void leave_spare(int64_t part, int64_t limit, int64_t work, std::optional<State>& last) {
     const int64_t least = common_.limits.bytes.back();
     Workbench bench(common_.model, bench_.deadline, options_.pool_limit, {.most = least / part, .all = least});
