@@ -60,7 +60,7 @@ class Variants {
   // The accumulating graph for more than one round. The reference stays valid.
   const TaskGraph& graph_for(int64_t sub_batch);
   Result<const Candidate*> candidate(int64_t sub_batch);
-  // Says that candidate() will follow for these sub-batches, unless measures() (Costs::expect).
+  // Announces that candidate() will be called for these sub-batches (Costs::expect).
   Status expect(std::span<const int64_t> sub_batches);
   Result<Ordered*> ordered(int64_t sub_batch, const Policy& policy);
   // True if a new sub-batch may need measurements. Time mostly falls as the sub-batch grows, so the search then stops

@@ -240,6 +240,18 @@ void ProfiledCosts::remember(const ProfiledTask& profiled, const Task& task, int
   profile_.costs[profiled.signature] = std::move(costs);
 }
 
+// Adds the entries of tasks that no profiler has been asked for. To make entries takes long, so none are made if all
+// tasks are known.
+void ProfiledCosts::add_unknown(const TaskGraph& graph, int64_t samples,
+                                std::map<std::string, std::string>& unknown) const {
+  bool all_known = true;
+  for_each_work(graph,
+                [&](const Task& task) { all_known = all_known && known_.contains(signature(task, samples)); });
+  if (all_known) return;
+  for (auto& [key, entry] : task_entries(graph, samples))
+    if (!known_.contains(key)) unknown.emplace(key, std::move(entry));
+}
+
 Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
   std::map<std::string, Task> wanted;
   for_each_work(graph, [&](const Task& task) {
@@ -247,10 +259,7 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
     if (!profile_.costs.contains(key)) wanted.try_emplace(std::move(key), task);
   });
   std::map<std::string, std::string> unknown;
-  const auto is_unknown = [&](const auto& entry) { return !known_.contains(entry.first); };
-  if (std::any_of(wanted.begin(), wanted.end(), is_unknown))
-    for (auto& [key, entry] : task_entries(graph, samples))
-      if (!known_.contains(key)) unknown.emplace(key, std::move(entry));
+  add_unknown(graph, samples, unknown);
   if (!unknown.empty() && elsewhere_)
     return Error{ExitCode::environment,
                  fmt::format("'{}' lacks {} of rounds of {}, and was measured on another machine: {}, {}",
@@ -278,9 +287,7 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
 Status ProfiledCosts::expect(const TaskGraph& graph, std::span<const int64_t> samples) {
   if (options_.measure || elsewhere_) return {};
   std::map<std::string, std::string> unknown;
-  for (const int64_t each : samples)
-    for (auto& [key, entry] : task_entries(graph, each))
-      if (!known_.contains(key)) unknown.emplace(key, std::move(entry));
+  for (const int64_t each : samples) add_unknown(graph, each, unknown);
   return ask_for(std::move(unknown));
 }
 

@@ -64,6 +64,7 @@ class ProfiledCosts final : public Costs {
   ProfiledCosts(const ProfiledOptions& options, const ProfileFile& made_by, const std::string& identity);
   Status ask(const Question& question);
   Status ask_for_links();
+  void add_unknown(const TaskGraph& graph, int64_t samples, std::map<std::string, std::string>& unknown) const;
   Status ask_for(std::map<std::string, std::string> entries);  // by signature
   void learn(std::vector<ProfiledTask> tasks);
   void remember(const ProfiledTask& profiled, const Task& task, int64_t samples);

@@ -63,8 +63,8 @@ class Costs {
   virtual ~Costs() = default;
   // Afterwards algorithms() answers for every task of the graph at `samples`.
   virtual Status prepare(const TaskGraph& graph, int64_t samples) = 0;
-  // Says that prepare() will follow for these numbers of samples, unless measures(). A program that it asks is then
-  // started once.
+  // Announces that prepare() will be called for these numbers of samples, so that a profiler starts once for all of
+  // them. Does nothing if measures(). Errors are those of prepare().
   virtual Status expect(const TaskGraph& /*graph*/, std::span<const int64_t> /*samples*/) { return {}; }
   // Fastest first, never empty.
   virtual std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const = 0;

@@ -11,8 +11,8 @@
 namespace plimsoll {
 namespace {
 
-// More tensors, and more tasks, than most networks have for each node. A vector that grows moves its items, of a deep
-// network some hundred megabytes, and may have room for twice of them. Reserved memory that is not used takes none.
+// More tensors, and more tasks, than most networks have for each node. The lists reserve room for them at once: a list
+// that grows moves its items, which are hundreds of megabytes in a deep network. Room that stays empty takes no memory.
 constexpr size_t kMostPerNode = 6;
 
 const Op& op_of(const Node& node) {

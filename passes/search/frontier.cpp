@@ -86,6 +86,7 @@ class Descent::Segment {
     ended_ |= !complete;
     std::vector<State> states = archive_.between(below, above);
     std::ranges::reverse(states);
+    // Those with fewer bytes belong to later stretches.
     const auto now = std::stable_partition(with_spare_.begin(), with_spare_.end(), [&](const State& state) {
       return state.outcome.peak_bytes <= below;
     });
@@ -125,10 +126,10 @@ class Descent::Segment {
            static_cast<double>(limit) < kNear * static_cast<double>(common_.limits.bytes.back());
   }
 
-  // Near the minimum, the schedules of improve_below() have two faults. First, they fill the limit at most steps. The
-  // buffers of such a schedule cannot be placed without fragmentation, and a budget near the minimum has no bytes for
-  // it. Second, tasks wait for most copies, because a tensor leaves to make room for the next task. So other schedules
-  // leave spare bytes, and recompute what tasks would wait for. `last`: the result at the limit before, or nullopt.
+  // Near the minimum, the schedules of improve_below() have two faults. First, they fill the limit at most steps. Their
+  // buffers then fragment the arena, and a budget near the minimum has no bytes for that. Second, tasks wait for most
+  // copies, because a tensor leaves to make room for the next task. So other schedules leave spare bytes, and recompute
+  // what tasks would wait for. `last`: the result at the limit before, or nullopt.
   void leave_spare(int64_t part, int64_t limit, int64_t work, std::optional<State>& last) {
     const int64_t least = common_.limits.bytes.back();
     Workbench bench(common_.model, bench_.deadline, options_.pool_limit, {.most = least / part, .all = least});

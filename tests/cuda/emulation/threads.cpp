@@ -56,7 +56,7 @@ plimsoll_emulation_go:
 )");
 void go(Place& from, Place& to) { plimsoll_emulation_go(&from, to); }
 void begin_at(Place& place, char* stack, void (*function)()) {
-  // Six registers, the address to return to, and an end as if `function` had been called.
+  // Six registers, the address to return to, and a word that aligns the stack as a call of `function` would.
   void** const top = reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(stack + kStack) / 16 * 16);
   void* const stored[] = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, reinterpret_cast<void*>(function),
                           nullptr};
