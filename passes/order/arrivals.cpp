@@ -53,7 +53,7 @@ class Arrivals {
   void walk() {
     while (!visited_.empty()) {
       auto& [id, next] = visited_.back();
-      const std::vector<TaskId>& after = dependencies_.after[id];
+      const std::span<const TaskId> after = dependencies_.after[id];
       if (next == after.size()) {
         visited_.pop_back();
         continue;

@@ -3,6 +3,7 @@
 #include <limits>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "passes/analysis/liveness.h"
 
@@ -18,15 +19,16 @@ class LowPeak {
         dependencies_(dependencies),
         open_(dependencies.open),
         uses_left_(plan.tensors.size(), 0),
-        users_(plan.tensors.size()),
         key_(plan.tasks.size(), 0),
         kept_(plan.tensors.size(), false) {
     for (const TensorId tensor : kept_to_the_end(graph)) kept_[tensor] = true;
+    std::vector<std::pair<TensorId, TaskId>> uses;
     for (const TaskId id : ids_of(plan.tasks))
       for_each_use(id, [&](TensorId tensor) {
         ++uses_left_[tensor];
-        users_[tensor].push_back(id);
+        uses.emplace_back(tensor, id);
       });
+    users_ = Grouped<TensorId, TaskId>(plan.tensors.size(), uses);
   }
 
   std::vector<TaskId> run() {
@@ -86,7 +88,7 @@ class LowPeak {
   const Dependencies& dependencies_;
   IdVector<TaskId, int32_t> open_;  // dependences not yet satisfied
   IdVector<TensorId, int32_t> uses_left_;
-  IdVector<TensorId, std::vector<TaskId>> users_;
+  Grouped<TensorId, TaskId> users_;
   IdVector<TaskId, int64_t> key_;
   IdVector<TensorId, bool> kept_;
   std::set<std::tuple<int64_t, TaskId>> ready_;

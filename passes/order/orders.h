@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "passes/analysis/grouped.h"
 #include "passes/context.h"
 
 namespace plimsoll::task_orders {
@@ -10,8 +11,8 @@ namespace plimsoll::task_orders {
 // Dependencies between tasks, from the order of accesses in the graph. A reader follows the last change. A change
 // follows the previous change and every reader since.
 struct Dependencies {
-  IdVector<TaskId, std::vector<TaskId>> after;  // tasks that depend on this one; one entry per dependence
-  IdVector<TaskId, int32_t> open;               // dependences not yet satisfied
+  Grouped<TaskId, TaskId> after;   // tasks that depend on this one; one entry per dependence
+  IdVector<TaskId, int32_t> open;  // dependences not yet satisfied
 };
 
 Dependencies find_dependencies(const Plan& plan);

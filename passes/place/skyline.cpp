@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <queue>
@@ -16,17 +17,15 @@ constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 }  // namespace
 
 Skyline::Skyline(const Compact& problem)
-    : problem_(problem), places_(problem.items.size()), place_of_(problem.items.size()),
-      first_at_(static_cast<size_t>(problem.times) + 1, static_cast<uint32_t>(problem.items.size())),
+    : problem_(problem),
+      place_of_(problem.items.size()),
+      first_at_(static_cast<size_t>(problem.times) + 1, 0),
       stretches_(static_cast<size_t>(problem.times)) {
-  std::iota(places_.begin(), places_.end(), 0);
-  std::ranges::stable_sort(places_, {}, [&](uint32_t i) { return problem.items[i].lower; });
-  for (uint32_t place = 0; place < places_.size(); ++place) place_of_[places_[place]] = place;
-  for (uint32_t place = static_cast<uint32_t>(places_.size()); place-- > 0;)
-    first_at_[static_cast<size_t>(problem.items[places_[place]].lower)] = place;
-  for (size_t time = first_at_.size() - 1; time-- > 0;)
-    first_at_[time] = std::min(first_at_[time], first_at_[time + 1]);
-  while (leaves_ < places_.size()) leaves_ *= 2;
+  for (const Item& item : problem.items) ++first_at_[static_cast<size_t>(item.lower) + 1];
+  std::partial_sum(first_at_.begin(), first_at_.end(), first_at_.begin());
+  std::vector<uint32_t> next(first_at_.begin(), std::prev(first_at_.end()));
+  for (size_t i = 0; i < place_of_.size(); ++i) place_of_[i] = next[static_cast<size_t>(problem.items[i].lower)]++;
+  while (leaves_ < place_of_.size()) leaves_ *= 2;
   tree_.resize(2 * static_cast<size_t>(leaves_));
 }
 

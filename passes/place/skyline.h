@@ -45,8 +45,7 @@ class Skyline {
   uint32_t first_within(int32_t lower, int32_t upper);
 
   const Compact& problem_;
-  std::vector<uint32_t> places_;   // items by beginning
-  std::vector<uint32_t> place_of_; // inverse of places_
+  std::vector<uint32_t> place_of_; // of each item: its place in the order of the beginnings
   std::vector<uint32_t> first_at_; // of each time: the first place whose item begins then or later
   uint32_t leaves_ = 1;
   std::vector<Node> tree_;         // over places; 1 is the root
