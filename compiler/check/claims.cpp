@@ -16,7 +16,8 @@ class Handovers {
   void run(const std::vector<Claim>& claims) {
     for (const Claim& claim : claims) {
       if (claim.block.bytes == 0) continue;
-      for (const Claim* earlier : take(claim)) compare(*earlier, claim);
+      take(claim);
+      for (const Claim* earlier : owners_) compare(*earlier, claim);
     }
   }
 
@@ -26,21 +27,20 @@ class Handovers {
     const Claim* owner = nullptr;
   };
 
-  // Assigns the bytes to this claim, and returns their previous owners, each once.
-  std::vector<const Claim*> take(const Claim& claim) {
+  // Assigns the bytes to this claim. owners_ are then their previous owners, each once.
+  void take(const Claim& claim) {
     const int64_t begin = claim.block.offset, end = claim.block.end();
     cut(begin);
     cut(end);
-    std::vector<const Claim*> owners;
+    owners_.clear();
     auto at = ranges_.lower_bound(begin);
     while (at != ranges_.end() && at->first < end) {
-      owners.push_back(at->second.owner);
+      owners_.push_back(at->second.owner);
       at = ranges_.erase(at);
     }
-    std::sort(owners.begin(), owners.end());  // all point into one vector, so this is the order of the claims
-    owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
-    ranges_[begin] = {end, &claim};
-    return owners;
+    std::sort(owners_.begin(), owners_.end());  // all point into one vector, so this is the order of the claims
+    owners_.erase(std::unique(owners_.begin(), owners_.end()), owners_.end());
+    ranges_.emplace_hint(at, begin, Range{end, &claim});
   }
 
   void cut(int64_t offset) {
@@ -111,13 +111,15 @@ class Handovers {
   const bool host_;
   Verdict& verdict_;
   std::map<int64_t, Range> ranges_;  // by offset; disjoint
+  std::vector<const Claim*> owners_;
 };
 
 }  // namespace
 
 void check_handovers(const Plan& plan, const HappensBefore& before, std::vector<Claim> claims, bool host,
                      Verdict& verdict) {
-  std::stable_sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) { return a.from < b.from; });
+  const auto begins_before = [](const Claim& a, const Claim& b) { return a.from < b.from; };
+  if (!std::ranges::is_sorted(claims, begins_before)) std::ranges::stable_sort(claims, begins_before);
   Handovers(plan, before, host, verdict).run(claims);
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "compiler/check/verdict.h"
@@ -170,7 +170,8 @@ void check_uses_of_slices(const Plan& plan, Verdict& verdict) {
 // Messages, text forms and generated programs refer to tensors and tasks by name.
 template <class List>
 void check_names(const List& list, const char* what, Verdict& verdict) {
-  std::set<std::string_view> known;
+  std::unordered_set<std::string_view> known;
+  known.reserve(list.size());
   for (const auto& each : list) {
     if (each.name.empty()) verdict.refuse(Rule::form, fmt::format("a {} has an empty name", what));
     else if (!known.insert(each.name).second)

@@ -50,7 +50,10 @@ class Memory {
     std::vector<Claim> claims;
     claims.reserve(lives_.size() + workspaces_.size());
     for (const Life& life : lives_) claims.push_back(life.claim);
+    if (!std::ranges::is_sorted(claims, {}, &Claim::from)) std::ranges::stable_sort(claims, {}, &Claim::from);
+    const auto middle = static_cast<std::ptrdiff_t>(claims.size());
     claims.insert(claims.end(), workspaces_.begin(), workspaces_.end());
+    std::ranges::inplace_merge(claims, claims.begin() + middle, {}, &Claim::from);  // workspaces are in step order
     check_handovers(plan_, before_, std::move(claims), false, verdict_);
     check_handovers(plan_, before_, host_slots_, true, verdict_);
   }
