@@ -53,7 +53,7 @@ constexpr Pass kPasses[] = {
 
     {"simulate", "predict when each step runs", simulate},
     {"summarize", "fill in the summary", summarize},
-    {"needs", "record the workspace that each algorithm needs", needs},
+    {"needs", "record the workspace that each algorithm needs, and what would be faster", needs},
 };
 
 bool reaches(Plan& plan, const Context& context, const Ceiling& ceiling) {

@@ -82,6 +82,7 @@ std::string seed_in(Plan plan, const Plan& seed) {
     plan.tensors.edit(id).home_offset = seed.tensors[id].home_offset;
   }
   plan.needs = {};
+  plan.fastest = {};
   return to_text(plan);
 }
 

@@ -16,7 +16,6 @@
 #include "compiler/driver/given_plan.h"
 #include "compiler/driver/plan_file.h"
 #include "compiler/papers/rules.h"
-#include "compiler/report/fastest.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "passes/policies.h"
@@ -37,7 +36,6 @@ Result<Plan> checked(const Plannable& plannable, Plan plan) {
   // reads nothing of what is filled in meanwhile.
   const auto policy = plannable.request.threads > 1 ? std::launch::async : std::launch::deferred;
   auto against_graph = std::async(policy, [&] { return check_against_graph(plan, whole); });
-  note_fastest(plan, graph, *plannable.costs);
   note_needs(plan, graph, *plannable.costs);
   std::vector<Violation> violations = check_plan(plan, plannable.request.threads);
   for (Violation& violation : against_graph.get()) violations.push_back(std::move(violation));

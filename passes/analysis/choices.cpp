@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace plimsoll {
 namespace {
@@ -22,17 +24,11 @@ std::vector<Choice> common(std::span<const AlgorithmCost> usual, std::span<const
   return found;
 }
 
-Result<std::vector<Choice>> choices_of(const Task& task, const Costs& costs, int64_t sub_batch,
-                                       int64_t last_sub_batch) {
-  const auto usual = costs.algorithms(task, sub_batch);
-  const auto last = last_sub_batch == sub_batch ? usual : costs.algorithms(task, last_sub_batch);
-  std::vector<Choice> all = common(usual, last, !costs.admits_nondeterministic());
+// Empty: no algorithm serves both rounds.
+std::vector<Choice> worthwhile_choices(std::span<const AlgorithmCost> usual, std::span<const AlgorithmCost> last,
+                                       bool deterministic) {
+  std::vector<Choice> all = common(usual, last, deterministic);
   if (all.empty()) all = common(usual, last, false);
-  if (all.empty())
-    return Error{
-        ExitCode::environment,
-        fmt::format("{}: no algorithm supports both {} and {} samples; choose a sub-batch that divides the batch",
-                    task.name, sub_batch, last_sub_batch)};
   std::ranges::stable_sort(all, {}, &Choice::seconds);
   std::vector<Choice> worthwhile;
   for (Choice& choice : all)
@@ -46,11 +42,25 @@ Result<std::vector<Choice>> choices_of(const Task& task, const Costs& costs, int
 Result<Choices> find_choices(const TaskGraph& graph, const Costs& costs, int64_t sub_batch, int64_t last_sub_batch) {
   Choices choices(graph.tasks.size());
   choices.again = IdVector<TaskId, std::vector<Choice>>(graph.tasks.size());
+  // Deep networks repeat the same work, and its costs then are the same list.
+  using ListOfCosts = std::pair<const AlgorithmCost*, size_t>;
+  std::map<std::pair<ListOfCosts, ListOfCosts>, std::vector<Choice>> known;
+  const auto choices_of = [&](const Task& task) -> Result<std::vector<Choice>> {
+    const auto usual = costs.algorithms(task, sub_batch);
+    const auto last = last_sub_batch == sub_batch ? usual : costs.algorithms(task, last_sub_batch);
+    std::vector<Choice>& found = known[{{usual.data(), usual.size()}, {last.data(), last.size()}}];
+    if (found.empty()) found = worthwhile_choices(usual, last, !costs.admits_nondeterministic());
+    if (!found.empty()) return found;
+    return Error{
+        ExitCode::environment,
+        fmt::format("{}: no algorithm supports both {} and {} samples; choose a sub-batch that divides the batch",
+                    task.name, sub_batch, last_sub_batch)};
+  };
   for (const TaskId id : ids_of(graph.tasks)) {
     const Task& task = graph.tasks[id];
-    PLIMSOLL_ASSIGN(choices.first[id], choices_of(task, costs, sub_batch, last_sub_batch));
+    PLIMSOLL_ASSIGN(choices.first[id], choices_of(task));
     if (task.remembers.empty()) continue;
-    PLIMSOLL_ASSIGN(choices.again[id], choices_of(as_run_again(task), costs, sub_batch, last_sub_batch));
+    PLIMSOLL_ASSIGN(choices.again[id], choices_of(as_run_again(task)));
   }
   return choices;
 }

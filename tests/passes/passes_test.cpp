@@ -227,6 +227,22 @@ TEST_CASE("workspaces are placed beside what is live, at every limit") {
   }
 }
 
+TEST_CASE("the fastest algorithm is noted for a task that has no memory for it") {
+  Setting setting(chain(3));
+  setting.choices = Choices(setting.graph.tasks.size(),
+                            {{.algorithm = "quick", .workspace_bytes = 1 << 20, .seconds = 1, .last_seconds = 1},
+                             {.algorithm = "small", .seconds = 2, .last_seconds = 2}});
+  Context context = setting.context();
+  CHECK(run(context).fastest.empty());
+  context.live_limit = 0;
+  const Plan plan = run(context);
+  for (const TaskId task : ids_of(plan.tasks)) {
+    CHECK(plan.fastest_of(task).algorithm == "quick");
+    CHECK(plan.fastest_of(task).workspace_bytes == 1 << 20);
+    CHECK(plan.fastest_of(task).seconds == 1);
+  }
+}
+
 TEST_CASE("planning is deterministic") {
   const Setting setting(random_graph(11, 60), 500);
   const Plan a = run(setting.context()), b = run(setting.context());

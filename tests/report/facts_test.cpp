@@ -5,7 +5,6 @@
 #include "compiler/ir/plan_text.h"
 #include "compiler/report/csv.h"
 #include "compiler/report/explanation.h"
-#include "compiler/report/fastest.h"
 #include "tests/text_case.h"
 
 using namespace plimsoll;
@@ -121,46 +120,4 @@ TEST_CASE("fields of CSV are quoted where they must be") {
   CHECK(csv_field("conv1") == "conv1");
   CHECK(csv_field("a,b") == "\"a,b\"");
   CHECK(csv_field("say \"x\"\n") == "\"say \"\"x\"\"\n\"");
-}
-
-namespace {
-
-class ListedCosts final : public Costs {
- public:
-  std::vector<AlgorithmCost> listed;
-  std::string only_last = {};  // the algorithm for fewer than 4 samples; "": the same
-  Status prepare(const TaskGraph&, int64_t) override { return {}; }
-  std::span<const AlgorithmCost> algorithms(const Task&, int64_t samples) const override {
-    if (samples == 4 || only_last.empty()) return listed;
-    for (const AlgorithmCost& algorithm : listed)
-      if (algorithm.name == only_last) return {&algorithm, 1};
-    return {};
-  }
-};
-
-}  // namespace
-
-TEST_CASE("the fastest algorithm is noted where the plan runs another, deterministic ones first") {
-  TaskGraph graph;
-  const TaskId task = graph.tasks.push_back({.name = "conv"});
-  Plan plan{.sub_batch = 4, .last_sub_batch = 4};
-  plan.tasks.push_back({.name = "conv"});
-  plan.steps.push_back({.task = task, .algorithm = "direct"});
-  ListedCosts costs;
-  costs.listed = {{.name = "atomic", .seconds = 1, .deterministic = false},
-                  {.name = "winograd", .workspace_bytes = 64, .seconds = 2},
-                  {.name = "direct", .seconds = 3}};
-  note_fastest(plan, graph, costs);
-  CHECK(plan.fastest_of(task).algorithm == "winograd");
-  CHECK(plan.fastest_of(task).workspace_bytes == 64);
-  CHECK(plan.fastest_of(task).seconds == 2);
-  costs.only_last = "direct";  // the only algorithm for the smaller last round
-  plan.last_sub_batch = 2;
-  plan.steps[StepId(0)].algorithm = "small";
-  note_fastest(plan, graph, costs);
-  CHECK(plan.fastest_of(task).algorithm == "direct");
-  plan.last_sub_batch = 4;
-  plan.steps[StepId(0)].algorithm = "winograd";
-  note_fastest(plan, graph, costs);
-  CHECK(plan.fastest_of(task).algorithm.empty());
 }
