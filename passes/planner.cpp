@@ -223,9 +223,12 @@ Result<Plan> serve(Forms forms) {
   const PlanRequest& request = forms.front().planning.request;
   const Policy& policy = forms.front().planning.policy;
   for (const Form& form : forms) {
-    PLIMSOLL_TRY(check_request(request, form.planning.variants));
-    PLIMSOLL_TRY(form.planning.variants.candidate(request.batch));
-    if (request.sub_batch > 0) PLIMSOLL_TRY(form.planning.variants.candidate(request.sub_batch));
+    Variants& variants = form.planning.variants;
+    PLIMSOLL_TRY(check_request(request, variants));
+    std::future<void> seed;
+    if (request.threads > 1) seed = std::async(std::launch::async, [&] { variants.prepare_seed(); });
+    PLIMSOLL_TRY(variants.candidate(request.batch));
+    if (request.sub_batch > 0) PLIMSOLL_TRY(variants.candidate(request.sub_batch));
   }
   if (request.time_limit_seconds > 0) {
     const Deadline deadline = Deadline::in(request.time_limit_seconds);

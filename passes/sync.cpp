@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory_resource>
 
 #include "passes/analysis/access.h"
 #include "passes/analysis/liveness.h"
@@ -51,7 +52,7 @@ class History {
   }
 
  private:
-  using Ranges = std::map<int64_t, State>;  // keyed by offset; a range extends to the next key
+  using Ranges = std::pmr::map<int64_t, State>;  // keyed by offset; a range extends to the next key
 
   // Splits ranges at the ends of the block, and returns those inside it.
   std::pair<Ranges::iterator, Ranges::iterator> cut_out(Block block) {
@@ -65,7 +66,8 @@ class History {
     return ranges_.emplace_hint(next, offset, state);
   }
 
-  Ranges ranges_;
+  std::pmr::unsynchronized_pool_resource nodes_;  // of the map: every step adds and removes some
+  Ranges ranges_{&nodes_};
 };
 
 }  // namespace

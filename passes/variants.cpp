@@ -59,6 +59,11 @@ Result<const Candidate*> Variants::candidate(int64_t sub_batch) {
   return &candidates_.emplace(sub_batch, std::move(made)).first->second;
 }
 
+void Variants::prepare_seed() const {
+  Plan plan = empty_plan({.graph = &graph_, .batch = batch_, .sub_batch = batch_});
+  seed_->put(plan, graph_);
+}
+
 Status Variants::expect(std::span<const int64_t> sub_batches) {
   const std::lock_guard lock(mutex_);
   std::vector<int64_t> samples;

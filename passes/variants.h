@@ -60,6 +60,9 @@ class Variants {
   // The accumulating graph for more than one round. The reference stays valid.
   const TaskGraph& graph_for(int64_t sub_batch);
   Result<const Candidate*> candidate(int64_t sub_batch);
+  // Makes what plans of the whole batch begin with (seed_plan.h). It needs no costs, so another thread may do this
+  // during candidate().
+  void prepare_seed() const;
   // Announces that candidate() will be called for these sub-batches (Costs::expect).
   Status expect(std::span<const int64_t> sub_batches);
   Result<Ordered*> ordered(int64_t sub_batch, const Policy& policy);

@@ -34,20 +34,20 @@ void touches_of(const Plan& plan, const Step& step, std::vector<Touch>& touches)
 }
 
 std::vector<Violation> check_plan(const Plan& plan, int threads) {
-  Verdict form(plan), memory(plan), others(plan);
+  const auto policy = threads > 1 ? std::launch::async : std::launch::deferred;
+  Verdict names(plan), form(plan), execution(plan), memory(plan), others(plan);
+  std::future<void> beside = std::async(policy, [&] { check_names(plan, names); });
   check_form(plan, form);
-  if (!form.clean()) return form.take();
-  Verdict execution(plan);
-  const auto check_others = [&] {
+  beside.get();
+  names.add(form.take());
+  if (!names.clean()) return names.take();
+  beside = std::async(policy, [&] {
     check_execution(plan, execution);
     check_rounds_of_copies(plan, others);
     check_summary(plan, others);
-  };
-  std::future<void> beside;
-  if (threads > 1) beside = std::async(std::launch::async, check_others);
-  else check_others();
+  });
   check_memory(plan, memory);
-  if (beside.valid()) beside.get();
+  beside.get();
   execution.add(memory.take());
   execution.add(others.take());
   return execution.take();

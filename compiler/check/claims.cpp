@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory_resource>
+#include <span>
 
 namespace plimsoll {
 namespace {
@@ -13,23 +15,24 @@ class Handovers {
   Handovers(const Plan& plan, const HappensBefore& before, bool host, Verdict& verdict)
       : plan_(plan), before_(before), host_(host), verdict_(verdict) {}
 
-  void run(const std::vector<Claim>& claims) {
-    for (const Claim& claim : claims) {
-      if (claim.block.bytes == 0) continue;
-      take(claim);
-      for (const Claim* earlier : owners_) compare(*earlier, claim);
+  // In the order in which they begin.
+  void run(std::span<const Claim* const> claims) {
+    for (size_t i = 0; i < claims.size(); ++i) {
+      if (claims[i]->block.bytes == 0) continue;
+      take(i, claims[i]->block);
+      for (const size_t earlier : owners_) compare(*claims[earlier], *claims[i]);
     }
   }
 
  private:
   struct Range {
     int64_t end = 0;
-    const Claim* owner = nullptr;
+    size_t owner = 0;  // index of a claim
   };
 
   // Assigns the bytes to this claim. owners_ are then their previous owners, each once.
-  void take(const Claim& claim) {
-    const int64_t begin = claim.block.offset, end = claim.block.end();
+  void take(size_t claim, const Block& block) {
+    const int64_t begin = block.offset, end = block.end();
     cut(begin);
     cut(end);
     owners_.clear();
@@ -38,9 +41,9 @@ class Handovers {
       owners_.push_back(at->second.owner);
       at = ranges_.erase(at);
     }
-    std::sort(owners_.begin(), owners_.end());  // all point into one vector, so this is the order of the claims
+    std::sort(owners_.begin(), owners_.end());
     owners_.erase(std::unique(owners_.begin(), owners_.end()), owners_.end());
-    ranges_.emplace_hint(at, begin, Range{end, &claim});
+    ranges_.emplace_hint(at, begin, Range{end, claim});
   }
 
   void cut(int64_t offset) {
@@ -110,16 +113,16 @@ class Handovers {
   const HappensBefore& before_;
   const bool host_;
   Verdict& verdict_;
-  std::map<int64_t, Range> ranges_;  // by offset; disjoint
-  std::vector<const Claim*> owners_;
+  std::pmr::unsynchronized_pool_resource nodes_;   // of the map: every claim adds and removes some
+  std::pmr::map<int64_t, Range> ranges_{&nodes_};  // by offset; disjoint
+  std::vector<size_t> owners_;
 };
 
 }  // namespace
 
-void check_handovers(const Plan& plan, const HappensBefore& before, std::vector<Claim> claims, bool host,
+void check_handovers(const Plan& plan, const HappensBefore& before, std::vector<const Claim*> claims, bool host,
                      Verdict& verdict) {
-  const auto begins_before = [](const Claim& a, const Claim& b) { return a.from < b.from; };
-  if (!std::ranges::is_sorted(claims, begins_before)) std::ranges::stable_sort(claims, begins_before);
+  std::ranges::stable_sort(claims, {}, &Claim::from);
   Handovers(plan, before, host, verdict).run(claims);
 }
 

@@ -34,7 +34,7 @@ struct Claim {
 //
 // So only neighbours in time are compared, and the work is O(n log n) in the number of claims. In the arena, a tensor
 // may be written over another one in place (Task::InPlace). `host`: the claims are slots of the host pool.
-void check_handovers(const Plan& plan, const HappensBefore& before, std::vector<Claim> claims, bool host,
+void check_handovers(const Plan& plan, const HappensBefore& before, std::vector<const Claim*> claims, bool host,
                      Verdict& verdict);
 
 }  // namespace plimsoll

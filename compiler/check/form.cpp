@@ -167,9 +167,8 @@ void check_uses_of_slices(const Plan& plan, Verdict& verdict) {
                                  verdict.name(id), verdict.name(tensor)));
 }
 
-// Messages, text forms and generated programs refer to tensors and tasks by name.
 template <class List>
-void check_names(const List& list, const char* what, Verdict& verdict) {
+void check_names_of(const List& list, const char* what, Verdict& verdict) {
   std::unordered_set<std::string_view> known;
   known.reserve(list.size());
   for (const auto& each : list) {
@@ -447,10 +446,13 @@ void check_residencies(const Plan& plan, Verdict& verdict) {
 
 }  // namespace
 
+void check_names(const Plan& plan, Verdict& verdict) {
+  check_names_of(plan.tensors, "tensor", verdict);
+  check_names_of(plan.tasks, "task", verdict);
+}
+
 void check_form(const Plan& plan, Verdict& verdict) {
   check_rounds(plan, verdict);
-  check_names(plan.tensors, "tensor", verdict);
-  check_names(plan.tasks, "task", verdict);
   check_times(plan, verdict);
   check_tensors(plan, verdict);
   check_tasks(plan, verdict);

@@ -47,15 +47,13 @@ class Memory {
       claim_workspace(step);
     }
     check_ends();
-    std::vector<Claim> claims;
+    std::vector<const Claim*> claims, slots;
     claims.reserve(lives_.size() + workspaces_.size());
-    for (const Life& life : lives_) claims.push_back(life.claim);
-    if (!std::ranges::is_sorted(claims, {}, &Claim::from)) std::ranges::stable_sort(claims, {}, &Claim::from);
-    const auto middle = static_cast<std::ptrdiff_t>(claims.size());
-    claims.insert(claims.end(), workspaces_.begin(), workspaces_.end());
-    std::ranges::inplace_merge(claims, claims.begin() + middle, {}, &Claim::from);  // workspaces are in step order
+    for (const Life& life : lives_) claims.push_back(&life.claim);
+    for (const Claim& claim : workspaces_) claims.push_back(&claim);
+    for (const Claim& claim : host_slots_) slots.push_back(&claim);
     check_handovers(plan_, before_, std::move(claims), false, verdict_);
-    check_handovers(plan_, before_, host_slots_, true, verdict_);
+    check_handovers(plan_, before_, std::move(slots), true, verdict_);
   }
 
  private:

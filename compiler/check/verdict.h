@@ -58,6 +58,9 @@ IdVector<TensorId, bool> results_of(const Plan& plan);
 // results for the trainer. Empty for one rank.
 IdVector<TensorId, bool> added_up_over_ranks(const Plan& plan);
 
+// Messages, text forms and generated programs refer to tensors and tasks by name.
+void check_names(const Plan& plan, Verdict& verdict);
+
 // The parts of the checker, in the order of their calls. check_form comes first: all others may follow ids.
 void check_form(const Plan& plan, Verdict& verdict);
 void check_execution(const Plan& plan, Verdict& verdict);

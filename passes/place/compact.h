@@ -27,7 +27,8 @@ struct Compact {
   int64_t bound = 0;  // lower_bound(problem)
 };
 
-// The ranks of all times. Times are mostly steps of a plan, nearly all of which occur: then they are counted, not sorted.
+// The rank of each time. Times are mostly the steps of a plan, and nearly all of these occur. They are then counted,
+// not sorted.
 class Ranks {
  public:
   explicit Ranks(const Problem& problem) {
