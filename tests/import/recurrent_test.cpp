@@ -11,6 +11,8 @@ using Catch::Matchers::Contains;
 
 namespace {
 
+const ImportOptions fuse{.batch = 4, .recurrence = Recurrence::fused};
+
 // x [5,N,3] through one node, with a state of size 2.
 struct Recurrent {
   ModelBuilder build = ModelBuilder(18);
@@ -37,6 +39,12 @@ struct Recurrent {
     attribute.set_name(name);
     attribute.set_type(onnx::AttributeProto::STRINGS);
     for (const std::string& value : values) attribute.add_strings(value);
+  }
+  void real(const std::string& name, float value) {
+    onnx::AttributeProto& attribute = *node->add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::FLOAT);
+    attribute.set_f(value);
   }
   void reals(const std::string& name, const std::vector<float>& values) {
     onnx::AttributeProto& attribute = *node->add_attribute();
@@ -178,7 +186,6 @@ TEST_CASE("weights that an exporter put together out of parameters are those par
 }
 
 TEST_CASE("an LSTM is one operator for each direction if that is asked for, with the weights of the file") {
-  const ImportOptions fuse{.batch = 4, .recurrence = Recurrence::fused};
   Recurrent lstm("LSTM", 4);
   CHECK(lstm.said(fuse) == "Add 1, Gemm 1, LstmSequence 1, Split 1, Transpose 1, [1,N,2]");
   const auto imported = lstm.build.import(fuse);
@@ -212,7 +219,6 @@ TEST_CASE("an LSTM is one operator for each direction if that is asked for, with
 }
 
 TEST_CASE("so is a GRU that resets after the product, with a bias of its own for the product of the state") {
-  const ImportOptions fuse{.batch = 4, .recurrence = Recurrence::fused};
   Recurrent gru("GRU", 3);
   ModelBuilder::integer(*gru.node, "linear_before_reset", 1);
   CHECK(gru.said(fuse) == "Gemm 1, GruSequence 1, Split 1, Transpose 1, [1,N,2]");
@@ -256,28 +262,52 @@ TEST_CASE("activations are those that are named") {
   CHECK_THAT(few.said(), Contains("4: node 'cell' (LSTM): has 1 activation for 3 places"));
 }
 
-TEST_CASE("what an unrolled network cannot be is refused by name") {
+TEST_CASE("sequences may differ in length") {
+  Recurrent ragged("LSTM", 4, {"x", "w", "r", "b", "lengths"});
+  ragged.build.input("lengths", {"N"}, onnx::TensorProto::INT32);
+  // Where for each step's h and c, but for the last c, which nothing reads.
+  CHECK(ragged.said() ==
+        "Add 5, Gemm 5, Greater 5, Mul 14, Sigmoid 14, Split 7, Tanh 10, Transpose 1, Where 9, [1,N,2]");
+  CHECK(ragged.said(fuse) == ragged.said());
+
+  Recurrent full("RNN", 1, {"x", "w", "r", "b", "lengths"});
+  full.build.integers("lengths", {5, 5, 5, 5});
+  CHECK_THAT(full.said(), !Contains("Where"));
+
+  Recurrent fixed("RNN", 1, {"x", "w", "r", "b", "lengths"});
+  fixed.build.integers("lengths", {5, 4, 3, 3});
+  CHECK_THAT(fixed.said(), Contains("5: node 'cell' (RNN): its sequence_lens (input 4) are constants"));
+
+  Recurrent odd("RNN", 1, {"x", "w", "r", "b", "lengths"});
+  odd.build.input("lengths", {"N", "2"}, onnx::TensorProto::INT32);
+  CHECK_THAT(odd.said(), Contains("4: node 'cell' (RNN): its sequence_lens is [N,2]; expected [N]"));
+}
+
+TEST_CASE("gates may be coupled and clipped, and have peepholes") {
   Recurrent coupled("LSTM", 4);
   ModelBuilder::integer(*coupled.node, "input_forget", 1);
-  CHECK_THAT(coupled.said(), Contains("5: node 'cell' (LSTM): couples its input and forget gates (input_forget)"));
+  CHECK(coupled.said() == "Add 5, Gemm 5, Mul 14, Sigmoid 10, Split 7, Sub 4, Tanh 10, Transpose 1, [1,N,2]");
+  CHECK(coupled.said(fuse) == coupled.said());
 
   Recurrent clipped("GRU", 3);
-  onnx::AttributeProto& clip = *clipped.node->add_attribute();
-  clip.set_name("clip");
-  clip.set_type(onnx::AttributeProto::FLOAT);
-  clip.set_f(3);
-  CHECK_THAT(clipped.said(), Contains("5: node 'cell' (GRU): clips its gates (clip)"));
+  clipped.real("clip", 3);
+  CHECK_THAT(clipped.said(), Contains("Clip 10"));
+  CHECK(clipped.said(fuse) == clipped.said());
+  Recurrent closed("GRU", 3);
+  closed.real("clip", 0);
+  CHECK_THAT(closed.said(), Contains("4: node 'cell' (GRU): its clip is 0, expected more than 0"));
 
+  // The first step has no cell before, so only its output gate has a peephole.
   Recurrent peeping("LSTM", 4, {"x", "w", "r", "b", "", "", "", "p"});
   peeping.build.weight("p", {1, 6});
-  CHECK_THAT(peeping.said(), Contains("5: node 'cell' (LSTM): has peepholes (P, input 7)"));
+  CHECK(peeping.said() == "Add 18, Gemm 5, Mul 27, Sigmoid 14, Split 8, Tanh 10, Transpose 1, [1,N,2]");
+  CHECK(peeping.said(fuse) == peeping.said());
+  Recurrent wide("LSTM", 4, {"x", "w", "r", "b", "", "", "", "p"});
+  wide.build.weight("p", {1, 8});
+  CHECK_THAT(wide.said(), Contains("4: node 'cell' (LSTM): its P is [1,8]; expected [1,6]"));
+}
 
-  Recurrent ragged("RNN", 1, {"x", "w", "r", "b", "lengths"});
-  ragged.build.input("lengths", {"N"}, onnx::TensorProto::INT32);
-  CHECK_THAT(
-      ragged.said(),
-      Contains("5: node 'cell' (RNN): its sequences differ in length (sequence_lens, input 4): pad them to 5 steps"));
-
+TEST_CASE("what an unrolled network cannot be is refused by name") {
   Recurrent turned("RNN", 1);
   turned.build.graph().clear_input();
   turned.build.input("x", {"N", "5", "3"});

@@ -2,8 +2,13 @@
 // computed for several steps at once. Or, if asked, an LSTM or GRU as one operator for all steps of a direction.
 //
 //   LSTM   i, o, f = σ, c̃ = tanh of x W' + h' R' + Wb + Rb      c = f c' + i c̃                      h = o tanh c
+//          with peepholes: i and f of p c' more, o of p c more       coupled: f = 1 - i
 //   GRU    z, r = σ likewise     h̃ = tanh(x W' + r (h' R' + Rb) + Wb), or (r h') R' + Rb before  h = h̃ + z (h' - h̃)
 //   RNN    h = tanh(x W' + h' R' + Wb + Rb)
+//
+// Where a sample's sequence has ended (sequence_lens), its state stays as it is, and Y is 0. In the reverse direction
+// the state is then 0 until the sequence begins. `clip` bounds what the activations of the gates get; like ONNX Runtime,
+// not what that of the cell gets.
 //
 // Exporters assemble W, R and B from a module's own parameters, gate by gate. If each is one parameter with another
 // order of gates, the parameter itself is used, and its gates are taken in its order. Then the steps accumulate the
@@ -37,6 +42,7 @@ struct Weights {
   std::vector<size_t> gate = {};  // the position of each of ONNX's gates among the gates of w, r and the biases
   // for a GRU that resets before the product: r of its gates, r of its candidate
   std::vector<std::string> parts_of_r = {};
+  std::vector<std::string> peepholes = {};  // of i, o, f; empty: none
 };
 
 struct State {
@@ -58,6 +64,8 @@ class Unrolled {
     PLIMSOLL_TRY(read_attributes());
     const std::vector<Weights> weights = find_weights();
     const std::vector<State> first = first_states();
+    if (has_peepholes()) peepholes_ = by_direction(w_.input(7), 0);
+    lasts_.resize(static_cast<size_t>(steps_));
     if (can_be_fused() && w_.fuse_recurrence()) return fused(weights, first);
     const std::vector<std::string> chunks = input_chunks();
     std::vector<std::string> sequences, last_h, last_c;
@@ -66,15 +74,17 @@ class Unrolled {
       const std::string part = directions_ == 2 ? (back ? "backward/" : "forward/") : "";
       std::vector<std::string> states(static_cast<size_t>(steps_));
       State state = first[d];
-      const Weights all = complete(weights[d], part);
+      const Weights all = complete(weights[d], d, part);
       const std::vector<std::string> inputs = products(all, chunks, part);
       for (int64_t i = 0; i < steps_; ++i) {
         const size_t t = static_cast<size_t>(back ? steps_ - 1 - i : i);
         w_.enter(fmt::format("{}step_{}", part, t));
-        state = lstm_  ? lstm(all, d, inputs[t], state)
-                : gru_ ? gru(all, d, inputs[t], state)
-                       : plain(all, d, inputs[t], state);
-        states[t] = state.h;
+        const State next = lstm_  ? lstm(all, d, inputs[t], state)
+                           : gru_ ? gru(all, d, inputs[t], state)
+                                  : plain(all, d, inputs[t], state);
+        states[t] = has_lengths() && w_.wants(0) ? where_it_lasts(t, next.h, "") : next.h;
+        state = has_lengths() ? State{.h = where_it_lasts(t, next.h, state.h), .c = where_it_lasts(t, next.c, state.c)}
+                              : next;
       }
       w_.enter(part.empty() ? "" : part.substr(0, part.size() - 1));
       if (w_.wants(0)) {
@@ -90,9 +100,10 @@ class Unrolled {
  private:
   // --- one operator for all steps ---
 
-  // The operators have the default activations, and that of a GRU resets after the product.
+  // The operators have the default activations, and that of a GRU resets after the product. They compute all steps of
+  // all samples.
   bool can_be_fused() const {
-    bool all = lstm_ || (gru_ && linear_before_reset());
+    bool all = (lstm_ || (gru_ && linear_before_reset())) && !has_lengths() && !has_peepholes() && !coupled_ && !clip_;
     for (size_t i = 0; all && i < activations_.size(); ++i) all = activations_[i].op == default_activation(i);
     return all;
   }
@@ -105,7 +116,7 @@ class Unrolled {
     for (size_t d = 0; d < directions_; ++d) {
       const bool back = d == 1 || direction_ == "reverse";
       const std::string part = directions_ == 2 ? (back ? "backward/" : "forward/") : "";
-      const Weights all = complete(weights[d], part);
+      const Weights all = complete(weights[d], d, part);
       w_.enter(part + "steps");
       const std::string product = affine(rows, all.w, all.from_input);
       const std::string apart = w_.write("Reshape", {product}, "shape", {steps_, -1, gates_ * hidden_});
@@ -193,21 +204,32 @@ class Unrolled {
   }
 
   Status read_attributes() {
-    if (find_attribute(w_.node(), "clip")) return w_.unsupported("clips its gates (clip)");
-    if (w_.integer("input_forget", 0) != 0) return w_.unsupported("couples its input and forget gates (input_forget)");
-    if (lstm_ && !w_.input(7).empty() && !w_.is_all(7, 0)) return w_.unsupported("has peepholes (P, input 7)");
-    if (!w_.input(4).empty()) {
-      const KnownValue* lengths = w_.known(4);
-      const bool full =
-          lengths && !lengths->real() &&
-          std::all_of(lengths->ints.begin(), lengths->ints.end(), [&](Dim length) { return length == Dim{steps_}; });
-      if (!full)
+    if (const auto* clip = find_attribute(w_.node(), "clip")) {
+      clip_ = clip->real();
+      if (!(*clip_ > 0)) return w_.invalid(fmt::format("its clip is {}, expected more than 0", *clip_));
+    }
+    coupled_ = lstm_ && w_.integer("input_forget", 0) != 0;
+    if (has_peepholes()) PLIMSOLL_TRY(check(7, "P", {{static_cast<int64_t>(directions_)}, {3 * hidden_}}));
+    if (has_lengths()) {
+      if (w_.known(4))
         return w_.unsupported(
-            fmt::format("its sequences differ in length (sequence_lens, input 4): pad them to {} and omit "
-                        "sequence_lens",
+            fmt::format("its sequence_lens (input 4) are constants, which fit one batch only: make them an input, or pad "
+                        "the sequences to {} and omit sequence_lens",
                         counted(steps_, "step")));
+      PLIMSOLL_TRY(check(4, "sequence_lens", {samples_}));
     }
     return read_activations();
+  }
+
+  bool has_peepholes() const { return lstm_ && !w_.input(7).empty() && !w_.is_all(7, 0); }
+
+  // False if all sequences have all steps.
+  bool has_lengths() const {
+    const KnownValue* lengths = w_.known(4);
+    return !w_.input(4).empty() &&
+           !(lengths && !lengths->real() && std::ranges::all_of(lengths->ints, [&](Dim length) {
+             return length == Dim{steps_};
+           }));
   }
 
   size_t activations_each() const { return lstm_ ? 3 : gru_ ? 2 : 1; }
@@ -324,9 +346,10 @@ class Unrolled {
     return parts;
   }
 
-  // Merges both biases if both are added to the same value.
-  Weights complete(Weights weights, const std::string& part) {
+  // Merges both biases if both are added to the same value, and adds what has no other order of gates.
+  Weights complete(Weights weights, size_t direction, const std::string& part) {
     w_.enter(part + "weights");
+    if (!peepholes_.empty()) weights.peepholes = w_.split(peepholes_[direction], 0, Ints(3, hidden_));
     if (gru_ && !linear_before_reset()) weights.parts_of_r = w_.split(weights.r, 0, {2 * hidden_, hidden_});
     if (weights.from_input.empty() || (gru_ && linear_before_reset())) return weights;
     weights.from_input = w_.write("Add", {weights.from_input, weights.from_state});
@@ -400,6 +423,23 @@ class Unrolled {
 
   // --- one step ---
 
+  // `value` of the samples whose sequence has step t, `other` of all others. "": 0.
+  std::string where_it_lasts(size_t t, const std::string& value, const std::string& other) {
+    if (value.empty()) return value;
+    if (lasts_[t].empty()) {
+      const std::string step =
+          w_.constant({.element = w_.element(4), .dims = {}, .ints = {Dim{static_cast<int64_t>(t)}}});
+      lasts_[t] = w_.write("Unsqueeze", {w_.write("Greater", {w_.input(4), step})}, "axes", {1});
+    }
+    return w_.write("Where", {lasts_[t], value, other.empty() ? w_.number(0) : other});
+  }
+
+  // Of a gate, or of what replaces one.
+  std::string activate_gate(size_t direction, size_t which, std::string sum) {
+    if (clip_) sum = w_.write("Clip", {sum, w_.number(-*clip_), w_.number(*clip_)});
+    return activate(direction, which, sum);
+  }
+
   std::string activate(size_t direction, size_t which, const std::string& x) {
     const Activation& activation = activations_[direction * activations_each() + which];
     const std::string y = w_.write(activation.op.c_str(), {x});
@@ -411,13 +451,20 @@ class Unrolled {
   State lstm(const Weights& weights, size_t d, const std::string& input, const State& before) {
     const std::string sums = before.h.empty() ? input : affine(before.h, weights.r, input);
     const std::vector<std::string> gates = w_.split(sums, 1, Ints(4, hidden_));
-    const auto gate = [&](size_t k, size_t which) { return activate(d, which, gates[weights.gate[k]]); };
-    const std::string i = gate(0, 0), o = gate(1, 0);
-    std::string c = w_.write("Mul", {i, gate(3, 1)});
+    const auto gate = [&](size_t k, size_t which, const std::string& cell) {
+      const std::string& sum = gates[weights.gate[k]];
+      const bool peeps = !weights.peepholes.empty() && !cell.empty();
+      return activate_gate(d, which, peeps ? w_.write("Add", {sum, w_.write("Mul", {cell, weights.peepholes[k]})}) : sum);
+    };
+    const std::string i = gate(0, 0, before.c);
+    std::string o = weights.peepholes.empty() ? gate(1, 0, "") : "";
+    std::string c = w_.write("Mul", {i, gate(3, 1, "")});
     if (!before.c.empty()) {
-      const std::string kept = w_.write("Mul", {gate(2, 0), before.c});
+      const std::string f = coupled_ ? w_.write("Sub", {w_.number(1), i}) : gate(2, 0, before.c);
+      const std::string kept = w_.write("Mul", {f, before.c});
       c = w_.write("Add", {kept, c});
     }
+    if (o.empty()) o = gate(1, 0, c);
     const std::string h = w_.write("Mul", {o, activate(d, 2, c)});
     return {.h = h, .c = c};
   }
@@ -431,25 +478,25 @@ class Unrolled {
         from_state = w_.split(affine(before.h, weights.r, weights.from_state), 1, {2 * hidden_, hidden_});
       else if (!weights.from_state.empty()) from_state = w_.split(weights.from_state, 0, {2 * hidden_, hidden_});
       if (!from_state.empty()) gates = w_.write("Add", {gates, from_state[0]});
-      const std::vector<std::string> open = w_.split(activate(d, 0, gates), 1, {hidden_, hidden_});
+      const std::vector<std::string> open = w_.split(activate_gate(d, 0, gates), 1, {hidden_, hidden_});
       z = open[weights.gate[0]];
       if (!from_state.empty())
         candidate = w_.write("Add", {candidate, w_.write("Mul", {open[weights.gate[1]], from_state[1]})});
     } else {
       if (!before.h.empty()) gates = affine(before.h, weights.parts_of_r[0], gates);
-      const std::vector<std::string> open = w_.split(activate(d, 0, gates), 1, {hidden_, hidden_});
+      const std::vector<std::string> open = w_.split(activate_gate(d, 0, gates), 1, {hidden_, hidden_});
       z = open[weights.gate[0]];
       if (!before.h.empty())
         candidate = affine(w_.write("Mul", {open[weights.gate[1]], before.h}), weights.parts_of_r[1], candidate);
     }
-    const std::string fresh = activate(d, 1, candidate);
+    const std::string fresh = activate_gate(d, 1, candidate);
     if (before.h.empty()) return {.h = w_.write("Sub", {fresh, w_.write("Mul", {z, fresh})})};
     const std::string back = w_.write("Sub", {before.h, fresh});
     return {.h = w_.write("Add", {fresh, w_.write("Mul", {z, back})})};
   }
 
   State plain(const Weights& weights, size_t d, const std::string& input, const State& before) {
-    return {.h = activate(d, 0, before.h.empty() ? input : affine(before.h, weights.r, input))};
+    return {.h = activate_gate(d, 0, before.h.empty() ? input : affine(before.h, weights.r, input))};
   }
 
   Writer& w_;
@@ -460,6 +507,10 @@ class Unrolled {
   bool samples_first_ = false;
   int64_t steps_ = 0, hidden_ = 0;
   Dim samples_ = {};
+  std::optional<float> clip_ = {};
+  bool coupled_ = false;               // an LSTM's input and forget gates
+  std::vector<std::string> peepholes_ = {};  // of each direction; empty: none
+  std::vector<std::string> lasts_ = {};  // of each step: which sequences have it. Empty: not written yet
   std::vector<int64_t> lengths_ = {};  // of the chunks
   std::vector<Activation> activations_ = {};
 };
