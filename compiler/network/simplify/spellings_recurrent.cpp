@@ -35,7 +35,7 @@ struct Weights {
   std::string w = {}, r = {};
   std::string from_input = {}, from_state = {};  // biases
   std::vector<size_t> gate = {};  // the position of each of ONNX's gates among the gates of w, r and the biases
-  // for a GRU that resets before the product: r of its gates, r of its candidate
+  // for an unrolled GRU that resets before the product: r of its gates, r of its candidate
   std::vector<std::string> parts_of_r = {};
 };
 
@@ -66,7 +66,8 @@ class Unrolled {
       const std::string part = directions_ == 2 ? (back ? "backward/" : "forward/") : "";
       std::vector<std::string> states(static_cast<size_t>(steps_));
       State state = first[d];
-      const Weights all = complete(weights[d], part);
+      Weights all = complete(weights[d], part);
+      if (gru_ && !linear_before_reset()) all.parts_of_r = w_.split(all.r, 0, {2 * hidden_, hidden_});
       const std::vector<std::string> inputs = products(all, chunks, part);
       for (int64_t i = 0; i < steps_; ++i) {
         const size_t t = static_cast<size_t>(back ? steps_ - 1 - i : i);
@@ -90,9 +91,9 @@ class Unrolled {
  private:
   // --- one operator for all steps ---
 
-  // The operators have the default activations, and that of a GRU resets after the product.
+  // The operators have the default activations.
   bool can_be_fused() const {
-    bool all = lstm_ || (gru_ && linear_before_reset());
+    bool all = lstm_ || gru_;
     for (size_t i = 0; all && i < activations_.size(); ++i) all = activations_[i].op == default_activation(i);
     return all;
   }
@@ -110,7 +111,8 @@ class Unrolled {
       const std::string product = affine(rows, all.w, all.from_input);
       const std::string apart = w_.write("Reshape", {product}, "shape", {steps_, -1, gates_ * hidden_});
       if (lstm_) w_.write("LstmSequence", {apart, all.r, first[d].h, first[d].c});
-      else w_.write("GruSequence", {apart, all.r, first[d].h, all.from_state});
+      else if (linear_before_reset()) w_.write("GruSequence", {apart, all.r, first[d].h, all.from_state});
+      else w_.write("ResetFirstGruSequence", {apart, all.r, first[d].h});
       Ints gates;
       for (const size_t gate : all.gate) gates.push_back(static_cast<int64_t>(gate));
       w_.set("gates", gates);
@@ -327,7 +329,6 @@ class Unrolled {
   // Merges both biases if both are added to the same value.
   Weights complete(Weights weights, const std::string& part) {
     w_.enter(part + "weights");
-    if (gru_ && !linear_before_reset()) weights.parts_of_r = w_.split(weights.r, 0, {2 * hidden_, hidden_});
     if (weights.from_input.empty() || (gru_ && linear_before_reset())) return weights;
     weights.from_input = w_.write("Add", {weights.from_input, weights.from_state});
     weights.from_state.clear();
