@@ -80,13 +80,15 @@ void give_gradient_of_x(TaskBuilder& build, const Operand& dx) {
   if (build.node().input(0).kind == ValueKind::parameter) give_summed_gradient(build, 0, as_read(dx));
 }
 
-void give_gradient_of_r(TaskBuilder& build, const RecurrentAttrs& attributes, const Operand& slopes) {
+void give_gradient_of_r(TaskBuilder& build, const RecurrentAttrs& attributes, const Operand& slopes,
+                        const Operand& reset_states) {
   if (!build.wants_gradient(1)) return;
   const bool parameter = build.node().input(1).kind == ValueKind::parameter;
   build.task({.kernel = "RecurrentWeights",
               .kind = parameter ? TaskKind::backward_weights : TaskKind::backward_data,
               .attributes = to_attributes(attributes),
-              .operands = {as_read(slopes), read_states(build), build.read_input(2), build.write_gradient(1)},
+              .operands = {as_read(slopes), read_states(build), build.read_input(2),
+                           reset_states.tensor.valid() ? as_read(reset_states) : Operand{}, build.write_gradient(1)},
               .flops = flops_per_element(slopes.type, 2 * size_of(build.node()))});
 }
 

@@ -1,6 +1,7 @@
 // What operators of recurrent networks have in common: all steps of one direction. The products of the inputs with W
 // are in their input x, computed by a Gemm, for all steps at once.
-//   RecurrentWeights {dx, states, h0, dr}: dr = Σ dxᵀ · previous state, accumulated if dr is an `update` operand
+//   RecurrentWeights {dx, states, h0, reset_states, dr}: dr = Σ dxᵀ · previous state, accumulated if dr is an `update`
+//   operand. If `reset_states` [T, N, H] are present, they stand for the previous states in the last H rows of dr.
 #pragma once
 
 #include "compiler/ops/op.h"
@@ -24,7 +25,8 @@ bool is_trained(const TaskBuilder& build);
 Operand write_gradient_of_x(TaskBuilder& build);
 void give_gradient_of_x(TaskBuilder& build, const Operand& dx);
 // The task of the gradient of r, if it is wanted. `slopes`: of the products with r, [T, N, G·H].
-void give_gradient_of_r(TaskBuilder& build, const RecurrentAttrs& attributes, const Operand& slopes);
+void give_gradient_of_r(TaskBuilder& build, const RecurrentAttrs& attributes, const Operand& slopes,
+                        const Operand& reset_states = {});
 
 // x, r and, if given, the first states; `gates` has as many entries as the operator has gates.
 Sample recurrent_sample(std::string name, std::vector<int64_t> gates, int64_t steps, int64_t size, size_t states,

@@ -271,3 +271,25 @@ TEST_CASE("a product of 16 bits has algorithms of its own, and room for a row th
     CHECK(MatMul::algorithms({}, std::vector{read(a), read(b), read(row), write(y)})[0].workspace_bytes == 0);
   }
 }
+
+TEST_CASE("kernels of two products have the algorithms that both products have, and build each") {
+  describe_h200();
+  const RecurrentAttrs attrs{.gates = {0, 1, 2}};
+  const TensorDesc x = f32({3, 128, 1536}), r = f32({1536, 512}), y = f32({3, 128, 512}), state = f32({128, 512});
+  const auto names = [&]<class K>(K, const std::vector<OperandDesc>& operands) {
+    std::string all;
+    for (const Algorithm& algorithm : K::algorithms(attrs, operands)) {
+      INFO(K::kName << " by " << algorithm.name);
+      CHECK(K::make(attrs, operands, algorithm.name) != nullptr);
+      all += algorithm.name + " ";
+    }
+    return all;
+  };
+  // Of a step, the larger result alone has sums of 32 MiB.
+  const std::string of_step = "fp32_0 fp32_4MiB tf32_0 tf32_4MiB ";
+  CHECK(names(ResetFirstGruForward{}, {read(x), read(r), read(state), write(y), write(state), write(x)}) == of_step);
+  CHECK(names(ResetFirstGruBackward{}, {read(r), read(state), read(y), read(x), read(y), read(state), write(x),
+                                        write(y), write(state)}) == of_step);
+  CHECK(names(RecurrentWeights{}, {read(x), read(y), read(state), read(y), update(r)}) ==
+        "fp32_0 fp32_4MiB fp32_32MiB tf32_0 tf32_4MiB tf32_32MiB ");
+}

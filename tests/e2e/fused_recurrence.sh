@@ -49,7 +49,8 @@ def save(path, op, **more):
 save("lstm.onnx", "LSTM")
 save("gru.onnx", "GRU", linear_before_reset=1)
 save("relu.onnx", "LSTM", activations=["Sigmoid", "Relu", "Tanh"] * 2)
-save("reset_before.onnx", "GRU", linear_before_reset=0)
+save("reset_first.onnx", "GRU", linear_before_reset=0)
+save("relu_gru.onnx", "GRU", activations=["Sigmoid", "Relu"] * 2)
 np.save("x.npy", chance.randn(SAMPLES, STEPS, FEATURES).astype(np.float32))
 np.save("y.npy", chance.randint(0, CLASSES, SAMPLES).astype(np.int32))
 PY
@@ -57,7 +58,7 @@ options=(--batch 8 --costs modelled --effort 0 --threads 2 --optimizer sgd)
 figure() { grep -o "\"$2\":[^,}]*" "$1" | head -1 | cut -d: -f2 | tr -d ' '; }
 same_plan() { diff <(grep -v '"planning_seconds"' "$1") <(grep -v '"planning_seconds"' "$2") >/dev/null; }
 
-for op in lstm gru; do
+for op in lstm gru reset_first; do
   # Both forms train the same; the fused form gives the same bits within its smallest budget.
   for form in unrolled fused; do
     build_trainer $op.$form $op.onnx "${options[@]}" --sub-batch 8 --budget 100% --recurrence $form
@@ -78,9 +79,11 @@ for op in lstm gru; do
 done
 
 # The choice, and the reason for it.
-expect 0 plimsoll plan gru.onnx "${options[@]}" -o auto.json
-says "recurrence fused: faster within this budget (unlimited: fused "
-grep -q GruSequence auto.json || fail "the plan of a GRU is not of the fused form"
+for op in gru:\"GruSequence reset_first:ResetFirstGruSequence; do
+  expect 0 plimsoll plan ${op%:*}.onnx "${options[@]}" -o auto.json
+  says "recurrence fused: faster within this budget (unlimited: fused "
+  grep -q "${op#*:}" auto.json || fail "the plan of ${op%:*}.onnx is not of the fused form"
+done
 expect 0 plimsoll plan lstm.onnx "${options[@]}" -o auto.json
 says "recurrence fused: faster within this budget (unlimited: fused "
 expect 0 plimsoll inspect auto.json
@@ -104,9 +107,8 @@ for part in 0 30 100; do
   done
 done
 
-# Other activations have one form, and so has a GRU that resets before the product; a policy that does not search takes
-# one.
-for other in relu reset_before; do
+# Other activations have one form; a policy that does not search takes one.
+for other in relu relu_gru; do
   for form in unrolled fused auto; do
     expect 0 plimsoll plan $other.onnx "${options[@]}" --recurrence $form -o $form.json
     [[ $form != fused ]] || says "--recurrence fused changes nothing"

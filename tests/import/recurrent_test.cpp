@@ -208,11 +208,11 @@ TEST_CASE("an LSTM is one operator for each direction if that is asked for, with
   CHECK_THAT(both.said(fuse), Contains("Gemm 2, LstmSequence 2") && Contains("[5,2,N,2]"));
 
   // Other operators and activations are unrolled, and have no other form.
-  Recurrent other("LSTM", 4), relu("GRU", 3);
+  Recurrent other("LSTM", 4), relu("GRU", 3), before("GRU", 3);
   other.texts("activations", {"Sigmoid", "Relu", "Tanh"});
   ModelBuilder::integer(*relu.node, "linear_before_reset", 1);
-  relu.texts("activations", {"Sigmoid", "Relu"});
-  for (const Recurrent& one : {other, relu, Recurrent("GRU", 3), Recurrent("RNN", 1)}) {
+  for (Recurrent* const gru : {&relu, &before}) gru->texts("activations", {"Sigmoid", "Relu"});
+  for (const Recurrent& one : {other, relu, before, Recurrent("RNN", 1)}) {
     CHECK(one.said(fuse) == one.said());
     CHECK(one.build.import(fuse)->network.forms.empty());
   }
@@ -244,6 +244,32 @@ TEST_CASE("so is a GRU that resets after the product, with a bias of its own for
   Recurrent plain("GRU", 3, {"x", "w", "r"});
   ModelBuilder::integer(*plain.node, "linear_before_reset", 1);
   CHECK(plain.said(fuse) == "Gemm 1, GruSequence 1, Transpose 1, [1,N,2]");
+}
+
+TEST_CASE("so is a GRU that resets before the product, with both biases in the product of the inputs") {
+  const ImportOptions fuse{.batch = 4, .recurrence = Recurrence::fused};
+  Recurrent gru("GRU", 3);
+  CHECK(gru.said(fuse) == "Add 1, Gemm 1, ResetFirstGruSequence 1, Split 1, Transpose 1, [1,N,2]");
+  const auto imported = gru.build.import(fuse);
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(imported->network.forms == FormsOfParts{{"recurrence", "fused"}});
+  // It multiplies with the weight of the file, which is not split.
+  const Node* steps = find_node(imported->network, "cell/steps/ResetFirstGruSequence");
+  REQUIRE(steps);
+  REQUIRE(steps->inputs.size() >= 2);
+  CHECK(to_string(imported->network.values[steps->inputs[1]].type.dims) == "[6,2]");
+  const auto unrolled = gru.build.import();
+  REQUIRE(outcome(unrolled) == "ok");
+  CHECK(unrolled->network.forms == FormsOfParts{{"recurrence", "unrolled"}});
+
+  Recurrent both("GRU", 3, {"x", "w", "r", "b", "", "h0"}, 2);
+  both.text("direction", "bidirectional");
+  both.build.input("h0", {"2", "N", "2"});
+  both.build.graph().mutable_output(0)->set_name("y");
+  CHECK_THAT(both.said(fuse), Contains("Gemm 2, ResetFirstGruSequence 2") && Contains("[5,2,N,2]"));
+
+  Recurrent plain("GRU", 3, {"x", "w", "r"});
+  CHECK(plain.said(fuse) == "Gemm 1, ResetFirstGruSequence 1, Transpose 1, [1,N,2]");
 }
 
 TEST_CASE("activations are those that are named") {

@@ -46,6 +46,8 @@ const std::map<std::string_view, std::string_view> kWithoutForm = {
     {"RandomMask", "reads nothing"},
     {"RandomNumbers", "reads nothing"},
     {"RecurrentWeights", "reads what the backward of the steps wrote"},
+    {"ResetFirstGruBackward", "its steps are products of f32"},
+    {"ResetFirstGruForward", "its steps are products of f32"},
     {"ScatterElements", "adds up in its result"},
     {"TopK", "gives positions"},
 };

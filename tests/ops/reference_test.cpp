@@ -32,6 +32,13 @@ class Run {
   Values output() { return after(instance_.outputs[0]); }
   // The contents of input `i` after the forward task, which updates statistics.
   Values input(size_t i) { return after(instance_.inputs[i]); }
+  // The gradient of input `i`, if that of the output is this.
+  Values gradient(size_t i, const Values& of_output) {
+    given_[instance_.gradient_of.at(instance_.outputs[0])] = of_output;
+    const Buffers buffers = executor_.run(given_);
+    const ValueId input = instance_.inputs[i];
+    return executor_.values(buffers, instance_.gradient_of.at(input), instance_.type_of(input));
+  }
 
  private:
   Values after(ValueId value) {
@@ -51,6 +58,21 @@ Values pooled(const char* op, int64_t size, std::map<std::string, NodeAttribute>
   return Run(op, {.inputs = {{.dims = {kBatch, {1}, {size}, {size}}}}, .attributes = std::move(attributes)},
              {counting(size * size)})
       .output();
+}
+
+// Of three steps of two states, in the given order of gates.
+Sample steps_of(int64_t gates, const Ints& order, size_t states) {
+  Sample made{
+      .inputs = {{.dims = {{3}, kBatch, {2 * gates}}}, {.dims = {{2 * gates}, {2}}, .kind = ValueKind::parameter}},
+      .attributes = {{"gates", order}}};
+  for (size_t i = 0; i < states; ++i) made.inputs.push_back({.dims = {kBatch, {2}}});
+  return made;
+}
+
+Values elements(int64_t n, int64_t factor) {
+  Values values;
+  for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<double>(i * factor % 11 - 5) / 10);
+  return values;
 }
 
 }  // namespace
@@ -88,25 +110,26 @@ TEST_CASE("convolutions as PyTorch's") {
 
 TEST_CASE("all steps of an LSTM and of a GRU as PyTorch's") {
   // nn.LSTM and nn.GRU of two states, whose weight of the inputs is the identity.
-  const auto elements = [](int64_t n, int64_t factor) {
-    Values values;
-    for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<double>(i * factor % 11 - 5) / 10);
-    return values;
-  };
-  const auto sample = [](int64_t gates, const Ints& order, size_t states) {
-    Sample made{
-        .inputs = {{.dims = {{3}, kBatch, {2 * gates}}}, {.dims = {{2 * gates}, {2}}, .kind = ValueKind::parameter}},
-        .attributes = {{"gates", order}}};
-    for (size_t i = 0; i < states; ++i) made.inputs.push_back({.dims = {kBatch, {2}}});
-    return made;
-  };
   const Values h0 = {0.5, -0.25}, c0 = {1, -0.75};
-  CHECK(distance(Run("LstmSequence", sample(4, {0, 3, 1, 2}, 2), {elements(24, 3), elements(16, 7), h0, c0}).output(),
+  CHECK(distance(Run("LstmSequence", steps_of(4, {0, 3, 1, 2}, 2), {elements(24, 3), elements(16, 7), h0, c0}).output(),
                  {0.2095223, -0.3082094, 0.0536775, -0.038897, 0.0147467, 0.0566254}) < 1e-6);
-  Sample gru = sample(3, {1, 0, 2}, 1);
+  Sample gru = steps_of(3, {1, 0, 2}, 1);
   gru.inputs.push_back({.dims = {{6}}, .kind = ValueKind::parameter});
   CHECK(distance(Run("GruSequence", gru, {elements(18, 3), elements(12, 7), h0, elements(6, 4)}).output(),
                  {0.1546375, -0.1030655, 0.2045539, -0.184573, 0.0957995, 0.2064456}) < 1e-6);
+}
+
+TEST_CASE("all steps of a GRU that resets before the product as ONNX Runtime's, with PyTorch's gradients") {
+  // PyTorch has no such GRU: the gradients are those of ONNX's equations, in double.
+  Run gru("ResetFirstGruSequence", steps_of(3, {1, 0, 2}, 1), {elements(18, 3), elements(12, 7), {0.5, -0.25}});
+  CHECK(distance(gru.output(), {0.0757587, -0.1847973, 0.1707403, -0.3010962, 0.0427287, 0.024964}) < 1e-6);
+  const Values dy = elements(6, 5);
+  CHECK(distance(gru.gradient(0, dy), {0.0037687, 0.0017931, -0.0600986, -0.0007423, -0.0896461, 0.0062211, -0.0028441,
+                                       -0.0065839, -0.0312721, -0.0088697, 0.3921032, -0.0608774, -0.0019694,
+                                       -0.0073717, 0.0319618, 0.0272473, 0.1459821, -0.1086256}) < 1e-6);
+  CHECK(distance(gru.gradient(1, dy), {0.0013326, 0.0001764, -0.0008609, 0.002988, -0.0269613, 0.0111801, 0.0036091,
+                                       -0.0063794, 0.0122148, -0.0554366, -0.0091725, 0.0217612}) < 1e-6);
+  CHECK(distance(gru.gradient(2, dy), {-0.1392871, 0.0192036}) < 1e-6);
 }
 
 TEST_CASE("volumes as PyTorch's") {

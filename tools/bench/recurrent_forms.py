@@ -5,7 +5,7 @@ Each network is compiled in both forms, with modelled costs and an unlimited bud
 least time of each counts. By default it is the processor time of one thread, which other programs disturb little.
 
 usage: recurrent_forms.py --plimsoll build/bin/plimsoll [--runtime build] [--work DIR] [--rounds 4] [--only NAME]
-                          [--op LSTM|GRU]
+                          [--op LSTM|GRU] [--reset-first]
 """
 import argparse
 import json
@@ -24,8 +24,8 @@ GATES = {"LSTM": 4, "GRU": 3}
 NETWORKS = {"small": (50, 32, 64, 16), "medium": (50, 128, 128, 32), "large": (50, 512, 512, 32)}
 
 
-def save(path, op, steps, features, size):
-    rows, more = GATES[op] * size, {"linear_before_reset": 1} if op == "GRU" else {}
+def save(path, op, reset_first, steps, features, size):
+    rows, more = GATES[op] * size, {"linear_before_reset": int(not reset_first)} if op == "GRU" else {}
     chance = np.random.RandomState(3)
     draw = lambda *dims: (chance.uniform(-1, 1, dims) / np.sqrt(size)).astype(np.float32)
     weights = {"w": draw(1, rows, features), "r": draw(1, rows, size), "b": draw(1, 2 * rows),
@@ -67,6 +67,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--only", choices=sorted(NETWORKS))
     parser.add_argument("--op", choices=sorted(GATES), default="LSTM")
+    parser.add_argument("--reset-first", action="store_true", help="of a GRU: before the product, as ONNX's default")
     arguments = parser.parse_args()
     arguments.runtime = os.path.abspath(arguments.runtime)
     work = arguments.work or tempfile.mkdtemp()
@@ -75,7 +76,7 @@ def main():
         if arguments.only not in (None, name):
             continue
         model = f"{work}/{name}.onnx"
-        save(model, arguments.op, steps, features, size)
+        save(model, arguments.op, arguments.reset_first, steps, features, size)
         chance = np.random.RandomState(1)
         np.save(f"{work}/{name}.x.npy", chance.randn(batch, steps, features).astype(np.float32))
         np.save(f"{work}/{name}.y.npy", chance.randint(0, CLASSES, batch).astype(np.int32))

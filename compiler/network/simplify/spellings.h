@@ -30,7 +30,7 @@
 //   SoftmaxCrossEntropyLoss of probabilities     LogSoftmax, Mul, ReduceSum, ReduceMean, Neg
 //   LSTM, GRU, RNN     unrolled: Gemm over the inputs of several steps; in each step Gemm of the state, Split,
 //                      Sigmoid, Tanh, Mul, Add.  LSTM, GRU fused: Gemm over the inputs of all steps,
-//                      LstmSequence or GruSequence
+//                      LstmSequence, GruSequence or ResetFirstGruSequence
 #pragma once
 
 #include <functional>

@@ -40,7 +40,7 @@ struct Weights {
   std::string w = {}, r = {};
   std::string from_input = {}, from_state = {};  // biases
   std::vector<size_t> gate = {};  // the position of each of ONNX's gates among the gates of w, r and the biases
-  // for a GRU that resets before the product: r of its gates, r of its candidate
+  // for an unrolled GRU that resets before the product: r of its gates, r of its candidate
   std::vector<std::string> parts_of_r = {};
   std::vector<std::string> peepholes = {};  // of i, o, f; empty: none
 };
@@ -64,17 +64,19 @@ class Unrolled {
     PLIMSOLL_TRY(read_attributes());
     const std::vector<Weights> weights = find_weights();
     const std::vector<State> first = first_states();
-    if (has_peepholes()) peepholes_ = by_direction(w_.input(7), 0);
-    lasts_.resize(static_cast<size_t>(steps_));
     if (can_be_fused() && w_.fuse_recurrence()) return fused(weights, first);
     const std::vector<std::string> chunks = input_chunks();
+    const std::vector<std::string> peepholes = find_peepholes();
+    lasts_.resize(static_cast<size_t>(steps_));
     std::vector<std::string> sequences, last_h, last_c;
     for (size_t d = 0; d < directions_; ++d) {
       const bool back = d == 1 || direction_ == "reverse";
       const std::string part = directions_ == 2 ? (back ? "backward/" : "forward/") : "";
       std::vector<std::string> states(static_cast<size_t>(steps_));
       State state = first[d];
-      const Weights all = complete(weights[d], d, part);
+      Weights all = complete(weights[d], part);
+      if (gru_ && !linear_before_reset()) all.parts_of_r = w_.split(all.r, 0, {2 * hidden_, hidden_});
+      if (!peepholes.empty()) all.peepholes = w_.split(peepholes[d], 0, Ints(3, hidden_));
       const std::vector<std::string> inputs = products(all, chunks, part);
       for (int64_t i = 0; i < steps_; ++i) {
         const size_t t = static_cast<size_t>(back ? steps_ - 1 - i : i);
@@ -100,10 +102,9 @@ class Unrolled {
  private:
   // --- one operator for all steps ---
 
-  // The operators have the default activations, and that of a GRU resets after the product. They compute all steps of
-  // all samples.
+  // The operators have the default activations, and compute all steps of all samples.
   bool can_be_fused() const {
-    bool all = (lstm_ || (gru_ && linear_before_reset())) && !has_lengths() && !has_peepholes() && !coupled_ && !clip_;
+    bool all = (lstm_ || gru_) && !has_lengths() && !has_peepholes() && !coupled_ && !clip_;
     for (size_t i = 0; all && i < activations_.size(); ++i) all = activations_[i].op == default_activation(i);
     return all;
   }
@@ -116,12 +117,13 @@ class Unrolled {
     for (size_t d = 0; d < directions_; ++d) {
       const bool back = d == 1 || direction_ == "reverse";
       const std::string part = directions_ == 2 ? (back ? "backward/" : "forward/") : "";
-      const Weights all = complete(weights[d], d, part);
+      const Weights all = complete(weights[d], part);
       w_.enter(part + "steps");
       const std::string product = affine(rows, all.w, all.from_input);
       const std::string apart = w_.write("Reshape", {product}, "shape", {steps_, -1, gates_ * hidden_});
       if (lstm_) w_.write("LstmSequence", {apart, all.r, first[d].h, first[d].c});
-      else w_.write("GruSequence", {apart, all.r, first[d].h, all.from_state});
+      else if (linear_before_reset()) w_.write("GruSequence", {apart, all.r, first[d].h, all.from_state});
+      else w_.write("ResetFirstGruSequence", {apart, all.r, first[d].h});
       Ints gates;
       for (const size_t gate : all.gate) gates.push_back(static_cast<int64_t>(gate));
       w_.set("gates", gates);
@@ -340,17 +342,21 @@ class Unrolled {
     return found;
   }
 
+  // Of each direction; empty: none.
+  std::vector<std::string> find_peepholes() {
+    w_.enter("weights");
+    return has_peepholes() ? by_direction(w_.input(7), 0) : std::vector<std::string>();
+  }
+
   std::vector<std::string> by_direction(const std::string& x, int64_t axis) {
     std::vector<std::string> parts = w_.split(x, axis, Ints(directions_, 1));
     for (std::string& part : parts) part = w_.write("Squeeze", {part}, "axes", {axis});
     return parts;
   }
 
-  // Merges both biases if both are added to the same value, and adds what has no other order of gates.
-  Weights complete(Weights weights, size_t direction, const std::string& part) {
+  // Merges both biases if both are added to the same value.
+  Weights complete(Weights weights, const std::string& part) {
     w_.enter(part + "weights");
-    if (!peepholes_.empty()) weights.peepholes = w_.split(peepholes_[direction], 0, Ints(3, hidden_));
-    if (gru_ && !linear_before_reset()) weights.parts_of_r = w_.split(weights.r, 0, {2 * hidden_, hidden_});
     if (weights.from_input.empty() || (gru_ && linear_before_reset())) return weights;
     weights.from_input = w_.write("Add", {weights.from_input, weights.from_state});
     weights.from_state.clear();
@@ -509,7 +515,6 @@ class Unrolled {
   Dim samples_ = {};
   std::optional<float> clip_ = {};
   bool coupled_ = false;               // an LSTM's input and forget gates
-  std::vector<std::string> peepholes_ = {};  // of each direction; empty: none
   std::vector<std::string> lasts_ = {};  // of each step: which sequences have it. Empty: not written yet
   std::vector<int64_t> lengths_ = {};  // of the chunks
   std::vector<Activation> activations_ = {};

@@ -131,8 +131,9 @@ int64_t row_bytes(const MatMulAttrs& attrs, std::span<const OperandDesc> operand
 
 class MatMulKernel final : public Kernel {
  public:
-  // `alignment`: the operands begin at multiples of this, in bytes.
-  MatMulKernel(const MatMulAttrs& attrs, std::span<const OperandDesc> operands, const Way& way, int64_t alignment = 256)
+  // `alignment`: the operands begin at multiples of this, in bytes. `row_of_a`: as in product_of_parts.
+  MatMulKernel(const MatMulAttrs& attrs, std::span<const OperandDesc> operands, const Way& way, int64_t alignment,
+               int64_t row_of_a)
       : alignment_(alignment),
         addend_(addend_of(attrs, operands)),
         alpha_(static_cast<float>(attrs.alpha)),
@@ -145,7 +146,7 @@ class MatMulKernel final : public Kernel {
         product_(way.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
         element_bytes_{bytes_of(operands[0].tensor.type), bytes_of(operands[1].tensor.type), bytes_of(y_desc_.type)},
         a_(type_of(operands[0].tensor), columns_of(operands[0].tensor), rows_of(operands[0].tensor),
-           columns_of(operands[0].tensor)),
+           row_of_a > 0 ? row_of_a : columns_of(operands[0].tensor)),
         b_(type_of(operands[1].tensor), columns_of(operands[1].tensor), rows_of(operands[1].tensor),
            columns_of(operands[1].tensor)),
         y_(type_of(y_desc_), columns_of(y_desc_), rows_of(y_desc_), columns_of(y_desc_)) {
@@ -242,10 +243,10 @@ std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const Operand
 }
 
 std::unique_ptr<Kernel> cuda::product_of_parts(const MatMulAttrs& attrs, std::span<const OperandDesc> operands,
-                                               std::string_view algorithm, int64_t alignment) {
+                                               std::string_view algorithm, int64_t alignment, int64_t row_of_a) {
   for (const Way& way : ways(operands))
     if (algorithm.empty() || algorithm == way.name)
-      return std::make_unique<MatMulKernel>(attrs, operands, way, alignment);
+      return std::make_unique<MatMulKernel>(attrs, operands, way, alignment, row_of_a);
   throw KernelError("MatMul: no algorithm '" + std::string(algorithm) + "'");
 }
 

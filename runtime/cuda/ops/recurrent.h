@@ -5,6 +5,7 @@
 // it, so the products read and write the workspace.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "runtime/cuda/device/kernel.h"
@@ -72,6 +73,25 @@ inline std::vector<Algorithm> algorithms_around(const MatMulAttrs& attrs, const 
   std::vector<Algorithm> all = MatMul::algorithms(attrs, product);
   for (Algorithm& one : all) one.workspace_bytes += bytes;
   return all;
+}
+
+// The same around two products, in one workspace. The larger result has the algorithms of the smaller one, and perhaps
+// more, whose names the smaller one lacks.
+inline std::vector<Algorithm> algorithms_around(const MatMulAttrs& attrs, const ProductOperands& smaller,
+                                                const ProductOperands& larger, int64_t bytes) {
+  std::vector<Algorithm> all = algorithms_around(attrs, smaller, bytes);
+  for (const Algorithm& other : algorithms_around(attrs, larger, bytes))
+    for (Algorithm& one : all)
+      if (one.name == other.name) one.workspace_bytes = std::max(one.workspace_bytes, other.workspace_bytes);
+  return all;
+}
+
+// Of parts that begin at these elements of operands, in bytes.
+inline int64_t alignment_of(std::initializer_list<int64_t> offsets) {
+  int64_t alignment = 256;
+  for (const int64_t offset : offsets)
+    while (offset * 4 % alignment != 0) alignment /= 2;
+  return alignment;
 }
 
 }  // namespace plimsoll::cuda

@@ -219,12 +219,13 @@ namespace {
 // y += alpha · op(a) · op(b), or y = …
 class Product final : public Kernel {
  public:
-  Product(const MatMulAttrs& attrs, std::span<const OperandDesc> o)
+  Product(const MatMulAttrs& attrs, std::span<const OperandDesc> o, int64_t row_of_a = 0)
       : attrs_(attrs), y_(o[3].tensor), c_(o[2].tensor), addend_(o[2].access != Access::absent) {
     const bool adds = cuda::adds(o[3]) || addend_;
     product_ = alone([=, a = o[0].tensor, b = o[1].tensor, y = o[3].tensor](std::byte* const* at) {
       const size_t rank = y.rank();
       const int64_t m = y.dim(rank - 2), n = y.dim(rank - 1), k = a.dim(attrs.transpose_a ? rank - 2 : rank - 1);
+      const int64_t step = row_of_a > 0 ? row_of_a : a.dim(rank - 1);  // from a row of a to the next
       TensorDesc whole = y, left = a, right = b;
       for (TensorDesc* desc : {&whole, &left, &right}) desc->dims[rank - 1] = desc->dims[rank - 2] = 1;
       const Loops<3> batches = loops_over<3>({whole, left, right});
@@ -235,7 +236,7 @@ class Product final : public Kernel {
           const int64_t row = i / n, column = i % n;
           double sum = 0;
           for (int64_t j = 0; j < k; ++j)
-            sum += double{p[attrs.transpose_a ? j * m + row : row * k + j]} *
+            sum += double{p[attrs.transpose_a ? j * step + row : row * step + j]} *
                    double{q[attrs.transpose_b ? column * k + j : j * n + column]};
           float& to = cuda::out(at, 3)[batch * m * n + i];
           to = static_cast<float>(sum * attrs.alpha) + (adds ? to : 0);
@@ -264,8 +265,9 @@ std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const Operand
 }
 
 std::unique_ptr<Kernel> cuda::product_of_parts(const MatMulAttrs& attrs, std::span<const OperandDesc> o,
-                                               std::string_view algorithm, int64_t) {
-  return MatMul::make(attrs, o, algorithm);
+                                               std::string_view algorithm, int64_t, int64_t row_of_a) {
+  need_default(algorithm);
+  return std::make_unique<Product>(attrs, o, row_of_a);
 }
 
 namespace cuda {
