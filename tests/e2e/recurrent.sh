@@ -90,9 +90,10 @@ def written(op, directions, directed, before, name="", peepholes=False, lengths=
             elif op == "GRU":
                 z, reset = sigmoid(bounded(s(0))), sigmoid(bounded(s(1)))
                 if before:
-                    fresh = tanh(bounded(add(times(x, ws[2], wb[2]), times(mul(reset, h), rs[2], rb[2]) if h else rb[2])))
+                    of_state = times(mul(reset, h), rs[2], rb[2]) if h else rb[2]
                 else:
-                    fresh = tanh(bounded(add(times(x, ws[2], wb[2]), mul(reset, from_state(2)))))
+                    of_state = mul(reset, from_state(2))
+                fresh = tanh(bounded(add(times(x, ws[2], wb[2]), of_state)))
                 one = model.node("Constant", value=numpy_helper.from_array(np.ones((1, HIDDEN), np.float32)))
                 kept = mul(model.node("Sub", one, z), fresh)
                 h = add(kept, mul(z, h)) if h else kept

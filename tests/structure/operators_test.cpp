@@ -42,6 +42,7 @@ const std::map<std::string, std::string> kMayName = {
     {"network/simplify/rewritten_nodes", "a pattern: a division by the number of samples"},
     {"network/simplify/sample_counts", "a pattern: a mean over samples, spelled out"},
     {"network/simplify/sample_indices", "a pattern: indices of samples and of elements within them"},
+    {"network/simplify/sample_order", "a pattern: samples sorted by a number, and put back"},
     {"network/simplify/spelling_writer", "makes the nodes that replace an operator"},
     {"network/simplify/spellings*", "each rule replaces certain operators by others"},
     {"network/simplify/values", "the names that exporters give to constants"},

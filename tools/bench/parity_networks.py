@@ -60,10 +60,11 @@ MODELS = {
     "gru": (recurrent.make_gru, recurrent.SIZE, 4, [1, 2, 3]),
     "rnn": (recurrent.make_rnn, recurrent.SIZE, 4, [1, 2, 3]),
     "tagger": (recurrent.make_tagger, transformers.TOKENS, 4, [1, 2, 3]),
+    "packed": (recurrent.make_packed, transformers.TOKENS, 4, [1, 2, 3]),
     "language_model": (recurrent.make_language_model, transformers.TOKENS, 4, [1, 2, 3]),
     "cnn_lstm": (recurrent.make_cnn_lstm, recurrent.SIZE, 4, [1, 2, 3]),
 }
-READS_TOKENS = {"gpt", "gpt_fused", "llama", "encoder", "tagger", "language_model"}
+READS_TOKENS = {"gpt", "gpt_fused", "llama", "encoder", "tagger", "packed", "language_model"}
 MAKES_PIXELS = {"fcn_resnet50", "deeplabv3_mobilenet", "lraspp_mobilenet"}
 PIXEL_CLASSES = 21
 # Information missing from the dynamo exporter's files: it writes a batch normalization in eval() like one in train().

@@ -88,8 +88,22 @@ def make_rnn():
     return OfLastStep(nn.RNN(3 * SIZE, HIDDEN, num_layers=2, batch_first=True))
 
 
+class OfPackedTokens(OfTokens):
+    """Sequences of different lengths, in any order. The first token says the length."""
+
+    def forward(self, x):
+        lengths = 1 + x[:, 0] % x.shape[1]
+        packed = nn.utils.rnn.pack_padded_sequence(self.embedding(x), lengths, batch_first=True, enforce_sorted=False)
+        y, _ = nn.utils.rnn.pad_packed_sequence(self.recurrent(packed)[0], batch_first=True, total_length=x.shape[1])
+        return self.head(y)
+
+
 def make_tagger():
     return OfTokens(nn.LSTM(16, HIDDEN, bidirectional=True, batch_first=True))
+
+
+def make_packed():
+    return OfPackedTokens(nn.LSTM(16, HIDDEN, num_layers=2, bidirectional=True, batch_first=True))
 
 
 def make_language_model():

@@ -66,6 +66,7 @@ class NetworkBuilder {
   bool know_of_samples(const ModelNode& source);
   bool know(const ModelNode& source);
   bool know_condition(const ModelNode& source, int index);
+  bool leave_in_order(const ModelNode& source);
   bool leave_to_readers(const ModelNode& source);
 
   Status add_operator(const ModelNode& source);

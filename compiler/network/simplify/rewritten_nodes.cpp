@@ -11,6 +11,7 @@
 #include "compiler/network/simplify/padding.h"
 #include "compiler/network/simplify/rows.h"
 #include "compiler/network/simplify/sample_counts.h"
+#include "compiler/network/simplify/sample_order.h"
 #include "compiler/network/simplify/sequences.h"
 #include "compiler/network/simplify/spellings.h"
 
@@ -165,6 +166,15 @@ bool NetworkBuilder::know_condition(const ModelNode& source, int index) {
   if (!known || known->real() || known->elements() != 1 || known->depends_on_batch()) return false;
   conditions_[index] = known->integer(0).value != 0;
   give_up(source, false);
+  return true;
+}
+
+// Samples that the model puts in another order, and back.
+bool NetworkBuilder::leave_in_order(const ModelNode& source) {
+  auto left = is_blocked(source) ? std::nullopt : in_order(model_, uses_, table_, source, exported_batch_);
+  if (!left) return false;
+  table_.alias(source.outputs[0], table_.find(source.inputs[left->input]));
+  if (left->order) table_[table_.define(source.outputs[1])].known = std::move(left->order);
   return true;
 }
 

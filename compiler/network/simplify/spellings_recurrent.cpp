@@ -7,19 +7,13 @@
 //   RNN    h = tanh(x W' + h' R' + Wb + Rb)
 //
 // Where a sample's sequence has ended (sequence_lens), its state stays as it is, and Y is 0. In the reverse direction
-// the state is then 0 until the sequence begins. `clip` bounds what the activations of the gates get; like ONNX Runtime,
-// not what that of the cell gets.
-//
-// Exporters assemble W, R and B from a module's own parameters, gate by gate. If each is one parameter with another
-// order of gates, the parameter itself is used, and its gates are taken in its order. Then the steps accumulate the
-// gradient of a weight in place, and there is no second copy of the weight (docs/decisions/recurrent.md).
+// the state is then 0 until the sequence begins. `clip` bounds what the activations of the gates get, but not what that
+// of the cell gets, as in ONNX Runtime.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <numeric>
 
-#include "compiler/network/simplify/spelling_writer.h"
+#include "compiler/network/simplify/spellings_recurrent_node.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll::spelling {
@@ -29,21 +23,6 @@ namespace recurrence {
 // together.
 constexpr int64_t kRowsAtOnce = 256;
 constexpr int64_t kMostSteps = 16384;
-
-struct Activation {
-  std::string op = {};
-  std::optional<float> alpha = {}, beta = {};
-};
-
-// The weights of one direction.
-struct Weights {
-  std::string w = {}, r = {};
-  std::string from_input = {}, from_state = {};  // biases
-  std::vector<size_t> gate = {};  // the position of each of ONNX's gates among the gates of w, r and the biases
-  // for an unrolled GRU that resets before the product: r of its gates, r of its candidate
-  std::vector<std::string> parts_of_r = {};
-  std::vector<std::string> peepholes = {};  // of i, o, f; empty: none
-};
 
 struct State {
   std::string h = {}, c = {};  // empty: zero
@@ -62,7 +41,7 @@ class Unrolled {
   Result<Nodes> write() {
     PLIMSOLL_TRY(read_shapes());
     PLIMSOLL_TRY(read_attributes());
-    const std::vector<Weights> weights = find_weights();
+    const std::vector<Weights> weights = find_weights(w_, gates_, hidden_, directions_);
     const std::vector<State> first = first_states();
     if (can_be_fused() && w_.fuse_recurrence()) return fused(weights, first);
     const std::vector<std::string> chunks = input_chunks();
@@ -104,9 +83,8 @@ class Unrolled {
 
   // The operators have the default activations, and compute all steps of all samples.
   bool can_be_fused() const {
-    bool all = (lstm_ || gru_) && !has_lengths() && !has_peepholes() && !coupled_ && !clip_;
-    for (size_t i = 0; all && i < activations_.size(); ++i) all = activations_[i].op == default_activation(i);
-    return all;
+    const bool all = (lstm_ || gru_) && !has_lengths() && !has_peepholes() && !coupled_ && !clip_;
+    return all && std::ranges::all_of(activations_, &Activation::is_default);
   }
 
   Nodes fused(const std::vector<Weights>& weights, const std::vector<State>& first) {
@@ -215,12 +193,13 @@ class Unrolled {
     if (has_lengths()) {
       if (w_.known(4))
         return w_.unsupported(
-            fmt::format("its sequence_lens (input 4) are constants, which fit one batch only: make them an input, or pad "
-                        "the sequences to {} and omit sequence_lens",
+            fmt::format("its sequence_lens (input 4) are constants, which fit one batch only: make them an input, or "
+                        "pad the sequences to {} and omit sequence_lens",
                         counted(steps_, "step")));
       PLIMSOLL_TRY(check(4, "sequence_lens", {samples_}));
     }
-    return read_activations();
+    PLIMSOLL_ASSIGN(activations_, read_activations(w_, directions_));
+    return {};
   }
 
   bool has_peepholes() const { return lstm_ && !w_.input(7).empty() && !w_.is_all(7, 0); }
@@ -234,124 +213,12 @@ class Unrolled {
            }));
   }
 
-  size_t activations_each() const { return lstm_ ? 3 : gru_ ? 2 : 1; }
-  const char* default_activation(size_t i) const {
-    return i % activations_each() == 0 && activations_each() > 1 ? "Sigmoid" : "Tanh";
-  }
-
-  // ONNX lists those of all directions, one after the other.
-  Status read_activations() {
-    static constexpr std::array<std::string_view, 7> kHad = {"Elu",     "HardSigmoid", "LeakyRelu", "Relu",
-                                                             "Sigmoid", "Softplus",    "Tanh"};
-    const auto* given = find_attribute(w_.node(), "activations");
-    for (size_t i = 0; i < activations_each() * directions_; ++i) activations_.push_back({.op = default_activation(i)});
-    const auto *alpha = find_attribute(w_.node(), "activation_alpha"),
-               *beta = find_attribute(w_.node(), "activation_beta");
-    if (!given || given->texts().empty()) return {};
-    if (given->texts().size() != activations_.size())
-      return w_.invalid(fmt::format("has {} for {}", counted(static_cast<int64_t>(given->texts().size()), "activation"),
-                                    counted(static_cast<int64_t>(activations_.size()), "place")));
-    for (size_t i = 0; i < activations_.size(); ++i) {
-      Activation& activation = activations_[i];
-      activation.op = given->texts()[i];
-      if (std::find(kHad.begin(), kHad.end(), activation.op) == kHad.end())
-        return w_.unsupported(
-            fmt::format("its activation {} is not one of Elu, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Tanh",
-                        activation.op));
-      const bool shaped = activation.op == "Elu" || activation.op == "HardSigmoid" || activation.op == "LeakyRelu";
-      for (const auto& [numbers, to] : {std::pair{alpha, &activation.alpha}, {beta, &activation.beta}}) {
-        if (!shaped || !numbers || numbers->reals().empty() ||
-            (to == &activation.beta && activation.op != "HardSigmoid"))
-          continue;
-        if (numbers->reals().size() != activations_.size())
-          return w_.unsupported(fmt::format("{} has {} for {}: the assignment is ambiguous", numbers->name,
-                                            counted(static_cast<int64_t>(numbers->reals().size()), "number"),
-                                            counted(static_cast<int64_t>(activations_.size()), "activation")));
-        *to = numbers->reals()[i];
-      }
-    }
-    return {};
-  }
-
   // --- weights ---
-
-  // If rows [first, first + count) of an input are the rows of one whole value, in blocks of one gate each: its name,
-  // and the position of each gate.
-  std::optional<std::pair<std::string, std::vector<size_t>>> one_value(const std::vector<Rows>& rows,
-                                                                       int64_t first) const {
-    std::string name;
-    std::vector<size_t> gate;
-    for (int64_t k = 0; k < gates_; ++k) {
-      int64_t at = first + k * hidden_;
-      const Rows* found = nullptr;
-      for (const Rows& part : rows) {
-        if (at < part.count) {
-          found = &part;
-          break;
-        }
-        at -= part.count;
-      }
-      if (!found || at + hidden_ > found->count || found->whole != gates_ * hidden_ || (k > 0 && found->name != name))
-        return std::nullopt;
-      const int64_t there = found->first + at;
-      if (there % hidden_ != 0) return std::nullopt;
-      name = found->name;
-      gate.push_back(static_cast<size_t>(there / hidden_));
-    }
-    std::vector<size_t> sorted = gate;
-    std::sort(sorted.begin(), sorted.end());
-    for (size_t k = 0; k < sorted.size(); ++k)
-      if (sorted[k] != k) return std::nullopt;
-    return std::pair{name, gate};
-  }
-
-  std::vector<Weights> find_weights() {
-    std::vector<Weights> found;
-    const std::vector<Rows> w = w_.rows(1), r = w_.rows(2), b = w_.rows(3);
-    const bool biased = !w_.input(3).empty();
-    const int64_t all = gates_ * hidden_;
-    for (size_t d = 0; d < directions_; ++d) {
-      const int64_t at = static_cast<int64_t>(d) * all;
-      const auto of_w = one_value(w, at), of_r = one_value(r, at);
-      const auto from_input = biased ? one_value(b, 2 * at) : of_w,
-                 from_state = biased ? one_value(b, 2 * at + all) : of_w;
-      const bool same = of_w && of_r && from_input && from_state && of_r->second == of_w->second &&
-                        from_input->second == of_w->second && from_state->second == of_w->second &&
-                        (!gru_ || of_w->second[2] == 2);
-      if (!same) return taken_apart();
-      found.push_back({.w = of_w->first, .r = of_r->first, .gate = of_w->second});
-      if (biased) found.back().from_input = from_input->first, found.back().from_state = from_state->first;
-    }
-    return found;
-  }
-
-  // In ONNX's order.
-  std::vector<Weights> taken_apart() {
-    w_.enter("weights");
-    const int64_t all = gates_ * hidden_;
-    const std::vector<std::string> w = by_direction(w_.input(1), 0), r = by_direction(w_.input(2), 0);
-    const std::vector<std::string> b = w_.input(3).empty() ? std::vector<std::string>() : by_direction(w_.input(3), 0);
-    std::vector<Weights> found;
-    for (size_t d = 0; d < directions_; ++d) {
-      found.push_back({.w = w[d], .r = r[d], .gate = std::vector<size_t>(static_cast<size_t>(gates_))});
-      std::iota(found[d].gate.begin(), found[d].gate.end(), size_t{0});
-      if (b.empty()) continue;
-      const std::vector<std::string> halves = w_.split(b[d], 0, {all, all});
-      found[d].from_input = halves[0], found[d].from_state = halves[1];
-    }
-    return found;
-  }
 
   // Of each direction; empty: none.
   std::vector<std::string> find_peepholes() {
     w_.enter("weights");
-    return has_peepholes() ? by_direction(w_.input(7), 0) : std::vector<std::string>();
-  }
-
-  std::vector<std::string> by_direction(const std::string& x, int64_t axis) {
-    std::vector<std::string> parts = w_.split(x, axis, Ints(directions_, 1));
-    for (std::string& part : parts) part = w_.write("Squeeze", {part}, "axes", {axis});
-    return parts;
+    return has_peepholes() ? by_direction(w_, w_.input(7), 0, directions_) : std::vector<std::string>();
   }
 
   // Merges both biases if both are added to the same value.
@@ -370,8 +237,8 @@ class Unrolled {
   std::vector<State> first_states() {
     w_.enter("initial");
     const auto parts = [&](size_t i) {
-      return w_.input(i).empty() || w_.is_all(i, 0) ? std::vector<std::string>(directions_)
-                                                    : by_direction(w_.input(i), samples_first_ ? 1 : 0);
+      if (w_.input(i).empty() || w_.is_all(i, 0)) return std::vector<std::string>(directions_);
+      return by_direction(w_, w_.input(i), samples_first_ ? 1 : 0, directions_);
     };
     const std::vector<std::string> h = parts(5), c = lstm_ ? parts(6) : std::vector<std::string>(directions_);
     std::vector<State> states;
@@ -447,7 +314,7 @@ class Unrolled {
   }
 
   std::string activate(size_t direction, size_t which, const std::string& x) {
-    const Activation& activation = activations_[direction * activations_each() + which];
+    const Activation& activation = activations_[direction * activations_.size() / directions_ + which];
     const std::string y = w_.write(activation.op.c_str(), {x});
     if (activation.alpha) w_.set_real("alpha", *activation.alpha);
     if (activation.beta) w_.set_real("beta", *activation.beta);
@@ -458,9 +325,10 @@ class Unrolled {
     const std::string sums = before.h.empty() ? input : affine(before.h, weights.r, input);
     const std::vector<std::string> gates = w_.split(sums, 1, Ints(4, hidden_));
     const auto gate = [&](size_t k, size_t which, const std::string& cell) {
-      const std::string& sum = gates[weights.gate[k]];
-      const bool peeps = !weights.peepholes.empty() && !cell.empty();
-      return activate_gate(d, which, peeps ? w_.write("Add", {sum, w_.write("Mul", {cell, weights.peepholes[k]})}) : sum);
+      std::string sum = gates[weights.gate[k]];
+      if (!weights.peepholes.empty() && !cell.empty())
+        sum = w_.write("Add", {sum, w_.write("Mul", {cell, weights.peepholes[k]})});
+      return activate_gate(d, which, sum);
     };
     const std::string i = gate(0, 0, before.c);
     std::string o = weights.peepholes.empty() ? gate(1, 0, "") : "";
