@@ -185,7 +185,9 @@ for may in "" --checkpoint-optional; do
   trainer/build/train --data npy:x.npy,y.npy --epochs 100000 --seed 3 --checkpoint ck8 --checkpoint-every 5 $may \
     --save saved8.onnx >log 2>&1 & child=$!
   # Not a certain one: those before the newest ones are removed.
-  while ! compgen -G 'ck8/ckpt-*' >/dev/null; do kill -0 $child || { cat log; fail "it made no checkpoint"; }; sleep 0.01; done
+  while ! compgen -G 'ck8/ckpt-*' >/dev/null; do
+    kill -0 $child || { cat log; fail "it made no checkpoint"; }; sleep 0.01
+  done
   mv ck8 away && echo file >ck8
   if [[ -z $may ]]; then
     code=0; wait $child || code=$?
