@@ -247,7 +247,6 @@ TEST_CASE("so is a GRU that resets after the product, with a bias of its own for
 }
 
 TEST_CASE("so is a GRU that resets before the product, with both biases in the product of the inputs") {
-  const ImportOptions fuse{.batch = 4, .recurrence = Recurrence::fused};
   Recurrent gru("GRU", 3);
   CHECK(gru.said(fuse) == "Add 1, Gemm 1, ResetFirstGruSequence 1, Split 1, Transpose 1, [1,N,2]");
   const auto imported = gru.build.import(fuse);

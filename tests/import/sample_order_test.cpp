@@ -43,6 +43,17 @@ TEST_CASE("an order of the samples that stays is refused") {
   ModelBuilder shown = sorted(true);
   shown.output("order");
   CHECK_THAT(outcome(shown.import()), Contains("node 'sort' (TopK): its input 1"));
+  ModelBuilder in_order = sorted(true);
+  in_order.output("made");
+  CHECK_THAT(outcome(in_order.import()), Contains("node 'sort' (TopK): its input 1"));
+  ModelBuilder mixed = sorted(true);
+  mixed.node("Add", {"taken", "x"}, {"sum"});
+  mixed.output("sum");
+  CHECK_THAT(outcome(mixed.import()), Contains("node 'sort' (TopK): its input 1"));
+  ModelBuilder counted = sorted(true);
+  counted.node("Add", {"order", "lengths"}, {"places"});
+  counted.output("places");
+  CHECK_THAT(outcome(counted.import()), Contains("node 'sort' (TopK): its input 1"));
   // By these numbers, but not of samples.
   CHECK_THAT(outcome(sorted(true, 1).import()), Contains("node 'take' (Gather)"));
 }

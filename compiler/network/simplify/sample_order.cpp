@@ -1,6 +1,9 @@
 #include "compiler/network/simplify/sample_order.h"
 
 #include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "compiler/network/simplify/fold.h"
 #include "compiler/network/simplify/sample_indices.h"
@@ -8,21 +11,89 @@
 namespace plimsoll {
 namespace {
 
-// Whether the order, or a Cast of it, is what a ScatterElements scatters by. No output of the model may show it.
-bool is_inverted(const Model& model, const GraphUses& uses, const std::string& order) {
-  bool inverted = false;
-  std::vector<std::string> names = {order};
+using NameSet = std::unordered_set<std::string>;
+
+// The nodes that read a value. nullopt: so does an output of the model, or a node that is not the file's.
+std::optional<std::vector<const ModelNode*>> readers_of(const Model& model, const GraphUses& uses,
+                                                        const std::string& name) {
+  std::vector<const ModelNode*> nodes;
+  if (const auto readers = uses.readers.find(name); readers != uses.readers.end())
+    for (const int reader : readers->second) {
+      if (reader < 0) return std::nullopt;
+      nodes.push_back(&model.nodes[static_cast<size_t>(reader)]);
+    }
+  return nodes;
+}
+
+// What a TopK puts in order, and what undoes it.
+struct Orders {
+  std::vector<std::string> ordered = {};  // the numbers, and what a Gather takes by the order
+  NameSet inverses = {};
+};
+
+// nullopt: something reads the order, or its inverse, in another way.
+std::optional<Orders> orders_of(const Model& model, const GraphUses& uses, const ModelNode& top) {
+  Orders found{.ordered = {top.outputs[0]}};
+  const auto selects = [](const ModelNode& node, const std::string& by) {
+    return node.inputs.size() > 1 && node.inputs[1] == by && std::ranges::count(node.inputs, by) == 1;
+  };
+  std::vector<std::string> orders = {top.outputs[1]};
+  for (size_t i = 0; i < orders.size(); ++i) {
+    const auto readers = readers_of(model, uses, orders[i]);
+    if (!readers) return std::nullopt;
+    for (const ModelNode* node : *readers) {
+      if (node->op == "Cast") orders.push_back(node->outputs[0]);
+      else if (node->op == "Gather" && selects(*node, orders[i])) found.ordered.push_back(node->outputs[0]);
+      else if (node->op == "ScatterElements" && selects(*node, orders[i])) found.inverses.insert(node->outputs[0]);
+      else if (node->op != "Shape") return std::nullopt;
+    }
+  }
+  for (const std::string& inverse : found.inverses) {
+    const auto readers = readers_of(model, uses, inverse);
+    const auto takes = [&](const ModelNode* node) { return node->op == "Gather" && selects(*node, inverse); };
+    if (!readers || !std::ranges::all_of(*readers, takes)) return std::nullopt;
+  }
+  return found;
+}
+
+// The values that depend on the elements of these. Of the outputs of nodes that `ends` accepts: no.
+template <class Ends>
+NameSet following(const Model& model, const GraphUses& uses, std::vector<std::string> names, Ends ends) {
+  NameSet found(names.begin(), names.end());
   for (size_t i = 0; i < names.size(); ++i) {
     const auto readers = uses.readers.find(names[i]);
     if (readers == uses.readers.end()) continue;
-    for (const int reader : readers->second) {
-      if (reader < 0) return false;
-      const ModelNode& node = model.nodes[static_cast<size_t>(reader)];
-      if (node.op == "Cast") names.push_back(node.outputs[0]);
-      inverted = inverted || (node.op == "ScatterElements" && node.inputs.size() == 3 && node.inputs[1] == names[i]);
+    for (const int reader : std::vector<int>(readers->second)) {
+      const ModelNode* node = reader < 0 ? nullptr : &model.nodes[static_cast<size_t>(reader)];
+      if (!node || node->op == "Shape" || ends(*node)) continue;
+      for (const std::string& output : node->outputs)
+        if (!output.empty() && found.insert(output).second) names.push_back(output);
     }
   }
-  return inverted;
+  return found;
+}
+
+// Whether all that is computed of samples in order is put back, and meets no samples that are not in order.
+bool is_undone(const Model& model, const GraphUses& uses, const ModelNode& top) {
+  const std::optional<Orders> orders = orders_of(model, uses, top);
+  if (!orders || orders->inverses.empty()) return false;
+  const auto puts_back = [&](const ModelNode& node) {
+    return node.op == "Gather" && node.inputs.size() > 1 && orders->inverses.contains(node.inputs[1]);
+  };
+  const NameSet ordered = following(model, uses, orders->ordered, puts_back);
+  std::vector<std::string> fed;
+  for (const DeclaredValue& input : model.inputs)
+    if (std::ranges::count(model.initializers, input.name, &ModelTensor::name) == 0) fed.push_back(input.name);
+  const NameSet of_samples = following(model, uses, fed, [](const ModelNode&) { return false; });
+  const auto is_ordered = [&](const std::string& name) { return ordered.contains(name); };
+  const auto keeps = [&](const ModelNode& node) {
+    return node.op == "Shape" || puts_back(node) || std::ranges::none_of(node.inputs, is_ordered) ||
+           std::ranges::all_of(node.inputs, [&](const std::string& name) {
+             return is_ordered(name) || !of_samples.contains(name);
+           });
+  };
+  return std::ranges::none_of(model.outputs, is_ordered, &DeclaredValue::name) &&
+         std::ranges::all_of(model.nodes, keeps);
 }
 
 // The numbers 0 … N-1 in one dimension.
@@ -51,7 +122,7 @@ std::optional<InOrder> in_order(const Model& model, const GraphUses& uses, Value
     const KnownValue* count = table.known(table.find(node.inputs[1]));
     const bool all = count && !count->real() && count->elements() == 1 &&
                      (count->integer(0) == kBatch || (exported_batch && count->integer(0) == Dim{*exported_batch}));
-    if (*x != Dims{kBatch} || !all || node.outputs.size() != 2 || !is_inverted(model, uses, node.outputs[1]))
+    if (*x != Dims{kBatch} || !all || node.outputs.size() != 2 || !is_undone(model, uses, node))
       return std::nullopt;
     return InOrder{.input = 0,
                    .order = KnownValue{.element = ElementType::i64, .dims = {kBatch}, .ints = {{0}}, .steps = {1}}};

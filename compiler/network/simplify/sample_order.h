@@ -5,7 +5,9 @@
 //                           └─► order ─► Gather of each input of the LSTM
 //                                 └─► ScatterElements(zeros, order, 0 … N-1) ─► Gather of each result
 //
-// What lies in between computes each sample by itself. So the samples stay as they are: the order is 0 … N-1.
+// What lies in between computes each sample by itself. So the samples stay as they are: the order is 0 … N-1. This
+// holds only if everything in order is put back, meets nothing of samples that are not in order, and the order itself
+// is read in no other way.
 #pragma once
 
 #include <optional>
@@ -22,7 +24,7 @@ struct InOrder {
 };
 
 // nullopt: the node does not put samples in order, or nothing undoes it. Nodes:
-//   TopK of one number for each sample, whose indices a ScatterElements inverts
+//   TopK of one number for each sample, if it is undone
 //   ScatterElements and Gather by the numbers 0 … N-1 of the samples
 std::optional<InOrder> in_order(const Model& model, const GraphUses& uses, ValueTable& table, const ModelNode& node,
                                 std::optional<int64_t> exported_batch);

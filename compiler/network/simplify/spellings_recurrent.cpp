@@ -2,13 +2,13 @@
 // computed for several steps at once. Or, if asked, an LSTM or GRU as one operator for all steps of a direction.
 //
 //   LSTM   i, o, f = σ, c̃ = tanh of x W' + h' R' + Wb + Rb      c = f c' + i c̃                      h = o tanh c
-//          with peepholes: i and f of p c' more, o of p c more       coupled: f = 1 - i
+//          peepholes add p c' to the sums of i and f, and p c to that of o        coupled gates: f = 1 - i
 //   GRU    z, r = σ likewise     h̃ = tanh(x W' + r (h' R' + Rb) + Wb), or (r h') R' + Rb before  h = h̃ + z (h' - h̃)
 //   RNN    h = tanh(x W' + h' R' + Wb + Rb)
 //
 // Where a sample's sequence has ended (sequence_lens), its state stays as it is, and Y is 0. In the reverse direction
-// the state is then 0 until the sequence begins. `clip` bounds what the activations of the gates get, but not what that
-// of the cell gets, as in ONNX Runtime.
+// this keeps the first state until the sequence begins. `clip` bounds what the activations of the gates get, but not
+// what that of the cell gets, as in ONNX Runtime.
 #include <fmt/format.h>
 
 #include <algorithm>
