@@ -19,7 +19,7 @@ int64_t Task::bytes_moved(int64_t samples) const {
   int64_t bytes = 0;
   for (const Operand& operand : operands) {
     if (operand.access == Access::absent) continue;
-    bytes += operand.type.at(samples).bytes() * (operand.access == Access::update || operand.twice ? 2 : 1);
+    bytes += operand.type.bytes(samples) * (operand.access == Access::update || operand.twice ? 2 : 1);
   }
   return bytes;
 }

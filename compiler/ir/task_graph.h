@@ -51,7 +51,7 @@ struct Tensor {
   // Of a slice (see sliced()): the whole that it is part of, and its first byte in it.
   TensorId slice_of = {};
   int64_t slice_begin = 0;
-  int64_t bytes(int64_t samples) const { return type.at(samples).bytes(); }
+  int64_t bytes(int64_t samples) const { return type.bytes(samples); }
 };
 
 enum class TaskKind { forward, loss, backward_data, backward_weights, backward, update };

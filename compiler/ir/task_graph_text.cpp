@@ -201,7 +201,7 @@ class TaskGraphParser {
       operand.begin = read_count(cursor_, 1);
       const Tensor& tensor = graph_.tensors[operand.tensor];
       if (!cursor_.error() && (tensor.type.depends_on_batch() || operand.type.depends_on_batch() ||
-                               operand.begin > tensor.bytes(1) - operand.type.at(1).bytes()))
+                               operand.begin > tensor.bytes(1) - operand.type.bytes(1)))
         cursor_.fail(fmt::format("{} from byte {} on is not part of {}", to_string(operand.type), operand.begin,
                                  spelled_tensor(tensor.name)));
     }

@@ -13,6 +13,14 @@ TensorDesc TensorType::at(int64_t samples) const {
   return desc;
 }
 
+// Planning a deep network asks this millions of times, and making a TensorDesc takes several times as long.
+int64_t TensorType::bytes(int64_t samples) const {
+  if (layout != Layout::plain && layout != Layout::nhwc) return at(samples).bytes();
+  int64_t elements = 1;
+  for (const Dim& dim : dims) elements *= dim.at(samples);
+  return bytes_of(type, elements);
+}
+
 bool TensorType::depends_on_batch() const {
   for (const Dim& dim : dims)
     if (dim.batch) return true;

@@ -40,6 +40,8 @@ struct TensorType {
   size_t rank() const { return dims.size(); }
   // The concrete type for a round of `samples`.
   TensorDesc at(int64_t samples) const;
+  // at(samples).bytes()
+  int64_t bytes(int64_t samples) const;
   // True if a dimension depends on the batch.
   bool depends_on_batch() const;
   // The number of elements as {fixed, per_sample}; exactly one is non-zero. At most one dimension may depend on the

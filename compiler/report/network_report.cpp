@@ -67,7 +67,7 @@ std::string parameters(const Network& network, bool color) {
   for (const ValueId id : ids_of(network.values)) {
     const Value& value = network.values[id];
     if (makes[id] > 0 && value.kind == ValueKind::parameter &&
-        (!largest || value.type.at(1).bytes() > largest->type.at(1).bytes()))
+        (!largest || value.type.bytes(1) > largest->type.bytes(1)))
       largest = &value;
   }
   Table table({{}, {"tensors", true}, {"elements", true}, {"bytes", true}});
@@ -81,7 +81,7 @@ std::string parameters(const Network& network, bool color) {
   if (may_be_trained) text += "  --weights lists them\n";
   if (largest)
     text += fmt::format("  largest: {}, {}, {}\n", shortened(largest->name, 40), to_string(largest->type),
-                        format_bytes(largest->type.at(1).bytes()));
+                        format_bytes(largest->type.bytes(1)));
   return text;
 }
 
@@ -102,7 +102,7 @@ std::string report_network(const Network& network, const std::vector<std::string
 void WeightGroup::add(const Value& value) {
   ++tensors;
   elements += value.type.at(1).elements();
-  bytes += value.type.at(1).bytes();
+  bytes += value.type.bytes(1);
 }
 
 std::vector<WeightGroup> weight_groups(const Network& network) {
