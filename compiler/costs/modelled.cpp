@@ -145,7 +145,7 @@ std::optional<AlgorithmCost> tf32_algorithm(const Device& device, const Task& ta
 double widening_seconds(const Device& device, const Task& task, int64_t samples) {
   int64_t bytes = 0;
   for (const Operand& operand : task.operands)
-    if (operand.access != Access::absent && is_narrow(operand.type.type)) bytes += operand.type.at(samples).bytes();
+    if (operand.access != Access::absent && is_narrow(operand.type.type)) bytes += operand.type.bytes(samples);
   return 4.0 * static_cast<double>(bytes) / (device.memory_bytes_per_second * device.efficiency.memory);
 }
 
@@ -162,7 +162,7 @@ LinkRates link_rates(const Device& device) {
 
 Status ModelledCosts::prepare(const TaskGraph& graph, int64_t samples) {
   for_each_work(graph, [&](const Task& task) {
-    std::vector<AlgorithmCost>& costs = costs_[signature(task, samples)];
+    std::vector<AlgorithmCost>& costs = costs_(task, samples);
     if (!costs.empty()) return;
     costs = modelled_algorithms(device_, task, samples);
     const std::optional<AlgorithmCost> tf32 = admits_tf32_ ? tf32_algorithm(device_, task, samples) : std::nullopt;
@@ -175,9 +175,9 @@ Status ModelledCosts::prepare(const TaskGraph& graph, int64_t samples) {
 }
 
 std::span<const AlgorithmCost> ModelledCosts::algorithms(const Task& task, int64_t samples) const {
-  const auto found = costs_.find(signature(task, samples));
-  PLIMSOLL_CHECK(found != costs_.end(), "costs were not prepared for " + task.name);
-  return found->second;
+  const std::vector<AlgorithmCost>* const found = costs_.find(task, samples);
+  PLIMSOLL_CHECK(found, "costs were not prepared for " + task.name);
+  return *found;
 }
 
 }  // namespace plimsoll

@@ -2,11 +2,11 @@
 // a runtime. Nothing is measured.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "compiler/costs/device.h"
+#include "compiler/costs/work_map.h"
 #include "compiler/ir/profile.h"
 
 namespace plimsoll {
@@ -37,7 +37,7 @@ class ModelledCosts final : public Costs {
  private:
   Device device_;
   bool admits_tf32_;
-  std::map<std::string, std::vector<AlgorithmCost>> costs_;
+  WorkMap<std::vector<AlgorithmCost>> costs_;
 };
 
 }  // namespace plimsoll
