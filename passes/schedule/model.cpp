@@ -7,6 +7,7 @@
 #include "compiler/support/bytes.h"
 #include "passes/analysis/access.h"
 #include "passes/analysis/buckets.h"
+#include "passes/analysis/grouped.h"
 #include "passes/analysis/liveness.h"
 
 namespace plimsoll::schedule {
@@ -137,15 +138,15 @@ void add_tasks(Model& model, const Plan& plan, const Context& context) {
     model.tensors[at(model.all_host_residents[i])].residence = static_cast<int32_t>(i);
 }
 
-// With several ranks, updates stay where the order pass has put them, after their reductions.
+// With one round, or with several ranks, updates stay where the order pass has put them.
 void find_update_predecessors(Model& model, const Plan& plan) {
-  const bool several = plan.rounds > 1 && plan.ranks == 1;
+  if (plan.rounds == 1 || plan.ranks > 1) return model.update_after.add_empty(plan.tasks.size());
   IdVector<TensorId, std::vector<int32_t>> touched(plan.tensors.size());
   std::vector<int32_t> list;
   for (const TaskId id : ids_of(plan.tasks)) {
     const PlanTask& task = plan.tasks[id];
     list.clear();
-    const bool movable = several && task.kind == TaskKind::update && !model.host_residents(id.value).empty();
+    const bool movable = task.kind == TaskKind::update && !model.host_residents(id.value).empty();
     for (const auto* tensors : {&task.reads, &task.updates, &task.writes})
       for (const TensorId each : *tensors) {
         const TensorId whole = plan.tensors[each].slice_of, tensor = whole.valid() ? whole : each;
@@ -167,7 +168,7 @@ bool made_forward(const Model& model, const ModelTensor& tensor) {
 // interval between two accesses.
 void find_gaps_and_uses(Model& model) {
   std::vector<int32_t> last(model.tensors.size(), -1);
-  std::vector<std::vector<int32_t>> uses(model.tensors.size());
+  std::vector<std::pair<TensorId, int32_t>> uses;
   for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position) {
     const Op& op = model.order[at(position)];
     const auto touch = [&](int32_t id, bool backward) {
@@ -187,19 +188,22 @@ void find_gaps_and_uses(Model& model) {
     model.tasks[at(op.id)].position = position;
     const bool backward = !is_forward(model.tasks[at(op.id)].kind);
     for (const int32_t id : model.transient(op.id)) touch(id, backward);
-    for (const int32_t id : model.reads_and_updates(op.id)) uses[at(id)].push_back(position);
+    for (const int32_t id : model.reads_and_updates(op.id)) uses.emplace_back(TensorId(id), position);
   }
-  for (const std::vector<int32_t>& positions : uses) model.used_at.add(positions);
-  std::vector<std::vector<int32_t>> begins(model.order.size());
+  const Grouped<TensorId, int32_t> uses_of(model.tensors.size(), uses);
+  std::vector<std::pair<StepId, int32_t>> begins;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     ModelTensor& tensor = model.tensors[at(id)];
+    model.used_at.add(uses_of[TensorId(id)]);
     if (tensor.changed) continue;
     const bool forward = made_forward(model, tensor);
     if (forward && tensor.gap_end == kNever) tensor.gap_begin = last[at(id)];
     tensor.movable = !tensor.persistent() && !tensor.is_result && !tensor.saved && tensor.gap_begin >= 0;
-    if (tensor.movable) begins[at(tensor.gap_begin)].push_back(id);
+    if (tensor.movable) begins.emplace_back(StepId(tensor.gap_begin), id);
   }
-  for (const std::vector<int32_t>& tensors : begins) model.gaps_at.add(tensors);
+  const Grouped<StepId, int32_t> begins_at(model.order.size(), begins);
+  for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position)
+    model.gaps_at.add(begins_at[StepId(position)]);
 }
 
 void find_reductions(Model& model, const Plan& plan, const Context& context) {

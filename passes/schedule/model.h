@@ -77,6 +77,7 @@ class Lists {
     items_.insert(items_.end(), items.begin(), items.end());
     bounds_.push_back(static_cast<int32_t>(items_.size()));
   }
+  void add_empty(size_t count) { bounds_.insert(bounds_.end(), count, static_cast<int32_t>(items_.size())); }
   [[gnu::always_inline]] std::span<const int32_t> operator[](int32_t i) const { return joined(i, 1); }
   // `count` consecutive lists as one.
   [[gnu::always_inline]] std::span<const int32_t> joined(int32_t first, int32_t count) const {
