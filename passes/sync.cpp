@@ -56,11 +56,13 @@ class History {
 
   // Splits ranges at the ends of the block, and returns those inside it.
   std::pair<Ranges::iterator, Ranges::iterator> cut_out(Block block) {
-    const auto first = cut(block.offset);
-    return {first, cut(block.end())};
+    const auto first = cut(block.offset, ranges_.lower_bound(block.offset));
+    auto last = std::next(first);  // few ranges lie inside, so the end is near
+    while (last != ranges_.end() && last->first < block.end()) ++last;
+    return {first, cut(block.end(), last)};
   }
-  Ranges::iterator cut(int64_t offset) {
-    const auto next = ranges_.lower_bound(offset);
+  // `next`: the first range at this offset or later.
+  Ranges::iterator cut(int64_t offset, Ranges::iterator next) {
     if (next != ranges_.end() && next->first == offset) return next;
     const State state = next == ranges_.begin() ? State{} : std::prev(next)->second;
     return ranges_.emplace_hint(next, offset, state);

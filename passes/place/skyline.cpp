@@ -50,23 +50,29 @@ uint32_t Skyline::first_within(int32_t lower, int32_t upper) {
   struct Part {
     uint32_t node, begin, end;
   };
-  Part parts[64];
-  int many = 0;
-  parts[many++] = {1, 0, leaves_};
-  while (many > 0) {
-    const Part part = parts[--many];
-    ++scanned_;
+  const auto may_contain = [&](const Part& part) {
     const Node& node = tree_[part.node];
-    if (part.end <= first || last <= part.begin || node.rank >= best || node.upper > upper) continue;
-    if (part.node >= leaves_) {
-      best = node.rank;
-      continue;
+    return first < part.end && part.begin < last && node.rank < best && node.upper <= upper;
+  };
+  Part left[32];  // at most one per level
+  int many = 0;
+  ++scanned_;
+  if (const Part root{1, 0, leaves_}; may_contain(root)) left[many++] = root;
+  while (many > 0) {
+    Part part = left[--many];
+    if (tree_[part.node].rank >= best) continue;
+    // Descends into the half with the lower rank, and leaves the other for later.
+    for (bool found = true; found && part.node < leaves_;) {
+      const uint32_t middle = (part.begin + part.end) / 2;
+      Part near{2 * part.node, part.begin, middle}, far{2 * part.node + 1, middle, part.end};
+      if (tree_[far.node].rank < tree_[near.node].rank) std::swap(near, far);
+      scanned_ += 2;
+      const bool is_near = may_contain(near), is_far = may_contain(far);
+      if (is_near && is_far) left[many++] = far;
+      found = is_near || is_far;
+      part = is_near ? near : far;
     }
-    const uint32_t middle = (part.begin + part.end) / 2;
-    const Part low{2 * part.node, part.begin, middle}, high{2 * part.node + 1, middle, part.end};
-    const bool low_first = tree_[low.node].rank < tree_[high.node].rank;
-    parts[many++] = low_first ? high : low;
-    parts[many++] = low_first ? low : high;
+    if (part.node >= leaves_ && may_contain(part)) best = tree_[part.node].rank;
   }
   return best;
 }
