@@ -84,8 +84,9 @@ LowerBounds lower_bounds_of(const Candidate& candidate, const Policy& policy, in
   return {.seconds = kRounding * evaluator.least_seconds(trace), .arena_bytes = bytes, .decided = std::move(decided)};
 }
 
-schedule::Model ordered_model(const Candidate& candidate, const Policy& policy) {
-  const Context context = context_of(candidate, policy, kNoLimit);
+schedule::Model ordered_model(const Candidate& candidate, const Policy& policy, int threads) {
+  Context context = context_of(candidate, policy, kNoLimit);
+  context.threads = threads;
   Plan plan = empty_plan(candidate);
   for (const auto pass : {seed_plan, order}) PLIMSOLL_CHECK(pass(plan, context).ok(), "the first passes cannot fail");
   return schedule::make_model(plan, context);

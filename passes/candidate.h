@@ -76,7 +76,7 @@ LowerBounds lower_bounds_of(const Candidate& candidate, const Policy& policy, in
                             const schedule::Model& ordered);
 
 // The input of a schedule search: the candidate as flat arrays, in the policy's order.
-schedule::Model ordered_model(const Candidate& candidate, const Policy& policy);
+schedule::Model ordered_model(const Candidate& candidate, const Policy& policy, int threads = 1);
 
 // A lower bound on the memory of any plan of this sub-batch: live bytes at the peak, without workspaces. It needs no
 // costs.

@@ -29,6 +29,7 @@ struct Context {
   int64_t live_limit = kNoLimit;
   LinkRates links = {};
   Ceiling ceiling = {};
+  int threads = 1;  // that a pass may use
   LastSeed* seed = nullptr;  // shares tensors and tasks with other plans (seed_plan.h); null: not shared
 };
 

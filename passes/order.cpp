@@ -1,6 +1,7 @@
 #include "passes/order.h"
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 #include "passes/analysis/liveness.h"
@@ -45,8 +46,7 @@ void make_steps(Plan& plan, const TaskGraph& graph, const std::vector<TaskId>& t
   for (const TensorId input : graph.inputs) load(input);  // inputs without a reader
 }
 
-// The peak of the plan with its current steps. Changes the plan during the call and restores it: a copy would also copy
-// all names.
+// The peak of the plan with its current steps. Changes the plan during the call and restores it.
 int64_t peak_bytes(Plan& plan, const Context& context) {
   for (Step& step : plan.steps)
     if (step.kind == StepKind::compute) step.workspace.bytes = context.choices[step.task].back().workspace_bytes;
@@ -80,18 +80,26 @@ void order_tasks(Plan& plan, const Context& context, const Dependencies& depende
 
 // Of several candidates, the one with the lowest peak; the first on a tie.
 Status order(Plan& plan, const Context& context) {
+  struct Ordered {
+    IdVector<StepId, Step> steps;
+    int64_t peak = 0;
+  };
   const Dependencies dependencies = task_orders::find_dependencies(plan);
   const bool best_of = context.policy.order == OrderKind::best_of;
-  int64_t least = kNoLimit;
-  for (const OrderRow& row : kOrders) {
-    if (best_of ? !row.of_best : row.kind != context.policy.order) continue;
-    auto best = std::exchange(plan.steps, {});
-    order_tasks(plan, context, dependencies, row);
-    if (!best_of) break;
-    const int64_t peak = peak_bytes(plan, context);
-    if (peak < least) least = peak;
-    else plan.steps = std::move(best);
-  }
+  const auto ordered_by = [&](const OrderRow& row) {
+    Plan own = plan;
+    order_tasks(own, context, dependencies, row);
+    const int64_t peak = best_of ? peak_bytes(own, context) : 0;
+    return Ordered{std::move(own.steps), peak};
+  };
+  std::vector<std::future<Ordered>> all;
+  for (const OrderRow& row : kOrders)
+    if (best_of ? row.of_best : row.kind == context.policy.order)
+      all.push_back(std::async(context.threads > 1 ? std::launch::async : std::launch::deferred, ordered_by, row));
+  Ordered best{{}, kNoLimit};
+  for (std::future<Ordered>& each : all)
+    if (Ordered made = each.get(); made.peak < best.peak) best = std::move(made);
+  plan.steps = std::move(best.steps);
   return {};
 }
 

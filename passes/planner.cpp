@@ -225,6 +225,7 @@ Result<Plan> serve(Forms forms) {
   for (const Form& form : forms) {
     Variants& variants = form.planning.variants;
     PLIMSOLL_TRY(check_request(request, variants));
+    variants.use_threads(request.threads);
     std::future<void> seed;
     if (request.threads > 1) seed = std::async(std::launch::async, [&] { variants.prepare_seed(); });
     PLIMSOLL_TRY(variants.candidate(request.batch));

@@ -82,7 +82,12 @@ Result<Found> Recipe::unlimited(int64_t sub_batch, OrderKind order) {
   policy.schedule = nullptr;
   if (policy.share_memory) policy.algorithms = AlgorithmKind::fitting;
   PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(sub_batch));
-  return found_within(*candidate, policy, kNoLimit);
+  if (!policy_.searches || order != policy_.order) return found_within(*candidate, policy, kNoLimit);
+  // The search begins with the same order. To make it takes as long as the rest of the plan, so it is made once.
+  PLIMSOLL_ASSIGN(const Ordered* ordered, variants_.ordered(sub_batch, policy_));
+  PLIMSOLL_ASSIGN(Found found, found_within(*candidate, with_schedule(policy, ordered->model.order), kNoLimit));
+  found.policy = std::move(policy);
+  return found;
 }
 
 // The result exceeds the budget if nothing helps.

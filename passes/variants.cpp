@@ -81,7 +81,7 @@ Result<Ordered*> Variants::ordered(int64_t sub_batch, const Policy& policy) {
   std::unique_lock lock(mutex_);
   OrderedOnce& found = ordered_[key];
   lock.unlock();
-  std::call_once(found.made, [&] { found.ordered.emplace(*found_candidate, policy); });
+  std::call_once(found.made, [&] { found.ordered.emplace(*found_candidate, policy, threads_); });
   return &*found.ordered;
 }
 

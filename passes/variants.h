@@ -18,8 +18,10 @@ namespace plimsoll {
 class Ordered {
  public:
   // `candidate` must outlive this.
-  Ordered(const Candidate& candidate, const Policy& policy)
-      : candidate(candidate), model(ordered_model(candidate, policy)), bound_bytes(search::bound_bytes(model)) {}
+  Ordered(const Candidate& candidate, const Policy& policy, int threads)
+      : candidate(candidate),
+        model(ordered_model(candidate, policy, threads)),
+        bound_bytes(search::bound_bytes(model)) {}
 
   const Candidate& candidate;
   const schedule::Model model;
@@ -44,6 +46,8 @@ class Variants {
   Variants(const Variants&) = delete;
   Variants& operator=(const Variants&) = delete;
 
+  // For work that a request needs before its search begins.
+  void use_threads(int threads) { threads_ = threads; }
   int64_t batch() const { return batch_; }
   const TaskGraph& graph() const { return graph_; }
   // Moves the graph out. No other member may be called afterwards.
@@ -77,6 +81,7 @@ class Variants {
   TaskGraph graph_;
   Costs& costs_;
   const int64_t batch_;
+  int threads_ = 1;
   std::recursive_mutex mutex_;  // guards lazy creation of every cache below
   std::optional<TaskGraph> accumulating_;
   const std::shared_ptr<LastSeed> seed_ = std::make_shared<LastSeed>();
