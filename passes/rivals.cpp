@@ -3,8 +3,8 @@
 #include <list>
 #include <utility>
 
+#include "compiler/support/thread_pool.h"
 #include "passes/policies.h"
-#include "passes/thread_pool.h"
 
 namespace plimsoll {
 

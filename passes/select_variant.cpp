@@ -10,9 +10,9 @@
 #include <tuple>
 #include <utility>
 
+#include "compiler/support/thread_pool.h"
 #include "passes/search/fit.h"
 #include "passes/search/host_pool.h"
-#include "passes/thread_pool.h"
 #include "passes/tighten.h"
 
 namespace plimsoll {

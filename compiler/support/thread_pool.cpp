@@ -1,4 +1,4 @@
-#include "passes/thread_pool.h"
+#include "compiler/support/thread_pool.h"
 
 namespace plimsoll {
 

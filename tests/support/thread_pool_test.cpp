@@ -1,5 +1,5 @@
 // For any number of threads: steps run in order, each exactly once, without deadlocks.
-#include "passes/thread_pool.h"
+#include "compiler/support/thread_pool.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
-// A thread pool for speculative search work. Results are consumed in the sequential order, so plans do not depend on
-// the number of threads or their speed.
+// A thread pool for speculative work. Results are consumed in the sequential order, so what is computed from them does
+// not depend on the number of threads or their speed.
 //
 //   caller    |a1 |a2 |-|b1| use |b3|             each step runs on the first free thread, the caller included;
 //   workers   |b1 |b2 |c1 |c2 |c3 |               steps of one work item run in order, one at a time
