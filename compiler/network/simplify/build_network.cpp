@@ -7,9 +7,10 @@
 namespace plimsoll {
 
 std::unordered_map<int, bool> known_conditions(Model& model, const GraphOrder& order, const SimplifyOptions& options) {
+  const WeightUses weights = find_weight_uses(model, order);
   std::vector<std::string> unused;
   for (const Follow follow : {Follow::nothing, Follow::repeats, Follow::constants}) {
-    NetworkBuilder builder(model, options, unused, follow);
+    NetworkBuilder builder(model, weights, options, unused, follow);
     builder.find_conditions();
     if (builder.build(order).ok() || !builder.conditions().empty()) return builder.conditions();
     if (!builder.may_follow()) break;
@@ -20,7 +21,7 @@ std::unordered_map<int, bool> known_conditions(Model& model, const GraphOrder& o
   for (const int64_t batch : {options.batch, options.batch + 1}) {
     SimplifyOptions fixed = options;
     fixed.batch = batch;
-    NetworkBuilder builder(model, fixed, unused, Follow::nothing);
+    NetworkBuilder builder(model, weights, fixed, unused, Follow::nothing);
     builder.find_conditions();
     builder.fix_batches();
     (void)builder.build(order).ok();
@@ -36,17 +37,17 @@ std::unordered_map<int, bool> known_conditions(Model& model, const GraphOrder& o
 // Only if the model is invalid otherwise, a repetition by the exported number of samples is treated as a repetition per
 // sample: of values first, then also of constants. The first interpretation in which all shapes are consistent is
 // accepted.
-Result<Network> build_network(Model& model, const GraphOrder& order, const SimplifyOptions& options,
-                              std::vector<std::string>& notes) {
+Result<Network> build_network(Model& model, const GraphOrder& order, const WeightUses& weights,
+                              const SimplifyOptions& options, std::vector<std::string>& notes) {
   std::vector<std::string> said = notes;
-  NetworkBuilder builder(model, options, said, Follow::nothing);
+  NetworkBuilder builder(model, weights, options, said, Follow::nothing);
   Result<Network> network = builder.build(order);
   if (!network.ok() && builder.may_follow()) {
     said = notes;
-    network = NetworkBuilder(model, options, said, Follow::repeats).build(order);
+    network = NetworkBuilder(model, weights, options, said, Follow::repeats).build(order);
     std::vector<std::string> said_then = notes;
     if (!network.ok())
-      if (Result<Network> followed = NetworkBuilder(model, options, said_then, Follow::constants).build(order);
+      if (Result<Network> followed = NetworkBuilder(model, weights, options, said_then, Follow::constants).build(order);
           followed.ok()) {
         network = std::move(followed);
         said = std::move(said_then);
@@ -56,7 +57,7 @@ Result<Network> build_network(Model& model, const GraphOrder& order, const Simpl
   const auto with_batch = [&](int64_t batch, std::vector<std::string>& said_then) {
     SimplifyOptions fixed = options;
     fixed.batch = batch;
-    NetworkBuilder whole(model, fixed, said_then, Follow::nothing);
+    NetworkBuilder whole(model, weights, fixed, said_then, Follow::nothing);
     whole.fix_batches();
     return whole.build(order);
   };

@@ -63,8 +63,6 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   std::unordered_set<std::string> outputs;
   for (const auto& output : model_.outputs) outputs.insert(output.name);
   masks_ = find_random_masks(model_.nodes, outputs);
-  table_.set_trained(reached_by_gradients(model_, order));
-  table_.set_roles(find_weight_roles(model_, order));
   table_.set_unmarked_numbers_may_be_learned(model_.producer == "pytorch" && !model_.author &&
                                              exporter_marks(model_).empty());
   PLIMSOLL_TRY(add_inputs());

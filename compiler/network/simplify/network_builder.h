@@ -22,14 +22,17 @@
 #include "compiler/network/simplify/spellings.h"
 #include "compiler/network/simplify/unsupported.h"
 #include "compiler/network/simplify/values.h"
+#include "compiler/network/simplify/weight_roles.h"
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
 
 class NetworkBuilder {
  public:
-  NetworkBuilder(Model& model, const SimplifyOptions& options, std::vector<std::string>& notes, Follow follow)
-      : model_(model), options_(options), notes_(notes), opset_(model.opset), table_(network_) {
+  // The arguments must outlive this.
+  NetworkBuilder(Model& model, const WeightUses& weights, const SimplifyOptions& options,
+                 std::vector<std::string>& notes, Follow follow)
+      : model_(model), options_(options), notes_(notes), opset_(model.opset), table_(network_, weights) {
     inputs_.set_follow(follow);
   }
 

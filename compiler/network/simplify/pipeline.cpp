@@ -5,13 +5,13 @@
 #include "compiler/network/simplify/attributes.h"
 #include "compiler/network/simplify/branches.h"
 #include "compiler/network/simplify/builder.h"
-#include "compiler/network/simplify/differentiable.h"
 #include "compiler/network/simplify/findings.h"
 #include "compiler/network/simplify/graph_order.h"
 #include "compiler/network/simplify/lift_weights.h"
 #include "compiler/network/simplify/merged_weights.h"
 #include "compiler/network/simplify/unshare.h"
 #include "compiler/network/simplify/weight_reasons.h"
+#include "compiler/network/simplify/weight_roles.h"
 #include "compiler/network/simplify/widen.h"
 
 namespace plimsoll {
@@ -33,11 +33,12 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   if (unshare_weights(model, order, notes)) {
     PLIMSOLL_ASSIGN(order, order_graph(model));
   }
-  PLIMSOLL_TRY(hold_constants(model, reached_by_gradients(model, order)));
-  made.reasons = reasons_of(model, order);
+  const WeightUses weights = find_weight_uses(model, order);
+  PLIMSOLL_TRY(hold_constants(model, weights.reached));
+  made.reasons = reasons_of(model, order, weights);
 
   // The model as a network in which every node matters to an output.
-  PLIMSOLL_ASSIGN(made.network, build_network(model, order, options, notes));
+  PLIMSOLL_ASSIGN(made.network, build_network(model, order, weights, options, notes));
   compact(made.network, notes);
   PLIMSOLL_TRY(put_samples_first(made.network, notes));
 

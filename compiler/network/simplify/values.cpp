@@ -77,8 +77,8 @@ ValueId ValueTable::add(Value value) {
 }
 
 bool ValueTable::is_constant(const ModelTensor& initializer) {
-  if (is_lifted_by_dynamo(initializer) || !trained_.contains(initializer.name)) return true;
-  if (const auto role = roles_.find(initializer.name); role != roles_.end())
+  if (is_lifted_by_dynamo(initializer) || !weights_.reached.contains(initializer.name)) return true;
+  if (const auto role = weights_.roles.find(initializer.name); role != weights_.roles.end())
     return role->second.kind == WeightRole::Kind::epsilon;
   if (is_named_as_constant(initializer)) return true;
   const auto [mask, unseen] = is_mask_.try_emplace(&initializer, false);
@@ -106,7 +106,7 @@ const KnownValue* ValueTable::known(Index index) {
 }
 
 bool ValueTable::may_be_learned(const ModelTensor& number) {
-  return !is_constant(number) && (roles_.contains(number.name) ||
+  return !is_constant(number) && (weights_.roles.contains(number.name) ||
                                    (unmarked_numbers_may_be_learned_ && !is_named_as_number(number.name)));
 }
 

@@ -32,18 +32,14 @@ class ValueTable {
  public:
   using Index = size_t;
 
-  explicit ValueTable(Network& network) : network_(network) {}
+  // An initializer that no gradient reaches (the table of a causal mask) is never trained. Its role for its readers
+  // takes precedence over its name and elements. The arguments must outlive this.
+  ValueTable(Network& network, const WeightUses& weights) : network_(network), weights_(weights) {}
 
   Index define(const std::string& name);
   void alias(const std::string& name, Index index) { by_name_[name] = index; }
   Index find(const std::string& name) const { return by_name_.at(name); }
   Entry& operator[](Index index) { return entries_[index]; }
-
-  // Names that a gradient may reach. An initializer that is not among them (the table of a causal mask) is never
-  // trained.
-  void set_trained(std::unordered_set<std::string> names) { trained_ = std::move(names); }
-  // The roles of initializers for their readers: they take precedence over names and elements.
-  void set_roles(std::unordered_map<std::string, WeightRole> roles) { roles_ = std::move(roles); }
 
   // Of exponents and bounds without a role: whether one with a name of its own may be a parameter. TorchScript's
   // exporter marks no parameters; where the file marks them, all others are constants.
@@ -77,9 +73,8 @@ class ValueTable {
   bool may_be_learned(const ModelTensor& number);
 
   Network& network_;
-  std::unordered_set<std::string> trained_ = {};
+  const WeightUses& weights_;
   bool unmarked_numbers_may_be_learned_ = false;
-  std::unordered_map<std::string, WeightRole> roles_ = {};
   std::unordered_map<const ModelTensor*, bool> is_mask_ = {};  // cached results, because the test reads every element
   // Constants that became parameters, by a hash of their elements.
   std::unordered_map<size_t, std::vector<Index>> same_ = {};

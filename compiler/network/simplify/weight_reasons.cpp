@@ -3,14 +3,9 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "compiler/network/simplify/differentiable.h"
-#include "compiler/network/simplify/weight_roles.h"
-
 namespace plimsoll {
 
-std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrder& order) {
-  const auto roles = find_weight_roles(model, order);
-  const auto reached = reached_by_gradients(model, order);
+std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrder& order, const WeightUses& weights) {
   std::unordered_set<std::string_view> read;
   for (const int index : order.nodes)
     for (const std::string& input : model.nodes[index].inputs) read.insert(input);
@@ -34,10 +29,10 @@ std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrd
       reasons[tensor.name] = "no output depends on it";
       continue;
     }
-    const auto role = roles.find(tensor.name);
-    reasons[tensor.name] = !reached.contains(tensor.name) ? why_not(tensor.name)
-                           : role != roles.end()          ? role->second.reason
-                                                          : "";
+    const auto role = weights.roles.find(tensor.name);
+    reasons[tensor.name] = !weights.reached.contains(tensor.name) ? why_not(tensor.name)
+                           : role != weights.roles.end()          ? role->second.reason
+                                                                  : "";
   }
   return reasons;
 }

@@ -7,12 +7,13 @@
 #include "compiler/ir/model.h"
 #include "compiler/ir/network.h"
 #include "compiler/network/simplify/graph_order.h"
+#include "compiler/network/simplify/weight_roles.h"
 
 namespace plimsoll {
 
 // For each float initializer; empty if its use in the model does not decide. Call this before the network is built,
 // because that edits the model.
-std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrder& order);
+std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrder& order, const WeightUses& weights);
 
 // If the use of an initializer does not decide, the network does. If neither does, its value is undecided, and the user
 // has to decide.

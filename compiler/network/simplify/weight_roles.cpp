@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/known_value.h"
+#include "compiler/network/simplify/differentiable.h"
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
@@ -223,6 +224,10 @@ std::unordered_map<std::string, WeightRole> find_weight_roles(const Model& model
     for (const std::string& name : model.author->trained)
       roles[name] = {WeightRole::Kind::parameter, "plimsoll.export lists it as trained"};
   return roles;
+}
+
+WeightUses find_weight_uses(const Model& model, const GraphOrder& order) {
+  return {.roles = find_weight_roles(model, order), .reached = reached_by_gradients(model, order)};
 }
 
 }  // namespace plimsoll

@@ -1,9 +1,10 @@
-// The role of a float initializer for the nodes that read it: determined by its use there, not by its name or its
+// What the uses of the float initializers say about them: their roles for the nodes that read them, not their names or
 // elements.
 #pragma once
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/ir/model.h"
 #include "compiler/network/simplify/graph_order.h"
@@ -27,6 +28,14 @@ struct WeightRole {
 // Other initializers have no role here. Names and elements identify some of them as constants (values.cpp); the rest is
 // undecided, and the user is asked (compiler/network/undecided.h).
 std::unordered_map<std::string, WeightRole> find_weight_roles(const Model& model, const GraphOrder& order);
+
+// What is known of a model's initializers before it becomes a network. It holds for the same nodes, whatever the
+// elements of the initializers.
+struct WeightUses {
+  std::unordered_map<std::string, WeightRole> roles = {};  // find_weight_roles()
+  std::unordered_set<std::string> reached = {};            // reached_by_gradients() in differentiable.h
+};
+WeightUses find_weight_uses(const Model& model, const GraphOrder& order);
 
 // Keyed by the initializer's name: PARAMETER, BUFFER, CONSTANT_TENSOR. torch's dynamo exporter records the module's
 // declaration in the value_info of each.
