@@ -87,20 +87,20 @@ void backward(TaskBuilder& build) {
                 .kind = TaskKind::backward_weights,
                 .attributes = attributes,
                 .operands = {dy, build.read_input(0),
-                             grouped ? build.write_gradient(1) : build.write_gradient_of_product(1), {}},
+                             grouped ? build.write_gradient(1) : build.write_gradient_of_product(1), Operand{}},
                 .flops = flops(build.node())});
   }
   if (build.wants_gradient(2))
     build.task({.kernel = "ConvBackwardWeights",
                 .kind = TaskKind::backward_weights,
                 .attributes = attributes,
-                .operands = {{}, dy, {}, build.write_gradient(2)},
+                .operands = {Operand{}, dy, Operand{}, build.write_gradient(2)},
                 .flops = flops_per_element(build.node().output_type(0), 1)});
   if (build.wants_gradient(0))
     build.task({.kernel = "ConvForward",
                 .kind = TaskKind::backward_data,
                 .attributes = attributes,
-                .operands = {dy, build.read_input(1), {}, build.write_gradient(0)},
+                .operands = {dy, build.read_input(1), Operand{}, build.write_gradient(0)},
                 .flops = flops(build.node())});
 }
 

@@ -16,11 +16,12 @@ TaskBuilder::TaskBuilder(const Network& network, TaskGraph& graph)
       graph_(graph),
       tensor_of_(network.values.size()),
       gradient_of_(network.values.size()),
-      wants_(network.values.size(), false) {}
+      wants_(network.values.size(), false),
+      stashes_(network.nodes.size()) {}
 
-Operand TaskBuilder::operand(TensorId tensor, Access access, const TensorType& type) const {
+Operand TaskBuilder::operand(TensorId tensor, Access access, TensorType type) const {
   if (!tensor.valid()) return Operand{};
-  return Operand{tensor, access, type};
+  return Operand{tensor, access, std::move(type)};
 }
 
 Operand TaskBuilder::read_input(size_t i) {
@@ -45,7 +46,7 @@ DataType TaskBuilder::type_of_results() const {
 
 bool TaskBuilder::is_cast_factor(size_t input) const {
   const Node& node = node_->node();
-  const FixedList<size_t, 3>& factors = find_op(node.op)->factors;
+  const FixedList<size_t, 3>& factors = op_->factors;
   return is_narrow(type_of_results()) && std::find(factors.begin(), factors.end(), input) != factors.end() &&
          graph_.tensors[tensor_of_[node.inputs[input]]].type.type == DataType::f32;
 }
@@ -116,11 +117,10 @@ Operand TaskBuilder::write_output(size_t i) {
   if (!node_->has_output(i)) return Operand{};
   const ValueId value = node_->node().outputs[i];
   const Value& meaning = network_.values[value];
-  tensor_of_[value] = add_tensor({.name = meaning.name,
-                                  .kind = TensorKind::activation,
-                                  .type = stored_type(value),
-                                  .onnx_name = meaning.name});
-  return operand(tensor_of_[value], Access::write, stored_type(value));
+  TensorType type = stored_type(value);
+  tensor_of_[value] =
+      add_tensor({.name = meaning.name, .kind = TensorKind::activation, .type = type, .onnx_name = meaning.name});
+  return operand(tensor_of_[value], Access::write, std::move(type));
 }
 
 void TaskBuilder::alias_output(size_t output, size_t input) {
@@ -130,14 +130,15 @@ void TaskBuilder::alias_output(size_t output, size_t input) {
 Operand TaskBuilder::write_stash(const std::string& what, const TensorType& type) {
   const TensorId tensor =
       add_tensor({.name = node_->node().name + "." + what, .kind = TensorKind::stash, .type = type});
-  const Operand made = operand(tensor, Access::write, type);
-  stashes_[{node_id_, what}] = made;
+  Operand made = operand(tensor, Access::write, type);
+  stashes_[node_id_].emplace_back(what, made);
   return made;
 }
 
 Operand TaskBuilder::read_stash(const std::string& what) const {
-  const auto found = stashes_.find({node_id_, what});
-  PLIMSOLL_CHECK(found != stashes_.end(), fmt::format("{}: no stash '{}'", node_->describe(), what));
+  const auto& stashes = stashes_[node_id_];
+  const auto found = std::find_if(stashes.begin(), stashes.end(), [&](const auto& one) { return one.first == what; });
+  PLIMSOLL_CHECK(found != stashes.end(), fmt::format("{}: no stash '{}'", node_->describe(), what));
   return as_read(found->second);
 }
 
@@ -165,16 +166,17 @@ Operand TaskBuilder::write_gradient(size_t input) {
   const ValueId value = node_->node().inputs[input];
   const Value& meaning = network_.values[value];
   const bool weight = meaning.kind == ValueKind::parameter;
-  const bool as_data = weight && !is_weight(slot_of(*find_op(node_->node().op), input));
+  const bool as_data = weight && !is_weight(slot_of(*op_, input));
   if (weight && gradient_of_[value].valid()) {
     if (as_data) gradients_of_data_.insert(gradient_of_[value]);
     of_one_product_.erase(value);
     return operand(gradient_of_[value], Access::update, meaning.type);
   }
+  TensorType type = weight ? meaning.type : stored_type(value);
   const TensorId made = add_tensor({.name = "d" + meaning.name,
                                     .kind = weight ? TensorKind::weight_gradient : TensorKind::activation_gradient,
-                                    .type = weight ? meaning.type : stored_type(value)});
-  const Operand gradient = operand(made, Access::write, graph_.tensors[made].type);
+                                    .type = type});
+  Operand gradient = operand(made, Access::write, std::move(type));
   if (weight) {
     gradient_of_[value] = made;
     if (as_data) gradients_of_data_.insert(made);
@@ -268,6 +270,7 @@ void TaskBuilder::need_whole_batch(IdVector<NodeId, bool> whole) {
 void TaskBuilder::enter_forward(NodeId node) {
   node_id_ = node;
   node_.emplace(network_, network_.nodes[node]);
+  op_ = find_op(network_.nodes[node].op);
 }
 
 void TaskBuilder::enter_backward(NodeId node) {

@@ -8,10 +8,12 @@
 //                          .in_place = {{1, 2}}});
 #pragma once
 
+#include <concepts>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,12 +23,27 @@
 
 namespace plimsoll {
 
+struct Op;
+
+template <class T>
+concept IsOperand = std::same_as<std::remove_cvref_t<T>, Operand>;
+
+// Operands in the kernel's slots. Takes over those that it is made from: an initializer_list would copy their types.
+struct OperandList : std::vector<Operand> {
+  template <IsOperand... Each>
+  OperandList(Each&&... each) {
+    reserve(sizeof...(each));
+    (push_back(std::forward<Each>(each)), ...);
+  }
+  OperandList(std::vector<Operand> operands) : std::vector<Operand>(std::move(operands)) {}
+};
+
 // A task as an operator declares it; the builder adds name, layer and op.
 struct TaskSpec {
   std::string kernel = {};
   TaskKind kind = TaskKind::forward;
   Attributes attributes = {};
-  std::vector<Operand> operands = {};            // in the kernel's slots
+  OperandList operands = {};
   std::vector<std::pair<int, int>> in_place = {};  // slots {read, written} that may share bytes
   Affine flops = {};
   std::vector<int> twice = {};      // slots that are read from memory in two passes
@@ -119,7 +136,7 @@ class TaskBuilder {
   bool joined(TensorId before, TensorId more);
   bool is_cast_factor(size_t input) const;
   TensorId cast_factor(ValueId value);
-  Operand operand(TensorId tensor, Access access, const TensorType& type) const;
+  Operand operand(TensorId tensor, Access access, TensorType type) const;
   Tensor* fed_to(size_t input);  // nullptr: a task computes it
   std::string unique(std::string name, std::map<std::string, int>& taken);
 
@@ -127,6 +144,7 @@ class TaskBuilder {
   TaskGraph& graph_;
   std::optional<NodeView> node_;
   NodeId node_id_;
+  const Op* op_ = nullptr;  // of the current node
   IdVector<ValueId, TensorId> tensor_of_;
   IdVector<ValueId, TensorId> gradient_of_;
   IdVector<ValueId, bool> wants_;
@@ -134,7 +152,7 @@ class TaskBuilder {
   bool batch_is_whole_ = false;
   bool joins_ = false;
   std::map<TensorId, TaskId> may_add_;  // by gradient that the current node wrote: the task, if it can add
-  std::map<std::pair<NodeId, std::string>, Operand> stashes_;
+  IdVector<NodeId, std::vector<std::pair<std::string, Operand>>> stashes_;
   // Of values that are stored in f32, and read by products in bf16 or f16.
   std::map<std::pair<ValueId, DataType>, TensorId> casts_;
   std::set<ValueId> of_one_product_;  // weights whose gradient one product has computed, and nothing else yet
