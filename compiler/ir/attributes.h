@@ -3,6 +3,7 @@
 // value are omitted.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -24,28 +25,29 @@ using Attributes = std::vector<Attribute>;
 
 template <class Attrs>
 Attributes to_attributes(Attrs attrs) {
-  const auto collect = [](Attrs& from) {
-    Attributes all;
-    from.visit([&](const char* name, auto& field) {
-      using Field = std::remove_cvref_t<decltype(field)>;
-      if constexpr (std::is_same_v<Field, IntList>) {
-        all.push_back({name, std::vector<int64_t>(field.begin(), field.end())});
-      } else if constexpr (std::is_same_v<Field, bool>) {
-        all.push_back({name, field});
-      } else if constexpr (std::is_integral_v<Field> || std::is_enum_v<Field>) {
-        all.push_back({name, static_cast<int64_t>(field)});
-      } else {
-        static_assert(std::is_floating_point_v<Field>, "an attribute is a bool, an integer, a real or an IntList");
-        all.push_back({name, static_cast<double>(field)});
-      }
-    });
-    return all;
-  };
   Attrs defaults{};
-  const Attributes given = collect(attrs), usual = collect(defaults);
+  std::vector<const void*> usual;
+  usual.reserve(16);
+  defaults.visit([&](const char*, auto& field) { usual.push_back(&field); });
   Attributes kept;
-  for (size_t i = 0; i < given.size(); ++i)
-    if (given[i] != usual[i]) kept.push_back(given[i]);
+  auto next = usual.begin();  // visit() has the same fields in the same order each time
+  attrs.visit([&](const char* name, auto& field) {
+    using Field = std::remove_cvref_t<decltype(field)>;
+    const Field& default_value = *static_cast<const Field*>(*next++);
+    if constexpr (std::is_same_v<Field, IntList>) {
+      if (!std::ranges::equal(field, default_value))
+        kept.push_back({name, std::vector<int64_t>(field.begin(), field.end())});
+    } else if (field == default_value) {
+      return;
+    } else if constexpr (std::is_same_v<Field, bool>) {
+      kept.push_back({name, field});
+    } else if constexpr (std::is_integral_v<Field> || std::is_enum_v<Field>) {
+      kept.push_back({name, static_cast<int64_t>(field)});
+    } else {
+      static_assert(std::is_floating_point_v<Field>, "an attribute is a bool, an integer, a real or an IntList");
+      kept.push_back({name, static_cast<double>(field)});
+    }
+  });
   return kept;
 }
 

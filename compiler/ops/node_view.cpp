@@ -11,9 +11,14 @@ const NodeAttribute* find(const Node& node, std::string_view attribute) {
 }
 
 template <class T>
-T get_or(const Node& node, std::string_view attribute, T missing) {
+const T* find_typed(const Node& node, std::string_view attribute) {
   const NodeAttribute* found = find(node, attribute);
-  const T* typed = found ? std::get_if<T>(found) : nullptr;
+  return found ? std::get_if<T>(found) : nullptr;
+}
+
+template <class T>
+T get_or(const Node& node, std::string_view attribute, T missing) {
+  const T* typed = find_typed<T>(node, attribute);
   return typed ? *typed : missing;
 }
 
@@ -35,6 +40,10 @@ std::string NodeView::text(std::string_view attribute, std::string_view missing)
 
 std::vector<int64_t> NodeView::integers(std::string_view attribute, std::vector<int64_t> missing) const {
   return get_or<std::vector<int64_t>>(node_, attribute, std::move(missing));
+}
+
+const std::vector<int64_t>* NodeView::find_integers(std::string_view attribute) const {
+  return find_typed<std::vector<int64_t>>(node_, attribute);
 }
 
 std::optional<std::vector<int64_t>> NodeView::constant_integers(size_t i) const {

@@ -32,6 +32,7 @@ class NodeView {
   double real(std::string_view attribute, double missing) const;
   std::string text(std::string_view attribute, std::string_view missing) const;
   std::vector<int64_t> integers(std::string_view attribute, std::vector<int64_t> missing = {}) const;
+  const std::vector<int64_t>* find_integers(std::string_view attribute) const;  // null: the node has none
 
   // The value of an input that is known at compile time: axes, target shapes, ratios. nullopt: absent or not constant.
   std::optional<std::vector<int64_t>> constant_integers(size_t input) const;

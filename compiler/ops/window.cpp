@@ -9,9 +9,19 @@ namespace {
 
 constexpr int64_t kMostOfWindow = int64_t{1} << 30;
 
-IntList to_list(const std::vector<int64_t>& from) {
+IntList list_of(size_t size, int64_t item) {
   IntList list;
-  for (int64_t item : from) list.push_back(item);
+  for (size_t i = 0; i < size; ++i) list.push_back(item);
+  return list;
+}
+
+// The node's list; `missing` if it has none, nullopt if it has one of another length.
+std::optional<IntList> list_like(const IntList& missing, const NodeView& node, std::string_view attribute) {
+  const std::vector<int64_t>* const given = node.find_integers(attribute);
+  if (!given) return missing;
+  if (given->size() != missing.size()) return std::nullopt;
+  IntList list;
+  for (const int64_t item : *given) list.push_back(item);
   return list;
 }
 
@@ -37,33 +47,33 @@ int64_t elements_of(const IntList& kernel) {
 
 Result<Window> window_of(const NodeView& node, const IntList& kernel) {
   const size_t rank = kernel.size();
-  const std::vector<int64_t> ones(rank, 1), window_size(kernel.begin(), kernel.end());
-  const auto strides = node.integers("strides", ones), dilations = node.integers("dilations", ones);
-  const auto pads = node.integers("pads", std::vector<int64_t>(2 * rank, 0));
-  if (strides.size() != rank || dilations.size() != rank || pads.size() != 2 * rank)
+  const IntList ones = list_of(rank, 1);
+  const auto strides = list_like(ones, node, "strides"), dilations = list_like(ones, node, "dilations");
+  const auto pads = list_like(list_of(2 * rank, 0), node, "pads");
+  if (!strides || !dilations || !pads)
     return node.invalid(
         fmt::format("strides, dilations and pads must have {}, {} and {} entries", rank, rank, 2 * rank));
-  for (int64_t value : strides)
+  for (int64_t value : *strides)
     if (value < 1) return node.invalid("a stride is below 1");
-  for (int64_t value : dilations)
+  for (int64_t value : *dilations)
     if (value < 1) return node.invalid("a dilation is below 1");
-  for (int64_t value : pads)
+  for (int64_t value : *pads)
     if (value < 0) return node.unsupported("negative padding");
   // Bounds them so that sums and products cannot overflow.
   for (const auto* list : {&strides, &dilations, &pads})
-    for (int64_t value : *list)
+    for (int64_t value : **list)
       if (value > kMostOfWindow)
         return node.invalid(fmt::format("{} is too large for a stride, a dilation or padding", value));
   if (const int64_t largest = *std::max_element(kernel.begin(), kernel.end()); largest > kMostOfWindow)
     return node.invalid(fmt::format("{} is too large for a window", largest));
   Window window{.kernel = kernel,
-                .strides = to_list(strides),
-                .dilations = to_list(dilations),
-                .pads = to_list(pads),
+                .strides = *strides,
+                .dilations = *dilations,
+                .pads = *pads,
                 .ceil_mode = node.integer("ceil_mode", 0) != 0};
-  if (const auto said = node.integers("kernel_shape", window_size); said != window_size)
-    return node.invalid(fmt::format("kernel_shape is [{}] when the weights have [{}]", fmt::join(said, ","),
-                                    fmt::join(window_size, ",")));
+  if (const auto* said = node.find_integers("kernel_shape"); said && !std::ranges::equal(*said, kernel))
+    return node.invalid(
+        fmt::format("kernel_shape is [{}] when the weights have [{}]", fmt::join(*said, ","), fmt::join(kernel, ",")));
   const std::string auto_pad = node.text("auto_pad", "NOTSET");
   if (auto_pad == "VALID") {
     for (int64_t& pad : window.pads.items) pad = 0;
