@@ -21,8 +21,10 @@ Result<bool> add_form(NetworkWork& work, const PaperRules* as_paper, PassDump* d
   if (!goes_on) return false;
   const Network& network = work.model.network;
   const ModelRequest& of_model = work.asked.of_model;
-  PLIMSOLL_ASSIGN(TaskGraph graph, as_paper ? as_paper->build(network, of_model.batch)
-                                            : build_task_graph(network, training_options_of(of_model)));
+  TrainingOptions training = training_options_of(of_model);
+  training.threads = jobs_of(work.asked);
+  PLIMSOLL_ASSIGN(TaskGraph graph,
+                  as_paper ? as_paper->build(network, of_model.batch) : build_task_graph(network, training));
   graphs.push_back(completed(std::move(graph), work.asked));
   return !dump || dump->after(graphs.back()) || work.is_one_form;
 }

@@ -11,13 +11,15 @@
 
 namespace plimsoll {
 
-TaskBuilder::TaskBuilder(const Network& network, TaskGraph& graph)
+TaskBuilder::TaskBuilder(const Network& network, TaskGraph& graph, int threads)
     : network_(network),
       graph_(graph),
       tensor_of_(network.values.size()),
       gradient_of_(network.values.size()),
       wants_(network.values.size(), false),
-      stashes_(network.nodes.size()) {}
+      stashes_(network.nodes.size()),
+      tensor_names_(threads),
+      task_names_(threads) {}
 
 Operand TaskBuilder::operand(TensorId tensor, Access access, TensorType type) const {
   if (!tensor.valid()) return Operand{};
@@ -57,7 +59,7 @@ TensorId TaskBuilder::cast_factor(ValueId value) {
   if (!is_new) return at->second;
   const TensorId given = tensor_of_[value];
   const TensorType type = network_.values[value].type, cast = stored_as(type, narrow);
-  at->second = add_tensor({.name = fmt::format("{}.{}", graph_.tensors[given].name, name_of(narrow)), .type = cast});
+  at->second = add_tensor({.name = fmt::format("{}.{}", unique_name_of(given), name_of(narrow)), .type = cast});
   task({.kernel = "CastTo",
         .attributes = to_attributes(CastAttrs{}),
         .operands = {operand(given, Access::read, type), operand(at->second, Access::write, cast)},
@@ -227,7 +229,7 @@ void TaskBuilder::task(TaskSpec spec) {
     if (spec.kind == TaskKind::backward_weights || operand.access == Access::read ||
         !gradients_of_data_.contains(operand.tensor))
       continue;
-    const Operand written = write_scratch("d" + graph_.tensors[operand.tensor].name, operand.type);
+    const Operand written = write_scratch("d" + unique_name_of(operand.tensor), operand.type);
     to_add.push_back({written, std::exchange(operand, written)});
   }
   Task task{.op = node_->node().op,
@@ -250,7 +252,8 @@ void TaskBuilder::task(TaskSpec spec) {
       task.remembers.push_back(operand.tensor);
   if (is_forward(task.kind) && whole_.contains(node_id_) && whole_[node_id_])
     task.mixes_samples = task.whole_batch = true;
-  task.name = unique(task.layer + "." + std::string(to_string(task.kind)), task_names_);
+  task.name = fmt::format("{}.{}", task.layer, to_string(task.kind));
+  task_names_.add(static_cast<int32_t>(graph_.tasks.size()), task.name);
   const TensorId adds_to = spec.adds_to < 0 ? TensorId{} : task.operands[static_cast<size_t>(spec.adds_to)].tensor;
   const TaskId id = graph_.tasks.push_back(std::move(task));
   if (adds_to.valid()) may_add_[adds_to] = id;
@@ -340,16 +343,18 @@ void TaskBuilder::settle_element_types() {
 }
 
 TensorId TaskBuilder::add_tensor(Tensor tensor) {
-  tensor.name = unique(std::move(tensor.name), tensor_names_);
+  tensor_names_.add(static_cast<int32_t>(graph_.tensors.size()), tensor.name);
   return graph_.tensors.push_back(std::move(tensor));
 }
 
-// The second "dx" becomes "dx/2": names are unique, and stable when something is appended.
-std::string TaskBuilder::unique(std::string name, std::map<std::string, int>& taken) {
-  if (taken.try_emplace(name, 1).second) return name;
-  // The model itself may have a "dx/2".
-  for (;;)
-    if (std::string made = fmt::format("{}/{}", name, ++taken[name]); taken.try_emplace(made, 1).second) return made;
+void TaskBuilder::settle_names() {
+  for (auto& [id, name] : tensor_names_.take_changes()) graph_.tensors[TensorId(id)].name = std::move(name);
+  for (auto& [id, name] : task_names_.take_changes()) graph_.tasks[TaskId(id)].name = std::move(name);
+}
+
+const std::string& TaskBuilder::unique_name_of(TensorId tensor) {
+  settle_names();
+  return graph_.tensors[tensor].name;
 }
 
 Affine flops_per_element(const TensorType& type, int64_t flops) {

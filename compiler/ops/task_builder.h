@@ -20,6 +20,7 @@
 #include "compiler/ir/task_graph.h"
 #include "compiler/ops/fed_labels.h"
 #include "compiler/ops/node_view.h"
+#include "compiler/ops/unique_names.h"
 
 namespace plimsoll {
 
@@ -57,7 +58,8 @@ struct TaskSpec {
 
 class TaskBuilder {
  public:
-  TaskBuilder(const Network& network, TaskGraph& graph);
+  // With two threads, names are compared beside other work; the graph is the same.
+  TaskBuilder(const Network& network, TaskGraph& graph, int threads = 1);
 
   // --- for operators: the current node ---
   const NodeView& node() const { return *node_; }
@@ -125,6 +127,8 @@ class TaskBuilder {
   // Stores the gradient of a weight in bf16 if the weight is in bf16 and one product computes the whole gradient. To be
   // called before settle_element_types().
   void narrow_gradients();
+  // Makes the names of all tensors and tasks so far unique.
+  void settle_names();
   // For the finished graph: operators view tensors as f32, and each operand gets its tensor's element type.
   void settle_element_types();
 
@@ -138,7 +142,7 @@ class TaskBuilder {
   TensorId cast_factor(ValueId value);
   Operand operand(TensorId tensor, Access access, TensorType type) const;
   Tensor* fed_to(size_t input);  // nullptr: a task computes it
-  std::string unique(std::string name, std::map<std::string, int>& taken);
+  const std::string& unique_name_of(TensorId tensor);
 
   const Network& network_;
   TaskGraph& graph_;
@@ -160,7 +164,7 @@ class TaskBuilder {
   std::set<TensorId> gradients_of_data_;
   // Second contributions of the current node, added in leave_backward().
   std::vector<std::pair<ValueId, TensorId>> arrived_twice_;
-  std::map<std::string, int> tensor_names_, task_names_;
+  UniqueNames tensor_names_, task_names_;
 };
 
 // The same tensor as a read operand, for a later task of the node that created it.

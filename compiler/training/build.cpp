@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
+#include <utility>
 
 #include "compiler/ops/op.h"
 #include "compiler/training/update.h"
@@ -35,7 +37,7 @@ void add_given_tensors(const Network& network, TaskBuilder& builder, TaskGraph& 
     builder.bind(id, tensor);
     TensorType stored = value.type;
     stored.layout = Layout::plain;
-    graph.parameters.push_back({.tensor = tensor, .initializer = value.initializer, .stored = stored});
+    graph.parameters.push_back({.tensor = tensor, .initializer = value.initializer, .stored = std::move(stored)});
   }
   for (const ValueId id : network.inputs) {
     const Value& value = network.values[id];
@@ -74,18 +76,20 @@ Result<IdVector<ValueId, ValueId>> find_trained(const Network& network) {
 }  // namespace
 
 Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions& options) {
+  const auto policy = options.threads > 1 ? std::launch::async : std::launch::deferred;
+  auto whole = std::async(policy, [&] { return nodes_of_whole_batch(network); });
   PLIMSOLL_ASSIGN(const auto trained, find_trained(network));
   TaskGraph graph{
       .name = network.name, .batch = options.batch, .forms = network.forms, .layout = network.layout};
   graph.tensors.reserve(kMostPerNode * network.nodes.size() + network.values.size());
   graph.tasks.reserve(kMostPerNode * network.nodes.size());
-  TaskBuilder builder(network, graph);
+  TaskBuilder builder(network, graph, options.threads);
   if (options.join_gradients) builder.join_gradients();
   add_given_tensors(network, builder, graph);
   for (const ValueId id : ids_of(network.values))
     if (trained[id].valid()) builder.set_wants_gradient(id);
 
-  builder.need_whole_batch(nodes_of_whole_batch(network));
+  builder.need_whole_batch(whole.get());
   for (const NodeId id : ids_of(network.nodes)) {
     builder.enter_forward(id);
     op_of(network.nodes[id]).forward(builder);
@@ -131,6 +135,7 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
   for (const Trained& one : stepped) add_update(graph, builder, one, options.optimizer, factor);
 
   builder.settle_element_types();
+  builder.settle_names();
 
   PLIMSOLL_CHECK(network.outputs.size() >= 1, "a training network has outputs");
   const Node& last = network.nodes.back();

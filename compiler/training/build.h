@@ -33,6 +33,7 @@ struct TrainingOptions {
   // Kernels that can add another gradient to the one that they compute do so, instead of a task that adds two
   // (TaskSpec::adds_to). Set for backends whose libraries add in the same pass.
   bool join_gradients = false;
+  int threads = 1;  // with two, independent parts run concurrently; the graph is the same
 };
 
 // Error: unsupported, if a gradient is needed through an operator without one; names the parameter that cannot be

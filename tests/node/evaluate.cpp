@@ -145,6 +145,7 @@ ForwardOnly forward_of(Network network, int64_t batch) {
     builder.enter_forward(id);
     find_op(kept.nodes[id].op)->forward(builder);
   }
+  builder.settle_names();
   made.instance.forward_tasks = made.instance.graph.tasks.size();
   made.tensors = IdVector<ValueId, TensorId>(kept.values.size());
   for (const ValueId id : ids_of(kept.values)) made.tensors[id] = builder.tensor_of(id);

@@ -165,6 +165,7 @@ Instance make_instance(const Op& op, const Sample& sample, const Lying& lying) {
       builder.leave_backward();
     }
   }
+  builder.settle_names();
   for (const ValueId input : made.inputs)
     if (input.valid() && builder.gradient_of(input).valid()) made.gradient_of[input] = builder.gradient_of(input);
   return made;
