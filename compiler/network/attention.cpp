@@ -219,7 +219,7 @@ bool fuse_attention(Network& network) {
                          [](const Node& node) { return node.op == "ScaledDotProductAttention"; });
   };
   const auto before = fused();
-  for (const Pattern& pattern : kPatterns) replace_matches(network, pattern);
+  replace_matches(network, kPatterns);
   return fused() > before;
 }
 

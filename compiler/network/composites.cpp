@@ -285,7 +285,7 @@ std::vector<Pattern> make_patterns() {
 
 void fuse_composites(Network& network) {
   static const std::vector<Pattern> kPatterns = make_patterns();
-  for (const Pattern& pattern : kPatterns) replace_matches(network, pattern);
+  replace_matches(network, kPatterns);
   prune_dead_nodes(network);
 }
 

@@ -1,7 +1,5 @@
 #include "compiler/network/fuse.h"
 
-#include <algorithm>
-
 #include "compiler/network/value_uses.h"
 #include "compiler/ops/op.h"
 
@@ -23,10 +21,7 @@ void fuse_activations(Network& network) {
     absorbed[id] = true;
   }
 
-  IdVector<NodeId, Node> kept;
-  for (const NodeId id : ids_of(network.nodes))
-    if (!absorbed[id]) kept.push_back(std::move(network.nodes[id]));
-  network.nodes = std::move(kept);
+  network.nodes.erase_if([&](NodeId id) { return absorbed[id]; });
 }
 
 }  // namespace plimsoll

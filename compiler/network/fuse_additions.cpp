@@ -51,10 +51,7 @@ void fuse_additions(Network& network) {
     moved[absorbing] = true;
   }
 
-  IdVector<NodeId, Node> kept;
-  for (const NodeId id : ids_of(network.nodes))
-    if (!moved[id]) kept.push_back(std::move(network.nodes[id]));
-  network.nodes = std::move(kept);
+  network.nodes.erase_if([&](NodeId id) { return moved[id]; });
 }
 
 }  // namespace plimsoll

@@ -110,14 +110,13 @@ bool may_be(const Term& term, std::string_view op) {
                      [&](const Term& alternative) { return alternative.op == op; });
 }
 
-}  // namespace
-
-void replace_matches(Network& network, const Pattern& pattern) {
-  const ValueUses uses(network);
+// Whether there was a match. `uses`: of the network before, if known.
+bool replace_each(Network& network, const Pattern& pattern, std::optional<ValueUses>& uses) {
   bool found = false;
   for (const NodeId id : ids_of(network.nodes)) {
     if (!may_be(pattern.tree, network.nodes[id].op)) continue;
-    const auto match = Matcher(network, uses, pattern).at(id);
+    if (!uses) uses.emplace(network);
+    const auto match = Matcher(network, *uses, pattern).at(id);
     if (!match) continue;
     found = true;
     std::map<std::string, NodeAttribute> attributes =
@@ -130,7 +129,18 @@ void replace_matches(Network& network, const Pattern& pattern) {
     node.op = pattern.becomes;
     if (pattern.opset > 0) node.opset = pattern.opset;
   }
-  if (found) prune_dead_nodes(network);
+  return found;
+}
+
+}  // namespace
+
+void replace_matches(Network& network, std::span<const Pattern> patterns) {
+  std::optional<ValueUses> uses;
+  for (const Pattern& pattern : patterns) {
+    if (!replace_each(network, pattern, uses)) continue;
+    prune_dead_nodes(network);
+    uses.reset();
+  }
 }
 
 }  // namespace plimsoll

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,8 +83,8 @@ struct Pattern {
   void (*mark)(NodeMarks&) = nullptr;  // marks added to those of the replaced node
 };
 
-// Replaces every match of the pattern. Types do not change: the new node computes what the last node of the tree
-// computed. Nodes that are no longer read are removed.
-void replace_matches(Network& network, const Pattern& pattern);
+// Replaces every match of each pattern, one pattern after the other. Types do not change: the new node computes what
+// the last node of the tree computed. Nodes that are no longer read are removed.
+void replace_matches(Network& network, std::span<const Pattern> patterns);
 
 }  // namespace plimsoll

@@ -22,12 +22,7 @@ void prune_dead_nodes(Network& network) {
     for (const ValueId input : node.inputs)
       if (input.valid()) read[input] = true;
   }
-  if (!any) return;
-  IdVector<NodeId, Node> kept;
-  kept.reserve(network.nodes.size());
-  for (const NodeId id : ids_of(network.nodes))
-    if (!dead[id]) kept.push_back(std::move(network.nodes[id]));
-  network.nodes = std::move(kept);
+  if (any) network.nodes.erase_if([&](NodeId id) { return dead[id]; });
 }
 
 }  // namespace plimsoll

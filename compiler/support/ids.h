@@ -56,6 +56,17 @@ class IdVector {
   bool empty() const { return items_.empty(); }
   void resize(size_t n) { items_.resize(n); }
   void reserve(size_t n) { items_.reserve(n); }
+  // Erases the items whose ids `gone` is true for; those that follow move up.
+  template <class Gone>
+  void erase_if(Gone&& gone) {
+    size_t kept = 0;
+    for (size_t i = 0; i < items_.size(); ++i) {
+      if (gone(IdType(static_cast<int64_t>(i)))) continue;
+      if (kept != i) items_[kept] = std::move(items_[i]);
+      ++kept;
+    }
+    items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(kept), items_.end());
+  }
   auto begin() { return items_.begin(); }
   auto end() { return items_.end(); }
   auto begin() const { return items_.begin(); }
