@@ -120,7 +120,7 @@ Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, 
     PLIMSOLL_ASSIGN(ImportedForms imported, import_forms(made.asked.of_model, purpose != PlanFor::report));
     made.model = std::move(imported.model);
     made.fused = std::move(imported.fused);
-    made.weights = initializers_of(made.model.network);
+    if (purpose == PlanFor::trainer) made.weights = initializers_of(made.model.network);
     if (purpose == PlanFor::trainer) put_weights_of_loss(made);
     messages.detail(fmt::format("read {}: {}", asked.of_model.model,
                                 counted(static_cast<int64_t>(made.model.network.nodes.size()), "node")));

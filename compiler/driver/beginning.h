@@ -28,7 +28,7 @@ struct Beginning {
   ImportedModel model = {};             // empty for a dump without a model
   std::optional<Network> fused = {};    // as in ImportedForms
   std::optional<TaskGraph> graph = {};  // from a dump
-  std::set<std::string> weights = {};   // names of the weights in the model's file
+  std::set<std::string> weights = {};   // for a trainer: names of the weights in the model's file
 };
 
 // A dump replaces the result of its passes. A model given with it only provides the weights.

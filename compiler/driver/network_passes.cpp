@@ -29,7 +29,10 @@ void tell(NetworkWork& work, const std::vector<std::string>& notes) {
   work.told_import = true;
   for (const std::string& note : notes) work.messages.note(note);
   for (const std::string& warning : work.model.warnings) work.messages.warning(warning);
-  if (work.purpose == PlanFor::report) work.model.file.reset();
+  if (work.purpose != PlanFor::report) return;
+  if (jobs_of(work.asked) > 1)
+    work.dropped = std::async(std::launch::async, [file = std::move(work.model.file)]() mutable { file.reset(); });
+  else work.model.file.reset();
 }
 
 Status trainable(NetworkWork& work) {

@@ -1,6 +1,7 @@
 // The passes on the network: a table, and its runner.
 #pragma once
 
+#include <future>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +33,7 @@ struct NetworkWork {
   // The planner chooses between this form of the model and another, so no dump stops the passes.
   bool is_one_form = false;
   bool told_import = false;  // tell_import has run
+  std::future<void> dropped = {};  // frees the contents of the model's file
 };
 
 struct NetworkPass {

@@ -34,7 +34,7 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
     return hold_constants(file, of, trained);
   };
   PLIMSOLL_ASSIGN(SimplifiedModel simplified, simplify(model, how, hold, imported.notes));
-  write_back(std::move(model), *file);
+  if (options.holds_weights) write_back(std::move(model), *file);
 
   imported.network = std::move(simplified.network);
   imported.warnings = std::move(simplified.warnings);
