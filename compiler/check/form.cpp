@@ -85,8 +85,13 @@ void check_residence(const Plan& plan, TensorId id, Verdict& verdict) {
                                tensor.home_offset, tensor.bytes));
 }
 
+bool has_slices(const Plan& plan) {
+  return std::ranges::any_of(plan.tensors, [](const PlanTensor& tensor) { return tensor.slice_of.valid(); });
+}
+
 // A slice is part of its whole's host residence. The slices of a whole cover it exactly, without overlap.
 void check_slices(const Plan& plan, Verdict& verdict) {
+  if (!has_slices(plan)) return;
   IdVector<TensorId, std::vector<TensorId>> slices(plan.tensors.size());
   for (TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& slice = plan.tensors[id];
@@ -131,6 +136,7 @@ void check_slices(const Plan& plan, Verdict& verdict) {
 // Tasks read a whole before its slices are updated, and update it only through its slices. Writing back the whole would
 // undo the updates of its slices.
 void check_uses_of_slices(const Plan& plan, Verdict& verdict) {
+  if (!has_slices(plan)) return;
   IdVector<TensorId, TensorId> first_slice(plan.tensors.size());
   for (TensorId id : ids_of(plan.tensors))
     if (const TensorId whole = plan.tensors[id].slice_of; plan.tensors.contains(whole) && !first_slice[whole].valid())
@@ -314,11 +320,12 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
 // At the end of a round without updates, a host-resident gradient is in the host pool with all its parts. So it must
 // have parts, and all of them come before the update tasks.
 void check_parts(const Plan& plan, Verdict& verdict) {
-  IdVector<TensorId, TaskId> taken(plan.tensors.size()), added(plan.tensors.size());
   const auto on_host = [&](TensorId id) {
     return plan.tensors.contains(id) && plan.tensors[id].at_home_on_host() &&
            plan.tensors[id].kind == TensorKind::weight_gradient;
   };
+  if (std::ranges::none_of(ids_of(plan.tensors), on_host)) return;
+  IdVector<TensorId, TaskId> taken(plan.tensors.size()), added(plan.tensors.size());
   for (TaskId id : ids_of(plan.tasks)) {
     const bool update = plan.tasks[id].kind == TaskKind::update;
     for (const auto* list : {&plan.tasks[id].reads, &plan.tasks[id].updates})

@@ -20,15 +20,18 @@ class HappensBefore {
 
   // True if step a happens before step b. No step happens before itself.
   bool operator()(StepId a, StepId b) const {
-    return position_[a] <= seen_[b][static_cast<size_t>(stream_[a])];
+    return steps_[a].position <= steps_[b].seen[static_cast<size_t>(steps_[a].stream)];
   }
 
  private:
-  // Position of a step in its stream, counted from 1.
-  IdVector<StepId, int32_t> position_;
-  IdVector<StepId, StreamKind> stream_;
-  // How many steps of each stream happen before this one; they are always the first ones.
-  IdVector<StepId, std::array<int32_t, kStreamCount>> seen_;
+  struct Clock {
+    int32_t position = 0;  // in its stream, counted from 1
+    StreamKind stream = StreamKind::compute;
+    // How many steps of each stream happen before this one; they are always the first ones.
+    std::array<int32_t, kStreamCount> seen = {};
+  };
+
+  IdVector<StepId, Clock> steps_;
 };
 
 }  // namespace plimsoll

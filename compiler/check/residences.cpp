@@ -38,11 +38,12 @@ void Residences::fetch(StepId step) {
     verdict_.refuse(Rule::host_slot, step, tensor,
                     fmt::format("{} does not wait for {}, which writes {} back", verdict_.name(step),
                                 verdict_.name(slot.stored), verdict_.name(tensor)));
-  for (const TensorId slice : slices_[tensor])
-    if (slots_[slice].stored.valid())
-      verdict_.refuse(Rule::current, step, tensor,
-                      fmt::format("{} comes after {}, where {} is already updated", verdict_.name(step),
-                                  verdict_.name(slots_[slice].stored), verdict_.name(slice)));
+  if (const auto slices = slices_.find(tensor); slices != slices_.end())
+    for (const TensorId slice : slices->second)
+      if (slots_[slice].stored.valid())
+        verdict_.refuse(Rule::current, step, tensor,
+                        fmt::format("{} comes after {}, where {} is already updated", verdict_.name(step),
+                                    verdict_.name(slots_[slice].stored), verdict_.name(slice)));
   slot.fetched[static_cast<size_t>(plan_.steps[step].stream)] = step;
 }
 

@@ -8,6 +8,7 @@
 // Private to compiler/check/.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "compiler/check/claims.h"
@@ -19,16 +20,17 @@ namespace plimsoll {
 class Residences {
  public:
   Residences(const Plan& plan, const HappensBefore& before, Verdict& verdict)
-      : plan_(plan), before_(before), verdict_(verdict), slots_(plan.tensors.size()),
-        slices_(plan.tensors.size()) {
-    for (const TensorId id : ids_of(plan.tensors))
-      if (plan.tensors[id].slice_of.valid()) slices_[plan.tensors[id].slice_of].push_back(id);
+      : plan_(plan), before_(before), verdict_(verdict), slots_(plan.tensors.size()), has_(plan.tensors.size()) {
+    for (const TensorId id : ids_of(plan.tensors)) {
+      has_[id] = plan.tensors[id].at_home_on_host();
+      if (const TensorId whole = plan.tensors[id].slice_of; whole.valid()) slices_[whole].push_back(id);
+    }
   }
 
   // Adds the slots to those of check_handovers().
   void claim(std::vector<Claim>& host_slots);
 
-  bool has(TensorId tensor) const { return plan_.tensors[tensor].at_home_on_host(); }
+  bool has(TensorId tensor) const { return has_[tensor]; }
 
   // Called in issue order.
   void fetch(StepId step);
@@ -47,7 +49,8 @@ class Residences {
   const HappensBefore& before_;
   Verdict& verdict_;
   IdVector<TensorId, Slot> slots_;
-  IdVector<TensorId, std::vector<TensorId>> slices_;  // of each whole
+  IdVector<TensorId, bool> has_;
+  std::map<TensorId, std::vector<TensorId>> slices_;  // of each whole
 };
 
 }  // namespace plimsoll
