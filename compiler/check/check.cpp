@@ -46,7 +46,7 @@ std::vector<Violation> check_plan(const Plan& plan, int threads) {
     check_rounds_of_copies(plan, others);
     check_summary(plan, others);
   });
-  check_memory(plan, memory);
+  check_memory(plan, threads, memory);
   beside.get();
   execution.add(memory.take());
   execution.add(others.take());

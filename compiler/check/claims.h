@@ -33,8 +33,9 @@ struct Claim {
 //         └─────────────────▶ offset
 //
 // So only neighbours in time are compared, and the work is O(n log n) in the number of claims. In the arena, a tensor
-// may be written over another one in place (Task::InPlace). `host`: the claims are slots of the host pool.
+// may be written over another one in place (Task::InPlace). `host`: the claims are slots of the host pool. With two
+// threads, each compares the owners of one half of the memory; the verdict is the same.
 void check_handovers(const Plan& plan, const HappensBefore& before, std::vector<const Claim*> claims, bool host,
-                     Verdict& verdict);
+                     int threads, Verdict& verdict);
 
 }  // namespace plimsoll

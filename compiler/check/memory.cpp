@@ -32,8 +32,8 @@ struct HostCopy {
 
 class Memory {
  public:
-  Memory(const Plan& plan, Verdict& verdict)
-      : plan_(plan), verdict_(verdict), before_(plan), residences_(plan, before_, verdict) {}
+  Memory(const Plan& plan, int threads, Verdict& verdict)
+      : plan_(plan), threads_(threads), verdict_(verdict), before_(plan), residences_(plan, before_, verdict) {}
 
   void run() {
     find_makers();
@@ -52,8 +52,8 @@ class Memory {
     for (const Life& life : lives_) claims.push_back(&life.claim);
     for (const Claim& claim : workspaces_) claims.push_back(&claim);
     for (const Claim& claim : host_slots_) slots.push_back(&claim);
-    check_handovers(plan_, before_, std::move(claims), false, verdict_);
-    check_handovers(plan_, before_, std::move(slots), true, verdict_);
+    check_handovers(plan_, before_, std::move(claims), false, threads_, verdict_);
+    check_handovers(plan_, before_, std::move(slots), true, 1, verdict_);
   }
 
  private:
@@ -327,6 +327,7 @@ class Memory {
   }
 
   const Plan& plan_;
+  const int threads_;
   Verdict& verdict_;
   const HappensBefore before_;
   Residences residences_;
@@ -369,8 +370,8 @@ void check_inputs_ahead(const Plan& plan, Verdict& verdict) {
 
 }  // namespace
 
-void check_memory(const Plan& plan, Verdict& verdict) {
-  Memory(plan, verdict).run();
+void check_memory(const Plan& plan, int threads, Verdict& verdict) {
+  Memory(plan, threads, verdict).run();
   check_inputs_ahead(plan, verdict);
   if (plan.host_budget_bytes >= 0 && plan.summary.host_pool_bytes > plan.host_budget_bytes)
     verdict.refuse(Rule::bounds, fmt::format("the host pool of {} bytes exceeds the host budget of {}",

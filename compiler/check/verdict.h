@@ -64,7 +64,7 @@ void check_names(const Plan& plan, Verdict& verdict);
 // The parts of the checker, in the order of their calls. check_form comes first: all others may follow ids.
 void check_form(const Plan& plan, Verdict& verdict);
 void check_execution(const Plan& plan, Verdict& verdict);
-void check_memory(const Plan& plan, Verdict& verdict);
+void check_memory(const Plan& plan, int threads, Verdict& verdict);
 void check_summary(const Plan& plan, Verdict& verdict);
 
 }  // namespace plimsoll

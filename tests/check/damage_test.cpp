@@ -32,6 +32,7 @@ TEST_CASE("damages") {
     std::string list;
     size_t count = 0, seen_wrong = 0;
     for (const Damaged& damaged : all) {
+      CHECK(to_string(check_plan(damaged.plan, 2)) == to_string(check_plan(damaged.plan)));
       std::string wrong;
       for (uint64_t seed = 0; seed < 200 && wrong.empty(); ++seed) wrong = run_interleaved(damaged.plan, seed);
       seen_wrong += !wrong.empty();
