@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "compiler/check/claims.h"
@@ -19,6 +20,7 @@ namespace {
 // The state of a residency while the plan is processed in issue order.
 struct Life {
   Claim claim = {};
+  int32_t last_step = 0;  // as the plan says
   int32_t first_touch = -1, last_touch = -1;
   PerStream changed = {}, read = {};  // the last of each, per stream
   int32_t version = 0;                // number of updates included in the stored value
@@ -36,7 +38,7 @@ class Memory {
       : plan_(plan), threads_(threads), verdict_(verdict), before_(plan), residences_(plan, before_, verdict) {}
 
   void run() {
-    find_makers();
+    find_updaters();
     lay_out();
     residences_.claim(host_slots_);
     keep_results();
@@ -61,14 +63,15 @@ class Memory {
 
   // Updates of a tensor run in task order. A task that only reads it needs all updates by earlier tasks and none by
   // later ones. So a weight is read before its update, a gradient with all its parts.
-  void find_makers() {
+  void find_updaters() {
     updaters_ = IdVector<TensorId, std::vector<TaskId>>(plan_.tensors.size());
-    makers_ = IdVector<TensorId, TaskId>(plan_.tensors.size());
     added_up_ = added_up_over_ranks(plan_);
-    for (TaskId task : ids_of(plan_.tasks)) {
-      for (TensorId tensor : plan_.tasks[task].updates) updaters_[tensor].push_back(task);
-      for (TensorId tensor : plan_.tasks[task].writes) makers_[tensor] = task;
-    }
+    changes_ = added_up_;
+    for (TaskId task : ids_of(plan_.tasks))
+      for (TensorId tensor : plan_.tasks[task].updates) {
+        updaters_[tensor].push_back(task);
+        changes_[tensor] = true;
+      }
   }
 
   // A reduction counts as an update: it needs the parts of all tasks except update tasks, and these need its result.
@@ -96,7 +99,7 @@ class Memory {
   }
 
   void lay_out() {
-    of_tensor_ = IdVector<TensorId, std::vector<size_t>>(plan_.tensors.size());
+    lives_.reserve(plan_.residencies.size());
     for (const Residency& residency : plan_.residencies) {
       const PlanTensor& tensor = plan_.tensors[residency.tensor];
       const bool forever = residency.first_step == -1 && residency.last_step == step_count();
@@ -124,14 +127,12 @@ class Memory {
       life.claim.tensor = residency.tensor;
       life.claim.from = residency.first_step;
       life.claim.forever = tensor.persistent;
-      of_tensor_[residency.tensor].push_back(lives_.size());
+      life.last_step = residency.last_step;
       lives_.push_back(life);
     }
+    sort_by_tensor();
     for (TensorId tensor : ids_of(plan_.tensors)) {
-      std::vector<size_t>& mine = of_tensor_[tensor];
-      std::stable_sort(mine.begin(), mine.end(), [&](size_t a, size_t b) {
-        return plan_.residencies[a].first_step < plan_.residencies[b].first_step;
-      });
+      const std::span<const size_t> mine = lives_of(tensor);
       for (size_t i = 1; i < mine.size(); ++i) {
         const Residency &a = plan_.residencies[mine[i - 1]], &b = plan_.residencies[mine[i]];
         if (b.first_step <= a.last_step)
@@ -145,22 +146,41 @@ class Memory {
     }
   }
 
+  void sort_by_tensor() {
+    begin_ = IdVector<TensorId, size_t>(plan_.tensors.size() + 1);
+    for (const Residency& residency : plan_.residencies) ++begin_[TensorId(residency.tensor.value + 1)];
+    for (int64_t i = 1; i < static_cast<int64_t>(begin_.size()); ++i) begin_[TensorId(i)] += begin_[TensorId(i - 1)];
+    of_tensors_.resize(plan_.residencies.size());
+    IdVector<TensorId, size_t> next = begin_;
+    for (size_t i = 0; i < plan_.residencies.size(); ++i) of_tensors_[next[plan_.residencies[i].tensor]++] = i;
+    const auto is_earlier = [&](size_t a, size_t b) { return lives_[a].claim.from < lives_[b].claim.from; };
+    for (TensorId tensor : ids_of(plan_.tensors))
+      if (const auto mine = lives_of(tensor); !std::is_sorted(mine.begin(), mine.end(), is_earlier))
+        std::stable_sort(mine.begin(), mine.end(), is_earlier);
+  }
+
+  // Indices of the tensor's lives, sorted by first step.
+  std::span<size_t> lives_of(TensorId tensor) {
+    const size_t begin = begin_[tensor];
+    return std::span(of_tensors_).subspan(begin, begin_[TensorId(tensor.value + 1)] - begin);
+  }
+
   // The trainer reads the results at the end of the round, so their residencies may last until then.
   void keep_results() {
     const IdVector<TensorId, bool> results = results_of(plan_);
     for (TensorId tensor : ids_of(plan_.tensors)) {
       if (!results[tensor]) continue;
-      for (size_t i : of_tensor_[tensor]) lives_[i].claim.to_the_end = true;
+      for (size_t i : lives_of(tensor)) lives_[i].claim.to_the_end = true;
     }
   }
 
   Life* residency_at(StepId step, TensorId tensor) {
-    const std::vector<size_t>& mine = of_tensor_[tensor];
+    const std::span<const size_t> mine = lives_of(tensor);
     auto after = std::upper_bound(mine.begin(), mine.end(), step.value,
-                                  [&](int32_t at, size_t i) { return at < plan_.residencies[i].first_step; });
+                                  [&](int32_t at, size_t i) { return at < lives_[i].claim.from; });
     if (after == mine.begin()) return nullptr;
-    const size_t i = *std::prev(after);
-    return step.value <= plan_.residencies[i].last_step ? &lives_[i] : nullptr;
+    Life& life = lives_[*std::prev(after)];
+    return step.value <= life.last_step ? &life : nullptr;
   }
 
   void follow(StepId step, const Touch& touch) {
@@ -172,7 +192,7 @@ class Memory {
                                   verdict_.name(tensor)));
       return;
     }
-    const bool persistent = plan_.tensors[tensor].persistent, changes = touch.access != Access::read;
+    const bool persistent = life->claim.forever, changes = touch.access != Access::read;
     if (life->first_touch < 0 && !persistent && touch.access != Access::write)
       verdict_.refuse(Rule::value, step, tensor,
                       fmt::format("{} {} {} at {:#x}, where it was never written", verdict_.name(step),
@@ -255,8 +275,9 @@ class Memory {
       return;
     }
     if (residences_.has(tensor)) return;  // checked round by round (rounds.h)
-    const int32_t wanted = wanted_version(tensor, step);
-    const int32_t all = static_cast<int32_t>(updaters_[tensor].size()) + (added_up_[tensor] ? 1 : 0);
+    const int32_t wanted = changes_[tensor] ? wanted_version(tensor, step) : 0;
+    const int32_t all =
+        changes_[tensor] ? static_cast<int32_t>(updaters_[tensor].size()) + (added_up_[tensor] ? 1 : 0) : 0;
     if (life.version != wanted && (added_up_[tensor] || step.kind == StepKind::reduce)) {
       verdict_.refuse(Rule::current, id, tensor, out_of_order(id, tensor, life.version, wanted));
     } else if (life.version != wanted) {
@@ -332,10 +353,11 @@ class Memory {
   const HappensBefore before_;
   Residences residences_;
   IdVector<TensorId, std::vector<TaskId>> updaters_;
-  IdVector<TensorId, TaskId> makers_;
   IdVector<TensorId, bool> added_up_;
+  IdVector<TensorId, bool> changes_;  // after it was written: by updaters_, or as it is added up
   std::vector<Life> lives_;  // indexed like plan.residencies
-  IdVector<TensorId, std::vector<size_t>> of_tensor_;  // sorted by first step
+  std::vector<size_t> of_tensors_;    // their indices, tensor by tensor
+  IdVector<TensorId, size_t> begin_;  // where those of each tensor begin there; one more for the end
   std::vector<Claim> workspaces_, host_slots_;
   std::map<std::pair<TensorId, int64_t>, HostCopy> copies_;  // the latest copy of each tensor at each offset
 };
