@@ -36,18 +36,21 @@ void touches_of(const Plan& plan, const Step& step, std::vector<Touch>& touches)
 std::vector<Violation> check_plan(const Plan& plan, int threads) {
   const auto policy = threads > 1 ? std::launch::async : std::launch::deferred;
   Verdict names(plan), form(plan), execution(plan), memory(plan), others(plan);
-  std::future<void> beside = std::async(policy, [&] { check_names(plan, names); });
   check_form(plan, form);
-  beside.get();
-  names.add(form.take());
-  if (!names.clean()) return names.take();
-  beside = std::async(policy, [&] {
+  if (!form.clean()) {
+    check_names(plan, names);
+    names.add(form.take());
+    return names.take();
+  }
+  std::future<void> beside = std::async(policy, [&] {
+    check_names(plan, names);
     check_execution(plan, execution);
     check_rounds_of_copies(plan, others);
     check_summary(plan, others);
   });
   check_memory(plan, threads, memory);
   beside.get();
+  if (!names.clean()) return names.take();  // the other messages would be ambiguous
   execution.add(memory.take());
   execution.add(others.take());
   return execution.take();
