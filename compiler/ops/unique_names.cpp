@@ -36,41 +36,15 @@ void UniqueNames::compare(Batch batch) {
   for (const auto& [id, end] : batch.names) {
     const std::string_view name = text.substr(begin, end - begin);
     begin = end;
-    const size_t entry = entry_of(name);
-    if (taken_[entry].times++ == 0) continue;
+    int32_t& times = times_[name];
+    if (times++ == 0) continue;
     // The model itself may have a "dx/2".
-    for (;; ++taken_[entry].times) {
-      texts_.push_back(fmt::format("{}/{}", name, taken_[entry].times));
-      int32_t& times = taken_[entry_of(texts_.back())].times;
-      if (times == 0) {
-        times = 1;
-        break;
-      }
+    for (;; ++times) {
+      texts_.push_back(fmt::format("{}/{}", name, times));
+      if (times_.try_emplace(texts_.back(), 1).second) break;
       texts_.pop_back();
     }
     changes_.emplace_back(id, texts_.back());
-  }
-}
-
-size_t UniqueNames::entry_of(std::string_view name) {
-  if (2 * (taken_.size() + 1) > slots_.size()) grow();
-  const size_t hash = std::hash<std::string_view>{}(name), mask = slots_.size() - 1;
-  size_t slot = hash & mask;
-  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
-    const size_t entry = slots_[slot] - 1;
-    if (taken_[entry].hash == hash && taken_[entry].name == name) return entry;
-  }
-  taken_.push_back({name, hash, 0});
-  slots_[slot] = static_cast<uint32_t>(taken_.size());
-  return taken_.size() - 1;
-}
-
-void UniqueNames::grow() {
-  slots_.assign(slots_.empty() ? 1024 : 4 * slots_.size(), 0);
-  for (size_t i = 0; i < taken_.size(); ++i) {
-    size_t slot = taken_[i].hash & (slots_.size() - 1);
-    while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
-    slots_[slot] = static_cast<uint32_t>(i + 1);
   }
 }
 

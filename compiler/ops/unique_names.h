@@ -10,6 +10,7 @@
 #include <future>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,23 +32,13 @@ class UniqueNames {
     std::string text;                               // the names, one after the other
     std::vector<std::pair<int32_t, size_t>> names;  // id and end of each
   };
-  struct Taken {
-    std::string_view name;
-    size_t hash = 0;
-    int32_t times = 0;
-  };
-
   // Only one batch is compared at a time.
   void compare(Batch batch);
-  // The index in taken_ of this name, whose times are 0 if it is new.
-  size_t entry_of(std::string_view name);
-  void grow();
 
   const int threads_;
   Batch open_;
-  std::deque<std::string> texts_;  // what the names of taken_ refer to
-  std::vector<Taken> taken_;
-  std::vector<uint32_t> slots_;  // hash table of taken_: index + 1, 0: empty; linear probing
+  std::deque<std::string> texts_;  // what the names of times_ refer to
+  std::unordered_map<std::string_view, int32_t> times_;  // how often each name was given
   std::vector<std::pair<int32_t, std::string>> changes_;
   std::future<void> pending_;  // last: its destructor waits for the thread, which uses the others
 };
