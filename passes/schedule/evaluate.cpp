@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 #include "passes/analysis/buckets.h"
 #include "passes/analysis/liveness.h"
@@ -23,6 +24,11 @@ void add_reduction_workspace(const Model& model, const Trace& trace, int64_t lim
 Evaluator::Evaluator(const Model& model, const Spare& spare)
     : model_(model), current_(model.tensors.size()), mover_(model) {
   if (spare.most == 0) return;
+  const auto spare_beside = [&](int64_t taken) { return std::clamp<int64_t>(spare.all - taken, 0, spare.most); };
+  if (spare.taken) {
+    std::ranges::transform(*spare.taken, std::back_inserter(spare_), spare_beside);
+    return;
+  }
   int64_t always = model.persistent_bytes;  // whatever is decided
   for (const int32_t id : model.all_host_residents)
     if (model.tensors[at(id)].persistent()) always -= model.tensors[at(id)].bytes;
@@ -30,7 +36,7 @@ Evaluator::Evaluator(const Model& model, const Spare& spare)
     int64_t own = always + model.algorithms_of(task, false).back().workspace_bytes;
     for (const auto& accessed : {model.reads_and_updates(task), model.writes(task), model.host_residents(task)})
       for (const int32_t id : accessed) own += model.tensors[at(id)].bytes;
-    spare_.push_back(std::clamp<int64_t>(spare.all - own, 0, spare.most));
+    spare_.push_back(spare_beside(own));
   }
 }
 

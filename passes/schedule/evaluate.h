@@ -9,6 +9,7 @@
 // reductions overlap with everything.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "compiler/ir/streams.h"
@@ -40,15 +41,17 @@ struct Life {
 // between the first reduction and the last.
 void add_reduction_workspace(const Model& model, const Trace& trace, int64_t limit, std::vector<int64_t>& bytes);
 
-// Bytes that a schedule leaves free, because fragmentation takes some: `most` at each task, or less where the task's
-// own tensors take more than `all - most`. They count as live. So that no algorithm in the plan is faster than in the
-// evaluation, the plan chooses algorithms within the limit less `most`.
+// Bytes that a schedule leaves free, because fragmentation takes some: `most` at each task, or less where more than
+// `all - most` are taken. They count as live. So that no algorithm in the plan is faster than in the evaluation, the
+// plan chooses algorithms within the limit less `most`.
 //
-//   all   --------- ___ ----------         a task's own tensors: nothing is free
+//   all   --------- ___ ----------         taken at a task: nothing is free
 //              most|   |  _
 //          ________|   |_| |_______        live at most, elsewhere
 struct Spare {
   int64_t most = 0, all = 0;
+  // Bytes that are taken at each task. Null: those of the task's own tensors.
+  std::shared_ptr<const std::vector<int64_t>> taken = nullptr;
   friend bool operator==(const Spare&, const Spare&) = default;
 };
 

@@ -21,7 +21,16 @@ constexpr int kParts = 4;           // steps from one limit up to the next
 constexpr int64_t kPartsBelow = 8;  // limits below the start schedules' minimum
 
 // Near the minimum.
-constexpr int64_t kSpareParts[] = {32, 8};  // spare bytes, as parts of the lowest limit
+enum class Beside { own_tensors, minimum_schedule };
+// Spare bytes: a part of the lowest limit, beside a task's own tensors, or beside all that the minimum-memory schedule
+// has there.
+constexpr struct SparePart {
+  int64_t part;
+  Beside beside;
+} kSpareParts[] = {{32, Beside::own_tensors},
+                   {8, Beside::own_tensors},
+                   {8, Beside::minimum_schedule},
+                   {4, Beside::minimum_schedule}};
 constexpr double kNear = 1.3;               // limits up to this multiple of the lowest one are near it
 constexpr size_t kMostSteps = 10'000;       // of the order: hundreds of evaluations of a deeper network take too long
 constexpr int64_t kRecomputeEvaluations[] = {100, 800, 1600, 3200};  // by effort
@@ -42,7 +51,18 @@ struct Descent::Common {
     if (!found) starts->find(deadline, threads);
     limits = limits_between(starts->least_bytes(), starts->whole().outcome.peak_bytes,
                             static_cast<int64_t>(model.order.size()), options.effort);
+    if (model.order.size() <= kMostSteps) find_minimum_bytes();
     begun = true;
+  }
+
+  void find_minimum_bytes() {
+    Workbench bench(model, {}, options.pool_limit);
+    bench.evaluate(starts->small().decisions, 0);
+    std::vector<int64_t> most(model.tasks.size(), 0);
+    for (size_t step = 0; step < bench.trace.size(); ++step)
+      if (const Op& op = bench.trace[step]; op.is_task())
+        most[at(op.id)] = std::max(most[at(op.id)], bench.evaluator.live()[step]);
+    minimum_bytes = std::make_shared<const std::vector<int64_t>>(std::move(most));
   }
 
   const Model& model;
@@ -51,6 +71,7 @@ struct Descent::Common {
   const std::shared_ptr<Starts> starts;
   const DecisionSpace space;
   Limits limits;
+  std::shared_ptr<const std::vector<int64_t>> minimum_bytes = nullptr;  // live in the minimum-memory schedule, by task
   bool begun = false;
 };
 
@@ -130,9 +151,12 @@ class Descent::Segment {
   // buffers then fragment the arena, and a budget near the minimum has no bytes for that. Second, tasks wait for most
   // copies, because a tensor leaves to make room for the next task. So other schedules leave spare bytes, and recompute
   // what tasks would wait for. `last`: the result at the limit before, or nullopt.
-  void leave_spare(int64_t part, int64_t limit, int64_t work, std::optional<State>& last) {
+  void leave_spare(const SparePart& spare, int64_t limit, int64_t work, std::optional<State>& last) {
     const int64_t least = common_.limits.bytes.back();
-    Workbench bench(common_.model, bench_.deadline, options_.pool_limit, {.most = least / part, .all = least});
+    Workbench bench(common_.model, bench_.deadline, options_.pool_limit,
+                    {.most = least / spare.part,
+                     .all = least,
+                     .taken = spare.beside == Beside::minimum_schedule ? common_.minimum_bytes : nullptr});
     std::optional<State> best;
     const auto consider = [&](State state) {
       if (state.outcome.fits(limit) && (!best || state.outcome.seconds < best->outcome.seconds))
