@@ -57,7 +57,7 @@ struct Descent::Common {
 
   void find_minimum_bytes() {
     Workbench bench(model, {}, options.pool_limit);
-    bench.evaluate(starts->small().decisions, 0);
+    if (!bench.evaluate(starts->small().decisions, 0).outcome.possible()) return;
     std::vector<int64_t> most(model.tasks.size(), 0);
     for (size_t step = 0; step < bench.trace.size(); ++step)
       if (const Op& op = bench.trace[step]; op.is_task())
@@ -71,7 +71,8 @@ struct Descent::Common {
   const std::shared_ptr<Starts> starts;
   const DecisionSpace space;
   Limits limits;
-  std::shared_ptr<const std::vector<int64_t>> minimum_bytes = nullptr;  // live in the minimum-memory schedule, by task
+  // Live in the minimum-memory schedule at each task; null if that schedule is not possible.
+  std::shared_ptr<const std::vector<int64_t>> minimum_bytes = nullptr;
   bool begun = false;
 };
 
@@ -152,6 +153,7 @@ class Descent::Segment {
   // copies, because a tensor leaves to make room for the next task. So other schedules leave spare bytes, and recompute
   // what tasks would wait for. `last`: the result at the limit before, or nullopt.
   void leave_spare(const SparePart& spare, int64_t limit, int64_t work, std::optional<State>& last) {
+    if (spare.beside == Beside::minimum_schedule && !common_.minimum_bytes) return;
     const int64_t least = common_.limits.bytes.back();
     Workbench bench(common_.model, bench_.deadline, options_.pool_limit,
                     {.most = least / spare.part,

@@ -446,5 +446,16 @@ TEST_CASE("the search uses the means that it is given, and no others") {
   CHECK(moved > 0);
 }
 
+TEST_CASE("without copies, evicting everything in a deep chain is not possible, and the search does without it") {
+  const TaskGraph graph = test::chain(100);
+  test::FakeCosts costs;
+  const Candidate candidate = make_candidate(graph, costs, 8, 8).value();
+  const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
+  constexpr search::Means kRecompute{.recompute = true, .offload = false};
+  search::Workbench bench(model);
+  CHECK_FALSE(search::minimum_schedule(bench, kRecompute).outcome.possible());
+  CHECK(search::find_frontier(model, {.effort = 0, .means = kRecompute}).size() > 1);
+}
+
 }  // namespace
 }  // namespace plimsoll
