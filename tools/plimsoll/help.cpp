@@ -187,7 +187,7 @@ std::vector<OptionGroup> grouped_options(const CommandRow& command) {
 }
 
 std::string general_help(const std::vector<CommandRow>& commands) {
-  std::string text = std::string(kOverview) + "\nusage: plimsoll SUBCOMMAND [options]\n";
+  std::string text = fmt::format("{}\nusage: plimsoll SUBCOMMAND [options]\n", kOverview);
   std::vector<std::string_view> told;
   const auto tell = [&](const CommandRow& row) { text += help_of("  " + row.name, row.summary, 14); };
   for (const CommandGroup& group : command_groups()) {
