@@ -1,7 +1,7 @@
 # --algorithms-of: a plan runs its tasks with the algorithms of another plan, under any budget. If it cannot, it says
 # so.
 . "$PLIMSOLL_CLI/common.sh"
-plimsoll model vgg11:input=32,width=16,hidden=512,classes=10 -o net.onnx 2>/dev/null
+plimsoll model resnet20:width=8 -o net.onnx 2>/dev/null
 plan() { plimsoll plan net.onnx --batch 16 --sub-batch 8 --costs p100 "$@"; }
 # others A B: the number of tasks with another algorithm in B than in A. A tight plan may update a weight in slices, so
 # only tasks that both plans have count.
