@@ -2,6 +2,7 @@
 // compiler/check/.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,13 +59,20 @@ IdVector<TensorId, bool> results_of(const Plan& plan);
 // results for the trainer. Empty for one rank.
 IdVector<TensorId, bool> added_up_over_ranks(const Plan& plan);
 
+// True if a place of this offset and size can exist.
+inline bool fits(int64_t offset, int64_t bytes) {
+  return offset >= 0 && bytes >= 0 && offset <= std::numeric_limits<int64_t>::max() - bytes;
+}
+
 // Messages, text forms and generated programs refer to tensors and tasks by name.
 void check_names(const Plan& plan, Verdict& verdict);
 
 // The parts of the checker, in the order of their calls. check_form comes first: all others may follow ids.
 void check_form(const Plan& plan, Verdict& verdict);
+void check_slices(const Plan& plan, Verdict& verdict);  // called by check_form
 void check_execution(const Plan& plan, Verdict& verdict);
 void check_memory(const Plan& plan, int threads, Verdict& verdict);
+void check_inputs_ahead(const Plan& plan, Verdict& verdict);  // called by check_memory
 void check_summary(const Plan& plan, Verdict& verdict);
 
 }  // namespace plimsoll
