@@ -135,8 +135,10 @@ class Reports {
   Reports(const Order& order, bool host, Verdict& verdict) : order_(order), host_(host), verdict_(verdict) {}
 
   void refuse(const Claim& earlier, const Claim& later) {
-    if (const auto pair = order_.unordered(earlier, later); pair && !earlier.forever && !earlier.to_the_end)
-      return report(earlier, later, pair->first, pair->second);
+    if (!earlier.forever && !earlier.to_the_end) {
+      const auto [a, b] = order_.unordered(earlier, later).value();
+      return report(earlier, later, a, b);
+    }
     verdict_.refuse(!earlier.forever ? Rule::result
                     : host_          ? Rule::host_slot
                                      : Rule::overlap,

@@ -162,7 +162,7 @@ LinkRates link_rates(const Device& device) {
 
 Status ModelledCosts::prepare(const TaskGraph& graph, int64_t samples) {
   for_each_work(graph, [&](const Task& task) {
-    std::vector<AlgorithmCost>& costs = costs_(task, samples);
+    std::vector<AlgorithmCost>& costs = costs_.find_or_add(task, samples);
     if (!costs.empty()) return;
     costs = modelled_algorithms(device_, task, samples);
     const std::optional<AlgorithmCost> tf32 = admits_tf32_ ? tf32_algorithm(device_, task, samples) : std::nullopt;

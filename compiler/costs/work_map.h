@@ -24,7 +24,7 @@ class WorkMap {
     return found == values_.end() ? nullptr : &found->second.value;
   }
   // The value of this work; made empty if it is new. References stay valid.
-  Value& operator()(const Task& task, int64_t samples) {
+  Value& find_or_add(const Task& task, int64_t samples) {
     const auto found = values_.find(Work{&task, samples});
     if (found != values_.end()) return found->second.value;
     Entry entry{std::make_unique<const Task>(task), {}};

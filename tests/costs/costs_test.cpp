@@ -12,6 +12,7 @@
 #include "compiler/costs/exchange.h"
 #include "compiler/costs/modelled.h"
 #include "compiler/costs/profiled.h"
+#include "compiler/costs/work_map.h"
 #include "compiler/support/bytes.h"
 #include "runtime/attrs/conv.h"
 
@@ -645,4 +646,35 @@ TEST_CASE("a plan's copies go at the rates of a profile, measured beside kernels
   CHECK(lacking.error().code == ExitCode::environment);
 
   CHECK(ModelledCosts(*find_device("h200")).links().d2h_bytes_per_second == 52e9);
+}
+
+TEST_CASE("equal work has one value, and work that differs in anything has its own") {
+  const Task task = conv_and_relu().tasks[TaskId(0)];
+  WorkMap<int> values;
+  CHECK(!values.find(task, 8));
+  values.find_or_add(task, 8) = 1;
+  Task renamed = task;
+  renamed.name = "another";
+  REQUIRE(values.find(renamed, 8));
+  CHECK(&values.find_or_add(renamed, 8) == values.find(task, 8));
+
+  std::vector<Task> others(6, task);
+  others[0].kernel = "ConvBackwardData";
+  others[1].attributes = {};
+  others[2].operands.back().access = Access::update;
+  others[3].operands.back().type.type = DataType::bf16;
+  others[4].operands.back().type.dims[1] = {8};
+  others[5].operands.back().type.layout = Layout::nhwc;
+  for (const Task& other : others) CHECK(!values.find(other, 8));
+  CHECK(!values.find(task, 4));
+}
+
+TEST_CASE("the bytes of a type are those of its tensor in every layout") {
+  for (size_t layout = 0; layout < kLayoutNames.size(); ++layout)
+    for (const DataType type : {DataType::f32, DataType::bf16, DataType::q8}) {
+      const TensorType image{.type = type, .dims = {kBatch, {17}, {3}, {5}}, .layout = static_cast<Layout>(layout)};
+      CAPTURE(kLayoutNames[layout]);
+      CHECK(image.bytes(9) == image.at(9).bytes());
+    }
+  CHECK(TensorType{}.bytes(9) == 4);
 }
