@@ -29,36 +29,28 @@ Result<bool> add_form(NetworkWork& work, const PaperRules* as_paper, PassDump* d
   return !dump || dump->after(graphs.back()) || work.is_one_form;
 }
 
-// What a form is made of.
+// What a form is made of: a network that has been through the passes before `fuse`, and what they have dumped.
 struct FormOfModel {
   Network network;
   FormOfNetwork form;
+  bool chooses_attention;  // another form differs in it
+  std::optional<PassDump> dump;
 };
 
 // What the passes say of one form, they say of the others.
-Result<FormsOfGraph> make_each(NetworkWork& work, const std::vector<FormOfModel>& forms, bool chooses_attention,
-                               PassDump* dump) {
+Messages silent(const Messages& messages) { return {.show_progress = messages.show_progress}; }
+
+Result<FormsOfGraph> make_each(NetworkWork& work, std::vector<FormOfModel> forms) {
   FormsOfGraph made;
-  const Messages silent = {.show_progress = work.messages.show_progress};
-  bool told_import = work.told_import;
-  for (const FormOfModel& of_model : forms) {
-    work.model.network = of_model.network;
-    NetworkWork form{.asked = work.asked,
-                     .purpose = work.purpose,
-                     .messages = &of_model == &forms.front() ? work.messages : silent,
-                     .model = work.model,
-                     .opened = std::move(work.opened),
-                     .algorithms_of = std::move(work.algorithms_of),
-                     .attention = of_model.form.attention,
-                     .loss = of_model.form.loss,
-                     .chooses_attention = chooses_attention,
-                     .is_one_form = true,
-                     .told_import = told_import};
-    if (dump) made.dumps.push_back(*dump);
-    PLIMSOLL_TRY(add_form(form, nullptr, dump ? &made.dumps.back() : nullptr, made.graphs));
-    work.opened = std::move(form.opened);
-    work.algorithms_of = std::move(form.algorithms_of);
-    told_import = true;
+  work.is_one_form = true;
+  for (FormOfModel& form : forms) {
+    work.model.network = std::move(form.network);
+    work.attention = form.form.attention;
+    work.loss = form.form.loss;
+    work.chooses_attention = form.chooses_attention;
+    if (form.dump) made.dumps.push_back(std::move(*form.dump));
+    PLIMSOLL_TRY(add_form(work, nullptr, form.dump ? &made.dumps.back() : nullptr, made.graphs));
+    work.messages = silent(work.messages);
   }
   return made;
 }
@@ -69,6 +61,19 @@ Result<std::string> form_in_given_plan(NetworkWork& work, std::string_view part)
   PLIMSOLL_TRY(costs_for(work));
   const auto found = work.algorithms_of->forms.find(std::string(part));
   return found == work.algorithms_of->forms.end() ? std::string() : found->second;
+}
+
+// The network in each form of its recurrence that the planner chooses from, unrolled first. Moves it out.
+Result<std::vector<Network>> recurrences_of(Beginning& beginning, NetworkWork& work) {
+  std::vector<Network> networks;
+  if (beginning.fused) {
+    PLIMSOLL_ASSIGN(const std::string given, form_in_given_plan(work, kRecurrence));
+    const bool is_given = !work.asked.algorithms_of.empty();
+    if (is_given && !given.starts_with("fused")) work.model.network.forms.clear();
+    if (!is_given || !given.starts_with("fused")) networks.push_back(std::move(work.model.network));
+    if (!is_given || given.starts_with("fused")) networks.push_back(std::move(*beginning.fused));
+  } else networks.push_back(std::move(work.model.network));
+  return networks;
 }
 
 }  // namespace
@@ -104,12 +109,6 @@ Result<std::vector<FormOfNetwork>> forms_of_network(NetworkWork& work) {
   return forms;
 }
 
-FormOfNetwork form_beside_recurrence(const ModelRequest& request) {
-  const NetworkRequest& asked = request.network;
-  return {.attention = asked.attention == Attention::automatic ? Attention::fused : asked.attention,
-          .loss = asked.loss_form == LossForm::automatic ? LossForm::plain : asked.loss_form};
-}
-
 Result<std::optional<FormsOfGraph>> make_graphs(Beginning& beginning, NetworkWork& work, const PaperRules* as_paper,
                                                 PassDump* dump) {
   FormsOfGraph made;
@@ -119,38 +118,39 @@ Result<std::optional<FormsOfGraph>> make_graphs(Beginning& beginning, NetworkWor
     if (dump && !dump->after(made.graphs.back())) return std::optional<FormsOfGraph>();
     return std::optional(std::move(made));
   }
-  if (as_paper) work.model.network.forms.clear();
-  if (beginning.fused && !as_paper) {
-    PLIMSOLL_ASSIGN(const std::string given, form_in_given_plan(work, kRecurrence));
-    if (work.asked.algorithms_of.empty()) {
-      const FormOfNetwork form = form_beside_recurrence(work.asked.of_model);
-      PLIMSOLL_ASSIGN(made,
-                      make_each(work, {{std::move(work.model.network), form}, {std::move(*beginning.fused), form}},
-                                false, dump));
-      return std::optional(std::move(made));
-    }
-    if (given.starts_with("fused")) work.model.network = std::move(*beginning.fused);
-    else work.model.network.forms.clear();
-  }
-  std::vector<FormOfNetwork> forms = {FormOfNetwork{}};
-  if (!as_paper) {
-    PLIMSOLL_ASSIGN(const bool goes_on, run_network_passes(work, dump, kFusePass));
-    if (!goes_on) return std::optional<FormsOfGraph>();
-    PLIMSOLL_ASSIGN(forms, forms_of_network(work));
-  }
-  if (forms.size() == 1) {
-    work.attention = forms.front().attention;
-    work.loss = forms.front().loss;
+  if (as_paper) {
+    work.model.network.forms.clear();
     PLIMSOLL_ASSIGN(const bool goes_on, add_form(work, as_paper, dump, made.graphs));
     return goes_on ? std::optional(std::move(made)) : std::nullopt;
   }
-  work.told_import = true;
+
+  PLIMSOLL_ASSIGN(std::vector<Network> recurrences, recurrences_of(beginning, work));
+  work.is_one_form = recurrences.size() > 1;
+  const Messages messages = work.messages;
+  const std::optional<PassDump> begun = dump ? std::optional(*dump) : std::nullopt;
   std::vector<FormOfModel> each;
-  for (const FormOfNetwork& form : forms) each.push_back({work.model.network, form});
-  const bool chooses_attention = std::any_of(
-      forms.begin(), forms.end(), [&](const FormOfNetwork& form) { return form.attention != forms[0].attention; });
-  PLIMSOLL_ASSIGN(made, make_each(work, each, chooses_attention, dump));
-  return std::optional(std::move(made));
+  for (Network& network : recurrences) {
+    work.model.network = std::move(network);
+    if (dump) *dump = *begun;
+    PLIMSOLL_ASSIGN(const bool goes_on, run_network_passes(work, dump, kFusePass));
+    if (!goes_on) return std::optional<FormsOfGraph>();
+    PLIMSOLL_ASSIGN(const std::vector<FormOfNetwork> forms, forms_of_network(work));
+    const bool chooses_attention = forms.front().attention != forms.back().attention;
+    for (const FormOfNetwork& form : forms)
+      each.push_back({&form == &forms.back() ? std::move(work.model.network) : work.model.network, form,
+                      chooses_attention, dump ? std::optional(*dump) : std::nullopt});
+    work.messages = silent(messages);
+  }
+  work.messages = messages;
+  if (each.size() > 1) {
+    PLIMSOLL_ASSIGN(made, make_each(work, std::move(each)));
+    return std::optional(std::move(made));
+  }
+  work.model.network = std::move(each.front().network);
+  work.attention = each.front().form.attention;
+  work.loss = each.front().form.loss;
+  PLIMSOLL_ASSIGN(const bool goes_on, add_form(work, nullptr, dump, made.graphs));
+  return goes_on ? std::optional(std::move(made)) : std::nullopt;
 }
 
 }  // namespace plimsoll

@@ -1,6 +1,6 @@
 // The forms of a model that the planner chooses from (--attention auto, --recurrence auto, --loss-form auto): attention
 // as the model spells it out, or a recurrent network unrolled, and either as one operator; the last layer and the loss
-// in two nodes or in one. A model with a recurrence that has two forms has the choice of its recurrence only.
+// in two nodes or in one.
 #pragma once
 
 #include <optional>
@@ -26,10 +26,6 @@ struct FormOfNetwork {
 //
 // Before: the passes before `fuse` have run.
 Result<std::vector<FormOfNetwork>> forms_of_network(NetworkWork& work);
-
-// Of a model whose recurrence has two forms: what the request asks for; with `auto`, attention is fused and the loss is
-// plain.
-FormOfNetwork form_beside_recurrence(const ModelRequest& request);
 
 struct FormsOfGraph {
   std::vector<TaskGraph> graphs = {};  // the model's own form first

@@ -21,7 +21,7 @@ namespace plimsoll {
 struct NetworkWork {
   const PlanningRequest& asked;
   PlanFor purpose;
-  const Messages& messages;
+  Messages messages;
   ImportedModel& model;
   bool as_paper = false;
   std::optional<OpenedCosts> opened = {};

@@ -45,27 +45,23 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
   ImportedModel& model = imported.model;
   const PlanningRequest asked{.of_model = request};
   NetworkWork work{.asked = asked, .purpose = PlanFor::report, .messages = messages, .model = model};
+  std::vector<Network> recurrences;
+  recurrences.push_back(std::move(model.network));
+  if (imported.fused) recurrences.push_back(std::move(*imported.fused));
   std::vector<TaskGraph> graphs;
-  const auto add = [&](const FormOfNetwork& form) -> Status {
-    work.attention = form.attention;
-    work.loss = form.loss;
-    PLIMSOLL_TRY(run_network_passes(work, nullptr, kLayoutPass));  // their times decide the layouts
-    PLIMSOLL_ASSIGN(std::vector<TaskGraph> of_form, graphs_to_measure(request, model.network));
-    for (TaskGraph& graph : of_form) graphs.push_back(std::move(graph));
-    return {};
-  };
-  if (imported.fused) {
-    PLIMSOLL_TRY(add(form_beside_recurrence(request)));
-    model.network = std::move(*imported.fused);
-    PLIMSOLL_TRY(add(form_beside_recurrence(request)));
-    return graphs;
-  }
-  PLIMSOLL_TRY(run_network_passes(work, nullptr, kFusePass));
-  PLIMSOLL_ASSIGN(const std::vector<FormOfNetwork> forms, forms_of_network(work));
-  const Network trainable = model.network;
-  for (const FormOfNetwork& form : forms) {
-    model.network = trainable;
-    PLIMSOLL_TRY(add(form));
+  for (Network& network : recurrences) {
+    model.network = std::move(network);
+    PLIMSOLL_TRY(run_network_passes(work, nullptr, kFusePass));
+    PLIMSOLL_ASSIGN(const std::vector<FormOfNetwork> forms, forms_of_network(work));
+    const Network trainable = model.network;
+    for (const FormOfNetwork& form : forms) {
+      model.network = trainable;
+      work.attention = form.attention;
+      work.loss = form.loss;
+      PLIMSOLL_TRY(run_network_passes(work, nullptr, kLayoutPass));  // their times decide the layouts
+      PLIMSOLL_ASSIGN(std::vector<TaskGraph> of_form, graphs_to_measure(request, model.network));
+      for (TaskGraph& graph : of_form) graphs.push_back(std::move(graph));
+    }
   }
   return graphs;
 }
