@@ -87,7 +87,7 @@ Result<ImportedForms> import_forms(const ModelRequest& request, bool to_write) {
   if (asked == Recurrence::fused && forms.empty())
     made.model.notes.push_back(
         "--recurrence fused changes nothing: only an LSTM or GRU with the default activations, and without peepholes, "
-        "clip, input_forget and sequence_lens, can be one operator, and the model has none");
+        "clip and input_forget, can be one operator, and the model has none");
   if (asked != Recurrence::automatic || forms.empty()) return made;
   PLIMSOLL_ASSIGN(ImportedModel fused, import_model(request, false, Recurrence::fused));
   // The trainer's weights are those of the first.

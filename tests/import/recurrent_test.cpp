@@ -293,7 +293,25 @@ TEST_CASE("sequences may differ in length") {
   // Where for each step's h and c, but for the last c, which nothing reads.
   CHECK(ragged.said() ==
         "Add 5, Gemm 5, Greater 5, Mul 14, Sigmoid 14, Split 7, Tanh 10, Transpose 1, Where 9, [1,N,2]");
-  CHECK(ragged.said(fuse) == ragged.said());
+  // Fused, the last state is selected from all; nothing reads Y or the last cell.
+  CHECK(ragged.said(fuse) ==
+        "Add 1, Gemm 1, Greater 1, LstmSequence 1, OneHot 1, ReduceSum 1, Split 2, Transpose 1, Where 1, [1,N,2]");
+  ragged.build.output("y");
+  CHECK_THAT(ragged.said(fuse), Contains("CumSum 1, Gemm 1, Greater 2") && Contains("Where 2"));
+  ragged.node->add_output("c");
+  CHECK_THAT(ragged.said(fuse), Contains("Where 2"));
+  ragged.build.output("c");  // the gates i and f are replaced, too
+  CHECK_THAT(ragged.said(fuse), Contains("Concat 1") && Contains("Where 4"));
+
+  Recurrent late("GRU", 3, {"x", "w", "r", "b", "lengths"});
+  late.build.input("lengths", {"N"}, onnx::TensorProto::INT32);
+  late.text("direction", "reverse");
+  CHECK_THAT(late.said(fuse), Contains("ResetFirstGruSequence 1") && Contains("Where 1"));
+  Recurrent given("GRU", 3, {"x", "w", "r", "b", "lengths", "first"});
+  given.build.input("lengths", {"N"}, onnx::TensorProto::INT32).input("first", {"1", "N", "2"});
+  CHECK_THAT(given.said(fuse), Contains("ResetFirstGruSequence 1"));
+  given.text("direction", "reverse");
+  CHECK(given.said(fuse) == given.said());
 
   Recurrent full("RNN", 1, {"x", "w", "r", "b", "lengths"});
   full.build.integers("lengths", {5, 5, 5, 5});

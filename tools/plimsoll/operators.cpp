@@ -101,7 +101,7 @@ std::string as_page(const std::vector<Row>& rows) {
          "RandomUniformLike, Less and Cast, with which exporters draw masks, become Bernoulli.\n"
          "TopK of a number for each sample, by which samples are sorted and later put back, is left out.\n"
          "All steps of an LSTM or GRU may also be one operator (`--recurrence`), with the default activations. RNN,\n"
-         "other activations, peepholes, `clip`, `input_forget` and sequence_lens are unrolled only\n"
+         "other activations, peepholes, `clip` and `input_forget` are unrolled only\n"
          "([decisions/recurrent.md](decisions/recurrent.md)).\n"
          "\n## Of constants and shapes only\n\n"
          "Exporters compute shapes and masks with these operators. The compiler evaluates them if it knows their "

@@ -111,6 +111,11 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
                        const auto found = sample_indices_.find(source.inputs[i]);
                        return found == sample_indices_.end() ? nullptr : &found->second;
                      },
+                 .reads =
+                     [&](size_t i) {
+                       const auto found = uses_.readers.find(source.outputs[i]);
+                       return found != uses_.readers.end() && !found->second.empty();
+                     },
                  .fuse_recurrence =
                      [&] {
                        const bool fused = options_.recurrence == Recurrence::fused;

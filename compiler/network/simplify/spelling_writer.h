@@ -131,6 +131,8 @@ class Writer {
   }
   const std::string& last() const { return nodes_.back().outputs[0]; }
   bool wants(size_t i) const { return i < node().outputs.size() && !node().outputs[i].empty(); }
+  // Whether a node reads output i, or the model gives it.
+  bool reads(size_t i) const { return wants(i) && (!spelling_.reads || spelling_.reads(i)); }
   Nodes finish_given() { return std::move(nodes_); }
 
   Error invalid(const std::string& what) const {

@@ -70,6 +70,7 @@ struct Spelling {
   std::function<std::vector<Rows>(size_t)> rows;
   // For an input that was built from sample numbers and other indices; null: it was not.
   std::function<const SampleIndices*(size_t)> of_samples;
+  std::function<bool(size_t)> reads = {};  // whether anything reads that output
   // Whether a recurrent network that can be either is one operator instead of unrolled; called only for such a one.
   std::function<bool()> fuse_recurrence = {};
 };

@@ -6,13 +6,14 @@
 //   GRU    z, r = σ likewise     h̃ = tanh(x W' + r (h' R' + Rb) + Wb), or (r h') R' + Rb before  h = h̃ + z (h' - h̃)
 //   RNN    h = tanh(x W' + h' R' + Wb + Rb)
 //
-// Where a sample's sequence has ended (sequence_lens), its state stays as it is, and Y is 0. In the reverse direction
-// this keeps the first state until the sequence begins. `clip` bounds what the activations of the gates get, but not
-// what that of the cell gets, as in ONNX Runtime.
+// Unrolled, a sample keeps its state where it has no step (sequence_lens): after its sequence has ended or, in the
+// reverse direction, until it begins. `clip` bounds what the activations of the gates get, but not what that of the
+// cell gets, as in ONNX Runtime.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "compiler/network/simplify/spellings_recurrent_lengths.h"
 #include "compiler/network/simplify/spellings_recurrent_node.h"
 #include "compiler/support/counted.h"
 
@@ -34,9 +35,7 @@ class Unrolled {
       : w_(writer),
         lstm_(writer.node().op == "LSTM"),
         gru_(writer.node().op == "GRU"),
-        gates_(lstm_  ? 4
-               : gru_ ? 3
-                      : 1) {}
+        gates_(lstm_ ? 4 : gru_ ? 3 : 1) {}
 
   Result<Nodes> write() {
     PLIMSOLL_TRY(read_shapes());
@@ -46,7 +45,6 @@ class Unrolled {
     if (can_be_fused() && w_.fuse_recurrence()) return fused(weights, first);
     const std::vector<std::string> chunks = input_chunks();
     const std::vector<std::string> peepholes = find_peepholes();
-    lasts_.resize(static_cast<size_t>(steps_));
     std::vector<std::string> sequences, last_h, last_c;
     for (size_t d = 0; d < directions_; ++d) {
       const bool back = d == 1 || direction_ == "reverse";
@@ -63,9 +61,10 @@ class Unrolled {
         const State next = lstm_  ? lstm(all, d, inputs[t], state)
                            : gru_ ? gru(all, d, inputs[t], state)
                                   : plain(all, d, inputs[t], state);
-        states[t] = has_lengths() && w_.wants(0) ? where_it_lasts(t, next.h, "") : next.h;
-        state = has_lengths() ? State{.h = where_it_lasts(t, next.h, state.h), .c = where_it_lasts(t, next.c, state.c)}
-                              : next;
+        states[t] = lengths_ && w_.wants(0) ? lengths_->where_step(t, next.h, "") : next.h;
+        state = lengths_ ? State{.h = lengths_->where_step(t, next.h, state.h),
+                                 .c = lstm_ ? lengths_->where_step(t, next.c, state.c) : ""}
+                         : next;
       }
       w_.enter(part.empty() ? "" : part.substr(0, part.size() - 1));
       if (w_.wants(0)) {
@@ -81,11 +80,16 @@ class Unrolled {
  private:
   // --- one operator for all steps ---
 
-  // The operators have the default activations, and compute all steps of all samples.
+  // The operators have the default activations, and compute all steps of all samples. Where samples begin later than
+  // others, in the reverse direction with sequence_lens, only a state of zero can be kept until then.
   bool can_be_fused() const {
-    const bool all = (lstm_ || gru_) && !has_lengths() && !has_peepholes() && !coupled_ && !clip_;
-    return all && std::ranges::all_of(activations_, &Activation::is_default);
+    const bool all = (lstm_ || gru_) && !has_peepholes() && !coupled_ && !clip_;
+    const bool begins_later = lengths_ && direction_ != "forward";
+    const bool begins_at_zero = is_zero(5) && (!lstm_ || is_zero(6));
+    return all && (begins_at_zero || !begins_later) && std::ranges::all_of(activations_, &Activation::is_default);
   }
+
+  bool is_zero(size_t state) const { return w_.input(state).empty() || w_.is_all(state, 0); }
 
   Nodes fused(const std::vector<Weights>& weights, const std::vector<State>& first) {
     w_.enter("inputs");
@@ -98,7 +102,8 @@ class Unrolled {
       const Weights all = complete(weights[d], part);
       w_.enter(part + "steps");
       const std::string product = affine(rows, all.w, all.from_input);
-      const std::string apart = w_.write("Reshape", {product}, "shape", {steps_, -1, gates_ * hidden_});
+      std::string apart = w_.write("Reshape", {product}, "shape", {steps_, -1, gates_ * hidden_});
+      if (lengths_) apart = keeping_states(apart, all, back);
       if (lstm_) w_.write("LstmSequence", {apart, all.r, first[d].h, first[d].c});
       else if (linear_before_reset()) w_.write("GruSequence", {apart, all.r, first[d].h, all.from_state});
       else w_.write("ResetFirstGruSequence", {apart, all.r, first[d].h});
@@ -106,12 +111,30 @@ class Unrolled {
       for (const size_t gate : all.gate) gates.push_back(static_cast<int64_t>(gate));
       w_.set("gates", gates);
       w_.set_integer("reverse", back ? 1 : 0);
-      const std::vector<std::string> made = w_.outputs(lstm_ ? 3 : 2);
+      std::vector<std::string> made = w_.outputs(lstm_ ? 3 : 2);
+      if (lengths_ && !back && w_.wants(1)) made[1] = lengths_->at_last_step(made[0], first[d].h);
+      if (lengths_ && w_.wants(0)) made[0] = lengths_->where_steps(made[0], 0);
       if (w_.wants(0)) sequences.push_back(w_.write("Unsqueeze", {made[0]}, "axes", {1}));
       last_h.push_back(made[1]);
       if (lstm_) last_c.push_back(made[2]);
     }
     return finished(sequences, last_h, last_c);
+  }
+
+  // The inputs of the gates, [steps, N, gates · hidden], with others where a sample has no step:
+  // - Backward, such that the state stays zero. An LSTM: i = o = 0, so c and h are 0. A GRU: z = 1, so h = h'.
+  // - Forward, only the last cell of an LSTM must outlast the sequence: i = 0 and f = 1, so c = c'. No step of a sample
+  //   reads a state from after its end, and Y and the last state are selected from all states.
+  // The gradients of all gates are zero there, because the gates are 0 or 1, or nothing reads the state.
+  std::string keeping_states(const std::string& inputs, const Weights& weights, bool back) {
+    constexpr float kClosed = -1e4F, kOpen = 1e4F;  // whatever the state adds; within the range of f16
+    if (back) return lengths_->where_steps(inputs, lstm_ ? kClosed : kOpen);
+    if (!lstm_ || !w_.reads(2)) return inputs;
+    std::vector<std::string> gates = w_.split(inputs, 2, Ints(4, hidden_));
+    std::string &in = gates[weights.gate[0]], &forget = gates[weights.gate[2]];
+    in = lengths_->where_steps(in, kClosed);
+    forget = lengths_->where_steps(forget, kOpen);
+    return w_.concat(gates, 2);
   }
 
   // The outputs of the node, from those of each direction: states of all steps, the last state, the last cell.
@@ -190,28 +213,20 @@ class Unrolled {
     }
     coupled_ = lstm_ && w_.integer("input_forget", 0) != 0;
     if (has_peepholes()) PLIMSOLL_TRY(check(7, "P", {{static_cast<int64_t>(directions_)}, {3 * hidden_}}));
-    if (has_lengths()) {
+    if (Lengths lengths(w_, steps_); lengths.differ()) {
       if (w_.known(4))
         return w_.unsupported(
             fmt::format("its sequence_lens (input 4) are constants, which fit one batch only: make them an input, or "
                         "pad the sequences to {} and omit sequence_lens",
                         counted(steps_, "step")));
       PLIMSOLL_TRY(check(4, "sequence_lens", {samples_}));
+      lengths_.emplace(std::move(lengths));
     }
     PLIMSOLL_ASSIGN(activations_, read_activations(w_, directions_));
     return {};
   }
 
   bool has_peepholes() const { return lstm_ && !w_.input(7).empty() && !w_.is_all(7, 0); }
-
-  // False if all sequences have all steps.
-  bool has_lengths() const {
-    const KnownValue* lengths = w_.known(4);
-    return !w_.input(4).empty() &&
-           !(lengths && !lengths->real() && std::ranges::all_of(lengths->ints, [&](Dim length) {
-             return length == Dim{steps_};
-           }));
-  }
 
   // --- weights ---
 
@@ -237,7 +252,7 @@ class Unrolled {
   std::vector<State> first_states() {
     w_.enter("initial");
     const auto parts = [&](size_t i) {
-      if (w_.input(i).empty() || w_.is_all(i, 0)) return std::vector<std::string>(directions_);
+      if (is_zero(i)) return std::vector<std::string>(directions_);
       return by_direction(w_, w_.input(i), samples_first_ ? 1 : 0, directions_);
     };
     const std::vector<std::string> h = parts(5), c = lstm_ ? parts(6) : std::vector<std::string>(directions_);
@@ -251,10 +266,10 @@ class Unrolled {
     const int64_t rows = samples_.value * (samples_.batch ? w_.batch() : 1),
                   most = std::clamp<int64_t>(kRowsAtOnce / std::max<int64_t>(rows, 1), 1, steps_);
     const int64_t count = (steps_ + most - 1) / most, each = (steps_ + count - 1) / count;
-    for (int64_t left = steps_; left > 0; left -= each) lengths_.push_back(std::min(left, each));
+    for (int64_t left = steps_; left > 0; left -= each) chunks_.push_back(std::min(left, each));
     w_.enter("inputs");
     const std::string x = samples_first_ ? w_.write("Transpose", {w_.input(0)}, "perm", {1, 0, 2}) : w_.input(0);
-    std::vector<std::string> chunks = w_.split(x, 0, lengths_);
+    std::vector<std::string> chunks = w_.split(x, 0, chunks_);
     for (std::string& chunk : chunks) chunk = w_.write("Reshape", {chunk}, "shape", {-1, w_.x()[2].value});
     return chunks;
   }
@@ -264,7 +279,7 @@ class Unrolled {
                                     const std::string& part) {
     std::vector<std::string> steps;
     for (size_t i = 0; i < chunks.size(); ++i) {
-      const int64_t first = static_cast<int64_t>(steps.size()), length = lengths_[i];
+      const int64_t first = static_cast<int64_t>(steps.size()), length = chunks_[i];
       w_.enter(length == 1 ? fmt::format("{}step_{}", part, first)
                            : fmt::format("{}steps_{}_to_{}", part, first, first + length - 1));
       const std::string product = affine(chunks[i], weights.w, weights.from_input);
@@ -295,17 +310,6 @@ class Unrolled {
   }
 
   // --- one step ---
-
-  // `value` of the samples whose sequence has step t, `other` of all others. "": 0.
-  std::string where_it_lasts(size_t t, const std::string& value, const std::string& other) {
-    if (value.empty()) return value;
-    if (lasts_[t].empty()) {
-      const std::string step =
-          w_.constant({.element = w_.element(4), .dims = {}, .ints = {Dim{static_cast<int64_t>(t)}}});
-      lasts_[t] = w_.write("Unsqueeze", {w_.write("Greater", {w_.input(4), step})}, "axes", {1});
-    }
-    return w_.write("Where", {lasts_[t], value, other.empty() ? w_.number(0) : other});
-  }
 
   // Of a gate, or of what replaces one.
   std::string activate_gate(size_t direction, size_t which, std::string sum) {
@@ -383,8 +387,8 @@ class Unrolled {
   Dim samples_ = {};
   std::optional<float> clip_ = {};
   bool coupled_ = false;               // an LSTM's input and forget gates
-  std::vector<std::string> lasts_ = {};  // of each step: which sequences have it. Empty: not written yet
-  std::vector<int64_t> lengths_ = {};  // of the chunks
+  std::optional<Lengths> lengths_ = {};  // nullopt: all sequences have all steps
+  std::vector<int64_t> chunks_ = {};  // their lengths in steps
   std::vector<Activation> activations_ = {};
 };
 
