@@ -17,9 +17,22 @@ namespace {
 
 constexpr int kMostJobs = 256;
 
-bool chooses_weights(const TrainedRequest& trained) {
-  return !trained.weights.trainable.empty() || !trained.weights.freeze.empty() || !trained.frozen_statistics.empty() ||
-         trained.assume != Assume::nothing || trained.modes != Modes::asked || trained.assume_shared;
+// The flags that are given and that a paper's rules have no meaning for.
+std::vector<std::string_view> beyond_papers(const PlanningRequest& request) {
+  const ModelRequest& model = request.of_model;
+  const TrainedRequest& trained = model.network.trained;
+  std::vector<std::string_view> flags;
+  for (const auto& [flag, given] : {std::pair{"--sub-batch", request.sub_batch.has_value()},
+                                    {"--freeze", !trained.weights.freeze.empty()},
+                                    {"--trainable", !trained.weights.trainable.empty()},
+                                    {"--frozen-statistics", !trained.frozen_statistics.empty()},
+                                    {"--assume", trained.assume != Assume::nothing},
+                                    {"--modes", trained.modes != Modes::asked},
+                                    {"--assume-shared", trained.assume_shared},
+                                    {"--clip-norm", model.clip_norm.has_value()},
+                                    {"--optimizer-state", model.optimizer_state != "fp32"}})
+    if (given) flags.push_back(flag);
+  return flags;
 }
 
 Status check_ranks(const PlanningRequest& request) {
@@ -128,13 +141,8 @@ Status check_usage(const PlanningRequest& request) {
   const bool as_paper = request.rules != "true";
   if (as_paper && find_rules(request.rules) == nullptr)
     return usage(fmt::format("unknown rules '{}'; rules: {}", request.rules, names_of_rules()));
-  if (as_paper && request.sub_batch)
-    return usage(fmt::format("--rules {} does not support --sub-batch", request.rules));
-  if (as_paper && (chooses_weights(model.network.trained) || model.clip_norm))
-    return usage(fmt::format("--rules {} does not support --freeze, --trainable, --frozen-statistics or --clip-norm",
-                             request.rules));
-  if (as_paper && model.optimizer_state != "fp32")
-    return usage(fmt::format("--rules {} does not support --optimizer-state", request.rules));
+  if (const std::vector<std::string_view> flags = beyond_papers(request); as_paper && !flags.empty())
+    return usage(fmt::format("--rules {} does not support {}", request.rules, fmt::join(flags, ", ")));
   if (request.jobs && (*request.jobs < 1 || *request.jobs > kMostJobs))
     return usage(fmt::format("--jobs is {}; expected 1 to {}", *request.jobs, kMostJobs));
   if (!(request.time_limit_seconds >= 0) || !std::isfinite(request.time_limit_seconds))

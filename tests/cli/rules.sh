@@ -48,4 +48,10 @@ expect 2 plimsoll compile alexnet.onnx --batch 4 --rules superneurons -o trainer
 expect 2 plimsoll plan alexnet.onnx --batch 4 --rules nobody -o plan.json
 says "rules: true, superneurons, modnn, dymem, vdnn, chen"
 expect 2 plimsoll plan alexnet.onnx --batch 4 --rules superneurons --sub-batch 2 -o plan.json; says "--sub-batch"
+# Only what was given is named.
+expect 2 plimsoll plan alexnet.onnx --batch 4 --rules superneurons --assume trainable -o plan.json
+says "--rules superneurons does not support --assume"
+! grep -e "--freeze\|--clip-norm" err || fail "an option is named that was not given"
+expect 2 plimsoll plan alexnet.onnx --batch 4 --rules chen --freeze '*' --optimizer-state int8 -o plan.json
+says "--rules chen does not support --freeze, --optimizer-state"
 rm -f alexnet.onnx.data

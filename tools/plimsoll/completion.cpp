@@ -37,7 +37,7 @@ std::string for_bash(const std::vector<CommandRow>& table) {
     std::string options = "--help";
     for (const OptionRow& option : row.options) {
       options += " " + option.dashed();
-      if (!option.values.empty() || (!option.value.empty() && !option.file))
+      if (!option.joined && (!option.values.empty() || (!option.value.empty() && !option.file)))
         values += fmt::format("    {}:{}) COMPREPLY=($(compgen {}-W '{}' -- \"$word\")); return ;;\n", row.name,
                               option.dashed(), option.file ? "-f " : "", fmt::join(option.values, " "));
     }
@@ -82,7 +82,8 @@ std::string for_zsh(const std::vector<CommandRow>& table) {
         helpers[option.name] = fmt::format("_plimsoll_{}() {{ _alternative 'names:name:({})' 'files:file:_files' }}\n",
                                            option.name, names);
       const std::string said = quoted(first_line(option.description), true);
-      cases += fmt::format(" \\\n      '{}[{}]{}'", option.dashed(), said.substr(1, said.size() - 2), value);
+      cases += fmt::format(" \\\n      '{}{}[{}]{}{}'", option.dashed(), option.joined ? "=-" : "",
+                           said.substr(1, said.size() - 2), option.joined ? ":" : "", value);
     }
     cases += row.words.empty() ? " \\\n      '*:file:_files' ;;\n"
                                : fmt::format(" \\\n      '*:name:({})' ;;\n", fmt::join(row.words, " "));
@@ -116,7 +117,7 @@ std::string for_fish(const std::vector<CommandRow>& table) {
     for (const OptionRow& option : row.options) {
       text += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -{} {}", row.name,
                           option.name.size() == 1 ? "s" : "l", option.name);
-      if (!option.value.empty()) text += option.file ? " -r" : " -x";
+      if (!option.value.empty() && !option.joined) text += option.file ? " -r" : " -x";
       if (!option.values.empty())
         text += fmt::format(" -a {}", quoted(fmt::format("{}", fmt::join(option.values, " "))));
       text += fmt::format(" -d {}\n", quoted(first_line(option.description)));

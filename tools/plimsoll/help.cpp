@@ -92,8 +92,7 @@ std::string help_of(std::string left, std::string_view text, size_t column) {
 std::string help_of(const OptionRow& option) {
   const std::string& all = option.description;
   const size_t first = std::min(all.find('\n'), all.size());
-  std::string text = help_of(fmt::format("  {}{}{}", option.dashed(), option.value.empty() ? "" : " ", option.value),
-                               all.substr(0, first), kHelpColumn);
+  std::string text = help_of("  " + option.dashed() + option.suffix(), all.substr(0, first), kHelpColumn);
   // Lines with columns keep them.
   for (size_t begin = first + 1; begin < all.size();) {
     const size_t end = std::min(all.find('\n', begin), all.size()),

@@ -118,6 +118,7 @@ std::vector<CommandRow> option_table(const Commands& commands) {
       if (value.empty() && !values.empty()) value = "VALUE";
       if (value.empty() && option.getValueExpectedFlag() == cl::ValueRequired) value = "VALUE";
       const bool file = takes_a_file(value);
+      const bool joined = !value.empty() && option.getValueExpectedFlag() == cl::ValueOptional;
       row.options.push_back({.name = option.ArgStr.str(),
                              .value = std::move(value),
                              .description = option.HelpStr.str(),
@@ -125,7 +126,8 @@ std::vector<CommandRow> option_table(const Commands& commands) {
                              .values = std::move(values),
                              .file = file,
                              .needed = option.getNumOccurrencesFlag() == cl::Required ||
-                                       option.getNumOccurrencesFlag() == cl::OneOrMore});
+                                       option.getNumOccurrencesFlag() == cl::OneOrMore,
+                             .joined = joined});
     }
     std::sort(row.options.begin(), row.options.end(),
               [](const OptionRow& a, const OptionRow& b) { return a.name < b.name; });

@@ -27,7 +27,10 @@ struct OptionRow {
   std::vector<std::string> values = {};  // all accepted values, if they are a list; those besides a file
   bool file = false;                     // takes a file or a directory
   bool needed = false;
+  bool joined = false;  // the value may be absent, so it is written with "=": "--csv=steps"
   std::string dashed() const { return (name.size() == 1 ? "-" : "--") + name; }
+  // The value as it follows the name: " SIZE", "[=TABLE]", or nothing.
+  std::string suffix() const { return value.empty() ? "" : joined ? "[=" + value + "]" : " " + value; }
 };
 
 struct CommandRow {
