@@ -209,8 +209,12 @@ std::map<std::string, std::string> to_metadata(const Progress& progress, const P
                                             {"loss_sum", exact(progress.loss_sum)},
                                             {"correct_sum", exact(progress.correct_sum)},
                                             {"best_iteration", std::to_string(progress.best.iteration)},
-                                            {"best_value", exact(progress.best.value)},
+                                            {"best_by", progress.best.by_accuracy ? "accuracy" : "loss"},
+                                            {"best_samples", std::to_string(progress.best.samples)},
+                                            {"best_loss", exact(progress.best.loss)},
+                                            {"best_accuracy", exact(progress.best.accuracy)},
                                             {"evaluations_since_best", std::to_string(progress.best.since)},
+                                            {"evaluation_is_due", progress.evaluation_is_due ? "1" : "0"},
                                             {"average_decay", exact(progress.average_decay)}};
   if (const LossScaling& scaling = progress.scaling; scaling.scale > 0 || scaling.skipped > 0) {
     all["loss_scale"] = exact(scaling.scale);
@@ -252,11 +256,15 @@ Progress from_metadata(const std::map<std::string, std::string>& metadata, const
           .seen = number("samples_seen", int64_t{}),
           .loss_sum = std::strtod(text("loss_sum").c_str(), nullptr),
           .correct_sum = std::strtod(text("correct_sum").c_str(), nullptr),
-          .best = metadata.contains("best_iteration")  // absent in older checkpoints
+          .best = metadata.contains("best_by")  // absent in older checkpoints
                       ? Best{.iteration = number("best_iteration", int64_t{}),
-                             .value = std::strtod(text("best_value").c_str(), nullptr),
+                             .samples = number("best_samples", int64_t{}),
+                             .loss = std::strtod(text("best_loss").c_str(), nullptr),
+                             .accuracy = std::strtod(text("best_accuracy").c_str(), nullptr),
+                             .by_accuracy = text("best_by") == "accuracy",
                              .since = number("evaluations_since_best", int64_t{})}
                       : Best{},
+          .evaluation_is_due = metadata.contains("evaluation_is_due") && text("evaluation_is_due") == "1",
           .average_decay = metadata.contains("average_decay") ? std::strtod(text("average_decay").c_str(), nullptr) : 0,
           .scaling = metadata.contains("loss_scale")  // absent unless the run scaled its loss
                          ? LossScaling{.scale = std::strtod(text("loss_scale").c_str(), nullptr),
@@ -294,6 +302,22 @@ void Checkpoints::load_average(int64_t iteration, WeightAverage& average) const 
     const std::span<std::byte> values = average.values(parameter);
     file.read(found->offset, values.data(), static_cast<int64_t>(values.size()));
   }
+}
+
+bool Checkpoints::has(int64_t iteration) const { return ::access(path_of(iteration).c_str(), F_OK) == 0; }
+
+void Checkpoints::load_evaluated(int64_t iteration) {
+  const std::string path = path_of(iteration);
+  try {
+    check_whole(path);
+  } catch (const TrainerError& error) {
+    throw TrainerError(Exit::unreadable_input, "'" + path + "' is damaged: " + error.what());
+  }
+  load_weights(path + "/" + kWeights);
+  if (::access((path + "/" + kAverage).c_str(), F_OK) != 0) return;
+  WeightAverage average(program_, port_, 0);
+  load_average(iteration, average);
+  average.exchange();
 }
 
 void Checkpoints::write(const Progress& progress, WeightAverage* average) {

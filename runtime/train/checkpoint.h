@@ -31,8 +31,12 @@ namespace plimsoll::train {
 // The best evaluation of a run so far.
 struct Best {
   int64_t iteration = 0;  // iterations done at that evaluation; 0: there was none
-  double value = 0;       // its loss, or its accuracy
-  int64_t since = 0;      // later evaluations, none of them better
+  int64_t samples = 0;
+  double loss = 0;
+  double accuracy = -1;      // -1: not counted
+  bool by_accuracy = false;  // what evaluations are compared by
+  int64_t since = 0;         // later evaluations, none of them better
+  double value() const { return by_accuracy ? accuracy : loss; }
 };
 
 // The position of a run. The order of samples, dropout and initial weights are functions of seed and iteration, so no
@@ -49,6 +53,7 @@ struct Progress {
   int64_t seen = 0;  // samples
   double loss_sum = 0, correct_sum = 0;
   Best best = {};
+  bool evaluation_is_due = false;  // a signal cut off the evaluation after this iteration
   double average_decay = 0;  // of --ema; 0: weights are not averaged
   LossScaling scaling = {};
 };
@@ -71,6 +76,12 @@ class Checkpoints {
   // damaged. Returns nullopt if there are no checkpoints. Throws TrainerError: unreadable_input if all are damaged;
   // invalid_model if the newest complete one is of another model, or if `strict` and a newer one is damaged.
   std::optional<Progress> resume(std::vector<std::string>& passed_over, bool strict = false);
+
+  // Whether there is a checkpoint of this iteration. Does not check whether it is complete.
+  bool has(int64_t iteration) const;
+  // Loads what evaluations after this iteration used into the arena, and nothing else: the averaged weights if the
+  // checkpoint has them, else the weights. Throws TrainerError: unreadable_input, invalid_model.
+  void load_evaluated(int64_t iteration);
 
   // Writes the files of a checkpoint. Does nothing if the newest checkpoint is of this iteration. Before: what was
   // written earlier is settled. Throws TrainerError (unwritable_output); earlier checkpoints then stay intact.

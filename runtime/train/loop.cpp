@@ -72,6 +72,7 @@ class Loop {
     });
     share_progress(progress_, team);
     stops_early_ = looks_hopeless();
+    best_at_start_ = progress_.best.iteration;
     if (options.range_test) range_test_.emplace(length.iterations);
     share_parameters(program, port_, team);
     if (average_ && team.ranks()) {
@@ -96,6 +97,8 @@ class Loop {
   void run() {
     watch_signals();
     watch_.begin();
+    if (progress_.evaluation_is_due && evaluation_feeder_)
+      evaluate((progress_.iteration - 1) / length_.per_epoch, false);
     for (int64_t epoch = progress_.iteration / length_.per_epoch; epoch < length_.epochs && !done(); ++epoch)
       run_epoch(epoch);
   }
@@ -126,6 +129,7 @@ class Loop {
     checkpoints_.share_last_is_missing(team_.highest(checkpoints_.last_is_missing()) != 0);
     if (team_.ranks()) machine_.forget_recordings();
     team_.leave();
+    if (best_is_of_earlier_run() && !options_.save.empty()) save_best_of_checkpoint();
     if (save_error_) failed.push_back(*save_error_);
     if (stops_early_)
       reporter_.say("stopped early, after " + counted(progress_.iteration, "iteration") + ": " +
@@ -183,8 +187,10 @@ class Loop {
       samples += result.samples;
       if (evaluation_feeder_ && options_.eval_every > 0 && progress_.iteration % options_.eval_every == 0)
         evaluate(epoch, false);
-      if (checkpoints_ && options_.checkpoint_every > 0 && progress_.iteration % options_.checkpoint_every == 0)
-        save_checkpoint();
+      // A checkpoint includes the evaluation after its iteration: a run that resumes from it does not repeat that.
+      const bool evaluates_first =
+          evaluation_feeder_ && options_.eval_every == 0 && (i + 1 == length_.per_epoch || done());
+      if (!evaluates_first && checkpoint_is_due()) save_checkpoint();
     }
     if (samples == 0) return;
     EpochResult result{.epoch = epoch, .samples = samples, .skipped = progress_.seen == 0, .seconds = seconds};
@@ -193,7 +199,14 @@ class Loop {
     if (program_.counts_correct) result.accuracy = progress_.correct_sum / (seen * labels_);
     if (evaluation_feeder_ && options_.eval_every == 0) result.evaluation = evaluate(epoch, true);
     reporter_.epoch(result);
-    if (checkpoints_ && options_.checkpoint_every == 0 && !done()) save_checkpoint();
+    if (options_.checkpoint_every > 0 ? evaluation_feeder_ && options_.eval_every == 0 && checkpoint_is_due()
+                                      : checkpoints_ && !done())
+      save_checkpoint();
+  }
+
+  // Of --checkpoint-every.
+  bool checkpoint_is_due() const {
+    return checkpoints_ && options_.checkpoint_every > 0 && progress_.iteration % options_.checkpoint_every == 0;
   }
 
   // The samples of an iteration of the epoch; none after the last.
@@ -242,6 +255,7 @@ class Loop {
     agree();
     reporter_.iteration(last_ = result);
     ++progress_.iteration;
+    progress_.evaluation_is_due = false;
     if (is_left_out) {
       leave_out(result, totals);
       return result;
@@ -292,6 +306,25 @@ class Loop {
     with_averaged_weights([&] { save_model(program_, model_file_, options_.save, port_, notes); });
   }
 
+  // No evaluation was better than the one in the checkpoint that the run resumed from.
+  bool best_is_of_earlier_run() const {
+    return options_.best != Metric::none && best_at_start_ > 0 && progress_.best.iteration == best_at_start_;
+  }
+
+  // The earlier run may have had no --save, another file, or no time to write it. At the end of the run: the arena then
+  // has the weights of the checkpoint.
+  void save_best_of_checkpoint() {
+    const Best& best = progress_.best;
+    const Evaluation evaluation = {.samples = best.samples, .loss = best.loss, .accuracy = best.accuracy};
+    try {
+      checkpoints_.load_evaluated(best.iteration);
+      save_model(program_, model_file_, options_.save, port_,
+                 serialized(notes_of_run(data_.training, evaluation, best.iteration)));
+    } catch (const TrainerError& error) {
+      save_error_ = error;
+    }
+  }
+
   template <class Work>
   void with_averaged_weights(const Work& work) {
     if (average_) average_->during(std::ref(work));  // a reference: an iteration allocates nothing
@@ -308,6 +341,9 @@ class Loop {
       share_statistics(program_, port_, team_);
       result = evaluate_all(program_, machine_, *evaluation_feeder_, *data_.evaluation, stops);
     });
+    // Without --eval-every, the end of a run in the middle of an epoch adds an evaluation: that one is not due later.
+    progress_.evaluation_is_due =
+        result.samples == 0 && stopping() && (options_.eval_every > 0 || progress_.iteration % length_.per_epoch == 0);
     if (result.samples == 0) return {};
     last_evaluation_ = result;
     evaluated_at_ = progress_.iteration;
@@ -323,8 +359,13 @@ class Loop {
     const double value = by_accuracy ? result.accuracy : result.loss;
     ++best.since;
     const bool better =
-        std::isfinite(value) && (best.iteration == 0 || (by_accuracy ? value > best.value : value < best.value));
-    if (better) best = {.iteration = progress_.iteration, .value = value};
+        std::isfinite(value) && (best.iteration == 0 || (by_accuracy ? value > best.value() : value < best.value()));
+    if (better)
+      best = {.iteration = progress_.iteration,
+              .samples = result.samples,
+              .loss = result.loss,
+              .accuracy = result.accuracy,
+              .by_accuracy = by_accuracy};
     stops_early_ = looks_hopeless();
     if (!better || options_.best == Metric::none) return;
     if (checkpoints_ && !checkpoints_.failure()) save_checkpoint();
@@ -383,6 +424,7 @@ class Loop {
   Machine machine_;
   const double labels_ = static_cast<double>(labels_per_sample(program_));  // of a sample
   int64_t first_iteration_ = 0;  // of this process
+  int64_t best_at_start_ = 0;    // Best::iteration of the checkpoint that the run resumed from
   ParameterPort port_;
   Statistics statistics_;
   Schedule schedule_;

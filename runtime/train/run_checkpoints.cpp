@@ -49,8 +49,28 @@ void RunCheckpoints::begin(const Program& program, ParameterPort& port, dist::Pu
     progress.scaling = begins;
     progress.scaling.skipped = stored->scaling.skipped;
   }
+  resume_best(progress.best);
   resume_average(*stored, decay);
   reporter_.say("resumed from " + checkpoints_->path_of(stored->iteration));
+}
+
+// Evaluations are compared only by the same metric. The best weights are saved from their checkpoint if no later
+// evaluation is better, so it must be there.
+void RunCheckpoints::resume_best(Best& best) const {
+  if (best.iteration == 0 || (options_.best == Metric::none && options_.early_stop == 0)) return;
+  const std::string earlier = ": the evaluations before the checkpoint do not count";
+  const bool by_accuracy = options_.best == Metric::accuracy;
+  if (best.by_accuracy != by_accuracy) {
+    reporter_.warn("warning: the checkpoint has the best evaluation by " +
+                   std::string(best.by_accuracy ? "accuracy" : "loss") + ", this run compares by " +
+                   (by_accuracy ? "accuracy" : "loss") + earlier);
+  } else if (options_.best != Metric::none && !checkpoints_->has(best.iteration)) {
+    reporter_.warn("warning: the weights of the best evaluation are lost, because there is no " +
+                   checkpoints_->path_of(best.iteration) + earlier);
+  } else {
+    return;
+  }
+  best = {};
 }
 
 void RunCheckpoints::resume_average(const Progress& stored, double decay) {

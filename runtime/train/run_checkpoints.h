@@ -32,6 +32,10 @@ class RunCheckpoints {
   explicit operator bool() const { return checkpoints_.has_value(); }
   std::string path_of(int64_t iteration) const { return checkpoints_->path_of(iteration); }
 
+  // Loads what the best evaluation used into the arena (checkpoint.h). Before: the run keeps checkpoints, and finish()
+  // has been called.
+  void load_evaluated(int64_t iteration) { checkpoints_->load_evaluated(iteration); }
+
   // Before: the run keeps checkpoints. Training waits until the tensors are written; a thread does the rest
   // (checkpoint.h). A failed save ends the run or, with --checkpoint-optional, gives a warning that ends with
   // `what_now`; if the thread fails, when poll(), finish() or the next save() finds out.
@@ -52,6 +56,7 @@ class RunCheckpoints {
 
  private:
   void check_same_run(const Progress& stored, const Progress& now) const;
+  void resume_best(Best& best) const;
   void resume_average(const Progress& stored, double decay);
   void attempt(int64_t iteration, const char* what_now, const std::function<void()>& work);
 

@@ -16,11 +16,18 @@ void take_over(const ProgramParameter& parameter, ParameterPort& port, Team& tea
 }  // namespace
 
 void share_progress(Progress& progress, Team& team) {
-  int64_t told[] = {progress.iteration,      static_cast<int64_t>(progress.seed),
-                    progress.seen,           progress.best.iteration,
-                    progress.best.since,     progress.scaling.good,
-                    progress.scaling.skipped};
-  double sums[] = {progress.loss_sum, progress.correct_sum, progress.best.value, progress.scaling.scale};
+  int64_t told[] = {progress.iteration,
+                    static_cast<int64_t>(progress.seed),
+                    progress.seen,
+                    progress.best.iteration,
+                    progress.best.since,
+                    progress.scaling.good,
+                    progress.scaling.skipped,
+                    progress.best.samples,
+                    progress.best.by_accuracy,
+                    progress.evaluation_is_due};
+  double sums[] = {progress.loss_sum, progress.correct_sum, progress.best.loss, progress.scaling.scale,
+                   progress.best.accuracy};
   team.broadcast(told, sizeof told);
   team.broadcast(sums, sizeof sums);
   progress.iteration = told[0];
@@ -28,7 +35,13 @@ void share_progress(Progress& progress, Team& team) {
   progress.seen = told[2];
   progress.loss_sum = sums[0];
   progress.correct_sum = sums[1];
-  progress.best = {.iteration = told[3], .value = sums[2], .since = told[4]};
+  progress.best = {.iteration = told[3],
+                   .samples = told[7],
+                   .loss = sums[2],
+                   .accuracy = sums[4],
+                   .by_accuracy = told[8] != 0,
+                   .since = told[4]};
+  progress.evaluation_is_due = told[9] != 0;
   progress.scaling = {.scale = sums[3], .good = told[5], .skipped = told[6]};
 }
 

@@ -139,7 +139,7 @@ std::string best_in_words(const Best& best, Metric metric) {
   char value[64];
   const bool by_accuracy = metric == Metric::accuracy;
   std::snprintf(value, sizeof value, by_accuracy ? "accuracy %.2f %%" : "loss %.6g",
-                best.value * (by_accuracy ? 100 : 1));
+                best.value() * (by_accuracy ? 100 : 1));
   return "best evaluation after " + counted(best.iteration, "iteration") + ", " + value;
 }
 

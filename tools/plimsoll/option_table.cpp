@@ -119,15 +119,15 @@ std::vector<CommandRow> option_table(const Commands& commands) {
       if (value.empty() && option.getValueExpectedFlag() == cl::ValueRequired) value = "VALUE";
       const bool file = takes_a_file(value);
       const bool joined = !value.empty() && option.getValueExpectedFlag() == cl::ValueOptional;
-      row.options.push_back({.name = option.ArgStr.str(),
-                             .value = std::move(value),
-                             .description = option.HelpStr.str(),
-                             .meanings = std::move(meanings),
-                             .values = std::move(values),
-                             .file = file,
-                             .needed = option.getNumOccurrencesFlag() == cl::Required ||
-                                       option.getNumOccurrencesFlag() == cl::OneOrMore,
-                             .joined = joined});
+      row.options.push_back(
+          {.name = option.ArgStr.str(),
+           .value = std::move(value),
+           .description = option.HelpStr.str(),
+           .meanings = std::move(meanings),
+           .values = std::move(values),
+           .file = file,
+           .needed = option.getNumOccurrencesFlag() == cl::Required || option.getNumOccurrencesFlag() == cl::OneOrMore,
+           .joined = joined});
     }
     std::sort(row.options.begin(), row.options.end(),
               [](const OptionRow& a, const OptionRow& b) { return a.name < b.name; });
