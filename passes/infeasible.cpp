@@ -93,8 +93,8 @@ void explain_peak(const Plan& minimum, const Policy& policy, std::vector<std::st
                           minimum.steps[peak].algorithm));
 }
 
-// `works`: a host budget that suffices.
-Error host_budget_too_small(const Planning& planning, const Found& minimum, int64_t works) {
+// `works`: a host budget that suffices, if one is known.
+Error host_budget_too_small(const Planning& planning, const Found& minimum, std::optional<int64_t> works) {
   const bool limited = planning.budget_bytes != kNoLimit;
   const std::string& source = planning.request.host_budget_source;  // "" if the user set it
   Error error{ExitCode::budget_infeasible,
@@ -102,8 +102,9 @@ Error host_budget_too_small(const Planning& planning, const Found& minimum, int6
                           planning.variants.graph().name, planning.policy.name,
                           limited ? fmt::format(" within {}", both(planning.budget_bytes)) : "",
                           both(planning.host_budget_bytes), source.empty() ? "" : ", " + source)};
-  error.notes.push_back(
-      fmt::format("--host-budget {} works{}: {}", works, limited ? " with this budget" : "", format_bytes(works)));
+  if (works)
+    error.notes.push_back(
+        fmt::format("--host-budget {} works{}: {}", *works, limited ? " with this budget" : "", format_bytes(*works)));
   if (planning.fits_host(minimum))
     error.notes.push_back(fmt::format("--budget {} fits with this host budget; the minimum is {} bytes",
                                       format_budget(minimum.arena()), minimum.arena()));
@@ -142,8 +143,9 @@ Error device_budget_too_small(const Planning& planning, const Found& minimum, co
 }  // namespace
 
 Error infeasible(const Planning& planning, const Found& minimum, const Remedies& remedies) {
-  return remedies.host_budget ? host_budget_too_small(planning, minimum, *remedies.host_budget)
-                              : device_budget_too_small(planning, minimum, remedies);
+  return remedies.host_budget || minimum.arena() <= planning.budget_bytes
+             ? host_budget_too_small(planning, minimum, remedies.host_budget)
+             : device_budget_too_small(planning, minimum, remedies);
 }
 
 }  // namespace plimsoll

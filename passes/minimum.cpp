@@ -158,8 +158,8 @@ Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
   return works;
 }
 
-// The host pool that the recipe takes without a host budget. Its plans depend on the host budget, so this makes the
-// plan under the result to be sure that it fits.
+// The host pool that the recipe takes without a host budget: that of its fastest plan, or of its smallest. Its plans
+// depend on the host budget, so this makes the plan under the result to be sure that it fits.
 Result<std::optional<int64_t>> host_budget_of_recipe(Planning planning) {
   const Policy& policy = planning.policy;
   planning.host_budget_bytes = kNoLimit;
@@ -167,9 +167,12 @@ Result<std::optional<int64_t>> host_budget_of_recipe(Planning planning) {
   PLIMSOLL_ASSIGN(const Found free, planning.recipe(policy).minimum(whole));
   if (!planning.fits(free)) return std::optional<int64_t>();
   PLIMSOLL_ASSIGN(const Found chosen, planning.recipe(policy).choose(whole, free));
-  planning.host_budget_bytes = chosen.host_pool();
-  PLIMSOLL_ASSIGN(const Found minimum, planning.recipe(policy).minimum(whole));
-  return planning.fits(minimum) ? std::optional(chosen.host_pool()) : std::nullopt;
+  for (const int64_t host_budget : {chosen.host_pool(), free.host_pool()}) {
+    planning.host_budget_bytes = host_budget;
+    PLIMSOLL_ASSIGN(const Found minimum, planning.recipe(policy).minimum(whole));
+    if (planning.fits(minimum)) return std::optional(host_budget);
+  }
+  return std::optional<int64_t>();
 }
 
 // The minimum in rounds of one sample, if it takes less than `arena_bytes`.

@@ -30,6 +30,16 @@ expect 0 plan --budget "$least" --host-budget "$works" -o works.json
 expect 0 plan --budget "$arena" --host-budget 0 -o works.json
 [[ $(field works.json minimum_bytes) -eq $arena && $(field works.json host_pool_bytes) -eq 0 ]] ||
   fail "another minimum than was said"
+# The same for a policy without a search, whose fastest plan needs another host pool than its smallest.
+plimsoll model densenet121:input=16,stem=cifar,growth=4,classes=10 -o dense.onnx 2>/dev/null
+follow() {
+  plimsoll plan dense.onnx --batch 3 --costs k40m --policy superneurons:offload --batch-norm split --optimizer adam "$@"
+}
+expect 6 follow --budget 1KiB --host-budget auto -o none.json
+smallest=$(sed -n 's/.*the minimum is \([0-9]*\) bytes.*/\1/p' err)
+expect 6 follow --budget "$smallest" --host-budget 0 -o none.json;    says "the host budget is too small"
+works=$(sed -n 's/.*--host-budget \([0-9]*\) works with this budget.*/\1/p' err)
+expect 0 follow --budget "$smallest" --host-budget "$works" -o works.json
 # The other budget is too small by itself.
 expect 6 plan --budget "$((least - 256))" --host-budget "$((1 << 40))" -o none.json; says "the minimum is $least bytes"
 ! grep "host budget is too small" err || fail "a host budget of a tebibyte binds"
