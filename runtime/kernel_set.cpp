@@ -54,7 +54,7 @@ void KernelSet::add(size_t index, const KernelMaker& maker, std::span<const Oper
   } catch (const KernelError& error) {
     if (where_ == Where::held_to_plan) refused_.push_back({layers, error.what()});
     else if (!make_another(index, maker, operands, algorithm, workspace_bytes, layers, error.what()))
-      throw KernelError(std::string(layers) + ": " + error.what() + "; compile the model on this machine");
+      throw KernelError(std::string(layers) + ": " + error.what());
   }
   touched_[index] = touched(operands, workspace_bytes);
 }

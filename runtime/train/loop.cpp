@@ -37,8 +37,8 @@ namespace {
 
 class Loop {
  public:
-  Loop(const Program& program, int64_t kernel_batch, const Options& options, const std::string& model_file, Data& data,
-       const Length& length, Reporter& reporter, Team& team)
+  Loop(const Program& program, const Program& compiled, const Options& options, const std::string& model_file,
+       Data& data, const Length& length, Reporter& reporter, Team& team)
       : program_(program),
         options_(options),
         model_file_(model_file),
@@ -52,7 +52,7 @@ class Loop {
                  {.spill = options.spill,
                   .may_record = options.graph,
                   .overlap = options.overlap,
-                  .kernel_batch = kernel_batch,
+                  .compiled = &compiled,
                   .left_over = options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0,
                   .revalidate = options.revalidate,
                   .groups = &groups_}),
@@ -472,7 +472,7 @@ Exit train(const Program& compiled, const Options& given, const std::string& mod
   for (const std::string& warning : data.training.warnings) reporter.warn("warning: " + warning);
   if (data.evaluation)
     for (const std::string& warning : data.evaluation->warnings) reporter.warn("warning: " + warning);
-  Loop loop(program, compiled.batch, options, model_file, data, length, reporter, team);
+  Loop loop(program, compiled, options, model_file, data, length, reporter, team);
   loop.run();
   loop.finish();
   return loop.exit();

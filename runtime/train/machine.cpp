@@ -28,13 +28,13 @@ Machine::Machine(const Program& program, Team& team, const Setup& setup)
       last_(program.kernels, where(setup)),
       rest_(program.kernels, where(setup)),
       may_record_(setup.may_record),
-      kernel_batch_(setup.kernel_batch > 0 ? setup.kernel_batch : program.batch) {
+      kernel_batch_(setup.compiled ? setup.compiled->batch : program.batch) {
   if (program.host_pool_bytes > 0) pool_ = std::make_unique<backend::HostPool>(program.host_pool_bytes, setup.spill);
-  program.build(full_, program.sub_batch);
-  if (program.last_sub_batch != program.sub_batch) program.build(last_, program.last_sub_batch);
+  build(full_, program.sub_batch, setup);
+  if (program.last_sub_batch != program.sub_batch) build(last_, program.last_sub_batch, setup);
   rest_samples_ = setup.left_over / team.size() % program.sub_batch;
   if (rest_samples_ == program.last_sub_batch) rest_samples_ = 0;
-  if (rest_samples_ > 0) program.build(rest_, rest_samples_);
+  if (rest_samples_ > 0) build(rest_, rest_samples_, setup);
   check_refused();
   program.forward(round_);
   if (setup.only_output) {
@@ -61,6 +61,23 @@ Machine::Machine(const Program& program, Team& team, const Setup& setup)
   }
   streams_ = std::make_unique<backend::Streams>(program, round_, arena_, pool_.get(),
                                                 setup.overlap ? backend::Overlap::streams : backend::Overlap::none);
+}
+
+// Workspaces are planned for the rounds of the compiled batch. In a round of fewer samples a library may divide the
+// work among its threads in another way, and need more.
+void Machine::build(KernelSet& set, int64_t samples, const Setup& setup) const {
+  const Program& compiled = setup.compiled ? *setup.compiled : program_;
+  try {
+    program_.build(set, samples);
+  } catch (const KernelError& error) {
+    std::string remedy = "compile the model on this machine";
+    if (samples != compiled.sub_batch && samples != compiled.last_sub_batch)
+      remedy = "the workspace is planned for rounds of " + counted(compiled.sub_batch, "sample") + ", not of " +
+               std::to_string(samples) + ": " +
+               (&set == &rest_ ? "use --last pad or drop, or another --batch"
+                               : "another --batch or --sub-batch may fit, or compile the model for this one");
+    throw KernelError(std::string(error.what()) + "; " + remedy);
+  }
 }
 
 const KernelSet& Machine::kernels_for(int64_t samples) const {

@@ -29,7 +29,7 @@ class Machine {
     std::string spill = {};  // directory of the host pool's file; "": the pool is in memory
     bool may_record = true;  // RoundJob::may_record
     bool overlap = true;     // false: each step runs when its line of the program is called
-    int64_t kernel_batch = 0;  // the batch that the loss kernels divide by; 0: program.batch
+    const Program* compiled = nullptr;  // that the program is of another batch of (run_batch.h); null: of none
     int64_t left_over = 0;   // samples of a smaller last batch, of all ranks together; 0: there is none
     bool revalidate = false;  // throw if any kernel is not as planned
     const UpdateGroups* groups = nullptr;  // must outlive the machine; null: all numbers as compiled
@@ -83,6 +83,7 @@ class Machine {
   const KernelSet::AsPlanned& as_planned() const { return full_.as_planned(); }
 
  private:
+  void build(KernelSet& set, int64_t samples, const Setup& setup) const;
   void check_refused() const;
   const KernelSet& kernels_for(int64_t samples) const;
 
@@ -95,7 +96,7 @@ class Machine {
   KernelSet full_, last_, rest_;
   int64_t rest_samples_ = 0;
   const bool may_record_;
-  const int64_t kernel_batch_;
+  const int64_t kernel_batch_;  // that the loss kernels divide by
   Round round_;
   std::unique_ptr<backend::Streams> streams_;
   std::array<int64_t, 2> copied_bytes_{};  // by offloads and prefetches of a round; of the last round

@@ -20,7 +20,7 @@ struct BatchOptions {
 };
 
 // The program with these numbers of samples. Loss kernels still divide by the compiled batch: see
-// Machine::Setup::kernel_batch. Throws TrainerError (usage) that says what the plan allows.
+// Machine::Setup::compiled. Throws TrainerError (usage) that says what the plan allows.
 Program with_batch(const Program& compiled, const BatchOptions& options);
 
 }  // namespace plimsoll::train

@@ -22,6 +22,17 @@ expect 0 brought/build/train --predict x.npy --out p.npy --quiet;        says "k
 rm p.npy
 bring 's/(k\.add<Conv[^;]*"direct", )[0-9]+/\1-1/g'
 expect 8 brought/build/train --data npy:x.npy,y.npy --quiet;             says "bytes of workspace"
+says "compile the model on this machine"
+# Of a number of samples that is not planned, it says what to do instead.
+bring 's/(k\.add<Conv[^;]*"direct", )[0-9]+/\1(n == 3 ? -1 : 1 << 30)/g'
+expect 0 brought/build/train --data npy:x.npy,y.npy --quiet --steps 1
+expect 8 brought/build/train --data npy:x.npy,y.npy --quiet --batch 3
+says "the workspace is planned for rounds of 8 samples, not of 3: another --batch or --sub-batch may fit"
+$python -c 'import numpy; [numpy.save(f"{n}11.npy", numpy.load(f"{n}.npy")[:11]) for n in "xy"]'
+expect 8 brought/build/train --data npy:x11.npy,y11.npy --quiet --last keep
+says "the workspace is planned for rounds of 8 samples, not of 3: use --last pad or drop"
+expect 0 brought/build/train --data npy:x11.npy,y11.npy --quiet --last pad
+bring 's/(k\.add<Conv[^;]*"direct", )[0-9]+/\1-1/g'
 # With --revalidate it uses no other algorithm: it counts matching ones and lists all differences at once.
 expect 0 "my trainer/build/train" --data npy:x.npy,y.npy --steps 1 --revalidate
 says "revalidated: "
