@@ -36,11 +36,11 @@ Result<std::string> read_whole(const std::string& path) {
 }
 
 // The file that a trainer wrote, verified against the checksum in its manifest.
-Result<std::string> read_weights(const std::string& checkpoint) {
-  const std::string path = checkpoint + "/weights.safetensors";
+Result<std::string> read_weights(const std::string& checkpoint, const std::string& name) {
+  const std::string path = checkpoint + "/" + name;
   PLIMSOLL_ASSIGN(std::string bytes, read_whole(path));
   PLIMSOLL_ASSIGN(const std::string manifest, read_whole(checkpoint + "/manifest.sha256"));
-  if (manifest.find(sha256_hex(bytes) + "  weights.safetensors\n") == std::string::npos)
+  if (manifest.find(fmt::format("{}  {}\n", sha256_hex(bytes), name)) == std::string::npos)
     return Error{ExitCode::unreadable_input, fmt::format("'{}' is damaged: it does not match manifest.sha256", path)};
   return bytes;
 }
@@ -56,16 +56,17 @@ std::string safetensors_type(int element) {
   }
 }
 
-Status put_weights(ModelFile& file, const std::string& checkpoint) {
-  PLIMSOLL_ASSIGN(const std::string bytes, read_weights(checkpoint));
+// `name`: the file of the checkpoint.
+Status put_weights(ModelFile& file, const std::string& checkpoint, const std::string& name) {
+  PLIMSOLL_ASSIGN(const std::string bytes, read_weights(checkpoint, name));
   const auto refuse = [&](const std::string& why) {
     return Error{ExitCode::invalid_model, fmt::format("'{}' does not match the model: {}", checkpoint, why)};
   };
   uint64_t length = 0;
   if (bytes.size() >= 8) std::memcpy(&length, bytes.data(), 8);
-  if (bytes.size() < 8 || length > bytes.size() - 8) return refuse("weights.safetensors has no header");
+  if (bytes.size() < 8 || length > bytes.size() - 8) return refuse(name + " has no header");
   const Json header = json_or_null(std::string_view(bytes).substr(8, length));
-  if (!header.is_object()) return refuse("the header of weights.safetensors is not JSON");
+  if (!header.is_object()) return refuse(fmt::format("the header of {} is not JSON", name));
   std::unordered_map<std::string_view, const Json*> described;
   for (const auto& entry : header.items()) described.emplace(entry.key(), &entry.value());
   size_t put = 0;
@@ -80,7 +81,7 @@ Status put_weights(ModelFile& file, const std::string& checkpoint) {
       dims = found->second->value("shape", dims);
       offsets = found->second->value("data_offsets", offsets);
     } catch (const Json::exception&) {
-      return refuse(fmt::format("'{}' has a malformed entry in weights.safetensors", tensor.name()));
+      return refuse(fmt::format("'{}' has a malformed entry in {}", tensor.name(), name));
     }
     const FileType in_file = file_type_of(static_cast<ElementType>(tensor.data_type()));
     const size_t size = tensor.raw_data().size() * (in_file == FileType::same ? 1 : 2),
@@ -176,7 +177,8 @@ bool stop_training(GraphNodes& nodes, const std::unordered_set<std::string>& out
 Result<std::string> export_model(const ExportRequest& request, const std::string& path) {
   PLIMSOLL_ASSIGN(const std::shared_ptr<ModelFile> file, load_model(request.model));
   PLIMSOLL_TRY(load_data(*file));
-  if (!request.checkpoint.empty()) PLIMSOLL_TRY(put_weights(*file, request.checkpoint));
+  if (!request.checkpoint.empty()) PLIMSOLL_TRY(put_weights(*file, request.checkpoint, "weights.safetensors"));
+  if (request.average) PLIMSOLL_TRY(put_weights(*file, request.checkpoint, kAverageFile));
   if (request.for_inference) {
     onnx::GraphProto& graph = *file->model.mutable_graph();
     std::unordered_set<std::string> outputs;

@@ -62,10 +62,14 @@ Result<std::string> sha256_without(const std::string& path, const TwoFiles& file
 // skeleton that is replaced already uses that name, a space is appended before hashing.
 std::string weights_name(std::string_view skeleton_name);
 
+// Of a checkpoint: its averaged weights (runtime/train/checkpoint.h). Weights that are frozen are not in it.
+inline constexpr const char* kAverageFile = "average.safetensors";
+
 struct ExportRequest {
   std::string model;
   // directory of a trainer's checkpoint that provides weights and statistics; "": the model's own
   std::string checkpoint = {};
+  bool average = false;  // the averaged weights of the checkpoint (--ema of the trainer), not the last ones
   // For use after training: batch normalization by running statistics, no dropout. A model exported for training
   // declares training mode, and a runtime that respects it normalizes by the samples of each call.
   bool for_inference = false;

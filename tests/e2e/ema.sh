@@ -23,7 +23,14 @@ PY
 
 # Averaging does not change the training: the checkpoint has the last weights, and the average in a file of its own.
 expect 0 plimsoll export net --checkpoint whole/ckpt-000000008 -o exported.onnx
+says "evaluations used the averaged ones, which --average takes"
 cmp exported.onnx last-8.onnx || fail "--ema changed the weights that are trained"
+expect 0 plimsoll export net --checkpoint whole/ckpt-000000008 --average -o averaged.onnx
+cmp averaged.onnx average.onnx || fail "the average that is exported is not the one that --save wrote"
+expect 2 plimsoll export net --average -o none.onnx;            says "--average requires --checkpoint"
+train --steps 1 --checkpoint plain
+expect 3 plimsoll export net --checkpoint plain/ckpt-000000001 --average -o none.onnx; says "had no --ema"
+[[ ! -e none.onnx ]] || fail "something was exported"
 [[ -s whole/ckpt-000000008/average.safetensors ]] || fail "the checkpoint has no average"
 (cd whole/ckpt-000000008 && sha256sum -c manifest.sha256 >/dev/null) ||
   fail "the manifest of a checkpoint with an average"

@@ -22,6 +22,9 @@ class ExportCommand final : public Command {
         what_(cl::Positional, cl::Required, cl::desc("DIR|MODEL.onnx"), cl::sub(sub)),
         checkpoint_("checkpoint", cl::value_desc("DIR"),
                     cl::desc("take weights and statistics from a trainer's checkpoint"), cl::sub(sub)),
+        average_("average",
+                 cl::desc("take the averaged weights of the checkpoint, of a trainer that was run with --ema"),
+                 cl::sub(sub)),
         inference_("inference",
                    cl::desc("write the model for inference, with running statistics and without dropout, if it was "
                             "exported for training"),
@@ -34,11 +37,19 @@ class ExportCommand final : public Command {
     namespace fs = std::filesystem;
     std::error_code ignored;
     const std::string model = fs::is_directory(what_.getValue(), ignored) ? what_ + "/model.onnx" : what_.getValue();
+    const bool has_average = !checkpoint_.empty() && fs::exists(checkpoint_ + "/" + kAverageFile, ignored);
+    if (average_ && checkpoint_.empty()) return Error{ExitCode::usage, "--average requires --checkpoint DIR"};
+    if (average_ && !has_average)
+      return Error{ExitCode::unreadable_input,
+                   fmt::format("'{}' has no averaged weights: its run had no --ema", checkpoint_.getValue())};
     const SignalsWait signals;
     PLIMSOLL_ASSIGN(
         const std::string weights,
-        export_model({.model = model, .checkpoint = checkpoint_, .for_inference = inference_}, output_.getValue()));
+        export_model({.model = model, .checkpoint = checkpoint_, .average = average_, .for_inference = inference_},
+                     output_.getValue()));
     const std::string beside = weights.empty() ? "" : (fs::path(output_.getValue()).parent_path() / weights).string();
+    if (has_average && !average_)
+      Console(quiet_).note("these are the last weights; evaluations used the averaged ones, which --average takes");
     if (json_) {
       fmt::print("{}\n", JsonObject()
                              .add("file", output_.getValue())
@@ -52,7 +63,7 @@ class ExportCommand final : public Command {
 
  private:
   cl::opt<std::string> what_, checkpoint_;
-  cl::opt<bool> inference_;
+  cl::opt<bool> average_, inference_;
   cl::opt<std::string> output_;
   cl::opt<bool> json_, quiet_;
 };

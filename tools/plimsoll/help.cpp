@@ -24,7 +24,8 @@ struct NamedGroup {
 const std::vector<NamedGroup>& option_groups() {
   static const std::vector<NamedGroup> groups = {
       {"basics",
-       {"batch", "budget", "o", "target", "optimizer", "loss", "checkpoint", "inference", "explain", "clear", "list"}},
+       {"batch", "budget", "o", "target", "optimizer", "loss", "checkpoint", "average", "inference", "explain", "clear",
+        "list"}},
       {"what to train, and how",
        {"trainable", "freeze", "frozen-statistics", "momentum", "nesterov", "weight-decay", "clip-norm",
         "optimizer-state", "class-axis", "class-weights", "pos-weight", "ignore-index", "label-smoothing",
