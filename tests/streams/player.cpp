@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "codegen/tables.h"
@@ -117,9 +118,14 @@ std::vector<std::byte> samples_of(const TaskGraph& graph, TensorId input, int64_
   return bytes;
 }
 
-// Filters and matrices small enough that sums stay numbers, all else near one. Lower halves of weights are zero.
+// Filters and matrices small enough that sums stay numbers, all else near one. Lower halves of weights, masks and
+// indices are zero.
 void fill(const Tensor& tensor, uint64_t stream, std::byte* to) {
   const TensorDesc desc = tensor.type.at(1);
+  if (!is_real(desc.type)) {
+    std::memset(to, 0, static_cast<size_t>(desc.bytes()));
+    return;
+  }
   const float scale =
       1.0f / std::sqrt(static_cast<float>(desc.rank() < 2 ? 1 : std::max<int64_t>(1, desc.elements() / desc.dim(0))));
   for (int64_t i = 0; i < desc.padded_elements(); ++i) {
@@ -130,8 +136,12 @@ void fill(const Tensor& tensor, uint64_t stream, std::byte* to) {
   }
 }
 
-// What is stored there, as numbers.
+// What is stored there, as numbers; of masks and indices, each byte.
 void append_values(DataType type, const std::byte* from, int64_t bytes, std::vector<float>& values) {
+  if (!is_real(type) && type != DataType::i16) {
+    for (int64_t i = 0; i < bytes; ++i) values.push_back(static_cast<float>(std::to_integer<int>(from[i])));
+    return;
+  }
   for (int64_t i = 0; i < bytes / bytes_of(type); ++i)
     values.push_back(type == DataType::bf16  ? static_cast<float>(reinterpret_cast<const Bf16*>(from)[i])
                      : type == DataType::i16 ? static_cast<float>(reinterpret_cast<const int16_t*>(from)[i])

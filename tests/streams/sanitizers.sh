@@ -22,6 +22,7 @@ watched $resnet "${all[@]}"
 watched $lstm "${all[@]}"
 watched densenet121:input=16,stem=cifar,growth=16,classes=10 "${small[@]}"
 watched googlenet:input=64,classes=10,paper=1 "${small[@]}"
+watched gpt:layers=1,heads=2,width=32,context=8,vocab=61 "${small[@]}"
 # In bf16 weights are cast, and the casts are recomputed and offloaded as well.
 in_bf16=("${small[@]/%/ bf16=1}" "policy=auto percent=20 batch=3 sub-batch=2 bf16=1")
 watched $resnet "${in_bf16[@]}"
