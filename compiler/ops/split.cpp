@@ -56,18 +56,18 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 
 void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
+  const std::vector<int64_t> extents = extents_of(node, node.input_type(0).dims[axis(node)].value).value();
   if (is_whole_input(node)) {
     MoveAttrs attrs = as_it_is(node.input_type(0).rank());
-    for (size_t i = 0; i < node.node().outputs.size(); ++i) {
+    for (size_t i = 0; i < extents.size(); ++i) {
       if (node.has_output(i)) move_elements(build, attrs, i);
-      attrs.starts[axis(node)] += node.output_type(i).dims[axis(node)].value;
+      attrs.starts[axis(node)] += extents[i];
     }
     return;
   }
   std::vector<Operand> pieces;
-  for (size_t i = 0; i < node.node().outputs.size(); ++i) pieces.push_back(build.write_output(i));
-  split(build, TaskKind::forward, axis(node), build.read_input(0), pieces,
-        extents_of(node, node.input_type(0).dims[axis(node)].value).value());
+  for (size_t i = 0; i < extents.size(); ++i) pieces.push_back(build.write_output(i));
+  split(build, TaskKind::forward, axis(node), build.read_input(0), pieces, extents);
 }
 
 void backward(TaskBuilder& build) {

@@ -57,6 +57,28 @@ TEST_CASE("a task run again gives the same bits and moves nothing") {
   });
 }
 
+TEST_CASE("an output that nothing reads changes none of the others") {
+  for_each_sample([](const Op& op, const Sample& sample) {
+    if (sample.outputs < 2 || make_instance(op, sample).is_loss) return;
+    const auto results = [&](std::optional<int> unread) {
+      const Instance instance = make_instance(op, sample, {}, unread);
+      Executor executor(instance, kSamples);
+      const Buffers after = executor.run(instance.given, false);
+      std::map<std::string, std::vector<std::byte>> contents;
+      for (const ValueId output : instance.outputs)
+        if (output.valid() && instance.tensor_of.contains(output))
+          contents[instance.network.values[output].name] = after.at(instance.tensor_of.at(output)).contents();
+      return contents;
+    };
+    for (int unread = 0; unread < sample.outputs; ++unread) {
+      CAPTURE(unread);
+      auto all = results({});
+      all.erase("out" + std::to_string(unread));
+      CHECK(results(unread) == all);
+    }
+  });
+}
+
 TEST_CASE("what a task remembers is all that it needs of what it found out, and gives the same bits") {
   for_each_instance([](const Instance& instance) {
     Executor executor(instance, kSamples);

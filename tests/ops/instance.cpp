@@ -91,6 +91,7 @@ void lay(const Op& op, Network& network, const Lying& lying) {
     if (lying.inputs && is_image(value) && fits(value, lying.images)) value.type.layout = lying.images;
   }
   for (const ValueId output : node.outputs) {
+    if (!output.valid()) continue;
     Value& value = network.values[output];
     if (lying.outputs && is_image(value) && fits(value, lying.images)) value.type.layout = lying.images;
   }
@@ -115,9 +116,10 @@ bool can_lie(const Op& op, const Sample& sample, const Lying& lying) {
   return rule == LayoutRule::any ? fitting > 0 : images > 0 && fitting == images;
 }
 
-Instance make_instance(const Op& op, const Sample& sample, const Lying& lying) {
+Instance make_instance(const Op& op, const Sample& sample, const Lying& lying, std::optional<int> unread) {
   Instance made;
   made.network = make_network(op, sample);
+  if (unread) made.network.nodes[NodeId(0)].outputs[static_cast<size_t>(*unread)] = ValueId{};
   lay(op, made.network, lying);
   Network& network = made.network;
   const NodeId node(0);
@@ -145,12 +147,13 @@ Instance make_instance(const Op& op, const Sample& sample, const Lying& lying) {
   op.forward(builder);
   made.forward_tasks = made.graph.tasks.size();
   for (const ValueId output : made.outputs)
-    if (builder.tensor_of(output).valid()) made.tensor_of[output] = builder.tensor_of(output);
+    if (output.valid() && builder.tensor_of(output).valid()) made.tensor_of[output] = builder.tensor_of(output);
 
   for (const ValueId input : made.inputs)
     if (input.valid() && builder.gradient_of(input).valid()) made.is_loss = true;
   if (op.backward != nullptr && !made.is_loss) {
     for (const ValueId output : made.outputs) {
+      if (!output.valid()) continue;
       const Value& value = network.values[output];
       if (value.type.type != DataType::f32 || !builder.tensor_of(output).valid()) continue;
       const TensorId seed = builder.add_tensor(

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,8 @@ struct Instance {
 
 inline constexpr int64_t kSamples = 4;
 
-// Fails the running test if the operator rejects its own sample.
-Instance make_instance(const Op& op, const Sample& sample, const Lying& lying = {});
+// Fails the running test if the operator rejects its own sample. `unread`: an output that the node does not have.
+Instance make_instance(const Op& op, const Sample& sample, const Lying& lying = {}, std::optional<int> unread = {});
 
 // Whether the sample can have these layouts: it has 4-D activations, and all channels fill blocks where required.
 bool can_lie(const Op& op, const Sample& sample, const Lying& lying);
