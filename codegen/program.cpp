@@ -67,13 +67,14 @@ std::string inputs(const Source& source) {
   for (const TensorId id : source.graph.inputs) {
     const Tensor& tensor = source.graph.tensors[id];
     PLIMSOLL_CHECK(tensor.type.layout == Layout::plain, "inputs are plain");
+    const std::string ignored = tensor.ignored ? fmt::format("{}", *tensor.ignored) : "kNoLabel";
     text += fmt::format(
         "    {{{}, {}{}}},\n", string_literal(tensor.onnx_name),
         desc_literal(tensor.type, fmt::format("{}", source.plan.rank_samples())),
         tensor.end_label > 0 || tensor.class_weights.valid() || tensor.mixed_labels
-            ? fmt::format(", {}, {}, true, {}", tensor.bound, tensor.ignored.value_or(-1), label_fields(source, tensor))
-        : !tensor.type.depends_on_batch() ? fmt::format(", {}, {}, false", tensor.bound, tensor.ignored.value_or(-1))
-        : tensor.ignored                  ? fmt::format(", {}, {}", tensor.bound, *tensor.ignored)
+            ? fmt::format(", {}, {}, true, {}", tensor.bound, ignored, label_fields(source, tensor))
+        : !tensor.type.depends_on_batch() ? fmt::format(", {}, {}, false", tensor.bound, ignored)
+        : tensor.ignored                  ? fmt::format(", {}, {}", tensor.bound, ignored)
         : tensor.bound > 0                ? fmt::format(", {}", tensor.bound)
                                           : "");
   }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -13,13 +14,17 @@
 
 namespace plimsoll {
 
+// No model's label: the ignored label of a loss that ignores none, and what stands for a label that does not fit 32
+// bits. It is not -1, because models do ignore that one.
+inline constexpr int64_t kNoLabel = std::numeric_limits<int32_t>::min();
+
 // A tensor that the trainer fills in each round: samples, labels.
 struct ProgramInput {
   const char* name;  // ONNX name
   TensorDesc desc;   // of a full sub-batch; the first dimension counts samples, if per_sample
   int64_t bound = 0;  // its integers select rows of a table, [0, bound); 0: no restriction
   // for labels: the one that the loss ignores, if the model has one; negative labels are always ignored
-  int64_t ignored = -1;
+  int64_t ignored = kNoLabel;
   bool per_sample = true;  // false: one value for all samples, the same in every round
   // For labels: the part of each sample that a loss reads, [first, end). end 0: all if they are the last input, else
   // none.

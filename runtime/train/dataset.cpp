@@ -147,9 +147,11 @@ int64_t integer_at(const std::byte* values, DataType type, int64_t at) {
 // The range of a column's integers, with the words of its error message.
 struct Range {
   int64_t bound = 0;     // integers are in [0, bound); 0: any
-  int64_t ignored = -1;  // also accepted, unless it is -1, which marks labels that did not fit their type
+  int64_t ignored = kNoLabel;  // also accepted
   std::string one = {}, all = {};  // "label", "classes": "label 10 when the model has classes 0 to 9"
-  bool holds(int64_t number) const { return (number >= 0 && number < bound) || (number == ignored && number != -1); }
+  bool holds(int64_t number) const {
+    return (number >= 0 && number < bound) || (number == ignored && number != kNoLabel);
+  }
 };
 
 // What one pass over all labels finds.
@@ -186,9 +188,9 @@ LabelCounts check_column(const Dataset& dataset, size_t i, const ProgramInput& i
             Exit::invalid_model,
             "sample " + std::to_string(at) + " of '" + dataset.name + "' has " + range.one + " " +
                 std::to_string(number) +
-                (number == -1 && input.desc.type == DataType::i32 ? ", or one that 32 bits do not hold," : "") +
+                (number == kNoLabel && input.desc.type == DataType::i32 ? ", or one that 32 bits do not hold," : "") +
                 " when the model has " + range.all + " 0 to " + std::to_string(range.bound - 1) +
-                (range.ignored == -1 ? "" : ", and leaves out " + std::to_string(range.ignored)));
+                (range.ignored == kNoLabel ? "" : ", and leaves out " + std::to_string(range.ignored)));
       if (k < first || k >= end) continue;
       if (number != range.ignored) {
         if (!weights.empty())

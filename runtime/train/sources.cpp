@@ -28,8 +28,8 @@ void convert(const std::byte* from, std::byte* to, int64_t count, const Scaling&
       y = static_cast<To>(x) * scaling.scale[channel] + scaling.shift[channel];
     } else {
       y = static_cast<To>(x);
-      // A label that does not fit becomes -1, which is no class, and check_integers reports it.
-      if (static_cast<int64_t>(y) != static_cast<int64_t>(x)) y = static_cast<To>(-1);
+      // A label that does not fit becomes kNoLabel, and check_integers reports it.
+      if (static_cast<int64_t>(y) != static_cast<int64_t>(x)) y = static_cast<To>(sizeof y == 1 ? -1 : kNoLabel);
     }
     std::memcpy(to + i * static_cast<int64_t>(sizeof y), &y, sizeof y);
   }

@@ -391,6 +391,19 @@ TEST_CASE("the label that the loss leaves out may be in the data, and no other t
     if (label == -100 || label == 8) CHECK_NOTHROW(check_integers(data, model.program));
     else CHECK(code_of([&] { check_integers(data, model.program); }) == Exit::invalid_model);
   }
+  // -1 is a label like the others, and a label that does not fit 32 bits is not taken for it.
+  model.inputs[1].ignored = -1;
+  for (const int64_t label : {int64_t{-1}, int64_t{-100}, int64_t{1} << 33, -(int64_t{1} << 31)}) {
+    CAPTURE(label);
+    write(place / "y.npy", npy(dictionary("<i8", "2, 3"), packed<int64_t>({0, 0, 0, 0, label, 0})));
+    Dataset data = open_dataset(source, Part::training, model.program);
+    if (label == -1) {
+      CHECK_NOTHROW(check_integers(data, model.program));
+      CHECK(data.counted_labels == std::vector<int32_t>{3, 2});
+    } else {
+      CHECK(code_of([&] { check_integers(data, model.program); }) == Exit::invalid_model);
+    }
+  }
 }
 
 TEST_CASE("synthetic samples are a function of the seed") {
