@@ -82,9 +82,12 @@ std::optional<FedLabels> traced(const Network& network, ValueId labels, LeftOut 
     return std::nullopt;
   Positions positions(static_cast<size_t>(fed.elements().per_sample));
   std::iota(positions.begin(), positions.end(), 0);
+  bool one_size = false;  // behind a WholeBatch, no dimension says which elements are of one sample
   for (auto node = way.rbegin(); node != way.rend(); ++node) {
     const Op* const op = find_op((*node)->op);
+    one_size = one_size || (*node)->op == "WholeBatch";
     if (op && op->forward == forward_alias) continue;
+    if (one_size) return std::nullopt;
     const NodeView view(network, **node);
     const auto moves = op && op->moves ? op->moves(view) : std::nullopt;
     if (!moves) return std::nullopt;

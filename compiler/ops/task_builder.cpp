@@ -105,7 +105,9 @@ void TaskBuilder::feed_labels(const FedLabels& labels, int64_t classes, int64_t 
   tensor.class_weights = weights.tensor;
   const bool all = labels.first == 0 && labels.end == network_.values[labels.input].type.elements().per_sample;
   if (is_term || !all) tensor.first_label = labels.first, tensor.end_label = labels.end;
-  if (is_term) tensor.bound = tensor.bound == 0 ? classes : std::min(tensor.bound, classes);
+  // Else the trainer learns the number of classes from the scores, if they are an output of samples.
+  if (is_term || !node_->input_type(0).depends_on_batch())
+    tensor.bound = tensor.bound == 0 ? classes : std::min(tensor.bound, classes);
 }
 
 void TaskBuilder::feed_mixed_labels(size_t i, int64_t ignored, const Operand& weights) {

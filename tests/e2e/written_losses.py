@@ -164,6 +164,25 @@ class masked_inside(Tokens):
         return classes(5, 7), classes(11, 7)
 
 
+class across_samples(weighted):
+    """Each sample attends to all: the model is compiled for one number of samples, and its labels are part of it."""
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.net((x @ x.t()).softmax(1) @ x), y, weight=self.by_class)
+
+    def data(self):
+        return floats(6), with_holes(classes(4))
+
+
+class across_samples_shifted(Loss):
+    def forward(self, x, y):
+        scores = self.net((x[:, 0] @ x[:, 0].t()).softmax(1) @ x[:, 0]).unsqueeze(1) + self.net(x)
+        return F.cross_entropy(scores[:, :-1].reshape(-1, 4), y[:, 1:].reshape(-1), ignore_index=-1)
+
+    def data(self):
+        return floats(5, 6), with_holes(classes(4, 5), hole=-1)
+
+
 class focal(Loss):
     def forward(self, x, y):
         entropy = F.cross_entropy(self.net(x), y, reduction="none")

@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE=1
 
 # Losses that permit rounds run in rounds; the others keep the batch whole, and the compiler says so.
 split=(weighted probabilities per_sample causal causal_padded focal two_tasks auxiliary gan_discriminator quantile vae)
-whole=(masked_inside info_nce dice_of_batch)
+whole=(masked_inside info_nce dice_of_batch across_samples across_samples_shifted)
 "${losses[@]}" export torchscript "${split[@]}" "${whole[@]}" >log 2>&1 || { cat log; fail "the exporter"; }
 for name in "${split[@]}"; do
   build_trainer $name $name.onnx --batch 8 --sub-batch 3 --loss output --optimizer sgd

@@ -121,6 +121,41 @@ TEST_CASE(
   CHECK(attributes(true) == "own own ");
 }
 
+TEST_CASE("a trainer knows the labels of a model that is compiled for one number of samples, if they are all of them") {
+  const auto classes = [](bool shifted) {
+    test::WrittenNetwork c;
+    const ValueId x = c.value("x", ValueKind::input, {kBatch, {5}, {4}});
+    const ValueId y = c.value("y", ValueKind::input, {kBatch, {5}});
+    c.network.values[y].type.type = DataType::i64;
+    const auto integers = [&](std::vector<int64_t> items) {
+      const ValueId id = c.value("c" + std::to_string(c.network.values.size()), ValueKind::constant,
+                                 {{static_cast<int64_t>(items.size())}});
+      c.network.values[id].type.type = DataType::i64;
+      c.network.values[id].constant.emplace().ints = std::move(items);
+      return id;
+    };
+    const auto last_four = [&](ValueId of) {
+      return c.node("Slice", {of, integers({1}), integers({5}), integers({1})});
+    };
+    ValueId scores = c.node("WholeBatch", {x}, {{"samples", int64_t{2}}}),
+            labels = c.node("WholeBatch", {y}, {{"samples", int64_t{2}}});
+    if (shifted) scores = last_four(scores), labels = last_four(labels);
+    scores = c.node("Reshape", {scores, integers({shifted ? 8 : 10, 4})});
+    labels = c.node("Reshape", {labels, integers({shifted ? 8 : 10})});
+    scores = c.node("MatMul", {scores, c.value("w", ValueKind::parameter, {{4}, {3}})});
+    c.network.outputs = {c.node("SoftmaxCrossEntropyLoss", {scores, labels})};
+    std::vector<std::string> notes;
+    REQUIRE(attach_loss(c.network, LossKind::none, notes).ok());
+    const auto graph = build_task_graph(c.network, {.batch = 2});
+    REQUIRE(graph.ok());
+    const Tensor& fed = graph->tensors[graph->inputs.back()];
+    return std::pair(fed.bound, fed.ignored.has_value());
+  };
+  CHECK(classes(false) == std::pair(int64_t{3}, true));
+  // The kernel counts them itself.
+  CHECK(classes(true) == std::pair(int64_t{0}, false));
+}
+
 TEST_CASE("the output that is the loss is named, or the only number, and what it leaves out is an error") {
   LossChain c;
   const ValueId loss = c.mean(c.squares()), other = c.mean(c.scores),
