@@ -221,6 +221,21 @@ TEST_CASE("a constant that is alike for several rows of each sample is stretched
   CHECK_THAT(ones.said(), Contains("Expand Reshape Concat [10N,10]"));
 }
 
+// z = torch.zeros(len(i), 5, dtype=torch.long); z[:, 1::2] = i, as the dynamo exporter writes it: with the steps first.
+TEST_CASE("integers may be written into new ones of each sample") {
+  Indexed put;
+  put.build.constant("width", {5}).constant("places", {1, 3}).constant("column", {2, 1}).constant("two", {2});
+  ModelBuilder::integer(put.build.node("Concat", {"samples", "width"}, {"shape"}), "axis", 0);
+  put.build.node("Expand", {"zero", "shape"}, {"zeros"});
+  ModelBuilder::ints(put.build.node("Transpose", {"zeros"}, {"turned"}), "perm", {1, 0});
+  put.build.node("Reshape", {"places", "column"}, {"rows"});
+  ModelBuilder::integer(put.build.node("Concat", {"two", "samples"}, {"of_updates"}), "axis", 0);
+  put.build.node("Expand", {"i", "of_updates"}, {"updates"});
+  put.build.node("ScatterND", {"turned", "rows", "updates"}, {"written"});
+  ModelBuilder::ints(put.pick("Transpose", {"written"}), "perm", {1, 0});
+  CHECK(put.said() == "Gather Expand Expand Reshape Reshape Gather Where Reshape Transpose [N,5]");
+}
+
 TEST_CASE("an affine grid is a product with the places of an even one") {
   const auto said = [](const std::vector<int64_t>& size, const std::string& samples) {
     ModelBuilder build(20);

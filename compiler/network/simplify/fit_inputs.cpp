@@ -178,7 +178,8 @@ std::vector<ModelNode> stretch_constants(const ModelNode& source, ValueTable& ta
     const ValueTable::Index index = table.find(source.inputs[i]);
     const Entry& entry = table[index];
     if (entry.data.valid() || !entry.known || !entry.known->alike_for_each_sample()) continue;
-    if (!entry.known->real() && !(op && op->any_type && data_type_of(entry.known->element))) continue;
+    const bool any_type = op && (op->any_type || op->moves_only);
+    if (!entry.known->real() && !(any_type && data_type_of(entry.known->element))) continue;
     if (slot != Slot::data && slot != Slot::number && slot != Slot::exponent && !is_weight(slot)) continue;
     const Dims& dims = entry.known->dims;
     const auto with_samples = std::count_if(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
