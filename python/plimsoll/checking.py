@@ -200,7 +200,8 @@ def _gradients_in_double(torch, model, arguments, labels, loss):
 
 
 def _fed(plan, proto, tensors):
-    """The tensors among the example's that the trainer reads: an input that no output depends on has no data."""
+    """The tensors among the example's that the trainer reads, in its order: an input that no output depends on has no
+    data, and the labels of a loss that the model computes come last."""
     from .exporting import METADATA_KEY
 
     names = [value.name for value in proto.graph.input]
@@ -209,8 +210,8 @@ def _fed(plan, proto, tensors):
             names = json.loads(entry.value).get("inputs", names)
     if len(names) != len(tensors):
         return tensors
-    fed = {tensor["name"] for tensor in plan["tensors"] if tensor["kind"] == "input"}
-    return [tensor for name, tensor in zip(names, tensors) if name in fed]
+    example = dict(zip(names, tensors))
+    return [example[t["name"]] for t in plan["tensors"] if t["kind"] == "input" and t["name"] in example]
 
 
 def _one_step(torch, model, arguments, labels, plan, trainer):

@@ -211,3 +211,29 @@ plimsoll.export(*make()[:2], 'unread.onnx', exporter='$exporter')" \
 assert all(r.is_good(1e-4) for r in plimsoll.check(*make(), 'unread_$exporter'))" \
     2>log || { cat log; fail "an input that nothing reads"; }
 done
+
+# The labels of a loss that is the output itself are fed last, whatever their place among the arguments.
+cat >labels_first.py <<'PY'
+import torch
+from torch import nn
+
+
+class LabelsFirst(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 5), nn.Linear(3, 5)
+
+    def forward(self, y, x, z):
+        return nn.functional.cross_entropy(self.a(x) + self.b(z), y)
+
+
+def make():
+    torch.manual_seed(0)
+    return LabelsFirst().train(), (torch.randint(0, 5, (8,)), torch.randn(8, 8), torch.randn(8, 3))
+PY
+"$with_torch" -c "import plimsoll; from labels_first import make; plimsoll.export(*make(), 'labels_first.onnx')" \
+  2>log || { cat log; fail "the exporter"; }
+build_trainer labels_first labels_first.onnx --batch 8 --loss output
+"$with_torch" -c "import plimsoll; from labels_first import make
+assert all(r.is_good(1e-4) for r in plimsoll.check(*make(), None, 'labels_first'))" \
+  2>log || { cat log; fail "labels that are the first argument"; }
