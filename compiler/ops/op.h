@@ -35,7 +35,7 @@ enum class SamplesRule {
   apart,       // each input on its own
   broadcast,   // one sample of an input is broadcast to all samples of another
   beside,      // inputs have equally many samples; an input with one sample is repeated
-  first_input  // input 0 is multiplied by weights, sample by sample
+  first_input  // input 0 is multiplied by weights, or written or read by indices, sample by sample
 };
 
 // In which precision an operator's results are stored, if the precision is bf16, or likewise fp16

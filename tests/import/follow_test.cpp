@@ -202,6 +202,10 @@ TEST_CASE("samples that are not first are merged with the dimensions in front, a
   CHECK(merged.merged_steps == 24);
   CHECK(reshape_target({{3}, {8}, N, {6}}, {{3}, {16}, {6}}, true, 2).entries == Entries{3, -1, 6});
   CHECK(reshape_target({{24}, N, {4}, {8}}, {{48}, {-1}}, true, 2).entries == Entries{-1, 32});
+  const auto heads = reshape_target({{24}, {4, true}, {8}}, {{48}, {32}}, true, 2);  // [T,4N,8]: 4 heads of each sample
+  CHECK(heads.entries == Entries{-1, 32});
+  CHECK(heads.merged_steps == 24);
+  CHECK_FALSE(reshape_target({{24}, {4, true}, {8}}, {{96}, {16}}, true, 2).error.empty());
   CHECK(reshape_target({N, {24}, {32}}, {{48}, {32}}, true, 2).merged_steps == 0);
   // Only after such a merge are rows in front those of each step.
   CHECK(reshape_target({rows, {32}}, {{24}, {2}, {32}}, true, 2, {24}).entries == Entries{24, -1, 32});

@@ -209,22 +209,26 @@ TEST_CASE("zeros that were written down for the samples of an example follow the
   CHECK_THAT(state.said(), Contains("Concat [N,11,8]"));
 }
 
-TEST_CASE("what is scattered into zeros that were written down for the samples of an example follows the batch") {
-  const auto said = [](const std::vector<float>& zeros) {
+TEST_CASE("what indices read or write in a constant that is alike for the samples of an example follows the batch") {
+  const auto said = [](const std::vector<float>& items, bool reads) {
     Indexed sums("3");
-    sums.build.constant_real("zeros", zeros).constant("as_example", {3, 4, 8}).constant("wide", {1, 1, 8});
-    sums.build.node("Reshape", {"zeros", "as_example"}, {"of_example"});
+    sums.build.constant_real("items", items).constant("as_example", {3, 4, 8}).constant("wide", {1, 1, 8});
+    sums.build.node("Reshape", {"items", "as_example"}, {"of_example"});
     onnx::NodeProto& rows = sums.build.node("ArgMax", {"h"}, {"rows"});  // [N,10,1]
     ModelBuilder::integer(rows, "axis", 2);
     sums.build.node("Expand", {"rows", "wide"}, {"places"});
-    of_reduction(sums.pick("ScatterElements", {"of_example", "places", "h"}), "add");
+    if (reads) sums.pick("GatherElements", {"of_example", "places"});
+    else of_reduction(sums.pick("ScatterElements", {"of_example", "places", "h"}), "add");
     ModelBuilder::integer(*sums.build.graph().mutable_node(sums.build.graph().node_size() - 1), "axis", 1);
     return sums.said();
   };
   std::vector<float> zeros(3 * 4 * 8, 0);
-  CHECK(said(zeros) == "Expand Expand ScatterElements [N,4,8]");
+  CHECK(said(zeros, false) == "Expand Expand ScatterElements [N,4,8]");
+  std::vector<float> alike;
+  for (int i = 0; i < 3 * 4 * 8; ++i) alike.push_back(static_cast<float>(i % (4 * 8)));
+  CHECK(said(alike, true) == "Expand Expand GatherElements [N,10,8]");
   zeros.back() = 1;  // the samples of the example differ
-  CHECK_THAT(said(zeros), Contains("5: ") && Contains("do not cover the batch of f32[3,4,8]"));
+  CHECK_THAT(said(zeros, false), Contains("5: ") && Contains("do not cover the batch of f32[3,4,8]"));
 }
 
 TEST_CASE("a constant that is alike for several rows of each sample is stretched") {

@@ -78,12 +78,14 @@ Status check_given_dims(const std::vector<const DeclaredValue*>& inputs, const M
 }
 
 // Of a Reshape whose target has the samples of the example in a number: where they are merged with dimensions in front
-// of them. [T,N,8] → [TN,8] with or without equal dimensions in front of T. nullopt: nowhere.
+// of them. [T,N,8] → [TN,8] with or without equal dimensions in front of T; [T,2N,4] → [TN,8], as heads of an attention
+// become channels again. nullopt: nowhere.
 std::optional<size_t> entry_of_merged(const Dims& x, size_t axis, const std::vector<Dim>& target, int64_t batch) {
   for (size_t i = 0, equal = 0; i < target.size() && equal < axis; ++i, ++equal) {
     int64_t steps = 1;
-    for (size_t j = equal; j <= axis; ++j) steps *= x[j].value;  // at most the number of elements
-    if (steps > x[axis].value && target[i].value % batch == 0 && target[i].value / batch == steps) return i;
+    for (size_t j = equal; j < axis; ++j) steps *= x[j].value;  // at most the number of elements
+    const int64_t of_sample = target[i].value % batch == 0 ? target[i].value / batch : 0;
+    if (steps > 1 && (of_sample == steps || of_sample == steps * x[axis].value)) return i;
     if (target[i] != x[equal]) return std::nullopt;
   }
   return std::nullopt;

@@ -133,8 +133,8 @@ std::vector<ModelNode> repeat_for_samples(ModelNode& node, ValueTable& table, co
   return nodes;
 }
 
-// A real constant that the exporter computed for each sample of its example (a positional encoding), passing through
-// operators with weights.
+// A real constant that the exporter computed for each sample of its example: a positional encoding that operators with
+// weights read, zeros that are scattered into, a mask whose order differs by sample.
 void follow_constant(ModelNode& node, ValueTable& table, NodeInputs& inputs, FittedInputs& made) {
   const std::optional<int64_t> exported_batch = inputs.exported_batch();
   if (!exported_batch || *exported_batch < 2 || node.inputs.empty() || node.inputs[0].empty()) return;
