@@ -231,6 +231,28 @@ TEST_CASE("what indices read or write in a constant that is alike for the sample
   CHECK_THAT(said(zeros, false), Contains("5: ") && Contains("do not cover the batch of f32[3,4,8]"));
 }
 
+// z = torch.zeros(len(i), 5, dtype=torch.long); z[:, 1::2] = i, as TorchScript's exporter writes it for three samples.
+TEST_CASE("what is assigned within a constant of an example's samples follows the batch") {
+  const auto said = [](std::vector<int64_t> zeros) {
+    Indexed put("3");
+    std::vector<int64_t> pairs;
+    for (const int64_t sample : {0, 1, 2})
+      for (const int64_t place : {1, 3}) pairs.insert(pairs.end(), {sample, place});
+    put.build.constant("flat_pairs", pairs).constant("of_pairs", {3, 2, 2}).constant("wide", {1, 2});
+    put.build.constant("flat_zeros", zeros).constant("of_zeros", {3, 5});
+    put.build.node("Reshape", {"flat_pairs", "of_pairs"}, {"pairs"});
+    put.build.node("Reshape", {"flat_zeros", "of_zeros"}, {"zeros"});
+    put.build.node("Unsqueeze", {"i", "last"}, {"column"});
+    put.build.node("Expand", {"column", "wide"}, {"updates"});
+    put.pick("ScatterND", {"zeros", "pairs", "updates"});
+    return put.said();
+  };
+  std::vector<int64_t> zeros(3 * 5, 0);
+  CHECK(said(zeros) == "Gather Unsqueeze Expand Expand Reshape Reshape Gather Where Reshape [N,5]");
+  zeros.back() = 1;  // the samples of the example differ
+  CHECK_THAT(said(zeros), Contains("fixes the batch"));
+}
+
 TEST_CASE("a constant that is alike for several rows of each sample is stretched") {
   Indexed ones;
   ones.build.constant("flat", {-1, 8}).constant_real("one_real", {1}, true);

@@ -133,7 +133,7 @@ std::vector<ModelNode> repeat_for_samples(ModelNode& node, ValueTable& table, co
   return nodes;
 }
 
-// A real constant that the exporter computed for each sample of its example: a positional encoding that operators with
+// A constant that the exporter computed for each sample of its example: a positional encoding that operators with
 // weights read, zeros that are scattered into, a mask whose order differs by sample.
 void follow_constant(ModelNode& node, ValueTable& table, NodeInputs& inputs, FittedInputs& made) {
   const std::optional<int64_t> exported_batch = inputs.exported_batch();
@@ -141,8 +141,8 @@ void follow_constant(ModelNode& node, ValueTable& table, NodeInputs& inputs, Fit
   const std::string name = node.inputs[0];
   const ValueTable::Index index = table.find(name);
   const KnownValue* known = table[index].initializer || table[index].data.valid() ? nullptr : table.known(index);
-  if (!known || !known->real() || known->depends_on_batch() || known->dims.empty() ||
-      known->dims[0] != Dim{*exported_batch})
+  if (!known || !(known->real() || find_onnx_op(node.op)->any_type) || known->depends_on_batch() ||
+      known->dims.empty() || known->dims[0] != Dim{*exported_batch})
     return;
   auto first = first_along(*known, 0);
   if (!first) return;

@@ -75,13 +75,15 @@ Result<bool> NetworkBuilder::divide_by_samples(const ModelNode& source) {
 }
 
 // False: the operator stays as it is.
-Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
+Result<bool> NetworkBuilder::add_spelled(const ModelNode& given) {
+  ModelNode source = given;
   if (is_blocked(source)) {
     if (find_op(source.op)) return false;
     give_up(source, false);
     return true;
   }
   PLIMSOLL_TRY(check_inputs(source, *find_onnx_op(source.op)));
+  if (!find_op(source.op)) PLIMSOLL_TRY(write_in_front(fit_inputs(source, table_, inputs_, fitted_)));
   const auto index = [&](size_t i) { return table_.find(source.inputs[i]); };
   if (!table_.dims(index(0))) return false;
   Result<std::vector<ModelNode>> nodes =
