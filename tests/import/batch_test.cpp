@@ -128,6 +128,23 @@ TEST_CASE("the batch is the first dimension, by symbol or by number") {
   CHECK(find_value(sequence->network, "y")->type.dims == Dims{{5}, N, {3}});
 }
 
+TEST_CASE("a model that computes across samples is refused, with the way to train it") {
+  ModelBuilder build(17);
+  build.input("x", {"N", "8"}).weight("w", {8, 8});
+  build.node("MatMul", {"x", "w"}, {"h"});
+  ModelBuilder::ints(build.node("Transpose", {"h"}, {"turned"}), "perm", {1, 0});
+  build.node("MatMul", {"h", "turned"}, {"alike"});
+  build.node("MatMul", {"alike", "x"}, {"y"});
+  build.output("y");
+  CHECK_THAT(outcome(build.import({.batch = 4})),
+             Contains("5: ") && Contains("[N,N] has the batch in more than one dimension") &&
+                 Contains("computes across samples") && Contains("--loss output"));
+  CHECK(outcome(build.import({.batch = 4, .may_fix_batch = true})) == "ok");
+  build.node("Unheard", {"y"}, {"z"});
+  build.output("z");
+  CHECK_THAT(outcome(build.import({.batch = 4})), Contains("5: ") && !Contains("--loss output"));
+}
+
 TEST_CASE("a dimension that is called a batch is it, also behind one that is not") {
   ModelBuilder build(17);
   build.input("x", {"T", "batch", "3"}).weight("w", {3, 2});

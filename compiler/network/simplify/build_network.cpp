@@ -81,6 +81,14 @@ Result<Network> build_network(Model& model, const GraphOrder& order, const Weigh
       return error;
     }
   }
+  if (!network.ok() && !options.may_fix_batch && network.error().code == ExitCode::unsupported && options.batch > 1) {
+    std::vector<std::string> unsaid = notes;
+    if (!with_batch(options.batch, unsaid).ok()) return network;
+    Error error = network.error();
+    error.notes.push_back(
+        "the model computes across samples: such a model is compiled if it computes its loss, too (--loss output)");
+    return error;
+  }
   notes = std::move(said);
   if (network.ok() || network.error().code != ExitCode::invalid_model || !builder.exported_batch()) return network;
   Error error = network.error();
