@@ -182,6 +182,20 @@ TEST_CASE("tests for numbers that are none, and remainders, are what they are ma
   CHECK(said("IsInf", {"x"}) == "Abs Greater Cast [N,6]");
   CHECK(said("IsInf", {"x"}, "detect_negative", 0) == "Greater Cast [N,6]");
   CHECK(said("IsInf", {"x"}, "detect_positive", 0) == "Less Cast [N,6]");
+  // As TorchScript's exporter writes torch.isinf().
+  const auto of_double = [](const char* op, const std::vector<std::string>& others) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "6"}).weight("w", {6}, 1);
+    ModelBuilder::integer(spelled.build.node("Cast", {"x"}, {"wide"}), "to", onnx::TensorProto::DOUBLE);
+    std::vector<std::string> inputs = {"wide"};
+    inputs.insert(inputs.end(), others.begin(), others.end());
+    spelled.build.node(op, inputs, {"t"}, "node");
+    ModelBuilder::integer(spelled.node("Cast", {"t"}), "to", onnx::TensorProto::FLOAT);
+    return spelled.said();
+  };
+  CHECK(of_double("IsInf", {}) == "Abs Greater Cast [N,6]");
+  CHECK_THAT(of_double("Exp", {}), Contains("element type 11 of ONNX"));
+  CHECK_THAT(of_double("Greater", {"wide"}), Contains("element type 11 of ONNX"));
   CHECK(said("Mod", {"x", "w"}, "fmod", 1) == "Div Sign Abs Floor Mul Mul Sub [N,6]");
   CHECK(said("Mod", {"x", "whole"}, "fmod", 1, onnx::TensorProto::INT64) == "Div Mul Sub Cast [N,6]");
   CHECK(said("Mod", {"x", "whole"}, "fmod", 0, onnx::TensorProto::INT64) == "Mod Cast [N,6]");

@@ -119,7 +119,7 @@ Status NetworkBuilder::add_node(const ModelNode& source) {
   if (masks_.steps.contains(source.outputs[0])) return {};
   PLIMSOLL_ASSIGN(const bool guards, leave_out_guard(source));
   if (guards) return {};
-  if (is_alias(model_, network_, table_, source)) {
+  if (is_alias(model_, uses_, network_, table_, source)) {
     table_.alias(source.outputs[0], table_.find(source.inputs[0]));
     return {};
   }

@@ -39,6 +39,17 @@ ElementType cast_to(const Network& network, ValueTable& table, const ModelNode& 
   return op->typed_by == 0 || like.empty() ? ElementType::undefined : element_of(network, table[table.find(like)]);
 }
 
+// Whether all readers ask something of this value alone.
+bool is_only_tested(const Model& model, const GraphUses& uses, const std::string& name) {
+  const auto readers = uses.readers.find(name);
+  return readers != uses.readers.end() && std::all_of(readers->second.begin(), readers->second.end(), [&](int reader) {
+    if (reader < 0) return false;
+    const ModelNode& node = model.nodes[static_cast<size_t>(reader)];
+    const Op* op = is_of_onnx(node) && node.inputs.size() == 1 ? find_onnx_op(node.op) : nullptr;
+    return op && op->elements == Elements::tested;
+  });
+}
+
 }  // namespace
 
 bool is_boolean(const Model& model, const GraphUses& uses, std::string_view name) {
@@ -64,14 +75,17 @@ bool is_boolean(const Model& model, const GraphUses& uses, std::string_view name
   }
 }
 
-bool is_alias(const Model& model, const Network& network, ValueTable& table, const ModelNode& source) {
+bool is_alias(const Model& model, const GraphUses& uses, const Network& network, ValueTable& table,
+              const ModelNode& source) {
   if (!is_of_onnx(source) || source.inputs.empty() || source.outputs.size() != 1 || source.inputs[0].empty())
     return false;
   if (source.op == "Identity")
     return source.inputs.size() == 1 && (!is_detached(source, model) || table.known(table.find(source.inputs[0])));
   const ElementType to = cast_to(network, table, source);
+  const ElementType from = element_of(network, table[table.find(source.inputs[0])]);
+  if (from == ElementType::f32 && to == ElementType::f64) return is_only_tested(model, uses, source.outputs[0]);
   // A computed boolean or u8 value has an undefined type, because DataType does not distinguish them.
-  return to != ElementType::undefined && element_of(network, table[table.find(source.inputs[0])]) == to;
+  return to != ElementType::undefined && from == to;
 }
 
 std::vector<KnownInput> known_inputs(const Network& network, ValueTable& table, const ModelNode& source) {

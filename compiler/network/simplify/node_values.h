@@ -19,8 +19,10 @@ ElementType element_of(const Network& network, const Entry& entry);
 // input declared as boolean, or elements of one of these (Slice, Reshape, …). False if its makers do not tell.
 bool is_boolean(const Model& model, const GraphUses& uses, std::string_view name);
 
-// Whether the node's output equals its input: an Identity, or a cast to the same type.
-bool is_alias(const Model& model, const Network& network, ValueTable& table, const ModelNode& source);
+// Whether the node's output equals its input: an Identity, a cast to the same type, or one to f64 that is only tested
+// (TorchScript's exporter asks in f64 whether a number is infinite).
+bool is_alias(const Model& model, const GraphUses& uses, const Network& network, ValueTable& table,
+              const ModelNode& source);
 
 // Each input as far as it is known, for fold().
 std::vector<KnownInput> known_inputs(const Network& network, ValueTable& table, const ModelNode& source);
