@@ -220,6 +220,23 @@ TEST_CASE("samples that are not first are merged with the dimensions in front, a
   CHECK(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2).entries == Entries{-1, 2, 8});
 }
 
+TEST_CASE("a state that an Einsum reads first is followed with the batch of the example") {
+  ModelBuilder build(17);
+  build.input("x", {"3", "8"}).weight("w", {8, 8}, 1);
+  build.constant_real("zeros", std::vector<float>(3 * 8 * 8, 0)).constant("shape", {3, 8, 8});
+  build.node("MatMul", {"x", "w"}, {"k"});
+  build.node("Reshape", {"zeros", "shape"}, {"state"});
+  onnx::AttributeProto& equation = *build.node("Einsum", {"state", "k"}, {"old"}).add_attribute();
+  equation.set_name("equation");
+  equation.set_type(onnx::AttributeProto::STRING);
+  equation.set_s("bij,bj->bi");
+  build.node("Sub", {"k", "old"}, {"y"});
+  build.output("y");
+  const auto imported = build.import({.batch = 5});
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(imported->network.values[imported->network.outputs[0]].type.dims == Dims{kBatch, {8}});
+}
+
 TEST_CASE("attention over steps in front is followed with the batch of the example") {
   CHECK(said({"2", "3", "8"}, [](ModelBuilder& build) {
           build.weight("w", {8, 8});
