@@ -23,7 +23,7 @@ struct ProgramInput {
   const char* name;  // ONNX name
   TensorDesc desc;   // of a full sub-batch; the first dimension counts samples, if per_sample
   int64_t bound = 0;  // its integers select rows of a table, [0, bound); 0: no restriction
-  // for labels: the one that the loss ignores, if the model has one; negative labels are always ignored
+  // for labels: the one that the loss ignores, if the model has one
   int64_t ignored = kNoLabel;
   bool per_sample = true;  // false: one value for all samples, the same in every round
   // For labels: the part of each sample that a loss reads, [first, end). end 0: all if they are the last input, else

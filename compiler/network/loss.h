@@ -43,7 +43,7 @@ struct LossRequest {
   bool by_default = false;  // no --loss was given
   // Of softmax_cross_entropy, with the meaning of PyTorch's CrossEntropyLoss. Weights and smoothing also of
   // binary_cross_entropy, with that of BCEWithLogitsLoss (loss_options.h):
-  std::optional<int64_t> ignore_index = {};  // --ignore-index; negative labels are always ignored
+  std::optional<int64_t> ignore_index = {};  // --ignore-index
   std::vector<float> class_weights = {};     // --class-weights, one per class; empty: 1
   std::vector<float> positive_weights = {};  // --pos-weight, of binary_cross_entropy: of targets that are 1
   std::optional<double> label_smoothing = {};  // --label-smoothing, from 0 to 1

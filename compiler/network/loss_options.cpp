@@ -103,7 +103,7 @@ Status weigh(Network& network, Node& loss, const LossRequest& request, int64_t c
   if (const auto index = request.ignore_index; index && *index >= classes)
     return Error{
         ExitCode::usage,
-        fmt::format("--ignore-index {} is not a label: there are {} classes (negative labels are always ignored)",
+        fmt::format("--ignore-index {} is not a label: there are {} classes; expected one of them or a negative number",
                     *index, classes)};
   PLIMSOLL_TRY(check_weights("--class-weights", request.class_weights, classes, binary));
   PLIMSOLL_TRY(check_weights("--pos-weight", request.positive_weights, classes, binary));

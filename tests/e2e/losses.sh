@@ -117,3 +117,16 @@ says "node 'logarithms' (LogSoftmax) is removed: the loss includes it"
 build_trainer own own.onnx --batch 8 --sub-batch 3 --loss none
 run own labels labels.npy
 run own holes holes.npy
+
+# --ignore-index: which number marks the ignored labels makes no difference. -1 is as usual as -100. Others are errors.
+small_model classes.onnx
+random_data 24 1 32 10
+$python -c 'import numpy as np; y = np.load("y.npy"); y[y == 2] = -1; np.save("minus.npy", y)'
+for index in 2 -1; do
+  build_trainer ignores$index classes.onnx --batch 8 --sub-batch 3 --ignore-index $index
+  labels=$([[ $index == 2 ]] && echo y.npy || echo minus.npy)
+  ignores$index/build/train --data npy:x.npy,$labels --no-shuffle --quiet --save ignores$index.onnx
+done
+$python "$PLIMSOLL_E2E/weights.py" ignores2.onnx ignores-1.onnx 0 >/dev/null || fail "labels of -1 are not ignored"
+expect 4 ignores2/build/train --data npy:x.npy,minus.npy --steps 1
+says "has label -1 when the model has classes 0 to 9, and leaves out 2"

@@ -95,7 +95,7 @@ says "neither a list of numbers nor a readable file"
 expect 3 plimsoll plan flags.onnx "${planning[@]}" --class-weights x.npy
 says "not a one-dimensional array of f32 or f64"
 expect 2 plimsoll plan flags.onnx "${planning[@]}" --ignore-index 4
-says "--ignore-index 4 is not a label"
+says "--ignore-index 4 is not a label: there are 4 classes; expected one of them or a negative number"
 expect 2 plimsoll plan flags.onnx "${planning[@]}" --label-smoothing 1.5
 says "--label-smoothing 1.5 is not between 0 and 1"
 expect 2 plimsoll plan flags.onnx "${planning[@]}" --loss mse --label-smoothing 0.1

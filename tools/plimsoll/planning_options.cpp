@@ -77,8 +77,8 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
                           "and for the weights of bce-logits; negative: counted from the end"),
                  cl::sub(sub)),
       ignore_index("ignore-index", cl::init(-100), cl::value_desc("I"),
-                   cl::desc("for --loss softmax-cross-entropy: the label to ignore (default -100); negative labels are "
-                            "always ignored"),
+                   cl::desc("for --loss softmax-cross-entropy: the label to ignore (default -100); any other number "
+                            "that is not a class is an error"),
                    cl::sub(sub)),
       class_weights(
           "class-weights", cl::value_desc("FILE|W,W,…"),
