@@ -131,7 +131,7 @@ Result<std::optional<FormsOfGraph>> make_graphs(Beginning& beginning, NetworkWor
   std::vector<FormOfModel> each;
   for (Network& network : recurrences) {
     work.model.network = std::move(network);
-    if (dump) *dump = *begun;
+    if (dump) *dump = *begun;  // each form is dumped as if it were the only one
     PLIMSOLL_ASSIGN(const bool goes_on, run_network_passes(work, dump, kFusePass));
     if (!goes_on) return std::optional<FormsOfGraph>();
     PLIMSOLL_ASSIGN(const std::vector<FormOfNetwork> forms, forms_of_network(work));
