@@ -82,7 +82,7 @@ std::optional<FedLabels> traced(const Network& network, ValueId labels, LeftOut 
     return std::nullopt;
   Positions positions(static_cast<size_t>(fed.elements().per_sample));
   std::iota(positions.begin(), positions.end(), 0);
-  bool one_size = false;  // behind a WholeBatch, no dimension says which elements are of one sample
+  bool one_size = false;  // after a WholeBatch, no dimension says which elements are of one sample
   for (auto node = way.rbegin(); node != way.rend(); ++node) {
     const Op* const op = find_op((*node)->op);
     one_size = one_size || (*node)->op == "WholeBatch";

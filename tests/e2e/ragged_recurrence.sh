@@ -63,10 +63,10 @@ for direction in ("forward", "reverse", "bidirectional"):
     save(f"gru_{direction}.onnx", "GRU", direction, linear_before_reset=1)
     save(f"reset_first_{direction}.onnx", "GRU", direction)
 lengths = chance.randint(0, STEPS + 1, SAMPLES).astype(np.int32)
-lengths[:3] = 0, STEPS, 1
+lengths[:5] = 0, STEPS, 1, STEPS + 4, -1  # above the steps: all of them; negative: none
 x = chance.randn(SAMPLES, STEPS, FEATURES).astype(np.float32)
 for i, length in enumerate(lengths):
-    x[i, length:] = 100  # padding that must not count
+    x[i, max(length, 0):] = 100  # padding that must not count
 np.save("x.npy", x)
 np.save("lengths.npy", lengths)
 np.save("y.npy", chance.randint(0, CLASSES, SAMPLES).astype(np.int32))

@@ -295,7 +295,8 @@ TEST_CASE("sequences may differ in length") {
         "Add 5, Gemm 5, Greater 5, Mul 14, Sigmoid 14, Split 7, Tanh 10, Transpose 1, Where 9, [1,N,2]");
   // Fused, the last state is selected from all; nothing reads Y or the last cell.
   CHECK(ragged.said(fuse) ==
-        "Add 1, Gemm 1, Greater 1, LstmSequence 1, OneHot 1, ReduceSum 1, Split 2, Transpose 1, Where 1, [1,N,2]");
+        "Add 1, Cast 2, Clip 1, Gemm 1, Greater 1, LstmSequence 1, OneHot 1, ReduceSum 1, Split 2, Transpose 1, "
+        "Where 1, [1,N,2]");
   ragged.build.output("y");
   CHECK_THAT(ragged.said(fuse), Contains("CumSum 1, Gemm 1, Greater 2") && Contains("Where 2"));
   ragged.node->add_output("c");

@@ -32,11 +32,18 @@ std::string Lengths::where_step(size_t t, const std::string& value, const std::s
 }
 
 // Row k of OneHot is set for the samples of k steps, so rows 1, 2, … tell which step is the last one. Instead of a
-// comparison with the numbers of all steps: these would be a tensor in the model's file, of this form only.
+// comparison with the numbers of all steps: these would be a tensor in the model's file, of this form only. As in
+// where_step(), a length above the number of steps means all of them, and a negative one none; OneHot would take
+// neither so.
 const std::string& Lengths::ends() {
   if (ends_.empty()) {
+    const std::string real = w_.write("Cast", {w_.input(kLengths)});
+    w_.set_integer("to", static_cast<int64_t>(ElementType::f32));
+    const std::string within = w_.write("Clip", {real, w_.number(0), w_.number(static_cast<float>(steps_))});
+    const std::string length = w_.write("Cast", {within});
+    w_.set_integer("to", static_cast<int64_t>(ElementType::i64));
     const std::string off_on = w_.constant({.element = ElementType::f32, .dims = {{2}}, .reals = {0, 1}});
-    const std::string counted = w_.write("OneHot", {w_.input(kLengths), w_.integers({steps_ + 1}, {{1}}), off_on});
+    const std::string counted = w_.write("OneHot", {length, w_.integers({steps_ + 1}, {{1}}), off_on});
     w_.set_integer("axis", 0);
     ends_ = w_.split(counted, 0, {1, steps_})[1];
   }
