@@ -37,9 +37,10 @@ struct FormOfModel {
   std::optional<PassDump> dump;
 };
 
-// What the passes say of one form, they say of the others.
+// For all forms but the first: what the passes say of one form, they say of the others.
 Messages silent(const Messages& messages) { return {.show_progress = messages.show_progress}; }
 
+// The task graph of each form.
 Result<FormsOfGraph> make_each(NetworkWork& work, std::vector<FormOfModel> forms) {
   FormsOfGraph made;
   work.is_one_form = true;
@@ -63,16 +64,18 @@ Result<std::string> form_in_given_plan(NetworkWork& work, std::string_view part)
   return found == work.algorithms_of->forms.end() ? std::string() : found->second;
 }
 
-// The network in each form of its recurrence that the planner chooses from, unrolled first. Moves it out.
+// The network in each form of its recurrence that the planner chooses from, unrolled first. Moves them out.
 Result<std::vector<Network>> recurrences_of(Beginning& beginning, NetworkWork& work) {
   std::vector<Network> networks;
-  if (beginning.fused) {
-    PLIMSOLL_ASSIGN(const std::string given, form_in_given_plan(work, kRecurrence));
-    const bool is_given = !work.asked.algorithms_of.empty();
-    if (is_given && !given.starts_with("fused")) work.model.network.forms.clear();
-    if (!is_given || !given.starts_with("fused")) networks.push_back(std::move(work.model.network));
-    if (!is_given || given.starts_with("fused")) networks.push_back(std::move(*beginning.fused));
-  } else networks.push_back(std::move(work.model.network));
+  networks.push_back(std::move(work.model.network));
+  if (!beginning.fused) return networks;
+  if (work.asked.algorithms_of.empty()) {
+    networks.push_back(std::move(*beginning.fused));
+    return networks;
+  }
+  PLIMSOLL_ASSIGN(const std::string given, form_in_given_plan(work, kRecurrence));
+  if (given.starts_with("fused")) networks.front() = std::move(*beginning.fused);
+  else networks.front().forms.clear();
   return networks;
 }
 
