@@ -11,6 +11,7 @@
 
 #include "runtime/machine/processors.h"
 #include "runtime/train/average.h"
+#include "runtime/train/best_weights.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/diagnose.h"
 #include "runtime/train/evaluation.h"
@@ -59,7 +60,8 @@ class Loop {
         port_(program, machine_.arena(), machine_.pool()),
         statistics_(program, machine_.arena()),
         schedule_(options.schedule),
-        checkpoints_(options, reporter) {
+        checkpoints_(options, reporter),
+        best_(options, progress_.best, reporter) {
     schedule_.iterations = length.iterations;
     if (options.average_decay) average_.emplace(program, port_, *options.average_decay);
     progress_ = progress_at_start(options, data.training, length.per_epoch, describe_rates());
@@ -71,8 +73,7 @@ class Loop {
       if (options.on_nan != OnNan::ignore) refuse_bad_parameters(program, port_);
     });
     share_progress(progress_, team);
-    stops_early_ = looks_hopeless();
-    best_at_start_ = progress_.best.iteration;
+    best_.begin();
     if (options.range_test) range_test_.emplace(length.iterations);
     share_parameters(program, port_, team);
     if (average_ && team.ranks()) {
@@ -129,15 +130,14 @@ class Loop {
     checkpoints_.share_last_is_missing(team_.highest(checkpoints_.last_is_missing()) != 0);
     if (team_.ranks()) machine_.forget_recordings();
     team_.leave();
-    if (best_is_of_earlier_run() && !options_.save.empty()) save_best_of_checkpoint();
-    if (save_error_) failed.push_back(*save_error_);
-    if (stops_early_)
+    if (best_.is_of_earlier_run() && !options_.save.empty()) save_best_of_checkpoint();
+    if (best_.error()) failed.push_back(*best_.error());
+    if (best_.stops_early())
       reporter_.say("stopped early, after " + counted(progress_.iteration, "iteration") + ": " +
                     counted(progress_.best.since, "evaluation") + " without improvement");
-    if (progress_.best.iteration > 0 && options_.best != Metric::none) tell_best();
+    if (best_.kept()) best_.tell(checkpoints_ ? checkpoints_.path_of(progress_.best.iteration) : "");
     if (range_test_) reporter_.say(range_test_->conclusion());
-    const bool keeps_best = options_.best != Metric::none && progress_.best.iteration > 0;
-    const bool saved = !options_.save.empty() && !keeps_best && attempt([&] { save_weights(); });
+    const bool saved = !options_.save.empty() && !best_.kept() && attempt([&] { save_weights(); });
     const bool traced =
         !options_.trace.empty() && attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
     if (program_.scales_loss) reporter_.say(in_words(progress_.scaling, progress_.iteration));
@@ -149,7 +149,7 @@ class Loop {
     if (traced)
       reporter_.say("traced " + options_.trace + "; `plimsoll inspect DIR --html report.html --measured " +
                     options_.trace + "` shows it next to the plan in DIR");
-    if (options_.json) print_figures(saved || (keeps_best && !save_error_));
+    if (options_.json) print_figures(saved || (best_.kept() && !best_.error()));
     checkpoints_.warn_of_missing();
     if (stopping() && (!checkpoints_.failure() || progress_.iteration < schedule_.iterations))
       reporter_.warn("stopped after " + counted(progress_.iteration, "iteration"));
@@ -166,7 +166,8 @@ class Loop {
     if (team_.size() > 1) agreed_end_ = team_.highest(wanted_end());
   }
   bool done() const {
-    return progress_.iteration >= length_.steps || stopping() || stops_early_ || (range_test_ && range_test_->ended());
+    return progress_.iteration >= length_.steps || stopping() || best_.stops_early() ||
+           (range_test_ && range_test_->ended());
   }
 
   // All settings that decide how a gradient changes the weights.
@@ -301,28 +302,23 @@ class Loop {
   }
 
   void save_weights() {
-    const std::string notes = serialized(notes_of_run(
-        data_.training, evaluated_at_ == progress_.iteration ? last_evaluation_ : Evaluation{}, progress_.iteration));
-    with_averaged_weights([&] { save_model(program_, model_file_, options_.save, port_, notes); });
+    const Evaluation evaluation = evaluated_at_ == progress_.iteration ? last_evaluation_ : Evaluation{};
+    with_averaged_weights([&] { save_weights_of(progress_.iteration, evaluation); });
   }
 
-  // No evaluation was better than the one in the checkpoint that the run resumed from.
-  bool best_is_of_earlier_run() const {
-    return options_.best != Metric::none && best_at_start_ > 0 && progress_.best.iteration == best_at_start_;
+  void save_weights_of(int64_t iteration, const Evaluation& evaluation) {
+    save_model(program_, model_file_, options_.save, port_,
+               serialized(notes_of_run(data_.training, evaluation, iteration)));
   }
 
   // The earlier run may have had no --save, another file, or no time to write it. At the end of the run: the arena then
   // has the weights of the checkpoint.
   void save_best_of_checkpoint() {
     const Best& best = progress_.best;
-    const Evaluation evaluation = {.samples = best.samples, .loss = best.loss, .accuracy = best.accuracy};
-    try {
+    best_.save_at_end([&] {
       checkpoints_.load_evaluated(best.iteration);
-      save_model(program_, model_file_, options_.save, port_,
-                 serialized(notes_of_run(data_.training, evaluation, best.iteration)));
-    } catch (const TrainerError& error) {
-      save_error_ = error;
-    }
+      save_weights_of(best.iteration, {.samples = best.samples, .loss = best.loss, .accuracy = best.accuracy});
+    });
   }
 
   template <class Work>
@@ -352,42 +348,12 @@ class Loop {
     return result;
   }
 
-  // Every rank has the same result and takes the same decision.
   void compare_with_best(const Evaluation& result) {
-    Best& best = progress_.best;
-    const bool by_accuracy = options_.best == Metric::accuracy;
-    const double value = by_accuracy ? result.accuracy : result.loss;
-    ++best.since;
-    const bool better =
-        std::isfinite(value) && (best.iteration == 0 || (by_accuracy ? value > best.value() : value < best.value()));
-    if (better)
-      best = {.iteration = progress_.iteration,
-              .samples = result.samples,
-              .loss = result.loss,
-              .accuracy = result.accuracy,
-              .by_accuracy = by_accuracy};
-    stops_early_ = looks_hopeless();
-    if (!better || options_.best == Metric::none) return;
+    if (!best_.improves(result, progress_.iteration) || options_.best == Metric::none) return;
     if (checkpoints_ && !checkpoints_.failure()) save_checkpoint();
     if (options_.save.empty()) return;
     check_weights();
-    save_error_.reset();
-    try {
-      save_weights();
-    } catch (const TrainerError& error) {
-      if (error.code != Exit::unwritable_output) throw;
-      save_error_ = error;
-      reporter_.warn("warning: cannot save the best weights so far: " + std::string(error.what()) +
-                     "; saving is tried again for the next best");
-    }
-  }
-
-  bool looks_hopeless() const { return options_.early_stop > 0 && progress_.best.since >= options_.early_stop; }
-
-  void tell_best() {
-    reporter_.say(best_in_words(progress_.best, options_.best) +
-                  (checkpoints_ ? ", checkpoint " + checkpoints_.path_of(progress_.best.iteration) : "") +
-                  (options_.save.empty() || save_error_ ? "" : ", saved as " + options_.save));
+    best_.save_while_training([&] { save_weights(); });
   }
 
   void print_figures(bool saved) const {
@@ -400,7 +366,7 @@ class Loop {
                            .evaluation = last_evaluation_,
                            .best = progress_.best,
                            .best_by = options_.best,
-                           .stopped_early = stops_early_,
+                           .stopped_early = best_.stops_early(),
                            .interrupted = stopping(),
                            .median_seconds = watch_.median_seconds(),
                            .allocated_bytes = machine_.arena().allocated_bytes(),
@@ -424,17 +390,15 @@ class Loop {
   Machine machine_;
   const double labels_ = static_cast<double>(labels_per_sample(program_));  // of a sample
   int64_t first_iteration_ = 0;  // of this process
-  int64_t best_at_start_ = 0;    // Best::iteration of the checkpoint that the run resumed from
   ParameterPort port_;
   Statistics statistics_;
   Schedule schedule_;
   Progress progress_;
   RunCheckpoints checkpoints_;
-  bool stops_early_ = false;
+  BestWeights best_;
   IterationResult last_ = {.loss = NAN};
   Evaluation last_evaluation_ = {};
   int64_t evaluated_at_ = -1;  // iterations that were done then
-  std::optional<TrainerError> save_error_;  // of the best weights
   std::optional<RangeTest> range_test_;
   std::optional<WeightAverage> average_;
   std::optional<Feeder> feeder_, evaluation_feeder_;
