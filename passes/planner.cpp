@@ -51,13 +51,13 @@ Status check_request(const PlanRequest& request, const Variants& variants) {
   if (request.sub_batch < 0 || request.sub_batch > request.batch)
     return Error{ExitCode::usage,
                  fmt::format("sub-batch is {}; expected 1 to the batch of {}", request.sub_batch, request.batch)};
-  const Task* const whole = variants.of_whole_batch();
-  if (whole && (variants.graph().ranks > 1 || (request.sub_batch != 0 && request.sub_batch < request.batch)))
+  const bool splits = variants.graph().ranks > 1 || (request.sub_batch != 0 && request.sub_batch < request.batch);
+  if (splits && variants.of_whole_batch())
     return Error{ExitCode::usage,
-                 fmt::format("the batch of {} must stay whole, but {} splits it: layer '{}' ({}) does not sum over "
-                             "samples, so the loss of the batch is not the sum of the losses of its parts",
+                 fmt::format("the batch of {} must stay whole, but {} splits it: {}",
                              request.batch * variants.graph().ranks,
-                             variants.graph().ranks > 1 ? "--ranks" : "--sub-batch", whole->layer, whole->op)};
+                             variants.graph().ranks > 1 ? "--ranks" : "--sub-batch",
+                             why_batch_is_whole(variants.graph()))};
   if (request.budget_bytes < 0 || request.budget_percent < 0 || !std::isfinite(request.budget_percent))
     return Error{ExitCode::usage, "the budget is negative"};
   if (request.host_budget_bytes < 0) return Error{ExitCode::usage, "the host budget is negative"};

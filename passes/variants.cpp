@@ -29,9 +29,8 @@ bool Variants::mixes_samples() const {
   return std::ranges::any_of(graph_.tasks, &Task::mixes_samples);
 }
 
-const Task* Variants::of_whole_batch() const {
-  const auto found = std::ranges::find(graph_.tasks, true, &Task::whole_batch);
-  return found == graph_.tasks.end() ? nullptr : &*found;
+bool Variants::of_whole_batch() const {
+  return std::ranges::any_of(graph_.tasks, &Task::whole_batch);
 }
 
 Variants* Variants::in_slices(bool whole_weights) {

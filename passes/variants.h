@@ -54,8 +54,8 @@ class Variants {
   TaskGraph take_graph() { return std::move(graph_); }
   // Some task computes over all samples of a round, so several rounds would train something else.
   bool mixes_samples() const;
-  // The task for which several rounds would give wrong results, or null.
-  const Task* of_whole_batch() const;
+  // Several rounds would give wrong results (why_batch_is_whole()).
+  bool of_whole_batch() const;
 
   // The same caches for a graph in which large weights are updated slice by slice (sliced() in
   // compiler/ir/task_graph.h). `whole_weights`: only the optimizer state is in slices. Null: no weight is large.

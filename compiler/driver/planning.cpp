@@ -120,18 +120,6 @@ void warn_of_other_bits(const Plan& plan, const Plan& other, const Messages& mes
         counted(static_cast<int64_t>(tasks.size()), "task"), tasks.size() == 1 ? "has" : "have", tasks.front()));
 }
 
-// Explains why the batch is not split into rounds, if splitting would be wrong.
-std::string note_on_whole_batch(const TaskGraph& graph) {
-  for (const Task& task : graph.tasks)
-    if (task.whole_batch)
-      return fmt::format(
-          "the batch stays whole: layer '{}' ({}) does not sum over samples, so the losses of rounds would not sum to "
-          "that of "
-          "the batch",
-          task.layer, task.op);
-  return "";
-}
-
 // Only a warning: the plan is still valid for a larger device of this kind, or for a report.
 void warn_of_small_device(const CostSource& source, const Plan& plan, const Messages& messages) {
   if (!source.names_a_device()) return;
@@ -225,8 +213,8 @@ Result<std::optional<Planned>> plan_until(const PlanningRequest& given, const On
     messages.note(fmt::format("the host pool takes {} of a host budget of {}{}; a larger host budget may be faster",
                               format_bytes(plan.summary.host_pool_bytes), format_bytes(request.host_budget_bytes),
                               request.host_budget_source.empty() ? "" : ", " + request.host_budget_source));
-  if (plan.batch > 1 && !note_on_whole_batch(plannable.any_graph()).empty())
-    messages.note(note_on_whole_batch(plannable.any_graph()));
+  if (const std::string why = why_batch_is_whole(plannable.any_graph()); plan.batch > 1 && !why.empty())
+    messages.note("the batch stays whole: " + why);
   if (plannable.splits_statistics(plan))
     messages.warning(
         fmt::format("batch normalization computes over {} at a time, not {}: statistics are per sub-batch, which "
@@ -272,8 +260,8 @@ Status last_word(const Planned& planned) {
 }
 
 std::string note_on_statistics(const Plannable& plannable, bool splits) {
-  const std::string whole = note_on_whole_batch(plannable.any_graph());
-  if (!whole.empty() && plannable.request.batch > 1) return "no rounds: " + whole + "\n";
+  const std::string whole = why_batch_is_whole(plannable.any_graph());
+  if (!whole.empty() && plannable.request.batch > 1) return "no rounds: the batch stays whole: " + whole + "\n";
   if (splits) return "† batch normalization computes over a sub-batch, which changes the result of training\n";
   if (!plannable.mixes_samples() || plannable.request.may_split_statistics || plannable.request.batch == 1) return "";
   return "no rounds: batch normalization computes over the whole batch (--batch-norm split: over a sub-batch)\n";

@@ -1,5 +1,7 @@
 #include "compiler/ir/task_graph.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -22,6 +24,20 @@ int64_t Task::bytes_moved(int64_t samples) const {
     bytes += operand.type.bytes(samples) * (operand.access == Access::update || operand.twice ? 2 : 1);
   }
   return bytes;
+}
+
+std::string why_batch_is_whole(const TaskGraph& graph) {
+  const auto whole = std::ranges::find(graph.tasks, true, &Task::whole_batch);
+  if (whole == graph.tasks.end()) return "";
+  const auto grows = [](const Tensor& tensor) {
+    return tensor.kind == TensorKind::activation && tensor.type.depends_on_batch();
+  };
+  // No single layer is the reason then.
+  if (std::ranges::none_of(graph.tensors, grows))
+    return fmt::format("the model is valid for exactly {} samples", graph.batch);
+  return fmt::format(
+      "layer '{}' ({}) does not sum over samples, so the losses of parts would not sum to that of the batch",
+      whole->layer, whole->op);
 }
 
 Task as_run_again(const Task& task) {

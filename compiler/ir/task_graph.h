@@ -127,6 +127,9 @@ struct TaskGraph {
   TensorId factor = {};  // f32[1]: in fp16, of all gradients; negative if the updates are skipped. Otherwise invalid
 };
 
+// Why the batch may not be split into rounds or over ranks: for a message. Empty if it may be.
+std::string why_batch_is_whole(const TaskGraph& graph);
+
 // The task as it is recomputed: saved tensors are read, every tensor is read once, and updates are omitted. A task that
 // saves nothing is returned unchanged.
 Task as_run_again(const Task& task);

@@ -33,7 +33,8 @@ expect 0 pairs/build/train --data npy:x.npy,t.npy --no-shuffle --epochs 1 --lr 0
 expect 2 pairs/build/train --data npy:x.npy,t.npy --last keep
 says "the model combines the samples of a batch, and is compiled for 8 of them"
 expect 0 plimsoll plan contrastive.onnx "${options[@]}" -o plan.json
-says "the batch is fixed to 8"; says "has the batch in more than one dimension"; says "the batch stays whole"
+says "the batch is fixed to 8"; says "has the batch in more than one dimension"
+says "the batch stays whole: the model is valid for exactly 8 samples"
 expect 2 plimsoll plan contrastive.onnx "${options[@]}" --sub-batch 4 -q -o plan.json
 says "the batch of 8 must stay whole"
 expect 5 plimsoll plan contrastive.onnx --batch 4 --loss output -q -o plan.json
@@ -58,7 +59,7 @@ says "output:NAME, where NAME is an output of the model"
 expect 4 plimsoll plan heads.onnx --batch 8 --loss output:likelihood -q -o plan.json
 says "output 'likelihood' f32[N,3] is not a loss: a loss is a single f32"; says "reduce the loss over all samples"
 expect 0 plimsoll plan rmse.onnx --batch 8 --loss output -o plan.json
-says "the batch stays whole: layer 'loss' (Sqrt)"
+says "the batch stays whole: layer 'loss' (Sqrt) does not sum over samples"
 expect 2 plimsoll plan rmse.onnx --batch 8 --loss output --ranks 2 -q -o plan.json;       says "--ranks splits it"
 expect 2 plimsoll plan rmse.onnx --batch 8 --loss output --batch-norm split --sub-batch 4 -q -o plan.json
 says "the batch of 8 must stay whole"
