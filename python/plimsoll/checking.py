@@ -40,8 +40,9 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
     labels          the labels of the loss; None if the model computes its loss (`--loss output`)
     trainer         a directory that `plimsoll compile` wrote for one process and that is built in build/, with
                     `--optimizer sgd` or `momentum` (the default), without --nesterov, --weight-decay and --clip-norm
-    loss            loss(outputs, labels) in PyTorch. Default: cross entropy, per token if the outputs have
-                    three axes; without labels, the model's output.
+    loss            loss(outputs, labels) in PyTorch, where `outputs` is what model() returns. Default: the loss that
+                    the trainer was compiled with, without its weights, smoothing and ignored labels, on the output
+                    that it was compiled for. Cross entropy is per token if the output has three axes.
     report          print a line for each tensor, and how many are good
 
     A module whose forward() converts to float32 cannot run in double precision. Then `pytorch` is 0 in all rows.
@@ -55,7 +56,7 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
     with open(os.path.join(trainer, "plan.json"), encoding="utf-8") as file:
         plan = json.load(file)
     _check_plan(plan, arguments, trainer)
-    loss = loss or (_cross_entropy if labels is not None else lambda output, _: output)
+    loss = loss or _loss_of(torch, plan, trainer)
 
     single = _gradients(torch, model, arguments, labels, loss)
     double = _gradients_in_double(torch, model, arguments, labels, loss) or single
@@ -105,6 +106,67 @@ def _cross_entropy(outputs, labels):
     if outputs.dim() == 3:
         outputs, labels = outputs.flatten(0, 1), labels.flatten()
     return torch.nn.functional.cross_entropy(outputs, labels.long())
+
+
+def _mse(outputs, labels):
+    import torch
+
+    return torch.nn.functional.mse_loss(outputs, labels)
+
+
+def _bce_logits(outputs, labels):
+    import torch
+
+    return torch.nn.functional.binary_cross_entropy_with_logits(outputs, labels.to(outputs.dtype))
+
+
+# By the operator of the task that computes the loss.
+LOSSES = {
+    "SoftmaxCrossEntropyLoss": _cross_entropy,
+    "LinearCrossEntropyLoss": _cross_entropy,
+    "MseLoss": _mse,
+    "BinaryCrossEntropyLoss": _bce_logits,
+    "OutputLoss": lambda output, _: output,
+}
+
+
+def _loss_of(torch, plan, trainer):
+    """The loss of a trainer, as a function of what the module returns and of the labels."""
+    import onnx
+
+    task = next(task for task in plan["tasks"] if task["kind"] == "loss")
+    read = {plan["tensors"][tensor]["name"] for tensor in task["reads"]}
+    proto = onnx.load(os.path.join(trainer, "model.onnx"), load_external_data=False)
+    names = [output.name for output in proto.graph.output]
+
+    def loss(returned, labels):
+        outputs = _tensors_in(torch, returned)
+        if len(outputs) != 1:
+            outputs = [output for name, output in zip(names, outputs) if name in read and len(names) == len(outputs)]
+        if len(outputs) != 1:
+            raise ValueError(
+                f"which tensor of the {type(returned).__name__} that the module returns does '{trainer}' train? "
+                "pass loss=lambda outputs, labels: …"
+            )
+        output = outputs[0]
+        if labels is None:  # the model computes its loss, of whatever operators
+            return output
+        if task["op"] not in LOSSES:
+            raise ValueError(f"the loss of '{trainer}' is {task['op']}; pass it as loss=lambda outputs, labels: …")
+        return LOSSES[task["op"]](output, labels)
+
+    return loss
+
+
+def _tensors_in(torch, value):
+    """The tensors in what a module returns, in the order of the file's outputs."""
+    if torch.is_tensor(value):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (tuple, list)):
+        return []
+    return [tensor for part in value for tensor in _tensors_in(torch, part)]
 
 
 def _check_types(torch, model):

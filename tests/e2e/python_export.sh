@@ -237,3 +237,35 @@ build_trainer labels_first labels_first.onnx --batch 8 --loss output
 "$with_torch" -c "import plimsoll; from labels_first import make
 assert all(r.is_good(1e-4) for r in plimsoll.check(*make(), None, 'labels_first'))" \
   2>log || { cat log; fail "labels that are the first argument"; }
+
+# A module may return a dict. The loss is by default the trainer's, on the output that the trainer was compiled for.
+cat >two_heads.py <<'PY'
+import torch
+from torch import nn
+
+
+class TwoHeads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.scores, self.size = nn.Linear(8, 16), nn.Linear(16, 5), nn.Linear(16, 2)
+
+    def forward(self, x):
+        features = torch.tanh(self.body(x))
+        return {"scores": self.scores(features), "more": (self.size(features), None)}
+
+
+def make():
+    torch.manual_seed(0)
+    return TwoHeads().train(), torch.randn(8, 8)
+PY
+"$with_torch" -c "import plimsoll; from two_heads import make
+plimsoll.export(*make(), 'two_heads.onnx', output_names=['scores', 'size'])" \
+  2>log || { cat log; fail "the exporter"; }
+build_trainer sizes two_heads.onnx --batch 8 --output size --loss mse
+build_trainer signs two_heads.onnx --batch 8 --output size --loss bce-logits
+"$with_torch" -c "import plimsoll, torch; from two_heads import make
+for trainer, labels in ('sizes', torch.randn(8, 2)), ('signs', torch.randint(0, 2, (8, 2))):
+    rows = plimsoll.check(*make(), labels, trainer)
+    assert all(row.is_good(1e-4) for row in rows)
+    assert {row.name: row.kind for row in rows}['scores.weight'] == 'unmoved'" \
+  2>log || { cat log; fail "one output of two"; }
