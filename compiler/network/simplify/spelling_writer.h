@@ -173,6 +173,7 @@ Result<Nodes> resize(Writer& w);
 Result<Nodes> upsample(Writer& w);
 Result<Nodes> affine_grid(Writer& w);
 Result<Nodes> col2im(Writer& w);
+Result<Nodes> fourier_transform(Writer& w);
 // `given`: the scales or sizes, one entry per dimension.
 Result<Nodes> resize_volume(Writer& w, const KnownValue* given);
 Result<Nodes> tile(Writer& w);

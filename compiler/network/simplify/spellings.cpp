@@ -287,6 +287,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"Col2Im", spelling::col2im},
       {"Conv", widen},
       {"ConvTranspose", widen},
+      {"DFT", spelling::fourier_transform},
       {"DepthToSpace", spell_depth_and_space},
       {"Einsum", spell_einsum},
       {"Gather", spelling::gather},

@@ -1,0 +1,122 @@
+// DFT, the discrete Fourier transform along one axis of a known length n: a product with a constant matrix. The numbers
+// at the axis, with their real and imaginary parts, are one row of that product:
+//
+//   x [.., n, .., c] ─Transpose─▶ [.., n, c] ─Reshape─▶ [.., n·c] ─MatMul [n·c, m·d]─▶ [.., m·d] ─Reshape─▶ [.., m, d]
+//
+// c and d are 1 for real numbers and 2 for complex ones. A fast transform would take n log n operations, not n·m; the
+// lengths that networks transform (tokens, features, pixels of a row) are short.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "compiler/network/simplify/spelling_writer.h"
+
+namespace plimsoll::spelling {
+namespace {
+
+struct Transform {
+  size_t axis = 0;
+  int64_t length = 0;                     // of the transform: inputs from there on are left out, missing ones are 0
+  int64_t inputs = 0, input_parts = 0;    // n, c
+  int64_t outputs = 0, output_parts = 2;  // m, d
+  bool inverse = false;
+  bool onesided = false;  // the frequencies are those of real numbers: the first half determines the other
+};
+
+// nullopt: not known at compile time. Opset 20 made the attribute an input.
+std::optional<int64_t> axis_of(const Writer& w) {
+  if (w.opset() < 20) return w.integer("axis", 1);
+  if (w.input(2).empty()) return -2;
+  const KnownValue* const known = w.known(2);
+  if (!known || known->real() || known->elements() != 1) return std::nullopt;
+  return known->integer(0).value;
+}
+
+Result<Transform> transform_of(const Writer& w) {
+  const Dims& x = w.x();
+  const int64_t rank = static_cast<int64_t>(x.size());
+  std::optional<int64_t> axis = axis_of(w);
+  if (!axis) return w.unsupported("its axis is not known at compile time");
+  if (*axis < 0) *axis += rank;
+  if (*axis < 0 || *axis > rank - 2 || x.back().batch || x.back().value < 1 || x.back().value > 2)
+    return w.invalid(fmt::format("its input is {}, axis {}; expected an axis before the last, which has 1 or 2 numbers",
+                                 to_string(x), *axis));
+  const Dim along = x[static_cast<size_t>(*axis)];
+  if (along.batch) return w.unsupported("it transforms across samples");
+  Transform found{.axis = static_cast<size_t>(*axis),
+                  .inputs = along.value,
+                  .input_parts = x.back().value,
+                  .inverse = w.integer("inverse", 0) != 0,
+                  .onesided = w.integer("onesided", 0) != 0};
+  if (found.onesided && found.inverse != (found.input_parts == 2))
+    return w.invalid(fmt::format("its input is {}; onesided, it transforms {} numbers", to_string(x),
+                                 found.inverse ? "complex" : "real"));
+  found.length = found.onesided && found.inverse ? 2 * (found.inputs - 1) : found.inputs;
+  if (!w.input(1).empty()) {
+    const KnownValue* const known = w.known(1);
+    if (!known || known->real() || known->elements() != 1 || known->integer(0).batch)
+      return w.unsupported("its length is not known at compile time");
+    found.length = known->integer(0).value;
+  }
+  if (found.length < 1) return w.invalid(fmt::format("a transform of length {}", found.length));
+  found.outputs = found.onesided && !found.inverse ? found.length / 2 + 1 : found.length;
+  found.output_parts = found.onesided && found.inverse ? 1 : 2;
+  if (found.inputs * found.input_parts > kKnownLimit / (found.outputs * found.output_parts))
+    return w.unsupported(fmt::format("a transform of length {} needs a matrix of more than {} elements", found.length,
+                                     kKnownLimit));
+  return found;
+}
+
+// What input `i` counts. In the onesided inverse, a frequency stands for its mirror image too, if it has one.
+double share_of(const Transform& of, int64_t i) {
+  if (i >= of.length) return 0;
+  if (!of.inverse) return 1;
+  const double one = 1 / static_cast<double>(of.length);
+  if (!of.onesided || i == 0 || 2 * i == of.length) return one;
+  return 2 * i < of.length ? 2 * one : 0;
+}
+
+// [n·c, m·d]: row (i, part) has what that part of input i adds to each output.
+KnownValue matrix_of_transform(const Transform& of) {
+  KnownValue matrix{.element = ElementType::f32,
+                    .dims = {{of.inputs * of.input_parts}, {of.outputs * of.output_parts}}};
+  for (int64_t i = 0; i < of.inputs; ++i)
+    for (int64_t part = 0; part < of.input_parts; ++part)
+      for (int64_t k = 0; k < of.outputs; ++k) {
+        const double turn = static_cast<double>(i * k % of.length) / static_cast<double>(of.length);
+        const double angle = 2 * std::numbers::pi * (of.inverse ? turn : -turn), share = share_of(of, i);
+        const double real = share * std::cos(angle), imaginary = share * std::sin(angle);
+        matrix.reals.push_back(static_cast<float>(part == 0 ? real : -imaginary));
+        if (of.output_parts == 2) matrix.reals.push_back(static_cast<float>(part == 0 ? imaginary : real));
+      }
+  return matrix;
+}
+
+}  // namespace
+
+Result<Nodes> fourier_transform(Writer& w) {
+  PLIMSOLL_ASSIGN(const Transform of, transform_of(w));
+  const size_t rank = w.x().size();
+  Ints to_end, back(rank);  // the permutation that puts the axis next to the last, and its inverse
+  for (size_t i = 0; i < rank; ++i)
+    if (i != of.axis) to_end.push_back(static_cast<int64_t>(i));
+  to_end.insert(std::prev(to_end.end()), static_cast<int64_t>(of.axis));
+  for (size_t i = 0; i < rank; ++i) back[static_cast<size_t>(to_end[i])] = static_cast<int64_t>(i);
+  const bool moves = !std::ranges::is_sorted(to_end);
+
+  const std::string matrix = w.constant(matrix_of_transform(of));
+  const std::string moved = moves ? w.write("Transpose", {w.input(0)}, "perm", to_end) : w.input(0);
+  Ints shape(rank - 2, 0);  // 0: as it is
+  shape.push_back(of.inputs * of.input_parts);
+  const std::string rows = w.write("Reshape", {moved}, "shape", shape);
+  const std::string transformed = w.write("MatMul", {rows, matrix});
+  shape.back() = of.outputs;
+  shape.push_back(of.output_parts);
+  const std::string numbers = w.write("Reshape", {transformed}, "shape", shape);
+  if (moves) w.write("Transpose", {numbers}, "perm", back);
+  return w.finish();
+}
+
+}  // namespace plimsoll::spelling
