@@ -1,11 +1,14 @@
 // Clip: y = x within [min, max], both optional: attributes before opset 11, inputs since.
 //   ClipForward {x, y}   ClipBackward {y, dy, dx}
 // If min is above max, y is max everywhere (ONNX: Min(max, Max(x, min))). The gradient is zero at the bounds, so the
-// backward can read the output, as Relu's does (Relu6 is a Clip).
+// backward can read the output, as Relu's does (Relu6 is a Clip). An output in bf16 or f16 is only equal to a bound
+// that is rounded likewise: 0.7 is stored as 0.699, which is below 0.7.
 #include <cmath>
 
 #include "compiler/ops/activation.h"
 #include "compiler/ops/evaluate_elements.h"
+#include "runtime/attrs/bf16.h"
+#include "runtime/attrs/f16.h"
 
 namespace plimsoll {
 namespace clip {
@@ -30,11 +33,22 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   return infer_same(node);
 }
 
-void forward(TaskBuilder& build) { forward_activation(build, to_attributes(attrs_of(build.node()).value()), 2); }
-
-void backward(TaskBuilder& build) {
-  backward_activation(build, Remembers::output, to_attributes(attrs_of(build.node()).value()), 2);
+// As the type stores it. A number that rounds to infinity remains what it is: no finite output is equal to it.
+double stored(double bound, DataType type) {
+  if (!is_narrow(type)) return bound;
+  const auto value = static_cast<float>(bound);
+  const float rounded = type == DataType::bf16 ? static_cast<float>(Bf16(value)) : static_cast<float>(F16(value));
+  return std::isinf(rounded) ? bound : rounded;
 }
+
+Attributes attributes(const TaskBuilder& build) {
+  const ClipAttrs exact = attrs_of(build.node()).value();
+  const DataType type = build.type_of_results();
+  return to_attributes(ClipAttrs{.min = stored(exact.min, type), .max = stored(exact.max, type)});
+}
+
+void forward(TaskBuilder& build) { forward_activation(build, attributes(build), 2); }
+void backward(TaskBuilder& build) { backward_activation(build, Remembers::output, attributes(build), 2); }
 
 // For opset 11 and later, where the bounds are inputs.
 Known evaluate(const KnownCall& call) {

@@ -65,6 +65,9 @@ class TaskBuilder {
   const NodeView& node() const { return *node_; }
   // samples in one iteration, over all rounds: the loss is a mean over them
   int64_t batch() const { return graph_.batch; }
+  // Of the current node's results, whose first may be unused: bf16, f16, or f32 if none is reduced. Of a loss: of the
+  // factors of its product.
+  DataType type_of_results() const;
   // all samples are in one round, because some node needs them all at once
   bool batch_is_whole() const { return batch_is_whole_; }
 
@@ -133,9 +136,6 @@ class TaskBuilder {
   void settle_element_types();
 
  private:
-  // Of the current node's results, whose first may be unused: bf16, f16, or f32 if none is reduced. Of a loss: of the
-  // factors of its product.
-  DataType type_of_results() const;
   // Lets the task that writes `more` add `before` to it, if it can; the sum is then in `more`.
   bool joined(TensorId before, TensorId more);
   bool is_cast_factor(size_t input) const;

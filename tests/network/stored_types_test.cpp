@@ -10,6 +10,9 @@
 #include "compiler/network/precision.h"
 #include "compiler/ops/op.h"
 #include "compiler/training/build.h"
+#include "runtime/attrs/activation.h"
+#include "runtime/attrs/bf16.h"
+#include "runtime/attrs/f16.h"
 #include "written_network.h"
 
 namespace plimsoll {
@@ -43,6 +46,35 @@ TEST_CASE("a result is not written over an operand with elements of another size
   };
   CHECK(pairs(Precision::fp32) == std::vector<std::pair<int64_t, int64_t>>{{4, 4}, {4, 4}});
   CHECK(pairs(Precision::bf16) == std::vector<std::pair<int64_t, int64_t>>{{2, 2}});
+}
+
+TEST_CASE("the bounds of a Clip are rounded as its result is, which is compared with them in the backward") {
+  WrittenNetwork b;
+  const ValueId x = b.value("x", ValueKind::input, {kBatch, {4}}), w = b.value("w", ValueKind::parameter, {{4}, {4}}),
+                low = b.value("low", ValueKind::constant, {}), high = b.value("high", ValueKind::constant, {});
+  b.network.values[low].constant = ConstantData{.reals = {-0.7}};
+  b.network.values[high].constant = ConstantData{.reals = {1e38}};
+  b.network.outputs = {
+      b.node("ReduceMean", {b.node("Clip", {b.node("MatMul", {x, w}), low, high})}, {{"keepdims", int64_t{0}}})};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::output, notes).ok());
+
+  for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {
+    REQUIRE(assign_precision(b.network, {.precision = precision}).ok());
+    const auto graph = build_task_graph(b.network, {.batch = 8});
+    REQUIRE(graph.ok());
+    // 1e38 has no f16: it remains a bound that no result reaches
+    const ClipAttrs stored = precision == Precision::bf16   ? ClipAttrs{.min = Bf16(-0.7F), .max = Bf16(1e38F)}
+                             : precision == Precision::fp16 ? ClipAttrs{.min = F16(-0.7F), .max = 1e38}
+                                                            : ClipAttrs{.min = -0.7, .max = 1e38};
+    int64_t clips = 0;
+    for (const Task& task : graph->tasks)
+      if (task.kernel == "ClipForward" || task.kernel == "ClipBackward") {
+        ++clips;
+        CHECK(task.attributes == to_attributes(stored));
+      }
+    CHECK(clips == 2);
+  }
 }
 
 TEST_CASE("in fp16 one task reads every weight gradient before the first update, clips too, and gives its factor") {
