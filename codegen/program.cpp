@@ -137,6 +137,17 @@ Result<std::string> parameters(const Source& source, size_t& count) {
   return text;
 }
 
+// A loss may read the labels of all samples as rows. A prediction is an array of samples.
+TensorType of_samples(const TensorType& seen, const TensorType& stored) {
+  const auto leads = [](const TensorType& type) { return type.rank() > 0 && type.dims[0] == kBatch; };
+  if (leads(seen) || seen.rank() == 0 || !seen.dims[0].batch) return seen;
+  if (leads(stored)) return stored;
+  TensorType apart = seen;
+  apart.dims[0] = kBatch;
+  apart.dims.insert(apart.dims.begin() + 1, Dim{seen.dims[0].value});
+  return apart;
+}
+
 // The output as the loss reads it, and the step that writes it.
 std::string output(const Source& source) {
   const TensorId id = source.graph.output;
@@ -155,7 +166,7 @@ std::string output(const Source& source) {
   const Tensor& tensor = source.graph.tensors[id];
   return fmt::format("      .output = {{{}, {}, trainer::{}, {}}},\n",
                      string_literal(tensor.onnx_name.empty() ? tensor.name : tensor.onnx_name),
-                     desc_literal(seen->type, fmt::format("{}", source.plan.rank_samples())),
+                     desc_literal(of_samples(seen->type, tensor.type), fmt::format("{}", source.plan.rank_samples())),
                      source.addresses.at(id, made).name, made.value);
 }
 

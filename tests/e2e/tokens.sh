@@ -49,5 +49,18 @@ np.save("bad.npy", ids + 1)'
 expect 4 full/build/train --predict bad.npy --out scores.npy;  says "the index 256 when the model has rows 0 to 255"
 [[ ! -e scores.npy ]] || fail "a prediction that was refused is there"
 expect 0 full/build/train --data npy:ids.npy,labels.npy --steps 1
+# A prediction has the scores of every token of every sample: those of the loss.
+expect 0 full/build/train --data npy:ids.npy,labels.npy --no-shuffle --steps 1 --lr 0 --metrics one.jsonl
+expect 0 full/build/train --predict ids.npy --out scores.npy;  says "f32[48,256] of 16 samples: scores.npy"
+$python - <<'PY'
+import json
+import numpy as np
+scores, labels = np.load("scores.npy").astype(np.float64), np.load("labels.npy")
+assert scores.shape == (16, 48, 256), scores.shape
+logs = scores - np.log(np.exp(scores).sum(-1, keepdims=True))
+loss = -np.take_along_axis(logs, np.maximum(labels, 0)[..., None], -1)[..., 0][labels >= 0].mean()
+trained = json.loads(open("one.jsonl").readline())["loss"]
+assert abs(loss - trained) < 1e-5 * trained, (loss, trained)
+PY
 expect 4 full/build/train --data npy:ids.npy,odd.npy --steps 1
 says "label -7 when the model has classes 0 to 255, and leaves out -100"
