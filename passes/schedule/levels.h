@@ -1,10 +1,11 @@
-// Bytes per step, with range additions. Steps are grouped in blocks, and blocks in groups, each with the amount added
-// to all of it and its maximum. So a range of hundreds of thousands of steps takes a few hundred operations.
+// Bytes per step, with range additions. Steps are grouped in blocks, each with the amount added to all of it and its
+// maximum. A block has about as many steps as there are blocks, so a range of n steps takes about sqrt(n) operations.
 //
 //   step     0 … 63    64 … 127   128 … 191        add(40, 150): steps of the first and last block one by one,
-//   block    +0        +4096      +0               whole blocks (or groups) in between at once
+//   block    +0        +4096      +0               whole blocks in between at once
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -25,18 +26,18 @@ class Levels {
   int32_t highest() const;  // the first of the maximal steps. Requires at least one step
 
  private:
-  static constexpr int32_t kBlock = 64, kGroup = 64 * kBlock;  // steps
-  struct Part {
+  struct Block {
     int64_t added = 0, highest = 0;  // highest includes added
-    void add(int64_t bytes) { added += bytes, highest += bytes; }
   };
   int32_t steps() const { return static_cast<int32_t>(levels_.size()); }
-  void add_in_group(int32_t begin, int32_t end, int64_t bytes);
-  void update_block(int32_t block);
-  void update_group(int32_t group);
+  int32_t block_of(int32_t step) const { return step >> shift_; }
+  int32_t begin_of(int32_t block) const { return block << shift_; }
+  int32_t end_of(int32_t block) const { return std::min(steps(), begin_of(block + 1)); }
+  void update(int32_t block);
 
   std::vector<int64_t> levels_;
-  std::vector<Part> blocks_, groups_;
+  std::vector<Block> blocks_;
+  int32_t shift_ = 0;  // log2 of the steps in a block
 };
 
 }  // namespace plimsoll::schedule
