@@ -1,13 +1,11 @@
 #include "passes/schedule/model.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "compiler/support/bytes.h"
 #include "passes/analysis/access.h"
 #include "passes/analysis/buckets.h"
-#include "passes/analysis/grouped.h"
 #include "passes/analysis/liveness.h"
 
 namespace plimsoll::schedule {
@@ -140,7 +138,10 @@ void add_tasks(Model& model, const Plan& plan, const Context& context) {
 
 // With one round, or with several ranks, updates stay where the order pass has put them.
 void find_update_predecessors(Model& model, const Plan& plan) {
-  if (plan.rounds == 1 || plan.ranks > 1) return model.update_after.add_empty(plan.tasks.size());
+  if (plan.rounds == 1 || plan.ranks > 1) {
+    model.update_after = Lists(plan.tasks.size(), {});
+    return;
+  }
   IdVector<TensorId, std::vector<int32_t>> touched(plan.tensors.size());
   std::vector<int32_t> list;
   for (const TaskId id : ids_of(plan.tasks)) {
@@ -168,7 +169,7 @@ bool made_forward(const Model& model, const ModelTensor& tensor) {
 // interval between two accesses.
 void find_gaps_and_uses(Model& model) {
   std::vector<int32_t> last(model.tensors.size(), -1);
-  std::vector<std::pair<TensorId, int32_t>> uses;
+  std::vector<std::pair<int32_t, int32_t>> uses;
   for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position) {
     const Op& op = model.order[at(position)];
     const auto touch = [&](int32_t id, bool backward) {
@@ -188,27 +189,24 @@ void find_gaps_and_uses(Model& model) {
     model.tasks[at(op.id)].position = position;
     const bool backward = !is_forward(model.tasks[at(op.id)].kind);
     for (const int32_t id : model.transient(op.id)) touch(id, backward);
-    for (const int32_t id : model.reads_and_updates(op.id)) uses.emplace_back(TensorId(id), position);
+    for (const int32_t id : model.reads_and_updates(op.id)) uses.emplace_back(id, position);
   }
-  const Grouped<TensorId, int32_t> uses_of(model.tensors.size(), uses);
-  std::vector<std::pair<StepId, int32_t>> begins;
+  model.used_at = Lists(model.tensors.size(), uses);
+  std::vector<std::pair<int32_t, int32_t>> begins;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     ModelTensor& tensor = model.tensors[at(id)];
-    model.used_at.add(uses_of[TensorId(id)]);
     if (tensor.changed) continue;
     const bool forward = made_forward(model, tensor);
     if (forward && tensor.gap_end == kNever) tensor.gap_begin = last[at(id)];
     tensor.movable = !tensor.persistent() && !tensor.is_result && !tensor.saved && tensor.gap_begin >= 0;
-    if (tensor.movable) begins.emplace_back(StepId(tensor.gap_begin), id);
+    if (tensor.movable) begins.emplace_back(tensor.gap_begin, id);
   }
-  const Grouped<StepId, int32_t> begins_at(model.order.size(), begins);
-  for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position)
-    model.gaps_at.add(begins_at[StepId(position)]);
+  model.gaps_at = Lists(model.order.size(), begins);
 }
 
 void find_reductions(Model& model, const Plan& plan, const Context& context) {
   model.waits_for.assign(plan.tasks.size(), -1);
-  std::vector<std::vector<int32_t>> after(plan.tasks.size());
+  std::vector<std::pair<int32_t, int32_t>> after;
   std::vector<TaskId> tasks;
   for (const Op& op : model.order)
     if (op.is_task()) tasks.push_back(TaskId(op.id));
@@ -218,7 +216,7 @@ void find_reductions(Model& model, const Plan& plan, const Context& context) {
     const int64_t bytes = bytes_of(plan, bucket.tensors);
     const bool gradients = plan.tensors[bucket.tensors.front()].kind == TensorKind::weight_gradient;
     model.reductions.push_back({reduction_seconds(context.links.ranks, plan.ranks, bytes), bytes, !gradients});
-    after[at(bucket.last.value)].push_back(number);
+    after.emplace_back(bucket.last.value, number);
     for (const TensorId tensor : bucket.tensors) sum[tensor] = number;
   }
   for (const TaskId id : ids_of(plan.tasks)) {
@@ -227,7 +225,7 @@ void find_reductions(Model& model, const Plan& plan, const Context& context) {
     for (const auto* touched : {&plan.tasks[id].reads, &plan.tasks[id].updates})
       for (const TensorId tensor : *touched) last = std::max(last, sum[tensor]);
   }
-  for (const std::vector<int32_t>& reductions : after) model.reduced_after.add(reductions);
+  model.reduced_after = Lists(plan.tasks.size(), after);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "passes/analysis/grouped.h"
 #include "passes/context.h"
 
 namespace plimsoll::schedule {
@@ -70,24 +71,7 @@ struct Program {
   std::vector<std::vector<int32_t>> waits = {};  // of each step: earlier steps. Empty: none
 };
 
-// A list of short lists in one contiguous array.
-class Lists {
- public:
-  void add(std::span<const int32_t> items) {
-    items_.insert(items_.end(), items.begin(), items.end());
-    bounds_.push_back(static_cast<int32_t>(items_.size()));
-  }
-  void add_empty(size_t count) { bounds_.insert(bounds_.end(), count, static_cast<int32_t>(items_.size())); }
-  [[gnu::always_inline]] std::span<const int32_t> operator[](int32_t i) const { return joined(i, 1); }
-  // `count` consecutive lists as one.
-  [[gnu::always_inline]] std::span<const int32_t> joined(int32_t first, int32_t count) const {
-    const int32_t begin = bounds_[at(first)], end = bounds_[at(first + count)];
-    return {items_.data() + begin, at(end - begin)};
-  }
-
- private:
-  std::vector<int32_t> items_ = {}, bounds_ = {0};
-};
+using Lists = Grouped<int32_t, int32_t>;
 
 // The role of a tensor, which determines where it may reside.
 enum class Role : uint8_t {
