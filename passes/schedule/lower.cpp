@@ -167,54 +167,49 @@ std::vector<double> ends_of_tasks(const Model& model, const Trace& trace) {
   return ends;
 }
 
-// Decides whether an update is moved from its place in the order.
-class UpdateRule {
- public:
-  UpdateRule(const Model& model, std::span<const ResidenceDecision> decisions) : model_(model), decisions_(decisions) {}
+// The host-resident tensors with their decisions.
+struct Residences {
+  const Model& model;
+  std::span<const ResidenceDecision> decisions;
 
+  const ModelTensor& tensor(int32_t id) const { return model.tensors[at(id)]; }
+  const ResidenceDecision& decision(int32_t id) const { return decisions[at(tensor(id).residence)]; }
+  bool lives_on_host(int32_t id) const { return tensor(id).always_on_host() || decision(id).on_host; }
+
+  // True for updates that are moved from their place in the order to right after their gradient.
   bool comes_early(int32_t task) const {
-    const auto early = [&](int32_t id) {
+    return !model.update_after[task].empty() && std::ranges::any_of(model.host_residents(task), [&](int32_t id) {
       return (tensor(id).update == task || tensor(id).adds_up()) && decision(id).on_host && decision(id).early;
-    };
-    const auto host_residents = model_.host_residents(task);
-    return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), early);
+    });
   }
 
   // True for updates of slices without a decision: each waits until the links have had time for the copies of the
   // previous one.
   bool comes_in_turn(int32_t task) const {
-    const auto host_residents = model_.host_residents(task);
+    const auto host_residents = model.host_residents(task);
     const auto mine = [&](int32_t id) { return tensor(id).always_on_host() && tensor(id).update == task; };
-    const auto free = [&](int32_t id) { return !mine(id) || !decision(id).on_host; };
-    return !model_.update_after[task].empty() && std::any_of(host_residents.begin(), host_residents.end(), mine) &&
-           std::all_of(host_residents.begin(), host_residents.end(), free) && !comes_early(task);
+    const auto decided = [&](int32_t id) { return mine(id) && decision(id).on_host; };
+    return !model.update_after[task].empty() && std::ranges::any_of(host_residents, mine) &&
+           std::ranges::none_of(host_residents, decided) && !comes_early(task);
   }
 
   // Seconds on the slower link for the tensors written back after the update.
   double seconds_of_copies(int32_t task) const {
     double seconds = 0;
-    for (const int32_t id : model_.host_residents(task))
-      if (tensor(id).update == task)
-        seconds += model_.links.latency_seconds + model_.copy_seconds(tensor(id).copy_bytes);
+    for (const int32_t id : model.host_residents(task))
+      if (tensor(id).update == task) seconds += model.links.latency_seconds + model.copy_seconds(tensor(id).copy_bytes);
     return seconds;
   }
-
- private:
-  const ResidenceDecision& decision(int32_t id) const { return decisions_[at(tensor(id).residence)]; }
-  const ModelTensor& tensor(int32_t id) const { return model_.tensors[at(id)]; }
-
-  const Model& model_;
-  std::span<const ResidenceDecision> decisions_;
 };
 
 // Moves each early update right after the last step that it depends on, which may be another early update. Updates
 // taken in turn keep the order in which they become ready, and are placed no earlier than the links can have delivered
 // them (ResidenceDecision::early).
-void place_updates(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace) {
-  const UpdateRule rule(model, decisions);
+void place_updates(const Residences& residences, Trace& trace) {
+  const Model& model = residences.model;
   std::vector<int32_t> moved;
   for (const int32_t task : model.early_updates)
-    if (rule.comes_early(task) || rule.comes_in_turn(task)) moved.push_back(task);
+    if (residences.comes_early(task) || residences.comes_in_turn(task)) moved.push_back(task);
   if (moved.empty()) return;
   const size_t size = trace.size();
   std::vector<int32_t> last(model.tasks.size(), -1);  // last step of each task
@@ -234,8 +229,8 @@ void place_updates(const Model& model, std::span<const ResidenceDecision> decisi
   std::vector<uint8_t> moves(model.tasks.size(), false);  // of each task: an update away from its place in the order
   for (const int32_t task : moved) {
     int32_t step = ready(task);
-    if (rule.comes_in_turn(task)) {
-      copied = std::max(copied, ends[at(step)]) + rule.seconds_of_copies(task);
+    if (residences.comes_in_turn(task)) {
+      copied = std::max(copied, ends[at(step)]) + residences.seconds_of_copies(task);
       // No later than in the order: the next slice may be there.
       while (step + 1 < places[at(task)] && ends[at(step)] < copied) ++step;
     }
@@ -251,16 +246,15 @@ void place_updates(const Model& model, std::span<const ResidenceDecision> decisi
 // Fetches host-resident tensors before each run of tasks that access them. After the run the device copy is dropped,
 // because the host copy still has the same value. It is written back after its update. This stage comes after the one
 // of activations, because recomputations read weights too.
-void fetch_residences(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace) {
-  const auto tensor = [&](int32_t id) -> const ModelTensor& { return model.tensors[at(id)]; };
-  const auto decision = [&](int32_t id) -> const ResidenceDecision& { return decisions[at(tensor(id).residence)]; };
-  const auto away = [&](int32_t id) { return tensor(id).always_on_host() || decision(id).on_host; };
-  if (std::none_of(model.all_host_residents.begin(), model.all_host_residents.end(), away)) return;
+void fetch_residences(const Residences& residences, Trace& trace) {
+  const Model& model = residences.model;
+  const auto away = [&](int32_t id) { return residences.lives_on_host(id); };
+  if (std::ranges::none_of(model.all_host_residents, away)) return;
   const std::vector<double> ends = ends_of_tasks(model, trace);
   // A refetch would take longer than the tasks in between, so the tensor stays.
   const auto soon = [&](int32_t id, int32_t touched, int32_t step) {
     const double between = ends[at(step) - 1] - ends[at(touched)];
-    return between < static_cast<double>(tensor(id).copy_bytes) / model.links.h2d_bytes_per_second;
+    return between < static_cast<double>(residences.tensor(id).copy_bytes) / model.links.h2d_bytes_per_second;
   };
   const Trace input = std::exchange(trace, {});
   trace.reserve(2 * input.size());
@@ -279,16 +273,17 @@ void fetch_residences(const Model& model, std::span<const ResidenceDecision> dec
     const Part here = kind == TaskKind::update ? Part::update : part_at(step);
     const auto host_residents = model.host_residents(op.id);
     for (const int32_t id : host_residents) {
-      if (!away(id) || tensor(id).adds_up()) continue;
+      if (!away(id) || residences.tensor(id).adds_up()) continue;
       int32_t& touched = touched_at[at(id)];
       if (touched < 0 ||
-          (step - touched > kNear && (decision(id).again || (part_at(touched) != here && !soon(id, touched, step)))))
+          (step - touched > kNear &&
+           (residences.decision(id).again || (part_at(touched) != here && !soon(id, touched, step)))))
         trace.push_back({id, StepKind::prefetch});
       touched = step;
     }
     trace.push_back(op);
     for (const int32_t id : host_residents)
-      if (away(id) && tensor(id).update == op.id) trace.push_back({id, StepKind::offload});
+      if (away(id) && residences.tensor(id).update == op.id) trace.push_back({id, StepKind::offload});
   }
 }
 
@@ -302,10 +297,9 @@ struct Stretch {
 
 // Fetches accumulated gradients, and writes them back if a task other than an update has added to them. A gradient
 // stays until all its slices are updated, because each update clears its part.
-void fetch_gradients(const Model& model, std::span<const ResidenceDecision> decisions, Trace& trace) {
-  const auto tensor = [&](int32_t id) -> const ModelTensor& { return model.tensors[at(id)]; };
-  const auto decision = [&](int32_t id) -> const ResidenceDecision& { return decisions[at(tensor(id).residence)]; };
-  const auto offloaded = [&](int32_t id) { return tensor(id).adds_up() && decision(id).on_host; };
+void fetch_gradients(const Residences& residences, Trace& trace) {
+  const Model& model = residences.model;
+  const auto offloaded = [&](int32_t id) { return residences.tensor(id).adds_up() && residences.decision(id).on_host; };
   if (std::ranges::none_of(model.all_host_residents, offloaded)) return;
   std::vector<Insertion> offloads, prefetches;
   std::vector<Stretch> stretches(model.tensors.size());
@@ -316,14 +310,14 @@ void fetch_gradients(const Model& model, std::span<const ResidenceDecision> deci
   int32_t step = -1;  // copies of other host-resident tensors do not count
   for (int32_t position = 0; position < static_cast<int32_t>(trace.size()); ++position) {
     const Op& op = trace[at(position)];
-    if (op.is_task() || !tensor(op.id).persistent()) ++step;
+    if (op.is_task() || !residences.tensor(op.id).persistent()) ++step;
     if (!op.is_task()) continue;
     const bool update = model.tasks[at(op.id)].kind == TaskKind::update;
     for (const int32_t id : model.host_residents(op.id)) {
       if (!offloaded(id)) continue;
       Stretch& stretch = stretches[at(id)];
-      const bool leaves =
-          step - stretch.last > kNear && (decision(id).again || update != stretch.update) && !stretch.cleared;
+      const bool leaves = step - stretch.last > kNear && (residences.decision(id).again || update != stretch.update) &&
+                          !stretch.cleared;
       if (stretch.last < 0 || leaves) {
         ends(id);
         stretch = {};
@@ -348,9 +342,10 @@ bool lower_decisions(const Model& model, Decisions& decisions, Trace& trace, siz
     PLIMSOLL_CHECK(decision.kind != DecisionKind::keep, "a tensor is missing that was never evicted");
     decision = {};
   }
-  place_updates(model, decisions.residences, trace);
-  fetch_residences(model, decisions.residences, trace);
-  fetch_gradients(model, decisions.residences, trace);
+  const Residences residences{model, decisions.residences};
+  place_updates(residences, trace);
+  fetch_residences(residences, trace);
+  fetch_gradients(residences, trace);
   return true;
 }
 
