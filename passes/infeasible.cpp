@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"

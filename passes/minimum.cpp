@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <optional>
 #include <span>
 #include <utility>
 

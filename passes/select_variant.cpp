@@ -6,8 +6,6 @@
 #include <deque>
 #include <limits>
 #include <queue>
-#include <span>
-#include <tuple>
 #include <utility>
 
 #include "compiler/support/thread_pool.h"

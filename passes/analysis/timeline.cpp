@@ -1,7 +1,5 @@
 #include "passes/analysis/timeline.h"
 
-#include <algorithm>
-
 #include "compiler/ir/streams.h"
 #include "passes/analysis/access.h"
 #include "passes/analysis/buckets.h"

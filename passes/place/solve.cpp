@@ -1,7 +1,6 @@
 #include "passes/place/solve.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <random>

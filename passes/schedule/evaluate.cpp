@@ -136,11 +136,9 @@ void Evaluator::choose_algorithms(const Trace& trace, int64_t limit, Outcome& ou
   for (size_t step = 0; step < trace.size(); ++step) {
     int64_t live = live_[step];
     if (trace[step].is_task()) {
-      const std::span<const Algorithm> algorithms = model_.algorithms_of(trace[step].id, trace[step].again);
-      const Algorithm* chosen = &algorithms.front();
-      while (chosen != &algorithms.back() && chosen->workspace_bytes > limit - live) ++chosen;
-      chosen_[step] = chosen;
-      live_[step] = live += chosen->workspace_bytes;
+      const auto fits = [room = limit - live](const Algorithm& each) { return each.workspace_bytes <= room; };
+      chosen_[step] = &fastest_that_fits(model_.algorithms_of(trace[step].id, trace[step].again), fits);
+      live_[step] = live += chosen_[step]->workspace_bytes;
     }
     if (live > limit) outcome.excess += live - limit;
     if (live <= outcome.peak_bytes) continue;

@@ -7,7 +7,6 @@
 #include <list>
 
 #include "passes/search/chain.h"
-#include "passes/search/checkpoint_starts.h"
 #include "passes/search/fit.h"
 #include "passes/search/relax.h"
 
