@@ -78,7 +78,7 @@ Status place(Plan& plan, const Context& context) {
   if (context.live_limit != kNoLimit) effort.capacity = std::max<int64_t>(context.live_limit - bottom, 0);
   effort.by_beginning = std::ranges::count(plan.steps, StepKind::offload, &Step::kind) == 0;
   const placement::Solution solution = context.policy.place == PlaceKind::best_of
-                                           ? placement::solve(problem, placement::Method::best_of, effort)
+                                           ? placement::solve(problem, effort)
                                            : placement::place_in_turn(problem, low);
   for (size_t i = 0; i < plan.residencies.size(); ++i)
     if (plan.residencies[i].first_step >= 0) plan.residencies[i].offset = bottom + solution.offsets[buffer_of[i]];

@@ -6,7 +6,6 @@
 #include <random>
 
 #include "passes/place/compact.h"
-#include "passes/place/pile.h"
 #include "passes/place/search.h"
 #include "passes/place/skyline.h"
 
@@ -23,15 +22,6 @@ Order sorted(const Compact& problem, Key key) {
   return order;
 }
 
-Order order_of(const Compact& problem, Method method) {
-  switch (method) {
-    case Method::by_area: return sorted(problem, [](const Item& item) { return std::pair(item.area(), item.size); });
-    case Method::by_lifetime:
-      return sorted(problem, [](const Item& item) { return std::pair(item.lifetime(), item.size); });
-    default: return sorted(problem, [](const Item& item) { return std::pair(item.size, item.lifetime()); });
-  }
-}
-
 struct Packing {
   std::vector<int64_t> offsets = {};  // of items
   int64_t height = 0;
@@ -41,17 +31,6 @@ Packing packing_of(const Compact& problem, std::vector<int64_t> offsets) {
   int64_t height = 0;
   for (size_t i = 0; i < offsets.size(); ++i) height = std::max(height, offsets[i] + problem.items[i].size);
   return {std::move(offsets), height};
-}
-
-Packing pack(const Compact& problem, Method method) {
-  const Gap gap = method == Method::best_fit ? Gap::tightest : Gap::lowest;
-  Pile pile;
-  std::vector<int64_t> offsets(problem.items.size());
-  for (const uint32_t i : order_of(problem, method)) {
-    const Item& item = problem.items[i];
-    offsets[i] = pile.add(item.lower, item.upper, item.size, gap);
-  }
-  return {std::move(offsets), pile.height()};
 }
 
 // Every height is a multiple of this.
@@ -76,9 +55,8 @@ void search_below(const Compact& problem, int64_t target, Packing& best, int64_t
   }
 }
 
-constexpr int64_t kMany = 10'000;  // above this, greedy orders take a second each, and skylines are near the bound
-constexpr int64_t kUsual = 512;          // number of buffers that Effort::nodes is meant for
-constexpr int64_t kScansOfStretch = 32;  // cost of one query of a skyline's tree, in entries of a pile
+constexpr int64_t kMany = 10'000;  // above this, skylines are near the bound, and what follows takes too long
+constexpr int64_t kUsual = 512;     // number of buffers that Effort::nodes is meant for
 
 Compact mirrored(const Compact& problem) {
   Compact mirror = problem;
@@ -110,21 +88,24 @@ Filled fill_skylines(const Compact& problem, int64_t target, bool begin_first) {
     return best.packing.height <= target;
   };
   const auto by_beginning = [](const Item& item) { return std::pair<int64_t, int64_t>(-item.lower, item.lifetime()); };
+  const auto by_lifetime = [](const Item& item) { return std::pair(item.lifetime(), item.size); };
+  const auto by_area = [](const Item& item) { return std::pair(item.area(), item.size); };
+  const auto by_size = [](const Item& item) { return std::pair(item.size, item.lifetime()); };
   Skyline skyline(problem);
   if (begin_first && fill(skyline, sorted(problem, by_beginning), false)) return best;
-  if (fill(skyline, order_of(problem, Method::by_lifetime), false)) return best;
+  if (fill(skyline, sorted(problem, by_lifetime), false)) return best;
   if (!begin_first && fill(skyline, sorted(problem, by_beginning), false)) return best;
   const Compact mirror = mirrored(problem);
   Skyline backwards(mirror);
   if (fill(backwards, sorted(mirror, by_beginning), true)) return best;
-  if (fill(skyline, order_of(problem, Method::by_area), false)) return best;
-  fill(skyline, order_of(problem, Method::by_size), false);
+  if (fill(skyline, sorted(problem, by_area), false)) return best;
+  fill(skyline, sorted(problem, by_size), false);
   return best;
 }
 
 // Hill climbing on the order: exchanges two items that live at the time of one above the target. The objective is the
 // sum over items of the bytes above the target. Equal results are accepted, so plateaus are crossed.
-void shuffle(const Compact& problem, Filled start, int64_t target, int64_t effort, Packing& best) {
+void shuffle(const Compact& problem, Filled start, int64_t target, int64_t scans, Packing& best) {
   const Compact world = start.backwards ? mirrored(problem) : problem;
   Skyline skyline(world);
   std::mt19937_64 random(1);
@@ -137,8 +118,7 @@ void shuffle(const Compact& problem, Filled start, int64_t target, int64_t effor
     return sum;
   };
   int64_t least = excess(current);
-  const int64_t limit = effort / kScansOfStretch;
-  while (best.height > target && skyline.scanned() < limit) {
+  while (best.height > target && skyline.scanned() < scans) {
     above.clear();
     for (uint32_t i = 0; i < world.items.size(); ++i)
       if (current.offsets[i] + world.items[i].size > target) above.push_back(i);
@@ -166,11 +146,6 @@ Packing best_of(const Compact& problem, const Effort& effort) {
   const Filled filled = fill_skylines(problem, target, effort.by_beginning && many > kMany);
   Packing best = filled.packing;
   if (best.height <= target || many > kMany) return best;
-  for (const Method method : {Method::by_lifetime, Method::by_size, Method::by_area, Method::best_fit}) {
-    Packing packing = pack(problem, method);
-    if (packing.height < best.height) best = std::move(packing);
-    if (best.height <= target) return best;
-  }
 
   // A node costs more with more buffers, and one descent takes one node per buffer.
   const double scale = std::min(1.0, static_cast<double>(kUsual) / static_cast<double>(many));
@@ -192,11 +167,11 @@ Packing best_of(const Compact& problem, const Effort& effort) {
 
 }  // namespace
 
-Solution solve(const Problem& problem, Method method, const Effort& effort) {
+Solution solve(const Problem& problem, const Effort& effort) {
   const Compact items = compact(problem);
   Solution solution{std::vector<int64_t>(problem.buffers.size(), 0)};
   if (items.items.empty()) return solution;
-  const Packing packing = method == Method::best_of ? best_of(items, effort) : pack(items, method);
+  const Packing packing = best_of(items, effort);
   for (size_t i = 0; i < items.items.size(); ++i) solution.offsets[items.items[i].buffer] = packing.offsets[i];
   solution.height = packing.height;
   return solution;

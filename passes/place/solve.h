@@ -5,19 +5,10 @@
 
 namespace plimsoll::placement {
 
-enum class Method {
-  by_size,   // largest first, each in the lowest gap that fits
-  best_fit,  // largest first, each in the tightest gap that fits
-  by_area,   // largest size · lifetime first, lowest gap
-  // longest-lived first, lowest gap: packs nested lifetimes, such as the activations of a chain, perfectly.
-  by_lifetime,
-  best_of,  // the lowest of all of these and of skylines. If it is above the lower bound, the exact search and
-            // shuffled orders continue, within the given effort
-};
-
-// The work that best_of may do after the greedy orders, which always run.
+// The work that may be done after the skylines of several orders, which are always filled. The lowest of these is the
+// solution if it has a sufficient height. Else the exact search and shuffled orders continue.
 struct Effort {
-  int64_t scans = 20'000'000;  // entries that shuffled orders scan
+  int64_t scans = 625'000;     // entries of the skylines' trees that shuffled orders scan
   int64_t nodes = 100'000;     // placements that the exact search tries; fewer for more than 512 buffers
   int64_t nodes_above = 0;     // the part of `nodes` reserved for heights above the capacity. The search mostly finds a
                                // solution within the capacity soon, or never; it cannot prove that none exists. 0: no
@@ -34,9 +25,9 @@ struct Effort {
 inline constexpr Effort kProbe{.scans = 0, .nodes = 0};
 inline constexpr Effort kPlan{.nodes = 30'000, .nodes_above = 20'000};
 inline constexpr Effort kQuick{};
-inline constexpr Effort kThorough{.scans = 300'000'000, .nodes = 3'000'000};
+inline constexpr Effort kThorough{.scans = 9'375'000, .nodes = 3'000'000};
 
-// Before: check(problem). The solution is valid with every method.
-Solution solve(const Problem& problem, Method method = Method::best_of, const Effort& effort = kQuick);
+// Before: check(problem). The solution is valid with every effort.
+Solution solve(const Problem& problem, const Effort& effort = kQuick);
 
 }  // namespace plimsoll::placement

@@ -7,16 +7,15 @@
 #include <sstream>
 
 #include "passes/place/csv.h"
-#include "passes/place/pile.h"
 #include "passes/place/search.h"
 #include "passes/place/solve.h"
+#include "tools/bench/placement/greedy.h"
 #include "tools/bench/placement/traces.h"
 
 namespace plimsoll::placement {
 namespace {
 
-constexpr Method kMethods[] = {Method::by_size, Method::best_fit, Method::by_area, Method::by_lifetime,
-                               Method::best_of};
+constexpr Greedy kGreedy[] = {Greedy::by_size, Greedy::by_area, Greedy::by_lifetime, Greedy::best_fit};
 
 //  12 +-----+
 //     |  c  |
@@ -29,11 +28,9 @@ constexpr Method kMethods[] = {Method::by_size, Method::best_fit, Method::by_are
 TEST_CASE("what does not meet in time shares bytes") {
   const Problem problem{{{"a", 0, 4, 4}, {"b", 0, 2, 4}, {"c", 0, 2, 4}, {"d", 2, 4, 4}}};
   CHECK(lower_bound(problem) == 12);
-  for (const Method method : kMethods) {
-    const Solution solution = solve(problem, method);
-    CHECK(validate(problem, solution).ok());
-    CHECK(solution.height == 12);
-  }
+  const Solution solution = solve(problem);
+  CHECK(validate(problem, solution).ok());
+  CHECK(solution.height == 12);
 }
 
 // An example from minimalloc, which fits 12.
@@ -59,31 +56,6 @@ TEST_CASE("no buffers, and buffers of no bytes") {
   const Solution solution = solve(nothing);
   CHECK(solution.height == 0);
   CHECK(validate(nothing, solution).ok());
-}
-
-//  20 +-----+
-//     |  e  |
-//  17 +--+--+
-//     | d|      a gap of 3 at time 1
-//  14 +--+--+
-//     |  c  |
-//  10 +--+--+
-//     | b|      a gap of 6 at time 1
-//   4 +--+--+
-//     |  a  |
-//   0 +-----+
-//     0  1  2
-TEST_CASE("the tightest gap is not the lowest") {
-  for (const Gap gap : {Gap::lowest, Gap::tightest}) {
-    Pile pile;
-    CHECK(pile.add(0, 2, 4, gap) == 0);
-    CHECK(pile.add(0, 1, 6, gap) == 4);
-    CHECK(pile.add(0, 2, 4, gap) == 10);
-    CHECK(pile.add(0, 1, 3, gap) == 14);
-    CHECK(pile.add(0, 2, 3, gap) == 17);
-    CHECK(pile.add(1, 2, 3, gap) == (gap == Gap::lowest ? 4 : 14));
-    CHECK(pile.height() == 20);
-  }
 }
 
 TEST_CASE("the validator names what overlaps, and what lies outside") {
@@ -134,9 +106,9 @@ TEST_CASE("many buffers may be filled by their beginnings first, few are filled 
     }
     Effort effort = kProbe;
     effort.capacity = 256 * many;  // so the first order is taken
-    const Solution by_lifetime = solve(problem, Method::best_of, effort);
+    const Solution by_lifetime = solve(problem, effort);
     effort.by_beginning = true;
-    const Solution by_beginning = solve(problem, Method::best_of, effort);
+    const Solution by_beginning = solve(problem, effort);
     REQUIRE(validate(problem, by_beginning).ok());
     CHECK((by_beginning.offsets == by_lifetime.offsets) == (many == 500));
   }
@@ -153,12 +125,14 @@ TEST_CASE("random problems are solved validly and alike each time") {
                                  static_cast<int64_t>(random() % 9)});
     }
     const int64_t bound = lower_bound(problem);
-    for (const Method method : kMethods) {
-      const Solution solution = solve(problem, method);
-      REQUIRE(validate(problem, solution).ok());
-      CHECK(solution.height >= bound);
-      CHECK(solve(problem, method).offsets == solution.offsets);
-      CHECK(solve(problem).height <= solution.height);
+    const Solution solution = solve(problem);
+    REQUIRE(validate(problem, solution).ok());
+    CHECK(solution.height >= bound);
+    CHECK(solve(problem).offsets == solution.offsets);
+    for (const Greedy greedy : kGreedy) {
+      const Solution other = place_greedily(problem, greedy);
+      REQUIRE(validate(problem, other).ok());
+      CHECK(solution.height <= other.height);
     }
   }
 }
@@ -198,8 +172,7 @@ TEST_CASE("at their capacity the search solves all eleven, in half a million pla
   CAPTURE(name);
   const Result<Problem> problem = parse_csv(content(name));
   REQUIRE(problem.ok());
-  const Solution solution =
-      solve(*problem, Method::best_of, {.scans = 0, .nodes = 500'000, .capacity = 1048576});
+  const Solution solution = solve(*problem, {.scans = 0, .nodes = 500'000, .capacity = 1048576});
   CHECK(validate(*problem, solution).ok());
   CHECK(solution.height <= 1048576);
 }
@@ -260,7 +233,7 @@ TEST_CASE("the search finds what there is where no byte is to spare") {
     const int64_t bound = lower_bound(problem);
     std::vector<int64_t> tops(problem.buffers.size(), -1);
     const bool there_is_one = fits(problem, bound, tops, 0);
-    const Solution solution = solve(problem, Method::best_of, {.scans = 0, .nodes = 20'000});
+    const Solution solution = solve(problem, {.scans = 0, .nodes = 20'000});
     CHECK(validate(problem, solution).ok());
     CHECK((solution.height == bound) == there_is_one);
     // The search alone, because greedy orders may have found a solution before it.
@@ -280,7 +253,7 @@ TEST_CASE("what plans make of a budget is placed near its live bytes, and never 
     const Problem problem = tight ? make_tight(tensors, share) : make_planned(tensors, share, 5);
     const Solution solution = solve(problem);
     REQUIRE(validate(problem, solution).ok());
-    for (const Method method : kMethods) CHECK(solution.height <= solve(problem, method).height);
+    for (const Greedy greedy : kGreedy) CHECK(solution.height <= place_greedily(problem, greedy).height);
     CHECK(static_cast<double>(solution.height) <= (tight ? 1.2 : 1.02) * static_cast<double>(lower_bound(problem)));
   }
 }

@@ -36,7 +36,7 @@ class PlaceCommand final : public Command {
     const placement::Problem& problem = *read;
     placement::Effort effort = quick_ ? placement::kQuick : placement::kThorough;
     effort.capacity = capacity;
-    const placement::Solution solution = placement::solve(problem, placement::Method::best_of, effort);
+    const placement::Solution solution = placement::solve(problem, effort);
     PLIMSOLL_TRY(placement::validate(problem, solution));
 
     // From here on, no two buffers overlap.

@@ -21,6 +21,7 @@
 #include "passes/analysis/liveness.h"
 #include "passes/place/csv.h"
 #include "passes/place/solve.h"
+#include "tools/bench/placement/greedy.h"
 #include "tools/bench/placement/traces.h"
 
 namespace plimsoll {
@@ -58,9 +59,9 @@ Problem problem_of(const Plan& plan) {
 void measure(const std::string& name, const Problem& problem, int64_t capacity, bool thorough) {
   const auto bound = static_cast<double>(lower_bound(problem));
   fmt::print("| {} | {} |", name, problem.buffers.size());
-  const auto run = [&](const Effort& effort, Method method) {
+  const auto run = [&](auto place) {
     const std::clock_t start = std::clock();
-    const Solution solution = solve(problem, method, effort);
+    const Solution solution = place();
     const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     if (const Status status = validate(problem, solution); !status.ok()) {
       fmt::print(stderr, "{}: {}\n", name, status.error().message);
@@ -69,11 +70,11 @@ void measure(const std::string& name, const Problem& problem, int64_t capacity, 
     fmt::print(" {:.4f} | {:.3f} |", static_cast<double>(solution.height) / bound, seconds);
     std::fflush(stdout);
   };
-  run({}, Method::by_size);
+  run([&] { return place_greedily(problem, Greedy::by_size); });
   for (Effort effort : {kProbe, kQuick, kThorough}) {
     if (effort.nodes == kThorough.nodes && !thorough) continue;
     effort.capacity = capacity;
-    run(effort, Method::best_of);
+    run([&] { return solve(problem, effort); });
   }
   fmt::print("\n");
 }
