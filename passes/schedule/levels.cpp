@@ -9,7 +9,7 @@ namespace plimsoll::schedule {
 
 void Levels::assign(std::span<const int64_t> levels) {
   levels_.assign(levels.begin(), levels.end());
-  shift_ = std::bit_width(levels.size()) / 2;
+  shift_ = static_cast<int32_t>(std::bit_width(levels.size())) / 2;
   blocks_.assign((levels.size() >> shift_) + 1, {});
   for (int32_t block = 0; block < static_cast<int32_t>(blocks_.size()); ++block) update(block);
 }
@@ -27,8 +27,10 @@ void Levels::add(int32_t begin, int32_t end, int64_t bytes) {
       blocks_[at(block)].added += bytes;
       blocks_[at(block)].highest += bytes;
     } else {
-      for (int32_t step = from; step < to; ++step) levels_[at(step)] += bytes;
-      update(block);
+      int64_t changed = std::numeric_limits<int64_t>::min();
+      for (int32_t step = from; step < to; ++step) changed = std::max(changed, levels_[at(step)] += bytes);
+      if (bytes < 0) update(block);
+      else blocks_[at(block)].highest = std::max(blocks_[at(block)].highest, changed + blocks_[at(block)].added);
     }
     from = to;
   }
