@@ -84,7 +84,7 @@ int64_t price_of(const Task& task, const Costs& costs, int64_t samples) {
   return price_of(algorithms.front().seconds);
 }
 
-// The sum over all tasks of a node, forward and backward, by the node's name.
+// The sum over all tasks of a node, forward and backward, by layer_name().
 std::map<std::string, int64_t> prices_of_nodes(const TaskGraph& graph, const Costs& costs, int64_t samples) {
   std::map<std::string, int64_t> prices;
   for (const Task& task : graph.tasks) prices[task.layer] += price_of(task, costs, samples);
@@ -133,7 +133,7 @@ class Chooser {
   void choose(const IdVector<NodeId, bool>& can_be_last, const std::map<std::string, int64_t>& plain,
               const std::map<std::string, int64_t>& last, LayoutChoice& choice) {
     const auto of = [](const std::map<std::string, int64_t>& prices, const Node& node) {
-      const auto found = prices.find(node.name);
+      const auto found = prices.find(layer_name(node));
       return found == prices.end() ? 0 : found->second;
     };
     for (const NodeId id : ids_of(network_.nodes)) {

@@ -236,7 +236,7 @@ void TaskBuilder::task(TaskSpec spec) {
   }
   Task task{.op = node_->node().op,
             .kind = spec.kind,
-            .layer = node_->node().name,
+            .layer = layer_name(node_->node()),
             .kernel = std::move(spec.kernel),
             .attributes = std::move(spec.attributes),
             .operands = std::move(spec.operands),

@@ -347,7 +347,8 @@ Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std:
   if (text.empty()) {
     const std::vector<std::string> modules = modules_of(plan, facts);
     for (size_t layer = 0; layer < modules.size(); ++layer)
-      if (below_module(facts.layers[layer].name, bare) || modules[layer] == bare)
+      if (below_module(facts.layers[layer].name, bare) || modules[layer] == bare ||
+          facts.layers[layer].name.ends_with("/" + bare))
         add(explanation.layer(facts.layers[layer]));
   }
   if (text.empty())

@@ -121,7 +121,7 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
     const Value& value = network.values[id];
     if (value.kind != ValueKind::parameter || !value.trainable || !builder.gradient_of(id).valid()) continue;
     stepped.push_back({.parameter = value,
-                       .layer = network.nodes[first_reader[id]].name,
+                       .layer = layer_name(network.nodes[first_reader[id]]),
                        .weight = builder.tensor_of(id),
                        .gradient = builder.gradient_of(id)});
   }

@@ -72,6 +72,12 @@ layer=$(/usr/bin/python3 -c 'import csv; print(next(csv.DictReader(open("layers.
 expect 0 plimsoll inspect plan.json --explain "$layer"; says "layer $layer"
 expect 2 plimsoll inspect plan.json --explain "${gone}x"; says "similar names: $gone"
 
+# A layer from torch's dynamo exporter is named by its module too, and found by module or node.
+expect 0 plimsoll plan "$PLIMSOLL_CLI/../fuzz/corpus/onnx/dynamo_unet.onnx" --batch 2 --assume trainable -q -o unet.json
+for name in a a/node_conv2d node_conv2d; do
+  expect 0 plimsoll inspect unet.json --explain $name; says "layer a/node_conv2d, Conv"
+done
+
 # A trace that viewers accept; a complete page. If it cannot be written, nothing is left.
 expect 0 plimsoll inspect plan.json --trace trace.json --html page.html
 [[ ! -s out ]] || fail "files were asked for, and tables came too"
