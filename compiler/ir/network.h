@@ -80,11 +80,12 @@ struct Node {
   std::string module_path = {};          // "layer1.0.conv1" of PyTorch, if the model states it
 };
 
-// What tasks call their node: its name, after the module path if the name does not include it. TorchScript's names do
-// ("/layer1/layer1.0/conv1/Conv"), dynamo's do not: "layer1.0.conv1/node_conv2d_3". Unique, as names are.
+// The layer of the node's tasks, in plans and reports: the node's name, with the module path in front if the name does
+// not include it. TorchScript's names do ("/layer1/layer1.0/conv1/Conv"); dynamo's do not, so the layer is
+// "layer1.0.conv1/node_conv2d_3". Layers are unique because names are.
 inline std::string layer_name(const Node& node) {
-  const bool has_path = node.module_path.empty() || node.name.starts_with('/');
-  return has_path ? node.name : node.module_path + "/" + node.name;
+  const bool adds_path = !node.module_path.empty() && !node.name.starts_with('/');
+  return adds_path ? node.module_path + "/" + node.name : node.name;
 }
 
 // How far the passes of compiler/network/pipeline.h have run.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/error.h"
@@ -29,7 +30,7 @@ class BestWeights {
   // --early-stop N: the last N evaluations did not improve.
   bool stops_early() const { return options_.early_stop > 0 && best_.since >= options_.early_stop; }
 
-  // --keep-best, and an evaluation to go by.
+  // The run has --keep-best, and there was an evaluation.
   bool kept() const { return options_.best != Metric::none && best_.iteration > 0; }
 
   // No evaluation was better than the one in the checkpoint that the run resumed from.
