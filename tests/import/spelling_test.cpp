@@ -8,27 +8,12 @@
 
 #include "compiler/import/loaded_model.h"
 #include "model_builder.h"
+#include "spelled.h"
 
 using namespace plimsoll;
 using Catch::Matchers::Contains;
 
 namespace {
-
-// Reads x [N,8,6,6] or another input, computes y by one node; the resulting operators, and y's dimensions.
-struct Spelled {
-  ModelBuilder build = ModelBuilder(18);
-  onnx::NodeProto& node(const std::string& op, const std::vector<std::string>& inputs) {
-    build.output("y");
-    return build.node(op, inputs, {"y"}, "node");
-  }
-  std::string said() const {
-    const auto imported = build.import();
-    if (!imported.ok()) return outcome(imported);
-    std::string ops;
-    for (const Node& made : imported->network.nodes) ops += made.op + " ";
-    return ops + to_string(imported->network.values[imported->network.outputs[0]].type.dims);
-  }
-};
 
 void text(onnx::NodeProto& node, const std::string& name, const std::string& value) {
   onnx::AttributeProto& attribute = *node.add_attribute();
@@ -421,34 +406,6 @@ TEST_CASE("windows are added up by a ConvTranspose of each channel") {
   CHECK(said({16, 16}, "64") == "Reshape ConvTranspose Reshape [N,3,16,16]");
   CHECK(said({15, 16}, "64") == "Reshape ConvTranspose Reshape [N,3,15,16]");
   CHECK_THAT(said({14, 16}, "64"), Contains("4: node 'node' (Col2Im): its input is [N,27,64], with 7×8 windows"));
-}
-
-TEST_CASE("a Fourier transform is a product with a constant matrix") {
-  const auto said = [](int64_t axis, const char* last, bool onesided, int64_t length, bool inverse) {
-    Spelled spelled;
-    spelled.build = ModelBuilder(20);
-    spelled.build.input("x", {"N", "6", "5", last}).constant_scalar("axis", axis).constant_scalar("length", length);
-    onnx::NodeProto& node = spelled.node("DFT", {"x", length ? "length" : "", "axis"});
-    ModelBuilder::integer(node, "onesided", onesided);
-    ModelBuilder::integer(node, "inverse", inverse);
-    return spelled.said();
-  };
-  CHECK(said(2, "1", false, 0, false) == "Reshape MatMul Reshape [N,6,5,2]");
-  CHECK(said(-2, "1", true, 0, false) == "Reshape MatMul Reshape [N,6,3,2]");
-  CHECK(said(1, "2", false, 0, true) == "Transpose Reshape MatMul Reshape Transpose [N,6,5,2]");
-  CHECK(said(1, "2", false, 9, false) == "Transpose Reshape MatMul Reshape Transpose [N,9,5,2]");
-  Spelled older;  // the axis is an attribute
-  older.build.input("x", {"N", "6", "5", "1"});
-  older.node("DFT", {"x"});
-  CHECK(older.said() == "Transpose Reshape MatMul Reshape Transpose [N,6,5,2]");
-  CHECK_THAT(said(0, "2", false, 0, false), Contains("5: node 'node' (DFT): it transforms across samples"));
-  CHECK_THAT(said(3, "2", false, 0, false), Contains("4: node 'node' (DFT): its input is [N,6,5,2], axis 3"));
-  CHECK_THAT(said(1, "3", false, 0, false), Contains("4: node 'node' (DFT): its input is [N,6,5,3], axis 1"));
-  CHECK(said(2, "2", true, 0, true) == "Reshape MatMul Reshape [N,6,8,1]");
-  CHECK(said(2, "2", true, 9, true) == "Reshape MatMul Reshape [N,6,9,1]");
-  CHECK_THAT(said(1, "2", true, 0, false), Contains("4: node 'node' (DFT): its input is [N,6,5,2]; onesided, it"));
-  CHECK_THAT(said(1, "1", true, 0, true), Contains("transforms complex numbers"));
-  CHECK_THAT(said(1, "2", false, 4000000, false), Contains("5: node 'node' (DFT): a transform of length 4000000"));
 }
 
 TEST_CASE("what is spelled out has the inputs that ONNX gives it") {

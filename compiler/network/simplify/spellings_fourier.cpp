@@ -60,10 +60,11 @@ Result<Transform> transform_of(const Writer& w) {
       return w.unsupported("its length is not known at compile time");
     found.length = known->integer(0).value;
   }
-  if (found.length < 1) return w.invalid(fmt::format("a transform of length {}", found.length));
+  if (found.length < 1 || found.inputs < 1) return w.invalid(fmt::format("a transform of length {}", found.length));
   found.outputs = found.onesided && !found.inverse ? found.length / 2 + 1 : found.length;
   found.output_parts = found.onesided && found.inverse ? 1 : 2;
-  if (found.inputs * found.input_parts > kKnownLimit / (found.outputs * found.output_parts))
+  if (found.length > kKnownLimit || found.inputs > kKnownLimit ||
+      found.inputs * found.input_parts > kKnownLimit / (found.outputs * found.output_parts))
     return w.unsupported(fmt::format("a transform of length {} needs a matrix of more than {} elements", found.length,
                                      kKnownLimit));
   return found;
