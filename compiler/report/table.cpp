@@ -19,20 +19,39 @@ std::string padded(const std::string& text, size_t width, bool right) {
   return right ? space + text : text + space;
 }
 
-// "/layer1/layer1.0/downsample/downsample.0/Conv": "…layer1.0…downsample.0/Conv"
-std::string without_repetitions(std::string_view text) {
-  std::string kept;
+// Digits tell similar layers apart; spaces belong to a sentence.
+bool matters(char c) { return (c >= '0' && c <= '9') || c == ' '; }
+
+// "/layer1/layer1.0/downsample/downsample.0/Conv": "…layer1.0…downsample.0/Conv". If that has more than `most`
+// characters, it loses modules from the left, except those with a number.
+// "encoder.layer.3.attention.query/MatMul": "…layer.3…query/MatMul"
+std::string without_modules(std::string_view text, size_t most) {
+  std::vector<std::string_view> parts;  // "%", "encoder", ".layer", ".3", "/MatMul"
   for (size_t at = 0; at < text.size();) {
-    const size_t end = text[at] == '/' ? text.find('/', at + 1) : std::string_view::npos;
-    if (end != std::string_view::npos && end > at + 1 &&
-        text.substr(end + 1).starts_with(std::string(text.substr(at + 1, end - at - 1)) + ".")) {
-      kept += kLeftOut;
-      at = end + 1;
-    } else {
-      kept += text[at++];
-    }
+    const size_t end = at == 0 && text[0] == '%' ? 1 : std::min(text.find_first_of("./", at + 1), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end;
   }
-  return kept;
+  std::vector<bool> left_out(parts.size(), false);
+  const auto shown = [&](size_t i) -> std::string_view {
+    const bool after_gap = i > 0 && left_out[i - 1];
+    if (left_out[i]) return after_gap ? "" : kLeftOut;
+    return parts[i].substr(after_gap ? 1 : 0);
+  };
+  for (size_t i = 0; i + 2 < parts.size(); ++i)
+    left_out[i] = parts[i].starts_with('/') && parts[i] == parts[i + 1] && parts[i + 2].starts_with('.');
+  size_t width = 0;
+  for (size_t i = 0; i < parts.size(); ++i) width += width_of(shown(i));
+  for (size_t i = 0; i + 1 < parts.size() && width > most; ++i) {
+    const bool number_next = parts[i + 1].size() > 1 && matters(parts[i + 1][1]);
+    if (left_out[i] || parts[i] == "%" || number_next || std::ranges::any_of(parts[i], matters)) continue;
+    width -= width_of(shown(i)) + width_of(shown(i + 1));
+    left_out[i] = true;
+    width += width_of(shown(i)) + width_of(shown(i + 1));
+  }
+  std::string rest;
+  for (size_t i = 0; i < parts.size(); ++i) rest += shown(i);
+  return rest;
 }
 
 }  // namespace
@@ -42,7 +61,7 @@ size_t width_of(std::string_view text) {
 }
 
 std::string shortened(std::string_view whole, size_t most) {
-  const std::string text = width_of(whole) > most ? without_repetitions(whole) : std::string(whole);
+  const std::string text = width_of(whole) > most ? without_modules(whole, most) : std::string(whole);
   std::vector<std::string> characters;
   for (char c : text) {
     if (continues(c) && !characters.empty()) characters.back() += c;

@@ -36,7 +36,8 @@ size_t width_of(std::string_view text);
 inline constexpr std::string_view kLeftOut = "…";
 
 // At most `most` characters. A long name first loses the modules that the next one repeats ("/layer1/layer1.0/conv"
-// becomes "…layer1.0/conv"), then its middle. Control characters are shown as '?'.
+// becomes "…layer1.0/conv"), then modules without a number ("encoder.layer.3.attention.query/MatMul" becomes
+// "…layer.3…query/MatMul"), then its middle. Control characters are shown as '?'.
 std::string shortened(std::string_view text, size_t most);
 
 // "██████████▌         " of `width` characters; `share` from 0 to 1.

@@ -153,6 +153,15 @@ TEST_CASE("names are cut in the middle, by characters") {
   // not "……"
   CHECK(shortened("%/layer1/layer1.0/downsample/downsample.0/Conv_output_0", 30) == "%…layer1.0…ple.0/Conv_output_0");
   CHECK(shortened("/layer1/layer1.0/Conv", 21) == "/layer1/layer1.0/Conv");
+  // What differs between layers stays: numbers, and the node at the end.
+  constexpr std::string_view kQuery = "bert.encoder.layer.11.attention.self.query/node_MatMul_39";
+  CHECK(shortened(kQuery, 57) == kQuery);
+  CHECK(shortened(kQuery, 45) == "…layer.11.attention.self.query/node_MatMul_39");
+  CHECK(shortened(kQuery, 31) == "…layer.11…query/node_MatMul_39");
+  CHECK(shortened(kQuery, 20) == "…layer.…de_MatMul_39");
+  CHECK(shortened("%encoder.layers.0.blocks.1.mlp.fc1.weight", 36) == "%…layers.0.blocks.1.mlp.fc1.weight");
+  CHECK(shortened("from encoder.bn.forward to decoder.bn.forward", 40) == "from encoder…forward to decoder…forward");
+  CHECK(shortened("/encoder/layer.3/attention/query/MatMul", 30) == "…layer.3…query/MatMul");
   CHECK(shortened("größe", 5) == "größe");
   CHECK(shortened("größe", 3) == "g…e");
   CHECK(shortened("a\nb\x1b[1m", 20) == "a?b?[1m");
