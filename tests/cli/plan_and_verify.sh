@@ -34,3 +34,13 @@ expect 9 plimsoll verify damaged.json;   says "has a workspace of 0 bytes, but"
 expect 9 plimsoll verify unstated.json;  says "whose workspace its task does not state"
 expect 0 plimsoll plan net.onnx --batch 16 -o - -q
 /usr/bin/python3 -c 'import json; assert json.load(open("out"))["schema"] == 1'
+
+# At a terminal, the plan does not hide its figures, unless -o asks for it. A file gets the plan.
+at_a_terminal() { /usr/bin/python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$@" </dev/null; }
+expect 0 at_a_terminal plimsoll plan net.onnx --batch 16
+says "arena  ";  says "-o plan.json writes the plan, and -o - prints it"
+[[ $(cat out err) != *'"schema"'* ]] || fail "the plan is printed to a terminal"
+expect 0 at_a_terminal plimsoll plan net.onnx --batch 16 -o -
+says '"schema": 1'
+expect 0 plimsoll plan net.onnx --batch 16
+says '"schema": 1'

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <optional>
 
@@ -21,7 +22,8 @@ class PlanCommand final : public Command {
       : Command("plan", "plan without generating code: plimsoll plan net.onnx --batch 64 --budget 60% -o plan.json"),
         options_(sub),
         one_(sub),
-        output_("o", cl::init("-"), cl::value_desc("FILE"), cl::desc("plan.json; -: stdout (default)"), cl::sub(sub)),
+        output_("o", cl::init("-"), cl::value_desc("FILE"),
+                cl::desc("plan.json; -: stdout, which is the default unless it is a terminal"), cl::sub(sub)),
         json_("json", cl::desc("print the plan's figures as JSON; the plan itself is written only with -o"),
               cl::sub(sub)) {
     one_.let_from_replace(options_);
@@ -41,13 +43,16 @@ class PlanCommand final : public Command {
     if (json_ && output_ == "-" && output_.getNumOccurrences() > 0)
       return Error{ExitCode::usage, "--json and -o - both write to stdout"};
     if (json_) fmt::print("{}\n", json_of(planned.plan).text());
+    // Thousands of lines of JSON would hide the figures from a person at a terminal.
+    const bool for_a_person = output_.getNumOccurrences() == 0 && isatty(STDOUT_FILENO) != 0;
     if (output_ == "-") {
-      if (!json_) fmt::print("{}", to_json(planned.plan));
+      if (!json_ && !for_a_person) fmt::print("{}", to_json(planned.plan));
     } else {
       PlanText text(planned.plan);
       PLIMSOLL_TRY(write_file(output_, [&] { return text.next(); }));
     }
     if (!json_) console.say(describe(planned.plan));
+    if (!json_ && for_a_person) console.note("-o plan.json writes the plan, and -o - prints it");
     return last_word(planned);
   }
 
