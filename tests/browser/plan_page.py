@@ -101,6 +101,11 @@ for dark in (False, True):
         check(0 < page.evaluate("document.querySelectorAll('#layers tbody tr').length") < rows,
               "the filter filters nothing")
 
+        name = "bert.encoder.layer.11.attention.self.query/node_MatMul_39"
+        for most, wanted in [(60, name), (31, "…layer.11…query/node_MatMul_39"), (9, "…layer.11…node_MatMul_39")]:
+            shown = page.evaluate(f"withoutModules('{name}', {most})")
+            check(shown == wanted, f"in {most} characters, {name} is shown as {shown}")
+
         page.resize(420, 800)
         page.settle()
         check(page.evaluate("document.documentElement.scrollWidth") <= 420, "it runs out of a narrow window")

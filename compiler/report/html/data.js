@@ -40,6 +40,18 @@ function shortNodeName(name) {
   return module ? `${gradient ? "d" : ""}${module}/${bare.slice(bare.lastIndexOf("/") + 1)}` : name;
 }
 
+// At most `most` characters, if possible: modules without a number are left out, from the left. The
+// number tells similar layers apart. The terminal does the same (shortened() of report/table.cpp).
+function withoutModules(name, most) {
+  const parts = name.match(/[./]?[^./]+|[./]/g) || [], out = parts.map(() => false);
+  const text = (part, i) => (!out[i] ? part.slice(out[i - 1] ? 1 : 0) : out[i - 1] ? "" : "…");
+  const rest = () => parts.map(text).join("");
+  if (parts.length > 100) return name;
+  for (let i = 0; i + 1 < parts.length && rest().length > most; ++i)
+    out[i] = !/[0-9]/.test(parts[i]) && !/^[./][0-9]/.test(parts[i + 1]);
+  return rest();
+}
+
 const COMPUTE = 0, OFFLOAD = 1, PREFETCH = 2, LOAD = 3, REDUCE = 4;  // kinds of steps
 const KEEP = 1, FATE_OFFLOAD = 2, RECOMPUTE = 3, RELOAD = 4, HOME = 5;
 

@@ -1,6 +1,7 @@
 // The table of layers: sorted by any column, filtered by name, linked to the figure.
 
 const ROWS = 1500;  // shown at once; a filter finds the others
+const NAME = 26;    // characters that the first column has room for, in a window of 1400 pixels
 
 class LayerTable {
   constructor(root, plan, onChoose) {
@@ -44,7 +45,8 @@ class LayerTable {
   nameOf(i) {
     const { layers, operators } = this.plan;
     const short = shortNodeName(layers.name[i]), rest = "/" + operators[layers.op[i]];
-    return short !== layers.name[i] && short.endsWith(rest) ? short.slice(0, -rest.length) : short;
+    const name = short !== layers.name[i] && short.endsWith(rest) ? short.slice(0, -rest.length) : short;
+    return withoutModules(name, NAME);
   }
 
   drawHead() {
