@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 #include "compiler/ops/evaluate_elements.h"
@@ -40,6 +42,26 @@ Known constant_of_shape(const KnownCall& call) {
   for (size_t i = 0; i < static_cast<size_t>(shape->dims[0].value); ++i) {
     if (shape->integer(i).value < 0) return std::nullopt;
     known.dims.push_back(shape->integer(i));
+  }
+  return known;
+}
+
+// ONNX's windows: sums of cosines over one period, whose last point a periodic window leaves out.
+Known window(const KnownCall& call) {
+  constexpr int64_t kFloat = 1;  // of TensorProto.DataType
+  const KnownValue* const size = call.known(0);
+  if (!size || size->real() || size->elements() != 1 || size->integer(0).batch) return std::nullopt;
+  const int64_t length = size->integer(0).value;
+  const int64_t period = std::max<int64_t>(1, call.integer("periodic", 1) != 0 ? length : length - 1);
+  if (length < 1 || length > kKnownLimit || call.integer("output_datatype", kFloat) != kFloat) return std::nullopt;
+  const std::array<double, 3> weights = call.node.op == "BlackmanWindow"  ? std::array{0.42, -0.5, 0.08}
+                                        : call.node.op == "HammingWindow" ? std::array{25.0 / 46, -21.0 / 46, 0.0}
+                                                                          : std::array{0.5, -0.5, 0.0};
+  KnownValue known{.element = ElementType::f32, .dims = {{length}}};
+  for (int64_t i = 0; i < length; ++i) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(period);
+    known.reals.push_back(
+        static_cast<float>(weights[0] + weights[1] * std::cos(angle) + weights[2] * std::cos(2 * angle)));
   }
   return known;
 }

@@ -7,6 +7,7 @@ namespace plimsoll::rewritten {
 
 Known constant(const KnownCall& call);
 Known constant_of_shape(const KnownCall& call);
+Known window(const KnownCall& call);
 Known eye_like(const KnownCall& call);
 Known shape(const KnownCall& call);
 Known size(const KnownCall& call);

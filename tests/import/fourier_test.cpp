@@ -1,4 +1,4 @@
-// DFT is written as a product. ONNX's node tests (tests/node) check the numbers.
+// DFT is written as a product, STFT as a convolution. ONNX's node tests (tests/node) check the numbers.
 #include <catch2/catch.hpp>
 
 #include <cstdint>
@@ -37,4 +37,29 @@ TEST_CASE("a Fourier transform is a product with a constant matrix") {
   CHECK_THAT(said(1, "2", false, 4000000, false), Contains("5: node 'node' (DFT): a transform of length 4000000"));
   CHECK_THAT(said(1, "2", false, INT64_MAX, false), Contains("5: node 'node' (DFT): a transform of length 9223"));
   CHECK_THAT(said(1, "2", false, -4, false), Contains("4: node 'node' (DFT): a transform of length -4"));
+}
+
+TEST_CASE("Fourier transforms of frames are a convolution") {
+  const auto said = [](std::vector<std::string> signal, int64_t step, int64_t window, int64_t length, bool onesided) {
+    Spelled spelled;
+    spelled.build = ModelBuilder(20);
+    spelled.build.input("x", std::move(signal)).constant_scalar("step", step).constant_scalar("length", length);
+    spelled.build.constant_scalar("size", window);
+    if (window != 0) spelled.build.node("HannWindow", {"size"}, {"window"});
+    onnx::NodeProto& node = spelled.node("STFT", {"x", "step", window ? "window" : "", length ? "length" : ""});
+    ModelBuilder::integer(node, "onesided", onesided);
+    return spelled.said();
+  };
+  const std::string written = "Reshape Transpose Conv Transpose Reshape ";
+  CHECK(said({"N", "40", "1"}, 4, 0, 16, true) == written + "[N,7,9,2]");
+  CHECK(said({"N", "40"}, 5, 16, 0, true) == written + "[N,5,9,2]");
+  CHECK(said({"N", "40", "2"}, 40, 16, 16, false) == written + "[N,1,16,2]");
+  CHECK_THAT(said({"N", "40", "2"}, 4, 0, 16, true), Contains("4: node 'node' (STFT): its signal is [N,40,2]; one"));
+  CHECK_THAT(said({"N", "40", "3"}, 4, 0, 16, true), Contains("its signal is [N,40,3]; expected [samples, length, 1"));
+  CHECK_THAT(said({"40", "N", "1"}, 4, 0, 16, true), Contains("5: node 'node' (STFT): it transforms across samples"));
+  CHECK_THAT(said({"N", "40", "1"}, 0, 0, 16, true), Contains("frames of 16 at every 0 numbers, of a signal of 40"));
+  CHECK_THAT(said({"N", "40", "1"}, 4, 0, INT64_MAX, true), Contains("frames of 9223372036854775807 at every 4"));
+  CHECK_THAT(said({"N", "40", "1"}, 4, 0, -1, true), Contains("a transform of length -1"));
+  CHECK_THAT(said({"N", "40", "1"}, 4, 12, 16, true), Contains("a window of 12 numbers, for frames of 16"));
+  CHECK_THAT(said({"N", "40", "1"}, 4, 0, 0, true), Contains("a transform of length 0"));
 }

@@ -296,6 +296,25 @@ TEST_CASE("NonZero gives the coordinates of what is not zero, and does not list 
   CHECK_FALSE(found({.element = ElementType::i64, .dims = {{int64_t{1} << 40}}, .ints = {{1}}}));
 }
 
+// Of ONNX's reference implementation; PyTorch's Hamming window begins with 0.08.
+TEST_CASE("windows are sums of cosines") {
+  const auto window = [](const char* name, int64_t size, int64_t periodic) {
+    const Op& op = *find_onnx_op(name);
+    const ModelNode node = model_node_of(op, {.attributes = {{"periodic", periodic}}}, 1);
+    const KnownValue x{.element = ElementType::i64, .ints = {{size}}};
+    const std::vector<KnownInput> inputs = {{&x, &x.dims, x.element}};
+    const Known made = op.evaluate(KnownCall{node, 20, inputs});
+    return made ? made->reals : std::vector<double>{};
+  };
+  const auto are = [](const std::vector<double>& numbers) { return Catch::Matchers::Approx(numbers).margin(1e-6); };
+  CHECK_THAT(window("HannWindow", 4, 1), are({0, 0.5, 1, 0.5}));
+  CHECK_THAT(window("HannWindow", 5, 0), are({0, 0.5, 1, 0.5, 0}));
+  CHECK_THAT(window("HammingWindow", 3, 0), are({0.0869565, 1, 0.0869565}));
+  CHECK_THAT(window("BlackmanWindow", 4, 1), are({0, 0.34, 1, 0.34}));
+  CHECK(window("HannWindow", 0, 1).empty());
+  CHECK(window("HannWindow", INT64_MAX, 1).empty());
+}
+
 TEST_CASE("evenly spaced integers become what their elements become, for any number of samples") {
   const auto spaced = [](Dims dims, int64_t first, std::vector<int64_t> steps) {
     return KnownValue{

@@ -174,6 +174,7 @@ Result<Nodes> upsample(Writer& w);
 Result<Nodes> affine_grid(Writer& w);
 Result<Nodes> col2im(Writer& w);
 Result<Nodes> fourier_transform(Writer& w);
+Result<Nodes> fourier_transforms_of_frames(Writer& w);
 // `given`: the scales or sizes, one entry per dimension.
 Result<Nodes> resize_volume(Writer& w, const KnownValue* given);
 Result<Nodes> tile(Writer& w);

@@ -288,6 +288,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"Conv", widen},
       {"ConvTranspose", widen},
       {"DFT", spelling::fourier_transform},
+      {"STFT", spelling::fourier_transforms_of_frames},
       {"DepthToSpace", spell_depth_and_space},
       {"Einsum", spell_einsum},
       {"Gather", spelling::gather},

@@ -13,6 +13,7 @@
 //   ScatterND of one known number at known positions     Where     of other values     Split, Concat; Gather, Where
 //   AffineGrid     MatMul with the positions of an even grid          Col2Im     ConvTranspose of each channel
 //   DFT            Transpose, Reshape, MatMul with a constant matrix, Reshape, Transpose
+//   STFT           Conv with constant kernels, Transpose, Reshape
 //   Clip of integers, or with bounds that are learned or computed     Max, Min
 //   IsNaN     x = x, Not          IsInf     Abs(x) > the largest number          Trilu     Where with a constant mask
 //   Mod with fmod     a - b · Sign(a / b) · Floor(Abs(a / b))

@@ -5,6 +5,12 @@
 //
 // c and d are 1 for real numbers and 2 for complex ones. A fast transform would take n log n operations, not n·m; the
 // lengths that networks transform (tokens, features, pixels of a row) are short.
+//
+// STFT, the transforms of a signal's overlapping frames: a convolution. Its kernels are the columns of such a matrix
+// for the length f of a frame, times the window:
+//
+//   x [N, l, c] ─Reshape, Transpose─▶ [N, c, 1, l] ─Conv [m·2, c, 1, f]─▶ [N, m·2, 1, frames]
+//       ─Transpose─▶ [N, frames, m·2, 1] ─Reshape─▶ [N, frames, m, 2]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,6 +40,26 @@ std::optional<int64_t> axis_of(const Writer& w) {
   return known->integer(0).value;
 }
 
+// Input i, a single number.
+Result<int64_t> number_at(const Writer& w, size_t i, const char* what) {
+  const KnownValue* const known = w.known(i);
+  if (!known || known->real() || known->elements() != 1 || known->integer(0).batch)
+    return w.unsupported(fmt::format("its {} is not known at compile time", what));
+  return known->integer(0).value;
+}
+
+// Before: everything but the outputs is known.
+Result<Transform> with_outputs(const Writer& w, Transform found) {
+  if (found.length < 1 || found.inputs < 1) return w.invalid(fmt::format("a transform of length {}", found.length));
+  found.outputs = found.onesided && !found.inverse ? found.length / 2 + 1 : found.length;
+  found.output_parts = found.onesided && found.inverse ? 1 : 2;
+  if (found.length > kKnownLimit || found.inputs > kKnownLimit ||
+      found.inputs * found.input_parts > kKnownLimit / (found.outputs * found.output_parts))
+    return w.unsupported(fmt::format("a transform of length {} needs a matrix of more than {} elements", found.length,
+                                     kKnownLimit));
+  return found;
+}
+
 Result<Transform> transform_of(const Writer& w) {
   const Dims& x = w.x();
   const int64_t rank = static_cast<int64_t>(x.size());
@@ -55,19 +81,9 @@ Result<Transform> transform_of(const Writer& w) {
                                  found.inverse ? "complex" : "real"));
   found.length = found.onesided && found.inverse ? 2 * (found.inputs - 1) : found.inputs;
   if (!w.input(1).empty()) {
-    const KnownValue* const known = w.known(1);
-    if (!known || known->real() || known->elements() != 1 || known->integer(0).batch)
-      return w.unsupported("its length is not known at compile time");
-    found.length = known->integer(0).value;
+    PLIMSOLL_ASSIGN(found.length, number_at(w, 1, "length"));
   }
-  if (found.length < 1 || found.inputs < 1) return w.invalid(fmt::format("a transform of length {}", found.length));
-  found.outputs = found.onesided && !found.inverse ? found.length / 2 + 1 : found.length;
-  found.output_parts = found.onesided && found.inverse ? 1 : 2;
-  if (found.length > kKnownLimit || found.inputs > kKnownLimit ||
-      found.inputs * found.input_parts > kKnownLimit / (found.outputs * found.output_parts))
-    return w.unsupported(fmt::format("a transform of length {} needs a matrix of more than {} elements", found.length,
-                                     kKnownLimit));
-  return found;
+  return with_outputs(w, found);
 }
 
 // What input `i` counts. In the onesided inverse, a frequency stands for its mirror image too, if it has one.
@@ -95,6 +111,58 @@ KnownValue matrix_of_transform(const Transform& of) {
   return matrix;
 }
 
+struct Frames {
+  Transform each = {};
+  int64_t step = 0;
+  const KnownValue* window = nullptr;  // null: of ones
+};
+
+Result<Frames> frames_of(const Writer& w) {
+  const Dims& x = w.x();
+  const bool parts = x.size() == 3;  // PyTorch's exporters leave the dimension of 1 out
+  if (x.size() < 2 || x.size() > 3 || (parts && (x[2].batch || x[2].value < 1 || x[2].value > 2)))
+    return w.invalid(fmt::format("its signal is {}; expected [samples, length, 1 or 2]", to_string(x)));
+  if (x[1].batch) return w.unsupported("it transforms across samples");
+  Frames found{.each = {.input_parts = parts ? x[2].value : 1, .onesided = w.integer("onesided", 1) != 0}};
+  PLIMSOLL_ASSIGN(found.step, number_at(w, 1, "step"));
+  if (!w.input(2).empty()) {
+    found.window = w.known(2);
+    if (!found.window || !found.window->real() || !found.window->elements())
+      return w.unsupported("its window is not known at compile time");
+    found.each.length = *found.window->elements();
+  }
+  if (!w.input(3).empty()) {
+    PLIMSOLL_ASSIGN(found.each.length, number_at(w, 3, "length of a frame"));
+  }
+  found.each.inputs = found.each.length;
+  if (found.step < 1 || found.each.length > x[1].value)
+    return w.invalid(fmt::format("frames of {} at every {} numbers, of a signal of {}", found.each.length, found.step,
+                                 x[1].value));
+  if (found.window && *found.window->elements() != found.each.length)
+    return w.invalid(fmt::format("a window of {} numbers, for frames of {}", *found.window->elements(),
+                                 found.each.length));
+  if (found.each.onesided && found.each.input_parts == 2)
+    return w.invalid(fmt::format("its signal is {}; onesided, it transforms real numbers", to_string(x)));
+  PLIMSOLL_ASSIGN(found.each, with_outputs(w, found.each));
+  return found;
+}
+
+// [m·2, c, 1, f]: the transform's matrix, transposed, times the window.
+KnownValue kernels_of(const Frames& frames) {
+  const Transform& of = frames.each;
+  const KnownValue matrix = matrix_of_transform(of);
+  const int64_t columns = of.outputs * of.output_parts;
+  KnownValue kernels{.element = ElementType::f32, .dims = {{columns}, {of.input_parts}, {1}, {of.inputs}}};
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t part = 0; part < of.input_parts; ++part)
+      for (int64_t i = 0; i < of.inputs; ++i) {
+        const size_t at = static_cast<size_t>((i * of.input_parts + part) * columns + column);
+        const double weight = frames.window ? frames.window->number(static_cast<size_t>(i)) : 1;
+        kernels.reals.push_back(static_cast<float>(matrix.reals[at] * weight));
+      }
+  return kernels;
+}
+
 }  // namespace
 
 Result<Nodes> fourier_transform(Writer& w) {
@@ -117,6 +185,18 @@ Result<Nodes> fourier_transform(Writer& w) {
   shape.push_back(of.output_parts);
   const std::string numbers = w.write("Reshape", {transformed}, "shape", shape);
   if (moves) w.write("Transpose", {numbers}, "perm", back);
+  return w.finish();
+}
+
+Result<Nodes> fourier_transforms_of_frames(Writer& w) {
+  PLIMSOLL_ASSIGN(const Frames of, frames_of(w));
+  const std::string kernels = w.constant(kernels_of(of));
+  const int64_t length = w.x()[1].value, frames = 1 + (length - of.each.length) / of.step;
+  std::string signal = w.write("Reshape", {w.input(0)}, "shape", {0, 1, length, of.each.input_parts});
+  signal = w.write("Transpose", {signal}, "perm", {0, 3, 1, 2});
+  const std::string transformed = w.write("Conv", {signal, kernels}, "strides", {1, of.step});
+  const std::string rows = w.write("Transpose", {transformed}, "perm", {0, 3, 1, 2});
+  w.write("Reshape", {rows}, "shape", {0, frames, of.each.outputs, of.each.output_parts});
   return w.finish();
 }
 
