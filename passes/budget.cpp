@@ -5,6 +5,7 @@
 #include "compiler/support/bytes.h"
 #include "passes/inputs_ahead.h"
 #include "passes/policies.h"
+#include "passes/recipe.h"
 
 namespace plimsoll {
 namespace {
@@ -15,7 +16,7 @@ Result<int64_t> bytes_of_all(const Planning& planning, const Found& unlimited) {
   const int64_t sub_batch = planning.request.sub_batch;
   const int64_t whole = unlimited_bytes(planning, unlimited, planning.request.batch);
   if (sub_batch == 0 || sub_batch == planning.request.batch) return whole;
-  PLIMSOLL_ASSIGN(const Found in_rounds, planning.recipe(planning.policy).unlimited(sub_batch));
+  PLIMSOLL_ASSIGN(const Found in_rounds, Recipe(planning, planning.policy).unlimited(sub_batch));
   return std::max(whole, unlimited_bytes(planning, in_rounds, sub_batch));
 }
 
@@ -25,7 +26,7 @@ Result<int64_t> bytes_of_limits(const Planning& planning, const Found& unlimited
   if (planning.policy.searches) return unlimited.arena();
   PLIMSOLL_ASSIGN(Policy searching, find_policy("auto"));
   if (planning.request.keep_order) searching.order = OrderKind::depth_first;
-  PLIMSOLL_ASSIGN(const Found its_whole, planning.recipe(searching).unlimited(planning.request.batch));
+  PLIMSOLL_ASSIGN(const Found its_whole, Recipe(planning, searching).unlimited(planning.request.batch));
   return its_whole.arena();
 }
 

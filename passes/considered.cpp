@@ -5,6 +5,13 @@
 
 namespace plimsoll {
 
+std::vector<int64_t> considered_sub_batches(const PlanRequest& request, const Variants& variants) {
+  if (request.sub_batch != 0) return {request.sub_batch};
+  const bool may_split = request.batch > 1 && !variants.of_whole_batch() &&
+                         (request.may_split_statistics || !variants.mixes_samples());
+  return may_split ? worthwhile_sub_batches(request.batch) : std::vector<int64_t>{request.batch};
+}
+
 std::vector<Searched> searched_variants(const Planning& planning, const Found& unlimited, const Minimum& minimum) {
   std::vector<Searched> found;
   Variants& variants = planning.variants;

@@ -5,10 +5,14 @@
 #include <vector>
 
 #include "passes/planning.h"
+#include "passes/variants.h"
 
 namespace plimsoll {
 
 // A task graph and an order. select_variant() searches all sub-batches of one of these together.
+// The sub-batches of a request, most samples first.
+std::vector<int64_t> considered_sub_batches(const PlanRequest& request, const Variants& variants);
+
 struct Searched {
   Variants* graph = nullptr;
   Policy policy = {};

@@ -11,7 +11,7 @@
 namespace plimsoll {
 
 Found& Form::start() {
-  const bool whole_batch = planning.sub_batches().front() == planning.request.batch;
+  const bool whole_batch = planning.sub_batches.front() == planning.request.batch;
   if (whole_batch && unlimited.arena() <= planning.budget_bytes) return unlimited;
   return minimum.whole.arena() <= planning.budget_bytes || !minimum.in_slices ? minimum.whole : *minimum.in_slices;
 }

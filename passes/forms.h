@@ -5,6 +5,7 @@
 #include <list>
 
 #include "passes/planning.h"
+#include "passes/variants.h"
 
 namespace plimsoll {
 

@@ -19,22 +19,21 @@ constexpr size_t kTightest = 4;  // schedules placed for the minimum plan under 
 
 // Under a binding host budget, the minimum-memory schedule needs a search. Effort 0 suffices: the caller wants one plan
 // only.
-Result<Found> least_within_pool(const Ordered& ordered, const Policy& policy, int64_t host_budget) {
-  const int64_t pool_limit = search::pool_limit_for(ordered.model, host_budget);
+Result<Found> least_within_pool(const Planning& planning, const Ordered& ordered) {
+  const int64_t pool_limit = search::pool_limit_for(ordered.model, planning.host_budget_bytes);
   const std::vector<search::State> frontier =
       search::find_frontier(ordered.model, {.effort = 0, .pool_limit = pool_limit});
   search::Workbench bench(ordered.model, {}, pool_limit);
   std::optional<Found> minimum;
-  const auto fits = [&](const Found& each) { return each.host_pool() <= host_budget; };
   for (const search::State& state : std::span(frontier).first(std::min(frontier.size(), kTightest))) {
     if (!bench.evaluate(state.decisions, state.limit).outcome.possible()) continue;
-    PLIMSOLL_ASSIGN(Found plan, found_within(ordered.candidate, with_schedule(policy, bench.trace), state.limit));
-    if (minimum && (!fits(plan) || (fits(*minimum) && minimum->arena() <= plan.arena()))) continue;
-    minimum = std::move(plan);
+    PLIMSOLL_ASSIGN(Found plan,
+                    found_within(ordered.candidate, with_schedule(planning.policy, bench.trace), state.limit));
+    if (!minimum || planning.memory_of(plan) < planning.memory_of(*minimum)) minimum = std::move(plan);
   }
   if (!minimum) {
     bench.evaluate(schedule::keep_everything(ordered.model), kNoLimit);
-    PLIMSOLL_ASSIGN(minimum, found_within(ordered.candidate, with_schedule(policy, bench.trace), kNoLimit));
+    PLIMSOLL_ASSIGN(minimum, found_within(ordered.candidate, with_schedule(planning.policy, bench.trace), kNoLimit));
   }
   return std::move(*minimum);
 }
@@ -56,15 +55,15 @@ bool may_gain_by_slices(const TaskGraph& graph, int64_t minimum_bytes) {
   return graph.ranks == 1 && kPart * largest >= all && 2 * largest >= minimum_bytes;
 }
 
-// The plan of the minimum-memory schedule (search/starts.h). The host pool takes at most `host_budget` bytes, unless
-// every schedule tried exceeds it.
-Result<Found> minimum_plan(Variants& variants, int64_t sub_batch, const Policy& policy, int64_t host_budget) {
-  PLIMSOLL_ASSIGN(const Ordered* const ordered, variants.ordered(sub_batch, policy));
+// The plan of the minimum-memory schedule (search/starts.h). Its host pool is within the budget, unless those of all
+// schedules tried exceed it.
+Result<Found> minimum_plan(const Planning& planning, Variants& variants, int64_t sub_batch) {
+  PLIMSOLL_ASSIGN(const Ordered* const ordered, variants.ordered(sub_batch, planning.policy));
   search::Workbench bench(ordered->model);
   const search::State minimum = search::minimum_schedule(bench);
-  PLIMSOLL_ASSIGN(Found plan, found_within(ordered->candidate, with_schedule(policy, bench.trace), minimum.limit));
-  if (plan.host_pool() <= host_budget) return plan;
-  return least_within_pool(*ordered, policy, host_budget);
+  PLIMSOLL_ASSIGN(Found plan,
+                  found_within(ordered->candidate, with_schedule(planning.policy, bench.trace), minimum.limit));
+  return planning.fits_host(plan) ? std::move(plan) : least_within_pool(planning, *ordered);
 }
 
 // The smallest plan of these sub-batches, and of `known` if that is not null. Rivals count only if they take less than
@@ -80,7 +79,7 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
         planning.deadline.sooner(planning.one_plan_seconds).passed())
       break;
     if (!first) {
-      PLIMSOLL_ASSIGN(first, minimum_plan(planning.variants, size, planning.policy, planning.host_budget_bytes));
+      PLIMSOLL_ASSIGN(first, minimum_plan(planning, planning.variants, size));
     }
     Found minimum = *std::exchange(first, std::nullopt);
     PLIMSOLL_ASSIGN(const Ordered* const ordered, planning.variants.ordered(size, planning.policy));
@@ -88,14 +87,14 @@ Result<Found> least_of(const Planning& planning, std::span<const int64_t> sub_ba
     if (planning.fits_host(minimum)) {
       if (!least || minimum.arena() < least->arena()) take(std::move(minimum));
     } else if (!least) {
-      PLIMSOLL_ASSIGN(Found unlimited, planning.recipe(planning.policy).unlimited(size));
+      PLIMSOLL_ASSIGN(Found unlimited, Recipe(planning, planning.policy).unlimited(size));
       take(std::move(unlimited));
     }
   }
   const std::vector<int64_t> fewest_first(sub_batches.rbegin(), sub_batches.rend());
   std::atomic<int64_t> least_bytes = least->arena();
   const auto deadline = [&] { return least_bytes <= planning.budget_bytes ? planning.deadline : Deadline(); };
-  Rivals rivals(planning.variants, planning.recipe_request(), planning.request.threads);
+  Rivals rivals(planning);
   PLIMSOLL_TRY(rivals.for_each_plan(
       [&](Recipe& recipe, const std::stop_token& unwanted) {
         return recipe.minimum_below(std::min(below, least_bytes.load()), fewest_first, deadline().unless(unwanted));
@@ -116,7 +115,7 @@ Result<std::optional<Found>> least_in_slices(const Planning& planning, std::span
   Variants* const slices = planning.variants.in_slices(false);
   if (!slices) return found;
   for (const int64_t size : sub_batches) {
-    PLIMSOLL_ASSIGN(Found minimum, minimum_plan(*slices, size, planning.policy, planning.host_budget_bytes));
+    PLIMSOLL_ASSIGN(Found minimum, minimum_plan(planning, *slices, size));
     if (below <= minimum.arena() || !planning.fits_host(minimum)) continue;
     below = minimum.arena();
     found = std::move(minimum);
@@ -134,20 +133,21 @@ Result<Minimum> minimum_of_search(const Planning& planning, std::span<const int6
 
 // The smallest host budget under which a minimum-memory schedule fits. A plan under that host budget also considers
 // this schedule, so the host budget works.
-Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
+Result<std::optional<int64_t>> host_budget_of_search(Planning planning) {
   constexpr int kBisections = 6;
   std::optional<int64_t> works;
+  const int64_t given = planning.host_budget_bytes;
   const auto try_minimum = [&](int64_t host_budget) -> Result<bool> {
-    for (const int64_t size : ends_of(planning.sub_batches())) {
-      PLIMSOLL_ASSIGN(const Found found, minimum_plan(planning.variants, size, planning.policy, host_budget));
-      if (found.arena() > planning.budget_bytes || found.host_pool() > host_budget) continue;
+    planning.host_budget_bytes = host_budget;
+    for (const int64_t size : ends_of(planning.sub_batches)) {
+      PLIMSOLL_ASSIGN(const Found found, minimum_plan(planning, planning.variants, size));
+      if (!planning.fits(found)) continue;
       works = host_budget == kNoLimit ? found.host_pool() : host_budget;
       return true;
     }
     return false;
   };
   PLIMSOLL_ASSIGN(const bool ever, try_minimum(kNoLimit));
-  const int64_t given = planning.host_budget_bytes;
   int64_t low = given;
   for (int tries = 0; ever && tries < kBisections && low + (*works - given) / 64 + kAlignment < *works; ++tries) {
     const int64_t middle = low + (*works - low) / 2;
@@ -162,13 +162,13 @@ Result<std::optional<int64_t>> host_budget_of_search(const Planning& planning) {
 Result<std::optional<int64_t>> host_budget_of_recipe(Planning planning) {
   const Policy& policy = planning.policy;
   planning.host_budget_bytes = kNoLimit;
-  PLIMSOLL_ASSIGN(const Found whole, planning.recipe(policy).unlimited(planning.request.batch));
-  PLIMSOLL_ASSIGN(const Found free, planning.recipe(policy).minimum(whole));
+  PLIMSOLL_ASSIGN(const Found whole, Recipe(planning, policy).unlimited(planning.request.batch));
+  PLIMSOLL_ASSIGN(const Found free, Recipe(planning, policy).minimum(whole));
   if (!planning.fits(free)) return std::optional<int64_t>();
-  PLIMSOLL_ASSIGN(const Found chosen, planning.recipe(policy).choose(whole, free));
+  PLIMSOLL_ASSIGN(const Found chosen, Recipe(planning, policy).choose(whole, free));
   for (const int64_t host_budget : {chosen.host_pool(), free.host_pool()}) {
     planning.host_budget_bytes = host_budget;
-    PLIMSOLL_ASSIGN(const Found minimum, planning.recipe(policy).minimum(whole));
+    PLIMSOLL_ASSIGN(const Found minimum, Recipe(planning, policy).minimum(whole));
     if (planning.fits(minimum)) return std::optional(host_budget);
   }
   return std::optional<int64_t>();
@@ -180,7 +180,7 @@ Result<std::optional<Found>> less_in_rounds(const Planning& planning, int64_t ar
   if (planning.policy.searches) {
     PLIMSOLL_ASSIGN(found, minimum_of_search(planning, std::array{int64_t{1}}, arena_bytes));
   } else {
-    PLIMSOLL_ASSIGN(found.whole, planning.recipe(planning.policy).plan(1, 0));
+    PLIMSOLL_ASSIGN(found.whole, Recipe(planning, planning.policy).plan(1, 0));
   }
   return found.least().arena() < arena_bytes ? std::optional(found.least()) : std::nullopt;
 }
@@ -188,15 +188,15 @@ Result<std::optional<Found>> less_in_rounds(const Planning& planning, int64_t ar
 }  // namespace
 
 Result<Found> first_minimum(const Planning& planning) {
-  return minimum_plan(planning.variants, planning.sub_batches().front(), planning.policy, planning.host_budget_bytes);
+  return minimum_plan(planning, planning.variants, planning.sub_batches.front());
 }
 
 Result<Minimum> find_minimum(const Planning& planning, const Found& unlimited, std::optional<Found> first) {
   if (!planning.policy.searches) {
-    PLIMSOLL_ASSIGN(Found own, planning.recipe(planning.policy).minimum(unlimited));
+    PLIMSOLL_ASSIGN(Found own, Recipe(planning, planning.policy).minimum(unlimited));
     return Minimum{.whole = std::move(own)};
   }
-  const std::vector<int64_t> sizes = planning.sub_batches();
+  const std::vector<int64_t>& sizes = planning.sub_batches;
   const Found* const known = sizes.front() == planning.request.batch ? &unlimited : nullptr;
   return minimum_of_search(planning, ends_of(sizes), kNoLimit, known, std::move(first));
 }
@@ -209,7 +209,8 @@ Result<Remedies> find_remedies(const Planning& planning, const Found& minimum) {
     if (remedies.host_budget) return remedies;
   }
   const PlanRequest& request = planning.request;
-  if (request.sub_batch == 0 && request.batch > 1 && !planning.may_split() && !planning.variants.of_whole_batch()) {
+  const bool whole = request.sub_batch == 0 && request.batch > 1 && planning.sub_batches.size() == 1;
+  if (whole && !planning.variants.of_whole_batch()) {
     PLIMSOLL_ASSIGN(remedies.in_rounds, less_in_rounds(planning, minimum.arena()));
   }
   return remedies;

@@ -18,6 +18,7 @@
 #include "passes/inputs_ahead.h"
 #include "passes/minimum.h"
 #include "passes/policies.h"
+#include "passes/recipe.h"
 #include "passes/resume.h"
 #include "passes/rivals.h"
 #include "passes/select_variant.h"
@@ -71,7 +72,7 @@ Result<Found> best_of_search(Forms& forms) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const Planning& planning = forms.front().planning;
   const PlanRequest& request = planning.request;
-  const std::vector<int64_t> sizes = planning.sub_batches();
+  const std::vector<int64_t>& sizes = planning.sub_batches;
   const bool whole_batch = sizes.front() == request.batch;
   if (planning.budget_bytes == kNoLimit && whole_batch && planning.variants.graph().ranks == 1)
     return std::exchange(forms.front().unlimited, forms.front().unlimited.figures());
@@ -88,8 +89,7 @@ Result<Found> best_of_search(Forms& forms) {
   double bound_seconds = 0;
   std::list<std::pair<const Form&, Rivals>> searched;
   for (const Form& form : forms)
-    if (form.fits())
-      searched.emplace_back(form, Rivals(form.planning.variants, form.planning.recipe_request(), request.threads));
+    if (form.fits()) searched.emplace_back(form, form.planning);
   const std::vector<int> efforts = efforts_of(request);
   for (auto effort = efforts.begin(); effort != efforts.end(); ++effort) {
     if (effort != efforts.begin() && limits.search.passed()) break;
@@ -140,7 +140,7 @@ Status prepare_forms(Forms& forms) {
     std::future<Result<Found>> minimum;
     if (planning.policy.searches && planning.request.threads > 1)
       minimum = std::async(std::launch::async, first_minimum, std::cref(planning));
-    PLIMSOLL_ASSIGN(form.unlimited, planning.recipe(planning.policy).unlimited(planning.request.batch));
+    PLIMSOLL_ASSIGN(form.unlimited, Recipe(planning, planning.policy).unlimited(planning.request.batch));
     planning.one_plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (minimum.valid()) {
       PLIMSOLL_ASSIGN(form.first_minimum, minimum.get());
@@ -222,9 +222,10 @@ Result<Policy> policy_of(const PlanRequest& request) {
 Result<Plan> serve(Forms forms) {
   const PlanRequest& request = forms.front().planning.request;
   const Policy& policy = forms.front().planning.policy;
-  for (const Form& form : forms) {
+  for (Form& form : forms) {
     Variants& variants = form.planning.variants;
     PLIMSOLL_TRY(check_request(request, variants));
+    form.planning.sub_batches = considered_sub_batches(request, variants);
     variants.use_threads(request.threads);
     std::future<void> seed;
     if (request.threads > 1) seed = std::async(std::launch::async, [&] { variants.prepare_seed(); });
@@ -246,7 +247,7 @@ Result<Plan> serve(Forms forms) {
   }
   PLIMSOLL_ASSIGN(Found best, policy.searches
                                   ? best_of_search(forms)
-                                  : first.planning.recipe(policy).choose(first.unlimited, first.minimum.least()));
+                                  : Recipe(first.planning, policy).choose(first.unlimited, first.minimum.least()));
   PLIMSOLL_CHECK(first.planning.fits_host(best), "a host pool is larger than its budget");
   const SearchFigures figures = figures_of(forms, best);
   const TaskGraph& graph = *best.candidate->graph;

@@ -2,21 +2,25 @@
 // forms.h, considered.h, select_variant.h and rivals.h, or infeasible.h.
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "passes/candidate.h"
 #include "passes/plan_request.h"
-#include "passes/recipe.h"
 
 namespace plimsoll {
 
 class Searches;
+class Variants;
 
 struct Planning {
   Variants& variants;
   Searches& searches;
   const PlanRequest& request;
   const Policy& policy;
+  std::vector<int64_t> sub_batches = {};  // to consider, most samples first (considered.h)
   Deadline deadline = {};
   int64_t host_budget_bytes = kNoLimit;
   int64_t budget_bytes = kNoLimit;
@@ -25,24 +29,10 @@ struct Planning {
 
   bool fits_host(const Found& found) const { return found.host_pool() <= host_budget_bytes; }
   bool fits(const Found& found) const { return found.arena() <= budget_bytes && fits_host(found); }
-  // The planner may choose several rounds.
-  bool may_split() const {
-    return request.batch > 1 && !variants.of_whole_batch() &&
-           (request.may_split_statistics || !variants.mixes_samples());
+  // Orders plans by memory: a host pool within its budget first, then a small arena.
+  std::pair<int64_t, int64_t> memory_of(const Found& found) const {
+    return {std::max(found.host_pool(), host_budget_bytes), found.arena()};
   }
-  // The sub-batches to consider, most samples first.
-  std::vector<int64_t> sub_batches() const {
-    if (request.sub_batch != 0) return {request.sub_batch};
-    return may_split() ? worthwhile_sub_batches(request.batch) : std::vector<int64_t>{request.batch};
-  }
-  RecipeRequest recipe_request() const {
-    return {.budget_bytes = budget_bytes,
-            .host_budget_bytes = host_budget_bytes,
-            .limits = limits,
-            .sub_batch = request.sub_batch,
-            .may_split = may_split()};
-  }
-  Recipe recipe(const Policy& policy) const { return Recipe(variants, policy, recipe_request()); }
 };
 
 // The largest and the smallest sub-batch.

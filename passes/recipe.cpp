@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "passes/tighten.h"
-
 namespace plimsoll {
 namespace {
 
 constexpr int kChoices = 64, kFewChoices = 4;  // algorithm choices tried to reach an arena within the budget
-constexpr int kLimits = 10;                    // live limits tried for the same purpose
+constexpr size_t kLimits = 10;                 // live limits tried for the same purpose
 constexpr int64_t kLastLimit = 0;              // minimum memory: the plan is returned even if it exceeds the budget
 // Factor by which another order must be faster to replace the order with less memory.
 constexpr double kFaster = 1 - 1e-6;
@@ -35,6 +33,20 @@ bool may_start_without_input(const TaskGraph& graph) {
   });
 }
 
+// Tries choices, numbered from loose to tight, until one fits. Then bisects between it and the choices known to be too
+// loose. `attempt(choice)` returns `choice` if its plan fits, else a tighter choice to try next.
+template <class Attempt>
+Status tighten(size_t choices, size_t tries, Attempt attempt) {
+  size_t begin = 0, end = choices;  // [begin, end): those that may fit and are looser than those that do
+  for (size_t choice = 0; choice < end && tries > 0; --tries) {
+    PLIMSOLL_ASSIGN(const size_t next, attempt(choice));
+    if (next == choice) end = choice;
+    else begin = choice + 1;
+    choice = end < choices ? (begin + end) / 2 : next;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unlimited_bytes, size_t tasks) {
@@ -56,16 +68,10 @@ std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unlimited_bytes
   return limits;
 }
 
-Result<std::optional<Found>> Recipe::attempt(int64_t sub_batch, int64_t live_limit) {
-  PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(sub_batch));
-  if (ideal_seconds(*candidate) >= interesting_) return std::optional<Found>();
-  return plan_below(*candidate, policy_, live_limit, {.seconds = interesting_, .deadline = deadline_});
-}
-
 // The order with the least memory may take longer than another, in two cases. With several ranks, it may complete its
 // gradients too late to overlap their reductions with the backward. And it may delay tasks that could run while the
 // inputs arrive.
-Result<Found> Recipe::unlimited(int64_t sub_batch) {
+Result<Found> Recipe::unlimited(int64_t sub_batch) const {
   PLIMSOLL_ASSIGN(Found found, unlimited(sub_batch, policy_.order));
   if (!policy_.searches || policy_.order != OrderKind::best_of) return found;
   if (variants_.graph().ranks == 1 && !may_start_without_input(variants_.graph())) return found;
@@ -76,7 +82,7 @@ Result<Found> Recipe::unlimited(int64_t sub_batch) {
   return found;
 }
 
-Result<Found> Recipe::unlimited(int64_t sub_batch, OrderKind order) {
+Result<Found> Recipe::unlimited(int64_t sub_batch, OrderKind order) const {
   Policy policy = policy_;
   policy.order = order;
   policy.schedule = nullptr;
@@ -90,61 +96,56 @@ Result<Found> Recipe::unlimited(int64_t sub_batch, OrderKind order) {
   return found;
 }
 
-// The result exceeds the budget if nothing helps.
-Result<std::optional<Found>> Recipe::fit(int64_t sub_batch) {
-  if (!policy_.depends_on_limit) return attempt(sub_batch, 0);
-  return policy_.schedule ? fit_schedule(sub_batch) : fit_algorithms(sub_batch);
+Result<Found> Recipe::plan(int64_t sub_batch, int64_t live_limit) const {
+  PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(sub_batch));
+  return found_within(*candidate, policy_, live_limit);
+}
+
+Result<Found> Recipe::fit(int64_t sub_batch) const {
+  if (policy_.schedule) return fit_schedule(sub_batch);
+  PLIMSOLL_ASSIGN(std::optional<Found> found, fit_algorithms(sub_batch, {}));
+  return std::move(*found);
 }
 
 // Workspaces are chosen by live bytes, and fragmentation may make the arena a little larger. The limit is then lowered
 // to just where some task must take another algorithm. This enumerates the choices, fastest first, so the first that
 // fits is the fastest that fits.
-Result<std::optional<Found>> Recipe::fit_algorithms(int64_t sub_batch) {
+Result<std::optional<Found>> Recipe::fit_algorithms(int64_t sub_batch, const Ceiling& ceiling) const {
+  PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(sub_batch));
   const int choices = variants_.graph().tasks.size() <= kManyTasks ? kChoices : kFewChoices;
-  int tries = 0;
-  const auto next = [&](const Found& found, int64_t limit, bool fit) -> std::optional<int64_t> {
-    if (fit) return std::nullopt;
-    const int64_t live = found.plan.summary.live_bytes;
+  int64_t limit = planning_.budget_bytes;
+  for (int tries = 1;; ++tries) {
+    PLIMSOLL_ASSIGN(std::optional<Found> found, plan_below(*candidate, policy_, limit, ceiling));
+    if (!found || limit == kLastLimit || planning_.fits(*found)) return found;
+    const int64_t live = found->plan.summary.live_bytes;
     const bool smallest = live > limit;  // workspaces at the peak are minimal already
-    return ++tries < choices && !smallest ? live - 1 : kLastLimit;
-  };
-  return tighten(
-      request_.budget_bytes, [&](int64_t limit) { return attempt(sub_batch, limit); },
-      [&](const Found& found, int64_t limit) { return limit == kLastLimit || fits(found); }, next);
+    limit = tries < choices && !smallest ? live - 1 : kLastLimit;
+  }
 }
 
 // Lowers the limit by the excess of the arena, rounded down to a limit of this graph, then bisects upwards. How much an
 // arena exceeds its live bytes depends on the policy; for Dymem's two-ended pool it is a third.
-Result<std::optional<Found>> Recipe::fit_schedule(int64_t sub_batch) {
-  const std::vector<int64_t>& limits = request_.limits;
-  size_t too_high = 0, at = 0, low = limits.size();  // [too_high, low): the limits that may still improve the result
-  int tries = 0;
-  bool any = false;
-  const auto next = [&](const Found& found, int64_t limit, bool fit) -> std::optional<int64_t> {
-    if (limit == kLastLimit) return std::nullopt;
-    any |= fit;
-    if (fit) low = at;
-    else too_high = at + 1;
-    const auto below = [lower = limit - std::max<int64_t>(found.arena() - request_.budget_bytes, 1)](int64_t each) {
-      return each <= lower;
-    };
-    at = any ? (too_high + low) / 2
-             : static_cast<size_t>(std::find_if(limits.begin(), limits.end(), below) - limits.begin());
-    if (++tries < kLimits && at < low) return limits[at];
-    return any ? std::nullopt : std::optional(kLastLimit);
-  };
-  return tighten(
-      limits.empty() ? kLastLimit : limits.front(), [&](int64_t limit) { return attempt(sub_batch, limit); },
-      [&](const Found& found, int64_t limit) {
-        return limit == kLastLimit || (fits(found) && found.plan.summary.live_bytes <= with_slack(limit));
-      },
-      next);
+Result<Found> Recipe::fit_schedule(int64_t sub_batch) const {
+  const std::vector<int64_t> limits = policy_.depends_on_limit ? planning_.limits : std::vector<int64_t>();
+  std::optional<Found> best;
+  PLIMSOLL_TRY(tighten(limits.size(), kLimits, [&](size_t at) -> Result<size_t> {
+    PLIMSOLL_ASSIGN(Found found, plan(sub_batch, limits[at]));
+    if (planning_.fits(found) && found.plan.summary.live_bytes <= with_slack(limits[at])) {
+      if (!best || found.seconds() <= best->seconds()) best = std::move(found);
+      return at;
+    }
+    const int64_t lower = limits[at] - std::max<int64_t>(found.arena() - planning_.budget_bytes, 1);
+    const auto next = std::ranges::find_if(limits, [&](int64_t limit) { return limit <= lower; });
+    return static_cast<size_t>(next - limits.begin());
+  }));
+  if (best) return std::move(*best);
+  return plan(sub_batch, kLastLimit);
 }
 
 // Memory grows with the sub-batch, so the splits that fit are a suffix of the list. Bytes without workspaces need no
 // profiling and exclude most of the list. The rest is bisected, starting at that cut, because workspaces can usually be
-// made small. Time falls as the sub-batch grows: if one is too slow, so are all smaller ones.
-Result<std::optional<Found>> Recipe::fewest_rounds() {
+// made small.
+Result<Found> Recipe::fewest_rounds(const Found& minimum) const {
   const std::vector<int64_t> sizes = even_sub_batches(variants_.batch());
   int64_t proposed = variants_.batch();
   if (policy_.sub_batch) {
@@ -152,43 +153,30 @@ Result<std::optional<Found>> Recipe::fewest_rounds() {
       PLIMSOLL_ASSIGN(const Candidate* const candidate, variants_.candidate(size));
       return SubBatchCosts{*candidate->graph, candidate->choices};
     };
-    PLIMSOLL_ASSIGN(proposed, policy_.sub_batch(costs, variants_.batch(), request_.budget_bytes));
+    PLIMSOLL_ASSIGN(proposed, policy_.sub_batch(costs, variants_.batch(), planning_.budget_bytes));
   }
   const auto hopeless = [&](int64_t size) {
     if (policy_.schedule) return size > proposed;
-    return bytes_without_workspace(variants_.graph_for(size), policy_, variants_.batch(), size) > request_.budget_bytes;
+    return bytes_without_workspace(variants_.graph_for(size), policy_, variants_.batch(), size) >
+           planning_.budget_bytes;
   };
   const auto first = std::partition_point(sizes.begin(), std::prev(sizes.end()), hopeless);
-  size_t low = static_cast<size_t>(first - sizes.begin()), high = sizes.size() - 1;  // the last one fits if any does
-  PLIMSOLL_ASSIGN(std::optional<Found> best, fit(sizes[low]));
-  if (!best || fits(*best)) return best;
-  PLIMSOLL_ASSIGN(best, fit(sizes[high]));
-  while (low + 1 < high) {
-    const size_t middle = (low + high) / 2;
-    PLIMSOLL_ASSIGN(std::optional<Found> found, fit(sizes[middle]));
-    if (!found) return found;
-    if (fits(*found)) {
-      best = std::move(found);
-      high = middle;
-    } else {
-      low = middle;
-    }
-  }
+  const std::span<const int64_t> left(first, sizes.end());
+  Found best = minimum;
+  PLIMSOLL_TRY(tighten(left.size(), left.size(), [&](size_t at) -> Result<size_t> {
+    PLIMSOLL_ASSIGN(Found found, fit(left[at]));
+    if (!planning_.fits(found)) return std::max(at + 1, left.size() - 1);  // the last one fits if any does
+    best = std::move(found);
+    return at;
+  }));
   return best;
 }
 
-Result<Found> Recipe::plan(int64_t sub_batch, int64_t live_limit) {
-  PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(sub_batch));
-  return found_within(*candidate, policy_, live_limit);
-}
-
-Result<Found> Recipe::minimum(const Found& unlimited) {
+Result<Found> Recipe::minimum(const Found& unlimited) const {
   const int64_t first = first_sub_batch();
   PLIMSOLL_ASSIGN(Found minimum, plan(first, 0));
   const auto take_smaller = [&](Found other) {
-    const bool both = fits_host(other) && fits_host(minimum);
-    if (both ? other.arena() < minimum.arena() : fits_host(other) || other.host_pool() < minimum.host_pool())
-      minimum = std::move(other);
+    if (planning_.memory_of(other) < planning_.memory_of(minimum)) minimum = std::move(other);
   };
   // The smallest workspaces do not always give the smallest arena: fragmentation may be lower with others.
   if (first == variants_.batch() && !policy_.schedule) take_smaller(unlimited);
@@ -196,7 +184,7 @@ Result<Found> Recipe::minimum(const Found& unlimited) {
     PLIMSOLL_ASSIGN(Found free, plan(first, kNoLimit));
     take_smaller(std::move(free));
   }
-  if (request_.sub_batch == 0 && request_.may_split && first > 1) {
+  if (chooses_rounds()) {
     PLIMSOLL_ASSIGN(Found single, plan(1, 0));
     take_smaller(std::move(single));
   }
@@ -205,7 +193,7 @@ Result<Found> Recipe::minimum(const Found& unlimited) {
 
 // Placement is most of the work, so a plan is not made if it is known to need or take too much.
 Result<std::optional<Found>> Recipe::attempt_below(int64_t sub_batch, int64_t live_limit, const Ceiling& ceiling,
-                                                   int64_t most_bytes) {
+                                                   int64_t most_bytes) const {
   PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(sub_batch));
   PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, live_limit));
   Policy policy = policy_;
@@ -228,14 +216,14 @@ Result<std::optional<Found>> Recipe::attempt_below(int64_t sub_batch, int64_t li
 }
 
 Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::span<const int64_t> sub_batches,
-                                                   const Deadline& deadline) {
+                                                   const Deadline& deadline) const {
   std::optional<Found> minimum;
   const auto look_at = [&](int64_t sub_batch, int64_t live_limit) -> Status {
     PLIMSOLL_ASSIGN(const Ordered* const ordered, variants_.ordered(sub_batch, policy_));
     if (ordered->bound_bytes >= arena_bytes || deadline.passed()) return {};
     const Ceiling ceiling = {.arena_bytes = arena_bytes, .deadline = deadline};
     PLIMSOLL_ASSIGN(std::optional<Found> found, attempt_below(sub_batch, live_limit, ceiling));
-    if (!found || found->arena() >= arena_bytes || !fits_host(*found)) return {};
+    if (!found || found->arena() >= arena_bytes || !planning_.fits_host(*found)) return {};
     arena_bytes = found->arena();
     minimum = std::move(found);
     return {};
@@ -248,77 +236,71 @@ Result<std::optional<Found>> Recipe::minimum_below(int64_t arena_bytes, std::spa
 }
 
 std::vector<int64_t> Recipe::limits_of_rival() const {
+  if (!policy_.schedule) return {};
   if (!policy_.depends_on_limit) return {kLastLimit};
-  std::vector<int64_t> limits = request_.limits;
+  std::vector<int64_t> limits = planning_.limits;
   limits.insert(limits.end(), {kNoLimit, kLastLimit});
   return limits;
 }
 
-Result<bool> Recipe::precompute_rival(size_t number, double seconds) {
-  const std::vector<int64_t> limits = limits_of_rival();
-  if (!policy_.schedule || number >= limits.size()) return false;
-  const int64_t sub_batch = first_sub_batch();
-  const int64_t limit = limits[number], most_live = with_slack(limit);
+Status Recipe::precompute_rival(int64_t live_limit, double seconds) const {
+  const int64_t sub_batch = first_sub_batch(), most_live = with_slack(live_limit);
   PLIMSOLL_ASSIGN(Ordered* const ordered, variants_.ordered(sub_batch, policy_));
-  if (most_live != kNoLimit && ordered->bound_seconds(most_live) >= seconds) return true;
-  PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, limit));
+  if (most_live != kNoLimit && ordered->bound_seconds(most_live) >= seconds) return {};
+  PLIMSOLL_ASSIGN(LowerBounds* const known, variants_.known_of(policy_, sub_batch, live_limit));
   if (known->seconds >= seconds) known->decided = nullptr;
-  return true;
+  return {};
 }
 
-Result<Found> Recipe::choose(const Found& unlimited, const Found& minimum) {
+Result<Found> Recipe::choose(const Found& unlimited, const Found& minimum) const {
   const int64_t first = first_sub_batch();
-  const bool free = first == variants_.batch() && !policy_.schedule && fits(unlimited);
+  const bool free = first == variants_.batch() && !policy_.schedule && planning_.fits(unlimited);
   if (free) return unlimited;
-  PLIMSOLL_ASSIGN(std::optional<Found> found, fit(first));
-  if (fits(*found)) return std::move(*found);
-  if (minimum.candidate->sub_batch == first) return minimum;
-  PLIMSOLL_ASSIGN(found, fewest_rounds());
-  return fits(*found) ? std::move(*found) : minimum;
+  PLIMSOLL_ASSIGN(Found found, fit(first));
+  if (planning_.fits(found)) return found;
+  return minimum.candidate->sub_batch == first ? minimum : fewest_rounds(minimum);
 }
 
 // Except for the comparison with the budget, the set of plans considered does not depend on it. So it includes
 // everything that a smaller budget considers. A plan within a live limit takes at least the bound for that limit
 // (search/bound.h).
-Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
+Status Recipe::take_faster(int64_t sub_batch, Ceiling& ceiling, std::optional<Found>& best) const {
   const auto take = [&](std::optional<Found> found) {
-    if (!found || !fits(*found) || found->seconds() >= interesting_) return;
-    interesting_ = found->seconds();
+    if (!found || !planning_.fits(*found) || found->seconds() >= ceiling.seconds) return;
+    ceiling.seconds = found->seconds();
     best = std::move(found);
   };
   if (!policy_.schedule) {
-    PLIMSOLL_ASSIGN(std::optional<Found> found, fit(sub_batch));
+    PLIMSOLL_ASSIGN(std::optional<Found> found, fit_algorithms(sub_batch, ceiling));
     take(std::move(found));
     return {};
   }
   PLIMSOLL_ASSIGN(Ordered* const ordered, variants_.ordered(sub_batch, policy_));
   bool too_slow = false;  // at a limit, and so at all lower ones
   for (const int64_t limit : limits_of_rival()) {
-    if (deadline_.passed()) return {};
+    if (ceiling.deadline.passed()) return {};
     const int64_t most_live = with_slack(limit);
     const bool bounded = most_live != kNoLimit;
-    too_slow = too_slow || (bounded && ordered->bound_seconds(most_live) >= interesting_);
+    too_slow = too_slow || (bounded && ordered->bound_seconds(most_live) >= ceiling.seconds);
     if (bounded && too_slow) continue;
-    const Ceiling ceiling = {.seconds = interesting_, .deadline = deadline_};
-    PLIMSOLL_ASSIGN(std::optional<Found> found, attempt_below(sub_batch, limit, ceiling, request_.budget_bytes));
+    PLIMSOLL_ASSIGN(std::optional<Found> found, attempt_below(sub_batch, limit, ceiling, planning_.budget_bytes));
     take(std::move(found));
   }
   return {};
 }
 
-Result<std::optional<Found>> Recipe::rival(double seconds, const Deadline& deadline) {
-  interesting_ = seconds;
-  deadline_ = deadline;
+Result<std::optional<Found>> Recipe::rival(double seconds, const Deadline& deadline) const {
+  Ceiling ceiling = {.seconds = seconds, .deadline = deadline};
   std::optional<Found> best;
   std::vector<int64_t> sizes = {first_sub_batch()};
-  if (request_.sub_batch == 0 && request_.may_split && sizes.front() > 1)
+  if (chooses_rounds())
     for (const int64_t size : even_sub_batches(variants_.batch())) sizes.push_back(size);
   for (const int64_t size : sizes) {
-    if (deadline_.passed()) break;
+    if (deadline.passed()) break;
     PLIMSOLL_ASSIGN(const Candidate* candidate, variants_.candidate(size));
-    const bool too_slow = ideal_seconds(*candidate) >= interesting_;
+    const bool too_slow = ideal_seconds(*candidate) >= ceiling.seconds;
     if (too_slow && variants_.measures()) break;
-    if (!too_slow) PLIMSOLL_TRY(take_faster(size, best));
+    if (!too_slow) PLIMSOLL_TRY(take_faster(size, ceiling, best));
   }
   return best;
 }

@@ -8,10 +8,11 @@
 
 namespace plimsoll {
 
-Rivals::Rivals(Variants& variants, const RecipeRequest& request, int threads)
-    : measures_(variants.measures()), threads_(threads) {
+Rivals::Rivals(const Planning& planning) : planning_(planning) {
   for (const Policy& policy : all_policies())
-    if (!policy.searches && policy.share_memory) recipes_.emplace_back(variants, policy, request);
+    if (!policy.searches && policy.share_memory) recipes_.emplace_back(planning, policy);
+  for (const Recipe& recipe : recipes_)
+    for (const int64_t limit : recipe.limits_of_rival()) ahead_.emplace_back(&recipe, limit);
 }
 
 Status Rivals::for_each_plan(const MakePlan& make, const std::function<void(Found)>& take,
@@ -21,7 +22,7 @@ Status Rivals::for_each_plan(const MakePlan& make, const std::function<void(Foun
     Result<std::optional<Found>> plan = std::optional<Found>();
   };
   std::list<Call> all;
-  ThreadPool pool(threads_);
+  ThreadPool pool(planning_.request.threads);
   for (Recipe& recipe : recipes_) {
     Call& call = all.emplace_back();
     call.item = &pool.add(static_cast<double>(all.size()), [&](const std::stop_token& unwanted) {
@@ -50,14 +51,10 @@ Status Rivals::take_faster(Found& best, const Deadline& deadline) {
 }
 
 bool Rivals::look_ahead(double seconds, const Deadline& deadline) {
-  if (measures_ || ahead_ == recipes_.size() || deadline.passed()) return false;
-  const Result<bool> more = recipes_[ahead_].precompute_rival(number_++, seconds);
-  if (!more.ok()) return false;
-  if (!*more) {
-    ++ahead_;
-    number_ = 0;
-  }
-  return true;
+  if (planning_.variants.measures() || ahead_.empty() || deadline.passed()) return false;
+  const auto [recipe, limit] = ahead_.front();
+  ahead_.pop_front();
+  return recipe->precompute_rival(limit, seconds).ok();
 }
 
 }  // namespace plimsoll

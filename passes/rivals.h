@@ -2,9 +2,11 @@
 // never slower than any of them and never needs more memory. They do not depend on each other, so they run in parallel.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "passes/recipe.h"
@@ -13,8 +15,9 @@ namespace plimsoll {
 
 class Rivals {
  public:
-  // `variants` must outlive this. `threads`: how many to use; the results do not depend on it.
-  Rivals(Variants& variants, const RecipeRequest& request, int threads);
+  // `planning` must outlive this.
+  explicit Rivals(const Planning& planning);
+  Rivals(const Rivals&) = delete;  // it refers to its own recipes
 
   using MakePlan = std::function<Result<std::optional<Found>>(Recipe& recipe, const std::stop_token& unwanted)>;
 
@@ -32,10 +35,9 @@ class Rivals {
   bool look_ahead(double seconds, const Deadline& deadline);
 
  private:
-  const bool measures_;  // bounds may need measurements
-  const int threads_;
+  const Planning& planning_;
   std::vector<Recipe> recipes_;
-  size_t ahead_ = 0, number_ = 0;  // the next bound: its recipe, and its number
+  std::deque<std::pair<const Recipe*, int64_t>> ahead_;  // the bounds left: recipe and live limit
 };
 
 }  // namespace plimsoll

@@ -11,7 +11,6 @@
 #include "compiler/support/thread_pool.h"
 #include "passes/search/fit.h"
 #include "passes/search/host_pool.h"
-#include "passes/tighten.h"
 
 namespace plimsoll {
 namespace {
@@ -263,41 +262,30 @@ Result<Selection> select_variant(Searches& searches, Variants& variants, const P
 // skipped: a larger budget would take the looser one and be slower.
 Result<std::optional<Found>> plan_of(ScheduleSearch& search, const search::State& state, int64_t budget_bytes,
                                      double seconds, const Deadline& deadline) {
-  constexpr int64_t kTighter[] = {64, 32, 16}, kTighterOfLarge[] = {8};  // limit reduced by 1/64, 1/32, 1/16
+  constexpr int64_t kParts[] = {0, 64, 32, 16}, kPartsOfLarge[] = {0, 8};  // the limit as found, less 1/64 …
   const bool large = search.ordered.model.order.size() > kLarge;
-  std::span<const int64_t> parts = large ? std::span<const int64_t>(kTighterOfLarge) : kTighter;
   search::Workbench bench(search.ordered.model, deadline, search.pool_limit, state.spare);
-  bool as_found = true;
-  const auto make = [&](int64_t limit) -> Result<std::optional<Found>> {
-    const bool refit = !std::exchange(as_found, false);
+  double looser = 0;
+  for (const int64_t part : large ? std::span<const int64_t>(kPartsOfLarge) : kParts) {
+    const int64_t limit = part == 0 ? state.limit : state.outcome.peak_bytes - state.outcome.peak_bytes / part;
     search::State tight = bench.evaluate(state.decisions, limit);
-    if (!tight.outcome.possible()) return std::optional<Found>();
-    if (refit && !tight.outcome.fits(limit)) {
+    if (!tight.outcome.possible()) break;
+    if (part != 0 && !tight.outcome.fits(limit)) {
       tight = search::fit(bench, std::move(tight), limit, {});
-      if (!tight.outcome.fits(limit)) return std::optional<Found>();
+      if (!tight.outcome.fits(limit)) break;
       bench.evaluate(tight.decisions, limit);
     }
-    if (bench.evaluator.least_seconds(bench.trace) >= seconds) return std::optional<Found>();
+    if (bench.evaluator.least_seconds(bench.trace) >= seconds) break;
     PLIMSOLL_ASSIGN(std::optional<Found> made,
                     plan_below(search.ordered.candidate, with_schedule(search.policy, bench.trace),
-                               limit - state.spare.most,
-                               {.seconds = seconds, .deadline = deadline}));
-    return made && made->seconds() >= seconds ? std::nullopt : std::move(made);
-  };
-  double looser = 0;
-  const auto fits = [&](const Found& made, int64_t) {
-    if (made.seconds() < looser) return false;
-    looser = made.seconds();
-    search.pool_refused |= made.host_pool() > search.host_budget;
-    return made.host_pool() <= search.host_budget && made.arena() <= budget_bytes;
-  };
-  const auto next = [&](const Found&, int64_t, bool fit) -> std::optional<int64_t> {
-    if (fit || parts.empty()) return std::nullopt;
-    const int64_t limit = state.outcome.peak_bytes - state.outcome.peak_bytes / parts.front();
-    parts = parts.subspan(1);
-    return limit;
-  };
-  return tighten(state.limit, make, fits, next);
+                               limit - state.spare.most, {.seconds = seconds, .deadline = deadline}));
+    if (!made || made->seconds() >= seconds) break;
+    if (made->seconds() < looser) continue;
+    looser = made->seconds();
+    search.pool_refused |= made->host_pool() > search.host_budget;
+    if (made->host_pool() <= search.host_budget && made->arena() <= budget_bytes) return made;
+  }
+  return std::optional<Found>();
 }
 
 }  // namespace plimsoll

@@ -9,6 +9,7 @@
 #include "passes/considered.h"
 #include "passes/minimum.h"
 #include "passes/policies.h"
+#include "passes/recipe.h"
 #include "passes/select_variant.h"
 #include "tests/random_graph.h"
 
@@ -34,7 +35,7 @@ using Values = std::set<std::string>;
 // The memory limits of a frontier, and where its segments begin.
 Values limits_of(const Asked& asked) {
   Values values;
-  for (const int64_t size : asked.planning.sub_batches()) {
+  for (const int64_t size : asked.planning.sub_batches) {
     search::Descent& schedules = search_of(asked, size);
     schedules.begin();
     for (size_t segment = 0; segment < schedules.segments(); ++segment)
@@ -46,7 +47,7 @@ Values limits_of(const Asked& asked) {
 // The schedules from which plans are made.
 Values schedules_of(const Asked& asked) {
   Values values;
-  for (const int64_t size : asked.planning.sub_batches()) {
+  for (const int64_t size : asked.planning.sub_batches) {
     search::Descent& schedules = search_of(asked, size);
     schedules.begin();
     for (size_t segment = schedules.segment_of(asked.planning.budget_bytes); segment < schedules.segments();
@@ -79,7 +80,7 @@ const Option kOptions[] =
         {"sub-batches",
          [](const Asked& asked) {
   Values values;
-  for (const int64_t size : asked.planning.sub_batches()) values.insert(std::to_string(size));
+  for (const int64_t size : asked.planning.sub_batches) values.insert(std::to_string(size));
   return values;
          }},
              {"efforts",
@@ -108,14 +109,17 @@ TEST_CASE("no option of the search depends on the budget: a larger one has all o
                       costs, batch);
     const Policy policy = find_policy("auto").value();
     const PlanRequest all{.policy = "auto", .batch = batch, .may_split_statistics = true, .effort = 1};
-    const Planning free{.variants = variants, .searches = searches, .request = all, .policy = policy};
-    const int64_t bytes = free.recipe(policy).unlimited(batch).value().arena();
+    const std::vector<int64_t> sizes = considered_sub_batches(all, variants);
+    const Planning free{
+        .variants = variants, .searches = searches, .request = all, .policy = policy, .sub_batches = sizes};
+    const int64_t bytes = Recipe(free, policy).unlimited(batch).value().arena();
     std::map<std::string, Values> smaller;
     for (const int64_t percent : {30, 45, 60, 80, 100, 140}) {
       PlanRequest request = all;
       request.budget_bytes = bytes * percent / 100;
-      Planning planning{.variants = variants, .searches = searches, .request = request, .policy = policy};
-      const Found unlimited = planning.recipe(policy).unlimited(batch).value();
+      Planning planning{
+          .variants = variants, .searches = searches, .request = request, .policy = policy, .sub_batches = sizes};
+      const Found unlimited = Recipe(planning, policy).unlimited(batch).value();
       planning.budget_bytes = find_budget(planning, unlimited).value();
       REQUIRE(set_limits(planning, unlimited).ok());
       const Asked asked{planning, unlimited, find_minimum(planning, unlimited).value()};
