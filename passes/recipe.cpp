@@ -178,8 +178,12 @@ Result<Found> Recipe::minimum(const Found& unlimited) const {
   const auto take_smaller = [&](Found other) {
     if (planning_.memory_of(other) < planning_.memory_of(minimum)) minimum = std::move(other);
   };
-  // The smallest workspaces do not always give the smallest arena: fragmentation may be lower with others.
-  if (first == variants_.batch() && !policy_.schedule) take_smaller(unlimited);
+  // The smallest workspaces do not always give the smallest arena: fragmentation may be lower with others. And the
+  // plan without a schedule has no host pool.
+  if (policy_.schedule ? !planning_.fits_host(minimum) : first == variants_.batch()) {
+    PLIMSOLL_ASSIGN(Found free, first == variants_.batch() ? unlimited : this->unlimited(first));
+    take_smaller(std::move(free));
+  }
   if (policy_.schedule) {
     PLIMSOLL_ASSIGN(Found free, plan(first, kNoLimit));
     take_smaller(std::move(free));
@@ -254,10 +258,11 @@ Status Recipe::precompute_rival(int64_t live_limit, double seconds) const {
 
 Result<Found> Recipe::choose(const Found& unlimited, const Found& minimum) const {
   const int64_t first = first_sub_batch();
-  const bool free = first == variants_.batch() && !policy_.schedule && planning_.fits(unlimited);
-  if (free) return unlimited;
+  const bool free = first == variants_.batch() && planning_.fits(unlimited);
+  if (free && !policy_.schedule) return unlimited;
   PLIMSOLL_ASSIGN(Found found, fit(first));
   if (planning_.fits(found)) return found;
+  if (free) return unlimited;
   return minimum.candidate->sub_batch == first ? minimum : fewest_rounds(minimum);
 }
 

@@ -123,3 +123,29 @@ TEST_CASE("what is said to work when a host budget leaves no plan does") {
   }
   CHECK(told > 4);
 }
+
+TEST_CASE("a policy without a search has a plan wherever its unlimited plan fits, whatever the host budget") {
+  int without_schedule = 0;
+  for (const uint64_t seed : seeds(6)) {
+    const Machine here = machine(seed);
+    for (const Policy& policy : all_policies()) {
+      CAPTURE(seed, policy.name);
+      const Plan free = here.plan(policy.name, 0, kNoLimit).value();
+      const int64_t all = free.summary.unconstrained_bytes;
+      without_schedule += free.summary.host_pool_bytes > 0;
+      for (const int64_t budget : {int64_t{0}, all}) {
+        const auto found = here.plan(policy.name, budget, 0);
+        REQUIRE(found.ok());
+        CHECK(to_string(check_plan(*found)) == "");
+        CHECK(found->summary.host_pool_bytes == 0);
+        CHECK(found->summary.minimum_bytes <= all);
+      }
+      const auto none = here.plan(policy.name, 1, 0);
+      REQUIRE(!none.ok());
+      const int64_t least = number_after(none.error(), "the minimum is ");
+      CHECK((least > 0 && least <= all));
+      CHECK(here.plan(policy.name, least, 0).ok());
+    }
+  }
+  CHECK(without_schedule > 4);
+}
