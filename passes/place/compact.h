@@ -11,6 +11,9 @@
 
 namespace plimsoll::placement {
 
+// Ranks and sections have 32 bits; this converts them to vector indices.
+inline size_t at(int32_t i) { return static_cast<size_t>(i); }
+
 struct Item {
   int32_t lower = 0, upper = 0;  // ranks among the distinct times; only their order matters
   int64_t size = 0;
@@ -65,14 +68,14 @@ inline Compact compact(const Problem& problem) {
   const Ranks rank(problem);
   Compact found{.times = rank.count()};
   found.items.reserve(problem.buffers.size());
-  std::vector<int64_t> change(static_cast<size_t>(rank.count()), 0);  // of the live bytes, at each time
+  std::vector<int64_t> change(at(rank.count()), 0);  // of the live bytes, at each time
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     const Buffer& buffer = problem.buffers[i];
     if (buffer.size == 0) continue;
     const double duration = static_cast<double>(buffer.upper) - static_cast<double>(buffer.lower);
     const Item item{rank(buffer.lower), rank(buffer.upper), buffer.size, duration, i};
-    change[static_cast<size_t>(item.lower)] += item.size;
-    change[static_cast<size_t>(item.upper)] -= item.size;
+    change[at(item.lower)] += item.size;
+    change[at(item.upper)] -= item.size;
     found.items.push_back(item);
   }
   int64_t live = 0;

@@ -10,13 +10,13 @@ namespace {
 
 // The sections of each item. A section ends where an item ends after another has begun.
 std::vector<Partial::Span> find_sections(const Compact& problem) {
-  std::vector<bool> begins(static_cast<size_t>(problem.times), false), ends(static_cast<size_t>(problem.times), false);
+  std::vector<bool> begins(at(problem.times), false), ends(at(problem.times), false);
   for (const Item& item : problem.items) {
-    begins[static_cast<size_t>(item.lower)] = true;
-    ends[static_cast<size_t>(item.upper)] = true;
+    begins[at(item.lower)] = true;
+    ends[at(item.upper)] = true;
   }
   // number[t]: the section of time t, or the next section if t begins after the last maximal set has ended.
-  std::vector<int32_t> number(static_cast<size_t>(problem.times));
+  std::vector<int32_t> number(at(problem.times));
   int32_t section = 0;
   bool grown = false;
   for (size_t t = 0; t < number.size(); ++t) {
@@ -29,7 +29,7 @@ std::vector<Partial::Span> find_sections(const Compact& problem) {
   }
   std::vector<Partial::Span> spans;
   for (const Item& item : problem.items)
-    spans.push_back({number[static_cast<size_t>(item.lower)], number[static_cast<size_t>(item.upper)] - 1});
+    spans.push_back({number[at(item.lower)], number[at(item.upper)] - 1});
   return spans;
 }
 
@@ -43,7 +43,7 @@ Partial::Partial(const Compact& problem, int64_t capacity)
       pool_(problem.items.size()) {
   for (const Item& item : problem.items) sizes_.push_back(item.size);
   size_t sections = 0;
-  for (const Span& span : spans_) sections = std::max(sections, static_cast<size_t>(span.last) + 1);
+  for (const Span& span : spans_) sections = std::max(sections, at(span.last) + 1);
   for (std::vector<int64_t>* each : {&tops_, &piled_, &failures_}) each->resize(sections);
   skyline_.resize(sections);
   crossing_.resize(sections);
@@ -57,7 +57,7 @@ void Partial::clear() {
   std::ranges::fill(skyline_, Top{});
   std::ranges::fill(crossing_, 0);
   for (const Span& span : spans_)
-    for (int32_t s = span.first; s < span.last; ++s) ++crossing_[static_cast<size_t>(s)];
+    for (int32_t s = span.first; s < span.last; ++s) ++crossing_[at(s)];
   std::iota(pool_.begin(), pool_.end(), 0);
   trail_.clear();
   runs_.clear();
@@ -91,16 +91,14 @@ Partial::Placed Partial::place(Range range, uint32_t item) {
   }
   std::sort(changed_.begin(), changed_.end());
   for (const uint32_t other : changed_) pool_[to++] = other;
-  std::copy(pool_.begin() + static_cast<std::ptrdiff_t>(from), pool_.begin() + static_cast<std::ptrdiff_t>(range.end),
-            pool_.begin() + static_cast<std::ptrdiff_t>(to));
+  std::ranges::copy(pool({from, range.end}), pool({to, range.end}).begin());
   pool_[placed.rest.end] = item;
 
   const size_t runs = runs_.size();
   for (int32_t s = span.first; s <= span.last; ++s) {
-    const auto at = static_cast<size_t>(s);
-    if (s > span.first && skyline_[at].under == runs_.back().top.under) runs_.back().last = s;
-    else runs_.push_back({s, skyline_[at]});
-    if (s < span.last) placed.cut |= --crossing_[at] == 0;
+    if (s > span.first && skyline_[at(s)].under == runs_.back().top.under) runs_.back().last = s;
+    else runs_.push_back({s, skyline_[at(s)]});
+    if (s < span.last) placed.cut |= --crossing_[at(s)] == 0;
   }
   std::fill(skyline_.begin() + span.first, skyline_.begin() + span.last + 1, Top{top, item});
   history_[item].placed = turn;
@@ -132,7 +130,7 @@ void Partial::settle(uint32_t item) {
   Top below;
   history.turn = 0;
   for (int32_t s = spans_[item].first; s <= spans_[item].last; ++s) {
-    const Top& top = skyline_[static_cast<size_t>(s)];
+    const Top& top = skyline_[at(s)];
     if (top.under == kNone || top.height < below.height) continue;
     const int64_t turn = history_[top.under].placed;
     if (top.height == below.height && turn >= history.turn) continue;  // the first to reach a height raises
@@ -160,9 +158,9 @@ Partial::Span Partial::undo(Range range, size_t mark, bool split) {
     }
     int32_t s = span.first;
     for (size_t run = runs_.size() - event.runs; run < runs_.size(); ++run)
-      for (; s <= runs_[run].last; ++s) skyline_[static_cast<size_t>(s)] = runs_[run].top;
+      for (; s <= runs_[run].last; ++s) skyline_[at(s)] = runs_[run].top;
     runs_.resize(runs_.size() - event.runs);
-    for (s = span.first; s < span.last; ++s) ++crossing_[static_cast<size_t>(s)];
+    for (s = span.first; s < span.last; ++s) ++crossing_[at(s)];
     history_[event.item].placed = 0;
     history_[event.item].turn = std::numeric_limits<int64_t>::max();  // to be settled
   }
@@ -171,8 +169,7 @@ Partial::Span Partial::undo(Range range, size_t mark, bool split) {
   Span changed;
   changed_.clear();
   merged_.clear();
-  for (size_t k = range.begin; k < range.end; ++k) {
-    const uint32_t item = pool_[k];
+  for (const uint32_t item : items(range)) {
     if (std::abs(history_[item].turn) <= latest) {
       merged_.push_back(item);
       continue;
@@ -181,19 +178,17 @@ Partial::Span Partial::undo(Range range, size_t mark, bool split) {
     changed_.push_back(item);
     if (piled) changed.include(spans_[item]);
   }
-  const auto first = pool_.begin() + static_cast<std::ptrdiff_t>(range.begin);
   const auto order = [this](uint32_t a, uint32_t b) { return before(a, b); };
   if (split) std::sort(merged_.begin(), merged_.end(), order);
   std::sort(changed_.begin(), changed_.end(), order);
-  std::merge(merged_.begin(), merged_.end(), changed_.begin(), changed_.end(), first, order);
+  std::merge(merged_.begin(), merged_.end(), changed_.begin(), changed_.end(), pool(range).begin(), order);
   return changed;
 }
 
 bool Partial::pile(Range range, Span where) {
   std::fill(piled_.begin() + where.first, piled_.begin() + where.last + 1, 0);
   int64_t* const tops = piled_.data();
-  for (size_t k = range.begin; k < range.end; ++k) {
-    const uint32_t i = pool_[k];
+  for (const uint32_t i : items(range)) {
     const int32_t first = std::max(spans_[i].first, where.first), last = std::min(spans_[i].last, where.last);
     if (first > last) continue;
     const int64_t floor = floor_[i], size = sizes_[i];
@@ -205,7 +200,7 @@ bool Partial::pile(Range range, Span where) {
     if (highest <= capacity_) continue;
     int32_t s = first;
     while (tops[s] <= capacity_) ++s;
-    ++failures_[static_cast<size_t>(s)];
+    ++failures_[at(s)];
     return false;
   }
   piled_mark_ = trail_.size();
@@ -216,20 +211,19 @@ bool Partial::pile(Range range, Span where) {
 void Partial::split(Range range, Span where, std::vector<Part>& parts) {
   const size_t first = parts.size();
   for (int32_t s = where.first; s <= where.last; ++s) {
-    if (s == where.first || crossing_[static_cast<size_t>(s) - 1] == 0) parts.push_back({{0, 0}, {s, s}});
+    if (s == where.first || crossing_[at(s) - 1] == 0) parts.push_back({{0, 0}, {s, s}});
     parts.back().where.last = s;
-    part_of_[static_cast<size_t>(s)] = static_cast<uint32_t>(parts.size() - 1);
+    part_of_[at(s)] = static_cast<uint32_t>(parts.size() - 1);
   }
-  const auto part_of = [&](uint32_t item) -> Part& { return parts[part_of_[static_cast<size_t>(spans_[item].first)]]; };
-  for (size_t k = range.begin; k < range.end; ++k) ++part_of(pool_[k]).range.end;
+  const auto part_of = [&](uint32_t item) -> Part& { return parts[part_of_[at(spans_[item].first)]]; };
+  for (const uint32_t item : items(range)) ++part_of(item).range.end;
   size_t begin = range.begin;
   for (size_t part = first; part < parts.size(); ++part) {
-    const size_t items = parts[part].range.end;
+    const size_t many = parts[part].range.end;
     parts[part].range = {begin, begin};
-    begin += items;
+    begin += many;
   }
-  merged_.assign(pool_.begin() + static_cast<std::ptrdiff_t>(range.begin),
-                 pool_.begin() + static_cast<std::ptrdiff_t>(range.end));
+  merged_.assign(items(range).begin(), items(range).end());
   for (const uint32_t item : merged_) pool_[part_of(item).range.end++] = item;
   const auto from = parts.begin() + static_cast<std::ptrdiff_t>(first);
   parts.erase(std::remove_if(from, parts.end(), [](const Part& part) { return part.range.empty(); }), parts.end());

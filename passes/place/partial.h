@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "passes/place/compact.h"
@@ -34,6 +35,7 @@ class Partial {
   struct Range {
     size_t begin, end;  // of the pool
     bool empty() const { return begin == end; }
+    size_t size() const { return end - begin; }
   };
   struct Part {
     Range range;
@@ -47,13 +49,13 @@ class Partial {
 
   // Unplaced items of a part: by floor; among equals, refused items come first, the latest before earlier ones, and
   // then raised ones, the latest last.
-  uint32_t item(size_t place) const { return pool_[place]; }
+  std::span<const uint32_t> items(Range range) const { return std::span(pool_).subspan(range.begin, range.size()); }
   int64_t floor_of(uint32_t item) const { return floor_[item]; }
   int64_t top_of(uint32_t item) const { return floor_[item] + sizes_[item]; }
   uint32_t below(uint32_t item) const { return history_[item].below; }
   const Span& span_of(uint32_t item) const { return spans_[item]; }
-  int64_t top_at(int32_t section) const { return tops_[static_cast<size_t>(section)]; }
-  int64_t failures_at(int32_t section) const { return failures_[static_cast<size_t>(section)]; }
+  int64_t top_at(int32_t section) const { return tops_[at(section)]; }
+  int64_t failures_at(int32_t section) const { return failures_[at(section)]; }
   int32_t sections() const { return static_cast<int32_t>(tops_.size()); }
   const std::vector<int64_t>& offsets() const { return floor_; }  // of placed items
 
@@ -105,6 +107,7 @@ class Partial {
     int64_t floor, turn;  // of a refusal: the one before it
   };
 
+  std::span<uint32_t> pool(Range range) { return std::span(pool_).subspan(range.begin, range.size()); }
   bool before(uint32_t a, uint32_t b) const;
   void settle(uint32_t item);
 

@@ -94,12 +94,12 @@ class Search {
   };
 
   void prefer(Preference preference, double noise, uint64_t seed) {
-    std::vector<int64_t> load(static_cast<size_t>(partial_.sections()), 0), total(problem_.items.size(), 0);
+    std::vector<int64_t> load(at(partial_.sections()), 0), total(problem_.items.size(), 0);
     for (const bool known : {false, true})
       for (uint32_t i = 0; i < total.size(); ++i)
         for (int32_t s = partial_.span_of(i).first; s <= partial_.span_of(i).last; ++s) {
-          if (known) total[i] = std::max(total[i], load[static_cast<size_t>(s)]);
-          else load[static_cast<size_t>(s)] += problem_.items[i].size;
+          if (known) total[i] = std::max(total[i], load[at(s)]);
+          else load[at(s)] += problem_.items[i].size;
         }
     std::mt19937_64 random(seed);
     std::vector<std::tuple<double, double, double>> keys;
@@ -128,6 +128,13 @@ class Search {
     for (size_t i = 0; i < order.size(); ++i) rank_[order[i]] = static_cast<int32_t>(i);
   }
 
+  // The items of the range, which are sorted by floor, up to the first that is not `wanted`.
+  template <class Wanted>
+  std::span<const uint32_t> first_items(Range range, Wanted wanted) const {
+    const std::span<const uint32_t> all = partial_.items(range);
+    return all.first(static_cast<size_t>(std::ranges::find_if_not(all, wanted) - all.begin()));
+  }
+
   // The lowest item of the section with the highest pile; ties go to the section with the most failures.
   uint32_t seed_of(Range range, Span where) const {
     int32_t tightest = where.first;
@@ -135,29 +142,27 @@ class Search {
       if (partial_.top_at(s) > partial_.top_at(tightest) ||
           (partial_.top_at(s) == partial_.top_at(tightest) && partial_.failures_at(s) > partial_.failures_at(tightest)))
         tightest = s;
-    for (size_t k = range.begin; k < range.end; ++k)
-      if (partial_.span_of(partial_.item(k)).meets({tightest, tightest})) return partial_.item(k);
-    return partial_.item(range.begin);
+    for (const uint32_t i : partial_.items(range))
+      if (partial_.span_of(i).meets({tightest, tightest})) return i;
+    return partial_.items(range).front();
   }
 
   // The item to try in the pocket of `seed`, or in a lower overlapping one: lowest floor, then lowest rank.
   uint32_t choose(Range range, uint32_t seed) const {
     for (;;) {
-      const int64_t level = partial_.top_of(seed);
-      const auto is_low = [&](size_t k) { return k < range.end && partial_.floor_of(partial_.item(k)) < level; };
+      const auto low = first_items(range, [&](uint32_t i) { return partial_.floor_of(i) < partial_.top_of(seed); });
       Span pocket = partial_.span_of(seed);
       for (bool grown = true; grown;) {
         grown = false;
-        for (size_t k = range.begin; is_low(k); ++k) {
-          const Span& span = partial_.span_of(partial_.item(k));
+        for (const uint32_t i : low) {
+          const Span& span = partial_.span_of(i);
           if (!span.meets(pocket) || (span.first >= pocket.first && span.last <= pocket.last)) continue;
           pocket.include(span);
           grown = true;
         }
       }
       uint32_t lowest = seed, chosen = seed;
-      for (size_t k = range.begin; is_low(k); ++k) {
-        const uint32_t i = partial_.item(k);
+      for (const uint32_t i : low) {
         if (!partial_.span_of(i).meets(pocket)) continue;
         if (partial_.top_of(i) < partial_.top_of(lowest)) lowest = i;
         if (std::tuple(partial_.floor_of(i), rank_[i]) < std::tuple(partial_.floor_of(chosen), rank_[chosen]))
@@ -170,10 +175,9 @@ class Search {
 
   // The item with the lowest floor of all, then lowest rank.
   uint32_t lowest_of_all(Range range) const {
-    uint32_t chosen = partial_.item(range.begin);
-    for (size_t k = range.begin; k < range.end && partial_.floor_of(partial_.item(k)) == partial_.floor_of(chosen); ++k)
-      if (rank_[partial_.item(k)] < rank_[chosen]) chosen = partial_.item(k);
-    return chosen;
+    const int64_t floor = partial_.floor_of(partial_.items(range).front());
+    return *std::ranges::min_element(first_items(range, [&](uint32_t i) { return partial_.floor_of(i) == floor; }), {},
+                                     [&](uint32_t i) { return rank_[i]; });
   }
 
   // True if the item would lie directly on one with the same lifetime and a later rank: only the other order is tried.

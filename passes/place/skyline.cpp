@@ -18,12 +18,12 @@ constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 Skyline::Skyline(const Compact& problem)
     : problem_(problem),
       place_of_(problem.items.size()),
-      first_at_(static_cast<size_t>(problem.times) + 1, 0),
-      stretches_(static_cast<size_t>(problem.times)) {
-  for (const Item& item : problem.items) ++first_at_[static_cast<size_t>(item.lower) + 1];
+      first_at_(at(problem.times) + 1, 0),
+      stretches_(at(problem.times)) {
+  for (const Item& item : problem.items) ++first_at_[at(item.lower) + 1];
   std::partial_sum(first_at_.begin(), first_at_.end(), first_at_.begin());
   std::vector<uint32_t> next(first_at_.begin(), std::prev(first_at_.end()));
-  for (size_t i = 0; i < place_of_.size(); ++i) place_of_[i] = next[static_cast<size_t>(problem.items[i].lower)]++;
+  for (size_t i = 0; i < place_of_.size(); ++i) place_of_[i] = next[at(problem.items[i].lower)]++;
   while (leaves_ < place_of_.size()) leaves_ *= 2;
   tree_.resize(2 * static_cast<size_t>(leaves_));
 }
@@ -45,7 +45,7 @@ void Skyline::remove(uint32_t place) {
 // far, or without an early enough end, are skipped.
 uint32_t Skyline::first_within(int32_t lower, int32_t upper) {
   uint32_t best = kNoNode;
-  const uint32_t first = first_at_[static_cast<size_t>(lower)], last = first_at_[static_cast<size_t>(upper)];
+  const uint32_t first = first_at_[at(lower)], last = first_at_[at(upper)];
   struct Part {
     uint32_t node, begin, end;
   };

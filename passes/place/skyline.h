@@ -40,7 +40,7 @@ class Skyline {
   };
 
   static Node lowest_of(const Node& a, const Node& b);
-  Stretch& stretch_at(int32_t time) { return stretches_[static_cast<size_t>(time)]; }
+  Stretch& stretch_at(int32_t time) { return stretches_[at(time)]; }
   void remove(uint32_t place);
   uint32_t first_within(int32_t lower, int32_t upper);
 

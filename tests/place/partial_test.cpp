@@ -28,10 +28,10 @@ struct Seen {
 
 Seen see(Partial& partial, Partial::Range range) {
   Seen seen;
-  for (size_t k = range.begin; k < range.end; ++k) {
-    seen.order.push_back(partial.item(k));
-    seen.below.push_back(partial.below(partial.item(k)));
-    seen.floors.push_back(partial.floor_of(partial.item(k)));
+  for (const uint32_t item : partial.items(range)) {
+    seen.order.push_back(item);
+    seen.below.push_back(partial.below(item));
+    seen.floors.push_back(partial.floor_of(item));
   }
   REQUIRE(partial.pile(range, {0, partial.sections() - 1}));
   for (int32_t s = 0; s < partial.sections(); ++s) seen.tops.push_back(partial.top_at(s));
@@ -77,11 +77,11 @@ TEST_CASE("placements and refusals are undone, in any mixture") {
       }
       if (range.empty()) break;
       levels.push_back({range, partial.mark(), see(partial, range)});
-      const uint32_t item = partial.item(range.begin + random() % (range.end - range.begin));
+      const uint32_t item = partial.items(range)[random() % range.size()];
       if (random() % 3 == 0) {
         const int64_t floor = partial.floor_of(item);
         // An item may be refused only where it is the lowest that is left, as a search does.
-        if (item != partial.item(range.begin) || !partial.refuse(range, item)) levels.pop_back();
+        if (item != partial.items(range).front() || !partial.refuse(range, item)) levels.pop_back();
         else CHECK(partial.floor_of(item) > floor);
       } else {
         range = partial.place(range, item).rest;
@@ -101,11 +101,11 @@ TEST_CASE("without refusals, a floor is the highest top among the placed items t
     std::vector<int64_t> offsets(problem.items.size(), -1);
     Partial::Range range = partial.everything().range;
     while (!range.empty()) {
-      const uint32_t item = partial.item(range.begin + random() % (range.end - range.begin));
+      const uint32_t item = partial.items(range)[random() % range.size()];
       offsets[item] = partial.floor_of(item);
       range = partial.place(range, item).rest;
-      for (size_t k = range.begin; k < range.end; ++k)
-        REQUIRE(partial.floor_of(partial.item(k)) == floor_by_definition(problem, offsets, partial.item(k)));
+      for (const uint32_t other : partial.items(range))
+        REQUIRE(partial.floor_of(other) == floor_by_definition(problem, offsets, other));
     }
     CHECK(partial.offsets() == offsets);
   }
