@@ -100,18 +100,17 @@ void choose_tensors(VdnnLayers& layers, const Model& model) {
 class Writer {
  public:
   Writer(const Model& model, VdnnLayers layers)
-      : model_(model), layers_(std::move(layers)), resident_(model.tensors.size(), true),
-        left_(model.tensors.size(), false) {}
+      : model_(model), layers_(std::move(layers)), leaves_(model.tensors.size(), false),
+        left_(model.tensors.size(), false) {
+    for (const Layer& layer : layers_.list)
+      for (const int32_t id : layer.x) leaves_[at(id)] = true;
+  }
 
   Program run() {
-    for (const Layer& layer : layers_.list)
-      for (const int32_t id : layer.x) last_use_[model_.tensors[at(id)].gap_begin].push_back(id);
-    for (int32_t position = 0; position < static_cast<int32_t>(model_.order.size()); ++position) {
-      const Op& op = model_.order[at(position)];
+    for (const Op& op : model_.order) {
       if (op.is_task()) step(op);
       else emit(op);
-      if (const auto done = last_use_.find(position); done != last_use_.end())
-        for (const int32_t id : done->second) resident_[at(id)] = false;
+      ++position_;
     }
     return std::move(program_);
   }
@@ -157,8 +156,8 @@ class Writer {
   }
 
   void fetch(int32_t id) {
-    if (resident_[at(id)]) return;
-    resident_[at(id)] = true;
+    if (!leaves_[at(id)] || position_ <= model_.tensors[at(id)].gap_begin) return;
+    leaves_[at(id)] = false;
     emit({id, model_.tensors[at(id)].fetch()}, after_last_task());
     copies_.push_back(last_step());
   }
@@ -180,8 +179,9 @@ class Writer {
   const Model& model_;
   VdnnLayers layers_;
   Program program_;
-  std::vector<bool> resident_, left_;
-  std::map<int32_t, std::vector<int32_t>> last_use_;  // by position in the order
+  std::vector<bool> leaves_;  // of each tensor: it is off the device in its gap, and has not been fetched yet
+  std::vector<bool> left_;    // of each tensor: it has been offloaded
+  int32_t position_ = 0;      // in the order
   std::vector<int32_t> copies_;   // of the current layer
   std::vector<int32_t> barrier_;  // of the previous layer: the first task of this one waits for them
   int32_t layer_ = kNone, last_task_ = kNone;
