@@ -140,8 +140,9 @@ class Writer {
   }
   int32_t last_step() const { return static_cast<int32_t>(program_.trace.size()) - 1; }
 
-  std::vector<int32_t> after_last_task() const {
-    return last_task_ == kNone ? std::vector<int32_t>{} : std::vector<int32_t>{last_task_};
+  void copy(int32_t id, StepKind kind) {
+    emit({id, kind}, last_task_ == kNone ? std::vector<int32_t>{} : std::vector<int32_t>{last_task_});
+    copies_.push_back(last_step());
   }
 
   // Called before the task that reads X; most layers have only one task.
@@ -150,16 +151,14 @@ class Writer {
     for (const int32_t id : layers_.list[at(layer)].x) {
       if (left_[at(id)] || model_.tensors[at(id)].input() || std::ranges::count(reads, id) == 0) continue;
       left_[at(id)] = true;
-      emit({id, StepKind::offload}, after_last_task());
-      copies_.push_back(last_step());
+      copy(id, StepKind::offload);
     }
   }
 
   void fetch(int32_t id) {
     if (!leaves_[at(id)] || position_ <= model_.tensors[at(id)].gap_begin) return;
     leaves_[at(id)] = false;
-    emit({id, model_.tensors[at(id)].fetch()}, after_last_task());
-    copies_.push_back(last_step());
+    copy(id, model_.tensors[at(id)].fetch());
   }
 
   // Figure 10, findPrefetchLayer(), after the fetches that this layer's first task needs.
