@@ -109,15 +109,17 @@ bool may_be_away(const Model& model, int32_t id, int32_t step) {
 }
 
 // The tensors that may be off the device while `step` runs, by rising cost per byte. The outputs of a task are
-// recomputed together, so they form one item.
-std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
+// recomputed together, so they form one item. `padding`: the bytes of the arena that tensors between two uses take but
+// that their copies do not transfer: tensors are aligned there.
+std::vector<Droppable> droppable_at(const Model& model, int32_t step, int64_t& padding) {
   std::vector<Droppable> by_task(model.tasks.size());
   std::vector<Droppable> found;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     const ModelTensor& tensor = model.tensors[at(id)];
+    if (!may_be_away(model, id, step)) continue;
+    padding += tensor.bytes - tensor.copy_bytes;
     // Saved tensors leave by copy only.
-    const bool leaves = tensor.movable || (tensor.saved && !tensor.persistent());
-    if (!leaves || !may_be_away(model, id, step)) continue;
+    if (!tensor.movable && (!tensor.saved || tensor.persistent())) continue;
     const double bytes = static_cast<double>(tensor.bytes);
     if (tensor.input()) found.push_back({bytes, 0});
     else if (!tensor.recomputable || tensor.saved) found.push_back({bytes, 1e30});
@@ -174,14 +176,6 @@ class AgainSeconds {
   std::span<const Droppable> items_;
   std::vector<double> bytes_ = {0}, seconds_ = {0};  // prefix sums
 };
-
-// The bytes of the arena that these tensors take but that their copies do not transfer: tensors are aligned there.
-double padding_at(const Model& model, int32_t step) {
-  int64_t bytes = 0;
-  for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id)
-    if (may_be_away(model, id, step)) bytes += model.tensors[at(id)].bytes - model.tensors[at(id)].copy_bytes;
-  return static_cast<double>(bytes);
-}
 
 // The minimum of T over the offloaded bytes, a convex function, by its corner points and ternary search. Host
 // residences only reduce what else must be evicted: as free bytes in one term, at the cost of their copies in the
@@ -246,14 +240,13 @@ double Bound::seconds(int64_t limit) {
     const double over = static_cast<double>(full.live) - static_cast<double>(limit);
     if (over <= 0) break;
     if (!full.looked_at) {
-      full.items = droppable_at(model_, full.step);
+      full.items = droppable_at(model_, full.step, full.padding);
       full.host_residents = host_residents_at(model_, full.step);
-      full.padding = padding_at(model_, full.step);
       full.looked_at = true;
     }
     const double ideal = until.back(), before = until[at(full.step)], after = ideal - before;
-    const double round = round_bound(model_, full.items, full.host_residents, full.padding, over, before, after,
-                                     best + ideal);
+    const double round = round_bound(model_, full.items, full.host_residents, static_cast<double>(full.padding), over,
+                                     before, after, best + ideal);
     best = std::max(best, round - ideal);
   }
   best = std::min(best, 1e6);

@@ -86,8 +86,8 @@ class Descent::Segment {
         archive_(common.starts->archive()),
         near_(std::size(kSpareParts)),
         last_(common.starts->whole()),
-        bottom_(segment + 1 == segments_of(common.limits)) {
-    std::tie(begin_, end_) = limits_of(common.limits, segment);
+        bottom_(segment + 1 == common.limits.segments.size()) {
+    std::tie(begin_, end_) = common.limits.segments[segment];
     at_ = begin_ - std::min(kWarmUpLimits, begin_);
     above_ = at_ == 0 ? common.starts->whole().outcome.peak_bytes : common.limits.bytes[at_ - 1];
     work_ = common.limits.work * static_cast<int64_t>(end_ - at_);
@@ -274,7 +274,7 @@ bool Descent::pool_binds() const { return common_->starts->pool_binds(); }
 void Descent::begin(const Deadline& deadline, int threads) {
   if (common_->begun) return;
   common_->begin(deadline, threads);
-  segments_.resize(segments_of(common_->limits));
+  segments_.resize(common_->limits.segments.size());
 }
 
 bool Descent::complete() const { return common_->starts->complete(); }
@@ -283,18 +283,18 @@ size_t Descent::segments() const { return segments_.size(); }
 size_t Descent::segment_of(int64_t limit) const {
   size_t segment = 0;
   while (segment + 1 < segments_.size() &&
-         common_->limits.bytes[limits_of(common_->limits, segment).second - 1] >= limit)
+         common_->limits.bytes[common_->limits.segments[segment].second - 1] >= limit)
     ++segment;
   return segment;
 }
 
 size_t Descent::stretches(size_t segment) const {
-  const auto [begin, end] = limits_of(common_->limits, segment);
+  const auto [begin, end] = common_->limits.segments[segment];
   return end - begin;
 }
 
 int64_t Descent::above(size_t segment) const {
-  return common_->limits.above(limits_of(common_->limits, segment).first);
+  return common_->limits.above(common_->limits.segments[segment].first);
 }
 
 const Stretch& Descent::next(size_t segment, const Deadline& deadline) {

@@ -12,6 +12,7 @@ namespace {
 constexpr int64_t kWork[] = {500'000, 4'000'000, 40'000'000, 400'000'000};
 constexpr int64_t kEvaluations[] = {400, 20'000, 200'000, 2'000'000};
 constexpr int64_t kEvaluationsOfLimit = 40, kFewestLimits = 6, kMostLimits = 32;
+constexpr size_t kLimitsOfSegment = 16;
 
 std::vector<int64_t> spread_limits(int64_t low, int64_t high, int64_t count) {
   const double step = root(static_cast<double>(low) / static_cast<double>(high), count + 1);
@@ -37,13 +38,9 @@ Limits limits_between(int64_t low, int64_t high, int64_t steps, int effort) {
   const int64_t count = std::clamp<int64_t>(work / steps / kEvaluationsOfLimit, kFewestLimits, kMostLimits);
   Limits limits{.bytes = spread_limits(low, high, count)};
   limits.work = 2 * work / static_cast<int64_t>(limits.bytes.size());
+  for (size_t begin = 0; begin < limits.bytes.size(); begin += kLimitsOfSegment)
+    limits.segments.emplace_back(begin, std::min(begin + kLimitsOfSegment, limits.bytes.size()));
   return limits;
-}
-
-size_t segments_of(const Limits& limits) { return (limits.bytes.size() + kLimitsOfSegment - 1) / kLimitsOfSegment; }
-
-std::pair<size_t, size_t> limits_of(const Limits& limits, size_t segment) {
-  return {segment * kLimitsOfSegment, std::min((segment + 1) * kLimitsOfSegment, limits.bytes.size())};
 }
 
 }  // namespace plimsoll::search

@@ -16,17 +16,15 @@ namespace plimsoll::search {
 struct Limits {
   std::vector<int64_t> bytes = {};  // from high to low
   int64_t work = 0;                 // steps evaluated per limit: half for start schedules, half for improvement
+  // Half-open ranges of limits. Within one, tighter limits start from the results of looser ones. Segments are searched
+  // in parallel, each from a few warm-up limits above it.
+  std::vector<std::pair<size_t, size_t>> segments = {};
   int64_t above(size_t limit) const { return limit == 0 ? kNoLimit : bytes[limit - 1]; }  // the next higher one
 };
 
 // `steps`: of the order. `effort`: 0 to 3 (FrontierOptions).
 Limits limits_between(int64_t low, int64_t high, int64_t steps, int effort);
 
-// Tighter limits start from the results of looser ones. Segments of limits are searched in parallel, each from a few
-// warm-up limits above it.
-inline constexpr size_t kLimitsOfSegment = 16, kWarmUpLimits = 4;
-
-size_t segments_of(const Limits& limits);
-std::pair<size_t, size_t> limits_of(const Limits& limits, size_t segment);  // half-open range
+inline constexpr size_t kWarmUpLimits = 4;
 
 }  // namespace plimsoll::search

@@ -57,12 +57,6 @@ Starts::Starts(const Model& model, const Means& means, int64_t pool_limit)
   archive_.add(small_);
 }
 
-void Starts::find(const Deadline& deadline, int threads) {
-  bench_.deadline = deadline;
-  evaluate_others(threads);
-  complete_ = !bench_.deadline.passed();
-}
-
 // The minimum-memory schedule may be impossible (state.h); then the smallest schedule with checkpoints takes its place.
 int64_t Starts::least_bytes() const {
   int64_t low = std::min(whole_.outcome.peak_bytes, small_.outcome.peak_bytes);
@@ -71,10 +65,11 @@ int64_t Starts::least_bytes() const {
   return low;
 }
 
-void Starts::evaluate_others(int threads) {
+void Starts::find(const Deadline& deadline, int threads) {
+  bench_.deadline = deadline;
   if (!means_.recompute) return;
   for (ChainStart& start : chain_starts(model_)) {
-    if (bench_.deadline.passed()) return;
+    if (bench_.deadline.passed()) break;
     archive_.add(bench_.evaluate(std::move(start.decisions), start.limit));
     chain_ = true;
   }
@@ -89,6 +84,7 @@ void Starts::evaluate_others(int threads) {
   if (means_.offload)
     for (const int segments : {4, 8, 16, 32}) all.push_back({.segments = segments, .offloaded = true});
   evaluate_checkpoints(all, threads);
+  complete_ = !bench_.deadline.passed();
 }
 
 // None depends on another, so threads share them.

@@ -40,7 +40,6 @@ class Starts {
                                    int64_t work) const;
 
  private:
-  void evaluate_others(int threads);
   void evaluate_checkpoints(std::span<const Checkpoints> all, int threads);
 
   const Model& model_;
