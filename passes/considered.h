@@ -9,10 +9,10 @@
 
 namespace plimsoll {
 
-// A task graph and an order. select_variant() searches all sub-batches of one of these together.
 // The sub-batches of a request, most samples first.
 std::vector<int64_t> considered_sub_batches(const PlanRequest& request, const Variants& variants);
 
+// A task graph and an order. select_variant() searches all sub-batches of one of these together.
 struct Searched {
   Variants* graph = nullptr;
   Policy policy = {};
