@@ -55,23 +55,28 @@ ModelNode node_of(const onnx::NodeProto& node, const Owner& owner);
 // The file's nesting is limited when it is parsed.
 ModelGraph graph_of(const onnx::GraphProto& graph, const Owner& owner) {
   ModelGraph made;
+  for (const onnx::ValueInfoProto& input : graph.input()) made.inputs.push_back(input.name());
   for (const onnx::NodeProto& node : graph.node()) made.nodes.push_back(node_of(node, owner));
   for (const onnx::TensorProto& tensor : graph.initializer()) made.initializers.push_back(tensor_of(tensor, owner));
   for (const onnx::ValueInfoProto& output : graph.output()) made.outputs.push_back(output.name());
   return made;
 }
 
-// nullptr: not an If with two branches.
+// nullptr: neither an If with two branches nor a SequenceMap.
 std::shared_ptr<const ModelBranches> branches_of(const onnx::NodeProto& node, const Owner& owner) {
-  if (node.op_type() != "If" || !is_onnx_domain(node.domain())) return nullptr;
-  const onnx::GraphProto *where_true = nullptr, *where_false = nullptr;
-  for (const AttributeProto& attribute : node.attribute()) {
-    if (attribute.name() == "then_branch" && attribute.has_g()) where_true = &attribute.g();
-    if (attribute.name() == "else_branch" && attribute.has_g()) where_false = &attribute.g();
-  }
-  if (!where_true || !where_false) return nullptr;
-  return std::make_shared<ModelBranches>(
-      ModelBranches{.where_true = graph_of(*where_true, owner), .where_false = graph_of(*where_false, owner)});
+  if (!is_onnx_domain(node.domain())) return nullptr;
+  const auto graph = [&](const char* name) -> const onnx::GraphProto* {
+    for (const AttributeProto& attribute : node.attribute())
+      if (attribute.name() == name && attribute.has_g()) return &attribute.g();
+    return nullptr;
+  };
+  const onnx::GraphProto *where_true = graph("then_branch"), *where_false = graph("else_branch"), *each = graph("body");
+  if (node.op_type() == "If" && where_true && where_false)
+    return std::make_shared<ModelBranches>(
+        ModelBranches{.where_true = graph_of(*where_true, owner), .where_false = graph_of(*where_false, owner)});
+  if (node.op_type() == "SequenceMap" && each)
+    return std::make_shared<ModelBranches>(ModelBranches{.each = graph_of(*each, owner)});
+  return nullptr;
 }
 
 ModelNode node_of(const onnx::NodeProto& node, const Owner& owner) {

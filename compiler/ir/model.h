@@ -100,18 +100,20 @@ struct ModelNode {
   std::vector<std::string> outputs = {};
   std::vector<ModelAttribute> attributes = {};
   Metadata metadata = {};
-  std::shared_ptr<const ModelBranches> branches = {};  // of an If
+  std::shared_ptr<const ModelBranches> branches = {};  // of an If or a SequenceMap
 };
 
 // A graph inside a node. Its nodes may also read values that are defined outside.
 struct ModelGraph {
+  std::vector<std::string> inputs = {};
   std::vector<ModelNode> nodes = {};
   std::vector<ModelTensor> initializers = {};
   std::vector<std::string> outputs = {};
 };
 
 struct ModelBranches {
-  ModelGraph where_true = {}, where_false = {};
+  ModelGraph where_true = {}, where_false = {};  // of an If
+  ModelGraph each = {};                          // of a SequenceMap: for each tensor of the sequence
 };
 
 inline bool is_onnx_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <fstream>
+#include <functional>
 
 #include "compiler/network/evaluated_dropout.h"
 #include "model_builder.h"
@@ -84,6 +85,52 @@ TEST_CASE("a sequence that is split and taken from is a Split") {
     CHECK(imported->network.values[find_node(imported->network, "relu")->inputs[0]].type ==
           TensorType{DataType::f32, {kBatch, {5}}});
   }
+}
+
+TEST_CASE("a sequence of listed tensors is these tensors") {
+  const auto said = [](const std::function<void(ModelBuilder&)>& read, int opset) {
+    ModelBuilder build(opset);
+    build.input("x", {"N", "6", "2"}).constant_scalar("last", -1);
+    build.node("Neg", {"x"}, {"minus"});
+    build.node("SequenceConstruct", {"x", "minus"}, {"both"}, "list");
+    read(build);
+    build.output("y");
+    const auto imported = build.import();
+    if (!imported.ok()) return outcome(imported);
+    std::string ops;
+    for (const Node& made : imported->network.nodes) ops += made.op + " ";
+    return ops + to_string(imported->network.values[imported->network.outputs[0]].type.dims);
+  };
+  const auto joined = [](const char* sequence, bool new_axis) {
+    return [=](ModelBuilder& build) {
+      onnx::NodeProto& node = build.node("ConcatFromSequence", {sequence}, {"y"}, "join");
+      ModelBuilder::integer(node, "axis", 1);
+      ModelBuilder::integer(node, "new_axis", new_axis);
+    };
+  };
+  // As torch.hstack is written: relu(tensor · w) of each.
+  const auto mapped = [&](ModelBuilder& build) {
+    build.weight("w", {2, 3});
+    onnx::NodeProto& map = build.node("SequenceMap", {"both", "w"}, {"products"}, "map");
+    onnx::AttributeProto& body = *map.add_attribute();
+    body.set_name("body");
+    body.set_type(onnx::AttributeProto::GRAPH);
+    for (const char* input : {"tensor", "factor"}) body.mutable_g()->add_input()->set_name(input);
+    ModelBuilder::fill(*body.mutable_g()->add_node(), "MatMul", {"tensor", "factor"}, {"product"}, "product");
+    ModelBuilder::fill(*body.mutable_g()->add_node(), "Relu", {"product"}, {"minus"}, "relu");  // a name that is taken
+    body.mutable_g()->add_output()->set_name("minus");
+    joined("products", false)(build);
+  };
+  const int opset = GENERATE(11, 18);
+  CHECK(said([](ModelBuilder& build) { build.node("SequenceAt", {"both", "last"}, {"y"}); }, opset) == "Neg [N,6,2]");
+  CHECK(said(joined("both", false), opset) == "Neg Concat [N,12,2]");
+  CHECK(said(joined("both", true), opset) == "Neg Unsqueeze Unsqueeze Concat [N,2,6,2]");
+  CHECK(said(mapped, opset) == "Neg MatMul Relu MatMul Relu Concat [N,12,3]");
+  const auto beyond = [](ModelBuilder& build) {
+    build.constant_scalar("two", 2);
+    build.node("SequenceAt", {"both", "two"}, {"y"}, "at");
+  };
+  CHECK(said(beyond, opset).find("SequenceAt: 1 node, 'at'") != std::string::npos);
 }
 
 TEST_CASE("what is done to a sequence beside taking from it is named, and what stands behind is not") {

@@ -36,6 +36,7 @@ const std::map<std::string, std::string> kMayName = {
     {"network/simplify/findings", "a pattern: convolutions whose batch normalizations were folded"},
     {"network/simplify/fit_inputs", "makes the nodes that repeat an input for each sample"},
     {"network/simplify/lift_weights", "a pattern: weights that are written as Constant nodes"},
+    {"network/simplify/listed_sequences", "a pattern: tensors that are listed and taken from the list"},
     {"network/simplify/nan_guard", "a pattern: a Where that replaces NaN"},
     {"network/simplify/padding", "a pattern: a Pad before a convolution or a pool"},
     {"network/simplify/random_mask", "a pattern: a random mask"},
