@@ -60,3 +60,28 @@ TEST_CASE("the padding of the call that an embedding comes from") {
   CHECK_FALSE(padding_of("embedding.default](args = (%table, %ids, -1), kwargs = {})").has_value());
   CHECK_FALSE(padding_of("index.Tensor](args = (%table, %ids, 1), kwargs = {})").has_value());
 }
+
+// Of a file with a fixed batch, dynamo's optimizer makes an initializer of the zeros that nn.LSTM begins with.
+TEST_CASE("the initial states of a recurrent call are zeros for any batch if the call says so") {
+  const auto outcome_of = [](const std::string& arguments, float state = 0) {
+    ModelBuilder build(18);
+    build.input("x", {"8", "5", "3"}).weight("w", {1, 8, 3}).weight("r", {1, 8, 2}).weight("b", {1, 16});
+    build.weight("val_7", {1, 8, 2}, state, 0);
+    ModelBuilder::ints(build.node("Transpose", {"x"}, {"steps"}, "steps"), "perm", {1, 0, 2});
+    onnx::NodeProto& cell = build.node("LSTM", {"steps", "w", "r", "b", "", "val_7", "val_7"}, {"y", "h"}, "cell");
+    ModelBuilder::integer(cell, "hidden_size", 2);
+    called(cell, arguments);
+    return outcome(build.output("h").import());
+  };
+  const auto refused = Catch::Matchers::StartsWith("4: node 'cell' (LSTM): its initial_h is [1,8,2]; expected [1,N,2]");
+  CHECK(outcome_of("lstm.input](args = (%view, [%zeros, %zeros_1], [%p_w, %p_r], True, 1), kwargs = {})") == "ok");
+  CHECK(outcome_of("lstm.input](args = (%view, [%new_zeros, %zeros], [%p_w], True, 1), kwargs = {})") == "ok");
+  CHECK(outcome_of("gru.input](args = (%view, %zeros, [%p_w, %p_r], True, 1), kwargs = {})") == "ok");
+  // Computed from a parameter, which is zero at first.
+  CHECK_THAT(outcome_of("lstm.input](args = (%view, [%expand, %zeros], [%p_w], True, 1), kwargs = {})"), refused);
+  CHECK_THAT(outcome_of("lstm.input](args = (%view, [%zeros, %expand], [%p_w], True, 1), kwargs = {})"), refused);
+  CHECK_THAT(outcome_of("lstm.input](args = (%view, [%zeros], [%zeros_1], True, 1), kwargs = {})"), refused);
+  CHECK_THAT(outcome_of("gru.input](args = (%view, %p_zeros, [%zeros], True, 1), kwargs = {})"), refused);
+  CHECK_THAT(outcome_of("lstm.input](args = (%view"), refused);
+  CHECK_THAT(outcome_of("lstm.input](args = (%view, [%zeros, %zeros_1], [%p_w, %p_r]), kwargs = {})", 1), refused);
+}

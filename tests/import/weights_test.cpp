@@ -482,17 +482,20 @@ TEST_CASE("a single number in arithmetic is a constant") {
   build.input("x", {"N", "3"})
       .constant_real("half", {0.5f}, true)
       .constant_real("two", {2}, true)
-      .weight("val_3", {}, 4);
+      .weight("val_3", {}, 4)
+      .weight("int64_1_cast", {}, 1);  // of onnxscript's expm1, which dynamo's optimizer has folded
   build.node("Mul", {"half", "two"}, {"one"}, "folded");
   build.node("Mul", {"x", "one"}, {"a"}, "first");
-  build.node("Div", {"a", "val_3"}, {"y"}, "second");
+  build.node("Div", {"a", "val_3"}, {"b"}, "second");
+  build.node("Sub", {"b", "int64_1_cast"}, {"y"}, "third");
   build.output("y");
   const auto imported = build.import();
   REQUIRE(outcome(imported) == "ok");
-  CHECK(imported->network.nodes.size() == 2);
+  CHECK(imported->network.nodes.size() == 3);
   CHECK(find_value(imported->network, "one")->kind == ValueKind::constant);
   CHECK(find_value(imported->network, "one")->constant->reals == std::vector<double>{1});
   CHECK(find_value(imported->network, "val_3")->constant->reals == std::vector<double>{4});
+  CHECK(find_value(imported->network, "int64_1_cast")->constant->reals == std::vector<double>{1});
 }
 
 // The decision at 2 GiB, tested at a smaller size: the same model becomes one file, two files, one file again.

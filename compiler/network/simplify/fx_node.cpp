@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace plimsoll {
@@ -10,6 +11,10 @@ namespace {
 
 // Positions among the arguments of aten::cross_entropy_loss and aten::embedding.
 constexpr size_t kSmoothing = 5, kPadding = 2;
+
+// The second argument is the initial state, or those of h and c in brackets.
+constexpr std::array<std::string_view, 4> kRecurrentCalls = {"aten.lstm.input", "aten.gru.input",
+                                                             "aten.rnn_tanh.input", "aten.rnn_relu.input"};
 
 std::string_view call_of(const ModelNode& node) {
   const auto entry = std::find_if(node.metadata.begin(), node.metadata.end(),
@@ -57,6 +62,18 @@ CalledPadding padding_of_call(const ModelNode& node) {
   if (!is_call_of(node, "aten.embedding.default")) return {};
   const auto row = number<int64_t>(argument(call_of(node), "padding_idx", kPadding));
   return {.is_embedding = true, .row = row && *row >= 0 ? row : std::nullopt};  // -1: there is none
+}
+
+bool is_called_with_zeros(const ModelNode& node) {
+  if (std::none_of(kRecurrentCalls.begin(), kRecurrentCalls.end(),
+                   [&](std::string_view target) { return is_call_of(node, target); }))
+    return false;
+  const auto are_zeros = [](std::string_view name) {  // the name of a parameter begins with %p_
+    return name.starts_with("%zeros") || name.starts_with("%new_zeros");
+  };
+  const std::string_view states = after(after(call_of(node), "args = ("), ", ");
+  if (!states.starts_with('[')) return are_zeros(states);
+  return are_zeros(states.substr(1)) && are_zeros(after(states.substr(0, states.find(']')), ", "));
 }
 
 }  // namespace plimsoll

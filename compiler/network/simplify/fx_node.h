@@ -28,4 +28,8 @@ struct CalledPadding {
 };
 CalledPadding padding_of_call(const ModelNode& node);
 
+// Whether the recurrent node comes from a call whose initial states are the results of torch.zeros(), as nn.LSTM makes
+// them if none are given.
+bool is_called_with_zeros(const ModelNode& node);
+
 }  // namespace plimsoll

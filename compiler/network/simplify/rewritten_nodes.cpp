@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/network/simplify/fx_node.h"
 #include "compiler/network/simplify/nan_guard.h"
 #include "compiler/network/simplify/network_builder.h"
 #include "compiler/network/simplify/node_checks.h"
@@ -98,6 +99,8 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& given) {
                        // A constant input of an operator may be an initializer.
                        const Slot slot = slot_of(source.op, i);
                        if (slot == Slot::bound) return table_.known_number(index(i));
+                       // Zeros that an optimizer has made an initializer of, which otherwise may be a learned state.
+                       if (slot == Slot::state && is_called_with_zeros(source)) return table_.known_constant(index(i));
                        return is_constant(slot) ? table_.known_constant(index(i)) : table_.known(index(i));
                      },
                  .computed = [&](size_t i) { return !table_[index(i)].initializer && !table_[index(i)].known; },

@@ -11,13 +11,13 @@
 namespace plimsoll {
 namespace {
 
-// A scalar that torch's dynamo exporter lifted out of the code. The parameters of its files keep the names that the
-// modules gave them.
+// A scalar that torch's dynamo exporter lifted out of the code, or an integer in onnxscript's definition of an operator
+// that its optimizer converted: int64_1_cast. The parameters of its files keep the names that the modules gave them.
 bool is_lifted_by_dynamo(const ModelTensor& tensor) {
   const std::string& name = tensor.name;
   const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
-  return elements_of(tensor) == 1 &&
-         (begins("val_") || begins("scalar_tensor") || begins("lifted_tensor") || begins("_lifted"));
+  return elements_of(tensor) == 1 && (begins("val_") || begins("scalar_tensor") || begins("lifted_tensor") ||
+                                      begins("_lifted") || (begins("int64_") && name.find("_cast") != name.npos));
 }
 
 // A scalar with the name of a constant. TorchScript's exporter also gives such names to parameters that it has
